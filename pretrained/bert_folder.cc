@@ -1,13 +1,17 @@
 #include "pretrained/bert_folder.h"
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "nn/config_problems.h"
+#include "nn/layers/linear.h"
 #include "pretrained/pretrained_weights.h"
+#include "pretrained/same_transformer.h"
 #include "pretrained/vocabulary_size.h"
 #include "third_party/abseil_backport/status_macros.h"
 
@@ -30,11 +34,12 @@ int64_t Least(int64_t a, int64_t b) {
 
 absl::Status CheckModel(const AttentionRegistry& scorers, BertFolder* model) {
   BertDescription* const description = &model->description;
+  const bool head = !description->classes.empty();
   REGARD_ASSIGN_OR_RETURN(
       const PretrainedWeights weights,
-      PretrainedWeights::Open(model->path, BertWeights(*description)));
-  // Whole or in part.
-  description->config.set_pooler(weights.Has("pooler.dense.weight") ||
+      PretrainedWeights::Open(model->path, BertWeights(*description, head)));
+  // Whole or in part; a classifier reads it.
+  description->config.set_pooler(head || weights.Has("pooler.dense.weight") ||
                                  weights.Has("pooler.dense.bias"));
   ConfigProblems config_problems;
   ValidateBert(description->config, scorers, config_problems);
@@ -47,17 +52,23 @@ absl::Status CheckModel(const AttentionRegistry& scorers, BertFolder* model) {
   ParameterStore<float> parameters;
   const Bert<float> bert(description->config, scorers, description->vocabulary,
                          parameters.Root());
+  std::optional<LinearLayer<float>> classifier;
+  if (head) {
+    classifier.emplace(parameters.Root().Sub("classifier"), bert.width(),
+                       std::ssize(description->classes));
+  }
   model->longest = Least(model->longest, bert.longest_position());
   return weights.Check(parameters);
 }
 
 }  // namespace
 
-absl::Status BertFolder::LoadWeights(ParameterStore<float>& parameters,
+absl::Status BertFolder::LoadWeights(bool head,
+                                     ParameterStore<float>& parameters,
                                      std::vector<std::string>* kept) const {
   REGARD_ASSIGN_OR_RETURN(
       const PretrainedWeights weights,
-      PretrainedWeights::Open(path, BertWeights(description)));
+      PretrainedWeights::Open(path, BertWeights(description, head)));
   return weights.Load(parameters, kept);
 }
 
@@ -112,18 +123,58 @@ absl::StatusOr<PretrainedBert> ReadBertFolder(
       model.description.config, scorers, model.description.vocabulary,
       model.parameters->Root());
   model.parameters->FinalizeWithZeros();
-  REGARD_RETURN_IF_ERROR(model.LoadWeights(*model.parameters));
+  REGARD_RETURN_IF_ERROR(model.LoadWeights(/*head=*/false, *model.parameters));
   return model;
 }
 
+namespace {
+
+absl::Status Write(const BertDescription& description,
+                   const WordPieceFiles& tokenizer,
+                   const ParameterStore<float>& parameters,
+                   const std::string& folder, FileOperations& files) {
+  REGARD_RETURN_IF_ERROR(MakeDirectories(folder, files));
+  REGARD_RETURN_IF_ERROR(WriteWordPieceFiles(tokenizer, folder, files));
+  REGARD_RETURN_IF_ERROR(WriteFileAtomically(
+      JoinPath(folder, kConfig), BertConfigText(description), files));
+  return WritePretrainedWeights(
+      BertWeights(description, /*head=*/!description.classes.empty()),
+      parameters, folder, files);
+}
+
+}  // namespace
+
 absl::Status WriteBertFolder(const PretrainedBert& model,
                              const std::string& folder, FileOperations& files) {
-  REGARD_RETURN_IF_ERROR(MakeDirectories(folder, files));
-  REGARD_RETURN_IF_ERROR(WriteFileAtomically(
-      JoinPath(folder, kConfig), BertConfigText(model.description), files));
-  REGARD_RETURN_IF_ERROR(WriteWordPieceFiles(model, folder, files));
-  return WritePretrainedWeights(BertWeights(model.description),
-                                *model.parameters, folder, files);
+  BertDescription description = model.description;
+  description.classes.clear();
+  return Write(description, model, *model.parameters, folder, files);
+}
+
+absl::Status WriteBertClassifier(const TextClassifier& model,
+                                 const std::string& folder,
+                                 FileOperations& files) {
+  const TextClassifierConfig& config = model.config();
+  if (config.pooling() != TextClassifierConfig::POOLER) {
+    return absl::InvalidArgumentError(
+        "error: a BERT of transformers reads classes from its pooler: pooling "
+        "is not POOLER");
+  }
+  const BertDescription description = {.config = config.bert(),
+                                       .vocabulary = model.pieces().size(),
+                                       .classes = model.data().labels,
+                                       .classifier_dropout = config.dropout()};
+  REGARD_ASSIGN_OR_RETURN(
+      const BertDescription read,
+      ParseBertConfig(BertConfigText(description), kConfig));
+  REGARD_RETURN_IF_ERROR(CheckSameTransformer(BertTransformer(read.config),
+                                              BertTransformer(config.bert()),
+                                              "BERT of transformers"));
+  WordPieceFiles tokenizer;
+  tokenizer.options = model.pieces().options();
+  tokenizer.pieces = std::make_unique<const WordPiece>(model.pieces());
+  tokenizer.longest = model.longest();
+  return Write(description, tokenizer, model.parameters(), folder, files);
 }
 
 }  // namespace regard

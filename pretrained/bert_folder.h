@@ -1,5 +1,6 @@
-// BERT in Hugging Face's folders: config.json, model.safetensors, vocab.txt and
-// the files of the tokeniser. See docs/hugging_face.md.
+// BERT in Hugging Face's folders, alone or with a head that classifies:
+// config.json, model.safetensors, vocab.txt and the files of the tokeniser. See
+// docs/hugging_face.md.
 #ifndef PRETRAINED_BERT_FOLDER_H_
 #define PRETRAINED_BERT_FOLDER_H_
 
@@ -14,6 +15,7 @@
 #include "attention/attention_registry.h"
 #include "files/file.h"
 #include "language/bert.h"
+#include "language/text_classifier.h"
 #include "nn/parameters.h"
 #include "pretrained/bert_format.h"
 #include "pretrained/wordpiece_files.h"
@@ -27,10 +29,11 @@ struct BertFolder : WordPieceFiles {
   std::string path;
   BertDescription description;
 
-  // Fills the parameters of a Bert that is alone in a finalized store. Its
-  // vocabulary is description.vocabulary or the size of `pieces`: rows that no
-  // token has are left out. `kept` is as of PretrainedWeights::Load().
-  absl::Status LoadWeights(ParameterStore<float>& parameters,
+  // Fills the finalized parameters of a Bert or, with `head`, of a
+  // TextClassifier of description.classes. Its vocabulary is
+  // description.vocabulary or the size of `pieces`: rows that no token has are
+  // left out. `kept` is as of PretrainedWeights::Load().
+  absl::Status LoadWeights(bool head, ParameterStore<float>& parameters,
                            std::vector<std::string>* kept = nullptr) const;
 };
 
@@ -49,6 +52,13 @@ struct PretrainedBert : BertFolder {
 // The same with the weights.
 absl::StatusOr<PretrainedBert> ReadBertFolder(absl::string_view path,
                                               const AttentionRegistry& scorers);
+
+// Makes the folder if it is not there. transformers opens it, as a
+// BertForSequenceClassification. An InvalidArgument, complete to print, names
+// what that does not have.
+absl::Status WriteBertClassifier(const TextClassifier& model,
+                                 const std::string& folder,
+                                 FileOperations& files);
 
 // Makes the folder if it is not there. transformers opens it.
 absl::Status WriteBertFolder(const PretrainedBert& model,

@@ -442,7 +442,7 @@ TEST_F(BertFolderTest, LeavesOutRowsThatNoTokenHas) {
   const Bert<float> bert(folder->description.config, Scorers(),
                          folder->pieces->size(), parameters.Root());
   parameters.FinalizeWithZeros();
-  ASSERT_THAT(folder->LoadWeights(parameters), IsOk());
+  ASSERT_THAT(folder->LoadWeights(/*head=*/false, parameters), IsOk());
   SentenceEmbedder embedder(bert, parameters, *folder->pieces, 24, 1);
   std::vector<float> vector(8);
   embedder.Embed({"the cat"}, absl::MakeSpan(vector));

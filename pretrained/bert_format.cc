@@ -15,11 +15,14 @@
 #include "language/bert.h"
 #include "nlohmann/json.hpp"
 #include "pretrained/activation_names.h"
+#include "pretrained/class_names.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
 
 namespace {
+
+constexpr char kClassifier[] = "BertForSequenceClassification";
 
 constexpr absl::string_view kPositionNames[] = {"absolute", "relative_key",
                                                 "relative_key_query"};
@@ -84,6 +87,21 @@ void ReadAddedTokens(const JsonObject& json, std::vector<std::string>* added) {
   }
 }
 
+void ReadClassifier(const JsonObject& json, BertDescription* description) {
+  const std::vector<std::string> architectures =
+      json.Has("architectures") ? json.TextList("architectures")
+                                : std::vector<std::string>();
+  if (std::ranges::count(architectures, kClassifier) == 0) return;
+  description->classes = ReadClasses(json, "id2label", UnnamedClasses(2));
+  if (description->classes.size() < 2) {
+    json.Complain("id2label", "one class: a classifier tells two or more");
+  }
+  json.Choice("problem_type", {"single_label_classification"}, 0);
+  description->classifier_dropout =
+      json.Real("classifier_dropout",
+                description->config.transformer().dropout(), 0, 0.999);
+}
+
 void ReadTokenizerJson(const JsonObject& json,
                        TokenizerDescription* description) {
   WordPieceOptions& options = description->options;
@@ -140,8 +158,15 @@ void ReadTokenizerConfig(const JsonObject& json,
 }  // namespace
 
 absl::StatusOr<BertDescription> ReadBertConfig(const std::string& path) {
+  REGARD_ASSIGN_OR_RETURN(const std::string text,
+                          WithErrorPrefix(ReadFile(path)));
+  return ParseBertConfig(text, path);
+}
+
+absl::StatusOr<BertDescription> ParseBertConfig(absl::string_view text,
+                                                absl::string_view path) {
   constexpr int64_t kMostSize = 65536;
-  REGARD_ASSIGN_OR_RETURN(JsonFile file, JsonFile::Read(path));
+  REGARD_ASSIGN_OR_RETURN(JsonFile file, JsonFile::Parse(text, path));
   const JsonObject json = file.root();
   BertDescription description;
   BertConfig& config = description.config;
@@ -186,6 +211,7 @@ absl::StatusOr<BertDescription> ReadBertConfig(const std::string& path) {
       json.Complain(key, absl::StrCat(key, " is true: only encoders are read"));
     }
   }
+  ReadClassifier(json, &description);
   REGARD_RETURN_IF_ERROR(file.status());
   return description;
 }
@@ -197,7 +223,8 @@ std::string BertConfigText(const BertDescription& description) {
   const FeedForwardConfig& feed_forward = transformer.feed_forward();
   const bool relative = attention.has_relative_dot();
   nlohmann::ordered_json json;
-  json["architectures"] = {"BertModel"};
+  const bool classifies = !description.classes.empty();
+  json["architectures"] = {classifies ? kClassifier : "BertModel"};
   json["model_type"] = "bert";
   json["vocab_size"] = description.vocabulary;
   json["hidden_size"] = transformer.width();
@@ -218,7 +245,14 @@ std::string BertConfigText(const BertDescription& description) {
   json["layer_norm_eps"] = transformer.norm().epsilon();
   json["initializer_range"] = transformer.initialization().standard_deviation();
   json["pad_token_id"] = 0;
-  return json.dump(2) + "\n";
+  if (classifies) {
+    json["classifier_dropout"] = description.classifier_dropout;
+    json["problem_type"] = "single_label_classification";
+    WriteClasses(description.classes, &json);
+  }
+  return json.dump(2, ' ', /*ensure_ascii=*/false,
+                   nlohmann::ordered_json::error_handler_t::replace) +
+         "\n";
 }
 
 absl::StatusOr<TokenizerDescription> ReadTokenizerFiles(
@@ -281,7 +315,7 @@ absl::StatusOr<int64_t> ReadSentenceFiles(const std::string& folder) {
   return longest;
 }
 
-WeightTable BertWeights(const BertDescription& description) {
+WeightTable BertWeights(const BertDescription& description, bool head) {
   WeightTable table = {
       .names = {{.ours = "embedding.weight",
                  .theirs = "embeddings.word_embeddings.weight",
@@ -294,9 +328,8 @@ WeightTable BertWeights(const BertDescription& description) {
                 {"pooler.*", "pooler.dense.*"}},
       .prefix = "bert.",
       .old_endings = {{".gamma", ".weight"}, {".beta", ".bias"}},
-      // The heads of tasks are none of the encoder's.
-      .ignored = {"embeddings.position_ids", "cls.**", "classifier.**",
-                  "qa_outputs.**"}};
+      // The heads of other tasks.
+      .ignored = {"embeddings.position_ids", "cls.**", "qa_outputs.**"}};
   constexpr std::pair<const char*, const char*> kOfLayer[] = {
       {"attention.query.*", "attention.self.query.*"},
       {"attention.key.*", "attention.self.key.*"},
@@ -320,6 +353,15 @@ WeightTable BertWeights(const BertDescription& description) {
   if (relative) {
     table.ignored.push_back("embeddings.position_embeddings.weight");
   }
+  if (!head) {
+    table.ignored.push_back("classifier.**");
+    return table;
+  }
+  // transformers looks for the encoder of a model with a head by this prefix.
+  for (WeightName& line : table.names) {
+    line.theirs = absl::StrCat(table.prefix, line.theirs);
+  }
+  table.names.push_back({"classifier.*", "classifier.*"});
   return table;
 }
 

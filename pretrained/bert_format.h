@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "data/text/wordpiece.h"
 #include "language/bert.pb.h"
 #include "pretrained/pretrained_weights.h"
@@ -18,12 +19,18 @@ namespace regard {
 struct BertDescription {
   BertConfig config;
   int64_t vocabulary = 0;
+  // Of a BertForSequenceClassification, of two classes or more; else empty.
+  std::vector<std::string> classes = {};
+  double classifier_dropout = 0;
 };
 
 // Errors name all that is wrong, a line "PATH:LINE:COLUMN: error: .." each:
 // what is no JSON, sizes that are absent or out of range, and what Bert cannot
 // do.
 absl::StatusOr<BertDescription> ReadBertConfig(const std::string& path);
+// The same of a text, whose messages name `path`.
+absl::StatusOr<BertDescription> ParseBertConfig(absl::string_view text,
+                                                absl::string_view path);
 
 // Without a pooler, transformers has to be told so when it opens the folder.
 std::string BertConfigText(const BertDescription& description);
@@ -51,9 +58,9 @@ std::string TokenizerConfigText(const WordPieceOptions& options,
 // there, asks for the mean of the tokens.
 absl::StatusOr<int64_t> ReadSentenceFiles(const std::string& folder);
 
-// Where the parameters of a Bert are. A table of description.vocabulary rows
-// may have fewer in the model.
-WeightTable BertWeights(const BertDescription& description);
+// Where the parameters of a Bert are, with `head` those of a TextClassifier. A
+// table of description.vocabulary rows may have fewer in the model.
+WeightTable BertWeights(const BertDescription& description, bool head);
 
 }  // namespace regard
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -13,11 +14,14 @@
 #include "absl/strings/strip.h"
 #include "data/images/image_set.h"
 #include "data/images/images.pb.h"
+#include "data/text/text_splits.h"
 #include "data/text/token_vocabulary.h"
 #include "data/text/wordpiece_config.h"
 #include "files/file.h"
 #include "files/json_file.h"
 #include "google/protobuf/text_format.h"
+#include "language/masked_text.h"
+#include "language/text_classifier.pb.h"
 #include "language/text_embedder.h"
 #include "language/text_embedder.pb.h"
 #include "language/text_vocabulary.h"
@@ -31,27 +35,75 @@ namespace regard {
 
 namespace {
 
+// A classifier of texts, all of which are a test.
+absl::StatusOr<std::string> ClassifierText(const BertFolder& folder) {
+  TextClassifierConfig config;
+  *config.mutable_bert() = folder.description.config;
+  MaskedWordsConfig& tokens = *config.mutable_bert()->mutable_masked_words();
+  tokens.set_vocabulary(JoinPath(folder.path, kVocabularyFile));
+  tokens.set_lower_case(folder.options.lower_case);
+  tokens.set_block(static_cast<int32_t>(folder.longest));
+  const WordPieceConfig said = TokensOf(TokenOptions(tokens));
+  const WordPieceConfig wanted = TokensOf(folder.options);
+  if (said.SerializeAsString() != wanted.SerializeAsString()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        folder.path, ": error: a classifier cannot cut texts as its tokeniser ",
+        "does, but for lower case: ", wanted.ShortDebugString()));
+  }
+  config.set_pooling(TextClassifierConfig::POOLER);
+  config.set_dropout(folder.description.classifier_dropout);
+  std::string text;
+  google::protobuf::TextFormat::PrintToString(config, &text);
+  return absl::StrCat(
+      "data { labelled_text { dev_fraction: 0 test_fraction: 1 } }\n"
+      "model { text_classifier {\n",
+      text, "} }\n");
+}
+
 // A model that makes vectors of texts, which all of a file of pairs measure.
+std::string EmbedderText(const BertFolder& folder) {
+  TextEmbedderConfig config;
+  *config.mutable_bert() = folder.description.config;
+  *config.mutable_tokens() = TokensOf(folder.options);
+  config.set_longest(static_cast<int32_t>(folder.longest));
+  std::string text;
+  google::protobuf::TextFormat::PrintToString(config, &text);
+  return absl::StrCat(
+      "data { scored_pairs { dev_fraction: 0 test_fraction: 1 } }\n"
+      "model { text_embedder {\n",
+      text, "} }\n");
+}
+
+// Classes belong to a task: a classifier of others begins with the encoder.
 absl::StatusOr<PretrainedFolder> ReadBert(const std::string& path,
                                           const AttentionRegistry& scorers) {
   REGARD_ASSIGN_OR_RETURN(BertFolder opened, OpenBertFolder(path, scorers));
   const auto folder = std::make_shared<const BertFolder>(std::move(opened));
-  TextEmbedderConfig config;
-  *config.mutable_bert() = folder->description.config;
-  *config.mutable_tokens() = TokensOf(folder->options);
-  config.set_longest(static_cast<int32_t>(folder->longest));
-  std::string text;
-  google::protobuf::TextFormat::PrintToString(config, &text);
+  const std::vector<std::string>& classes = folder->description.classes;
+  absl::StatusOr<std::string> config =
+      classes.empty() ? EmbedderText(*folder) : ClassifierText(*folder);
+  REGARD_RETURN_IF_ERROR(config.status());
+  std::map<std::string, std::string> files = {
+      {kVocabularyFile, folder->pieces->ToText()}};
+  if (!classes.empty()) {
+    files[kLabelsFile] = absl::StrCat(absl::StrJoin(classes, "\n"), "\n");
+  }
   return PretrainedFolder{
-      .config = absl::StrCat(
-          "data { scored_pairs { dev_fraction: 0 test_fraction: 1 } }\n"
-          "model { text_embedder {\n",
-          text, "} }\n"),
-      .files = {{kVocabularyFile, folder->pieces->ToText()}},
-      .load_weights = [folder](ParameterStore<float>& parameters,
-                               std::vector<std::string>* kept) {
-        return folder->LoadWeights(parameters, kept);
-      }};
+      .config = *std::move(config),
+      .files = std::move(files),
+      .load_weights =
+          [folder](ParameterStore<float>& parameters,
+                   std::vector<std::string>* kept) {
+            const bool head = !folder->description.classes.empty() &&
+                              parameters.FindByName("classifier.weight");
+            return folder->LoadWeights(head, parameters, kept);
+          },
+      .task_file = kLabelsFile,
+      .load_for_task =
+          [folder](absl::string_view, ParameterStore<float>& parameters,
+                   std::vector<std::string>* kept) {
+            return folder->LoadWeights(/*head=*/false, parameters, kept);
+          }};
 }
 
 // A language model, for which all of a text is a test.

@@ -28,10 +28,11 @@ struct PretrainedFolder {
   std::function<absl::Status(ParameterStore<float>& parameters,
                              std::vector<std::string>* kept)>
       load_weights;
-  // Names the one of `files` that belongs to what the model was trained for, as
-  // names of classes do; empty if none does.
+  // Names the file that belongs to what the model was trained for, as names of
+  // classes do, be it one of `files` or not; empty if none does.
   std::string task_file = {};
-  // The same as load_weights, of a model that has another text of that name.
+  // The same as load_weights, of a model that has another text of that name, or
+  // has one where the folder has none.
   std::function<absl::Status(absl::string_view text,
                              ParameterStore<float>& parameters,
                              std::vector<std::string>* kept)>

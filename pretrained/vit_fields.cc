@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <vector>
 
-#include "absl/strings/escaping.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "attention/multi_head.pb.h"
 #include "nlohmann/json.hpp"
@@ -59,49 +58,6 @@ int64_t ReadColours(const JsonObject& json, const char* key,
                                     "; images have 1 or 3 channels"));
   }
   return colours;
-}
-
-std::vector<std::string> UnnamedClasses(int64_t classes) {
-  std::vector<std::string> names;
-  for (int64_t i = 0; i < classes; ++i) {
-    names.push_back(absl::StrCat("LABEL_", i));
-  }
-  return names;
-}
-
-std::vector<std::string> ReadClasses(const JsonObject& json, const char* key,
-                                     std::vector<std::string> otherwise) {
-  if (!json.Has(key)) return otherwise;
-  std::vector<std::string> classes;
-  const auto check = [&](const std::string& name) {
-    return !name.empty() && name.find_first_of("\r\n") == std::string::npos;
-  };
-  if (json.json()[key].is_array()) {
-    classes = json.TextList(key);
-    if (!std::ranges::all_of(classes, check)) {
-      json.Complain(key, "a name that is empty or has a line break");
-    }
-    return classes;
-  }
-  const auto names = json.Object(key);
-  if (!names.has_value()) return otherwise;
-  classes.resize(names->json().size());
-  for (const auto& [id, value] : names->json().items()) {
-    const std::string name = names->Text(id);
-    size_t index = 0;
-    if (!absl::SimpleAtoi(id, &index) || index >= classes.size() ||
-        !classes[index].empty()) {
-      names->Complain(id,
-                      absl::StrCat("the id '", absl::Utf8SafeCHexEscape(id),
-                                   "' must be one of 0 to ", classes.size() - 1,
-                                   " that no other class has"));
-    } else if (!check(name)) {
-      names->Complain(id, "a name that is empty or has a line break");
-    } else {
-      classes[index] = name;
-    }
-  }
-  return classes;
 }
 
 void CheckHeads(const JsonObject& json, const char* key,

@@ -5,9 +5,7 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "attention/transformer/transformer.pb.h"
 #include "files/json_file.h"
@@ -31,13 +29,6 @@ int ReadPatch(const JsonObject& json, int64_t otherwise);
 
 // 1 or 3.
 int64_t ReadColours(const JsonObject& json, const char* key, int64_t otherwise);
-
-// Of an object of names by their ids, or of an array of names.
-std::vector<std::string> ReadClasses(const JsonObject& json, const char* key,
-                                     std::vector<std::string> otherwise);
-
-// LABEL_0, LABEL_1, ..
-std::vector<std::string> UnnamedClasses(int64_t classes);
 
 // A problem of `key` unless the heads divide the width.
 void CheckHeads(const JsonObject& json, const char* key,

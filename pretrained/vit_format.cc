@@ -10,6 +10,7 @@
 #include "files/json_file.h"
 #include "nlohmann/json.hpp"
 #include "pretrained/activation_names.h"
+#include "pretrained/class_names.h"
 #include "pretrained/image_processor.h"
 #include "pretrained/vit_fields.h"
 #include "third_party/abseil_backport/status_macros.h"
@@ -129,14 +130,7 @@ std::string VitConfigText(const VitDescription& description) {
   json["patch_size"] = description.config.patch();
   json["num_channels"] = format.grey() ? 1 : 3;
   json["qkv_bias"] = transformer.attention().bias();
-  nlohmann::ordered_json names = nlohmann::ordered_json::object();
-  nlohmann::ordered_json ids = nlohmann::ordered_json::object();
-  for (size_t i = 0; i < description.classes.size(); ++i) {
-    names[absl::StrCat(i)] = description.classes[i];
-    ids[description.classes[i]] = i;
-  }
-  json["id2label"] = std::move(names);
-  json["label2id"] = std::move(ids);
+  WriteClasses(description.classes, &json);
   return json.dump(2, ' ', /*ensure_ascii=*/false,
                    nlohmann::ordered_json::error_handler_t::replace) +
          "\n";

@@ -45,6 +45,12 @@ absl::Status WriteWordPieceFiles(const WordPieceFiles& tokenizer,
         "the tokeniser's clean_text or max_input_chars_per_word is not the "
         "usual one, which is all that tokenizer_config.json can say");
   }
+  if (!tokenizer.options.split_punctuation ||
+      !tokenizer.options.continuations) {
+    return absl::InvalidArgumentError(
+        "the tokens are the words of the training text; transformers reads "
+        "those of a vocabulary of WordPiece");
+  }
   REGARD_RETURN_IF_ERROR(WriteFileAtomically(
       JoinPath(folder, kVocabulary), tokenizer.pieces->ToText(), files));
   return WriteFileAtomically(

@@ -17,7 +17,9 @@
 #include "files/file.h"
 #include "files/json_file.h"
 #include "files/line_reader.h"
+#include "language/text_classifier.h"
 #include "nlohmann/json.hpp"
+#include "pretrained/bert_folder.h"
 #include "pretrained/vit_folder.h"
 #include "third_party/abseil_backport/status_macros.h"
 #include "tools/programs.h"
@@ -34,10 +36,11 @@ constexpr char kUsage[] =
     "tells the value at x, describes an image.\n\n"
     "  predict --run=DIR [--example=N]... [--json] [--save=DIR] "
     "[INPUT...]\n\n"
-    "An input is what the task reads: a text, a number, or the path of a PNG\n"
-    "or JPEG file. Without inputs and examples, inputs are read from standard\n"
-    "input, one a line. Where standard output is not a terminal it gets one\n"
-    "answer a line and nothing else; with --json, an object a line.";
+    "An input is what the task reads: a text, two with a tab between, a\n"
+    "number, or the path of a PNG or JPEG file. Without inputs and examples,\n"
+    "inputs are read from standard input, one a line. Where standard output\n"
+    "is not a terminal it gets one answer a line and nothing else; with\n"
+    "--json, an object a line.";
 constexpr size_t kMostLineBytes = size_t{1} << 16;
 
 struct Arguments {
@@ -69,7 +72,7 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   line.Number("threads", &arguments->threads, 1, 1024,
               "changes no bit of an answer; without it, one per core");
   line.Text("save", "DIR", &arguments->save,
-            "writes a classifier of images to this folder first, as "
+            "writes a classifier of images or texts to this folder first, as "
             "transformers reads it");
   line.Positional(&arguments->inputs, "INPUT");
   REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
@@ -162,14 +165,16 @@ absl::Status AnswerInput(const Run& run, const Arguments& arguments) {
 }
 
 absl::Status Save(const Run& run, const std::string& folder) {
-  const auto* const classifier = run.model<ImageClassifier>();
-  if (classifier == nullptr) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("error: --save writes classifiers of images; ", run.path(),
-                     " is none"));
+  const std::string path = ResolveUserPath(folder);
+  if (const auto* of_images = run.model<ImageClassifier>()) {
+    return WithErrorPrefix(WriteVitFolder(*of_images, path, SystemFiles()));
   }
-  return WithErrorPrefix(
-      WriteVitFolder(*classifier, ResolveUserPath(folder), SystemFiles()));
+  if (const auto* of_texts = run.model<TextClassifier>()) {
+    return WithErrorPrefix(WriteBertClassifier(*of_texts, path, SystemFiles()));
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("error: --save writes classifiers of images and of texts; ",
+                   run.path(), " is none"));
 }
 
 absl::Status Predict(int argc, char** argv, const Plugins& plugins) {

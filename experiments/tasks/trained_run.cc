@@ -102,12 +102,13 @@ absl::Status CheckKeptFiles(const TrainedRun& run, const Task& task,
   for (const auto& [name, text] : task.Files()) {
     // Earlier programs kept fewer files.
     if (!kept.files.empty() && kept.files.count(name) == 0) continue;
-    REGARD_ASSIGN_OR_RETURN(const std::string there, run.ReadText(name));
-    if (there == text) continue;
+    const absl::StatusOr<std::string> there = run.ReadText(name);
+    if (there.ok() && *there == text) continue;
     if (run.pretrained.has_value() && name == run.pretrained->task_file) {
       *task_text = text;
       continue;
     }
+    REGARD_RETURN_IF_ERROR(there.status());
     return absl::InvalidArgumentError(
         absl::StrCat(JoinPath(run.path, name),
                      " is not what this config makes of its data"));

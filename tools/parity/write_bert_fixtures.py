@@ -14,10 +14,12 @@ import pathlib
 import sys
 
 import torch
+from safetensors.torch import save_file
 from torch import nn
 from torch.nn import functional
 from transformers import (
-    AutoTokenizer, BertConfig, BertForPreTraining, BertModel)
+    AutoTokenizer, BertConfig, BertForPreTraining,
+    BertForSequenceClassification, BertModel)
 from transformers.models.bert.modeling_bert import BertLayer
 
 from write_fixtures import Fixture, project
@@ -291,15 +293,14 @@ SENTENCES = [
     " ".join(["the small bird"] * 12), "who sings?", "the cats sing."]
 
 
-def pretrained(folder):
-    """A small model in a folder, and the vectors of sentences, as
-    sentence-transformers computes them."""
+def save(kind, folder, longest, **more):
+    """A small model in a folder, with its tokeniser."""
     folder.mkdir(parents=True, exist_ok=True)
     vocabulary = TOKENS.split()
-    module = BertModel(BertConfig(
+    module = kind(BertConfig(
         vocab_size=len(vocabulary), hidden_size=8, num_hidden_layers=2,
         num_attention_heads=2, intermediate_size=12,
-        max_position_embeddings=32))
+        max_position_embeddings=32, **more))
     spread(module)
     with torch.no_grad():
         # Else the vectors of all sentences are nearly the same.
@@ -315,8 +316,52 @@ def pretrained(folder):
     (folder / "vocab.txt").write_text("\n".join(vocabulary) + "\n")
     (folder / "tokenizer_config.json").write_text(json.dumps({
         "tokenizer_class": "BertTokenizer", "do_lower_case": True,
-        "model_max_length": 24}) + "\n")
-    tokenizer = AutoTokenizer.from_pretrained(folder)
+        "model_max_length": longest}) + "\n")
+    return module, AutoTokenizer.from_pretrained(folder)
+
+
+LABELS = ["entails", "contradicts", "unrelated"]
+WORDS = TOKENS.split()[5:10] + ["sings", "sleep", "seen", "small", ".", "1212"]
+
+
+def classifier(folder):
+    """A classifier of pairs: logits of twenty, which are cut, the mean loss,
+    and its gradients."""
+    module, tokenizer = save(
+        BertForSequenceClassification, folder, 16,
+        id2label=dict(enumerate(LABELS)), classifier_dropout=0.2)
+    generator = torch.Generator().manual_seed(2)
+
+    def text(length):
+        chosen = torch.randint(len(WORDS), (length,), generator=generator)
+        return " ".join(WORDS[i] for i in chosen)
+
+    # The lengths of both texts, from short ones to such that are both cut.
+    pairs = [(text(1 + i % 7), text(1 + i * 3 % 11)) for i in range(18)]
+    pairs += [(text(20), text(3)), (text(12), text(12))]
+    labels = torch.arange(20) * 7 % 3
+    inputs = tokenizer(*zip(*pairs), truncation="longest_first", padding=True,
+                       return_tensors="pt")
+    output = module(**inputs, labels=labels)
+    output.loss.backward()
+    (folder / "pairs.tsv").write_text("".join(
+        f"{LABELS[label]}\t{first}\t{second}\n"
+        for label, (first, second) in zip(labels, pairs)))
+    rows = [*output.logits, output.loss[None]]
+    (folder / "logits.txt").write_text("".join(
+        " ".join(repr(float(x)) for x in row.detach()) + "\n" for row in rows))
+    gradients = folder / "gradients"
+    gradients.mkdir(exist_ok=True)
+    save_file({name: parameter.grad
+               for name, parameter in module.named_parameters()},
+              gradients / "model.safetensors")
+    (gradients / "model.safetensors").chmod(0o644)
+
+
+def pretrained(folder):
+    """A model, and the vectors of sentences, as sentence-transformers computes
+    them."""
+    module, tokenizer = save(BertModel, folder, 24)
     (folder / "sentences.txt").write_text("\n".join(SENTENCES) + "\n")
     lines = []
     for sentence in SENTENCES:
@@ -347,7 +392,10 @@ def main():
         torch.manual_seed(1)
         case().write(folder / (name + ".txt"))
     torch.manual_seed(1)
-    pretrained(pathlib.Path(sys.argv[1]) / "pretrained/testdata/bert")
+    folders = pathlib.Path(sys.argv[1]) / "pretrained/testdata"
+    pretrained(folders / "bert")
+    torch.manual_seed(1)
+    classifier(folders / "bert_classifier")
 
 
 if __name__ == "__main__":

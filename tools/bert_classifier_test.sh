@@ -1,0 +1,100 @@
+#!/bin/bash
+# Asks, evaluates and looks into a BertForSequenceClassification of
+# transformers, writes it again, and begins trainings with it.
+
+source experiments/testing.sh
+
+train="${runfiles}/$1"
+predict="${runfiles}/$2"
+evaluate="${runfiles}/$3"
+inspect="${runfiles}/$4"
+bert="${runfiles}/$5"
+folder="${runfiles}/$6"
+
+cut -f 2- "${folder}/pairs.tsv" >pairs
+cut -f 1 "${folder}/pairs.tsv" >labels
+# The class of the greatest logit of each line but the last, the loss.
+awk 'BEGIN { split("entails contradicts unrelated", names) }
+  NF == 3 { best = 1; for (i = 2; i <= 3; ++i) if ($i > $best) best = i
+    print names[best] }' "${folder}/logits.txt" >classes
+"${predict}" --run="${folder}" <pairs >out
+expect 'the classes of transformers' "$(cat classes)" "$(cat out)"
+right="$(paste labels classes | awk '$1 == $2' | wc -l)"
+"${evaluate}" --run="${folder}" --set "data.path=${folder}/pairs.tsv" --json \
+  >out
+expect 'as many are right' "$(awk "BEGIN { print ${right} / 20 }")" \
+  "$(grep -o '"test/accuracy":[0-9.]*' out | head -n 1 | cut -d : -f 2)"
+"${inspect}" --run="${folder}" --out=page.html $'the cat\ta dog sings' >out
+expect_in page.html '[SEP]' 'entails'
+fails 'three texts' 'input 1: want a text, or two with a tab between; got 2' \
+  "${predict}" --run="${folder}" $'a\tb\tc'
+printf 'maybe\ta\tb\n' >other.tsv
+fails 'a class that it does not know' "the model knows no label 'maybe'" \
+  "${evaluate}" --run="${folder}" --set data.path=other.tsv
+
+"${predict}" --run="${folder}" --save=written --json <pairs >answers
+"${predict}" --run=written --json <pairs >out
+expect 'what was written is the run' "$(cat answers)" "$(cat out)"
+
+cat >tuned.textproto <<END
+data { labelled_text {} path: "${folder}/pairs.tsv" }
+model {
+  text_classifier {
+    bert {
+      transformer {
+        width: 8
+        layers: 2
+        attention { heads: 2 attention { dropout: 0 } }
+        feed_forward { hidden: 12 }
+        dropout: 0
+        position_embedding { longest: 32 }
+      }
+      masked_words { vocabulary: "${bert}/vocab.txt" block: 16 }
+    }
+    pooling: POOLER
+    dropout: 0
+  }
+}
+training {
+  epochs: 0
+  batch_size: 4
+  initial_weights { run: "${folder}" }
+}
+optimizer { adam {} learning_rate: 0.01 }
+END
+"${train}" --config=tuned.textproto --run=same >/dev/null 2>err
+expect 'nothing is missing' 0 "$(grep -c 'begins with its' err || true)"
+"${predict}" --run=same --json <pairs >out
+expect 'the weights of the folder' "$(cat answers)" "$(cat out)"
+quietly "${train}" --config=tuned.textproto --run=tuned \
+  --set training.epochs=300 --set data.labelled_text.dev_fraction=0
+"${predict}" --run=tuned --save=tuned_folder <pairs >out
+expect 'pairs that were learned' "$(cat labels)" "$(cat out)"
+"${predict}" --run=tuned_folder <pairs >again
+expect 'in a folder, too' "$(cat out)" "$(cat again)"
+
+# Other classes, and a BERT without any, have no head for them.
+sed 's/entails/follows/' "${folder}/pairs.tsv" >renamed.tsv
+"${train}" --config=tuned.textproto --run=renamed \
+  --set data.path=renamed.tsv >/dev/null 2>err
+expect_in err "has no 'classifier.weight' of this task, which begins with its"
+"${train}" --config=tuned.textproto --run=headless \
+  --set "training.initial_weights.run=${bert}" >/dev/null 2>err
+expect_in err "has no 'classifier.bias' of this task, which begins with its"
+fails 'other sizes' "tensor 'bert.pooler.dense.bias' is F32 [8]" \
+  "${train}" --config=tuned.textproto --run=none \
+  --set model.text_classifier.bert.transformer.width=4
+sed 's/dog/fox/' "${bert}/vocab.txt" >words.txt
+fails 'another vocabulary' 'vocab.txt is not what this config makes of' \
+  "${train}" --config=tuned.textproto --run=none \
+  --set model.text_classifier.bert.masked_words.vocabulary=words.txt
+quietly "${train}" --config=tuned.textproto --run=mean \
+  --set model.text_classifier.pooling=MEAN
+fails 'what is not POOLER is not written' 'pooling is not POOLER' \
+  "${predict}" --run=mean --save=none 'the cat'
+printf 'a\tb\tc\nb\td\n' >short.tsv
+fails 'a column too few' 'short.tsv:2:4: error: want a label, a tab and a' \
+  "${train}" --config=tuned.textproto --run=none --set data.path=short.tsv
+fails 'pairs without types' 'with types: 1 the model reads single texts' \
+  "${train}" --config=tuned.textproto --run=none \
+  --set model.text_classifier.bert.types=1
