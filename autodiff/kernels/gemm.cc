@@ -5,6 +5,7 @@
 #include <new>
 
 #include "autodiff/instantiate.h"
+#include "autodiff/kernels/gemm_across.h"
 #include "autodiff/kernels/gemm_kernel.h"
 #include "autodiff/worker_pool.h"
 #include "third_party/abseil_backport/check.h"
@@ -83,6 +84,7 @@ class Product {
   // Columns begin .. end - 1 of c = addend + alpha a b; `begin` is a multiple
   // of kGemmPanel. An operand that is read across is packed, by blocks.
   void Run(GemmAddend<T> addend, int64_t begin, int64_t end) const {
+    if (ReadsAcross()) return RunAcrossColumns(addend, begin, end);
     for (int64_t j = begin; j < end;) {
       const int64_t cols = ColumnsAtATime(end - j);
       for (int64_t first = 0; first < a_.cols; first += kGemmDepth) {
@@ -99,6 +101,37 @@ class Product {
   }
 
  private:
+  bool ReadsAcross() const {
+    return c_.rows <= kGemmFewRows && !a_.transposed && b_.transposed &&
+           b_.panels == nullptr;
+  }
+
+  // Run() of few rows: a few columns are read from their first element to
+  // their last, then the next ones.
+  void RunAcrossColumns(GemmAddend<T> addend, int64_t begin,
+                        int64_t end) const {
+    const int64_t most = PacketsAcross<T>(c_.rows, b_.stride) * kPacketSize<T>;
+    for (int64_t j = begin; j < end; j += most) {
+      const int64_t cols = std::min(most, end - j);
+      for (int64_t first = 0; first < a_.cols; first += kGemmDepth) {
+        const int64_t depth = std::min(kGemmDepth, a_.cols - first);
+        const Block block = {
+            first, depth, j, cols,
+            first == 0 ? addend : GemmAddend<T>{c_.data, c_.stride}};
+        const T* next = nullptr;
+        if (first + kGemmDepth < a_.cols) {
+          next = At(b_, first + kGemmDepth, j);
+        } else if (j + 2 * most <= end) {
+          next = At(b_, 0, j + most);
+        }
+        RunAcross<T>(
+            {At(a_, 0, first), a_.stride, 1}, {b_, first, depth, j, cols, next},
+            c_.rows,
+            {c_.data + j, c_.stride, cols, alpha_, block.AddendAt(0, j)});
+      }
+    }
+  }
+
   // How many of the `left` columns are finished before the others, so that the
   // second cache holds what is packed, what several pieces are added to, and
   // columns that are read again for other rows. A small rest joins the last.

@@ -1,9 +1,10 @@
 // Matrix products. All code uses these functions for products.
 //
-// Every product takes the same blocked path whatever its shape, so the bits of
-// a row of the result do not depend on the number of rows. A large one is cut
-// over columns of the result among the thread's InferenceThreads. Packing
-// buffers are kept for each thread: a warm product makes no heap allocation.
+// Every element is made by the same chain of multiply-adds whatever the shape,
+// so the bits of a row of the result do not depend on the number of rows. A
+// large product is cut over columns of the result among the thread's
+// InferenceThreads. Packing buffers are kept for each thread: a warm product
+// makes no heap allocation.
 #ifndef AUTODIFF_KERNELS_GEMM_H_
 #define AUTODIFF_KERNELS_GEMM_H_
 
@@ -17,6 +18,10 @@ namespace regard {
 // of multiply-adds that is added to the result. So products over consecutive
 // pieces that add to one result give the bits of one product over all of them.
 inline constexpr int64_t kGemmDepth = 256;
+
+// A transposed right operand is read in place, and not packed, if the left one
+// has no more rows than this.
+inline constexpr int64_t kGemmFewRows = 16;
 
 enum class GemmMode {
   kAssign,  // c = alpha a b

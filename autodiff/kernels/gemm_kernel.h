@@ -59,16 +59,56 @@ struct GemmTile {
   GemmAddend<T> addend;
 };
 
+// c = addend + alpha sums.
+template <typename T, int kRows, int kPackets>
+inline __attribute__((always_inline)) void StoreTile(
+    const Packet<T> (&sums)[kRows][kPackets], const GemmTile<T>& c) {
+  using packet::padd;
+  using packet::ploadu;
+  using packet::pmul;
+  using packet::pset1;
+  constexpr int64_t kSize = kPacketSize<T>;
+  // Packets before the last one are full.
+  const int64_t last = c.cols - (kPackets - 1) * kSize;
+  const Packet<T> alpha = pset1<Packet<T>>(c.alpha);
+  const bool add = c.addend.data != nullptr;
+  const auto store = [&](auto full) {
+#pragma GCC unroll 8
+    for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 3
+      for (int j = 0; j < kPackets; ++j) {
+        const bool part = !full && j == kPackets - 1;
+        Packet<T> product = pmul(alpha, sums[i][j]);
+        if (add) {
+          const T* const addend =
+              c.addend.data + i * c.addend.stride + j * kSize;
+          product =
+              padd(part ? LoadPart(addend, last) : ploadu<Packet<T>>(addend),
+                   product);
+        }
+        T* const out = c.data + i * c.stride + j * kSize;
+        if (part) {
+          StorePart(out, product, last);
+        } else {
+          packet::pstoreu(out, product);
+        }
+      }
+    }
+  };
+  if (last == kSize) {
+    store(std::true_type());
+  } else {
+    store(std::false_type());
+  }
+}
+
 // kRows rows against kPackets packets of a panel whose rows are b_step apart.
 template <typename T, int kRows, int kPackets>
 void RunGemmTile(const GemmRows<T>& a, const T* b, int64_t b_step,
                  int64_t depth, const GemmTile<T>& c) {
-  using packet::padd;
   using packet::ploadu;
   using packet::pmadd;
-  using packet::pmul;
   using packet::pset1;
-  using packet::pstoreu;
   constexpr int64_t kSize = kPacketSize<T>;
   Packet<T> sums[kRows][kPackets];
 #pragma GCC unroll 8
@@ -131,38 +171,7 @@ void RunGemmTile(const GemmRows<T>& a, const T* b, int64_t b_step,
   } else {
     add_up(std::false_type());
   }
-  // Packets before the last one are full.
-  const int64_t last = c.cols - (kPackets - 1) * kSize;
-  const Packet<T> alpha = pset1<Packet<T>>(c.alpha);
-  const bool add = c.addend.data != nullptr;
-  const auto store = [&](auto full) {
-#pragma GCC unroll 8
-    for (int i = 0; i < kRows; ++i) {
-#pragma GCC unroll 3
-      for (int j = 0; j < kPackets; ++j) {
-        const bool part = !full && j == kPackets - 1;
-        Packet<T> product = pmul(alpha, sums[i][j]);
-        if (add) {
-          const T* const addend =
-              c.addend.data + i * c.addend.stride + j * kSize;
-          product =
-              padd(part ? LoadPart(addend, last) : ploadu<Packet<T>>(addend),
-                   product);
-        }
-        T* const out = c.data + i * c.stride + j * kSize;
-        if (part) {
-          StorePart(out, product, last);
-        } else {
-          pstoreu(out, product);
-        }
-      }
-    }
-  };
-  if (last == kSize) {
-    store(std::true_type());
-  } else {
-    store(std::false_type());
-  }
+  StoreTile<T, kRows, kPackets>(sums, c);
 }
 
 template <typename T>
@@ -170,26 +179,34 @@ const T* At(const ConstMatrix<T>& x, int64_t i, int64_t j) {
   return x.transposed ? x.data + j * x.stride + i : x.data + i * x.stride + j;
 }
 
-// Columns col .. col + cols - 1 of rows first .. first + depth - 1 of b, which
-// is transposed, as the packets at `panel`; neither cols nor depth exceed a
-// packet. `kWholeDepth` and `kWholeCols`: depth and cols are one. What is
-// behind the columns in the packets is any numbers of b.
-template <bool kWholeDepth, bool kWholeCols, typename T>
-void PackSquare(const ConstMatrix<T>& b, int64_t first, int64_t depth,
-                int64_t col, int64_t cols, T* panel) {
-  constexpr int64_t kSize = kPacketSize<T>;
+// The first `depth` elements of `cols` columns, which lie `stride` apart from x
+// on, as a packet for each row; neither exceeds a packet. `kFull`: both are
+// one. 0 past the last column and row.
+template <bool kFull, typename T>
+inline __attribute__((always_inline)) packet::Square<T> LoadSquare(
+    const T* x, int64_t stride, int64_t depth, int64_t cols) {
   packet::Square<T> square;
-  const T* from = At(b, first, col);
 #pragma GCC unroll 16
-  for (int64_t i = 0; i < kSize; ++i) {
-    square.packet[i] =
-        kWholeDepth ? packet::ploadu<Packet<T>>(from) : LoadPart(from, depth);
-    if (kWholeCols || i + 1 < cols) from += b.stride;
+  for (int64_t i = 0; i < kPacketSize<T>; ++i) {
+    square.packet[i] = packet::pset1<Packet<T>>(T(0));
+    if (kFull) {
+      square.packet[i] = packet::ploadu<Packet<T>>(x + i * stride);
+    } else if (i < cols) {
+      square.packet[i] = LoadPart(x + i * stride, depth);
+    }
   }
-  packet::ptranspose(square);
+  packet::Transpose(square);
+  return square;
+}
+
+// The same, as the packets at `panel`.
+template <bool kFull, typename T>
+void PackSquare(const T* x, int64_t stride, int64_t depth, int64_t cols,
+                T* panel) {
+  const packet::Square<T> square = LoadSquare<kFull>(x, stride, depth, cols);
 #pragma GCC unroll 16
-  for (int64_t i = 0; i < kSize; ++i) {
-    if (!kWholeDepth && i == depth) return;
+  for (int64_t i = 0; i < kPacketSize<T>; ++i) {
+    if (!kFull && i == depth) return;
     packet::pstoreu(panel + i * kGemmPanel<T>, square.packet[i]);
   }
 }
@@ -212,12 +229,11 @@ void PackPanel(const ConstMatrix<T>& b, int64_t first, int64_t depth,
     for (int64_t l = 0; l < depth; l += kSize) {
       const int64_t rows = std::min(kSize, depth - l);
       T* const out = panel + l * kGemmPanel<T> + j;
-      if (rows < kSize) {
-        PackSquare<false, false>(b, first + l, rows, col + j, count, out);
-      } else if (count < kSize) {
-        PackSquare<true, false>(b, first + l, rows, col + j, count, out);
+      const T* const x = At(b, first + l, col + j);
+      if (count == kSize && rows == kSize) {
+        PackSquare<true>(x, b.stride, rows, count, out);
       } else {
-        PackSquare<true, true>(b, first + l, rows, col + j, count, out);
+        PackSquare<false>(x, b.stride, rows, count, out);
       }
     }
   }

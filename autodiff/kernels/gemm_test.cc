@@ -99,10 +99,28 @@ TEST(GemmTest, ReadsAndWritesThroughStrides) {
   EXPECT_EQ(c, (std::vector<float>{1, 2, -1, -1, 3, 4, -1, -1}));
 }
 
+TEST(GemmTest, WhatFollowsRowsAndColumnsHasNoEffect) {
+  const int64_t k = 5, n = 19, stride = 6;
+  for (const int64_t m : {1, 2, 16, 17}) {
+    std::vector<float> a(m * stride, NAN), b(n * stride, NAN), c(m * n);
+    for (int64_t l = 0; l < k; ++l) {
+      for (int64_t i = 0; i < m; ++i) a[i * stride + l] = 1;
+      for (int64_t j = 0; j < n; ++j) b[j * stride + l] = static_cast<float>(j);
+    }
+    Gemm<float>({a.data(), m, k, stride},
+                ConstMatrix<float>(b.data(), n, k, stride).Transposed(),
+                {c.data(), m, n});
+    for (int64_t i = 0; i < m * n; ++i) {
+      ASSERT_EQ(c[i], static_cast<float>(k * (i % n))) << m << " rows";
+    }
+  }
+}
+
 // What batch-invariant decoding rests on.
 TEST(GemmTest, ARowsBitsDoNotDependOnTheRowsAroundIt) {
   for (const bool tb : {false, true}) {
-    for (const int64_t k : {3, 32, 256, 700}) {
+    // Columns of 1,024 are read in another order.
+    for (const int64_t k : {3, 32, 256, 700, 1024}) {
       for (const int64_t n : {1, 9, 16, 17, 33, 64, 96, 200}) {
         const int64_t m = 67;
         const std::vector<float> a = Normal<float>(m * k, 3);

@@ -51,7 +51,45 @@ using Eigen::internal::pzero;
 // A square of packets, which Transpose() changes in place.
 template <typename T>
 using Square = Eigen::internal::PacketBlock<Packet<T>, kPacketSize<T>>;
-using Eigen::internal::ptranspose;
+
+template <typename Block>
+inline void Transpose(Block& square) {
+  Eigen::internal::ptranspose(square);
+}
+
+#ifdef __AVX512F__
+// 64 instructions, where Eigen's goes through halves of packets and takes twice
+// as many. Packets of float 4 by 4, then these squares.
+inline void Transpose(Square<float>& square) {
+  __m512(&x)[16] = square.packet;
+  __m512 y[16];
+#pragma GCC unroll 4
+  for (int i = 0; i < 16; i += 4) {
+    const __m512d low01 = _mm512_castps_pd(_mm512_unpacklo_ps(x[i], x[i + 1]));
+    const __m512d low23 =
+        _mm512_castps_pd(_mm512_unpacklo_ps(x[i + 2], x[i + 3]));
+    const __m512d high01 = _mm512_castps_pd(_mm512_unpackhi_ps(x[i], x[i + 1]));
+    const __m512d high23 =
+        _mm512_castps_pd(_mm512_unpackhi_ps(x[i + 2], x[i + 3]));
+    y[i] = _mm512_castpd_ps(_mm512_unpacklo_pd(low01, low23));
+    y[i + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(low01, low23));
+    y[i + 2] = _mm512_castpd_ps(_mm512_unpacklo_pd(high01, high23));
+    y[i + 3] = _mm512_castpd_ps(_mm512_unpackhi_pd(high01, high23));
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    // Quarters 0 and 2, and 1 and 3, of two packets each.
+    const __m512 even04 = _mm512_shuffle_f32x4(y[i], y[i + 4], 0x88);
+    const __m512 odd04 = _mm512_shuffle_f32x4(y[i], y[i + 4], 0xdd);
+    const __m512 even8c = _mm512_shuffle_f32x4(y[i + 8], y[i + 12], 0x88);
+    const __m512 odd8c = _mm512_shuffle_f32x4(y[i + 8], y[i + 12], 0xdd);
+    x[i] = _mm512_shuffle_f32x4(even04, even8c, 0x88);
+    x[i + 4] = _mm512_shuffle_f32x4(odd04, odd8c, 0x88);
+    x[i + 8] = _mm512_shuffle_f32x4(even04, even8c, 0xdd);
+    x[i + 12] = _mm512_shuffle_f32x4(odd04, odd8c, 0xdd);
+  }
+}
+#endif
 
 }  // namespace packet
 

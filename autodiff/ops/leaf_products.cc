@@ -34,6 +34,11 @@ namespace {
 // small share of their time, and with recomputation each weight is used twice.
 constexpr int64_t kMostRowsForLayout = 512;
 
+// Elements of a part that exceeds a core's own cache. Products of inference
+// with very few rows wait for memory then, whatever the layout, and a second
+// copy of the weights would only take space.
+constexpr int64_t kLeastToStream = int64_t{1} << 18;
+
 template <typename T>
 LeafPart<T>* FindOrAdd(LeafNode<T>* leaf, const WeightPart<T>& part) {
   const int64_t offset = part.offset();
@@ -113,6 +118,10 @@ ConstMatrix<T> TransposedForProducts(const WeightPart<T>& part,
   LeafPart<T>* const kept = FindOrAdd(static_cast<LeafNode<T>*>(node), part);
   if (kept->panels == nullptr) {
     if (rows_of_x > kMostRowsForLayout) return transposed;
+    if (rows_of_x <= kGemmFewRows && !node->needs_grad &&
+        part.rows * part.cols >= kLeastToStream) {
+      return transposed;
+    }
     kept->products += products;
     if (kept->products < 2) return transposed;
     T* const panels = node->tape->leaf_arena().template New<T>(size);

@@ -5,7 +5,9 @@
 //
 // * The layout. The second product of few rows packs the part; later products
 //   read the packed copy. It is kept until the tape is reset, also if the tape
-//   is rewound. Bits do not depend on it.
+//   is rewound. A large part that needs no gradient is not packed for products
+//   of up to kGemmFewRows rows, which read it in place. Bits do not depend on
+//   the layout.
 // * A queue of gradient products of few rows. Their rows are copied, and one
 //   product is made of each kGemmDepth rows: many small products would read and
 //   write the whole gradient each. The rest is added after the records of the

@@ -62,6 +62,22 @@ TEST(LeafLayoutTest, TheSecondProductLaysThePartOut) {
   EXPECT_NE(PanelsOf(many, 1, 2), nullptr);
 }
 
+TEST(LeafLayoutTest, AFewRowsReadALargePartWithoutGradientInPlace) {
+  Tape<float> tape;
+  std::vector<float> values(512 * 512), gradient(512 * 512);
+  const auto panels = [&](float* of_gradient, int64_t width, int64_t rows) {
+    const Var<float> leaf =
+        tape.Leaf(values.data(), of_gradient, {width, width});
+    PanelsOf(WeightPart<float>(leaf), rows);
+    return PanelsOf(WeightPart<float>(leaf), rows);
+  };
+  EXPECT_EQ(panels(nullptr, 512, 1), nullptr);
+  EXPECT_EQ(panels(nullptr, 512, kGemmFewRows), nullptr);
+  EXPECT_NE(panels(nullptr, 512, kGemmFewRows + 1), nullptr);
+  EXPECT_NE(panels(nullptr, 511, 1), nullptr);
+  EXPECT_NE(panels(gradient.data(), 512, 1), nullptr);
+}
+
 TEST(LeafLayoutTest, IsKeptByRewindAndForgottenByReset) {
   Tape<float> tape;
   Var<float> weight = RandomLeaf(tape, {5, 3}, 1);

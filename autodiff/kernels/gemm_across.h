@@ -1,0 +1,133 @@
+// Products of few rows with a transposed right operand that is read once, where
+// it lies: squares of it are transposed in registers, and never stored. For few
+// rows, storing panels would take longer than the product.
+//
+// An element is the same chain of multiply-adds as that of a tile
+// (gemm_kernel.h), so it has the same bits.
+#ifndef AUTODIFF_KERNELS_GEMM_ACROSS_H_
+#define AUTODIFF_KERNELS_GEMM_ACROSS_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+#include "autodiff/kernels/gemm_kernel.h"
+#include "autodiff/kernels/matrix.h"
+#include "autodiff/kernels/packets.h"
+
+namespace regard {
+
+// Inner indices first .. first + depth - 1 of columns col .. col + cols - 1 of
+// a transposed right operand.
+template <typename T>
+struct ColumnsAcross {
+  const ConstMatrix<T>& b;
+  int64_t first, depth, col, cols;
+  // The first element of what is read after this, of as many columns; null if
+  // nothing is.
+  const T* next;
+
+  const T* column(int64_t i) const { return At(b, first, col + i); }
+};
+
+// kRows rows, whose elements are next to one another, against kPackets packets
+// of columns, of which the last may not be full.
+template <typename T, int kRows, int kPackets>
+void RunRowsAcross(const GemmRows<T>& a, const ColumnsAcross<T>& across,
+                   const GemmTile<T>& c) {
+  constexpr int64_t kSize = kPacketSize<T>;
+  // How far ahead is fetched: what memory delivers in half a microsecond. The
+  // first cache has room for it.
+  constexpr int64_t kAhead = kSize * (kPackets == 1 ? 8 : 4);
+  Packet<T> sums[kRows][kPackets];
+#pragma GCC unroll 8
+  for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 3
+    for (int j = 0; j < kPackets; ++j) {
+      sums[i][j] = packet::pset1<Packet<T>>(T(0));
+    }
+  }
+  const auto multiply_add = [&](const packet::Square<T>& square, int j,
+                                int64_t l, int64_t depth) {
+#pragma GCC unroll 16
+    for (int64_t u = 0; u < kSize; ++u) {
+      if (u >= depth) return;
+#pragma GCC unroll 8
+      for (int i = 0; i < kRows; ++i) {
+        const Packet<T> factor =
+            packet::pset1<Packet<T>>(a.data[i * a.row_step + l + u]);
+        sums[i][j] = packet::pmadd(factor, square.packet[u], sums[i][j]);
+      }
+    }
+  };
+  const int64_t stride = across.b.stride;
+  int64_t l = 0;
+  const bool full = across.cols == kPackets * kSize;
+  for (; full && l + kSize <= across.depth; l += kSize) {
+    const T* ahead = across.next;
+    if (l + kAhead < across.depth) {
+      ahead = across.column(0) + l + kAhead;
+    } else if (ahead != nullptr) {
+      ahead += l + kAhead - across.depth;
+    }
+#pragma GCC unroll 3
+    for (int j = 0; j < kPackets; ++j) {
+#pragma GCC unroll 16
+      for (int64_t i = 0; ahead != nullptr && i < kSize; ++i) {
+        __builtin_prefetch(ahead + (j * kSize + i) * stride);
+      }
+      multiply_add(
+          LoadSquare<true>(across.column(j * kSize) + l, stride, kSize, kSize),
+          j, l, kSize);
+    }
+  }
+  for (; l < across.depth; l += kSize) {
+    const int64_t depth = std::min(kSize, across.depth - l);
+#pragma GCC unroll 3
+    for (int j = 0; j < kPackets; ++j) {
+      multiply_add(
+          LoadSquare<false>(across.column(j * kSize) + l, stride, depth,
+                            std::min(kSize, across.cols - j * kSize)),
+          j, l, depth);
+    }
+  }
+  StoreTile<T, kRows, kPackets>(sums, c);
+}
+
+// Packets of columns that `rows` rows meet at a time. One row is one chain of
+// multiply-adds for each, which several hide the latency of. Columns that are a
+// multiple of 4 KiB apart fall on few places of the first cache.
+template <typename T>
+int PacketsAcross(int64_t rows, int64_t stride) {
+  constexpr int64_t kFewPlaces = 4096 / sizeof(T);
+  return rows == 1 && stride % kFewPlaces != 0 ? kGemmPackets : 1;
+}
+
+// Any number of rows against PacketsAcross() packets of columns, or fewer at
+// the end. Later groups of rows read the columns from a cache.
+template <typename T>
+void RunAcross(GemmRows<T> a, ColumnsAcross<T> across, int64_t rows,
+               GemmTile<T> c) {
+  if (across.cols > kPacketSize<T>) {
+    if (across.cols > 2 * kPacketSize<T>) {
+      return RunRowsAcross<T, 1, 3>(a, across, c);
+    }
+    return RunRowsAcross<T, 1, 2>(a, across, c);
+  }
+  const auto run = [&](auto count) {
+    RunRowsAcross<T, count, 1>(a, across, c);
+    a.data += count * a.row_step;
+    c.data += count * c.stride;
+    if (c.addend.data != nullptr) c.addend.data += count * c.addend.stride;
+    rows -= count;
+    across.next = nullptr;
+  };
+  while (rows >= kGemmRows) run(std::integral_constant<int, kGemmRows>());
+  if (kGemmRows > 4 && rows >= 4) run(std::integral_constant<int, 4>());
+  if (rows >= 2) run(std::integral_constant<int, 2>());
+  if (rows >= 1) run(std::integral_constant<int, 1>());
+}
+
+}  // namespace regard
+
+#endif  // AUTODIFF_KERNELS_GEMM_ACROSS_H_
