@@ -1,220 +1,22 @@
 #include "attention/kernels/scaled_dot_attention.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
-#include <limits>
-#include <optional>
+#include <new>
 
+#include "attention/kernels/attention_blocks.h"
 #include "attention/kernels/finite_values.h"
 #include "attention/kernels/head_rows.h"
 #include "autodiff/kernels/gemm.h"
+#include "autodiff/kernels/matrix.h"
 #include "autodiff/kernels/reduce.h"
 #include "autodiff/kernels/transcendental.h"
 #include "autodiff/ops/dropout.h"
+#include "autodiff/worker_pool.h"
 
 namespace regard {
 
 namespace {
-
-// A block of scores and one of their gradients fit a core's own cache.
-constexpr int64_t kQueryBlock = 128;
-constexpr int64_t kKeyBlock = 256;
-
-template <typename T>
-constexpr T kMinusInfinity = -std::numeric_limits<T>::infinity();
-
-template <typename T>
-struct Problem {
-  Var<T> queries, keys, values;
-  HeadRows of_queries, of_keys, of_values, of_context;
-  MaskReader visible;
-  T scale;
-  Positions positions;
-  DistanceBias<T> bias;
-  DropoutMask dropout;
-
-  int64_t heads() const { return of_queries.heads; }
-  int64_t group() const { return heads() / of_keys.heads; }
-  int64_t num_queries() const { return of_queries.rows; }
-  int64_t num_keys() const { return of_keys.rows; }
-  int64_t block_size() const {
-    return std::min(kQueryBlock, num_queries()) *
-           std::min(kKeyBlock, num_keys());
-  }
-  // Scratch for which weights of a block are kept.
-  uint8_t* NewKeep() const {
-    return queries.tape().scratch().template New<uint8_t>(
-        dropout.drops() ? block_size() : 0);
-  }
-};
-
-// Rows of queries of one head of one example.
-struct QueryBlock {
-  int64_t example;
-  int64_t head;
-  int64_t key_head;
-  int64_t begin;  // first query
-  int64_t count;
-  int64_t row;  // of the first query, among those of all heads
-  // Some query here sees a key of begin_key .. end_key - 1, and none others.
-  int64_t begin_key;
-  int64_t end_key;
-  // Whether some key of the blocks that are read is hidden from some query.
-  bool hides;
-
-  // Blocks of keys begin at multiples of their size, so that a query's bits do
-  // not depend on the others in its block.
-  int64_t first_block() const { return begin_key / kKeyBlock * kKeyBlock; }
-};
-
-template <typename T, typename F>
-void ForEachQueryBlock(const Problem<T>& p, F f) {
-  const int64_t sources = p.queries.dim(0) * p.heads();
-  for (int64_t source = 0; source < sources; ++source) {
-    for (int64_t q = 0; q < p.num_queries(); q += kQueryBlock) {
-      QueryBlock block = {.example = source / p.heads(),
-                          .head = source % p.heads(),
-                          .key_head = source % p.heads() / p.group(),
-                          .begin = q,
-                          .count = std::min(kQueryBlock, p.num_queries() - q),
-                          .row = source * p.num_queries() + q,
-                          .begin_key = p.num_keys(),
-                          .end_key = 0,
-                          .hides = false};
-      const int64_t rows = p.visible.SameForAllQueries() ? 1 : block.count;
-      for (int64_t i = 0; i < rows; ++i) {
-        const VisibleKeys visible = p.visible(block.example, q + i);
-        if (visible.size() == 0) continue;
-        block.begin_key = std::min(block.begin_key, visible.begin);
-        block.end_key = std::max(block.end_key, visible.end);
-        block.hides |= visible.dense != nullptr || visible.hides();
-      }
-      for (int64_t i = 0; i < rows && !block.hides; ++i) {
-        const VisibleKeys visible = p.visible(block.example, q + i);
-        block.hides = visible.begin != block.first_block() ||
-                      visible.end != block.end_key;
-      }
-      f(block);
-    }
-  }
-}
-
-template <typename T>
-ConstMatrix<T> Queries(const Problem<T>& p, const QueryBlock& block) {
-  const T* const data = p.queries.data();
-  return p.of_queries.At(data, block.example, block.head, block.begin,
-                         block.count);
-}
-
-// The matrix of a block's queries in an array of the context's shape.
-template <typename T, typename X>
-auto Contexts(const Problem<T>& p, const QueryBlock& block, X* data) {
-  return p.of_context.At(data, block.example, block.head, block.begin,
-                         block.count);
-}
-
-// Rows of keys or values that a block of queries reads. NaN and infinities are
-// left out, in `copy`, if some of the rows are hidden.
-template <typename T>
-class KeyRows {
- public:
-  KeyRows(Var<T> x, const HeadRows& rows, ScratchScope<T>& scratch)
-      : x_(x), rows_(rows), copy_(scratch.New(kKeyBlock * rows.width)) {}
-
-  ConstMatrix<T> operator()(const QueryBlock& block, int64_t first,
-                            int64_t count) const {
-    const T* const data = x_.data();
-    return rows_.At(data, block.example, block.key_head, first, count);
-  }
-
-  ConstMatrix<T> Finite(const QueryBlock& block, int64_t first, int64_t count) {
-    const ConstMatrix<T> rows = (*this)(block, first, count);
-    if (!block.hides) return rows;
-    if (!finite_.has_value()) finite_ = AllFinite(x_.data(), x_.size());
-    if (*finite_) return rows;
-    for (int64_t i = 0; i < count; ++i) {
-      const T* const row = rows.data + i * rows.stride;
-      for (int64_t j = 0; j < rows.cols; ++j) {
-        copy_[i * rows.cols + j] = std::isfinite(row[j]) ? row[j] : T(0);
-      }
-    }
-    return {copy_, count, rows.cols};
-  }
-
- private:
-  Var<T> x_;
-  HeadRows rows_;
-  T* const copy_;               // [kKeyBlock, width]
-  std::optional<bool> finite_;  // whether all of x is
-};
-
-// Where the bias of query i of a block begins, for the keys from first_key on.
-template <typename T>
-int64_t BiasIndex(const Problem<T>& p, const QueryBlock& block, int64_t i,
-                  int64_t first_key) {
-  return p.bias.IndexOf(block.head, p.positions.Offset(block.begin + i)) +
-         first_key;
-}
-
-// scores [count of queries, count of keys]: scaled products plus the bias, -inf
-// where hidden.
-template <typename T>
-void ScoreBlock(const Problem<T>& p, const QueryBlock& block,
-                const ConstMatrix<T>& keys, int64_t first_key, T* scores) {
-  const int64_t count = keys.rows;
-  Gemm(Queries(p, block), keys.Transposed(),
-       MutableMatrix<T>(scores, block.count, count), GemmMode::kAssign,
-       p.scale);
-  for (int64_t i = 0; i < block.count; ++i) {
-    T* __restrict row = scores + i * count;
-    if (p.bias.has_value()) {
-      const T* bias = p.bias.values.data() + BiasIndex(p, block, i, first_key);
-      for (int64_t k = 0; k < count; ++k) row[k] += bias[k];
-    }
-    const VisibleKeys visible = p.visible(block.example, block.begin + i);
-    const int64_t begin =
-        std::clamp<int64_t>(visible.begin - first_key, 0, count);
-    const int64_t end = std::clamp<int64_t>(visible.end - first_key, 0, count);
-    std::fill(row, row + begin, kMinusInfinity<T>);
-    if (visible.dense != nullptr) {
-      for (int64_t k = begin; k < end; ++k) {
-        if (!visible(first_key + k)) row[k] = kMinusInfinity<T>;
-      }
-    }
-    if (first_key + begin <= visible.hidden &&
-        visible.hidden < first_key + end) {
-      row[visible.hidden - first_key] = kMinusInfinity<T>;
-    }
-    std::fill(row + end, row + count, kMinusInfinity<T>);
-  }
-}
-
-// keep [count of queries, count of keys]: whether dropout keeps the weights of
-// the keys from first_key on; 0 where the weight is 0 anyway.
-template <typename T>
-void FillKeep(const Problem<T>& p, const QueryBlock& block, int64_t first_key,
-              int64_t count, uint8_t* keep) {
-  std::fill_n(keep, block.count * count, uint8_t{0});
-  for (int64_t i = 0; i < block.count; ++i) {
-    const VisibleKeys visible = p.visible(block.example, block.begin + i);
-    const int64_t begin =
-        std::clamp<int64_t>(visible.begin - first_key, 0, count);
-    const int64_t end = std::clamp<int64_t>(visible.end - first_key, 0, count);
-    p.dropout.FillRow(block.example, block.head, block.begin + i,
-                      first_key + begin, end - begin, keep + i * count + begin);
-  }
-}
-
-// dropped = weights, which it may be, without what is not kept.
-template <typename T>
-void Drop(const Problem<T>& p, const uint8_t* keep, int64_t n, const T* weights,
-          T* dropped) {
-  const auto scale = static_cast<T>(p.dropout.scale());
-  for (int64_t i = 0; i < n; ++i) {
-    dropped[i] = keep[i] != 0 ? weights[i] * scale : T(0);
-  }
-}
 
 // The softmax of each row so far: weights are exp(score - max) / sum. Of a row
 // that saw nothing yet, max is -inf and sum 0.
@@ -222,6 +24,8 @@ template <typename T>
 struct RowSums {
   T* max;
   T* sum;
+
+  RowSums From(int64_t row) const { return {max + row, sum + row}; }
 };
 
 template <typename T>
@@ -261,9 +65,10 @@ void Accumulate(const QueryBlock& block, bool first, int64_t count, T* scores,
 }
 
 template <typename T>
-void AttendBlock(const Problem<T>& p, const QueryBlock& block, RowSums<T> rows,
-                 const KeyRows<T>& keys, KeyRows<T>& values, T* scores,
-                 T* decay, uint8_t* keep, const MutableMatrix<T>& context) {
+void AttendBlock(const AttentionProblem<T>& p, const QueryBlock& block,
+                 RowSums<T> rows, const KeyRows<T>& keys, KeyRows<T>& values,
+                 T* scores, T* decay, uint8_t* keep,
+                 const MutableMatrix<T>& context) {
   std::fill_n(rows.max, block.count, kMinusInfinity<T>);
   if (block.end_key <= block.first_block()) {
     std::fill_n(rows.sum, block.count, T(0));
@@ -293,6 +98,62 @@ void AttendBlock(const Problem<T>& p, const QueryBlock& block, RowSums<T> rows,
   for (int64_t i = 0; i < block.count; ++i) {
     ScaleRow(context, i, rows.sum[i] > T(0) ? T(1) / rows.sum[i] : T(0));
   }
+}
+
+// What a thread needs to compute blocks.
+template <typename T>
+struct AttendScratch {
+  AttendScratch(const AttentionProblem<T>& p, ScratchScope<T>& scratch)
+      : scores(scratch.New(p.block_size())),
+        decay(scratch.New(kQueryBlock)),
+        keep(p.NewKeep()),
+        keys(p.keys, p.of_keys, scratch),
+        values(p.values, p.of_values, scratch) {}
+
+  T* const scores;
+  T* const decay;
+  uint8_t* const keep;
+  const KeyRows<T> keys;
+  KeyRows<T> values;
+};
+
+// Sources begin .. end - 1.
+template <typename T>
+void AttendSources(const AttentionProblem<T>& p, RowSums<T> sums,
+                   Var<T> context, int64_t begin, int64_t end,
+                   AttendScratch<T>& s) {
+  ForEachQueryBlock(p, begin, end, [&](const QueryBlock& block) {
+    AttendBlock(p, block, sums.From(block.row), s.keys, s.values, s.scores,
+                s.decay, s.keep, Contexts(p, block, context.data()));
+  });
+}
+
+// The heads of all examples, which InferenceThreads share if there is enough to
+// do.
+template <typename T>
+void AttendAll(const AttentionProblem<T>& p, RowSums<T> sums, Var<T> context) {
+  constexpr int64_t kLeastToCut = int64_t{1} << 19;  // multiply-adds
+  ScratchScope<T> scratch(p.queries.tape());
+  const int64_t multiply_adds = p.sources() * p.num_queries() * p.num_keys() *
+                                (p.of_keys.width + p.of_values.width);
+  WorkerPool* const pool =
+      multiply_adds < kLeastToCut ? nullptr : InferenceThreads::Pool();
+  const int64_t parts =
+      pool == nullptr ? 1 : std::min<int64_t>(pool->threads(), p.sources());
+  if (parts <= 1) {
+    AttendScratch<T> alone(p, scratch);
+    return AttendSources(p, sums, context, 0, p.sources(), alone);
+  }
+  auto* const of_part =
+      p.queries.tape().scratch().template New<AttendScratch<T>>(parts);
+  for (int64_t part = 0; part < parts; ++part) {
+    new (of_part + part) AttendScratch<T>(p, scratch);
+  }
+  const InferenceThreads none = InferenceThreads::None();
+  pool->Run(parts, [&](int64_t part) {
+    AttendSources(p, sums, context, p.sources() * part / parts,
+                  p.sources() * (part + 1) / parts, of_part[part]);
+  });
 }
 
 // The weights of a block again, from its scores.
@@ -330,7 +191,7 @@ struct BackwardScratch {
 };
 
 template <typename T>
-void BackwardBlock(const Problem<T>& p, const QueryBlock& block,
+void BackwardBlock(const AttentionProblem<T>& p, const QueryBlock& block,
                    RowSums<T> rows, const ConstMatrix<T>& context,
                    const ConstMatrix<T>& d_context, KeyRows<T>& keys,
                    KeyRows<T>& values, const BackwardScratch<T>& s,
@@ -428,7 +289,7 @@ Var<T> ScaledDotAttention(
                            {q[0], of_queries.heads, num_queries, of_keys.rows});
   const HeadRows of_context = {of_queries.heads, num_queries, of_values.width,
                                heads > 0};
-  const Problem<T> p = {
+  const AttentionProblem<T> p = {
       queries,
       keys,
       values,
@@ -448,21 +309,7 @@ Var<T> ScaledDotAttention(
   const int64_t rows = q[0] * of_queries.heads * num_queries;
   const RowSums<T> sums = {tape->arena().template New<T>(rows),
                            tape->arena().template New<T>(rows)};
-  const auto rows_from = [=](int64_t row) -> RowSums<T> {
-    return {sums.max + row, sums.sum + row};
-  };
-  {
-    ScratchScope<T> scratch(*tape);
-    T* const scores = scratch.New(p.block_size());
-    T* const decay = scratch.New(kQueryBlock);
-    auto* const keep = p.NewKeep();
-    const KeyRows<T> key_rows(keys, of_keys, scratch);
-    KeyRows<T> value_rows(values, of_values, scratch);
-    ForEachQueryBlock(p, [&](const QueryBlock& block) {
-      AttendBlock(p, block, rows_from(block.row), key_rows, value_rows, scores,
-                  decay, keep, Contexts(p, block, context.data()));
-    });
-  }
+  AttendAll(p, sums, context);
   tape->Record("ScaledDotAttention", context, [=] {
     const Gradients<T> gradients = {PartialGrad(p.queries), PartialGrad(p.keys),
                                     PartialGrad(p.values),
@@ -474,8 +321,8 @@ Var<T> ScaledDotAttention(
     KeyRows<T> key_rows(p.keys, p.of_keys, scratch);
     KeyRows<T> value_rows(p.values, p.of_values, scratch);
     const T* const value = context.data();
-    ForEachQueryBlock(p, [&](const QueryBlock& block) {
-      BackwardBlock(p, block, rows_from(block.row), Contexts(p, block, value),
+    ForEachQueryBlock(p, 0, p.sources(), [&](const QueryBlock& block) {
+      BackwardBlock(p, block, sums.From(block.row), Contexts(p, block, value),
                     Contexts(p, block, context.grad_data()), key_rows,
                     value_rows, blocks, gradients);
     });

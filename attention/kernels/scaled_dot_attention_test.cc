@@ -18,6 +18,7 @@
 #include "autodiff/ops/shape_ops.h"
 #include "autodiff/tape.h"
 #include "autodiff/testing/gradient_check.h"
+#include "autodiff/worker_pool.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -336,6 +337,36 @@ TEST(ScaledDotAttentionDeathTest, NeedsKeysAndValuesOfOneLength) {
   EXPECT_DEATH(ScaledDotAttention(three, three, three, {}, 1, {},
                                   {.heads_side_by_side = 2}),
                "2 heads side by side");
+}
+
+TEST(ScaledDotAttentionTest, ThreadsGiveTheSameBits) {
+  const int64_t batch = 2, heads = 5, queries = 40, keys = 300, width = 16;
+  std::vector<float> values = Waves(batch * heads * keys * width, 3);
+  // Hidden from most queries, and so left out of their products.
+  values.back() = std::numeric_limits<float>::infinity();
+  Tape<float> tape;
+  const Var<float> q = tape.Constant({batch, heads, queries, width},
+                                     Waves(batch * heads * queries * width, 1));
+  const Var<float> k = tape.Constant({batch, heads, keys, width},
+                                     Waves(batch * heads * keys * width, 2));
+  const Var<float> v = tape.Constant({batch, heads, keys, width}, values);
+  const auto compute = [&](const MaskCase& c) {
+    const absl::Span<const float> context =
+        ScaledDotAttention(q, k, v, c.mask, 0.5F, c.positions).span();
+    std::vector<uint32_t> bits;
+    for (const float x : context) bits.push_back(std::bit_cast<uint32_t>(x));
+    return bits;
+  };
+  for (const MaskCase& c :
+       {MaskCase(), MaskCase{{.causal = true}, {.first_query = 261}}}) {
+    const std::vector<uint32_t> expected = compute(c);
+    // More threads than there are heads take no more than these.
+    for (const int threads : {1, 2, 3, 11}) {
+      WorkerPool pool(threads);
+      const InferenceThreads scope(pool);
+      EXPECT_EQ(compute(c), expected) << threads << " threads";
+    }
+  }
 }
 
 }  // namespace

@@ -1,0 +1,227 @@
+// What the forward and the backward pass of scaled-dot attention share: blocks
+// of queries, the keys and values that they read, and their scores.
+#ifndef ATTENTION_KERNELS_ATTENTION_BLOCKS_H_
+#define ATTENTION_KERNELS_ATTENTION_BLOCKS_H_
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+#include "attention/kernels/distance_bias.h"
+#include "attention/kernels/finite_values.h"
+#include "attention/kernels/head_rows.h"
+#include "attention/mask.h"
+#include "attention/positions.h"
+#include "autodiff/kernels/gemm.h"
+#include "autodiff/kernels/matrix.h"
+#include "autodiff/ops/dropout.h"
+#include "autodiff/tape.h"
+
+namespace regard {
+
+// A block of scores and one of their gradients fit a core's own cache.
+inline constexpr int64_t kQueryBlock = 128;
+inline constexpr int64_t kKeyBlock = 256;
+
+template <typename T>
+inline constexpr T kMinusInfinity = -std::numeric_limits<T>::infinity();
+
+template <typename T>
+struct AttentionProblem {
+  Var<T> queries, keys, values;
+  HeadRows of_queries, of_keys, of_values, of_context;
+  MaskReader visible;
+  T scale;
+  Positions positions;
+  DistanceBias<T> bias;
+  DropoutMask dropout;
+
+  int64_t heads() const { return of_queries.heads; }
+  int64_t group() const { return heads() / of_keys.heads; }
+  int64_t sources() const { return queries.dim(0) * heads(); }
+  int64_t num_queries() const { return of_queries.rows; }
+  int64_t num_keys() const { return of_keys.rows; }
+  int64_t block_size() const {
+    return std::min(kQueryBlock, num_queries()) *
+           std::min(kKeyBlock, num_keys());
+  }
+  // Scratch for which weights of a block are kept.
+  uint8_t* NewKeep() const {
+    return queries.tape().scratch().template New<uint8_t>(
+        dropout.drops() ? block_size() : 0);
+  }
+};
+
+// Rows of queries of one head of one example.
+struct QueryBlock {
+  int64_t example;
+  int64_t head;
+  int64_t key_head;
+  int64_t begin;  // first query
+  int64_t count;
+  int64_t row;  // of the first query, among those of all heads
+  // Some query here sees a key of begin_key .. end_key - 1, and none others.
+  int64_t begin_key;
+  int64_t end_key;
+  // Whether some key of the blocks that are read is hidden from some query.
+  bool hides;
+
+  // Blocks of keys begin at multiples of their size, so that a query's bits do
+  // not depend on the others in its block.
+  int64_t first_block() const { return begin_key / kKeyBlock * kKeyBlock; }
+};
+
+// Of sources begin .. end - 1: the heads of all examples are numbered.
+template <typename T, typename F>
+void ForEachQueryBlock(const AttentionProblem<T>& p, int64_t begin, int64_t end,
+                       F f) {
+  for (int64_t source = begin; source < end; ++source) {
+    for (int64_t q = 0; q < p.num_queries(); q += kQueryBlock) {
+      QueryBlock block = {.example = source / p.heads(),
+                          .head = source % p.heads(),
+                          .key_head = source % p.heads() / p.group(),
+                          .begin = q,
+                          .count = std::min(kQueryBlock, p.num_queries() - q),
+                          .row = source * p.num_queries() + q,
+                          .begin_key = p.num_keys(),
+                          .end_key = 0,
+                          .hides = false};
+      const int64_t rows = p.visible.SameForAllQueries() ? 1 : block.count;
+      for (int64_t i = 0; i < rows; ++i) {
+        const VisibleKeys visible = p.visible(block.example, q + i);
+        if (visible.size() == 0) continue;
+        block.begin_key = std::min(block.begin_key, visible.begin);
+        block.end_key = std::max(block.end_key, visible.end);
+        block.hides |= visible.dense != nullptr || visible.hides();
+      }
+      for (int64_t i = 0; i < rows && !block.hides; ++i) {
+        const VisibleKeys visible = p.visible(block.example, q + i);
+        block.hides = visible.begin != block.first_block() ||
+                      visible.end != block.end_key;
+      }
+      f(block);
+    }
+  }
+}
+
+template <typename T>
+ConstMatrix<T> Queries(const AttentionProblem<T>& p, const QueryBlock& block) {
+  const T* const data = p.queries.data();
+  return p.of_queries.At(data, block.example, block.head, block.begin,
+                         block.count);
+}
+
+// The matrix of a block's queries in an array of the context's shape.
+template <typename T, typename X>
+auto Contexts(const AttentionProblem<T>& p, const QueryBlock& block, X* data) {
+  return p.of_context.At(data, block.example, block.head, block.begin,
+                         block.count);
+}
+
+// Rows of keys or values that a block of queries reads. NaN and infinities are
+// left out, in `copy`, if some of the rows are hidden.
+template <typename T>
+class KeyRows {
+ public:
+  KeyRows(Var<T> x, const HeadRows& rows, ScratchScope<T>& scratch)
+      : x_(x), rows_(rows), copy_(scratch.New(kKeyBlock * rows.width)) {}
+
+  ConstMatrix<T> operator()(const QueryBlock& block, int64_t first,
+                            int64_t count) const {
+    const T* const data = x_.data();
+    return rows_.At(data, block.example, block.key_head, first, count);
+  }
+
+  ConstMatrix<T> Finite(const QueryBlock& block, int64_t first, int64_t count) {
+    const ConstMatrix<T> rows = (*this)(block, first, count);
+    if (!block.hides) return rows;
+    if (!finite_.has_value()) finite_ = AllFinite(x_.data(), x_.size());
+    if (*finite_) return rows;
+    for (int64_t i = 0; i < count; ++i) {
+      const T* const row = rows.data + i * rows.stride;
+      for (int64_t j = 0; j < rows.cols; ++j) {
+        copy_[i * rows.cols + j] = std::isfinite(row[j]) ? row[j] : T(0);
+      }
+    }
+    return {copy_, count, rows.cols};
+  }
+
+ private:
+  Var<T> x_;
+  HeadRows rows_;
+  T* const copy_;               // [kKeyBlock, width]
+  std::optional<bool> finite_;  // whether all of x is
+};
+
+// Where the bias of query i of a block begins, for the keys from first_key on.
+template <typename T>
+int64_t BiasIndex(const AttentionProblem<T>& p, const QueryBlock& block,
+                  int64_t i, int64_t first_key) {
+  return p.bias.IndexOf(block.head, p.positions.Offset(block.begin + i)) +
+         first_key;
+}
+
+// scores [count of queries, count of keys]: scaled products plus the bias, -inf
+// where hidden.
+template <typename T>
+void ScoreBlock(const AttentionProblem<T>& p, const QueryBlock& block,
+                const ConstMatrix<T>& keys, int64_t first_key, T* scores) {
+  const int64_t count = keys.rows;
+  Gemm(Queries(p, block), keys.Transposed(),
+       MutableMatrix<T>(scores, block.count, count), GemmMode::kAssign,
+       p.scale);
+  for (int64_t i = 0; i < block.count; ++i) {
+    T* __restrict row = scores + i * count;
+    if (p.bias.has_value()) {
+      const T* bias = p.bias.values.data() + BiasIndex(p, block, i, first_key);
+      for (int64_t k = 0; k < count; ++k) row[k] += bias[k];
+    }
+    const VisibleKeys visible = p.visible(block.example, block.begin + i);
+    const int64_t begin =
+        std::clamp<int64_t>(visible.begin - first_key, 0, count);
+    const int64_t end = std::clamp<int64_t>(visible.end - first_key, 0, count);
+    std::fill(row, row + begin, kMinusInfinity<T>);
+    if (visible.dense != nullptr) {
+      for (int64_t k = begin; k < end; ++k) {
+        if (!visible(first_key + k)) row[k] = kMinusInfinity<T>;
+      }
+    }
+    if (first_key + begin <= visible.hidden &&
+        visible.hidden < first_key + end) {
+      row[visible.hidden - first_key] = kMinusInfinity<T>;
+    }
+    std::fill(row + end, row + count, kMinusInfinity<T>);
+  }
+}
+
+// keep [count of queries, count of keys]: whether dropout keeps the weights of
+// the keys from first_key on; 0 where the weight is 0 anyway.
+template <typename T>
+void FillKeep(const AttentionProblem<T>& p, const QueryBlock& block,
+              int64_t first_key, int64_t count, uint8_t* keep) {
+  std::fill_n(keep, block.count * count, uint8_t{0});
+  for (int64_t i = 0; i < block.count; ++i) {
+    const VisibleKeys visible = p.visible(block.example, block.begin + i);
+    const int64_t begin =
+        std::clamp<int64_t>(visible.begin - first_key, 0, count);
+    const int64_t end = std::clamp<int64_t>(visible.end - first_key, 0, count);
+    p.dropout.FillRow(block.example, block.head, block.begin + i,
+                      first_key + begin, end - begin, keep + i * count + begin);
+  }
+}
+
+// dropped = weights, which it may be, without what is not kept.
+template <typename T>
+void Drop(const AttentionProblem<T>& p, const uint8_t* keep, int64_t n,
+          const T* weights, T* dropped) {
+  const auto scale = static_cast<T>(p.dropout.scale());
+  for (int64_t i = 0; i < n; ++i) {
+    dropped[i] = keep[i] != 0 ? weights[i] * scale : T(0);
+  }
+}
+
+}  // namespace regard
+
+#endif  // ATTENTION_KERNELS_ATTENTION_BLOCKS_H_
