@@ -8,6 +8,7 @@
 #include "attention/transformer/initialization.h"
 #include "autodiff/ops/softmax.h"
 #include "autodiff/tape.h"
+#include "autodiff/worker_pool.h"
 #include "data/images/image_file.h"
 #include "nn/batches.h"
 #include "third_party/abseil_backport/check.h"
@@ -19,7 +20,9 @@ namespace regard {
 
 namespace {
 
-constexpr int64_t kEvaluationBatch = 64;
+// Tokens of images that are predicted at once, or one image: few enough for
+// what they become to take little memory and stay in the caches.
+constexpr int64_t kMostTokens = 512;
 
 }  // namespace
 
@@ -85,7 +88,13 @@ std::vector<float> ImageClassifier::Predict(Forward<float>& forward,
     const Var<float> batch = PredictBatch(passes, set, images);
     return std::vector<float>(batch.span().begin(), batch.span().end());
   };
-  ForEachBatch(forward, set.size(), kEvaluationBatch, predict,
+  // Few images, too, are shared by all threads.
+  const WorkerPool* const pool = InferenceThreads::Pool();
+  const int64_t threads = pool == nullptr ? 1 : pool->threads();
+  const int64_t most =
+      std::max<int64_t>(1, std::min(kMostTokens / encoder_.tokens(),
+                                    (set.size() + threads - 1) / threads));
+  ForEachBatch(forward, set.size(), most, predict,
                [&](auto, const std::vector<float>& batch) {
                  predicted.insert(predicted.end(), batch.begin(), batch.end());
                });
