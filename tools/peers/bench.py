@@ -37,13 +37,14 @@ def _options():
                         help="leave the growth in B, T, H and V out")
     parser.add_argument("--regard-step", required=True, help=argparse.SUPPRESS)
     parser.add_argument("--fma-peak", required=True, help=argparse.SUPPRESS)
+    parser.add_argument("--read-peak", required=True, help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=pathlib.Path, required=True,
                         help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
 def _peak(program):
-    """GFLOP/s of fused multiply-adds, by number of threads."""
+    """GFLOP/s of fused multiply-adds, or GB/s read, by number of threads."""
     one, two = subprocess.run([program], check=True, capture_output=True,
                               text=True).stdout.split()
     return {1: float(one), 2: float(two)}
@@ -62,8 +63,10 @@ def _machine():
             f"{versions}; Python {sys.version.split()[0]}")
 
 
-def _sections(measured, peak, exponents):
-    yield "times", table.times(measured, peak)
+def _sections(measured, peaks, exponents):
+    yield "times", table.times(measured, peaks["fma"])
+    if peaks["read"][1]:
+        yield "reading of weights", table.reading(measured, peaks["read"])
     yield "how many times Regard's time", table.comparison(measured)
     yield "Regard alone", table.own(measured)
     yield "how many times Regard's memory", table.memory(measured)
@@ -75,7 +78,8 @@ def _sections(measured, peak, exponents):
     yield "all forms, before the rounds", table.forms(measured)
 
 
-def _report(options, measured, peak, exponents, problems):
+def _report(options, measured, peaks, exponents, problems):
+    peak = peaks["fma"]
     lines = [_machine(), "",
              time.strftime("%Y-%m-%d") + f", {options.rounds} turns of "
              f"{options.seconds:g} s each"
@@ -83,7 +87,7 @@ def _report(options, measured, peak, exponents, problems):
                 if options.busy else "."), "",
              "Peak of fused multiply-adds, the best seen before any work: "
              f"{peak[1]:.0f} GFLOP/s with one thread, {peak[2]:.0f} with two"]
-    for title, rows in _sections(measured, peak, exponents):
+    for title, rows in _sections(measured, peaks, exponents):
         lines += ["", f"## {title}", "", *rows]
     if problems:
         lines += ["", "## problems", ""] + [f"* {p}" for p in problems]
@@ -105,19 +109,24 @@ def main():
     chosen = ([works.by_name(name) for name in options.works.split(",")]
               if options.works else works.WORKS)
     chosen = [dataclasses.replace(work, **no_targets) for work in chosen]
-    measured, peak, exponents, problems = [], {1: 0, 2: 0}, [], []
+    measured, exponents, problems = [], [], []
+    peaks = {"fma": {1: 0, 2: 0}, "read": {1: 0, 2: 0}}
     for work in chosen:
+        programs = {"fma": options.fma_peak}
+        if work.gigabytes():
+            programs["read"] = options.read_peak
         # A neighbour that takes a core for a moment hides its peak.
-        now = _peak(options.fma_peak)
-        peak = {threads: max(peak[threads], now[threads]) for threads in peak}
+        for name, program in programs.items():
+            for threads, rate in _peak(program).items():
+                peaks[name][threads] = max(peaks[name][threads], rate)
         measured.append((work, measure.measure(work, options, problems)))
         # So far: a run that is stopped leaves what it has.
-        _report(options, measured, peak, exponents, problems)
+        _report(options, measured, peaks, exponents, problems)
     if options.growth:
         exponents = [(letter, math.log2(grown.gigaflops() / base.gigaflops()),
                       measure.growth(base, grown, options))
                      for letter, base, grown in works.growth()]
-    print(_report(options, measured, peak, exponents, problems))
+    print(_report(options, measured, peaks, exponents, problems))
     return 1 if problems else 0
 
 

@@ -14,12 +14,15 @@ import sys
 import time
 
 
-def parse_arguments():
+def parse_arguments(path=False):
+    """`path`: of the file that a program writes for a contender."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--work", required=True)
     parser.add_argument("--weights", default="")
     parser.add_argument("--threads", type=int, required=True)
     parser.add_argument("--form", required=True)
+    if path:
+        parser.add_argument("--path", required=True)
     return parser.parse_args()
 
 

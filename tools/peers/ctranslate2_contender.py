@@ -1,44 +1,47 @@
-"""CTranslate2's side of the bench. --form: idiomatic, tuned or tuned_onemkl.
+"""CTranslate2's side of the bench.
+
+--form: idiomatic, tuned, tuned_together, or either tuned form with _onemkl.
 
 In the idiomatic form a batch has all threads. In the tuned forms each thread has
 a part of the batch, as in Regard, and element-wise operations are AVX-512's where
-the processor has it, which CTranslate2 does not choose by itself. Products are
-oneDNN's, or oneMKL's where the processor is Intel's or the form says so.
+the processor has it, which CTranslate2 does not choose by itself; `together`, a
+batch has all threads there, too. Products are oneDNN's, or oneMKL's where the processor is Intel's or the form says so.
 """
 
 import concurrent.futures
 import os
+import pathlib
+import subprocess
+import sys
 import tempfile
 
 import contender
 import numpy as np
 import step_data
-import weights as weights_of
 import works
 
 ARGUMENTS = contender.parse_arguments()
 TUNED = ARGUMENTS.form.startswith("tuned")
+PARTS = TUNED and "together" not in ARGUMENTS.form
 contender.pin(ARGUMENTS.threads)
 with open("/proc/cpuinfo", encoding="utf-8") as info:
     if TUNED and "avx512vl" in info.read():
         os.environ["CT2_FORCE_CPU_ISA"] = "AVX512"
-if ARGUMENTS.form == "tuned_onemkl":
+if ARGUMENTS.form.endswith("_onemkl"):
     os.environ["CT2_USE_MKL"] = "1"
 
 # pylint: disable=wrong-import-position
 import ctranslate2
-import ctranslate2_models
 
 OPTIONS = {"device": "cpu", "compute_type": "float32",
-           "inter_threads": ARGUMENTS.threads if TUNED else 1,
-           "intra_threads": 1 if TUNED else ARGUMENTS.threads}
+           "inter_threads": ARGUMENTS.threads if PARTS else 1,
+           "intra_threads": 1 if PARTS else ARGUMENTS.threads}
 
 
-def _translate(work, weights, folder):
-    ctranslate2_models.save_translator(work, weights, folder)
+def _translate(work, folder):
     translator = ctranslate2.Translator(folder, **OPTIONS)
     source, _, _ = step_data.sentences(work)
-    source = [ctranslate2_models.tokens(ids) for ids in source]
+    source = [step_data.tokens(ids) for ids in source]
     part = -(-work.batch // OPTIONS["inter_threads"])
 
     def step(count):
@@ -54,8 +57,25 @@ def _translate(work, weights, folder):
         step, lambda: [np.mean([best.scores[0] for best in step(1)])])
 
 
-def _embed(work, weights, folder):
-    ctranslate2_models.save_encoder(work, weights, TUNED, folder)
+def _continue(work, folder):
+    generator = ctranslate2.Generator(folder, **OPTIONS)
+    prompts = [step_data.tokens(ids) for ids in step_data.prompts(work)]
+    part = -(-work.batch // OPTIONS["inter_threads"])
+
+    def step(count):
+        for _ in range(count):
+            found = generator.generate_batch(
+                prompts, max_batch_size=part, beam_size=1, sampling_topk=1,
+                min_length=work.target_time, max_length=work.target_time,
+                # One that never is the likeliest.
+                end_token=step_data.tokens([work.target_vocabulary - 1])[0],
+                include_prompt_in_result=False)
+        return [result.sequences_ids[0] for result in found]
+
+    contender.serve(step, lambda: np.array(step(1)).T.flatten().tolist())
+
+
+def _embed(work, folder):
     encoder = ctranslate2.Encoder(folder, **OPTIONS)
     ids = step_data.text(work.batch * work.source_time, work.source_vocabulary)
     ids = ids.astype(np.int32).reshape(work.batch, work.source_time)
@@ -81,10 +101,15 @@ def _embed(work, weights, folder):
 
 def main():
     work = works.by_name(ARGUMENTS.work)
-    weights = weights_of.load(work, ARGUMENTS.weights)
-    run = _embed if work.kind == works.EMBEDDING else _translate
+    run = {works.EMBEDDING: _embed, works.CONTINUATION: _continue}.get(
+        work.kind, _translate)
     with tempfile.TemporaryDirectory() as folder:
-        run(work, weights, folder)
+        # In a process of its own, whose memory is not the contender's.
+        subprocess.run(
+            [sys.executable, pathlib.Path(__file__).with_name(
+                "ctranslate2_models.py"), f"--path={folder}", *sys.argv[1:]],
+            check=True, stdout=sys.stderr)
+        run(work, folder)
 
 
 if __name__ == "__main__":

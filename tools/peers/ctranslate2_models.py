@@ -1,7 +1,10 @@
-"""Regard's weights as models of CTranslate2, in its folders."""
+"""Writes Regard's weights as a model of CTranslate2, in a folder."""
 
+import contender
 import numpy as np
 import step_data
+import weights as weights_of
+import works
 from ctranslate2 import specs
 
 
@@ -43,19 +46,13 @@ def _set_layers(layers, weights, prefix):
         _set_norm(layer.ffn.layer_norm, weights, f"{name}feed_forward_norm")
 
 
-def tokens(ids):
-    """Words for ids; CTranslate2 looks its special ones up by their names."""
-    special = ("<unk>", "<blank>", "<s>", "</s>")
-    return [special[i] if i < len(special) else f"w{i}" for i in ids]
-
-
 def _save(spec, folder):
     spec.validate()
     spec.optimize(quantization="float32")
     spec.save(folder)
 
 
-def save_translator(work, weights, folder):
+def _save_translator(work, weights, folder):
     """The encoder and decoder of a TRANSFORMER_SEARCH."""
     spec = specs.TransformerSpec.from_config(work.layers, work.heads,
                                              pre_norm=False)
@@ -68,12 +65,14 @@ def save_translator(work, weights, folder):
         side.position_encodings.encodings = positions
         _set_layers(side.layer, weights, prefix)
     _set_linear(spec.decoder.projection, weights, "decoder.", ("output",))
-    spec.register_source_vocabulary(tokens(range(work.source_vocabulary)))
-    spec.register_target_vocabulary(tokens(range(work.target_vocabulary)))
+    spec.register_source_vocabulary(
+        step_data.tokens(range(work.source_vocabulary)))
+    spec.register_target_vocabulary(
+        step_data.tokens(range(work.target_vocabulary)))
     _save(spec, folder)
 
 
-def save_encoder(work, weights, tuned, folder):
+def _save_encoder(work, weights, tuned, folder):
     """A BERT. In the tuned form the one type of tokens is in the positions."""
     positions = weights["position_embedding.weight"]
     types = weights["type_embedding.weight"]
@@ -93,5 +92,38 @@ def save_encoder(work, weights, tuned, folder):
     _set_layers(encoder.layer, weights, "")
     spec = specs.TransformerEncoderModelSpec(encoder)
     spec.config.layer_norm_epsilon = 1e-12
-    spec.register_vocabulary(tokens(range(work.source_vocabulary)))
+    spec.register_vocabulary(step_data.tokens(range(work.source_vocabulary)))
     _save(spec, folder)
+
+
+def _save_generator(work, weights, folder):
+    """A GPT-2."""
+    spec = specs.TransformerDecoderModelSpec.from_config(
+        work.layers, work.heads, pre_norm=True,
+        activation=specs.Activation.GELUTanh)
+    decoder = spec.decoder
+    decoder.scale_embeddings = False
+    decoder.embeddings.weight = weights["embedding.weight"]
+    decoder.position_encodings.encodings = weights["position_embedding.weight"]
+    decoder.projection.weight = weights["embedding.weight"]
+    _set_norm(decoder.layer_norm, weights, "norm")
+    _set_layers(decoder.layer, weights, "")
+    spec.register_vocabulary(step_data.tokens(range(work.target_vocabulary)))
+    _save(spec, folder)
+
+
+def main():
+    arguments = contender.parse_arguments(path=True)
+    work = works.by_name(arguments.work)
+    weights = weights_of.load(work, arguments.weights)
+    if work.kind == works.EMBEDDING:
+        _save_encoder(work, weights, arguments.form.startswith("tuned"),
+                      arguments.path)
+    elif work.kind == works.CONTINUATION:
+        _save_generator(work, weights, arguments.path)
+    else:
+        _save_translator(work, weights, arguments.path)
+
+
+if __name__ == "__main__":
+    main()

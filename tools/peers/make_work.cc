@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "attention/attention.pb.h"
 #include "attention/nadaraya_watson.h"
@@ -16,7 +15,6 @@
 #include "autodiff/ops/elementwise.h"
 #include "autodiff/ops/reductions.h"
 #include "autodiff/tape.h"
-#include "data/images/image_set.h"
 #include "data/text/wordpiece.h"
 #include "language/bert.h"
 #include "language/bert.pb.h"
@@ -24,13 +22,13 @@
 #include "nn/model.h"
 #include "nn/parameters.h"
 #include "tools/peers/attention_work.h"
+#include "tools/peers/gpt2_work.h"
 #include "tools/peers/language_models.h"
 #include "tools/peers/pair_models.h"
 #include "tools/peers/step_data.h"
 #include "tools/peers/training_work.h"
 #include "tools/peers/translators.h"
-#include "vision/image_classifier.h"
-#include "vision/vision_transformer.pb.h"
+#include "tools/peers/vit_work.h"
 
 namespace regard {
 
@@ -106,27 +104,6 @@ class OverheadWork : public TimedWork {
   double value_ = 0;
   double gradient_norm_ = 0;
 };
-
-// The Vision Transformer; its training examples are the images of ImageData().
-std::unique_ptr<Model<float>> MakeImageModel(const WorkOptions& options) {
-  VisionTransformerConfig config;
-  config.set_patch(static_cast<int>(options.patch));
-  TransformerConfig& transformer = *config.mutable_transformer();
-  transformer = TransformerOf(options);
-  transformer.mutable_feed_forward()->set_activation(FeedForwardConfig::GELU);
-  transformer.mutable_position_embedding()->set_kind(
-      PositionEmbeddingConfig::LEARNED);
-  ImageSplits data;
-  data.train.shape = {1, options.source_time, options.source_time};
-  data.train.pixels = ImageData(options);
-  for (int64_t i = 0; i < options.target_vocabulary; ++i) {
-    data.classes.push_back(absl::StrCat("class ", i));
-  }
-  data.train.labels = TextData(options.batch, options.target_vocabulary);
-  return std::make_unique<ImageClassifier>(config, BuiltInScorers(),
-                                           std::move(data),
-                                           ModelOptions{.loss = {}, .seed = 1});
-}
 
 BertConfig BertOf(const WorkOptions& options) {
   BertConfig config;
@@ -217,7 +194,9 @@ std::unique_ptr<TimedWork> MakeWork(const WorkOptions& options) {
   if (options.kind == "image") {
     return train(MakeImageModel(options), kShards, /*update=*/true);
   }
+  if (options.kind == "classification") return MakeClassificationWork(options);
   if (options.kind == "generation") return MakeGenerationWork(options);
+  if (options.kind == "continuation") return MakeGpt2Work(options);
   if (options.kind == "embedding") {
     return std::make_unique<EmbeddingWork>(options);
   }

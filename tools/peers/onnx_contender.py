@@ -1,59 +1,76 @@
-"""ONNX Runtime's side of the bench. --form: idiomatic or tuned.
+"""ONNX Runtime's side of the bench. --form: idiomatic or tuned."""
 
-The model is PyTorch's of that form, exported; the tuned one has also passed the
-optimiser for Transformers that comes with the runtime.
-"""
-
-import contextlib
 import pathlib
+import subprocess
 import sys
 import tempfile
 
 import contender
+import numpy as np
 import onnxruntime
-import torch
-import torch_embedder
-import weights as weights_of
+import step_data
 import works
-from onnxruntime.transformers import optimizer
+
+_HERE = pathlib.Path(__file__).parent
 
 
-def _export(work, weights, tuned, path):
-    model = torch_embedder.Embedder(work, weights, tuned)
-    with torch.no_grad():
-        torch.onnx.export(model, torch_embedder.inputs(work), path,
-                          input_names=["ids", "mask"],
-                          output_names=["vectors"], dynamo=True,
-                          external_data=False)
-
-
-def _session(work, weights, tuned, options):
+def _session(threads):
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
     with tempfile.TemporaryDirectory() as folder:
         path = str(pathlib.Path(folder) / "model.onnx")
-        _export(work, weights, tuned, path)
-        if tuned:
-            fused = optimizer.optimize_model(
-                path, model_type="bert", num_heads=work.heads,
-                hidden_size=work.hidden)
-            fused.save_model_to_file(path)
+        subprocess.run([sys.executable, _HERE / "onnx_export.py",
+                        f"--path={path}", *sys.argv[1:]], check=True,
+                       stdout=sys.stderr)
         return onnxruntime.InferenceSession(
             path, options, providers=["CPUExecutionProvider"])
+
+
+def _generator(work, session):
+    """A function that continues the prompts: ids [target_time, B]."""
+    outputs = [entry.name for entry in session.get_outputs()]
+    names = [entry.name for entry in session.get_inputs()]
+    empty = np.zeros((work.batch, work.heads, 0, work.hidden // work.heads),
+                     np.float32)
+    as_value = onnxruntime.OrtValue.ortvalue_from_numpy
+    prompts = as_value(step_data.prompts(work))
+
+    def search():
+        read, found = [prompts] + [as_value(empty)] * (len(names) - 1), []
+        for _ in range(work.target_time):
+            read = session.run_with_ort_values(outputs, dict(zip(names, read)))
+            found.append(read[0].numpy()[:, 0])
+        return np.array(found)
+
+    return search
+
+
+def _given(work):
+    if work.kind == works.CLASSIFICATION:
+        pixels, _ = step_data.images(work)
+        return {"pixels": pixels.astype(np.float32)}
+    ids = step_data.text(work.batch * work.source_time, work.source_vocabulary)
+    ids = ids.reshape(work.batch, work.source_time)
+    return {"ids": ids, "mask": np.ones_like(ids)}
 
 
 def main():
     arguments = contender.parse_arguments()
     contender.pin(arguments.threads)
     work = works.by_name(arguments.work)
-    weights = weights_of.load(work, arguments.weights)
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = arguments.threads
-    options.inter_op_num_threads = 1
-    # Standard output is for answers.
-    with contextlib.redirect_stdout(sys.stderr):
-        session = _session(work, weights, arguments.form == "tuned", options)
-    ids, mask = torch_embedder.inputs(work)
+    session = _session(arguments.threads)
+    if work.kind == works.CONTINUATION:
+        search = _generator(work, session)
+
+        def search_step(count):
+            for _ in range(count):
+                search()
+
+        contender.serve(search_step, lambda: search().flatten().tolist())
+        return
+    given = _given(work)
     # An export without masks has no such input.
-    given = {"ids": ids.numpy(), "mask": mask.numpy()}
     fed = {entry.name: given[entry.name] for entry in session.get_inputs()}
 
     def step(count):

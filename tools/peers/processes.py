@@ -44,6 +44,11 @@ def _forms(engine, work, compiled):
         return ["sdpa_flash"]
     if work.kind == works.ATTENTION_FORWARD:
         return ["sdpa_flash"] + ["compiled_flex"] * compiled
+    if work.kind == works.CONTINUATION:
+        return {"torch": ["idiomatic", "tuned"] + ["compiled_tuned"] * compiled,
+                "onnx": ["idiomatic", "tuned"],
+                "ctranslate2": ["idiomatic", "tuned", "tuned_together"]}[
+                    engine]
     one_form = {
         "torch": (works.ADDITIVE, works.OVERHEAD),
         "jax": (works.ADDITIVE, works.MULTI_HEAD, works.REGRESSION,
@@ -65,8 +70,11 @@ def entries(work, compiled, one_thread):
     found = [Entry("regard", "", count) for count in threads]
     for engine in work.peers:
         # Peers get both counts, whatever the work.
-        counts = (1,) if alone else (1, 2)
+        counts = (1,) if alone else (2,) if work.kind in works.LARGE else (
+            1, 2)
         vendors = (False, True) if _asks_for_vendor(engine) else (False,)
+        if work.kind in works.LARGE:
+            vendors = vendors[-1:]
         found += [Entry(engine, form, count, as_intel)
                   for form in _forms(engine, work, compiled)
                   for count in counts for as_intel in vendors]

@@ -14,7 +14,7 @@ fail() {
 
 for kind in regression translation transformer language_model image additive \
     multi_head search transformer_search attention attention_forward generation \
-    embedding overhead; do
+    continuation embedding classification overhead; do
   for both in false true; do
     answers="$(printf '%s\n' "write $weights" check 'run 2' allocations memory \
       quit | "$program" --name=smoke "--kind=$kind" "${shapes[@]}" \

@@ -78,8 +78,9 @@ std::vector<int32_t> TextData(int64_t count, int64_t vocabulary) {
 
 std::vector<uint8_t> ImageData(const WorkOptions& options) {
   std::vector<uint8_t> pixels;
-  for (const float number : UniformData(
-           1, options.batch * options.source_time * options.source_time)) {
+  const int64_t side = options.source_time;
+  for (const float number :
+       UniformData(1, options.batch * options.channels * side * side)) {
     pixels.push_back(static_cast<uint8_t>((number + 0.5F) * 256));
   }
   return pixels;

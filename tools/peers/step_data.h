@@ -24,7 +24,7 @@ std::vector<SentenceIds> PairData(const WorkOptions& options);
 // `count` ids of a text, 0 <= id < vocabulary.
 std::vector<int32_t> TextData(int64_t count, int64_t vocabulary);
 
-// Bytes of `batch` grey images of source_time x source_time pixels.
+// Bytes of `batch` images, [channels, source_time, source_time] each.
 std::vector<uint8_t> ImageData(const WorkOptions& options);
 
 }  // namespace regard

@@ -85,10 +85,22 @@ def blocks(work):
     return ids[:-1].reshape(shape), ids[1:].reshape(shape)
 
 
+def tokens(ids):
+    """Words for ids; CTranslate2 looks its special ones up by their names."""
+    special = ("<unk>", "<blank>", "<s>", "</s>")
+    return [special[i] if i < len(special) else f"w{i}" for i in ids]
+
+
+def prompts(work):
+    """Ids that texts begin with, [batch, source_time]."""
+    ids = text(work.batch * work.source_time, work.target_vocabulary)
+    return ids.reshape(work.batch, work.source_time)
+
+
 def images(work):
-    """(bytes [batch, 1, side, side], labels) of grey images."""
+    """(bytes [batch, channels, side, side], labels)."""
     side = work.source_time
-    numbers = uniform(1, (work.batch, 1, side, side))
+    numbers = uniform(1, (work.batch, work.channels, side, side))
     pixels = ((numbers + np.float32(0.5)) * np.float32(256)).astype(np.uint8)
     return pixels, text(work.batch, work.target_vocabulary)
 

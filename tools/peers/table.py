@@ -49,6 +49,23 @@ def times(measured, peak):
         yield from _work_rows(work, results, peak)
 
 
+def reading(measured, peak):
+    """Of works whose passes read all weights: how fast, beside memory's peak."""
+    yield (f"Memory was read at {peak[1]:.0f} GB/s by one thread, at "
+           f"{peak[2]:.0f} by two.")
+    yield ""
+    yield "| work | contender | GB/s of weights | % of the peak |"
+    yield "| --- | --- | --- | --- |"
+    for work, results in measured:
+        for result in results:
+            if not result.seconds or not work.gigabytes():
+                continue
+            rate = work.gigabytes() / result.median()
+            share = 100 * rate / peak[result.entry.threads]
+            yield (f"| {work.name} | {result.entry} | {rate:.1f} | "
+                   f"{share:.0f} |")
+
+
 def _ratio_cell(results, engine, target, form=None):
     peer, ours = best(results, engine, form), best(results, "regard")
     if peer is None or ours is None:

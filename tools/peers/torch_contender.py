@@ -5,7 +5,9 @@ import math
 import contender
 import torch
 import torch_attention
+import torch_classifier
 import torch_embedder
+import torch_gpt2
 import torch_models
 import torch_transformer_search
 import torch_transformers
@@ -36,6 +38,10 @@ def _make(work, weights, form, tuned):
         return torch_attention.make(work, form)
     if work.kind == works.EMBEDDING:
         return torch_embedder.Embedder(work, weights, tuned)
+    if work.kind == works.CLASSIFICATION:
+        return torch_classifier.Classifier(work, weights, tuned)
+    if work.kind == works.CONTINUATION:
+        return torch_gpt2.make(work, weights, tuned)
     if work.kind == works.TRANSFORMER_SEARCH:
         return torch_transformer_search.make(work, weights, tuned)
     return (torch_models.make(work, weights, tuned)
@@ -56,6 +62,16 @@ def main():
     if work.kind == works.EMBEDDING:
         _serve_forward(model, torch_embedder.inputs(work), compiled,
                        lambda vectors: vectors[-1].tolist())
+        return
+    if work.kind == works.CLASSIFICATION:
+        _serve_forward(model, torch_classifier.inputs(work), compiled,
+                       lambda classes: classes[-1].tolist())
+        return
+    if work.kind == works.CONTINUATION:
+        if compiled:
+            model.step = torch.compile(model.step)
+        _serve_forward(model.search, (), False,
+                       lambda ids: ids.flatten().tolist())
         return
     if work.kind == works.ATTENTION_FORWARD:
         _serve_forward(model.attend, (), compiled, model.numbers)

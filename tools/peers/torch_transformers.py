@@ -279,23 +279,26 @@ class ImageClassifier(nn.Module):
             torch.from_numpy(a) for a in step_data.images(work))
 
     def _embed(self, images):
-        """[B, 1, side, side] -> [B, patches, width]."""
+        """[B, channels, side, side] -> [B, patches, width]."""
         p = self.patch
         if self.tuned:
             cut = images.unflatten(3, (-1, p)).unflatten(2, (-1, p))
             cut = cut.permute(0, 2, 4, 1, 3, 5).flatten(3).flatten(1, 2)
             return self.patches(cut)
-        kernel = self.patches.weight.view(-1, 1, p, p)
+        kernel = self.patches.weight.view(-1, images.shape[1], p, p)
         return functional.conv2d(images, kernel, self.patches.bias,
                                  stride=p).flatten(2).transpose(1, 2)
 
-    def forward(self):
-        x = self._embed(self.pixels.float() / 127.5 - 1)
+    def logits_of(self, pixels):
+        x = self._embed(pixels / 127.5 - 1)
         token = self.class_token.expand(x.shape[0], 1, -1)
         x = torch.cat((token, x), dim=1) + self.positions
         for layer in self.layers:
             x = layer(x)
-        return functional.cross_entropy(self.head(self.norm(x[:, 0])),
+        return self.head(self.norm(x[:, 0]))
+
+    def forward(self):
+        return functional.cross_entropy(self.logits_of(self.pixels.float()),
                                         self.labels)
 
 

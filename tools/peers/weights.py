@@ -44,13 +44,15 @@ def shapes(work):
                 **_stack("decoder.", work, cross=True, bias=True),
                 "decoder.output.weight": (work.target_vocabulary, h),
                 "decoder.output.bias": (work.target_vocabulary,)}
-    if work.kind == works.IMAGE:
+    if work.kind in (works.IMAGE, works.CLASSIFICATION):
         patches = (work.source_time // work.patch)**2
-        return {"encoder.patch_embedding.weight": (h, work.patch**2),
+        return {"encoder.patch_embedding.weight":
+                (h, work.channels * work.patch**2),
                 "encoder.patch_embedding.bias": (h,),
                 "encoder.class_token": (h,),
                 "encoder.position_embedding.weight": (patches + 1, h),
-                **_stack("encoder.", work, cross=False, bias=True),
+                **_stack("encoder.", work, cross=False, bias=True,
+                         attention_bias=work.kind == works.CLASSIFICATION),
                 "encoder.norm.weight": (h,),
                 "encoder.norm.bias": (h,),
                 "head.weight": (work.target_vocabulary, h),
@@ -63,6 +65,13 @@ def shapes(work):
                 "embedding_norm.bias": (h,),
                 **_stack("", work, cross=False, bias=True,
                          attention_bias=True)}
+    if work.kind == works.CONTINUATION:
+        return {"embedding.weight": (work.target_vocabulary, h),
+                "position_embedding.weight": (1024, h),
+                **_stack("", work, cross=False, bias=True,
+                         attention_bias=True),
+                "norm.weight": (h,),
+                "norm.bias": (h,)}
     if work.kind in (works.LANGUAGE_MODEL, works.GENERATION):
         return {"embedding.weight": (work.target_vocabulary, h),
                 "position_embedding.weight": (work.target_time, h),

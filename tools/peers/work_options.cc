@@ -29,6 +29,7 @@ absl::StatusOr<WorkOptions> ParseWorkOptions(int argc, char** argv) {
       {"heads", &options.heads},
       {"feed_forward", &options.feed_forward},
       {"patch", &options.patch},
+      {"channels", &options.channels},
       {"threads", &threads}};
   for (int i = 1; i < argc; ++i) {
     absl::string_view argument = argv[i];

@@ -29,6 +29,7 @@ struct WorkOptions {
   int64_t heads = 0;
   int64_t feed_forward = 0;
   int64_t patch = 0;
+  int64_t channels = 1;
   int threads = 1;
 };
 

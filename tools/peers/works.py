@@ -15,7 +15,9 @@ TRANSFORMER_SEARCH = "transformer_search"  # translating a batch with those
 LANGUAGE_MODEL = "language_model"  # decoder alone: a training step
 IMAGE = "image"  # a Vision Transformer: a training step
 GENERATION = "generation"  # continuing texts, keys and values cached
+CONTINUATION = "continuation"  # the same with a GPT-2, from longer prompts
 EMBEDDING = "embedding"  # vectors of sentences by a BERT
+CLASSIFICATION = "classification"  # classes of images, by a ViT
 ATTENTION = "attention"  # causal, with ALiBi: forward and backward
 ATTENTION_FORWARD = "attention_forward"  # forward alone
 OVERHEAD = "overhead"  # a chain of operations on 8 numbers
@@ -23,9 +25,12 @@ OVERHEAD = "overhead"  # a chain of operations on 8 numbers
 # Kinds that update weights, and kinds that search.
 TRAINING = (REGRESSION, TRANSLATION, TRANSFORMER, LANGUAGE_MODEL, IMAGE)
 TRANSLATING = (SEARCH, TRANSFORMER_SEARCH)
-SEARCHING = (*TRANSLATING, GENERATION)
+SEARCHING = (*TRANSLATING, GENERATION, CONTINUATION)
 # Kinds without a backward pass.
-FORWARD = (*SEARCHING, EMBEDDING, ATTENTION_FORWARD)
+FORWARD = (*SEARCHING, EMBEDDING, CLASSIFICATION, ATTENTION_FORWARD)
+# Kinds whose peers take long to start: these get all threads, and oneMKL is
+# told that the processor is Intel's where it would have to ask.
+LARGE = (CONTINUATION, CLASSIFICATION)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,6 +58,7 @@ class Work:
     feed_forward: int = 0
     # Height and width of a patch; images have source_time in both.
     patch: int = 0
+    channels: int = 1
     # What is wanted: the least ratio to the best form of each peer, and to
     # single forms of PyTorch: pairs of form and ratio.
     torch_target: float = 0
@@ -66,7 +72,7 @@ class Work:
         """Target tokens of a step; points, or rows, where there are none."""
         if self.kind in TRANSLATING:
             return self.batch  # sentences
-        if self.kind == IMAGE:
+        if self.kind in (IMAGE, CLASSIFICATION):
             return self.batch  # images
         if self.kind == EMBEDDING:
             return self.batch * self.source_time
@@ -94,15 +100,22 @@ class Work:
             return 6e-9 * b * h * ((t + u) * h + t * u)
         if self.kind == MULTI_HEAD:
             return 6e-9 * b * t * h * (4 * h + 2 * t)
-        if self.kind == IMAGE:
+        passes = 2e-9 if self.kind in FORWARD else 6e-9
+        if self.kind in (IMAGE, CLASSIFICATION):
             patches = (t // self.patch)**2
             # Of a token: projections, keys, feed-forward.
             token = (4 * h * h + 2 * h * (patches + 1)
                      + 2 * h * self.feed_forward)
-            return 6e-9 * b * ((patches + 1) * self.layers * token
-                               + patches * self.patch**2 * h
-                               + h * self.target_vocabulary)
-        passes = 2e-9 if self.kind in FORWARD else 6e-9
+            return passes * b * (
+                (patches + 1) * self.layers * token
+                + patches * self.channels * self.patch**2 * h
+                + h * self.target_vocabulary)
+        if self.kind == CONTINUATION:
+            read = t + u - 1  # positions
+            position = (4 * h * h + 2 * h * self.feed_forward
+                        + h * (read + 1))
+            return passes * b * (self.layers * read * position
+                                 + u * h * self.target_vocabulary)
         if self.kind == EMBEDDING:
             token = 4 * h * h + 2 * h * self.feed_forward + 2 * h * t
             return passes * b * t * self.layers * token
@@ -135,6 +148,15 @@ class Work:
         per_step += readout * self.target_vocabulary
         decoder = b * beams * u * per_step + b * t * context * h
         return passes * (encoder + bridge + decoder)
+
+    def gigabytes(self):
+        """10^9 bytes of weights that a step reads, each once a pass; or 0."""
+        if self.kind != CONTINUATION:
+            return 0.0
+        h = self.hidden
+        layer = 4 * h * h + 2 * h * self.feed_forward
+        return 4e-9 * self.target_time * (
+            self.layers * layer + h * self.target_vocabulary)
 
     def arguments(self):
         """The shapes as --name=value, for the C++ side."""
@@ -170,6 +192,16 @@ def _minilm(batch, target):
     return Work(f"embed_minilm_{batch}", EMBEDDING, batch=batch,
                 source_time=16, hidden=384, layers=6, heads=12,
                 feed_forward=1536, source_vocabulary=30522,
+                torch_target=target, onnx_target=target,
+                ctranslate2_target=target,
+                peers=("torch", "onnx", "ctranslate2"))
+
+
+def _gpt2(name, batch, target):
+    """The smallest GPT-2: 64 ids after prompts of 64."""
+    return Work(name, CONTINUATION, batch=batch, source_time=64,
+                target_time=64, hidden=768, layers=12, heads=12,
+                feed_forward=3072, target_vocabulary=50257,
                 torch_target=target, onnx_target=target,
                 ctranslate2_target=target,
                 peers=("torch", "onnx", "ctranslate2"))
@@ -241,6 +273,11 @@ WORKS = [
     _gpt("gpt_generate_16", 16, 256, 128, 4, 4, kind=GENERATION),
     _minilm(1, 1),
     _minilm(32, 1.25),
+    _gpt2("gpt2_124m", 1, 1),
+    _gpt2("gpt2_124m_16", 16, 1.2),
+    Work("vit_b16_8", CLASSIFICATION, batch=8, source_time=224, patch=16,
+         channels=3, hidden=768, layers=12, heads=12, feed_forward=3072,
+         target_vocabulary=1000, onnx_target=1.1, peers=("torch", "onnx")),
     Work("operation_overhead", OVERHEAD, batch=1000, peers=("torch",)),
 ]
 

@@ -1,0 +1,19 @@
+// Continuing texts with a language model of GPT-2's sizes and parts.
+#ifndef TOOLS_PEERS_GPT2_WORK_H_
+#define TOOLS_PEERS_GPT2_WORK_H_
+
+#include <memory>
+
+#include "tools/peers/timed_work.h"
+#include "tools/peers/work_options.h"
+
+namespace regard {
+
+// A step reads `batch` prompts of `source_time` ids of TextData() and continues
+// each by the `target_time` likeliest ids, with cached keys and values. The
+// numbers that must agree are these ids.
+std::unique_ptr<TimedWork> MakeGpt2Work(const WorkOptions& options);
+
+}  // namespace regard
+
+#endif  // TOOLS_PEERS_GPT2_WORK_H_

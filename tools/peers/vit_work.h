@@ -1,0 +1,22 @@
+// Classes of images by a Vision Transformer.
+#ifndef TOOLS_PEERS_VIT_WORK_H_
+#define TOOLS_PEERS_VIT_WORK_H_
+
+#include <memory>
+
+#include "nn/model.h"
+#include "tools/peers/timed_work.h"
+#include "tools/peers/work_options.h"
+
+namespace regard {
+
+// Its training examples are the images of ImageData().
+std::unique_ptr<Model<float>> MakeImageModel(const WorkOptions& options);
+
+// A step computes the classes' log probabilities for these images. The numbers
+// that must agree are those of the last one.
+std::unique_ptr<TimedWork> MakeClassificationWork(const WorkOptions& options);
+
+}  // namespace regard
+
+#endif  // TOOLS_PEERS_VIT_WORK_H_
