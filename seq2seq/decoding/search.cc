@@ -204,6 +204,22 @@ void BatchSearch::TraceAlignment(int64_t rows) {
   trace_.last().weights = kept.data();
 }
 
+// Puts hypotheses, where they can be, in the row that they continue: what is
+// cached of a row that stays is not copied. Each swap does so for one.
+void KeepInPlace(SourceSearch* source) {
+  const absl::Span<Partial> beams = source->beams;
+  const auto place = [&](int64_t b) {
+    return beams[b].row - source->first_row;
+  };
+  for (int64_t b = 0; b < source->num_beams; ++b) {
+    for (int64_t wanted = place(b);
+         wanted < source->num_beams && place(wanted) != wanted;
+         wanted = place(b)) {
+      std::swap(beams[b], beams[wanted]);
+    }
+  }
+}
+
 // Decides on the rows of the next step: as many for each source as may live,
 // whatever the others need. Rows that no hypothesis needs repeat the first.
 void BatchSearch::LayOutRows() {
@@ -211,7 +227,8 @@ void BatchSearch::LayOutRows() {
   trace.rows = New<int32_t>(std::ssize(live_) * width_);
   trace.ids = New<int32_t>(std::ssize(live_) * width_);
   for (size_t i = 0; i < live_.size(); ++i) {
-    const SourceSearch& source = live_[i];
+    SourceSearch& source = live_[i];
+    KeepInPlace(&source);
     for (int64_t b = 0; b < width_; ++b) {
       const Partial& partial = source.beams[b < source.num_beams ? b : 0];
       trace.rows[i * width_ + b] = partial.row;
