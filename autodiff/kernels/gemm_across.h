@@ -76,9 +76,9 @@ void RunRowsAcross(const GemmRows<T>& a, const ColumnsAcross<T>& across,
       for (int64_t i = 0; ahead != nullptr && i < kSize; ++i) {
         __builtin_prefetch(ahead + (j * kSize + i) * stride);
       }
-      multiply_add(
-          LoadSquare<true>(across.column(j * kSize) + l, stride, kSize, kSize),
-          j, l, kSize);
+      multiply_add(LoadSquare<true, true>(across.column(j * kSize) + l, stride,
+                                          kSize, kSize),
+                   j, l, kSize);
     }
   }
   for (; l < across.depth; l += kSize) {
@@ -86,8 +86,8 @@ void RunRowsAcross(const GemmRows<T>& a, const ColumnsAcross<T>& across,
 #pragma GCC unroll 3
     for (int j = 0; j < kPackets; ++j) {
       multiply_add(
-          LoadSquare<false>(across.column(j * kSize) + l, stride, depth,
-                            std::min(kSize, across.cols - j * kSize)),
+          LoadSquare<false, false>(across.column(j * kSize) + l, stride, depth,
+                                   std::min(kSize, across.cols - j * kSize)),
           j, l, depth);
     }
   }

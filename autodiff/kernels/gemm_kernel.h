@@ -180,33 +180,32 @@ const T* At(const ConstMatrix<T>& x, int64_t i, int64_t j) {
 }
 
 // The first `depth` elements of `cols` columns, which lie `stride` apart from x
-// on, as a packet for each row; neither exceeds a packet. `kFull`: both are
-// one. 0 past the last column and row.
-template <bool kFull, typename T>
+// on, as a packet for each row; neither exceeds a packet. `kWholeDepth` and
+// `kWholeCols`: they are one. What is behind the columns is any numbers of
+// them.
+template <bool kWholeDepth, bool kWholeCols, typename T>
 inline __attribute__((always_inline)) packet::Square<T> LoadSquare(
     const T* x, int64_t stride, int64_t depth, int64_t cols) {
   packet::Square<T> square;
 #pragma GCC unroll 16
   for (int64_t i = 0; i < kPacketSize<T>; ++i) {
-    square.packet[i] = packet::pset1<Packet<T>>(T(0));
-    if (kFull) {
-      square.packet[i] = packet::ploadu<Packet<T>>(x + i * stride);
-    } else if (i < cols) {
-      square.packet[i] = LoadPart(x + i * stride, depth);
-    }
+    square.packet[i] =
+        kWholeDepth ? packet::ploadu<Packet<T>>(x) : LoadPart(x, depth);
+    if (kWholeCols || i + 1 < cols) x += stride;
   }
   packet::Transpose(square);
   return square;
 }
 
 // The same, as the packets at `panel`.
-template <bool kFull, typename T>
+template <bool kWholeDepth, bool kWholeCols, typename T>
 void PackSquare(const T* x, int64_t stride, int64_t depth, int64_t cols,
                 T* panel) {
-  const packet::Square<T> square = LoadSquare<kFull>(x, stride, depth, cols);
+  const packet::Square<T> square =
+      LoadSquare<kWholeDepth, kWholeCols>(x, stride, depth, cols);
 #pragma GCC unroll 16
   for (int64_t i = 0; i < kPacketSize<T>; ++i) {
-    if (!kFull && i == depth) return;
+    if (!kWholeDepth && i == depth) return;
     packet::pstoreu(panel + i * kGemmPanel<T>, square.packet[i]);
   }
 }
@@ -230,10 +229,12 @@ void PackPanel(const ConstMatrix<T>& b, int64_t first, int64_t depth,
       const int64_t rows = std::min(kSize, depth - l);
       T* const out = panel + l * kGemmPanel<T> + j;
       const T* const x = At(b, first + l, col + j);
-      if (count == kSize && rows == kSize) {
-        PackSquare<true>(x, b.stride, rows, count, out);
+      if (rows < kSize) {
+        PackSquare<false, false>(x, b.stride, rows, count, out);
+      } else if (count < kSize) {
+        PackSquare<true, false>(x, b.stride, rows, count, out);
       } else {
-        PackSquare<false>(x, b.stride, rows, count, out);
+        PackSquare<true, true>(x, b.stride, rows, count, out);
       }
     }
   }
