@@ -56,51 +56,63 @@ struct AttentionProblem {
 
 // Rows of queries of one head of one example.
 struct QueryBlock {
-  int64_t example;
-  int64_t head;
-  int64_t key_head;
-  int64_t begin;  // first query
-  int64_t count;
-  int64_t row;  // of the first query, among those of all heads
+  int64_t example = 0;
+  int64_t head = 0;
+  int64_t key_head = 0;
+  int64_t begin = 0;  // first query
+  int64_t count = 0;
+  int64_t row = 0;  // of the first query, among those of all heads
   // Some query here sees a key of begin_key .. end_key - 1, and none others.
-  int64_t begin_key;
-  int64_t end_key;
+  int64_t begin_key = 0;
+  int64_t end_key = 0;
   // Whether some key of the blocks that are read is hidden from some query.
-  bool hides;
+  bool hides = false;
 
   // Blocks of keys begin at multiples of their size, so that a query's bits do
   // not depend on the others in its block.
   int64_t first_block() const { return begin_key / kKeyBlock * kKeyBlock; }
 };
 
+// Queries from `begin` on of an example, in any of its heads.
+template <typename T>
+QueryBlock BlockAt(const AttentionProblem<T>& p, int64_t example,
+                   int64_t begin) {
+  QueryBlock block = {.example = example,
+                      .begin = begin,
+                      .count = std::min(kQueryBlock, p.num_queries() - begin),
+                      .begin_key = p.num_keys()};
+  const int64_t rows = p.visible.SameForAllQueries() ? 1 : block.count;
+  for (int64_t i = 0; i < rows; ++i) {
+    const VisibleKeys visible = p.visible(example, begin + i);
+    if (visible.size() == 0) continue;
+    block.begin_key = std::min(block.begin_key, visible.begin);
+    block.end_key = std::max(block.end_key, visible.end);
+    block.hides |= visible.dense != nullptr || visible.hides();
+  }
+  for (int64_t i = 0; i < rows && !block.hides; ++i) {
+    const VisibleKeys visible = p.visible(example, begin + i);
+    block.hides =
+        visible.begin != block.first_block() || visible.end != block.end_key;
+  }
+  return block;
+}
+
 // Of sources begin .. end - 1: the heads of all examples are numbered.
 template <typename T, typename F>
 void ForEachQueryBlock(const AttentionProblem<T>& p, int64_t begin, int64_t end,
                        F f) {
+  const int64_t queries = p.num_queries();
+  QueryBlock block;
   for (int64_t source = begin; source < end; ++source) {
-    for (int64_t q = 0; q < p.num_queries(); q += kQueryBlock) {
-      QueryBlock block = {.example = source / p.heads(),
-                          .head = source % p.heads(),
-                          .key_head = source % p.heads() / p.group(),
-                          .begin = q,
-                          .count = std::min(kQueryBlock, p.num_queries() - q),
-                          .row = source * p.num_queries() + q,
-                          .begin_key = p.num_keys(),
-                          .end_key = 0,
-                          .hides = false};
-      const int64_t rows = p.visible.SameForAllQueries() ? 1 : block.count;
-      for (int64_t i = 0; i < rows; ++i) {
-        const VisibleKeys visible = p.visible(block.example, q + i);
-        if (visible.size() == 0) continue;
-        block.begin_key = std::min(block.begin_key, visible.begin);
-        block.end_key = std::max(block.end_key, visible.end);
-        block.hides |= visible.dense != nullptr || visible.hides();
+    const int64_t head = source % p.heads();
+    for (int64_t q = 0; q < queries; q += kQueryBlock) {
+      // Of queries that are one block, it is the same in all heads.
+      if (source == begin || head == 0 || queries > kQueryBlock) {
+        block = BlockAt(p, source / p.heads(), q);
       }
-      for (int64_t i = 0; i < rows && !block.hides; ++i) {
-        const VisibleKeys visible = p.visible(block.example, q + i);
-        block.hides = visible.begin != block.first_block() ||
-                      visible.end != block.end_key;
-      }
+      block.head = head;
+      block.key_head = head / p.group();
+      block.row = source * queries + q;
       f(block);
     }
   }
@@ -172,6 +184,7 @@ void ScoreBlock(const AttentionProblem<T>& p, const QueryBlock& block,
   Gemm(Queries(p, block), keys.Transposed(),
        MutableMatrix<T>(scores, block.count, count), GemmMode::kAssign,
        p.scale);
+  if (!block.hides && !p.bias.has_value()) return;
   for (int64_t i = 0; i < block.count; ++i) {
     T* __restrict row = scores + i * count;
     if (p.bias.has_value()) {

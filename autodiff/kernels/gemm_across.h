@@ -85,10 +85,12 @@ void RunRowsAcross(const GemmRows<T>& a, const ColumnsAcross<T>& across,
     const int64_t depth = std::min(kSize, across.depth - l);
 #pragma GCC unroll 3
     for (int j = 0; j < kPackets; ++j) {
-      multiply_add(
-          LoadSquare<false, false>(across.column(j * kSize) + l, stride, depth,
-                                   std::min(kSize, across.cols - j * kSize)),
-          j, l, depth);
+      const T* const x = across.column(j * kSize) + l;
+      const int64_t cols = std::min(kSize, across.cols - j * kSize);
+      multiply_add(depth == kSize
+                       ? LoadSquare<true, false>(x, stride, depth, cols)
+                       : LoadSquare<false, false>(x, stride, depth, cols),
+                   j, l, depth);
     }
   }
   StoreTile<T, kRows, kPackets>(sums, c);
