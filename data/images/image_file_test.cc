@@ -78,6 +78,17 @@ TEST(ReadImageTest, SaysWhatIsWrong) {
       "'" + Path("cut") + "': is a damaged PNG file: the file is cut short");
 }
 
+// libpng would allocate it. The first chunk ends at byte 33.
+TEST(ReadImageTest, AChunkCannotAskForMemory) {
+  const std::string path = WritePng("row.png", PNG_FORMAT_GRAY, {0, 7, 255});
+  std::string png = ReadFile(path).value();
+  png.insert(33, std::string("\x2a\0\0\x1a\x65XIfII*\0", 12));
+  ASSERT_THAT(WriteFileAtomically(Path("claims"), png), IsOk());
+  EXPECT_THAT(ErrorOf(Path("claims")),
+              HasSubstr("': is a damaged PNG file: the file ends in its chunk "
+                        "'eXIf' of 704643098 bytes"));
+}
+
 TEST(ReadImageLikeTest, WantsTheSizeOfTheOthers) {
   const std::string path = WritePng("row.png", PNG_FORMAT_GRAY, {0, 7, 255});
   const absl::StatusOr<ImageSet> image =

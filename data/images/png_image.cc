@@ -2,7 +2,9 @@
 
 #include <png.h>
 
+#include <algorithm>
 #include <csetjmp>
+#include <cstddef>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -10,12 +12,20 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "data/images/exif.h"
+#include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
 
 namespace {
+
+absl::Status Damaged(absl::string_view problem) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("is a damaged PNG file: ", problem));
+}
 
 // libpng reports errors by longjmp(), so all that has a destructor is here.
 struct PngReader {
@@ -39,6 +49,29 @@ void ReadBytes(png_structp png, png_bytep bytes, size_t count) {
   if (count > rest.size()) png_error(png, "the file is cut short");
   std::memcpy(bytes, rest.data(), count);
   rest.remove_prefix(count);
+}
+
+// Checks that the chunks, up to the one that ends the file, are in it: libpng
+// allocates what some claim to have before it reads them.
+absl::Status CheckChunks(absl::string_view bytes) {
+  constexpr size_t kSignature = 8;
+  constexpr size_t kHeader = 8;    // length and name
+  constexpr size_t kChecksum = 4;  // behind the data
+  absl::string_view rest = bytes.substr(std::min(kSignature, bytes.size()));
+  while (rest.size() >= kHeader) {
+    const size_t length =
+        png_get_uint_32(reinterpret_cast<png_const_bytep>(rest.data()));
+    const absl::string_view name = rest.substr(4, 4);
+    const size_t size = kHeader + length + kChecksum;
+    if (size > rest.size()) {
+      return Damaged(absl::StrCat("the file ends in its chunk '",
+                                  absl::CHexEscape(name), "' of ", length,
+                                  " bytes"));
+    }
+    if (name == "IEND") return absl::OkStatus();
+    rest.remove_prefix(size);
+  }
+  return Damaged("the file is cut short");
 }
 
 // False with a problem. Nothing in here has a destructor.
@@ -85,6 +118,7 @@ bool Decode(PngReader* reader) {
 }  // namespace
 
 absl::StatusOr<ImageRows> DecodePng(absl::string_view bytes) {
+  REGARD_RETURN_IF_ERROR(CheckChunks(bytes));
   PngReader reader = {.rest = bytes};
   reader.png =
       png_create_read_struct(PNG_LIBPNG_VER_STRING, &reader, Fail, Ignore);
@@ -98,10 +132,7 @@ absl::StatusOr<ImageRows> DecodePng(absl::string_view bytes) {
   if (reader.info == nullptr) {
     return absl::UnavailableError("libpng has no memory");
   }
-  if (!Decode(&reader)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("is a damaged PNG file: ", reader.problem));
-  }
+  if (!Decode(&reader)) return Damaged(reader.problem);
   return std::move(reader.rows);
 }
 
