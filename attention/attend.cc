@@ -259,7 +259,7 @@ Attended<T> AttentionLayer<T>::Attend(Forward<T>& forward,
       !forward.Wish("weights").changes_path()) {
     if (kernels_.fused_contexts) {
       context = scorer_->FusedContext(
-          forward, in, values,
+          forward, in, RepeatHeads(values, key_copies_),
           {.bias = bias, .dropout = dropout_, .heads_side_by_side = 0});
     }
     const int64_t rows = RowsPerBlock(in);

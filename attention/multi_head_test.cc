@@ -274,6 +274,7 @@ TEST(MultiHeadTest, TheOutputMayAloneHaveABias) {
 TEST(MultiHeadTest, KeyHeadsAreSharedBySuccessiveHeads) {
   for (const std::string attention :
        {"dot {}", "scaled_dot {}", "gaussian {}",
+        "formula { score: '(q . k) / sqrt(d)' }",
         "dot {} position_encoding { rotary {} }",
         "dot {} position_encoding { alibi {} }",
         "gaussian {} normalizer { sparsemax {} }"}) {
