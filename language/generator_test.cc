@@ -92,6 +92,13 @@ GenerationOptions Greedy(int64_t length) {
   return options;
 }
 
+// Makes the output's bias, all 0, the logits of every place.
+absl::Span<float> BiasAlone(LanguageModel& model) {
+  ParameterStore<float>& parameters = model.parameters();
+  std::fill(parameters.values().begin(), parameters.values().end(), 0.0F);
+  return parameters.value(*parameters.FindByName("output.bias"));
+}
+
 TEST_F(GeneratorTest, GreedyChoicesAreTheLikeliestOfAFullPass) {
   LanguageModel model = Make("block: 12");
   Spread(model);
@@ -139,10 +146,7 @@ TEST_F(GeneratorTest, SamplesDependOnSeedAndPromptAlone) {
 TEST_F(GeneratorTest, ALineEndsWhereTheModelEndsIt) {
   LanguageModel model = Make("block: 12 examples: LINES");
   const SpecialIds special = model.vocabulary().special_ids();
-  const absl::Span<float> values = model.parameters().values();
-  std::fill(values.begin(), values.end(), 0.0F);
-  const absl::Span<float> bias =
-      model.parameters().value(*model.parameters().FindByName("output.bias"));
+  const absl::Span<float> bias = BiasAlone(model);
   // The beginning is never generated.
   bias[special.begin] = 3;
   bias[4] = 2;
@@ -321,10 +325,7 @@ TEST_F(GeneratorTest, StopStringsAreOfTheTextNotOfIds) {
   LanguageModel model(config, scorers, TextVocabulary::Of("a b c", config),
                       /*seed=*/1);
   // Always b, which is id 2.
-  const absl::Span<float> values = model.parameters().values();
-  std::fill(values.begin(), values.end(), 0.0F);
-  model.parameters().value(*model.parameters().FindByName("output.bias"))[2] =
-      9;
+  BiasAlone(model)[2] = 9;
   GenerationOptions options = Greedy(7);
   options.stops = {"bb"};
   EXPECT_EQ(Continue(model, {1}, options).size(), 7);
@@ -338,10 +339,7 @@ TEST_F(GeneratorTest, StopStringsAreOfTheTextNotOfIds) {
 // A text that stops is complete, and competes with those that go on.
 TEST_F(GeneratorTest, ABeamCompletesTextsThatStop) {
   LanguageModel model = Make("block: 12");
-  const absl::Span<float> values = model.parameters().values();
-  std::fill(values.begin(), values.end(), 0.0F);
-  const absl::Span<float> bias =
-      model.parameters().value(*model.parameters().FindByName("output.bias"));
+  const absl::Span<float> bias = BiasAlone(model);
   std::fill(bias.begin(), bias.end(), -100.0F);
   bias[0] = std::log(0.6F);  // a
   bias[1] = std::log(0.4F);  // b
@@ -364,10 +362,7 @@ TEST_F(GeneratorTest, ABeamCompletesTextsThatStop) {
 TEST_F(GeneratorTest, ABeamCutsTextsAtTheLength) {
   LanguageModel model = Make("block: 12 examples: LINES");
   const SpecialIds special = model.vocabulary().special_ids();
-  const absl::Span<float> values = model.parameters().values();
-  std::fill(values.begin(), values.end(), 0.0F);
-  const absl::Span<float> bias =
-      model.parameters().value(*model.parameters().FindByName("output.bias"));
+  const absl::Span<float> bias = BiasAlone(model);
   std::fill(bias.begin(), bias.end(), -100.0F);
   bias[4] = std::log(0.8F);
   bias[special.end] = std::log(0.2F);

@@ -29,8 +29,9 @@ void ForEachApart(Forward<T>& forward, int64_t count,
 
 // The results work(passes, i) -> Result for 0 <= i < count, in order, of calls
 // as ForEachApart() makes them. InferenceRanks share them, and have all of them
-// then, unless somebody watches `forward`. For what a Result may be see
-// nn/ranks/value_bytes.h.
+// then, unless somebody watches `forward`; so `count` must not depend on
+// threads, of which each rank may have another number. For what a Result may be
+// see nn/ranks/value_bytes.h.
 template <typename T, typename Work>
 auto ResultsApart(Forward<T>& forward, int64_t count, Work work) {
   std::vector<std::invoke_result_t<Work, Forward<T>&, int64_t>> results(

@@ -3,6 +3,7 @@
 #include <climits>
 #include <cstdint>
 #include <cstdio>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -115,11 +116,10 @@ class Session {
         options_(options),
         terminal_(isatty(STDOUT_FILENO) != 0) {}
 
-  // Takes a prompt, which is continued now or by a later call. An error says
-  // what of it the model does not know. `written` becomes false when a text
-  // cannot be written.
-  absl::Status Add(const std::string& prompt, bool* written);
-  // Continues what is waiting. False when it cannot be written.
+  // Takes a prompt and its ids, to be continued now or by a later call. False
+  // when a text cannot be written.
+  bool Add(const std::string& prompt, std::vector<int32_t> ids);
+  // Continues what is waiting. False as above.
   bool Flush();
 
  private:
@@ -144,13 +144,11 @@ class Session {
   size_t answered_ = 0;  // prompts before them
 };
 
-absl::Status Session::Add(const std::string& prompt, bool* written) {
-  REGARD_ASSIGN_OR_RETURN(std::vector<int32_t> ids,
-                          model_.vocabulary().EncodePrompt(prompt));
-  if (prompts_.size() == kMostWaiting) *written = Flush();
+bool Session::Add(const std::string& prompt, std::vector<int32_t> ids) {
+  const bool written = prompts_.size() < kMostWaiting || Flush();
   prompts_.push_back(prompt);
   ids_.push_back(std::move(ids));
-  return absl::OkStatus();
+  return written;
 }
 
 bool Session::Write(absl::string_view text) {
@@ -221,7 +219,7 @@ bool Session::Flush() {
   return written && std::fflush(stdout) == 0;
 }
 
-absl::Status ContinueInput(Session& session) {
+absl::Status ContinueInput(const LanguageModel& model, Session& session) {
   if (isatty(STDIN_FILENO) != 0) {
     std::fputs("one prompt a line; Ctrl-D ends\n", stderr);
   }
@@ -230,14 +228,13 @@ absl::Status ContinueInput(Session& session) {
   bool cut;
   bool written = true;
   absl::Status status;
-  for (int64_t number = 1; written && status.ok() && reader.Next(&line, &cut);
-       ++number) {
-    if (cut) {
-      status = absl::InvalidArgumentError(
-          absl::StrCat("error: line ", number, " is longer than 64 KiB"));
-      break;
-    }
-    status = Located(session.Add(line, &written), "line", number);
+  for (int64_t number = 1; written && reader.Next(&line, &cut); ++number) {
+    auto ids = model.vocabulary().EncodePrompt(line);
+    status = cut ? absl::InvalidArgumentError(absl::StrCat(
+                       "error: line ", number, " is longer than 64 KiB"))
+                 : Located(ids.status(), "line", number);
+    if (!status.ok()) break;
+    written = session.Add(line, *std::move(ids));
     // Whoever waits for a text before the next prompt gets it.
     if (written && !reader.Ready()) written = session.Flush();
   }
@@ -247,14 +244,16 @@ absl::Status ContinueInput(Session& session) {
 
 absl::Status ContinueAll(const std::vector<std::string>& prompts,
                          const LanguageModel& model, Session& session) {
-  for (size_t i = 0; i < prompts.size(); ++i) {
+  std::vector<std::vector<int32_t>> ids;
+  for (const std::string& prompt : prompts) {
+    auto encoded = model.vocabulary().EncodePrompt(prompt);
     REGARD_RETURN_IF_ERROR(
-        Located(model.vocabulary().EncodePrompt(prompts[i]).status(), "prompt",
-                static_cast<int64_t>(i) + 1));
+        Located(encoded.status(), "prompt", std::ssize(ids) + 1));
+    ids.push_back(*std::move(encoded));
   }
   bool written = true;
   for (size_t i = 0; written && i < prompts.size(); ++i) {
-    REGARD_RETURN_IF_ERROR(session.Add(prompts[i], &written));
+    written = session.Add(prompts[i], std::move(ids[i]));
   }
   if (written) session.Flush();
   return absl::OkStatus();
@@ -279,7 +278,7 @@ absl::Status GenerateTexts(int argc, char** argv, const Plugins& plugins) {
   const InferenceThreads help(pool);
   Session session(model, run.forward(), arguments.options);
   return arguments.prompts.empty()
-             ? ContinueInput(session)
+             ? ContinueInput(model, session)
              : ContinueAll(arguments.prompts, model, session);
 }
 

@@ -8,7 +8,6 @@
 #include "attention/transformer/initialization.h"
 #include "autodiff/ops/softmax.h"
 #include "autodiff/tape.h"
-#include "autodiff/worker_pool.h"
 #include "data/images/image_file.h"
 #include "nn/batches.h"
 #include "third_party/abseil_backport/check.h"
@@ -88,12 +87,7 @@ std::vector<float> ImageClassifier::Predict(Forward<float>& forward,
     const Var<float> batch = PredictBatch(passes, set, images);
     return std::vector<float>(batch.span().begin(), batch.span().end());
   };
-  // Few images, too, are shared by all threads.
-  const WorkerPool* const pool = InferenceThreads::Pool();
-  const int64_t threads = pool == nullptr ? 1 : pool->threads();
-  const int64_t most =
-      std::max<int64_t>(1, std::min(kMostTokens / encoder_.tokens(),
-                                    (set.size() + threads - 1) / threads));
+  const int64_t most = std::max<int64_t>(1, kMostTokens / encoder_.tokens());
   ForEachBatch(forward, set.size(), most, predict,
                [&](auto, const std::vector<float>& batch) {
                  predicted.insert(predicted.end(), batch.begin(), batch.end());

@@ -22,7 +22,10 @@
 #include "nn/forward.h"
 #include "nn/model.h"
 #include "nn/parameters.h"
+#include "nn/ranks/inference_ranks.h"
+#include "nn/ranks/ranks.h"
 #include "nn/testing/rows_of.h"
+#include "nn/testing/thread_ranks.h"
 #include "nn/testing/warm_step.h"
 #include "vision/vision_transformer.pb.h"
 
@@ -109,6 +112,22 @@ TEST(ImageClassifierTest, PredictsTheSameBitsOnThreads) {
     const InferenceThreads scope(pool);
     EXPECT_EQ(predict(), expected) << threads << " threads";
   }
+}
+
+// Ranks agree on the batches, whatever threads each has.
+TEST(ImageClassifierTest, RanksOfOtherThreadsPredictTheSameBits) {
+  ImageClassifier model = ModelOf(Shapes(5));
+  std::vector<float> predicted[2];
+  RunRanks(2, [&](Ranks& ranks) {
+    WorkerPool pool(ranks.rank() + 1);
+    const InferenceThreads threads(pool);
+    const InferenceRanks share(&ranks);
+    Tape<float> tape;
+    Forward<float> forward(tape, model.parameters(), nullptr);
+    predicted[ranks.rank()] = model.Predict(forward, model.data().train);
+  });
+  EXPECT_EQ(predicted[0], predicted[1]);
+  EXPECT_FALSE(predicted[0].empty());
 }
 
 // By hand from Predict().

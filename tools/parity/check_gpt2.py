@@ -18,8 +18,9 @@ import sys
 import tempfile
 
 import torch
-from torch.nn import functional
 from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from write_gpt2_fixtures import mean_loss
 
 PROMPTS = 50
 PROMPT_TOKENS = 12
@@ -70,26 +71,13 @@ def differing_texts(folder, model, tokenizer, prompts, flags):
 
 
 def loss_difference(folder, model, tokenizer, path, flags):
-    """Of windows of all positions that are a stride apart, each of which
-    predicts what none before it did."""
     ids = tokenizer(path.read_text("utf-8")).input_ids
     block = model.config.n_positions
     stride = min(block, int(flags.removeprefix("--stride=") or block))
-    total, done = 0.0, 0
-    for first in range(0, len(ids) - 1, stride):
-        if done == len(ids) - 1:
-            break
-        window = torch.tensor(ids[first:first + block + 1])
-        with torch.no_grad():
-            losses = functional.cross_entropy(
-                model(window[None, :-1]).logits[0], window[1:],
-                reduction="none")
-        total += losses[done - first:].double().sum().item()
-        done = first + len(window) - 1
     metrics = json.loads(program(
         "evaluate", f"--model={folder}", f"--text={path}", "--json",
         *([f"--stride={stride}"] if flags else [])))
-    return abs(metrics["metrics"]["test/loss"] - total / (len(ids) - 1))
+    return abs(metrics["metrics"]["test/loss"] - mean_loss(model, ids, stride))
 
 
 def copied(folder, model):
