@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <ctime>
 #include <filesystem>
 #include <system_error>
 #include <vector>
@@ -69,12 +70,12 @@ class HeldSignals {
   HeldSignals(const HeldSignals&) = delete;
   HeldSignals& operator=(const HeldSignals&) = delete;
 
-  // The next of them, or SIGCHLD.
+  // The next of them, or SIGCHLD. Another thread may take a SIGCHLD, so that
+  // after a while none counts as one.
   int Wait() const {
-    int number = 0;
-    while (sigwait(&set_, &number) != 0) {
-    }
-    return number;
+    constexpr timespec kWhile = {.tv_sec = 0, .tv_nsec = 20'000'000};
+    const int number = sigtimedwait(&set_, nullptr, &kWhile);
+    return number < 0 ? SIGCHLD : number;
   }
 
   // What signals were held back before.

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -48,6 +49,30 @@ TEST(TrainSubwordsTest, EndsWhereChildrenAreIgnored) {
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("Vocabulary size too high")));
   EXPECT_EQ(signal(SIGCHLD, SIG_DFL), SIG_IGN);
+}
+
+// The end of spm_train may be told to any thread of the program.
+TEST(TrainSubwordsTest, EndsBesideOtherThreads) {
+  const std::string folder = ::testing::TempDir() + "/subword_trainer_threads";
+  std::filesystem::create_directories(folder);
+  const std::string program = folder + "/spm_train";
+  std::ofstream(program) << "#!/bin/true\n";
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  const std::string path = getenv("PATH");
+  setenv("PATH", absl::StrCat(folder, ":", path).c_str(), 1);
+  std::vector<std::thread> threads(2);
+  for (std::thread& thread : threads) {
+    thread = std::thread([] {
+      for (int i = 0; i < 500; ++i) {
+        // It ends at once, and has written no model.
+        EXPECT_THAT(
+            TrainSubwords(SubwordsConfig(), "a text\n"),
+            StatusIs(absl::StatusCode::kNotFound, HasSubstr("model.model")));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  setenv("PATH", path.c_str(), 1);
 }
 
 // Trains with a program that never ends, and that tells its number in `file`
