@@ -36,13 +36,13 @@ template <typename T, int kRows, int kPackets>
 void RunRowsAcross(const GemmRows<T>& a, const ColumnsAcross<T>& across,
                    const GemmTile<T>& c) {
   constexpr int64_t kSize = kPacketSize<T>;
-  // How far ahead is fetched: what memory delivers in half a microsecond. The
-  // first cache has room for it.
-  constexpr int64_t kAhead = kSize * (kPackets == 1 ? 8 : 4);
+  // How far ahead is fetched: what memory delivers in a fifth of a microsecond.
+  // Farther takes more buffers than a core has.
+  constexpr int64_t kAhead = kSize * (kPackets == 1 ? 8 : 3);
   Packet<T> sums[kRows][kPackets];
 #pragma GCC unroll 8
   for (int i = 0; i < kRows; ++i) {
-#pragma GCC unroll 3
+#pragma GCC unroll 2
     for (int j = 0; j < kPackets; ++j) {
       sums[i][j] = packet::pset1<Packet<T>>(T(0));
     }
@@ -70,7 +70,7 @@ void RunRowsAcross(const GemmRows<T>& a, const ColumnsAcross<T>& across,
     } else if (ahead != nullptr) {
       ahead += l + kAhead - across.depth;
     }
-#pragma GCC unroll 3
+#pragma GCC unroll 2
     for (int j = 0; j < kPackets; ++j) {
 #pragma GCC unroll 16
       for (int64_t i = 0; ahead != nullptr && i < kSize; ++i) {
@@ -83,7 +83,7 @@ void RunRowsAcross(const GemmRows<T>& a, const ColumnsAcross<T>& across,
   }
   for (; l < across.depth; l += kSize) {
     const int64_t depth = std::min(kSize, across.depth - l);
-#pragma GCC unroll 3
+#pragma GCC unroll 2
     for (int j = 0; j < kPackets; ++j) {
       const T* const x = across.column(j * kSize) + l;
       const int64_t cols = std::min(kSize, across.cols - j * kSize);
@@ -97,12 +97,13 @@ void RunRowsAcross(const GemmRows<T>& a, const ColumnsAcross<T>& across,
 }
 
 // Packets of columns that `rows` rows meet at a time. One row is one chain of
-// multiply-adds for each, which several hide the latency of. Columns that are a
-// multiple of 4 KiB apart fall on few places of the first cache.
+// multiply-adds for each, and two hide the latency of each other; more are
+// slower to come from memory. Columns that are a multiple of 4 KiB apart fall
+// on few places of the first cache.
 template <typename T>
 int PacketsAcross(int64_t rows, int64_t stride) {
   constexpr int64_t kFewPlaces = 4096 / sizeof(T);
-  return rows == 1 && stride % kFewPlaces != 0 ? kGemmPackets : 1;
+  return rows == 1 && stride % kFewPlaces != 0 ? 2 : 1;
 }
 
 // Any number of rows against PacketsAcross() packets of columns, or fewer at
@@ -111,9 +112,6 @@ template <typename T>
 void RunAcross(GemmRows<T> a, ColumnsAcross<T> across, int64_t rows,
                GemmTile<T> c) {
   if (across.cols > kPacketSize<T>) {
-    if (across.cols > 2 * kPacketSize<T>) {
-      return RunRowsAcross<T, 1, 3>(a, across, c);
-    }
     return RunRowsAcross<T, 1, 2>(a, across, c);
   }
   const auto run = [&](auto count) {
