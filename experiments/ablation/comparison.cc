@@ -10,10 +10,10 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
-#include "experiments/config/fields.h"
 #include "experiments/report/examples_report.h"
 #include "experiments/report/run_results.h"
 #include "experiments/run/metric.h"
+#include "nn/config_fields.h"
 #include "nn/evaluated_set.h"
 
 namespace regard {

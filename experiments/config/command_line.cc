@@ -15,10 +15,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
-#include "experiments/config/fields.h"
 #include "files/exhaustion.h"
 #include "files/file.h"
 #include "google/protobuf/descriptor.h"
+#include "nn/config_fields.h"
 #include "nn/name_suggestion.h"
 
 namespace regard {

@@ -11,9 +11,9 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "experiments/config/fields.h"
 #include "files/config_text.h"
 #include "google/protobuf/text_format.h"
+#include "nn/config_fields.h"
 #include "nn/config_options.pb.h"
 #include "third_party/abseil_backport/check.h"
 

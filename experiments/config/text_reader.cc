@@ -13,10 +13,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
-#include "experiments/config/fields.h"
 #include "experiments/config/reader.h"
 #include "files/config_text.h"
 #include "google/protobuf/descriptor.h"
+#include "nn/config_fields.h"
 
 namespace regard {
 namespace {

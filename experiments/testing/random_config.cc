@@ -16,12 +16,12 @@
 #include "data/images/image_format.pb.h"
 #include "data/text/subword_trainer.h"
 #include "data/text/subwords.pb.h"
-#include "experiments/config/fields.h"
 #include "experiments/config/reader.h"
 #include "experiments/tasks/built_in_plugins.h"
 #include "experiments/tasks/experiment_config.h"
 #include "files/tensorboard/png.h"
 #include "google/protobuf/text_format.h"
+#include "nn/config_fields.h"
 #include "nn/config_problems.h"
 #include "third_party/abseil_backport/check.h"
 

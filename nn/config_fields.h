@@ -1,7 +1,7 @@
 // The fields of messages: found by the names that text configs use, and set to
 // values as they are written there.
-#ifndef EXPERIMENTS_CONFIG_FIELDS_H_
-#define EXPERIMENTS_CONFIG_FIELDS_H_
+#ifndef NN_CONFIG_FIELDS_H_
+#define NN_CONFIG_FIELDS_H_
 
 #include <optional>
 #include <string>
@@ -79,4 +79,4 @@ std::string DescribeType(const google::protobuf::FieldDescriptor& field);
 
 }  // namespace regard
 
-#endif  // EXPERIMENTS_CONFIG_FIELDS_H_
+#endif  // NN_CONFIG_FIELDS_H_

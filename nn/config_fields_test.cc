@@ -1,4 +1,4 @@
-#include "experiments/config/fields.h"
+#include "nn/config_fields.h"
 
 #include <limits>
 #include <optional>
