@@ -63,18 +63,21 @@ bool IsTransposed(const WeightName& line, const Shape& shape) {
   return line.transposed && shape.rank() == 2;
 }
 
+int64_t SizeOf(absl::Span<const int64_t> shape) {
+  return std::accumulate(shape.begin(), shape.end(), int64_t{1},
+                         std::multiplies());
+}
+
 std::vector<int64_t> TheirShape(const WeightName& line, const Shape& shape) {
-  if (!line.shape.empty()) return line.shape;
+  // Of a parameter of another size, as of a config's own, the shape is said.
+  if (!line.shape.empty() && SizeOf(line.shape) == shape.size()) {
+    return line.shape;
+  }
   std::vector<int64_t> extents = Extents(shape);
   if (line.rows > 0) extents[0] = line.rows;
   if (line.parts > 1) extents[0] *= line.parts;
   if (IsTransposed(line, shape)) std::swap(extents[0], extents[1]);
   return extents;
-}
-
-int64_t SizeOf(absl::Span<const int64_t> shape) {
-  return std::accumulate(shape.begin(), shape.end(), int64_t{1},
-                         std::multiplies());
 }
 
 std::string ShapeText(absl::Span<const int64_t> shape) {

@@ -224,6 +224,16 @@ TEST_F(PretrainedWeightsTest, IsWrittenByTheSameTable) {
       HasSubstr("no tensor of such a folder holds 'gate' of this model"));
 }
 
+// As of a config with other images than the folder's.
+TEST_F(PretrainedWeightsTest, AFixedShapeIsNotThatOfAnotherSize) {
+  Write("model.safetensors", tensors_);
+  ParameterStore<float> store;
+  store.Root().Add("token", {3}, Zeros());
+  store.FinalizeWithZeros();
+  EXPECT_THAT(Load(store).message(),
+              HasSubstr("tensor 'model.token' is F32 [1, 1, 2], F32 [3]"));
+}
+
 TEST_F(PretrainedWeightsTest, NamesAllThatIsWrong) {
   tensors_[0].shape = {2, 3};
   tensors_[1].name = "model.tokens";
