@@ -202,8 +202,11 @@ absl::Status WriteVitFolder(const ImageClassifier& model,
   REGARD_RETURN_IF_ERROR(MakeDirectories(folder, files));
   REGARD_RETURN_IF_ERROR(
       WriteFileAtomically(JoinPath(folder, kConfig), text, files));
+  // ViTImageProcessor cuts nothing off before transformers 5.
   REGARD_RETURN_IF_ERROR(WriteImageProcessor(
-      description.format, "ViTImageProcessor", folder, files));
+      description.format,
+      description.format.crop() ? "CLIPImageProcessor" : "ViTImageProcessor",
+      folder, files));
   return WritePretrainedWeights(
       VitWeights(description, VitNames::kTransformers, /*head=*/true),
       model.parameters(), folder, files);

@@ -18,8 +18,9 @@ import tempfile
 
 from PIL import Image
 import torch
-from transformers import (
-    BertTokenizer, BlipForConditionalGeneration, BlipImageProcessorPil)
+from transformers import BertTokenizerFast, BlipForConditionalGeneration
+
+from image_processors import BlipImageProcessorPil
 
 PROGRAM = "bazel-bin/tools/caption"
 LENGTH = 20
@@ -28,7 +29,7 @@ PROMPTS = ["", "a picture of", "A photograph, of the", "zebra \u4e2d\u6587"]
 
 def transformers_sentences(folder, images, prompt, beams):
     """Of each image; None for those of a beam that did not end."""
-    tokenizer = BertTokenizer.from_pretrained(folder)
+    tokenizer = BertTokenizerFast.from_pretrained(folder)
     processor = BlipImageProcessorPil.from_pretrained(folder)
     model, info = BlipForConditionalGeneration.from_pretrained(
         folder, output_loading_info=True)
@@ -46,8 +47,11 @@ def transformers_sentences(folder, images, prompt, beams):
             max_new_tokens=LENGTH, length_penalty=0.0,
             suppress_tokens=[text.pad_token_id, text.bos_token_id])[0]
         ended = text.sep_token_id in row[len(ids) - 1:].tolist()
-        sentences.append(tokenizer.decode(row, skip_special_tokens=True)
-                         if beams == 1 or ended else None)
+        # transformers 4 would remove spaces around apostrophes besides.
+        sentences.append(
+            tokenizer.decode(row, skip_special_tokens=True,
+                             clean_up_tokenization_spaces=False)
+            if beams == 1 or ended else None)
     return sentences
 
 

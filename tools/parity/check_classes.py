@@ -31,7 +31,11 @@ def ours(folder, inputs, *flags):
 
 
 def theirs(folder, inputs):
-    model = BertForSequenceClassification.from_pretrained(folder).eval()
+    model, info = BertForSequenceClassification.from_pretrained(
+        folder, output_loading_info=True)
+    model.eval()
+    for kind in ("missing_keys", "unexpected_keys", "mismatched_keys"):
+        assert not info[kind], (kind, info[kind])
     tokenizer = AutoTokenizer.from_pretrained(folder)
     answers = []
     for line in inputs:

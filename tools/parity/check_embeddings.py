@@ -24,8 +24,12 @@ PROGRAM = "bazel-bin/tools/embed"
 
 def transformers_vectors(folder, lines, longest):
     tokenizer = AutoTokenizer.from_pretrained(folder)
-    model = AutoModel.from_pretrained(folder)
+    model, info = AutoModel.from_pretrained(folder, output_loading_info=True)
+    for kind in ("missing_keys", "unexpected_keys", "mismatched_keys"):
+        assert not info[kind], (kind, info[kind])
     model.eval()
+    longest = min(longest, tokenizer.model_max_length,
+                  model.config.max_position_embeddings)
     vectors = []
     for line in lines:
         inputs = tokenizer(

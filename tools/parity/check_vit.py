@@ -26,9 +26,10 @@ import timm
 from timm.data import create_transform, resolve_data_config
 from timm.models import save_for_hf
 import torch
-from transformers import ViTConfig, ViTForImageClassification
-from transformers.models.vit.image_processing_pil_vit import (
-    ViTImageProcessorPil)
+from transformers import (
+    AutoImageProcessor, ViTConfig, ViTForImageClassification)
+
+from image_processors import BY_PILLOW, ViTImageProcessorPil
 
 PROGRAM = "bazel-bin/tools/predict"
 IMAGES = 20
@@ -87,7 +88,7 @@ def check(name, folder, images, wanted, copies=True):
     if copies:
         module, loaded = ViTForImageClassification.from_pretrained(
             copy, output_loading_info=True)
-        processor = ViTImageProcessorPil.from_pretrained(copy)
+        processor = AutoImageProcessor.from_pretrained(copy, **BY_PILLOW)
         with torch.no_grad():
             again = torch.cat([
                 module.eval()(processor(

@@ -18,9 +18,9 @@ import torch
 from torch import nn
 from torch.nn import functional
 from transformers import (
-    BertTokenizer, BlipConfig, BlipForConditionalGeneration,
-    BlipImageProcessorPil)
+    BertTokenizer, BlipConfig, BlipForConditionalGeneration)
 
+from image_processors import BlipImageProcessorPil
 from write_fixtures import Fixture, project
 from write_transformer_fixtures import add, add_linear
 

@@ -20,9 +20,8 @@ from timm.data import create_transform, resolve_data_config
 from timm.models import save_for_hf
 import torch
 from transformers import ViTConfig, ViTForImageClassification, ViTModel
-from transformers.models.vit.image_processing_pil_vit import (
-    ViTImageProcessorPil)
 
+from image_processors import ViTImageProcessorPil
 from write_fixtures import Fixture, project
 
 NAMES = {

@@ -1,0 +1,36 @@
+#!/bin/bash
+# Compares all kinds of folders with the transformers of a Python, 4 or 5: random
+# models that it writes here and reads back.
+#
+#   tools/bazel build //tools:{caption,embed,evaluate,generate,predict} \
+#     //tools/parity:print_ids
+#   tools/parity/check_folders.sh [PYTHON] [GPT2_TOKENIZER]
+#
+# Exits 1 if any check fails. GPT2_TOKENIZER is that of check_byte_pairs.py;
+# without it, the tokeniser of a random model is read.
+set -euo pipefail
+
+python="${1:-python3}"
+made="$(mktemp -d)"
+trap 'rm -rf "${made}"' EXIT
+failed=0
+
+check() { # check NAME ARGUMENT...
+  echo "== check_$1 ${*:2:1}"
+  "${python}" "tools/parity/check_$1.py" "${@:2}" || failed=1
+}
+
+"${python}" -c 'import transformers; print(transformers.__version__)'
+"${python}" tools/parity/write_random_folders.py "${made}/folders"
+folders="${made}/folders"
+for i in 0 1; do
+  check embeddings "${folders}/bert_${i}" "${folders}/texts.txt"
+  check wordpiece "${folders}/bert_${i}" "${folders}/texts.txt"
+  check classes "${folders}/bert_classifier_${i}" "${folders}/pairs.tsv" \
+    "${made}/copy_${i}"
+  check gpt2 "${folders}/gpt2_${i}" "${folders}/texts.txt"
+  check captions "${folders}/blip_${i}" "${folders}"/images/*.png
+done
+check byte_pairs "${2:-${folders}/gpt2_1}" "${folders}/texts.txt"
+check vit
+exit "${failed}"

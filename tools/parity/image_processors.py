@@ -1,0 +1,14 @@
+"""The image processors of transformers that read images by Pillow, which 5 calls
+otherwise than 4."""
+
+try:
+    from transformers import BlipImageProcessorPil
+    from transformers.models.vit.image_processing_pil_vit import (
+        ViTImageProcessorPil)
+    BY_PILLOW = {"backend": "pil"}
+except ImportError:
+    from transformers import BlipImageProcessor as BlipImageProcessorPil
+    from transformers import ViTImageProcessor as ViTImageProcessorPil
+    BY_PILLOW = {"use_fast": False}
+
+__all__ = ["BY_PILLOW", "BlipImageProcessorPil", "ViTImageProcessorPil"]
