@@ -57,6 +57,8 @@ evaluation_stride 0|4; share 0.15|0.5; mask_share 0.8|0.5;
 random_share 0.1|0.5; next_sentence_weight 1|0|0.5; min_frequency 1|2;
 MaskedWordsConfig.vocabulary @vocabulary; patch !4|2; shift 0|1; crop 1|0.7;
 prompt a picture of||a; LanguageModelConfig.transformer !;
+BytePairsConfig.folder !pretrained/testdata/gpt2;
+BytePairsConfig.begin <|endoftext|>; BytePairsConfig.end <|endoftext|>|;
 BertConfig.transformer !; VisionTransformerConfig.transformer !;
 TextClassifierConfig.bert !; TextEmbedderConfig.bert !;
 WordPieceConfig.vocabulary @vocabulary; longest_word 100|3;
@@ -101,16 +103,15 @@ checkpoint_every 0|1|2; keep_checkpoints 2|1|3; batch_tokens 0|90;
 length_step 1|3; min_gain 0|0.01; average 0|2; max_updates !6|9;
 max_minutes 0|1000; ema_decay 0|0.9;)";
 
-// Bases and `tokens` are of files, `NameFiles` gives paths, sites are those of
-// the model, `none` goes with no other field, and the others need a run that
-// has the same parameters.
+// Bases are of files, `NameFiles` gives paths, sites are those of the model,
+// `none` goes with no other field, and the others need a run that has the same
+// parameters.
 constexpr const char* kNotDrawn[] = {"regard.Experiment.base",
                                      "regard.Experiment.intervene",
                                      "regard.Experiment.probe",
                                      "regard.PairFilesConfig.source",
                                      "regard.PairFilesConfig.target",
                                      "regard.FeedForwardConfig.none",
-                                     "regard.LanguageModelConfig.tokens",
                                      "regard.Data.path",
                                      "regard.Data.dev_path",
                                      "regard.Training.initial_weights",
@@ -229,6 +230,7 @@ RandomConfigs::RandomConfigs(std::string folder)
   std::ofstream source(folder_ + "source"), target(folder_ + "target");
   std::ofstream pairs(folder_ + "pairs"), text(folder_ + "text");
   std::ofstream labels(folder_ + "labels"), words(folder_ + "vocabulary");
+  std::ofstream labelled_pairs(folder_ + "labelled_pairs");
   std::ofstream table(folder_ + "table"), scored(folder_ + "scored");
   table << "a,b,c\n";
   for (int i = 0; i < 60; ++i) {
@@ -245,6 +247,7 @@ RandomConfigs::RandomConfigs(std::string folder)
     table << i % 7 << "," << 0.1 * i << "," << i % 5 - 2 << "\n";
     scored << english << "\t" << colour[0] << "\t" << 0.2 * (i % 6) << "\n";
     labels << animal[0] << "\t" << english << "\n";
+    labelled_pairs << animal[0] << "\t" << colour[0] << "\t" << english << "\n";
   }
   words << "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nred\nblue\nlion\nt\n"
            "##wo\n##i\n##g\n##er\n.\n";
@@ -367,7 +370,8 @@ void RandomConfigs::NameFiles(Experiment* config) const {
     data.set_path(folder_ + "text");
     if (config->seed() == 0) data.set_dev_path(folder_ + "source");
   } else if (data.has_labelled_text()) {
-    data.set_path(folder_ + "labels");
+    data.set_path(folder_ +
+                  (config->seed() == 0 ? "labelled_pairs" : "labels"));
   } else if (data.has_scored_pairs()) {
     data.set_path(folder_ + "scored");
   } else if (data.has_table()) {

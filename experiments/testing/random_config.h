@@ -19,7 +19,8 @@ namespace regard::testing {
 class RandomConfigs {
  public:
   // Writes the files that configs name, corpora and images, into `folder`,
-  // which exists.
+  // which exists; a tokeniser of byte pairs is one of
+  // //pretrained:gpt2_testdata.
   explicit RandomConfigs(std::string folder);
 
   // A function of the seed and the folder's name: valid, and fits its data.

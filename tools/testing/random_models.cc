@@ -202,7 +202,10 @@ class RandomModel {
     } else if (model.has_language_model()) {
       // Lines begin with nothing; else the vocabulary has a word to begin with.
       std::string prompt;
-      if (model.language_model().examples() != LanguageModelConfig::LINES) {
+      if (model.language_model().unit() == LanguageModelConfig::BYTE_PAIRS) {
+        prompt = "a red";
+      } else if (model.language_model().examples() !=
+                 LanguageModelConfig::LINES) {
         const std::vector<std::string> words = absl::StrSplit(
             ReadAll(Path("whole/vocabulary.txt")), '\n', absl::SkipEmpty());
         prompt = words.back();
