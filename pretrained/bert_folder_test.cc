@@ -458,8 +458,8 @@ TEST_F(BertFolderTest, IsReadAsTheRunThatItWouldBe) {
   const auto folder = ReadPretrainedFolder(folder_, Scorers());
   ASSERT_THAT(folder, IsOk());
   EXPECT_THAT(folder->config,
-              AllOf(HasSubstr("data { scored_pairs { dev_fraction: 0 "
-                              "test_fraction: 1 } }"),
+              AllOf(HasSubstr("data { scored_pairs {\ndev_fraction: 0 "
+                              "test_fraction: 1\n} }"),
                     HasSubstr("model { text_embedder {\nbert {"),
                     HasSubstr("longest: 24")));
   EXPECT_EQ(folder->files.at("vocab.txt"),

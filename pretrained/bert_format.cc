@@ -10,6 +10,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "data/text/added_tokens.h"
+#include "data/text/token_vocabulary.h"
 #include "files/file.h"
 #include "files/json_file.h"
 #include "language/bert.h"
@@ -22,6 +23,8 @@ namespace regard {
 
 namespace {
 
+constexpr char kTokenizer[] = "tokenizer.json";
+constexpr char kTokenizerConfig[] = "tokenizer_config.json";
 constexpr char kClassifier[] = "BertForSequenceClassification";
 
 constexpr absl::string_view kPositionNames[] = {"absolute", "relative_key",
@@ -111,6 +114,7 @@ void ReadTokenizerJson(const JsonObject& json,
     options.split_chinese =
         normalizer->Bool("handle_chinese_chars", options.split_chinese);
     options.lower_case = normalizer->Bool("lowercase", options.lower_case);
+    description->lower_case_file = kTokenizer;
     ReadStripAccents(*normalizer, options);
   }
   const auto model = json.Object("model");
@@ -120,28 +124,16 @@ void ReadTokenizerJson(const JsonObject& json,
       model->Integer("max_input_chars_per_word", options.longest_word, 1,
                      std::numeric_limits<int32_t>::max());
   model->Choice("continuing_subword_prefix", {"##"}, 0);
-  const auto vocabulary = model->Object("vocab");
-  if (!vocabulary.has_value()) return;
-  std::vector<std::string>& tokens = description->tokens;
-  tokens.assign(vocabulary->json().size(), "");
-  for (const auto& [token, id] : vocabulary->json().items()) {
-    const auto index =
-        id.is_number_unsigned() ? id.get<uint64_t>() : tokens.size();
-    if (index < tokens.size() && tokens[index].empty()) {
-      tokens[index] = token;
-      continue;
-    }
-    vocabulary->Complain(
-        token, absl::StrCat("the id of '", token, "' must be one of 0 to ",
-                            tokens.size() - 1, " that no other token has"));
-    break;
-  }
+  description->tokens = TokensOfTokenizer(json);
 }
 
 void ReadTokenizerConfig(const JsonObject& json,
                          TokenizerDescription* description) {
   WordPieceOptions& options = description->options;
   options.lower_case = json.Bool("do_lower_case", options.lower_case);
+  if (json.Has("do_lower_case") || description->lower_case_file.empty()) {
+    description->lower_case_file = kTokenizerConfig;
+  }
   options.split_chinese =
       json.Bool("tokenize_chinese_chars", options.split_chinese);
   ReadStripAccents(json, options);
@@ -259,12 +251,12 @@ absl::StatusOr<TokenizerDescription> ReadTokenizerFiles(
     const std::string& folder) {
   TokenizerDescription description;
   std::vector<std::string> added;
-  const std::string path = JoinPath(folder, "tokenizer.json");
+  const std::string path = JoinPath(folder, kTokenizer);
   REGARD_RETURN_IF_ERROR(ReadIfThere(path, [&](const JsonObject& json) {
     ReadTokenizerJson(json, &description);
     ReadAddedTokens(json, &added);
   }));
-  REGARD_RETURN_IF_ERROR(ReadIfThere(JoinPath(folder, "tokenizer_config.json"),
+  REGARD_RETURN_IF_ERROR(ReadIfThere(JoinPath(folder, kTokenizerConfig),
                                      [&](const JsonObject& json) {
                                        ReadTokenizerConfig(json, &description);
                                      }));

@@ -41,6 +41,9 @@ struct TokenizerDescription {
   int64_t longest = 0;
   // Of tokenizer.json, in the order of ids; empty if it has none.
   std::vector<std::string> tokens;
+  // The name of the file that says whether upper case becomes lower case; empty
+  // if none does.
+  std::string lower_case_file;
 };
 
 // Reads tokenizer.json, then tokenizer_config.json, if there: the later wins.

@@ -425,7 +425,7 @@ TEST_F(Gpt2FolderTest, IsReadAsTheRunThatItWouldBe) {
   ASSERT_THAT(folder, IsOk());
   EXPECT_THAT(
       folder->config,
-      AllOf(HasSubstr("data { text { dev_fraction: 0 test_fraction: 1 } }"),
+      AllOf(HasSubstr("data { text {\ndev_fraction: 0 test_fraction: 1\n} }"),
             HasSubstr("model { language_model {\n"), HasSubstr("block: 48")));
   EXPECT_EQ(folder->files.at("tokenizer.json"),
             ReadBytePairs(folder_)->ToText());

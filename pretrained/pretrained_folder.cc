@@ -7,19 +7,21 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "data/images/image_set.h"
-#include "data/images/images.pb.h"
 #include "data/text/text_splits.h"
 #include "data/text/token_vocabulary.h"
 #include "data/text/wordpiece_config.h"
 #include "files/file.h"
 #include "files/json_file.h"
+#include "google/protobuf/message.h"
 #include "google/protobuf/text_format.h"
+#include "language/bert.pb.h"
 #include "language/masked_text.h"
 #include "language/text_classifier.pb.h"
 #include "language/text_embedder.h"
@@ -30,48 +32,67 @@
 #include "pretrained/gpt2_folder.h"
 #include "pretrained/vit_folder.h"
 #include "third_party/abseil_backport/status_macros.h"
+#include "vision/captioner.pb.h"
 
 namespace regard {
 
 namespace {
 
-// A classifier of texts, all of which are a test.
-absl::StatusOr<std::string> ClassifierText(const BertFolder& folder) {
-  TextClassifierConfig config;
-  *config.mutable_bert() = folder.description.config;
-  MaskedWordsConfig& tokens = *config.mutable_bert()->mutable_masked_words();
-  tokens.set_vocabulary(JoinPath(folder.path, kVocabularyFile));
+constexpr char kAllIsTest[] = "dev_fraction: 0 test_fraction: 1\n";
+
+std::string TextOf(const google::protobuf::Message& message) {
+  std::string text;
+  google::protobuf::TextFormat::PrintToString(message, &text);
+  return text;
+}
+
+// `path` "model.captioner" as text.
+std::string Wrapped(absl::string_view path, absl::string_view inner) {
+  const std::pair<absl::string_view, absl::string_view> names =
+      absl::StrSplit(path, absl::MaxSplits('.', 1));
+  return absl::StrCat(names.first, " { ", names.second, " {\n", inner, "} }\n");
+}
+
+// BERT as a part of the model of `path`, which says there how texts are cut.
+absl::StatusOr<BertConfig> BertWithTokens(const BertFolder& folder) {
+  BertConfig config = folder.description.config;
+  MaskedWordsConfig& tokens = *config.mutable_masked_words();
+  tokens.set_vocabulary(folder.vocabulary_file);
   tokens.set_lower_case(folder.options.lower_case);
   tokens.set_block(static_cast<int32_t>(folder.longest));
   const WordPieceConfig said = TokensOf(TokenOptions(tokens));
   const WordPieceConfig wanted = TokensOf(folder.options);
-  if (said.SerializeAsString() != wanted.SerializeAsString()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        folder.path, ": error: a classifier cannot cut texts as its tokeniser ",
-        "does, but for lower case: ", wanted.ShortDebugString()));
-  }
-  config.set_pooling(TextClassifierConfig::POOLER);
-  config.set_dropout(folder.description.classifier_dropout);
-  std::string text;
-  google::protobuf::TextFormat::PrintToString(config, &text);
-  return absl::StrCat(
-      "data { labelled_text { dev_fraction: 0 test_fraction: 1 } }\n"
-      "model { text_classifier {\n",
-      text, "} }\n");
+  if (said.SerializeAsString() == wanted.SerializeAsString()) return config;
+  return absl::InvalidArgumentError(absl::StrCat(
+      folder.path, ": error: this model cannot cut texts as its tokeniser ",
+      "does, but for lower case: ", wanted.ShortDebugString()));
 }
 
-// A model that makes vectors of texts, which all of a file of pairs measure.
-std::string EmbedderText(const BertFolder& folder) {
-  TextEmbedderConfig config;
-  *config.mutable_bert() = folder.description.config;
-  *config.mutable_tokens() = TokensOf(folder.options);
-  config.set_longest(static_cast<int32_t>(folder.longest));
-  std::string text;
-  google::protobuf::TextFormat::PrintToString(config, &text);
-  return absl::StrCat(
-      "data { scored_pairs { dev_fraction: 0 test_fraction: 1 } }\n"
-      "model { text_embedder {\n",
-      text, "} }\n");
+// A model that predicts masked words, one that classifies texts, and one that
+// makes vectors of them.
+std::map<std::string, absl::StatusOr<std::string>> BertParts(
+    const BertFolder& folder) {
+  TextEmbedderConfig embedder;
+  *embedder.mutable_bert() = folder.description.config;
+  *embedder.mutable_tokens() = TokensOf(folder.options);
+  embedder.mutable_tokens()->set_vocabulary(folder.vocabulary_file);
+  embedder.set_longest(static_cast<int32_t>(folder.longest));
+  std::map<std::string, absl::StatusOr<std::string>> parts;
+  parts["model.text_embedder"] = TextOf(embedder);
+  const absl::StatusOr<BertConfig> bert = BertWithTokens(folder);
+  if (!bert.ok()) {
+    parts["model.bert"] = parts["model.text_classifier"] = bert.status();
+    return parts;
+  }
+  TextClassifierConfig classifier;
+  *classifier.mutable_bert() = *bert;
+  if (!folder.description.classes.empty()) {
+    classifier.set_pooling(TextClassifierConfig::POOLER);
+    classifier.set_dropout(folder.description.classifier_dropout);
+  }
+  parts["model.bert"] = TextOf(*bert);
+  parts["model.text_classifier"] = TextOf(classifier);
+  return parts;
 }
 
 // Classes belong to a task: a classifier of others begins with the encoder.
@@ -80,16 +101,27 @@ absl::StatusOr<PretrainedFolder> ReadBert(const std::string& path,
   REGARD_ASSIGN_OR_RETURN(BertFolder opened, OpenBertFolder(path, scorers));
   const auto folder = std::make_shared<const BertFolder>(std::move(opened));
   const std::vector<std::string>& classes = folder->description.classes;
-  absl::StatusOr<std::string> config =
-      classes.empty() ? EmbedderText(*folder) : ClassifierText(*folder);
-  REGARD_RETURN_IF_ERROR(config.status());
+  std::map<std::string, absl::StatusOr<std::string>> parts = BertParts(*folder);
+  const char* const model =
+      classes.empty() ? "model.text_embedder" : "model.text_classifier";
+  REGARD_ASSIGN_OR_RETURN(const std::string part, parts[model]);
   std::map<std::string, std::string> files = {
       {kVocabularyFile, folder->pieces->ToText()}};
   if (!classes.empty()) {
     files[kLabelsFile] = absl::StrCat(absl::StrJoin(classes, "\n"), "\n");
   }
+  const std::string& lower_case = folder->lower_case_file;
   return PretrainedFolder{
-      .config = *std::move(config),
+      .config = absl::StrCat(
+          Wrapped(classes.empty() ? "data.scored_pairs" : "data.labelled_text",
+                  kAllIsTest),
+          Wrapped(model, part)),
+      .parts = std::move(parts),
+      .model = model,
+      .fixed = {{"model.bert.masked_words.lower_case", lower_case},
+                {"model.text_classifier.bert.masked_words.lower_case",
+                 lower_case},
+                {"model.text_embedder.tokens.lower_case", lower_case}},
       .files = std::move(files),
       .load_weights =
           [folder](ParameterStore<float>& parameters,
@@ -111,13 +143,12 @@ absl::StatusOr<PretrainedFolder> ReadGpt2(const std::string& path,
                                           const AttentionRegistry& scorers) {
   REGARD_ASSIGN_OR_RETURN(Gpt2Folder opened, OpenGpt2Folder(path, scorers));
   const auto folder = std::make_shared<const Gpt2Folder>(std::move(opened));
-  std::string text;
-  google::protobuf::TextFormat::PrintToString(folder->config, &text);
+  constexpr char kModel[] = "model.language_model";
+  const std::string text = TextOf(folder->config);
   return PretrainedFolder{
-      .config =
-          absl::StrCat("data { text { dev_fraction: 0 test_fraction: 1 } }\n"
-                       "model { language_model {\n",
-                       text, "} }\n"),
+      .config = Wrapped("data.text", kAllIsTest) + Wrapped(kModel, text),
+      .parts = {{kModel, text}},
+      .model = kModel,
       .files = {{kBytePairsFile, folder->pairs->ToText()}},
       .load_weights = [folder](ParameterStore<float>& parameters,
                                std::vector<std::string>* kept) {
@@ -131,18 +162,22 @@ absl::StatusOr<PretrainedFolder> ReadBlip(const std::string& path,
                                           const AttentionRegistry& scorers) {
   REGARD_ASSIGN_OR_RETURN(BlipFolder opened, OpenBlipFolder(path, scorers));
   const auto folder = std::make_shared<const BlipFolder>(std::move(opened));
-  std::string format;
-  std::string model;
-  google::protobuf::TextFormat::PrintToString(folder->description.images,
-                                              &format);
-  google::protobuf::TextFormat::PrintToString(folder->description.config,
-                                              &model);
+  constexpr char kModel[] = "model.captioner";
+  constexpr char kData[] = "data.captions";
+  CaptionerConfig config = folder->description.config;
+  config.mutable_tokens()->set_vocabulary(folder->tokenizer.vocabulary_file);
+  const std::string model = TextOf(config);
+  const std::string data =
+      absl::StrCat("format {\n", TextOf(folder->description.images), "}\n");
   return PretrainedFolder{
       .config = absl::StrCat(
-          "data { captions { list: '' dev_fraction: 0 test_fraction: 1\n"
-          "format {\n",
-          format, "} } }\nmodel { captioner {\n", model,
-          "} }\nsearch { max_length_ratio: 0 max_length: 21 }\n"),
+          Wrapped(kData, absl::StrCat("list: '' ", kAllIsTest, data)),
+          Wrapped(kModel, model),
+          "search { max_length_ratio: 0 max_length: 21 }\n"),
+      .parts = {{kModel, model}, {kData, data}},
+      .model = kModel,
+      .fixed = {{"model.captioner.tokens.lower_case",
+                 folder->tokenizer.lower_case_file}},
       .files = {{kVocabularyFile, folder->tokenizer.pieces->ToText()}},
       .load_weights = [folder](ParameterStore<float>& parameters,
                                std::vector<std::string>* kept) {
@@ -158,18 +193,16 @@ absl::StatusOr<PretrainedFolder> ReadVit(const std::string& path,
                           OpenVitFolder(path, names, scorers));
   const auto folder = std::make_shared<const VitFolder>(std::move(opened));
   const VitDescription& description = folder->description;
-  ImagesConfig images;
-  images.set_dev_fraction(0);
-  images.set_test_fraction(1);
-  *images.mutable_format() = description.format;
-  std::string data;
-  std::string model;
-  google::protobuf::TextFormat::PrintToString(images, &data);
-  google::protobuf::TextFormat::PrintToString(description.config, &model);
+  constexpr char kModel[] = "model.vision_transformer";
+  constexpr char kData[] = "data.images";
+  const std::string model = TextOf(description.config);
+  const std::string data =
+      absl::StrCat("format {\n", TextOf(description.format), "}\n");
   return PretrainedFolder{
-      .config =
-          absl::StrCat("data { images {\n", data,
-                       "} }\nmodel { vision_transformer {\n", model, "} }\n"),
+      .config = Wrapped(kData, absl::StrCat(kAllIsTest, data)) +
+                Wrapped(kModel, model),
+      .parts = {{kModel, model}, {kData, data}},
+      .model = kModel,
       .files = {{kClassesFile,
                  absl::StrCat(absl::StrJoin(description.classes, "\n"), "\n")}},
       .load_weights =
@@ -209,8 +242,33 @@ std::string ConfigOf(const std::string& folder) {
 
 }  // namespace
 
+absl::StatusOr<std::string> PretrainedFolder::Beginning(
+    absl::string_view data, absl::string_view model) const {
+  const std::string path =
+      model.empty() ? this->model : absl::StrCat("model.", model);
+  const auto found = parts.find(path);
+  if (found == parts.end()) {
+    std::vector<absl::string_view> known;
+    for (const auto& [part, text] : parts) {
+      if (absl::StartsWith(part, "model.")) known.push_back(part);
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat("begins no ", path, ", but ", absl::StrJoin(known, ", ")));
+  }
+  REGARD_RETURN_IF_ERROR(found->second.status());
+  std::string text = Wrapped(path, *found->second);
+  if (const auto part = parts.find(absl::StrCat("data.", data));
+      part != parts.end()) {
+    REGARD_RETURN_IF_ERROR(part->second.status());
+    text += Wrapped(part->first, *part->second);
+  }
+  return text;
+}
+
 bool HoldsPretrained(const std::string& folder) {
-  return PathExists(ConfigOf(folder));
+  return PathExists(ConfigOf(folder)) &&
+         !PathExists(JoinPath(folder, "run.json")) &&
+         !PathExists(JoinPath(folder, "resolved.textproto"));
 }
 
 absl::StatusOr<PretrainedFolder> ReadPretrainedFolder(

@@ -21,6 +21,15 @@ struct PretrainedFolder {
   // The text of an Experiment: the model, and data of the kind that it can be
   // evaluated on.
   std::string config;
+  // What the folder says of data and models that may begin with it, by their
+  // paths ("data.images", "model.text_classifier"): texts of those messages. An
+  // error is that of a model that cannot say what the folder does.
+  std::map<std::string, absl::StatusOr<std::string>> parts;
+  // The path of the model in `config`.
+  std::string model;
+  // Fields of these that must stay, as the weights belong to what they say, and
+  // the file that says it, both by path.
+  std::map<std::string, std::string> fixed = {};
   // The texts that a run of it keeps, by name: vocabularies.
   std::map<std::string, std::string> files;
   // Fills the finalized parameters of that model, or of one like it; `kept` is
@@ -37,9 +46,16 @@ struct PretrainedFolder {
                              ParameterStore<float>& parameters,
                              std::vector<std::string>* kept)>
       load_for_task = nullptr;
+
+  // The text of an Experiment that begins with the folder and has data and a
+  // model of these kinds ("images"; empty: none yet), for its config to go
+  // over. An error, without the folder's name, says which models may begin with
+  // it.
+  absl::StatusOr<std::string> Beginning(absl::string_view data,
+                                        absl::string_view model) const;
 };
 
-// Whether there is a config.json in the folder.
+// Whether there is a config.json in the folder, and no run.
 bool HoldsPretrained(const std::string& folder);
 
 // Errors are complete to print.

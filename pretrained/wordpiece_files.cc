@@ -18,21 +18,28 @@ constexpr char kTokenizerConfig[] = "tokenizer_config.json";
 absl::StatusOr<WordPieceFiles> ReadWordPieceFiles(const std::string& folder) {
   REGARD_ASSIGN_OR_RETURN(TokenizerDescription tokenizer,
                           ReadTokenizerFiles(folder));
-  const std::string vocabulary = JoinPath(folder, kVocabulary);
+  WordPieceFiles files = {.options = tokenizer.options,
+                          .pieces = nullptr,
+                          .longest = tokenizer.longest,
+                          .vocabulary_file = JoinPath(folder, kVocabulary),
+                          .lower_case_file = folder};
+  if (!tokenizer.lower_case_file.empty()) {
+    files.lower_case_file = JoinPath(folder, tokenizer.lower_case_file);
+  }
   absl::StatusOr<WordPiece> pieces = absl::InternalError("");
-  if (!PathExists(vocabulary) && !tokenizer.tokens.empty()) {
+  if (!PathExists(files.vocabulary_file) && !tokenizer.tokens.empty()) {
+    files.vocabulary_file = JoinPath(folder, "tokenizer.json");
     pieces = WordPiece::Create(std::move(tokenizer.tokens),
-                               JoinPath(folder, "tokenizer.json"),
-                               tokenizer.options);
+                               files.vocabulary_file, tokenizer.options);
   } else {
     REGARD_ASSIGN_OR_RETURN(const std::string text,
-                            WithErrorPrefix(ReadFile(vocabulary)));
-    pieces = WordPiece::FromText(text, vocabulary, tokenizer.options);
+                            WithErrorPrefix(ReadFile(files.vocabulary_file)));
+    pieces =
+        WordPiece::FromText(text, files.vocabulary_file, tokenizer.options);
   }
   REGARD_RETURN_IF_ERROR(pieces.status());
-  return WordPieceFiles{tokenizer.options,
-                        std::make_unique<const WordPiece>(*std::move(pieces)),
-                        tokenizer.longest};
+  files.pieces = std::make_unique<const WordPiece>(*std::move(pieces));
+  return files;
 }
 
 absl::Status WriteWordPieceFiles(const WordPieceFiles& tokenizer,

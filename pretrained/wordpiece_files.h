@@ -19,6 +19,10 @@ struct WordPieceFiles {
   std::unique_ptr<const WordPiece> pieces;
   // What the tokeniser's "model_max_length" and the like cut at; 0: not said.
   int64_t longest = 0;
+  // The path of the file that has the tokens, and of the one that says whether
+  // upper case becomes lower case, or the folder's if none does.
+  std::string vocabulary_file = {};
+  std::string lower_case_file = {};
 };
 
 // tokenizer_config.json counts before tokenizer.json, and vocab.txt before the

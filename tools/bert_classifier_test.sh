@@ -42,14 +42,10 @@ model {
   text_classifier {
     bert {
       transformer {
-        width: 8
-        layers: 2
-        attention { heads: 2 attention { dropout: 0 } }
-        feed_forward { hidden: 12 }
+        attention { attention { dropout: 0 } }
         dropout: 0
-        position_embedding { longest: 32 }
       }
-      masked_words { vocabulary: "${bert}/vocab.txt" block: 16 }
+      masked_words { block: 16 }
     }
     pooling: POOLER
     dropout: 0
@@ -64,6 +60,8 @@ optimizer { adam {} learning_rate: 0.01 }
 END
 "${train}" --config=tuned.textproto --run=same >/dev/null 2>err
 expect 'nothing is missing' 0 "$(grep -c 'begins with its' err || true)"
+expect_in same/resolved.textproto "width: 8  # ${folder:0:20}" \
+  "longest: 32  # ${folder:0:20}" 'block: 16  # tuned.textproto:'
 "${predict}" --run=same --json <pairs >out
 expect 'the weights of the folder' "$(cat answers)" "$(cat out)"
 quietly "${train}" --config=tuned.textproto --run=tuned \
@@ -88,6 +86,54 @@ sed 's/dog/fox/' "${bert}/vocab.txt" >words.txt
 fails 'another vocabulary' 'vocab.txt is not what this config makes of' \
   "${train}" --config=tuned.textproto --run=none \
   --set model.text_classifier.bert.masked_words.vocabulary=words.txt
+# Ids belong to what upper case becomes.
+lower=model.text_classifier.bert.masked_words.lower_case
+fails 'upper case for a folder without' "--set: error: ${lower}: the \
+weights belong to what ${folder}/tokenizer_config.json says" \
+  "${train}" --config=tuned.textproto --run=none --set "${lower}=false"
+cp -rL "${folder}" cased
+chmod -R u+w cased
+sed -i 's/"do_lower_case": true/"do_lower_case": false/' \
+  cased/tokenizer_config.json
+fails 'lower case for a folder with upper' 'cased/tokenizer_config.json says' \
+  "${train}" --config=tuned.textproto --run=none --set "${lower}=true" \
+  --set training.initial_weights.run=cased
+quietly "${train}" --config=tuned.textproto --run=cased_run \
+  --set training.initial_weights.run=cased
+expect 'the case of the folder' 1 \
+  "$(grep -c 'lower_case: false' cased_run/resolved.textproto)"
+
+# Models of other kinds begin with the same folders, with or without vocab.txt.
+cat >words.textproto <<END
+data { text { dev_fraction: 0 test_fraction: 0 } path: "words.tsv" }
+model { bert { masked_words { block: 12 } } }
+training { epochs: 0 initial_weights { run: "${bert}" } }
+END
+cut -f 2 "${folder}/pairs.tsv" >words.tsv
+"${train}" --config=words.textproto --run=words >/dev/null 2>err
+expect_in err "has no 'masked_words.bias', which begins with its first values"
+cat >scored.textproto <<END
+data { scored_pairs { dev_fraction: 0 test_fraction: 0 } path: "scored.tsv" }
+training { epochs: 0 initial_weights { run: "${bert}" } }
+END
+awk -F '\t' 'NF == 3 { print $2 "\t" $3 "\t" 0.5 }' "${folder}/pairs.tsv" \
+  >scored.tsv
+quietly "${train}" --config=scored.textproto --run=scored
+cp -rL "${bert}" fast
+chmod -R u+w fast
+python3 - <<'PYTHON'
+import json
+
+tokens = open("fast/vocab.txt", encoding="utf-8").read().split("\n")[:-1]
+json.dump({"model": {"type": "WordPiece", "vocab": {
+    token: i for i, token in enumerate(tokens)}}}, open(
+        "fast/tokenizer.json", "w", encoding="utf-8"))
+PYTHON
+rm fast/vocab.txt
+quietly "${train}" --config=scored.textproto --run=fast_run \
+  --set training.initial_weights.run=fast
+expect 'the tokens of tokenizer.json' "$(cat scored/vocab.txt)" \
+  "$(cat fast_run/vocab.txt)"
 quietly "${train}" --config=tuned.textproto --run=mean \
   --set model.text_classifier.pooling=MEAN
 fails 'what is not POOLER is not written' 'pooling is not POOLER' \

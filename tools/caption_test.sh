@@ -149,20 +149,7 @@ expect_in out 'test/bleu' 'test/loss'
 fails 'a folder without data' 'error: data.captions.list names no file' \
   "${evaluate}" --run=copy
 cat >tune.textproto <<TEXTPROTO
-data { captions { list: "copy/list.tsv" dev_fraction: 0 test_fraction: 0 format {
-  height: 12 width: 12
-  mean { red: 0.48145466 green: 0.4578275 blue: 0.40821073 }
-  deviation { red: 0.26862954 green: 0.26130258 blue: 0.27577711 } } } }
-model { captioner {
-  vision_transformer { patch: 4 transformer { width: 8 layers: 2
-    attention { heads: 4 } feed_forward { hidden: 10 activation: GELU }
-    position_embedding { kind: LEARNED } } }
-  decoder { width: 6 layers: 2 attention { heads: 2 }
-    feed_forward { hidden: 7 activation: GELU } norm_order: POST
-    norm { epsilon: 1e-12 } position_embedding { kind: LEARNED longest: 24 }
-    scale_embedding: false embedding_norm: true output_transform: true
-    tied_embeddings: TARGET_OUTPUT }
-  tokens { vocabulary: "copy/vocab.txt" } ids: 22 } }
+data { captions { list: "copy/list.tsv" dev_fraction: 0 test_fraction: 0 } }
 search { max_length_ratio: 0 max_length: 21 }
 optimizer { sgd {} learning_rate: 1e-30 }
 training { epochs: 1 initial_weights { run: "copy" } }
@@ -170,6 +157,12 @@ TEXTPROTO
 quietly "${train}" --config=tune.textproto --run=tuned
 "${caption}" --run=tuned "${files[1]}" >out
 expect 'a run that began with the folder' "$(cat of_copy)" "$(cat out)"
+expect_in tuned/resolved.textproto 'ids: 22  # copy, as a config:'
+fails 'other letters' 'copy/tokenizer_config.json says' "${train}" \
+  --config=tune.textproto --run=none \
+  --set model.captioner.tokens.lower_case=false
+fails 'other sizes' 'wanted' "${train}" --config=tune.textproto --run=none \
+  --set model.captioner.decoder.layers=3
 sed -i 's/"hidden_act": "gelu"/"hidden_act": "mish"/' copy/config.json
 fails 'an activation that is not there' 'hidden_act' "${caption}" --run=copy 0.png
 fails 'a run that is no folder' 'is none' "${caption}" --run=own --save=there 0.png

@@ -99,28 +99,14 @@ expect 'a copy' "$(likeliest 'the cat')" \
 expect 'the copy' "$(likeliest 'the cat')" \
   "$("${generate}" --run=copy --top_k=1 --length=8 'the cat')"
 
-# A training begins with the folder, and is one of Hugging Face's afterwards.
+# A training begins with the folder, and is one of Hugging Face's afterwards:
+# what the config does not say of the model is as there.
 cp model/text.txt .
 cat >tuned.textproto <<'END'
 # proto-file: experiments/experiment.proto
 # proto-message: regard.Experiment
 data { path: "text.txt" text { dev_fraction: 0.4 } }
-model {
-  language_model {
-    unit: BYTE_PAIRS
-    tokens { folder: "model" }
-    block: 24
-    transformer {
-      width: 8
-      layers: 2
-      attention { heads: 2 attention { scaled_dot {} } }
-      feed_forward { activation: GELU_TANH }
-      position_embedding { kind: LEARNED longest: 48 }
-      scale_embedding: false
-      tied_embeddings: TARGET_OUTPUT
-    }
-  }
-}
+model { language_model { block: 24 transformer { dropout: 0 } } }
 training {
   epochs: 4
   batch_size: 4
@@ -131,6 +117,9 @@ END
 quietly "${train}" --config=tuned.textproto --run=same --set training.epochs=0
 expect 'the weights of the folder' "$(likeliest 'the cat')" \
   "$("${generate}" --run=same --top_k=1 --length=8 'the cat')"
+expect_in same/resolved.textproto 'width: 8  # model, as a config:' \
+  'block: 24  # tuned.textproto:4' 'dropout: 0  # tuned.textproto:4' \
+  'embedding_dropout: 0.1  # model, as a config:' 'unit: BYTE_PAIRS'
 quietly "${train}" --config=tuned.textproto --run=tuned
 mv model gone
 expect 'a run keeps its tokeniser' 0 \
@@ -139,8 +128,8 @@ expect 'a run keeps its tokeniser' 0 \
 expect 'what was written is the run' \
   "$("${generate}" --run=tuned --top_k=1 --length=20 'the cat' | sha256sum)" \
   "$("${generate}" --run=written --top_k=1 --length=20 'the cat' | sha256sum)"
-fails 'no tokeniser' 'tokens.folder' "${train}" --config=tuned.textproto \
-  --run=none
+fails 'no folder' 'training.initial_weights.run: no run there' \
+  "${train}" --config=tuned.textproto --run=none
 mv gone model
 # Another score has parameters of its own.
 "${train}" --config=tuned.textproto --run=added --set training.epochs=0 \
@@ -150,6 +139,23 @@ expect_in err "model has no 'layers.0.attention.score.w_q', which begins with"
 fails 'no GPT-2' 'additive' "${generate}" --run=added --save=bad 'the'
 fails 'other sizes' 'wanted' "${train}" --config=tuned.textproto --run=none \
   --set model.language_model.transformer.feed_forward.hidden=33
+sed 's/^model .*/model { transformer {} }/' tuned.textproto >translates.textproto
+fails 'another model' "training.initial_weights.run: begins no \
+model.transformer, but model.language_model" \
+  "${train}" --config=translates.textproto --run=none
+# A model that the folder gives whole, and its sizes alone.
+sed '/^model/d' tuned.textproto >whole.textproto
+quietly "${train}" --config=whole.textproto --run=whole --set training.epochs=0
+expect 'the blocks of the folder' 1 "$(grep -c 'block: 48  # model, as a' \
+  whole/resolved.textproto)"
+quietly "${train}" --config=tuned.textproto --run=random \
+  --set training.epochs=0 --set training.initial_weights.random=true
+if [[ "$(digest random)" == "$(digest same)" ]]; then
+  expect 'other weights' "not $(digest random)" "$(digest same)"
+fi
+fails 'sizes of a run' 'random is of folders' "${train}" \
+  --config=random/resolved.textproto --run=none \
+  --set training.initial_weights.run=random
 
 # What is wrong with a folder ends with 2, wherever it is opened.
 fails 'two models' '--run and --model mean the same' \

@@ -62,28 +62,9 @@ data {
     path: "photos"
     dev_fraction: 0
     test_fraction: 0
-    format {
-      height: 8
-      width: 8
-      filter: BILINEAR
-      mean { red: 0.485 green: 0.456 blue: 0.406 }
-      deviation { red: 0.229 green: 0.224 blue: 0.225 }
-    }
   }
 }
-model {
-  vision_transformer {
-    patch: 4
-    transformer {
-      width: 8
-      layers: 2
-      attention { heads: 2 }
-      feed_forward { hidden: 12 activation: GELU }
-      norm { epsilon: 1e-12 }
-      position_embedding { kind: LEARNED }
-    }
-  }
-}
+model { vision_transformer { transformer { norm { bias: true } } } }
 training {
   epochs: 0
   batch_size: 2
@@ -101,6 +82,13 @@ cp 'photos/dog/black.png' 'photos/dog/5.png'
 expect 'the same classes have a head' 0 "$(grep -c 'has no' err || true)"
 expect 'whose rows are those of the names' "${class}" \
   "$("${predict}" --run=same image.png)"
+expect_in same/resolved.textproto 'red: 0.485  # vit, as a config:' \
+  'hidden: 12  # vit, as a config:' 'bias: true  # tuned.textproto:'
+quietly "${train}" --config=tuned.textproto --run=timm_tuned \
+  --set training.initial_weights.run=timm
+fails 'images of another size' "'vit.embeddings.position_embeddings' is" \
+  "${train}" --config=tuned.textproto --run=none \
+  --set data.images.format.height=12
 quietly "${train}" --config=tuned.textproto --run=tuned \
   --set training.epochs=30
 expect 'an image that was learned' "$(basename "$(dirname "$(
@@ -108,7 +96,7 @@ expect 'an image that was learned' "$(basename "$(dirname "$(
 expect 'what was written is the run' \
   "$("${predict}" --run=tuned --save=written --json image.png)" \
   "$("${predict}" --run=written --json image.png)"
-sed -i 's/epsilon: 1e-12/& bias: false/' tuned.textproto
+sed -i 's/bias: true/bias: false/' tuned.textproto
 fails 'a norm without a bias' "'vit.layernorm.bias' is none" \
   "${train}" --config=tuned.textproto --run=none
 

@@ -1,14 +1,18 @@
 #include "data/text/token_vocabulary.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
-#include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "data/text/vocabulary.h"
 #include "files/file.h"
 #include "files/sha256.h"
+#include "nlohmann/json.hpp"
+#include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
 
@@ -37,6 +41,44 @@ WordPiece WordVocabulary(absl::string_view text,
   return WordPiece::Create(std::move(tokens), "", options).value();
 }
 
+std::vector<std::string> TokensOfTokenizer(const JsonObject& tokenizer) {
+  std::vector<std::string> tokens;
+  const auto model = tokenizer.Object("model");
+  if (!model.has_value()) return tokens;
+  const auto vocabulary = model->Object("vocab");
+  if (!vocabulary.has_value()) return tokens;
+  tokens.resize(vocabulary->json().size());
+  for (const auto& [token, id] : vocabulary->json().items()) {
+    const auto index =
+        id.is_number_unsigned() ? id.get<uint64_t>() : tokens.size();
+    if (index < tokens.size() && tokens[index].empty()) {
+      tokens[index] = token;
+      continue;
+    }
+    vocabulary->Complain(
+        token, absl::StrCat("the id of '", token, "' must be one of 0 to ",
+                            tokens.size() - 1, " that no other token has"));
+    break;
+  }
+  return tokens;
+}
+
+namespace {
+
+absl::StatusOr<WordPiece> ParseTokens(const std::string& text,
+                                      const std::string& path,
+                                      const WordPieceOptions& options) {
+  if (!absl::EndsWith(path, ".json")) {
+    return WordPiece::FromText(text, path, options);
+  }
+  REGARD_ASSIGN_OR_RETURN(JsonFile json, JsonFile::Parse(text, path));
+  std::vector<std::string> tokens = TokensOfTokenizer(json.root());
+  REGARD_RETURN_IF_ERROR(json.status());
+  return WordPiece::Create(std::move(tokens), path, options);
+}
+
+}  // namespace
+
 TokenVocabulary ReadTokenVocabulary(const std::string& path,
                                     absl::string_view text,
                                     const WordPieceOptions& options,
@@ -46,8 +88,7 @@ TokenVocabulary ReadTokenVocabulary(const std::string& path,
     const std::string file = ResolveUserPath(path);
     const absl::StatusOr<std::string> tokens = ReadFile(file);
     if (tokens.ok()) {
-      absl::StatusOr<WordPiece> pieces =
-          WordPiece::FromText(*tokens, file, options);
+      absl::StatusOr<WordPiece> pieces = ParseTokens(*tokens, file, options);
       if (pieces.ok()) return {*std::move(pieces), Sha256Hex(*tokens), ""};
       problem = std::string(pieces.status().message());
     } else {

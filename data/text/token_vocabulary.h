@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "data/text/wordpiece.h"
+#include "files/json_file.h"
 
 namespace regard {
 
@@ -27,8 +29,13 @@ struct TokenVocabulary {
   std::string problem = {};  // what is wrong with the file; empty if nothing is
 };
 
-// That of the file `path`, which is as the user gave it; if it is empty or at
-// fault, WordVocabulary().
+// What a tokenizer.json says of WordPiece's tokens, in the order of their ids;
+// none if it says nothing. Complains of ids that are not 0, 1, ...
+std::vector<std::string> TokensOfTokenizer(const JsonObject& tokenizer);
+
+// That of the file `path`, which is as the user gave it: a token a line, or a
+// tokenizer.json, by the ending of its name. If it is empty or at fault,
+// WordVocabulary().
 TokenVocabulary ReadTokenVocabulary(const std::string& path,
                                     absl::string_view text,
                                     const WordPieceOptions& options,

@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "experiments/config/resolved.h"
+#include "experiments/tasks/folder_config.h"
 #include "files/config_text.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
@@ -334,6 +335,8 @@ absl::StatusOr<LoadedConfig> LoadConfig(const ConfigSource& source,
   LoadedConfig loaded;
   REGARD_ASSIGN_OR_RETURN(loaded.origins,
                           ReadConfig(source, overrides, &loaded.config));
+  REGARD_RETURN_IF_ERROR(
+      ReadOverFolder(plugins.scorers, &loaded.config, &loaded.origins));
   REGARD_RETURN_IF_ERROR(Complete(plugins, loaded));
   return loaded;
 }

@@ -28,7 +28,8 @@ struct LoadedConfig {
   std::shared_ptr<const LoadedConfig> baseline = nullptr;  // see LoadBaseline
 };
 
-// Reads and validates; the error is complete to print.
+// Reads and validates; the error is complete to print. A config that begins
+// with a folder of Hugging Face's goes over what that says (folder_config.h).
 absl::StatusOr<LoadedConfig> LoadConfig(const ConfigSource& source,
                                         absl::Span<const std::string> overrides,
                                         const Plugins& plugins);

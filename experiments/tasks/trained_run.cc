@@ -194,6 +194,11 @@ absl::Status Load(const InitialWeights& config, const Plugins& plugins,
   *notes = std::move(run.notes);
   std::optional<std::string> task_text;
   REGARD_RETURN_IF_ERROR(CheckKeptFiles(run, task, &task_text));
+  if (config.random()) {
+    if (run.pretrained.has_value()) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(
+        run.path, " is a run: random is of folders of Hugging Face's"));
+  }
   ParameterStore<float>& parameters = task.model().parameters();
   if (config.average() == 0) {
     std::vector<std::string> kept;

@@ -1,0 +1,72 @@
+#include "experiments/tasks/folder_config.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "experiments/config/resolved.h"
+#include "files/config_text.h"
+#include "files/file.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/message.h"
+#include "nn/config_problems.h"
+#include "pretrained/pretrained_folder.h"
+#include "third_party/abseil_backport/status_macros.h"
+
+namespace regard {
+
+namespace {
+
+// The member of the only oneof that is given; empty: none.
+std::string Chosen(const google::protobuf::Message& message) {
+  const google::protobuf::FieldDescriptor* const member =
+      message.GetReflection()->GetOneofFieldDescriptor(
+          message, message.GetDescriptor()->oneof_decl(0));
+  return member == nullptr ? "" : std::string(member->name());
+}
+
+}  // namespace
+
+absl::Status ReadOverFolder(const AttentionRegistry& scorers,
+                            Experiment* config, ConfigOrigins* origins) {
+  const std::string run = config->training().initial_weights().run();
+  const std::string path = ResolveUserPath(run);
+  if (run.empty() || !HoldsPretrained(path)) return absl::OkStatus();
+  ConfigProblems problems;
+  const absl::StatusOr<PretrainedFolder> folder =
+      ReadPretrainedFolder(path, scorers);
+  const absl::StatusOr<std::string> under =
+      folder.ok()
+          ? folder->Beginning(Chosen(config->data()), Chosen(config->model()))
+          : folder.status();
+  if (IsMachineFailure(under.status())) return under.status();
+  if (!under.ok()) {
+    problems.Add(
+        "training.initial_weights.run",
+        std::string(absl::StripPrefix(under.status().message(), "error: ")));
+    return LocateProblems(problems, *origins);
+  }
+  const ConfigOrigins given = std::exchange(*origins, ConfigOrigins());
+  config->Clear();
+  REGARD_RETURN_IF_ERROR(
+      ReadText(ConfigText::File(absl::StrCat(run, ", as a config"), *under),
+               config, origins));
+  const auto theirs = ConfigSettings(*config);
+  for (const ConfigText& text : given.texts()) {
+    REGARD_RETURN_IF_ERROR(ReadText(text, config, origins));
+  }
+  config->clear_base();
+  origins->Forget(kBaseField);
+  const auto ours = ConfigSettings(*config);
+  for (const auto& [field, file] : folder->fixed) {
+    const auto there = theirs.find(field);
+    if (there == theirs.end() || there->second == ours.at(field)) continue;
+    problems.Add(field, absl::StrCat("the weights belong to what ", file,
+                                     " says, which is not this"));
+  }
+  return LocateProblems(problems, *origins);
+}
+
+}  // namespace regard

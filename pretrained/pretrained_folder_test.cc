@@ -1,0 +1,105 @@
+// What folders of each architecture say of data and models that begin with
+// them.
+#include "pretrained/pretrained_folder.h"
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "attention/attention_registry.h"
+#include "attention/scoring/built_in_scores.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "third_party/abseil_backport/status_matchers.h"
+
+namespace regard {
+namespace {
+
+using ::regard::testing::IsOk;
+using ::regard::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+PretrainedFolder Read(const std::string& name) {
+  AttentionRegistry scorers;
+  RegisterBuiltInScores(scorers);
+  auto folder =
+      ReadPretrainedFolder(absl::StrCat("pretrained/testdata/", name), scorers);
+  EXPECT_THAT(folder, IsOk());
+  return *std::move(folder);
+}
+
+TEST(PretrainedFolderTest, EachModelOfItsKindBeginsWithIt) {
+  const struct {
+    const char* folder;
+    const char* model;
+    const char* part;
+  } kCases[] = {
+      {"bert", "bert", "model { bert {\ntransformer {\n  width: 8"},
+      {"bert", "text_classifier", "model { text_classifier {\nbert {"},
+      {"bert", "text_embedder", "model { text_embedder {\nbert {"},
+      {"bert", "", "model { text_embedder {\nbert {"},
+      {"bert_classifier", "text_embedder", "model { text_embedder {\nbert {"},
+      {"bert_classifier", "", "pooling: POOLER"},
+      {"gpt2", "language_model", "unit: BYTE_PAIRS"},
+      {"blip", "captioner", "ids: 22"},
+      {"vit", "vision_transformer", "patch: 4"},
+      {"timm", "vision_transformer", "patch: 3"},
+  };
+  for (const auto& [folder, model, part] : kCases) {
+    const auto text = Read(folder).Beginning("", model);
+    ASSERT_THAT(text, IsOk());
+    EXPECT_THAT(*text, AllOf(HasSubstr(part), Not(HasSubstr("data {"))))
+        << folder;
+  }
+}
+
+TEST(PretrainedFolderTest, SaysHowImagesAreRead) {
+  for (const auto& [folder, data] :
+       {std::pair("vit", "images"), std::pair("timm", "images"),
+        std::pair("blip", "captions")}) {
+    const PretrainedFolder read = Read(folder);
+    const auto text = read.Beginning(data, "");
+    ASSERT_THAT(text, IsOk());
+    EXPECT_THAT(*text, HasSubstr(absl::StrCat("data { ", data,
+                                              " {\nformat {\nheight: ")));
+    EXPECT_THAT(*text, Not(HasSubstr("fraction")));
+    EXPECT_THAT(read.Beginning("fashion_mnist", "").value(),
+                Not(HasSubstr("data {")));
+  }
+}
+
+TEST(PretrainedFolderTest, NamesTheModelsThatItBegins) {
+  EXPECT_THAT(Read("bert").Beginning("", "captioner"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "begins no model.captioner, but model.bert, "
+                       "model.text_classifier, model.text_embedder"));
+}
+
+TEST(PretrainedFolderTest, TheWeightsBelongToACase) {
+  for (const char* folder : {"bert", "bert_classifier", "blip"}) {
+    const PretrainedFolder read = Read(folder);
+    EXPECT_FALSE(read.fixed.empty());
+    for (const auto& [field, file] : read.fixed) {
+      EXPECT_THAT(file, StartsWith("pretrained/testdata/"));
+      EXPECT_THAT(file, HasSubstr("/tokenizer_config.json")) << field;
+    }
+  }
+}
+
+TEST(PretrainedFolderTest, WithARunInItIsARun) {
+  const std::string folder = ::testing::TempDir() + "/both";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder + "/config.json") << "{}";
+  EXPECT_TRUE(HoldsPretrained(folder));
+  std::ofstream(folder + "/resolved.textproto") << "seed: 1";
+  EXPECT_FALSE(HoldsPretrained(folder));
+}
+
+}  // namespace
+}  // namespace regard
