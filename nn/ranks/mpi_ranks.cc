@@ -1,8 +1,11 @@
 #include "nn/ranks/mpi_ranks.h"
 
+#include <sys/prctl.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 
@@ -29,10 +32,14 @@ constexpr size_t kMessageBytes = 60 << 10;
 // Under way at a time, in each direction.
 constexpr int kMostMessages = 32;
 
-// What a message takes on a quick network; whoever waits longer lets others
-// have the core, where MPI's own waits would spin.
-constexpr std::chrono::milliseconds kSpin(2);
+// What a short message takes on a quick network; whoever waits longer lets
+// others have the core, where MPI's own waits would spin. Where other programs
+// use the cores, spinning takes the time from this rank's next shards, and a
+// call of sched_yield() is no better.
+constexpr std::chrono::microseconds kSpin(100);
 constexpr std::chrono::microseconds kNap(20);
+// By which the kernel may lengthen a nap: 50,000 by default.
+constexpr uint64_t kSlackNanoseconds = 1;
 
 // Waits for some of the requests. Returns how many have ended, and which, or
 // MPI_UNDEFINED if there are none any more.
@@ -74,6 +81,8 @@ std::vector<std::string> Machines(int size) {
 }  // namespace
 
 MpiRanks::MpiRanks(int* argc, char*** argv) {
+  // Of this thread, and of those that it starts from now on.
+  prctl(PR_SET_TIMERSLACK, kSlackNanoseconds);
   int threads = 0;
   MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &threads);
   if (threads < MPI_THREAD_MULTIPLE) {
