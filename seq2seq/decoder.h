@@ -39,8 +39,8 @@ class Decoder {
   //
   // `lengths`: how many ids of each row count, [rows], in falling order; empty:
   // all. Where a row has no more, a decoder may stop to compute it: its
-  // readouts are then any finite numbers, and the state has fewer sources at
-  // the end.
+  // readouts are then any finite numbers, and the state may have fewer sources
+  // at the end.
   virtual Var<T> Advance(Forward<T>& forward, absl::Span<const int32_t> ids,
                          absl::Span<const int32_t> lengths,
                          DecoderState<T>* state) const = 0;

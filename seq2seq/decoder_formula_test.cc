@@ -162,8 +162,9 @@ TEST_P(PublishedDecoderTest, IsThePlainCellOnContextAndWordSideBySide) {
   RecurrentState<double> state = cell.ZeroState(forward, 1);
   state[0][0] =
       tape.Constant({1, kHidden}, absl::MakeConstSpan(s_.data(), kHidden));
-  const Var<double> projected = cell.ProjectInput(
-      forward, tape.Constant({1, kHidden + 2}, inputs), 0, {});
+  const Var<double> projected =
+      cell.ProjectInput(forward, tape.Constant({1, kHidden + 2}, inputs), 0,
+                        cell.InputBias(forward));
   const Var<double> next = cell.Output(cell.Step(forward, projected, state));
   ExpectState(MatrixOf(next).transpose());
 }

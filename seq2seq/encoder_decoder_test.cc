@@ -72,8 +72,19 @@ constexpr Kind kEveryKind[] = {
     {"encoder { embedding: 3 hidden: 4 cell: LSTM } attention { dot {} } "
      "decoder { embedding: 2 hidden: 4 cell: LSTM readout: ATTENTIONAL "
      "input_feeding: true }"},
+    {"encoder { embedding: 3 hidden: 4 } attention { additive { width: 3 } } "
+     "decoder { embedding: 2 hidden: 4 query: CURRENT_STATE readout: "
+     "ATTENTIONAL }",
+     /*same_kernels=*/false},
+    {"encoder { embedding: 3 hidden: 4 cell: LSTM layers: 2 } attention { dot "
+     "{} } decoder { embedding: 2 hidden: 4 cell: LSTM layers: 2 query: "
+     "CURRENT_STATE readout: STATE_CONTEXT_EMBEDDING }",
+     /*same_kernels=*/false},
     {"encoder { embedding: 3 hidden: 4 } decoder { embedding: 2 hidden: 4 "
      "context: LAST_STATE }"},
+    {"encoder { embedding: 3 hidden: 4 } decoder { embedding: 2 hidden: 4 "
+     "context: LAST_STATE query: CURRENT_STATE readout: ATTENTIONAL "
+     "input_feeding: true }"},
     {"encoder { embedding: 3 hidden: 2 bidirectional: true } decoder { "
      "embedding: 2 hidden: 3 context: LAST_STATE initial_state: PROJECTED "
      "readout: STATE_CONTEXT_EMBEDDING }"},

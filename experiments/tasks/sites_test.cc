@@ -56,6 +56,10 @@ const Kind kKinds[] = {
      "decoder { embedding: 4 hidden: 6 layers: 2 cell: LSTM query: "
      "CURRENT_STATE initial_state: PROJECTED readout: ATTENTIONAL "
      "input_feeding: true } }"},
+    {"gru_luong",
+     "model { encoder { embedding: 4 hidden: 6 } attention { bilinear {} } "
+     "decoder { embedding: 4 hidden: 6 query: CURRENT_STATE readout: "
+     "ATTENTIONAL hidden_dropout: 0.1 } }"},
     {"gru_location_aware",
      "model { encoder { embedding: 4 hidden: 6 } attention { location_aware {} "
      "} decoder { embedding: 4 hidden: 6 hidden_dropout: 0.1 } }"},

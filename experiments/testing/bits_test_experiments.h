@@ -57,6 +57,27 @@ optimizer {
 training { epochs: 4 batch_size: 21 log_every: 2 checkpoint_every: 3 }
 )";
 
+// All steps of its decoder are one pass.
+inline constexpr char kLuong[] = R"(
+num_shards: 8
+data { reverse { train: 60 dev: 5 test: 5 symbols: 9 max_length: 7 max_test_length: 7 } }
+model {
+  encoder { embedding: 7 hidden: 9 layers: 2 cell: LSTM dropout: 0.3 }
+  attention { dot {} dropout: 0.1 }
+  decoder {
+    embedding: 7
+    hidden: 9
+    layers: 2
+    cell: LSTM
+    dropout: 0.3
+    query: CURRENT_STATE
+    readout: ATTENTIONAL
+    hidden_dropout: 0.2
+  }
+}
+training { epochs: 3 batch_size: 11 log_every: 2 checkpoint_every: 3 }
+)";
+
 inline constexpr char kLanguageModel[] = R"(
 num_shards: 8
 data { grammar { train: 60 dev: 5 test: 5 } }

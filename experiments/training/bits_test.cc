@@ -190,7 +190,7 @@ class BitsTest : public TrainerTest,
                  public ::testing::WithParamInterface<const char*> {};
 
 INSTANTIATE_TEST_SUITE_P(Models, BitsTest,
-                         ::testing::Values(kRegression, kGru, kLstm,
+                         ::testing::Values(kRegression, kGru, kLstm, kLuong,
                                            kLanguageModel, kLines, kSelected,
                                            kSampled, kImages, kCaptions,
                                            kMaskedWords, kClamped));
@@ -337,8 +337,8 @@ class CountingTask : public Task, public Model<float> {
 
 TEST_F(TrainerTest, AWarmStepAllocatesNothing) {
   if (!CountsAllocations()) GTEST_SKIP() << "not in this build";
-  for (const char* text : {kRegression, kGru, kLstm, kLanguageModel, kLines,
-                           kSelected, kSampled}) {
+  for (const char* text : {kRegression, kGru, kLstm, kLuong, kLanguageModel,
+                           kLines, kSelected, kSampled}) {
     Experiment config = Parse(text);
     // Nothing is measured here.
     config.mutable_training()->clear_early_stopping();

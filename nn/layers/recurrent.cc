@@ -132,9 +132,9 @@ Var<T> Recurrent<T>::StateSite(Forward<T>& forward, Var<T> state, int layer,
 }
 
 template <typename T>
-RecurrentOutputs<T> Recurrent<T>::Run(Forward<T>& forward, Var<T> x,
-                                      absl::Span<const int32_t> lengths,
-                                      const RecurrentState<T>& initial) const {
+RecurrentOutputs<T> Recurrent<T>::RunLayers(
+    Forward<T>& forward, Var<T> x, Var<T> projected,
+    absl::Span<const int32_t> lengths, const RecurrentState<T>& initial) const {
   RecurrentOutputs<T> out;
   RecurrentState<T>* const finals[] = {&out.final_state,
                                        &out.reverse_final_state};
@@ -146,10 +146,13 @@ RecurrentOutputs<T> Recurrent<T>::Run(Forward<T>& forward, Var<T> x,
     for (int direction = 0; direction < directions_; ++direction) {
       const Cell& parameters = cell(layer, direction);
       const RecurrentState<T>& from = direction == 0 ? initial : zero;
-      const SequenceOutputs<T> done = RunCell(
-          forward, parameters,
-          Linear(x, forward[parameters.weight_ih], forward[parameters.bias_ih]),
-          lengths, direction == 1, from[layer]);
+      const bool given = layer == 0 && projected.has_value();
+      const SequenceOutputs<T> done =
+          RunCell(forward, parameters,
+                  given ? projected
+                        : Linear(x, forward[parameters.weight_ih],
+                                 forward[parameters.bias_ih]),
+                  lengths, direction == 1, from[layer]);
       sequences[direction] = done.sequence;
       (*finals[direction])[layer] = done.final_state;
     }
@@ -169,11 +172,26 @@ RecurrentOutputs<T> Recurrent<T>::Run(Forward<T>& forward, Var<T> x,
 }
 
 template <typename T>
+RecurrentOutputs<T> Recurrent<T>::Run(Forward<T>& forward, Var<T> x,
+                                      absl::Span<const int32_t> lengths,
+                                      const RecurrentState<T>& initial) const {
+  return RunLayers(forward, x, /*projected=*/{}, lengths, initial);
+}
+
+template <typename T>
+RecurrentOutputs<T> Recurrent<T>::RunProjected(
+    Forward<T>& forward, Var<T> projected, absl::Span<const int32_t> lengths,
+    const RecurrentState<T>& initial) const {
+  REGARD_CHECK_EQ(directions_, 1) << "each direction has a projected input";
+  return RunLayers(forward, /*x=*/{}, projected, lengths, initial);
+}
+
+template <typename T>
 Var<T> Recurrent<T>::ProjectInput(Forward<T>& forward, Var<T> x,
                                   int64_t first_column, Var<T> addend) const {
-  const Cell& first = cell(0, 0);
-  return Linear(x, Columns<T>(forward[first.weight_ih], first_column, x.cols()),
-                addend.has_value() ? addend : forward[first.bias_ih]);
+  return Linear(
+      x, Columns<T>(forward[cell(0, 0).weight_ih], first_column, x.cols()),
+      addend);
 }
 
 template <typename T>

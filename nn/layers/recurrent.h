@@ -89,12 +89,20 @@ class Recurrent {
   //
   //   W [y; c] + b = (W_y y + b) + W_c c,
   //
-  // which is ProjectInput(c, first column of W_c, ProjectInput(y, 0, {})).
+  // which is ProjectInput(c, first column of W_c,
+  //                       ProjectInput(y, 0, InputBias())).
   // x [.., n] times the columns first_column .. first_column + n - 1 of
-  // weight_ih, plus `addend` of the result's shape, or plus bias_ih if it is
-  // empty -> [.., gates width].
+  // weight_ih, plus `addend` as Linear() has it -> [.., gates width].
   Var<T> ProjectInput(Forward<T>& forward, Var<T> x, int64_t first_column,
                       Var<T> addend) const;
+  Var<T> InputBias(Forward<T>& forward) const {
+    return forward[cell(0, 0).bias_ih];
+  }
+  // Run() of one direction. projected [batch, time, gates width], bias
+  // included.
+  RecurrentOutputs<T> RunProjected(Forward<T>& forward, Var<T> projected,
+                                   absl::Span<const int32_t> lengths,
+                                   const RecurrentState<T>& initial) const;
   // One step of one direction. projected [batch, gates width], bias included.
   RecurrentState<T> Step(Forward<T>& forward, Var<T> projected,
                          const RecurrentState<T>& state) const;
@@ -120,6 +128,10 @@ class Recurrent {
   const Cell& cell(int layer, int direction) const {
     return cells_[layer * directions_ + direction];
   }
+  // Run() or, if `projected` is not empty, RunProjected().
+  RecurrentOutputs<T> RunLayers(Forward<T>& forward, Var<T> x, Var<T> projected,
+                                absl::Span<const int32_t> lengths,
+                                const RecurrentState<T>& initial) const;
   SequenceOutputs<T> RunCell(Forward<T>& forward, const Cell& cell,
                              Var<T> projected,
                              absl::Span<const int32_t> lengths, bool reverse,

@@ -98,10 +98,12 @@ TEST_P(RecurrentKinds, StepsEqualTheWholeSequence) {
   const RecurrentOutputs<double> whole = layer.Run(forward, x, {});
   RecurrentState<double> state = layer.ZeroState(forward, 1);
   RecurrentState<double> split = state;
+  const Var<double> bias = layer.InputBias(forward);
   for (int t = 0; t < 4; ++t) {
     const absl::Span<const double> row(x.data() + 5 * t, 5);
     state = layer.Step(
-        forward, layer.ProjectInput(forward, tape.Constant({1, 5}, row), 0, {}),
+        forward,
+        layer.ProjectInput(forward, tape.Constant({1, 5}, row), 0, bias),
         state);
     // The parts of the input one after another.
     const Var<double> y = tape.Constant({1, 2}, row.subspan(0, 2));
@@ -109,7 +111,7 @@ TEST_P(RecurrentKinds, StepsEqualTheWholeSequence) {
     split =
         layer.Step(forward,
                    layer.ProjectInput(forward, c, 2,
-                                      layer.ProjectInput(forward, y, 0, {})),
+                                      layer.ProjectInput(forward, y, 0, bias)),
                    split);
     ExpectNear(layer.Output(split), layer.Output(state));
     ExpectNear(layer.Output(state),

@@ -4,11 +4,28 @@
 
 #include "autodiff/ops/dropout.h"
 #include "autodiff/ops/elementwise.h"
+#include "autodiff/ops/linear.h"
 #include "autodiff/ops/shape_ops.h"
 #include "seq2seq/scheduled_sampling.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
+
+namespace {
+
+// x [rows, .., width] and, if there is one, what each row's source adds to it,
+// [sources, width]. The rows of a source follow one another.
+template <typename T>
+Var<T> PlusOfSource(Var<T> x, Var<T> of_source) {
+  if (!of_source.has_value()) return x;
+  const int64_t sources = of_source.dim(0);
+  const int64_t width = x.cols();
+  return (x.WithShape({sources, x.rows() / sources, width}) +
+          of_source.WithShape({sources, 1, width}))
+      .WithShape(x.shape());
+}
+
+}  // namespace
 
 template <typename T>
 RecurrentDecoder<T>::RecurrentDecoder(const RecurrentDecoderConfig& config,
@@ -112,9 +129,25 @@ DecoderState<T> RecurrentDecoder<T>::Begin(Forward<T>& forward,
       state.SetRow(kCumulativeWeights, none);
     }
   } else if (context_width_ > 0) {
-    state.SetSource(kContext, memory.summary);
+    SetFixedContext(forward, memory.summary, &state);
   }
   return state;
+}
+
+template <typename T>
+void RecurrentDecoder<T>::SetFixedContext(Forward<T>& forward, Var<T> context,
+                                          DecoderState<T>* state) const {
+  if (reads_embedding()) state->SetSource(kContext, context);
+  if (word_column_ > 0) {
+    state->SetSource(kContextGates, rnn_->ProjectInput(forward, context, 0,
+                                                       /*addend=*/{}));
+  }
+  if (attentional_ != nullptr) {
+    const Columns<T> columns(forward[attentional_->weight()], config_.hidden(),
+                             context_width_);
+    state->SetSource(kContextReadout,
+                     Linear(context, columns, /*addend=*/Var<T>()));
+  }
 }
 
 template <typename T>
@@ -128,18 +161,21 @@ typename RecurrentDecoder<T>::Word RecurrentDecoder<T>::ReadWords(
                                 config_.embedding_dropout(), "embedding"));
   };
   const auto project = [&](Var<T> embedding) {
-    return rnn_->ProjectInput(forward, embedding, word_column_, /*addend=*/{});
+    return rnn_->ProjectInput(forward, embedding, word_column_,
+                              rnn_->InputBias(forward));
   };
+  const Var<T> of_context = (*state)[kContextGates];
   // Rows are not remembered where a probe may change them.
   if (state->known_rows() == nullptr || forward.Wish("embedded").any()) {
     const Var<T> embedding = embed(ids, leading);
-    return {embedding, project(embedding)};
+    return {embedding, PlusOfSource(project(embedding), of_context)};
   }
   const Var<T> projected = state->known_rows()->Get(
       forward.tape(), ids, [&](absl::Span<const int32_t> unknown) {
         return project(embed(unknown, {static_cast<int64_t>(unknown.size())}));
       });
-  return {reads_embedding() ? embed(ids, leading) : Var<T>(), projected};
+  return {reads_embedding() ? embed(ids, leading) : Var<T>(),
+          PlusOfSource(projected, of_context)};
 }
 
 template <typename T>
@@ -147,6 +183,7 @@ Attended<T> RecurrentDecoder<T>::Attend(Forward<T>& forward, Var<T> query,
                                         const DecoderState<T>& state) const {
   const int64_t sources = state.sources();
   const int64_t rows = query.rows() / sources;
+  const bool successive = query.rows() > state.rows();
   const auto by_source = [&](Var<T> x) {
     return x.has_value() ? x.WithShape({sources, 1, rows, x.cols()}) : x;
   };
@@ -154,31 +191,47 @@ Attended<T> RecurrentDecoder<T>::Attend(Forward<T>& forward, Var<T> query,
   inputs.score.queries = by_source(query);
   inputs.score.keys = state[kKeys];
   inputs.score.mask.key_lengths = state.lengths();
-  // The rows of a source are alternatives at one position.
-  inputs.score.positions = {.first_query = state.position(), .query_step = 0};
+  // Unless they are successive, the queries of a source are alternatives at
+  // one position.
+  inputs.score.positions = {.first_query = state.position(),
+                            .query_step = successive ? 1 : 0};
   inputs.score.previous_weights = by_source(state[kPreviousWeights]);
   inputs.score.cumulative_weights = by_source(state[kCumulativeWeights]);
   inputs.values = state[kValues];
+  inputs.fused_score = successive;
   Attended<T> attended = attention_->Attend(forward, inputs);
-  attended.context = attended.context.WithShape({query.rows(), context_width_});
+  attended.context =
+      attended.context.WithShape(query.shape().With(-1, context_width_));
   return attended;
 }
 
 template <typename T>
 Var<T> RecurrentDecoder<T>::Readout(Forward<T>& forward, Var<T> top,
-                                    Var<T> context, Var<T> embedding) const {
-  switch (config_.readout()) {
-    case RecurrentDecoderConfig::STATE_CONTEXT_EMBEDDING: {
-      const Var<T> parts[] = {top, context, embedding};
-      return Concat<T>(parts, /*axis=*/-1);
+                                    Var<T> context, Var<T> embedding,
+                                    const DecoderState<T>& state) const {
+  const auto read = [&] {
+    if (attentional_ != nullptr) {
+      if (context.has_value()) {
+        const Var<T> parts[] = {top, context};
+        return Tanh((*attentional_)(forward, Concat<T>(parts, /*axis=*/-1)));
+      }
+      const Columns<T> columns(forward[attentional_->weight()], 0, top.cols());
+      return Tanh(PlusOfSource(Linear(top, columns, /*addend=*/Var<T>()),
+                               state[kContextReadout]));
     }
-    case RecurrentDecoderConfig::ATTENTIONAL: {
-      const Var<T> parts[] = {top, context};
-      return Tanh((*attentional_)(forward, Concat<T>(parts, /*axis=*/-1)));
+    if (!reads_embedding()) return top;
+    if (!context.has_value()) {
+      const int64_t sources = state.sources();
+      context =
+          BroadcastTo(state[kContext].WithShape({sources, 1, context_width_}),
+                      {sources, top.rows() / sources, context_width_});
     }
-    default:
-      return top;
-  }
+    const Var<T> parts[] = {
+        top, context.WithShape(top.shape().With(-1, context_width_)),
+        embedding.WithShape(top.shape().With(-1, embedding.cols()))};
+    return Concat<T>(parts, /*axis=*/-1);
+  };
+  return Dropout(read(), config_.hidden_dropout(), "readout");
 }
 
 template <typename T>
@@ -187,20 +240,10 @@ Var<T> RecurrentDecoder<T>::AdvanceOne(Forward<T>& forward, const Word& word,
   const NameScope<T> scope(forward.tape(), "decoder");
   const RecurrentState<T> before = StateOf(*state);
   Var<T> projected = word.projected;
-  Var<T> context = (*state)[kContext];
-  if (context.has_value() && state->rows_per_source() > 1) {
-    const int64_t sources = state->sources();
-    context = BroadcastTo(context.WithShape({sources, 1, context_width_}),
-                          {sources, state->rows_per_source(), context_width_})
-                  .WithShape({state->rows(), context_width_});
-  }
   Attended<T> attended;
   if (attention_ != nullptr && queries_before()) {
     attended = Attend(forward, rnn_->Output(before), *state);
-    context = attended.context;
-  }
-  if (word_column_ > 0) {
-    projected = rnn_->ProjectInput(forward, context, 0, projected);
+    projected = rnn_->ProjectInput(forward, attended.context, 0, projected);
   }
   if (config_.input_feeding()) {
     projected =
@@ -212,7 +255,6 @@ Var<T> RecurrentDecoder<T>::AdvanceOne(Forward<T>& forward, const Word& word,
   const Var<T> top = rnn_->Output(after);
   if (attention_ != nullptr && !queries_before()) {
     attended = Attend(forward, top, *state);
-    context = attended.context;
   }
   if (attention_ != nullptr && attention_->uses_history()) {
     const Var<T> now =
@@ -220,10 +262,30 @@ Var<T> RecurrentDecoder<T>::AdvanceOne(Forward<T>& forward, const Word& word,
     state->SetRow(kCumulativeWeights, (*state)[kCumulativeWeights] + now);
     state->SetRow(kPreviousWeights, now);
   }
-  const Var<T> readout = Dropout(Readout(forward, top, context, word.embedding),
-                                 config_.hidden_dropout(), "readout");
+  const Var<T> readout =
+      Readout(forward, top, attended.context, word.embedding, *state);
   if (config_.input_feeding()) state->SetRow(kFeed, readout);
   return readout;
+}
+
+template <typename T>
+Var<T> RecurrentDecoder<T>::AdvanceAtOnce(Forward<T>& forward,
+                                          absl::Span<const int32_t> ids,
+                                          absl::Span<const int32_t> lengths,
+                                          DecoderState<T>* state) const {
+  const int64_t rows = state->rows();
+  const int64_t time = static_cast<int64_t>(ids.size()) / rows;
+  const Word words = ReadWords(forward, ids, {rows, time}, state);
+  const NameScope<T> scope(forward.tape(), "decoder");
+  const RecurrentOutputs<T> outputs = rnn_->RunProjected(
+      forward, words.projected.WithShape({rows, time, words.projected.cols()}),
+      lengths, StateOf(*state));
+  SetState(outputs.final_state, state);
+  const Var<T> top = outputs.sequence;
+  const Var<T> context =
+      attention_ == nullptr ? Var<T>() : Attend(forward, top, *state).context;
+  state->AdvancePosition(time);
+  return Readout(forward, top, context, words.embedding, *state);
 }
 
 // Where an eighth of the rows have ended, the others are kept: this copies
@@ -240,18 +302,13 @@ void RecurrentDecoder<T>::DropEnded(absl::Span<const int32_t> lengths,
 }
 
 template <typename T>
-Var<T> RecurrentDecoder<T>::Advance(Forward<T>& forward,
-                                    absl::Span<const int32_t> ids,
-                                    absl::Span<const int32_t> lengths,
-                                    DecoderState<T>* state) const {
+Var<T> RecurrentDecoder<T>::AdvanceInSteps(Forward<T>& forward,
+                                           absl::Span<const int32_t> ids,
+                                           absl::Span<const int32_t> lengths,
+                                           DecoderState<T>* state) const {
   Tape<T>& tape = forward.tape();
   const int64_t rows = state->rows();
   const int64_t time = static_cast<int64_t>(ids.size()) / rows;
-  REGARD_CHECK(time > 0 && time * rows == static_cast<int64_t>(ids.size()))
-      << ids.size() << " ids for " << rows << " rows";
-  REGARD_CHECK(time == 1 || state->rows_per_source() == 1)
-      << time << " ids at once for " << state->rows_per_source()
-      << " rows a source";
   // The probability of reading a prediction; predictions are read one by one.
   const double predicted =
       tape.training() && config_.has_scheduled_sampling()
@@ -267,10 +324,6 @@ Var<T> RecurrentDecoder<T>::Advance(Forward<T>& forward,
             .WithShape({rows, x.cols()});
     return state->rows() == rows ? x : Slice(x, /*axis=*/0, 0, state->rows());
   };
-  REGARD_CHECK(lengths.empty() ||
-               (static_cast<int64_t>(lengths.size()) == rows &&
-                std::is_sorted(lengths.rbegin(), lengths.rend())))
-      << lengths.size() << " lengths for " << rows << " rows, in falling order";
   auto* const readouts = tape.arena().template New<Var<T>>(time);
   for (int64_t t = 0; t < time; ++t) {
     const NameScope<T> scope(tape, "step", state->position());
@@ -296,6 +349,26 @@ Var<T> RecurrentDecoder<T>::Advance(Forward<T>& forward,
   if (time == 1) return readouts[0].WithShape({rows, 1, readouts[0].cols()});
   return Stack(absl::MakeConstSpan(readouts, static_cast<size_t>(time)),
                /*axis=*/1);
+}
+
+template <typename T>
+Var<T> RecurrentDecoder<T>::Advance(Forward<T>& forward,
+                                    absl::Span<const int32_t> ids,
+                                    absl::Span<const int32_t> lengths,
+                                    DecoderState<T>* state) const {
+  const int64_t rows = state->rows();
+  const int64_t time = static_cast<int64_t>(ids.size()) / rows;
+  REGARD_CHECK(time > 0 && time * rows == static_cast<int64_t>(ids.size()))
+      << ids.size() << " ids for " << rows << " rows";
+  REGARD_CHECK(time == 1 || state->rows_per_source() == 1)
+      << time << " ids at once for " << state->rows_per_source()
+      << " rows a source";
+  REGARD_CHECK(lengths.empty() ||
+               (static_cast<int64_t>(lengths.size()) == rows &&
+                std::is_sorted(lengths.rbegin(), lengths.rend())))
+      << lengths.size() << " lengths for " << rows << " rows, in falling order";
+  return feeds_back() ? AdvanceInSteps(forward, ids, lengths, state)
+                      : AdvanceAtOnce(forward, ids, lengths, state);
 }
 
 template <typename T>

@@ -41,8 +41,15 @@ RecurrentConfig RecurrentStack(const Config& config) {
   return stack;
 }
 
-// Sites of a probe, of the id at position t: "step[t]/decoder/layer[k]/state"
-// (nn/layers/recurrent.h), and those of the attention in "step[t]/decoder".
+// If a step reads what the step before made besides the recurrent state (its
+// context, readout, attention weights or predicted word), ids are read one by
+// one: by an attention whose query is PREVIOUS_STATE or whose score uses
+// history, input_feeding and scheduled_sampling. Otherwise, all of them make
+// one pass of the recurrent layers and one attention.
+//
+// Sites of a probe, in the latter case: "decoder/layer[k]/state"
+// (nn/layers/recurrent.h), and those of the attention in "decoder"; in the
+// former, of the id at position t: the same in "step[t]".
 template <typename T>
 class RecurrentDecoder : public Decoder<T> {
  public:
@@ -60,10 +67,15 @@ class RecurrentDecoder : public Decoder<T> {
 
   // Slots of the state. Attention weights are [rows, time].
   enum Slot {
-    kKeys,     // prepared [sources, 1, time, prepared width]
-    kValues,   // [sources, 1, time, memory width]
-    kContext,  // [sources, memory width], if it is the same at each step
-    kFeed,     // [rows, hidden], with input feeding
+    kKeys,    // prepared [sources, 1, time, prepared width]
+    kValues,  // [sources, 1, time, memory width]
+    // Of a context that is the same at each step, [sources, ..]: itself, if it
+    // is read out as it is; its part of the first layer's input; and its part
+    // of the attentional vector before the tanh.
+    kContext,
+    kContextGates,
+    kContextReadout,
+    kFeed,  // [rows, hidden], with input feeding
     kPreviousWeights,
     kCumulativeWeights,
     kStates,  // [rows, hidden], of StateSlot() onwards
@@ -91,27 +103,45 @@ class RecurrentDecoder : public Decoder<T> {
  private:
   struct Word {
     Var<T> embedding;  // [rows, embedding]; empty if no readout reads it
-    // [rows, gates]: the word's part of the first layer's input, with the bias.
+    // [rows, gates]: the part of the first layer's input that is of the word, a
+    // fixed context and the bias.
     Var<T> projected;
   };
 
+  void SetFixedContext(Forward<T>& forward, Var<T> context,
+                       DecoderState<T>* state) const;
   Word ReadWords(Forward<T>& forward, absl::Span<const int32_t> ids,
                  const Shape& leading, DecoderState<T>* state) const;
+  // Advance(), by one pass or one for each id.
+  Var<T> AdvanceAtOnce(Forward<T>& forward, absl::Span<const int32_t> ids,
+                       absl::Span<const int32_t> lengths,
+                       DecoderState<T>* state) const;
+  Var<T> AdvanceInSteps(Forward<T>& forward, absl::Span<const int32_t> ids,
+                        absl::Span<const int32_t> lengths,
+                        DecoderState<T>* state) const;
   // Where row i has lengths[i] ids.
   void DropEnded(absl::Span<const int32_t> lengths, int64_t time,
                  DecoderState<T>* state) const;
   // The readout, [rows, readout width].
   Var<T> AdvanceOne(Forward<T>& forward, const Word& word,
                     DecoderState<T>* state) const;
+  // query [rows, hidden], or [rows, time, hidden] of successive positions.
   Attended<T> Attend(Forward<T>& forward, Var<T> query,
                      const DecoderState<T>& state) const;
+  // `context` is that of the attention; empty if there is none.
   Var<T> Readout(Forward<T>& forward, Var<T> top, Var<T> context,
-                 Var<T> embedding) const;
+                 Var<T> embedding, const DecoderState<T>& state) const;
   RecurrentState<T> StateOf(const DecoderState<T>& state) const;
   void SetState(const RecurrentState<T>& recurrent,
                 DecoderState<T>* state) const;
   bool reads_embedding() const {
     return config_.readout() == RecurrentDecoderConfig::STATE_CONTEXT_EMBEDDING;
+  }
+  // Whether a step reads what the step before made, besides its state.
+  bool feeds_back() const {
+    return config_.input_feeding() || config_.has_scheduled_sampling() ||
+           (attention_ != nullptr &&
+            (queries_before() || attention_->uses_history()));
   }
   // Whether the context enters the recurrence.
   bool queries_before() const {
