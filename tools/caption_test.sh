@@ -136,7 +136,8 @@ mapfile -t files < <(cut -f 3 wanted | sed "s#^#${blip}/#")
 expect 'what transformers writes' "$(cut -f 4 wanted)" "$(cat out)"
 "${caption}" --run="${blip}" --inspect --save=copy "${files[1]}" >out 2>err
 expect_in err 'Page  '
-expect_in caption_1.html '[DEC]' '>Gradients<'
+expect_in caption_1.html '[DEC]' '>Gradients<' \
+  "<h1>$(basename "${blip}"): inspection"
 "${caption}" --run=copy "${files[1]}" >of_copy
 expect 'the same of the copy' "$(cat out)" "$(cat of_copy)"
 "${predict}" --run=copy "${files[1]}" >predicted

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "experiments/run/checkpoint.h"
@@ -39,6 +40,20 @@ absl::Status TrainedRun::LoadWeightsInto(ParameterStore<float>& parameters,
   return WithErrorPrefix(LoadWeights(weights, parameters));
 }
 
+namespace {
+
+// What a folder of Hugging Face's is called, as an experiment may be.
+std::string NameOf(absl::string_view folder) {
+  folder = absl::StripSuffix(folder, "/");
+  std::string name(folder.substr(folder.rfind('/') + 1).substr(0, 100));
+  for (char& c : name) {
+    if (!absl::ascii_isalnum(c) && c != '-') c = '_';
+  }
+  return name.empty() ? "_" : name;
+}
+
+}  // namespace
+
 absl::StatusOr<TrainedRun> OpenTrainedRun(
     absl::string_view run, const Plugins* plugins,
     absl::Span<const std::string> overrides) {
@@ -61,7 +76,8 @@ absl::StatusOr<TrainedRun> OpenTrainedRun(
         trained.pretrained,
         ReadPretrainedFolder(trained.path, plugins->scorers));
     source = {absl::StrCat(trained.path, ", as a config"),
-              trained.pretrained->config};
+              absl::StrCat("name: '", NameOf(trained.path), "'\n",
+                           trained.pretrained->config)};
   } else {
     return absl::InvalidArgumentError(absl::StrCat(
         "error: no run there: ", trained.path,
