@@ -235,6 +235,9 @@ void ValidateInitialWeights(const InitialWeights& weights, const TaskInfo* task,
   const FieldScope scope(problems, "initial_weights");
   if (weights.run().empty()) problems.Add("run", "is missing");
   problems.CheckRanges(weights);
+  if (weights.random() && weights.average() > 0) {
+    problems.Add("random", "takes no weights, of which average is the mean");
+  }
   if (weights.metric().empty()) return;
   if (weights.average() == 0) {
     problems.Add("metric", "chooses what to average: set average");

@@ -139,10 +139,9 @@ std::vector<std::string> ProblemsOf(const std::string& text) {
 
 TEST(ExperimentConfigTest, AMovingAverageIsTheOnlyMean) {
   const auto problems = [](const char* training) {
-    return ProblemsOf(absl::StrCat(
-        "data { reverse {} } model { encoder {} attention { dot {} } "
-        "decoder {} } training {",
-        training, "}"));
+    return ProblemsOf(
+        absl::StrCat("data { reverse {} } model { transformer {} } training {",
+                     training, "}"));
   };
   EXPECT_THAT(problems("ema_decay: 0.999"), IsEmpty());
   EXPECT_THAT(problems("ema_decay: 0.9 early_stopping {}"), IsEmpty());
@@ -157,12 +156,11 @@ TEST(ExperimentConfigTest, AMovingAverageIsTheOnlyMean) {
 
 TEST(ExperimentConfigTest, InitialWeightsAreOfARun) {
   const auto problems = [](const char* weights) {
-    return ProblemsOf(absl::StrCat(
-        "data { reverse {} } model { encoder {} attention { dot {} } "
-        "decoder {} } training { initial_weights {",
-        weights, "} }"));
+    return ProblemsOf(
+        absl::StrCat("data { reverse {} } model { transformer {} } ",
+                     "training { initial_weights {", weights, "} }"));
   };
-  EXPECT_THAT(problems("run: \"r\""), IsEmpty());
+  EXPECT_THAT(problems("run: \"r\" random: true"), IsEmpty());
   EXPECT_THAT(problems("run: \"r\" average: 3 metric: \"dev/bleu\""),
               IsEmpty());
   EXPECT_THAT(problems(""),
@@ -170,6 +168,8 @@ TEST(ExperimentConfigTest, InitialWeightsAreOfARun) {
   EXPECT_THAT(
       problems("run: \"r\" average: -1"),
       ElementsAre(StartsWith("training.initial_weights.average: must be in")));
+  EXPECT_THAT(problems("run: \"r\" random: true average: 1"),
+              ElementsAre(StartsWith("training.initial_weights.random: ")));
   EXPECT_THAT(problems("run: \"r\" metric: \"dev/bleu\""),
               ElementsAre("training.initial_weights.metric: chooses what to "
                           "average: set average"));
