@@ -154,6 +154,33 @@ TEST(ConfoundedComparisons, NamesAMessageThatNoMemberReplaced) {
       ElementsAre(AllOf(HasSubstr("model.drop"), Not(HasSubstr("additive.")))));
 }
 
+TEST(ConfoundedComparisons, ExcusesTheMemberThatTheAxisReplaces) {
+  Grid grid = GridOf({{1}, {2}});
+  // The config has it.
+  grid.axes[0].values[0].overrides.clear();
+  grid.runs[0].config =
+      *ParseResolvedFields("model {\n additive {\n width: 8\n}\n}\n");
+  grid.runs[1].config =
+      *ParseResolvedFields("model {\n dot {\n scale: true\n}\n}\n");
+  EXPECT_THAT(ConfoundedComparisons(grid), IsEmpty());
+}
+
+TEST(ConfoundedComparisons, LooksAtEveryAxis) {
+  Grid grid = GridOf({{1, 2}});
+  grid.axes.push_back({"width", {{"8", {"w=8"}}, {"16", {"w=16"}}}, 0});
+  for (size_t width : {0, 1}) {
+    GridRun& run = grid.runs[width];
+    run.seed = "0";
+    run.coordinates.push_back(width);
+    run.config = *ParseResolvedFields(width == 0 ? "rate: 1\nw: 8\n"
+                                                 : "rate: 2\nw: 16\n");
+  }
+  EXPECT_THAT(
+      ConfoundedComparisons(grid),
+      ElementsAre("width 16 and width 8 differ in more than their axis: "
+                  "also in rate (2; 1)."));
+}
+
 // The first `right` of eight examples are right.
 EvaluatedSet EightExamples(int right) {
   ExampleMetric metric = {"dev/loss"};
