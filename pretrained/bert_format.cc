@@ -23,8 +23,6 @@ namespace regard {
 
 namespace {
 
-constexpr char kTokenizer[] = "tokenizer.json";
-constexpr char kTokenizerConfig[] = "tokenizer_config.json";
 constexpr char kClassifier[] = "BertForSequenceClassification";
 
 constexpr absl::string_view kPositionNames[] = {"absolute", "relative_key",

@@ -15,6 +15,10 @@
 
 namespace regard {
 
+// The files of the tokeniser.
+inline constexpr char kTokenizer[] = "tokenizer.json";
+inline constexpr char kTokenizerConfig[] = "tokenizer_config.json";
+
 // What config.json says.
 struct BertDescription {
   BertConfig config;

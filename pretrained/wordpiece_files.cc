@@ -11,7 +11,6 @@ namespace regard {
 namespace {
 
 constexpr char kVocabulary[] = "vocab.txt";
-constexpr char kTokenizerConfig[] = "tokenizer_config.json";
 
 }  // namespace
 
@@ -28,7 +27,7 @@ absl::StatusOr<WordPieceFiles> ReadWordPieceFiles(const std::string& folder) {
   }
   absl::StatusOr<WordPiece> pieces = absl::InternalError("");
   if (!PathExists(files.vocabulary_file) && !tokenizer.tokens.empty()) {
-    files.vocabulary_file = JoinPath(folder, "tokenizer.json");
+    files.vocabulary_file = JoinPath(folder, kTokenizer);
     pieces = WordPiece::Create(std::move(tokenizer.tokens),
                                files.vocabulary_file, tokenizer.options);
   } else {
