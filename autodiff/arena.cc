@@ -15,6 +15,12 @@ size_t RoundUp(size_t bytes, size_t unit) {
   return (bytes + unit - 1) / unit * unit;
 }
 
+// Huge pages reduce TLB misses; they are optional, so errors are ignored. Both
+// arguments are multiples of their size.
+void AdviseHugePages(char* begin, size_t bytes) {
+  if (bytes > 0) madvise(begin, bytes, MADV_HUGEPAGE);
+}
+
 }  // namespace
 
 void Arena::FreeDeleter::operator()(char* block) const {
@@ -59,6 +65,16 @@ void* Arena::AllocateInNextBlock(size_t bytes) {
   return Allocate(bytes);
 }
 
+void* Arena::AllocateDense(size_t bytes) {
+  void* const result = Allocate(bytes);
+  // Smaller blocks do not begin at a huge page. The last page is advised as a
+  // whole: what is allocated next fills it.
+  if (end_ < kHugePage) return result;
+  const size_t begin = (offset_ - bytes) / kHugePage * kHugePage;
+  AdviseHugePages(base_ + begin, RoundUp(offset_, kHugePage) - begin);
+  return result;
+}
+
 void Arena::PoisonFree() {
 #ifdef REGARD_ADDRESS_SANITIZER
   ASAN_POISON_MEMORY_REGION(base_ + offset_, end_ - offset_);
@@ -81,10 +97,9 @@ void Arena::Reset() {
     for (const Block& block : blocks_) bytes += block.bytes;
     blocks_.clear();
     blocks_.push_back(MakeBlock(bytes));
-    // Huge pages reduce TLB misses; they are optional, so errors are ignored.
     // A page that is only begun would be resident as a whole.
-    madvise(blocks_[0].memory.get(), high_water_ / kHugePage * kHugePage,
-            MADV_HUGEPAGE);
+    AdviseHugePages(blocks_[0].memory.get(),
+                    high_water_ / kHugePage * kHugePage);
   }
   Enter(0, 0);
   PoisonFree();

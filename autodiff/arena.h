@@ -68,6 +68,14 @@ class Arena {
     return static_cast<T*>(Allocate(sizeof(T) * static_cast<size_t>(count)));
   }
 
+  // The same for what is written at once and read again and again: it has huge
+  // pages from the beginning.
+  template <typename T>
+  T* NewDense(int64_t count) {
+    return static_cast<T*>(
+        AllocateDense(sizeof(T) * static_cast<size_t>(count)));
+  }
+
   Mark Save() const { return {block_, offset_}; }
 
   // Releases what was allocated since `mark`. With AddressSanitizer, released
@@ -97,6 +105,7 @@ class Arena {
 
   static Block MakeBlock(size_t bytes);
   void* AllocateInNextBlock(size_t bytes);
+  void* AllocateDense(size_t bytes);
   void Release(Mark mark);
   void Enter(size_t block, size_t offset);
   // Poisons everything behind the current position.

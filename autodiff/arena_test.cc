@@ -1,5 +1,7 @@
 #include "autodiff/arena.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 #include "gtest/gtest.h"
@@ -31,6 +33,24 @@ TEST(ArenaTest, RewindGivesTheSameStorageAgainAcrossBlocks) {
   arena.New<char>(100000);
   arena.Rewind(mark);
   EXPECT_EQ(arena.New<char>(64), first);
+}
+
+TEST(ArenaTest, WhatIsDenseLiesBehindTheRest) {
+  constexpr int64_t kMebi = int64_t{1} << 20;
+  // Below a huge page, across some, and behind the end of a block.
+  for (const size_t first_block : {size_t{256}, size_t{8} << 20}) {
+    Arena arena(first_block);
+    char* const first = arena.New<char>(100);
+    char* const dense = arena.NewDense<char>(100);
+    EXPECT_EQ(dense, first + 128);
+    char* const large = arena.NewDense<char>(3 * kMebi);
+    std::fill_n(large, 3 * kMebi, 'x');
+    EXPECT_EQ(arena.New<char>(1), large + 3 * kMebi);
+    char* const last = arena.NewDense<char>(20 * kMebi);
+    std::fill_n(last, 20 * kMebi, 'y');
+    EXPECT_EQ(large[3 * kMebi - 1], 'x');
+    EXPECT_EQ(arena.NewDense<char>(0), last + 20 * kMebi);
+  }
 }
 
 TEST(ArenaTest, ResetLeavesOneBlockThatHoldsWhatWasUsed) {

@@ -127,14 +127,26 @@ void Tape<T>::Rewind(const Mark& mark) {
 template <typename T>
 void Tape<T>::Reset() {
   arena_.Reset();
-  leaf_arena_.Reset();
+  if (kept_leaves_ > 0) {
+    leaf_arena_.Rewind(end_of_kept_);
+  } else {
+    leaf_arena_.Reset();
+  }
   scratch_.Reset();
   last_ = nullptr;
   deferred_ = nullptr;
   records_ = 0;
-  nodes_ = 0;
+  nodes_ = kept_leaves_;
   scope_ = nullptr;
   if (observer_ != nullptr) observer_->OnReset();
+}
+
+template <typename T>
+void Tape<T>::KeepLeaves() {
+  REGARD_CHECK(last_ == nullptr && deferred_ == nullptr)
+      << "leaves are kept before anything is recorded";
+  kept_leaves_ = nodes_;
+  end_of_kept_ = leaf_arena_.Save();
 }
 
 template <typename T>

@@ -145,6 +145,10 @@ class Tape {
   void Rewind(const Mark& mark);
   // Discards everything; the memory is kept for the next step.
   void Reset();
+  // From now on, Reset() keeps the leaves made so far, and what products with
+  // them keep. They need no gradient, their values never change, and nothing
+  // else was made since the last Reset().
+  void KeepLeaves();
 
 #ifndef NDEBUG
   // A number that no other node of this tape ever has; 0 if `index` is no node.
@@ -157,6 +161,10 @@ class Tape {
   Arena& arena() { return arena_; }
   // What Rewind() keeps and Reset() releases: leaves and what belongs to them.
   Arena& leaf_arena() { return leaf_arena_; }
+  // For what belongs to this leaf, as long as the leaf itself.
+  Arena& ArenaOf(const LeafNode<T>& leaf) {
+    return leaf.index < kept_leaves_ ? kept_arena_ : leaf_arena_;
+  }
   // Released at the end of the enclosing ScratchScope or backward closure.
   Arena& scratch() { return scratch_; }
 
@@ -184,7 +192,7 @@ class Tape {
   size_t records() const { return records_; }
   size_t high_water_bytes() const {
     return arena_.high_water() + leaf_arena_.high_water() +
-           scratch_.high_water();
+           kept_arena_.high_water() + scratch_.high_water();
   }
 
   // Returns a copy of `shape` with the lifetime of the values.
@@ -245,12 +253,15 @@ class Tape {
 
   Arena arena_;
   Arena leaf_arena_;
+  Arena kept_arena_;  // of what belongs to kept leaves
   Arena scratch_;
   Entry* last_ = nullptr;      // the latest record
   Entry* deferred_ = nullptr;  // the latest of Defer()
   int backward_depth_ = 0;     // calls of BackwardTo() that have not returned
   size_t records_ = 0;
   uint32_t nodes_ = 0;
+  uint32_t kept_leaves_ = 0;      // the first nodes
+  Arena::Mark end_of_kept_ = {};  // of leaf_arena_
   // Gradients of nodes below this index may not be allocated now, because their
   // memory would be rewound while in use. Set during a recomputation.
   uint32_t grad_floor_ = 0;

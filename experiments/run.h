@@ -85,7 +85,7 @@ class Run {
     return dynamic_cast<M*>(&task_->model());
   }
   // Without gradients; with the interventions of the config that evaluations
-  // have.
+  // have. The weights must not change: it keeps their layouts.
   regard::Forward<float>& forward() const { return *forward_; }
 
   // Answers one question. `probe`, which may be null, watches the passes that

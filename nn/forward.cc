@@ -53,6 +53,9 @@ Forward<T>& Forward<T>::companion(int64_t index) {
 template <typename T>
 void Forward<T>::BeginStep() {
   tape_.Reset();
+  REGARD_CHECK(!keeps_leaves_ || gradients_ == nullptr)
+      << "gradients of leaves that are kept";
+  if (keeps_leaves_ && !leaves_.empty()) return;
   leaves_.clear();
   // A Var's storage is mutable, but operations write to outputs only.
   T* const values = const_cast<T*>(parameters_.values().data());
@@ -66,6 +69,7 @@ void Forward<T>::BeginStep() {
     leaves_.push_back(
         tape_.Leaf(value, gradient, info.shape, info.options.sparse_gradient));
   }
+  if (keeps_leaves_) tape_.KeepLeaves();
 }
 
 template <typename T>

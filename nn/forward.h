@@ -37,6 +37,11 @@ class Forward {
   // From the next BeginStep() on; null: as in the constructor.
   void set_gradients(GradientSlab<T>* gradients) { gradients_ = gradients; }
 
+  // The parameters never change from now on, as those of a trained model: later
+  // steps keep what products with them keep. For inference only; companions
+  // keep nothing.
+  void KeepLeaves() { keeps_leaves_ = true; }
+
   ~Forward();
 
   // Makes those of the companions 0 .. count - 1 that are missing: passes of
@@ -45,7 +50,8 @@ class Forward {
   void MakeCompanions(int64_t count);
   Forward& companion(int64_t index);
 
-  // Resets the tape and makes each parameter's one leaf, see Tape::Leaf().
+  // Resets the tape and makes each parameter's one leaf, see Tape::Leaf(), if
+  // they are not kept.
   void BeginStep();
 
   // The parameter's leaf of this step; never written to.
@@ -97,6 +103,7 @@ class Forward {
   const ParameterStore<T>& parameters_;
   GradientSlab<T>* gradients_;
   std::vector<Var<T>> leaves_;
+  bool keeps_leaves_ = false;
   Probe<T>* probe_ = nullptr;
   mutable std::string site_name_;  // whose memory is kept
   std::vector<std::unique_ptr<Companion>> companions_;

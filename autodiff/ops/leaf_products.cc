@@ -7,7 +7,7 @@
 
 namespace regard {
 
-// In the leaves' arena. A part is identified by its place in the storage of the
+// In the leaf's arena. A part is identified by its place in the storage of the
 // leaf, so all shapes of the leaf share it.
 template <typename T>
 struct LeafPart {
@@ -35,9 +35,10 @@ namespace {
 constexpr int64_t kMostRowsForLayout = 512;
 
 // Elements of a part that exceeds a core's own cache. Products of inference
-// with very few rows wait for memory then, whatever the layout, and a second
-// copy of the weights would only take space.
+// with very few rows wait for memory then. Packing takes as long as dozens of
+// them save, and the copy takes space: it is made once as many were computed.
 constexpr int64_t kLeastToStream = int64_t{1} << 18;
+constexpr int64_t kReadsInPlace = 64;
 
 template <typename T>
 LeafPart<T>* FindOrAdd(LeafNode<T>* leaf, const WeightPart<T>& part) {
@@ -50,7 +51,7 @@ LeafPart<T>* FindOrAdd(LeafNode<T>* leaf, const WeightPart<T>& part) {
       return known;
     }
   }
-  void* const memory = leaf->tape->leaf_arena().Allocate(sizeof(LeafPart<T>));
+  void* const memory = leaf->tape->ArenaOf(*leaf).Allocate(sizeof(LeafPart<T>));
   leaf->parts = new (memory)
       LeafPart<T>{offset, part.rows, part.cols, stride, leaf->parts};
   return leaf->parts;
@@ -115,16 +116,15 @@ ConstMatrix<T> TransposedForProducts(const WeightPart<T>& part,
     if (products < 2) return transposed;
     return Packed(transposed, node->tape->scratch().template New<T>(size));
   }
-  LeafPart<T>* const kept = FindOrAdd(static_cast<LeafNode<T>*>(node), part);
+  auto* const leaf = static_cast<LeafNode<T>*>(node);
+  LeafPart<T>* const kept = FindOrAdd(leaf, part);
   if (kept->panels == nullptr) {
     if (rows_of_x > kMostRowsForLayout) return transposed;
-    if (rows_of_x <= kGemmFewRows && !node->needs_grad &&
-        part.rows * part.cols >= kLeastToStream) {
-      return transposed;
-    }
+    const bool streams = rows_of_x <= kGemmFewRows && !node->needs_grad &&
+                         part.rows * part.cols >= kLeastToStream;
     kept->products += products;
-    if (kept->products < 2) return transposed;
-    T* const panels = node->tape->leaf_arena().template New<T>(size);
+    if (kept->products < (streams ? kReadsInPlace : 2)) return transposed;
+    T* const panels = node->tape->ArenaOf(*leaf).template NewDense<T>(size);
     kept->panels = panels;
     return Packed(transposed, panels);
   }

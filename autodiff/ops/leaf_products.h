@@ -4,10 +4,10 @@
 // A leaf remembers, for each part of it that takes part in products:
 //
 // * The layout. The second product of few rows packs the part; later products
-//   read the packed copy. It is kept until the tape is reset, also if the tape
-//   is rewound. A large part that needs no gradient is not packed for products
-//   of up to kGemmFewRows rows, which read it in place. Bits do not depend on
-//   the layout.
+//   read the packed copy. It is kept as long as the leaf, also if the tape is
+//   rewound. A large part that needs no gradient is read in place by the first
+//   products of up to kGemmFewRows rows, and packed if they become many. Bits
+//   do not depend on the layout.
 // * A queue of gradient products of few rows. Their rows are copied, and one
 //   product is made of each kGemmDepth rows: many small products would read and
 //   write the whole gradient each. The rest is added after the records of the

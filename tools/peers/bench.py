@@ -44,7 +44,7 @@ def _options():
 
 
 def _peak(program):
-    """GFLOP/s of fused multiply-adds, or GB/s read, by number of threads."""
+    """GFLOP/s of fused multiply-adds by number of threads."""
     one, two = subprocess.run([program], check=True, capture_output=True,
                               text=True).stdout.split()
     return {1: float(one), 2: float(two)}
@@ -63,10 +63,10 @@ def _machine():
             f"{versions}; Python {sys.version.split()[0]}")
 
 
-def _sections(measured, peaks, exponents):
-    yield "times", table.times(measured, peaks["fma"])
-    if peaks["read"][1]:
-        yield "reading of weights", table.reading(measured, peaks["read"])
+def _sections(measured, peak, exponents):
+    yield "times", table.times(measured, peak)
+    if any(work.gigabytes() for work, _ in measured):
+        yield "reading of weights", table.reading(measured)
     yield "how many times Regard's time", table.comparison(measured)
     yield "Regard alone", table.own(measured)
     yield "how many times Regard's memory", table.memory(measured)
@@ -78,8 +78,7 @@ def _sections(measured, peaks, exponents):
     yield "all forms, before the rounds", table.forms(measured)
 
 
-def _report(options, measured, peaks, exponents, problems):
-    peak = peaks["fma"]
+def _report(options, measured, peak, exponents, problems):
     lines = [_machine(), "",
              time.strftime("%Y-%m-%d") + f", {options.rounds} turns of "
              f"{options.seconds:g} s each"
@@ -87,7 +86,7 @@ def _report(options, measured, peaks, exponents, problems):
                 if options.busy else "."), "",
              "Peak of fused multiply-adds, the best seen before any work: "
              f"{peak[1]:.0f} GFLOP/s with one thread, {peak[2]:.0f} with two"]
-    for title, rows in _sections(measured, peaks, exponents):
+    for title, rows in _sections(measured, peak, exponents):
         lines += ["", f"## {title}", "", *rows]
     if problems:
         lines += ["", "## problems", ""] + [f"* {p}" for p in problems]
@@ -110,23 +109,19 @@ def main():
               if options.works else works.WORKS)
     chosen = [dataclasses.replace(work, **no_targets) for work in chosen]
     measured, exponents, problems = [], [], []
-    peaks = {"fma": {1: 0, 2: 0}, "read": {1: 0, 2: 0}}
+    peak = {1: 0, 2: 0}
     for work in chosen:
-        programs = {"fma": options.fma_peak}
-        if work.gigabytes():
-            programs["read"] = options.read_peak
         # A neighbour that takes a core for a moment hides its peak.
-        for name, program in programs.items():
-            for threads, rate in _peak(program).items():
-                peaks[name][threads] = max(peaks[name][threads], rate)
+        for threads, rate in _peak(options.fma_peak).items():
+            peak[threads] = max(peak[threads], rate)
         measured.append((work, measure.measure(work, options, problems)))
         # So far: a run that is stopped leaves what it has.
-        _report(options, measured, peaks, exponents, problems)
+        _report(options, measured, peak, exponents, problems)
     if options.growth:
         exponents = [(letter, math.log2(grown.gigaflops() / base.gigaflops()),
                       measure.growth(base, grown, options))
                      for letter, base, grown in works.growth()]
-    print(_report(options, measured, peaks, exponents, problems))
+    print(_report(options, measured, peak, exponents, problems))
     return 1 if problems else 0
 
 

@@ -3,6 +3,7 @@
 import dataclasses
 import math
 import statistics
+import subprocess
 import time
 
 import processes
@@ -21,6 +22,9 @@ class Result:
     kibibytes: int
     first_guess: float  # seconds per step, before the rounds
     allocations: int = -1  # heap allocations of a warm step; Regard's alone
+    # GB/s that could be read around each turn, by as many threads; only of a
+    # work that reads its weights.
+    readable: list = dataclasses.field(default_factory=list)
 
     def median(self):
         return statistics.median(self.seconds)
@@ -107,19 +111,50 @@ def measure(work, options, problems):
             for pair in pairs:
                 if pair not in kept:
                     pair[0].close()
-        _take_turns(chosen, options)
+        if work.gigabytes():
+            with _Reader(options.read_peak) as reader:
+                _take_turns(chosen, options, reader)
+        else:
+            _take_turns(chosen, options)
     finally:
         for contender, _ in chosen:
             contender.close()
     return results
 
 
-def _take_turns(pairs, options):
+class _Reader:
+    """Measures how fast memory can be read, by threads, whenever asked."""
+
+    def __init__(self, program):
+        # pylint: disable=consider-using-with
+        self._process = subprocess.Popen(
+            [program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            text=True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._process.communicate()
+
+    def gigabytes(self):
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+        one, two = self._process.stdout.readline().split()
+        return {1: float(one), 2: float(two)}
+
+
+def _take_turns(pairs, options, reader=None):
     for _ in range(options.rounds):
         for contender, result in pairs:
             steps = max(1, round(options.seconds / result.first_guess))
             time.sleep(_PAUSE)
+            before = reader and reader.gigabytes()
             result.seconds.append(contender.seconds_per_step(steps))
+            if reader:
+                threads = result.entry.threads
+                result.readable.append(max(before[threads],
+                                           reader.gigabytes()[threads]))
     for contender, result in pairs:
         result.kibibytes = int(contender.ask("memory")[0])
         if result.entry.engine == "regard":

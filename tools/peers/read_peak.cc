@@ -1,6 +1,8 @@
 // Measures how fast memory can be read, the 100 % of works that read all of
-// their weights for little arithmetic: prints 10^9 bytes a second of one thread
-// and of two at once.
+// their weights for little arithmetic: for each line of its input prints 10^9
+// bytes a second of one thread and of two at once. A virtual machine reads half
+// as much again in one second as in another, so whoever times a work asks
+// before and after.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -9,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
+#include <string>
 #include <thread>
 
 namespace {
@@ -18,7 +21,10 @@ typedef uint64_t Lanes __attribute__((vector_size(64)));
 // Far more than any cache holds.
 constexpr int64_t kBytes = int64_t{1} << 30;
 constexpr int64_t kHugePage = int64_t{1} << 21;
-constexpr int kRepeats = 8;
+constexpr int kRepeats = 4;
+// Between the parts of two threads: such a distance of a power of two may be
+// read from one bank of memory alone.
+constexpr int64_t kOffset = int64_t{1} << 20;
 
 // Seconds to read `bytes` from `data`.
 double Spend(const char* data, int64_t bytes) {
@@ -40,15 +46,17 @@ double Spend(const char* data, int64_t bytes) {
 double GigabytesOf(const char* data, int threads) {
   double best = 0;
   for (int repeat = 0; repeat < kRepeats; ++repeat) {
-    const int64_t part = kBytes / threads;
+    const int64_t part = (kBytes - kOffset) / threads;
     double seconds[2] = {};
     std::thread other;
     if (threads == 2) {
-      other = std::thread([&] { seconds[1] = Spend(data + part, part); });
+      const char* const begin = data + part + kOffset;
+      other = std::thread([&, begin] { seconds[1] = Spend(begin, part); });
     }
     seconds[0] = Spend(data, part);
     if (other.joinable()) other.join();
-    best = std::max(best, 1e-9 * kBytes / std::max(seconds[0], seconds[1]));
+    const auto bytes = static_cast<double>(threads * part);
+    best = std::max(best, 1e-9 * bytes / std::max(seconds[0], seconds[1]));
   }
   return best;
 }
@@ -64,6 +72,10 @@ int main() {
   // Without, the processor would also look for 2^18 pages.
   madvise(data, kBytes, MADV_HUGEPAGE);
   std::memset(data, 1, kBytes);
-  std::cout << GigabytesOf(data, 1) << " " << GigabytesOf(data, 2) << "\n";
+  std::string line;
+  while (std::getline(std::cin, line)) {
+    const double one = GigabytesOf(data, 1);
+    std::cout << one << " " << GigabytesOf(data, 2) << std::endl;
+  }
   return 0;
 }

@@ -49,21 +49,23 @@ def times(measured, peak):
         yield from _work_rows(work, results, peak)
 
 
-def reading(measured, peak):
-    """Of works whose passes read all weights: how fast, beside memory's peak."""
-    yield (f"Memory was read at {peak[1]:.0f} GB/s by one thread, at "
-           f"{peak[2]:.0f} by two.")
-    yield ""
-    yield "| work | contender | GB/s of weights | % of the peak |"
-    yield "| --- | --- | --- | --- |"
+def reading(measured):
+    """Of works whose passes read all weights: how fast, beside what could be.
+
+    Shares are of the faster reading before and after each turn.
+    """
+    yield ("| work | contender | GB/s of weights | GB/s that can be read | "
+           "% of it |")
+    yield "| --- | --- | --- | --- | --- |"
     for work, results in measured:
         for result in results:
-            if not result.seconds or not work.gigabytes():
+            if not result.readable:
                 continue
-            rate = work.gigabytes() / result.median()
-            share = 100 * rate / peak[result.entry.threads]
-            yield (f"| {work.name} | {result.entry} | {rate:.1f} | "
-                   f"{share:.0f} |")
+            rates = [work.gigabytes() / seconds for seconds in result.seconds]
+            shares = [rate / readable
+                      for rate, readable in zip(rates, result.readable)]
+            yield (f"| {work.name} | {result.entry} | {_spread(rates, 1)} | "
+                   f"{_spread(result.readable, 1)} | {_spread(shares, 100)} |")
 
 
 def _ratio_cell(results, engine, target, form=None):
