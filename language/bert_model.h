@@ -6,7 +6,9 @@
 
 #include "data/text/wordpiece.h"
 #include "language/bert.h"
+#include "language/bert.pb.h"
 #include "nn/model.h"
+#include "nn/parameters.h"
 
 namespace regard {
 
@@ -14,7 +16,10 @@ class BertModel : public Model<float> {
  public:
   using Model::Model;
 
+  ParameterStore<float>& parameters() override = 0;
+  virtual const ParameterStore<float>& parameters() const = 0;
   virtual const Bert<float>& bert() const = 0;
+  virtual const BertConfig& bert_config() const = 0;
   virtual const WordPiece& pieces() const = 0;
   // Ids that a text is cut to, [CLS] and [SEP] included.
   virtual int64_t longest() const = 0;

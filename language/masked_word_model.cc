@@ -44,11 +44,13 @@ std::vector<int64_t> CountIds(const EncodedText& text, int32_t vocabulary) {
 }  // namespace
 
 std::vector<bool> MaskedWordModel::KnownTokens() const {
+  // Without a training text, as of a folder of Hugging Face's, all are.
+  const int64_t least =
+      train_ids_.ids.empty() ? 0 : config_.masked_words().min_frequency();
   std::vector<bool> known;
   for (int32_t id = 0; id < pieces_.size(); ++id) {
     known.push_back(!pieces_.IsSpecial(id) &&
-                    counts_[static_cast<size_t>(id)] >=
-                        config_.masked_words().min_frequency());
+                    counts_[static_cast<size_t>(id)] >= least);
   }
   return known;
 }
@@ -106,9 +108,7 @@ void MaskedWordModel::ValidateData(ConfigProblems& problems) const {
   }
   const bool any = std::any_of(known_.begin(), known_.end(),
                                [](bool known) { return known; });
-  if (train_.size() == 0 || !any) {
-    problems.Add("masked_words", "the text has nothing to train on");
-  }
+  if (!any) problems.Add("masked_words", "no token may be masked");
 }
 
 int64_t MaskedWordModel::CountWork(absl::Span<const int64_t> examples) const {
@@ -258,8 +258,8 @@ EvaluatedSet MaskedWordModel::Predict(
   ForEachBatch(forward, size, at_once, measure, add);
   if (sum.count > 0) {
     const auto count = static_cast<double>(sum.count);
-    set.totals = {{"loss", sum.loss / count},
-                  {"unigram_loss", unigram / count}};
+    set.totals["loss"] = sum.loss / count;
+    if (known_total > 0) set.totals["unigram_loss"] = unigram / count;
     set.metrics.push_back(std::move(token_accuracy));
   }
   if (next_sentence_.has_value()) {
@@ -274,8 +274,16 @@ absl::StatusOr<MaskedWordModel::Asked> MaskedWordModel::Read(
   REGARD_RETURN_IF_ERROR(CheckIsText(question));
   Asked asked;
   forward.BeginStep();
-  if (question.example < 0) {
-    asked.ids = pieces_.Encode(question.text, longest());
+  const absl::string_view typed = question.text;
+  if (const size_t tab = typed.find('\t');
+      question.example < 0 && next_sentence_.has_value() && tab != typed.npos) {
+    EncodedPair pair = pieces_.EncodePair(typed.substr(0, tab),
+                                          typed.substr(tab + 1), longest());
+    asked.ids = std::move(pair.ids);
+    asked.types.resize(asked.ids.size(), 1);
+    std::fill_n(asked.types.begin(), pair.second, 0);
+  } else if (question.example < 0) {
+    asked.ids = pieces_.Encode(typed, longest());
   } else {
     const MaskedText& text = test_.size() > 0 ? test_ : dev_;
     REGARD_RETURN_IF_ERROR(
@@ -300,11 +308,32 @@ absl::StatusOr<MaskedWordModel::Asked> MaskedWordModel::Read(
       asked.positions.push_back(static_cast<int32_t>(i));
     }
   }
-  if (!asked.positions.empty()) return asked;
-  return absl::InvalidArgumentError(
-      absl::StrCat("want a text with [MASK] where a word is to be filled in, "
-                   "among its first ",
-                   longest(), " tokens; got '", question.text, "'"));
+  return asked;
+}
+
+absl::Status MaskedWordModel::WantsMask(const Question& question) const {
+  return absl::InvalidArgumentError(absl::StrCat(
+      "want a text with [MASK] where a word is to be filled in, among its "
+      "first ",
+      longest(), " tokens",
+      next_sentence_.has_value() ? ", or a pair with a tab between" : "",
+      "; got '", question.text, "'"));
+}
+
+Answered MaskedWordModel::TellPair(Forward<float>& forward, const Asked& asked,
+                                   const AnswerOptions& options) const {
+  const Var<float> hidden =
+      bert_(forward, {.size = 1, .ids = asked.ids, .types = asked.types});
+  const Var<float> predicted =
+      LogSoftmax((*next_sentence_)(forward, bert_.Pool(forward, hidden)));
+  Answered answer = {.input = TextOf(asked.ids)};
+  answer.choices.push_back(
+      RankedChoices(predicted.span(), options.most_choices, [](size_t id) {
+        return std::string(id == 0 ? "follows" : "does not follow");
+      }));
+  answer.text = predicted.span()[0] >= predicted.span()[1] ? "follows"
+                                                           : "does not follow";
+  return answer;
 }
 
 Var<float> MaskedWordModel::Fill(Forward<float>& forward,
@@ -319,6 +348,10 @@ absl::StatusOr<Answered> MaskedWordModel::Answer(
     Forward<float>& forward, const Question& question,
     const AnswerOptions& options) const {
   REGARD_ASSIGN_OR_RETURN(const Asked asked, Read(forward, question));
+  if (asked.positions.empty()) {
+    if (asked.types.empty()) return WantsMask(question);
+    return TellPair(forward, asked, options);
+  }
   Answered answer = {.input = TextOf(asked.ids), .reference = asked.reference};
   const Var<float> predicted = Fill(forward, asked);
   std::vector<int32_t> filled = asked.ids;
@@ -340,6 +373,7 @@ absl::StatusOr<Traced<float>> MaskedWordModel::Trace(
     const TraceOptions& options) const {
   REGARD_RETURN_IF_ERROR(RefuseTarget(options));
   REGARD_ASSIGN_OR_RETURN(const Asked asked, Read(forward, question));
+  if (asked.positions.empty()) return WantsMask(question);
   Traced<float> traced = {.labels = BertLabels(pieces_, asked.ids)};
   TraceLabels& labels = traced.labels;
   const auto name = [this](size_t id) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "attention/attention_registry.h"
@@ -46,6 +47,9 @@ class MaskedWordModel : public BertModel {
   void ValidateData(ConfigProblems& problems) const;
 
   ParameterStore<float>& parameters() override { return parameters_; }
+  const ParameterStore<float>& parameters() const override {
+    return parameters_;
+  }
   int64_t num_examples() const override { return train_.size(); }
   int64_t CountWork(absl::Span<const int64_t> examples) const override;
   // Next sentences are of each example.
@@ -64,8 +68,9 @@ class MaskedWordModel : public BertModel {
             absl::Span<Var<float>> sums) const override;
   // On a fixed 15 % of the known tokens of dev and test, each of which [MASK]
   // takes the place of: loss, token_accuracy, and unigram_loss, the
-  // cross-entropy of the frequencies in the training text among known tokens;
-  // with next sentences, next_sentence_loss and next_sentence_accuracy.
+  // cross-entropy of the frequencies in the training text, if there is one,
+  // among known tokens; with next sentences, next_sentence_loss and
+  // next_sentence_accuracy.
   std::vector<EvaluatedSet> Evaluate(Forward<float>& forward,
                                      Split split) const override;
   // The same of these examples. Inputs are texts with masked tokens; references
@@ -73,7 +78,9 @@ class MaskedWordModel : public BertModel {
   EvaluatedSet Predict(Forward<float>& forward, const MaskedText& text,
                        absl::Span<const int64_t> examples) const;
 
-  // Fills in each [MASK] of a text, or of an example of test, else of dev.
+  // Fills in each [MASK] of a text, or of an example of test, else of dev. With
+  // next sentences, a text may be two with a tab between; without [MASK], says
+  // whether the second follows.
   absl::StatusOr<Answered> Answer(Forward<float>& forward,
                                   const Question& question,
                                   const AnswerOptions& options) const;
@@ -84,6 +91,7 @@ class MaskedWordModel : public BertModel {
                                       const TraceOptions& options) const;
 
   const Bert<float>& bert() const override { return bert_; }
+  const BertConfig& bert_config() const override { return config_; }
   const WordPiece& pieces() const override { return pieces_; }
   int64_t longest() const override;
   bool has_dev() const { return dev_.size() > 0; }
@@ -95,7 +103,7 @@ class MaskedWordModel : public BertModel {
   std::string TextOf(absl::Span<const int32_t> ids) const;
 
  private:
-  // A text with [MASK].
+  // A text with [MASK], or a pair.
   struct Asked {
     std::vector<int32_t> ids;
     std::vector<int32_t> types = {};      // empty: all 0
@@ -105,6 +113,10 @@ class MaskedWordModel : public BertModel {
   // Begins a step of `forward`.
   absl::StatusOr<Asked> Read(Forward<float>& forward,
                              const Question& question) const;
+  absl::Status WantsMask(const Question& question) const;
+  // Whether the second text of a pair follows the first.
+  Answered TellPair(Forward<float>& forward, const Asked& asked,
+                    const AnswerOptions& options) const;
   // log p of each word at the positions, [positions, vocabulary].
   Var<float> Fill(Forward<float>& forward, const Asked& asked) const;
 

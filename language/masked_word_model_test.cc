@@ -233,10 +233,10 @@ TEST(MaskedWordModelTest, SaysWhatDoesNotFit) {
             "types: must be 2 or more for next_sentence");
   EXPECT_EQ(problem(ConfigOf("block: 16"),
                     TextSplits{.train = "\n", .dev = "", .test = ""}),
-            "masked_words: the text has nothing to train on");
+            "masked_words: no token may be masked");
   EXPECT_EQ(problem(ConfigOf("block: 16 min_frequency: 9"),
                     TextSplits{.train = "a b", .dev = "", .test = ""}),
-            "masked_words: the text has nothing to train on");
+            "masked_words: no token may be masked");
 }
 
 }  // namespace

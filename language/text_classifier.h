@@ -46,7 +46,9 @@ class TextClassifier : public BertModel {
   void ValidateData(ConfigProblems& problems) const;
 
   ParameterStore<float>& parameters() override { return parameters_; }
-  const ParameterStore<float>& parameters() const { return parameters_; }
+  const ParameterStore<float>& parameters() const override {
+    return parameters_;
+  }
   int64_t num_examples() const override {
     return static_cast<int64_t>(train_.size());
   }
@@ -86,6 +88,7 @@ class TextClassifier : public BertModel {
                              const LabelledText& text) const;
 
   const Bert<float>& bert() const override { return bert_; }
+  const BertConfig& bert_config() const override { return config_.bert(); }
   const WordPiece& pieces() const override { return pieces_; }
   int64_t longest() const override;
   const TextClassifierConfig& config() const { return config_; }

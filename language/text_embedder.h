@@ -44,6 +44,9 @@ class TextEmbedder : public BertModel {
   void ValidateData(ConfigProblems& problems) const;
 
   ParameterStore<float>& parameters() override { return parameters_; }
+  const ParameterStore<float>& parameters() const override {
+    return parameters_;
+  }
   int64_t num_examples() const override {
     return static_cast<int64_t>(train_.size());
   }
@@ -75,6 +78,7 @@ class TextEmbedder : public BertModel {
                                       const TraceOptions& options) const;
 
   const Bert<float>& bert() const override { return bert_; }
+  const BertConfig& bert_config() const override { return config_.bert(); }
   const WordPiece& pieces() const override { return pieces_; }
   int64_t longest() const override;
   const ScoredPairs& data() const { return data_; }

@@ -87,6 +87,7 @@ class TextModel : public Model<float> {
   // the last one.
   Traced<float> TraceIds(std::vector<int32_t> ids, int32_t last) const;
 
+  const LanguageModelConfig& config() const { return config_; }
   const LanguageModel& language_model() const { return model_; }
   const EncodedText& train() const { return train_; }
   const EncodedText& dev() const { return dev_; }

@@ -81,7 +81,7 @@ class BertClassifierTest : public ::testing::Test {
   BertClassifierTest()
       : folder_(OpenBertFolder(kFolder, Scorers()).value()),
         model_(ModelOf(ConfigOf(folder_), folder_)) {
-    EXPECT_THAT(folder_.LoadWeights(/*head=*/true, model_->parameters()),
+    EXPECT_THAT(folder_.LoadWeights(BertHead::kClasses, model_->parameters()),
                 IsOk());
     std::istringstream text(ReadFile(JoinPath(kFolder, "logits.txt")).value());
     for (double number; text >> number;) expected_.push_back(number);
@@ -90,7 +90,7 @@ class BertClassifierTest : public ::testing::Test {
   std::string WriteTo(const std::string& name) {
     FileOperations files;
     const std::string path = JoinPath(::testing::TempDir(), name);
-    EXPECT_THAT(WriteBertClassifier(*model_, path, files), IsOk());
+    EXPECT_THAT(WriteBertFolder(*model_, path, files), IsOk());
     return path;
   }
 
@@ -134,9 +134,9 @@ TEST_F(BertClassifierTest, LossAndGradientsAreThoseOfTransformers) {
   forward.Backward(sums, seeds);
   // Theirs, in the places of the weights of another model.
   const auto theirs = ModelOf(ConfigOf(folder_), folder_);
-  const auto tensors =
-      PretrainedWeights::Open(JoinPath(kFolder, "gradients"),
-                              BertWeights(folder_.description, /*head=*/true));
+  const auto tensors = PretrainedWeights::Open(
+      JoinPath(kFolder, "gradients"),
+      BertWeights(folder_.description, BertHead::kClasses));
   ASSERT_THAT(tensors, IsOk());
   ASSERT_THAT(tensors->Load(theirs->parameters()), IsOk());
   const absl::Span<const float> wanted = theirs->parameters().values();
@@ -157,7 +157,8 @@ TEST_F(BertClassifierTest, IsReadAsItWasWritten) {
   EXPECT_EQ(read->longest, 16);
   EXPECT_EQ(read->pieces->ToText(), folder_.pieces->ToText());
   const auto again = ModelOf(ConfigOf(*read), *read);
-  ASSERT_THAT(read->LoadWeights(/*head=*/true, again->parameters()), IsOk());
+  ASSERT_THAT(read->LoadWeights(BertHead::kClasses, again->parameters()),
+              IsOk());
   EXPECT_TRUE(std::ranges::equal(again->parameters().values(),
                                  model_->parameters().values()));
   // The names are those of transformers, which it reads without a warning.
@@ -172,10 +173,10 @@ TEST_F(BertClassifierTest, IsReadAsItWasWritten) {
 TEST_F(BertClassifierTest, OnlyWhatTransformersHasIsWritten) {
   const auto error_of = [&](const TextClassifierConfig& config) {
     FileOperations files;
-    return std::string(
-        WriteBertClassifier(*ModelOf(config, folder_),
-                            JoinPath(::testing::TempDir(), "none"), files)
-            .message());
+    return std::string(WriteBertFolder(*ModelOf(config, folder_),
+                                       JoinPath(::testing::TempDir(), "none"),
+                                       files)
+                           .message());
   };
   TextClassifierConfig config = ConfigOf(folder_);
   config.set_pooling(TextClassifierConfig::MEAN);

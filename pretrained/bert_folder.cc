@@ -2,17 +2,22 @@
 
 #include <algorithm>
 #include <iterator>
-#include <optional>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "language/bert.h"
+#include "language/masked_word_model.h"
+#include "language/text_classifier.h"
 #include "nn/config_problems.h"
 #include "nn/layers/linear.h"
 #include "pretrained/pretrained_weights.h"
 #include "pretrained/same_transformer.h"
 #include "pretrained/vocabulary_size.h"
+#include "seq2seq/output_head.h"
+#include "seq2seq/transformer_head.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
@@ -34,13 +39,14 @@ int64_t Least(int64_t a, int64_t b) {
 
 absl::Status CheckModel(const AttentionRegistry& scorers, BertFolder* model) {
   BertDescription* const description = &model->description;
-  const bool head = !description->classes.empty();
+  const BertHead head = description->head;
   REGARD_ASSIGN_OR_RETURN(
       const PretrainedWeights weights,
       PretrainedWeights::Open(model->path, BertWeights(*description, head)));
-  // Whole or in part; a classifier reads it.
-  description->config.set_pooler(head || weights.Has("pooler.dense.weight") ||
-                                 weights.Has("pooler.dense.bias"));
+  // Whole or in part; classes and next sentences are read from it.
+  description->config.set_pooler(
+      head == BertHead::kClasses || head == BertHead::kWordsAndFollows ||
+      weights.Has("pooler.dense.weight") || weights.Has("pooler.dense.bias"));
   ConfigProblems config_problems;
   ValidateBert(description->config, scorers, config_problems);
   if (!config_problems.ok()) {
@@ -52,18 +58,25 @@ absl::Status CheckModel(const AttentionRegistry& scorers, BertFolder* model) {
   ParameterStore<float> parameters;
   const Bert<float> bert(description->config, scorers, description->vocabulary,
                          parameters.Root());
-  std::optional<LinearLayer<float>> classifier;
-  if (head) {
-    classifier.emplace(parameters.Root().Sub("classifier"), bert.width(),
-                       std::ssize(description->classes));
+  const auto linear = [&](const char* name, int64_t outputs) {
+    LinearLayer<float>(parameters.Root().Sub(name), bert.width(), outputs);
+  };
+  if (head == BertHead::kClasses) {
+    linear("classifier", std::ssize(description->classes));
   }
+  if (PredictsWords(head)) {
+    TransformerHead<float>(BertTransformer(description->config),
+                           bert.embedding(), kNoSpecialIds,
+                           parameters.Root().Sub("masked_words"));
+  }
+  if (head == BertHead::kWordsAndFollows) linear("next_sentence", 2);
   model->longest = Least(model->longest, bert.longest_position());
   return weights.Check(parameters);
 }
 
 }  // namespace
 
-absl::Status BertFolder::LoadWeights(bool head,
+absl::Status BertFolder::LoadWeights(BertHead head,
                                      ParameterStore<float>& parameters,
                                      std::vector<std::string>* kept) const {
   REGARD_ASSIGN_OR_RETURN(
@@ -88,6 +101,11 @@ absl::StatusOr<BertFolder> OpenBertFolder(absl::string_view path,
       ReadBertConfig(JoinPath(folder, kConfig));
   Collect(described.status(), &messages);
   if (described.ok()) model.description = *described;
+  // sentence-transformers keeps the name of what its encoder came from.
+  if (PredictsWords(model.description.head) &&
+      PathExists(JoinPath(folder, "modules.json"))) {
+    model.description.head = BertHead::kNone;
+  }
   absl::StatusOr<WordPieceFiles> tokenizer = ReadWordPieceFiles(folder);
   Collect(tokenizer.status(), &messages);
   if (tokenizer.ok()) {
@@ -114,67 +132,56 @@ absl::StatusOr<BertFolder> OpenBertFolder(absl::string_view path,
   return model;
 }
 
-absl::StatusOr<PretrainedBert> ReadBertFolder(
-    absl::string_view path, const AttentionRegistry& scorers) {
-  REGARD_ASSIGN_OR_RETURN(BertFolder folder, OpenBertFolder(path, scorers));
-  PretrainedBert model = {std::move(folder),
-                          std::make_unique<ParameterStore<float>>(), nullptr};
-  model.bert = std::make_unique<const Bert<float>>(
-      model.description.config, scorers, model.description.vocabulary,
-      model.parameters->Root());
-  model.parameters->FinalizeWithZeros();
-  REGARD_RETURN_IF_ERROR(model.LoadWeights(/*head=*/false, *model.parameters));
-  return model;
-}
-
 namespace {
 
-absl::Status Write(const BertDescription& description,
-                   const WordPieceFiles& tokenizer,
-                   const ParameterStore<float>& parameters,
-                   const std::string& folder, FileOperations& files) {
-  REGARD_RETURN_IF_ERROR(MakeDirectories(folder, files));
-  REGARD_RETURN_IF_ERROR(WriteWordPieceFiles(tokenizer, folder, files));
-  REGARD_RETURN_IF_ERROR(WriteFileAtomically(
-      JoinPath(folder, kConfig), BertConfigText(description), files));
-  return WritePretrainedWeights(
-      BertWeights(description, /*head=*/!description.classes.empty()),
-      parameters, folder, files);
+// The model as config.json may say it; an error names what it cannot.
+absl::StatusOr<BertDescription> DescriptionOf(const BertModel& model) {
+  BertDescription description = {.config = model.bert_config(),
+                                 .vocabulary = model.pieces().size()};
+  if (const auto* classifier = dynamic_cast<const TextClassifier*>(&model)) {
+    if (classifier->config().pooling() != TextClassifierConfig::POOLER) {
+      return absl::InvalidArgumentError(
+          "error: a BERT of transformers reads classes from its pooler: "
+          "pooling is not POOLER");
+    }
+    description.head = BertHead::kClasses;
+    description.classes = classifier->data().labels;
+    description.classifier_dropout = classifier->config().dropout();
+  } else if (dynamic_cast<const MaskedWordModel*>(&model) != nullptr) {
+    description.head = model.bert_config().masked_words().next_sentence()
+                           ? BertHead::kWordsAndFollows
+                           : BertHead::kWords;
+  }
+  REGARD_ASSIGN_OR_RETURN(
+      const BertDescription read,
+      ParseBertConfig(BertConfigText(description), kConfig));
+  TransformerConfig ours = BertTransformer(description.config);
+  if (!PredictsWords(description.head)) {  // nothing has these
+    const TransformerConfig theirs = BertTransformer(read.config);
+    ours.set_tied_embeddings(theirs.tied_embeddings());
+    ours.set_output_transform(theirs.output_transform());
+  }
+  REGARD_RETURN_IF_ERROR(CheckSameTransformer(BertTransformer(read.config),
+                                              ours, "BERT of transformers"));
+  return description;
 }
 
 }  // namespace
 
-absl::Status WriteBertFolder(const PretrainedBert& model,
-                             const std::string& folder, FileOperations& files) {
-  BertDescription description = model.description;
-  description.classes.clear();
-  return Write(description, model, *model.parameters, folder, files);
-}
-
-absl::Status WriteBertClassifier(const TextClassifier& model,
-                                 const std::string& folder,
-                                 FileOperations& files) {
-  const TextClassifierConfig& config = model.config();
-  if (config.pooling() != TextClassifierConfig::POOLER) {
-    return absl::InvalidArgumentError(
-        "error: a BERT of transformers reads classes from its pooler: pooling "
-        "is not POOLER");
-  }
-  const BertDescription description = {.config = config.bert(),
-                                       .vocabulary = model.pieces().size(),
-                                       .classes = model.data().labels,
-                                       .classifier_dropout = config.dropout()};
-  REGARD_ASSIGN_OR_RETURN(
-      const BertDescription read,
-      ParseBertConfig(BertConfigText(description), kConfig));
-  REGARD_RETURN_IF_ERROR(CheckSameTransformer(BertTransformer(read.config),
-                                              BertTransformer(config.bert()),
-                                              "BERT of transformers"));
-  WordPieceFiles tokenizer;
-  tokenizer.options = model.pieces().options();
-  tokenizer.pieces = std::make_unique<const WordPiece>(model.pieces());
-  tokenizer.longest = model.longest();
-  return Write(description, tokenizer, model.parameters(), folder, files);
+absl::Status WriteBertFolder(const BertModel& model, const std::string& folder,
+                             FileOperations& files) {
+  REGARD_ASSIGN_OR_RETURN(const BertDescription description,
+                          DescriptionOf(model));
+  WordPieceFiles tokenizer = {
+      .options = model.pieces().options(),
+      .pieces = std::make_unique<const WordPiece>(model.pieces()),
+      .longest = model.longest()};
+  REGARD_RETURN_IF_ERROR(MakeDirectories(folder, files));
+  REGARD_RETURN_IF_ERROR(WriteWordPieceFiles(tokenizer, folder, files));
+  REGARD_RETURN_IF_ERROR(WriteFileAtomically(
+      JoinPath(folder, kConfig), BertConfigText(description), files));
+  return WritePretrainedWeights(BertWeights(description, description.head),
+                                model.parameters(), folder, files);
 }
 
 }  // namespace regard

@@ -1,11 +1,10 @@
-// BERT in Hugging Face's folders, alone or with a head that classifies:
-// config.json, model.safetensors, vocab.txt and the files of the tokeniser. See
-// docs/hugging_face.md.
+// BERT in Hugging Face's folders, alone or with a head that classifies or
+// predicts masked words: config.json, model.safetensors, vocab.txt and the
+// files of the tokeniser. See docs/hugging_face.md.
 #ifndef PRETRAINED_BERT_FOLDER_H_
 #define PRETRAINED_BERT_FOLDER_H_
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,8 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "attention/attention_registry.h"
 #include "files/file.h"
-#include "language/bert.h"
-#include "language/text_classifier.h"
+#include "language/bert_model.h"
 #include "nn/parameters.h"
 #include "pretrained/bert_format.h"
 #include "pretrained/wordpiece_files.h"
@@ -29,11 +27,11 @@ struct BertFolder : WordPieceFiles {
   std::string path;
   BertDescription description;
 
-  // Fills the finalized parameters of a Bert or, with `head`, of a
-  // TextClassifier of description.classes. Its vocabulary is
-  // description.vocabulary or the size of `pieces`: rows that no token has are
-  // left out. `kept` is as of PretrainedWeights::Load().
-  absl::Status LoadWeights(bool head, ParameterStore<float>& parameters,
+  // Fills the finalized parameters of a Bert or, with `head`, which the folder
+  // has, of a TextClassifier of description.classes or a MaskedWordModel. Its
+  // vocabulary is description.vocabulary or the size of `pieces`: rows that no
+  // token has are left out. `kept` is as of PretrainedWeights::Load().
+  absl::Status LoadWeights(BertHead head, ParameterStore<float>& parameters,
                            std::vector<std::string>* kept = nullptr) const;
 };
 
@@ -44,25 +42,12 @@ struct BertFolder : WordPieceFiles {
 absl::StatusOr<BertFolder> OpenBertFolder(absl::string_view path,
                                           const AttentionRegistry& scorers);
 
-struct PretrainedBert : BertFolder {
-  std::unique_ptr<ParameterStore<float>> parameters;
-  std::unique_ptr<const Bert<float>> bert;
-};
-
-// The same with the weights.
-absl::StatusOr<PretrainedBert> ReadBertFolder(absl::string_view path,
-                                              const AttentionRegistry& scorers);
-
-// Makes the folder if it is not there. transformers opens it, as a
-// BertForSequenceClassification. An InvalidArgument, complete to print, names
-// what that does not have.
-absl::Status WriteBertClassifier(const TextClassifier& model,
-                                 const std::string& folder,
-                                 FileOperations& files);
-
-// Makes the folder if it is not there. transformers opens it.
-absl::Status WriteBertFolder(const PretrainedBert& model,
-                             const std::string& folder, FileOperations& files);
+// Writes the BERT of a model, with its head if it is a TextClassifier or a
+// MaskedWordModel. Makes the folder if it is not there. transformers opens it,
+// by the class that config.json names. An InvalidArgument, complete to print,
+// names what that does not have.
+absl::Status WriteBertFolder(const BertModel& model, const std::string& folder,
+                             FileOperations& files);
 
 }  // namespace regard
 

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -17,16 +18,19 @@
 #include "absl/types/span.h"
 #include "attention/attention_registry.h"
 #include "attention/scoring/built_in_scores.h"
+#include "data/text/text_splits.h"
+#include "data/text/wordpiece_config.h"
 #include "files/file.h"
 #include "files/safetensors.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "language/bert.h"
 #include "language/sentence_embedder.h"
-#include "nn/parameters.h"
-#include "nn/weights.h"
+#include "language/text_embedder.h"
+#include "language/text_embedder.pb.h"
+#include "nn/model.h"
 #include "pretrained/bert_format.h"
 #include "pretrained/pretrained_folder.h"
+#include "third_party/abseil_backport/status_macros.h"
 #include "third_party/abseil_backport/status_matchers.h"
 
 namespace regard {
@@ -51,12 +55,29 @@ std::string TextOf(const std::string& path) {
   return ReadFile(path, 1 << 20).value();
 }
 
-std::vector<float> VectorsOf(const PretrainedBert& model) {
+// The model that a run of the folder has; `longest` 0: as the folder says.
+absl::StatusOr<std::unique_ptr<TextEmbedder>> ReadModel(const std::string& path,
+                                                        int64_t longest = 0) {
+  REGARD_ASSIGN_OR_RETURN(const BertFolder folder,
+                          OpenBertFolder(path, Scorers()));
+  TextEmbedderConfig config;
+  *config.mutable_bert() = folder.description.config;
+  *config.mutable_tokens() = TokensOf(folder.options);
+  config.set_longest(
+      static_cast<int32_t>(longest > 0 ? longest : folder.longest));
+  auto model = std::make_unique<TextEmbedder>(config, Scorers(), *folder.pieces,
+                                              ScoredPairs(), ModelOptions());
+  REGARD_RETURN_IF_ERROR(
+      folder.LoadWeights(BertHead::kNone, model->parameters()));
+  return model;
+}
+
+std::vector<float> VectorsOf(const TextEmbedder& model) {
   std::vector<std::string> sentences =
       absl::StrSplit(TextOf(absl::StrCat(kFolder, "/sentences.txt")), '\n');
   sentences.pop_back();
-  SentenceEmbedder embedder(*model.bert, *model.parameters, *model.pieces,
-                            model.longest, /*threads=*/1);
+  SentenceEmbedder embedder(model.bert(), model.parameters(), model.pieces(),
+                            model.longest(), /*threads=*/1);
   std::vector<float> vectors(sentences.size() * 8);
   embedder.Embed(sentences, absl::MakeSpan(vectors));
   return vectors;
@@ -117,8 +138,8 @@ class BertFolderTest : public ::testing::Test {
     ASSERT_THAT(WriteSafetensorsFile(path, views, {}, files), IsOk());
   }
 
-  absl::StatusOr<PretrainedBert> Read() {
-    return ReadBertFolder(folder_, Scorers());
+  absl::StatusOr<std::unique_ptr<TextEmbedder>> Read() {
+    return ReadModel(folder_);
   }
   std::string ErrorOf() {
     const absl::Status status = Read().status();
@@ -132,10 +153,10 @@ class BertFolderTest : public ::testing::Test {
 TEST_F(BertFolderTest, VectorsAreThoseOfTransformers) {
   const auto model = Read();
   ASSERT_THAT(model, IsOk());
-  EXPECT_EQ(model->longest, 24);
-  EXPECT_TRUE(model->bert->has_pooler());
+  EXPECT_EQ((*model)->longest(), 24);
+  EXPECT_TRUE((*model)->bert().has_pooler());
   std::istringstream expected(TextOf(absl::StrCat(kFolder, "/vectors.txt")));
-  for (const float got : VectorsOf(*model)) {
+  for (const float got : VectorsOf(**model)) {
     double want;
     ASSERT_TRUE(expected >> want);
     EXPECT_NEAR(got, want, 1e-5);
@@ -149,21 +170,21 @@ TEST_F(BertFolderTest, IsReadAsItWasWritten) {
   ASSERT_THAT(model, IsOk());
   FileOperations files;
   const std::string copy = JoinPath(folder_, "deep/copy");
-  ASSERT_THAT(WriteBertFolder(*model, copy, files), IsOk());
-  const auto again = ReadBertFolder(copy, Scorers());
+  ASSERT_THAT(WriteBertFolder(**model, copy, files), IsOk());
+  const auto again = ReadModel(copy);
   ASSERT_THAT(again, IsOk());
-  EXPECT_EQ(VectorsOf(*again), VectorsOf(*model));
-  EXPECT_EQ(again->longest, model->longest);
+  EXPECT_EQ(VectorsOf(**again), VectorsOf(**model));
+  EXPECT_EQ((*again)->longest(), (*model)->longest());
   EXPECT_EQ(TextOf(JoinPath(copy, "vocab.txt")),
             TextOf(JoinPath(folder_, "vocab.txt")));
   // Byte by byte what was read.
   const std::string once = TextOf(JoinPath(copy, "model.safetensors"));
-  ASSERT_THAT(WriteBertFolder(*again, copy, files), IsOk());
+  ASSERT_THAT(WriteBertFolder(**again, copy, files), IsOk());
   EXPECT_EQ(TextOf(JoinPath(copy, "model.safetensors")), once);
 }
 
 TEST_F(BertFolderTest, ReadsOldAndPrefixedNames) {
-  const std::vector<float> wanted = VectorsOf(*Read());
+  const std::vector<float> wanted = VectorsOf(**Read());
   ChangeWeights([](std::vector<Tensor>& tensors) {
     for (Tensor& tensor : tensors) {
       tensor.name = absl::StrCat(
@@ -176,11 +197,11 @@ TEST_F(BertFolderTest, ReadsOldAndPrefixedNames) {
   });
   const auto model = Read();
   ASSERT_THAT(model, IsOk());
-  EXPECT_EQ(VectorsOf(*model), wanted);
+  EXPECT_EQ(VectorsOf(**model), wanted);
 }
 
 TEST_F(BertFolderTest, NeedsNoPooler) {
-  const std::vector<float> wanted = VectorsOf(*Read());
+  const std::vector<float> wanted = VectorsOf(**Read());
   ChangeWeights([](std::vector<Tensor>& tensors) {
     std::erase_if(tensors, [](const Tensor& tensor) {
       return tensor.name.find("pooler") == 0;
@@ -188,8 +209,8 @@ TEST_F(BertFolderTest, NeedsNoPooler) {
   });
   const auto model = Read();
   ASSERT_THAT(model, IsOk());
-  EXPECT_FALSE(model->bert->has_pooler());
-  EXPECT_EQ(VectorsOf(*model), wanted);
+  EXPECT_FALSE((*model)->bert().has_pooler());
+  EXPECT_EQ(VectorsOf(**model), wanted);
 }
 
 TEST_F(BertFolderTest, NamesAllThatIsWrongWithTheWeights) {
@@ -353,12 +374,12 @@ TEST_F(BertFolderTest, ATokenMayBeAnObjectWithItsContent) {
             "cls_token": {"lstrip": false}})");
   const auto model = Read();
   ASSERT_THAT(model, IsOk());
-  EXPECT_EQ(model->options.unknown, "[MASK]");
-  EXPECT_EQ(model->options.classifier, "[CLS]");
+  EXPECT_EQ((*model)->pieces().options().unknown, "[MASK]");
+  EXPECT_EQ((*model)->pieces().options().classifier, "[CLS]");
 }
 
 TEST_F(BertFolderTest, ReadsTokenizerJson) {
-  const std::vector<float> wanted = VectorsOf(*Read());
+  const std::vector<float> wanted = VectorsOf(**Read());
   std::vector<std::string> tokens =
       absl::StrSplit(TextOf(JoinPath(folder_, "vocab.txt")), '\n');
   tokens.pop_back();
@@ -376,15 +397,17 @@ TEST_F(BertFolderTest, ReadsTokenizerJson) {
   Write("tokenizer.json", json("true"));
   auto model = Read();
   ASSERT_THAT(model, IsOk());
-  EXPECT_EQ(model->longest, 32);
+  EXPECT_EQ((*model)->longest(), 32);
+  const auto ids = [&](const char* text) {
+    return (*model)->pieces().Tokenize(text);
+  };
+  EXPECT_EQ(ids("The"), ids("the"));
   // tokenizer_config.json, which is gone, had said so.
-  model->longest = 24;
-  EXPECT_EQ(VectorsOf(*model), wanted);
-  EXPECT_EQ(model->pieces->Tokenize("The"), model->pieces->Tokenize("the"));
+  EXPECT_EQ(VectorsOf(**ReadModel(folder_, /*longest=*/24)), wanted);
   Write("tokenizer.json", json("false"));
   model = Read();
   ASSERT_THAT(model, IsOk());
-  EXPECT_NE(model->pieces->Tokenize("The"), model->pieces->Tokenize("the"));
+  EXPECT_NE(ids("The"), ids("the"));
   // Tokens that are added have to be special ones.
   Write("tokenizer.json",
         R"({"added_tokens": [{"id": 4, "content": "[MASK]"}]})");
@@ -408,7 +431,7 @@ TEST_F(BertFolderTest, ReadsTokenizerJson) {
 
 TEST_F(BertFolderTest, ObeysTheFilesOfSentenceTransformers) {
   Write("sentence_bert_config.json", R"({"max_seq_length": 7})");
-  EXPECT_EQ(Read()->longest, 7);
+  EXPECT_EQ((*Read())->longest(), 7);
   std::filesystem::create_directories(JoinPath(folder_, "1_Pooling"));
   Write("1_Pooling/config.json", R"({"pooling_mode_mean_tokens": true})");
   EXPECT_THAT(Read(), IsOk());
@@ -420,13 +443,13 @@ TEST_F(BertFolderTest, ObeysTheFilesOfSentenceTransformers) {
 }
 
 TEST_F(BertFolderTest, RefusesWhatIsNoFolder) {
-  EXPECT_THAT(ReadBertFolder(JoinPath(folder_, "nowhere"), Scorers()).status(),
+  EXPECT_THAT(ReadModel(JoinPath(folder_, "nowhere")).status(),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("nowhere' is no folder")));
 }
 
 TEST_F(BertFolderTest, LeavesOutRowsThatNoTokenHas) {
-  const std::vector<float> wanted = VectorsOf(*Read());
+  const std::vector<float> wanted = VectorsOf(**Read());
   Replace("config.json", "\"vocab_size\": 32", "\"vocab_size\": 64");
   ChangeWeights([](std::vector<Tensor>& tensors) {
     for (Tensor& tensor : tensors) {
@@ -435,22 +458,7 @@ TEST_F(BertFolderTest, LeavesOutRowsThatNoTokenHas) {
       tensor.values.resize(64 * 8, 1000);
     }
   });
-  EXPECT_EQ(VectorsOf(*Read()), wanted);
-  const auto folder = OpenBertFolder(folder_, Scorers());
-  ASSERT_THAT(folder, IsOk());
-  ParameterStore<float> parameters;
-  const Bert<float> bert(folder->description.config, Scorers(),
-                         folder->pieces->size(), parameters.Root());
-  parameters.FinalizeWithZeros();
-  ASSERT_THAT(folder->LoadWeights(/*head=*/false, parameters), IsOk());
-  SentenceEmbedder embedder(bert, parameters, *folder->pieces, 24, 1);
-  std::vector<float> vector(8);
-  embedder.Embed({"the cat"}, absl::MakeSpan(vector));
-  std::vector<float> first(8);
-  const auto whole = Read();
-  SentenceEmbedder(*whole->bert, *whole->parameters, *whole->pieces, 24, 1)
-      .Embed({"the cat"}, absl::MakeSpan(first));
-  EXPECT_EQ(vector, first);
+  EXPECT_EQ(VectorsOf(**Read()), wanted);
 }
 
 TEST_F(BertFolderTest, IsReadAsTheRunThatItWouldBe) {

@@ -1,6 +1,7 @@
 #include "pretrained/bert_format.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -23,7 +24,10 @@ namespace regard {
 
 namespace {
 
-constexpr char kClassifier[] = "BertForSequenceClassification";
+// By BertHead.
+constexpr const char* kArchitectures[] = {
+    "BertModel", "BertForSequenceClassification", "BertForMaskedLM",
+    "BertForPreTraining"};
 
 constexpr absl::string_view kPositionNames[] = {"absolute", "relative_key",
                                                 "relative_key_query"};
@@ -88,11 +92,16 @@ void ReadAddedTokens(const JsonObject& json, std::vector<std::string>* added) {
   }
 }
 
+void ReadHead(const JsonObject& json, BertDescription* description) {
+  if (!json.Has("architectures")) return;
+  for (const std::string& name : json.TextList("architectures")) {
+    const auto* const found = std::ranges::find(kArchitectures, name);
+    if (found == std::end(kArchitectures)) continue;
+    description->head = static_cast<BertHead>(found - kArchitectures);
+  }
+}
+
 void ReadClassifier(const JsonObject& json, BertDescription* description) {
-  const std::vector<std::string> architectures =
-      json.Has("architectures") ? json.TextList("architectures")
-                                : std::vector<std::string>();
-  if (std::ranges::count(architectures, kClassifier) == 0) return;
   description->classes = ReadClasses(json, "id2label", UnnamedClasses(2));
   if (description->classes.size() < 2) {
     json.Complain("id2label", "one class: a classifier tells two or more");
@@ -146,6 +155,10 @@ void ReadTokenizerConfig(const JsonObject& json,
 }
 
 }  // namespace
+
+bool PredictsWords(BertHead head) {
+  return head == BertHead::kWords || head == BertHead::kWordsAndFollows;
+}
 
 absl::StatusOr<BertDescription> ReadBertConfig(const std::string& path) {
   REGARD_ASSIGN_OR_RETURN(const std::string text,
@@ -201,7 +214,18 @@ absl::StatusOr<BertDescription> ParseBertConfig(absl::string_view text,
       json.Complain(key, absl::StrCat(key, " is true: only encoders are read"));
     }
   }
-  ReadClassifier(json, &description);
+  ReadHead(json, &description);
+  if (description.head == BertHead::kClasses) {
+    ReadClassifier(json, &description);
+  }
+  if (description.head == BertHead::kWordsAndFollows && config.types() < 2) {
+    json.Complain("type_vocab_size",
+                  "type_vocab_size must be 2 or more: a pair has two types");
+  }
+  if (PredictsWords(description.head) &&
+      !json.Bool("tie_word_embeddings", true)) {
+    transformer.set_tied_embeddings(TransformerConfig::SEPARATE);
+  }
   REGARD_RETURN_IF_ERROR(file.status());
   return description;
 }
@@ -213,8 +237,8 @@ std::string BertConfigText(const BertDescription& description) {
   const FeedForwardConfig& feed_forward = transformer.feed_forward();
   const bool relative = attention.has_relative_dot();
   nlohmann::ordered_json json;
-  const bool classifies = !description.classes.empty();
-  json["architectures"] = {classifies ? kClassifier : "BertModel"};
+  json["architectures"] = {
+      kArchitectures[static_cast<size_t>(description.head)]};
   json["model_type"] = "bert";
   json["vocab_size"] = description.vocabulary;
   json["hidden_size"] = transformer.width();
@@ -235,7 +259,11 @@ std::string BertConfigText(const BertDescription& description) {
   json["layer_norm_eps"] = transformer.norm().epsilon();
   json["initializer_range"] = transformer.initialization().standard_deviation();
   json["pad_token_id"] = 0;
-  if (classifies) {
+  if (PredictsWords(description.head) &&
+      transformer.tied_embeddings() == TransformerConfig::SEPARATE) {
+    json["tie_word_embeddings"] = false;
+  }
+  if (description.head == BertHead::kClasses) {
     json["classifier_dropout"] = description.classifier_dropout;
     json["problem_type"] = "single_label_classification";
     WriteClasses(description.classes, &json);
@@ -305,7 +333,28 @@ absl::StatusOr<int64_t> ReadSentenceFiles(const std::string& folder) {
   return longest;
 }
 
-WeightTable BertWeights(const BertDescription& description, bool head) {
+namespace {
+
+// The output of masked words: of `vocabulary` rows, which may be fewer in the
+// model.
+void AddWords(int64_t vocabulary, WeightTable* table) {
+  const std::string cls = "cls.predictions.";
+  const WeightName lines[] = {
+      {"masked_words.transform.*", cls + "transform.dense.*"},
+      {"masked_words.norm.*", cls + "transform.LayerNorm.*"},
+      {.ours = "masked_words.weight",
+       .theirs = cls + "decoder.weight",
+       .rows = vocabulary},
+      {.ours = "masked_words.bias", .theirs = cls + "bias", .rows = vocabulary},
+      {.ours = "masked_words.bias",
+       .theirs = cls + "decoder.bias",
+       .rows = vocabulary}};
+  table->names.insert(table->names.end(), std::begin(lines), std::end(lines));
+}
+
+}  // namespace
+
+WeightTable BertWeights(const BertDescription& description, BertHead head) {
   WeightTable table = {
       .names = {{.ours = "embedding.weight",
                  .theirs = "embeddings.word_embeddings.weight",
@@ -315,11 +364,13 @@ WeightTable BertWeights(const BertDescription& description, bool head) {
                 {"type_embedding.weight",
                  "embeddings.token_type_embeddings.weight"},
                 {"embedding_norm.*", "embeddings.LayerNorm.*"},
-                {"pooler.*", "pooler.dense.*"}},
+                {.ours = "pooler.*",
+                 .theirs = "pooler.dense.*",
+                 .written = head != BertHead::kWords}},
       .prefix = "bert.",
       .old_endings = {{".gamma", ".weight"}, {".beta", ".bias"}},
       // The heads of other tasks.
-      .ignored = {"embeddings.position_ids", "cls.**", "qa_outputs.**"}};
+      .ignored = {"embeddings.position_ids", "qa_outputs.**"}};
   constexpr std::pair<const char*, const char*> kOfLayer[] = {
       {"attention.query.*", "attention.self.query.*"},
       {"attention.key.*", "attention.self.key.*"},
@@ -343,15 +394,27 @@ WeightTable BertWeights(const BertDescription& description, bool head) {
   if (relative) {
     table.ignored.push_back("embeddings.position_embeddings.weight");
   }
-  if (!head) {
+  if (head != BertHead::kNone) {
+    // transformers looks for the encoder of a model with a head by this prefix.
+    for (WeightName& line : table.names) {
+      line.theirs = absl::StrCat(table.prefix, line.theirs);
+    }
+  }
+  if (head == BertHead::kClasses) {
+    table.names.push_back({"classifier.*", "classifier.*"});
+  } else {
     table.ignored.push_back("classifier.**");
-    return table;
   }
-  // transformers looks for the encoder of a model with a head by this prefix.
-  for (WeightName& line : table.names) {
-    line.theirs = absl::StrCat(table.prefix, line.theirs);
+  if (PredictsWords(head)) {
+    AddWords(description.vocabulary, &table);
+  } else {
+    table.ignored.push_back("cls.predictions.**");
   }
-  table.names.push_back({"classifier.*", "classifier.*"});
+  if (head == BertHead::kWordsAndFollows) {
+    table.names.push_back({"next_sentence.*", "cls.seq_relationship.*"});
+  } else {
+    table.ignored.push_back("cls.seq_relationship.**");
+  }
   return table;
 }
 

@@ -19,11 +19,22 @@ namespace regard {
 inline constexpr char kTokenizer[] = "tokenizer.json";
 inline constexpr char kTokenizerConfig[] = "tokenizer_config.json";
 
+// What a model has besides the encoder.
+enum class BertHead {
+  kNone,            // BertModel, and models whose head is not read
+  kClasses,         // BertForSequenceClassification
+  kWords,           // BertForMaskedLM
+  kWordsAndFollows  // BertForPreTraining: next sentences, too
+};
+
+bool PredictsWords(BertHead head);
+
 // What config.json says.
 struct BertDescription {
   BertConfig config;
   int64_t vocabulary = 0;
-  // Of a BertForSequenceClassification, of two classes or more; else empty.
+  BertHead head = BertHead::kNone;
+  // Of kClasses, two or more.
   std::vector<std::string> classes = {};
   double classifier_dropout = 0;
 };
@@ -65,9 +76,10 @@ std::string TokenizerConfigText(const WordPieceOptions& options,
 // there, asks for the mean of the tokens.
 absl::StatusOr<int64_t> ReadSentenceFiles(const std::string& folder);
 
-// Where the parameters of a Bert are, with `head` those of a TextClassifier. A
-// table of description.vocabulary rows may have fewer in the model.
-WeightTable BertWeights(const BertDescription& description, bool head);
+// Where the parameters of a Bert are, and those of `head`, of a TextClassifier
+// or a MaskedWordModel. A table of description.vocabulary rows may have fewer
+// in the model.
+WeightTable BertWeights(const BertDescription& description, BertHead head);
 
 }  // namespace regard
 

@@ -1,12 +1,22 @@
 #include "pretrained/blip_folder.h"
 
+#include <memory>
+#include <optional>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
+#include "attention/transformer/transformer.pb.h"
 #include "data/images/image_format.h"
+#include "data/images/image_format.pb.h"
+#include "data/text/wordpiece.h"
 #include "nn/config_problems.h"
 #include "pretrained/image_processor.h"
 #include "pretrained/pretrained_weights.h"
+#include "pretrained/same_transformer.h"
 #include "third_party/abseil_backport/status_macros.h"
 #include "vision/captioner.h"
+#include "vision/captioner.pb.h"
+#include "vision/vision_transformer.pb.h"
 
 namespace regard {
 
@@ -55,16 +65,69 @@ absl::StatusOr<BlipFolder> OpenBlipFolder(absl::string_view path,
   return model;
 }
 
-absl::Status WriteBlipFolder(const BlipFolder& model,
-                             const ParameterStore<float>& parameters,
+namespace {
+
+// transformers drops nothing but weights of attention there, and the length
+// follows from the images.
+TransformerConfig OfImages(TransformerConfig config) {
+  config.clear_dropout();
+  config.mutable_position_embedding()->clear_longest();
+  return WithoutRates(std::move(config));
+}
+
+// Whether config.json, `text`, and the processor of images say all of a model.
+absl::Status CheckIsBlip(const std::string& text,
+                         const WordPieceFiles& tokenizer,
+                         const BlipDescription& description) {
+  const CaptionerConfig& config = description.config;
+  const VisionTransformerConfig& vision = config.vision_transformer();
+  if (!config.cross_attention() ||
+      vision.pooling() != VisionTransformerConfig::CLASS_TOKEN) {
+    return absl::InvalidArgumentError(
+        "error: a BLIP attends to the image, and to a class token in front of "
+        "its patches: cross_attention and pooling");
+  }
+  const ImageFormat& images = description.images;
+  if (images.crop() || images.grey() || images.height() != images.width()) {
+    return absl::InvalidArgumentError(
+        "error: a BLIP reads squares in colour that images are stretched to: "
+        "data.captions.format");
+  }
+  REGARD_ASSIGN_OR_RETURN(const BlipDescription read,
+                          ParseBlipConfig(text, kConfig, tokenizer));
+  REGARD_RETURN_IF_ERROR(CheckSameTransformer(
+      OfImages(read.config.vision_transformer().transformer()),
+      OfImages(vision.transformer()), "BLIP (vision_transformer)"));
+  return CheckSameTransformer(WithoutRates(read.config.decoder()),
+                              WithoutRates(config.decoder()), "BLIP (decoder)");
+}
+
+}  // namespace
+
+absl::Status WriteBlipFolder(const CaptionModel& model,
                              const std::string& folder, FileOperations& files) {
+  const std::optional<ImageFormat>& format = model.data().train.images.format;
+  if (model.tokens().words() || !format.has_value()) {
+    return absl::InvalidArgumentError(
+        "error: a BLIP describes images of files, data.captions.list, in "
+        "pieces of words, model.captioner.tokens");
+  }
+  const BlipDescription description = {
+      .config = model.config(), .ids = model.tokens().ids(), .images = *format};
+  const WordPiece& pieces = model.tokens().pieces();
+  const WordPieceFiles tokenizer = {
+      .options = pieces.options(),
+      .pieces = std::make_unique<const WordPiece>(pieces),
+      .longest = model.config().decoder().position_embedding().longest()};
+  const std::string text = BlipConfigText(description);
+  REGARD_RETURN_IF_ERROR(CheckIsBlip(text, tokenizer, description));
   REGARD_RETURN_IF_ERROR(MakeDirectories(folder, files));
-  REGARD_RETURN_IF_ERROR(WriteFileAtomically(
-      JoinPath(folder, kConfig), BlipConfigText(model.description), files));
-  REGARD_RETURN_IF_ERROR(WriteWordPieceFiles(model.tokenizer, folder, files));
+  REGARD_RETURN_IF_ERROR(
+      WriteFileAtomically(JoinPath(folder, kConfig), text, files));
+  REGARD_RETURN_IF_ERROR(WriteWordPieceFiles(tokenizer, folder, files));
   REGARD_RETURN_IF_ERROR(WriteImageProcessor(
-      model.description.images, "BlipImageProcessor", folder, files));
-  return WritePretrainedWeights(BlipWeights(model.description), parameters,
+      description.images, "BlipImageProcessor", folder, files));
+  return WritePretrainedWeights(BlipWeights(description), model.parameters(),
                                 folder, files);
 }
 

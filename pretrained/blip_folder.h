@@ -15,6 +15,7 @@
 #include "nn/parameters.h"
 #include "pretrained/blip_format.h"
 #include "pretrained/wordpiece_files.h"
+#include "vision/caption_model.h"
 
 namespace regard {
 
@@ -35,10 +36,9 @@ struct BlipFolder {
 absl::StatusOr<BlipFolder> OpenBlipFolder(absl::string_view path,
                                           const AttentionRegistry& scorers);
 
-// Writes the folder again with `parameters`, those of its Captioner. Makes
-// `folder` if it is not there. transformers opens it.
-absl::Status WriteBlipFolder(const BlipFolder& model,
-                             const ParameterStore<float>& parameters,
+// Makes the folder if it is not there. transformers opens it. An
+// InvalidArgument, complete to print, names what a BLIP does not have.
+absl::Status WriteBlipFolder(const CaptionModel& model,
                              const std::string& folder, FileOperations& files);
 
 }  // namespace regard

@@ -182,8 +182,7 @@ TEST_F(BlipFolderTest, WhatIsWrittenIsReadAgain) {
   ASSERT_THAT(folder.LoadWeights(model->parameters(), nullptr), IsOk());
   const std::string copy = JoinPath(folder_, "copy");
   FileOperations files;
-  ASSERT_THAT(WriteBlipFolder(folder, model->parameters(), copy, files),
-              IsOk());
+  ASSERT_THAT(WriteBlipFolder(*model, copy, files), IsOk());
   const BlipFolder again = OpenBlipFolder(copy, Scorers()).value();
   EXPECT_EQ(again.description.config.SerializeAsString(),
             folder.description.config.SerializeAsString());

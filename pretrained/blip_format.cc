@@ -162,8 +162,20 @@ void RequireTied(const JsonObject& json) {
 
 absl::StatusOr<BlipDescription> ReadBlipConfig(
     const std::string& folder, const WordPieceFiles& tokenizer) {
-  REGARD_ASSIGN_OR_RETURN(JsonFile file,
-                          JsonFile::Read(JoinPath(folder, "config.json")));
+  const std::string path = JoinPath(folder, "config.json");
+  REGARD_ASSIGN_OR_RETURN(const std::string text,
+                          WithErrorPrefix(ReadFile(path)));
+  REGARD_ASSIGN_OR_RETURN(BlipDescription description,
+                          ParseBlipConfig(text, path, tokenizer));
+  REGARD_ASSIGN_OR_RETURN(description.images,
+                          ReadImageProcessor(folder, description.images));
+  return description;
+}
+
+absl::StatusOr<BlipDescription> ParseBlipConfig(
+    absl::string_view text, absl::string_view path,
+    const WordPieceFiles& tokenizer) {
+  REGARD_ASSIGN_OR_RETURN(JsonFile file, JsonFile::Parse(text, path));
   const JsonObject root = file.root();
   root.Require("vision_config");
   root.Require("text_config");
@@ -186,8 +198,6 @@ absl::StatusOr<BlipDescription> ReadBlipConfig(
     }
   }
   REGARD_RETURN_IF_ERROR(file.status());
-  REGARD_ASSIGN_OR_RETURN(description.images,
-                          ReadImageProcessor(folder, description.images));
   return description;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "data/images/image_format.pb.h"
 #include "pretrained/pretrained_weights.h"
 #include "pretrained/wordpiece_files.h"
@@ -27,6 +28,12 @@ struct BlipDescription {
 // that are not the tokeniser's, and what Captioner cannot do.
 absl::StatusOr<BlipDescription> ReadBlipConfig(const std::string& folder,
                                                const WordPieceFiles& tokenizer);
+
+// The same of the text of config.json, whose messages name `path`, but for the
+// images, which are as BLIP's processor has them.
+absl::StatusOr<BlipDescription> ParseBlipConfig(
+    absl::string_view text, absl::string_view path,
+    const WordPieceFiles& tokenizer);
 
 // The text of config.json.
 std::string BlipConfigText(const BlipDescription& description);

@@ -43,8 +43,8 @@ absl::StatusOr<Gpt2Folder> OpenGpt2Folder(absl::string_view path,
                                           const AttentionRegistry& scorers);
 
 // Makes the folder if it is not there. transformers opens it. `config` is that
-// of `model`; an InvalidArgument, complete to print, names what a GPT-2 has
-// not.
+// of `model`; an InvalidArgument, complete to print, names what a GPT-2 does
+// not have.
 absl::Status WriteGpt2Folder(const LanguageModelConfig& config,
                              const LanguageModel& model,
                              const std::string& folder, FileOperations& files);

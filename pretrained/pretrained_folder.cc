@@ -22,17 +22,22 @@
 #include "google/protobuf/message.h"
 #include "google/protobuf/text_format.h"
 #include "language/bert.pb.h"
+#include "language/bert_model.h"
 #include "language/masked_text.h"
 #include "language/text_classifier.pb.h"
 #include "language/text_embedder.h"
 #include "language/text_embedder.pb.h"
+#include "language/text_model.h"
 #include "language/text_vocabulary.h"
 #include "pretrained/bert_folder.h"
+#include "pretrained/bert_format.h"
 #include "pretrained/blip_folder.h"
 #include "pretrained/gpt2_folder.h"
 #include "pretrained/vit_folder.h"
 #include "third_party/abseil_backport/status_macros.h"
+#include "vision/caption_model.h"
 #include "vision/captioner.pb.h"
+#include "vision/image_classifier.h"
 
 namespace regard {
 
@@ -60,6 +65,8 @@ absl::StatusOr<BertConfig> BertWithTokens(const BertFolder& folder) {
   tokens.set_vocabulary(folder.vocabulary_file);
   tokens.set_lower_case(folder.options.lower_case);
   tokens.set_block(static_cast<int32_t>(folder.longest));
+  tokens.set_next_sentence(folder.description.head ==
+                           BertHead::kWordsAndFollows);
   const WordPieceConfig said = TokensOf(TokenOptions(tokens));
   const WordPieceConfig wanted = TokensOf(folder.options);
   if (said.SerializeAsString() == wanted.SerializeAsString()) return config;
@@ -95,6 +102,29 @@ std::map<std::string, absl::StatusOr<std::string>> BertParts(
   return parts;
 }
 
+// By BertHead: the data that a folder is evaluated on, and the model that it
+// is.
+constexpr std::pair<const char*, const char*> kKinds[] = {
+    {"data.scored_pairs", "model.text_embedder"},
+    {"data.labelled_text", "model.text_classifier"},
+    {"data.text", "model.bert"},
+    {"data.text", "model.bert"}};
+
+// That of the folder, or what of it a model with these parameters has.
+BertHead HeadIn(BertHead head, const ParameterStore<float>& parameters) {
+  const auto has = [&](const char* name) {
+    return parameters.FindByName(name).has_value();
+  };
+  if (head == BertHead::kClasses) {
+    return has("classifier.weight") ? head : BertHead::kNone;
+  }
+  if (!PredictsWords(head) ||
+      !(has("masked_words.bias") || has("masked_words.weight"))) {
+    return BertHead::kNone;
+  }
+  return has("next_sentence.weight") ? head : BertHead::kWords;
+}
+
 // Classes belong to a task: a classifier of others begins with the encoder.
 absl::StatusOr<PretrainedFolder> ReadBert(const std::string& path,
                                           const AttentionRegistry& scorers) {
@@ -102,8 +132,8 @@ absl::StatusOr<PretrainedFolder> ReadBert(const std::string& path,
   const auto folder = std::make_shared<const BertFolder>(std::move(opened));
   const std::vector<std::string>& classes = folder->description.classes;
   std::map<std::string, absl::StatusOr<std::string>> parts = BertParts(*folder);
-  const char* const model =
-      classes.empty() ? "model.text_embedder" : "model.text_classifier";
+  const auto [data, model] =
+      kKinds[static_cast<size_t>(folder->description.head)];
   REGARD_ASSIGN_OR_RETURN(const std::string part, parts[model]);
   std::map<std::string, std::string> files = {
       {kVocabularyFile, folder->pieces->ToText()}};
@@ -112,10 +142,7 @@ absl::StatusOr<PretrainedFolder> ReadBert(const std::string& path,
   }
   const std::string& lower_case = folder->lower_case_file;
   return PretrainedFolder{
-      .config = absl::StrCat(
-          Wrapped(classes.empty() ? "data.scored_pairs" : "data.labelled_text",
-                  kAllIsTest),
-          Wrapped(model, part)),
+      .config = absl::StrCat(Wrapped(data, kAllIsTest), Wrapped(model, part)),
       .parts = std::move(parts),
       .model = model,
       .fixed = {{"model.bert.masked_words.lower_case", lower_case},
@@ -126,15 +153,14 @@ absl::StatusOr<PretrainedFolder> ReadBert(const std::string& path,
       .load_weights =
           [folder](ParameterStore<float>& parameters,
                    std::vector<std::string>* kept) {
-            const bool head = !folder->description.classes.empty() &&
-                              parameters.FindByName("classifier.weight");
+            const BertHead head = HeadIn(folder->description.head, parameters);
             return folder->LoadWeights(head, parameters, kept);
           },
       .task_file = kLabelsFile,
       .load_for_task =
           [folder](absl::string_view, ParameterStore<float>& parameters,
                    std::vector<std::string>* kept) {
-            return folder->LoadWeights(/*head=*/false, parameters, kept);
+            return folder->LoadWeights(BertHead::kNone, parameters, kept);
           }};
 }
 
@@ -285,6 +311,27 @@ absl::StatusOr<PretrainedFolder> ReadPretrainedFolder(
   const size_t type = file.root().Choice("model_type", known, 0);
   REGARD_RETURN_IF_ERROR(file.status());
   return kArchitectures[type].read(folder, scorers);
+}
+
+absl::Status WritePretrainedFolder(const Model<float>& model,
+                                   const std::string& folder,
+                                   FileOperations& files) {
+  if (const auto* bert = dynamic_cast<const BertModel*>(&model)) {
+    return WriteBertFolder(*bert, folder, files);
+  }
+  if (const auto* captioner = dynamic_cast<const CaptionModel*>(&model)) {
+    return WriteBlipFolder(*captioner, folder, files);
+  }
+  if (const auto* text = dynamic_cast<const TextModel*>(&model)) {
+    return WriteGpt2Folder(text->config(), text->language_model(), folder,
+                           files);
+  }
+  if (const auto* vit = dynamic_cast<const ImageClassifier*>(&model)) {
+    return WriteVitFolder(*vit, folder, files);
+  }
+  return absl::InvalidArgumentError(
+      "error: transformers has no such model; it has models that read texts by "
+      "BERT, language models, Vision Transformers and captioners");
 }
 
 }  // namespace regard

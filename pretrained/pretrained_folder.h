@@ -1,6 +1,7 @@
 // Folders of Hugging Face's, whatever their architecture: each as the run that
-// it would be had it been trained here. An architecture is a line of the table
-// in pretrained_folder.cc. See docs/hugging_face.md.
+// it would be had it been trained here, and models as such folders. An
+// architecture is a line of the table in pretrained_folder.cc. See
+// docs/hugging_face.md.
 #ifndef PRETRAINED_PRETRAINED_FOLDER_H_
 #define PRETRAINED_PRETRAINED_FOLDER_H_
 
@@ -13,6 +14,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "attention/attention_registry.h"
+#include "files/file.h"
+#include "nn/model.h"
 #include "nn/parameters.h"
 
 namespace regard {
@@ -61,6 +64,13 @@ bool HoldsPretrained(const std::string& folder);
 // Errors are complete to print.
 absl::StatusOr<PretrainedFolder> ReadPretrainedFolder(
     const std::string& folder, const AttentionRegistry& scorers);
+
+// Writes a model, trained here or read from a folder, as a folder that
+// transformers opens. Makes the folder if it is not there. An InvalidArgument,
+// complete to print, names what transformers does not have.
+absl::Status WritePretrainedFolder(const Model<float>& model,
+                                   const std::string& folder,
+                                   FileOperations& files);
 
 }  // namespace regard
 

@@ -369,6 +369,7 @@ absl::Status WritePretrainedWeights(const WeightTable& table,
           "error: ", folder, ": no tensor of such a folder holds '", view.name,
           "' of this model"));
     }
+    if (!line->written) continue;
     const Shape& shape =
         parameters.info(*parameters.FindByName(view.name)).shape;
     view.name = TheirName(*line, view.name);

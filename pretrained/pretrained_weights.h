@@ -51,6 +51,8 @@ struct WeightName {
   // Belongs to a task: may be absent or of another shape where the caller of
   // Load() allows parameters to keep their values.
   bool of_task = false;
+  // Whether it is written: models of that kind may do without.
+  bool written = true;
 };
 
 struct WeightTable {

@@ -91,4 +91,11 @@ absl::Status CheckSameTransformer(const TransformerConfig& read,
                    differences));
 }
 
+TransformerConfig WithoutRates(TransformerConfig config) {
+  config.clear_drop_path();
+  config.clear_embedding_dropout();
+  config.mutable_feed_forward()->clear_dropout();
+  return config;
+}
+
 }  // namespace regard

@@ -15,6 +15,9 @@ absl::Status CheckSameTransformer(const TransformerConfig& read,
                                   const TransformerConfig& config,
                                   absl::string_view kind);
 
+// Without rates of dropping, in training, that transformers does not have.
+TransformerConfig WithoutRates(TransformerConfig config);
+
 }  // namespace regard
 
 #endif  // PRETRAINED_SAME_TRANSFORMER_H_

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <iterator>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -153,14 +154,10 @@ absl::StatusOr<VitFolder> OpenVitFolder(absl::string_view path, VitNames names,
 
 namespace {
 
-// Without rates of dropping, in training, that transformers does not have.
-TransformerConfig WithoutRates(TransformerConfig config) {
-  config.clear_drop_path();
-  config.clear_embedding_dropout();
-  config.mutable_feed_forward()->clear_dropout();
-  // The length follows from the images.
+// The length follows from the images.
+TransformerConfig WithoutLength(TransformerConfig config) {
   config.mutable_position_embedding()->clear_longest();
-  return config;
+  return WithoutRates(std::move(config));
 }
 
 // Whether config.json and preprocessor_config.json say all of the model.
@@ -179,8 +176,8 @@ absl::Status CheckIsVit(const std::string& text,
   }
   REGARD_ASSIGN_OR_RETURN(const VitDescription read,
                           ParseVitConfig(text, kConfig));
-  return CheckSameTransformer(WithoutRates(read.config.transformer()),
-                              WithoutRates(description.config.transformer()),
+  return CheckSameTransformer(WithoutLength(read.config.transformer()),
+                              WithoutLength(description.config.transformer()),
                               "ViT of transformers");
 }
 

@@ -10,6 +10,7 @@ evaluate="${runfiles}/$3"
 inspect="${runfiles}/$4"
 bert="${runfiles}/$5"
 folder="${runfiles}/$6"
+export="${runfiles}/$7"
 
 cut -f 2- "${folder}/pairs.tsv" >pairs
 cut -f 1 "${folder}/pairs.tsv" >labels
@@ -32,7 +33,8 @@ printf 'maybe\ta\tb\n' >other.tsv
 fails 'a class that it does not know' "the model knows no label 'maybe'" \
   "${evaluate}" --run="${folder}" --set data.path=other.tsv
 
-"${predict}" --run="${folder}" --save=written --json <pairs >answers
+"${export}" --run="${folder}" written >/dev/null
+"${predict}" --run="${folder}" --json <pairs >answers
 "${predict}" --run=written --json <pairs >out
 expect 'what was written is the run' "$(cat answers)" "$(cat out)"
 
@@ -66,7 +68,8 @@ expect_in same/resolved.textproto "width: 8  # ${folder:0:20}" \
 expect 'the weights of the folder' "$(cat answers)" "$(cat out)"
 quietly "${train}" --config=tuned.textproto --run=tuned \
   --set training.epochs=300 --set data.labelled_text.dev_fraction=0
-"${predict}" --run=tuned --save=tuned_folder <pairs >out
+"${export}" --run=tuned tuned_folder >/dev/null
+"${predict}" --run=tuned <pairs >out
 expect 'pairs that were learned' "$(cat labels)" "$(cat out)"
 "${predict}" --run=tuned_folder <pairs >again
 expect 'in a folder, too' "$(cat out)" "$(cat again)"
@@ -137,7 +140,7 @@ expect 'the tokens of tokenizer.json' "$(cat scored/vocab.txt)" \
 quietly "${train}" --config=tuned.textproto --run=mean \
   --set model.text_classifier.pooling=MEAN
 fails 'what is not POOLER is not written' 'pooling is not POOLER' \
-  "${predict}" --run=mean --save=none 'the cat'
+  "${export}" --run=mean none
 printf 'a\tb\tc\nb\td\n' >short.tsv
 fails 'a column too few' 'short.tsv:2:4: error: want a label, a tab and a' \
   "${train}" --config=tuned.textproto --run=none --set data.path=short.tsv

@@ -19,7 +19,6 @@
 #include "files/file.h"
 #include "files/utf8.h"
 #include "nn/answer.h"
-#include "pretrained/blip_folder.h"
 #include "pretrained/pretrained_folder.h"
 #include "seq2seq/decoding/search.pb.h"
 #include "third_party/abseil_backport/status_macros.h"
@@ -43,9 +42,7 @@ constexpr char kUsage[] =
     "config.";
 
 struct Arguments {
-  std::string run;
-  std::string model;
-  std::string save;
+  RunFlags run;
   std::string prompt;
   int length = -1;  // not given
   SearchFlags search;
@@ -56,9 +53,7 @@ struct Arguments {
 
 absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   CommandLine line(kUsage);
-  line.Text("run", "DIR", &arguments->run,
-            "the folder of a run, or of a BLIP of Hugging Face's");
-  line.Text("model", "DIR", &arguments->model, "the same");
+  AddRunFlags(line, &arguments->run);
   line.Text("prompt", "TEXT", &arguments->prompt,
             "how each sentence begins; without it, as trained");
   line.Number("length", &arguments->length, 1, 100000,
@@ -69,17 +64,9 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
               "folder, of a BLIP in the current one");
   line.Number("threads", &arguments->threads, 1, 1024,
               "changes no bit of a sentence; without it, one per core");
-  line.Text("save", "DIR", &arguments->save,
-            "writes a BLIP of Hugging Face's to this folder first, as "
-            "transformers reads it");
   line.Positional(&arguments->images, "IMAGE");
   REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
-  if (!arguments->run.empty() && !arguments->model.empty()) {
-    return absl::InvalidArgumentError(
-        "error: --model=DIR means the same as --run=DIR: give one");
-  }
-  if (arguments->run.empty()) arguments->run = arguments->model;
-  if (arguments->images.empty() && arguments->save.empty()) {
+  if (arguments->images.empty()) {
     return absl::InvalidArgumentError("error: want images, got none");
   }
   return absl::OkStatus();
@@ -97,20 +84,6 @@ absl::Status Draw(const Run& run, const CaptionModel& model,
       WriteFileAtomically(page, InspectionHtml(answer, run.config().name())));
   std::fprintf(stderr, "Page  %s\n", page.c_str());
   return absl::OkStatus();
-}
-
-absl::Status Save(const Run& run, const std::string& folder,
-                  const Plugins& plugins) {
-  if (!HoldsPretrained(run.path())) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("error: --save writes a folder of Hugging Face's again; ",
-                     run.path(), " is none"));
-  }
-  REGARD_ASSIGN_OR_RETURN(const BlipFolder blip,
-                          OpenBlipFolder(run.path(), plugins.scorers));
-  return WithErrorPrefix(WriteBlipFolder(blip, run.task().model().parameters(),
-                                         ResolveUserPath(folder),
-                                         SystemFiles()));
 }
 
 // The line of a sentence about image `image`, one of several if `numbered`.
@@ -133,9 +106,6 @@ absl::Status WriteCaptions(int argc, char** argv, const Plugins& plugins) {
   if (model == nullptr) {
     return absl::InvalidArgumentError(absl::StrCat(
         "error: ", run.path(), ": this run's model is no captioner"));
-  }
-  if (!arguments.save.empty()) {
-    REGARD_RETURN_IF_ERROR(Save(run, arguments.save, plugins));
   }
   const auto page_of = [&](size_t image) {
     const std::string name = absl::StrCat("caption_", image + 1, ".html");

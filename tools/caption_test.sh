@@ -11,6 +11,7 @@ evaluate="${runfiles}/$4"
 inspect="${runfiles}/$5"
 configs="${runfiles}/$6"
 blip="${runfiles}/$7"
+export="${runfiles}/$8"
 
 run() { # run NAME CONFIG ARGUMENT...: trains.
   quietly "${train}" --config="${configs}/$2.textproto" --run="$1" \
@@ -134,10 +135,11 @@ mapfile -t files < <(cut -f 3 wanted | sed "s#^#${blip}/#")
 "${caption}" --model="${blip}" --length=14 --prompt='A picture of' "${files[@]}" \
   >out
 expect 'what transformers writes' "$(cut -f 4 wanted)" "$(cat out)"
-"${caption}" --run="${blip}" --inspect --save=copy "${files[1]}" >out 2>err
+"${caption}" --run="${blip}" --inspect "${files[1]}" >out 2>err
 expect_in err 'Page  '
 expect_in caption_1.html '[DEC]' '>Gradients<' \
   "<h1>$(basename "${blip}"): inspection"
+"${export}" --run="${blip}" copy >/dev/null
 "${caption}" --run=copy "${files[1]}" >of_copy
 expect 'the same of the copy' "$(cat out)" "$(cat of_copy)"
 "${predict}" --run=copy "${files[1]}" >predicted
@@ -159,6 +161,9 @@ quietly "${train}" --config=tune.textproto --run=tuned
 "${caption}" --run=tuned "${files[1]}" >out
 expect 'a run that began with the folder' "$(cat of_copy)" "$(cat out)"
 expect_in tuned/resolved.textproto 'ids: 22  # copy, as a config:'
+"${export}" --run=tuned tuned_copy >/dev/null
+expect 'and is a folder again' "$(cat of_copy)" \
+  "$("${caption}" --run=tuned_copy "${files[1]}")"
 fails 'other letters' 'copy/tokenizer_config.json says' "${train}" \
   --config=tune.textproto --run=none \
   --set model.captioner.tokens.lower_case=false
@@ -166,7 +171,7 @@ fails 'other sizes' 'wanted' "${train}" --config=tune.textproto --run=none \
   --set model.captioner.decoder.layers=3
 sed -i 's/"hidden_act": "gelu"/"hidden_act": "mish"/' copy/config.json
 fails 'an activation that is not there' 'hidden_act' "${caption}" --run=copy 0.png
-fails 'a run that is no folder' 'is none' "${caption}" --run=own --save=there 0.png
+fails 'a captioner of words' 'in pieces of words' "${export}" --run=own none
 mkdir other
 mv red other/red
 cp -r blue other/green

@@ -12,12 +12,9 @@
 #include "autodiff/worker_pool.h"
 #include "experiments/config/command_line.h"
 #include "experiments/run.h"
-#include "files/file.h"
 #include "files/line_reader.h"
 #include "language/bert_model.h"
 #include "language/sentence_embedder.h"
-#include "pretrained/bert_folder.h"
-#include "pretrained/pretrained_folder.h"
 #include "third_party/abseil_backport/status_macros.h"
 #include "tools/programs.h"
 
@@ -27,7 +24,7 @@ namespace {
 
 constexpr char kUsage[] =
     "Computes vectors of sentences by the BERT of a run.\n\n"
-    "  embed --run=DIR [--pairs] [--threads=N] [--save=DIR]\n\n"
+    "  embed --run=DIR [--pairs] [--threads=N]\n\n"
     "Reads sentences from standard input, one a line, and prints the vector "
     "of\n"
     "each as a line of numbers separated by spaces. With --pairs, a line "
@@ -99,7 +96,6 @@ absl::Status PrintAll(SentenceEmbedder& embedder, bool pairs) {
 
 absl::Status Embed(int argc, char** argv, const Plugins& plugins) {
   RunFlags flags;
-  std::string save;
   bool pairs = false;
   int threads = HardwareThreads();
   CommandLine line(kUsage);
@@ -107,9 +103,6 @@ absl::Status Embed(int argc, char** argv, const Plugins& plugins) {
   line.Switch("pairs", &pairs, "prints similarities of pairs, from -1 to 1");
   line.Number("threads", &threads, 1, 1024,
               "changes no bit of a vector; without it, one per core");
-  line.Text("save", "DIR", &save,
-            "writes a model of Hugging Face's to this folder first, as "
-            "transformers reads it");
   REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
   REGARD_ASSIGN_OR_RETURN(const Run run, OpenRun(flags, plugins));
   const auto* const model = run.model<BertModel>();
@@ -122,17 +115,6 @@ absl::Status Embed(int argc, char** argv, const Plugins& plugins) {
         "error: ", run.path(),
         ": the config replaces values of the model, which embed cannot; ask "
         "//tools:predict"));
-  }
-  if (!save.empty()) {
-    if (!HoldsPretrained(run.path())) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "error: --save writes a folder of Hugging Face's again; ", run.path(),
-          " is none"));
-    }
-    REGARD_ASSIGN_OR_RETURN(const PretrainedBert pretrained,
-                            ReadBertFolder(run.path(), plugins.scorers));
-    REGARD_RETURN_IF_ERROR(WithErrorPrefix(
-        WriteBertFolder(pretrained, ResolveUserPath(save), SystemFiles())));
   }
   SentenceEmbedder embedder(model->bert(), run.task().model().parameters(),
                             model->pieces(), model->longest(), threads);

@@ -5,6 +5,7 @@ source experiments/testing.sh
 
 embed="${runfiles}/$1"
 model="${runfiles}/$2"
+export="${runfiles}/$3"
 
 "${embed}" --model="${model}" <"${model}/sentences.txt" >out
 expect 'a line for each line' 10 "$(wc -l <out)"
@@ -44,10 +45,12 @@ expect 'an answer without waiting for more' 8 \
   "$(first_answer 'the cat' "${embed}" --model="${model}" | wc -w)"
 
 # What is written is read again.
-"${embed}" --model="${model}" --save=copy <"${model}/sentences.txt" >out
+"${embed}" --model="${model}" <"${model}/sentences.txt" >out
+expect 'where it was written' copy "$("${export}" --model="${model}" copy)"
 expect 'the same vectors of a copy' "$(sha256sum <out)" "$(
   "${embed}" --model=copy <"${model}/sentences.txt" | sha256sum)"
 
+fails 'no folder' 'want one folder to write, got 0' "${export}" --run="${model}"
 fails 'no model' '--run=DIR must name' "${embed}"
 fails 'two models' '--run and --model mean the same' \
   "${embed}" --model="${model}" --run="${model}"

@@ -19,14 +19,12 @@
 #include "experiments/config/command_line.h"
 #include "experiments/report/terminal_text.h"
 #include "experiments/run.h"
-#include "files/file.h"
 #include "files/line_reader.h"
 #include "language/generator.h"
 #include "language/language_model.h"
 #include "language/text_model.h"
 #include "language/text_vocabulary.h"
 #include "nn/forward.h"
-#include "pretrained/gpt2_folder.h"
 #include "seq2seq/decoding/search.h"
 #include "seq2seq/decoding/search.pb.h"
 #include "third_party/abseil_backport/status_macros.h"
@@ -41,8 +39,7 @@ constexpr char kUsage[] =
     "Continues texts with the language model of a run.\n\n"
     "  generate --run=DIR [--temperature=T] [--top_k=K] [--top_p=P]\n"
     "      [--seed=S] [--length=N] [--stop=STRING]... [--threads=N] "
-    "[--save=DIR]\n"
-    "      [PROMPT...]\n"
+    "[PROMPT...]\n"
     "  generate --run=DIR --beam=K [--n_best=N] ... [PROMPT...]\n\n"
     "Without prompts, they are read from standard input, one a line. Each "
     "text\n"
@@ -59,7 +56,6 @@ constexpr size_t kMostWaiting = 64;
 
 struct Arguments {
   RunFlags run;
-  std::string save;
   SearchFlags flags;
   GenerationOptions options;
   int threads = HardwareThreads();
@@ -78,9 +74,6 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
                 "ends a text before this; may be repeated");
   line.Number("threads", &arguments->threads, 1, 1024,
               "changes no bit of a text; without it, one per core");
-  line.Text("save", "DIR", &arguments->save,
-            "writes the model to this folder first, as transformers reads a "
-            "GPT-2");
   line.Positional(&arguments->prompts, "PROMPT");
   REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
   arguments->options.length = length;
@@ -269,11 +262,6 @@ absl::Status GenerateTexts(int argc, char** argv, const Plugins& plugins) {
         "error: ", run.path(), ": this run's model is no language model"));
   }
   const LanguageModel& model = text_model->language_model();
-  if (!arguments.save.empty()) {
-    REGARD_RETURN_IF_ERROR(WithErrorPrefix(
-        WriteGpt2Folder(run.config().model().language_model(), model,
-                        ResolveUserPath(arguments.save), SystemFiles())));
-  }
   WorkerPool pool(arguments.threads);
   const InferenceThreads help(pool);
   Session session(model, run.forward(), arguments.options);

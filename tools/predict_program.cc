@@ -14,16 +14,11 @@
 #include "experiments/config/command_line.h"
 #include "experiments/report/terminal_text.h"
 #include "experiments/run.h"
-#include "files/file.h"
 #include "files/json_file.h"
 #include "files/line_reader.h"
-#include "language/text_classifier.h"
 #include "nlohmann/json.hpp"
-#include "pretrained/bert_folder.h"
-#include "pretrained/vit_folder.h"
 #include "third_party/abseil_backport/status_macros.h"
 #include "tools/programs.h"
-#include "vision/image_classifier.h"
 
 namespace regard {
 
@@ -34,8 +29,7 @@ constexpr char kUsage[] =
     "continues a text, names the class of a text or an image, fills in "
     "[MASK],\n"
     "tells the value at x, describes an image.\n\n"
-    "  predict --run=DIR [--example=N]... [--json] [--save=DIR] "
-    "[INPUT...]\n\n"
+    "  predict --run=DIR [--example=N]... [--json] [INPUT...]\n\n"
     "An input is what the task reads: a text, two with a tab between, a\n"
     "number, or the path of a PNG or JPEG file. Without inputs and examples,\n"
     "inputs are read from standard input, one a line. Where standard output\n"
@@ -45,7 +39,6 @@ constexpr size_t kMostLineBytes = size_t{1} << 16;
 
 struct Arguments {
   RunFlags run;
-  std::string save;
   std::vector<std::string> inputs;
   std::vector<std::string> example_numbers;
   std::vector<int64_t> examples;
@@ -71,9 +64,6 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
               "classes or words that are ranked");
   line.Number("threads", &arguments->threads, 1, 1024,
               "changes no bit of an answer; without it, one per core");
-  line.Text("save", "DIR", &arguments->save,
-            "writes a classifier of images or texts to this folder first, as "
-            "transformers reads it");
   line.Positional(&arguments->inputs, "INPUT");
   REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
   for (const std::string& text : arguments->example_numbers) {
@@ -164,28 +154,12 @@ absl::Status AnswerInput(const Run& run, const Arguments& arguments) {
   return reader.status("standard input");
 }
 
-absl::Status Save(const Run& run, const std::string& folder) {
-  const std::string path = ResolveUserPath(folder);
-  if (const auto* of_images = run.model<ImageClassifier>()) {
-    return WithErrorPrefix(WriteVitFolder(*of_images, path, SystemFiles()));
-  }
-  if (const auto* of_texts = run.model<TextClassifier>()) {
-    return WithErrorPrefix(WriteBertClassifier(*of_texts, path, SystemFiles()));
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("error: --save writes classifiers of images and of texts; ",
-                   run.path(), " is none"));
-}
-
 absl::Status Predict(int argc, char** argv, const Plugins& plugins) {
   Arguments arguments;
   REGARD_RETURN_IF_ERROR(ParseArguments(argc, argv, &arguments));
   REGARD_ASSIGN_OR_RETURN(
       const Run run,
       OpenRun(arguments.run, plugins, {.data = !arguments.examples.empty()}));
-  if (!arguments.save.empty()) {
-    REGARD_RETURN_IF_ERROR(Save(run, arguments.save));
-  }
   WorkerPool pool(arguments.threads);
   const InferenceThreads help(pool);
   if (arguments.inputs.empty() && arguments.examples.empty()) {

@@ -12,6 +12,7 @@ runs="${runfiles}/$6"
 configs="${runfiles}/$7"
 embed="${runfiles}/$8"
 bert="${runfiles}/$9"
+export="${runfiles}/${10}"
 
 run() { # run NAME CONFIG ARGUMENT...: trains.
   quietly "${train}" --config="${configs}/$2.textproto" --run="$1" \
@@ -257,8 +258,9 @@ echo 'intervene { site: "*context" replace { zeros {} } }' \
   >>replaced/resolved.textproto
 fails 'a run that replaces values' 'which embed cannot' \
   "${embed}" --run=replaced
-fails 'a run that is to be saved' "--save writes a folder of Hugging Face's" \
-  "${embed}" --run=filled --save=copy
+fails 'a model that is not theirs' \
+  'added: attention.attention.position_encoding' "${export}" --run=filled copy
+fails 'a translator' 'transformers has no such model' "${export}" --run=words copy
 
 # Nor is the run needed that a classifier began with, but by earlier programs.
 run begun grammaticality --set model.text_classifier.pretrained=filled \
@@ -298,6 +300,9 @@ CONFIG
 quietly "${train}" --config=tuned.textproto --run=tuned
 expect 'the weights of a folder' "$(cat vector)" \
   "$("${embed}" --run=tuned <<<'the cat')"
+"${export}" --run=tuned exported >/dev/null
+expect 'and they are a folder again' "$(cat vector)" \
+  "$("${embed}" --run=exported <<<'the cat')"
 
 wrong() { # wrong WHAT PART: the folder `folder`.
   fails "$1" "$2" "${predict}" --run=folder 'the cat'

@@ -24,6 +24,7 @@ int CaptionMain(int argc, char** argv, const Plugins& plugins);
 int CompareMain(int argc, char** argv, const Plugins& plugins);
 int EmbedMain(int argc, char** argv, const Plugins& plugins);
 int EvaluateMain(int argc, char** argv, const Plugins& plugins);
+int ExportMain(int argc, char** argv, const Plugins& plugins);
 int GenerateMain(int argc, char** argv, const Plugins& plugins);
 int InspectMain(int argc, char** argv, const Plugins& plugins);
 int PlanMain(int argc, char** argv, const Plugins& plugins);

@@ -37,6 +37,7 @@ constexpr Program kPrograms[] = {
     {"generate", GenerateMain, "continues texts with a language model"},
     {"caption", CaptionMain, "writes captions of images"},
     {"embed", EmbedMain, "gives vectors of sentences"},
+    {"export", ExportMain, "writes a model for Hugging Face's transformers"},
     {"runs", RunsMain, "lists the runs below a folder"},
     {"compare", CompareMain, "says how runs differ"},
     {"replay", ReplayMain, "trains a part of a run again, and looks inside"},

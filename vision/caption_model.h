@@ -49,6 +49,7 @@ class CaptionModel : public Model<float> {
   void ValidateData(ConfigProblems& problems) const;
 
   ParameterStore<float>& parameters() override { return parameters_; }
+  const ParameterStore<float>& parameters() const { return parameters_; }
   // Sentences: an image may have several.
   int64_t num_examples() const override { return std::ssize(train_); }
   // Tokens that are predicted, the end included.
@@ -107,6 +108,7 @@ class CaptionModel : public Model<float> {
   // The mean mass of maps that are the same everywhere.
   double UniformMass(const CaptionSet& set) const;
 
+  const CaptionerConfig& config() const { return config_; }
   const CaptionSplits& data() const { return data_; }
   const Captioner<float>& captioner() const { return captioner_; }
   const CaptionTokens& tokens() const { return tokens_; }

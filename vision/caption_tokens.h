@@ -41,6 +41,8 @@ class CaptionTokens {
 
   const CaptionIds& ids() const { return ids_; }
   bool words() const { return !pieces_.has_value(); }
+  // Only of pieces of words.
+  const WordPiece& pieces() const { return *pieces_; }
 
   // The words of a prompt, and of a sentence that a user typed.
   static std::vector<std::string> Prompt(absl::string_view text);

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Compares the sentences of //tools:caption with those of transformers, of a
-folder of BLIP's and of the same model written back by --save, which transformers
+folder of BLIP's and of the same model as export writes it, which transformers
 opens without a missing or an unexpected tensor.
 
     pip install transformers torch pillow==12.0.0
-    tools/bazel build //tools:caption
+    tools/bazel build //tools:{caption,export}
     tools/parity/check_captions.py MODEL_FOLDER IMAGE...
 
 Sentences of a beam that do not end within the length are passed over: what
@@ -20,6 +20,7 @@ from PIL import Image
 import torch
 from transformers import BertTokenizerFast, BlipForConditionalGeneration
 
+from exports import export
 from image_processors import BlipImageProcessorPil
 
 PROGRAM = "bazel-bin/tools/caption"
@@ -59,7 +60,7 @@ def our_sentences(folder, images, prompt, beams, *flags):
     return subprocess.run(
         [PROGRAM, f"--model={folder}", f"--prompt={prompt or ' '}",
          f"--beam={beams}", "--length_penalty=0", f"--length={LENGTH}",
-         *flags, *images], check=True, stdout=subprocess.PIPE,
+         *images], check=True, stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL, text=True).stdout.split("\n")[:-1]
 
 
@@ -68,11 +69,11 @@ def main():
     images = sys.argv[2:]
     compared, different = 0, 0
     with tempfile.TemporaryDirectory() as copy:
+        export(folder, copy)
         for prompt in PROMPTS:
             for beams in (1, 3):
                 wanted = transformers_sentences(folder, images, prompt, beams)
-                got = our_sentences(
-                    folder, images, prompt, beams, f"--save={copy}")
+                got = our_sentences(folder, images, prompt, beams)
                 again = transformers_sentences(copy, images, prompt, beams)
                 for image, *all_three in zip(images, wanted, got, again):
                     if all_three[0] is None:

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Compares the probabilities of //tools:predict with those of transformers'
-BertForSequenceClassification, and those of a copy that predict writes.
+BertForSequenceClassification, and those of a copy that export writes.
 
     pip install torch transformers
-    tools/bazel build //tools:predict
+    tools/bazel build //tools:{export,predict}
     tools/parity/check_classes.py MODEL_FOLDER FILE.tsv COPY
 
 Lines are CLASS<TAB>TEXT or CLASS<TAB>TEXT<TAB>TEXT. Exits 1 if a probability
@@ -18,11 +18,13 @@ import sys
 import torch
 from transformers import AutoTokenizer, BertForSequenceClassification
 
+from exports import export
 
-def ours(folder, inputs, *flags):
+
+def ours(folder, inputs):
     output = subprocess.run(
         ["bazel-bin/tools/predict", f"--run={folder}", "--json",
-         "--top=1000000", *flags], check=True,
+         "--top=1000000"], check=True,
         input="".join(line + "\n" for line in inputs).encode(),
         stdout=subprocess.PIPE).stdout
     return [{choice["name"]: choice["probability"]
@@ -52,7 +54,8 @@ def main():
     folder, file, copy = sys.argv[1:]
     inputs = [line.partition("\t")[2]
               for line in pathlib.Path(file).read_text("utf-8").splitlines()]
-    got = ours(folder, inputs, f"--save={copy}")
+    export(folder, copy)
+    got = ours(folder, inputs)
     failed = False
     for name, wanted in [("transformers", theirs(folder, inputs)),
                          ("the copy in transformers", theirs(copy, inputs))]:

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Compares the vectors of //tools:embed with those of transformers, of a folder
-and of the same model written back by --save.
+and of the same model as export writes it.
 
     pip install transformers torch
-    tools/bazel build //tools:embed
+    tools/bazel build //tools:{embed,export}
     tools/parity/check_embeddings.py MODEL_FOLDER TEXT_FILE
 
 Reads 500 evenly spaced lines. Exits 1 if any number differs by more than 1e-5.
@@ -17,6 +17,8 @@ import tempfile
 
 import torch
 from transformers import AutoModel, AutoTokenizer
+
+from exports import export
 
 LINES = 500
 PROGRAM = "bazel-bin/tools/embed"
@@ -41,9 +43,9 @@ def transformers_vectors(folder, lines, longest):
     return torch.stack(vectors)
 
 
-def our_vectors(folder, lines, *flags):
+def our_vectors(folder, lines):
     output = subprocess.run(
-        [PROGRAM, f"--model={folder}", *flags], check=True,
+        [PROGRAM, f"--model={folder}"], check=True,
         input="\n".join(lines).encode() + b"\n", stdout=subprocess.PIPE).stdout
     return torch.tensor(
         [[float(x) for x in line.split()] for line in output.splitlines()])
@@ -61,8 +63,9 @@ def main():
     wanted = transformers_vectors(folder, lines, longest)
     failed = False
     with tempfile.TemporaryDirectory() as copy:
+        export(folder, copy)
         got = {
-            "vectors": our_vectors(folder, lines, f"--save={copy}"),
+            "vectors": our_vectors(folder, lines),
             "vectors of the copy": our_vectors(copy, lines),
             "the copy by transformers": transformers_vectors(
                 copy, lines, longest)}

@@ -2,7 +2,7 @@
 # Compares all kinds of folders with the transformers of a Python, 4 or 5: random
 # models that it writes here and reads back.
 #
-#   tools/bazel build //tools:{caption,embed,evaluate,generate,predict} \
+#   tools/bazel build //tools:{caption,embed,evaluate,export,generate,predict} \
 #     //tools/parity:print_ids
 #   tools/parity/check_folders.sh [PYTHON] [GPT2_TOKENIZER]
 #
@@ -28,6 +28,10 @@ for i in 0 1; do
   check wordpiece "${folders}/bert_${i}" "${folders}/texts.txt"
   check classes "${folders}/bert_classifier_${i}" "${folders}/pairs.tsv" \
     "${made}/copy_${i}"
+  for kind in bert_masked bert_pretraining; do
+    check words "${folders}/${kind}_${i}" "${folders}/texts.txt" \
+      "${made}/${kind}_copy_${i}"
+  done
   check gpt2 "${folders}/gpt2_${i}" "${folders}/texts.txt"
   check captions "${folders}/blip_${i}" "${folders}"/images/*.png
 done

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Compares a folder of a GPT-2 with what transformers makes of it: the texts
-that follow prompts, the loss of a text, and the folder written by --save.
+that follow prompts, the loss of a text, and the folder that export writes.
 
     pip install transformers torch
-    tools/bazel build //tools:generate //tools:evaluate
+    tools/bazel build //tools:{evaluate,export,generate}
     tools/parity/check_gpt2.py MODEL_FOLDER TEXT_FILE
 
 Prompts are the beginnings of 50 evenly spaced lines, continued by each of
@@ -20,6 +20,7 @@ import tempfile
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from exports import export
 from write_gpt2_fixtures import mean_loss
 
 PROMPTS = 50
@@ -83,8 +84,7 @@ def loss_difference(folder, model, tokenizer, path, flags):
 def copied(folder, model):
     """Whether a copy has the same tensors, no more and no fewer."""
     with tempfile.TemporaryDirectory() as copy:
-        program("generate", f"--model={folder}", f"--save={copy}",
-                "--length=0", "--", "a")
+        export(folder, copy)
         again, info = AutoModelForCausalLM.from_pretrained(
             copy, output_loading_info=True, dtype=torch.float32)
         AutoTokenizer.from_pretrained(copy)

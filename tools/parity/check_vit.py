@@ -2,7 +2,7 @@
 """Compares Vision Transformers in folders with transformers and timm.
 
     pip install torch transformers timm pillow
-    tools/bazel build //tools:predict
+    tools/bazel build //tools:{export,predict}
     tools/parity/check_vit.py
 
 Builds random models of both, writes them as folders, and has Regard name the
@@ -29,6 +29,7 @@ import torch
 from transformers import (
     AutoImageProcessor, ViTConfig, ViTForImageClassification)
 
+from exports import export
 from image_processors import BY_PILLOW, ViTImageProcessorPil
 
 PROGRAM = "bazel-bin/tools/predict"
@@ -73,19 +74,20 @@ def probabilities(output):
     return torch.tensor(rows)
 
 
-def predict(folder, images, *flags):
+def predict(folder, images):
     return probabilities(subprocess.run(
-        [PROGRAM, f"--run={folder}", "--json", "--top=1000", *flags, *images],
+        [PROGRAM, f"--run={folder}", "--json", "--top=1000", *images],
         check=True, stdout=subprocess.PIPE).stdout.decode())
 
 
 def check(name, folder, images, wanted, copies=True):
     copy = f"{folder}_copy"
-    got = predict(folder, images, *([f"--save={copy}"] if copies else []))
+    got = predict(folder, images)
     difference = (got - wanted).abs().max().item()
     text = f"{name}: {len(images)} images, largest difference {difference:.1e}"
     failed = difference > 1e-5
     if copies:
+        export(folder, copy)
         module, loaded = ViTForImageClassification.from_pretrained(
             copy, output_loading_info=True)
         processor = AutoImageProcessor.from_pretrained(copy, **BY_PILLOW)

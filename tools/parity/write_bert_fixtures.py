@@ -358,6 +358,36 @@ def classifier(folder):
     (gradients / "model.safetensors").chmod(0o644)
 
 
+MASKED = [
+    "the [MASK] sings.", "[MASK]", "a [MASK] bird [MASK] see!", "Caf\u00e9 [MASK]",
+    "the cats sing\tthe [MASK] that sleeps", "a bird\t[MASK]"]
+PAIRS = ["the cats sing\tthe dog sleeps", "a\tb", "\ta small cat",
+         " ".join(["the small bird"] * 12) + "\tthe old dog"]
+
+
+def words(folder):
+    """A model of masked words and next sentences: the logits of each [MASK], and
+    whether the second text of a pair follows."""
+    module, tokenizer = save(BertForPreTraining, folder, 24)
+
+    def output(text):
+        inputs = tokenizer(*text.split("\t"), truncation="longest_first",
+                           return_tensors="pt")
+        with torch.no_grad():
+            return inputs["input_ids"][0], module(**inputs)
+
+    rows = []
+    for text in MASKED:
+        ids, got = output(text)
+        rows += [*got.prediction_logits[0][ids == tokenizer.mask_token_id]]
+    for text in PAIRS:
+        rows.append(output(text)[1].seq_relationship_logits[0])
+    (folder / "masked.txt").write_text("\n".join(MASKED) + "\n")
+    (folder / "pairs.txt").write_text("\n".join(PAIRS) + "\n")
+    (folder / "logits.txt").write_text("".join(
+        " ".join(repr(float(x)) for x in row) + "\n" for row in rows))
+
+
 def pretrained(folder):
     """A model, and the vectors of sentences, as sentence-transformers computes
     them."""
@@ -396,6 +426,8 @@ def main():
     pretrained(folders / "bert")
     torch.manual_seed(1)
     classifier(folders / "bert_classifier")
+    torch.manual_seed(1)
+    words(folders / "bert_words")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ for the check_*.py beside it; check_vit.py makes its own.
     pip install torch transformers tokenizers pillow
     tools/parity/write_random_folders.py OUT
 
-OUT has two shapes of each of bert, bert_classifier, gpt2 and blip, with the
+OUT has two shapes of each kind of bert, of gpt2 and of blip, with the
 tokeniser as that version saves it or as the published folders have it, texts
 (texts.txt, pairs.tsv) and images of all kinds that a photograph may be.
 """
@@ -20,8 +20,9 @@ from PIL import Image
 import torch
 from torch import nn
 from transformers import (
-    AutoTokenizer, BertConfig, BertForSequenceClassification, BertModel,
-    BertTokenizerFast, GPT2Config, GPT2LMHeadModel, GPT2TokenizerFast)
+    AutoTokenizer, BertConfig, BertForMaskedLM, BertForPreTraining,
+    BertForSequenceClassification, BertModel, BertTokenizerFast,
+    GPT2Config, GPT2LMHeadModel, GPT2TokenizerFast)
 
 from image_processors import BlipImageProcessorPil
 from write_bert_fixtures import TOKENS
@@ -143,6 +144,12 @@ def main():
             root / f"bert_classifier_{i}", BertForSequenceClassification, saved,
             sizes, TOKENS.split(), id2label=dict(enumerate(LABELS)),
             label2id={label: j for j, label in enumerate(LABELS)})
+        write_bert(
+            root / f"bert_masked_{i}", BertForMaskedLM, saved, sizes,
+            TOKENS.split(), tie_word_embeddings=i == 0)
+        write_bert(
+            root / f"bert_pretraining_{i}", BertForPreTraining, saved, sizes,
+            TOKENS.split())
     for i, sizes in enumerate(GPT2S):
         write_gpt2(root / f"gpt2_{i}", i > 0, 300 - 10 * i, sizes)
     for i, (vision, text) in enumerate(BLIPS):

@@ -1,0 +1,278 @@
+// A BertForPreTraining of transformers, and a BertForMaskedLM: read, compared,
+// written.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "attention/attention_registry.h"
+#include "attention/scoring/built_in_scores.h"
+#include "autodiff/tape.h"
+#include "data/text/text_splits.h"
+#include "data/text/token_vocabulary.h"
+#include "files/file.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "language/bert.pb.h"
+#include "language/masked_text.h"
+#include "language/masked_word_model.h"
+#include "nn/answer.h"
+#include "nn/forward.h"
+#include "nn/model.h"
+#include "pretrained/bert_folder.h"
+#include "pretrained/bert_format.h"
+#include "pretrained/pretrained_folder.h"
+#include "pretrained/tensor_folder.h"
+#include "third_party/abseil_backport/status_matchers.h"
+
+namespace regard {
+namespace {
+
+using ::regard::testing::IsOk;
+using ::regard::testing::StatusIs;
+using ::testing::HasSubstr;
+
+// tools/parity/write_bert_fixtures.py wrote it, by transformers.
+constexpr char kFolder[] = "pretrained/testdata/bert_words";
+
+AttentionRegistry Scorers() {
+  AttentionRegistry scorers;
+  RegisterBuiltInScores(scorers);
+  return scorers;
+}
+
+std::vector<std::string> LinesOf(const std::string& name) {
+  std::vector<std::string> lines =
+      absl::StrSplit(ReadFile(JoinPath(kFolder, name)).value(), '\n');
+  lines.pop_back();
+  return lines;
+}
+
+// The model that a run of the folder has, without text.
+std::unique_ptr<MaskedWordModel> ModelOf(const BertFolder& folder,
+                                         bool next_sentence) {
+  BertConfig config = folder.description.config;
+  MaskedWordsConfig& words = *config.mutable_masked_words();
+  words.set_block(static_cast<int32_t>(folder.longest));
+  words.set_next_sentence(next_sentence);
+  auto model = std::make_unique<MaskedWordModel>(
+      config, Scorers(), *folder.pieces, TextSplits(), ModelOptions());
+  EXPECT_THAT(folder.LoadWeights(
+                  next_sentence ? BertHead::kWordsAndFollows : BertHead::kWords,
+                  model->parameters()),
+              IsOk());
+  return model;
+}
+
+std::vector<std::string> TensorsOf(const std::string& folder) {
+  std::vector<std::string> names;
+  const TensorFolder tensors = TensorFolder::Open(folder).value();
+  for (const auto& [name, file] : tensors.tensors()) names.push_back(name);
+  return names;
+}
+
+std::string WriteTo(const std::string& name, const MaskedWordModel& model) {
+  FileOperations files;
+  const std::string path = JoinPath(::testing::TempDir(), name);
+  EXPECT_THAT(WriteBertFolder(model, path, files), IsOk());
+  return path;
+}
+
+// The probabilities of transformers in the next line of logits.
+std::vector<double> NextRow(std::vector<std::string>& lines) {
+  std::istringstream text(lines.front());
+  lines.erase(lines.begin());
+  std::vector<double> row;
+  double sum = 0;
+  for (double logit; text >> logit;) {
+    row.push_back(std::exp(logit));
+    sum += row.back();
+  }
+  for (double& each : row) each /= sum;
+  return row;
+}
+
+TEST(BertWordsTest, ProbabilitiesAreThoseOfTransformers) {
+  const BertFolder folder = OpenBertFolder(kFolder, Scorers()).value();
+  EXPECT_EQ(folder.description.head, BertHead::kWordsAndFollows);
+  const auto model = ModelOf(folder, /*next_sentence=*/true);
+  Tape<float> tape;
+  Forward<float> forward(tape, model->parameters(), nullptr);
+  std::vector<std::string> rows = LinesOf("logits.txt");
+  const auto compare = [&](const std::vector<Answered::Choice>& choices,
+                           const auto& id_of) {
+    const std::vector<double> wanted = NextRow(rows);
+    ASSERT_EQ(choices.size(), wanted.size());
+    for (const auto& [name, probability] : choices) {
+      EXPECT_NEAR(probability, wanted.at(id_of(name)), 1e-5) << name;
+    }
+  };
+  for (const std::string& text : LinesOf("masked.txt")) {
+    const auto answer =
+        model->Answer(forward, {.text = text}, {.most_choices = 32});
+    ASSERT_THAT(answer, IsOk());
+    for (const auto& choices : answer->choices) {
+      compare(choices, [&](const std::string& name) {
+        return static_cast<size_t>(folder.pieces->Find(name));
+      });
+    }
+  }
+  for (const std::string& pair : LinesOf("pairs.txt")) {
+    const auto answer =
+        model->Answer(forward, {.text = pair}, {.most_choices = 2});
+    ASSERT_THAT(answer, IsOk());
+    EXPECT_EQ(answer->text, answer->choices.at(0).at(0).name);
+    compare(answer->choices[0], [](const std::string& name) {
+      return name == "follows" ? size_t{0} : size_t{1};
+    });
+  }
+  EXPECT_TRUE(rows.empty());
+  EXPECT_THAT(
+      model->Answer(forward, {.text = "the cat"}, {}),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("want a text with [MASK] where a word is to be filled "
+                         "in, among its first 24 tokens, or a pair")));
+  EXPECT_THAT(model->Trace(forward, {.text = "the\tcat"}, {}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("want a text with [MASK]")));
+}
+
+TEST(BertWordsTest, IsReadAsItWasWritten) {
+  const BertFolder folder = OpenBertFolder(kFolder, Scorers()).value();
+  const auto model = ModelOf(folder, /*next_sentence=*/true);
+  const std::string path = WriteTo("both", *model);
+  const BertFolder read = OpenBertFolder(path, Scorers()).value();
+  EXPECT_EQ(read.description.head, BertHead::kWordsAndFollows);
+  EXPECT_EQ(read.longest, 24);
+  const auto again = ModelOf(read, /*next_sentence=*/true);
+  EXPECT_TRUE(std::ranges::equal(again->parameters().values(),
+                                 model->parameters().values()));
+  // The names are those of transformers, which it reads without a warning.
+  EXPECT_EQ(TensorsOf(path), TensorsOf(kFolder));
+}
+
+// Neither what tells next sentences nor the pooler that it reads.
+TEST(BertWordsTest, WithoutNextSentencesItIsAMaskedLanguageModel) {
+  const BertFolder folder = OpenBertFolder(kFolder, Scorers()).value();
+  const auto model = ModelOf(folder, /*next_sentence=*/false);
+  ASSERT_TRUE(model->bert().has_pooler());
+  const std::string path = WriteTo("masked", *model);
+  std::vector<std::string> wanted = TensorsOf(kFolder);
+  std::erase_if(wanted, [](const std::string& name) {
+    return absl::StrContains(name, "pooler") ||
+           absl::StrContains(name, "seq_relationship");
+  });
+  EXPECT_EQ(TensorsOf(path), wanted);
+  const BertFolder read = OpenBertFolder(path, Scorers()).value();
+  EXPECT_EQ(read.description.head, BertHead::kWords);
+  const auto again = ModelOf(read, /*next_sentence=*/false);
+  EXPECT_FALSE(again->bert().has_pooler());
+  Tape<float> tape;
+  const auto answer_of = [&](const MaskedWordModel& of) {
+    Forward<float> forward(tape, of.parameters(), nullptr);
+    return of.Answer(forward, {.text = "the [MASK] sings a [MASK]"}, {})->text;
+  };
+  EXPECT_EQ(answer_of(*again), answer_of(*model));
+}
+
+TEST(BertWordsTest, AnOutputOfItsOwnIsWritten) {
+  BertFolder folder = OpenBertFolder(kFolder, Scorers()).value();
+  folder.description.config.mutable_transformer()->set_tied_embeddings(
+      TransformerConfig::SEPARATE);
+  BertConfig config = folder.description.config;
+  config.mutable_masked_words()->set_block(24);
+  MaskedWordModel model(config, Scorers(), *folder.pieces, TextSplits(),
+                        ModelOptions());
+  const std::string path = WriteTo("separate", model);
+  EXPECT_THAT(TensorsOf(path),
+              ::testing::Contains("cls.predictions.decoder.weight"));
+  const BertFolder read = OpenBertFolder(path, Scorers()).value();
+  EXPECT_EQ(read.description.config.transformer().tied_embeddings(),
+            TransformerConfig::SEPARATE);
+  const auto again = ModelOf(read, /*next_sentence=*/false);
+  const auto weight_of = [](MaskedWordModel& of) {
+    const auto weight = of.parameters().FindByName("masked_words.weight");
+    return of.parameters().value(*weight);
+  };
+  EXPECT_TRUE(std::ranges::equal(weight_of(*again), weight_of(model)));
+}
+
+TEST(BertWordsTest, OnlyWhatTransformersHasIsWritten) {
+  const BertFolder folder = OpenBertFolder(kFolder, Scorers()).value();
+  BertConfig config = folder.description.config;
+  config.mutable_masked_words()->set_block(24);
+  config.mutable_transformer()->set_output_transform(false);
+  const MaskedWordModel model(config, Scorers(), *folder.pieces, TextSplits(),
+                              ModelOptions());
+  FileOperations files;
+  EXPECT_THAT(
+      WriteBertFolder(model, JoinPath(::testing::TempDir(), "none"), files),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("output_transform")));
+}
+
+TEST(BertWordsTest, WordsOfATextAreNoVocabularyOfTheirs) {
+  const BertFolder folder = OpenBertFolder(kFolder, Scorers()).value();
+  BertConfig config = folder.description.config;
+  config.mutable_masked_words()->set_block(24);
+  const MaskedWordModel model(
+      config, Scorers(),
+      WordVocabulary("the cat sings", TokenOptions(config.masked_words()),
+                     /*min_frequency=*/1),
+      TextSplits(), ModelOptions());
+  FileOperations files;
+  EXPECT_THAT(
+      WriteBertFolder(model, JoinPath(::testing::TempDir(), "none"), files),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("the tokens are the words of the training text")));
+}
+
+TEST(BertWordsTest, IsARunThatFillsInWords) {
+  const auto run = ReadPretrainedFolder(kFolder, Scorers());
+  ASSERT_THAT(run, IsOk());
+  EXPECT_THAT(run->config, HasSubstr("data { text {"));
+  EXPECT_THAT(run->config, HasSubstr("model { bert {"));
+  EXPECT_THAT(run->config, HasSubstr("next_sentence: true"));
+  EXPECT_THAT(run->config, HasSubstr("block: 24"));
+}
+
+// One that sentence-transformers wrote makes vectors, whatever it came from.
+TEST(BertWordsTest, WithModulesItIsAnEmbedder) {
+  const BertFolder folder = OpenBertFolder(kFolder, Scorers()).value();
+  const std::string path =
+      WriteTo("modules", *ModelOf(folder, /*next_sentence=*/true));
+  FileOperations files;
+  ASSERT_THAT(
+      WriteFileAtomically(JoinPath(path, "modules.json"), "[]\n", files),
+      IsOk());
+  EXPECT_EQ(OpenBertFolder(path, Scorers())->description.head, BertHead::kNone);
+  EXPECT_THAT(ReadPretrainedFolder(path, Scorers())->config,
+              HasSubstr("model { text_embedder {"));
+}
+
+TEST(BertWordsTest, PairsNeedTwoTypes) {
+  const BertFolder folder = OpenBertFolder(kFolder, Scorers()).value();
+  const std::string path =
+      WriteTo("types", *ModelOf(folder, /*next_sentence=*/true));
+  const std::string config = JoinPath(path, "config.json");
+  FileOperations files;
+  ASSERT_THAT(WriteFileAtomically(
+                  config,
+                  absl::StrReplaceAll(
+                      ReadFile(config).value(),
+                      {{"\"type_vocab_size\": 2", "\"type_vocab_size\": 1"}}),
+                  files),
+              IsOk());
+  EXPECT_THAT(OpenBertFolder(path, Scorers()).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("type_vocab_size must be 2 or more")));
+}
+
+}  // namespace
+}  // namespace regard

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""Compares what //tools:predict fills in for [MASK] with the probabilities of
+transformers, of a folder and of the same model as export writes it; with next
+sentences, also whether one text follows another.
+
+    pip install torch transformers
+    tools/bazel build //tools:{export,predict}
+    tools/parity/check_words.py MODEL_FOLDER TEXT COPY
+
+The lines of TEXT, in which some words are masked, are the inputs. Exits 1 if a
+probability differs by more than 1e-5.
+"""
+
+import json
+import pathlib
+import random
+import subprocess
+import sys
+
+import torch
+import transformers
+
+from exports import export
+
+
+def masked(lines, pairs, source):
+    """Texts with [MASK], then pairs of texts, with and without."""
+    texts = []
+    for line in lines:
+        words = line.split()
+        if not words:
+            continue
+        for _ in range(source.randint(1, 2)):
+            words[source.randrange(len(words))] = "[MASK]"
+        texts.append(" ".join(words))
+    if pairs:
+        texts += [f"{a}\t{b}" for a, b in zip(texts, lines)]
+        texts += [f"{a}\t{b}" for a, b in zip(lines, lines[1:])]
+    return texts
+
+
+def ours(folder, inputs):
+    output = subprocess.run(
+        ["bazel-bin/tools/predict", f"--run={folder}", "--json",
+         "--top=1000000"], check=True,
+        input="".join(line + "\n" for line in inputs).encode(),
+        stdout=subprocess.PIPE).stdout
+    return [[{choice["name"]: choice["probability"] for choice in of_one}
+             for of_one in json.loads(line)["choices"]]
+            for line in output.splitlines()]
+
+
+def theirs(folder, inputs):
+    config = transformers.AutoConfig.from_pretrained(folder)
+    kind = getattr(transformers, config.architectures[0])
+    model, info = kind.from_pretrained(folder, output_loading_info=True)
+    model.eval()
+    for problem in ("missing_keys", "unexpected_keys", "mismatched_keys"):
+        assert not info[problem], (problem, info[problem])
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    answers = []
+    for line in inputs:
+        encoded = tokenizer(*line.split("\t"), truncation="longest_first",
+                            return_tensors="pt")
+        with torch.no_grad():
+            output = model(**encoded)
+        logits = output.get("logits", output.get("prediction_logits"))
+        rows = logits[0][encoded["input_ids"][0] == tokenizer.mask_token_id]
+        names = tokenizer.convert_ids_to_tokens(range(logits.shape[-1]))
+        if not len(rows):
+            rows = output["seq_relationship_logits"]
+            names = ["follows", "does not follow"]
+        answers.append([dict(zip(names, row.softmax(0).tolist()))
+                        for row in rows])
+    return kind.__name__, answers
+
+
+def main():
+    folder, text, copy = sys.argv[1:]
+    lines = pathlib.Path(text).read_text("utf-8").splitlines()[:200]
+    architecture = json.loads(
+        (pathlib.Path(folder) / "config.json").read_text())["architectures"][0]
+    inputs = masked(lines, architecture == "BertForPreTraining",
+                    random.Random(1))
+    got = ours(folder, inputs)
+    export(folder, copy)
+    failed = False
+    for which in (folder, copy):
+        kind, wanted = theirs(which, inputs)
+        assert kind == architecture, (kind, architecture)
+        difference = max(
+            abs(a[name] - b[name]) for ours_, theirs_ in zip(got, wanted)
+            for a, b in zip(ours_, theirs_, strict=True) for name in b)
+        failed |= not difference <= 1e-5
+        print(f"{kind}, {which}: {len(inputs)} texts, "
+              f"difference {difference:.1e}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
