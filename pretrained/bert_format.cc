@@ -222,9 +222,11 @@ absl::StatusOr<BertDescription> ParseBertConfig(absl::string_view text,
     json.Complain("type_vocab_size",
                   "type_vocab_size must be 2 or more: a pair has two types");
   }
-  if (PredictsWords(description.head) &&
-      !json.Bool("tie_word_embeddings", true)) {
-    transformer.set_tied_embeddings(TransformerConfig::SEPARATE);
+  constexpr char kTied[] = "tie_word_embeddings";
+  if (PredictsWords(description.head) && !json.Bool(kTied, true)) {
+    json.Complain(kTied,
+                  "tie_word_embeddings must be true: words are predicted by "
+                  "the embedding of the tokens");
   }
   REGARD_RETURN_IF_ERROR(file.status());
   return description;
@@ -259,10 +261,6 @@ std::string BertConfigText(const BertDescription& description) {
   json["layer_norm_eps"] = transformer.norm().epsilon();
   json["initializer_range"] = transformer.initialization().standard_deviation();
   json["pad_token_id"] = 0;
-  if (PredictsWords(description.head) &&
-      transformer.tied_embeddings() == TransformerConfig::SEPARATE) {
-    json["tie_word_embeddings"] = false;
-  }
   if (description.head == BertHead::kClasses) {
     json["classifier_dropout"] = description.classifier_dropout;
     json["problem_type"] = "single_label_classification";

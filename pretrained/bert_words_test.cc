@@ -8,11 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "attention/attention_registry.h"
 #include "attention/scoring/built_in_scores.h"
+#include "attention/transformer/transformer.pb.h"
 #include "autodiff/tape.h"
 #include "data/text/text_splits.h"
 #include "data/text/token_vocabulary.h"
@@ -181,40 +183,27 @@ TEST(BertWordsTest, WithoutNextSentencesItIsAMaskedLanguageModel) {
   EXPECT_EQ(answer_of(*again), answer_of(*model));
 }
 
-TEST(BertWordsTest, AnOutputOfItsOwnIsWritten) {
-  BertFolder folder = OpenBertFolder(kFolder, Scorers()).value();
-  folder.description.config.mutable_transformer()->set_tied_embeddings(
-      TransformerConfig::SEPARATE);
-  BertConfig config = folder.description.config;
-  config.mutable_masked_words()->set_block(24);
-  MaskedWordModel model(config, Scorers(), *folder.pieces, TextSplits(),
-                        ModelOptions());
-  const std::string path = WriteTo("separate", model);
-  EXPECT_THAT(TensorsOf(path),
-              ::testing::Contains("cls.predictions.decoder.weight"));
-  const BertFolder read = OpenBertFolder(path, Scorers()).value();
-  EXPECT_EQ(read.description.config.transformer().tied_embeddings(),
-            TransformerConfig::SEPARATE);
-  const auto again = ModelOf(read, /*next_sentence=*/false);
-  const auto weight_of = [](MaskedWordModel& of) {
-    const auto weight = of.parameters().FindByName("masked_words.weight");
-    return of.parameters().value(*weight);
-  };
-  EXPECT_TRUE(std::ranges::equal(weight_of(*again), weight_of(model)));
-}
-
 TEST(BertWordsTest, OnlyWhatTransformersHasIsWritten) {
   const BertFolder folder = OpenBertFolder(kFolder, Scorers()).value();
-  BertConfig config = folder.description.config;
-  config.mutable_masked_words()->set_block(24);
-  config.mutable_transformer()->set_output_transform(false);
-  const MaskedWordModel model(config, Scorers(), *folder.pieces, TextSplits(),
-                              ModelOptions());
-  FileOperations files;
+  const auto error_of = [&](void (*change)(TransformerConfig&)) {
+    BertConfig config = folder.description.config;
+    config.mutable_masked_words()->set_block(24);
+    change(*config.mutable_transformer());
+    const MaskedWordModel model(config, Scorers(), *folder.pieces, TextSplits(),
+                                ModelOptions());
+    FileOperations files;
+    const absl::Status status =
+        WriteBertFolder(model, JoinPath(::testing::TempDir(), "none"), files);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    return std::string(status.message());
+  };
   EXPECT_THAT(
-      WriteBertFolder(model, JoinPath(::testing::TempDir(), "none"), files),
-      StatusIs(absl::StatusCode::kInvalidArgument,
-               HasSubstr("output_transform")));
+      error_of([](TransformerConfig& t) { t.set_output_transform(false); }),
+      HasSubstr("output_transform"));
+  EXPECT_THAT(error_of([](TransformerConfig& t) {
+                t.set_tied_embeddings(TransformerConfig::SEPARATE);
+              }),
+              HasSubstr("tied_embeddings"));
 }
 
 TEST(BertWordsTest, WordsOfATextAreNoVocabularyOfTheirs) {
@@ -256,22 +245,27 @@ TEST(BertWordsTest, WithModulesItIsAnEmbedder) {
               HasSubstr("model { text_embedder {"));
 }
 
-TEST(BertWordsTest, PairsNeedTwoTypes) {
+TEST(BertWordsTest, NamesWhatItsHeadCannotDo) {
   const BertFolder folder = OpenBertFolder(kFolder, Scorers()).value();
   const std::string path =
-      WriteTo("types", *ModelOf(folder, /*next_sentence=*/true));
+      WriteTo("wrong", *ModelOf(folder, /*next_sentence=*/true));
   const std::string config = JoinPath(path, "config.json");
-  FileOperations files;
-  ASSERT_THAT(WriteFileAtomically(
-                  config,
-                  absl::StrReplaceAll(
-                      ReadFile(config).value(),
-                      {{"\"type_vocab_size\": 2", "\"type_vocab_size\": 1"}}),
-                  files),
-              IsOk());
-  EXPECT_THAT(OpenBertFolder(path, Scorers()).status(),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("type_vocab_size must be 2 or more")));
+  const std::string text = ReadFile(config).value();
+  const auto error_of = [&](const std::string& from, const std::string& to) {
+    EXPECT_THAT(text, HasSubstr(from));
+    FileOperations files;
+    EXPECT_THAT(WriteFileAtomically(
+                    config, absl::StrReplaceAll(text, {{from, to}}), files),
+                IsOk());
+    const absl::Status status = OpenBertFolder(path, Scorers()).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    return std::string(status.message());
+  };
+  EXPECT_THAT(error_of("\"type_vocab_size\": 2", "\"type_vocab_size\": 1"),
+              HasSubstr("type_vocab_size must be 2 or more"));
+  EXPECT_THAT(error_of("\"model_type\"",
+                       "\"tie_word_embeddings\": false, \"model_type\""),
+              HasSubstr("tie_word_embeddings must be true"));
 }
 
 }  // namespace

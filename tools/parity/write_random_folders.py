@@ -146,7 +146,7 @@ def main():
             label2id={label: j for j, label in enumerate(LABELS)})
         write_bert(
             root / f"bert_masked_{i}", BertForMaskedLM, saved, sizes,
-            TOKENS.split(), tie_word_embeddings=i == 0)
+            TOKENS.split())
         write_bert(
             root / f"bert_pretraining_{i}", BertForPreTraining, saved, sizes,
             TOKENS.split())
