@@ -9,6 +9,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "attention/transformer/initialization.h"
 #include "autodiff/ops/gather.h"
 #include "autodiff/ops/loss.h"
@@ -42,6 +44,21 @@ std::vector<int64_t> CountIds(const EncodedText& text, int32_t vocabulary) {
 }
 
 }  // namespace
+
+void ValidateMaskedWordModel(const BertConfig& config,
+                             const AttentionRegistry& scorers,
+                             ConfigProblems& problems) {
+  ValidateBert(config, scorers, problems);
+  const MaskedWordsConfig& masked = config.masked_words();
+  if (masked.next_sentence() && !config.pooler()) {
+    problems.Add("pooler", "must be true for next_sentence");
+  }
+  if (masked.next_sentence() && config.types() < 2) {
+    problems.Add("types", "must be 2 or more for next_sentence");
+  }
+  const ConfigProblems::Scope scope(problems, "masked_words");
+  ValidateMaskedWords(masked, problems);
+}
 
 std::vector<bool> MaskedWordModel::KnownTokens() const {
   // Without a training text, as of a folder of Hugging Face's, all are.
@@ -99,12 +116,6 @@ void MaskedWordModel::ValidateData(ConfigProblems& problems) const {
     problems.Add("masked_words.block",
                  absl::StrCat("is longer than the ", bert_.longest_position(),
                               " positions that the model knows"));
-  }
-  if (masked.next_sentence() && !bert_.has_pooler()) {
-    problems.Add("pooler", "must be true for next_sentence");
-  }
-  if (masked.next_sentence() && config_.types() < 2) {
-    problems.Add("types", "must be 2 or more for next_sentence");
   }
   const bool any = std::any_of(known_.begin(), known_.end(),
                                [](bool known) { return known; });
@@ -269,21 +280,38 @@ EvaluatedSet MaskedWordModel::Predict(
   return set;
 }
 
+absl::StatusOr<MaskedWordModel::Asked> MaskedWordModel::ReadTyped(
+    absl::string_view text) const {
+  const std::vector<absl::string_view> parts = absl::StrSplit(text, '\t');
+  Asked asked = {.pair = next_sentence_.has_value() && parts.size() > 1};
+  if (asked.pair && parts.size() > 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("want a text, or two with a tab between; got ",
+                     parts.size() - 1, " tabs"));
+  }
+  if (const int least = asked.pair ? 3 : 2; longest() < least) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the model reads ", longest(),
+                     " tokens; what has no words has ", least));
+  }
+  if (!asked.pair) {
+    asked.ids = pieces_.Encode(text, longest());
+    return asked;
+  }
+  EncodedPair pair = pieces_.EncodePair(parts[0], parts[1], longest());
+  asked.ids = std::move(pair.ids);
+  asked.types.resize(asked.ids.size(), 1);
+  std::fill_n(asked.types.begin(), pair.second, 0);
+  return asked;
+}
+
 absl::StatusOr<MaskedWordModel::Asked> MaskedWordModel::Read(
     Forward<float>& forward, const Question& question) const {
   REGARD_RETURN_IF_ERROR(CheckIsText(question));
-  Asked asked;
   forward.BeginStep();
-  const absl::string_view typed = question.text;
-  if (const size_t tab = typed.find('\t');
-      question.example < 0 && next_sentence_.has_value() && tab != typed.npos) {
-    EncodedPair pair = pieces_.EncodePair(typed.substr(0, tab),
-                                          typed.substr(tab + 1), longest());
-    asked.ids = std::move(pair.ids);
-    asked.types.resize(asked.ids.size(), 1);
-    std::fill_n(asked.types.begin(), pair.second, 0);
-  } else if (question.example < 0) {
-    asked.ids = pieces_.Encode(typed, longest());
+  Asked asked;
+  if (question.example < 0) {
+    REGARD_ASSIGN_OR_RETURN(asked, ReadTyped(question.text));
   } else {
     const MaskedText& text = test_.size() > 0 ? test_ : dev_;
     REGARD_RETURN_IF_ERROR(
@@ -311,17 +339,9 @@ absl::StatusOr<MaskedWordModel::Asked> MaskedWordModel::Read(
   return asked;
 }
 
-absl::Status MaskedWordModel::WantsMask(const Question& question) const {
-  return absl::InvalidArgumentError(absl::StrCat(
-      "want a text with [MASK] where a word is to be filled in, among its "
-      "first ",
-      longest(), " tokens",
-      next_sentence_.has_value() ? ", or a pair with a tab between" : "",
-      "; got '", question.text, "'"));
-}
-
-Answered MaskedWordModel::TellPair(Forward<float>& forward, const Asked& asked,
-                                   const AnswerOptions& options) const {
+Answered MaskedWordModel::AnswerPair(Forward<float>& forward,
+                                     const Asked& asked,
+                                     const AnswerOptions& options) const {
   const Var<float> hidden =
       bert_(forward, {.size = 1, .ids = asked.ids, .types = asked.types});
   const Var<float> predicted =
@@ -349,8 +369,13 @@ absl::StatusOr<Answered> MaskedWordModel::Answer(
     const AnswerOptions& options) const {
   REGARD_ASSIGN_OR_RETURN(const Asked asked, Read(forward, question));
   if (asked.positions.empty()) {
-    if (asked.types.empty()) return WantsMask(question);
-    return TellPair(forward, asked, options);
+    if (asked.pair) return AnswerPair(forward, asked, options);
+    return absl::InvalidArgumentError(absl::StrCat(
+        "want a text with [MASK] where a word is to be filled in, among its "
+        "first ",
+        longest(), " tokens",
+        next_sentence_.has_value() ? ", or a pair with a tab between" : "",
+        "; got '", question.text, "'"));
   }
   Answered answer = {.input = TextOf(asked.ids), .reference = asked.reference};
   const Var<float> predicted = Fill(forward, asked);
@@ -373,9 +398,17 @@ absl::StatusOr<Traced<float>> MaskedWordModel::Trace(
     const TraceOptions& options) const {
   REGARD_RETURN_IF_ERROR(RefuseTarget(options));
   REGARD_ASSIGN_OR_RETURN(const Asked asked, Read(forward, question));
-  if (asked.positions.empty()) return WantsMask(question);
   Traced<float> traced = {.labels = BertLabels(pieces_, asked.ids)};
   TraceLabels& labels = traced.labels;
+  labels.input = TextOf(asked.ids);
+  if (asked.positions.empty()) {
+    labels.answer = absl::StrJoin(labels.sequences[0].labels, " ");
+    traced.pass = [this, asked](Forward<float>& with) {
+      bert_(with, {.size = 1, .ids = asked.ids, .types = asked.types});
+      return Var<float>();
+    };
+    return traced;
+  }
   const auto name = [this](size_t id) {
     return pieces_.Token(static_cast<int32_t>(id));
   };
@@ -393,7 +426,6 @@ absl::StatusOr<Traced<float>> MaskedWordModel::Trace(
         {name(static_cast<size_t>(likeliest.back())), position});
     traced.lens.rows.push_back(absl::StrCat("[MASK] at ", position));
   }
-  labels.input = TextOf(asked.ids);
   labels.answer = TextOf(filled);
   labels.alignment = "bert/layers[*]/self/attention/weights";
   traced.pass = [this, asked, likeliest](Forward<float>& with) {

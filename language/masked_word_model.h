@@ -28,6 +28,11 @@
 
 namespace regard {
 
+// Paths are relative to `config`.
+void ValidateMaskedWordModel(const BertConfig& config,
+                             const AttentionRegistry& scorers,
+                             ConfigProblems& problems);
+
 // Parameters are those of Bert, those of TransformerHead under "masked_words"
 // and, with next sentences, "next_sentence.{weight,bias}".
 //
@@ -36,8 +41,7 @@ namespace regard {
 // MaskedText::Predicted(), which whole words may not fill.
 class MaskedWordModel : public BertModel {
  public:
-  // `config` has passed ValidateBert() and ValidateMaskedWords(); see also
-  // ValidateData().
+  // `config` has passed ValidateMaskedWordModel(); see also ValidateData().
   MaskedWordModel(const BertConfig& config, const AttentionRegistry& scorers,
                   WordPiece pieces, const TextSplits& text,
                   const ModelOptions& options);
@@ -85,7 +89,8 @@ class MaskedWordModel : public BertModel {
                                   const Question& question,
                                   const AnswerOptions& options) const;
 
-  // Of the same texts: the likeliest word of each [MASK].
+  // Of the same texts: the likeliest word of each [MASK]. Without one, what
+  // BERT makes of the text.
   absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,
                                       const Question& question,
                                       const TraceOptions& options) const;
@@ -103,9 +108,9 @@ class MaskedWordModel : public BertModel {
   std::string TextOf(absl::Span<const int32_t> ids) const;
 
  private:
-  // A text with [MASK], or a pair.
   struct Asked {
-    std::vector<int32_t> ids;
+    bool pair = false;  // that was typed
+    std::vector<int32_t> ids = {};
     std::vector<int32_t> types = {};      // empty: all 0
     std::vector<int32_t> positions = {};  // of [MASK]
     std::string reference = {};
@@ -113,10 +118,10 @@ class MaskedWordModel : public BertModel {
   // Begins a step of `forward`.
   absl::StatusOr<Asked> Read(Forward<float>& forward,
                              const Question& question) const;
-  absl::Status WantsMask(const Question& question) const;
+  absl::StatusOr<Asked> ReadTyped(absl::string_view text) const;
   // Whether the second text of a pair follows the first.
-  Answered TellPair(Forward<float>& forward, const Asked& asked,
-                    const AnswerOptions& options) const;
+  Answered AnswerPair(Forward<float>& forward, const Asked& asked,
+                      const AnswerOptions& options) const;
   // log p of each word at the positions, [positions, vocabulary].
   Var<float> Fill(Forward<float>& forward, const Asked& asked) const;
 

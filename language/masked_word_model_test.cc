@@ -204,6 +204,7 @@ TEST(MaskedWordModelTest, PairsHaveLengthsAndBlocksHaveNone) {
 TEST(MaskedWordModelTest, SaysWhatDoesNotFit) {
   const auto problem = [](const BertConfig& config, const TextSplits& text) {
     ConfigProblems problems;
+    ValidateMaskedWordModel(config, BuiltInScorers(), problems);
     ModelOf(config, text)->ValidateData(problems);
     std::string lines;
     for (const ConfigProblems::Problem& found : problems.problems()) {
@@ -223,10 +224,10 @@ TEST(MaskedWordModelTest, SaysWhatDoesNotFit) {
   config.mutable_masked_words()->set_block(17);
   config.set_types(1);
   EXPECT_EQ(problem(config, Text()),
-            "masked_words.block: is longer than the 16 positions that the "
-            "model knows\n"
             "pooler: must be true for next_sentence\n"
-            "types: must be 2 or more for next_sentence");
+            "types: must be 2 or more for next_sentence\n"
+            "masked_words.block: is longer than the 16 positions that the "
+            "model knows");
   config.mutable_masked_words()->set_block(16);
   config.set_pooler(true);
   EXPECT_EQ(problem(config, Text()),
@@ -237,6 +238,48 @@ TEST(MaskedWordModelTest, SaysWhatDoesNotFit) {
   EXPECT_EQ(problem(ConfigOf("block: 16 min_frequency: 9"),
                     TextSplits{.train = "a b", .dev = "", .test = ""}),
             "masked_words: no token may be masked");
+}
+
+TEST(MaskedWordModelTest, AnswersPairsWhereItLearnsNextSentences) {
+  const auto answer_of = [](const std::string& masked, int longest,
+                            const std::string& text) {
+    BertConfig config = ConfigOf(masked);
+    config.mutable_transformer()->mutable_position_embedding()->set_longest(
+        longest);
+    const auto model = ModelOf(config);
+    Tape<float> tape;
+    Forward<float> forward(tape, model->parameters(), nullptr);
+    const auto answer = model->Answer(forward, {.text = text}, {});
+    return answer.ok() ? answer->text : std::string(answer.status().message());
+  };
+  const std::string pairs = "block: 16 next_sentence: true";
+  const std::string said = answer_of(pairs, 16, "a b\tc d");
+  EXPECT_TRUE(said == "follows" || said == "does not follow") << said;
+  EXPECT_EQ(answer_of(pairs, 16, "a b\tc [MASK]").find("a b [SEP] c "), 0);
+  EXPECT_EQ(answer_of(pairs, 16, "a\tb\tc"),
+            "want a text, or two with a tab between; got 2 tabs");
+  EXPECT_EQ(answer_of(pairs, 2, "a\tb"),
+            "the model reads 2 tokens; what has no words has 3");
+  EXPECT_EQ(answer_of("block: 16", 1, "a [MASK]"),
+            "the model reads 1 tokens; what has no words has 2");
+  EXPECT_EQ(answer_of("block: 16", 16, "a\tb"),
+            "want a text with [MASK] where a word is to be filled in, among "
+            "its first 16 tokens; got 'a\tb'");
+}
+
+// With the maps of its attention, and no output.
+TEST(MaskedWordModelTest, ATextWithoutMaskIsTraced) {
+  const auto model = ModelOf(ConfigOf("block: 16 next_sentence: true"));
+  Tape<float> tape;
+  Forward<float> forward(tape, model->parameters(), nullptr);
+  for (const char* text : {"a b c", "a\tb"}) {
+    const auto traced = model->Trace(forward, {.text = text}, {});
+    ASSERT_TRUE(traced.ok());
+    EXPECT_TRUE(traced->labels.outputs.empty());
+    EXPECT_EQ(traced->labels.sequences[0].labels.size(), 5u);
+    forward.BeginStep();
+    traced->pass(forward);
+  }
 }
 
 }  // namespace

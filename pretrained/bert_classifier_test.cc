@@ -214,7 +214,7 @@ TEST_F(BertClassifierTest, NamesWhatIsWrongWithItsConfig) {
     return std::string(OpenBertFolder(path, Scorers()).status().message());
   };
   EXPECT_THAT(error_of("single_label", "multi_label"),
-              HasSubstr("config.json:21:19: error: problem_type must be one of "
+              HasSubstr("config.json:20:19: error: problem_type must be one of "
                         "single_label_classification"));
   EXPECT_THAT(error_of("\"2\": \"unrelated\"", "\"3\": \"unrelated\""),
               HasSubstr("the id '3' must be one of 0 to 2"));

@@ -97,15 +97,12 @@ absl::StatusOr<BertFolder> OpenBertFolder(absl::string_view path,
                      "model.safetensors and vocab.txt is wanted"));
   }
   std::vector<std::string> messages;
+  // sentence-transformers keeps the name of what its encoder came from.
+  const bool words = !PathExists(JoinPath(folder, "modules.json"));
   absl::StatusOr<BertDescription> described =
-      ReadBertConfig(JoinPath(folder, kConfig));
+      ReadBertConfig(JoinPath(folder, kConfig), words);
   Collect(described.status(), &messages);
   if (described.ok()) model.description = *described;
-  // sentence-transformers keeps the name of what its encoder came from.
-  if (PredictsWords(model.description.head) &&
-      PathExists(JoinPath(folder, "modules.json"))) {
-    model.description.head = BertHead::kNone;
-  }
   absl::StatusOr<WordPieceFiles> tokenizer = ReadWordPieceFiles(folder);
   Collect(tokenizer.status(), &messages);
   if (tokenizer.ok()) {
@@ -155,14 +152,21 @@ absl::StatusOr<BertDescription> DescriptionOf(const BertModel& model) {
   REGARD_ASSIGN_OR_RETURN(
       const BertDescription read,
       ParseBertConfig(BertConfigText(description), kConfig));
+  const TransformerConfig theirs = BertTransformer(read.config);
   TransformerConfig ours = BertTransformer(description.config);
-  if (!PredictsWords(description.head)) {  // nothing has these
-    const TransformerConfig theirs = BertTransformer(read.config);
+  if (ours.attention().attention().has_relative_dot()) {
+    return absl::InvalidArgumentError(
+        "error: the BERT of transformers 5 has no relative positions, "
+        "relative_dot");
+  }
+  if (!PredictsWords(description.head)) {
+    // There is no output of words, whatever these say of it.
     ours.set_tied_embeddings(theirs.tied_embeddings());
     ours.set_output_transform(theirs.output_transform());
+    ours.set_output_bias(theirs.output_bias());
   }
-  REGARD_RETURN_IF_ERROR(CheckSameTransformer(BertTransformer(read.config),
-                                              ours, "BERT of transformers"));
+  REGARD_RETURN_IF_ERROR(
+      CheckSameTransformer(theirs, ours, "BERT of transformers"));
   return description;
 }
 
@@ -176,12 +180,14 @@ absl::Status WriteBertFolder(const BertModel& model, const std::string& folder,
       .options = model.pieces().options(),
       .pieces = std::make_unique<const WordPiece>(model.pieces()),
       .longest = model.longest()};
+  REGARD_RETURN_IF_ERROR(CheckWordPieceFiles(tokenizer));
   REGARD_RETURN_IF_ERROR(MakeDirectories(folder, files));
   REGARD_RETURN_IF_ERROR(WriteWordPieceFiles(tokenizer, folder, files));
-  REGARD_RETURN_IF_ERROR(WriteFileAtomically(
-      JoinPath(folder, kConfig), BertConfigText(description), files));
-  return WritePretrainedWeights(BertWeights(description, description.head),
-                                model.parameters(), folder, files);
+  REGARD_RETURN_IF_ERROR(
+      WritePretrainedWeights(BertWeights(description, description.head),
+                             model.parameters(), folder, files));
+  return WriteFileAtomically(JoinPath(folder, kConfig),
+                             BertConfigText(description), files);
 }
 
 }  // namespace regard

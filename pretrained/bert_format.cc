@@ -18,6 +18,7 @@
 #include "nlohmann/json.hpp"
 #include "pretrained/activation_names.h"
 #include "pretrained/class_names.h"
+#include "pretrained/tied_embeddings.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
@@ -97,7 +98,8 @@ void ReadHead(const JsonObject& json, BertDescription* description) {
   for (const std::string& name : json.TextList("architectures")) {
     const auto* const found = std::ranges::find(kArchitectures, name);
     if (found == std::end(kArchitectures)) continue;
-    description->head = static_cast<BertHead>(found - kArchitectures);
+    description->head = std::max(description->head,
+                                 static_cast<BertHead>(found - kArchitectures));
   }
 }
 
@@ -160,14 +162,16 @@ bool PredictsWords(BertHead head) {
   return head == BertHead::kWords || head == BertHead::kWordsAndFollows;
 }
 
-absl::StatusOr<BertDescription> ReadBertConfig(const std::string& path) {
+absl::StatusOr<BertDescription> ReadBertConfig(const std::string& path,
+                                               bool words) {
   REGARD_ASSIGN_OR_RETURN(const std::string text,
                           WithErrorPrefix(ReadFile(path)));
-  return ParseBertConfig(text, path);
+  return ParseBertConfig(text, path, words);
 }
 
 absl::StatusOr<BertDescription> ParseBertConfig(absl::string_view text,
-                                                absl::string_view path) {
+                                                absl::string_view path,
+                                                bool words) {
   constexpr int64_t kMostSize = 65536;
   REGARD_ASSIGN_OR_RETURN(JsonFile file, JsonFile::Parse(text, path));
   const JsonObject json = file.root();
@@ -217,17 +221,14 @@ absl::StatusOr<BertDescription> ParseBertConfig(absl::string_view text,
   ReadHead(json, &description);
   if (description.head == BertHead::kClasses) {
     ReadClassifier(json, &description);
+  } else if (!words) {
+    description.head = BertHead::kNone;
   }
   if (description.head == BertHead::kWordsAndFollows && config.types() < 2) {
     json.Complain("type_vocab_size",
                   "type_vocab_size must be 2 or more: a pair has two types");
   }
-  constexpr char kTied[] = "tie_word_embeddings";
-  if (PredictsWords(description.head) && !json.Bool(kTied, true)) {
-    json.Complain(kTied,
-                  "tie_word_embeddings must be true: words are predicted by "
-                  "the embedding of the tokens");
-  }
+  if (PredictsWords(description.head)) RequireTiedEmbeddings(json);
   REGARD_RETURN_IF_ERROR(file.status());
   return description;
 }
@@ -235,9 +236,7 @@ absl::StatusOr<BertDescription> ParseBertConfig(absl::string_view text,
 std::string BertConfigText(const BertDescription& description) {
   const BertConfig& config = description.config;
   const TransformerConfig transformer = BertTransformer(config);
-  const Attention& attention = transformer.attention().attention();
   const FeedForwardConfig& feed_forward = transformer.feed_forward();
-  const bool relative = attention.has_relative_dot();
   nlohmann::ordered_json json;
   json["architectures"] = {
       kArchitectures[static_cast<size_t>(description.head)]};
@@ -251,12 +250,9 @@ std::string BertConfigText(const BertDescription& description) {
                                   : 4 * transformer.width();
   json["hidden_act"] = std::string(ActivationName(feed_forward.activation()));
   json["hidden_dropout_prob"] = transformer.dropout();
-  json["attention_probs_dropout_prob"] = attention.dropout();
-  json["max_position_embeddings"] =
-      relative ? attention.relative_dot().max_position()
-               : transformer.position_embedding().longest();
-  json["position_embedding_type"] = kPositionNames[static_cast<size_t>(
-      relative ? attention.relative_dot().terms() : 0)];
+  json["attention_probs_dropout_prob"] =
+      transformer.attention().attention().dropout();
+  json["max_position_embeddings"] = transformer.position_embedding().longest();
   json["type_vocab_size"] = config.types();
   json["layer_norm_eps"] = transformer.norm().epsilon();
   json["initializer_range"] = transformer.initialization().standard_deviation();
@@ -364,6 +360,7 @@ WeightTable BertWeights(const BertDescription& description, BertHead head) {
                 {"embedding_norm.*", "embeddings.LayerNorm.*"},
                 {.ours = "pooler.*",
                  .theirs = "pooler.dense.*",
+                 // A BertForMaskedLM is made without.
                  .written = head != BertHead::kWords}},
       .prefix = "bert.",
       .old_endings = {{".gamma", ".weight"}, {".beta", ".bias"}},

@@ -41,13 +41,16 @@ struct BertDescription {
 
 // Errors name all that is wrong, a line "PATH:LINE:COLUMN: error: .." each:
 // what is no JSON, sizes that are absent or out of range, and what Bert cannot
-// do.
-absl::StatusOr<BertDescription> ReadBertConfig(const std::string& path);
+// do. Without `words`, a head that predicts words is passed over.
+absl::StatusOr<BertDescription> ReadBertConfig(const std::string& path,
+                                               bool words = true);
 // The same of a text, whose messages name `path`.
 absl::StatusOr<BertDescription> ParseBertConfig(absl::string_view text,
-                                                absl::string_view path);
+                                                absl::string_view path,
+                                                bool words = true);
 
-// Without a pooler, transformers has to be told so when it opens the folder.
+// Of a model without relative positions. Without a pooler, transformers has to
+// be told so when it opens the folder.
 std::string BertConfigText(const BertDescription& description);
 
 struct TokenizerDescription {

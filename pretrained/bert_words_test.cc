@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "attention/attention_registry.h"
@@ -18,12 +19,15 @@
 #include "autodiff/tape.h"
 #include "data/text/text_splits.h"
 #include "data/text/token_vocabulary.h"
+#include "data/text/wordpiece_config.h"
 #include "files/file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "language/bert.pb.h"
 #include "language/masked_text.h"
 #include "language/masked_word_model.h"
+#include "language/text_embedder.h"
+#include "language/text_embedder.pb.h"
 #include "nn/answer.h"
 #include "nn/forward.h"
 #include "nn/model.h"
@@ -140,9 +144,6 @@ TEST(BertWordsTest, ProbabilitiesAreThoseOfTransformers) {
       StatusIs(absl::StatusCode::kInvalidArgument,
                HasSubstr("want a text with [MASK] where a word is to be filled "
                          "in, among its first 24 tokens, or a pair")));
-  EXPECT_THAT(model->Trace(forward, {.text = "the\tcat"}, {}),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("want a text with [MASK]")));
 }
 
 TEST(BertWordsTest, IsReadAsItWasWritten) {
@@ -192,9 +193,10 @@ TEST(BertWordsTest, OnlyWhatTransformersHasIsWritten) {
     const MaskedWordModel model(config, Scorers(), *folder.pieces, TextSplits(),
                                 ModelOptions());
     FileOperations files;
-    const absl::Status status =
-        WriteBertFolder(model, JoinPath(::testing::TempDir(), "none"), files);
+    const std::string path = JoinPath(::testing::TempDir(), "none");
+    const absl::Status status = WritePretrainedFolder(model, path, files);
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_FALSE(PathExists(path));
     return std::string(status.message());
   };
   EXPECT_THAT(
@@ -204,6 +206,17 @@ TEST(BertWordsTest, OnlyWhatTransformersHasIsWritten) {
                 t.set_tied_embeddings(TransformerConfig::SEPARATE);
               }),
               HasSubstr("tied_embeddings"));
+  EXPECT_THAT(error_of([](TransformerConfig& t) { t.set_output_bias(false); }),
+              HasSubstr("output_bias"));
+  EXPECT_THAT(
+      error_of([](TransformerConfig& t) {
+        t.mutable_position_embedding()->set_kind(PositionEmbeddingConfig::NONE);
+        t.mutable_attention()
+            ->mutable_attention()
+            ->mutable_relative_dot()
+            ->set_max_position(32);
+      }),
+      HasSubstr("no relative positions"));
 }
 
 TEST(BertWordsTest, WordsOfATextAreNoVocabularyOfTheirs) {
@@ -222,6 +235,18 @@ TEST(BertWordsTest, WordsOfATextAreNoVocabularyOfTheirs) {
                HasSubstr("the tokens are the words of the training text")));
 }
 
+TEST(BertWordsTest, WritesToNewFoldersAlone) {
+  const BertFolder folder = OpenBertFolder(kFolder, Scorers()).value();
+  const auto model = ModelOf(folder, /*next_sentence=*/true);
+  FileOperations files;
+  const std::string path = JoinPath(::testing::TempDir(), "there");
+  ASSERT_THAT(MakeDirectories(path, files), IsOk());
+  ASSERT_THAT(WritePretrainedFolder(*model, path, files), IsOk());
+  EXPECT_THAT(WritePretrainedFolder(*model, path, files),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("there: error: is not empty")));
+}
+
 TEST(BertWordsTest, IsARunThatFillsInWords) {
   const auto run = ReadPretrainedFolder(kFolder, Scorers());
   ASSERT_THAT(run, IsOk());
@@ -231,18 +256,85 @@ TEST(BertWordsTest, IsARunThatFillsInWords) {
   EXPECT_THAT(run->config, HasSubstr("block: 24"));
 }
 
+TEST(BertWordsTest, OfAModelWithoutWordsItsOutputIsNotCompared) {
+  const BertFolder folder = OpenBertFolder(kFolder, Scorers()).value();
+  const auto write = [&](void (*change)(TransformerConfig&)) {
+    TextEmbedderConfig config;
+    *config.mutable_bert() = folder.description.config;
+    *config.mutable_tokens() = TokensOf(folder.options);
+    change(*config.mutable_bert()->mutable_transformer());
+    const TextEmbedder model(config, Scorers(), *folder.pieces, ScoredPairs(),
+                             ModelOptions());
+    FileOperations files;
+    return WriteBertFolder(model, JoinPath(::testing::TempDir(), "embedder"),
+                           files);
+  };
+  EXPECT_THAT(write([](TransformerConfig& t) {
+                t.set_tied_embeddings(TransformerConfig::SEPARATE);
+                t.set_output_transform(false);
+                t.set_output_bias(false);
+              }),
+              IsOk());
+  EXPECT_THAT(
+      write([](TransformerConfig& t) {
+        t.set_norm_order(TransformerConfig::PRE);
+      }),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("norm_order")));
+}
+
+// Whatever the order of the names.
+TEST(BertWordsTest, TheHeadIsTheMostThatIsNamed) {
+  constexpr char kConfig[] = R"({"vocab_size": 8, "hidden_size": 4,
+      "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 4,
+      "architectures": ["BertForMaskedLM", "BertModel", "BertNonesuch"]})";
+  EXPECT_EQ(ParseBertConfig(kConfig, "config.json")->head, BertHead::kWords);
+}
+
 // One that sentence-transformers wrote makes vectors, whatever it came from.
 TEST(BertWordsTest, WithModulesItIsAnEmbedder) {
   const BertFolder folder = OpenBertFolder(kFolder, Scorers()).value();
   const std::string path =
       WriteTo("modules", *ModelOf(folder, /*next_sentence=*/true));
   FileOperations files;
+  // Nothing is said of a head that is not read.
+  const std::string config = JoinPath(path, "config.json");
+  ASSERT_THAT(WriteFileAtomically(
+                  config,
+                  absl::StrReplaceAll(
+                      ReadFile(config).value(),
+                      {{"\"model_type\"",
+                        "\"tie_word_embeddings\": false, \"model_type\""}}),
+                  files),
+              IsOk());
   ASSERT_THAT(
       WriteFileAtomically(JoinPath(path, "modules.json"), "[]\n", files),
       IsOk());
   EXPECT_EQ(OpenBertFolder(path, Scorers())->description.head, BertHead::kNone);
   EXPECT_THAT(ReadPretrainedFolder(path, Scorers())->config,
               HasSubstr("model { text_embedder {"));
+}
+
+// With a tokeniser that a model of masked words cannot have.
+TEST(BertWordsTest, WithAnotherTokeniserItIsAnEmbedder) {
+  const BertFolder folder = OpenBertFolder(kFolder, Scorers()).value();
+  const std::string path =
+      WriteTo("tokeniser", *ModelOf(folder, /*next_sentence=*/true));
+  const std::string config = JoinPath(path, "tokenizer_config.json");
+  const std::string text = ReadFile(config).value();
+  const auto model_of = [&](const std::string& strip_accents) {
+    FileOperations files;
+    EXPECT_THAT(
+        WriteFileAtomically(
+            config,
+            absl::StrReplaceAll(
+                text, {{"\"strip_accents\": null",
+                        absl::StrCat("\"strip_accents\": ", strip_accents)}}),
+            files),
+        IsOk());
+    return ReadPretrainedFolder(path, Scorers())->model;
+  };
+  EXPECT_EQ(model_of("true"), "model.bert");  // as without a word of it
+  EXPECT_EQ(model_of("false"), "model.text_embedder");
 }
 
 TEST(BertWordsTest, NamesWhatItsHeadCannotDo) {

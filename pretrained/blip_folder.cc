@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "attention/transformer/transformer.pb.h"
+#include "attention/transformer/validation.h"
 #include "data/images/image_format.h"
 #include "data/images/image_format.pb.h"
 #include "data/text/wordpiece.h"
@@ -75,6 +76,12 @@ TransformerConfig OfImages(TransformerConfig config) {
   return WithoutRates(std::move(config));
 }
 
+// With the attention to the image in the place of self-attention.
+TransformerConfig OfMemory(TransformerConfig config) {
+  *config.mutable_attention() = LayerConfig(config, 0).cross_attention();
+  return WithoutRates(std::move(config));
+}
+
 // Whether config.json, `text`, and the processor of images say all of a model.
 absl::Status CheckIsBlip(const std::string& text,
                          const WordPieceFiles& tokenizer,
@@ -98,8 +105,12 @@ absl::Status CheckIsBlip(const std::string& text,
   REGARD_RETURN_IF_ERROR(CheckSameTransformer(
       OfImages(read.config.vision_transformer().transformer()),
       OfImages(vision.transformer()), "BLIP (vision_transformer)"));
-  return CheckSameTransformer(WithoutRates(read.config.decoder()),
-                              WithoutRates(config.decoder()), "BLIP (decoder)");
+  REGARD_RETURN_IF_ERROR(
+      CheckSameTransformer(WithoutRates(read.config.decoder()),
+                           WithoutRates(config.decoder()), "BLIP (decoder)"));
+  return CheckSameTransformer(OfMemory(read.config.decoder()),
+                              OfMemory(config.decoder()),
+                              "BLIP (cross_attention of decoder)");
 }
 
 }  // namespace
@@ -121,14 +132,14 @@ absl::Status WriteBlipFolder(const CaptionModel& model,
       .longest = model.config().decoder().position_embedding().longest()};
   const std::string text = BlipConfigText(description);
   REGARD_RETURN_IF_ERROR(CheckIsBlip(text, tokenizer, description));
+  REGARD_RETURN_IF_ERROR(CheckWordPieceFiles(tokenizer));
   REGARD_RETURN_IF_ERROR(MakeDirectories(folder, files));
-  REGARD_RETURN_IF_ERROR(
-      WriteFileAtomically(JoinPath(folder, kConfig), text, files));
   REGARD_RETURN_IF_ERROR(WriteWordPieceFiles(tokenizer, folder, files));
   REGARD_RETURN_IF_ERROR(WriteImageProcessor(
       description.images, "BlipImageProcessor", folder, files));
-  return WritePretrainedWeights(BlipWeights(description), model.parameters(),
-                                folder, files);
+  REGARD_RETURN_IF_ERROR(WritePretrainedWeights(
+      BlipWeights(description), model.parameters(), folder, files));
+  return WriteFileAtomically(JoinPath(folder, kConfig), text, files);
 }
 
 }  // namespace regard

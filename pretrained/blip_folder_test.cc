@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -14,9 +15,11 @@
 #include "absl/strings/str_split.h"
 #include "attention/attention_registry.h"
 #include "attention/scoring/built_in_scores.h"
+#include "attention/transformer/transformer.pb.h"
 #include "autodiff/tape.h"
 #include "data/images/caption_set.h"
 #include "data/images/image_format.h"
+#include "data/images/image_format.pb.h"
 #include "files/file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -24,6 +27,8 @@
 #include "seq2seq/decoding/search.pb.h"
 #include "third_party/abseil_backport/status_matchers.h"
 #include "vision/caption_model.h"
+#include "vision/captioner.pb.h"
+#include "vision/vision_transformer.pb.h"
 
 namespace regard {
 namespace {
@@ -174,6 +179,84 @@ TEST_F(BlipFolderTest, ImagesMayBeAsAProcessorSays) {
       << "{\"image_processor\": " << text << "}";
   const BlipFolder folder = OpenBlipFolder(folder_, Scorers()).value();
   EXPECT_EQ(folder.description.images.filter(), ImageFormat::BILINEAR);
+}
+
+TEST_F(BlipFolderTest, OnlyWhatTransformersHasIsWritten) {
+  const BlipFolder folder = OpenBlipFolder(folder_, Scorers()).value();
+  const auto error_of =
+      [&](const std::function<void(CaptionerConfig&, ImageFormat&)>& change) {
+        CaptionerConfig config = folder.description.config;
+        CaptionSplits data;
+        data.vocabulary = folder.tokenizer.pieces->ToText();
+        data.train.images.format = folder.description.images;
+        change(config, *data.train.images.format);
+        data.train.images.shape = ShapeOf(*data.train.images.format);
+        const CaptionModel model(config, Scorers(), std::move(data),
+                                 ModelOptions());
+        FileOperations files;
+        const std::string path = JoinPath(folder_, "written");
+        const absl::Status status = WriteBlipFolder(model, path, files);
+        EXPECT_EQ(PathExists(path), status.ok());
+        EXPECT_THAT(RemoveTree(path, files), IsOk());
+        return std::string(status.message());
+      };
+  using Config = CaptionerConfig;
+  using Format = ImageFormat;
+  // In training alone.
+  EXPECT_EQ(error_of([](Config& config, Format&) {
+              TransformerConfig& vision =
+                  *config.mutable_vision_transformer()->mutable_transformer();
+              vision.set_dropout(0.3);
+              vision.set_drop_path(0.3);
+              config.mutable_decoder()->set_embedding_dropout(0.3);
+            }),
+            "");
+  const struct {
+    std::function<void(Config&, Format&)> change;
+    const char* message;
+  } kCases[] = {
+      {[](Config& config, Format&) { config.set_cross_attention(false); },
+       "cross_attention and pooling"},
+      {[](Config& config, Format&) {
+         config.mutable_vision_transformer()->set_pooling(
+             VisionTransformerConfig::MEAN);
+       },
+       "cross_attention and pooling"},
+      {[](Config&, Format& format) { format.set_crop(true); },
+       "data.captions.format"},
+      {[](Config&, Format& format) { format.set_grey(true); },
+       "data.captions.format"},
+      {[](Config&, Format& format) { format.set_height(16); },
+       "data.captions.format"},
+      {[](Config& config, Format&) {
+         config.mutable_vision_transformer()
+             ->mutable_transformer()
+             ->set_norm_order(TransformerConfig::POST);
+       },
+       "no BLIP (vision_transformer)"},
+      {[](Config& config, Format&) {
+         config.mutable_decoder()->set_scale_embedding(true);
+       },
+       "no BLIP (decoder)"},
+      {[](Config& config, Format&) {
+         config.mutable_decoder()->set_output_bias(false);
+       },
+       "no BLIP (decoder)"},
+      {[](Config& config, Format&) {
+         config.mutable_decoder()
+             ->mutable_cross_attention()
+             ->mutable_attention()
+             ->mutable_average();
+       },
+       "no BLIP (cross_attention of decoder)"},
+      {[](Config& config, Format&) {
+         config.mutable_decoder()->mutable_cross_attention()->set_heads(1);
+       },
+       "no BLIP (cross_attention of decoder)"},
+  };
+  for (const auto& [change, message] : kCases) {
+    EXPECT_THAT(error_of(change), HasSubstr(message));
+  }
 }
 
 TEST_F(BlipFolderTest, WhatIsWrittenIsReadAgain) {

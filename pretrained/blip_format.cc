@@ -13,6 +13,7 @@
 #include "nlohmann/json.hpp"
 #include "pretrained/activation_names.h"
 #include "pretrained/image_processor.h"
+#include "pretrained/tied_embeddings.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
@@ -150,14 +151,6 @@ void ReadText(const JsonObject& json, TransformerConfig* decoder) {
   }
 }
 
-void RequireTied(const JsonObject& json) {
-  constexpr char kTied[] = "tie_word_embeddings";
-  if (json.Bool(kTied, true)) return;
-  json.Complain(kTied,
-                "tie_word_embeddings must be true: the output has the "
-                "embedding of the tokens");
-}
-
 }  // namespace
 
 absl::StatusOr<BlipDescription> ReadBlipConfig(
@@ -186,9 +179,9 @@ absl::StatusOr<BlipDescription> ParseBlipConfig(
   if (const auto json = root.Object("text_config")) {
     ReadText(*json, description.config.mutable_decoder());
     ReadTokens(*json, tokenizer, &description);
-    RequireTied(*json);
+    RequireTiedEmbeddings(*json);
   }
-  RequireTied(root);
+  RequireTiedEmbeddings(root);
   // The others of BLIP's models have parts that no caption needs.
   if (constexpr char kKinds[] = "architectures"; root.Has(kKinds)) {
     for (const std::string& kind : root.TextList(kKinds)) {

@@ -177,13 +177,13 @@ absl::Status WriteGpt2Folder(const LanguageModelConfig& config,
   const auto write = [&](const char* name, const std::string& content) {
     return WriteFileAtomically(JoinPath(folder, name), content, files);
   };
-  REGARD_RETURN_IF_ERROR(write(kConfig, text));
   REGARD_RETURN_IF_ERROR(write("tokenizer.json", pairs->ToText()));
   REGARD_RETURN_IF_ERROR(
       write("tokenizer_config.json",
             TokenizerConfigText(config.tokens(), config.block())));
-  return WritePretrainedWeights(Gpt2Weights(/*rows=*/0), model.parameters(),
-                                folder, files);
+  REGARD_RETURN_IF_ERROR(WritePretrainedWeights(
+      Gpt2Weights(/*rows=*/0), model.parameters(), folder, files));
+  return write(kConfig, text);
 }
 
 }  // namespace regard

@@ -67,8 +67,13 @@ absl::StatusOr<BertConfig> BertWithTokens(const BertFolder& folder) {
   tokens.set_block(static_cast<int32_t>(folder.longest));
   tokens.set_next_sentence(folder.description.head ==
                            BertHead::kWordsAndFollows);
-  const WordPieceConfig said = TokensOf(TokenOptions(tokens));
-  const WordPieceConfig wanted = TokensOf(folder.options);
+  const auto options_of = [](WordPieceOptions options) {
+    // Without a word of it, accents go where upper case does.
+    options.strip_accents = options.strip_accents.value_or(options.lower_case);
+    return TokensOf(options);
+  };
+  const WordPieceConfig said = options_of(TokenOptions(tokens));
+  const WordPieceConfig wanted = options_of(folder.options);
   if (said.SerializeAsString() == wanted.SerializeAsString()) return config;
   return absl::InvalidArgumentError(absl::StrCat(
       folder.path, ": error: this model cannot cut texts as its tokeniser ",
@@ -118,8 +123,7 @@ BertHead HeadIn(BertHead head, const ParameterStore<float>& parameters) {
   if (head == BertHead::kClasses) {
     return has("classifier.weight") ? head : BertHead::kNone;
   }
-  if (!PredictsWords(head) ||
-      !(has("masked_words.bias") || has("masked_words.weight"))) {
+  if (!PredictsWords(head) || !has("masked_words.weight")) {
     return BertHead::kNone;
   }
   return has("next_sentence.weight") ? head : BertHead::kWords;
@@ -132,8 +136,10 @@ absl::StatusOr<PretrainedFolder> ReadBert(const std::string& path,
   const auto folder = std::make_shared<const BertFolder>(std::move(opened));
   const std::vector<std::string>& classes = folder->description.classes;
   std::map<std::string, absl::StatusOr<std::string>> parts = BertParts(*folder);
-  const auto [data, model] =
-      kKinds[static_cast<size_t>(folder->description.head)];
+  BertHead head = folder->description.head;
+  // With another tokeniser it can still make vectors.
+  if (PredictsWords(head) && !parts["model.bert"].ok()) head = BertHead::kNone;
+  const auto [data, model] = kKinds[static_cast<size_t>(head)];
   REGARD_ASSIGN_OR_RETURN(const std::string part, parts[model]);
   std::map<std::string, std::string> files = {
       {kVocabularyFile, folder->pieces->ToText()}};
@@ -316,6 +322,15 @@ absl::StatusOr<PretrainedFolder> ReadPretrainedFolder(
 absl::Status WritePretrainedFolder(const Model<float>& model,
                                    const std::string& folder,
                                    FileOperations& files) {
+  if (PathExists(folder)) {
+    // What is there could belong to the model, for those who read it.
+    REGARD_ASSIGN_OR_RETURN(const std::vector<std::string> there,
+                            ListDirectory(folder, files));
+    if (!there.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(folder, ": error: is not empty; want a new folder"));
+    }
+  }
   if (const auto* bert = dynamic_cast<const BertModel*>(&model)) {
     return WriteBertFolder(*bert, folder, files);
   }

@@ -66,8 +66,8 @@ absl::StatusOr<PretrainedFolder> ReadPretrainedFolder(
     const std::string& folder, const AttentionRegistry& scorers);
 
 // Writes a model, trained here or read from a folder, as a folder that
-// transformers opens. Makes the folder if it is not there. An InvalidArgument,
-// complete to print, names what transformers does not have.
+// transformers opens: a new one, or an empty one. An InvalidArgument, complete
+// to print, names what transformers does not have; then nothing is written.
 absl::Status WritePretrainedFolder(const Model<float>& model,
                                    const std::string& folder,
                                    FileOperations& files);

@@ -51,7 +51,8 @@ struct WeightName {
   // Belongs to a task: may be absent or of another shape where the caller of
   // Load() allows parameters to keep their values.
   bool of_task = false;
-  // Whether it is written: models of that kind may do without.
+  // Whether it is written. What their model does not have would be unexpected
+  // there; no output of ours may depend on it.
   bool written = true;
 };
 

@@ -36,7 +36,8 @@ TransformerConfig Plain(TransformerConfig config) {
   if (!config.has_final_norm()) {
     config.set_final_norm(config.norm_order() == TransformerConfig::PRE);
   }
-  if (config.tied_embeddings() != TransformerConfig::SEPARATE) {
+  if (config.tied_embeddings() != TransformerConfig::SEPARATE &&
+      !config.output_transform()) {
     config.set_output_bias(false);
   }
   return config;

@@ -197,16 +197,15 @@ absl::Status WriteVitFolder(const ImageClassifier& model,
   const std::string text = VitConfigText(description);
   REGARD_RETURN_IF_ERROR(CheckIsVit(text, description));
   REGARD_RETURN_IF_ERROR(MakeDirectories(folder, files));
-  REGARD_RETURN_IF_ERROR(
-      WriteFileAtomically(JoinPath(folder, kConfig), text, files));
   // ViTImageProcessor cuts nothing off before transformers 5.
   REGARD_RETURN_IF_ERROR(WriteImageProcessor(
       description.format,
       description.format.crop() ? "CLIPImageProcessor" : "ViTImageProcessor",
       folder, files));
-  return WritePretrainedWeights(
+  REGARD_RETURN_IF_ERROR(WritePretrainedWeights(
       VitWeights(description, VitNames::kTransformers, /*head=*/true),
-      model.parameters(), folder, files);
+      model.parameters(), folder, files));
+  return WriteFileAtomically(JoinPath(folder, kConfig), text, files);
 }
 
 }  // namespace regard

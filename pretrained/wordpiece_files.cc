@@ -41,22 +41,26 @@ absl::StatusOr<WordPieceFiles> ReadWordPieceFiles(const std::string& folder) {
   return files;
 }
 
-absl::Status WriteWordPieceFiles(const WordPieceFiles& tokenizer,
-                                 const std::string& folder,
-                                 FileOperations& files) {
+absl::Status CheckWordPieceFiles(const WordPieceFiles& tokenizer) {
   const WordPieceOptions defaults;
   if (tokenizer.options.clean_text != defaults.clean_text ||
       tokenizer.options.longest_word != defaults.longest_word) {
     return absl::InvalidArgumentError(
-        "the tokeniser's clean_text or max_input_chars_per_word is not the "
-        "usual one, which is all that tokenizer_config.json can say");
+        "error: the tokeniser's clean_text or max_input_chars_per_word is not "
+        "the usual one, which is all that tokenizer_config.json can say");
   }
   if (!tokenizer.options.split_punctuation ||
       !tokenizer.options.continuations) {
     return absl::InvalidArgumentError(
-        "the tokens are the words of the training text; transformers reads "
-        "those of a vocabulary of WordPiece");
+        "error: the tokens are the words of the training text; transformers "
+        "reads those of a vocabulary of WordPiece");
   }
+  return absl::OkStatus();
+}
+
+absl::Status WriteWordPieceFiles(const WordPieceFiles& tokenizer,
+                                 const std::string& folder,
+                                 FileOperations& files) {
   REGARD_RETURN_IF_ERROR(WriteFileAtomically(
       JoinPath(folder, kVocabulary), tokenizer.pieces->ToText(), files));
   return WriteFileAtomically(

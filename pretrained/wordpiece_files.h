@@ -30,8 +30,11 @@ struct WordPieceFiles {
 // a file.
 absl::StatusOr<WordPieceFiles> ReadWordPieceFiles(const std::string& folder);
 
-// Writes vocab.txt and tokenizer_config.json, which transformers opens. An
-// error if they cannot say what the tokeniser does.
+// An error, complete to print, unless vocab.txt and tokenizer_config.json can
+// say what the tokeniser does.
+absl::Status CheckWordPieceFiles(const WordPieceFiles& tokenizer);
+
+// Writes these of a tokeniser that has passed; transformers opens them.
 absl::Status WriteWordPieceFiles(const WordPieceFiles& tokenizer,
                                  const std::string& folder,
                                  FileOperations& files);

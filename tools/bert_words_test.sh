@@ -23,8 +23,9 @@ expect 'pairs' "$(cat wanted)" \
   "$("${predict}" --run="${folder}" <"${folder}/pairs.txt")"
 fails 'nothing to fill in' 'or a pair with a tab between; got' \
   "${predict}" --run="${folder}" 'the cat'
-fails 'a map of a pair without [MASK]' 'want a text with [MASK]' \
-  "${inspect}" --run="${folder}" $'the cat\tsings'
+fails 'three texts' 'got 2 tabs' "${predict}" --run="${folder}" $'a\tb\tc'
+"${inspect}" --run="${folder}" $'the cat\tsings' --out=pair.html >out
+expect_in out '[CLS]'
 "${inspect}" --run="${folder}" 'the [MASK] sings' --out=page.html >out
 expect_in out '[MASK]'
 expect 'vectors' 8 "$("${embed}" --run="${folder}" <<<'the cat' | wc -w)"

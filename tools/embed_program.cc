@@ -110,12 +110,7 @@ absl::Status Embed(int argc, char** argv, const Plugins& plugins) {
     return absl::InvalidArgumentError(
         absl::StrCat("error: ", run.path(), ": this run's model has no BERT"));
   }
-  if (run.config().intervene_size() > 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "error: ", run.path(),
-        ": the config replaces values of the model, which embed cannot; ask "
-        "//tools:predict"));
-  }
+  REGARD_RETURN_IF_ERROR(RefuseReplaced(run, "embed"));
   SentenceEmbedder embedder(model->bert(), run.task().model().parameters(),
                             model->pieces(), model->longest(), threads);
   return PrintAll(embedder, pairs);

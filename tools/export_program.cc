@@ -25,9 +25,7 @@ constexpr char kUsage[] =
     "of\n"
     "pieces of words a GPT2LMHeadModel, a Vision Transformer a\n"
     "ViTForImageClassification, and a captioner of pieces of words a\n"
-    "BlipForConditionalGeneration. Files of these names that are in FOLDER "
-    "are\n"
-    "replaced.";
+    "BlipForConditionalGeneration. FOLDER must be new or empty.";
 
 absl::Status Export(int argc, char** argv, const Plugins& plugins) {
   RunFlags flags;
@@ -41,6 +39,7 @@ absl::Status Export(int argc, char** argv, const Plugins& plugins) {
         absl::StrCat("error: want one folder to write, got ", folders.size()));
   }
   REGARD_ASSIGN_OR_RETURN(const Run run, OpenRun(flags, plugins));
+  REGARD_RETURN_IF_ERROR(RefuseReplaced(run, "export"));
   const std::string folder = ResolveUserPath(folders[0]);
   REGARD_RETURN_IF_ERROR(WithErrorPrefix(
       WritePretrainedFolder(run.task().model(), folder, SystemFiles())));

@@ -177,8 +177,8 @@ run filled grammar_masked_words --set data.grammar.train=200 \
   --set data.grammar.dev=20 --set data.grammar.test=0
 looks filled 'the [MASK] that the dog sees [MASK]' --output=1 -- '"chosen":1' \
   '"row":"[MASK] at 2"' '"stack":"bert"'
-fails 'nothing to fill in' 'error: input: want a text with [MASK]' \
-  "${inspect}" --run=filled 'the cat sleeps'
+"${inspect}" --run=filled 'the cat sleeps' >out
+expect_in out '[CLS] the cat sleeps [SEP]' 'bert.1.self'
 
 printf 'good\tthe cat sleeps\nbad\tthe cat sleep\ngood\tdogs run\nbad\tdogs runs\n' \
   >labelled

@@ -33,6 +33,14 @@ absl::StatusOr<Run> OpenRun(const RunFlags& flags, const Plugins& plugins,
   return OpenRun(flags.run.empty() ? flags.model : flags.run, plugins, options);
 }
 
+absl::Status RefuseReplaced(const Run& run, absl::string_view program) {
+  if (run.config().intervene_size() == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("error: ", run.path(),
+                   ": the config replaces values of the model, which ", program,
+                   " cannot; ask //tools:predict"));
+}
+
 absl::StatusOr<const Translator*> TranslatorOf(const Run& run) {
   const auto* const model = run.model<TranslationModel>();
   if (model != nullptr) return &model->translator();

@@ -300,6 +300,11 @@ CONFIG
 quietly "${train}" --config=tuned.textproto --run=tuned
 expect 'the weights of a folder' "$(cat vector)" \
   "$("${embed}" --run=tuned <<<'the cat')"
+cp -r tuned replaced_vectors
+echo 'intervene { site: "*context" replace { zeros {} } }' \
+  >>replaced_vectors/resolved.textproto
+fails 'an export that would not be the run' 'which export cannot' \
+  "${export}" --run=replaced_vectors none
 "${export}" --run=tuned exported >/dev/null
 expect 'and they are a folder again' "$(cat vector)" \
   "$("${embed}" --run=exported <<<'the cat')"

@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "experiments/config/command_line.h"
@@ -49,6 +50,10 @@ void AddRunFlags(CommandLine& line, RunFlags* flags);
 // That of the flags, of which one must be given.
 absl::StatusOr<Run> OpenRun(const RunFlags& flags, const Plugins& plugins,
                             const RunOptions& options = {});
+
+// An error, complete to print, if the run's config replaces values of the
+// model, which `program` cannot.
+absl::Status RefuseReplaced(const Run& run, absl::string_view program);
 
 // An error, complete to print, if the run's model does not translate.
 absl::StatusOr<const Translator*> TranslatorOf(const Run& run);

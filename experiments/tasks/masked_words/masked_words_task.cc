@@ -55,9 +55,7 @@ class MaskedWordsTask : public Task {
 
   static void Validate(const Options& options, const TaskContext& context,
                        ConfigProblems& problems) {
-    ValidateBert(options, context.scorers, problems);
-    const ConfigProblems::Scope scope(problems, "masked_words");
-    ValidateMaskedWords(options.masked_words(), problems);
+    ValidateMaskedWordModel(options, context.scorers, problems);
   }
 
   static absl::Status Keep(const TaskContext& context, const AnyDataSource&,
