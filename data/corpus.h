@@ -67,15 +67,6 @@ class PairReader {
   absl::string_view target_;
 };
 
-// No-break spaces (U+00A0, U+202F) become spaces, letters lower-case, and a
-// space goes before each of , . ! ? that follows something else. The result is
-// in Unicode's composed form (NFC), so a letter and its accent give the same
-// token however they were typed. `text` must be UTF-8.
-std::string PrepareText(absl::string_view text);
-
-// The words of prepared text: what stands between spaces.
-std::vector<std::string> SplitTokens(absl::string_view text);
-
 }  // namespace regard
 
 #endif  // DATA_CORPUS_H_

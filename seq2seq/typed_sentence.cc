@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_replace.h"
-#include "data/corpus.h"
+#include "data/text/prepared_text.h"
 #include "data/text/sentencepiece_model.h"
 #include "files/printable_text.h"
 

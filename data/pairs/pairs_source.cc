@@ -22,6 +22,7 @@
 #include "data/pairs/sentence_source.h"
 #include "data/pairs/subword_sampler.h"
 #include "data/sentence_pair.h"
+#include "data/text/prepared_text.h"
 #include "data/text/sentencepiece_model.h"
 #include "data/text/subword_trainer.h"
 #include "files/file.h"

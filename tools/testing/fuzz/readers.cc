@@ -22,6 +22,7 @@
 #include "data/text/byte_pairs.h"
 #include "data/text/labelled_text.pb.h"
 #include "data/text/labelled_text_source.h"
+#include "data/text/prepared_text.h"
 #include "data/text/scored_pairs.pb.h"
 #include "data/text/scored_pairs_source.h"
 #include "data/text/sentencepiece_model.h"

@@ -1,4 +1,4 @@
-#include "data/corpus.h"
+#include "data/text/prepared_text.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
