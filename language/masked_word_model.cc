@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <tuple>
@@ -339,6 +340,15 @@ absl::StatusOr<MaskedWordModel::Asked> MaskedWordModel::Read(
   return asked;
 }
 
+absl::Status MaskedWordModel::WithoutMask(const Question& question) const {
+  return absl::InvalidArgumentError(absl::StrCat(
+      "want a text with [MASK] where a word is to be filled in, among its "
+      "first ",
+      longest(), " tokens",
+      next_sentence_.has_value() ? ", or a pair with a tab between" : "",
+      "; got '", question.text, "'"));
+}
+
 Answered MaskedWordModel::AnswerPair(Forward<float>& forward,
                                      const Asked& asked,
                                      const AnswerOptions& options) const {
@@ -370,12 +380,7 @@ absl::StatusOr<Answered> MaskedWordModel::Answer(
   REGARD_ASSIGN_OR_RETURN(const Asked asked, Read(forward, question));
   if (asked.positions.empty()) {
     if (asked.pair) return AnswerPair(forward, asked, options);
-    return absl::InvalidArgumentError(absl::StrCat(
-        "want a text with [MASK] where a word is to be filled in, among its "
-        "first ",
-        longest(), " tokens",
-        next_sentence_.has_value() ? ", or a pair with a tab between" : "",
-        "; got '", question.text, "'"));
+    return WithoutMask(question);
   }
   Answered answer = {.input = TextOf(asked.ids), .reference = asked.reference};
   const Var<float> predicted = Fill(forward, asked);
@@ -402,6 +407,9 @@ absl::StatusOr<Traced<float>> MaskedWordModel::Trace(
   TraceLabels& labels = traced.labels;
   labels.input = TextOf(asked.ids);
   if (asked.positions.empty()) {
+    // Not cut: what is shown is what was typed.
+    const auto size = std::ssize(pieces_.Tokenize(question.text));
+    if (size + (asked.pair ? 3 : 2) > longest()) return WithoutMask(question);
     labels.answer = absl::StrJoin(labels.sequences[0].labels, " ");
     traced.pass = [this, asked](Forward<float>& with) {
       bert_(with, {.size = 1, .ids = asked.ids, .types = asked.types});

@@ -90,7 +90,7 @@ class MaskedWordModel : public BertModel {
                                   const AnswerOptions& options) const;
 
   // Of the same texts: the likeliest word of each [MASK]. Without one, what
-  // BERT makes of the text.
+  // BERT makes of a text that is not cut.
   absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,
                                       const Question& question,
                                       const TraceOptions& options) const;
@@ -119,6 +119,7 @@ class MaskedWordModel : public BertModel {
   absl::StatusOr<Asked> Read(Forward<float>& forward,
                              const Question& question) const;
   absl::StatusOr<Asked> ReadTyped(absl::string_view text) const;
+  absl::Status WithoutMask(const Question& question) const;
   // Whether the second text of a pair follows the first.
   Answered AnswerPair(Forward<float>& forward, const Asked& asked,
                       const AnswerOptions& options) const;

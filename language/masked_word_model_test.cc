@@ -280,6 +280,10 @@ TEST(MaskedWordModelTest, ATextWithoutMaskIsTraced) {
     forward.BeginStep();
     traced->pass(forward);
   }
+  EXPECT_FALSE(
+      model
+          ->Trace(forward, {.text = "a b c d a b c d a b c d a b c [MASK]"}, {})
+          .ok());
 }
 
 }  // namespace
