@@ -45,7 +45,7 @@ absl::Status CheckModel(const AttentionRegistry& scorers, BertFolder* model) {
       PretrainedWeights::Open(model->path, BertWeights(*description, head)));
   // Whole or in part; classes and next sentences are read from it.
   description->config.set_pooler(
-      head == BertHead::kClasses || head == BertHead::kWordsAndFollows ||
+      HasClasses(head) || head == BertHead::kWordsAndFollows ||
       weights.Has("pooler.dense.weight") || weights.Has("pooler.dense.bias"));
   ConfigProblems config_problems;
   ValidateBert(description->config, scorers, config_problems);
@@ -61,7 +61,7 @@ absl::Status CheckModel(const AttentionRegistry& scorers, BertFolder* model) {
   const auto linear = [&](const char* name, int64_t outputs) {
     LinearLayer<float>(parameters.Root().Sub(name), bert.width(), outputs);
   };
-  if (head == BertHead::kClasses) {
+  if (HasClasses(head)) {
     linear("classifier", std::ssize(description->classes));
   }
   if (PredictsWords(head)) {

@@ -27,8 +27,8 @@ namespace {
 
 // By BertHead.
 constexpr const char* kArchitectures[] = {
-    "BertModel", "BertForSequenceClassification", "BertForMaskedLM",
-    "BertForPreTraining"};
+    "BertModel", "BertForNextSentencePrediction",
+    "BertForSequenceClassification", "BertForMaskedLM", "BertForPreTraining"};
 
 constexpr absl::string_view kPositionNames[] = {"absolute", "relative_key",
                                                 "relative_key_query"};
@@ -158,6 +158,10 @@ void ReadTokenizerConfig(const JsonObject& json,
 
 }  // namespace
 
+bool HasClasses(BertHead head) {
+  return head == BertHead::kClasses || head == BertHead::kFollows;
+}
+
 bool PredictsWords(BertHead head) {
   return head == BertHead::kWords || head == BertHead::kWordsAndFollows;
 }
@@ -224,7 +228,12 @@ absl::StatusOr<BertDescription> ParseBertConfig(absl::string_view text,
   } else if (!words) {
     description.head = BertHead::kNone;
   }
-  if (description.head == BertHead::kWordsAndFollows && config.types() < 2) {
+  if (description.head == BertHead::kFollows) {
+    description.classes = {"follows", "does not follow"};
+  }
+  if ((description.head == BertHead::kFollows ||
+       description.head == BertHead::kWordsAndFollows) &&
+      config.types() < 2) {
     json.Complain("type_vocab_size",
                   "type_vocab_size must be 2 or more: a pair has two types");
   }
@@ -407,6 +416,8 @@ WeightTable BertWeights(const BertDescription& description, BertHead head) {
   }
   if (head == BertHead::kWordsAndFollows) {
     table.names.push_back({"next_sentence.*", "cls.seq_relationship.*"});
+  } else if (head == BertHead::kFollows) {
+    table.names.push_back({"classifier.*", "cls.seq_relationship.*"});
   } else {
     table.ignored.push_back("cls.seq_relationship.**");
   }

@@ -22,11 +22,13 @@ inline constexpr char kTokenizerConfig[] = "tokenizer_config.json";
 // What a model has besides the encoder.
 enum class BertHead {
   kNone,            // BertModel, and models whose head is not read
+  kFollows,         // BertForNextSentencePrediction: two classes of pairs
   kClasses,         // BertForSequenceClassification
   kWords,           // BertForMaskedLM
   kWordsAndFollows  // BertForPreTraining: next sentences, too
 };
 
+bool HasClasses(BertHead head);
 bool PredictsWords(BertHead head);
 
 // What config.json says.
@@ -34,7 +36,7 @@ struct BertDescription {
   BertConfig config;
   int64_t vocabulary = 0;
   BertHead head = BertHead::kNone;
-  // Of kClasses, two or more.
+  // If HasClasses(), two or more.
   std::vector<std::string> classes = {};
   double classifier_dropout = 0;
 };

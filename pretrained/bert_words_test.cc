@@ -290,6 +290,27 @@ TEST(BertWordsTest, TheHeadIsTheMostThatIsNamed) {
   EXPECT_EQ(ParseBertConfig(kConfig, "config.json")->head, BertHead::kWords);
 }
 
+// Of a BertForNextSentencePrediction, what follows is one of two classes.
+TEST(BertWordsTest, WithoutWordsWhatFollowsIsAClass) {
+  const BertFolder folder = OpenBertFolder(kFolder, Scorers()).value();
+  const std::string path =
+      WriteTo("follows", *ModelOf(folder, /*next_sentence=*/true));
+  const std::string config = JoinPath(path, "config.json");
+  FileOperations files;
+  ASSERT_THAT(WriteFileAtomically(
+                  config,
+                  absl::StrReplaceAll(ReadFile(config).value(),
+                                      {{"BertForPreTraining",
+                                        "BertForNextSentencePrediction"}}),
+                  files),
+              IsOk());
+  const auto run = ReadPretrainedFolder(path, Scorers());
+  ASSERT_THAT(run, IsOk());
+  EXPECT_EQ(run->model, "model.text_classifier");
+  EXPECT_EQ(run->files.at("labels.txt"), "follows\ndoes not follow\n");
+  EXPECT_THAT(run->config, HasSubstr("pooling: POOLER"));
+}
+
 // One that sentence-transformers wrote makes vectors, whatever it came from.
 TEST(BertWordsTest, WithModulesItIsAnEmbedder) {
   const BertFolder folder = OpenBertFolder(kFolder, Scorers()).value();

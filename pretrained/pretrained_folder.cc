@@ -112,6 +112,7 @@ std::map<std::string, absl::StatusOr<std::string>> BertParts(
 constexpr std::pair<const char*, const char*> kKinds[] = {
     {"data.scored_pairs", "model.text_embedder"},
     {"data.labelled_text", "model.text_classifier"},
+    {"data.labelled_text", "model.text_classifier"},
     {"data.text", "model.bert"},
     {"data.text", "model.bert"}};
 
@@ -120,7 +121,7 @@ BertHead HeadIn(BertHead head, const ParameterStore<float>& parameters) {
   const auto has = [&](const char* name) {
     return parameters.FindByName(name).has_value();
   };
-  if (head == BertHead::kClasses) {
+  if (HasClasses(head)) {
     return has("classifier.weight") ? head : BertHead::kNone;
   }
   if (!PredictsWords(head) || !has("masked_words.weight")) {

@@ -70,6 +70,18 @@ answers() { # answers RUN
 }
 expect 'the words alone' "$(answers "${folder}")" "$(answers masked)"
 
+# A model of next sentences alone is a classifier of pairs.
+cp -rL "${folder}" follows
+chmod -R u+w follows
+sed -i 's/BertForPreTraining/BertForNextSentencePrediction/' follows/config.json
+choices() { # choices RUN
+  "${predict}" --run="$1" --json <"${folder}/pairs.txt" | grep -o '"choices".*'
+}
+expect 'the probabilities of pairs' "$(choices "${folder}")" "$(choices follows)"
+"${export}" --run=follows classes_of_pairs >/dev/null
+expect 'written with them' "$(cat wanted)" \
+  "$("${predict}" --run=classes_of_pairs <"${folder}/pairs.txt")"
+
 # A classifier begins with the encoder, and with the pooler.
 printf '%s\n' $'x\tthe cat' $'y\ta bird' $'x\tthe dog' $'y\tbirds' >labelled
 cat >classes.textproto <<CONFIG
