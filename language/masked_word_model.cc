@@ -18,6 +18,7 @@
 #include "autodiff/ops/softmax.h"
 #include "autodiff/tape.h"
 #include "language/bert_trace.h"
+#include "language/text_pairs.h"
 #include "nn/batches.h"
 #include "seq2seq/output_head.h"
 #include "third_party/abseil_backport/status_macros.h"
@@ -358,11 +359,9 @@ Answered MaskedWordModel::AnswerPair(Forward<float>& forward,
       LogSoftmax((*next_sentence_)(forward, bert_.Pool(forward, hidden)));
   Answered answer = {.input = TextOf(asked.ids)};
   answer.choices.push_back(
-      RankedChoices(predicted.span(), options.most_choices, [](size_t id) {
-        return std::string(id == 0 ? "follows" : "does not follow");
-      }));
-  answer.text = predicted.span()[0] >= predicted.span()[1] ? "follows"
-                                                           : "does not follow";
+      RankedChoices(predicted.span(), options.most_choices,
+                    [](size_t id) { return std::string(kPairClasses[id]); }));
+  answer.text = kPairClasses[predicted.span()[0] < predicted.span()[1] ? 1 : 0];
   return answer;
 }
 

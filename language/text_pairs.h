@@ -24,6 +24,9 @@ struct TextPair {
   bool apart;  // whether `second` does not follow `first`
 };
 
+// What is said of a pair, as class 0 and 1 of next-sentence prediction.
+inline constexpr const char* kPairClasses[] = {"follows", "does not follow"};
+
 // Line i of a text is its tokens lines[i] .. lines[i + 1] - 1, document i its
 // lines documents[i] .. documents[i + 1] - 1; none is empty. Both have one
 // element more than there are lines or documents.

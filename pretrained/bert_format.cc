@@ -15,6 +15,7 @@
 #include "files/file.h"
 #include "files/json_file.h"
 #include "language/bert.h"
+#include "language/text_pairs.h"
 #include "nlohmann/json.hpp"
 #include "pretrained/activation_names.h"
 #include "pretrained/class_names.h"
@@ -29,6 +30,7 @@ namespace {
 constexpr const char* kArchitectures[] = {
     "BertModel", "BertForNextSentencePrediction",
     "BertForSequenceClassification", "BertForMaskedLM", "BertForPreTraining"};
+static_assert(std::size(kArchitectures) == kBertHeads);
 
 constexpr absl::string_view kPositionNames[] = {"absolute", "relative_key",
                                                 "relative_key_query"};
@@ -229,7 +231,7 @@ absl::StatusOr<BertDescription> ParseBertConfig(absl::string_view text,
     description.head = BertHead::kNone;
   }
   if (description.head == BertHead::kFollows) {
-    description.classes = {"follows", "does not follow"};
+    description.classes = {std::begin(kPairClasses), std::end(kPairClasses)};
   }
   if ((description.head == BertHead::kFollows ||
        description.head == BertHead::kWordsAndFollows) &&

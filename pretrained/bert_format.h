@@ -3,6 +3,7 @@
 #ifndef PRETRAINED_BERT_FORMAT_H_
 #define PRETRAINED_BERT_FORMAT_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -28,6 +29,9 @@ enum class BertHead {
   kWordsAndFollows  // BertForPreTraining: next sentences, too
 };
 
+inline constexpr size_t kBertHeads =
+    static_cast<size_t>(BertHead::kWordsAndFollows) + 1;
+
 bool HasClasses(BertHead head);
 bool PredictsWords(BertHead head);
 
@@ -43,7 +47,8 @@ struct BertDescription {
 
 // Errors name all that is wrong, a line "PATH:LINE:COLUMN: error: .." each:
 // what is no JSON, sizes that are absent or out of range, and what Bert cannot
-// do. Without `words`, a head that predicts words is passed over.
+// do. Without `words`, the heads that were pretrained, of words and of next
+// sentences, are passed over.
 absl::StatusOr<BertDescription> ReadBertConfig(const std::string& path,
                                                bool words = true);
 // The same of a text, whose messages name `path`.

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <utility>
@@ -115,6 +116,7 @@ constexpr std::pair<const char*, const char*> kKinds[] = {
     {"data.labelled_text", "model.text_classifier"},
     {"data.text", "model.bert"},
     {"data.text", "model.bert"}};
+static_assert(std::size(kKinds) == kBertHeads);
 
 // That of the folder, or what of it a model with these parameters has.
 BertHead HeadIn(BertHead head, const ParameterStore<float>& parameters) {
