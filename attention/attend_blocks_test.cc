@@ -168,7 +168,7 @@ TEST(AttendBlocksTest, GradientsOfWeightsTakeTheWholePath) {
   attention.Begin(8);
   HeldSites<float> probe("*weights", /*gradients=*/true);
   attention.forward().set_probe(&probe);
-  attention.Backward(attention.Attend());
+  attention.tape().Backward(Sum(attention.Attend()));
   EXPECT_NE(probe["*weights"].grad_data(), nullptr);
 }
 

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <new>
 
 namespace regard {
@@ -73,6 +74,17 @@ void* Arena::AllocateDense(size_t bytes) {
   const size_t begin = (offset_ - bytes) / kHugePage * kHugePage;
   AdviseHugePages(base_ + begin, RoundUp(offset_, kHugePage) - begin);
   return result;
+}
+
+Arena::Mark Arena::MarkOf(const void* memory) const {
+  // An address of another block is less, or exceeds the block.
+  const auto offset = [&](size_t block) {
+    return reinterpret_cast<uintptr_t>(memory) -
+           reinterpret_cast<uintptr_t>(blocks_[block].memory.get());
+  };
+  size_t block = block_;
+  while (offset(block) >= blocks_[block].bytes) --block;
+  return {block, offset(block)};
 }
 
 void Arena::PoisonFree() {

@@ -8,6 +8,7 @@
 #ifndef AUTODIFF_ARENA_H_
 #define AUTODIFF_ARENA_H_
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -34,10 +35,12 @@ class Arena {
  public:
   static constexpr size_t kAlignment = 64;
 
-  // A position to rewind to. Marks nest.
+  // A position to rewind to. Marks nest; what is given out later has a greater
+  // one.
   struct Mark {
     size_t block = 0;
     size_t offset = 0;
+    auto operator<=>(const Mark&) const = default;
   };
 
   explicit Arena(size_t first_block_bytes = 65536);
@@ -77,6 +80,13 @@ class Arena {
   }
 
   Mark Save() const { return {block_, offset_}; }
+  // Of memory of this arena that is in use.
+  Mark MarkOf(const void* memory) const;
+  char* At(Mark mark) const {
+    return blocks_[mark.block].memory.get() + mark.offset;
+  }
+  // Behind what is in use of a block before the current one.
+  Mark EndOfBlock(size_t block) const { return {block, blocks_[block].filled}; }
 
   // Releases what was allocated since `mark`. With AddressSanitizer, released
   // memory and the gaps between allocations are poisoned.
@@ -89,6 +99,8 @@ class Arena {
   // Releases everything; several blocks become one of their summed size.
   void Reset();
 
+  // Bytes in use.
+  size_t used() const;
   // Most bytes in use at once since construction.
   size_t high_water() const;
 
@@ -110,7 +122,6 @@ class Arena {
   void Enter(size_t block, size_t offset);
   // Poisons everything behind the current position.
   void PoisonFree();
-  size_t used() const;
 
   std::vector<Block> blocks_;
   size_t block_ = 0;  // the current block

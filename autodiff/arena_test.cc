@@ -35,6 +35,26 @@ TEST(ArenaTest, RewindGivesTheSameStorageAgainAcrossBlocks) {
   EXPECT_EQ(arena.New<char>(64), first);
 }
 
+TEST(ArenaTest, MarksSayWhereMemoryLies) {
+  Arena arena(256);
+  char* const first = arena.New<char>(100);
+  const Arena::Mark mark = arena.Save();
+  char* const second = arena.New<char>(300);  // in a block of its own
+  EXPECT_EQ(arena.MarkOf(first), Arena::Mark());
+  EXPECT_EQ(arena.MarkOf(first + 99).offset, 99u);
+  EXPECT_EQ(arena.MarkOf(second), (Arena::Mark{1, 0}));
+  EXPECT_EQ(arena.At(arena.MarkOf(second)), second);
+  EXPECT_LT(arena.MarkOf(first), arena.MarkOf(second));
+  EXPECT_EQ(arena.EndOfBlock(0).offset, 128u);
+  EXPECT_EQ(arena.used(), 128u + 300);
+  // Too much for what is left of the block and for the next one.
+  arena.Rewind(mark);
+  char* const third = arena.New<char>(5000);
+  EXPECT_EQ(arena.MarkOf(third), (Arena::Mark{2, 0}));
+  EXPECT_EQ(arena.EndOfBlock(1).offset, 0u);
+  EXPECT_EQ(arena.EndOfBlock(0).offset, 128u);
+}
+
 TEST(ArenaTest, WhatIsDenseLiesBehindTheRest) {
   constexpr int64_t kMebi = int64_t{1} << 20;
   // Below a huge page, across some, and behind the end of a block.

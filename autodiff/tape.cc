@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <utility>
 
 #include "absl/base/attributes.h"
@@ -30,7 +31,7 @@ Var<T> Tape<T>::Leaf(T* value, T* grad, const Shape& shape, bool sparse) {
   void* const memory =
       leaf_arena_.Allocate(sizeof(LeafNode<T>), alignof(LeafNode<T>));
   auto* const leaf = new (memory)
-      LeafNode<T>{{value, grad, this, shape.size(), NextIndex(),
+      LeafNode<T>{{value, grad, this, shape.size(), NextIndex(/*leaf=*/true),
                    /*needs_grad=*/grad != nullptr, /*touched=*/false,
                    /*is_leaf=*/true},
                   shape.rows(),
@@ -85,18 +86,50 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE void Tape<T>::RunEntry(
 
 template <typename T>
 void Tape<T>::BackwardTo(const Mark& mark) {
+  RunRecords(mark, nullptr);
+}
+
+template <typename T>
+void Tape<T>::BackwardAndRelease(const Mark& mark, Var<T> output) {
+  REGARD_CHECK(backward_depth_ > 0 || scope_ == nullptr)
+      << "values are released while a scope is open";
+  const Node<T>* const node = output.node();
+  // The value lies before its node; without elements it may lie nowhere.
+  const void* const end =
+      node->size > 0 ? static_cast<const void*>(node->value) : node;
+  const auto depth = static_cast<size_t>(backward_depth_);
+  ReclaimedMemory* memory = nullptr;
+  if (observer_ == nullptr && !node->is_leaf && depth < std::size(reclaimed_) &&
+      reclaimed_[depth].Begin(arena_, end)) {
+    memory = &reclaimed_[depth];
+  }
+  RunRecords(mark, memory);
+  last_ = const_cast<Entry*>(mark.last);
+#ifndef NDEBUG
+  for (uint32_t i = mark.nodes; i < node->index; ++i) {
+    if (serials_[i] % 2 == 0) serials_[i] = 0;
+  }
+#endif
+}
+
+template <typename T>
+void Tape<T>::RunRecords(const Mark& mark, ReclaimedMemory* memory) {
   const ScopeName* const outer_scope = scope_;
   const uint32_t outer_floor = grad_floor_;
+  ReclaimedMemory* const outer_memory = std::exchange(reclaiming_, memory);
   const Arena::Mark scratch = scratch_.Save();
   grad_floor_ = mark.nodes;
   if (observer_ != nullptr) observer_->OnBackwardStart(scope_);
   ++backward_depth_;
   // A closure that recomputes appends records and rewinds them.
-  for (Entry* entry = last_; entry != mark.last; entry = entry->previous) {
+  for (Entry* entry = last_; entry != mark.last;) {
     REGARD_CHECK(entry->run != nullptr)
         << entry->name << " was differentiated before; a second pass would "
         << "count its gradient twice. Add scalars and call Backward() once";
+    Entry* const previous = entry->previous;
     RunEntry(entry, scratch);
+    if (memory != nullptr) memory->FreeFrom(entry);
+    entry = previous;
   }
   grad_floor_ = outer_floor;
   if (--backward_depth_ == 0) {
@@ -106,7 +139,15 @@ void Tape<T>::BackwardTo(const Mark& mark) {
       RunEntry(entry, scratch);
     }
   }
+  reclaiming_ = outer_memory;
   scope_ = outer_scope;
+}
+
+template <typename T>
+T* Tape<T>::ReclaimGrad(const Node<T>& node) {
+  const size_t bytes = sizeof(T) * static_cast<size_t>(node.size);
+  if (bytes < ReclaimedMemory::kLeastBytes) return nullptr;
+  return static_cast<T*>(reclaiming_->Allocate(bytes, &node));
 }
 
 template <typename T>

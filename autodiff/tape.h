@@ -22,7 +22,8 @@
 //
 // There is no global state: operations find the tape through their operands.
 // One tape belongs to one thread; different tapes are independent. A Var is
-// valid until the tape is reset or rewound past it; debug builds check this.
+// valid until the tape is reset, rewound past it, or has released it in a
+// backward pass; debug builds check this.
 #ifndef AUTODIFF_TAPE_H_
 #define AUTODIFF_TAPE_H_
 
@@ -36,6 +37,7 @@
 #include "autodiff/arena.h"
 #include "autodiff/instantiate.h"
 #include "autodiff/node.h"
+#include "autodiff/reclaimed_memory.h"
 #include "autodiff/shape.h"
 #include "autodiff/tape_observer.h"
 #include "autodiff/var.h"
@@ -105,7 +107,8 @@ class Tape {
 
   // Records `backward` as the gradient of the operation that made `out`, unless
   // `out` needs no gradient. It runs if a gradient reaches `out`, and takes no
-  // argument or the node of `out`. `name` must outlive the tape.
+  // argument or the node of `out`. `name` must outlive the tape. Of arena() it
+  // reads only what was there before: what was made later is gone when it runs.
   template <typename F>
   void Record(const char* name, Var<T> out, F backward) {
     const Var<T> outs[] = {out};
@@ -120,7 +123,7 @@ class Tape {
 
   // Runs `work` after all records of the current backward pass. To be called by
   // backward closures; the same conditions apply to `work`, which takes no
-  // argument. Its memory is that of the leaves.
+  // argument. Its memory is that of the leaves, and it reads none of arena().
   template <typename F>
   void Defer(const char* name, F work);
 
@@ -131,6 +134,13 @@ class Tape {
 
   // Runs the records after `mark` in reverse, from gradients assigned so far.
   void BackwardTo(const Mark& mark);
+
+  // The same, after which nothing that was created between `mark` and `output`
+  // is valid but leaves: gradients take the place of values that no record
+  // needs any more, unless an observer may look at these. Of `output`, which
+  // may share the shape of an older value, the value remains. No scope is open
+  // but in a nested pass.
+  void BackwardAndRelease(const Mark& mark, Var<T> output);
 
   // Whether a backward pass runs: what computes now recomputes
   // (ops/recompute.h).
@@ -203,7 +213,8 @@ class Tape {
   // Allocates the gradient of `node`. Used by GradRef.
   void AllocateGrad(Node<T>* node) {
     if (node->index < grad_floor_) RefuseGrad();
-    node->grad = arena_.template New<T>(node->size);
+    node->grad = reclaiming_ != nullptr ? ReclaimGrad(*node) : nullptr;
+    if (node->grad == nullptr) node->grad = arena_.template New<T>(node->size);
   }
   // Registers a contribution to the gradient of `node`. Used by GradRef.
   void NoteContribution(Node<T>* node) {
@@ -241,23 +252,29 @@ class Tape {
     return new (memory)
         Node<T>{value, grad, this, size, NextIndex(), needs_grad, false, false};
   }
-  uint32_t NextIndex() {
+  uint32_t NextIndex([[maybe_unused]] bool leaf = false) {
 #ifndef NDEBUG
     serials_.resize(nodes_);
-    serials_.push_back(++last_serial_);
+    last_serial_ += 2;
+    serials_.push_back(last_serial_ + (leaf ? 1 : 0));
 #endif
     return nodes_++;
   }
 
   [[noreturn]] static void RefuseGrad();
+  void RunRecords(const Mark& mark, ReclaimedMemory* memory);
+  // Null where the arena is to be asked.
+  T* ReclaimGrad(const Node<T>& node);
 
   Arena arena_;
   Arena leaf_arena_;
   Arena kept_arena_;  // of what belongs to kept leaves
   Arena scratch_;
-  Entry* last_ = nullptr;      // the latest record
-  Entry* deferred_ = nullptr;  // the latest of Defer()
-  int backward_depth_ = 0;     // calls of BackwardTo() that have not returned
+  ReclaimedMemory reclaimed_[3];           // of arena_, by depth of the pass
+  ReclaimedMemory* reclaiming_ = nullptr;  // null: the pass releases nothing
+  Entry* last_ = nullptr;                  // the latest record
+  Entry* deferred_ = nullptr;              // the latest of Defer()
+  int backward_depth_ = 0;                 // passes that have not returned
   size_t records_ = 0;
   uint32_t nodes_ = 0;
   uint32_t kept_leaves_ = 0;      // the first nodes
@@ -271,7 +288,7 @@ class Tape {
   const ScopeName* scope_ = nullptr;
   TapeObserver<T>* observer_ = nullptr;
 #ifndef NDEBUG
-  std::vector<uint64_t> serials_;  // of the nodes, by index
+  std::vector<uint64_t> serials_;  // of the nodes, by index; odd for leaves
   uint64_t last_serial_ = 0;
 #endif
 };
@@ -358,8 +375,10 @@ void Tape<T>::Defer(const char* name, F work) {
     static_cast<Deferred*>(entry)->work();
     return true;
   };
-  // A nested pass rewinds the names of its scopes.
-  const ScopeName* const scope = backward_depth_ > 1 ? nullptr : scope_;
+  // A nested pass rewinds the names of its scopes, and one that releases values
+  // overwrites them.
+  const ScopeName* const scope =
+      backward_depth_ > 1 || reclaiming_ != nullptr ? nullptr : scope_;
   deferred_ = new (memory) Deferred{{run, deferred_, name, scope}, work};
 }
 

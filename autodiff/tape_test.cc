@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -206,6 +207,133 @@ TEST(TapeTest, EachPartOfATapeMayBeDifferentiatedOnce) {
   EXPECT_THAT(Grad(x), ElementsAre(6));
 }
 
+// Sums of squares, of which later ones also read what came long before.
+class ReleaseTest : public testing::Test {
+ protected:
+  // A gradient that takes the place before the output fills no whole lines.
+  static constexpr int64_t kSize = 8193;
+  static constexpr int kDepth = 40;
+  static constexpr size_t kValues = kDepth * kSize * sizeof(double);
+
+  ReleaseTest() : numbers_(kSize) {
+    std::iota(numbers_.begin(), numbers_.end(), 1);
+    for (double& number : numbers_) number /= kSize;
+  }
+
+  static Var<double> Compute(Tape<double>& tape, Var<double> x) {
+    Var<double> first = Square(x);
+    Var<double> y = first;
+    for (int i = 2; i < kDepth; ++i) {
+      Var<double> z = tape.New(y.shape(), true);
+      for (int64_t j = 0; j < kSize; ++j) {
+        z.data()[j] = y.data()[j] * first.data()[j] + x.data()[j];
+      }
+      tape.Record("Step", z, [=] {
+        const double* const g = z.grad_data();
+        if (auto d = y.grad_ref()) {
+          d.AddEach([=](int64_t j) { return g[j] * first.data()[j]; });
+        }
+        if (auto d = first.grad_ref()) {
+          d.AddEach([=](int64_t j) { return g[j] * y.data()[j]; });
+        }
+        if (auto d = x.grad_ref()) d.AddEach([=](int64_t j) { return g[j]; });
+      });
+      y = z;
+    }
+    return Total(y);
+  }
+
+  // The gradient of x; `bytes` receives what the step held at once.
+  std::vector<double> Gradient(bool release, size_t* bytes,
+                               TapeObserver<double>* observer = nullptr) {
+    Tape<double> tape;
+    std::vector<double> gradient;
+    // The first step finds out how much is needed, in several blocks.
+    for (int step = 0; step < 2; ++step) {
+      tape.Reset();
+      tape.set_observer(observer);
+      Var<double> x = tape.Input({kSize}, numbers_);
+      const Tape<double>::Mark mark = tape.Save();
+      Var<double> y = Compute(tape, x);
+      const double value = y.item();
+      if (release) {
+        if (auto d = y.grad_ref()) d.AddEach([](int64_t) { return 1.0; });
+        tape.BackwardAndRelease(mark, y);
+        EXPECT_EQ(y.item(), value);
+      } else {
+        tape.Backward(y);
+      }
+      if (step == 1) {
+        EXPECT_EQ(Grad(x), gradient);
+      }
+      gradient = Grad(x);
+    }
+    *bytes = tape.high_water_bytes();
+    return gradient;
+  }
+
+ private:
+  std::vector<double> numbers_;
+};
+
+TEST_F(ReleaseTest, GradientsTakeThePlaceOfValues) {
+  size_t kept;
+  size_t released;
+  EXPECT_EQ(Gradient(true, &released), Gradient(false, &kept));
+  EXPECT_GT(kept, 2 * kValues);
+  EXPECT_LT(released, kValues + kValues / 4);
+}
+
+TEST_F(ReleaseTest, WhatIsObservedStays) {
+  class Watcher : public TapeObserver<double> {
+   public:
+    void OnReset() override {}
+    void OnForward(const char*, const ScopeName*,
+                   absl::Span<const Var<double>> outs) override {
+      last_ = outs[0];
+      value_ = last_.data()[0];
+    }
+    void OnBackward(const char* name, const ScopeName*) override {
+      if (name != std::string("Square")) return;
+      EXPECT_EQ(last_.data()[0], value_);
+    }
+
+   private:
+    Var<double> last_;
+    double value_ = 0;
+  } watcher;
+  size_t kept;
+  size_t watched;
+  EXPECT_EQ(Gradient(true, &watched, &watcher), Gradient(false, &kept));
+  EXPECT_EQ(watched, kept);
+}
+
+TEST_F(ReleaseTest, APassThatReplaysReleasesWhatItReplayed) {
+  Tape<double> tape;
+  Var<double> x = tape.Input({kSize}, std::vector<double>(kSize, 0.5));
+  Var<double> y = tape.New({kSize}, true);
+  std::fill_n(y.data(), kSize, 0);
+  Tape<double>* const owner = &tape;
+  tape.Record("Replay", y, [=] {
+    for (int i = 0; i < 3; ++i) {
+      const Tape<double>::Mark mark = owner->Save();
+      Var<double> again = Compute(*owner, x);
+      if (auto d = again.grad_ref()) d.AddEach([](int64_t) { return 1.0; });
+      owner->BackwardAndRelease(mark, again);
+      owner->Rewind(mark);
+    }
+  });
+  Var<double> wanted = tape.Input({kSize}, std::vector<double>(kSize, 0.5));
+  Var<double> sum = Total(y);
+  if (auto d = sum.grad_ref()) d.AddEach([](int64_t) { return 1.0; });
+  tape.BackwardAndRelease({}, sum);
+  EXPECT_LT(tape.high_water_bytes(), kValues + kValues / 2);
+  tape.Backward(Compute(tape, wanted));
+  for (int64_t i = 0; i < kSize; ++i) {
+    ASSERT_DOUBLE_EQ(x.grad_data()[i], 3 * wanted.grad_data()[i]);
+  }
+}
+
 TEST(TapeDeathTest, ASecondBackwardIsRefused) {
   Tape<double> tape;
   Var<double> x = tape.Input({1}, {3});
@@ -228,6 +356,18 @@ TEST(TapeDeathTest, UseAfterResetIsCaught) {
   EXPECT_DEATH(large.data(), "used after its tape was reset");
   tape.Input({1}, {1});
   EXPECT_DEATH(x.data(), "used after its tape was reset");
+}
+
+TEST(TapeDeathTest, UseAfterReleaseIsCaught) {
+  Tape<double> tape;
+  Var<double> x = tape.Input({1}, {3});
+  Var<double> y = Square(x);
+  Var<double> z = Square(y);
+  if (auto d = z.grad_ref()) d.AddEach([](int64_t) { return 1.0; });
+  tape.BackwardAndRelease({}, z);
+  EXPECT_THAT(Grad(x), ElementsAre(4 * 27));
+  EXPECT_EQ(z.item(), 81);
+  EXPECT_DEATH(y.data(), "rewound past it");
 }
 
 TEST(TapeDeathTest, UseAfterRewindIsCaught) {

@@ -130,7 +130,8 @@ class Var {
 #ifndef NDEBUG
     REGARD_CHECK(node_ != nullptr) << "an empty Var";
     REGARD_CHECK_EQ(serial_, tape_->NodeSerial(index_))
-        << "a Var is used after its tape was reset or rewound past it";
+        << "a Var is used after its tape was reset, rewound past it, or "
+           "released it in a backward pass";
 #endif
     return node_;
   }
@@ -139,8 +140,9 @@ class Var {
   Node<T>* node_ = nullptr;
   const Shape* shape_ = &kScalarShape;
 #ifndef NDEBUG
-  // The memory of a node may be reused or freed after Rewind() and Reset(), so
-  // the tape is asked whether node `index_` still has this serial number.
+  // The memory of a node may be reused or freed by Rewind(), Reset() and
+  // backward passes, so the tape is asked whether node `index_` still has this
+  // serial number.
   const Tape<T>* tape_ = nullptr;
   uint32_t index_ = 0;
   uint64_t serial_ = 0;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <iterator>
 #include <string>
+#include <utility>
 
 #include "absl/strings/string_view.h"
 #include "third_party/abseil_backport/check.h"
@@ -53,6 +54,7 @@ Forward<T>& Forward<T>::companion(int64_t index) {
 template <typename T>
 void Forward<T>::BeginStep() {
   tape_.Reset();
+  went_back_ = false;
   REGARD_CHECK(!keeps_leaves_ || gradients_ == nullptr)
       << "gradients of leaves that are kept";
   if (keeps_leaves_ && !leaves_.empty()) return;
@@ -126,15 +128,26 @@ void Forward<T>::Backward(absl::Span<const Var<T>> scalars,
                           absl::Span<const double> seeds) {
   REGARD_CHECK(gradients_ != nullptr) << "Backward() without gradients";
   REGARD_CHECK_EQ(scalars.size(), seeds.size());
+  REGARD_CHECK(!std::exchange(went_back_, true))
+      << "a second Backward() of a step: add scalars and call it once";
   gradients_->ClearTouchedRows(parameters_);
+  Var<T> oldest;
   for (size_t i = 0; i < scalars.size(); ++i) {
     REGARD_CHECK_EQ(scalars[i].size(), 1) << scalars[i].shape();
     const T seed = static_cast<T>(seeds[i]);
     if (auto d = scalars[i].grad_ref()) {
       d.AddEach([=](int64_t) { return seed; });
     }
+    if (!oldest.has_value() ||
+        scalars[i].node()->index < oldest.node()->index) {
+      oldest = scalars[i];
+    }
   }
-  tape_.BackwardTo({});
+  if (oldest.has_value()) {
+    tape_.BackwardAndRelease({}, oldest);
+  } else {
+    tape_.BackwardTo({});
+  }
   const absl::Span<const ParameterInfo> infos = parameters_.parameters();
   for (size_t i = 0; i < infos.size(); ++i) {
     const auto index = static_cast<int32_t>(i);

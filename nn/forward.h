@@ -59,7 +59,9 @@ class Forward {
 
   // Runs the tape backwards from scalars[i] with gradient seeds[i], then
   // completes the gradient slab: what was not reached is zero. A scalar that
-  // needs no gradient is passed over.
+  // needs no gradient is passed over. Once a step, outside of scopes. Of the
+  // step's other values, those that are older than all scalars are not valid
+  // afterwards: gradients take their place. The scalars' values remain.
   void Backward(absl::Span<const Var<T>> scalars,
                 absl::Span<const double> seeds);
 
@@ -104,6 +106,7 @@ class Forward {
   GradientSlab<T>* gradients_;
   std::vector<Var<T>> leaves_;
   bool keeps_leaves_ = false;
+  bool went_back_ = false;  // in this step
   Probe<T>* probe_ = nullptr;
   mutable std::string site_name_;  // whose memory is kept
   std::vector<std::unique_ptr<Companion>> companions_;

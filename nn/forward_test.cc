@@ -5,7 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include "autodiff/ops/elementwise.h"
 #include "autodiff/ops/linear.h"
+#include "autodiff/ops/reductions.h"
 #include "autodiff/tape.h"
 #include "gtest/gtest.h"
 #include "nn/initializers.h"
@@ -50,6 +52,66 @@ class Steps {
   Tape<float> tape_;
   Forward<float> passes_;
 };
+
+// Losses of one step of a chain, which is long enough to be released.
+class Losses {
+ public:
+  // The gradient of the weight; the losses' values stay what they are. The
+  // later of the two is made of what is older than the other.
+  std::vector<float> Gradient(double of_first, double of_second) {
+    Tape<float> tape;
+    Forward<float> forward(tape, store_, &gradients_);
+    forward.BeginStep();
+    Var<float> x = tape.Full({512, 64}, 1);
+    for (int i = 0; i < 20; ++i) x = Tanh(Linear(x, forward[weight_], {}));
+    const Var<float> first = Mean(x);
+    const Var<float> second = Mean(Square(x));
+    const float values[] = {first.item(), second.item()};
+    forward.Backward({second, tape.Full({}, 1), first},
+                     {of_second, 1, of_first});
+    EXPECT_EQ(first.item(), values[0]);
+    EXPECT_EQ(second.item(), values[1]);
+    return {gradients_.values().begin(), gradients_.values().end()};
+  }
+
+ private:
+  // The store is complete before `gradients_` is made.
+  Parameter<float> Finished() {
+    const Parameter<float> weight =
+        store_.Root().Add("w", {64, 64}, XavierUniform(64, 64));
+    store_.Finalize(1);
+    return weight;
+  }
+
+  ParameterStore<float> store_;
+  Parameter<float> weight_ = Finished();
+  GradientSlab<float> gradients_{store_};
+};
+
+TEST(ForwardTest, SeveralLossesAddUpAndKeepTheirValues) {
+  Losses losses;
+  const std::vector<float> first = losses.Gradient(1, 0);
+  const std::vector<float> second = losses.Gradient(0, 1);
+  const std::vector<float> both = losses.Gradient(2, -3);
+  for (size_t i = 0; i < both.size(); ++i) {
+    ASSERT_NEAR(both[i], 2 * first[i] - 3 * second[i], 1e-6);
+  }
+}
+
+TEST(ForwardDeathTest, AStepGoesBackOnce) {
+  ParameterStore<float> store;
+  const Parameter<float> weight = store.Root().Add("w", {1, 1}, Constant(1));
+  store.Finalize(1);
+  GradientSlab<float> gradients(store);
+  Tape<float> tape;
+  Forward<float> forward(tape, store, &gradients);
+  for (int step = 0; step < 2; ++step) {
+    forward.BeginStep();
+    forward.Backward({Sum(forward[weight])}, {1.0});
+  }
+  EXPECT_DEATH(forward.Backward({Sum(forward[weight])}, {1.0}),
+               "a second Backward\\(\\) of a step");
+}
 
 TEST(ForwardTest, KeptLeavesGiveTheSameBits) {
   Steps kept(true), anew(false);

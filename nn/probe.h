@@ -52,7 +52,7 @@ class Probe {
   virtual SiteWish Wish(const std::string& site) = 0;
 
   // A site whose value is wanted, once in a pass, also where layers are
-  // recomputed. The Var lives until the tape is rewound.
+  // recomputed. The Var lives until the tape is rewound, or goes back.
   virtual void OnValue(const std::string& /*site*/, Var<T> /*value*/) {}
 
   // In the backward pass, after all that `value` goes into: value.grad_data()

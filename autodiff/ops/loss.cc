@@ -126,15 +126,17 @@ Var<T> LinearCrossEntropy(Var<T> x, Var<T> weight, Var<T> bias,
   CheckTargets(targets, x.shape(), rows, classes, options.ignore_id);
   Tape<T>& tape = x.tape();
   const bool bias_grad = biased && bias.needs_grad();
-  Var<T> y = tape.New({}, x.needs_grad() || weight.needs_grad() || bias_grad);
-  // Gradients for a unit gradient of the loss; null where nobody asks.
+  const bool needs_grad = x.needs_grad() || weight.needs_grad() || bias_grad;
+  const bool records = needs_grad && tape.recording();
+  // Gradients for a unit gradient of the loss; null where nobody asks. They lie
+  // before the loss, which outlives them.
   Arena& arena = tape.arena();
-  const bool records = y.needs_grad();
   T* const d_x = records && x.needs_grad() ? arena.New<T>(x.size()) : nullptr;
   T* const d_weight =
       records && weight.needs_grad() ? arena.New<T>(weight.size()) : nullptr;
   T* const d_bias = records && bias_grad ? arena.New<T>(classes) : nullptr;
   if (d_bias != nullptr) std::fill_n(d_bias, classes, T(0));
+  Var<T> y = tape.New({}, needs_grad);
   {
     ScratchScope<T> scratch(tape);
     T* const losses = scratch.New(rows);

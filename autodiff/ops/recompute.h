@@ -20,7 +20,8 @@ class ReplayState {
       : training_(tape.training()), random_(tape.random()) {}
 
   // Runs fn() -> Var<T> with recording on, gives its value the gradient
-  // d(index of an element), and goes back through what was recorded.
+  // d(index of an element), goes back through what was recorded, and discards
+  // it.
   template <typename F, typename D>
   void Replay(Tape<T>& tape, F fn, D d) const {
     const typename Tape<T>::Mark mark = tape.Save();
@@ -32,7 +33,7 @@ class ReplayState {
     outer.Restore(tape);
     tape.set_recording(outer_recording);
     if (auto gradient = again.grad_ref()) gradient.AddEach(d);
-    tape.BackwardTo(mark);
+    tape.BackwardAndRelease(mark, again);
     tape.Rewind(mark);
   }
 

@@ -136,8 +136,8 @@ TEST_P(RecurrentKinds, PaddingGetsExactlyZeroGradient) {
   const Var<double> x = RandomInput(tape, {2, 3, 2}, 1);
   const Var<double> zero = tape.Full({2, 3, 6}, 0);
   const Var<double> out = layer.Run(forward, x, {{1, 3}}).sequence;
-  forward.Backward({SquaredError(out, zero)}, {1.0});
   for (int i = 6; i < 18; ++i) EXPECT_EQ(out.data()[i], 0);
+  forward.Backward({SquaredError(out, zero)}, {1.0});
   for (int i = 0; i < 2; ++i) EXPECT_NE(x.grad_data()[i], 0);
   for (int i = 2; i < 6; ++i) EXPECT_EQ(x.grad_data()[i], 0);
   for (int i = 6; i < 12; ++i) EXPECT_NE(x.grad_data()[i], 0);

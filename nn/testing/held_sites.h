@@ -1,4 +1,5 @@
-// A probe for tests: keeps what it sees of a pass that is not rewound.
+// A probe for tests: keeps what it sees of a pass that is not rewound, and goes
+// back by Tape::Backward() only.
 #ifndef NN_TESTING_HELD_SITES_H_
 #define NN_TESTING_HELD_SITES_H_
 

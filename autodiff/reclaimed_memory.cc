@@ -1,0 +1,105 @@
+#include "autodiff/reclaimed_memory.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+namespace regard {
+
+namespace {
+
+// The highest aligned place for `bytes` in [begin, end); null if there is none.
+char* Place(char* begin, char* end, size_t bytes) {
+  const auto last = reinterpret_cast<uintptr_t>(end);
+  const auto first = reinterpret_cast<uintptr_t>(begin);
+  if (last - first < bytes) return nullptr;
+  const uintptr_t place =
+      (last - bytes) / Arena::kAlignment * Arena::kAlignment;
+  return place < first ? nullptr : begin + (place - first);
+}
+
+}  // namespace
+
+bool ReclaimedMemory::Begin(const Arena& arena, const void* end) {
+  if (arena.used() < kLeastArena) return false;
+  arena_ = &arena;
+  end_ = freed_ = arena.MarkOf(end);
+  holes_.clear();
+  given_.clear();
+  return true;
+}
+
+void ReclaimedMemory::FreeFrom(const void* from) {
+  const Arena::Mark mark = arena_->MarkOf(from);
+  if (mark >= freed_) return;
+  while (freed_.block > mark.block) {
+    AddHole({arena_->At({freed_.block, 0}), arena_->At(freed_)});
+    freed_ = arena_->EndOfBlock(freed_.block - 1);
+  }
+  AddHole({arena_->At(mark), arena_->At(freed_)});
+  freed_ = mark;
+  while (!given_.empty() && given_.back().owner >= mark) {
+    AddHole(given_.back().extent);
+    given_.pop_back();
+  }
+}
+
+void* ReclaimedMemory::Allocate(size_t bytes, const void* owner) {
+  const Arena::Mark mark = arena_->MarkOf(owner);
+  if (mark >= end_) return nullptr;
+  // The smallest hole: most are left by gradients of the same size.
+  auto best = holes_.end();
+  for (auto hole = holes_.begin(); hole != holes_.end(); ++hole) {
+    if (best != holes_.end() &&
+        hole->end - hole->begin >= best->end - best->begin) {
+      continue;
+    }
+    if (Place(hole->begin, hole->end, bytes) != nullptr) best = hole;
+  }
+  if (best == holes_.end()) return nullptr;
+  char* const place = Place(best->begin, best->end, bytes);
+  const Given given = {mark, {place, best->end}};
+  const auto behind = std::upper_bound(
+      given_.begin(), given_.end(), given,
+      [](const Given& a, const Given& b) { return a.owner < b.owner; });
+  given_.insert(behind, given);
+  best->end = place;
+  if (best->begin == place) holes_.erase(best);
+#ifdef REGARD_ADDRESS_SANITIZER
+  ASAN_UNPOISON_MEMORY_REGION(place, bytes);
+#endif
+#ifndef NDEBUG
+  std::memset(place, 0xFF, bytes);
+#endif
+  return place;
+}
+
+void ReclaimedMemory::AddHole(Extent extent) {
+  if (extent.begin == extent.end) return;
+#ifndef NDEBUG
+  std::memset(extent.begin, 0xFF,
+              static_cast<size_t>(extent.end - extent.begin));
+#endif
+#ifdef REGARD_ADDRESS_SANITIZER
+  ASAN_POISON_MEMORY_REGION(extent.begin,
+                            static_cast<size_t>(extent.end - extent.begin));
+#endif
+  // The hole that follows is most often the last: FreeFrom() extends it.
+  auto above = holes_.end();
+  while (above != holes_.begin() && (above - 1)->begin < extent.begin) --above;
+  const auto below = above;
+  if (above != holes_.begin() && (above - 1)->begin == extent.end) {
+    --above;
+    above->begin = extent.begin;
+    if (below != holes_.end() && below->end == extent.begin) {
+      above->begin = below->begin;
+      holes_.erase(below);
+    }
+  } else if (below != holes_.end() && below->end == extent.begin) {
+    below->end = extent.end;
+  } else {
+    holes_.insert(below, extent);
+  }
+}
+
+}  // namespace regard
