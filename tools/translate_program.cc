@@ -52,9 +52,9 @@ constexpr char kUsage[] =
 // Bound time and memory whatever comes in: longer sentences are cut.
 constexpr size_t kMostWords = 500;
 constexpr size_t kMostLineBytes = size_t{1} << 16;
-// Sentences that are answered together, where more than one is waiting.
-constexpr size_t kMostWaiting = 512;
-constexpr size_t kMostWaitingWords = 16384;
+// Words, and ends of sentences, that are answered together, where more than one
+// sentence is waiting: at the end of so much, threads wait for one another.
+constexpr size_t kMostWaiting = 16384;
 // Words that are named as unknown, each once.
 constexpr size_t kMostUnknown = 20;
 
@@ -170,9 +170,9 @@ class Session {
   const bool terminal_;
   const bool align_;
   std::vector<std::vector<std::string>> waiting_;
-  size_t waiting_words_ = 0;
-  int64_t sentences_ = 0;  // so far
-  int64_t answered_ = 0;   // of these
+  size_t words_waiting_ = 0;  // and ends of sentences
+  int64_t sentences_ = 0;     // so far
+  int64_t answered_ = 0;      // of these
   absl::flat_hash_set<std::string> unknown_;
   LiveLine line_;
   const absl::Time start_ = absl::Now();
@@ -266,11 +266,9 @@ absl::Status Session::Add(absl::string_view text, bool cut) {
   }
   NameUnknown(words);
   CheckMinLength(words);
-  if (waiting_.size() == kMostWaiting ||
-      waiting_words_ + words.size() > kMostWaitingWords) {
-    Flush();
-  }
-  waiting_words_ += words.size();
+  const size_t size = words.size() + 1;
+  if (words_waiting_ + size > kMostWaiting) Flush();
+  words_waiting_ += size;
   waiting_.push_back(std::move(words));
   return absl::OkStatus();
 }
@@ -300,7 +298,7 @@ bool Session::Flush() {
     ++answered_;
   }
   waiting_.clear();
-  waiting_words_ = 0;
+  words_waiting_ = 0;
   ShowProgress(/*last=*/false);
   return std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
 }
