@@ -68,9 +68,6 @@ void* ReclaimedMemory::Allocate(size_t bytes, const void* owner) {
 #ifdef REGARD_ADDRESS_SANITIZER
   ASAN_UNPOISON_MEMORY_REGION(place, bytes);
 #endif
-#ifndef NDEBUG
-  std::memset(place, 0xFF, bytes);
-#endif
   return place;
 }
 
@@ -84,21 +81,20 @@ void ReclaimedMemory::AddHole(Extent extent) {
   ASAN_POISON_MEMORY_REGION(extent.begin,
                             static_cast<size_t>(extent.end - extent.begin));
 #endif
-  // The hole that follows is most often the last: FreeFrom() extends it.
-  auto above = holes_.end();
-  while (above != holes_.begin() && (above - 1)->begin < extent.begin) --above;
-  const auto below = above;
-  if (above != holes_.begin() && (above - 1)->begin == extent.end) {
-    --above;
-    above->begin = extent.begin;
-    if (below != holes_.end() && below->end == extent.begin) {
-      above->begin = below->begin;
-      holes_.erase(below);
-    }
-  } else if (below != holes_.end() && below->end == extent.begin) {
-    below->end = extent.end;
-  } else {
-    holes_.insert(below, extent);
+  // Most often behind the last: FreeFrom() goes down.
+  auto hole = holes_.end();
+  while (hole != holes_.begin() && (hole - 1)->begin < extent.begin) --hole;
+  hole = holes_.insert(hole, extent);
+  const auto below = hole + 1;
+  if (below != holes_.end() && below->end == hole->begin) {
+    hole->begin = below->begin;
+    holes_.erase(below);
+  }
+  if (hole == holes_.begin()) return;
+  const auto above = hole - 1;
+  if (above->begin == hole->end) {
+    above->begin = hole->begin;
+    holes_.erase(hole);
   }
 }
 

@@ -105,6 +105,7 @@ void Tape<T>::BackwardAndRelease(const Mark& mark, Var<T> output) {
   }
   RunRecords(mark, memory);
   last_ = const_cast<Entry*>(mark.last);
+  records_ = mark.records;
 #ifndef NDEBUG
   for (uint32_t i = mark.nodes; i < node->index; ++i) {
     if (serials_[i] % 2 == 0) serials_[i] = 0;

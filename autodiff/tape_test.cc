@@ -260,6 +260,7 @@ class ReleaseTest : public testing::Test {
         if (auto d = y.grad_ref()) d.AddEach([](int64_t) { return 1.0; });
         tape.BackwardAndRelease(mark, y);
         EXPECT_EQ(y.item(), value);
+        EXPECT_EQ(tape.records(), 0u);
       } else {
         tape.Backward(y);
       }
@@ -343,6 +344,13 @@ TEST(TapeDeathTest, ASecondBackwardIsRefused) {
   EXPECT_DEATH(tape.Backward(y), "was differentiated before");
   EXPECT_DEATH(tape.Backward(z), "was differentiated before");
   EXPECT_DEATH(tape.Backward(Square(y)), "was differentiated before");
+}
+
+TEST(TapeDeathTest, NothingIsReleasedWithinAScope) {
+  Tape<double> tape;
+  Var<double> y = Square(tape.Input({1}, {3}));
+  const NameScope<double> scope(tape, "layer");
+  EXPECT_DEATH(tape.BackwardAndRelease({}, y), "while a scope is open");
 }
 
 #ifndef NDEBUG

@@ -143,6 +143,7 @@ void Forward<T>::Backward(absl::Span<const Var<T>> scalars,
       oldest = scalars[i];
     }
   }
+  // Without scalars, gradients were assigned to values that nobody names.
   if (oldest.has_value()) {
     tape_.BackwardAndRelease({}, oldest);
   } else {

@@ -16,6 +16,15 @@
 namespace regard {
 namespace {
 
+// The one weight of a store, which is complete then.
+Parameter<float> OnlyWeight(ParameterStore<float>& store, int64_t rows,
+                            int64_t cols) {
+  const Parameter<float> weight =
+      store.Root().Add("w", {rows, cols}, XavierUniform(rows, cols));
+  store.Finalize(1);
+  return weight;
+}
+
 // y = x w^T of a store with one weight, step by step.
 class Steps {
  public:
@@ -39,16 +48,8 @@ class Steps {
   float* stored() { return store_.values().data(); }
 
  private:
-  // The store is complete before `passes_` is made.
-  Parameter<float> Finished() {
-    const Parameter<float> weight =
-        store_.Root().Add("w", {40, 24}, XavierUniform(40, 24));
-    store_.Finalize(1);
-    return weight;
-  }
-
   ParameterStore<float> store_;
-  Parameter<float> weight_ = Finished();
+  Parameter<float> weight_ = OnlyWeight(store_, 40, 24);
   Tape<float> tape_;
   Forward<float> passes_;
 };
@@ -75,16 +76,8 @@ class Losses {
   }
 
  private:
-  // The store is complete before `gradients_` is made.
-  Parameter<float> Finished() {
-    const Parameter<float> weight =
-        store_.Root().Add("w", {64, 64}, XavierUniform(64, 64));
-    store_.Finalize(1);
-    return weight;
-  }
-
   ParameterStore<float> store_;
-  Parameter<float> weight_ = Finished();
+  Parameter<float> weight_ = OnlyWeight(store_, 64, 64);
   GradientSlab<float> gradients_{store_};
 };
 
