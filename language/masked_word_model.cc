@@ -314,6 +314,7 @@ absl::StatusOr<MaskedWordModel::Asked> MaskedWordModel::Read(
   Asked asked;
   if (question.example < 0) {
     REGARD_ASSIGN_OR_RETURN(asked, ReadTyped(question.text));
+    asked.text = question.text;
   } else {
     const MaskedText& text = test_.size() > 0 ? test_ : dev_;
     REGARD_RETURN_IF_ERROR(
@@ -322,6 +323,7 @@ absl::StatusOr<MaskedWordModel::Asked> MaskedWordModel::Read(
         {question.example}, EvaluationMasking(), forward.tape().arena());
     asked.types.assign(masked.input.types.begin(), masked.input.types.end());
     asked.ids.assign(masked.input.ids.begin(), masked.input.ids.end());
+    asked.text = TextOf(asked.ids);
     // In the order of the text.
     std::map<int32_t, int32_t> targets;
     for (size_t i = 0; i < masked.targets.size(); ++i) {
@@ -357,7 +359,7 @@ Answered MaskedWordModel::AnswerPair(Forward<float>& forward,
       bert_(forward, {.size = 1, .ids = asked.ids, .types = asked.types});
   const Var<float> predicted =
       LogSoftmax((*next_sentence_)(forward, bert_.Pool(forward, hidden)));
-  Answered answer = {.input = TextOf(asked.ids)};
+  Answered answer = {.input = asked.text};
   answer.choices.push_back(
       RankedChoices(predicted.span(), options.most_choices,
                     [](size_t id) { return std::string(kPairClasses[id]); }));
@@ -373,6 +375,28 @@ Var<float> MaskedWordModel::Fill(Forward<float>& forward,
       head_.Logits(forward, AtPositions(hidden, asked.positions)));
 }
 
+std::string MaskedWordModel::FilledIn(const Question& question,
+                                      const Asked& asked,
+                                      absl::Span<const int32_t> words) const {
+  if (question.example >= 0) {
+    std::vector<int32_t> ids = asked.ids;
+    for (size_t i = 0; i < words.size(); ++i) {
+      ids[static_cast<size_t>(asked.positions[i])] = words[i];
+    }
+    return TextOf(ids);
+  }
+  if (!asked.pair) return pieces_.FillIn(question.text, words);
+  // Both texts may have been cut.
+  const std::pair<absl::string_view, absl::string_view> parts =
+      absl::StrSplit(question.text, '\t');
+  const auto of_first = static_cast<size_t>(
+      std::ranges::count_if(asked.positions, [&](int32_t position) {
+        return asked.types[static_cast<size_t>(position)] == 0;
+      }));
+  return absl::StrCat(pieces_.FillIn(parts.first, words.first(of_first)), "\t",
+                      pieces_.FillIn(parts.second, words.subspan(of_first)));
+}
+
 absl::StatusOr<Answered> MaskedWordModel::Answer(
     Forward<float>& forward, const Question& question,
     const AnswerOptions& options) const {
@@ -381,19 +405,19 @@ absl::StatusOr<Answered> MaskedWordModel::Answer(
     if (asked.pair) return AnswerPair(forward, asked, options);
     return WithoutMask(question);
   }
-  Answered answer = {.input = TextOf(asked.ids), .reference = asked.reference};
+  Answered answer = {.input = asked.text, .reference = asked.reference};
   const Var<float> predicted = Fill(forward, asked);
-  std::vector<int32_t> filled = asked.ids;
+  std::vector<int32_t> words;
   for (size_t i = 0; i < asked.positions.size(); ++i) {
     const auto row =
         predicted.span().subspan(i * predicted.cols(), predicted.cols());
-    filled[static_cast<size_t>(asked.positions[i])] = static_cast<int32_t>(
-        std::max_element(row.begin(), row.end()) - row.begin());
+    words.push_back(static_cast<int32_t>(
+        std::max_element(row.begin(), row.end()) - row.begin()));
     answer.choices.push_back(RankedChoices(
         row, options.most_choices,
         [&](size_t id) { return pieces_.Token(static_cast<int32_t>(id)); }));
   }
-  answer.text = TextOf(filled);
+  answer.text = FilledIn(question, asked, words);
   return answer;
 }
 
@@ -404,7 +428,7 @@ absl::StatusOr<Traced<float>> MaskedWordModel::Trace(
   REGARD_ASSIGN_OR_RETURN(const Asked asked, Read(forward, question));
   Traced<float> traced = {.labels = BertLabels(pieces_, asked.ids)};
   TraceLabels& labels = traced.labels;
-  labels.input = TextOf(asked.ids);
+  labels.input = asked.text;
   if (asked.positions.empty()) {
     // Not cut: what is shown is what was typed.
     const auto size = std::ssize(pieces_.Tokenize(question.text));
@@ -420,7 +444,6 @@ absl::StatusOr<Traced<float>> MaskedWordModel::Trace(
     return pieces_.Token(static_cast<int32_t>(id));
   };
   const Var<float> predicted = Fill(forward, asked);
-  std::vector<int32_t> filled = asked.ids;
   std::vector<int32_t> likeliest;
   for (size_t i = 0; i < asked.positions.size(); ++i) {
     const auto row =
@@ -428,12 +451,11 @@ absl::StatusOr<Traced<float>> MaskedWordModel::Trace(
     likeliest.push_back(static_cast<int32_t>(
         std::max_element(row.begin(), row.end()) - row.begin()));
     const int32_t position = asked.positions[i];
-    filled[static_cast<size_t>(position)] = likeliest.back();
     labels.outputs.push_back(
         {name(static_cast<size_t>(likeliest.back())), position});
     traced.lens.rows.push_back(absl::StrCat("[MASK] at ", position));
   }
-  labels.answer = TextOf(filled);
+  labels.answer = FilledIn(question, asked, likeliest);
   labels.alignment = "bert/layers[*]/self/attention/weights";
   traced.pass = [this, asked, likeliest](Forward<float>& with) {
     return PickEach(Fill(with, asked), likeliest);

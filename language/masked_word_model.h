@@ -82,9 +82,9 @@ class MaskedWordModel : public BertModel {
   EvaluatedSet Predict(Forward<float>& forward, const MaskedText& text,
                        absl::Span<const int64_t> examples) const;
 
-  // Fills in each [MASK] of a text, or of an example of test, else of dev. With
-  // next sentences, a text may be two with a tab between; without [MASK], says
-  // whether the second follows.
+  // Fills in each [MASK] of a text, or of an example of test, else of dev,
+  // whose answer is its tokens. With next sentences, a text may be two with a
+  // tab between; without [MASK], says whether the second follows.
   absl::StatusOr<Answered> Answer(Forward<float>& forward,
                                   const Question& question,
                                   const AnswerOptions& options) const;
@@ -109,7 +109,8 @@ class MaskedWordModel : public BertModel {
 
  private:
   struct Asked {
-    bool pair = false;  // that was typed
+    bool pair = false;      // that was typed
+    std::string text = {};  // as it was typed; of an example, its tokens
     std::vector<int32_t> ids = {};
     std::vector<int32_t> types = {};      // empty: all 0
     std::vector<int32_t> positions = {};  // of [MASK]
@@ -123,6 +124,9 @@ class MaskedWordModel : public BertModel {
   // Whether the second text of a pair follows the first.
   Answered AnswerPair(Forward<float>& forward, const Asked& asked,
                       const AnswerOptions& options) const;
+  // What was asked with `words` in the places of its masks.
+  std::string FilledIn(const Question& question, const Asked& asked,
+                       absl::Span<const int32_t> words) const;
   // log p of each word at the positions, [positions, vocabulary].
   Var<float> Fill(Forward<float>& forward, const Asked& asked) const;
 

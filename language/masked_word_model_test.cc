@@ -255,7 +255,12 @@ TEST(MaskedWordModelTest, AnswersPairsWhereItLearnsNextSentences) {
   const std::string pairs = "block: 16 next_sentence: true";
   const std::string said = answer_of(pairs, 16, "a b\tc d");
   EXPECT_TRUE(said == "follows" || said == "does not follow") << said;
-  EXPECT_EQ(answer_of(pairs, 16, "a b\tc [MASK]").find("a b [SEP] c "), 0);
+  EXPECT_EQ(answer_of(pairs, 16, "A  b\tc [MASK]").find("A  b\tc "), 0);
+  // [CLS] a [MASK] [SEP] [MASK] [SEP]: the first text loses its second mask.
+  const std::string cut = answer_of(pairs, 6, "a [MASK] b [MASK]\t[MASK]");
+  EXPECT_EQ(cut.find("a "), 0);
+  EXPECT_TRUE(absl::StrContains(cut, " b [MASK]\t")) << cut;
+  EXPECT_FALSE(absl::EndsWith(cut, "\t[MASK]")) << cut;
   EXPECT_EQ(answer_of(pairs, 16, "a\tb\tc"),
             "want a text, or two with a tab between; got 2 tabs");
   EXPECT_EQ(answer_of(pairs, 2, "a\tb"),

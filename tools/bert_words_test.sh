@@ -15,7 +15,8 @@ folder="${runfiles}/$7"
 "${predict}" --run="${folder}" <"${folder}/masked.txt" >words
 expect 'a text for each' "$(wc -l <"${folder}/masked.txt")" "$(wc -l <words)"
 expect 'no [MASK] is left' 0 "$(grep -c '\[MASK\]' words || true)"
-expect_in words 'a bird [SEP]'
+expect_in words 'Café ' $'a bird\t'
+expect 'no special tokens' 0 "$(grep -c SEP words || true)"
 # The first of the two logits is that the second follows.
 tail -n "$(wc -l <"${folder}/pairs.txt")" "${folder}/logits.txt" |
   awk '{ print ($1 >= $2 ? "follows" : "does not follow") }' >wanted

@@ -345,6 +345,27 @@ std::string WordPiece::Decode(absl::Span<const int32_t> ids) const {
   return JoinWords(words);
 }
 
+std::string WordPiece::FillIn(absl::string_view text,
+                              absl::Span<const int32_t> ids) const {
+  std::string filled;
+  special_.Split(
+      text, [&](absl::string_view rest) { absl::StrAppend(&filled, rest); },
+      [&](const AddedToken& token, absl::string_view written) {
+        if (token.id != mask_ || ids.empty()) {
+          absl::StrAppend(&filled, written);
+          return;
+        }
+        absl::string_view word = Token(ids[0]);
+        if (Continues(ids[0])) {
+          absl::StripTrailingAsciiWhitespace(&filled);
+          word.remove_prefix(kContinuation.size());
+        }
+        absl::StrAppend(&filled, word);
+        ids.remove_prefix(1);
+      });
+  return filled;
+}
+
 std::string WordPiece::JoinWords(absl::Span<const std::string> words) {
   return absl::StrReplaceAll(
       absl::StrJoin(words, " "),

@@ -100,7 +100,11 @@ class WordPiece : public TokenList {
   // The text of ids, without special tokens and ids that have none: as the
   // `tokenizers` library decodes, with no space before . ? ! and the comma.
   std::string Decode(absl::Span<const int32_t> ids) const;
-  // The same of words that are not cut into pieces.
+  // The text with these tokens in the places of its first masks; what continues
+  // a word follows it without a space.
+  std::string FillIn(absl::string_view text,
+                     absl::Span<const int32_t> ids) const;
+  // As Decode() joins words that are not cut into pieces.
   static std::string JoinWords(absl::Span<const std::string> words);
 
  private:

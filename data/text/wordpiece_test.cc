@@ -158,6 +158,21 @@ TEST(WordPieceTest, DecodesWhatItEncoded) {
   EXPECT_EQ(pieces.Decode({7, 7, 15, 5, -1, 7}), "##ss as");
 }
 
+TEST(WordPieceTest, FillsInItsMasks) {
+  const WordPiece pieces = Of({"a", "cat", "##s"});
+  const auto filled = [&](absl::string_view text,
+                          const std::vector<absl::string_view>& tokens) {
+    std::vector<int32_t> ids;
+    for (absl::string_view token : tokens) ids.push_back(pieces.Find(token));
+    return pieces.FillIn(text, ids);
+  };
+  EXPECT_EQ(filled("The  [MASK], [UNK]!", {"cat"}), "The  cat, [UNK]!");
+  EXPECT_EQ(filled("dog [MASK] [MASK][MASK]", {"##s", "a", "cat"}),
+            "dogs acat");
+  EXPECT_EQ(filled("[MASK] [MASK]", {"##s"}), "s [MASK]");
+  EXPECT_EQ(filled("[mask]", {}), "[mask]");
+}
+
 TEST(WordPieceTest, KnowsItsTokens) {
   const WordPiece pieces = Of({"a", "##b", "##"});
   EXPECT_EQ(pieces.size(), 8);
