@@ -3,7 +3,8 @@
 Usage: count_tests.py BROKEN FOLDER
 
 Targets count, cached ones too. BROKEN is 1 when a Bazel command failed: that is
-a failure even if no test is to blame. What a passing test skipped is listed.
+a failure even if no test is to blame. What a passing test skipped is listed, as are
+tests that are not for the build, such as trainings under sanitizers.
 """
 
 import collections
@@ -40,6 +41,10 @@ def outcomes(path):
         if event.get("configured", {}).get("testSize"):
             label = event["id"]["targetConfigured"]["label"]
             found.setdefault(label, {"overallStatus": "FAILED_TO_BUILD"})
+        elif event.get("aborted", {}).get("reason") == "SKIPPED":
+            label = event["id"].get("targetCompleted", {}).get("label")
+            if label in found:
+                found[label] = {"overallStatus": "SKIPPED"}
         elif "testSummary" in event:
             found[event["id"]["testSummary"]["label"]] = event["testSummary"]
     return found
@@ -53,6 +58,8 @@ def main(broken, folder):
             status = summary.get("overallStatus", "NO_STATUS")
             if status in _PASSED:
                 passed += 1
+            elif status == "SKIPPED":
+                skipped[f"SKIPPED: {label} is not for this build"] += 1
             else:
                 failed += 1
                 print(f"{label}: {status}")
