@@ -37,7 +37,11 @@ def outcomes(path):
     """
     found = {}
     for line in path.read_text().splitlines():
-        event = json.loads(line)
+        try:
+            event = json.loads(line)
+        except json.JSONDecodeError:  # Bazel was killed, or the disk is full
+            found[f"the rest of {path.name}"] = {"overallStatus": "CUT_OFF"}
+            break
         if event.get("configured", {}).get("testSize"):
             label = event["id"]["targetConfigured"]["label"]
             found.setdefault(label, {"overallStatus": "FAILED_TO_BUILD"})
