@@ -43,7 +43,7 @@ setup() {
 shift 2
 for package in "\$@"; do
   grep -qx "\${package}" '${root}/missing' 2>/dev/null ||
-    echo "ii \${package}"
+    echo "\$(cat '${root}/status' 2>/dev/null || echo ii) \${package}"
 done
 EOT
 }
@@ -65,6 +65,11 @@ expect "nothing missing: runs bazel-4 with the arguments" "bazel: test //..." \
 expect "nothing missing: quiet" "" "${err}"
 expect "v3 machine" "*-march=x86-64-v3 --host_copt=-march=x86-64-v3" \
   "$(<"${root}/ws/.bazelrc.generated")"
+
+echo hi >"${root}/status"
+bootstrap tools/bazel
+expect "packages on hold are there: quiet" "" "${err}"
+rm "${root}/status"
 
 touch -d 2001-01-01 "${root}/ws/.bazelrc.generated"
 bootstrap tools/bazel
