@@ -84,6 +84,24 @@ expect "linked corpora" "a b
 c d" "$(cat "${lab}/links/corpus.txt" "${lab}/links/1_corpus.txt")"
 
 axis=(--axis seed_less=1,2)
+mkdir pictures tokenizer
+echo a.png >pictures/list.txt
+echo picture >pictures/a.png
+echo 'model { language_model { tokens { folder: "tokenizer" } } }' >plain.txt
+ablate --config=plain.txt "${axis[@]}" \
+  --set data.captions.list=pictures/list.txt \
+  --set 'data.images={ labels: "corpus.txt" }'
+expect "a base by another name" '0     base = "plain.txt.textproto",' \
+  "${code} $(grep base "${root}/ws/lab/plain/BUILD")"
+expect "a folder of tokens" \
+  'model { language_model { tokens { folder: "lab/plain/links/tokenizer" } } }' \
+  "$(<"${root}/ws/lab/plain/plain.txt.textproto")"
+expect "a list with the pictures beside it" "a.png
+picture" "$(cd "${root}/ws" && cat lab/plain/links/pictures/{list.txt,a.png})"
+expect "a list and labels" '        "data.captions.list=lab/plain/links/pictures/list.txt",
+        "data.images={ labels: \"lab/plain/links/corpus.txt\" }",' \
+  "$(grep -F -e list -e labels: "${root}/ws/lab/plain/BUILD")"
+
 echo mine >"${lab}/notes.txt"
 ablate --config=small.textproto "${axis[@]}"
 expect "again, with fewer links" "0 corpus.txt mine" \
