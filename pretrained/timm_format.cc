@@ -60,7 +60,7 @@ std::optional<TimmName> CutTimmName(absl::string_view name) {
       std::ranges::find(kVariants, parts[1], &Variant::name);
   int side = 0;
   if (variant == std::end(kVariants) || parts[2].substr(0, 5) != "patch" ||
-      !absl::SimpleAtoi(parts[2].substr(5), &cut.patch) ||
+      !absl::SimpleAtoi(parts[2].substr(5), &cut.patch) || cut.patch < 1 ||
       !absl::SimpleAtoi(parts.back(), &side)) {
     return std::nullopt;
   }
@@ -141,8 +141,13 @@ absl::StatusOr<VitDescription> ReadTimmConfig(const std::string& folder) {
   const std::vector<int64_t> input = pretrained->Has("input_size")
                                          ? pretrained->Counts("input_size")
                                          : std::vector<int64_t>{3, 224, 224};
-  if (input.size() != 3) {
-    pretrained->Complain("input_size", "input_size must be three numbers");
+  if (input.size() != 3 || !std::ranges::all_of(input, [](int64_t size) {
+        return size >= 1 && size <= kMostImageSide;
+      })) {
+    pretrained->Complain(
+        "input_size",
+        absl::StrCat("input_size must be three numbers from 1 to ",
+                     kMostImageSide));
     return file.status();
   }
   // Where there are none, they are those that the name says.

@@ -10,12 +10,6 @@
 
 namespace regard {
 
-namespace {
-
-constexpr int64_t kMostSide = 4096;
-
-}  // namespace
-
 int ReadSize(const JsonObject& json, const char* key,
              std::optional<int64_t> otherwise, int64_t most) {
   return static_cast<int>(json.Integer(key, otherwise, 1, most));
@@ -25,18 +19,18 @@ std::pair<int64_t, int64_t> ReadSides(const JsonObject& json, const char* key,
                                       std::pair<int64_t, int64_t> otherwise) {
   if (!json.Has(key)) return otherwise;
   if (!json.json()[key].is_array()) {
-    const int64_t both = json.Integer(key, std::nullopt, 1, kMostSide);
+    const int64_t both = json.Integer(key, std::nullopt, 1, kMostImageSide);
     return {both, both};
   }
   const std::vector<int64_t> sides = json.Counts(key);
   if (sides.size() == 2 && std::ranges::all_of(sides, [](int64_t side) {
-        return side >= 1 && side <= kMostSide;
+        return side >= 1 && side <= kMostImageSide;
       })) {
     return {sides[0], sides[1]};
   }
-  json.Complain(
-      key,
-      absl::StrCat(key, " must be a height and a width from 1 to ", kMostSide));
+  json.Complain(key,
+                absl::StrCat(key, " must be a height and a width from 1 to ",
+                             kMostImageSide));
   return {1, 1};
 }
 

@@ -15,6 +15,7 @@ namespace regard {
 inline constexpr int64_t kMostWidth = 65536;
 inline constexpr int64_t kMostHidden = int64_t{1} << 20;
 inline constexpr int64_t kMostLayers = 256;
+inline constexpr int64_t kMostImageSide = 4096;
 
 // From 1 to `most`.
 int ReadSize(const JsonObject& json, const char* key,

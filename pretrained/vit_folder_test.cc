@@ -302,8 +302,9 @@ TEST_F(VitFilesTest, NamesWhatIsWrongWithATransformersConfig) {
 
 TEST_F(VitFilesTest, NamesWhatIsWrongWithATimmConfig) {
   Use("timm");
-  for (const char* name : {"vit_base_patch16_clip_224", "resnet50",
-                           "vit_small_patch16_18x2_224", "vit_tiny_patchx_9"}) {
+  for (const char* name :
+       {"vit_base_patch16_clip_224", "resnet50", "vit_small_patch16_18x2_224",
+        "vit_tiny_patchx_9", "vit_base_patch0_224", "vit_base_patch-16_224"}) {
     EXPECT_THAT(ConfigError("/architecture", name),
                 HasSubstr("is no vit_SIZE_patchP_N"));
   }
@@ -321,6 +322,13 @@ TEST_F(VitFilesTest, NamesWhatIsWrongWithATimmConfig) {
               HasSubstr("interpolation"));
   EXPECT_THAT(ConfigError("/pretrained_cfg/mean", {0.5, 0.5}),
               HasSubstr("mean must be one number for each channel"));
+  // The last is 224 in 32 bits.
+  for (const Json& size : {Json{3, 9}, Json{3, 0, 9}, Json{3, 9, 4097},
+                           Json{3, 224, 4294967520}}) {
+    EXPECT_THAT(ConfigError("/pretrained_cfg/input_size", size),
+                AllOf(HasSubstr("config.json:"),
+                      HasSubstr("three numbers from 1 to 4096")));
+  }
   EXPECT_THAT(ConfigError("/pretrained_cfg", nullptr),
               HasSubstr("pretrained_cfg is missing"));
   EXPECT_THAT(ConfigError("/label_names", {"a"}), HasSubstr("num_classes"));
