@@ -80,10 +80,8 @@ struct TextFile::Stream {
     const auto count = static_cast<size_t>(std::min<int64_t>(
         static_cast<int64_t>(input.size()), file.size() - offset));
     if (count == 0) return false;
-    if (!file.ReadAt(offset, absl::MakeSpan(input).first(count)).ok()) {
-      problem = "cannot be read";
-      return false;
-    }
+    failure = file.ReadAt(offset, absl::MakeSpan(input).first(count));
+    if (!failure.ok()) return false;
     if (offset == 0) {
       zipped = absl::StartsWith({input.data(), count}, kGzipMagic) &&
                inflateInit2(&inflater, kGzipWindow) == Z_OK;
@@ -132,7 +130,8 @@ struct TextFile::Stream {
   bool zipped = false;
   bool between_members = false;
   LineReader lines;
-  std::string problem;
+  absl::Status failure;  // of the last read
+  std::string problem;   // of what was read
 };
 
 TextFile::TextFile(std::string path, std::unique_ptr<Stream> stream)
@@ -163,6 +162,7 @@ absl::StatusOr<bool> TextFile::Next() {
   first_column_ = 1;
   const bool any = stream_->lines.Next(&line_, &cut);
   text_ = line_;
+  if (!stream_->failure.ok()) return WithErrorPrefix(stream_->failure);
   if (!stream_->problem.empty()) {
     return Error(line_.size(), stream_->problem);
   }
@@ -184,7 +184,7 @@ absl::StatusOr<bool> TextFile::Next() {
 }
 
 absl::StatusOr<std::string> TextFile::Digest() const {
-  return Sha256OfFile(stream_->file);
+  return WithErrorPrefix(Sha256OfFile(stream_->file));
 }
 
 bool TextFile::IsSameFile(const TextFile& other) const {

@@ -39,7 +39,8 @@ class TextFile {
   // the file and a carriage return at the end of the line are left out. Errors
   // say path:line:column (columns count bytes, from 1): a NUL, bytes that are
   // not UTF-8, a line of more than 64 KiB, a compressed file that is damaged or
-  // cut short.
+  // cut short. A read that fails is an error of the file, with FileError()'s
+  // code.
   absl::StatusOr<bool> Next();
 
   // The line; valid until the next call of Next().

@@ -10,6 +10,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "files/file.h"
+#include "files/testing/faulty_files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "third_party/abseil_backport/status_macros.h"
@@ -92,6 +94,33 @@ TEST(TextFileTest, LongTextsArePlainOrCompressed) {
   ASSERT_THAT(*plain, SizeIs(50000));
   EXPECT_EQ(plain->back(), "line 349993");
   EXPECT_EQ(*Lines("text.gz"), *plain);
+}
+
+TEST(TextFileTest, AnErrorOfTheDiskIsTheMachines) {
+  static FileOperations system;
+  std::string text;
+  for (int i = 0; i < 50000; ++i) {
+    absl::StrAppend(&text, i * 7919 % 50021, "\n");
+  }
+  for (const std::string& bytes :
+       {text, Zipped(text), Zipped("one\n") + Zipped(text)}) {
+    Write("text", bytes);
+    int failures = 0;
+    absl::Status status = absl::UnknownError("");
+    while (!status.ok()) {
+      FaultyFiles faulty(FileFault::kIoError, failures + 1);
+      ReplaceSystemFilesForTest(faulty);
+      status = Lines("text").status();
+      ReplaceSystemFilesForTest(system);
+      if (status.ok()) break;  // It was closing the file.
+      ++failures;
+      EXPECT_TRUE(IsMachineFailure(status)) << failures << ": " << status;
+      EXPECT_THAT(std::string(status.message()),
+                  AllOf(HasSubstr("error: "), HasSubstr("Input/output error")));
+    }
+    // It is opened, then read in pieces.
+    EXPECT_EQ(failures, 2 + bytes.size() / 65536);
+  }
 }
 
 TEST(TextFileTest, MayBeEmptyPlainOrCompressed) {

@@ -4,9 +4,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
-#include "absl/strings/str_cat.h"
+#include "files/file.h"
 
 namespace regard {
 
@@ -42,8 +41,7 @@ bool LineReader::Next(std::string* line, bool* cut) {
 
 absl::Status LineReader::status(absl::string_view name) const {
   if (error_ == 0) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("error: cannot read ", name, ": ", std::strerror(error_)));
+  return WithErrorPrefix(FileError(std::string(name), "read", error_));
 }
 
 bool LineReader::Ready() {

@@ -40,7 +40,8 @@ class LineReader {
   // still to come. Of a file descriptor alone.
   bool Ready();
 
-  // OK at a true end; else why `name` ended early, complete to print.
+  // OK at a true end; else FileError() of why `name` ended early, complete to
+  // print.
   absl::Status status(absl::string_view name) const;
 
  private:

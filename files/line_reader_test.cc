@@ -3,10 +3,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
+#include "files/file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "third_party/abseil_backport/status_matchers.h"
@@ -15,7 +16,6 @@ namespace regard {
 namespace {
 
 using ::regard::testing::IsOk;
-using ::regard::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
@@ -59,11 +59,21 @@ TEST(LineReaderTest, CutsLinesThatExceedTheLimit) {
 }
 
 TEST(LineReaderTest, SaysWhyReadingEnded) {
-  LineReader reader(/*file_descriptor=*/-1, 100);
-  EXPECT_THAT(Lines(reader), IsEmpty());
-  EXPECT_THAT(reader.status("a pipe"),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       "error: cannot read a pipe: Bad file descriptor"));
+  const auto status = [](int error) {
+    LineReader reader(
+        [error](char*, size_t) {
+          errno = error;
+          return ssize_t{-1};
+        },
+        100);
+    EXPECT_THAT(Lines(reader), IsEmpty());
+    return reader.status("a pipe");
+  };
+  EXPECT_EQ(status(EIO).message(),
+            "error: a pipe: cannot read: Input/output error");
+  EXPECT_TRUE(IsMachineFailure(status(EIO)));
+  EXPECT_TRUE(IsMachineFailure(status(EBADF)));
+  EXPECT_FALSE(IsMachineFailure(status(EISDIR)));
 }
 
 TEST(LineReaderTest, IsReadyWhereALineIsThere) {

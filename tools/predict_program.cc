@@ -119,7 +119,8 @@ absl::StatusOr<bool> Answer(const Run& run, const Arguments& arguments,
       question, {.length = arguments.length,
                  .most_choices = static_cast<size_t>(arguments.top)});
   if (!answer.ok()) {
-    return absl::InvalidArgumentError(
+    return absl::Status(
+        answer.status().code(),
         absl::StrCat("error: ", what, ": ", answer.status().message()));
   }
   for (const std::string& note : answer->notes) {

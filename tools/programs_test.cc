@@ -4,6 +4,7 @@
 
 #include <immintrin.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <numeric>
 #include <optional>
@@ -13,11 +14,13 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/types/span.h"
 #include "autodiff/tape.h"
 #include "experiments/run.h"
 #include "experiments/tasks/built_in_plugins.h"
 #include "experiments/tasks/plugins.h"
+#include "files/file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "language/text_model.h"
@@ -69,6 +72,30 @@ TEST(PredictProgramTest, FlushesDenormalNumbers) { ExpectFlushes(PredictMain); }
 
 TEST(EvaluateProgramTest, FlushesDenormalNumbers) {
   ExpectFlushes(EvaluateMain);
+}
+
+// Files but for a picture, of which the disk has an error.
+class UnreadablePicture : public FileOperations {
+  int Open(const std::string& path, int flags) override {
+    if (!absl::EndsWith(path, ".png")) {
+      return FileOperations::Open(path, flags);
+    }
+    errno = EIO;
+    return -1;
+  }
+};
+
+TEST(PredictProgramTest, AnErrorOfTheDiskIsTheMachines) {
+  static FileOperations system;
+  static UnreadablePicture unreadable;
+  char program[] = "predict";
+  char model[] = "--model=pretrained/testdata/vit";
+  char picture[] = "pretrained/testdata/image.png";
+  char* arguments[] = {program, model, picture};
+  EXPECT_EQ(PredictMain(3, arguments, BuiltInPlugins()), 0);
+  ReplaceSystemFilesForTest(unreadable);
+  EXPECT_EQ(PredictMain(3, arguments, BuiltInPlugins()), 1);
+  ReplaceSystemFilesForTest(system);
 }
 
 constexpr char kRun[] = "tools/testdata/old_runs/finished";

@@ -75,17 +75,15 @@ absl::StatusOr<Image> DecodeImage(absl::string_view bytes, int64_t channels) {
 
 absl::StatusOr<Image> ReadImage(const std::string& path, int64_t channels,
                                 std::string* sha256) {
-  const auto error = [&](absl::string_view problem) {
-    return absl::InvalidArgumentError(absl::StrCat("'", path, "': ", problem));
+  const auto error = [&](const absl::Status& status, const char* wanted) {
+    return absl::Status(status.code(), absl::StrCat("'", path, "': ", wanted,
+                                                    status.message()));
   };
   const absl::StatusOr<std::string> bytes = ReadFile(ResolveUserPath(path));
-  if (!bytes.ok()) {
-    return error(
-        absl::StrCat("want a PNG or JPEG file: ", bytes.status().message()));
-  }
+  if (!bytes.ok()) return error(bytes.status(), "want a PNG or JPEG file: ");
   if (sha256 != nullptr) *sha256 = Sha256Hex(*bytes);
   absl::StatusOr<Image> image = DecodeImage(*bytes, channels);
-  if (!image.ok()) return error(image.status().message());
+  if (!image.ok()) return error(image.status(), "");
   return image;
 }
 

@@ -22,8 +22,8 @@ namespace regard {
 absl::StatusOr<Image> DecodeImage(absl::string_view bytes, int64_t channels);
 
 // The same of a file of at most 64 MiB. `path` is as the user gave it; an error
-// begins with it: "'PATH': is ...". Sets `sha256`, if it is not null, to the
-// digest of the file.
+// begins with it: "'PATH': is ...", and has the code of what failed. Sets
+// `sha256`, if it is not null, to the digest of the file.
 absl::StatusOr<Image> ReadImage(const std::string& path, int64_t channels,
                                 std::string* sha256 = nullptr);
 

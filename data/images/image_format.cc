@@ -35,20 +35,21 @@ Image FitImage(const Image& image, const ImageFormat& format) {
   const Resampling resampling = format.filter() == ImageFormat::BILINEAR
                                     ? Resampling::kBilinear
                                     : Resampling::kBicubic;
-  int64_t height = format.height();
-  int64_t width = format.width();
+  const ImageSize kept = {format.height(), format.width()};
+  ImageSize size = kept;
   if (format.crop()) {
-    if (format.shorter_side() > 0) height = width = format.shorter_side();
+    if (format.shorter_side() > 0) {
+      size.height = size.width = format.shorter_side();
+    }
     // Rounded down as in transformers and torchvision.
     const ImageShape& shape = image.shape;
-    if (shape.height * width <= shape.width * height) {
-      width = height * shape.width / shape.height;
+    if (shape.height * size.width <= shape.width * size.height) {
+      size.width = size.height * shape.width / shape.height;
     } else {
-      height = width * shape.height / shape.width;
+      size.height = size.width * shape.height / shape.width;
     }
   }
-  const Image resized = ResizeImage(image, height, width, resampling);
-  return CropCenter(resized, format.height(), format.width());
+  return ResizeAndCrop(image, size, kept, resampling);
 }
 
 }  // namespace regard

@@ -57,9 +57,35 @@ TEST(FitImageTest, ACropMayBeOfALargerImage) {
   ImageFormat format = FormatOf(2, 2, true);
   format.set_shorter_side(4);
   const Image large = ResizeImage(image, 4, 8, Resampling::kBicubic);
-  EXPECT_EQ(FitImage(image, format).pixels, CropCenter(large, 2, 2).pixels);
+  EXPECT_THAT(FitImage(image, format).pixels,
+              ElementsAre(large.pixels[11], large.pixels[12], large.pixels[19],
+                          large.pixels[20]));
   format.set_shorter_side(2);
   EXPECT_THAT(FitImage(image, format).pixels, ElementsAre(1, 2, 3, 4));
+}
+
+// The whole would have 8192 x 536,862,720 pixels in three channels.
+TEST(FitImageTest, OfALongImageOnlyTheMiddleIsComputed) {
+  ImageFormat format = FormatOf(224, 224, true);
+  format.set_grey(false);
+  for (const int32_t shorter_side : {0, 8192}) {
+    format.set_shorter_side(shorter_side);
+    // Of `length` equal pixels but for two in the middle of each channel.
+    const auto fitted = [&](int64_t length, bool wide) {
+      Image image = {.shape = {3, wide ? 1 : length, wide ? length : 1}};
+      image.pixels.assign(static_cast<size_t>(3 * length), 9);
+      for (const int64_t channel : {0, 1, 2}) {
+        image.pixels[channel * length + length / 2] = 200;
+        image.pixels[channel * length + length / 2 + 1] = 100 + channel;
+      }
+      return FitImage(image, format);
+    };
+    for (const bool wide : {true, false}) {
+      const Image image = fitted(65535, wide);
+      EXPECT_EQ(image.shape, (ImageShape{3, 224, 224}));
+      EXPECT_EQ(image.pixels, fitted(9, wide).pixels);
+    }
+  }
 }
 
 TEST(ShapeOfTest, IsGreyOrOfThreeChannels) {

@@ -21,9 +21,10 @@ namespace {
 
 constexpr int64_t kMostBytes = int64_t{1} << 30;
 
-absl::Status ErrorAt(const ListedImage& image, absl::string_view problem) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(image.where, ": error: ", problem));
+absl::Status ErrorAt(const ListedImage& image, const absl::Status& problem) {
+  return absl::Status(
+      problem.code(),
+      absl::StrCat(image.where, ": error: ", problem.message()));
 }
 
 }  // namespace
@@ -65,8 +66,9 @@ absl::StatusOr<ImageSet> ReadImages(const std::vector<ListedImage>& images,
   const auto count = std::ssize(images);
   if (count > kMostBytes / size) {
     return ErrorAt(images[0],
-                   absl::StrCat(count, " images of ", size, " bytes; at most ",
-                                kMostBytes, " bytes in all can be read"));
+                   absl::InvalidArgumentError(absl::StrCat(
+                       count, " images of ", size, " bytes; at most ",
+                       kMostBytes, " bytes in all can be read")));
   }
   set.pixels.resize(static_cast<size_t>(count * size));
   std::vector<absl::Status> statuses(images.size());
@@ -83,7 +85,7 @@ absl::StatusOr<ImageSet> ReadImages(const std::vector<ListedImage>& images,
               set.pixels.begin() + i * size);
   });
   for (size_t i = 0; i < images.size(); ++i) {
-    if (!statuses[i].ok()) return ErrorAt(images[i], statuses[i].message());
+    if (!statuses[i].ok()) return ErrorAt(images[i], statuses[i]);
     absl::StrAppend(digests, sha256[i], "\n");
   }
   return set;

@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <any>
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -20,6 +22,7 @@
 #include "data/images/image_set.h"
 #include "data/images/image_source.h"
 #include "files/file.h"
+#include "files/testing/faulty_files.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
@@ -32,6 +35,7 @@ REGARD_DATA_SOURCES(ImageSource);
 
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::IsOk;
@@ -120,6 +124,38 @@ TEST_F(ImageListTest, FoldersAreClasses) {
   EXPECT_THAT(data.digests, SizeIs(1));
 }
 
+TEST_F(ImageListTest, FilesBesideTheFoldersAreNoClasses) {
+  Write("notes.txt", "no folder");
+  std::filesystem::create_symlink("nowhere", Path("broken"));
+  EXPECT_THAT(Load<ImageData>(absl::StrCat("path: '", folder_, "' images { ",
+                                           kFormat, " }"))
+                  .splits.classes,
+              ElementsAre("cats", "dogs"));
+}
+
+// No folder is left out, and no file.
+TEST_F(ImageListTest, AnErrorOfTheDiskIsTheMachines) {
+  static FileOperations system;
+  const std::string config =
+      absl::StrCat("path: '", folder_, "' images { ", kFormat, " }");
+  int failures = 0;
+  bool reached = true;
+  for (int k = 1; reached; ++k) {
+    FaultyFiles faulty(FileFault::kIoError, k);
+    ReplaceSystemFilesForTest(faulty);
+    const absl::Status status = LoadAny(config).status();
+    ReplaceSystemFilesForTest(system);
+    reached = faulty.reached();
+    if (status.ok()) continue;
+    ++failures;
+    EXPECT_TRUE(IsMachineFailure(status)) << k << ": " << status;
+    EXPECT_THAT(std::string(status.message()),
+                AllOf(HasSubstr("error: "), HasSubstr("Input/output error")));
+  }
+  // Three folders, and twelve files that are opened and read.
+  EXPECT_EQ(failures, 3 + 2 * 12);
+}
+
 TEST_F(ImageListTest, AllImagesMayBeTest) {
   EXPECT_THAT(Error("images { dev_fraction: 0 test_fraction: 1 }"),
               StartsWith("error: data.path names no folder of images; give "));
@@ -163,6 +199,8 @@ TEST_F(ImageListTest, ErrorsAreLocated) {
   EXPECT_THAT(error("cats/0.png\ta\ncats/1.png a"),
               StartsWith(":2:13: error: want the name of an image, a tab"));
   EXPECT_THAT(error("\ta"), StartsWith(":1:1: error: want the name of"));
+  EXPECT_THAT(error("cats/0.png\ta\tb"),
+              StartsWith(":1:12: error: want one label, got a tab in it"));
   EXPECT_THAT(error("cats/0.png\ta\nnone.png\tb"),
               HasSubstr("none.png': want a PNG or JPEG file: "));
   EXPECT_THAT(error("cats/0.png\ta\nlist.tsv\tb"),

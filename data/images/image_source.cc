@@ -81,8 +81,10 @@ absl::StatusOr<LabelledFiles> FilesOfClasses(const std::string& folder) {
                           WithErrorPrefix(ListDirectory(folder)));
   for (const std::string& label : labels) {
     const std::string of_label = JoinPath(folder, label);
-    const auto names = ListDirectory(of_label);
-    if (!names.ok()) continue;  // a file beside the folders
+    const auto names = WithErrorPrefix(ListDirectory(of_label));
+    // A file beside the folders.
+    if (absl::IsNotFound(names.status())) continue;
+    REGARD_RETURN_IF_ERROR(names.status());
     for (const std::string& name : *names) {
       if (!IsImageName(name)) continue;
       files.images.push_back({JoinPath(of_label, name), folder});
@@ -120,7 +122,11 @@ class ImagesSource : public WithOptions<DataSource<ImageData>, ImagesConfig> {
     const std::string folder = given.empty() ? "" : ResolveUserPath(given);
     LabelledFiles files;
     if (options_.has_labels()) {
-      const auto add = [&](ListedImage image, absl::string_view label) {
+      const auto add = [&](ListedImage image,
+                           absl::string_view label) -> absl::Status {
+        if (absl::StrContains(label, '\t')) {
+          return absl::InvalidArgumentError("want one label, got a tab in it");
+        }
         files.images.push_back(std::move(image));
         files.labels.emplace_back(label);
         return absl::OkStatus();
@@ -248,7 +254,8 @@ absl::StatusOr<ImageData> ReadFashionMnist(const std::string& given,
   data.splits.classes = {"t-shirt", "trousers", "pullover", "dress", "coat",
                          "sandal",  "shirt",    "sneaker",  "bag",   "boot"};
   const auto classes = static_cast<int32_t>(data.splits.classes.size());
-  const bool is_file = PathExists(path) && !ListDirectory(path).ok();
+  const bool is_file =
+      PathExists(path) && absl::IsNotFound(ListDirectory(path).status());
   const size_t slash = path.rfind('/');
   const std::string folder = !is_file ? path
                              : slash == std::string::npos

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <vector>
 
 #include "third_party/abseil_backport/check.h"
@@ -32,13 +33,20 @@ struct Window {
   std::vector<int32_t> weights = {};  // in units of 2^-kFractionBits
 };
 
-std::vector<Window> Windows(int64_t from, int64_t to, Resampling resampling) {
+// Those of the `kept` output pixels in the middle of `to`.
+std::vector<Window> Windows(int64_t from, int64_t to, int64_t kept,
+                            Resampling resampling) {
   const double scale = static_cast<double>(from) / static_cast<double>(to);
   const double filter_scale = std::max(scale, 1.0);
   const double support = Support(resampling) * filter_scale;
-  std::vector<Window> windows(static_cast<size_t>(to));
-  for (int64_t i = 0; i < to; ++i) {
-    Window& window = windows[static_cast<size_t>(i)];
+  const int64_t begin = (to - kept) / 2;
+  std::vector<Window> windows(static_cast<size_t>(kept));
+  for (int64_t i = begin; i < begin + kept; ++i) {
+    Window& window = windows[static_cast<size_t>(i - begin)];
+    if (from == to) {  // not filtered
+      window = {.first = i, .weights = {1 << kFractionBits}};
+      continue;
+    }
     const double center = (static_cast<double>(i) + 0.5) * scale;
     window.first =
         std::max<int64_t>(static_cast<int64_t>(center - support + 0.5), 0);
@@ -68,37 +76,54 @@ uint8_t Rounded(int32_t sum) {
 
 constexpr int32_t kHalf = 1 << (kFractionBits - 1);
 
-Image ResizeColumns(const Image& image, int64_t width, Resampling resampling) {
-  const std::vector<Window> windows =
-      Windows(image.shape.width, width, resampling);
-  Image resized = {.shape = {image.shape.channels, image.shape.height, width}};
-  resized.pixels.reserve(static_cast<size_t>(resized.shape.size()));
-  const int64_t rows = image.shape.channels * image.shape.height;
-  for (int64_t row = 0; row < rows; ++row) {
-    const uint8_t* const in = image.pixels.data() + row * image.shape.width;
-    for (const Window& window : windows) {
-      int32_t sum = kHalf;
-      for (size_t i = 0; i < window.weights.size(); ++i) {
-        sum += in[window.first + static_cast<int64_t>(i)] * window.weights[i];
-      }
-      resized.pixels.push_back(Rounded(sum));
+// Appends to `row` the means of the pixels of one from `in` on.
+void ResizeRow(const uint8_t* in, const std::vector<Window>& windows,
+               std::vector<uint8_t>& row) {
+  for (const Window& window : windows) {
+    int32_t sum = kHalf;
+    for (size_t i = 0; i < window.weights.size(); ++i) {
+      sum += in[window.first + static_cast<int64_t>(i)] * window.weights[i];
     }
+    row.push_back(Rounded(sum));
   }
-  return resized;
 }
 
-Image ResizeRows(const Image& image, int64_t height, Resampling resampling) {
-  const std::vector<Window> windows =
-      Windows(image.shape.height, height, resampling);
-  const int64_t width = image.shape.width;
-  Image resized = {.shape = {image.shape.channels, height, width}};
+}  // namespace
+
+Image ResizeImage(const Image& image, int64_t height, int64_t width,
+                  Resampling resampling) {
+  return ResizeAndCrop(image, {height, width}, {height, width}, resampling);
+}
+
+Image ResizeAndCrop(const Image& image, const ImageSize& size,
+                    const ImageSize& kept, Resampling resampling) {
+  REGARD_CHECK(0 < kept.height && kept.height <= size.height &&
+               0 < kept.width && kept.width <= size.width)
+      << kept.height << " x " << kept.width << " of " << size.height << " x "
+      << size.width;
+  const ImageShape& shape = image.shape;
+  const std::vector<Window> columns =
+      Windows(shape.width, size.width, kept.width, resampling);
+  const std::vector<Window> rows =
+      Windows(shape.height, size.height, kept.height, resampling);
+  // The rows of the image below the windows; they begin and end in order.
+  const int64_t top = rows.front().first;
+  const int64_t bottom = rows.back().first + std::ssize(rows.back().weights);
+  Image resized = {.shape = {shape.channels, kept.height, kept.width}};
   resized.pixels.reserve(static_cast<size_t>(resized.shape.size()));
-  std::vector<int32_t> sums(static_cast<size_t>(width));
-  for (int64_t channel = 0; channel < image.shape.channels; ++channel) {
-    for (const Window& window : windows) {
+  std::vector<uint8_t> between;  // those rows, of the width that is kept
+  between.reserve(static_cast<size_t>((bottom - top) * kept.width));
+  std::vector<int32_t> sums(static_cast<size_t>(kept.width));
+  for (int64_t channel = 0; channel < shape.channels; ++channel) {
+    between.clear();
+    for (int64_t y = top; y < bottom; ++y) {
+      ResizeRow(
+          image.pixels.data() + (channel * shape.height + y) * shape.width,
+          columns, between);
+    }
+    for (const Window& window : rows) {
       std::fill(sums.begin(), sums.end(), kHalf);
-      const uint8_t* in = image.pixels.data() +
-                          (channel * image.shape.height + window.first) * width;
+      const uint8_t* in = between.data() + (window.first - top) * kept.width;
       for (const int32_t weight : window.weights) {
         for (int32_t& sum : sums) sum += *in++ * weight;
       }
@@ -106,37 +131,6 @@ Image ResizeRows(const Image& image, int64_t height, Resampling resampling) {
     }
   }
   return resized;
-}
-
-}  // namespace
-
-Image ResizeImage(const Image& image, int64_t height, int64_t width,
-                  Resampling resampling) {
-  REGARD_CHECK(height > 0 && width > 0) << height << " x " << width;
-  // An axis that keeps its size is not filtered.
-  Image resized = width == image.shape.width
-                      ? image
-                      : ResizeColumns(image, width, resampling);
-  if (height == image.shape.height) return resized;
-  return ResizeRows(resized, height, resampling);
-}
-
-Image CropCenter(const Image& image, int64_t height, int64_t width) {
-  const ImageShape& shape = image.shape;
-  REGARD_CHECK(height <= shape.height && width <= shape.width)
-      << height << " x " << width << " of " << shape.height << " x "
-      << shape.width;
-  const int64_t top = (shape.height - height) / 2;
-  const int64_t left = (shape.width - width) / 2;
-  Image part = {.shape = {shape.channels, height, width}};
-  for (int64_t channel = 0; channel < shape.channels; ++channel) {
-    for (int64_t y = top; y < top + height; ++y) {
-      const auto row = image.pixels.begin() +
-                       (channel * shape.height + y) * shape.width + left;
-      part.pixels.insert(part.pixels.end(), row, row + width);
-    }
-  }
-  return part;
 }
 
 }  // namespace regard

@@ -20,9 +20,17 @@ enum class Resampling {
 Image ResizeImage(const Image& image, int64_t height, int64_t width,
                   Resampling resampling);
 
-// The part of height x width in the middle; of an odd rest, the smaller half is
-// above and left (as in transformers). Not larger than the image.
-Image CropCenter(const Image& image, int64_t height, int64_t width);
+struct ImageSize {
+  int64_t height = 0;
+  int64_t width = 0;
+};
+
+// The part of size `kept` in the middle of an image that is resized to `size`,
+// which is not smaller; of an odd rest, the smaller half is above and left (as
+// in transformers). Nothing is computed of what is cut off, which may be
+// thousands of times as large.
+Image ResizeAndCrop(const Image& image, const ImageSize& size,
+                    const ImageSize& kept, Resampling resampling);
 
 }  // namespace regard
 

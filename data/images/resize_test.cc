@@ -59,12 +59,44 @@ TEST(ResizeImageTest, AnyPixelOfOneIsThatOne) {
   }
 }
 
-TEST(CropCenterTest, TakesTheMiddleOfEachChannel) {
+TEST(ResizeAndCropTest, TakesTheMiddleOfEachChannel) {
   Image image = {.shape = {2, 3, 4}};
   for (uint8_t i = 0; i < 24; ++i) image.pixels.push_back(i);
-  EXPECT_THAT(CropCenter(image, 1, 2).pixels, ElementsAre(5, 6, 17, 18));
-  EXPECT_THAT(CropCenter(image, 2, 1).pixels, ElementsAre(1, 5, 13, 17));
-  EXPECT_EQ(CropCenter(image, 3, 4).pixels, image.pixels);
+  const auto middle = [&](const ImageSize& kept) {
+    return ResizeAndCrop(image, {3, 4}, kept, Resampling::kBicubic).pixels;
+  };
+  EXPECT_THAT(middle({1, 2}), ElementsAre(5, 6, 17, 18));
+  EXPECT_THAT(middle({2, 1}), ElementsAre(1, 5, 13, 17));
+  EXPECT_EQ(middle({3, 4}), image.pixels);
+}
+
+// Larger and smaller, of even and odd rests.
+TEST(ResizeAndCropTest, PixelsAreThoseOfTheWholeImage) {
+  Image image = {.shape = {2, 13, 17}};
+  for (int i = 0; i < 2 * 13 * 17; ++i) {
+    image.pixels.push_back(static_cast<uint8_t>(i * i * 31 % 251));
+  }
+  for (const Resampling filter :
+       {Resampling::kBilinear, Resampling::kBicubic}) {
+    for (const ImageSize size :
+         {ImageSize{5, 7}, {13, 30}, {40, 17}, {29, 8}}) {
+      const Image whole = ResizeImage(image, size.height, size.width, filter);
+      for (const ImageSize kept : {ImageSize{1, 1}, {2, 5}, {5, 4}}) {
+        const Image part = ResizeAndCrop(image, size, kept, filter);
+        ASSERT_EQ(part.shape, (ImageShape{2, kept.height, kept.width}));
+        const int64_t top = (size.height - kept.height) / 2;
+        const int64_t left = (size.width - kept.width) / 2;
+        for (int64_t i = 0; i < part.shape.size(); ++i) {
+          const int64_t row = i / kept.width;  // of both channels
+          const int64_t y =
+              row / kept.height * size.height + row % kept.height + top;
+          EXPECT_EQ(part.pixels[i],
+                    whole.pixels[y * size.width + i % kept.width + left])
+              << size.height << " x " << size.width << ", pixel " << i;
+        }
+      }
+    }
+  }
 }
 
 }  // namespace
