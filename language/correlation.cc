@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <numeric>
 
 #include "third_party/abseil_backport/check.h"
@@ -22,7 +23,7 @@ double CorrelationOfSums(absl::Span<const double> sums) {
   const double n = sums[0];
   const double x_variance = n * sums[3] - sums[1] * sums[1];
   const double y_variance = n * sums[4] - sums[2] * sums[2];
-  if (!(x_variance > 0) || !(y_variance > 0)) return 0;
+  if (x_variance <= 0 || y_variance <= 0) return 0;
   return (n * sums[5] - sums[1] * sums[2]) /
          (std::sqrt(x_variance) * std::sqrt(y_variance));
 }
@@ -43,6 +44,11 @@ ExampleMetric CorrelationMetric(const std::string& name,
 }
 
 std::vector<double> RanksOf(absl::Span<const double> numbers) {
+  // What is no number has no place in an order.
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  if (std::ranges::any_of(numbers, [](double x) { return std::isnan(x); })) {
+    return std::vector<double>(numbers.size(), kNan);
+  }
   std::vector<size_t> order(numbers.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::ranges::sort(order, {}, [&](size_t i) { return numbers[i]; });

@@ -11,7 +11,8 @@
 namespace regard {
 
 // Of the sums of 1, x, y, x^2, y^2 and x y: the covariance of x and y divided
-// by their standard deviations, or 0 where one of them is constant.
+// by their standard deviations. 0 where one of them is constant, NaN where one
+// holds NaN.
 double CorrelationOfSums(absl::Span<const double> sums);
 
 inline constexpr Aggregate kCorrelation = {"correlation", 6,
@@ -24,8 +25,9 @@ ExampleMetric CorrelationMetric(const std::string& name,
                                 absl::Span<const double> y);
 
 // The rank of each number among all, from 1; equal numbers share the mean of
-// their ranks. The correlation of ranks is Spearman's. Resamples of a metric
-// keep the ranks that the examples have in the whole set.
+// their ranks. All are NaN where a number is. The correlation of ranks is
+// Spearman's. Resamples of a metric keep the ranks that the examples have in
+// the whole set.
 std::vector<double> RanksOf(absl::Span<const double> numbers);
 
 }  // namespace regard

@@ -1,5 +1,6 @@
 #include "language/correlation.h"
 
+#include <cmath>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -9,7 +10,9 @@ namespace regard {
 namespace {
 
 using ::testing::DoubleNear;
+using ::testing::Each;
 using ::testing::ElementsAre;
+using ::testing::IsNan;
 
 // Expected numbers were printed by scipy 1.17.1.
 constexpr double kX[] = {0.3, 0.9, -0.2, 0.9, 0.5, 0.45};
@@ -47,6 +50,14 @@ TEST(CorrelationTest, IsZeroOfWhatIsConstant) {
   EXPECT_EQ(CorrelationMetric("x", same, other).Value(), 0);
   EXPECT_EQ(CorrelationMetric("x", other, same).Value(), 0);
   EXPECT_EQ(CorrelationMetric("x", {}, {}).Value(), 0);
+}
+
+TEST(CorrelationTest, IsNanWhereANumberIs) {
+  const double x[] = {1, std::nan(""), 3};
+  const double y[] = {1, 2, 4};
+  EXPECT_TRUE(std::isnan(CorrelationMetric("pearson", x, y).Value()));
+  EXPECT_TRUE(std::isnan(CorrelationMetric("pearson", y, x).Value()));
+  EXPECT_THAT(RanksOf(x), Each(IsNan()));
 }
 
 TEST(CorrelationDeathTest, WantsAsManyOfEach) {

@@ -181,6 +181,11 @@ TEST_F(ElementwiseValueTest, KinksHaveGradientZero) {
   EXPECT_THAT(Grad(x), ElementsAre(-10, 0, 11));
 }
 
+TEST_F(ElementwiseValueTest, NanIsNotTakenForAUnitThatIsOff) {
+  EXPECT_TRUE(std::isnan(Relu(Input({std::nan("")})).item()));
+  EXPECT_FALSE(std::signbit(Relu(Input({-0.0})).item()));
+}
+
 TEST_F(ElementwiseValueTest, RootsAndPowers) {
   Var<double> x = Input({-2, 0, 4});
   EXPECT_THAT(Values(Pow(x, 3)), ElementsAre(-8, 0, 64));

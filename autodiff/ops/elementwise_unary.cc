@@ -229,10 +229,11 @@ Var<T> Sigmoid(Var<T> x) {
                         [](T g, T /*x*/, T y) { return g * y * (T(1) - y); });
 }
 
+// NaN stays NaN: a fault must not look like a unit that is off.
 template <typename T>
 Var<T> Relu(Var<T> x) {
   return Unary(
-      "Relu", x, [](T x) { return x > 0 ? x : T(0); },
+      "Relu", x, [](T x) { return x <= 0 ? T(0) : x; },
       [](T g, T x, T /*y*/) { return x > 0 ? g : T(0); });
 }
 

@@ -1,6 +1,7 @@
 #include "autodiff/ops/reductions.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include "autodiff/kernels/reduce.h"
@@ -96,7 +97,11 @@ Var<T> ReduceMax(Var<T> x, const Extents& extents) {
       int64_t best = i * extent * inner + j;
       for (int64_t k = 1; k < extent; ++k) {
         const int64_t place = (i * extent + k) * inner + j;
-        if (x.data()[place] > x.data()[best]) best = place;
+        // The first NaN wins, as of Maximum().
+        if (x.data()[place] > x.data()[best] ||
+            (std::isnan(x.data()[place]) && !std::isnan(x.data()[best]))) {
+          best = place;
+        }
       }
       places[i * inner + j] = best;
       y.data()[i * inner + j] = x.data()[best];

@@ -1,5 +1,6 @@
 #include "autodiff/ops/reductions.h"
 
+#include <cmath>
 #include <vector>
 
 #include "autodiff/tape.h"
@@ -72,6 +73,16 @@ TEST_F(ReductionsValueTest, TheFirstOfEqualMaximaGetsTheGradient) {
   tape_.Backward(Max(x));
   EXPECT_THAT(std::vector<double>(x.grad_data(), x.grad_data() + 3),
               ElementsAre(0, 1, 0));
+}
+
+TEST_F(ReductionsValueTest, TheFirstNanIsTheMaximum) {
+  const double nan = std::nan("");
+  Var<double> x = tape_.Input({4}, {1, nan, 3, nan});
+  const Var<double> y = Max(x);
+  EXPECT_TRUE(std::isnan(y.item()));
+  tape_.Backward(y);
+  EXPECT_THAT(std::vector<double>(x.grad_data(), x.grad_data() + 4),
+              ElementsAre(0, 1, 0, 0));
 }
 
 using ReductionsDeathTest = ReductionsValueTest;

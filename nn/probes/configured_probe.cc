@@ -76,6 +76,9 @@ std::string RowName(Var<T> weights, int64_t row) {
                       row % rows / queries, "/", row % queries);
 }
 
+// NaN if either is.
+double Greater(double a, double b) { return b > a || std::isnan(b) ? b : a; }
+
 // Nothing of a row of weights that are all hidden.
 template <typename T>
 StatisticSum OfRow(SiteStatistic::Statistic statistic,
@@ -87,7 +90,7 @@ StatisticSum OfRow(SiteStatistic::Statistic statistic,
     const auto x = static_cast<double>(element);
     sum += x;
     squares += x * x;
-    top = std::max(top, x);
+    top = Greater(top, x);
   }
   if (statistic == SiteStatistic::MAX) return {statistic, top, 1};
   if (statistic == SiteStatistic::NORM) {
@@ -121,7 +124,7 @@ void StatisticSum::Add(const StatisticSum& other) {
   }
   rows += other.rows;
   if (other.rows == 0) return;
-  value = statistic == SiteStatistic::MAX ? std::max(value, other.value)
+  value = statistic == SiteStatistic::MAX ? Greater(value, other.value)
                                           : value + other.value;
 }
 

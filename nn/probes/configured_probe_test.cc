@@ -30,6 +30,7 @@ using ::testing::DoubleEq;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::IsNan;
 using ::testing::Pair;
 using ::testing::Pointwise;
 
@@ -275,6 +276,18 @@ TEST(SiteStatistic, IsReducedOverShardsAndTheStepsOfADecoder) {
           Pair(site + "norm",
                DoubleEq((std::sqrt(.5) + 1 + std::sqrt(.625)) / 4)),
           Pair(site + "top_key_share", DoubleEq((.5 + 1 + .75) / 3))));
+}
+
+TEST(SiteStatistic, TheLargestElementIsNanWhereOneIs) {
+  const Requests requests =
+      Requests().Probe("site: '*' every: 1 statistic: MAX");
+  const double nan = std::nan("");
+  for (const std::vector<std::vector<double>>& shards :
+       {std::vector<std::vector<double>>{{1, nan}, {3, 2}},
+        {{3, 2}, {nan, 1}}}) {
+    EXPECT_THAT(Report(requests, 0, shards, "state"),
+                ElementsAre(Pair("probe/step[*]/decoder/state/max", IsNan())));
+  }
 }
 
 TEST(SiteStatistic, SeesWhatAnInterventionHasLeft) {
