@@ -42,6 +42,9 @@ void ReplaceByPredictions(Forward<T>& forward, const OutputHead<T>& head,
   const auto rows = static_cast<int64_t>(ids.size());
   REGARD_CHECK_EQ(readout.rows(), rows);
   const RandomState& random = tape.random();
+  REGARD_CHECK(random.examples.empty() ||
+               rows <= static_cast<int64_t>(random.examples.size()))
+      << random.examples.size() << " example numbers for " << rows << " rows";
   const SpecialIds special = head.special_ids();
   const uint64_t key = Hash(random.seed, Hash("scheduled_sampling"));
   const auto threshold = static_cast<uint64_t>(probability * 0x1p32);

@@ -40,7 +40,10 @@ uint64_t HashOf(const RandomState& random, const ScopeName* scope,
 }
 
 int64_t NumberOf(const RandomState& random, int64_t example) {
-  return random.examples.empty() ? example : random.examples[example];
+  if (random.examples.empty()) return example;
+  REGARD_CHECK_LT(example, static_cast<int64_t>(random.examples.size()))
+      << "no number of this example";
+  return random.examples[example];
 }
 
 }  // namespace

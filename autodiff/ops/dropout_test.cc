@@ -179,6 +179,15 @@ TEST_F(DropoutMaskTest, DiffersByStepSeedSiteAndScope) {
   EXPECT_THAT(Mask({1, 64}), Not(ElementsAreArray(first)));
 }
 
+TEST_F(DropoutMaskTest, EveryExampleHasANumber) {
+  const int64_t examples[] = {5};
+  tape_.set_random({1, 0, examples});
+  EXPECT_DEATH(Dropout(tape_.Full({2, 3}, 1), 0.5, "site"), "1 example number");
+  const DropoutMask mask(tape_, 0.5, "site");
+  uint8_t keep[3];
+  EXPECT_DEATH(mask.FillRow(1, 0, 0, 0, 3, keep), "no number of this example");
+}
+
 TEST_F(DropoutMaskTest, ARateOfOneIsRefused) {
   Var<float> x = tape_.Full({3}, 1);
   EXPECT_DEATH(Dropout(x, 1, "site"), "dropout rate 1");
