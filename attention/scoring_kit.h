@@ -37,8 +37,8 @@ Var<T> InnerProducts(Var<T> queries, Var<T> keys);
 template <typename T>
 Var<T> ProjectHeads(Var<T> x, Var<T> weight);
 
-// x [.., width] with each row divided by its length; a row shorter than 1e-6
-// stays as short.
+// x / sqrt(|x|^2 + 1e-12) of each row of x [.., width]: of length 1, but
+// shorter where the row is not much longer than 1e-6, and 0 where it is 0.
 template <typename T>
 Var<T> Normalized(Var<T> x);
 

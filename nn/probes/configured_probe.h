@@ -1,8 +1,8 @@
 // The probe of a config: its interventions and statistics (intervention.proto).
 //
 // What it does to a value depends on the seed, the step, the site and the
-// example alone, so the bits are the same for any number of threads and after
-// resuming.
+// example alone (in evaluation on its place in the batch), so the bits are the
+// same for any number of threads and after resuming.
 #ifndef NN_PROBES_CONFIGURED_PROBE_H_
 #define NN_PROBES_CONFIGURED_PROBE_H_
 
@@ -95,7 +95,8 @@ class ConfiguredProbe : public Probe<T> {
 // Finds the means of `replace { mean {} }`, if `probe`, which is that of
 // `forward`, asks for them: over kMeanExamples training examples, spread
 // evenly, or all if there are fewer, read one by one, so that there is no
-// padding, without dropout and other interventions.
+// padding (but within an example of two texts), without dropout and other
+// interventions.
 inline constexpr int64_t kMeanExamples = 1000;
 void FindMeans(uint64_t seed, Model<float>& model, Forward<float>& forward,
                ConfiguredProbe<float>& probe);

@@ -157,7 +157,7 @@ TEST_F(GrowingSearchTest, ASourceIsTheSameAloneAndInAnyBatch) {
   }
 }
 
-TEST_F(GrowingSearchTest, APromptIsReadAtOnce) {
+TEST_F(GrowingSearchTest, WhatFollowsAPromptIsThatOfOnePass) {
   for (const char* config : kConfigs) {
     const std::vector<int> which = {1, 6, 3};
     const std::vector<Ids> prompts = {{2, 4, 5}, {2, 7, 7}, {2, 11, 4}};
