@@ -33,7 +33,7 @@ constexpr char kUsage[] =
     "run\n"
     "may be a folder of Hugging Face's: config.json, model.safetensors, "
     "vocab.txt.";
-constexpr size_t kMostLineBytes = size_t{16} << 20;
+constexpr size_t kMostLineBytes = size_t{64} << 10;
 // Texts that are read before the first of them is answered, unless the input
 // pauses.
 constexpr size_t kMostTexts = 4096;
@@ -70,6 +70,12 @@ absl::Status PrintAll(SentenceEmbedder& embedder, bool pairs) {
   bool written = true;
   absl::Status wrong;
   for (int64_t number = 1; written && reader.Next(&line, &cut); ++number) {
+    if (cut) {
+      wrong = absl::InvalidArgumentError(
+          absl::StrCat("error: line ", number, ": longer than ",
+                       kMostLineBytes >> 10, " KiB"));
+      break;
+    }
     if (!line.empty() && line.back() == '\r') line.pop_back();
     // A third part is enough to refuse the line, however many tabs it has.
     const std::vector<std::string> parts =

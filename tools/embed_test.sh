@@ -68,6 +68,11 @@ expect 'no pair' '2 1' "${code} $(wc -l <out)"
 expect 'which is named' \
   'error: line 2 is not two sentences separated by a tab' "$(cat err)"
 code=0
+{ echo a; yes 'the cat' | head -n 9000 | tr '\n' ' '; } |
+  "${embed}" --model="${model}" >out 2>err || code=$?
+expect 'a long line is not cut silently' \
+  '2 1 error: line 2: longer than 64 KiB' "${code} $(wc -l <out) $(cat err)"
+code=0
 printf 'a\tb\tc\n' | "${embed}" --model="${model}" --pairs >out 2>err || code=$?
 expect 'nor are three sentences' \
   '2 error: line 1 is not two sentences separated by a tab' "${code} $(cat err)"

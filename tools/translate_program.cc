@@ -23,6 +23,7 @@
 #include "experiments/report/terminal_text.h"
 #include "experiments/run.h"
 #include "files/line_reader.h"
+#include "files/printable_text.h"
 #include "nn/forward.h"
 #include "seq2seq/decoding/search.pb.h"
 #include "seq2seq/encoder_decoder.h"
@@ -329,6 +330,7 @@ std::vector<std::string> Session::TargetTokens(
 void Session::Write(const std::vector<std::string>& source,
                     const Translation& translation, int64_t index) const {
   std::string line = translator_.TargetText(TargetTokens(source, translation));
+  if (terminal_) line = PrintableText(line);
   if (search_.n_best() > 1) {
     line = absl::StrCat(index, " ||| ", line, " ||| ",
                         absl::StrFormat("%.4f", translation.score));

@@ -50,7 +50,16 @@ class CaptionsSource
       const ConfigProblems::Scope scope(problems, "format");
       ValidateImageFormat(options.format(), problems);
     }
-    if (options.has_list() || options.things() != Options::SHAPES) return;
+    if (options.has_list()) return;
+    const auto needs_list = [&](bool present, const char* field) {
+      if (present) problems.Add(field, "needs `list`, the images of files");
+    };
+    needs_list(options.has_format(), "format");
+    needs_list(options.dev_fraction() != Options().dev_fraction(),
+               "dev_fraction");
+    needs_list(options.test_fraction() != Options().test_fraction(),
+               "test_fraction");
+    if (options.things() != Options::SHAPES) return;
     const std::string problem = TooMany(options, options.side());
     if (!problem.empty()) problems.Add("train", problem);
   }

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "autodiff/random.h"
+#include "data/made_words.h"
 #include "data/phrasebook/phrasebook.h"
 
 namespace regard {
@@ -110,6 +111,12 @@ class SequenceSource : public WithOptions<SentenceSource, Config> {
       problems.RequireInRange("max_length", options.max_length(),
                               options.min_length(), 1e4);
     }
+    double tested = options.max_length();
+    if constexpr (kReversed) tested = options.max_test_length();
+    RefuseTooManyWords(2 * (1.0 * options.train() * options.max_length() +
+                            (1.0 * options.dev() + options.test()) * tested +
+                            1.0 * options.test() * options.max_apart_length()),
+                       "train", problems);
     if (options.max_apart_length() == 0) return;
     problems.RequireInRange("min_apart_length", options.min_apart_length(), 1,
                             options.max_apart_length());
@@ -197,6 +204,13 @@ class PlaceholderSource
  public:
   using WithOptions::WithOptions;
   static constexpr DataPath kPath = DataPath::kIgnored;
+
+  static void Validate(const Options& options, ConfigProblems& problems) {
+    problems.CheckRanges(options);
+    RefuseTooManyWords(options.pairs() * (1.0 * options.source_words() +
+                                          options.target_words()),
+                       "pairs", problems);
+  }
 
   // The pairs go through both vocabularies; words that are counted and in no
   // pair make them complete.

@@ -19,6 +19,7 @@
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
+#include "nn/config_problems.h"
 
 namespace regard {
 namespace {
@@ -151,6 +152,30 @@ TEST(SequenceSourceTest, LongerOnesAreASplitOfTheirOwn) {
   }
   EXPECT_EQ(lengths, (std::set<size_t>{5, 6}));
   EXPECT_EQ(data.tests[1].suffix, "_apart");
+}
+
+TEST(SequenceSourceTest, MakesNoMoreThanMemoryHolds) {
+  const auto problem_of = [](const std::string& text) {
+    Data config;
+    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &config));
+    ConfigProblems problems;
+    BuiltInDataSources().ValidateChoice(config, problems);
+    return problems.ok() ? "" : problems.problems()[0].path;
+  };
+  EXPECT_EQ(problem_of("reverse { train: 1000000 max_length: 33 }"), "");
+  EXPECT_EQ(problem_of("reverse { train: 1000000 max_length: 34 }"),
+            "reverse.train");
+  EXPECT_EQ(problem_of("reverse { train: 1 test: 500000 max_test_length: 40 "
+                       "max_apart_length: 40 }"),
+            "reverse.train");
+  EXPECT_EQ(problem_of("copy { train: 1 dev: 1000000 max_length: 40 }"),
+            "copy.train");
+  EXPECT_EQ(problem_of("placeholder { pairs: 6710 source_words: 10000 "
+                       "target_words: 1 }"),
+            "");
+  EXPECT_EQ(problem_of("placeholder { pairs: 6711 source_words: 9999 "
+                       "target_words: 2 }"),
+            "placeholder.pairs");
 }
 
 }  // namespace

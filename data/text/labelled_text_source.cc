@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -25,6 +26,8 @@
 namespace regard {
 
 namespace {
+
+constexpr size_t kMostLineBytes = size_t{64} << 10;  // as TextFile's
 
 // The verbs of the grammar, of one and of many.
 constexpr std::pair<const char*, const char*> kVerbs[] = {
@@ -127,11 +130,15 @@ class EntailmentSource
   }
 };
 
-// The line's parts between tabs, of which there have to be as many as in the
-// first line, two or three. `error` makes one of a column and a message.
+// The parts between tabs of a line of at most 64 KiB, of which there have to be
+// as many as in the first line, two or three. `error` makes one of a column and
+// a message.
 absl::StatusOr<std::vector<absl::string_view>> ColumnsOf(
     absl::string_view line, size_t wanted,
     absl::FunctionRef<absl::Status(size_t, absl::string_view)> error) {
+  if (line.size() > kMostLineBytes) {
+    return error(kMostLineBytes + 1, "line of more than 64 KiB");
+  }
   const std::vector<absl::string_view> columns = absl::StrSplit(line, '\t');
   if (columns.size() != wanted) {
     size_t column = line.size() + 1;
@@ -200,6 +207,7 @@ absl::StatusOr<LabelledTextData> ReadLabelledText(
   const size_t dev = begin_of(config.dev_fraction() + config.test_fraction());
   LabelledTextData data;
   LabelledSplits& splits = data.splits;
+  absl::flat_hash_map<absl::string_view, int32_t> ids;  // of the labels
   const size_t columns_wanted = std::ranges::count(lines[0], '\t') == 2 ? 3 : 2;
   for (size_t i = 0; i < lines.size(); ++i) {
     const auto error = [&](size_t column, absl::string_view problem) {
@@ -209,18 +217,17 @@ absl::StatusOr<LabelledTextData> ReadLabelledText(
     REGARD_ASSIGN_OR_RETURN(
         const std::vector<absl::string_view> columns,
         ColumnsOf(absl::StripSuffix(lines[i], "\r"), columns_wanted, error));
-    const std::string label(columns[0]);
-    auto found = std::find(splits.labels.begin(), splits.labels.end(), label);
-    if (found == splits.labels.end()) {
+    const auto [id, is_new] =
+        ids.try_emplace(columns[0], static_cast<int32_t>(ids.size()));
+    if (is_new) {
       if (i >= dev && dev > 0) {
-        return error(
-            1, absl::StrCat("label '", label, "' is not in the training part"));
+        return error(1, absl::StrCat("label '", columns[0],
+                                     "' is not in the training part"));
       }
-      found = splits.labels.insert(found, label);
+      splits.labels.emplace_back(columns[0]);
     }
     auto& split = i < dev ? splits.train : i < test ? splits.dev : splits.test;
-    split.push_back({std::string(columns[1]),
-                     static_cast<int32_t>(found - splits.labels.begin())});
+    split.push_back({std::string(columns[1]), id->second});
     if (columns.size() == 3) split.back().second.emplace(columns[2]);
   }
   if (dev > 0 && splits.labels.size() < 2) {

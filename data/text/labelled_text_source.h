@@ -23,10 +23,10 @@ struct LabelledTextData {
   std::map<std::string, std::string> digests;
 };
 
-// Reads a file as ReadWholeText() does. Errors say path:line:column: a first
-// line without one tab or two, another line with another number of them, a
-// label that is empty or that training lacks, and fewer than two labels in
-// training, if there is any.
+// Reads a file as ReadWholeText() does. Errors say path:line:column: a line of
+// more than 64 KiB, a first line without one tab or two, another line with
+// another number of them, a label that is empty or that training lacks, and
+// fewer than two labels in training, if there is any.
 absl::StatusOr<LabelledTextData> ReadLabelledText(
     const std::string& path, const LabelledTextConfig& config);
 

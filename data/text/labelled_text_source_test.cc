@@ -73,6 +73,17 @@ TEST_F(LabelledTextTest, ReadsPairs) {
   EXPECT_EQ(data->splits.dev[0].second, "");
 }
 
+// As where label and text have changed places.
+TEST_F(LabelledTextTest, TimeIsLinearInTheNumberOfLabels) {
+  std::string text;
+  for (int i = 1'000'000; i < 1'500'000; ++i) absl::StrAppend(&text, i, "\t\n");
+  const auto data = Read(text);
+  ASSERT_TRUE(data.ok()) << data.status();
+  ASSERT_THAT(data->splits.labels, SizeIs(500'000));
+  EXPECT_EQ(data->splits.labels[1234], "1001234");
+  EXPECT_EQ(data->splits.train[1234].label, 1234);
+}
+
 TEST_F(LabelledTextTest, AFileCanBeATestAlone) {
   const auto data = Read("yes\ta\nyes\tb\n", 0, 1);
   ASSERT_TRUE(data.ok()) << data.status();
@@ -100,6 +111,13 @@ TEST_F(LabelledTextTest, SaysWhereColumnsAreWrong) {
   EXPECT_THAT(ErrorOf("a\tb\n\n"), HasSubstr("text.txt:2:1: error: want"));
   EXPECT_THAT(ErrorOf("a\tb\n\tb\n"),
               HasSubstr("text.txt:2:1: error: the label is empty"));
+}
+
+TEST_F(LabelledTextTest, ALineIsCapped) {
+  const std::string longest = "a\tb\nb\t" + std::string(65534, 'x');
+  EXPECT_EQ(ErrorOf(longest + "\r\n"), "");
+  EXPECT_THAT(ErrorOf(longest + "x"),
+              HasSubstr("text.txt:2:65537: error: line of more than 64 KiB"));
 }
 
 TEST_F(LabelledTextTest, SaysWhereAFileIsBroken) {

@@ -20,6 +20,11 @@ using sentencepiece::ModelProto;
 using sentencepiece::TrainerSpec;
 using PieceProto = sentencepiece::ModelProto::SentencePiece;
 
+// Segmenting hashes, at each byte of a text, all prefixes of up to the longest
+// piece. Those of sentencepiece's own trainer have 16 characters at most,
+// unless it is told otherwise.
+constexpr size_t kMostPieceBytes = 512;
+
 // How much less than the least likely piece an unknown character counts.
 constexpr float kUnknownPenalty = 10;
 
@@ -62,6 +67,10 @@ absl::StatusOr<SentencepieceModel> SentencepieceModel::Parse(
     if (text.empty() || text.find_first_of({"\n\0", 2}) != std::string::npos ||
         FindInvalidUtf8(text).has_value()) {
       return error("a piece is empty, broken over lines or not UTF-8");
+    }
+    if (text.size() > kMostPieceBytes) {
+      return error(absl::StrCat("a piece has ", text.size(), " bytes; at most ",
+                                kMostPieceBytes, " wanted"));
     }
     if (!std::isfinite(piece.score())) {
       return error(

@@ -32,7 +32,8 @@ namespace regard {
 class SentencepieceModel {
  public:
   // From the bytes of a model file; `path` names it in errors. Models of whole
-  // words and models that fall back to bytes are not supported.
+  // words, models that fall back to bytes, and pieces of more than 512 bytes
+  // are not supported.
   static absl::StatusOr<SentencepieceModel> Parse(absl::string_view bytes,
                                                   absl::string_view path);
 

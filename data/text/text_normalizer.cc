@@ -4,6 +4,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "files/utf8.h"
 
@@ -12,6 +14,10 @@ namespace regard {
 namespace {
 
 constexpr absl::string_view kReplacementCharacter = "\xef\xbf\xbd";
+
+// What a character of a text can grow to. The longest replacement of NFKC has
+// 33 bytes, for U+FDFA.
+constexpr size_t kMostReplacementBytes = 128;
 
 // The fields of a trie unit (Darts-clone, Yata).
 bool HasLeaf(uint32_t unit) { return ((unit >> 8) & 1) == 1; }
@@ -40,6 +46,14 @@ absl::StatusOr<TextNormalizer> TextNormalizer::Create(
   normalizer.trie_.resize(bytes / sizeof(uint32_t));
   std::memcpy(normalizer.trie_.data(), map.data() + sizeof(bytes), bytes);
   normalizer.replacements_ = map.substr(sizeof(bytes) + bytes);
+  for (const absl::string_view replacement :
+       absl::StrSplit(normalizer.replacements_, '\0')) {
+    if (replacement.size() > kMostReplacementBytes) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the map of characters has a replacement of ", replacement.size(),
+          " bytes; at most ", kMostReplacementBytes, " wanted"));
+    }
+  }
   return normalizer;
 }
 

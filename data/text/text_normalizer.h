@@ -19,7 +19,8 @@ inline constexpr absl::string_view kSpaceSymbol = "\xe2\x96\x81";
 
 class TextNormalizer {
  public:
-  // An error if the compiled map is damaged.
+  // An error if the compiled map is damaged or has a replacement of more than
+  // 128 bytes.
   static absl::StatusOr<TextNormalizer> Create(
       const sentencepiece::NormalizerSpec& spec);
 

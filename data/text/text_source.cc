@@ -14,6 +14,7 @@
 #include "autodiff/random.h"
 #include "data/data_source.h"
 #include "data/grammar.h"
+#include "data/made_words.h"
 #include "data/text_file.h"
 #include "files/file.h"
 #include "files/utf8.h"
@@ -107,6 +108,11 @@ class RepeatedTokensSource
     problems.CheckRanges(options);
     problems.RequireInRange("symbols", options.symbols(), options.length(),
                             1e6);
+    const double longest =
+        2.0 * options.length() + options.most_before() + options.most_gap();
+    RefuseTooManyWords(
+        longest * (1.0 * options.train() + options.dev() + options.test()),
+        "train", problems);
   }
 
   absl::StatusOr<TextData> Load(const DataRequest& request) const override {

@@ -205,6 +205,23 @@ TEST_F(RepeatedTokensTest, StaysAsItIs) {
   EXPECT_EQ(Load(3).train, "0 0 3 4 0 3 4\n1 4 0 1 4 0\n1 4 2 1 4 1 4 2 1\n");
 }
 
+TEST_F(RepeatedTokensTest, MakesNoMoreThanMemoryHolds) {
+  options().set_train(1000000);
+  options().set_symbols(30);
+  options().set_length(30);
+  options().set_most_before(0);
+  options().set_most_gap(0);
+  ConfigProblems problems;
+  sources_.ValidateChoice(config_, problems);
+  EXPECT_TRUE(problems.ok());
+  options().set_most_gap(8);
+  sources_.ValidateChoice(config_, problems);
+  ASSERT_EQ(problems.problems().size(), 1);
+  EXPECT_EQ(problems.problems()[0].path, "repeated_tokens.train");
+  EXPECT_THAT(problems.problems()[0].message,
+              ::testing::HasSubstr("words, more than 67108864"));
+}
+
 TEST_F(RepeatedTokensTest, HasAsManySymbolsAsTheStretchAtLeast) {
   options().set_symbols(3);
   ConfigProblems problems;

@@ -43,6 +43,12 @@ void ValidateTokens(const WordPieceConfig& config, ConfigProblems& problems) {
   if (config.has_vocabulary() && config.vocabulary().empty()) {
     problems.Add("vocabulary", "names no file");
   }
+  if (!config.vocabulary().empty() &&
+      config.min_frequency() != WordPieceConfig().min_frequency()) {
+    problems.Add("min_frequency",
+                 "is of words of the training texts: of a vocabulary, no token "
+                 "is left out");
+  }
   const WordPieceOptions options = TokenOptions(config);
   for (const auto& [name, token] : {std::pair("unknown", options.unknown),
                                     std::pair("classifier", options.classifier),

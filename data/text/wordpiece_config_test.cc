@@ -50,5 +50,20 @@ TEST(WordPieceConfigTest, NamesWhatIsWrong) {
   EXPECT_THAT(paths, ElementsAre("longest_word", "vocabulary", "mask"));
 }
 
+TEST(WordPieceConfigTest, NoTokenOfAVocabularyIsLeftOutByFrequency) {
+  WordPieceConfig config;
+  config.set_min_frequency(2);
+  ConfigProblems problems;
+  ValidateTokens(config, problems);
+  config.set_vocabulary("vocab.txt");
+  config.set_min_frequency(1);
+  ValidateTokens(config, problems);
+  EXPECT_TRUE(problems.ok());
+  config.set_min_frequency(2);
+  ValidateTokens(config, problems);
+  ASSERT_FALSE(problems.ok());
+  EXPECT_EQ(problems.problems()[0].path, "min_frequency");
+}
+
 }  // namespace
 }  // namespace regard

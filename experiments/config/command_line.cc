@@ -17,6 +17,7 @@
 #include "absl/strings/strip.h"
 #include "files/exhaustion.h"
 #include "files/file.h"
+#include "files/printable_text.h"
 #include "google/protobuf/descriptor.h"
 #include "nn/config_fields.h"
 #include "nn/name_suggestion.h"
@@ -41,6 +42,18 @@ void OpenStandardStreams() {
 bool LooksLikeFlag(absl::string_view argument) {
   return argument.size() > 1 && argument[0] == '-' && argument[1] != '.' &&
          !absl::ascii_isdigit(argument[1]);
+}
+
+// PrintableText(), but newlines and tabs stay.
+std::string PrintableLines(absl::string_view text) {
+  std::string lines;
+  while (true) {
+    const size_t end = std::min(text.find_first_of("\n\t"), text.size());
+    absl::StrAppend(&lines, PrintableText(text.substr(0, end)),
+                    text.substr(end, 1));
+    if (end == text.size()) return lines;
+    text.remove_prefix(end + 1);
+  }
 }
 
 }  // namespace
@@ -196,9 +209,10 @@ int FinishOutput() {
 int ExitCode(const absl::Status& status) {
   if (status.ok()) return FinishOutput();
   const bool help = absl::IsCancelled(status);
-  std::fputs(
-      absl::StrCat(absl::StripSuffix(status.message(), "\n"), "\n").c_str(),
-      help ? stdout : stderr);
+  // Messages quote files, which may hold what a terminal would obey.
+  const std::string message =
+      PrintableLines(absl::StripSuffix(status.message(), "\n"));
+  std::fputs(absl::StrCat(message, "\n").c_str(), help ? stdout : stderr);
   if (help) return FinishOutput();
   if (absl::IsInternal(status)) return kExitDiverged;
   return IsMachineFailure(status) ? kExitFailed : kExitWrongInput;

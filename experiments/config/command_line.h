@@ -73,8 +73,9 @@ inline constexpr int kExitWrongInput = 2;  // or usage
 inline constexpr int kExitDiverged = 3;    // an Internal error of the trainer
 
 // What main() returns when `status` ends the program: with an error, its exit
-// code after printing it to standard error; otherwise FinishOutput(), with help
-// after printing that to standard output.
+// code after printing it, without control characters but newlines and tabs, to
+// standard error; otherwise FinishOutput(), with help after printing that to
+// standard output.
 int ExitCode(const absl::Status& status);
 
 }  // namespace regard

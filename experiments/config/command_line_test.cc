@@ -134,5 +134,16 @@ TEST(CommandLineTest, EveryProgramTellsItsVersion) {
             absl::CancelledError(kVersion));
 }
 
+// What a file's words would have a terminal do.
+TEST(ExitCodeTest, PrintsNoControlCharacters) {
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(
+      ExitCode(absl::InvalidArgumentError(
+          "f:1:1: error: label '\x1b[31mr\u00e9d\r\x07\u202e'\n\tin f\n")),
+      kExitWrongInput);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+            "f:1:1: error: label '[31mr\u00e9d'\n\tin f\n");
+}
+
 }  // namespace
 }  // namespace regard

@@ -24,6 +24,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
@@ -120,6 +121,13 @@ TEST(CaptionsTaskTest, ErrorsAreLocated) {
               HasSubstr("test.textproto:1:19: error: data.captions.side: "));
   EXPECT_THAT(error("", "captions { side: 64 train: 100000 }"),
               HasSubstr("data.captions.train: makes 10"));
+  EXPECT_THAT(
+      error("", "captions { dev_fraction: 0.2 format {} }"),
+      AllOf(HasSubstr(":1:37: error: data.captions.format: needs `list`"),
+            HasSubstr(":1:19: error: data.captions.dev_fraction: "),
+            Not(HasSubstr("test_fraction"))));
+  EXPECT_THAT(error("", "captions { things: FASHION_MNIST test_fraction: 0 }"),
+              HasSubstr("data.captions.test_fraction: needs `list`"));
   ConfigProblems problems;
   TaskOf("prompt: \"a view of\"")->ValidateData(problems);
   ASSERT_THAT(problems.problems(), SizeIs(1));
