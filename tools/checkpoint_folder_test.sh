@@ -89,6 +89,12 @@ mv disk moved
 fails 'a disk that is not there' 'is its disk there?' \
   "${train}" --resume --omit_times --run=run
 [[ ! -e disk ]] || expect 'no folder in its place' '' disk
+fails 'the run itself' '--checkpoints: error: is the folder of the run' \
+  "${train}" "${small[@]}" --run=itself --checkpoints=itself
+before="$(contents plain)"
+fails 'the folder of another run' 'plain: error: holds a run; name another' \
+  "${train}" "${small[@]}" --run=thief --checkpoints=plain
+expect 'which is left alone' "${before}" "$(contents plain)"
 quietly "${train}" --resume --omit_times --run=run --checkpoints=moved
 expect 'its new place' "\"path\":\"${PWD}/moved\"" \
   "$(grep -o '"path":"[^"]*"' run/checkpoints.json)"

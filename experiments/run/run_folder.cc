@@ -199,6 +199,12 @@ absl::Status RecordCheckpointFolder(const std::string& run_folder,
                                       "in ",
                                       run->path));
   }
+  if (!run.has_value() && !there.has_value()) {
+    REGARD_ASSIGN_OR_RETURN(const bool holds, HoldsRun(path));
+    if (holds) {
+      return Refused(path, "holds a run; name another folder for checkpoints");
+    }
+  }
   if (!run.has_value()) {
     for (const std::string& holder :
          {path, JoinPath(run_path, "checkpoints")}) {

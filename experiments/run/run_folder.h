@@ -94,8 +94,9 @@ absl::StatusOr<std::string> CheckpointFolder(
 
 // Records that the checkpoints of a run are in `folder`, which exists and is
 // locked. `id` is that of the run if it has no record yet. A FailedPrecondition
-// that changes nothing if the folder is that of another run, or if the run has
-// checkpoints elsewhere. The folder of a run that has a record may have moved.
+// that changes nothing if the folder holds a run or checkpoints of another one,
+// or if the run has checkpoints elsewhere. The folder of a run that has a
+// record may have moved.
 absl::Status RecordCheckpointFolder(const std::string& run_folder,
                                     const std::string& folder,
                                     absl::string_view id,

@@ -219,6 +219,20 @@ TEST_F(RunFolderTest, CheckpointsOfAnotherRunAreRefusedByBothNames) {
                             root_, " has ours")));
 }
 
+TEST_F(RunFolderTest, AFolderThatHoldsARunTakesNoCheckpointsOfOthers) {
+  const std::string run = JoinPath(root_, "run");
+  const std::string there = JoinPath(root_, "there");
+  for (const std::string& folder : {run, there}) {
+    ASSERT_THAT(MakeDirectories(folder, SystemFiles()), IsOk());
+  }
+  ASSERT_THAT(WriteFileAtomically(JoinPath(there, "run.json"), ""), IsOk());
+  EXPECT_THAT(RecordCheckpointFolder(run, there, "id"),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("/there: error: holds a run; name another")));
+  EXPECT_FALSE(PathExists(JoinPath(run, kCheckpointRecord)));
+  EXPECT_FALSE(PathExists(JoinPath(there, kCheckpointRecord)));
+}
+
 TEST_F(RunFolderTest, AFileInTheWayIsAnError) {
   ASSERT_THAT(WriteFileAtomically(JoinPath(root_, "file"), ""), IsOk());
   EXPECT_THAT(

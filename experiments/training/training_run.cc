@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -160,6 +162,12 @@ absl::Status TrainingRun::OpenCheckpointFolder(const std::string& checkpoints) {
                             ReadCheckpointRecord(folder_.path()));
     if (!record.has_value()) return absl::OkStatus();
     REGARD_ASSIGN_OR_RETURN(path, CheckpointFolder(folder_.path()));
+  }
+  std::error_code unknown;
+  if (std::filesystem::equivalent(path, folder_.path(), unknown)) {
+    return absl::InvalidArgumentError(
+        "--checkpoints: error: is the folder of the run; want another one, or "
+        "no --checkpoints for its checkpoints/");
   }
   REGARD_ASSIGN_OR_RETURN(RunFolder opened,
                           RunFolder::Open({.path = path, .resume = true}));
