@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 
 #include "absl/strings/str_cat.h"
 #include "files/sha256.h"
@@ -45,7 +46,17 @@ absl::Status LoadWeights(const std::string& path,
   REGARD_RETURN_IF_ERROR(parameters.status());
   REGARD_ASSIGN_OR_RETURN(const SafetensorsReader reader,
                           SafetensorsReader::Open(path));
-  return ReadSlab(reader, "", parameters, parameters.values());
+  REGARD_RETURN_IF_ERROR(ReadSlab(reader, "", parameters, parameters.values()));
+  for (const TensorView& tensor :
+       SlabViews(parameters, parameters.values(), "")) {
+    if (std::ranges::all_of(tensor.values,
+                            [](float x) { return std::isfinite(x); })) {
+      continue;
+    }
+    return absl::InvalidArgumentError(absl::StrCat(
+        path, ": tensor '", tensor.name, "' has numbers that are not finite"));
+  }
+  return absl::OkStatus();
 }
 
 namespace {

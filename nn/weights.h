@@ -30,6 +30,7 @@ absl::Status ReadSlab(const SafetensorsReader& reader, absl::string_view prefix,
                       const ParameterStore<float>& parameters,
                       absl::Span<float> slab);
 
+// Reads all parameters. Numbers that are not finite are an error, too.
 absl::Status LoadWeights(const std::string& path,
                          ParameterStore<float>& parameters);
 

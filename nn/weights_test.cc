@@ -1,14 +1,46 @@
 #include "nn/weights.h"
 
+#include <cmath>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "files/file.h"
+#include "files/safetensors.h"
 #include "files/sha256.h"
 #include "gtest/gtest.h"
+#include "nn/initializers.h"
+#include "nn/parameters.h"
+#include "third_party/abseil_backport/status_matchers.h"
 
 namespace regard {
 namespace {
+
+using ::regard::testing::IsOk;
+using ::regard::testing::StatusIs;
+
+TEST(LoadWeightsTest, RefusesNumbersThatAreNotFinite) {
+  ParameterStore<float> store;
+  store.Root().Add("a", {2}, Constant(1));
+  store.Root().Add("b", {3}, Constant(1));
+  store.Finalize(0);
+  const std::string path = JoinPath(::testing::TempDir(), "w.safetensors");
+  const auto write = [&] {
+    return WriteSafetensorsFile(path, SlabViews(store, store.values(), ""), {},
+                                SystemFiles());
+  };
+  ASSERT_THAT(write(), IsOk());
+  EXPECT_THAT(LoadWeights(path, store), IsOk());
+  for (const float bad : {std::nanf(""), -HUGE_VALF}) {
+    store.values()[store.parameters()[1].offset] = bad;
+    ASSERT_THAT(write(), IsOk());
+    EXPECT_THAT(
+        LoadWeights(path, store),
+        StatusIs(absl::StatusCode::kInvalidArgument,
+                 path + ": tensor 'b' has numbers that are not finite"));
+  }
+}
 
 TEST(WeightsDigestTest, IsTheDigestOfTheDocumentedBytes) {
   const std::vector<float> values = {1.0f, -2.0f};

@@ -14,6 +14,7 @@
 #include "experiments/training/trainer_state.pb.h"
 #include "files/file.h"
 #include "files/safetensors.h"
+#include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/text_format.h"
 #include "nn/ranks/agreement.h"
 #include "nn/weights.h"
@@ -22,6 +23,19 @@
 namespace regard {
 
 namespace {
+
+// Keeps what the parser would write to the terminal.
+class FirstError : public google::protobuf::io::ErrorCollector {
+ public:
+  void AddError(int line, int column, const std::string& message) override {
+    if (!text_.empty()) return;
+    text_ = absl::StrCat(":", line + 1, ":", column + 1, ": error: ", message);
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
 
 std::string StatePrefix(const Optimizer<float>::State& state) {
   return absl::StrCat(state.name, "/");
@@ -104,7 +118,14 @@ absl::Status Trainer::Restore(const Checkpoint& checkpoint) {
   REGARD_ASSIGN_OR_RETURN(const std::string text,
                           ReadFile(checkpoint.StatePath()));
   TrainerState state;
-  if (!google::protobuf::TextFormat::ParseFromString(text, &state) ||
+  google::protobuf::TextFormat::Parser parser;
+  FirstError error;
+  parser.RecordErrorsTo(&error);
+  if (!parser.ParseFromString(text, &state)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(checkpoint.StatePath(), error.text()));
+  }
+  if (state.step() != checkpoint.step ||
       state.term_sums_size() != state_.term_sums_size() ||
       state.term_counts_size() != state.term_sums_size()) {
     return absl::InvalidArgumentError(absl::StrCat(

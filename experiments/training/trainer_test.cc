@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
@@ -403,6 +404,31 @@ TEST(TrainerTest, ARunThatWasKilledAtItsEndRecordsItsLastUpdate) {
   last_record.clear();
   ASSERT_THAT(trainer.Run(record), IsOk());
   EXPECT_EQ(last_record, whole);
+}
+
+// By hand, or by a stranger: a manifest may fit what makes no sense.
+TEST(TrainerTest, TheStateOfACheckpointIsOfItsStep) {
+  const Experiment config = Config("");
+  const std::string folder = ::testing::TempDir() + "/state_of_its_step";
+  std::filesystem::create_directories(folder);
+  FallingTask task(Better::kHigher);
+  for (const auto& [in_its_place, error] :
+       {std::pair("step: -", ": not the state of this experiment"),
+        std::pair("stop: ", ":1:5: error: ")}) {
+    TrainingHooks hooks;
+    hooks.checkpointed = [&](CheckpointContent content) {
+      content.state =
+          absl::StrReplaceAll(content.state, {{"step: ", in_its_place}});
+      return SaveCheckpoint(folder, content, /*keep=*/1, SystemFiles());
+    };
+    Trainer trainer(config, task, BuiltInPlugins(), {.threads = 1});
+    ASSERT_THAT(trainer.Run(hooks), IsOk());
+    const absl::StatusOr<FoundCheckpoints> found = FindCheckpoints(folder, 1);
+    ASSERT_THAT(found, IsOk());
+    ASSERT_THAT(found->checkpoints, SizeIs(1));
+    EXPECT_THAT(trainer.Restore(found->checkpoints[0]).message(),
+                HasSubstr(absl::StrCat("state.textproto", error)));
+  }
 }
 
 }  // namespace
