@@ -1,5 +1,6 @@
 #include "experiments/run.h"
 
+#include <algorithm>
 #include <any>
 #include <optional>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "absl/types/span.h"
 #include "data/data_source.h"
 #include "experiments/config/reader.h"
+#include "experiments/run/environment.h"
 #include "experiments/tasks/experiment_config.h"
 #include "nn/config_problems.h"
 #include "nn/probes/scoped_probe.h"
@@ -95,6 +97,20 @@ absl::StatusOr<std::unique_ptr<Task>> MakeTask(const TrainedRun& record,
   return task;
 }
 
+// Notes data that have changed since the run was trained on them.
+void NoteChangedData(const Task& task, TrainedRun* record) {
+  if (record->pretrained.has_value()) return;
+  const absl::StatusOr<Environment> before = ReadRunDigests(record->path);
+  if (!before.ok()) return;  // of an older version
+  for (const auto& [name, digest] : task.data_digests()) {
+    const auto then = before->data.find(name);
+    if (then == before->data.end() || then->second == digest) continue;
+    record->notes.push_back(
+        absl::StrCat(name, " has changed since the training: SHA-256 ",
+                     then->second, " then, ", digest, " now"));
+  }
+}
+
 }  // namespace
 
 Run::Run(TrainedRun record, std::unique_ptr<Task> task)
@@ -120,6 +136,11 @@ absl::StatusOr<Run> Run::Open(absl::string_view folder, const Plugins& plugins,
   REGARD_ASSIGN_OR_RETURN(
       std::unique_ptr<Task> task,
       MakeTask(record, plugins, options.data || !options.overrides.empty()));
+  const bool other_data =
+      std::ranges::any_of(options.overrides, [](absl::string_view change) {
+        return absl::StartsWith(change, "data");
+      });
+  if (!other_data) NoteChangedData(*task, &record);
   return Run(std::move(record), std::move(task));
 }
 

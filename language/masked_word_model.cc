@@ -18,6 +18,7 @@
 #include "autodiff/ops/softmax.h"
 #include "autodiff/tape.h"
 #include "language/bert_trace.h"
+#include "language/cut_note.h"
 #include "language/text_pairs.h"
 #include "nn/batches.h"
 #include "seq2seq/output_head.h"
@@ -298,8 +299,10 @@ absl::StatusOr<MaskedWordModel::Asked> MaskedWordModel::ReadTyped(
   }
   if (!asked.pair) {
     asked.ids = pieces_.Encode(text, longest());
+    asked.notes = CutNotes(pieces_, {text}, longest());
     return asked;
   }
+  asked.notes = CutNotes(pieces_, parts, longest());
   EncodedPair pair = pieces_.EncodePair(parts[0], parts[1], longest());
   asked.ids = std::move(pair.ids);
   asked.types.resize(asked.ids.size(), 1);
@@ -359,7 +362,7 @@ Answered MaskedWordModel::AnswerPair(Forward<float>& forward,
       bert_(forward, {.size = 1, .ids = asked.ids, .types = asked.types});
   const Var<float> predicted =
       LogSoftmax((*next_sentence_)(forward, bert_.Pool(forward, hidden)));
-  Answered answer = {.input = asked.text};
+  Answered answer = {.input = asked.text, .notes = asked.notes};
   answer.choices.push_back(
       RankedChoices(predicted.span(), options.most_choices,
                     [](size_t id) { return std::string(kPairClasses[id]); }));
@@ -405,7 +408,8 @@ absl::StatusOr<Answered> MaskedWordModel::Answer(
     if (asked.pair) return AnswerPair(forward, asked, options);
     return WithoutMask(question);
   }
-  Answered answer = {.input = asked.text, .reference = asked.reference};
+  Answered answer = {
+      .input = asked.text, .reference = asked.reference, .notes = asked.notes};
   const Var<float> predicted = Fill(forward, asked);
   std::vector<int32_t> words;
   for (size_t i = 0; i < asked.positions.size(); ++i) {

@@ -115,6 +115,7 @@ class MaskedWordModel : public BertModel {
     std::vector<int32_t> types = {};      // empty: all 0
     std::vector<int32_t> positions = {};  // of [MASK]
     std::string reference = {};
+    std::vector<std::string> notes = {};
   };
   // Begins a step of `forward`.
   absl::StatusOr<Asked> Read(Forward<float>& forward,

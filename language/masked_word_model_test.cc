@@ -10,6 +10,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/types/span.h"
 #include "attention/transformer/testing/layer_check.h"
@@ -250,7 +251,8 @@ TEST(MaskedWordModelTest, AnswersPairsWhereItLearnsNextSentences) {
     Tape<float> tape;
     Forward<float> forward(tape, model->parameters(), nullptr);
     const auto answer = model->Answer(forward, {.text = text}, {});
-    return answer.ok() ? answer->text : std::string(answer.status().message());
+    if (!answer.ok()) return std::string(answer.status().message());
+    return absl::StrCat(answer->text, absl::StrJoin(answer->notes, ""));
   };
   const std::string pairs = "block: 16 next_sentence: true";
   const std::string said = answer_of(pairs, 16, "a b\tc d");
@@ -262,7 +264,10 @@ TEST(MaskedWordModelTest, AnswersPairsWhereItLearnsNextSentences) {
   const std::string cut = answer_of(pairs, 6, "a [MASK] b [MASK]\t[MASK]");
   EXPECT_EQ(cut.find("a "), 0);
   EXPECT_TRUE(absl::StrContains(cut, " b [MASK]\t")) << cut;
-  EXPECT_FALSE(absl::EndsWith(cut, "\t[MASK]")) << cut;
+  EXPECT_FALSE(absl::StrContains(cut, "\t[MASK]")) << cut;
+  EXPECT_TRUE(absl::EndsWith(cut, "is cut: of 8 tokens, 6 are read")) << cut;
+  EXPECT_TRUE(absl::EndsWith(answer_of("block: 16", 3, "[MASK] b"),
+                             "is cut: of 4 tokens, 3 are read"));
   EXPECT_EQ(answer_of(pairs, 16, "a\tb\tc"),
             "want a text, or two with a tab between; got 2 tabs");
   EXPECT_EQ(answer_of(pairs, 2, "a\tb"),

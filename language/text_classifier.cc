@@ -16,6 +16,7 @@
 #include "autodiff/ops/softmax.h"
 #include "autodiff/tape.h"
 #include "language/bert_trace.h"
+#include "language/cut_note.h"
 #include "language/masked_text.h"
 #include "nn/batches.h"
 #include "seq2seq/padded_ids.h"
@@ -268,6 +269,9 @@ absl::StatusOr<Answered> TextClassifier::Answer(
   const std::vector<std::string>& labels = data_.labels;
   REGARD_ASSIGN_OR_RETURN(const LabelledText text, Read(question));
   Answered answer = {.input = Joined(text, "\t")};
+  std::vector<absl::string_view> texts = {text.text};
+  if (text.second.has_value()) texts.push_back(*text.second);
+  answer.notes = CutNotes(pieces_, texts, longest());
   if (text.label >= 0) {
     answer.reference = labels[static_cast<size_t>(text.label)];
   }

@@ -29,6 +29,7 @@ namespace regard {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 TextClassifierConfig ConfigOf(const std::string& more = "") {
   TextClassifierConfig config = Parse<TextClassifierConfig>(
@@ -196,6 +197,14 @@ TEST_F(PairClassifierTest, Learns) {
   const auto example = model_.Answer(forward_, {.example = 1}, {});
   EXPECT_EQ(example->input, "b c\ta");
   EXPECT_EQ(example->reference, "other");
+}
+
+TEST_F(PairClassifierTest, SaysWhatItCuts) {
+  EXPECT_THAT(Answer("a b\tb c a")->notes, IsEmpty());
+  EXPECT_THAT(Answer("a b\tb c a c")->notes,
+              ElementsAre("is cut: of 9 tokens, 8 are read"));
+  EXPECT_THAT(Answer("a b c a b c a")->notes,
+              ElementsAre("is cut: of 9 tokens, 8 are read"));
 }
 
 TEST_F(PairClassifierTest, ThePartsOfAPairHaveTheirTypes) {

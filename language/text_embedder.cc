@@ -17,6 +17,7 @@
 #include "data/text/wordpiece_config.h"
 #include "language/bert_trace.h"
 #include "language/correlation.h"
+#include "language/cut_note.h"
 #include "language/sentence_embedder.h"
 #include "nn/batches.h"
 #include "seq2seq/padded_ids.h"
@@ -213,11 +214,14 @@ absl::StatusOr<TextEmbedder::Asked> TextEmbedder::Read(
 absl::StatusOr<Answered> TextEmbedder::Answer(Forward<float>& forward,
                                               const Question& question) const {
   REGARD_ASSIGN_OR_RETURN(const Asked asked, Read(question));
+  Answered answer = {.input = asked.input, .reference = asked.reference};
   std::vector<std::vector<int32_t>> texts;
   for (const std::string& text : asked.texts) {
     texts.push_back(pieces_.Encode(text, longest()));
+    for (std::string& note : CutNotes(pieces_, {text}, longest())) {
+      answer.notes.push_back(std::move(note));
+    }
   }
-  Answered answer = {.input = asked.input, .reference = asked.reference};
   forward.BeginStep();
   const Var<float> means =
       Means(forward, static_cast<int64_t>(texts.size()), [&](int64_t row) {

@@ -190,8 +190,14 @@ TEST_F(TextEmbedderTest, AnswersWithVectorsAndSimilarities) {
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("or two with a tab between, for their "
                                  "similarity; got 3")));
+  std::string many = "a";
+  while (many.size() < 2 * 255 - 1) many += " a";
+  const auto cut = model_.Answer(forward_, {.text = "b\t" + many});
+  ASSERT_THAT(cut, IsOk());
+  EXPECT_THAT(cut->notes, ElementsAre("is cut: of 257 tokens, 256 are read"));
   const auto example = model_.Answer(forward_, {.example = 1});
   ASSERT_THAT(example, IsOk());
+  EXPECT_THAT(example->notes, SizeIs(0));
   EXPECT_EQ(example->input, "b c b\tb b");
   EXPECT_EQ(example->reference, "0.9");
   EXPECT_THAT(

@@ -208,14 +208,18 @@ absl::StatusOr<std::vector<int32_t>> TextVocabulary::EncodePrompt(
 
 absl::Status TextVocabulary::CheckKnown(absl::string_view text) const {
   if (pairs_ || words()) return absl::OkStatus();
-  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
-    if (line.empty()) continue;
-    const absl::Status known = EncodePrompt(line).status();
-    if (known.ok()) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "error: data: in the line '", line, "', ", known.message()));
-  }
-  return absl::OkStatus();
+  absl::Status known;
+  ForEachLine(text, [&](absl::string_view line, bool ends) {
+    // Encode() reads newlines only where they are in what is predicted.
+    const absl::string_view read(line.data(),
+                                 line.size() + (ends && !lines_ ? 1 : 0));
+    if (!known.ok() || read.empty()) return;
+    const absl::Status of_line = EncodePrompt(read).status();
+    if (of_line.ok()) return;
+    known = absl::InvalidArgumentError(absl::StrCat(
+        "error: data: in the line '", line, "', ", of_line.message()));
+  });
+  return known;
 }
 
 int64_t TextVocabulary::CountCharacters(absl::Span<const int32_t> ids) const {

@@ -14,6 +14,7 @@
 namespace regard {
 namespace {
 
+using ::regard::testing::IsOk;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -141,6 +142,25 @@ TEST(TextVocabularyTest, AnUnknownPromptIsNamedWithItsPosition) {
   EXPECT_THAT(error(characters, ""), HasSubstr("knows no newline"));
   EXPECT_EQ(error(TextVocabulary::Of("the cat", kWords), "the  dog"),
             "word 2: the model does not know 'dog'");
+}
+
+TEST(TextVocabularyTest, AnUnknownCharacterIsNamedWithItsLine) {
+  const TextVocabulary dna = TextVocabulary::Of("acgt", kCharacters);
+  EXPECT_THAT(dna.CheckKnown("tt"), IsOk());
+  EXPECT_EQ(dna.CheckKnown("tt\ng").message(),
+            "error: data: in the line 'tt', character 3: the model does not "
+            "know '\\n' (U+000A)");
+  EXPECT_EQ(dna.CheckKnown("\n").message(),
+            "error: data: in the line '', character 1: the model does not know "
+            "'\\n' (U+000A)");
+  EXPECT_EQ(TextVocabulary::Of("acgt\n", kCharacters)
+                .CheckKnown("\n\nac\nbg\nxx")
+                .message(),
+            "error: data: in the line 'bg', character 1: the model does not "
+            "know 'b' (U+0062)");
+  // What stands between lines is no character of them.
+  EXPECT_THAT(TextVocabulary::Of("acgt", kCharacterLines).CheckKnown("t\n\ng"),
+              IsOk());
 }
 
 TEST(TextVocabularyTest, PiecesOfWordsAreSeparatedBySpaces) {

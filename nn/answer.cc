@@ -1,11 +1,19 @@
 #include "nn/answer.h"
 
+#include <cstdint>
+#include <optional>
+
 #include "absl/strings/match.h"
 #include "files/file.h"
+#include "files/utf8.h"
 
 namespace regard {
 
 absl::Status CheckIsText(const Question& question) {
+  if (const std::optional<int64_t> bad = FindInvalidUtf8(question.text)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("byte ", *bad + 1, ": the text is not UTF-8 there"));
+  }
   for (const char* ending : {".png", ".jpg", ".jpeg"}) {
     if (absl::EndsWithIgnoreCase(question.text, ending) &&
         PathExists(ResolveUserPath(question.text))) {

@@ -63,8 +63,8 @@ std::vector<Answered::Choice> RankedChoices(
   return choices;
 }
 
-// An error if the text is the path of an image that is there: of models that
-// read texts.
+// An error if the text is not UTF-8, or the path of an image that is there: of
+// models that read texts.
 absl::Status CheckIsText(const Question& question);
 
 // An error if `size` examples, of test or else dev, have no such one.

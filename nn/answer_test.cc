@@ -22,6 +22,12 @@ TEST(CheckExampleTest, ExamplesAreCountedFromZero) {
                                        "a test nor a dev split"));
 }
 
+TEST(CheckIsTextTest, ATextIsUtf8) {
+  EXPECT_TRUE(CheckIsText({.text = "\u00e9"}).ok());
+  EXPECT_EQ(CheckIsText({.text = "a\xff"}).message(),
+            "byte 2: the text is not UTF-8 there");
+}
+
 TEST(CheckIsTextTest, AnImageThatIsThereIsNoText) {
   for (const char* name : {"a.png", "a.JPG", "a.jpeg", "a.txt"}) {
     const std::string path = JoinPath(::testing::TempDir(), name);

@@ -101,6 +101,9 @@ fails 'a stride of another model' 'note: --stride is of language models' \
 head -c 200 text >prose
 "${evaluate}" --run=letters --text=prose --stride=3 --json >out
 expect_in out '"test/perplexity":' 'evaluation_stride=3'
+printf a >prose
+fails 'a text of one character' 'nothing that the model could predict' \
+  "${evaluate}" --run=letters --text=prose
 # Other texts, by the vocabulary and labels of the run.
 printf 'bad\tdogs sing\ngood\tzebras run\nbad\tthe\nbad\tdogs\n' >other
 "${evaluate}" --run=right --set data.path=other --json >out
@@ -119,6 +122,15 @@ fails 'a field of training' \
 fails 'no field' 'serach' "${evaluate}" --run=words --set serach.beam=2
 fails 'no such beam' 'search.beam' "${evaluate}" --run=words \
   --set search.beam=0
+cp labelled trained_on
+echo 'bad cats runs' | tr ' ' '\t' | sed 's/\t/ /2' >>labelled
+"${evaluate}" --run=right >/dev/null 2>err
+expect_in err 'data.path has changed since the training: SHA-256 '
+"${evaluate}" --run=right --set data.path=labelled >/dev/null 2>err
+"${predict}" --run=right 'the cat sleeps' >/dev/null 2>>err
+mv trained_on labelled
+"${evaluate}" --run=right >/dev/null 2>>err
+expect 'data that are asked for, of no use, or as they were' '' "$(cat err)"
 fails 'no such file' 'nowhere' "${evaluate}" --run=letters \
   --set data.path=nowhere
 

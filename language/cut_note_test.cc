@@ -1,0 +1,27 @@
+#include "language/cut_note.h"
+
+#include "data/text/wordpiece.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace regard {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST(CutNotesTest, SayHowMuchIsRead) {
+  const WordPiece pieces =
+      WordPiece::FromText("[PAD]\n[UNK]\n[CLS]\n[SEP]\na\n##b\n", "v", {})
+          .value();
+  // [CLS] a a ##b [SEP]
+  EXPECT_THAT(CutNotes(pieces, {"a ab"}, 5), IsEmpty());
+  EXPECT_THAT(CutNotes(pieces, {"a ab"}, 4),
+              ElementsAre("is cut: of 5 tokens, 4 are read"));
+  EXPECT_THAT(CutNotes(pieces, {"a ab", "a"}, 7), IsEmpty());
+  EXPECT_THAT(CutNotes(pieces, {"a ab", "a"}, 6),
+              ElementsAre("is cut: of 7 tokens, 6 are read"));
+}
+
+}  // namespace
+}  // namespace regard
