@@ -62,8 +62,10 @@ void CaptionModel::ValidateData(ConfigProblems& problems) const {
     for (const Caption& caption : set->captions) {
       const std::vector<int32_t> ids = tokens_.Encode(caption.words);
       longest = std::max(longest, ids.size());
-      if (ids.size() > prompt().size() &&
-          std::equal(prompt().begin(), prompt().end(), ids.begin())) {
+      // WithoutPrompt() takes as many words off as the prompt has.
+      const auto first =
+          absl::MakeConstSpan(caption.words).subspan(0, prompt_words_.size());
+      if (ids.size() > prompt().size() && tokens_.Encode(first) == prompt()) {
         continue;
       }
       problems.Add("prompt", "is not how the sentences of the data begin");

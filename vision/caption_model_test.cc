@@ -31,6 +31,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::SizeIs;
 
 CaptionSplits Canvases(int64_t train, int64_t test = 0) {
   const Things things = ShapeThings(4, /*seed=*/1);
@@ -318,6 +319,22 @@ TEST(CaptionModelTest, SentencesMayBePiecesOfWords) {
               ElementsAre(-1, -1, -1, -1, 2, -1, -1, -1, 0));
   EXPECT_THAT(model.WithoutPrompt(kept),
               ElementsAre("a", "circle", "above", "a", "star"));
+}
+
+// The same tokens in other words: none could be taken off the sentences.
+TEST(CaptionModelTest, APromptIsTheWordsOfTheData) {
+  CaptionSplits data = Canvases(1);
+  data.vocabulary = kPieces;
+  data.train.captions[0].words = {"a", "picture", "of", "circle"};
+  data.train.captions[0].quadrants.assign(4, -1);
+  const std::pair<const char*, size_t> prompts[] = {
+      {"a picture of", 0}, {"A Picture of", 0}, {"a picture of c ##ircle", 1}};
+  for (const auto& [prompt, problems_wanted] : prompts) {
+    ConfigProblems problems;
+    ModelOf(data, absl::StrCat("tokens {} prompt: '", prompt, "'"))
+        .ValidateData(problems);
+    EXPECT_THAT(problems.problems(), SizeIs(problems_wanted)) << prompt;
+  }
 }
 
 // The prompt is three tokens, and what is predicted includes [SEP].

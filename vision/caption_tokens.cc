@@ -62,6 +62,9 @@ CaptionTokens::CaptionTokens(const CaptionerConfig& config,
     problem_ = {"tokens.vocabulary", vocabulary.problem};
   } else if (pad < 0) {
     problem_ = {"tokens.padding", "is no token of the vocabulary"};
+  } else if (pad == pieces_->separator()) {
+    // Padding is never learnt, so no sentence would end.
+    problem_ = {"tokens.padding", "is the token that ends sentences, too"};
   }
 }
 

@@ -95,6 +95,9 @@ TEST(CaptionTokensTest, AVocabularyThatDoesNotFitIsSaid) {
               ElementsAre(HasSubstr("tokens.vocabulary: /no/file")));
   EXPECT_THAT(ProblemsOf(Of("tokens {}", "[UNK]\n[CLS]\n[SEP]\n")),
               ElementsAre("tokens.padding: is no token of the vocabulary"));
+  EXPECT_THAT(
+      ProblemsOf(Of("tokens { padding: '[SEP]' }", "[UNK]\n[CLS]\n[SEP]\n")),
+      ElementsAre("tokens.padding: is the token that ends sentences, too"));
 }
 
 TEST(CaptionTokensTest, ChecksWhatARunHasKept) {
