@@ -73,6 +73,13 @@ int64_t Positions(const Model<float>& model,
   return static_cast<int64_t>(examples.size()) * (longest[0] + longest[1]);
 }
 
+// Of `count` examples of so many positions those for which memory lasts.
+int64_t AtMost(int64_t count, int64_t positions) {
+  return std::min(
+      count, std::max<int64_t>(
+                 kMostMeasuredPositions / std::max<int64_t>(positions, 1), 1));
+}
+
 // With group_by_length the largest batch, otherwise one of all lengths; of
 // either at most `affordable` examples.
 MeasuredBatch ChooseBatch(const Experiment& config, Model<float>& model,
@@ -81,11 +88,17 @@ MeasuredBatch ChooseBatch(const Experiment& config, Model<float>& model,
   MeasuredBatch chosen;
   if (!training.group_by_length()) {
     plan->batch_examples = training.batch_size();
-    const int64_t size =
+    int64_t size =
         std::min({plan->batch_examples, model.num_examples(), affordable});
-    for (int64_t i = 0; i < size; ++i) {
-      chosen.examples.push_back(i * model.num_examples() / size);
-    }
+    const auto choose = [&](int64_t count) {
+      chosen.examples.clear();
+      for (int64_t i = 0; i < count; ++i) {
+        chosen.examples.push_back(i * model.num_examples() / count);
+      }
+    };
+    choose(size);
+    size = AtMost(size, Positions(model, chosen.examples) / size);
+    choose(size);
     chosen.per_update = static_cast<double>(plan->batch_examples) /
                         static_cast<double>(size) *
                         config.optimizer().accumulate_batches();
@@ -106,7 +119,8 @@ MeasuredBatch ChooseBatch(const Experiment& config, Model<float>& model,
     }
   }
   plan->batch_examples = static_cast<int64_t>(largest.size());
-  const int64_t size = std::min(plan->batch_examples, affordable);
+  const int64_t size = AtMost(std::min(plan->batch_examples, affordable),
+                              most / plan->batch_examples);
   for (int64_t i = 0; i < size; ++i) {
     chosen.examples.push_back(largest[i * plan->batch_examples / size]);
   }
@@ -120,7 +134,8 @@ MeasuredBatch ChooseBatch(const Experiment& config, Model<float>& model,
 // Runs one batch forward and backward, without an update.
 void MeasureBatch(const Experiment& config, Model<float>& model,
                   ResourcePlan* plan) {
-  // Of a large model a few examples, so that planning takes seconds.
+  // Of a large model a few examples, so that planning takes seconds; of long
+  // ones fewer yet.
   const int64_t affordable = std::max<int64_t>(
       kMostMeasuredElements / std::max<int64_t>(plan->elements, 1), 8);
   const MeasuredBatch batch = ChooseBatch(config, model, affordable, plan);

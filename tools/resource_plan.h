@@ -20,6 +20,8 @@ namespace regard {
 // The largest model, in elements, that is measured: values and gradients then
 // take 2 GiB.
 inline constexpr int64_t kMostMeasuredElements = int64_t{1} << 28;
+// Positions that are measured: of a batch, or else of one example.
+inline constexpr int64_t kMostMeasuredPositions = int64_t{1} << 16;
 
 struct ResourcePlan {
   std::vector<ParameterInfo> parameters;  // in order of registration

@@ -126,6 +126,17 @@ TEST(ResourcePlan, MeasuresWorkAndMemoryInProportionToTheBatch) {
       2 * growth, 0.2 * growth);
 }
 
+TEST(ResourcePlan, MeasuresFewOfLongExamples) {
+  Experiment config = SmallTranslation();
+  config.mutable_data()->mutable_placeholder()->set_pairs(32);
+  config.mutable_data()->mutable_placeholder()->set_source_words(10000);
+  const ResourcePlan plan = Plan(config);
+  EXPECT_EQ(plan.measured_examples, 6);
+  EXPECT_EQ(plan.batch_examples, 8);
+  config.mutable_training()->set_group_by_length(true);
+  EXPECT_EQ(Plan(config).measured_examples, 6);
+}
+
 TEST(ResourcePlan, DoesNotMakeAModelThatIsTooLargeToMeasure) {
   Experiment config = SmallTranslation();
   config.mutable_model()->mutable_encoder()->set_hidden(65536);
