@@ -115,6 +115,15 @@ END
 cut -f 2 "${folder}/pairs.tsv" >words.tsv
 "${train}" --config=words.textproto --run=words >/dev/null 2>err
 expect_in err "has no 'masked_words.bias', which begins with its first values"
+cat >classes.textproto <<END
+base: "words.textproto"
+data { labelled_text {} path: "${folder}/pairs.tsv" }
+model { text_classifier {} }
+END
+fails 'another model than that of the base' "classes.textproto:3:9: error: \
+model.text_classifier.bert.masked_words.lower_case: what \
+${bert}/tokenizer_config.json says of it is lost" \
+  "${train}" --config=classes.textproto --run=none
 cat >scored.textproto <<END
 data { scored_pairs { dev_fraction: 0 test_fraction: 0 } path: "scored.tsv" }
 training { epochs: 0 initial_weights { run: "${bert}" } }

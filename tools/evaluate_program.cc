@@ -99,6 +99,10 @@ absl::Status EvaluateRun(int argc, char** argv, const Plugins& plugins) {
   WorkerPool pool(arguments.threads);
   const InferenceThreads help(pool);
   const Evaluation evaluation = EvaluateAll(run.task(), run.forward());
+  if (!arguments.text.empty() && evaluation.metrics.empty()) {
+    return absl::InvalidArgumentError(
+        "error: --text: has nothing that the model could predict");
+  }
   const std::map<std::string, Confidence> confidence =
       BootstrapConfidence(evaluation.sets, run.config().seed());
   if (!arguments.json) {

@@ -102,7 +102,7 @@ head -c 200 text >prose
 "${evaluate}" --run=letters --text=prose --stride=3 --json >out
 expect_in out '"test/perplexity":' 'evaluation_stride=3'
 printf a >prose
-fails 'a text of one character' 'nothing that the model could predict' \
+fails 'a text of one character' '--text: has nothing that' \
   "${evaluate}" --run=letters --text=prose
 # Other texts, by the vocabulary and labels of the run.
 printf 'bad\tdogs sing\ngood\tzebras run\nbad\tthe\nbad\tdogs\n' >other

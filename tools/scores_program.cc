@@ -59,8 +59,8 @@ int ScoresMain(int argc, char** argv, const Plugins& plugins) {
   const AttentionRegistry& scorers = plugins.scorers;
   const ScoreWidths widths = {.heads = heads, .query = query, .key = key};
   if (!formula.empty() && json) {
-    return ExitCode(
-        absl::InvalidArgumentError("--json has no form of a --formula"));
+    return ExitCode(absl::InvalidArgumentError(
+        "error: --json: a --formula has no form of it"));
   }
   if (!formula.empty()) {
     return ShowFormula(scorers, formula, width, widths);

@@ -23,4 +23,4 @@ expect_in out 'one fused kernel' 'holds  AttendAgreesWithScoreAndSoftmax'
 fails 'a wrong formula' "no function 'tan'; did you mean 'tanh'?" \
     "${scores}" --formula='v . tan(W q)'
 fails 'its place' '      ^~~' "${scores}" --formula='v . tan(W q)'
-fails 'a JSON formula' '--json has no form' "${scores}" --json --formula=0
+fails 'a JSON formula' 'error: --json: a --formula has no form' "${scores}" --json --formula=0

@@ -62,7 +62,15 @@ absl::Status ReadOverFolder(const AttentionRegistry& scorers,
   const auto ours = ConfigSettings(*config);
   for (const auto& [field, file] : folder->fixed) {
     const auto there = theirs.find(field);
-    if (there == theirs.end() || there->second == ours.at(field)) continue;
+    if (there == theirs.end()) continue;
+    const auto here = ours.find(field);
+    if (here == ours.end()) {
+      problems.Add(field, absl::StrCat("what ", file, " says of it is lost: ",
+                                       "the config or its base chooses ",
+                                       "another model first"));
+      break;  // as all others of this model are
+    }
+    if (here->second == there->second) continue;
     problems.Add(field, absl::StrCat("the weights belong to what ", file,
                                      " says, which is not this"));
   }

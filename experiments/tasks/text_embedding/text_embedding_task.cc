@@ -75,6 +75,7 @@ class TextEmbeddingTask : public Task {
   TextEmbeddingTask(const Options& options, Data data,
                     const TaskContext& context)
       : Task(Metrics(), std::move(data.digests)),
+        smooths_labels_(context.config.loss().label_smoothing() > 0),
         vocabulary_(VocabularyOf(options.tokens(), data.splits)),
         model_(options, context.scorers, vocabulary_.pieces,
                std::move(data.splits), context.model_options()) {
@@ -87,6 +88,9 @@ class TextEmbeddingTask : public Task {
   bool has_dev() const override { return !model_.data().dev.empty(); }
 
   void ValidateData(ConfigProblems& problems) const override {
+    if (smooths_labels_) {
+      problems.Add("loss.label_smoothing", "similarities are no classes");
+    }
     const ConfigProblems::Scope scope(problems, "model.text_embedder");
     if (!vocabulary_.problem.empty()) {
       problems.Add("tokens.vocabulary", vocabulary_.problem);
@@ -124,6 +128,7 @@ class TextEmbeddingTask : public Task {
   }
 
  private:
+  const bool smooths_labels_;
   const TokenVocabulary vocabulary_;
   TextEmbedder model_;
 };

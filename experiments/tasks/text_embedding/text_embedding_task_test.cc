@@ -1,5 +1,6 @@
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "autodiff/tape.h"
@@ -24,7 +25,8 @@ using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
 
 // Of twelve pairs, which are all in dev and test but for the first `train`.
-std::unique_ptr<Task> TaskOf(int train, const std::string& more = "") {
+std::unique_ptr<Task> TaskOf(int train, const std::string& more = "",
+                             const std::vector<std::string>& overrides = {}) {
   const std::string path = JoinPath(::testing::TempDir(), "pairs.txt");
   std::string lines;
   for (int i = 0; i < 12; ++i) absl::StrAppend(&lines, "a b\tc", i, "\t0.5\n");
@@ -36,7 +38,7 @@ std::unique_ptr<Task> TaskOf(int train, const std::string& more = "") {
                     " } } model { text_embedder { bert { transformer { width: "
                     "8 layers: 1 attention { heads: 2 } } } ",
                     more, " } }")},
-      {}, BuiltInPlugins());
+      overrides, BuiltInPlugins());
   EXPECT_TRUE(loaded.ok()) << loaded.status().message();
   return BuildTask(loaded->config, BuiltInPlugins()).value();
 }
@@ -76,6 +78,13 @@ TEST(TextEmbeddingTaskTest, AVocabularyIsReadAndHasADigest) {
   ASSERT_FALSE(problems.ok());
   EXPECT_EQ(problems.problems()[0].path,
             "model.text_embedder.tokens.vocabulary");
+}
+
+TEST(TextEmbeddingTaskTest, HasNoLabelsToSmooth) {
+  ConfigProblems problems;
+  TaskOf(1, "", {"loss.label_smoothing=0.1"})->ValidateData(problems);
+  ASSERT_THAT(problems.problems(), SizeIs(1));
+  EXPECT_EQ(problems.problems()[0].path, "loss.label_smoothing");
 }
 
 }  // namespace
