@@ -9,6 +9,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
@@ -178,7 +179,9 @@ absl::Status WriteFileAtomically(
   }();
   if (!written.ok()) {
     files.Remove(sibling);
-    return written;
+    // The user knows nothing of the sibling.
+    return absl::Status(written.code(), absl::StrReplaceAll(written.message(),
+                                                            {{sibling, path}}));
   }
   return SyncDirectory(Parent(path), files);
 }

@@ -174,6 +174,9 @@ expect 'values at several x' "${value}"$'\n'"${value}" \
 expect_in out '"input":"1"' '"values":[' '"reference":"'
 fails 'two numbers' "want a number for each of x; got 2 numbers" \
   "${predict}" --run=curve '1, 2'
+fails 'a number too far away' \
+  "error: input 1: want numbers from -1e+15 to 1e+15; got '-1e16'" \
+  "${predict}" --run=curve -- -1e16
 fails 'no number' "error: input 1: want a number for each of x; got 'three'" \
   "${predict}" --run=curve three
 

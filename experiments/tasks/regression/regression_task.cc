@@ -31,6 +31,9 @@ constexpr size_t kMostColumns = 200;
 constexpr int64_t kMostRows = 50;
 // Weights of one batch: points of the batch times training points.
 constexpr int64_t kMostWeights = int64_t{1} << 27;
+// Of a question: the scores of what is farther away could overflow, and an
+// answer of no point at all would be 0.
+constexpr double kFarthest = 1e15;
 
 class RegressionTask : public Task {
  public:
@@ -178,6 +181,11 @@ class RegressionTask : public Task {
         return absl::InvalidArgumentError(absl::StrCat(
             "want a number for each of ", absl::StrJoin(x_names_, ", "),
             "; got '", number, "'"));
+      }
+      if (std::abs(x.back()) > kFarthest) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("want numbers from ", -kFarthest, " to ", kFarthest,
+                         "; got '", number, "'"));
       }
     }
     if (x.size() == width) return x;
