@@ -184,6 +184,32 @@ TEST(MaskedWordModelTest, WarmStepsAllocateNothing) {
   EXPECT_EQ(AllocationCount(), before);
 }
 
+TEST(MaskedWordModelTest, NextSentencesAreRightWhereTheGreaterLogitIs) {
+  TextSplits text = Text();
+  text.dev = text.train;
+  const auto model = ModelOf(ConfigOf("block: 16 next_sentence: true"), text);
+  Tape<float> tape;
+  Forward<float> forward(tape, model->parameters(), nullptr);
+  const auto accuracy_of = [&](float follows, float apart) {
+    ParameterStore<float>& store = model->parameters();
+    for (float& weight :
+         store.value(*store.FindByName("next_sentence.weight"))) {
+      weight = 0;
+    }
+    const absl::Span<float> bias =
+        store.value(*store.FindByName("next_sentence.bias"));
+    bias[0] = follows;
+    bias[1] = apart;
+    return MetricsOf(model->Evaluate(forward, Split::kDev))
+        .at("next_sentence_accuracy");
+  };
+  const double follow = accuracy_of(1, 0);
+  EXPECT_GT(follow, 0);
+  EXPECT_LT(follow, 1);
+  EXPECT_NEAR(accuracy_of(0, 1), 1 - follow, 1e-12);
+  EXPECT_EQ(accuracy_of(0, 0), follow);
+}
+
 TEST(MaskedWordModelTest, TheNextSentenceIsToldByALinearMapWithABias) {
   const auto model = ModelOf(ConfigOf("block: 16 next_sentence: true"));
   std::string heads;
