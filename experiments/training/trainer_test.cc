@@ -245,9 +245,10 @@ TEST(TrainerTest, EachShardIsPaddedToItsOwnLongest) {
 }
 
 TEST(TrainerTest, ARecordHasItsTimeUnlessThatIsLeftOut) {
+  const Experiment config = Config("");
   for (const bool omitted : {false, true}) {
     FallingTask task;
-    Trainer trainer(Config(""), task, BuiltInPlugins(),
+    Trainer trainer(config, task, BuiltInPlugins(),
                     {.threads = 1, .omit_times = omitted});
     EXPECT_THAT(trainer.Run({.recorded =
                                  [&](const MetricsRecord& record) {
@@ -314,8 +315,9 @@ TEST(TrainerTest, TheMeanOfTheLastEvaluationsIsUsed) {
 // Weights that have been observed already would be twice in a mean of them.
 TEST(TrainerTest, AnEvaluationAtTheLimitOfTimeIsNotRepeated) {
   FallingTask task;
-  Trainer trainer(Config("max_minutes: 0.005 average: 2 early_stopping {}"),
-                  task, BuiltInPlugins(), {.threads = 1});
+  const Experiment config =
+      Config("max_minutes: 0.005 average: 2 early_stopping {}");
+  Trainer trainer(config, task, BuiltInPlugins(), {.threads = 1});
   std::vector<int64_t> steps;
   TrainingHooks hooks;
   hooks.evaluated = [&](const EvaluatedModel& evaluated) {
