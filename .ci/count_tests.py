@@ -36,7 +36,7 @@ def outcomes(path):
     A test that could not be built is announced but never summarised.
     """
     found = {}
-    for line in path.read_text().splitlines():
+    for line in path.read_text(errors="replace").splitlines():
         try:
             event = json.loads(line)
         except json.JSONDecodeError:  # Bazel was killed, or the disk is full

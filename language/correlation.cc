@@ -23,6 +23,7 @@ double CorrelationOfSums(absl::Span<const double> sums) {
   const double n = sums[0];
   const double x_variance = n * sums[3] - sums[1] * sums[1];
   const double y_variance = n * sums[4] - sums[2] * sums[2];
+  if (std::isnan(x_variance + y_variance)) return x_variance + y_variance;
   if (x_variance <= 0 || y_variance <= 0) return 0;
   return (n * sums[5] - sums[1] * sums[2]) /
          (std::sqrt(x_variance) * std::sqrt(y_variance));

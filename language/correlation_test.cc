@@ -57,6 +57,8 @@ TEST(CorrelationTest, IsNanWhereANumberIs) {
   const double y[] = {1, 2, 4};
   EXPECT_TRUE(std::isnan(CorrelationMetric("pearson", x, y).Value()));
   EXPECT_TRUE(std::isnan(CorrelationMetric("pearson", y, x).Value()));
+  const double same[] = {4, 4, 4};
+  EXPECT_TRUE(std::isnan(CorrelationMetric("pearson", x, same).Value()));
   EXPECT_THAT(RanksOf(x), Each(IsNan()));
 }
 

@@ -90,7 +90,7 @@ echo picture >pictures/a.png
 echo 'model { language_model { tokens { folder: "tokenizer" } } }' >plain.txt
 ablate --config=plain.txt "${axis[@]}" \
   --set data.captions.list=pictures/list.txt \
-  --set 'data.images={ labels: "corpus.txt" }'
+  --set 'data.images={ labels: "pictures/list.txt" }'
 expect "a base by another name" '0     base = "plain.txt.textproto",' \
   "${code} $(grep base "${root}/ws/lab/plain/BUILD")"
 expect "a folder of tokens" \
@@ -99,7 +99,7 @@ expect "a folder of tokens" \
 expect "a list with the pictures beside it" "a.png
 picture" "$(cd "${root}/ws" && cat lab/plain/links/pictures/{list.txt,a.png})"
 expect "a list and labels" '        "data.captions.list=lab/plain/links/pictures/list.txt",
-        "data.images={ labels: \"lab/plain/links/corpus.txt\" }",' \
+        "data.images={ labels: \"lab/plain/links/pictures/list.txt\" }",' \
   "$(grep -F -e list -e labels: "${root}/ws/lab/plain/BUILD")"
 
 echo mine >"${lab}/notes.txt"

@@ -92,7 +92,7 @@ fails 'a disk that is not there' 'is its disk there?' \
 fails 'the run itself' '--checkpoints: error: is the folder of the run' \
   "${train}" "${small[@]}" --run=itself --checkpoints=itself
 before="$(contents plain)"
-fails 'the folder of another run' 'plain: error: holds a run; name another' \
+fails 'the folder of another run' 'plain: error: holds a run, or the' \
   "${train}" "${small[@]}" --run=thief --checkpoints=plain
 expect 'which is left alone' "${before}" "$(contents plain)"
 quietly "${train}" --resume --omit_times --run=run --checkpoints=moved

@@ -50,6 +50,21 @@ expect_in out 'too large to measure'
 
 fails_when_full 'a plan' "${plan}" --config="${phrasebook}"
 fails_when_full 'help' "${plan}" --help
+printf 'a b\nb a\n' >text
+cat >tested.textproto <<'END'
+data {
+  path: "text"
+  text { dev_fraction: 0 test_fraction: 1 }
+}
+model {
+  language_model {
+    transformer { width: 8 layers: 1 attention { heads: 1 } }
+    block: 2
+  }
+}
+END
+fails 'data that are all test' 'tested.textproto:1:1: error: data: has no' \
+  "${plan}" --config=tested.textproto
 fails 'no config' '--config=FILE must name' "${plan}"
 fails 'a config that is not there' 'nowhere' "${plan}" --config=nowhere
 fails 'a field that is misspelt' 'model.encoder.hiden' \

@@ -181,6 +181,9 @@ absl::StatusOr<ResourcePlan> MakeResourcePlan(const LoadedConfig& loaded,
   if (!parameters.finalized()) parameters.Finalize(config.seed());
   ConfigProblems problems;
   ValidateTask(*task, config, problems);
+  if (task->model().num_examples() == 0) {
+    problems.Add("data", "has no example to train on");
+  }
   REGARD_RETURN_IF_ERROR(LocateProblems(problems, loaded.origins));
   MeasureBatch(config, task->model(), &plan);
   plan.updates = BatchPlan(config, task->model()).total_updates();

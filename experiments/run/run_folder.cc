@@ -199,10 +199,14 @@ absl::Status RecordCheckpointFolder(const std::string& run_folder,
                                       "in ",
                                       run->path));
   }
-  if (!run.has_value() && !there.has_value()) {
+  // A process that died between the two writes below is begun again.
+  const bool begun = there.has_value() && there->path == run_path;
+  if (!run.has_value() && !begun) {
     REGARD_ASSIGN_OR_RETURN(const bool holds, HoldsRun(path));
     if (holds) {
-      return Refused(path, "holds a run; name another folder for checkpoints");
+      return Refused(path,
+                     "holds a run, or the checkpoints of one; name another "
+                     "folder for checkpoints");
     }
   }
   if (!run.has_value()) {

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 
 #include "absl/status/status.h"
@@ -228,9 +229,32 @@ TEST_F(RunFolderTest, AFolderThatHoldsARunTakesNoCheckpointsOfOthers) {
   ASSERT_THAT(WriteFileAtomically(JoinPath(there, "run.json"), ""), IsOk());
   EXPECT_THAT(RecordCheckpointFolder(run, there, "id"),
               StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("/there: error: holds a run; name another")));
+                       HasSubstr("/there: error: holds a run, or the ")));
   EXPECT_FALSE(PathExists(JoinPath(run, kCheckpointRecord)));
   EXPECT_FALSE(PathExists(JoinPath(there, kCheckpointRecord)));
+}
+
+// Repeated trainings have one id.
+TEST_F(RunFolderTest, ARecordOfAnotherRunIsNotOverwrittenByItsTwin) {
+  const std::string run = JoinPath(root_, "run");
+  const std::string there = JoinPath(root_, "there");
+  for (const std::string& folder : {run, there}) {
+    ASSERT_THAT(MakeDirectories(folder, SystemFiles()), IsOk());
+  }
+  const std::string record = JoinPath(there, kCheckpointRecord);
+  ASSERT_THAT(WriteFileAtomically(record, "{\"path\":\"/disk\",\"id\":\"id\"}"),
+              IsOk());
+  EXPECT_THAT(RecordCheckpointFolder(run, there, "id"),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("/there: error: holds a run, or the ")));
+  // That of a process which died before it wrote the other one.
+  ASSERT_THAT(WriteFileAtomically(
+                  record, absl::StrCat("{\"path\":\"",
+                                       std::filesystem::canonical(run).string(),
+                                       "\",\"id\":\"id\"}")),
+              IsOk());
+  EXPECT_THAT(RecordCheckpointFolder(run, there, "id"), IsOk());
+  EXPECT_THAT(CheckpointFolder(run), IsOk());
 }
 
 TEST_F(RunFolderTest, AFileInTheWayIsAnError) {
