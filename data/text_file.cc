@@ -21,7 +21,6 @@ namespace regard {
 
 namespace {
 
-constexpr int64_t kMaxLineBytes = int64_t{64} << 10;
 constexpr size_t kBufferBytes = size_t{1} << 16;
 constexpr absl::string_view kGzipMagic = "\x1f\x8b";
 // 15 bits of window, and the header of gzip.
@@ -70,7 +69,7 @@ struct TextFile::Stream {
       : file(std::move(opened)),
         input(kBufferBytes),
         lines([this](char* bytes, size_t most) { return Read(bytes, most); },
-              kMaxLineBytes + 2) {}
+              kMostLineBytes + 2) {}
   ~Stream() {
     if (zipped) inflateEnd(&inflater);
   }
@@ -174,8 +173,8 @@ absl::StatusOr<bool> TextFile::Next() {
     first_column_ += static_cast<int64_t>(kByteOrderMark.size());
   }
   if (absl::ConsumeSuffix(&text_, "\r")) ++carriage_returns_;
-  if (cut || static_cast<int64_t>(text_.size()) > kMaxLineBytes) {
-    return Error(kMaxLineBytes, "line of more than 64 KiB");
+  if (cut || static_cast<int64_t>(text_.size()) > kMostLineBytes) {
+    return Error(kMostLineBytes, "line of more than 64 KiB");
   }
   if (const auto problem = FindProblem(text_)) {
     return Error(problem->first, problem->second);

@@ -17,6 +17,9 @@ struct WholeText {
   std::string sha256;  // of the file
 };
 
+// Of a file that is read line by line.
+inline constexpr int64_t kMostLineBytes = int64_t{64} << 10;
+
 // Reads a file of at most 256 MiB. `what` and `hint` go into the error of one
 // that cannot be read: "error: WHAT PATH: ...HINT". Errors about its text say
 // path:line:column (columns count bytes, from 1): a NUL, bytes that are not

@@ -74,7 +74,8 @@ class Run {
   // With the overrides.
   const Experiment& config() const { return record_->config; }
   int64_t step() const { return record_->step; }  // of the weights
-  // What the user should know: damaged checkpoints that were passed over.
+  // What the user should know: damaged checkpoints that were passed over, data
+  // that have changed since the training.
   const std::vector<std::string>& notes() const { return record_->notes; }
 
   Task& task() const { return *task_; }

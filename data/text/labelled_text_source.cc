@@ -27,8 +27,6 @@ namespace regard {
 
 namespace {
 
-constexpr size_t kMostLineBytes = size_t{64} << 10;  // as TextFile's
-
 // The verbs of the grammar, of one and of many.
 constexpr std::pair<const char*, const char*> kVerbs[] = {
     {"sleeps", "sleep"},   {"sings", "sing"}, {"sees", "see"},
@@ -136,7 +134,7 @@ class EntailmentSource
 absl::StatusOr<std::vector<absl::string_view>> ColumnsOf(
     absl::string_view line, size_t wanted,
     absl::FunctionRef<absl::Status(size_t, absl::string_view)> error) {
-  if (line.size() > kMostLineBytes) {
+  if (std::ssize(line) > kMostLineBytes) {
     return error(kMostLineBytes + 1, "line of more than 64 KiB");
   }
   const std::vector<absl::string_view> columns = absl::StrSplit(line, '\t');
