@@ -9,7 +9,6 @@
 #include "autodiff/ops/dropout.h"
 #include "autodiff/ops/recompute.h"
 #include "autodiff/ops/shape_ops.h"
-#include "third_party/abseil_backport/check.h"
 
 namespace regard {
 
@@ -36,11 +35,8 @@ class ExampleScope {
  public:
   ExampleScope(Tape<T>& tape, int64_t example)
       : tape_(tape), outer_(tape.random()) {
-    REGARD_CHECK(outer_.examples.empty() ||
-                 example < static_cast<int64_t>(outer_.examples.size()))
-        << "no number of example " << example;
     auto* const number = tape.arena().template New<int64_t>(1);
-    *number = outer_.examples.empty() ? example : outer_.examples[example];
+    *number = outer_.NumberOf(example);
     tape.set_random({outer_.seed, outer_.step, {number, 1}});
   }
   ~ExampleScope() { tape_.set_random(outer_); }

@@ -50,6 +50,14 @@ struct RandomState {
   int64_t step = 0;
   // Numbers of the examples along the leading axis; empty means 0, 1, 2, ...
   absl::Span<const int64_t> examples;
+
+  // Of the example at `index`. It is fatal if there is none.
+  int64_t NumberOf(int64_t index) const {
+    if (examples.empty()) return index;
+    REGARD_CHECK_LT(index, static_cast<int64_t>(examples.size()))
+        << "an example has no number";
+    return examples[index];
+  }
 };
 
 template <typename T>

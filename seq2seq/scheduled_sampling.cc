@@ -42,18 +42,13 @@ void ReplaceByPredictions(Forward<T>& forward, const OutputHead<T>& head,
   const auto rows = static_cast<int64_t>(ids.size());
   REGARD_CHECK_EQ(readout.rows(), rows);
   const RandomState& random = tape.random();
-  REGARD_CHECK(random.examples.empty() ||
-               rows <= static_cast<int64_t>(random.examples.size()))
-      << random.examples.size() << " example numbers for " << rows << " rows";
   const SpecialIds special = head.special_ids();
   const uint64_t key = Hash(random.seed, Hash("scheduled_sampling"));
   const auto threshold = static_cast<uint64_t>(probability * 0x1p32);
   const auto replaces = [&](int64_t row) {
     if (ids[row] == special.pad) return false;
-    const int64_t example =
-        random.examples.empty() ? row : random.examples[row];
     return Philox({static_cast<uint32_t>(random.step),
-                   static_cast<uint32_t>(example),
+                   static_cast<uint32_t>(random.NumberOf(row)),
                    static_cast<uint32_t>(position), 0},
                   {static_cast<uint32_t>(key),
                    static_cast<uint32_t>(key >> 32)})[0] < threshold;

@@ -39,13 +39,6 @@ uint64_t HashOf(const RandomState& random, const ScopeName* scope,
               Hash(site, scope == nullptr ? kHashSeed : scope->hash));
 }
 
-int64_t NumberOf(const RandomState& random, int64_t example) {
-  if (random.examples.empty()) return example;
-  REGARD_CHECK_LT(example, static_cast<int64_t>(random.examples.size()))
-      << "no number of this example";
-  return random.examples[example];
-}
-
 }  // namespace
 
 DropoutMask::DropoutMask(const RandomState& random, const ScopeName* scope,
@@ -55,7 +48,7 @@ DropoutMask::DropoutMask(const RandomState& random, const ScopeName* scope,
 void DropoutMask::FillRow(int64_t example, int64_t head, int64_t row,
                           int64_t first, int64_t count, uint8_t* keep) const {
   regard::FillRow({static_cast<uint32_t>(random_.step),
-                   static_cast<uint32_t>(NumberOf(random_, example)),
+                   static_cast<uint32_t>(random_.NumberOf(example)),
                    static_cast<uint32_t>(row)},
                   Hash(static_cast<uint64_t>(head), hash_), Threshold(rate_),
                   first, count, keep);
@@ -78,15 +71,11 @@ Var<T> Dropout(Var<T> x, std::type_identity_t<T> rate, const char* site,
   // index in the counter, and a joint index would depend on the extents.
   const int64_t outer = rank < 5 ? 1 : x.dim(1);
   const int64_t inner = rank < 4 ? 1 : x.dim(-3);
-  REGARD_CHECK(random.examples.empty() ||
-               static_cast<int64_t>(random.examples.size()) >= examples)
-      << random.examples.size() << " example numbers for Dropout of "
-      << x.shape();
   const uint32_t threshold = Threshold(static_cast<double>(rate));
   auto* const keep = tape.arena().template New<uint8_t>(x.size());
   uint8_t* row_keep = keep;
   for (int64_t i = 0; i < examples; ++i) {
-    const int64_t example = NumberOf(random, i);
+    const int64_t example = random.NumberOf(i);
     for (int64_t index = 0; index < outer * inner; ++index) {
       uint64_t key = hash;
       if (rank > 4) key = Hash(static_cast<uint64_t>(index / inner), key);
