@@ -159,20 +159,14 @@ Outcome<T> RunFunction(const CheckedFunction<T>& f,
   return outcome;
 }
 
-// <cotangent, f(values)>.
-double Project(const GradientCase& test, const Arrays<double>& values,
-               const std::vector<double>& cotangent,
-               const std::vector<size_t>& alias) {
+std::vector<double> ValueOf(const GradientCase& test,
+                            const Arrays<double>& values,
+                            const std::vector<size_t>& alias) {
   Setting<double> setting;
   setting.needs_grad = 0;
   setting.alias = alias;
-  const Outcome<double> outcome =
-      RunFunction<double>(test.in_double, test.inputs, values, setting);
-  double sum = 0;
-  for (size_t i = 0; i < outcome.value.size(); ++i) {
-    sum += cotangent[i] * outcome.value[i];
-  }
-  return sum;
+  return RunFunction<double>(test.in_double, test.inputs, values, setting)
+      .value;
 }
 
 // d/dt <cotangent, f(values + t directions)> at 0, error O(kStep^4).
@@ -180,6 +174,8 @@ double Stencil(const GradientCase& test, const Arrays<double>& values,
                const Arrays<double>& directions,
                const std::vector<double>& cotangent,
                const std::vector<size_t>& alias) {
+  // Differences from it: a large constant in a value would hide them.
+  const std::vector<double> middle = ValueOf(test, values, alias);
   const auto at = [&](double t) {
     Arrays<double> moved = values;
     for (size_t k = 0; k < values.size(); ++k) {
@@ -187,7 +183,12 @@ double Stencil(const GradientCase& test, const Arrays<double>& values,
         moved[k][i] += t * directions[k][i];
       }
     }
-    return Project(test, moved, cotangent, alias);
+    const std::vector<double> value = ValueOf(test, moved, alias);
+    double sum = 0;
+    for (size_t i = 0; i < value.size(); ++i) {
+      if (value[i] != middle[i]) sum += cotangent[i] * (value[i] - middle[i]);
+    }
+    return sum;
   };
   return (8 * (at(kStep) - at(-kStep)) - (at(2 * kStep) - at(-2 * kStep))) /
          (12 * kStep);
@@ -273,12 +274,13 @@ void ExpectSameBits(const std::vector<T>& a, const std::vector<T>& b,
 
 template <typename A, typename B>
 void ExpectNear(const std::vector<A>& got, const std::vector<B>& wanted,
-                double tolerance, const std::string& what, Failures* failures) {
+                double tolerance, const std::string& what, Failures* failures,
+                double least = 1e-3) {
   if (got.size() != wanted.size()) {
     return failures->Add(what, ": ", got.size(), " elements, wanted ",
                          wanted.size());
   }
-  double largest = 1e-3;
+  double largest = least;
   for (const B element : wanted) {
     largest = std::max(largest, std::abs(static_cast<double>(element)));
   }
@@ -369,9 +371,11 @@ void CheckOne(const GradientCase& test, Failures* failures) {
   ExpectNear(in_float.value, outcome.value, test.float_tolerance,
              "value in float", failures);
   for (size_t k = 0; k < values.size(); ++k) {
+    // Terms that cancel leave their rounding.
     ExpectNear(in_float.gradients[k], outcome.gradients[k],
                test.float_tolerance,
-               absl::StrCat("in float, gradient of input ", k), failures);
+               absl::StrCat("in float, gradient of input ", k), failures,
+               /*least=*/1e-2);
   }
 }
 
