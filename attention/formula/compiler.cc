@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -83,6 +84,7 @@ class Lowering {
     if (std::isnan(number)) {
       Fail("this is not a number, as a logarithm or root of a negative one");
     }
+    if (number > std::numeric_limits<float>::max()) Fail("this is too large");
     return Intern({.op = kNumber, .number = number});
   }
 

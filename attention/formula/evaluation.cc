@@ -1,6 +1,7 @@
 #include "attention/formula/evaluation.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -149,7 +150,9 @@ class FormulaScorer<T>::Values {
       case kSum:
         return Sum(x(0), /*axis=*/-1, /*keep=*/true);
       case kRoot:
-        return Where(x(0), Sqrt(x(0)), tape_.Full({}, T(0)));
+        // NaN stays.
+        return Where(std::numeric_limits<T>::min() - x(0), tape_.Full({}, T(0)),
+                     Sqrt(x(0)));
       case kInnerProducts:
         return Insert(InnerProducts(Times(rows(0), number(2)), rows(1)), 4);
       case kAdditive: {
@@ -208,7 +211,9 @@ FormulaScorer<T>::FormulaScorer(FormulaGraph formula, ParameterScope<T> scope,
       shape = {heads, parameter.rows, parameter.columns};
     }
     parameters_.push_back(
-        scope.Add(parameter.name, shape, FirstValues(parameter)));
+        scope.Add(parameter.name, shape, FirstValues(parameter),
+                  {.role = parameter.is_term ? ParameterRole::kHeadBias
+                                             : ParameterRole::kWeight}));
   }
   for (const FormulaNode& node : formula_.nodes) {
     names_.push_back(absl::StrCat("formula[", node.range.begin + 1, "] ",

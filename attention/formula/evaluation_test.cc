@@ -1,6 +1,7 @@
 #include "attention/formula/evaluation.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -114,6 +115,11 @@ TEST_F(EvaluationTest, NormsHaveNoGradientAtZero) {
   EXPECT_THAT(
       std::vector<double>(queries_.grad_data(), queries_.grad_data() + 4),
       ElementsAre(0, 0, 0, 0));
+}
+
+TEST_F(EvaluationTest, ANormOfNaNIsNaN) {
+  Read("norm(log(q - 100))");
+  for (const double score : Score().span()) EXPECT_TRUE(std::isnan(score));
 }
 
 TEST_F(EvaluationTest, AWarmStepAllocatesNothing) {

@@ -1,7 +1,7 @@
 #include "attention/formula/syntax.h"
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -165,8 +165,11 @@ class Parser {
                         "' begins like a number but is none: numbers are 12, "
                         "0.5 and 1e-3, and a product is written 2 * q"));
     } else if (!absl::SimpleAtod(Text(token_.range), &token_.number) ||
-               !std::isfinite(token_.number)) {
+               !(token_.number <= std::numeric_limits<float>::max())) {
       Fail(token_.range, "the number is too large");
+    } else if (token_.number != 0 &&
+               token_.number < std::numeric_limits<float>::min()) {
+      Fail(token_.range, "the number is too small: it would be 0");
     }
   }
 
