@@ -16,7 +16,9 @@ AdditiveLayer<T>::AdditiveLayer(int64_t width, bool bias,
   w_k_ = scope.Add("w_k", {widths.heads, width_, widths.key},
                    XavierUniform(width_, widths.key));
   w_v_ = scope.Add("w_v", {widths.heads, width_}, XavierUniform(1, width_));
-  if (bias) bias_ = scope.Add("bias", {widths.heads, width_}, Zeros());
+  if (!bias) return;
+  bias_ = scope.Add("bias", {widths.heads, width_}, Zeros(),
+                    {.role = ParameterRole::kHeadBias});
 }
 
 template <typename T>

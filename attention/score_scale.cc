@@ -37,7 +37,8 @@ ScoreScaleParameter<T>::ScoreScaleParameter(const ScoreScale& options,
       name, {widths.heads, options.per_dimension() ? widths.query : 1},
       [=](const RandomStream& stream, int64_t i) {
         return first(stream, i) / divisor;
-      });
+      },
+      {.role = ParameterRole::kHeadBias});
 }
 
 template <typename T>

@@ -85,7 +85,8 @@ struct Parameter {
 
 // What a parameter is to its layer, as far as weight decay tells them apart.
 enum class ParameterRole {
-  kWeight,         // of a product, or a bias
+  kWeight,         // of a product, or a bias of a layer
+  kHeadBias,       // a bias or a scale with a first axis of heads
   kNormalization,  // gain or bias of LayerNorm or RMSNorm
   kEmbedding,      // a table with one row for each id or position
 };

@@ -95,9 +95,9 @@ TEST(OptimizerTest, WeightDecayIsInTheGradientOfAdamAndOutsideOfAdamW) {
   EXPECT_NEAR(OneNumber("adamw { weight_decay: 0.5 }").Update(0), 0.95, 1e-12);
 }
 
-// The values of five parameters after an update by a gradient of 0 at rate 0.1,
-// from 1: a matrix, a bias, a normalisation's gain, an embedding and a vector
-// that is an embedding.
+// The values of six parameters after an update by a gradient of 0 at rate 0.1,
+// from 1: a matrix, a bias, a normalisation's gain, an embedding, a vector that
+// is an embedding and a bias for each head.
 std::vector<double> Decayed(const std::string& config) {
   ParameterStore<double> store;
   const ParameterScope<double> root = store.Root();
@@ -106,13 +106,14 @@ std::vector<double> Decayed(const std::string& config) {
   root.Add("gain", {1}, Constant(1), {.role = ParameterRole::kNormalization});
   root.Add("table", {1, 1}, Constant(1), {.role = ParameterRole::kEmbedding});
   root.Add("row", {1}, Constant(1), {.role = ParameterRole::kEmbedding});
+  root.Add("heads", {1, 1}, Constant(1), {.role = ParameterRole::kHeadBias});
   store.Finalize(0);
   const Slab<double> gradient(store.slab_size());
   WorkerPool pool(1);
   Make(Config(config), store)
       ->Update({.learning_rate = 0.1, .gradient = gradient.span()}, pool);
   std::vector<double> values;
-  for (int32_t i = 0; i < 5; ++i) values.push_back(store.value({i})[0]);
+  for (int32_t i = 0; i < 6; ++i) values.push_back(store.value({i})[0]);
   return values;
 }
 
@@ -122,25 +123,25 @@ TEST(OptimizerTest, WeightDecayAppliesToTheChosenParameters) {
   };
   // 1 - 0.1 * 0.5.
   constexpr double k = 0.95;
-  EXPECT_THAT(apply(""), ElementsAre(k, k, 1, k, k));
+  EXPECT_THAT(apply(""), ElementsAre(k, k, 1, k, k, k));
   EXPECT_THAT(apply("decayed_parameters: EXCEPT_NORMALIZATION"),
-              ElementsAre(k, k, 1, k, k));
+              ElementsAre(k, k, 1, k, k, k));
   EXPECT_THAT(apply("decayed_parameters: ALL_PARAMETERS"),
-              ElementsAre(k, k, k, k, k));
+              ElementsAre(k, k, k, k, k, k));
   EXPECT_THAT(apply("decayed_parameters: MATRICES"),
-              ElementsAre(k, 1, 1, k, 1));
+              ElementsAre(k, 1, 1, k, 1, 1));
   EXPECT_THAT(apply("decayed_parameters: MATRICES_EXCEPT_EMBEDDINGS"),
-              ElementsAre(k, 1, 1, 1, 1));
+              ElementsAre(k, 1, 1, 1, 1, 1));
 }
 
 TEST(OptimizerTest, EveryRuleWithWeightDecayHasTheChoice) {
   EXPECT_THAT(Decayed("sgd { weight_decay: 0.5 decayed_parameters: MATRICES }"),
-              ElementsAre(0.95, 1, 1, 0.95, 1));
+              ElementsAre(0.95, 1, 1, 0.95, 1, 1));
   // The first step of Adam has the length of the rate.
   const auto near = ::testing::DoubleNear(0.9, 1e-7);
   EXPECT_THAT(
       Decayed("adam { weight_decay: 0.5 decayed_parameters: MATRICES }"),
-      ElementsAre(near, 1, 1, near, 1));
+      ElementsAre(near, 1, 1, near, 1, 1));
 }
 
 TEST(OptimizerTest, ParametersMayOptOut) {

@@ -4,7 +4,8 @@ namespace regard {
 
 bool IsDecayed(const ParameterInfo& parameter, DecayedParameters choice) {
   const ParameterRole role = parameter.options.role;
-  const bool matrix = parameter.shape.rank() >= 2;
+  const bool matrix =
+      parameter.shape.rank() >= 2 && role != ParameterRole::kHeadBias;
   switch (choice) {
     case EXCEPT_NORMALIZATION:
       return role != ParameterRole::kNormalization;
