@@ -30,7 +30,7 @@ TransformerConfig BertTransformer(const BertConfig& config) {
   transformer.set_output_transform(true);
   transformer.mutable_initialization()->set_weights(NORMAL);
   transformer.mutable_initialization()->set_zero_bias(true);
-  transformer.MergeFrom(config.transformer());
+  LayOverTransformer(config.transformer(), &transformer);
   return transformer;
 }
 
@@ -40,6 +40,7 @@ void ValidateBert(const BertConfig& config, const AttentionRegistry& scorers,
   const ConfigProblems::Scope scope(problems, "transformer");
   ValidateTransformer(scorers, BertTransformer(config), /*memory_width=*/0,
                       problems);
+  ValidateHasNoSource("BERT", config.transformer(), problems);
 }
 
 template <typename T>

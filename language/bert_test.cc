@@ -74,6 +74,14 @@ TEST(BertTest, NamesWhatIsWrongWithAConfig) {
               ElementsAre("types", "transformer.layers"));
   EXPECT_THAT(ProblemsOf("transformer { width: 10 attention { heads: 3 } }"),
               ElementsAre("transformer.attention.heads"));
+  EXPECT_THAT(ProblemsOf("transformer { cross_attention {} tied_embeddings: "
+                         "SOURCE_TARGET_OUTPUT }"),
+              ElementsAre("transformer.cross_attention",
+                          "transformer.tied_embeddings"));
+  EXPECT_THAT(ProblemsOf("transformer { feed_forward { none {} } }"),
+              ElementsAre());
+  EXPECT_THAT(ProblemsOf("transformer { feed_forward { none {} hidden: 5 } }"),
+              ElementsAre("transformer.feed_forward.none"));
 }
 
 template <typename T>

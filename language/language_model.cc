@@ -16,15 +16,7 @@ void ValidateTransformerPart(const LanguageModelConfig& config,
   const ConfigProblems::Scope scope(problems, "transformer");
   const TransformerConfig& transformer = config.transformer();
   ValidateTransformer(scorers, transformer, /*memory_width=*/0, problems);
-  if (transformer.has_cross_attention()) {
-    problems.Add("cross_attention",
-                 "a language model has no memory to attend to");
-  }
-  if (transformer.tied_embeddings() ==
-      TransformerConfig::SOURCE_TARGET_OUTPUT) {
-    problems.Add("tied_embeddings",
-                 "a language model has no source: use TARGET_OUTPUT");
-  }
+  ValidateHasNoSource("a language model", transformer, problems);
   const PositionEmbeddingConfig& positions = transformer.position_embedding();
   if (positions.kind() == PositionEmbeddingConfig::LEARNED &&
       positions.longest() < config.block()) {

@@ -148,6 +148,22 @@ std::optional<std::string> FindEnumProblem(const FieldDescriptor& field,
                       SuggestName(written.text, names));
 }
 
+// Clears each list of `whole` that `part` has, within messages of both too.
+void ClearLists(const Message& part, Message* whole) {
+  const Reflection& fields = *whole->GetReflection();
+  std::vector<const FieldDescriptor*> given;
+  fields.ListFields(part, &given);
+  for (const FieldDescriptor* field : given) {
+    if (field->is_repeated()) {
+      fields.ClearField(whole, field);
+    } else if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE &&
+               fields.HasField(*whole, field)) {
+      ClearLists(fields.GetMessage(part, field),
+                 fields.MutableMessage(whole, field));
+    }
+  }
+}
+
 }  // namespace
 
 const FieldDescriptor* FindField(const Descriptor& message,
@@ -278,6 +294,11 @@ Message* MutableField(const FieldDescriptor& field, std::optional<int> index,
     return fields.AddMessage(message, &field);
   }
   return fields.MutableRepeatedMessage(message, &field, *index);
+}
+
+void LayOver(const Message& part, Message* whole) {
+  ClearLists(part, whole);
+  whole->MergeFrom(part);
 }
 
 std::string DescribeType(const FieldDescriptor& field) {

@@ -74,6 +74,11 @@ google::protobuf::Message* MutableField(
     const google::protobuf::FieldDescriptor& field, std::optional<int> index,
     google::protobuf::Message* message);
 
+// Lays `part` over `whole`, of one type, as files are over their base: what
+// `part` sets replaces, lists as a whole, and messages combine.
+void LayOver(const google::protobuf::Message& part,
+             google::protobuf::Message* whole);
+
 // What a field holds, with its article: "an integer", "a string in quotes".
 std::string DescribeType(const google::protobuf::FieldDescriptor& field);
 

@@ -5,10 +5,16 @@
 #include <string>
 #include <vector>
 
+#include "gmock/gmock.h"
+#include "google/protobuf/descriptor.pb.h"
+#include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 
 namespace regard {
 namespace {
+
+using ::google::protobuf::DescriptorProto;
+using ::testing::ElementsAre;
 
 TEST(SplitPathTest, SplitsAtDotsOutsideBrackets) {
   const std::vector<PathStep> steps =
@@ -43,6 +49,29 @@ TEST(SplitPathTest, MalformedStepsAreNoFieldsName) {
 TEST(SplitPathTest, HugeIndexIsKeptFinite) {
   EXPECT_EQ(SplitPath("a[99999999999999]").back().index,
             std::numeric_limits<int>::max());
+}
+
+TEST(LayOverTest, ListsReplaceAndMessagesCombine) {
+  const auto parse = [](const char* text) {
+    DescriptorProto message;
+    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &message));
+    return message;
+  };
+  DescriptorProto whole = parse(
+      "name: 'a' reserved_name: 'x' reserved_name: 'y' options { deprecated: "
+      "true uninterpreted_option { identifier_value: 'b' } }");
+  LayOver(parse("options { map_entry: true uninterpreted_option { "
+                "identifier_value: 'c' } }"),
+          &whole);
+  EXPECT_EQ(whole.name(), "a");
+  EXPECT_THAT(whole.reserved_name(), ElementsAre("x", "y"));
+  EXPECT_TRUE(whole.options().deprecated());
+  EXPECT_TRUE(whole.options().map_entry());
+  ASSERT_EQ(whole.options().uninterpreted_option_size(), 1);
+  EXPECT_EQ(whole.options().uninterpreted_option(0).identifier_value(), "c");
+  LayOver(parse("reserved_name: 'z'"), &whole);
+  EXPECT_THAT(whole.reserved_name(), ElementsAre("z"));
+  EXPECT_EQ(whole.options().uninterpreted_option_size(), 1);
 }
 
 }  // namespace

@@ -2,15 +2,26 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "attention/transformer/validation.h"
 #include "nn/layers/recurrent.h"
+#include "nn/recurrent.pb.h"
 #include "seq2seq/scheduled_sampling.h"
 
 namespace regard {
 
 namespace {
+
+// "1 GRU of 8"
+template <typename Config>
+std::string SizeOf(const Config& config) {
+  return absl::StrCat(config.layers(), " ",
+                      RecurrentConfig::Cell_Name(config.cell()), " of ",
+                      config.hidden());
+}
 
 // `encoder` is null if it is a Transformer.
 void ValidateDecoder(const RecurrentEncoderConfig* encoder,
@@ -36,8 +47,7 @@ void ValidateDecoder(const RecurrentEncoderConfig* encoder,
         absl::StrCat(
             "FINAL_STATE needs an encoder and a decoder of one cell, width "
             "and number of layers; the encoder has ",
-            encoder->layers(), " of ", encoder->hidden(), ", the decoder ",
-            decoder.layers(), " of ", decoder.hidden(),
+            SizeOf(*encoder), ", the decoder ", SizeOf(decoder),
             "; PROJECTED fits any"));
   }
   if (decoder.context() == RecurrentDecoderConfig::NO_CONTEXT &&
@@ -79,13 +89,11 @@ void ValidateDecoderAttention(const RecurrentDecoderConfig& decoder,
                    problems);
 }
 
-// `part` over `whole`, either of which may be absent; repeated fields replace.
-TransformerConfig Merged(const TransformerConfig& whole,
+// `part` over `whole`, either of which may be absent.
+TransformerConfig Merged(TransformerConfig whole,
                          const TransformerConfig& part) {
-  TransformerConfig merged = whole;
-  if (part.pattern_size() > 0) merged.clear_pattern();
-  merged.MergeFrom(part);
-  return merged;
+  LayOverTransformer(part, &whole);
+  return whole;
 }
 
 // Where the config of a part is: under its own name if it has fields there.
@@ -107,9 +115,13 @@ void ValidateKinds(const EncoderDecoderConfig& config,
     return;
   }
   if (config.has_decoder()) {
-    problems.Add("decoder",
-                 "the decoder is a Transformer; for a Transformer encoder "
-                 "alone give transformer_encoder, not transformer");
+    problems.Add(
+        "decoder",
+        config.has_transformer()
+            ? "the decoder is a Transformer; for a Transformer encoder alone "
+              "give transformer_encoder, not transformer"
+            : "there is transformer_decoder already: give one; beside a "
+              "recurrent encoder, a Transformer decoder is `transformer`");
   }
   if (config.has_attention()) {
     problems.Add("attention",
@@ -126,6 +138,18 @@ void ValidateTransformerEncoder(const EncoderDecoderConfig& config,
       PathOf(config.has_transformer_encoder(), "transformer_encoder"));
   ValidateTransformer(scorers, TransformerOfEncoder(config),
                       /*memory_width=*/0, problems);
+  // In `transformer` they are the decoder's. A resolved config has defaults.
+  const TransformerConfig& own = config.transformer_encoder();
+  const TransformerConfig none;
+  for (const auto& [name, is_given] :
+       {std::pair("cross_attention", own.has_cross_attention()),
+        std::pair("tied_embeddings",
+                  own.tied_embeddings() != none.tied_embeddings()),
+        std::pair("output_transform",
+                  own.output_transform() != none.output_transform()),
+        std::pair("output_bias", own.output_bias() != none.output_bias())}) {
+    if (is_given) problems.Add(name, "is of a decoder: an encoder has none");
+  }
 }
 
 void ValidateTransformerDecoder(const EncoderDecoderConfig& config,

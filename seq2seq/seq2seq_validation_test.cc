@@ -79,6 +79,8 @@ TEST(ValidateEncoderDecoderTest, EachPartIsRecurrentOrATransformer) {
   EXPECT_THAT(ProblemsOfModel("encoder {} transformer {}"), IsEmpty());
   EXPECT_THAT(ProblemsOfModel("encoder {} decoder {} transformer {}"),
               ElementsAre(StartsWith("decoder: the decoder is a Transformer")));
+  EXPECT_THAT(ProblemsOfModel("encoder {} decoder {} transformer_decoder {}"),
+              ElementsAre(StartsWith("decoder: there is transformer_decoder")));
   EXPECT_THAT(ProblemsOfModel("encoder {} transformer {} "
                               "transformer_encoder {}"),
               ElementsAre(StartsWith("encoder: there is transformer_encoder")));
@@ -91,6 +93,46 @@ TEST(ValidateEncoderDecoderTest, ATransformerHasNoFinalState) {
                               "LAST_STATE }"),
               ElementsAre(StartsWith("decoder.initial_state: FINAL_STATE needs "
                                      "a recurrent encoder")));
+}
+
+TEST(ValidateEncoderDecoderTest, AFinalStateIsOfTheCellOfTheDecoder) {
+  EXPECT_THAT(
+      ProblemsOfModel("encoder { hidden: 8 } decoder { hidden: 8 cell: LSTM "
+                      "context: LAST_STATE }"),
+      ElementsAre(HasSubstr(
+          "the encoder has 1 GRU of 8, the decoder 1 LSTM of 8; PROJECTED")));
+}
+
+TEST(ValidateEncoderDecoderTest, APartIsLaidOverBoth) {
+  const std::string attention =
+      "attention { attention { formula { score: '(q . k) * t / sqrt(dk)' "
+      "parameter { name: 't' initial: 1 } } } } ";
+  EXPECT_THAT(ProblemsOfModel("transformer { layers: 1 " + attention +
+                              "} transformer_decoder { " + attention + "}"),
+              IsEmpty());
+  const std::string both = "transformer { feed_forward { hidden: 7 } } ";
+  EXPECT_THAT(ProblemsOfModel(
+                  both + "transformer_decoder { feed_forward { none {} } }"),
+              IsEmpty());
+  EXPECT_THAT(
+      ProblemsOfModel(both + "transformer_decoder { feed_forward { none {} "
+                             "hidden: 9 } }"),
+      ElementsAre(StartsWith("transformer_decoder.feed_forward.none: ")));
+}
+
+TEST(ValidateEncoderDecoderTest, AnEncoderHasNoPartsOfADecoder) {
+  const std::string fields =
+      "cross_attention {} tied_embeddings: TARGET_OUTPUT output_transform: "
+      "true output_bias: false ";
+  EXPECT_THAT(ProblemsOfModel("transformer { " + fields +
+                              "} transformer_encoder { layers: 2 }"),
+              IsEmpty());
+  EXPECT_THAT(
+      ProblemsOfModel("transformer {} transformer_encoder { " + fields + "}"),
+      ElementsAre(StartsWith("transformer_encoder.cross_attention: "),
+                  StartsWith("transformer_encoder.tied_embeddings: "),
+                  StartsWith("transformer_encoder.output_transform: "),
+                  StartsWith("transformer_encoder.output_bias: ")));
 }
 
 TEST(ValidateEncoderDecoderTest, PointsIntoTheTransformer) {

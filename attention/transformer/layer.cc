@@ -9,7 +9,11 @@ namespace regard {
 namespace {
 
 int64_t Branches(const TransformerConfig& config, int64_t memory_width) {
-  return config.layers() * (memory_width > 0 ? 3 : 2);
+  int64_t branches = config.layers() * (memory_width > 0 ? 3 : 2);
+  for (int64_t i = 0; i < config.layers(); ++i) {
+    branches -= LayerConfig(config, i).feed_forward().has_none() ? 1 : 0;
+  }
+  return branches;
 }
 
 MultiHeadInitialization AttentionInitialization(const TransformerConfig& config,

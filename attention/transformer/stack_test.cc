@@ -375,6 +375,25 @@ TEST(StackInitializationTest, ScalesTheMapsThatEndBranches) {
   EXPECT_EQ(deviation("layers.3.feed_forward.output.bias"), 0);
 }
 
+TEST(StackInitializationTest, CountsTheBranchesThatAreThere) {
+  ParameterStore<double> store;
+  const TransformerStack<double> stack(
+      BuiltInScorers(),
+      Parse<TransformerConfig>(
+          "width: 64 layers: 8 attention { heads: 2 } initialization { "
+          "weights: NORMAL standard_deviation: 0.5 scale_residual: true } "
+          "pattern { feed_forward { none {} } } pattern {}"),
+      /*memory_width=*/0, store.Root());
+  store.Finalize(0);
+  double sum = 0;
+  const auto values =
+      store.value(*store.FindByName("layers.3.attention.output.weight"));
+  for (const double value : values) sum += value * value;
+  // 12 branches.
+  EXPECT_NEAR(std::sqrt(sum / static_cast<double>(values.size())),
+              0.5 / std::sqrt(12), 0.01);
+}
+
 TEST(StackAllocationTest, AWarmStepAllocatesNothing) {
   if (!CountsAllocations()) GTEST_SKIP() << "a sanitizer counts";
   for (const char* recompute : {"", " recompute: true"}) {

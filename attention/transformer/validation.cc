@@ -29,7 +29,7 @@ TransformerLayerConfig Complete(TransformerLayerConfig layer, int width) {
   MultiHead cross = self;
   cross.mutable_attention()->clear_position_encoding();
   cross.mutable_attention()->clear_window();
-  cross.MergeFrom(layer.cross_attention());
+  LayOver(layer.cross_attention(), &cross);
   *layer.mutable_cross_attention() = cross;
   FeedForwardConfig& feed_forward = *layer.mutable_feed_forward();
   if (feed_forward.hidden() == 0) feed_forward.set_hidden(4 * width);
@@ -94,8 +94,9 @@ TransformerLayerConfig LayerConfig(const TransformerConfig& config,
                                    int64_t index) {
   TransformerLayerConfig layer = Parts(config);
   if (config.pattern_size() > 0) {
-    layer.MergeFrom(
-        config.pattern(static_cast<int>(index % config.pattern_size())));
+    LayOverTransformer(
+        config.pattern(static_cast<int>(index % config.pattern_size())),
+        &layer);
   }
   return Complete(std::move(layer), config.width());
 }
@@ -122,6 +123,19 @@ void ValidateTransformer(const AttentionRegistry& scorers,
                                       absl::StrCat("pattern[", i, "]"));
     ValidateLayer(scorers, LayerConfig(config, i), config.width(), memory_width,
                   problems);
+  }
+}
+
+void ValidateHasNoSource(absl::string_view model,
+                         const TransformerConfig& config,
+                         ConfigProblems& problems) {
+  if (config.has_cross_attention()) {
+    problems.Add("cross_attention",
+                 absl::StrCat(model, " has no memory to attend to"));
+  }
+  if (config.tied_embeddings() == TransformerConfig::SOURCE_TARGET_OUTPUT) {
+    problems.Add("tied_embeddings",
+                 absl::StrCat(model, " has no source: use TARGET_OUTPUT"));
   }
 }
 

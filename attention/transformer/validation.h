@@ -4,11 +4,21 @@
 
 #include <cstdint>
 
+#include "absl/strings/string_view.h"
 #include "attention/attention_registry.h"
 #include "attention/transformer/transformer.pb.h"
+#include "nn/config_fields.h"
 #include "nn/config_problems.h"
 
 namespace regard {
+
+// LayOver() of a TransformerConfig or TransformerLayerConfig: `none` of a
+// feed-forward network replaces the network below.
+template <typename Config>
+void LayOverTransformer(const Config& part, Config* whole) {
+  if (part.feed_forward().has_none()) whole->clear_feed_forward();
+  LayOver(part, whole);
+}
 
 // The parts of layer `index`, all present: the pattern merged, and defaults
 // that depend on other fields filled in.
@@ -19,6 +29,12 @@ TransformerLayerConfig LayerConfig(const TransformerConfig& config,
 // cross-attention. Paths are relative to `config`.
 void ValidateTransformer(const AttentionRegistry& scorers,
                          const TransformerConfig& config, int64_t memory_width,
+                         ConfigProblems& problems);
+
+// Adds problems of fields that need a source beside the Transformer itself.
+// `model` begins the messages: "a language model".
+void ValidateHasNoSource(absl::string_view model,
+                         const TransformerConfig& config,
                          ConfigProblems& problems);
 
 }  // namespace regard

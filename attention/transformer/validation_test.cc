@@ -74,6 +74,12 @@ TEST(ValidateTransformerTest, PointsAtEachField) {
               ElementsAre(StartsWith("feed_forward.none: is no network")));
   EXPECT_THAT(ProblemsOf("feed_forward { none {} activation: GELU }"),
               ElementsAre(StartsWith("feed_forward.none: is no network")));
+  EXPECT_THAT(ProblemsOf("feed_forward { hidden: 7 activation: GELU } pattern "
+                         "{ feed_forward { none {} } }"),
+              IsEmpty());
+  EXPECT_THAT(
+      ProblemsOf("pattern { feed_forward { none {} dropout: 0.1 } }"),
+      ElementsAre(StartsWith("pattern[0].feed_forward.none: is no network")));
   EXPECT_THAT(ProblemsOf("norm { epsilon: 0 }"),
               ElementsAre(StartsWith("norm.epsilon: ")));
   // A config in full names fields of other choices too.
@@ -131,6 +137,25 @@ TEST(LayerConfigTest, APatternRepeats) {
     EXPECT_EQ(layer.attention().attention().window(), second ? 9 : 3);
     EXPECT_EQ(layer.attention().attention().has_additive(), second);
     EXPECT_EQ(layer.feed_forward().hidden(), second ? 7 : 2048);
+  }
+}
+
+TEST(LayerConfigTest, AListOfAPartReplacesThatBelow) {
+  const std::string text =
+      "attention { heads: 2 attention { formula { score: '(q . k) * t' "
+      "parameter { name: 't' initial: 1 } } } } ";
+  const std::string other =
+      "attention { formula { parameter { name: 't' initial: 2 } } } ";
+  const TransformerConfig config =
+      Parse(text + "cross_attention { " + other + "} pattern { attention { " +
+            other + "} }");
+  const TransformerLayerConfig layer = LayerConfig(config, 0);
+  for (const MultiHead* heads :
+       {&layer.attention(), &layer.cross_attention()}) {
+    const FormulaScore& formula = heads->attention().formula();
+    EXPECT_EQ(formula.score(), "(q . k) * t");
+    ASSERT_EQ(formula.parameter_size(), 1);
+    EXPECT_EQ(formula.parameter(0).initial(), 2);
   }
 }
 

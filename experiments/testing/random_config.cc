@@ -118,7 +118,7 @@ constexpr const char* kNotDrawn[] = {"regard.Experiment.base",
                                      "regard.TextClassifierConfig.pretrained"};
 
 // Draws and repairs of one config.
-constexpr int kMostRounds = 60;
+constexpr int kMostRounds = 100;
 
 const char* ValuesOf(const FieldDescriptor& field) {
   static const auto* const values = [] {
