@@ -37,6 +37,9 @@ AttendInputs<T> NadarayaWatsonModel<T>::Inputs(Forward<T>& forward,
       attention_->Prepare(forward, tape.Constant({1, 1, n, width()}, train_x_),
                           /*key_position=*/0);
   inputs.values = tape.Constant({1, 1, n, 1}, train_y_);
+  // Which queries come together, and in what order, must not matter: each is
+  // the first.
+  inputs.score.positions.query_step = 0;
   return inputs;
 }
 

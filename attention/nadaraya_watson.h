@@ -43,9 +43,6 @@ class NadarayaWatsonModel : public Model<T> {
 
   ParameterStore<T>& parameters() override { return parameters_; }
   int64_t num_examples() const override { return points_.train.size(); }
-  int64_t CountWork(absl::Span<const int64_t> examples) const override {
-    return static_cast<int64_t>(examples.size());
-  }
   // The squared errors of the examples as queries.
   void Loss(Forward<T>& forward, absl::Span<const int64_t> examples,
             absl::Span<const double> denominators,
@@ -65,7 +62,7 @@ class NadarayaWatsonModel : public Model<T> {
   Traced<T> TraceAt(std::vector<double> x,
                     std::vector<std::string> columns) const;
 
-  // As of AttentionLayer: points count as positions.
+  // As of AttentionLayer. A known pair is at its index, a query at 0.
   int64_t LongestDistance() const { return attention_->LongestDistance(); }
 
   const CurveSplits& points() const { return points_; }

@@ -112,6 +112,18 @@ TEST(NadarayaWatsonTest, ATrainingPointDoesNotSeeItself) {
   EXPECT_NEAR(whole.Loss({0}), 3 * 3, 1e-13);
 }
 
+TEST(NadarayaWatsonTest, EachQueryIsTheFirst) {
+  for (const char* config :
+       {"average {} window: 2", "average {} position_encoding { alibi {} }"}) {
+    Regression regression(config, "leave_one_out: false");
+    EXPECT_NEAR(
+        regression.Loss({2, 0, 1}),
+        regression.Loss({0}) + regression.Loss({1}) + regression.Loss({2}),
+        1e-12)
+        << config;
+  }
+}
+
 TEST(NadarayaWatsonTest, TheLearnedWidthHasTheGradientOfTheLoss) {
   Regression regression("parametric_gaussian {}");
   auto& parameters = regression.model->parameters();

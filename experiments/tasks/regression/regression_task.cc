@@ -78,15 +78,12 @@ class RegressionTask : public Task {
       problems.Add("loss.label_smoothing", "regression predicts no classes");
     }
     const int64_t points = model_.num_examples();
-    const int64_t farthest = std::max({points, model_.points().dev.size(),
-                                       model_.points().test.size()}) -
-                             1;
+    const int64_t farthest = points - 1;
     if (farthest > model_.LongestDistance()) {
       problems.Add(
           "model.attention",
           absl::StrCat("knows distances up to ", model_.LongestDistance(),
-                       "; the points, in their order, have distances "
-                       "up to ",
+                       "; from the first training point to the last there are ",
                        farthest));
     }
     const int64_t most = kMostWeights / points;

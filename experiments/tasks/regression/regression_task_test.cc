@@ -108,7 +108,6 @@ TEST(RegressionTask, ABatchHasSoManyWeights) {
             "batch attends to all of them");
 }
 
-// 50 test points.
 TEST(RegressionTask, AScoreMustKnowTheDistancesOfThePoints) {
   Experiment config = ConfigOf(10);
   auto& score =
@@ -118,16 +117,18 @@ TEST(RegressionTask, AScoreMustKnowTheDistancesOfThePoints) {
     BuildTask(config, BuiltInPlugins()).value()->ValidateData(problems);
     return problems.ok() ? "" : problems.problems()[0].message;
   };
-  score.set_max_position(49);
-  EXPECT_EQ(problem(),
-            "knows distances up to 48; the points, in their order, have "
-            "distances up to 49");
-  score.set_max_position(50);
+  score.set_max_position(9);
+  EXPECT_EQ(
+      problem(),
+      "knows distances up to 8; from the first training point to the last "
+      "there are 9");
+  score.set_max_position(10);
   EXPECT_THAT(problem(), IsEmpty());
-  config.mutable_data()->mutable_nadaraya_watson()->set_points(51);
-  EXPECT_EQ(problem(),
-            "knows distances up to 49; the points, in their order, have "
-            "distances up to 50");
+  config.mutable_data()->mutable_nadaraya_watson()->set_points(11);
+  EXPECT_EQ(
+      problem(),
+      "knows distances up to 9; from the first training point to the last "
+      "there are 10");
 }
 
 // To a score of history, each query is the first.
