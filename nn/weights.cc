@@ -41,22 +41,27 @@ absl::Status ReadSlab(const SafetensorsReader& reader, absl::string_view prefix,
   return absl::OkStatus();
 }
 
+std::string ParameterNotFinite(const ParameterStore<float>& parameters) {
+  for (const TensorView& tensor :
+       SlabViews(parameters, parameters.values(), "")) {
+    if (!std::ranges::all_of(tensor.values,
+                             [](float x) { return std::isfinite(x); })) {
+      return tensor.name;
+    }
+  }
+  return "";
+}
+
 absl::Status LoadWeights(const std::string& path,
                          ParameterStore<float>& parameters) {
   REGARD_RETURN_IF_ERROR(parameters.status());
   REGARD_ASSIGN_OR_RETURN(const SafetensorsReader reader,
                           SafetensorsReader::Open(path));
   REGARD_RETURN_IF_ERROR(ReadSlab(reader, "", parameters, parameters.values()));
-  for (const TensorView& tensor :
-       SlabViews(parameters, parameters.values(), "")) {
-    if (std::ranges::all_of(tensor.values,
-                            [](float x) { return std::isfinite(x); })) {
-      continue;
-    }
-    return absl::InvalidArgumentError(absl::StrCat(
-        path, ": tensor '", tensor.name, "' has numbers that are not finite"));
-  }
-  return absl::OkStatus();
+  const std::string name = ParameterNotFinite(parameters);
+  if (name.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      path, ": tensor '", name, "' has numbers that are not finite"));
 }
 
 namespace {

@@ -30,6 +30,9 @@ absl::Status ReadSlab(const SafetensorsReader& reader, absl::string_view prefix,
                       const ParameterStore<float>& parameters,
                       absl::Span<float> slab);
 
+// The first parameter that has numbers which are not finite; empty if none has.
+std::string ParameterNotFinite(const ParameterStore<float>& parameters);
+
 // Reads all parameters. Numbers that are not finite are an error, too.
 absl::Status LoadWeights(const std::string& path,
                          ParameterStore<float>& parameters);

@@ -37,7 +37,6 @@ bool Pads(const Model<float>& model) {
   return model.num_examples() > 0 && model.Lengths(0) != SequenceLengths();
 }
 
-// `training` has been validated against `metrics`, those of the task.
 WeightSelectionOptions SelectionOf(const Training& training,
                                    absl::Span<const MetricInfo> metrics) {
   WeightSelectionOptions options = {.average = training.average(),
@@ -45,9 +44,8 @@ WeightSelectionOptions SelectionOf(const Training& training,
   if (!training.has_early_stopping()) return options;
   const EarlyStopping& stopping = training.early_stopping();
   const MetricInfo* const info = FindMetric(metrics, stopping.metric());
-  REGARD_CHECK(info != nullptr) << stopping.metric();
   options.metric = stopping.metric();
-  options.higher_is_better = info->better == Better::kHigher;
+  options.higher_is_better = info != nullptr && info->better == Better::kHigher;
   options.min_gain = stopping.min_gain();
   options.patience = stopping.patience();
   return options;
@@ -276,7 +274,8 @@ absl::Status Trainer::Update() {
   state_.set_gradient_norm(gradient_norm);
   hooks_.updated({.step = step(),
                   .loss = Ratio(loss, work),
-                  .tokens = work,
+                  .work = work,
+                  .work_unit = model_.work_unit(),
                   .learning_rate = learning_rate,
                   .gradient_norm = gradient_norm});
   return absl::OkStatus();
@@ -362,13 +361,11 @@ absl::Status Trainer::Evaluate(bool final) {
       EvaluateSplit(task_, forward, split, options_.ranks, &evaluation);
     }
   }
-  for (const std::string& watched :
-       {schedule_->metric(), selection_.metric()}) {
+  for (const auto& watched : {schedule_->metric(), selection_.metric()}) {
     if (!watched.empty() && metrics.count(watched) == 0) {
       return absl::InvalidArgumentError(absl::StrCat(
-          watched,
-          ", which the schedule or early stopping watches, was not "
-          "measured: the data has nothing for it"));
+          "error: ", watched,
+          ", which the schedule or early stopping watches, was not measured"));
     }
   }
   const auto observed = metrics.find(schedule_->metric());
@@ -420,6 +417,7 @@ void Trainer::ChooseWeights() {
 }
 
 absl::Status Trainer::Finish() {
+  REGARD_RETURN_IF_ERROR(CheckWeights());
   if (selection_.active()) {
     // Early stopping, or a limit of time, has just seen an evaluation.
     if (selection_.observes() && !selection_.exhausted() &&
@@ -477,6 +475,7 @@ absl::StatusOr<int> Trainer::Run(TrainingHooks hooks) {
     }
     if (training.evaluate_every() > 0 &&
         due(training.evaluate_every() * plan_.updates_per_epoch())) {
+      REGARD_RETURN_IF_ERROR(CheckWeights());
       REGARD_RETURN_IF_ERROR(Evaluate(/*final=*/false));
     }
     over = IsOver();

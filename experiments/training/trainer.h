@@ -158,6 +158,9 @@ class Trainer {
   // Makes an evaluation's pass that of the model which the config describes.
   void SetProbe(Forward<float>& forward) const;
   absl::Status Evaluate(bool final);
+  // An update by a finite gradient may still overflow. Nothing opens a
+  // checkpoint of such weights, for which an older one would be pruned.
+  absl::Status CheckWeights() const;
   absl::Status Save();
   absl::Status RestoreSelection(const Checkpoint& checkpoint);
   absl::Status Finish();

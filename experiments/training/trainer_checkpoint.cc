@@ -47,7 +47,17 @@ constexpr char kEmaPrefix[] = "ema/";
 
 }  // namespace
 
+absl::Status Trainer::CheckWeights() const {
+  const std::string name = ParameterNotFinite(model_.parameters());
+  if (name.empty()) return absl::OkStatus();
+  return absl::InternalError(
+      absl::StrCat("step ", step(), ": an update has made '", name,
+                   "' overflow; the learning rate of the last one was ",
+                   state_.learning_rate()));
+}
+
 absl::Status Trainer::Save() {
+  REGARD_RETURN_IF_ERROR(CheckWeights());
   if (options_.ranks != nullptr) {
     REGARD_RETURN_IF_ERROR(CheckSameOnRanks(
         options_.ranks,

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -28,10 +29,11 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-enum class Fault { kValue, kGradient };
+enum class Fault { kValue, kGradient, kOverflow };
 
 // One weight that is 0; example 0 takes its root, whose slope is infinite
-// there, or its logarithm. All others are harmless.
+// there, or its logarithm. All others are harmless. Or all have a slope that is
+// finite, but makes the weight overflow.
 class FaultyTask : public Task, public Model<float> {
  public:
   explicit FaultyTask(Fault fault) : Task({}), fault_(fault) {
@@ -44,9 +46,6 @@ class FaultyTask : public Task, public Model<float> {
 
   ParameterStore<float>& parameters() override { return store_; }
   int64_t num_examples() const override { return 8; }
-  int64_t CountWork(absl::Span<const int64_t> examples) const override {
-    return static_cast<int64_t>(examples.size());
-  }
   absl::Span<const LossTerm> loss_terms() const override { return terms_; }
   void Denominators(absl::Span<const int64_t>,
                     absl::Span<double> denominators) const override {
@@ -56,7 +55,9 @@ class FaultyTask : public Task, public Model<float> {
             absl::Span<const double>,
             absl::Span<Var<float>> sums) const override {
     const Var<float> weight = forward[weight_];
-    if (std::count(examples.begin(), examples.end(), 0) == 0) {
+    if (fault_ == Fault::kOverflow) {
+      sums[0] = weight * 1e33f;
+    } else if (std::count(examples.begin(), examples.end(), 0) == 0) {
       sums[0] = weight * 2.0f;
     } else if (fault_ == Fault::kGradient) {
       sums[0] = Sqrt(weight);
@@ -77,17 +78,22 @@ class FaultyTask : public Task, public Model<float> {
 
 // What training ends with, its examples in the order of `seed`.
 std::string MessageOf(Fault fault, int accumulate_batches, uint64_t seed,
-                      Ranks* ranks = nullptr) {
+                      Ranks* ranks = nullptr, int epochs = 1) {
   Experiment config;
   config.set_seed(seed);
   config.mutable_optimizer()->mutable_sgd();
+  config.mutable_optimizer()->set_learning_rate(1e6);
   config.mutable_optimizer()->set_accumulate_batches(accumulate_batches);
   config.mutable_training()->set_batch_size(8 / accumulate_batches);
-  config.mutable_training()->set_epochs(1);
+  config.mutable_training()->set_epochs(epochs);
+  config.mutable_training()->set_checkpoint_every(1);
   FaultyTask task(fault);
   Trainer trainer(config, task, BuiltInPlugins(),
                   {.threads = 1, .ranks = ranks});
-  const absl::StatusOr<int> result = trainer.Run();
+  TrainingHooks hooks;
+  hooks.evaluated = [](const auto&) { return absl::UnknownError("evaluated"); };
+  hooks.checkpointed = [](const auto&) { return absl::UnknownError("saved"); };
+  const absl::StatusOr<int> result = trainer.Run(std::move(hooks));
   EXPECT_EQ(result.status().code(), absl::StatusCode::kInternal);
   return std::string(result.status().message());
 }
@@ -116,9 +122,19 @@ TEST(TrainerFaultTest, NamesTheOperationInWhicheverBatchOfAnUpdateItIs) {
   }
 }
 
+// In the middle of training and at its end.
+TEST(TrainerFaultTest, WeightsThatOverflowAreNeitherMeasuredNorSaved) {
+  for (const int epochs : {2, 1}) {
+    EXPECT_EQ(MessageOf(Fault::kOverflow, 1, 0, /*ranks=*/nullptr, epochs),
+              "step 1: an update has made 'weight' overflow; the learning rate "
+              "of the last one was 1e+06");
+  }
+}
+
 // Also that which has not computed the faulty shard.
 TEST(TrainerFaultTest, AllRanksNameTheSameOperation) {
-  for (const Fault fault : {Fault::kValue, Fault::kGradient}) {
+  for (const Fault fault :
+       {Fault::kValue, Fault::kGradient, Fault::kOverflow}) {
     const std::string expected = MessageOf(fault, 2, 0);
     RunRanks(2, [&](Ranks& ranks) {
       EXPECT_EQ(MessageOf(fault, 2, 0, &ranks), expected);
