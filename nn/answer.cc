@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
 #include "files/file.h"
 #include "files/utf8.h"
 
@@ -22,6 +23,15 @@ absl::Status CheckIsText(const Question& question) {
     }
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<absl::string_view>> TextOrPair(
+    absl::string_view typed) {
+  std::vector<absl::string_view> texts = absl::StrSplit(typed, '\t');
+  if (texts.size() <= 2) return texts;
+  return absl::InvalidArgumentError(
+      absl::StrCat("want a text, or two with a tab between; got ",
+                   texts.size() - 1, " tabs"));
 }
 
 }  // namespace regard

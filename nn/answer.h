@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 
 namespace regard {
@@ -66,6 +68,10 @@ std::vector<Answered::Choice> RankedChoices(
 // An error if the text is not UTF-8, or the path of an image that is there: of
 // models that read texts.
 absl::Status CheckIsText(const Question& question);
+
+// A typed text, or the two of a pair, which have a tab between.
+absl::StatusOr<std::vector<absl::string_view>> TextOrPair(
+    absl::string_view typed);
 
 // An error if `size` examples, of test or else dev, have no such one.
 inline absl::Status CheckExample(const Question& question, size_t size) {

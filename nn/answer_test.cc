@@ -7,10 +7,13 @@
 
 #include "absl/status/status.h"
 #include "files/file.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace regard {
 namespace {
+
+using ::testing::ElementsAre;
 
 TEST(CheckExampleTest, ExamplesAreCountedFromZero) {
   EXPECT_TRUE(CheckExample({.example = 1}, 2).ok());
@@ -35,6 +38,15 @@ TEST(CheckIsTextTest, AnImageThatIsThereIsNoText) {
     std::ofstream(path) << "a";
     EXPECT_EQ(CheckIsText({.text = path}).ok(), path.back() == 't') << name;
   }
+}
+
+TEST(TextOrPairTest, APairHasATabBetween) {
+  EXPECT_THAT(*TextOrPair(""), ElementsAre(""));
+  EXPECT_THAT(*TextOrPair("a b"), ElementsAre("a b"));
+  EXPECT_THAT(*TextOrPair("a\t"), ElementsAre("a", ""));
+  EXPECT_EQ(TextOrPair("a\tb\tc").status(),
+            absl::InvalidArgumentError(
+                "want a text, or two with a tab between; got 2 tabs"));
 }
 
 TEST(RankedChoicesTest, AreTheLikeliestAndTheFirstOfEqualOnes) {

@@ -133,10 +133,7 @@ absl::StatusOr<TranslationModel::Asked> TranslationModel::Read(
     asked.source = asked.example->source;
   }
   REGARD_RETURN_IF_ERROR(translator_.CheckSource(asked.source));
-  for (const std::string& word : asked.source) {
-    if (translator_.source_vocabulary().Contains(word)) continue;
-    asked.notes.push_back(absl::StrCat("the model does not know '", word, "'"));
-  }
+  asked.notes = SourceNotes(asked.source, translator_);
   return asked;
 }
 
@@ -187,11 +184,8 @@ absl::StatusOr<Traced<float>> TranslationModel::Trace(
     target.resize(std::min(target.size(), static_cast<size_t>(kMostTraced)));
     translator_.CutTarget(&target);
   }
-  for (const std::string& word : target) {
-    if (translator_.target_vocabulary().Contains(word) || word == "<unk>") {
-      continue;
-    }
-    asked.notes.push_back(absl::StrCat("the model does not know '", word, "'"));
+  for (std::string& note : TargetNotes(target, translator_)) {
+    asked.notes.push_back(std::move(note));
   }
   const bool right =
       asked.example != nullptr && asked.example->target == target;

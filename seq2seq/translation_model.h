@@ -49,6 +49,7 @@ class TranslationModel : public Model<float> {
   }
   int64_t num_examples() const override { return train_.size(); }
   int64_t CountWork(absl::Span<const int64_t> examples) const override;
+  const char* work_unit() const override { return "tok"; }
   void BeginEpoch(std::optional<int64_t> epoch) override;
   SequenceLengths Lengths(int64_t example) const override {
     const PairView pair = train_[example];

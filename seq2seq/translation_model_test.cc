@@ -220,6 +220,29 @@ TEST(TranslationModelTest, FindsTheLongestSentencesOfAllSplits) {
   }
 }
 
+TEST(TranslationModelTest, SaysWhatOfAPairItDoesNotRead) {
+  TranslationModel model(SmallModel(), AttentionRegistry(),
+                         {.cut_tokens = 2,
+                          .source_vocabulary = Words({"a", "b"}),
+                          .target_vocabulary = Words({"x", "y", "z"})},
+                         ModelOptions());
+  Tape<float> tape;
+  Forward<float> forward(tape, model.parameters(), nullptr);
+  EXPECT_THAT(model.Answer(forward, {.text = "a b"})->notes,
+              ::testing::IsEmpty());
+  EXPECT_THAT(
+      model.Answer(forward, {.text = "c c d"})->notes,
+      ::testing::ElementsAre("the source is cut: of 3 tokens, 2 are read",
+                             "the model does not know 'c'"));
+  const auto traced =
+      model.Trace(forward, {.text = "a"}, {.target = "x w w x"});
+  ASSERT_TRUE(traced.ok()) << traced.status();
+  EXPECT_THAT(
+      traced->labels.notes,
+      ::testing::ElementsAre("the target is cut: of 4 tokens, 2 are read",
+                             "the model does not know 'w'"));
+}
+
 // With dot products of zero everywhere all words get the same attention, so the
 // first has the greatest weight: every target word is linked to source word 0.
 double ErrorRate(int64_t cut_tokens) {

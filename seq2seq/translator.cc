@@ -8,7 +8,6 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "autodiff/arena.h"
-#include "autodiff/random.h"
 #include "data/parallel_corpus.h"
 #include "nn/batches.h"
 #include "seq2seq/padded_ids.h"
@@ -28,12 +27,6 @@ int64_t LongestTranslation(const std::vector<int32_t>& source,
   return static_cast<int64_t>(search.max_length_ratio() *
                               static_cast<double>(source.size())) +
          search.max_length();
-}
-
-uint64_t KeyOf(absl::Span<const int32_t> ids) {
-  uint64_t key = kHashSeed;
-  for (const int32_t id : ids) key = Hash(static_cast<uint64_t>(id), key);
-  return key;
 }
 
 std::string TextOf(const SentencepieceModel* tokenizer,

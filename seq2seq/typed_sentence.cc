@@ -1,7 +1,9 @@
 #include "seq2seq/typed_sentence.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "data/text/prepared_text.h"
 #include "data/text/sentencepiece_model.h"
@@ -10,6 +12,9 @@
 namespace regard {
 
 namespace {
+
+constexpr size_t kMostUnknown = 20;
+constexpr int kWordWidth = 60;  // of a note, in columns
 
 void SplitElided(std::string word, const Vocabulary& vocabulary,
                  std::vector<std::string>* words) {
@@ -29,6 +34,21 @@ std::vector<std::string> TypedTokens(absl::string_view text,
                                      const Vocabulary& vocabulary) {
   return tokenizer == nullptr ? TypedWords(text, vocabulary)
                               : tokenizer->Tokenize(PrintableText(text));
+}
+
+// `ids`: how many the model reads, <eos> included where it is not cut off.
+std::vector<std::string> SideNotes(absl::string_view side,
+                                   absl::Span<const std::string> words,
+                                   size_t ids, const Vocabulary& vocabulary) {
+  const size_t read = std::min(words.size(), ids);
+  std::vector<std::string> notes =
+      UnknownWords(vocabulary).NotesOn(words.first(read));
+  if (read < words.size()) {
+    notes.insert(notes.begin(),
+                 absl::StrCat("the ", side, " is cut: of ", words.size(),
+                              " tokens, ", read, " are read"));
+  }
+  return notes;
 }
 
 }  // namespace
@@ -54,6 +74,37 @@ std::vector<std::string> TypedWords(absl::string_view text,
     SplitElided(std::move(word), vocabulary, &words);
   }
   return words;
+}
+
+std::vector<std::string> UnknownWords::NotesOn(
+    absl::Span<const std::string> words) {
+  std::vector<std::string> notes;
+  for (const std::string& word : words) {
+    if (named_.size() > kMostUnknown) break;
+    if (vocabulary_.Contains(word) || word == "<unk>" ||
+        !named_.insert(word).second) {
+      continue;
+    }
+    notes.push_back(
+        named_.size() > kMostUnknown
+            ? "further unknown words are not named"
+            : absl::StrCat("the model does not know '",
+                           CutToWidth(PrintableText(word), kWordWidth, "~"),
+                           "'"));
+  }
+  return notes;
+}
+
+std::vector<std::string> SourceNotes(absl::Span<const std::string> words,
+                                     const Translator& translator) {
+  return SideNotes("source", words, translator.EncodeSource(words).size(),
+                   translator.source_vocabulary());
+}
+
+std::vector<std::string> TargetNotes(absl::Span<const std::string> words,
+                                     const Translator& translator) {
+  return SideNotes("target", words, translator.EncodeTarget(words).size(),
+                   translator.target_vocabulary());
 }
 
 }  // namespace regard

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "data/text/vocabulary.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -44,6 +45,30 @@ TEST(TypedWords, StayWholeWhereTheFirstPartIsUnknownOrAll) {
 TEST(TypedWords, OfBytesThatAreNotUtf8AreReplacementCharacters) {
   EXPECT_THAT(TypedWords("a \xff b", Vocabulary()),
               ElementsAre("a", "\uFFFD", "b"));
+}
+
+TEST(UnknownWords, AreNamedOnce) {
+  const Vocabulary vocabulary = VocabularyOf({"a"});
+  UnknownWords unknown(vocabulary);
+  EXPECT_THAT(unknown.NotesOn({"b", "a", "<unk>", "<eos>", "b"}),
+              ElementsAre("the model does not know 'b'",
+                          "the model does not know '<eos>'"));
+  const std::string long_word = "\x1b" + std::string(100, 'c');
+  EXPECT_THAT(unknown.NotesOn({"b", long_word}),
+              ElementsAre(absl::StrCat("the model does not know '",
+                                       std::string(59, 'c'), "~'")));
+}
+
+TEST(UnknownWords, AreNamedUpToTwenty) {
+  std::vector<std::string> words;
+  for (int i = 0; i < 100; ++i) words.push_back(absl::StrCat("word", i));
+  const Vocabulary vocabulary;
+  UnknownWords unknown(vocabulary);
+  const std::vector<std::string> notes = unknown.NotesOn(words);
+  ASSERT_EQ(notes.size(), 21);
+  EXPECT_EQ(notes[19], "the model does not know 'word19'");
+  EXPECT_EQ(notes[20], "further unknown words are not named");
+  EXPECT_THAT(unknown.NotesOn(words), IsEmpty());
 }
 
 }  // namespace

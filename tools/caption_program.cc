@@ -9,7 +9,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "attention/inspection/inspection.h"
 #include "attention/inspection/trace.h"
 #include "autodiff/worker_pool.h"
@@ -17,7 +16,6 @@
 #include "experiments/report/terminal_text.h"
 #include "experiments/run.h"
 #include "files/file.h"
-#include "files/utf8.h"
 #include "nn/answer.h"
 #include "pretrained/pretrained_folder.h"
 #include "seq2seq/decoding/search.pb.h"
@@ -26,6 +24,7 @@
 #include "tools/programs.h"
 #include "tools/search_flags.h"
 #include "vision/caption_model.h"
+#include "vision/caption_tokens.h"
 
 namespace regard {
 
@@ -56,7 +55,7 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   AddRunFlags(line, &arguments->run);
   line.Text("prompt", "TEXT", &arguments->prompt,
             "how each sentence begins; without it, as trained");
-  line.Number("length", &arguments->length, 1, 100000,
+  line.Number("length", &arguments->length, 1, 99999,
               "words after the prompt at most");
   AddSearchFlags(line, &arguments->search);
   line.Switch("inspect", &arguments->inspect,
@@ -122,10 +121,9 @@ absl::Status WriteCaptions(int argc, char** argv, const Plugins& plugins) {
   const InferenceThreads help(pool);
   Question question;
   if (!arguments.prompt.empty()) question.prompt = arguments.prompt;
-  for (const absl::string_view word : SplitOnWhitespace(arguments.prompt)) {
-    if (model->tokens().Knows(word)) continue;
-    std::fprintf(stderr, "note: the model does not know '%s'\n",
-                 std::string(word).c_str());
+  for (const std::string& note :
+       model->tokens().NotesOn(CaptionTokens::Prompt(arguments.prompt))) {
+    std::fprintf(stderr, "note: %s\n", note.c_str());
   }
   for (size_t i = 0; i < arguments.images.size(); ++i) {
     const auto located = [&](const absl::Status& status) {

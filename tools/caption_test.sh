@@ -57,6 +57,8 @@ expect 'two lines of two words after the prompt' 2 \
   "$(grep -cE '^the picture of( [^ ]+){0,2}$' out)"
 expect 'a word that training never had' "note: the model does not know 'the'" \
   "$(cat err)"
+"${caption}" --run=pictures --length=99999 canvas.png >out
+expect 'the greatest length' 1 "$(wc -l <out)"
 "${caption}" --run=pictures --prompt=' ' --length=3 canvas.png >out
 expect 'no prompt' 1 "$(wc -l <out)"
 "${caption}" --run=pictures --beam=3 --n_best=2 canvas.png >out

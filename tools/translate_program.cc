@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -50,14 +49,11 @@ constexpr char kUsage[] =
     "What no flag sets is as in `search` of the first run's config. With\n"
     "--score a line is SOURCE<TAB>TARGET, and its answer the target's natural\n"
     "log-probability.";
-// Bound time and memory whatever comes in: longer sentences are cut.
+// Bounds time and memory whatever comes in: longer sentences are cut.
 constexpr size_t kMostWords = 500;
-constexpr size_t kMostLineBytes = size_t{1} << 16;
 // Words, and ends of sentences, that are answered together, where more than one
 // sentence is waiting: at the end of so much, threads wait for one another.
 constexpr size_t kMostWaiting = 16384;
-// Words that are named as unknown, each once.
-constexpr size_t kMostUnknown = 20;
 
 struct Arguments {
   std::vector<std::string> runs;
@@ -154,7 +150,6 @@ class Session {
         absl::StrCat("error: ", unit, " ", sentences_, ": ", problem));
   }
   absl::Status Score(absl::string_view text);
-  void NameUnknown(const std::vector<std::string>& words);
   void CheckMinLength(const std::vector<std::string>& words);
   void ShowProgress(bool last);
   std::vector<std::string> TargetTokens(const std::vector<std::string>& source,
@@ -174,7 +169,7 @@ class Session {
   size_t words_waiting_ = 0;  // and ends of sentences
   int64_t sentences_ = 0;     // so far
   int64_t answered_ = 0;      // of these
-  absl::flat_hash_set<std::string> unknown_;
+  UnknownWords unknown_{translator_.source_vocabulary()};
   LiveLine line_;
   const absl::Time start_ = absl::Now();
 };
@@ -186,22 +181,6 @@ void Session::ShowProgress(bool last) {
       static_cast<double>(answered_) / absl::ToDoubleSeconds(now - start_);
   line_.Draw(absl::StrFormat("%d sentences  %.1f a second", answered_, rate),
              now);
-}
-
-void Session::NameUnknown(const std::vector<std::string>& words) {
-  for (const std::string& word : words) {
-    if (unknown_.size() > kMostUnknown ||
-        translator_.source_vocabulary().Contains(word) || word == "<unk>" ||
-        !unknown_.insert(word).second) {
-      continue;
-    }
-    if (unknown_.size() > kMostUnknown) {
-      line_.Message("note: further unknown words are not named");
-      return;
-    }
-    Note(": the model does not know '", CutToWidth(word, /*width=*/60, "~"),
-         "'");
-  }
 }
 
 // Notes a sentence whose translation cannot have min_length words.
@@ -253,19 +232,23 @@ absl::Status Session::Score(absl::string_view text) {
 absl::Status Session::Add(absl::string_view text, bool cut) {
   ++sentences_;
   if (arguments_.score && cut) {
-    return Error("line", absl::StrCat("more than ", kMostLineBytes, " bytes"));
+    return Error("line",
+                 absl::StrCat("more than ", kMostInputLineBytes, " bytes"));
   }
   if (arguments_.score) return Score(text);
   std::vector<std::string> words = TypedSource(text, translator_);
-  if (cut || words.size() > kMostWords) {
-    words.resize(std::min(words.size(), kMostWords));
-    Note(" is cut: its first ", words.size(), " words are translated");
+  // Of words beyond the run's cut_tokens there are no ids.
+  const size_t read = std::min(
+      {words.size(), translator_.EncodeSource(words).size(), kMostWords});
+  if (cut || read < words.size()) {
+    words.resize(read);
+    Note(" is cut: its first ", read, " words are translated");
   }
   for (const Member& member : members_) {
     const absl::Status fits = member.translator.CheckSource(words);
     if (!fits.ok()) return Error("sentence", fits.message());
   }
-  NameUnknown(words);
+  for (const std::string& note : unknown_.NotesOn(words)) Note(": ", note);
   CheckMinLength(words);
   const size_t size = words.size() + 1;
   if (words_waiting_ + size > kMostWaiting) Flush();
@@ -358,7 +341,7 @@ absl::Status TranslateInput(Session& session) {
   if (isatty(STDIN_FILENO) != 0) {
     std::fputs("one sentence a line; Ctrl-D ends\n", stderr);
   }
-  LineReader reader(STDIN_FILENO, kMostLineBytes);
+  LineReader reader(STDIN_FILENO, kMostInputLineBytes);
   std::string line;
   bool cut;
   absl::Status added;

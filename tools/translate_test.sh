@@ -53,8 +53,8 @@ expect 'no progress off a terminal' 0 "$(grep -c 'a second' err)"
 # Words of a corpus are written as they are, but control no terminal.
 printf 'they\t\x1b[31mils\n%.0s' {1..64} >pairs
 quietly "${train}" --config="${config}" --run=red --set training.epochs=30 \
-  --set 'data={path: "pairs" pairs {}}' --set model.encoder.hidden=16 \
-  --set model.decoder.hidden=16
+  --set 'data={path: "pairs" pairs { cut_tokens: 2 }}' \
+  --set model.encoder.hidden=16 --set model.decoder.hidden=16
 expect 'a word of the corpus' $'\x1b[31mils' "$("${translate}" --run=red they)"
 python3 - "${translate}" --run=red they >screen <<'PYTHON'
 import os, pty, subprocess, sys
@@ -64,6 +64,11 @@ sys.stdout.write(os.read(master, 4096).decode().replace("\r", ""))
 PYTHON
 expect 'the word on a terminal' '[31mils' "$(head -n 1 screen)"
 expect 'nothing else that it would obey' 0 "$(grep -c $'\x1b' screen)"
+
+# What a run's cut_tokens leave out.
+"${translate}" --run=red 'they they' 'they they they' >/dev/null 2>err
+expect 'more than the model reads' \
+  'note: sentence 2 is cut: its first 2 words are translated' "$(cat err)"
 
 expect 'the same on any threads' "$(sha256sum <out)" "$(
   "${translate}" --run=run --threads=3 <thousand 2>/dev/null | sha256sum)"

@@ -103,6 +103,15 @@ bool CaptionTokens::Knows(absl::string_view word) const {
   return std::ranges::count(ids, pieces_->unknown()) == 0;
 }
 
+std::vector<std::string> CaptionTokens::NotesOn(
+    absl::Span<const std::string> words) const {
+  std::vector<std::string> unknown;
+  std::ranges::copy_if(words, std::back_inserter(unknown),
+                       [&](const std::string& word) { return !Knows(word); });
+  const Vocabulary none;
+  return UnknownWords(none).NotesOn(unknown);
+}
+
 std::vector<int32_t> CaptionTokens::Encode(
     absl::Span<const std::string> words) const {
   return pieces_.has_value() ? pieces_->Tokenize(absl::StrJoin(words, " "))

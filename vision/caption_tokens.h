@@ -47,8 +47,8 @@ class CaptionTokens {
   // The words of a prompt, and of a sentence that a user typed.
   static std::vector<std::string> Prompt(absl::string_view text);
   std::vector<std::string> Typed(absl::string_view text) const;
-  // Whether no part of a word is unknown.
-  bool Knows(absl::string_view word) const;
+  // Names the words of which a part is unknown, as UnknownWords does.
+  std::vector<std::string> NotesOn(absl::Span<const std::string> words) const;
 
   // The ids of words, without the first and the last one.
   std::vector<int32_t> Encode(absl::Span<const std::string> words) const;
@@ -65,6 +65,8 @@ class CaptionTokens {
   std::vector<std::string> Spelled(absl::Span<const std::string> words) const;
 
  private:
+  bool Knows(absl::string_view word) const;
+
   Vocabulary words_;
   std::optional<WordPiece> pieces_;  // absent: each word is a token
   std::string begin_;                // of pieces

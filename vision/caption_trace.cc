@@ -117,11 +117,7 @@ absl::StatusOr<Traced<float>> CaptionModel::Trace(
                                            std::min(kMostTraced, room)));
   }
   Traced<float> traced = TraceWritten(asked, question, std::move(written));
-  for (const std::string& word : words) {
-    if (tokens_.Knows(word)) continue;
-    traced.labels.notes.push_back(
-        absl::StrCat("the model does not know '", word, "'"));
-  }
+  traced.labels.notes = tokens_.NotesOn(words);
   return traced;
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "autodiff/arena.h"
+#include "autodiff/random.h"
 #include "autodiff/tape.h"
 #include "seq2seq/decoding/chooser.h"
 #include "seq2seq/decoding/ensemble_reader.h"
@@ -259,6 +260,12 @@ std::vector<std::vector<Hypothesis>> BatchSearch::Run() {
 }
 
 }  // namespace
+
+uint64_t KeyOf(absl::Span<const int32_t> ids) {
+  uint64_t key = kHashSeed;
+  for (const int32_t id : ids) key = Hash(static_cast<uint64_t>(id), key);
+  return key;
+}
 
 std::vector<std::vector<Hypothesis>> Search(const SearchInputs& inputs,
                                             const SearchConfig& config) {

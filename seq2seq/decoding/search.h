@@ -62,6 +62,9 @@ struct SearchSource {
   absl::Span<const int32_t> prompt = {};
 };
 
+// The key of a source that is these ids.
+uint64_t KeyOf(absl::Span<const int32_t> ids);
+
 // Calls its argument with the ids of a hypothesis, from the last back, until
 // that returns false.
 using IdsFromLast = absl::FunctionRef<void(absl::FunctionRef<bool(int32_t)>)>;
