@@ -4,7 +4,6 @@
 #include <iterator>
 #include <utility>
 
-#include "autodiff/random.h"
 #include "language/text_vocabulary.h"
 #include "third_party/abseil_backport/check.h"
 
@@ -36,12 +35,6 @@ size_t BatchSize(Prompts prompts, int64_t block,
     ++count;
   }
   return static_cast<size_t>(count);
-}
-
-uint64_t KeyOf(absl::Span<const int32_t> ids) {
-  uint64_t key = kHashSeed;
-  for (const int32_t id : ids) key = Hash(static_cast<uint64_t>(id), key);
-  return key;
 }
 
 // Whether the last of `ids`, which follow `before`, completes a stop string. Of

@@ -36,8 +36,12 @@ void ValidateMaskedWords(const MaskedWordsConfig& config,
     problems.Add("whole_words",
                  "needs a vocabulary of pieces; without, tokens are words");
   }
-  problems.RequireInRange("next_sentence_weight", config.next_sentence_weight(),
-                          0, 100);
+  const double weight = config.next_sentence_weight();
+  if (config.next_sentence()) {
+    problems.RequireInRange("next_sentence_weight", weight, 0, 100);
+  } else if (weight != MaskedWordsConfig().next_sentence_weight()) {
+    problems.Add("next_sentence_weight", "needs next_sentence: true");
+  }
 }
 
 EncodedText EncodeLines(const WordPiece& pieces, absl::string_view text) {

@@ -298,5 +298,21 @@ TEST(MaskedWordsConfigTest, NamesWhatIsWrong) {
                                  "whole_words", "next_sentence_weight"));
 }
 
+TEST(MaskedWordsConfigTest, TheWeightOfNextSentencesNeedsThem) {
+  const auto is_valid = [](bool next_sentence, double weight) {
+    MaskedWordsConfig config;
+    config.set_next_sentence(next_sentence);
+    config.set_next_sentence_weight(weight);
+    ConfigProblems problems;
+    ValidateMaskedWords(config, problems);
+    return problems.ok();
+  };
+  EXPECT_TRUE(is_valid(true, 0.5));
+  EXPECT_FALSE(is_valid(true, -1));
+  EXPECT_FALSE(is_valid(false, 0.5));
+  // A resolved config writes defaults out.
+  EXPECT_TRUE(is_valid(false, 1));
+}
+
 }  // namespace
 }  // namespace regard

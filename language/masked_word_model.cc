@@ -285,24 +285,21 @@ EvaluatedSet MaskedWordModel::Predict(
 
 absl::StatusOr<MaskedWordModel::Asked> MaskedWordModel::ReadTyped(
     absl::string_view text) const {
-  const std::vector<absl::string_view> parts = absl::StrSplit(text, '\t');
-  Asked asked = {.pair = next_sentence_.has_value() && parts.size() > 1};
-  if (asked.pair && parts.size() > 2) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("want a text, or two with a tab between; got ",
-                     parts.size() - 1, " tabs"));
+  std::vector<absl::string_view> parts = {text};
+  if (next_sentence_.has_value()) {
+    REGARD_ASSIGN_OR_RETURN(parts, TextOrPair(text));
   }
+  Asked asked = {.pair = parts.size() > 1};
   if (const int least = asked.pair ? 3 : 2; longest() < least) {
     return absl::InvalidArgumentError(
         absl::StrCat("the model reads ", longest(),
                      " tokens; what has no words has ", least));
   }
+  asked.notes = CutNotes(pieces_, parts, longest());
   if (!asked.pair) {
     asked.ids = pieces_.Encode(text, longest());
-    asked.notes = CutNotes(pieces_, {text}, longest());
     return asked;
   }
-  asked.notes = CutNotes(pieces_, parts, longest());
   EncodedPair pair = pieces_.EncodePair(parts[0], parts[1], longest());
   asked.ids = std::move(pair.ids);
   asked.types.resize(asked.ids.size(), 1);
@@ -347,6 +344,10 @@ absl::StatusOr<MaskedWordModel::Asked> MaskedWordModel::Read(
 }
 
 absl::Status MaskedWordModel::WithoutMask(const Question& question) const {
+  if (question.example >= 0) {
+    return absl::InvalidArgumentError(
+        "no token of this example is masked: only known ones are");
+  }
   return absl::InvalidArgumentError(absl::StrCat(
       "want a text with [MASK] where a word is to be filled in, among its "
       "first ",
@@ -430,9 +431,11 @@ absl::StatusOr<Traced<float>> MaskedWordModel::Trace(
     const TraceOptions& options) const {
   REGARD_RETURN_IF_ERROR(RefuseTarget(options));
   REGARD_ASSIGN_OR_RETURN(const Asked asked, Read(forward, question));
+  REGARD_RETURN_IF_ERROR(CheckTracedSize("input", asked.ids.size()));
   Traced<float> traced = {.labels = BertLabels(pieces_, asked.ids)};
   TraceLabels& labels = traced.labels;
   labels.input = asked.text;
+  labels.notes = asked.notes;
   if (asked.positions.empty()) {
     // Not cut: what is shown is what was typed.
     const auto size = std::ssize(pieces_.Tokenize(question.text));

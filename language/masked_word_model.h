@@ -56,6 +56,7 @@ class MaskedWordModel : public BertModel {
   }
   int64_t num_examples() const override { return train_.size(); }
   int64_t CountWork(absl::Span<const int64_t> examples) const override;
+  const char* work_unit() const override { return "tok"; }
   // Next sentences are of each example.
   int64_t CountTerm(size_t term,
                     absl::Span<const int64_t> examples) const override {
@@ -99,8 +100,14 @@ class MaskedWordModel : public BertModel {
   const BertConfig& bert_config() const override { return config_; }
   const WordPiece& pieces() const override { return pieces_; }
   int64_t longest() const override;
-  bool has_dev() const { return dev_.size() > 0; }
-  // Of dev, or of the training text if there is no dev.
+  // Whether a token of dev may be masked.
+  bool has_dev() const {
+    for (int64_t i = 0; i < dev_.size(); ++i) {
+      if (dev_.Predicted(i) > 0) return true;
+    }
+    return false;
+  }
+  // Of dev if has_dev(), else of the training text.
   const MaskedText& shown() const { return has_dev() ? dev_ : train_; }
   static MaskedText::Masking EvaluationMasking();
   const EncodedText& train_ids() const { return train_ids_; }

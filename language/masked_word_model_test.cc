@@ -324,5 +324,35 @@ TEST(MaskedWordModelTest, ATextWithoutMaskIsTraced) {
           .ok());
 }
 
+TEST(MaskedWordModelTest, ATraceSaysWhatIsCut) {
+  BertConfig config = ConfigOf("block: 128");
+  config.mutable_transformer()->mutable_position_embedding()->set_longest(128);
+  std::string text = "[MASK]";
+  while (text.size() < 6 + 2 * 98) text += " a";
+  for (const int block : {16, 128}) {
+    config.mutable_masked_words()->set_block(block);
+    const auto model = ModelOf(config);
+    Tape<float> tape;
+    Forward<float> forward(tape, model->parameters(), nullptr);
+    const auto traced = model->Trace(forward, {.text = text}, {});
+    EXPECT_EQ(traced.ok() ? absl::StrJoin(traced->labels.notes, "")
+                          : std::string(traced.status().message()),
+              block == 16 ? "is cut: of 101 tokens, 16 are read"
+                          : "input: want 1 to 100 tokens, got 101");
+  }
+}
+
+TEST(MaskedWordModelTest, OfUnknownWordsNothingIsMasked) {
+  TextSplits text = Text();
+  EXPECT_TRUE(ModelOf(ConfigOf("block: 16"), text)->has_dev());
+  text.dev = "x y z\n";
+  const auto model = ModelOf(ConfigOf("block: 16"), text);
+  EXPECT_FALSE(model->has_dev());
+  Tape<float> tape;
+  Forward<float> forward(tape, model->parameters(), nullptr);
+  EXPECT_EQ(model->Answer(forward, {.example = 0}, {}).status().message(),
+            "no token of this example is masked: only known ones are");
+}
+
 }  // namespace
 }  // namespace regard

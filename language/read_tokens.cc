@@ -1,13 +1,41 @@
 #include "language/read_tokens.h"
 
+#include <tuple>
+
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "data/text/byte_pairs.h"
 #include "files/file.h"
 #include "files/sha256.h"
-#include "language/text_vocabulary.h"
 
 namespace regard {
+
+namespace {
+
+// What is wrong by field. A default may be missing where no line needs it.
+std::map<std::string, std::string> MissingTokens(
+    const BytePairs& pairs, absl::string_view folder,
+    const LanguageModelConfig& config) {
+  const bool lines = config.examples() == LanguageModelConfig::LINES;
+  const BytePairsConfig& tokens = config.tokens();
+  const BytePairsConfig defaults;
+  std::map<std::string, std::string> problems;
+  for (const auto& [field, token, by_default] :
+       {std::tuple("begin", &tokens.begin(), &defaults.begin()),
+        std::tuple("end", &tokens.end(), &defaults.end())}) {
+    const bool wanted = !token->empty() && (lines || *token != *by_default);
+    if (!wanted || pairs.Find(*token).has_value()) continue;
+    problems[field] = absl::StrCat("no token of ", folder, " is '",
+                                   absl::Utf8SafeCHexEscape(*token), "'");
+  }
+  return problems;
+}
+
+}  // namespace
 
 TokenizedConfig ReadTokens(const LanguageModelConfig& config,
                            TextSplits* text) {
@@ -22,11 +50,14 @@ TokenizedConfig ReadTokens(const LanguageModelConfig& config,
   if (pairs.ok()) {
     text->vocabulary = pairs->ToText();
     tokenized.digest = Sha256Hex(text->vocabulary);
-    status =
-        TextVocabulary::FromText(text->vocabulary, folder, config).status();
+    tokenized.problems = MissingTokens(*pairs, folder, config);
+    status = BytePairs::FromText(text->vocabulary, folder).status();
   }
   if (!status.ok()) {
-    tokenized.problem = std::string(status.message());
+    tokenized.problems["folder"] =
+        std::string(absl::StripPrefix(status.message(), "error: "));
+  }
+  if (!tokenized.problems.empty()) {
     tokenized.config.set_unit(LanguageModelConfig::CHARACTERS);
     text->vocabulary.clear();
   }

@@ -2,6 +2,7 @@
 #ifndef LANGUAGE_READ_TOKENS_H_
 #define LANGUAGE_READ_TOKENS_H_
 
+#include <map>
 #include <string>
 
 #include "data/text/text_splits.h"
@@ -11,8 +12,9 @@ namespace regard {
 
 struct TokenizedConfig {
   LanguageModelConfig config;
-  std::string digest = {};   // SHA-256 of what was read; empty if nothing was
-  std::string problem = {};  // what is wrong with it; empty if nothing is
+  std::string digest = {};  // SHA-256 of what was read; empty if nothing was
+  // What is wrong with it, by the field of `tokens`.
+  std::map<std::string, std::string> problems = {};
 };
 
 // Puts the tokeniser that a `config` of BYTE_PAIRS names into `text`, unless it

@@ -7,7 +7,6 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "attention/kernels/weighted_values.h"
 #include "attention/transformer/initialization.h"
@@ -34,6 +33,12 @@ constexpr int64_t kShortestPair = 3;
 std::string Joined(const LabelledText& text, absl::string_view separator) {
   if (!text.second.has_value()) return text.text;
   return absl::StrCat(text.text, separator, *text.second);
+}
+
+std::vector<absl::string_view> TextsOf(const LabelledText& text) {
+  std::vector<absl::string_view> texts = {text.text};
+  if (text.second.has_value()) texts.push_back(*text.second);
+  return texts;
 }
 
 // Texts that an evaluation reads at once.
@@ -250,14 +255,9 @@ absl::StatusOr<LabelledText> TextClassifier::Read(
     REGARD_RETURN_IF_ERROR(CheckExample(question, texts.size()));
     return texts[static_cast<size_t>(question.example)];
   }
-  const std::vector<std::string> parts = absl::StrSplit(question.text, '\t');
-  if (parts.size() > 2) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("want a text, or two with a tab between; got ",
-                     parts.size() - 1, " tabs"));
-  }
-  LabelledText text = {.text = parts[0], .label = -1};
-  if (parts.size() == 2) text.second = parts[1];
+  REGARD_ASSIGN_OR_RETURN(const auto parts, TextOrPair(question.text));
+  LabelledText text = {.text = std::string(parts[0]), .label = -1};
+  if (parts.size() == 2) text.second = std::string(parts[1]);
   const std::string why_not = WhyNot(text);
   if (!why_not.empty()) return absl::InvalidArgumentError(why_not);
   return text;
@@ -269,9 +269,7 @@ absl::StatusOr<Answered> TextClassifier::Answer(
   const std::vector<std::string>& labels = data_.labels;
   REGARD_ASSIGN_OR_RETURN(const LabelledText text, Read(question));
   Answered answer = {.input = Joined(text, "\t")};
-  std::vector<absl::string_view> texts = {text.text};
-  if (text.second.has_value()) texts.push_back(*text.second);
-  answer.notes = CutNotes(pieces_, texts, longest());
+  answer.notes = CutNotes(pieces_, TextsOf(text), longest());
   if (text.label >= 0) {
     answer.reference = labels[static_cast<size_t>(text.label)];
   }
@@ -288,9 +286,11 @@ absl::StatusOr<Traced<float>> TextClassifier::Trace(
   REGARD_RETURN_IF_ERROR(RefuseTarget(options));
   REGARD_ASSIGN_OR_RETURN(const LabelledText text, Read(question));
   const std::vector<Example> encoded = {Encode(text)};
+  REGARD_RETURN_IF_ERROR(CheckTracedSize("input", encoded[0].ids.size()));
   Traced<float> traced = {.labels = BertLabels(pieces_, encoded[0].ids)};
   TraceLabels& labels = traced.labels;
   labels.input = Joined(text, "\t");
+  labels.notes = CutNotes(pieces_, TextsOf(text), longest());
   for (const std::string& name : data_.labels) labels.outputs.push_back({name});
   const std::vector<float> predicted = Predict(forward, text);
   labels.chosen =

@@ -52,9 +52,6 @@ class TextClassifier : public BertModel {
   int64_t num_examples() const override {
     return static_cast<int64_t>(train_.size());
   }
-  int64_t CountWork(absl::Span<const int64_t> examples) const override {
-    return static_cast<int64_t>(examples.size());
-  }
   SequenceLengths Lengths(int64_t example) const override {
     return {
         static_cast<int64_t>(train_[static_cast<size_t>(example)].ids.size()),

@@ -205,6 +205,9 @@ TEST_F(PairClassifierTest, SaysWhatItCuts) {
               ElementsAre("is cut: of 9 tokens, 8 are read"));
   EXPECT_THAT(Answer("a b c a b c a")->notes,
               ElementsAre("is cut: of 9 tokens, 8 are read"));
+  EXPECT_THAT(
+      model_.Trace(forward_, {.text = "a b\tb c a c"}, {})->labels.notes,
+      ElementsAre("is cut: of 9 tokens, 8 are read"));
 }
 
 TEST_F(PairClassifierTest, ThePartsOfAPairHaveTheirTypes) {
@@ -260,6 +263,19 @@ TEST_F(OneTypeTest, ReadsNoPairs) {
   EXPECT_EQ(problems.problems()[0].message, kProblem);
   EXPECT_EQ(ErrorOf("a\tb"), kProblem);
   EXPECT_EQ(ErrorOf("a"), "");
+}
+
+class LongTextTest : public PairClassifierTest {
+ protected:
+  LongTextTest() : PairClassifierTest("bert { masked_words { block: 128 } }") {}
+};
+
+TEST_F(LongTextTest, IsTracedUpTo100Tokens) {
+  std::string text;
+  for (int i = 0; i < 98; ++i) text += "a ";
+  EXPECT_TRUE(model_.Trace(forward_, {.text = text}, {}).ok());
+  EXPECT_EQ(model_.Trace(forward_, {.text = text + "b"}, {}).status().message(),
+            "input: want 1 to 100 tokens, got 101");
 }
 
 class TwoPositionsTest : public PairClassifierTest {

@@ -7,7 +7,6 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "attention/kernels/weighted_values.h"
 #include "autodiff/arena.h"
@@ -204,11 +203,9 @@ absl::StatusOr<TextEmbedder::Asked> TextEmbedder::Read(
     asked.input = absl::StrCat(pair.first, "\t", pair.second);
     asked.reference = absl::StrCat(pair.score);
   }
-  asked.texts = absl::StrSplit(asked.input, '\t');
-  if (asked.texts.size() <= 2) return asked;
-  return absl::InvalidArgumentError(absl::StrCat(
-      "want a text, or two with a tab between, for their similarity; got ",
-      asked.texts.size()));
+  REGARD_ASSIGN_OR_RETURN(const auto texts, TextOrPair(asked.input));
+  for (const absl::string_view text : texts) asked.texts.emplace_back(text);
+  return asked;
 }
 
 absl::StatusOr<Answered> TextEmbedder::Answer(Forward<float>& forward,
@@ -249,7 +246,7 @@ absl::StatusOr<Traced<float>> TextEmbedder::Trace(
   const int64_t most = std::min(longest(), kMostTraced);
   if (std::ssize(first) <= kShortestText || std::ssize(first) > most) {
     return absl::InvalidArgumentError(
-        absl::StrCat("want a text of at most ", most,
+        absl::StrCat("want a text of ", kShortestText + 1, " to ", most,
                      " tokens, [CLS] and [SEP] included; got ", first.size()));
   }
   Traced<float> traced = {.labels = BertLabels(pieces_, first)};
@@ -274,6 +271,7 @@ absl::StatusOr<Traced<float>> TextEmbedder::Trace(
       absl::MakeSpan(second));
   REGARD_ASSIGN_OR_RETURN(const Answered answer, Answer(forward, question));
   labels.answer = answer.text;
+  labels.notes = answer.notes;  // the second text may be cut
   labels.outputs = {{"similarity"}};
   labels.output_unit = "similarity";
   labels.chosen = 0;

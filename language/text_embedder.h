@@ -50,9 +50,6 @@ class TextEmbedder : public BertModel {
   int64_t num_examples() const override {
     return static_cast<int64_t>(train_.size());
   }
-  int64_t CountWork(absl::Span<const int64_t> examples) const override {
-    return static_cast<int64_t>(examples.size());
-  }
   // Of the longer text, for both are of one batch.
   SequenceLengths Lengths(int64_t example) const override;
   void Loss(Forward<float>& forward, absl::Span<const int64_t> examples,

@@ -188,13 +188,15 @@ TEST_F(TextEmbedderTest, AnswersWithVectorsAndSimilarities) {
             VectorText({static_cast<float>(similarity->values[0])}));
   EXPECT_THAT(model_.Answer(forward_, {.text = "a\tb\tc"}),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("or two with a tab between, for their "
-                                 "similarity; got 3")));
+                       HasSubstr("two with a tab between; got 2 tabs")));
   std::string many = "a";
   while (many.size() < 2 * 255 - 1) many += " a";
   const auto cut = model_.Answer(forward_, {.text = "b\t" + many});
   ASSERT_THAT(cut, IsOk());
   EXPECT_THAT(cut->notes, ElementsAre("is cut: of 257 tokens, 256 are read"));
+  const auto traced = model_.Trace(forward_, {.text = "b\t" + many}, {});
+  ASSERT_THAT(traced, IsOk());
+  EXPECT_EQ(traced->labels.notes, cut->notes);
   const auto example = model_.Answer(forward_, {.example = 1});
   ASSERT_THAT(example, IsOk());
   EXPECT_THAT(example->notes, SizeIs(0));

@@ -66,6 +66,7 @@ TextModel::TextModel(const LanguageModelConfig& config,
       stride_(config.stride() > 0 ? config.stride() : config.block()),
       model_(config, scorers, VocabularyOf(text, config), options.seed,
              options.finalize),
+      only_test_(text.train.empty() && !text.test.empty()),
       train_(model_.vocabulary().Encode(text.train)),
       train_lines_(LinesOf(train_)),
       dev_(model_.vocabulary().Encode(text.dev)),
@@ -87,9 +88,7 @@ std::string TextModel::Problem() const {
     return absl::StrCat("is longer than the ", positions,
                         " positions that the attention's score knows");
   }
-  // A text that is all test is not trained on.
-  const bool only_test = train_.ids.empty() && !test_.ids.empty();
-  if (num_examples() <= 0 && !only_test) {
+  if (num_examples() <= 0 && !only_test_) {
     return model_.vocabulary().lines()
                ? "the text has no line to train on"
                : absl::StrCat("needs ", block + 1,
@@ -172,6 +171,9 @@ absl::StatusOr<Traced<float>> TextModel::Trace(
   }
   REGARD_ASSIGN_OR_RETURN(Asked asked, Read(question));
   std::vector<int32_t>& ids = asked.prompt;
+  if (question.example >= 0) {
+    ids.resize(std::min(ids.size(), static_cast<size_t>(kMostTraced)));
+  }
   const size_t prompt = ids.size();
   if (options.target.has_value()) {
     // After a text that is not empty, none begins anew.
@@ -183,9 +185,9 @@ absl::StatusOr<Traced<float>> TextModel::Trace(
     const bool begins = model_.vocabulary().lines();
     ids.insert(ids.end(), target->begin() + (begins ? 1 : 0), target->end());
   }
-  REGARD_RETURN_IF_ERROR(CheckTracedSize(
-      ids.size() > prompt ? "input and target" : "input", ids.size(),
-      std::min(kMostTraced, model_.decoder().longest_position())));
+  REGARD_RETURN_IF_ERROR(
+      CheckTracedSize(ids.size() > prompt ? "input and target" : "input",
+                      ids.size(), std::min(kMostTraced, model_.block())));
   int32_t last = ids.back();
   if (ids.size() > prompt) {
     ids.pop_back();
@@ -333,10 +335,11 @@ std::vector<EvaluatedSet> TextModel::Evaluate(Forward<float>& forward,
   set.totals = {{"loss", loss},
                 {"perplexity", std::exp(loss)},
                 {"token_accuracy", static_cast<double>(sum.correct) / count}};
-  if (!model_.vocabulary().words()) {
+  const int64_t characters =
+      model_.vocabulary().words() ? 0 : PredictedCharacters(text, windows);
+  if (characters > 0) {
     set.totals["bits_per_character"] =
-        sum.loss / static_cast<double>(PredictedCharacters(text, windows)) /
-        std::log(2.0);
+        sum.loss / static_cast<double>(characters) / std::log(2.0);
   }
   if (config_.prefix_matching()) {
     set.totals["prefix_matching"] = PrefixMatching(model_, forward, text);

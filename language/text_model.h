@@ -57,6 +57,7 @@ class TextModel : public Model<float> {
   ParameterStore<float>& parameters() override { return model_.parameters(); }
   int64_t num_examples() const override;
   int64_t CountWork(absl::Span<const int64_t> examples) const override;
+  const char* work_unit() const override { return "tok"; }
   // Blocks are of one length.
   SequenceLengths Lengths(int64_t example) const override {
     if (!model_.vocabulary().lines()) return {0, 0};
@@ -66,9 +67,9 @@ class TextModel : public Model<float> {
             absl::Span<const double> denominators,
             absl::Span<Var<float>> sums) const override;
   // On the whole of dev and test, but for the first id of BLOCKS, which nothing
-  // predicts: loss, perplexity, token_accuracy and, but for words,
-  // bits_per_character, and prefix_matching if the config wants it. The <eos>
-  // of a line counts as its newline.
+  // predicts: loss, perplexity, token_accuracy and, but for words and where no
+  // character begins, bits_per_character, and prefix_matching if the config
+  // wants it. The <eos> of a line counts as its newline.
   std::vector<EvaluatedSet> Evaluate(Forward<float>& forward,
                                      Split split) const override;
 
@@ -78,8 +79,9 @@ class TextModel : public Model<float> {
                                   const Question& question,
                                   const AnswerOptions& options) const;
 
-  // Of the same texts: each id, given those before. What follows the text is
-  // the target, else what is likeliest.
+  // Of the same texts, of an example its first kMostTraced ids: each id, given
+  // those before. What follows the text is the target, else what is likeliest.
+  // An error for more ids than a block has.
   absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,
                                       const Question& question,
                                       const TraceOptions& options) const;
@@ -91,6 +93,8 @@ class TextModel : public Model<float> {
   const LanguageModel& language_model() const { return model_; }
   const EncodedText& train() const { return train_; }
   const EncodedText& dev() const { return dev_; }
+  // Whether anything of dev is predicted.
+  bool has_dev() const { return !EvaluationWindows(dev_).empty(); }
 
  private:
   // A text to continue, and what follows it in an example.
@@ -112,6 +116,7 @@ class TextModel : public Model<float> {
   const LanguageModelConfig config_;
   const int64_t stride_;
   LanguageModel model_;
+  const bool only_test_;  // all of the text is test, and none is trained on
   const EncodedText train_;
   const std::vector<TextWindow> train_lines_;
   const EncodedText dev_;

@@ -23,6 +23,7 @@
 #include "gtest/gtest.h"
 #include "language/language_model.pb.h"
 #include "language/prefix_matching.h"
+#include "nn/answer.h"
 #include "nn/forward.h"
 #include "nn/model.h"
 #include "nn/parameters.h"
@@ -217,11 +218,52 @@ TEST(TextModelTest, BitsArePerCharacterOfPiecesOfWords) {
   const auto test = Evaluate(model, Split::kTest);
   EXPECT_NEAR(test.at("loss"), std::log(258), 1e-4);
   EXPECT_NEAR(test.at("bits_per_character"), 3 * std::log2(258) / 2, 1e-4);
+  // No predicted byte begins a character.
+  text.test = "\u00e9";
+  TextModel inner =
+      ModelOf("unit: BYTE_PAIRS tokens { folder: 'x' } block: 8", text);
+  EXPECT_EQ(Evaluate(inner, Split::kTest).count("bits_per_character"), 0);
   // Nothing to train on, unless all is test.
   text.test = "";
   EXPECT_EQ(ModelOf("unit: BYTE_PAIRS tokens { folder: 'x' } block: 8", text)
                 .Problem(),
             "needs 9 ids to train on; the text has 0");
+}
+
+TEST(TextModelTest, ATextToEvaluateMayBeBlank) {
+  TextModel model = ModelOf("block: 3 examples: LINES",
+                            {"", "", "\n\n", "<bos>\n<eos>\na\n"});
+  EXPECT_EQ(model.Problem(), "");
+  EXPECT_TRUE(Evaluate(model, Split::kTest).empty());
+}
+
+TEST(TextModelTest, ADevThatPredictsNothingIsNone) {
+  EXPECT_FALSE(ModelOf("block: 3", {"abcabc", "a", ""}).has_dev());
+  EXPECT_TRUE(ModelOf("block: 3", {"abcabc", "ab", ""}).has_dev());
+  constexpr char kLines[] = "block: 3 examples: LINES";
+  EXPECT_FALSE(ModelOf(kLines, {"ab\n", "\n", ""}).has_dev());
+  EXPECT_TRUE(ModelOf(kLines, {"ab\n", "a", ""}).has_dev());
+}
+
+TEST(TextModelTest, ATraceReadsABlockAtMost) {
+  const auto traced = [](const std::string& block, const std::string& dev,
+                         const Question& question) {
+    TextModel model = ModelOf("block: " + block, {dev + dev + "b", dev, ""});
+    Tape<float> tape;
+    Forward<float> forward(tape, model.parameters(), nullptr);
+    const auto trace = model.Trace(forward, question, {});
+    return trace.ok() ? std::to_string(trace->labels.outputs.size())
+                      : std::string(trace.status().message());
+  };
+  EXPECT_EQ(traced("8", "abcabcab", {.text = "abcabcab"}), "8");
+  EXPECT_EQ(traced("8", "abcabcab", {.text = "abcabcabc"}),
+            "input: want 1 to 8 tokens, got 9");
+  const std::string dev(256, 'a');
+  EXPECT_EQ(traced("256", dev, {.text = dev}),
+            "input: want 1 to 100 tokens, got 256");
+  // Half of an example, of which as much as can be traced is.
+  EXPECT_EQ(traced("8", dev, {.example = 0}), "4");
+  EXPECT_EQ(traced("256", dev, {.example = 0}), "100");
 }
 
 TEST(TextModelTest, AStrideOfOneMakesEveryOffsetAnExample) {

@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "files/file.h"
 #include "third_party/abseil_backport/check.h"
 #include "third_party/abseil_backport/status_macros.h"
 
@@ -206,20 +207,23 @@ absl::StatusOr<std::vector<int32_t>> TextVocabulary::EncodePrompt(
                    pairs_ ? "token" : "newline", " to begin after"));
 }
 
-absl::Status TextVocabulary::CheckKnown(absl::string_view text) const {
+absl::Status TextVocabulary::CheckKnown(absl::string_view text,
+                                        absl::string_view path) const {
   if (pairs_ || words()) return absl::OkStatus();
-  absl::Status known;
-  ForEachLine(text, [&](absl::string_view line, bool ends) {
+  for (size_t offset = 0; offset < text.size();) {
+    const absl::string_view character =
+        FirstCharacter(text.substr(offset)).bytes;
     // Encode() reads newlines only where they are in what is predicted.
-    const absl::string_view read(line.data(),
-                                 line.size() + (ends && !lines_ ? 1 : 0));
-    if (!known.ok() || read.empty()) return;
-    const absl::Status of_line = EncodePrompt(read).status();
-    if (of_line.ok()) return;
-    known = absl::InvalidArgumentError(absl::StrCat(
-        "error: data: in the line '", line, "', ", of_line.message()));
-  });
-  return known;
+    const bool is_read = !lines_ || character != kNewline;
+    if (is_read && Find(character) < 0) {
+      return absl::InvalidArgumentError(
+          ErrorInText(path, text, offset,
+                      absl::StrCat("the model does not know ",
+                                   Shown(character, /*word=*/false))));
+    }
+    offset += character.size();
+  }
+  return absl::OkStatus();
 }
 
 int64_t TextVocabulary::CountCharacters(absl::Span<const int32_t> ids) const {

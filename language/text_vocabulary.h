@@ -83,9 +83,9 @@ class TextVocabulary : private TokenList {
   absl::StatusOr<std::vector<int32_t>> EncodePrompt(
       absl::string_view prompt) const;
 
-  // An error, complete to print, for a text with a character that is not known;
-  // unknown words are <unk>.
-  absl::Status CheckKnown(absl::string_view text) const;
+  // An error for a text with a character that is not known; unknown words are
+  // <unk>. `path` names the text in it, which says path:line:column.
+  absl::Status CheckKnown(absl::string_view text, absl::string_view path) const;
 
   // Characters of the text that the ids stand for; <eos> is a newline. Not of
   // words.
