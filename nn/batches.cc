@@ -10,6 +10,7 @@ namespace regard {
 template <typename T>
 void ForEachApart(Forward<T>& forward, int64_t count,
                   absl::FunctionRef<void(Forward<T>& passes, int64_t)> work) {
+  const ScopedFlushDenormals flush;  // as threads of a pool do
   WorkerPool* const pool = InferenceThreads::Pool();
   // Fewer than the threads share the products of each.
   if (pool == nullptr || pool->threads() == 1 || count < pool->threads() ||

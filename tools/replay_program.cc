@@ -376,6 +376,7 @@ absl::Status ReplayPart(int argc, char** argv, const Plugins& plugins) {
 }  // namespace
 
 int ReplayMain(int argc, char** argv, const Plugins& plugins) {
+  FlushDenormalsToZero();
   return ExitCode(ReplayPart(argc, argv, plugins));
 }
 

@@ -6,8 +6,8 @@
 // are stacked r, z, n and i, f, g, o, as PyTorch's.
 //
 // Layer k has the site "layer[k]/state" of a probe: its outputs, of a sequence
-// [batch, time, directions width] or of a step [batch, width]. What replaces
-// those of a sequence is not in its final state.
+// [batch, time, directions width] or of a step [batch, width]. Of what replaces
+// those of a sequence, the final state has h, not the c of an LSTM.
 #ifndef NN_LAYERS_RECURRENT_H_
 #define NN_LAYERS_RECURRENT_H_
 
