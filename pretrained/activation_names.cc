@@ -32,7 +32,7 @@ absl::string_view ActivationName(FeedForwardConfig::Activation activation) {
   for (const auto& known : kActivations) {
     if (known.activation == activation) return known.name;
   }
-  return "";
+  return kActivations[0].name;
 }
 
 }  // namespace regard

@@ -15,7 +15,8 @@ FeedForwardConfig::Activation ReadActivation(
     const JsonObject& json, const std::string& key,
     FeedForwardConfig::Activation otherwise);
 
-// Empty for SWIGLU, which has another network.
+// "gelu" for SWIGLU, which has another network; CheckSameTransformer() finds
+// that it is not.
 absl::string_view ActivationName(FeedForwardConfig::Activation activation);
 
 }  // namespace regard

@@ -15,6 +15,7 @@
 #include "autodiff/tape.h"
 #include "data/text/labelled_text_source.h"
 #include "data/text/text_splits.h"
+#include "data/text/wordpiece.h"
 #include "files/file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -34,6 +35,7 @@ namespace regard {
 namespace {
 
 using ::regard::testing::IsOk;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -168,6 +170,25 @@ TEST_F(BertClassifierTest, IsReadAsItWasWritten) {
     EXPECT_EQ(tensors.tensors().count(name), 1) << name;
   }
   EXPECT_EQ(tensors.tensors().size(), wanted.tensors().size());
+}
+
+TEST_F(BertClassifierTest, NamesItsPaddingIfItHasOne) {
+  const auto texts = [](const std::string& path) {
+    return ReadFile(JoinPath(path, "config.json")).value() +
+           ReadFile(JoinPath(path, "tokenizer_config.json")).value();
+  };
+  EXPECT_THAT(texts(WriteTo("padding")),
+              AllOf(HasSubstr("\"pad_token_id\": 0"),
+                    HasSubstr("\"pad_token\": \"[PAD]\"")));
+  folder_.pieces = std::make_unique<const WordPiece>(
+      WordPiece::FromText(
+          absl::StrReplaceAll(folder_.pieces->ToText(), {{"[PAD]", "[EMPTY]"}}),
+          "vocab.txt", folder_.options)
+          .value());
+  model_ = ModelOf(ConfigOf(folder_), folder_);
+  EXPECT_THAT(texts(WriteTo("no_padding")),
+              AllOf(HasSubstr("\"pad_token_id\": null"),
+                    HasSubstr("\"pad_token\": null")));
 }
 
 TEST_F(BertClassifierTest, OnlyWhatTransformersHasIsWritten) {

@@ -90,12 +90,6 @@ absl::StatusOr<BertFolder> OpenBertFolder(absl::string_view path,
   BertFolder model;
   model.path = ResolveUserPath(path);
   const std::string& folder = model.path;
-  if (!IsDirectory(folder)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("error: '", folder,
-                     "' is no folder; one with config.json, "
-                     "model.safetensors and vocab.txt is wanted"));
-  }
   std::vector<std::string> messages;
   // sentence-transformers keeps the name of what its encoder came from.
   const bool words = !PathExists(JoinPath(folder, "modules.json"));
@@ -108,7 +102,8 @@ absl::StatusOr<BertFolder> OpenBertFolder(absl::string_view path,
   if (tokenizer.ok()) {
     static_cast<WordPieceFiles&>(model) = *std::move(tokenizer);
   }
-  const absl::StatusOr<int64_t> sentence = ReadSentenceFiles(folder);
+  const absl::StatusOr<int64_t> sentence =
+      ReadSentenceFiles(folder, model.options.lower_case);
   Collect(sentence.status(), &messages);
   if (described.ok()) Collect(CheckModel(scorers, &model), &messages);
   if (described.ok() && model.pieces != nullptr) {
@@ -133,8 +128,11 @@ namespace {
 
 // The model as config.json may say it; an error names what it cannot.
 absl::StatusOr<BertDescription> DescriptionOf(const BertModel& model) {
-  BertDescription description = {.config = model.bert_config(),
-                                 .vocabulary = model.pieces().size()};
+  const WordPiece& pieces = model.pieces();
+  BertDescription description = {
+      .config = model.bert_config(),
+      .vocabulary = pieces.size(),
+      .padding = pieces.Find(pieces.options().padding)};
   if (const auto* classifier = dynamic_cast<const TextClassifier*>(&model)) {
     if (classifier->config().pooling() != TextClassifierConfig::POOLER) {
       return absl::InvalidArgumentError(

@@ -2,16 +2,10 @@
 
 #include <algorithm>
 #include <iterator>
-#include <limits>
 #include <optional>
 #include <utility>
 
-#include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "data/text/added_tokens.h"
-#include "data/text/token_vocabulary.h"
 #include "files/file.h"
 #include "files/json_file.h"
 #include "language/bert.h"
@@ -35,13 +29,6 @@ static_assert(std::size(kArchitectures) == kBertHeads);
 constexpr absl::string_view kPositionNames[] = {"absolute", "relative_key",
                                                 "relative_key_query"};
 
-constexpr std::pair<const char*, std::string WordPieceOptions::*> kTokens[] = {
-    {"unk_token", &WordPieceOptions::unknown},
-    {"cls_token", &WordPieceOptions::classifier},
-    {"sep_token", &WordPieceOptions::separator},
-    {"pad_token", &WordPieceOptions::padding},
-    {"mask_token", &WordPieceOptions::mask}};
-
 void SetPositions(size_t choice, int longest, TransformerConfig* config) {
   PositionEmbeddingConfig& positions = *config->mutable_position_embedding();
   if (choice == 0) {
@@ -55,44 +42,6 @@ void SetPositions(size_t choice, int longest, TransformerConfig* config) {
   score.set_max_position(longest);
   score.set_terms(choice == 1 ? RelativeDotScore::RELATIVE_KEY
                               : RelativeDotScore::RELATIVE_KEY_QUERY);
-}
-
-absl::Status ReadIfThere(const std::string& path,
-                         absl::FunctionRef<void(const JsonObject&)> read) {
-  if (!PathExists(path)) return absl::OkStatus();
-  REGARD_ASSIGN_OR_RETURN(JsonFile file, JsonFile::Read(path));
-  read(file.root());
-  return file.status();
-}
-
-// "strip_accents"; as `options` have it if it is not said.
-void ReadStripAccents(const JsonObject& json, WordPieceOptions& options) {
-  if (!json.Has("strip_accents")) return;
-  options.strip_accents = json.Bool("strip_accents");
-}
-
-// A string, or an object with a string "content".
-void ReadToken(const JsonObject& json, const std::string& key,
-               std::string& token) {
-  if (!json.Has(key)) return;
-  if (!json.json()[key].is_object()) {
-    token = json.Text(key);
-  } else if (const auto added = json.Object(key); added->Has("content")) {
-    token = added->Text("content");
-  }
-}
-
-// Appends what tokens of "added_tokens" spell.
-void ReadAddedTokens(const JsonObject& json, std::vector<std::string>* added) {
-  if (!json.Has("added_tokens")) return;
-  for (const JsonObject& each : json.Objects("added_tokens")) {
-    const AddedToken token = ReadAddedToken(each);
-    added->push_back(token.text);
-    if (token.normalized) {
-      each.Complain("normalized",
-                    "normalized is true: tokens are found as they are spelled");
-    }
-  }
 }
 
 void ReadHead(const JsonObject& json, BertDescription* description) {
@@ -114,48 +63,6 @@ void ReadClassifier(const JsonObject& json, BertDescription* description) {
   description->classifier_dropout =
       json.Real("classifier_dropout",
                 description->config.transformer().dropout(), 0, 0.999);
-}
-
-void ReadTokenizerJson(const JsonObject& json,
-                       TokenizerDescription* description) {
-  WordPieceOptions& options = description->options;
-  if (const auto normalizer = json.Object("normalizer")) {
-    normalizer->Choice("type", {"BertNormalizer"}, 0);
-    options.clean_text = normalizer->Bool("clean_text", options.clean_text);
-    options.split_chinese =
-        normalizer->Bool("handle_chinese_chars", options.split_chinese);
-    options.lower_case = normalizer->Bool("lowercase", options.lower_case);
-    description->lower_case_file = kTokenizer;
-    ReadStripAccents(*normalizer, options);
-  }
-  const auto model = json.Object("model");
-  if (!model.has_value()) return;
-  model->Choice("type", {"WordPiece"}, 0);
-  options.longest_word =
-      model->Integer("max_input_chars_per_word", options.longest_word, 1,
-                     std::numeric_limits<int32_t>::max());
-  model->Choice("continuing_subword_prefix", {"##"}, 0);
-  description->tokens = TokensOfTokenizer(json);
-}
-
-void ReadTokenizerConfig(const JsonObject& json,
-                         TokenizerDescription* description) {
-  WordPieceOptions& options = description->options;
-  options.lower_case = json.Bool("do_lower_case", options.lower_case);
-  if (json.Has("do_lower_case") || description->lower_case_file.empty()) {
-    description->lower_case_file = kTokenizerConfig;
-  }
-  options.split_chinese =
-      json.Bool("tokenize_chinese_chars", options.split_chinese);
-  ReadStripAccents(json, options);
-  for (const auto& [key, token] : kTokens) {
-    ReadToken(json, key, options.*token);
-  }
-  // "No limit" is written as 1e30.
-  const double longest = json.Real("model_max_length", 0, 0, 1e31);
-  if (longest >= 1 && longest <= 1e9) {
-    description->longest = static_cast<int64_t>(longest);
-  }
 }
 
 }  // namespace
@@ -267,7 +174,8 @@ std::string BertConfigText(const BertDescription& description) {
   json["type_vocab_size"] = config.types();
   json["layer_norm_eps"] = transformer.norm().epsilon();
   json["initializer_range"] = transformer.initialization().standard_deviation();
-  json["pad_token_id"] = 0;
+  json["pad_token_id"] = nullptr;
+  if (description.padding >= 0) json["pad_token_id"] = description.padding;
   if (description.head == BertHead::kClasses) {
     json["classifier_dropout"] = description.classifier_dropout;
     json["problem_type"] = "single_label_classification";
@@ -276,66 +184,6 @@ std::string BertConfigText(const BertDescription& description) {
   return json.dump(2, ' ', /*ensure_ascii=*/false,
                    nlohmann::ordered_json::error_handler_t::replace) +
          "\n";
-}
-
-absl::StatusOr<TokenizerDescription> ReadTokenizerFiles(
-    const std::string& folder) {
-  TokenizerDescription description;
-  std::vector<std::string> added;
-  const std::string path = JoinPath(folder, kTokenizer);
-  REGARD_RETURN_IF_ERROR(ReadIfThere(path, [&](const JsonObject& json) {
-    ReadTokenizerJson(json, &description);
-    ReadAddedTokens(json, &added);
-  }));
-  REGARD_RETURN_IF_ERROR(ReadIfThere(JoinPath(folder, kTokenizerConfig),
-                                     [&](const JsonObject& json) {
-                                       ReadTokenizerConfig(json, &description);
-                                     }));
-  for (const std::string& token : added) {
-    if (std::ranges::any_of(kTokens, [&](const auto& special) {
-          return description.options.*special.second == token;
-        })) {
-      continue;
-    }
-    return absl::InvalidArgumentError(absl::StrCat(
-        path, ": error: the added token '", absl::Utf8SafeCHexEscape(token),
-        "' is none of unk_token, cls_token, sep_token, pad_token "
-        "and mask_token"));
-  }
-  return description;
-}
-
-std::string TokenizerConfigText(const WordPieceOptions& options,
-                                int64_t longest) {
-  nlohmann::ordered_json json;
-  json["tokenizer_class"] = "BertTokenizer";
-  json["do_lower_case"] = options.lower_case;
-  json["strip_accents"] = nullptr;
-  if (options.strip_accents) json["strip_accents"] = *options.strip_accents;
-  json["tokenize_chinese_chars"] = options.split_chinese;
-  for (const auto& [key, token] : kTokens) json[key] = options.*token;
-  if (longest > 0) json["model_max_length"] = longest;
-  return json.dump(2, ' ', /*ensure_ascii=*/false,
-                   nlohmann::ordered_json::error_handler_t::replace) +
-         "\n";
-}
-
-absl::StatusOr<int64_t> ReadSentenceFiles(const std::string& folder) {
-  int64_t longest = 0;
-  REGARD_RETURN_IF_ERROR(
-      ReadIfThere(JoinPath(folder, "sentence_bert_config.json"),
-                  [&](const JsonObject& json) {
-                    longest = json.Integer("max_seq_length", 0, 2, 1 << 24);
-                  }));
-  REGARD_RETURN_IF_ERROR(ReadIfThere(
-      JoinPath(folder, "1_Pooling/config.json"), [](const JsonObject& json) {
-        constexpr char kMean[] = "pooling_mode_mean_tokens";
-        if (json.Bool(kMean, true)) return;
-        json.Complain(kMean, absl::StrCat(kMean,
-                                          " is false: only the mean of the "
-                                          "tokens is computed"));
-      }));
-  return longest;
 }
 
 namespace {

@@ -43,6 +43,8 @@ struct BertDescription {
   // If HasClasses(), two or more.
   std::vector<std::string> classes = {};
   double classifier_dropout = 0;
+  // The id of the padding token, written only; -1 if there is none.
+  int64_t padding = -1;
 };
 
 // Errors name all that is wrong, a line "PATH:LINE:COLUMN: error: .." each:
@@ -71,20 +73,23 @@ struct TokenizerDescription {
   std::string lower_case_file;
 };
 
-// Reads tokenizer.json, then tokenizer_config.json, if there: the later wins.
-// Added tokens besides the special ones of `options`, which no run would know,
-// are an error.
+// Reads tokenizer.json, tokenizer_config.json and, as transformers does where
+// that has no "added_tokens_decoder", special_tokens_map.json, if there: the
+// later wins. Added tokens besides the special ones of `options`, which no run
+// would know, are an error, be they in these files or in added_tokens.json; so
+// is what WordPiece does not do.
 absl::StatusOr<TokenizerDescription> ReadTokenizerFiles(
     const std::string& folder);
 
 // `longest` 0: not said.
-std::string TokenizerConfigText(const WordPieceOptions& options,
-                                int64_t longest);
+std::string TokenizerConfigText(const WordPiece& pieces, int64_t longest);
 
 // Where sentence-transformers cuts ("max_seq_length" of
-// sentence_bert_config.json); 0: not said. An error unless 1_Pooling, if it is
-// there, asks for the mean of the tokens.
-absl::StatusOr<int64_t> ReadSentenceFiles(const std::string& folder);
+// sentence_bert_config.json); 0: not said. An error if its files, where they
+// are there, ask for another vector than the mean of the tokens, or for lower
+// case of a tokeniser without `lower_case`.
+absl::StatusOr<int64_t> ReadSentenceFiles(const std::string& folder,
+                                          bool lower_case = true);
 
 // Where the parameters of a Bert are, and those of `head`, of a TextClassifier
 // or a MaskedWordModel. A table of description.vocabulary rows may have fewer

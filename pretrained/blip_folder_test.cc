@@ -211,6 +211,15 @@ TEST_F(BlipFolderTest, OnlyWhatTransformersHasIsWritten) {
               config.mutable_decoder()->set_embedding_dropout(0.3);
             }),
             "");
+  // Four times the width.
+  EXPECT_EQ(error_of([](Config& config, Format&) {
+              config.mutable_vision_transformer()
+                  ->mutable_transformer()
+                  ->mutable_feed_forward()
+                  ->clear_hidden();
+              config.mutable_decoder()->mutable_feed_forward()->clear_hidden();
+            }),
+            "");
   const struct {
     std::function<void(Config&, Format&)> change;
     const char* message;

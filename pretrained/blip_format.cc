@@ -202,7 +202,9 @@ std::string BlipConfigText(const BlipDescription& description) {
     json["hidden_size"] = transformer.width();
     json["num_hidden_layers"] = transformer.layers();
     json["num_attention_heads"] = transformer.attention().heads();
-    json["intermediate_size"] = feed_forward.hidden();
+    json["intermediate_size"] = feed_forward.hidden() > 0
+                                    ? feed_forward.hidden()
+                                    : 4 * transformer.width();
     json["hidden_act"] = std::string(ActivationName(feed_forward.activation()));
     json["layer_norm_eps"] = transformer.norm().epsilon();
     return json;

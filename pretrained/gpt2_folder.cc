@@ -154,8 +154,13 @@ std::string TokenizerConfigText(const BytePairsConfig& tokens, int64_t block) {
   json["model_max_length"] = block;
   json["add_prefix_space"] = false;
   json["errors"] = "replace";
-  if (!tokens.begin().empty()) json["bos_token"] = tokens.begin();
-  if (!tokens.end().empty()) json["eos_token"] = tokens.end();
+  // Without a word of them, transformers would add <|endoftext|>.
+  for (const auto& [key, token] : {std::pair("bos_token", &tokens.begin()),
+                                   std::pair("eos_token", &tokens.end())}) {
+    json[key] = nullptr;
+    if (!token->empty()) json[key] = *token;
+  }
+  json["unk_token"] = nullptr;
   return json.dump(2) + "\n";
 }
 

@@ -343,7 +343,8 @@ TEST_F(Gpt2FolderTest, WritesNothingThatAGpt2CannotBe) {
   config.mutable_transformer()->mutable_feed_forward()->set_activation(
       FeedForwardConfig::SWIGLU);
   EXPECT_THAT(error(config),
-              HasSubstr("activation_function must be one of gelu"));
+              AllOf(HasSubstr("the model is no GPT-2"),
+                    HasSubstr("feed_forward.activation: GELU -> SWIGLU")));
 }
 
 TEST_F(Gpt2FolderTest, NamesAllThatIsWrongWithTheConfig) {
@@ -403,6 +404,22 @@ TEST_F(Gpt2FolderTest, IdsBeyondTheVocabularyAreNone) {
       std::string(
           read->model->vocabulary().EncodePrompt("").status().message()),
       HasSubstr("the model knows no token to begin after"));
+}
+
+// transformers would add <|endoftext|> for a token that is not named.
+TEST_F(Gpt2FolderTest, WritesNoTokenThatItLacks) {
+  Replace("config.json", "token_id\": 0", "token_id\": null");
+  const auto read = Read(folder_);
+  ASSERT_THAT(read, IsOk());
+  FileOperations files;
+  const std::string copy = JoinPath(folder_, "copy");
+  ASSERT_THAT(WriteGpt2Folder(read->folder.config, *read->model, copy, files),
+              IsOk());
+  const std::string text =
+      ReadFile(JoinPath(copy, "tokenizer_config.json")).value();
+  for (const char* key : {"bos_token", "eos_token", "unk_token"}) {
+    EXPECT_THAT(text, HasSubstr(absl::StrCat("\"", key, "\": null")));
+  }
 }
 
 TEST_F(Gpt2FolderTest, NeedsItsFiles) {

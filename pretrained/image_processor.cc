@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "files/file.h"
 #include "files/json_file.h"
@@ -48,6 +50,38 @@ void CheckSize(const JsonObject& json, const std::string& key,
   CheckSide(*size, "width", format.width());
 }
 
+// Of "size", what the shorter side of an image becomes; nothing if images are
+// stretched. Of a number, the classes of transformers differ.
+std::optional<int64_t> ReadShorterSide(const JsonObject& json, bool crops) {
+  if (!json.Has("size")) return std::nullopt;
+  const nlohmann::json& value = json.json()["size"];
+  if (value.is_number()) {
+    std::string type;
+    for (const char* key : {"feature_extractor_type", "image_processor_type"}) {
+      if (json.Has(key)) type = json.Text(key);
+    }
+    const auto is = [&](absl::string_view name) {
+      return absl::StartsWith(type, name);
+    };
+    if (is("CLIP")) return json.Integer("size", {}, 1, kMostSide);
+    // Without a type, it is that of the model.
+    if (crops && !type.empty() && !is("ViT") && !is("Blip") && !is("DeiT") &&
+        !is("Beit")) {
+      json.Complain("size",
+                    "a number with do_center_crop, which this "
+                    "image_processor_type may take for the shorter side: want "
+                    "height and width, or shortest_edge");
+    }
+    return std::nullopt;
+  }
+  if (!value.contains("shortest_edge")) return std::nullopt;
+  const auto size = json.Object("size");
+  if (size->Has("longest_edge")) {
+    size->Complain("longest_edge", "longest_edge is not computed");
+  }
+  return size->Integer("shortest_edge", {}, 1, kMostSide);
+}
+
 void ReadResizing(const JsonObject& json, ImageFormat* format) {
   Require(json, "do_resize", true);
   Require(json, "do_pad", false);
@@ -64,23 +98,16 @@ void ReadResizing(const JsonObject& json, ImageFormat* format) {
     json.Require("crop_size");
     CheckSize(json, "crop_size", *format);
   }
-  if (!json.Has("size") || !json.json()["size"].is_object() ||
-      !json.json()["size"].contains("shortest_edge")) {
-    return CheckSize(json, "size", *format);
-  }
-  const auto size = json.Object("size");
-  const int64_t side = size->Integer("shortest_edge", {}, 1, kMostSide);
-  if (size->Has("longest_edge")) {
-    size->Complain("longest_edge", "longest_edge is not computed");
-  }
+  const std::optional<int64_t> side = ReadShorterSide(json, crops);
+  if (!side.has_value()) return CheckSize(json, "size", *format);
   if (!crops) {
     json.Complain("size", "a shortest_edge without do_center_crop");
-  } else if (side < std::max(format->height(), format->width())) {
+  } else if (*side < std::max(format->height(), format->width())) {
     json.Complain("size", "is less than what is cut out");
   }
   format->set_crop(true);
-  if (side != format->height() || side != format->width()) {
-    format->set_shorter_side(static_cast<int>(side));
+  if (*side != format->height() || *side != format->width()) {
+    format->set_shorter_side(static_cast<int>(*side));
   }
 }
 

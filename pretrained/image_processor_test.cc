@@ -13,7 +13,9 @@
 namespace regard {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class ImageProcessorTest : public ::testing::Test {
  protected:
@@ -68,6 +70,24 @@ TEST_F(ImageProcessorTest, SaysHowImagesBecomeInputs) {
                        "do_normalize": false, "image_mean": [0.5]})"),
               HasSubstr("mean { red: 0 green: 0 blue: 0 } deviation { red: 1 "
                         "green: 1 blue: 1 }"));
+}
+
+// CLIPImageProcessor makes it the shorter side, ViTImageProcessor both.
+TEST_F(ImageProcessorTest, TheTypeSaysWhatANumberIs) {
+  const auto read = [&](const std::string& type, int size) {
+    return Read(absl::StrCat(R"({"size": )", size, ", ", type,
+                             R"(, "do_center_crop": true, "crop_size": 8})"));
+  };
+  for (const char* type :
+       {R"("image_processor_type": "CLIPImageProcessor")",
+        R"("feature_extractor_type": "CLIPFeatureExtractor")"}) {
+    EXPECT_THAT(read(type, 9), HasSubstr("crop: true shorter_side: 9"));
+    EXPECT_THAT(read(type, 8), HasSubstr("crop: true"));
+  }
+  EXPECT_THAT(read(R"("image_processor_type": "ViTImageProcessor")", 8),
+              AllOf(HasSubstr("height: 8"), Not(HasSubstr("crop"))));
+  EXPECT_THAT(read(R"("image_processor_type": "BitImageProcessor")", 8),
+              HasSubstr("json:1:10: error: a number with do_center_crop"));
 }
 
 TEST_F(ImageProcessorTest, HasTwoNames) {

@@ -290,6 +290,8 @@ TEST_F(VitFilesTest, NamesWhatIsWrongWithATransformersConfig) {
               HasSubstr("the id '7' must be one of 0 to 3"));
   EXPECT_THAT(ConfigError("/id2label/1", "a\nb"), HasSubstr("a line break"));
   EXPECT_THAT(ConfigError("/model_type", "deit"), HasSubstr("model_type"));
+  EXPECT_THAT(ConfigError("/problem_type", "multi_label_classification"),
+              HasSubstr("problem_type must be one of single_label"));
   // The tensors tell.
   EXPECT_THAT(ConfigError("/num_hidden_layers", 1),
               HasSubstr("'vit.encoder.layer.1.attention.attention.key.bias' is "

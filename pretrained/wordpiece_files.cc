@@ -65,7 +65,7 @@ absl::Status WriteWordPieceFiles(const WordPieceFiles& tokenizer,
       JoinPath(folder, kVocabulary), tokenizer.pieces->ToText(), files));
   return WriteFileAtomically(
       JoinPath(folder, kTokenizerConfig),
-      TokenizerConfigText(tokenizer.options, tokenizer.longest), files);
+      TokenizerConfigText(*tokenizer.pieces, tokenizer.longest), files);
 }
 
 }  // namespace regard

@@ -97,7 +97,8 @@ class BytePairs {
 // From tokenizer.json or, if there is none, vocab.json and merges.txt of a
 // folder. Tokens that added_tokens.json, special_tokens_map.json and
 // tokenizer_config.json name, where they are there, are added tokens; without
-// these, <|endoftext|> is. Errors are as of FromText().
+// these, <|endoftext|> is. Errors are as of FromText(); tokens that are put
+// around a text are one, too.
 absl::StatusOr<BytePairs> ReadBytePairs(const std::string& folder);
 
 }  // namespace regard

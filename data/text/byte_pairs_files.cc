@@ -69,6 +69,17 @@ void CheckOptions(const JsonObject& json) {
   model->Require("vocab");
 }
 
+// What a tokenizer.json puts around a text.
+void CheckAround(const JsonObject& json) {
+  const auto part = json.Object("post_processor");
+  if (!part.has_value()) return;
+  part->Choice("type", {"ByteLevel", "TemplateProcessing"});
+  constexpr char kTokens[] = "special_tokens";
+  if (part->Has(kTokens) && !part->json()[kTokens].empty()) {
+    part->Complain(kTokens, "tokens that are put around a text");
+  }
+}
+
 }  // namespace
 
 // Puts together what files say.
@@ -366,9 +377,12 @@ absl::StatusOr<BytePairs> ReadBytePairs(const std::string& folder) {
     return file->status();
   };
   std::string path = JoinPath(folder, "tokenizer.json");
-  if (PathExists(path)) {
-    REGARD_RETURN_IF_ERROR(read(
-        path, [&](const JsonObject& json) { reader.ReadTokenizer(json); }));
+  const bool is_whole = PathExists(path);
+  if (is_whole) {
+    REGARD_RETURN_IF_ERROR(read(path, [&](const JsonObject& json) {
+      reader.ReadTokenizer(json);
+      CheckAround(json);
+    }));
   } else {
     path = JoinPath(folder, "vocab.json");
     REGARD_RETURN_IF_ERROR(read(
@@ -390,6 +404,10 @@ absl::StatusOr<BytePairs> ReadBytePairs(const std::string& folder) {
     if (!PathExists(special)) continue;
     REGARD_RETURN_IF_ERROR(read(special, [&](const JsonObject& json) {
       WantBool(json, "add_prefix_space", false);
+      // Else transformers goes by the post_processor.
+      for (const char* key : {"add_bos_token", "add_eos_token"}) {
+        if (!is_whole) WantBool(json, key, false);
+      }
       reader.ReadSpecialTokens(json);
     }));
   }

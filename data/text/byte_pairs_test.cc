@@ -330,6 +330,12 @@ TEST_F(BytePairsFolderTest, FindsAddedTokens) {
   Write("added_tokens.json", R"({"<pad>": 259, "<b>": 260})");
   Write("tokenizer_config.json", R"({"add_prefix_space": true})");
   EXPECT_THAT(Error(), HasSubstr("add_prefix_space must be false"));
+  for (const char* key : {"add_bos_token", "add_eos_token"}) {
+    Write("tokenizer_config.json", absl::StrCat("{\"", key, "\": true}"));
+    EXPECT_THAT(Error(), HasSubstr(absl::StrCat(
+                             "tokenizer_config.json:1:19: error: ", key,
+                             " must be false")));
+  }
 }
 
 TEST_F(BytePairsFolderTest, PrefersTheWholeTokenizer) {
@@ -337,6 +343,22 @@ TEST_F(BytePairsFolderTest, PrefersTheWholeTokenizer) {
   json["model"]["merges"] = Json::array();
   Write("tokenizer.json", json.dump());
   EXPECT_THAT(Encode("abc<end>"), ElementsAre('a', 'b', 'c', 259));
+}
+
+// As transformers saves one that begins texts with <end>, or does not.
+TEST_F(BytePairsFolderTest, PutsNothingAroundATextOfAWholeTokenizer) {
+  Json json = Small();
+  Json& around = json["post_processor"];
+  around = {{"type", "TemplateProcessing"}, {"special_tokens", Json::object()}};
+  Write("tokenizer.json", json.dump());
+  Write("tokenizer_config.json", R"({"add_bos_token": true})");
+  EXPECT_EQ(Error(), "");  // transformers does not, either
+  around["special_tokens"]["<end>"] = Json::object();
+  Write("tokenizer.json", json.dump());
+  EXPECT_THAT(Error(), HasSubstr("tokens that are put around a text"));
+  around["type"] = "RobertaProcessing";
+  Write("tokenizer.json", json.dump());
+  EXPECT_THAT(Error(), HasSubstr("one of ByteLevel, TemplateProcessing"));
 }
 
 // As in GPT-2's own folder, which does not say so.

@@ -1,0 +1,325 @@
+// The files of a BERT beside config.json: those of the tokeniser, and those of
+// sentence-transformers.
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "data/text/added_tokens.h"
+#include "data/text/token_vocabulary.h"
+#include "files/file.h"
+#include "files/json_file.h"
+#include "nlohmann/json.hpp"
+#include "pretrained/bert_format.h"
+#include "third_party/abseil_backport/status_macros.h"
+
+namespace regard {
+
+namespace {
+
+constexpr char kSpecialTokens[] = "special_tokens_map.json";
+constexpr char kAddedTokens[] = "added_tokens.json";
+
+constexpr std::pair<const char*, std::string WordPieceOptions::*> kTokens[] = {
+    {"unk_token", &WordPieceOptions::unknown},
+    {"cls_token", &WordPieceOptions::classifier},
+    {"sep_token", &WordPieceOptions::separator},
+    {"pad_token", &WordPieceOptions::padding},
+    {"mask_token", &WordPieceOptions::mask}};
+
+// The file; if it is not there, an object without fields.
+absl::StatusOr<JsonFile> ReadIfThere(const std::string& path) {
+  if (!PathExists(path)) return JsonFile::Parse("{}", path);
+  return JsonFile::Read(path);
+}
+
+// Whether transformers takes all of tokenizer.json as it stands. Its classes
+// for BERT take the tokens, and have the rest from tokenizer_config.json.
+bool IsGeneric(const JsonObject& config) {
+  constexpr char kClass[] = "tokenizer_class";
+  if (!config.Has(kClass)) return false;
+  const std::string name = config.Text(kClass);
+  return name == "PreTrainedTokenizerFast" || name == "TokenizersBackend";
+}
+
+// A string, or an object with a string "content".
+void ReadToken(const JsonObject& json, const std::string& key,
+               std::string& token) {
+  if (!json.Has(key)) return;
+  if (!json.json()[key].is_object()) {
+    token = json.Text(key);
+  } else if (const auto added = json.Object(key); added->Has("content")) {
+    token = added->Text("content");
+  }
+}
+
+void AddToken(const JsonObject& json, std::vector<std::string>* added) {
+  const AddedToken token = ReadAddedToken(json);
+  added->push_back(token.text);
+  if (token.normalized) {
+    json.Complain("normalized",
+                  "normalized is true: tokens are found as they are spelled");
+  }
+}
+
+// Of tokenizer_config.json and special_tokens_map.json. Those of `options` are
+// not `added`.
+void ReadSpecialTokens(const JsonObject& json, WordPieceOptions& options,
+                       std::vector<std::string>* added) {
+  for (const auto& [key, token] : kTokens) {
+    ReadToken(json, key, options.*token);
+  }
+  for (const char* key : {"bos_token", "eos_token"}) {
+    std::string token;
+    ReadToken(json, key, token);
+    if (!token.empty()) added->push_back(std::move(token));
+  }
+  for (const char* key :
+       {"additional_special_tokens", "extra_special_tokens"}) {
+    if (!json.Has(key)) continue;
+    // A list, or an object that names them.
+    for (const nlohmann::json& each : json.json()[key]) {
+      const bool wrapped = each.is_object() && each.contains("content");
+      const nlohmann::json& token = wrapped ? each["content"] : each;
+      if (token.is_string()) {
+        added->push_back(token.get<std::string>());
+      } else {
+        json.Complain(key, absl::StrCat(key, " must be a list of strings"));
+      }
+    }
+  }
+}
+
+void ReadTokenizerJson(const JsonObject& json, bool generic,
+                       TokenizerDescription* description,
+                       std::vector<std::string>* added) {
+  WordPieceOptions& options = description->options;
+  if (const auto normalizer = json.Object("normalizer")) {
+    normalizer->Choice("type", {"BertNormalizer"}, 0);
+    options.clean_text = normalizer->Bool("clean_text", options.clean_text);
+    options.split_chinese =
+        normalizer->Bool("handle_chinese_chars", options.split_chinese);
+    options.lower_case = normalizer->Bool("lowercase", options.lower_case);
+    description->lower_case_file = kTokenizer;
+    if (normalizer->Has("strip_accents")) {
+      options.strip_accents = normalizer->Bool("strip_accents");
+    }
+  }
+  if (json.Has("added_tokens")) {
+    for (const JsonObject& each : json.Objects("added_tokens")) {
+      AddToken(each, added);
+    }
+  }
+  const auto model = json.Object("model");
+  if (!model.has_value()) return;
+  model->Choice("type", {"WordPiece"}, 0);
+  options.longest_word =
+      model->Integer("max_input_chars_per_word", options.longest_word, 1,
+                     std::numeric_limits<int32_t>::max());
+  model->Choice("continuing_subword_prefix", {"##"}, 0);
+  description->tokens = TokensOfTokenizer(json);
+  if (!generic) return;
+  const auto require = [&](const char* key,
+                           absl::Span<const absl::string_view> types) {
+    json.Require(key);
+    if (const auto part = json.Object(key)) part->Choice("type", types);
+  };
+  json.Require("normalizer");
+  require("pre_tokenizer", {"BertPreTokenizer"});
+  // They put [CLS] and [SEP] around a text.
+  require("post_processor", {"TemplateProcessing", "BertProcessing"});
+}
+
+void ReadTokenizerConfig(const JsonObject& json, bool generic,
+                         TokenizerDescription* description,
+                         std::vector<std::string>* added) {
+  WordPieceOptions& options = description->options;
+  // What counts is the normalizer of tokenizer.json.
+  const bool fixed = generic && !description->lower_case_file.empty();
+  const auto option = [&](const char* key, bool known) {
+    const bool value = json.Bool(key, known);
+    if (fixed && value != known) {
+      json.Complain(
+          key, absl::StrCat(key, " is not as the normalizer of ", kTokenizer,
+                            " has it, which counts for this tokenizer_class"));
+    }
+    return value;
+  };
+  options.lower_case = option("do_lower_case", options.lower_case);
+  if (json.Has("do_lower_case") ||
+      (description->lower_case_file.empty() && !json.json().empty())) {
+    description->lower_case_file = kTokenizerConfig;
+  }
+  options.split_chinese =
+      option("tokenize_chinese_chars", options.split_chinese);
+  if (json.Has("strip_accents")) {
+    options.strip_accents = option(
+        "strip_accents", options.strip_accents.value_or(options.lower_case));
+  }
+  json.Choice("truncation_side", {"right"}, 0);
+  ReadSpecialTokens(json, options, added);
+  if (const auto decoder = json.Object("added_tokens_decoder")) {
+    for (const auto& [id, value] : decoder->json().items()) {
+      const auto token = decoder->Object(id);
+      if (token.has_value()) AddToken(*token, added);
+    }
+  }
+  // "No limit" is written as 1e30.
+  const double longest = json.Real("model_max_length", 0, 0, 1e31);
+  if (longest >= 1 && longest <= 1e9) {
+    description->longest = static_cast<int64_t>(longest);
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<TokenizerDescription> ReadTokenizerFiles(
+    const std::string& folder) {
+  TokenizerDescription description;
+  // The tokens that files add, by their names.
+  std::map<std::string, std::vector<std::string>> added;
+  REGARD_ASSIGN_OR_RETURN(JsonFile config,
+                          ReadIfThere(JoinPath(folder, kTokenizerConfig)));
+  REGARD_ASSIGN_OR_RETURN(JsonFile tokenizer,
+                          ReadIfThere(JoinPath(folder, kTokenizer)));
+  const bool generic = IsGeneric(config.root());
+  ReadTokenizerJson(tokenizer.root(), generic, &description,
+                    &added[kTokenizer]);
+  REGARD_RETURN_IF_ERROR(tokenizer.status());
+  ReadTokenizerConfig(config.root(), generic, &description,
+                      &added[kTokenizerConfig]);
+  REGARD_RETURN_IF_ERROR(config.status());
+  // Else transformers does not look at the files that it wrote before that.
+  if (!config.root().Has("added_tokens_decoder")) {
+    REGARD_ASSIGN_OR_RETURN(JsonFile special,
+                            ReadIfThere(JoinPath(folder, kSpecialTokens)));
+    ReadSpecialTokens(special.root(), description.options,
+                      &added[kSpecialTokens]);
+    REGARD_RETURN_IF_ERROR(special.status());
+    REGARD_ASSIGN_OR_RETURN(JsonFile ids,
+                            ReadIfThere(JoinPath(folder, kAddedTokens)));
+    for (const auto& [token, id] : ids.root().json().items()) {
+      added[kAddedTokens].push_back(token);
+    }
+  }
+  for (const auto& [file, tokens] : added) {
+    for (const std::string& token : tokens) {
+      if (std::ranges::any_of(kTokens, [&](const auto& special) {
+            return description.options.*special.second == token;
+          })) {
+        continue;
+      }
+      return absl::InvalidArgumentError(absl::StrCat(
+          JoinPath(folder, file), ": error: the added token '",
+          absl::Utf8SafeCHexEscape(token),
+          "' is none of unk_token, cls_token, sep_token, pad_token "
+          "and mask_token"));
+    }
+  }
+  return description;
+}
+
+std::string TokenizerConfigText(const WordPiece& pieces, int64_t longest) {
+  const WordPieceOptions& options = pieces.options();
+  nlohmann::ordered_json json;
+  json["tokenizer_class"] = "BertTokenizer";
+  json["do_lower_case"] = options.lower_case;
+  json["strip_accents"] = nullptr;
+  if (options.strip_accents) json["strip_accents"] = *options.strip_accents;
+  json["tokenize_chinese_chars"] = options.split_chinese;
+  for (const auto& [key, token] : kTokens) {
+    // transformers would add a token that the vocabulary lacks.
+    json[key] = nullptr;
+    if (pieces.Find(options.*token) >= 0) json[key] = options.*token;
+  }
+  if (longest > 0) json["model_max_length"] = longest;
+  return json.dump(2, ' ', /*ensure_ascii=*/false,
+                   nlohmann::ordered_json::error_handler_t::replace) +
+         "\n";
+}
+
+namespace {
+
+void CheckPooling(const JsonObject& json) {
+  constexpr char kMean[] = "pooling_mode_mean_tokens";
+  constexpr char kOnlyMean[] = ": only the mean of the tokens is computed";
+  if (!json.Bool(kMean, true)) {
+    json.Complain(kMean, absl::StrCat(kMean, " is false", kOnlyMean));
+  }
+  // sentence-transformers 6 has this in the place of the others.
+  json.Choice("pooling_mode", {"mean"}, 0);
+  for (const auto& [key, value] : json.json().items()) {
+    if (key == kMean || !absl::StartsWith(key, "pooling_mode_")) continue;
+    if (!json.Bool(key, false)) continue;
+    json.Complain(key, absl::StrCat(absl::Utf8SafeCHexEscape(key), " is true",
+                                    kOnlyMean));
+  }
+}
+
+void CheckPrompts(const JsonObject& json) {
+  constexpr char kName[] = "default_prompt_name";
+  if (!json.Has(kName) || json.Texts("prompts")[json.Text(kName)].empty()) {
+    return;
+  }
+  json.Complain(kName, "default_prompt_name: no prompt is put before a text");
+}
+
+absl::Status CheckModules(const std::string& path) {
+  if (!PathExists(path)) return absl::OkStatus();
+  REGARD_ASSIGN_OR_RETURN(const std::string text,
+                          WithErrorPrefix(ReadFile(path)));
+  // A list, here as a field of the line before it.
+  REGARD_ASSIGN_OR_RETURN(
+      JsonFile file, JsonFile::Parse(absl::StrCat("{\"modules\":\n", text, "}"),
+                                     path, /*line=*/0));
+  for (const JsonObject& each : file.root().Objects("modules")) {
+    const std::string type = each.Text("type");
+    const std::string name = type.substr(type.rfind('.') + 1);
+    if (name == "Pooling") {
+      each.Choice("path", {"1_Pooling"});
+    } else if (name != "Transformer" && name != "Normalize" &&
+               name != "Dropout") {
+      each.Complain("type",
+                    absl::StrCat("a module '", absl::Utf8SafeCHexEscape(name),
+                                 "', which is not computed"));
+    }
+  }
+  return file.status();
+}
+
+}  // namespace
+
+absl::StatusOr<int64_t> ReadSentenceFiles(const std::string& folder,
+                                          bool lower_case) {
+  REGARD_ASSIGN_OR_RETURN(
+      JsonFile sentence,
+      ReadIfThere(JoinPath(folder, "sentence_bert_config.json")));
+  const int64_t longest =
+      sentence.root().Integer("max_seq_length", 0, 2, 1 << 24);
+  constexpr char kLower[] = "do_lower_case";
+  if (sentence.root().Bool(kLower, false) && !lower_case) {
+    sentence.root().Complain(
+        kLower, "do_lower_case is true, but the tokeniser keeps upper case");
+  }
+  REGARD_RETURN_IF_ERROR(sentence.status());
+  REGARD_ASSIGN_OR_RETURN(
+      JsonFile pooling, ReadIfThere(JoinPath(folder, "1_Pooling/config.json")));
+  CheckPooling(pooling.root());
+  REGARD_RETURN_IF_ERROR(pooling.status());
+  REGARD_ASSIGN_OR_RETURN(
+      JsonFile prompts,
+      ReadIfThere(JoinPath(folder, "config_sentence_transformers.json")));
+  CheckPrompts(prompts.root());
+  REGARD_RETURN_IF_ERROR(prompts.status());
+  REGARD_RETURN_IF_ERROR(CheckModules(JoinPath(folder, "modules.json")));
+  return longest;
+}
+
+}  // namespace regard

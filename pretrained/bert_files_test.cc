@@ -1,0 +1,187 @@
+#include <filesystem>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "data/text/wordpiece.h"
+#include "files/file.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "pretrained/bert_format.h"
+
+namespace regard {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr char kModules[] = "modules.json";
+constexpr char kPooling[] = "1_Pooling/config.json";
+constexpr char kSpecial[] = "special_tokens_map.json";
+
+// As transformers 5 saves one, without its tokens.
+constexpr char kTokenizerText[] = R"({
+ "added_tokens": [{"id": 0, "content": "[PAD]", "normalized": false}],
+ "normalizer": {"type": "BertNormalizer", "lowercase": true},
+ "pre_tokenizer": {"type": "BertPreTokenizer"},
+ "post_processor": {"type": "TemplateProcessing"},
+ "model": {"type": "WordPiece", "vocab": {}}
+})";
+
+class BertFilesTest : public ::testing::Test {
+ protected:
+  BertFilesTest() {
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(JoinPath(folder_, "1_Pooling"));
+  }
+
+  void Write(const std::string& name, const std::string& text) const {
+    EXPECT_TRUE(WriteFileAtomically(JoinPath(folder_, name), text).ok());
+  }
+  // What is wrong once the file has this text; empty if nothing is.
+  std::string Error(const std::string& name, const std::string& text) const {
+    Write(name, text);
+    const absl::Status status = ReadTokenizerFiles(folder_).status();
+    return absl::StrReplaceAll(status.message(), {{folder_, "F"}});
+  }
+  std::string SentenceError(const std::string& name, const std::string& text,
+                            bool lower_case = true) const {
+    Write(name, text);
+    const absl::Status status = ReadSentenceFiles(folder_, lower_case).status();
+    return absl::StrReplaceAll(status.message(), {{folder_, "F"}});
+  }
+
+  const std::string folder_ = JoinPath(::testing::TempDir(), "bert_files");
+};
+
+// They are found in a text before it is cut, whichever file names them.
+TEST_F(BertFilesTest, AddedTokensAreSpecialOnes) {
+  const std::string none = ": error: the added token '[E1]' is none of";
+  for (const char* field :
+       {R"("additional_special_tokens": ["[MASK]", "[E1]"])",
+        R"("additional_special_tokens": [{"content": "[E1]"}])",
+        R"("extra_special_tokens": ["[E1]"])",
+        R"("extra_special_tokens": {"first": "[E1]"})",
+        R"("bos_token": "[E1]")", R"("eos_token": {"content": "[E1]"})"}) {
+    const std::string text = absl::StrCat("{", field, "}");
+    for (const char* name : {kTokenizerConfig, kSpecial}) {
+      EXPECT_THAT(Error(name, text), HasSubstr(absl::StrCat("F/", name, none)));
+      EXPECT_EQ(Error(name, "{}"), "");
+    }
+  }
+  EXPECT_THAT(Error("added_tokens.json", R"({"[MASK]": 4, "[E1]": 10})"),
+              HasSubstr(absl::StrCat("F/added_tokens.json", none)));
+  // With these, transformers looks at no files of old versions.
+  EXPECT_EQ(Error(kTokenizerConfig,
+                  R"({"added_tokens_decoder": {"4": {"content": "[MASK]"}},
+                      "additional_special_tokens": ["[CLS]"],
+                      "extra_special_tokens": {}, "bos_token": null})"),
+            "");
+  EXPECT_THAT(Error(kTokenizerConfig,
+                    R"({"added_tokens_decoder": {"9": {"content": "[E1]"}}})"),
+              HasSubstr(absl::StrCat("F/tokenizer_config.json", none)));
+  EXPECT_THAT(Error(kTokenizerConfig, R"({"extra_special_tokens": [7]})"),
+              HasSubstr("config.json:1:26: error: extra_special_tokens must"));
+}
+
+TEST_F(BertFilesTest, TheMapOfSpecialTokensCounts) {
+  Write(kTokenizerConfig, R"({"mask_token": "[MASK]"})");
+  EXPECT_EQ(Error(kSpecial, R"({"mask_token": {"content": "[E1]"},
+                                "additional_special_tokens": ["[E1]"]})"),
+            "");
+  EXPECT_EQ(ReadTokenizerFiles(folder_)->options.mask, "[E1]");
+}
+
+TEST_F(BertFilesTest, AllOfTokenizerJsonIsAsOfBert) {
+  const auto error = [&](const std::string& from, const std::string& to) {
+    const std::string text = absl::StrReplaceAll(kTokenizerText, {{from, to}});
+    EXPECT_NE(text, kTokenizerText);
+    return Error(kTokenizer, text);
+  };
+  // BertTokenizer makes its own parts.
+  EXPECT_EQ(error("BertPreTokenizer", "WhitespaceSplit"), "");
+  for (const char* name : {"PreTrainedTokenizerFast", "TokenizersBackend"}) {
+    Write(kTokenizer, kTokenizerText);
+    EXPECT_EQ(
+        Error(kTokenizerConfig,
+              absl::StrCat(R"({"do_lower_case": true, "tokenizer_class": ")",
+                           name, "\"}")),
+        "");
+    EXPECT_THAT(error("BertPreTokenizer", "WhitespaceSplit"),
+                HasSubstr("F/tokenizer.json:4:28: error: type must be one of "
+                          "BertPreTokenizer"));
+    EXPECT_THAT(error("{\"type\": \"BertPreTokenizer\"}", "null"),
+                HasSubstr("json:4:19: error: pre_tokenizer is missing"));
+    EXPECT_THAT(error("normalizer\": {", "normalizer\": null, \"other\": {"),
+                HasSubstr("json:3:16: error: normalizer is missing"));
+    EXPECT_THAT(error("{\"type\": \"TemplateProcessing\"}", "null"),
+                HasSubstr("json:5:20: error: post_processor is missing"));
+    EXPECT_THAT(error("\"lowercase\": true", "\"lowercase\": false"),
+                HasSubstr("F/tokenizer_config.json:1:19: error: do_lower_case "
+                          "is not as the normalizer"));
+  }
+  EXPECT_THAT(Error(kTokenizerConfig, R"({"truncation_side": "left"})"),
+              HasSubstr("truncation_side must be one of right"));
+}
+
+// As the folder of all-MiniLM-L6-v2 has them.
+TEST_F(BertFilesTest, ObeysTheFilesOfSentenceTransformers) {
+  EXPECT_EQ(SentenceError("sentence_bert_config.json",
+                          R"({"max_seq_length": 7, "do_lower_case": false})"),
+            "");
+  EXPECT_EQ(SentenceError(kPooling, R"({"pooling_mode_cls_token": false,
+      "pooling_mode_mean_tokens": true, "pooling_mode_max_tokens": false})"),
+            "");
+  EXPECT_EQ(SentenceError(kModules, R"([
+      {"path": "", "type": "sentence_transformers.models.Transformer"},
+      {"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"},
+      {"path": "2_Norm", "type": "sentence_transformers.models.Normalize"}])"),
+            "");
+  EXPECT_EQ(SentenceError("config_sentence_transformers.json",
+                          R"({"__version__": {}, "prompts": {"none": ""},
+                              "default_prompt_name": "none"})"),
+            "");
+  EXPECT_EQ(ReadSentenceFiles(folder_).value(), 7);
+}
+
+TEST_F(BertFilesTest, NamesWhatMakesAnotherVector) {
+  const std::string sentence = "sentence_bert_config.json";
+  EXPECT_EQ(SentenceError(sentence, R"({"do_lower_case": true})"), "");
+  EXPECT_THAT(SentenceError(sentence, R"({"do_lower_case": true})", false),
+              HasSubstr("F/sentence_bert_config.json:1:19: error: "
+                        "do_lower_case is true, but"));
+  EXPECT_THAT(SentenceError(kPooling, R"({"pooling_mode_cls_token": true,
+                                          "pooling_mode_max_tokens": true})"),
+              AllOf(HasSubstr("F/1_Pooling/config.json:1:28: error: "
+                              "pooling_mode_cls_token is true: only the mean"),
+                    HasSubstr("pooling_mode_max_tokens is true")));
+  EXPECT_THAT(SentenceError(kPooling, R"({"pooling_mode": "cls"})"),
+              HasSubstr("pooling_mode must be one of mean"));
+  EXPECT_EQ(SentenceError(kPooling, "{}"), "");
+  EXPECT_THAT(SentenceError(kModules,
+                            "[{\"path\": \"2_Dense\",\n"
+                            "\"type\": \"a.models.Dense\"}]"),
+              HasSubstr("F/modules.json:2:9: error: a module 'Dense'"));
+  EXPECT_THAT(SentenceError(kModules, R"([{"path": "2", "type": "Pooling"}])"),
+              HasSubstr("F/modules.json:1:11: error: path must be one of "
+                        "1_Pooling"));
+  EXPECT_THAT(SentenceError(kModules, "[}"), HasSubstr("F/modules.json:1:"));
+  EXPECT_EQ(SentenceError(kModules, "[]"), "");
+  EXPECT_THAT(SentenceError("config_sentence_transformers.json",
+                            R"({"prompts": {"query": "about: "},
+                                "default_prompt_name": "query"})"),
+              HasSubstr("F/config_sentence_transformers.json:2:"));
+}
+
+// BertTokenizer takes null for a token that is not there.
+TEST_F(BertFilesTest, WritesNoTokenThatTheVocabularyLacks) {
+  const WordPiece pieces =
+      WordPiece::Create({"[UNK]", "[CLS]", "[SEP]", "[MASK]"}, "", {}).value();
+  EXPECT_THAT(TokenizerConfigText(pieces, /*longest=*/0),
+              AllOf(HasSubstr("\"mask_token\": \"[MASK]\""),
+                    HasSubstr("\"pad_token\": null")));
+}
+
+}  // namespace
+}  // namespace regard
