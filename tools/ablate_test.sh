@@ -102,6 +102,23 @@ expect "a list and labels" '        "data.captions.list=lab/plain/links/pictures
         "data.images={ labels: \"lab/plain/links/pictures/list.txt\" }",' \
   "$(grep -F -e list -e labels: "${root}/ws/lab/plain/BUILD")"
 
+# Names of a column and of a field, though files are called so.
+cp corpus.txt price
+cp corpus.txt data.path
+cat >table.textproto <<'EOT'
+data { table  # of numbers
+  { target: "price" } pairs { train { target: "price" } } }
+baseline { override: [{ path: "price" value: "1" }, { path: "data.path" }] }
+EOT
+ablate --config=table.textproto --axis data.table.target=price,size \
+  --set 'data.table={ target: "price" }' --set 'baseline.override[0].path=price'
+expect "a config with a column" 'data { table  # of numbers
+  { target: "price" } pairs { train { target: "lab/table/links/price" } } }
+baseline { override: [{ path: "price" value: "1" }, { path: "data.path" }] }' \
+  "$(<"${root}/ws/lab/table/table.textproto")"
+expect "columns of flags" 4 \
+  "$(grep -c '=price\|=size\|: \\"price\\"' "${root}/ws/lab/table/BUILD")"
+
 echo mine >"${lab}/notes.txt"
 ablate --config=small.textproto "${axis[@]}"
 expect "again, with fewer links" "0 corpus.txt mine" \
@@ -132,6 +149,7 @@ refuses "'}' is missing in {dot {},b" "${config[@]}" --axis 'a={dot {},b'
 refuses "']' closes no bracket" "${config[@]}" --axis 'a=(1],2'
 refuses 'a " is not closed' "${config[@]}" --axis 'a="1,2'
 refuses 'give --seeds=N' "${config[@]}" --axis seed=1,2
+refuses '--set seed=...: give --seeds=N' "${config[@]}" "${axis[@]}" --set seed=7
 refuses 'hidden is given twice' "${config[@]}" --axis hidden=1,2 --set hidden=3
 refuses 'want 1 or more' "${config[@]}" "${axis[@]}" --seeds=0
 refuses "invalid int value: 'x'" "${config[@]}" "${axis[@]}" --seeds=x

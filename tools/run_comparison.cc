@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "experiments/ablation/comparison.h"
 #include "experiments/config/resolved.h"
 #include "experiments/report/report.h"
@@ -98,6 +99,24 @@ bool DifferInSeedAlone(const GridRun& a, const GridRun& b) {
                        return difference.path == "seed" ||
                               difference.path == "name";
                      });
+}
+
+// Those that no comparison is made of: there is none of their seed on the other
+// side of the baseline.
+std::vector<std::string> RunsWithoutPartner(const Grid& grid) {
+  const auto is_baseline = [&grid](const GridRun& run) {
+    return run.coordinates[0] == grid.axes[0].baseline;
+  };
+  std::vector<std::string> labels;
+  for (const GridRun& run : grid.runs) {
+    const bool has_partner = std::any_of(
+        grid.runs.begin(), grid.runs.end(), [&](const GridRun& other) {
+          return other.seed == run.seed &&
+                 is_baseline(other) != is_baseline(run);
+        });
+    if (!has_partner) labels.push_back(run.label);
+  }
+  return labels;
 }
 
 // A row for each run; a column for each metric of examples.
@@ -207,9 +226,14 @@ std::string SignificanceText(const Grid& grid) {
   };
   std::string text =
       Listing("examples (mean ± half width of 95 %)", intervals, "");
+  const std::vector<std::string> alone = RunsWithoutPartner(grid);
+  if (!alone.empty()) {
+    absl::StrAppend(&text, "not compared, without a partner of their seed: ",
+                    absl::StrJoin(alone, ", "), "\n");
+  }
   if (any([](const Comparison& c) { return c.over_examples.has_value(); })) {
     text += Listing("over examples", ExamplesSection(grid, comparisons));
-  } else {
+  } else if (alone.size() < grid.runs.size()) {
     text += "over examples: the runs were not measured on the same ones\n";
   }
   if (any([](const Comparison& c) { return c.differences.n > 1; })) {

@@ -17,6 +17,7 @@ namespace {
 
 using ::regard::testing::StatusIs;
 using ::testing::ContainsRegex;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -150,6 +151,18 @@ TEST(SignificanceText, ComparesOverExamplesAndOverSeeds) {
   EXPECT_THAT(text, HasSubstr("over seeds:\n"));
   EXPECT_THAT(text, ContainsRegex("test/accuracy  b      a        2      0.95 "
                                   "± 0.071  0.5000"));
+}
+
+TEST(SignificanceText, NamesRunsWithoutAPartnerOfTheirSeed) {
+  const GridRun a0 = RunOf("a0", 0, "1", 5);
+  const GridRun a1 = RunOf("a1", 1, "1", 5);
+  const GridRun b2 = RunOf("b2", 2, "2", 5);
+  constexpr char kAlone[] = "not compared, without a partner of their seed: ";
+  EXPECT_THAT(SignificanceText(GridOfRuns({a0, a1, b2})),
+              EndsWith(absl::StrCat(kAlone, "a0, a1, b2\n")));
+  EXPECT_THAT(
+      SignificanceText(GridOfRuns({a0, a1, RunOf("b0", 0, "2", 5), b2})),
+      HasSubstr(absl::StrCat(kAlone, "a1, b2\nover examples:\n")));
 }
 
 TEST(ComparisonJson, HasRunsDifferencesAndComparisons) {

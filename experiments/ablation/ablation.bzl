@@ -191,17 +191,22 @@ def _axis_value(path, value):
         overrides = ["{}={}".format(path, text)],
     )
 
+def _axis_values(path, values):
+    """Those of an axis; a name that another one has ends in `_2`, `_3`, ..."""
+    distinct = []
+    for value in [_axis_value(path, value) for value in values]:
+        taken = [other.name for other in distinct]
+        names = [value.name] + ["{}_{}".format(value.name, i + 2) for i in range(len(taken))]
+        name = [name for name in names if name not in taken][0]
+        distinct.append(struct(label = value.label, name = name, overrides = value.overrides))
+    return distinct
+
 def _cells(axes):
     """The Cartesian product: lists of axis values, the last axis fastest."""
     cells = [[]]
     for _, values in axes:
         cells = [cell + [value] for cell in cells for value in values]
     return cells
-
-def _require_distinct(what, names):
-    for i, name in enumerate(names):
-        if name in names[:i]:
-            fail("{}: {} appears twice".format(what, name))
 
 def ablation(
         name,
@@ -232,8 +237,8 @@ def ablation(
         the axis's name. The first value of an axis is its baseline.
       seeds: their number, from 0, or a list of them.
       question: one sentence that the report opens with.
-      baseline: dict of axis to the label of its baseline, where that is not
-        the first value.
+      baseline: dict of axis to its baseline, a value or a label, where that is
+        not the first one.
       metrics: names of those that the table shows; all test/ metrics, else all
         dev/ metrics, else all.
       data: as for `experiment`.
@@ -251,16 +256,18 @@ def ablation(
     if not seed_list:
         fail("{}: no seeds".format(label))
     axis_list = [
-        (path, [_axis_value(path, value) for value in values])
+        (path, _axis_values(path, values))
         for path, values in axes.items()
     ]
     for path, values in axis_list:
         if not values:
             fail("{}: axis {} has no values".format(label, path))
-        what = "{}: axis {}".format(label, path)
-        _require_distinct(what, [value.label for value in values])
-        _require_distinct(what, [value.name for value in values])
-    for path, value in baseline.items():
+        labels = [value.label for value in values]
+        for i, value in enumerate(labels):
+            if value in labels[:i]:
+                fail("{}: axis {}: {} appears twice".format(label, path, value))
+    baselines = {path: override_value(value) for path, value in baseline.items()}
+    for path, value in baselines.items():
         if path not in axes:
             fail("{}: baseline: no axis {}; there are {}".format(label, path, ", ".join(axes.keys())))
         labels = [v.label for p, values in axis_list for v in values if p == path]
@@ -279,6 +286,8 @@ def ablation(
         for override in cell_overrides:
             if "\t" in override or "\n" in override:
                 fail("{}: an override must be on one line: {}".format(label, override))
+            if override.partition("=")[0].strip() == "seed":
+                fail("{}: {}: runs get their seeds from `seeds`".format(label, override))
         check_lines.append("\t".join(
             [cell_name] + cell_overrides + ["seed={}".format(seed_list[0])],
         ))
@@ -319,7 +328,7 @@ def ablation(
             axes = [
                 struct(
                     name = path,
-                    baseline = baseline.get(path, values[0].label),
+                    baseline = baselines.get(path, values[0].label),
                     values = [
                         struct(label = value.label, overrides = value.overrides)
                         for value in values

@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "experiments/ablation/comparison.h"
+#include "experiments/run/status.h"
 #include "files/json_file.h"
 #include "nn/statistics.h"
 
@@ -225,10 +226,7 @@ Report AblationReport(const Grid& grid) {
 }
 
 std::string AblationCsv(const Grid& grid) {
-  std::set<std::string> metrics;
-  for (const GridRun& run : grid.runs) {
-    for (const auto& [name, value] : run.status.metrics) metrics.insert(name);
-  }
+  const std::set<std::string> metrics = AllMetrics(grid);
   std::string text =
       CsvRow(TableOfMetrics(grid, {"seed", "state"}, metrics).header);
   for (const GridRun& run : grid.runs) {
@@ -258,9 +256,9 @@ std::vector<Plot> CurvePlots(const Grid& grid) {
     for (const GridRun* run : cells[c]) {
       if (!run->missing.empty()) continue;
       ++finished[c];
-      for (const MetricsRecord& record : run->records) {
-        for (const auto& [metric, value] : record.metrics) {
-          curves[metric][c][record.step].push_back(value);
+      for (const auto& [metric, curve] : CurvesOf(run->records)) {
+        for (const auto& [step, value] : curve) {
+          curves[metric][c][step].push_back(value);
         }
       }
     }

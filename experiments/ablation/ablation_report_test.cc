@@ -153,6 +153,16 @@ TEST(CurvePlotsTest, ACurveEndsWhereTheFirstFinishedRunEnds) {
   EXPECT_THAT(plots[0].series[0].ys, ElementsAre(1.5, 1.5));
 }
 
+// As a run does that ends with other weights than its last ones.
+TEST(CurvePlotsTest, AStepThatARunMeasuresTwiceIsOfOneSeed) {
+  Grid grid = RunsOf({{10, 20, 20}, {10, 20, 20, 30, 30}});
+  grid.runs[0].records[2].metrics["dev/loss"] = 5;
+  const std::vector<Plot> plots = CurvePlots(grid);
+  ASSERT_EQ(plots.size(), 1u);
+  EXPECT_THAT(plots[0].series[0].xs, ElementsAre(10, 20));
+  EXPECT_THAT(plots[0].series[0].ys, ElementsAre(1.5, 3.5));
+}
+
 TEST(CurvePlotsTest, TheLastStepsOfRunsAreNoCurve) {
   EXPECT_TRUE(CurvePlots(RunsOf({{20}, {30}})).empty());
 }

@@ -122,12 +122,18 @@ absl::string_view Parent(absl::string_view path) {
   return dot == absl::string_view::npos ? "" : path.substr(0, dot);
 }
 
-// The fields that the axis sets: "model.dot" of "model.dot={scale: true}".
+// The fields that the axis sets: "model.dot" of "model.dot={scale: true}", and
+// "layers.width" of "layers[0].width=8", as resolved configs have no indices.
 std::set<std::string> PathsOf(const Axis& axis) {
   std::set<std::string> paths;
   for (const AxisValue& value : axis.values) {
     for (const std::string& override : value.overrides) {
-      paths.insert(override.substr(0, override.find('=')));
+      std::string path;
+      for (const PathStep& step :
+           SplitPath(override.substr(0, override.find('=')))) {
+        path = JoinFieldPath(path, step.name);
+      }
+      paths.insert(path);
     }
   }
   return paths;

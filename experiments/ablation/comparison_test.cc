@@ -165,6 +165,16 @@ TEST(ConfoundedComparisons, ExcusesTheMemberThatTheAxisReplaces) {
   EXPECT_THAT(ConfoundedComparisons(grid), IsEmpty());
 }
 
+TEST(ConfoundedComparisons, ExcusesAnElementThatTheAxisSets) {
+  Grid grid = GridOf({{1}, {2}});
+  grid.axes[0].values[1].overrides = {"[lab.my_score].layers[0].p=2"};
+  grid.runs[0].config =
+      *ParseResolvedFields("[lab.my_score] {\n layers {\n p: 1\n}\n}\n");
+  grid.runs[1].config =
+      *ParseResolvedFields("[lab.my_score] {\n layers {\n p: 2\n}\n}\n");
+  EXPECT_THAT(ConfoundedComparisons(grid), IsEmpty());
+}
+
 TEST(ConfoundedComparisons, LooksAtEveryAxis) {
   Grid grid = GridOf({{1, 2}});
   grid.axes.push_back({"width", {{"8", {"w=8"}}, {"16", {"w=16"}}}, 0});

@@ -121,6 +121,9 @@ void ValidateClaims(const Claims& claims, ConfigProblems& problems) {
                    "say when it is borne out: near, at_least, at_most, "
                    "greater_than_experiment or less_than_experiment");
     }
+    if (claim.has_near() && !claim.near().has_value()) {
+      problems.Add("near.value", "is missing");
+    }
     if (claim.near().tolerance() < 0) {
       problems.Add("near.tolerance", "must not be negative");
     }

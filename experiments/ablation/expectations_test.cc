@@ -107,11 +107,14 @@ TEST(ClaimsTable, NeverTakesAMissingNumberForOne) {
 
 TEST(ValidateClaims, WantsSourceExperimentAndExpectation) {
   ConfigProblems problems;
-  ValidateClaims(ParseClaims("claims { what: 'w' }"), problems);
+  ValidateClaims(ParseClaims("claims { what: 'w' } claims { what: 'w' near { "
+                             "tolerance: 1 } }"),
+                 problems);
   std::string all;
   for (const auto& problem : problems.problems()) all += problem.path + ";";
-  EXPECT_THAT(all, HasSubstr("claims[0].source"));
-  EXPECT_EQ(problems.problems().size(), 3);
+  EXPECT_EQ(all,
+            "claims[0].source;claims[0];claims[0];claims[1].source;claims[1];"
+            "claims[1].near.value;");
 }
 
 }  // namespace

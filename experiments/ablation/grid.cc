@@ -12,6 +12,7 @@
 #include "experiments/report/attention_file.h"
 #include "files/file.h"
 #include "files/json_file.h"
+#include "nn/name_suggestion.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
@@ -28,12 +29,17 @@ std::string ValueName(const Axis& axis, size_t value) {
   return absl::StrCat(axis.name.substr(last), " ", label);
 }
 
-std::vector<std::string> MetricsToShow(const Grid& grid) {
-  if (!grid.metrics.empty()) return grid.metrics;
+std::set<std::string> AllMetrics(const Grid& grid) {
   std::set<std::string> all;
   for (const GridRun& run : grid.runs) {
     for (const auto& [name, value] : run.status.metrics) all.insert(name);
   }
+  return all;
+}
+
+std::vector<std::string> MetricsToShow(const Grid& grid) {
+  if (!grid.metrics.empty()) return grid.metrics;
+  const std::set<std::string> all = AllMetrics(grid);
   // "test/" and, of tests with a name, "test.news/".
   for (const char* prefix : {"test", "dev/", ""}) {
     std::vector<std::string> chosen;
@@ -147,6 +153,13 @@ absl::StatusOr<Grid> ReadGrid(const std::string& path,
     added.label = label;
     added.seed = seed;
     added.coordinates = std::move(coordinates);
+  }
+  const std::set<std::string> all = AllMetrics(grid);
+  for (const std::string& metric : grid.metrics) {
+    if (all.empty() || all.count(metric) > 0) continue;
+    const std::vector<std::string> names(all.begin(), all.end());
+    json.Complain("metrics", absl::StrCat("no run has the metric '", metric,
+                                          "'", SuggestName(metric, names)));
   }
   REGARD_RETURN_IF_ERROR(file.status());
   return grid;

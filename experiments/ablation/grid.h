@@ -4,6 +4,7 @@
 #define EXPERIMENTS_ABLATION_GRID_H_
 
 #include <cstddef>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,9 @@ struct Grid {
 // truth value: "dot", "width 64".
 std::string ValueName(const Axis& axis, size_t value);
 
+// Those that any run has.
+std::set<std::string> AllMetrics(const Grid& grid);
+
 // Those that the grid names, else all of tests that any run has, else all dev/
 // ones, else all.
 std::vector<std::string> MetricsToShow(const Grid& grid);
@@ -72,7 +76,8 @@ std::string Counted(size_t count, absl::string_view noun);
 
 // Reads the description that the build rule `ablation` writes (JSON), and the
 // folders of runs that it names. A run that failed, or whose files cannot be
-// read, is in the grid with the reason; only a bad description is an error.
+// read, is in the grid with the reason; only a bad description is an error, as
+// is one that names a metric which no run has, though some have others.
 absl::StatusOr<Grid> ReadGrid(const std::string& path,
                               const Aggregates& aggregates);
 

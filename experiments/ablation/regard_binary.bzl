@@ -96,9 +96,10 @@ def regard_binary(
       schedules: labels of libraries. Target `my_schedule` provides
         `RegisterMySchedule(ScheduleRegistry&)`, by
         REGARD_SCHEDULE(MySchedule, ...).
-      tools: whether to make NAME_average, NAME_caption, NAME_evaluate, NAME_generate,
-        NAME_inspect, NAME_plan, NAME_predict and NAME_translate, too: `//tools`' programs for runs
-        of this one.
+      tools: whether to make NAME_average, NAME_caption, NAME_embed,
+        NAME_evaluate, NAME_generate, NAME_inspect, NAME_plan, NAME_predict,
+        NAME_replay and NAME_translate, too: `//tools`' programs for runs of
+        this one.
       mpi: whether it trains by several processes (docs/several_machines.md). It
         needs Debian's libopenmpi-dev, and only what names it builds it.
       **kwargs: passed to each cc_binary.
@@ -128,10 +129,10 @@ def regard_binary(
     )
     if not tools:
         return
-    for tool in ["average", "caption", "evaluate", "generate", "inspect", "plan", "predict", "translate"]:
+    for tool in ["average", "caption", "embed", "evaluate", "generate", "inspect", "plan", "predict", "replay", "translate"]:
         plugin_binary(
             name + "_" + tool,
-            ["//tools:programs"],
+            ["//tools:replay_program" if tool == "replay" else "//tools:programs"],
             "regard::{}Main(argc, argv, plugins)".format(tool.capitalize()),
             plugins,
             tags = tags,

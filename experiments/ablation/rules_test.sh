@@ -39,7 +39,7 @@ expect_equal "claims and ours" fake_claims.md fake_claims.md
 expect_text "the page draws curves with bands" '*"band":\[*' \
   "$(<fake_grid.html)"
 expect_text "and every cell's weights for the same source" \
-  '*Side by side: a source*additive, rate 0.5*dot | unscaled, rate 1*\[750,250\]*\[125,875\]*' \
+  '*Side by side: a source*q + k, rate 0.5*q | k, rate 1*\[750,250\]*\[125,875\]*' \
   "$(<fake_grid.html)"
 
 for file in attention.json config.textproto environment.json examples.jsonl \
@@ -111,5 +111,18 @@ expect_text "a misspelt path fails the check of the cells" \
 expect_text "and so does a wrong value, at once" \
   "*//some:grid: cell high:*101*2 of its cells cannot be trained" "${out}"
 [[ ! -e "${scratch}/ok" ]] || fail "cells that are wrong are not ok"
+
+cat >"${scratch}/grid.json" <<'END'
+{"label": "//some:grid", "name": "grid", "question": "", "axes": [],
+ "metrics": ["dev/loss", "dev/los"],
+ "runs": [{"label": "//some:run", "coordinates": [], "seed": "2",
+           "folder": "experiments/ablation/fake_experiment"}]}
+END
+code=0
+out="$("${tools}/results_tool" report "${scratch}/grid.json" \
+  "${scratch}/grid."{md,csv,html} 2>&1)" || code=$?
+expect_text "a metric that no run has ends the report" \
+  "2 *grid.json:2:*no run has the metric 'dev/los'; did you mean 'dev/loss'?*" \
+  "${code} ${out}"
 
 exit "$((failures > 0))"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <utility>
 
 #include "absl/strings/escaping.h"
@@ -49,14 +50,22 @@ std::vector<size_t> Thinned(const Series& series) {
   for (size_t stretch = 0; stretch < kStretches; ++stretch) {
     const size_t begin = stretch * size / kStretches;
     const size_t end = (stretch + 1) * size / kStretches;
-    size_t smallest = begin;
-    size_t largest = begin;
+    // Indices; `end` where there is none.
+    size_t smallest = end;
+    size_t largest = end;
+    size_t gap = end;
     for (size_t i = begin; i < end; ++i) {
-      if (!(series.ys[i] >= series.ys[smallest])) smallest = i;
-      if (series.ys[i] > series.ys[largest]) largest = i;
+      const double y = series.ys[i];
+      if (!std::isfinite(y)) {
+        gap = std::min(gap, i);
+        continue;
+      }
+      if (smallest == end || y < series.ys[smallest]) smallest = i;
+      if (largest == end || y > series.ys[largest]) largest = i;
     }
-    kept.push_back(std::min(smallest, largest));
-    if (smallest != largest) kept.push_back(std::max(smallest, largest));
+    for (const size_t i : std::set<size_t>{smallest, largest, gap}) {
+      if (i < end) kept.push_back(i);
+    }
   }
   return kept;
 }

@@ -18,8 +18,8 @@ namespace regard {
 // adds to these what the script draws into it.
 
 // With an empty canvas. A line of many points is thinned to the smallest and
-// largest value of each stretch, so spikes survive. CHECK-fails when a series
-// has not as many ys as xs.
+// largest value and the first gap of each stretch, so spikes and gaps survive.
+// CHECK-fails when a series has not as many ys as xs.
 std::string PlotFigure(const Plot& plot, nlohmann::ordered_json& figures);
 
 // With a legend. Values are in thousandths, or have three digits of the largest

@@ -1,5 +1,6 @@
 #include "experiments/report/figure.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -110,16 +111,22 @@ TEST(PlotFigureTest, AValueThatIsNotFiniteIsNull) {
   EXPECT_THAT(html, Not(HasSubstr("inf")));
 }
 
-TEST(PlotFigureTest, ThinsALongLineButKeepsItsSpikes) {
+TEST(PlotFigureTest, ThinsALongLineButKeepsItsSpikesAndGaps) {
   Plot plot = {.series = {{.name = "a"}}};
   for (int i = 0; i < 100'000; ++i) {
+    // One begins the stretch of a spike, one follows the other spike.
+    const bool gap = i == 12'200 || i == 54'322;
     plot.series[0].xs.push_back(i);
-    plot.series[0].ys.push_back(i == 12'345 ? 99 : i == 54'321 ? -99 : i % 7);
+    plot.series[0].ys.push_back(gap           ? std::nan("")
+                                : i == 12'345 ? 99
+                                : i == 54'321 ? -99
+                                              : i % 7);
   }
   const Json ys = Draw(plot).data["series"][0]["ys"];
-  EXPECT_LE(ys.size(), 1000u);
+  EXPECT_LE(ys.size(), 1002u);
   EXPECT_THAT(ys, ::testing::Contains(99));
   EXPECT_THAT(ys, ::testing::Contains(-99));
+  EXPECT_EQ(std::count(ys.begin(), ys.end(), nullptr), 2);
 }
 
 // The smallest and the largest of each of 500 stretches, the first of several.

@@ -7,28 +7,41 @@
         .getPropertyValue(name).trim();
   }
 
+  // By style; page.css draws the keys of the legend like them.
+  const kDashes = {
+    line: [], points: [],
+    dashed: [7, 5], dotted: [2, 3], dashdot: [10, 3, 2, 3],
+  };
+
   // Beyond seven series colours begin again; dots and dashes tell them apart.
-  function dash(series, index) {
-    if (series.style === 'dashed') return [7, 5];
-    return [[], [2, 3], [10, 3, 2, 3]][Math.floor(index / 7) % 3];
+  function style(series, index) {
+    if (series.style !== 'line') return series.style;
+    return ['line', 'dotted', 'dashdot'][Math.floor(index / 7) % 3];
   }
 
   function dataset(series, index, log) {
     const shade = color('--c' + index % 7);
     const points = series.style === 'points';
+    const data = series.xs.map(function (x, i) {
+      const y = series.ys[i];
+      return {x: x, y: y === null || (log && y <= 0) ? NaN : y};
+    });
+    // No line leads to a value between gaps.
+    const shown = data.map(function (point, i) {
+      return points || [data[i - 1], data[i + 1]].every(function (other) {
+        return !other || isNaN(other.y);
+      });
+    });
     return {
       label: series.name,
-      data: series.xs.map(function (x, i) {
-        const y = series.ys[i];
-        return {x: x, y: y === null || (log && y <= 0) ? NaN : y};
-      }),
+      data: data,
       showLine: !points,
       borderColor: shade,
       backgroundColor: shade,
       borderWidth: points ? 0 : 2,
-      borderDash: dash(series, index),
-      pointStyle: points || series.xs.length === 1 ? 'circle' : 'line',
-      pointRadius: points || series.xs.length === 1 ? 3 : 0,
+      borderDash: kDashes[style(series, index)],
+      pointStyle: shown.map(function (is) { return is ? 'circle' : 'line'; }),
+      pointRadius: shown.map(function (is) { return is ? 3 : 0; }),
       pointHitRadius: 8,
       order: -index,  // later series lie on top
     };
@@ -96,7 +109,7 @@
   // Adds an entry to the legend, which shows and hides its series.
   function addToLegend(legend, series, chart, index) {
     const item = make('span', 'item', legend);
-    make('span', 'key k' + index % 7 + ' ' + series.style, item);
+    make('span', 'key k' + index % 7 + ' ' + style(series, index), item);
     item.append(series.name);
     item.setAttribute('role', 'button');
     item.tabIndex = 0;

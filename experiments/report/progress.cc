@@ -112,7 +112,7 @@ void Progress::Update(const StepProgress& step) {
   last_step_written_ = false;
   loss_sum_ = kLossDecay * loss_sum_ + step.loss;
   weight_sum_ = kLossDecay * weight_sum_ + 1;
-  tokens_ += step.tokens;
+  work_ += step.work;
   ++steps_;
   const bool due = line_.live() ? line_.Due(output_.now())
                                 : first || step.step % plain_interval_ == 0 ||
@@ -138,11 +138,11 @@ void Progress::MeasureRates(absl::Time now) {
                           ? 0
                           : std::exp(-absl::FDivDuration(elapsed, kRateMemory));
   const double per_second = (1 - kept) / absl::ToDoubleSeconds(elapsed);
-  tokens_per_second_ =
-      kept * tokens_per_second_ + per_second * static_cast<double>(tokens_);
+  work_per_second_ =
+      kept * work_per_second_ + per_second * static_cast<double>(work_);
   steps_per_second_ =
       kept * steps_per_second_ + per_second * static_cast<double>(steps_);
-  tokens_ = 0;
+  work_ = 0;
   steps_ = 0;
   measured_ = now;
 }
@@ -151,8 +151,9 @@ std::string Progress::Line() const {
   std::string line = absl::StrCat("step ", last_.step);
   if (total_steps_ > 0) absl::StrAppend(&line, "/", total_steps_);
   absl::StrAppendFormat(&line, "  loss %.4f", loss_sum_ / weight_sum_);
-  if (tokens_per_second_ > 0) {
-    absl::StrAppend(&line, "  ", ShortNumber(tokens_per_second_), " tok/s");
+  if (work_per_second_ > 0) {
+    absl::StrAppend(&line, "  ", ShortNumber(work_per_second_), " ",
+                    last_.work_unit, "/s");
   }
   absl::StrAppendFormat(&line, "  lr %.3g  grad %.3g", last_.learning_rate,
                         last_.gradient_norm);

@@ -56,7 +56,8 @@ class LiveLine {
 struct StepProgress {
   int64_t step = 0;  // counted from 1
   double loss = 0;
-  int64_t tokens = 0;  // of this step
+  int64_t work = 0;            // of this step: Model::CountWork()
+  const char* work_unit = "";  // Model::work_unit()
   double learning_rate = 0;
   double gradient_norm = 0;  // before clipping
 };
@@ -92,9 +93,9 @@ class Progress {
   bool last_step_written_ = true;
   double loss_sum_ = 0;    // of losses, weighted by decay
   double weight_sum_ = 0;  // of the weights
-  int64_t tokens_ = 0;     // since rates were measured last
+  int64_t work_ = 0;       // since rates were measured last
   int64_t steps_ = 0;      // likewise
-  double tokens_per_second_ = 0;
+  double work_per_second_ = 0;
   double steps_per_second_ = 0;
   absl::Time measured_;  // when rates were measured last
 };

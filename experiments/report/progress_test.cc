@@ -44,7 +44,8 @@ struct Screen {
 StepProgress Step(int64_t step, double loss) {
   return {.step = step,
           .loss = loss,
-          .tokens = 100,
+          .work = 100,
+          .work_unit = "tok",
           .learning_rate = 0.005,
           .gradient_norm = 1.25};
 }
@@ -90,7 +91,7 @@ TEST(ProgressTest, ShortensRatesAndTellsHours) {
     Progress progress(steps, 1, screen.output());
     screen.now += absl::Seconds(1);
     StepProgress step = Step(1, 2.0);
-    step.tokens = tokens;
+    step.work = tokens;
     progress.Update(step);
     return screen.Take();
   };

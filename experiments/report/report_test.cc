@@ -127,6 +127,14 @@ TEST(ReportHtmlTest, CarriesTheChartScriptOnlyWhereThereIsAPlot) {
   EXPECT_THAT(PageOf({Plot()}), HasSubstr("Chart.js v3"));
 }
 
+TEST(ReportHtmlTest, KeysOfTheLegendAreDashedLikeTheirLines) {
+  const std::string page = PageOf({Plot()});
+  for (const char* style : {"dashed", "dotted", "dashdot"}) {
+    EXPECT_THAT(page, HasSubstr(std::string(style) + ": ["));
+    EXPECT_THAT(page, HasSubstr(std::string(".key.") + style + " {"));
+  }
+}
+
 TEST(ReportHtmlTest, CarriesAScriptOnlyWhereThereIsAFigure) {
   EXPECT_THAT(PageOf({}), Not(HasSubstr("<script")));
   const std::string page =

@@ -11,7 +11,6 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
-#include "absl/types/span.h"
 #include "experiments/report/examples_report.h"
 #include "experiments/report/report.h"
 
@@ -27,8 +26,7 @@ constexpr int kMostCards = 6;
 constexpr absl::string_view kSplits[] = {"test/", "test.", "dev/", "train/"};
 
 // Curves of one number over the steps: "loss" of train and dev together.
-Plot CurvesOf(absl::Span<const MetricsRecord> records,
-              const MetricInfo& metric) {
+Plot PlotOf(const MetricCurves& curves, const MetricInfo& metric) {
   Plot plot;
   plot.title = metric.name;
   plot.x_label = "step";
@@ -37,13 +35,13 @@ Plot CurvesOf(absl::Span<const MetricsRecord> records,
   for (const char* split : {"train", "dev"}) {
     Series series;
     series.name = absl::StrCat(split, "/", metric.name);
-    for (const MetricsRecord& record : records) {
-      const auto value = record.metrics.find(series.name);
-      if (value == record.metrics.end()) continue;
-      series.xs.push_back(static_cast<double>(record.step));
-      series.ys.push_back(value->second);
+    const auto curve = curves.find(series.name);
+    if (curve == curves.end() || curve->second.size() < 2) continue;
+    for (const auto& [step, value] : curve->second) {
+      series.xs.push_back(static_cast<double>(step));
+      series.ys.push_back(value);
     }
-    if (series.xs.size() > 1) plot.series.push_back(std::move(series));
+    plot.series.push_back(std::move(series));
   }
   return plot;
 }
@@ -230,8 +228,9 @@ std::string RunReportHtml(const RunReport& report) {
   }
   AddSets(report, page);
   Section training = {"Training"};
+  const MetricCurves curves = CurvesOf(report.records);
   for (const MetricInfo& metric : report.metric_infos) {
-    Plot plot = CurvesOf(report.records, metric);
+    Plot plot = PlotOf(curves, metric);
     if (!plot.series.empty()) training.blocks.push_back(std::move(plot));
   }
   page.Add(std::move(training));

@@ -135,10 +135,12 @@ TEST(RunReportHtmlTest, ReadsWhatIsDeclaredOfEachMetric) {
   EXPECT_THAT(page, HasSubstr("<th>source</th>"));
 }
 
-TEST(RunReportHtmlTest, ACurveHasTwoPointsAtLeast) {
+// The last step may be measured twice.
+TEST(RunReportHtmlTest, ACurveHasTwoStepsAtLeastAndTheLastValueOfEach) {
   RunReport report = SampleReport();
   report.records = {
       {.step = 3, .metrics = {{"train/loss", 2}, {"dev/exact_match", 1}}},
+      {.step = 5, .metrics = {{"train/loss", 9}, {"dev/loss", 9}}},
       {.step = 5, .metrics = {{"train/loss", 1}, {"dev/loss", 1}}}};
   const std::string page = RunReportHtml(report);
   EXPECT_THAT(page, HasSubstr("{\"x\":\"step\",\"y\":\"nats per token\","

@@ -209,6 +209,16 @@ absl::StatusOr<RunStatus> ReadStatus(const std::string& path) {
   return status;
 }
 
+MetricCurves CurvesOf(absl::Span<const MetricsRecord> records) {
+  MetricCurves curves;
+  for (const MetricsRecord& record : records) {
+    for (const auto& [metric, value] : record.metrics) {
+      curves[metric][record.step] = value;
+    }
+  }
+  return curves;
+}
+
 std::string MetricsLine(const MetricsRecord& record) {
   Json json = {{"step", record.step},
                {"epoch", record.epoch},

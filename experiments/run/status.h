@@ -66,6 +66,12 @@ struct MetricsRecord {
   std::optional<double> seconds = {};
 };
 
+// By metric and step. A run that ends with other weights than its last ones
+// measures its last step twice: the last value of a step counts.
+using MetricCurves = std::map<std::string, std::map<int64_t, double>>;
+
+MetricCurves CurvesOf(absl::Span<const MetricsRecord> records);
+
 // The record's line, with its newline.
 std::string MetricsLine(const MetricsRecord& record);
 

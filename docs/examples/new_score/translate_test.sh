@@ -1,14 +1,15 @@
 #!/bin/bash
 # Trains with the score for a moment, alone and in the heads of a Transformer, then
-# translates by those runs and inspects them.
+# translates by those runs, inspects and replays them.
 
 set -euo pipefail
 
 train="${PWD}/$1"
 translate="${PWD}/$2"
 inspect="${PWD}/$3"
-config="${PWD}/$4"
-base="${PWD}/$5"
+replay="${PWD}/$4"
+config="${PWD}/$5"
+base="${PWD}/$6"
 cd "${TEST_TMPDIR}"
 unset BUILD_WORKING_DIRECTORY BUILD_WORKSPACE_DIRECTORY
 
@@ -35,12 +36,15 @@ model {
   decoder { hidden: 16 }
   attention { outside { [lab.my_score] { width: 8 } } }
 }
-training { epochs: 1 }
+training { epochs: 1 checkpoint_every: 1 }
 END
 "${train}" --config=config.textproto --run=run
 # The folder's own config can be read.
 "${train}" --resume --run=run
 translate_by run
+last="$(grep -o '"step":[0-9]*' run/status.json | cut -d: -f2)"
+"${replay}" --run=run --from="${last}" --to="${last}" --site='*weights' >seen
+grep -q 'weights/entropy' seen
 
 # The same score in all heads of a Transformer, and two others.
 count=0
