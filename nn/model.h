@@ -81,8 +81,12 @@ class Model {
   // Training examples; they are named by 0 .. num_examples() - 1 below.
   virtual int64_t num_examples() const = 0;
 
-  // Valid target tokens, or examples: the unit of speed and training losses.
-  virtual int64_t CountWork(absl::Span<const int64_t> examples) const = 0;
+  // Examples, or valid target tokens: the unit of speed and training losses,
+  // and its name in a speed.
+  virtual int64_t CountWork(absl::Span<const int64_t> examples) const {
+    return static_cast<int64_t>(examples.size());
+  }
+  virtual const char* work_unit() const { return "examples"; }
 
   // What loss term `term` is a sum over, for the mean that is logged.
   virtual int64_t CountTerm(size_t /*term*/,

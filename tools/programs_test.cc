@@ -274,7 +274,7 @@ TEST(RunTest, ReachesIntoTheModel) {
           {.overrides = {"intervene={site: '*/contxet' replace {zeros {}}}"}}),
       StatusIs(
           absl::StatusCode::kInvalidArgument,
-          HasSubstr("the nearest is 'step[0]/decoder/attention/context'")));
+          HasSubstr("the nearest is 'step[*]/decoder/attention/context'")));
   // What the first two words are written from.
   const auto contexts = [&](const std::string& replace) {
     SiteRecorder<float> recorder({"*/context"});

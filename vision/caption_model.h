@@ -54,6 +54,7 @@ class CaptionModel : public Model<float> {
   int64_t num_examples() const override { return std::ssize(train_); }
   // Tokens that are predicted, the end included.
   int64_t CountWork(absl::Span<const int64_t> examples) const override;
+  const char* work_unit() const override { return "tok"; }
   void BeginEpoch(std::optional<int64_t> epoch) override {
     epoch_ = epoch.value_or(0);
   }

@@ -33,9 +33,6 @@ class ImageClassifier : public Model<float> {
   ParameterStore<float>& parameters() override { return parameters_; }
   const ParameterStore<float>& parameters() const { return parameters_; }
   int64_t num_examples() const override { return data_.train.size(); }
-  int64_t CountWork(absl::Span<const int64_t> examples) const override {
-    return static_cast<int64_t>(examples.size());
-  }
   void BeginEpoch(std::optional<int64_t> epoch) override {
     epoch_ = epoch.value_or(0);
   }

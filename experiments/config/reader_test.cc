@@ -332,13 +332,17 @@ TEST_F(ReaderTest, MistakenOverridesAreToldEvenAfterOthers) {
   TestConfig config;
   EXPECT_THAT(
       ReadConfig({"a.textproto", "seed: 3"},
-                 {"seed=4", "sizes[0]=1", "model.layers[x]=1"}, &config),
+                 {"seed=4", "sizes[0]=1", "model.layers[x]=1", "adam=rate 8"},
+                 &config),
       StatusIs(absl::StatusCode::kInvalidArgument,
                HasSubstr("--set: error: 'sizes' has 0 elements, "
                          "counted from 0\n  sizes[0]=1\n  ^~~~~~~~\n"
                          "--set: error: no field 'layers[x]' in "
                          "TestModel; did you mean 'layers'?\n"
-                         "  model.layers[x]=1\n        ^~~~~~~~~")));
+                         "  model.layers[x]=1\n        ^~~~~~~~~\n"
+                         "--set: error: 'adam' takes fields in braces "
+                         "(TestAdam); write {rate 8}\n"
+                         "  adam=rate 8\n       ^~~~")));
 }
 
 }  // namespace

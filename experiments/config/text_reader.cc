@@ -47,6 +47,16 @@ class TextReader {
   std::vector<TextProblem> ReadOnly(const FieldAssignment& assignment,
                                     Message* message) {
     Begin(assignment, message);
+    const Token first = tokens_.Peek();
+    const FieldDescriptor& field = *assignment.field;
+    // `attention=dot {}`; in a text that is the next field.
+    if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE &&
+        first.kind == Token::Kind::kIdentifier) {
+      return {{first.range,
+               absl::StrCat("'", field.name(), "' takes ", DescribeType(field),
+                            "; write {",
+                            Printable(text_.substr(first.range.begin)), "}")}};
+    }
     ReadValue(assignment, message);
     if (!AtEnd() && !IsFull()) {
       Problem(tokens_.Peek(), absl::StrCat("nothing may follow the value, got ",

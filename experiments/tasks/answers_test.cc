@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -412,6 +413,16 @@ std::string Text(const Case& of) {
   }
   Tape<float> tape;
   Forward<float> forward(tape, store, nullptr);
+  std::set<std::string> on_dev;
+  for (const auto& set : task->model().Evaluate(forward, Split::kDev)) {
+    for (const auto& total : set.totals) on_dev.insert(total.first);
+    for (const auto& metric : set.metrics) on_dev.insert(metric.name);
+  }
+  for (const auto& metric : task->metrics()) {
+    EXPECT_EQ(on_dev.count(metric.name) == 1,
+              task->has_dev() && task->MeasuresOnDev(metric.name))
+        << of.name << ": " << metric.name;
+  }
   const std::string image = JoinPath(::testing::TempDir(), "image.png");
   std::ofstream(image, std::ios::binary) << "\x89PNG";
   std::string text = absl::StrCat(

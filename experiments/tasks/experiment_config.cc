@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
@@ -169,20 +168,19 @@ void ValidateName(const Experiment& config, ConfigProblems& problems) {
                  "must be 1 to 100 letters, digits, '-' and '_': it names the "
                  "run folder");
   }
+  const Baseline& baseline = config.baseline();
+  if (baseline.override_size() > 0 &&
+      (baseline.name().empty() || baseline.name() == name)) {
+    problems.Add("baseline.name", "reports need one that is not the run's");
+  }
 }
 
-// Null, after adding a problem of `subject` at `path`, if there is none.
-const MetricInfo* FindOnDev(absl::string_view name, const TaskInfo& task,
-                            absl::string_view path, absl::string_view subject,
-                            ConfigProblems& problems) {
-  const MetricInfo* metric = FindMetric(task.metrics, name);
-  if (metric != nullptr && absl::StartsWith(name, "dev/")) return metric;
-  const auto append = [](std::string* known, const MetricInfo& info) {
-    absl::StrAppend(known, "dev/", info.name);
-  };
-  problems.Add(path, absl::StrCat(subject, " is none of the metrics on dev: ",
-                                  absl::StrJoin(task.metrics, ", ", append)));
-  return nullptr;
+// The metric that is `name` on dev; null if the task has none.
+const MetricInfo* FindOnDev(const TaskInfo& task, absl::string_view name) {
+  const MetricInfo* const metric = FindMetric(task.metrics, name);
+  const bool same =
+      metric != nullptr && name == absl::StrCat("dev/", metric->name);
+  return same ? metric : nullptr;
 }
 
 void RequireEvaluations(const Training& training, ConfigProblems& problems) {
@@ -190,8 +188,8 @@ void RequireEvaluations(const Training& training, ConfigProblems& problems) {
   problems.Add("", "needs evaluations: set training.evaluate_every");
 }
 
-// The warm-up must end before the run does. A schedule that watches a metric
-// needs one that the task measures on dev.
+// The warm-up must end before the run does. Whether a metric that is watched is
+// measured, the data say: ValidateWatchedMetrics().
 void ValidateSchedule(const Experiment& config, const TaskInfo& task,
                       const Plugins& plugins, ConfigProblems& problems) {
   const FieldScope scope(problems, "schedule");
@@ -207,8 +205,7 @@ void ValidateSchedule(const Experiment& config, const TaskInfo& task,
   const std::string name = made->metric();
   if (name.empty()) return;
   RequireEvaluations(config.training(), problems);
-  const MetricInfo* metric = FindOnDev(
-      name, task, "", absl::StrCat("watches ", name, ", which"), problems);
+  const MetricInfo* const metric = FindOnDev(task, name);
   if (metric == nullptr) return;
   const bool higher = metric->better == Better::kHigher;
   if (schedule.has_reduce_on_plateau() &&
@@ -223,7 +220,7 @@ void ValidateSchedule(const Experiment& config, const TaskInfo& task,
 void ValidateChoice(const std::string& name, const TaskInfo* task,
                     ConfigProblems& problems) {
   if (task == nullptr) return;
-  const MetricInfo* metric = FindOnDev(name, *task, "metric", name, problems);
+  const MetricInfo* const metric = FindOnDev(*task, name);
   if (metric != nullptr && metric->better == Better::kNeither) {
     problems.Add("metric", absl::StrCat("of ", name,
                                         " neither higher nor lower is better"));
@@ -243,6 +240,10 @@ void ValidateInitialWeights(const InitialWeights& weights, const TaskInfo* task,
     problems.Add("metric", "chooses what to average: set average");
   }
   ValidateChoice(weights.metric(), task, problems);
+  if (task != nullptr && FindOnDev(*task, weights.metric()) == nullptr) {
+    problems.Add("metric", absl::StrCat(weights.metric(),
+                                        " is none of the metrics on dev"));
+  }
 }
 
 void ValidateEarlyStopping(const Training& training, const TaskInfo* task,
@@ -398,19 +399,29 @@ void ValidateTask(Task& task, const Experiment& config,
 
 void ValidateWatchedMetrics(const Task& task, const Experiment& config,
                             const Plugins& plugins, ConfigProblems& problems) {
-  if (task.has_dev()) return;
-  const auto add = [&](const char* path, const std::string& metric) {
-    problems.Add(path, absl::StrCat("watches ", metric,
-                                    ", but the data have no dev split"));
+  std::vector<std::string> measured;
+  const bool has_dev = task.has_dev();
+  for (const MetricInfo& metric : task.metrics()) {
+    if (has_dev && task.MeasuresOnDev(metric.name)) {
+      measured.push_back(absl::StrCat("dev/", metric.name));
+    }
+  }
+  const auto check = [&](const char* path, const std::string& metric) {
+    if (std::count(measured.begin(), measured.end(), metric) > 0) return;
+    problems.Add(
+        path, absl::StrCat("watches ", metric,
+                           has_dev ? ", which is none of the metrics on dev: "
+                                   : ", but the data have no dev split",
+                           absl::StrJoin(measured, ", ")));
   };
   const std::unique_ptr<Schedule> schedule =
       plugins.schedules.Create(config.optimizer().schedule(), {});
   if (!schedule->metric().empty()) {
-    add("optimizer.schedule", schedule->metric());
+    check("optimizer.schedule", schedule->metric());
   }
   if (config.training().has_early_stopping()) {
-    add("training.early_stopping.metric",
-        config.training().early_stopping().metric());
+    check("training.early_stopping.metric",
+          config.training().early_stopping().metric());
   }
 }
 

@@ -52,8 +52,8 @@ absl::StatusOr<std::unique_ptr<Task>> BuildTask(
 void ValidateTask(Task& task, const Experiment& config,
                   ConfigProblems& problems);
 
-// Adds the metrics on dev that the schedule and early stopping watch if the
-// data of `task` have no dev split: such a run cannot be trained.
+// Adds the metrics that the schedule and early stopping watch if evaluations on
+// dev do not measure them: such a run cannot be trained.
 void ValidateWatchedMetrics(const Task& task, const Experiment& config,
                             const Plugins& plugins, ConfigProblems& problems);
 

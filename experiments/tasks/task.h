@@ -96,6 +96,9 @@ class Task {
 
   // Whether there is a dev split for early stopping and schedules to watch.
   virtual bool has_dev() const { return false; }
+  // Whether evaluations on it, where it is, measure this one of metrics(): some
+  // depend on the options or the data.
+  virtual bool MeasuresOnDev(const std::string&) const { return true; }
 
   // Adds what does not fit the data that was read, at paths in the experiment.
   virtual void ValidateData(ConfigProblems& /*problems*/) const {}

@@ -35,7 +35,6 @@ class SizedModel : public Model<float> {
   SequenceLengths Lengths(int64_t i) const override {
     return ::regard::Lengths(i);
   }
-  int64_t CountWork(absl::Span<const int64_t>) const override { return 0; }
   void Loss(Forward<float>&, absl::Span<const int64_t>,
             absl::Span<const double>, absl::Span<Var<float>>) const override {}
   std::vector<EvaluatedSet> Evaluate(Forward<float>&, Split) const override {

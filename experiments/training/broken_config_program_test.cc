@@ -85,6 +85,10 @@ TEST_F(BrokenConfigProgramTest, SaysWhereAndWhat) {
       {"seed: 99999999999999999999999", "a.textproto:2:7: error: "},
       {"loss { scale: nan }", "a.textproto:2:15: error: 'scale' must be a "},
       {"name: \"a b\"", "a.textproto:2:1: error: name: must be 1 to 100"},
+      {"baseline { name: \"\" override { path: \"seed\" value: \"2\" } }",
+       "a.textproto:2:12: error: baseline.name: reports need one that is "},
+      {"baseline { name: \"good\" override { path: \"seed\" value: \"2\" } }",
+       "a.textproto:2:12: error: baseline.name: "},
       {"model {\n  encoder {\n", "a.textproto:2:7: error: this '{' is never"},
       // Widths that do not fit one another.
       {"model {\n  attention { dot {} }\n  encoder { hidden: 8 }\n"
@@ -103,7 +107,7 @@ TEST_F(BrokenConfigProgramTest, SaysWhereAndWhat) {
       // Sites.
       {"intervene {\n  site: \"*/weihgts\" replace { zeros {} } }",
        "a.textproto:3:3: error: intervene[0].site: no site of this model is of "
-       "'*/weihgts'; the nearest is 'step[0]/decoder/attention/weights'"},
+       "'*/weihgts'; the nearest is 'step[*]/decoder/attention/weights'"},
       {"intervene { site: \"*/state\" replace { mean {} } }",
        "a.textproto:2:39: error: intervene[0].replace.mean: is of a trained "
        "model alone"},
@@ -169,6 +173,17 @@ TEST_F(BrokenConfigProgramTest, WhatIsWatchedMustBeMeasured) {
             "dev/loss, but the data have no dev split\n"
             "  training { early_stopping { patience: 3 } }\n"
             "             ^~~~~~~~~~~~~~\n");
+  for (const char* metric : {"test/loss", "dev/x/loss", "dev/d2l_loss"}) {
+    EXPECT_THAT(
+        RefusalOfChange(absl::StrCat("training { early_stopping { metric: \"",
+                                     metric, "\" } }")),
+        StartsWith(absl::StrCat(
+            "a.textproto:2:29: error: training.early_stopping.metric: watches ",
+            metric,
+            ", which is none of the metrics on dev: dev/exact_match, dev/bleu, "
+            "dev/chrf, dev/alignment_error_rate, dev/loss, dev/perplexity, "
+            "dev/token_accuracy\n")));
+  }
 }
 
 TEST_F(BrokenConfigProgramTest, SaysWhereToGetACorpus) {

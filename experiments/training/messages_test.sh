@@ -78,3 +78,5 @@ fails 'a mean of no trained model' \
   "${small[@]}" --set 'intervene={site: "*residual" replace { mean {} }}' \
   --check
 says 'nothing wrong' '' "${small[@]}" --check
+fails 'a check of a run' '--check reads no run' \
+  "${train}" --run=run --resume --check

@@ -92,6 +92,11 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
     return absl::InvalidArgumentError(
         "error: --resume resumes a run: name its folder with --run=DIR");
   }
+  if (arguments->resume && arguments->check && arguments->config.empty()) {
+    return absl::InvalidArgumentError(
+        "error: --check reads no run: without --resume, name its config with "
+        "--config=DIR/resolved.textproto");
+  }
   return absl::OkStatus();
 }
 

@@ -77,9 +77,6 @@ class FallingTask : public Task, public Model<float> {
   }
   // Of the source of the last example; that of all others is 1.
   void set_last_length(int64_t length) { last_length_ = length; }
-  int64_t CountWork(absl::Span<const int64_t> examples) const override {
-    return static_cast<int64_t>(examples.size());
-  }
   absl::Span<const LossTerm> loss_terms() const override { return terms_; }
   void Denominators(absl::Span<const int64_t>,
                     absl::Span<double> denominators) const override {
@@ -274,7 +271,8 @@ TEST(TrainerTest, TellsOfEachUpdate) {
   ASSERT_THAT(updates, SizeIs(2));
   EXPECT_EQ(updates[1].step, 2);
   EXPECT_EQ(updates[1].loss, -1);
-  EXPECT_EQ(updates[1].tokens, 1);
+  EXPECT_EQ(updates[1].work, 1);
+  EXPECT_EQ(std::string(updates[1].work_unit), "examples");
   EXPECT_EQ(updates[1].learning_rate, 1);
   EXPECT_EQ(updates[1].gradient_norm, 1);
 }

@@ -108,11 +108,11 @@ StatisticSum OfRow(SiteStatistic::Statistic statistic,
   return {statistic, entropy, 1};
 }
 
-std::string ReportedName(const std::string& site,
-                         SiteStatistic::Statistic statistic) {
+std::string ReportedName(const std::string& site, const SiteStatistic& wanted) {
+  const std::string joined = JoinSteps(site);
   return absl::StrCat(
-      "probe/", JoinSteps(site), "/",
-      absl::AsciiStrToLower(SiteStatistic::Statistic_Name(statistic)));
+      "probe/", MatchesSite(wanted.site(), joined) ? joined : site, "/",
+      absl::AsciiStrToLower(SiteStatistic::Statistic_Name(wanted.statistic())));
 }
 
 }  // namespace
@@ -207,7 +207,7 @@ void ConfiguredProbe<T>::OnValue(const std::string& site, Var<T> value) {
       sum.Add(OfRow<T>(wanted.statistic(),
                        value.span().subspan(row * value.cols(), value.cols())));
     }
-    sums_[ReportedName(site, wanted.statistic())].Add(sum);
+    sums_[ReportedName(site, wanted)].Add(sum);
   }
 }
 

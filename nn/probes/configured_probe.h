@@ -32,7 +32,8 @@ struct StatisticSum {
 };
 
 // By the names under which they are reported. The steps of a recurrent decoder
-// are one site: "probe/step[*]/decoder/attention/weights/entropy".
+// are one site, "probe/step[*]/decoder/attention/weights/entropy", unless the
+// pattern chooses among them.
 using StatisticSums = std::map<std::string, StatisticSum>;
 
 template <typename T>
@@ -89,7 +90,7 @@ class ConfiguredProbe : public Probe<T> {
   bool updates_ = false;
   StatisticSums sums_;
   bool collects_ = false;
-  std::map<std::string, MeanSum> means_;  // by names as in StatisticSums
+  std::map<std::string, MeanSum> means_;  // by sites with joined steps
 };
 
 // Finds the means of `replace { mean {} }`, if `probe`, which is that of

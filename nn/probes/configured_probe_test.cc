@@ -278,6 +278,15 @@ TEST(SiteStatistic, IsReducedOverShardsAndTheStepsOfADecoder) {
           Pair(site + "top_key_share", DoubleEq((.5 + 1 + .75) / 3))));
 }
 
+TEST(SiteStatistic, IsNamedByTheStepThatItsPatternChooses) {
+  Requests requests =
+      Requests().Probe("site: 'step[1]/*' every: 1 statistic: MAX");
+  requests.Probe("site: '*/state' every: 1 statistic: MAX");
+  EXPECT_THAT(Report(requests, 0, {{1, 2}}, "state"),
+              ElementsAre(Pair("probe/step[*]/decoder/state/max", 2),
+                          Pair("probe/step[1]/decoder/state/max", 2)));
+}
+
 TEST(SiteStatistic, TheLargestElementIsNanWhereOneIs) {
   const Requests requests =
       Requests().Probe("site: '*' every: 1 statistic: MAX");

@@ -140,7 +140,7 @@ std::string NoSuchSite(const SiteShapes& sites, absl::string_view pattern) {
         return Distance(pattern, a.first) < Distance(pattern, b.first);
       });
   return absl::StrCat("no site of this model is of '", pattern,
-                      "'; the nearest is '", nearest->first, "'");
+                      "'; the nearest is '", JoinSteps(nearest->first), "'");
 }
 
 void ValidateSiteRequests(const SiteRequests& requests,

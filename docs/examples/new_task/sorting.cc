@@ -58,6 +58,7 @@ class SortingTask : public Task, public Model<float> {
   }
   SortingTask(const Options& options, Data data, const TaskContext& task)
       : Task(Metrics()),
+        Model<float>(task.model_options().loss),
         data_(std::move(data)),
         features_(store_.Root().Sub("features"), 1, options.width()),
         ranks_(store_.Root().Sub("ranks"), 1, options.width()),
@@ -68,16 +69,12 @@ class SortingTask : public Task, public Model<float> {
   }
 
   Model<float>& model() override { return *this; }
+  void ValidateData(ConfigProblems& problems) const override {
+    if (loss_options().label_smoothing == 0) return;
+    problems.Add("loss.label_smoothing", "sorting predicts no classes");
+  }
   ParameterStore<float>& parameters() override { return store_; }
   int64_t num_examples() const override { return std::ssize(data_.train); }
-  int64_t CountWork(absl::Span<const int64_t> examples) const override {
-    return std::ssize(examples);
-  }
-  absl::Span<const LossTerm> loss_terms() const override { return terms_; }
-  void Denominators(absl::Span<const int64_t> examples,
-                    absl::Span<double> denominators) const override {
-    denominators[0] = std::ssize(examples);
-  }
   void Loss(Forward<float>& forward, absl::Span<const int64_t> examples,
             absl::Span<const double>,
             absl::Span<Var<float>> sums) const override {
@@ -146,7 +143,6 @@ class SortingTask : public Task, public Model<float> {
   }
 
   const Data data_;
-  const LossTerm terms_[1] = {{"loss", 1}};
   ParameterStore<float> store_;
   const LinearLayer<float> features_, ranks_;
   const AttentionLayer<float> attention_;

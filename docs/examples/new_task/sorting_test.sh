@@ -47,6 +47,8 @@ refuses 'data that fits it: outside.[lab.random_numbers]' \
 refuses 'models that fit outside.[lab.random_numbers]: outside.[lab.sorting]' \
   --set 'model={nadaraya_watson {}}'
 refuses '`outside.[lab.sorting]` has no encoder' --set 'model={encoder {}}'
+refuses 'loss.label_smoothing: sorting predicts no classes' \
+  --set loss.label_smoothing=0.1
 refuses 'watches dev/accuracy, but the data have no dev split' \
   --set 'training.early_stopping={metric: "dev/accuracy"}'
 

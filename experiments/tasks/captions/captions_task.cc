@@ -106,6 +106,11 @@ class CaptionsTask : public Task {
 
   Model<float>& model() override { return model_; }
   bool has_dev() const override { return model_.data().dev.size() > 0; }
+  bool MeasuresOnDev(const std::string& metric) const override {
+    return !metric.starts_with("pointing_") ||
+           (model_.captioner().encoder() != nullptr &&
+            model_.data().dev.points());
+  }
 
   void ValidateData(ConfigProblems& problems) const override {
     const ConfigProblems::Scope scope(problems, "model.captioner");

@@ -87,16 +87,21 @@ class LanguageModelTask : public Task {
   }
 
   Model<float>& model() override { return model_; }
-  bool has_dev() const override { return !model_.dev().ids.empty(); }
+  bool has_dev() const override { return model_.has_dev(); }
+  bool MeasuresOnDev(const std::string& metric) const override {
+    if (metric == "prefix_matching") return model_.config().prefix_matching();
+    return metric != "bits_per_character" ||
+           !model_.language_model().vocabulary().words();
+  }
 
   void ValidateData(ConfigProblems& problems) const override {
     const ConfigProblems::Scope scope(problems, "model.language_model");
-    const std::string problem = model_.Problem();
-    if (!tokenized_.problem.empty()) {
-      problems.Add("tokens.folder", tokenized_.problem);
-    } else if (!problem.empty()) {
-      problems.Add("block", problem);
+    for (const auto& [field, problem] : tokenized_.problems) {
+      problems.Add(absl::StrCat("tokens.", field), problem);
     }
+    if (!tokenized_.problems.empty()) return;
+    const std::string problem = model_.Problem();
+    if (!problem.empty()) problems.Add("block", problem);
   }
 
   Showcase Show(Forward<float>& forward, bool final) const override;
@@ -138,10 +143,15 @@ absl::Status LanguageModelTask::Keep(const TaskContext& context,
       const TextVocabulary vocabulary,
       TextVocabulary::FromText(splits.vocabulary, JoinPath(kept.folder, file),
                                config));
-  for (const std::string* split : {&splits.train, &splits.dev, &splits.test}) {
-    REGARD_RETURN_IF_ERROR(vocabulary.CheckKnown(*split));
-  }
-  return absl::OkStatus();
+  // The splits are the whole of data.path, but for dev where it has a path of
+  // its own. A text that is made has none.
+  const auto& from = context.config.data();
+  const bool apart = !from.dev_path().empty();
+  REGARD_RETURN_IF_ERROR(vocabulary.CheckKnown(
+      absl::StrCat(splits.train, apart ? "" : splits.dev, splits.test),
+      data->digests.empty() ? "data" : ResolveUserPath(from.path())));
+  return vocabulary.CheckKnown(apart ? splits.dev : "",
+                               ResolveUserPath(from.dev_path()));
 }
 
 // Beginnings of dev, or of the training text if there is no dev: half a line,

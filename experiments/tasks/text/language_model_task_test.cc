@@ -7,6 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "autodiff/tape.h"
 #include "data/text/byte_pairs.h"
 #include "data/text/testing/byte_pairs_text.h"
@@ -36,6 +37,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 constexpr char kTransformer[] =
     " transformer { width: 8 layers: 2 attention { heads: 2 } } ";
@@ -143,24 +145,47 @@ TEST(LanguageModelTaskTest, DeclaresWhatItMeasures) {
   }
 }
 
+std::string ProblemsOf(const std::string& data, const std::string& model) {
+  ConfigProblems problems;
+  TaskOf(data, model)->ValidateData(problems);
+  std::string text;
+  for (const ConfigProblems::Problem& problem : problems.problems()) {
+    absl::StrAppend(&text, problem.path, ": ", problem.message, "\n");
+  }
+  return text;
+}
+
 TEST(LanguageModelTaskTest, SaysWhatOfTheDataDoesNotFit) {
-  const auto problems_of = [](const std::string& data,
-                              const std::string& model) {
-    ConfigProblems problems;
-    TaskOf(data, model)->ValidateData(problems);
-    std::string text;
-    for (const ConfigProblems::Problem& problem : problems.problems()) {
-      absl::StrAppend(&text, problem.path, ": ", problem.message, "\n");
-    }
-    return text;
-  };
-  EXPECT_EQ(problems_of("grammar { train: 30 }", "block: 32"), "");
-  EXPECT_THAT(problems_of("grammar { train: 30 }", "block: 9 examples: LINES"),
+  EXPECT_EQ(ProblemsOf("grammar { train: 30 }", "block: 32"), "");
+  EXPECT_THAT(ProblemsOf("grammar { train: 30 }", "block: 9 examples: LINES"),
               HasSubstr("model.language_model.block: must be at least "));
-  EXPECT_EQ(problems_of("placeholder_text { vocabulary: 3 characters: 9 }",
-                        "block: 9"),
+  EXPECT_EQ(ProblemsOf("placeholder_text { vocabulary: 3 characters: 9 }",
+                       "block: 9"),
             "model.language_model.block: needs 10 ids to train on; the text "
             "has 9\n");
+}
+
+// Where no line needs it, the default may be missing.
+TEST(LanguageModelTaskTest, NamedTokensMustBeThere) {
+  const std::string folder = ::testing::TempDir();
+  std::ofstream(JoinPath(folder, "tokenizer.json"))
+      << absl::StrReplaceAll(BytePairsText({}), {{"<|endoftext|>", "<end>"}});
+  const auto problems_of = [&](const std::string& tokens) {
+    return ProblemsOf("grammar { train: 30 dev: 0 test: 0 }",
+                      absl::StrCat("block: 300 unit: BYTE_PAIRS tokens { ",
+                                   "folder: '", folder, "' ", tokens));
+  };
+  const std::string missing = absl::StrCat(": no token of ", folder, " is '");
+  constexpr char kTokens[] = "model.language_model.tokens.";
+  EXPECT_EQ(problems_of("}"), "");
+  EXPECT_EQ(problems_of("begin: '<end>' end: '<end>' } examples: LINES"), "");
+  EXPECT_EQ(problems_of("end: '<typo>' }"),
+            absl::StrCat(kTokens, "end", missing, "<typo>'\n"));
+  EXPECT_EQ(problems_of("end: '<end>' } examples: LINES"),
+            absl::StrCat(kTokens, "begin", missing, "<|endoftext|>'\n"));
+  EXPECT_THAT(ProblemsOf("grammar { train: 30 }",
+                         "unit: BYTE_PAIRS tokens { folder: 'nowhere' }"),
+              StartsWith(absl::StrCat(kTokens, "folder: nowhere/vocab.json")));
 }
 
 TEST(LanguageModelTaskTest, PiecesOfWordsAreThoseOfAFolder) {

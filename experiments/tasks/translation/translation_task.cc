@@ -92,6 +92,7 @@ class TranslationTask : public Task {
 
   Model<float>& model() override { return model_; }
   bool has_dev() const override { return !model_.data().dev.empty(); }
+  bool MeasuresOnDev(const std::string& metric) const override;
   void ValidateData(ConfigProblems& problems) const override;
   Showcase Show(Forward<float>& forward, bool final) const override;
   absl::StatusOr<Answered> Answer(Forward<float>& forward,
@@ -212,6 +213,16 @@ std::vector<MetricInfo> TranslationTask::Metrics() {
        "into Deep Learning prints as its loss",
        Better::kLower});
   return metrics;
+}
+
+bool TranslationTask::MeasuresOnDev(const std::string& metric) const {
+  const EvaluationSet& dev = model_.data().dev;
+  if (metric == "chrf++" || metric == "ter") return !dev.references.empty();
+  if (metric == "d2l_bleu_k2") return model_.data().cut_tokens > 0;
+  if (metric == "alignment_error_rate") {
+    return model_.has_attention() && !dev.pairs.front().alignment.empty();
+  }
+  return metric != "d2l_loss" && !metric.ends_with("_apart");
 }
 
 void TranslationTask::ValidateParts(const TaskContext& context,
