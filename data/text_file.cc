@@ -172,7 +172,7 @@ absl::StatusOr<bool> TextFile::Next() {
   if (number_ == 1 && absl::ConsumePrefix(&text_, kByteOrderMark)) {
     first_column_ += static_cast<int64_t>(kByteOrderMark.size());
   }
-  if (absl::ConsumeSuffix(&text_, "\r")) ++carriage_returns_;
+  if (stream_->lines.carriage_return()) ++carriage_returns_;
   if (cut || static_cast<int64_t>(text_.size()) > kMostLineBytes) {
     return Error(kMostLineBytes, "line of more than 64 KiB");
   }

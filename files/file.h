@@ -197,8 +197,9 @@ class FileWriter {
 };
 
 // Replaces `path` by way of a sibling `PATH.tmp-PID`: written, synced, renamed,
-// and the folder synced. After an error the old file stands and the sibling is
-// gone, unless removing it failed too.
+// and the folder synced. After an error the old file stands (the new one where
+// only the folder could not be synced), and the sibling is gone, unless
+// removing it failed too.
 absl::Status WriteFileAtomically(const std::string& path,
                                  absl::string_view bytes,
                                  FileOperations& files = SystemFiles());

@@ -112,7 +112,7 @@ class TreeBuilder : public nlohmann::json_sax<Json> {
   bool Open(Json value) {
     constexpr size_t kMostOpen = 100;
     if (open_.size() == kMostOpen) {
-      return Fail(0, "more than 100 brackets in each other");
+      return Fail(Position() - 1, "more than 100 brackets in each other");
     }
     if (!Add(std::move(value))) return false;
     open_.push_back(added_);

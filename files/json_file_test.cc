@@ -23,7 +23,6 @@ namespace {
 using ::regard::testing::IsOk;
 using ::regard::testing::StatusIs;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 using ::testing::SizeIs;
@@ -79,8 +78,8 @@ TEST(JsonFileTest, SaysWhereTextIsNotJson) {
   EXPECT_EQ(ParseError("{\"a\": {\"b\": 1, \"\\u0062\": 2}}"),
             "a.json:1:24: error: 'b' occurs twice");
   EXPECT_EQ(ParseError("[1]"), "a.json:1:1: error: not a JSON object");
-  EXPECT_THAT(ParseError("{\"a\":" + std::string(1000, '[')),
-              HasSubstr("more than 100 brackets"));
+  EXPECT_EQ(ParseError("{\"a\":" + std::string(1000, '[')),
+            "a.json:1:105: error: more than 100 brackets in each other");
 }
 
 // 64 MiB of such values would take gigabytes.

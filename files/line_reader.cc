@@ -26,17 +26,20 @@ bool LineReader::Next(std::string* line, bool* cut) {
   line->clear();
   *cut = false;
   bool any = false;
-  while (true) {
-    if (position_ == buffer_.size() && !Fill()) return any;
+  bool ended = false;
+  while (!ended && (position_ < buffer_.size() || Fill())) {
     any = true;
     const size_t newline = buffer_.find('\n', position_);
     const size_t end = newline == std::string::npos ? buffer_.size() : newline;
     const size_t room = limit_ - line->size();
     *cut |= end - position_ > room;
     line->append(buffer_, position_, std::min(end - position_, room));
-    position_ = newline == std::string::npos ? end : end + 1;
-    if (newline != std::string::npos) return true;
+    ended = newline != std::string::npos;
+    position_ = ended ? end + 1 : end;
   }
+  carriage_return_ = !*cut && !line->empty() && line->back() == '\r';
+  if (carriage_return_) line->pop_back();
+  return any;
 }
 
 absl::Status LineReader::status(absl::string_view name) const {

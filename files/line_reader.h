@@ -15,6 +15,9 @@
 
 namespace regard {
 
+// The most bytes of a line that programs take from standard input.
+inline constexpr size_t kMostInputLineBytes = size_t{64} << 10;
+
 class LineReader {
  public:
   // Keeps `limit` bytes of a line and drops the rest of it.
@@ -32,9 +35,13 @@ class LineReader {
   LineReader(ReadBytes read, size_t limit)
       : read_(std::move(read)), limit_(limit) {}
 
-  // Waits for the next line. False at the end. A last line needs no newline.
-  // `cut` says whether the line was longer than the limit.
+  // Waits for the next line, without the carriage return at its end. False at
+  // the end. A last line needs no newline. `cut` says whether the line, with
+  // its carriage return, was longer than the limit.
   bool Next(std::string* line, bool* cut);
+
+  // Whether the last line had a carriage return.
+  bool carriage_return() const { return carriage_return_; }
 
   // Whether Next() would return at once, though maybe with the middle of a line
   // still to come. Of a file descriptor alone.
@@ -53,6 +60,7 @@ class LineReader {
   const size_t limit_;
   std::string buffer_;
   size_t position_ = 0;
+  bool carriage_return_ = false;
   int error_ = 0;  // an errno
 };
 

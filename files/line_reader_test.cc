@@ -58,6 +58,18 @@ TEST(LineReaderTest, CutsLinesThatExceedTheLimit) {
   EXPECT_THAT(Lines(reader), ElementsAre("abc", "abc...", "abc...", "f"));
 }
 
+TEST(LineReaderTest, LeavesOneCarriageReturnOut) {
+  LineReader reader(Pieces({"a\r", "\n\r\nb\rc\n\r\r\nabc\rd\ne\r"}), 4);
+  EXPECT_THAT(Lines(reader),
+              ElementsAre("a", "", "b\rc", "\r", "abc\r...", "e"));
+  EXPECT_FALSE(reader.carriage_return());
+  LineReader windows(Pieces({"a\r\n"}), 4);
+  std::string line;
+  bool cut;
+  ASSERT_TRUE(windows.Next(&line, &cut));
+  EXPECT_TRUE(windows.carriage_return());
+}
+
 TEST(LineReaderTest, SaysWhyReadingEnded) {
   const auto status = [](int error) {
     LineReader reader(

@@ -15,6 +15,7 @@
 #include "files/line_reader.h"
 #include "language/bert_model.h"
 #include "language/sentence_embedder.h"
+#include "nn/answer.h"
 #include "third_party/abseil_backport/status_macros.h"
 #include "tools/programs.h"
 
@@ -33,7 +34,6 @@ constexpr char kUsage[] =
     "run\n"
     "may be a folder of Hugging Face's: config.json, model.safetensors, "
     "vocab.txt.";
-constexpr size_t kMostLineBytes = size_t{64} << 10;
 // Texts that are read before the first of them is answered, unless the input
 // pauses.
 constexpr size_t kMostTexts = 4096;
@@ -63,7 +63,7 @@ bool PrintNumbers(SentenceEmbedder& embedder, bool pairs,
 }
 
 absl::Status PrintAll(SentenceEmbedder& embedder, bool pairs) {
-  LineReader reader(STDIN_FILENO, kMostLineBytes);
+  LineReader reader(STDIN_FILENO, kMostInputLineBytes);
   std::vector<std::string> texts;  // that wait
   std::string line;
   bool cut;
@@ -73,10 +73,14 @@ absl::Status PrintAll(SentenceEmbedder& embedder, bool pairs) {
     if (cut) {
       wrong = absl::InvalidArgumentError(
           absl::StrCat("error: line ", number, ": longer than ",
-                       kMostLineBytes >> 10, " KiB"));
+                       kMostInputLineBytes >> 10, " KiB"));
       break;
     }
-    if (!line.empty() && line.back() == '\r') line.pop_back();
+    if (const absl::Status text = CheckIsText({.text = line}); !text.ok()) {
+      wrong = absl::InvalidArgumentError(
+          absl::StrCat("error: line ", number, ": ", text.message()));
+      break;
+    }
     // A third part is enough to refuse the line, however many tabs it has.
     const std::vector<std::string> parts =
         absl::StrSplit(line, absl::MaxSplits('\t', 2));

@@ -27,8 +27,10 @@ expect 'the same bits of one line on any threads' \
   "$("${embed}" --model="${model}" --threads=1 <<<'the cat')" \
   "$("${embed}" --model="${model}" --threads=3 <<<'the cat')"
 expect 'no line in, none out' '' "$("${embed}" --model="${model}" </dev/null)"
-expect 'any bytes' 2 \
-  "$(printf '\377\n\0a\001' | "${embed}" --model="${model}" | wc -l)"
+expect 'any characters' 2 \
+  "$(printf '\1\n\0a\001' | "${embed}" --model="${model}" | wc -l)"
+expect 'no carriage return' "$("${embed}" --model="${model}" <<<'the cat')" \
+  "$(printf 'the cat\r\n' | "${embed}" --model="${model}")"
 expect 'many words' 1 \
   "$(yes 'the cat' | head -n 5000 | tr '\n' ' ' |
     "${embed}" --model="${model}" | wc -l)"
@@ -72,6 +74,11 @@ code=0
   "${embed}" --model="${model}" >out 2>err || code=$?
 expect 'a long line is not cut silently' \
   '2 1 error: line 2: longer than 64 KiB' "${code} $(wc -l <out) $(cat err)"
+code=0
+printf 'a\na c\377at\n' | "${embed}" --model="${model}" >out 2>err || code=$?
+expect 'nor are other bytes left out' \
+  '2 1 error: line 2: byte 4: the text is not UTF-8 there' \
+  "${code} $(wc -l <out) $(cat err)"
 code=0
 printf 'a\tb\tc\n' | "${embed}" --model="${model}" --pairs >out 2>err || code=$?
 expect 'nor are three sentences' \

@@ -50,7 +50,6 @@ constexpr char kUsage[] =
     "best first, with an arrow for a newline. Prompts that are waiting are\n"
     "continued together; the first of them is written line by line as it is\n"
     "made.";
-constexpr size_t kMostLineBytes = size_t{1} << 16;
 // Prompts that are continued together, where more than one is waiting.
 constexpr size_t kMostWaiting = 64;
 
@@ -216,15 +215,16 @@ absl::Status ContinueInput(const LanguageModel& model, Session& session) {
   if (isatty(STDIN_FILENO) != 0) {
     std::fputs("one prompt a line; Ctrl-D ends\n", stderr);
   }
-  LineReader reader(STDIN_FILENO, kMostLineBytes);
+  LineReader reader(STDIN_FILENO, kMostInputLineBytes);
   std::string line;
   bool cut;
   bool written = true;
   absl::Status status;
   for (int64_t number = 1; written && reader.Next(&line, &cut); ++number) {
     auto ids = model.vocabulary().EncodePrompt(line);
-    status = cut ? absl::InvalidArgumentError(absl::StrCat(
-                       "error: line ", number, " is longer than 64 KiB"))
+    status = cut ? absl::InvalidArgumentError(
+                       absl::StrCat("error: line ", number, " is longer than ",
+                                    kMostInputLineBytes >> 10, " KiB"))
                  : Located(ids.status(), "line", number);
     if (!status.ok()) break;
     written = session.Add(line, *std::move(ids));

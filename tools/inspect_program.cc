@@ -27,6 +27,7 @@
 #include "files/printable_text.h"
 #include "nn/answer.h"
 #include "nn/forward.h"
+#include "pretrained/pretrained_folder.h"
 #include "seq2seq/translation_model.h"
 #include "third_party/abseil_backport/status_macros.h"
 #include "tools/inspection_page.h"
@@ -85,8 +86,8 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   line.Text("out", "FILE", &arguments->out,
             "the page to write, or the figures (.svg), or the object of "
             "--json (.json); "
-            "without it, inspect.html in the run folder, of --model in "
-            "the working directory");
+            "without it, inspect.html in the run folder, of a folder of "
+            "Hugging Face's in the working directory");
   line.Text("arrays", "FILE", &arguments->arrays,
             "writes the numbers as safetensors");
   line.Switch("json", &arguments->json,
@@ -245,8 +246,9 @@ absl::Status InspectModel(int argc, char** argv, const Plugins& plugins) {
   REGARD_ASSIGN_OR_RETURN(const InspectedAnswer answer,
                           Look(arguments, asked, run.forward()));
   return Show(arguments, answer, is_run ? run.config().name() : arguments.model,
-              is_run ? absl::StrCat(run.path(), "/inspect.html")
-                     : ResolveUserPath("inspect.html"));
+              is_run && !HoldsPretrained(run.path())
+                  ? JoinPath(run.path(), "inspect.html")
+                  : ResolveUserPath("inspect.html"));
 }
 
 }  // namespace

@@ -93,6 +93,9 @@ expect_in blind/inspect.html '>Inputs<'
 expect 'no notes of a BERT' '' "$(cat err)"
 expect_in out '[CLS] the cat [SEP]' entropy inspect.html
 expect_in inspect.html '<svg' 'bert.0.self' '"heads":[{' '[SEP]' '>Rollout<'
+rm inspect.html
+"${inspect}" --run="${bert}" 'the cat' >out
+expect_in inspect.html 'bert.0.self'
 "${inspect}" --model="${bert}" --source=$'the cat\tthe' --json >out
 expect_in out '"similarity"' '"gradients"'
 fails 'two models' 'give one of them' \
@@ -101,7 +104,8 @@ for flag in --target=the --beam=2 --output=0 --example=0; do
   fails "${flag} of a BERT" '--target, --beam, --output and --example are of' \
     "${inspect}" --model="${bert}" "${flag}"
 done
-fails 'no text' 'got 2' "${inspect}" --model="${bert}"
+fails 'no text' 'want a text of 3 to 24 tokens, [CLS] and [SEP] included; got 2' \
+  "${inspect}" --model="${bert}"
 fails 'a long text' 'got 102' \
   "${inspect}" --model="${bert}" --source="$(printf 'a %.0s' $(seq 100))"
 fails 'no folder' 'neither run.json' "${inspect}" --model=nowhere --source=the

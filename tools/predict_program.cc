@@ -10,6 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
 #include "autodiff/worker_pool.h"
 #include "experiments/config/command_line.h"
 #include "experiments/report/terminal_text.h"
@@ -35,7 +36,6 @@ constexpr char kUsage[] =
     "inputs are read from standard input, one a line. Where standard output\n"
     "is not a terminal it gets one answer a line and nothing else; with\n"
     "--json, an object a line.";
-constexpr size_t kMostLineBytes = size_t{1} << 16;
 
 struct Arguments {
   RunFlags run;
@@ -126,10 +126,12 @@ absl::StatusOr<bool> Answer(const Run& run, const Arguments& arguments,
   for (const std::string& note : answer->notes) {
     std::fprintf(stderr, "note: %s: %s\n", what.c_str(), note.c_str());
   }
+  // A filled-in text has the newlines of its question.
   const std::string text =
       arguments.json ? absl::StrCat(JsonText(JsonOf(*answer)), "\n")
-      : isatty(STDOUT_FILENO) != 0 ? TextOf(*answer)
-                                   : absl::StrCat(answer->text, "\n");
+      : isatty(STDOUT_FILENO) != 0
+          ? TextOf(*answer)
+          : absl::StrReplaceAll(answer->text, {{"\n", "\u21b5"}}) + "\n";
   return std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
 }
 
@@ -137,7 +139,7 @@ absl::Status AnswerInput(const Run& run, const Arguments& arguments) {
   if (isatty(STDIN_FILENO) != 0) {
     std::fputs("one input a line; Ctrl-D ends\n", stderr);
   }
-  LineReader reader(STDIN_FILENO, kMostLineBytes);
+  LineReader reader(STDIN_FILENO, kMostInputLineBytes);
   std::string line;
   bool cut;
   bool written = true;
@@ -145,7 +147,8 @@ absl::Status AnswerInput(const Run& run, const Arguments& arguments) {
     const std::string what = absl::StrCat("line ", number);
     if (cut) {
       return absl::InvalidArgumentError(
-          absl::StrCat("error: ", what, ": longer than 64 KiB"));
+          absl::StrCat("error: ", what, ": longer than ",
+                       kMostInputLineBytes >> 10, " KiB"));
     }
     REGARD_ASSIGN_OR_RETURN(written,
                             Answer(run, arguments, what, {.text = line}));

@@ -114,7 +114,7 @@ fails 'a label that the run lacks' \
   "${evaluate}" --run=right --set data.path=other
 { cat text; echo 'Quite another line'; } >other
 fails 'a letter that the run lacks' \
-  "in the line 'Quite another line', character 1: the model does not know 'Q'" \
+  "other:61:1: error: the model does not know 'Q' (U+0051)" \
   "${evaluate}" --run=letters --set data.path=other
 fails 'a field of training' \
   'error: --set training.epochs=2: of a trained model, fields of data, search' \
@@ -154,6 +154,9 @@ expect 'a continuation' \
   "$("${generate}" --run=letters --top_k=1 --length=20 'Line 1' |
     tr '\n' '#' | sed 's/#$//; s/#/↵/g')" \
   "Line 1$("${predict}" --run=letters --length=20 'Line 1')"
+expect 'a line that ends in a carriage return' \
+  "$("${predict}" --run=letters 'Line 1')" \
+  "$(printf 'Line 1\r\n' | "${predict}" --run=letters)"
 fails 'an example without the corpus' 'text' \
   "${predict}" --run=letters --example=0
 expect 'a hundred characters' \
@@ -207,6 +210,9 @@ expect 'the labels of the corpus' "${class}" \
 filled="$("${predict}" --run=filled 'the [MASK] that the dog sees [MASK]')"
 expect 'filled in' 1 "$(grep -cE '^the [a-z]+ that the dog sees [a-z]+' \
   <<<"${filled}")"
+"${predict}" --run=filled $'the [MASK]\nthe dog' >out
+expect 'two lines filled in on one' '1 1' \
+  "$(wc -l <out) $(grep -c '^the .*↵the dog$' out)"
 "${predict}" --run=filled --top=2 --json 'the [MASK]' >out
 expect 'two words a mask' 2 "$(grep -o '"probability"' out | wc -l)"
 "${predict}" --run=filled --json 'the [MASK]' >out

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <limits>
 #include <map>
 #include <set>
-#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -19,6 +17,7 @@
 #include "files/file.h"
 #include "nn/name_suggestion.h"
 #include "nn/statistics.h"
+#include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
 namespace {
@@ -59,48 +58,51 @@ double MetricOf(const GridRun& run, const std::string& name) {
              : found->second;
 }
 
-}  // namespace
-
-absl::StatusOr<std::vector<GridRun>> FindRuns(const std::string& folder,
-                                              const Aggregates& aggregates) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  std::vector<std::string> paths;
-  const auto add = [&](const fs::path& path) {
-    if (!fs::exists(path / "resolved.textproto", error)) return;
-    const fs::path name = path.lexically_relative(folder);
-    paths.push_back(name.string());
-  };
-  add(folder);
-  fs::recursive_directory_iterator entry(
-      folder, fs::directory_options::skip_permission_denied, error);
-  for (; !error && entry != fs::recursive_directory_iterator();
-       entry.increment(error)) {
-    if (!entry->is_directory(error) || entry->is_symlink(error)) continue;
-    add(entry->path());
-    const std::string name = entry->path().filename().string();
-    if (name == "checkpoints" || name == "tensorboard") {
-      entry.disable_recursion_pending();
-    }
+// Adds the runs of the folder `name` below `top`, and of those in it. An error
+// if the folder itself cannot be looked into; one below is added with it.
+absl::Status AddRuns(const std::string& top, const std::string& name,
+                     const Aggregates& aggregates, FileOperations& files,
+                     std::vector<GridRun>* runs) {
+  const std::string folder = name.empty() ? top : JoinPath(top, name);
+  REGARD_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                          ListDirectory(folder, files));
+  const bool is_run = std::ranges::count(names, "resolved.textproto") > 0;
+  std::vector<std::string> folders;
+  for (const std::string& child : names) {
+    // Of a run they are its own, and large.
+    if (is_run && (child == "checkpoints" || child == "tensorboard")) continue;
+    REGARD_ASSIGN_OR_RETURN(const PathKind kind,
+                            KindOfPath(JoinPath(folder, child), files));
+    if (kind == PathKind::kDirectory) folders.push_back(JoinPath(name, child));
   }
-  if (error) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("error: ", folder, ": ", error.message()));
-  }
-  if (paths.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("error: ", folder, ": no run there, and none below"));
-  }
-  std::sort(paths.begin(), paths.end());
-  std::vector<GridRun> runs;
-  for (const std::string& path : paths) {
-    absl::StatusOr<GridRun> run = ReadRun(JoinPath(folder, path), aggregates);
+  const auto add = [&](const std::string& label, absl::StatusOr<GridRun> run) {
     if (!run.ok()) {
       run = GridRun{.missing = std::string(run.status().message())};
     }
-    run->label = path;
-    runs.push_back(*std::move(run));
+    run->label = label;
+    runs->push_back(*std::move(run));
+  };
+  if (is_run) add(name.empty() ? "." : name, ReadRun(folder, aggregates));
+  for (const std::string& child : folders) {
+    const absl::Status added = AddRuns(top, child, aggregates, files, runs);
+    if (!added.ok()) add(child, added);
   }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<GridRun>> FindRuns(const std::string& folder,
+                                              const Aggregates& aggregates,
+                                              FileOperations& files) {
+  std::vector<GridRun> runs;
+  REGARD_RETURN_IF_ERROR(
+      WithErrorPrefix(AddRuns(folder, "", aggregates, files, &runs)));
+  if (runs.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("error: ", folder, ": no run there, and none below"));
+  }
+  std::ranges::sort(runs, {}, &GridRun::label);
   return runs;
 }
 

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "experiments/ablation/grid.h"
+#include "files/file.h"
 #include "nlohmann/json.hpp"
 #include "nn/evaluated_set.h"
 
@@ -16,9 +17,11 @@ namespace regard {
 
 // The runs below `folder`, and it itself if it is one, sorted by path; labels
 // are paths relative to it. A run that cannot be read is there with the reason,
-// GridRun::missing. An error, complete to print, without any run.
-absl::StatusOr<std::vector<GridRun>> FindRuns(const std::string& folder,
-                                              const Aggregates& aggregates);
+// GridRun::missing, and so is a folder that cannot be looked into. An error,
+// complete to print, without any run, or if `folder` itself is such a one.
+absl::StatusOr<std::vector<GridRun>> FindRuns(
+    const std::string& folder, const Aggregates& aggregates,
+    FileOperations& files = SystemFiles());
 
 // The best first, those without the metric last. An error, complete to print,
 // if no run has it.

@@ -1,10 +1,12 @@
 #include "tools/run_list.h"
 
+#include <cerrno>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "experiments/ablation/grid.h"
 #include "experiments/run/metric.h"
@@ -126,13 +128,36 @@ TEST(RunListTest, FindsRunsAtAnyDepth) {
   EXPECT_EQ(runs[1].status.step, 3);
   EXPECT_THAT(Labels(FindRuns(JoinPath(folder, "a/deep"), {}).value()),
               ElementsAre("."));
-  EXPECT_THAT(
-      FindRuns(JoinPath(folder, "nowhere"), {}),
-      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("nowhere")));
+  EXPECT_THAT(FindRuns(JoinPath(folder, "nowhere"), {}),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("nowhere")));
   std::filesystem::create_directories(JoinPath(folder, "empty"));
   EXPECT_THAT(
       FindRuns(JoinPath(folder, "empty"), {}),
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no run there")));
+}
+
+// Refuses to list what has this name, as of another user: root may read all.
+class PrivateFolders : public FileOperations {
+ public:
+  int Open(const std::string& path, int flags) override {
+    if (!absl::EndsWith(path, "private")) {
+      return FileOperations::Open(path, flags);
+    }
+    errno = EACCES;
+    return -1;
+  }
+};
+
+TEST(RunListTest, TellsWhatItMayNotRead) {
+  const std::string folder = JoinPath(::testing::TempDir(), "shared");
+  std::filesystem::create_directories(JoinPath(folder, "a/private"));
+  PrivateFolders files;
+  const std::vector<GridRun> runs = FindRuns(folder, {}, files).value();
+  EXPECT_THAT(Labels(runs), ElementsAre("a/private"));
+  EXPECT_THAT(runs[0].missing, HasSubstr("cannot list: Permission denied"));
+  EXPECT_THAT(
+      FindRuns(JoinPath(folder, "a/private"), {}, files),
+      StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("error: ")));
 }
 
 }  // namespace

@@ -62,6 +62,10 @@ int ScoresMain(int argc, char** argv, const Plugins& plugins) {
     return ExitCode(absl::InvalidArgumentError(
         "error: --json: a --formula has no form of it"));
   }
+  if (formula.empty() && width > 0) {
+    return ExitCode(absl::InvalidArgumentError(
+        "error: --width: is of a formula; --formula gives none"));
+  }
   if (!formula.empty()) {
     return ShowFormula(scorers, formula, width, widths);
   }

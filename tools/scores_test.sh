@@ -23,4 +23,5 @@ expect_in out 'one fused kernel' 'holds  AttendAgreesWithScoreAndSoftmax'
 fails 'a wrong formula' "no function 'tan'; did you mean 'tanh'?" \
     "${scores}" --formula='v . tan(W q)'
 fails 'its place' '      ^~~' "${scores}" --formula='v . tan(W q)'
+fails 'a width of nothing' 'error: --width: is of a formula' "${scores}" --width=5
 fails 'a JSON formula' 'error: --json: a --formula has no form' "${scores}" --json --formula=0
