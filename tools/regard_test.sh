@@ -46,3 +46,14 @@ expect 'a level by hand' 'x86-64 plan' \
   "$(REGARD_ISA=x86-64 package/regard plan || true)"
 fails 'a wrong level' 'REGARD_ISA=i386: want x86-64, x86-64-v3 or x86-64-v4' \
   env REGARD_ISA=i386 package/regard plan
+
+# A package with fewer levels.
+rm -r package/lib/x86-64-v4
+printf '#!/bin/sh\necho "${REGARD_ISA:-x86-64-v4}"\n' >package/lib/instruction_set
+expect 'the next lower level' 'x86-64-v3 plan' "$(package/regard plan || true)"
+fails 'a level that is not there' 'this package has no programs for x86-64-v4' \
+  env REGARD_ISA=x86-64-v4 package/regard plan
+rm -r package/lib/x86-64-v3
+expect 'the lowest level' 'x86-64 plan' "$(package/regard plan || true)"
+rm -r package/lib/x86-64
+fails 'no level' 'this package has no programs for x86-64' package/regard plan
