@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the commands of README.md on small data, and follows its links.
+"""Runs the commands of README.md on small data; follows the links of all pages.
 
 Arguments: README.md, tools/ablate, a config, and the programs by target,
 LABEL=FILE. Links lead through the tree itself, not through declared inputs.
@@ -27,9 +27,24 @@ def commands(text):
             if line.startswith("    ") and not line.strip().startswith("#")]
 
 
-def broken_links(path, text):
-    """Links of a page that lead to no file."""
-    folder = os.path.dirname(os.path.realpath(path))
+def pages(root):
+    """The Markdown pages of the tree, but what git ignores."""
+    with open(os.path.join(root, ".gitignore"), encoding="utf-8") as file:
+        ignored = [line.strip("/\n") for line in file]
+    for folder, folders, files in os.walk(root):
+        folders[:] = [
+            name for name in folders if not name.startswith(".") and
+            os.path.relpath(os.path.join(folder, name), root) not in ignored
+        ]
+        yield from (os.path.join(folder, name) for name in files
+                    if name.endswith(".md"))
+
+
+def broken_links(path):
+    """Links of a page, but for its code blocks, that lead to no file."""
+    with open(path, encoding="utf-8") as file:
+        text = "".join(line for line in file if not line.startswith("    "))
+    folder = os.path.dirname(path)
     return [link for link in re.findall(r"\]\(([^)#]+)[^)]*\)", text)
             if "://" not in link
             and not os.path.exists(os.path.join(folder, link))]
@@ -70,15 +85,11 @@ def main():
     readme, ablate, config = (os.path.abspath(path) for path in sys.argv[1:4])
     programs = {label: os.path.abspath(path) for label, path in
                 (pair.split("=") for pair in sys.argv[4:])}
-    pages = [readme, os.path.join(os.path.dirname(os.path.realpath(readme)),
-                                  "docs", "README.md")]
-    failures = []
-    for page in pages:
-        with open(page, encoding="utf-8") as file:
-            text = file.read()
-        failures += [f"{page}: no {link}" for link in broken_links(page, text)]
-        if page == readme:
-            lines = commands(text)
+    root = os.path.dirname(os.path.realpath(readme))
+    failures = [f"{page}: no {link}" for page in sorted(pages(root))
+                for link in broken_links(page)]
+    with open(readme, encoding="utf-8") as file:
+        lines = commands(file.read())
     if lines[:2] != _FIRST:
         failures.append(f"README.md begins with {lines[:2]}, not {_FIRST}")
 
