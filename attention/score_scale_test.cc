@@ -53,6 +53,10 @@ class Score {
     return scorer_->Answer(problem);
   }
   int64_t num_parameters() { return scorer_->store().num_elements(); }
+  ParameterRole RoleOf(const std::string& parameter) {
+    const auto& store = scorer_->store();
+    return store.info(*store.FindByName(parameter)).options.role;
+  }
   bool HasFusedContext(const ScoringProblem& problem) {
     return scorer_->HasFusedContext(problem);
   }
@@ -95,6 +99,18 @@ TEST(ScoreScaleTest, ALearnedFactorIsOneForAllOrOneForEachDimension) {
   EXPECT_EQ(each.num_parameters(), 3);
   EXPECT_THAT(each.Set("scale", {3, 100, 0.5}).Of(ThreeKeys()),
               ElementsAre(1, 12, 7));
+}
+
+// As weight decay tells them apart.
+TEST(ScoreScaleTest, ScalesAndBiasesAreNoMatrices) {
+  EXPECT_EQ(Score("dot { scale { per_dimension: true } }", 3).RoleOf("scale"),
+            ParameterRole::kHeadBias);
+  Score additive("additive { bias: true }", 3);
+  EXPECT_EQ(additive.RoleOf("bias"), ParameterRole::kHeadBias);
+  EXPECT_EQ(additive.RoleOf("w_v"), ParameterRole::kWeight);
+  Score formula("formula { score: 'v . tanh(W q + U k + b)' }", 3);
+  EXPECT_EQ(formula.RoleOf("b"), ParameterRole::kHeadBias);
+  EXPECT_EQ(formula.RoleOf("W"), ParameterRole::kWeight);
 }
 
 TEST(ScoreScaleTest, BilinearHasAFactor) {

@@ -101,13 +101,14 @@ class MaskedWordModel : public BertModel {
   const WordPiece& pieces() const override { return pieces_; }
   int64_t longest() const override;
   // Whether a token of dev may be masked.
-  bool has_dev() const {
+  bool predicts_on_dev() const {
     for (int64_t i = 0; i < dev_.size(); ++i) {
       if (dev_.Predicted(i) > 0) return true;
     }
     return false;
   }
-  // Of dev if has_dev(), else of the training text.
+  bool has_dev() const { return dev_.size() > 0; }
+  // Of dev, or of the training text if there is no dev.
   const MaskedText& shown() const { return has_dev() ? dev_ : train_; }
   static MaskedText::Masking EvaluationMasking();
   const EncodedText& train_ids() const { return train_ids_; }

@@ -344,10 +344,10 @@ TEST(MaskedWordModelTest, ATraceSaysWhatIsCut) {
 
 TEST(MaskedWordModelTest, OfUnknownWordsNothingIsMasked) {
   TextSplits text = Text();
-  EXPECT_TRUE(ModelOf(ConfigOf("block: 16"), text)->has_dev());
+  EXPECT_TRUE(ModelOf(ConfigOf("block: 16"), text)->predicts_on_dev());
   text.dev = "x y z\n";
   const auto model = ModelOf(ConfigOf("block: 16"), text);
-  EXPECT_FALSE(model->has_dev());
+  EXPECT_FALSE(model->predicts_on_dev());
   Tape<float> tape;
   Forward<float> forward(tape, model->parameters(), nullptr);
   EXPECT_EQ(model->Answer(forward, {.example = 0}, {}).status().message(),

@@ -185,13 +185,14 @@ absl::StatusOr<Traced<float>> TextModel::Trace(
     const bool begins = model_.vocabulary().lines();
     ids.insert(ids.end(), target->begin() + (begins ? 1 : 0), target->end());
   }
+  const bool given = ids.size() > prompt;
+  const int32_t next = ids.back();
+  if (given) ids.pop_back();  // it is told, not read
   REGARD_RETURN_IF_ERROR(
-      CheckTracedSize(ids.size() > prompt ? "input and target" : "input",
-                      ids.size(), std::min(kMostTraced, model_.block())));
-  int32_t last = ids.back();
-  if (ids.size() > prompt) {
-    ids.pop_back();
-  } else {
+      CheckTracedSize(given ? "input and target" : "input", ids.size(),
+                      std::min(kMostTraced, model_.block())));
+  int32_t last = next;
+  if (!given) {
     forward.BeginStep();
     const Var<float> readout =
         model_.decoder().Run(forward, {.sources = 1}, ids);

@@ -247,17 +247,23 @@ TEST(TextModelTest, ADevThatPredictsNothingIsNone) {
 
 TEST(TextModelTest, ATraceReadsABlockAtMost) {
   const auto traced = [](const std::string& block, const std::string& dev,
-                         const Question& question) {
+                         const Question& question,
+                         const TraceOptions& options = {}) {
     TextModel model = ModelOf("block: " + block, {dev + dev + "b", dev, ""});
     Tape<float> tape;
     Forward<float> forward(tape, model.parameters(), nullptr);
-    const auto trace = model.Trace(forward, question, {});
+    const auto trace = model.Trace(forward, question, options);
     return trace.ok() ? std::to_string(trace->labels.outputs.size())
                       : std::string(trace.status().message());
   };
   EXPECT_EQ(traced("8", "abcabcab", {.text = "abcabcab"}), "8");
   EXPECT_EQ(traced("8", "abcabcab", {.text = "abcabcabc"}),
             "input: want 1 to 8 tokens, got 9");
+  // The last id of a target is not read.
+  EXPECT_EQ(traced("8", "abcabcab", {.text = "abcabcab"}, {.target = "c"}),
+            "8");
+  EXPECT_EQ(traced("8", "abcabcab", {.text = "abcabcab"}, {.target = "ca"}),
+            "input and target: want 1 to 8 tokens, got 9");
   const std::string dev(256, 'a');
   EXPECT_EQ(traced("256", dev, {.text = dev}),
             "input: want 1 to 100 tokens, got 256");

@@ -31,9 +31,6 @@ class FakeModel : public Model<double> {
   int64_t num_examples() const override {
     return static_cast<int64_t>(targets_.size());
   }
-  int64_t CountWork(absl::Span<const int64_t> examples) const override {
-    return static_cast<int64_t>(examples.size());
-  }
   absl::Span<const LossTerm> loss_terms() const override {
     static constexpr LossTerm kTerms[] = {{"loss", 1.0}};
     return kTerms;

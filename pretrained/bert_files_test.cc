@@ -142,7 +142,7 @@ TEST_F(BertFilesTest, ObeysTheFilesOfSentenceTransformers) {
                           R"({"__version__": {}, "prompts": {"none": ""},
                               "default_prompt_name": "none"})"),
             "");
-  EXPECT_EQ(ReadSentenceFiles(folder_).value(), 7);
+  EXPECT_EQ(ReadSentenceFiles(folder_, /*lower_case=*/true).value(), 7);
 }
 
 TEST_F(BertFilesTest, NamesWhatMakesAnotherVector) {

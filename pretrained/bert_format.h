@@ -89,7 +89,7 @@ std::string TokenizerConfigText(const WordPiece& pieces, int64_t longest);
 // are there, ask for another vector than the mean of the tokens, or for lower
 // case of a tokeniser without `lower_case`.
 absl::StatusOr<int64_t> ReadSentenceFiles(const std::string& folder,
-                                          bool lower_case = true);
+                                          bool lower_case);
 
 // Where the parameters of a Bert are, and those of `head`, of a TextClassifier
 // or a MaskedWordModel. A table of description.vocabulary rows may have fewer

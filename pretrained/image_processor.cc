@@ -52,14 +52,11 @@ void CheckSize(const JsonObject& json, const std::string& key,
 
 // Of "size", what the shorter side of an image becomes; nothing if images are
 // stretched. Of a number, the classes of transformers differ.
-std::optional<int64_t> ReadShorterSide(const JsonObject& json, bool crops) {
+std::optional<int64_t> ReadShorterSide(const JsonObject& json,
+                                       absl::string_view type, bool crops) {
   if (!json.Has("size")) return std::nullopt;
   const nlohmann::json& value = json.json()["size"];
   if (value.is_number()) {
-    std::string type;
-    for (const char* key : {"feature_extractor_type", "image_processor_type"}) {
-      if (json.Has(key)) type = json.Text(key);
-    }
     const auto is = [&](absl::string_view name) {
       return absl::StartsWith(type, name);
     };
@@ -93,12 +90,17 @@ void ReadResizing(const JsonObject& json, ImageFormat* format) {
   }
   format->set_filter(filter == kBilinear ? ImageFormat::BILINEAR
                                          : ImageFormat::BICUBIC);
-  const bool crops = json.Bool("do_center_crop", false);
+  std::string type;
+  for (const char* key : {"feature_extractor_type", "image_processor_type"}) {
+    if (json.Has(key)) type = json.Text(key);
+  }
+  const bool crops =
+      json.Bool("do_center_crop", absl::StartsWith(type, "CLIP"));
   if (crops) {
     json.Require("crop_size");
     CheckSize(json, "crop_size", *format);
   }
-  const std::optional<int64_t> side = ReadShorterSide(json, crops);
+  const std::optional<int64_t> side = ReadShorterSide(json, type, crops);
   if (!side.has_value()) return CheckSize(json, "size", *format);
   if (!crops) {
     json.Complain("size", "a shortest_edge without do_center_crop");

@@ -138,16 +138,13 @@ void ValidateTransformerEncoder(const EncoderDecoderConfig& config,
       PathOf(config.has_transformer_encoder(), "transformer_encoder"));
   ValidateTransformer(scorers, TransformerOfEncoder(config),
                       /*memory_width=*/0, problems);
-  // In `transformer` they are the decoder's. A resolved config has defaults.
+  // In `transformer` they are the decoder's.
   const TransformerConfig& own = config.transformer_encoder();
-  const TransformerConfig none;
   for (const auto& [name, is_given] :
        {std::pair("cross_attention", own.has_cross_attention()),
-        std::pair("tied_embeddings",
-                  own.tied_embeddings() != none.tied_embeddings()),
-        std::pair("output_transform",
-                  own.output_transform() != none.output_transform()),
-        std::pair("output_bias", own.output_bias() != none.output_bias())}) {
+        std::pair("tied_embeddings", own.has_tied_embeddings()),
+        std::pair("output_transform", own.has_output_transform()),
+        std::pair("output_bias", own.has_output_bias())}) {
     if (is_given) problems.Add(name, "is of a decoder: an encoder has none");
   }
 }

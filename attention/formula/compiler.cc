@@ -84,7 +84,6 @@ class Lowering {
     if (std::isnan(number)) {
       Fail("this is not a number, as a logarithm or root of a negative one");
     }
-    if (number > std::numeric_limits<float>::max()) Fail("this is too large");
     return Intern({.op = kNumber, .number = number});
   }
 
@@ -371,6 +370,18 @@ class Lowering {
                       : Sum(parts, at(number).number);
   }
 
+  // Of what remains to compute: a model computes in float. -inf is a mask.
+  void CheckNumber(const FormulaNode& node) {
+    range_ = node.range;
+    const double size = std::abs(node.number);
+    const bool is_mask = std::isinf(node.number) && node.number < 0;
+    if (size > std::numeric_limits<float>::max() && !is_mask) {
+      Fail("this is a number that is too large");
+    } else if (size > 0 && size < std::numeric_limits<float>::min()) {
+      Fail("this is a number that is too small: it would be 0");
+    }
+  }
+
   // --- What Prepare() stores.
 
   // All nodes of the key that others need, but for bare positions.
@@ -391,7 +402,10 @@ class Lowering {
       }
     }
     for (int n = 0; n < static_cast<int>(nodes_.size()); ++n) {
-      if (Is(n, kNumber)) continue;
+      if (Is(n, kNumber)) {
+        if (in_score[n] || in_prepare[n]) CheckNumber(at(n));
+        continue;
+      }
       if (in_score[n]) formula_.score_order.push_back(n);
       if (in_prepare[n]) formula_.prepare_order.push_back(n);
       if (stored[n]) formula_.prepared.push_back(n);

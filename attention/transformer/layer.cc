@@ -8,7 +8,9 @@ namespace regard {
 
 namespace {
 
+// Of the whole stack, for scale_residual.
 int64_t Branches(const TransformerConfig& config, int64_t memory_width) {
+  if (!config.initialization().scale_residual()) return 1;
   int64_t branches = config.layers() * (memory_width > 0 ? 3 : 2);
   for (int64_t i = 0; i < config.layers(); ++i) {
     branches -= LayerConfig(config, i).feed_forward().has_none() ? 1 : 0;

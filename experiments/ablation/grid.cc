@@ -155,8 +155,11 @@ absl::StatusOr<Grid> ReadGrid(const std::string& path,
     added.coordinates = std::move(coordinates);
   }
   const std::set<std::string> all = AllMetrics(grid);
+  const bool whole = std::ranges::all_of(
+      grid.runs, [](const GridRun& run) { return run.missing.empty(); });
   for (const std::string& metric : grid.metrics) {
-    if (all.empty() || all.count(metric) > 0) continue;
+    // A run that is missing might have had it.
+    if (!whole || all.empty() || all.count(metric) > 0) continue;
     const std::vector<std::string> names(all.begin(), all.end());
     json.Complain("metrics", absl::StrCat("no run has the metric '", metric,
                                           "'", SuggestName(metric, names)));

@@ -77,7 +77,7 @@ std::string Counted(size_t count, absl::string_view noun);
 // Reads the description that the build rule `ablation` writes (JSON), and the
 // folders of runs that it names. A run that failed, or whose files cannot be
 // read, is in the grid with the reason; only a bad description is an error, as
-// is one that names a metric which no run has, though some have others.
+// is one that names a metric which no run has, though all have finished.
 absl::StatusOr<Grid> ReadGrid(const std::string& path,
                               const Aggregates& aggregates);
 

@@ -52,10 +52,12 @@ class TextReader {
     // `attention=dot {}`; in a text that is the next field.
     if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE &&
         first.kind == Token::Kind::kIdentifier) {
+      const absl::string_view fields = text_.substr(first.range.begin);
+      const bool bare = fields.size() == first.range.length;
       return {{first.range,
                absl::StrCat("'", field.name(), "' takes ", DescribeType(field),
-                            "; write {",
-                            Printable(text_.substr(first.range.begin)), "}")}};
+                            "; write {", Printable(fields),
+                            bare ? " {...}" : "", "}")}};
     }
     ReadValue(assignment, message);
     if (!AtEnd() && !IsFull()) {

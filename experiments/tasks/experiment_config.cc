@@ -4,6 +4,7 @@
 #include <any>
 #include <cctype>
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "files/config_text.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
+#include "nn/name_suggestion.h"
 #include "nn/optimizer.h"
 #include "nn/option_registry.h"
 #include "nn/probes/site_requests.h"
@@ -168,19 +170,21 @@ void ValidateName(const Experiment& config, ConfigProblems& problems) {
                  "must be 1 to 100 letters, digits, '-' and '_': it names the "
                  "run folder");
   }
-  const Baseline& baseline = config.baseline();
-  if (baseline.override_size() > 0 &&
-      (baseline.name().empty() || baseline.name() == name)) {
-    problems.Add("baseline.name", "reports need one that is not the run's");
-  }
 }
 
-// The metric that is `name` on dev; null if the task has none.
-const MetricInfo* FindOnDev(const TaskInfo& task, absl::string_view name) {
-  const MetricInfo* const metric = FindMetric(task.metrics, name);
-  const bool same =
-      metric != nullptr && name == absl::StrCat("dev/", metric->name);
-  return same ? metric : nullptr;
+// Null, after adding a problem of `subject` at `path`, if the task has none.
+// Whether dev measures it, the data say: ValidateWatchedMetrics().
+const MetricInfo* FindOnDev(const std::string& name, const TaskInfo& task,
+                            absl::string_view path, absl::string_view subject,
+                            ConfigProblems& problems) {
+  std::vector<std::string> known;
+  for (const MetricInfo& metric : task.metrics) {
+    known.push_back(absl::StrCat("dev/", metric.name));
+    if (known.back() == name) return &metric;
+  }
+  problems.Add(path, absl::StrCat(subject, " is none of the metrics on dev",
+                                  SuggestName(name, known)));
+  return nullptr;
 }
 
 void RequireEvaluations(const Training& training, ConfigProblems& problems) {
@@ -188,8 +192,8 @@ void RequireEvaluations(const Training& training, ConfigProblems& problems) {
   problems.Add("", "needs evaluations: set training.evaluate_every");
 }
 
-// The warm-up must end before the run does. Whether a metric that is watched is
-// measured, the data say: ValidateWatchedMetrics().
+// The warm-up must end before the run does. A schedule that watches a metric
+// needs one of the task's.
 void ValidateSchedule(const Experiment& config, const TaskInfo& task,
                       const Plugins& plugins, ConfigProblems& problems) {
   const FieldScope scope(problems, "schedule");
@@ -205,7 +209,8 @@ void ValidateSchedule(const Experiment& config, const TaskInfo& task,
   const std::string name = made->metric();
   if (name.empty()) return;
   RequireEvaluations(config.training(), problems);
-  const MetricInfo* const metric = FindOnDev(task, name);
+  const MetricInfo* const metric = FindOnDev(
+      name, task, "", absl::StrCat("watches ", name, ", which"), problems);
   if (metric == nullptr) return;
   const bool higher = metric->better == Better::kHigher;
   if (schedule.has_reduce_on_plateau() &&
@@ -220,7 +225,8 @@ void ValidateSchedule(const Experiment& config, const TaskInfo& task,
 void ValidateChoice(const std::string& name, const TaskInfo* task,
                     ConfigProblems& problems) {
   if (task == nullptr) return;
-  const MetricInfo* const metric = FindOnDev(*task, name);
+  const MetricInfo* const metric =
+      FindOnDev(name, *task, "metric", name, problems);
   if (metric != nullptr && metric->better == Better::kNeither) {
     problems.Add("metric", absl::StrCat("of ", name,
                                         " neither higher nor lower is better"));
@@ -240,10 +246,6 @@ void ValidateInitialWeights(const InitialWeights& weights, const TaskInfo* task,
     problems.Add("metric", "chooses what to average: set average");
   }
   ValidateChoice(weights.metric(), task, problems);
-  if (task != nullptr && FindOnDev(*task, weights.metric()) == nullptr) {
-    problems.Add("metric", absl::StrCat(weights.metric(),
-                                        " is none of the metrics on dev"));
-  }
 }
 
 void ValidateEarlyStopping(const Training& training, const TaskInfo* task,
@@ -408,11 +410,13 @@ void ValidateWatchedMetrics(const Task& task, const Experiment& config,
   }
   const auto check = [&](const char* path, const std::string& metric) {
     if (std::count(measured.begin(), measured.end(), metric) > 0) return;
-    problems.Add(
-        path, absl::StrCat("watches ", metric,
-                           has_dev ? ", which is none of the metrics on dev: "
-                                   : ", but the data have no dev split",
-                           absl::StrJoin(measured, ", ")));
+    problems.Add(path,
+                 absl::StrCat("watches ", metric,
+                              !has_dev ? ", but the data have no dev split"
+                              : measured.empty()
+                                  ? ", but the dev split has nothing to predict"
+                                  : ", which is none of the metrics on dev: ",
+                              absl::StrJoin(measured, ", ")));
   };
   const std::unique_ptr<Schedule> schedule =
       plugins.schedules.Create(config.optimizer().schedule(), {});

@@ -367,6 +367,10 @@ TEST(ExperimentConfigTest, AScheduleWatchesAMetricOfDev) {
                                  "evaluate_every: 0 }"),
               ElementsAre("optimizer.schedule: needs evaluations: set "
                           "training.evaluate_every"));
+  EXPECT_THAT(ProblemsOf(start + "metric: \"dev/bleu\" } } }"),
+              ElementsAre("optimizer.schedule: watches dev/bleu, which is none "
+                          "of the metrics on dev; did you mean "
+                          "'dev/mse'?"));
   EXPECT_THAT(
       ProblemsOf(start + "metric: \"dev/mse\" higher_is_better: true } } }"),
       ElementsAre("optimizer.schedule.reduce_on_plateau.higher_is_better: of "

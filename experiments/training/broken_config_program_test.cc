@@ -173,17 +173,24 @@ TEST_F(BrokenConfigProgramTest, WhatIsWatchedMustBeMeasured) {
             "dev/loss, but the data have no dev split\n"
             "  training { early_stopping { patience: 3 } }\n"
             "             ^~~~~~~~~~~~~~\n");
-  for (const char* metric : {"test/loss", "dev/x/loss", "dev/d2l_loss"}) {
+  const auto watch = [this](const char* metric) {
+    return RefusalOfChange(absl::StrCat(
+        "training { early_stopping { metric: \"", metric, "\" } }"));
+  };
+  for (const char* metric : {"test/loss", "dev/x/loss"}) {
     EXPECT_THAT(
-        RefusalOfChange(absl::StrCat("training { early_stopping { metric: \"",
-                                     metric, "\" } }")),
+        watch(metric),
         StartsWith(absl::StrCat(
-            "a.textproto:2:29: error: training.early_stopping.metric: watches ",
-            metric,
-            ", which is none of the metrics on dev: dev/exact_match, dev/bleu, "
-            "dev/chrf, dev/alignment_error_rate, dev/loss, dev/perplexity, "
-            "dev/token_accuracy\n")));
+            "a.textproto:2:29: error: training.early_stopping.metric: ", metric,
+            " is none of the metrics on dev; did you mean 'dev/loss'?")));
   }
+  EXPECT_THAT(
+      watch("dev/d2l_loss"),
+      StartsWith("a.textproto:2:29: error: training.early_stopping.metric: "
+                 "watches dev/d2l_loss, which is none of the metrics on dev: "
+                 "dev/exact_match, dev/bleu, dev/chrf, "
+                 "dev/alignment_error_rate, dev/loss, dev/perplexity, "
+                 "dev/token_accuracy\n"));
 }
 
 TEST_F(BrokenConfigProgramTest, SaysWhereToGetACorpus) {

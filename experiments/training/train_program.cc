@@ -92,7 +92,7 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
     return absl::InvalidArgumentError(
         "error: --resume resumes a run: name its folder with --run=DIR");
   }
-  if (arguments->resume && arguments->check && arguments->config.empty()) {
+  if (arguments->resume && arguments->check) {
     return absl::InvalidArgumentError(
         "error: --check reads no run: without --resume, name its config with "
         "--config=DIR/resolved.textproto");
@@ -173,6 +173,12 @@ absl::StatusOr<Given> Examine(const Arguments& arguments,
       BuildFittingTask(given.loaded, found.RunPath(), plugins, ranks));
   // It is trained after the run.
   if (!found.begun && given.loaded.baseline != nullptr) {
+    const Experiment& run = given.loaded.config;
+    if (run.baseline().name().empty() || run.baseline().name() == run.name()) {
+      ConfigProblems problems;
+      problems.Add("baseline.name", "reports need one that is not the run's");
+      return LocateProblems(problems, given.loaded.origins);
+    }
     REGARD_RETURN_IF_ERROR(BaselineError(
         given.loaded,
         BuildFittingTask(*given.loaded.baseline, "", plugins, ranks).status()));

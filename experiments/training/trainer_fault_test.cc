@@ -78,7 +78,8 @@ class FaultyTask : public Task, public Model<float> {
 
 // What training ends with, its examples in the order of `seed`.
 std::string MessageOf(Fault fault, int accumulate_batches, uint64_t seed,
-                      Ranks* ranks = nullptr, int epochs = 1) {
+                      Ranks* ranks = nullptr, int epochs = 1,
+                      int evaluate_every = 1) {
   Experiment config;
   config.set_seed(seed);
   config.mutable_optimizer()->mutable_sgd();
@@ -86,6 +87,7 @@ std::string MessageOf(Fault fault, int accumulate_batches, uint64_t seed,
   config.mutable_optimizer()->set_accumulate_batches(accumulate_batches);
   config.mutable_training()->set_batch_size(8 / accumulate_batches);
   config.mutable_training()->set_epochs(epochs);
+  config.mutable_training()->set_evaluate_every(evaluate_every);
   config.mutable_training()->set_checkpoint_every(1);
   FaultyTask task(fault);
   Trainer trainer(config, task, BuiltInPlugins(),
@@ -124,8 +126,10 @@ TEST(TrainerFaultTest, NamesTheOperationInWhicheverBatchOfAnUpdateItIs) {
 
 // In the middle of training and at its end.
 TEST(TrainerFaultTest, WeightsThatOverflowAreNeitherMeasuredNorSaved) {
-  for (const int epochs : {2, 1}) {
-    EXPECT_EQ(MessageOf(Fault::kOverflow, 1, 0, /*ranks=*/nullptr, epochs),
+  for (const auto& [epochs, evaluate_every] :
+       {std::pair(2, 1), std::pair(2, 0), std::pair(1, 1)}) {
+    EXPECT_EQ(MessageOf(Fault::kOverflow, 1, 0, /*ranks=*/nullptr, epochs,
+                        evaluate_every),
               "step 1: an update has made 'weight' overflow; the learning rate "
               "of the last one was 1e+06");
   }

@@ -342,9 +342,6 @@ class SmallModel : public Model<float> {
 
   ParameterStore<float>& parameters() override { return store_; }
   int64_t num_examples() const override { return 5; }
-  int64_t CountWork(absl::Span<const int64_t> examples) const override {
-    return static_cast<int64_t>(examples.size());
-  }
   void Loss(Forward<float>& forward, absl::Span<const int64_t> examples,
             absl::Span<const double> denominators,
             absl::Span<Var<float>> sums) const override {

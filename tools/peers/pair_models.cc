@@ -32,9 +32,6 @@ class FixedInputModel : public Model<float> {
 
   ParameterStore<float>& parameters() override { return parameters_; }
   int64_t num_examples() const override { return batch_; }
-  int64_t CountWork(absl::Span<const int64_t> examples) const override {
-    return static_cast<int64_t>(examples.size());
-  }
   absl::Span<const LossTerm> loss_terms() const override { return terms_; }
   void Denominators(absl::Span<const int64_t>,
                     absl::Span<double> denominators) const override {

@@ -87,8 +87,9 @@ class MaskedWordsTask : public Task {
   Model<float>& model() override { return model_; }
   bool has_dev() const override { return model_.has_dev(); }
   bool MeasuresOnDev(const std::string& metric) const override {
-    return !metric.starts_with("next_sentence_") ||
-           model_.bert_config().masked_words().next_sentence();
+    return metric.starts_with("next_sentence_")
+               ? model_.bert_config().masked_words().next_sentence()
+               : model_.predicts_on_dev();
   }
 
   void ValidateData(ConfigProblems& problems) const override {

@@ -220,7 +220,10 @@ bool TranslationTask::MeasuresOnDev(const std::string& metric) const {
   if (metric == "chrf++" || metric == "ter") return !dev.references.empty();
   if (metric == "d2l_bleu_k2") return model_.data().cut_tokens > 0;
   if (metric == "alignment_error_rate") {
-    return model_.has_attention() && !dev.pairs.front().alignment.empty();
+    return model_.has_attention() &&
+           std::ranges::any_of(dev.pairs, [](const SentencePair& pair) {
+             return !pair.alignment.empty();
+           });
   }
   return metric != "d2l_loss" && !metric.ends_with("_apart");
 }

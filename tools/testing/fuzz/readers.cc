@@ -291,7 +291,7 @@ void ReadTokenizer(const std::string& bytes) {
        {"sentence_bert_config.json", "1_Pooling/config.json"}) {
     WriteInput(absl::StrCat("tokenizer/", name), bytes);
   }
-  CheckMessage(ReadSentenceFiles(folder).status());
+  CheckMessage(ReadSentenceFiles(folder, /*lower_case=*/true).status());
 }
 
 constexpr FuzzedReader kReaders[] = {
