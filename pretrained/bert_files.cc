@@ -141,8 +141,20 @@ void ReadTokenizerConfig(const JsonObject& json, bool generic,
                          TokenizerDescription* description,
                          std::vector<std::string>* added) {
   WordPieceOptions& options = description->options;
+  const bool normalizes = !description->lower_case_file.empty();
+  const auto needs = [&](const char* key, bool differs) {
+    if (generic || !normalizes || !differs || json.Has(key)) return;
+    json.Complain(key, absl::StrCat(key,
+                                    " is missing: transformers goes by its "
+                                    "default then, not by the normalizer of ",
+                                    kTokenizer));
+  };
+  needs("do_lower_case", !options.lower_case);
+  needs("tokenize_chinese_chars", !options.split_chinese);
+  needs("strip_accents", options.strip_accents.value_or(options.lower_case) !=
+                             options.lower_case);
   // What counts is the normalizer of tokenizer.json.
-  const bool fixed = generic && !description->lower_case_file.empty();
+  const bool fixed = generic && normalizes;
   const auto option = [&](const char* key, bool known) {
     const bool value = json.Bool(key, known);
     if (fixed && value != known) {

@@ -405,6 +405,10 @@ TEST_F(BertFolderTest, ReadsTokenizerJson) {
   // tokenizer_config.json, which is gone, had said so.
   EXPECT_EQ(VectorsOf(**ReadModel(folder_, /*longest=*/24)), wanted);
   Write("tokenizer.json", json("false"));
+  EXPECT_THAT(Read().status(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("do_lower_case is missing: transformers")));
+  Write("tokenizer_config.json", R"({"do_lower_case": false})");
   model = Read();
   ASSERT_THAT(model, IsOk());
   EXPECT_NE(ids("The"), ids("the"));
