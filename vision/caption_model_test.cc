@@ -251,6 +251,13 @@ TEST(CaptionModelTest, WithoutCrossAttentionAllImagesHaveOneSentence) {
   const auto written =
       model.GenerateCaptions(forward, model.data().test, images);
   EXPECT_EQ(written[0], written[1]);
+  // Nothing is looked at but the sentence itself.
+  const auto traced = model.Trace(forward, {.example = 0}, {});
+  ASSERT_TRUE(traced.ok()) << traced.status();
+  EXPECT_THAT(traced->labels.sequences, SizeIs(1));
+  ASSERT_THAT(traced->labels.sites, SizeIs(1));
+  EXPECT_EQ(traced->labels.sites[0].queries, 0);
+  EXPECT_EQ(traced->labels.sites[0].keys, 0);
 }
 
 TEST(CaptionModelTest, WhatDoesNotFitTheDataIsSaid) {

@@ -87,6 +87,25 @@ TEST_F(EvaluationTest, WhatDependsOnOneSideIsRepeated) {
   EXPECT_THAT(Scores(), ElementsAre(4, 4, 4, 4));
 }
 
+TEST_F(EvaluationTest, MultiplesOfSquaredDistances) {
+  Read("-3 * norm(q - k)^2");
+  EXPECT_THAT(Scores(), ElementsAre(-15, -3, -6, -24));
+}
+
+// Of `v` of an additive score: XavierUniform(1, width).
+TEST(FormulaScorerTest, AVectorBeginsAsAMapToOneNumber) {
+  FormulaGraph graph;
+  ASSERT_FALSE(
+      CompileFormula("v . q", {.query = 2, .key = 2}, {}, &graph).has_value());
+  ParameterStore<double> store;
+  const FormulaScorer<double> scorer(std::move(graph), store.Root(),
+                                     /*heads=*/1000);
+  store.Finalize(1);
+  const auto values = store.value(*store.FindByName("v"));
+  EXPECT_NEAR(*std::max_element(values.begin(), values.end()), std::sqrt(2),
+              0.01);
+}
+
 TEST_F(EvaluationTest, VectorsOfPairs) {
   Read("sum(max(q, k) * where(q < k, 10, W k) + min(q, 1 - k))");
   Set("W", {1, 0, 0, 1});

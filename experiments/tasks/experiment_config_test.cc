@@ -228,8 +228,10 @@ TEST(ExperimentConfigTest, ATaskThatDoesNotFitTheDataSaysWhatDoes) {
 
 TEST(ExperimentConfigTest, APartThatTheModelDoesNotReadIsRefused) {
   EXPECT_THAT(ProblemsOf("data { nadaraya_watson {} } model { encoder {} "
-                         "  nadaraya_watson {} attention { gaussian {} } }"),
-              ElementsAre("model.encoder: `nadaraya_watson` has no encoder"));
+                         "  nadaraya_watson {} attention { gaussian {} } } "
+                         "search {}"),
+              ElementsAre("search: `nadaraya_watson` searches for nothing",
+                          "model.encoder: `nadaraya_watson` has no encoder"));
 }
 
 TEST(ExperimentConfigTest, PartsOfATranslationModelMustFit) {

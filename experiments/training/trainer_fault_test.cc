@@ -29,11 +29,11 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-enum class Fault { kValue, kGradient, kOverflow };
+enum class Fault { kValue, kGradient, kOverflow, kSum };
 
 // One weight that is 0; example 0 takes its root, whose slope is infinite
 // there, or its logarithm. All others are harmless. Or all have a slope that is
-// finite, but makes the weight overflow.
+// finite, but makes the weight overflow, or the sum over shards.
 class FaultyTask : public Task, public Model<float> {
  public:
   explicit FaultyTask(Fault fault) : Task({}), fault_(fault) {
@@ -55,8 +55,8 @@ class FaultyTask : public Task, public Model<float> {
             absl::Span<const double>,
             absl::Span<Var<float>> sums) const override {
     const Var<float> weight = forward[weight_];
-    if (fault_ == Fault::kOverflow) {
-      sums[0] = weight * 1e33f;
+    if (fault_ == Fault::kOverflow || fault_ == Fault::kSum) {
+      sums[0] = weight * (fault_ == Fault::kSum ? 3e38f : 1e33f);
     } else if (std::count(examples.begin(), examples.end(), 0) == 0) {
       sums[0] = weight * 2.0f;
     } else if (fault_ == Fault::kGradient) {
@@ -133,6 +133,12 @@ TEST(TrainerFaultTest, WeightsThatOverflowAreNeitherMeasuredNorSaved) {
               "step 1: an update has made 'weight' overflow; the learning rate "
               "of the last one was 1e+06");
   }
+}
+
+TEST(TrainerFaultTest, SaysThatNoOperationIsToBlame) {
+  EXPECT_EQ(MessageOf(Fault::kSum, 1, 0),
+            "step 1: every value and every gradient is finite, but the loss or "
+            "the gradient's norm is not: a sum or a square overflows");
 }
 
 // Also that which has not computed the faulty shard.
