@@ -279,7 +279,8 @@ absl::StatusOr<Traced<float>> TextEmbedder::Trace(
     const Var<float> mean = mean_of(with, first);
     const Var<float> other = with.tape().Constant(mean.shape(), second);
     // Greater than 0 also where the mean is 0.
-    return Sum(mean * other, 1) / Sqrt(Sum(Square(mean), 1) + 1e-24F);
+    const Var<float> norm = Sqrt(Sum(Square(mean), 1) + 1e-24F);
+    return Sum(mean * other, 1) / norm;
   };
   return traced;
 }

@@ -24,7 +24,6 @@ namespace regard {
 
 namespace {
 
-constexpr size_t kMostProblems = 40;
 constexpr char kConfig[] = "config.json";
 constexpr char kVocabulary[] = "vocab.txt";
 

@@ -322,7 +322,9 @@ Var<T> GaussianScores(Var<T> queries, Var<T> keys, Var<T> scale) {
   const Var<T> of_rows = scale.size() == 1
                              ? scale.WithShape({1})
                              : scale.WithShape({q[1], 1, scale.dim(1)});
-  return RowScores(queries * of_rows, keys * of_rows);
+  // In an order that is written: it is that of the sums of the gradients.
+  const Var<T> scaled_keys = keys * of_rows;
+  return RowScores(queries * of_rows, scaled_keys);
 }
 
 REGARD_INSTANTIATE_FUNCTION(GaussianScores);

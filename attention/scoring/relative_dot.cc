@@ -33,8 +33,9 @@ class RelativeDot : public ScoringFunction<T> {
                                          .keys = in.keys.dim(2),
                                          .at = in.positions};
     const Var<T> embedding = forward[embedding_];
-    Var<T> scores = InnerProducts(in.queries, in.keys) +
-                    RelativeQueryScores(in.queries, embedding, positions);
+    // In an order that is written: it is that of the sums of the gradients.
+    Var<T> scores = RelativeQueryScores(in.queries, embedding, positions);
+    scores = InnerProducts(in.queries, in.keys) + scores;
     if (of_keys_) {
       scores = scores + RelativeKeyScores(in.keys, embedding, positions);
     }

@@ -412,13 +412,13 @@ TEST(TrainerTest, TheStateOfACheckpointIsOfItsStep) {
   const std::string folder = ::testing::TempDir() + "/state_of_its_step";
   std::filesystem::create_directories(folder);
   FallingTask task(Better::kHigher);
-  for (const auto& [in_its_place, error] :
+  for (const auto& wrong :
        {std::pair("step: -", ": not the state of this experiment"),
         std::pair("stop: ", ":1:5: error: ")}) {
     TrainingHooks hooks;
     hooks.checkpointed = [&](CheckpointContent content) {
       content.state =
-          absl::StrReplaceAll(content.state, {{"step: ", in_its_place}});
+          absl::StrReplaceAll(content.state, {{"step: ", wrong.first}});
       return SaveCheckpoint(folder, content, /*keep=*/1, SystemFiles());
     };
     Trainer trainer(config, task, BuiltInPlugins(), {.threads = 1});
@@ -427,7 +427,7 @@ TEST(TrainerTest, TheStateOfACheckpointIsOfItsStep) {
     ASSERT_THAT(found, IsOk());
     ASSERT_THAT(found->checkpoints, SizeIs(1));
     EXPECT_THAT(trainer.Restore(found->checkpoints[0]).message(),
-                HasSubstr(absl::StrCat("state.textproto", error)));
+                HasSubstr(absl::StrCat("state.textproto", wrong.second)));
   }
 }
 
