@@ -2,6 +2,7 @@
 // program that serves their kind. Started by
 //
 //   bazel run //tools:random_models -- --seeds=1-300 [--jobs=2]
+//       [--other_train=FILE]
 //
 // it prints a line for each failure, with the seed and the config, and how many
 // there are. Exits with 1 if there is any, or if not all models were opened,
@@ -41,7 +42,7 @@ namespace {
 
 constexpr char kUsage[] =
     "Trains, kills, resumes and opens random models.\n\n"
-    "  random_models --seeds=A-B [--jobs=N]";
+    "  random_models --seeds=A-B [--jobs=N] [--other_train=FILE]";
 
 std::string ReadAll(const std::string& path) {
   std::ostringstream text;
@@ -61,6 +62,15 @@ std::map<std::string, std::string> Contents(const std::string& folder) {
   return contents;
 }
 
+// Without what says which compiler made the program.
+std::map<std::string, std::string> WithoutCompiler(
+    std::map<std::string, std::string> contents) {
+  std::erase_if(contents, [](const auto& file) {
+    return absl::EndsWith(file.first, "/environment.json");
+  });
+  return contents;
+}
+
 bool HasCheckpoint(const std::string& run) {
   std::error_code error;
   for (const auto& entry :
@@ -74,8 +84,12 @@ bool HasCheckpoint(const std::string& run) {
 
 class RandomModel {
  public:
-  RandomModel(uint64_t seed, Experiment config, std::string folder)
-      : seed_(seed), config_(std::move(config)), folder_(std::move(folder)) {
+  RandomModel(uint64_t seed, Experiment config, std::string folder,
+              std::string other_train)
+      : seed_(seed),
+        config_(std::move(config)),
+        folder_(std::move(folder)),
+        other_train_(std::move(other_train)) {
     std::filesystem::create_directories(folder_);
     WriteConfig("config", config_);
   }
@@ -96,6 +110,12 @@ class RandomModel {
     if (Train("whole", {"--resume", "--threads=2"})) {
       Compare("a run that was resumed at its end", whole,
               Contents(Path("whole")));
+    }
+    if (!other_train_.empty() &&
+        Run({other_train_, "--run=" + Path("other"), "--omit_times",
+             "--config=" + Path("config"), "--threads=1"})) {
+      Compare("a run of the other program", WithoutCompiler(whole),
+              WithoutCompiler(Contents(Path("other"))));
     }
     Open();
     was_opened_ = true;
@@ -245,6 +265,7 @@ class RandomModel {
   uint64_t seed_;
   Experiment config_;
   std::string folder_;
+  std::string other_train_;
   std::vector<std::string> failures_;
   absl::Duration elapsed_;  // of the last program
   int code_ = 0;            // of the last program
@@ -256,10 +277,14 @@ class RandomModel {
 // Returns the exit code.
 int Main(int argc, char** argv) {
   std::string seeds;
+  std::string other_train;
   int jobs = 1;
   CommandLine line(kUsage);
   line.Text("seeds", "A-B", &seeds, "the first and the last seed");
   line.Number("jobs", &jobs, 1, 1024, "models at the same time (1)");
+  line.Text("other_train", "FILE", &other_train,
+            "a //experiments:train that another compiler made, by its whole "
+            "path; it must leave the same bytes");
   absl::Status parsed = line.Parse(argc, argv);
   const std::pair<std::string, std::string> range =
       absl::StrSplit(seeds, absl::MaxSplits('-', 1));
@@ -290,7 +315,7 @@ int Main(int argc, char** argv) {
       if (next > last) return;
       const uint64_t seed = next++;
       const std::string place = absl::StrCat(folder, "/", seed);
-      RandomModel model(seed, configs.Draw(seed), place);
+      RandomModel model(seed, configs.Draw(seed), place, other_train);
       lock.unlock();
       const std::vector<std::string> failures = model.Exercise();
       lock.lock();
