@@ -43,7 +43,9 @@ struct Kind {
   std::vector<std::string> without_effect = {};
 };
 
-constexpr char kSentences[] = "data { phrasebook { train: 50 } } ";
+constexpr char kSentences[] =
+    "data { reverse { train: 50 dev: 4 test: 4 max_length: 5 "
+    "max_test_length: 5 } } ";
 
 // Dropout is there so that a pass in training differs from one without.
 const Kind kKinds[] = {
