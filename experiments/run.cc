@@ -46,7 +46,7 @@ absl::StatusOr<std::any> LoadData(const TrainedRun& record,
                          .read_run_file = read});
 }
 
-absl::StatusOr<std::unique_ptr<Task>> MakeTask(const TrainedRun& record,
+absl::StatusOr<std::unique_ptr<Task>> MakeTask(TrainedRun& record,
                                                const Plugins& plugins,
                                                bool with_data) {
   const Experiment& config = record.config;

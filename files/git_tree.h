@@ -7,7 +7,7 @@
 namespace regard {
 
 struct GitTree {
-  std::string commit = {};  // empty if there is no tree, or no git
+  std::string commit = {};  // empty if there is no tree or no git, or it fails
   bool changed = false;     // whether its files are not those of the commit
 };
 

@@ -60,6 +60,10 @@ before="$(contents disk)"
 fails 'the disk of another run' 'holds checkpoints of another run' \
   "${train}" "${small[@]}" --set seed=9 --run=other --checkpoints=disk
 expect 'what the other run left' '' "$(find other -type f ! -name .lock)"
+cp -r run twin
+fails 'a copy of a run, which is not to prune its checkpoints' \
+  'is resumed with --checkpoints=' \
+  "${train}" --resume --omit_times --run=twin
 cp -r run copied
 sed -i 's/"id":"./"id":"x/' copied/checkpoints.json
 for command in "${train} --resume --omit_times --run=copied" \

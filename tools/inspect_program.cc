@@ -22,6 +22,7 @@
 #include "experiments/report/inspection_report.h"
 #include "experiments/report/terminal_text.h"
 #include "experiments/run.h"
+#include "experiments/run/run_folder.h"
 #include "files/file.h"
 #include "files/json_file.h"
 #include "files/printable_text.h"
@@ -106,6 +107,14 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   if (!sources.empty()) arguments->source = sources[0];
   if (!sources.empty() && arguments->example >= 0) {
     return wrong("--example and an input: give one of them");
+  }
+  if (!arguments->out.empty()) {
+    REGARD_RETURN_IF_ERROR(CheckOutputFile(
+        "--out", ResolveUserPath(arguments->out), {".html", ".svg", ".json"}));
+  }
+  if (!arguments->arrays.empty()) {
+    REGARD_RETURN_IF_ERROR(CheckOutputFile(
+        "--arrays", ResolveUserPath(arguments->arrays), {".safetensors"}));
   }
   if (arguments->patch.empty() != arguments->from.empty()) {
     return wrong("--patch=SITE and --from=INPUT: give both");

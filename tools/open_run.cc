@@ -3,6 +3,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "files/printable_text.h"
 #include "seq2seq/translation_model.h"
 #include "third_party/abseil_backport/status_macros.h"
 #include "tools/programs.h"
@@ -13,7 +14,7 @@ absl::StatusOr<Run> OpenRun(absl::string_view folder, const Plugins& plugins,
                             const RunOptions& options) {
   REGARD_ASSIGN_OR_RETURN(Run run, Run::Open(folder, plugins, options));
   for (const std::string& note : run.notes()) {
-    std::fprintf(stderr, "%s\n", note.c_str());
+    std::fprintf(stderr, "%s\n", PrintableText(note).c_str());
   }
   return run;
 }

@@ -27,6 +27,7 @@
 #include "experiments/report/progress.h"
 #include "experiments/run/checkpoint.h"
 #include "experiments/run/environment.h"
+#include "experiments/run/run_folder.h"
 #include "experiments/run/status.h"
 #include "experiments/tasks/experiment_config.h"
 #include "experiments/tasks/task.h"
@@ -95,11 +96,6 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   }
   if (arguments->sites.empty()) {
     return Wrong("--site=PATTERN must name what to read: '*/weights'");
-  }
-  if (!arguments->out.empty() && !arguments->arrays() &&
-      !absl::EndsWith(arguments->out, ".jsonl")) {
-    return Wrong(absl::StrCat("--out must end in .safetensors or .jsonl, got ",
-                              arguments->out));
   }
   if (arguments->threads == 0) arguments->threads = HardwareThreads();
   return absl::OkStatus();
@@ -195,7 +191,8 @@ class Replay {
                  absl::StrCat(end_.step).c_str(), digest_.c_str());
     if (!arguments_.arrays()) {
       if (!arguments_.out.empty()) {
-        return WriteFileAtomically(ResolveUserPath(arguments_.out), lines_);
+        return WithErrorPrefix(
+            WriteFileAtomically(ResolveUserPath(arguments_.out), lines_));
       }
       std::fputs(lines_.c_str(), stdout);
       return absl::OkStatus();
@@ -204,8 +201,8 @@ class Replay {
     for (const auto& [name, seen] : arrays_) {
       views.push_back({name, Extents(seen.shape), seen.value});
     }
-    return WriteSafetensorsFile(ResolveUserPath(arguments_.out), views, {},
-                                SystemFiles());
+    return WithErrorPrefix(WriteSafetensorsFile(ResolveUserPath(arguments_.out),
+                                                views, {}, SystemFiles()));
   }
 
  private:
@@ -367,6 +364,10 @@ absl::Status ReplayPart(int argc, char** argv, const Plugins& plugins) {
     if (found != digests.data.end() && found->second == digest) continue;
     return Wrong(absl::StrCat(field, " is not what ", run.path,
                               " learned from: its SHA-256 is now ", digest));
+  }
+  if (!arguments.out.empty()) {
+    REGARD_RETURN_IF_ERROR(CheckOutputFile(
+        "--out", ResolveUserPath(arguments.out), {".jsonl", ".safetensors"}));
   }
   Replay replay(arguments, std::move(run), std::move(task));
   REGARD_RETURN_IF_ERROR(replay.Train(plugins));

@@ -49,8 +49,10 @@ fails 'no checkpoint after' 'no checkpoint of step 11 (--to) or later' \
   "${replay}" --run=run --from=8 --to=11 --site='*'
 fails 'steps in the wrong order' 'in this order' \
   "${replay}" --run=run --from=9 --to=8 --site='*'
-fails 'a wrong ending' 'must end in .safetensors or .jsonl, got a.npz' \
+fails 'a wrong ending' 'a.npz: must end in .jsonl or .safetensors' \
   "${replay}" --run=run --from=8 --to=9 --site='*' --out=a.npz
+fails 'a file of the run' "run/metrics.jsonl: is a run's own" \
+  "${replay}" --run=run --from=8 --to=9 --site='*' --out=run/metrics.jsonl
 fails 'no run' 'nowhere' \
   "${replay}" --run=nowhere --from=8 --to=9 --site='*'
 fails 'a model from elsewhere' "is a folder of Hugging Face's" \

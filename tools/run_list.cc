@@ -68,12 +68,18 @@ absl::Status AddRuns(const std::string& top, const std::string& name,
                           ListDirectory(folder, files));
   const bool is_run = std::ranges::count(names, "resolved.textproto") > 0;
   std::vector<std::string> folders;
+  std::vector<std::string> links;
   for (const std::string& child : names) {
     // Of a run they are its own, and large.
     if (is_run && (child == "checkpoints" || child == "tensorboard")) continue;
     REGARD_ASSIGN_OR_RETURN(const PathKind kind,
                             KindOfPath(JoinPath(folder, child), files));
     if (kind == PathKind::kDirectory) folders.push_back(JoinPath(name, child));
+    // A link may lead back, or far away: to a run itself and no further.
+    if (kind == PathKind::kLink &&
+        PathExists(JoinPath(folder, child) + "/resolved.textproto")) {
+      links.push_back(JoinPath(name, child));
+    }
   }
   const auto add = [&](const std::string& label, absl::StatusOr<GridRun> run) {
     if (!run.ok()) {
@@ -83,6 +89,9 @@ absl::Status AddRuns(const std::string& top, const std::string& name,
     runs->push_back(*std::move(run));
   };
   if (is_run) add(name.empty() ? "." : name, ReadRun(folder, aggregates));
+  for (const std::string& link : links) {
+    add(link, ReadRun(JoinPath(top, link), aggregates));
+  }
   for (const std::string& child : folders) {
     const absl::Status added = AddRuns(top, child, aggregates, files, runs);
     if (!added.ok()) add(child, added);

@@ -130,6 +130,13 @@ TEST(RunListTest, FindsRunsAtAnyDepth) {
               ElementsAre("."));
   EXPECT_THAT(FindRuns(JoinPath(folder, "nowhere"), {}),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("nowhere")));
+  // A run itself may be a link; it is not gone into.
+  std::filesystem::create_directories(JoinPath(folder, "links"));
+  std::filesystem::create_directory_symlink("../b",
+                                            JoinPath(folder, "links/linked"));
+  std::filesystem::create_directory_symlink("..", JoinPath(folder, "links/up"));
+  EXPECT_THAT(Labels(FindRuns(JoinPath(folder, "links"), {}).value()),
+              ElementsAre("linked"));
   std::filesystem::create_directories(JoinPath(folder, "empty"));
   EXPECT_THAT(
       FindRuns(JoinPath(folder, "empty"), {}),

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -13,7 +14,10 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "files/json_file.h"
+#include "files/printable_text.h"
+#include "files/utf8.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
@@ -66,6 +70,16 @@ bool IsOwnFolder(absl::string_view name) {
          absl::StartsWith(name, "step-");
 }
 
+// Of those that end as what a program writes for its user.
+bool IsOwnFile(absl::string_view name) {
+  constexpr absl::string_view kNames[] = {
+      "attention.json", "checkpoints.json", "environment.json",
+      "examples.jsonl", "metrics.jsonl",    "report.html",
+      "run.json",       "status.json",      "tokenizer.json"};
+  return std::find(std::begin(kNames), std::end(kNames), name) !=
+         std::end(kNames);
+}
+
 absl::Status Refused(const std::string& path, absl::string_view problem) {
   return absl::FailedPreconditionError(
       absl::StrCat(path, ": error: ", problem));
@@ -84,6 +98,9 @@ absl::Status RefuseLinks(const std::string& folder) {
       return Refused(path,
                      "is a symbolic link; the folder of a run that is written "
                      "has none");
+    }
+    if (kind == PathKind::kOther) {
+      return Refused(path, "is neither a file nor a folder");
     }
     if (kind == PathKind::kDirectory && IsOwnFolder(name)) {
       REGARD_RETURN_IF_ERROR(RefuseLinks(path));
@@ -145,6 +162,40 @@ absl::StatusOr<RunFolder> RunFolder::Open(const RunFolderOptions& options) {
   return folder;
 }
 
+absl::Status RunFolder::StillHeld() const {
+  struct stat held;
+  struct stat there;
+  const std::string path = File(kLockFile);
+  const bool found = SystemFiles().Status(path, &there) == 0;
+  if (!found && errno != ENOENT && errno != ENOTDIR) {
+    return FileError(path, "find it", errno);
+  }
+  if (found && fstat(lock_.number(), &held) == 0 &&
+      held.st_dev == there.st_dev && held.st_ino == there.st_ino) {
+    return absl::OkStatus();
+  }
+  return Refused(path_,
+                 "has been moved or removed since this run began to write "
+                 "there");
+}
+
+absl::Status RunFolder::Write(absl::string_view name,
+                              absl::string_view text) const {
+  REGARD_RETURN_IF_ERROR(StillHeld());
+  return WriteFileAtomically(File(name), text);
+}
+
+absl::Status RefuseLostConfig(const std::string& run_folder) {
+  for (const char* name : {"metrics.jsonl", "status.json"}) {
+    REGARD_ASSIGN_OR_RETURN(const PathKind kind,
+                            KindOfPath(JoinPath(run_folder, name)));
+    if (kind == PathKind::kNothing) continue;
+    return Refused(JoinPath(run_folder, "resolved.textproto"),
+                   absl::StrCat("is missing from a run that has ", name));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::optional<CheckpointRecord>> ReadCheckpointRecord(
     const std::string& folder, FileOperations& files) {
   const std::string path = JoinPath(folder, kCheckpointRecord);
@@ -179,12 +230,33 @@ absl::StatusOr<std::string> CheckpointFolder(const std::string& run_folder,
   return run->path;
 }
 
+absl::StatusOr<std::string> OwnCheckpointFolder(const std::string& run_folder) {
+  REGARD_ASSIGN_OR_RETURN(const std::string folder,
+                          CheckpointFolder(run_folder));
+  REGARD_ASSIGN_OR_RETURN(const std::string run_path, WithoutLinks(run_folder));
+  REGARD_ASSIGN_OR_RETURN(const std::optional<CheckpointRecord> there,
+                          ReadCheckpointRecord(folder));
+  if (!there.has_value() || there->path == run_path) return folder;
+  return Refused(folder, absl::StrCat("holds the checkpoints of ", there->path,
+                                      ", not of ", run_path,
+                                      "; a run that has moved is "
+                                      "resumed with --checkpoints=",
+                                      folder));
+}
+
 absl::Status RecordCheckpointFolder(const std::string& run_folder,
                                     const std::string& folder,
                                     absl::string_view id,
                                     FileOperations& files) {
   REGARD_ASSIGN_OR_RETURN(const std::string run_path, WithoutLinks(run_folder));
   REGARD_ASSIGN_OR_RETURN(const std::string path, WithoutLinks(folder));
+  for (const std::string& recorded : {run_path, path}) {
+    if (FindInvalidUtf8(recorded).has_value()) {
+      return Refused(PrintableText(recorded),
+                     absl::StrCat("is not UTF-8, as the path of a folder in ",
+                                  kCheckpointRecord, " has to be"));
+    }
+  }
   REGARD_ASSIGN_OR_RETURN(const std::optional<CheckpointRecord> run,
                           ReadCheckpointRecord(run_folder, files));
   REGARD_ASSIGN_OR_RETURN(const std::optional<CheckpointRecord> there,
@@ -234,6 +306,38 @@ absl::Status RecordCheckpointFolder(const std::string& run_folder,
                                              files));
   return WriteFileAtomically(JoinPath(run_path, kCheckpointRecord),
                              RecordText({path, run_id}), files);
+}
+
+absl::Status CheckOutputFile(absl::string_view flag, const std::string& path,
+                             absl::Span<const absl::string_view> endings) {
+  const auto wrong = [&](const auto&... parts) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("error: ", flag, "=", path, ": ", parts...));
+  };
+  if (std::none_of(endings.begin(), endings.end(), [&](const auto& ending) {
+        return absl::EndsWith(path, ending);
+      })) {
+    return wrong("must end in ", absl::StrJoin(endings, " or "));
+  }
+  const std::filesystem::path file(path);
+  const std::string folder =
+      file.has_parent_path() ? file.parent_path().string() : ".";
+  std::error_code unknown;
+  if (!std::filesystem::is_directory(folder, unknown)) {
+    return wrong("there is no folder ", folder);
+  }
+  REGARD_ASSIGN_OR_RETURN(const PathKind kind, KindOfPath(path));
+  if (kind == PathKind::kDirectory || kind == PathKind::kOther) {
+    return wrong("is there already, and is no regular file");
+  }
+  const std::string name = file.filename().string();
+  const std::string inside = file.parent_path().filename().string();
+  REGARD_ASSIGN_OR_RETURN(const bool in_run, HoldsRun(folder));
+  if ((in_run && IsOwnFile(name)) || inside == "checkpoints" ||
+      absl::StartsWith(inside, "step-")) {
+    return wrong("is a run's own; name another file");
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace regard

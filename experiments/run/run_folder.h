@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "files/file.h"
 
 namespace regard {
@@ -38,8 +39,8 @@ class RunFolder {
  public:
   // Makes the folder if need be, and locks it. A FailedPrecondition if it holds
   // a run and `resume` is not set, if another process writes there, or if an
-  // entry of the run is a symbolic link (the folder itself may be one); nothing
-  // in it is then changed.
+  // entry of the run is a symbolic link (the folder itself may be one) or
+  // neither file nor folder; nothing in it is then changed.
   static absl::StatusOr<RunFolder> Open(const RunFolderOptions& options);
 
   const std::string& path() const { return path_; }
@@ -54,10 +55,12 @@ class RunFolder {
     return JoinPath(path_, name);
   }
 
+  // A FailedPrecondition once the folder has been moved or removed: what is
+  // there now is not this run's.
+  absl::Status StillHeld() const;
+
   // Replaces a text of the run atomically.
-  absl::Status Write(absl::string_view name, absl::string_view text) const {
-    return WriteFileAtomically(File(name), text);
-  }
+  absl::Status Write(absl::string_view name, absl::string_view text) const;
 
   absl::StatusOr<std::string> Read(absl::string_view name) const {
     return ReadFile(File(name));
@@ -72,6 +75,10 @@ class RunFolder {
   bool holds_run_ = false;
   bool has_begun_ = false;
 };
+
+// A FailedPrecondition if what a run writes after resolved.textproto is there
+// without it: this is not a run that stopped before it had begun.
+absl::Status RefuseLostConfig(const std::string& run_folder);
 
 inline constexpr char kCheckpointRecord[] = "checkpoints.json";
 
@@ -92,6 +99,10 @@ absl::StatusOr<std::optional<CheckpointRecord>> ReadCheckpointRecord(
 absl::StatusOr<std::string> CheckpointFolder(
     const std::string& run_folder, FileOperations& files = SystemFiles());
 
+// The same of a run that is to be written. A FailedPrecondition also if the
+// checkpoints' record names another run, of which this one may be a copy.
+absl::StatusOr<std::string> OwnCheckpointFolder(const std::string& run_folder);
+
 // Records that the checkpoints of a run are in `folder`, which exists and is
 // locked. `id` is that of the run if it has no record yet. A FailedPrecondition
 // that changes nothing if the folder holds a run or checkpoints of another one,
@@ -101,6 +112,12 @@ absl::Status RecordCheckpointFolder(const std::string& run_folder,
                                     const std::string& folder,
                                     absl::string_view id,
                                     FileOperations& files = SystemFiles());
+
+// What a program wants to write by the flag `flag`, before it computes it. An
+// InvalidArgument if `path` does not end in one of `endings`, if its folder is
+// not there, if it is a folder or the like, or if it is a file of a run's own.
+absl::Status CheckOutputFile(absl::string_view flag, const std::string& path,
+                             absl::Span<const absl::string_view> endings);
 
 }  // namespace regard
 

@@ -1,10 +1,13 @@
 #include "experiments/run/run_folder.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -20,6 +23,7 @@ namespace {
 
 using ::regard::testing::IsOk;
 using ::regard::testing::StatusIs;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -255,6 +259,105 @@ TEST_F(RunFolderTest, ARecordOfAnotherRunIsNotOverwrittenByItsTwin) {
               IsOk());
   EXPECT_THAT(RecordCheckpointFolder(run, there, "id"), IsOk());
   EXPECT_THAT(CheckpointFolder(run), IsOk());
+}
+
+// Their ids are the same.
+TEST_F(RunFolderTest, TheCopyOfARunDoesNotWriteToItsCheckpoints) {
+  const std::string run = JoinPath(root_, "run");
+  const std::string copy = JoinPath(root_, "copy");
+  const std::string there = JoinPath(root_, "there");
+  for (const std::string& folder : {run, copy, there}) {
+    ASSERT_THAT(MakeDirectories(folder, SystemFiles()), IsOk());
+  }
+  ASSERT_THAT(RecordCheckpointFolder(run, there, "id"), IsOk());
+  std::filesystem::copy(JoinPath(run, kCheckpointRecord), copy);
+  EXPECT_THAT(OwnCheckpointFolder(run), IsOk());
+  EXPECT_THAT(CheckpointFolder(copy), IsOk());
+  EXPECT_THAT(OwnCheckpointFolder(copy),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("is resumed with --checkpoints=")));
+  ASSERT_THAT(RecordCheckpointFolder(copy, there, "id"), IsOk());
+  EXPECT_THAT(OwnCheckpointFolder(copy), IsOk());
+  EXPECT_THAT(OwnCheckpointFolder(run),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("holds the checkpoints of ")));
+}
+
+TEST_F(RunFolderTest, ARecordHasNoPathThatItCannotHold) {
+  const std::string run = JoinPath(root_, "run");
+  const std::string there = JoinPath(root_, "\xff");
+  for (const std::string& folder : {run, there}) {
+    ASSERT_THAT(MakeDirectories(folder, SystemFiles()), IsOk());
+  }
+  for (const auto& [from, to] :
+       {std::pair(run, there), std::pair(there, run)}) {
+    EXPECT_THAT(RecordCheckpointFolder(from, to, "id"),
+                StatusIs(absl::StatusCode::kFailedPrecondition,
+                         HasSubstr("is not UTF-8")));
+    EXPECT_FALSE(PathExists(JoinPath(from, kCheckpointRecord)));
+  }
+}
+
+TEST_F(RunFolderTest, AFolderThatWasMovedIsNotWrittenTo) {
+  const std::string path = JoinPath(root_, "run");
+  const auto folder = RunFolder::Open({.path = path});
+  ASSERT_THAT(folder, IsOk());
+  EXPECT_THAT(folder->Write("a.txt", "a"), IsOk());
+  std::filesystem::rename(path, JoinPath(root_, "moved"));
+  EXPECT_THAT(folder->Write("a.txt", "b"),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("/run: error: has been moved or removed")));
+  const auto other = RunFolder::Open({.path = path});
+  ASSERT_THAT(other, IsOk());
+  EXPECT_THAT(folder->StillHeld(),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("has been moved or removed")));
+  EXPECT_THAT(other->StillHeld(), IsOk());
+  EXPECT_EQ(ReadFile(JoinPath(root_, "moved/a.txt")).value(), "a");
+}
+
+TEST_F(RunFolderTest, APipeInARunIsRefused) {
+  ASSERT_EQ(mkfifo(JoinPath(root_, "metrics.jsonl").c_str(), 0600), 0);
+  EXPECT_THAT(RunFolder::Open({.path = root_, .resume = true}).status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("is neither a file nor a folder")));
+}
+
+TEST_F(RunFolderTest, ARunThatLostItsConfigIsNotBegunAnew) {
+  EXPECT_THAT(RefuseLostConfig(root_), IsOk());
+  ASSERT_THAT(WriteFileAtomically(JoinPath(root_, "status.json"), ""), IsOk());
+  EXPECT_THAT(RefuseLostConfig(root_),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("resolved.textproto: error: is missing")));
+}
+
+TEST_F(RunFolderTest, WhatProgramsWriteIsNoFileOfARun) {
+  const auto check = [&](const std::string& path) {
+    return CheckOutputFile("--out", JoinPath(root_, path),
+                           {".json", ".safetensors"});
+  };
+  ASSERT_THAT(MakeDirectories(JoinPath(root_, "run/x.json"), SystemFiles()),
+              IsOk());
+  // Not of a run yet.
+  EXPECT_THAT(check("run/status.json"), IsOk());
+  ASSERT_THAT(WriteFileAtomically(JoinPath(root_, "run/run.json"), ""), IsOk());
+  EXPECT_THAT(check("run/mine.json"), IsOk());
+  ASSERT_THAT(
+      MakeDirectories(JoinPath(root_, "run/checkpoints/step-5"), SystemFiles()),
+      IsOk());
+  for (const auto& [path, problem] :
+       {std::pair("run/status.json", "is a run's own"),
+        std::pair("run/checkpoints/step-5/weights.safetensors",
+                  "is a run's own"),
+        std::pair("run/checkpoints/x.safetensors", "is a run's own"),
+        std::pair("run/x.json", "is no regular file"),
+        std::pair("nowhere/x.json", "there is no folder"),
+        std::pair("run/x.png", "must end in .json or .safetensors")}) {
+    EXPECT_THAT(check(path),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         AllOf(HasSubstr("error: --out="), HasSubstr(problem))))
+        << path;
+  }
 }
 
 TEST_F(RunFolderTest, AFileInTheWayIsAnError) {

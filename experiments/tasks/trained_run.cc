@@ -35,9 +35,27 @@ absl::StatusOr<std::string> TrainedRun::ReadText(absl::string_view name) const {
 }
 
 absl::Status TrainedRun::LoadWeightsInto(ParameterStore<float>& parameters,
-                                         std::vector<std::string>* kept) const {
+                                         std::vector<std::string>* kept) {
   if (pretrained.has_value()) return pretrained->load_weights(parameters, kept);
-  return WithErrorPrefix(LoadWeights(weights, parameters));
+  absl::Status loaded = LoadWeights(weights, parameters);
+  for (int tries = 0; absl::IsNotFound(loaded) && tries < 10; ++tries) {
+    REGARD_RETURN_IF_ERROR(FindNewest());
+    loaded = LoadWeights(weights, parameters);
+  }
+  return WithErrorPrefix(loaded);
+}
+
+absl::Status TrainedRun::FindNewest() {
+  REGARD_ASSIGN_OR_RETURN(FoundCheckpoints newest,
+                          WithErrorPrefix(FindCheckpoints(path)));
+  notes = std::move(newest.notes);
+  if (newest.checkpoints.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("error: ", path, " has no whole checkpoint"));
+  }
+  step = newest.checkpoints[0].step;
+  weights = newest.checkpoints[0].ChosenWeightsPath();
+  return absl::OkStatus();
 }
 
 namespace {
@@ -92,15 +110,7 @@ absl::StatusOr<TrainedRun> OpenTrainedRun(
     REGARD_RETURN_IF_ERROR(LocateProblems(problems, trained.origins));
   }
   if (trained.pretrained.has_value()) return trained;
-  REGARD_ASSIGN_OR_RETURN(FoundCheckpoints latest,
-                          WithErrorPrefix(FindCheckpoints(trained.path)));
-  trained.notes = std::move(latest.notes);
-  if (latest.checkpoints.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("error: ", trained.path, " has no whole checkpoint"));
-  }
-  trained.step = latest.checkpoints[0].step;
-  trained.weights = latest.checkpoints[0].ChosenWeightsPath();
+  REGARD_RETURN_IF_ERROR(trained.FindNewest());
   return trained;
 }
 
@@ -177,7 +187,8 @@ absl::StatusOr<std::vector<Checkpoint>> CheckpointsOf(
   }
   if (checkpoints.size() < count) {
     return absl::InvalidArgumentError(absl::StrCat(
-        run_folder, " has ", checkpoints.size(), " whole checkpoints",
+        run_folder, " has ", checkpoints.size(), " whole checkpoint",
+        checkpoints.size() == 1 ? "" : "s",
         metric.empty() ? "" : absl::StrCat(" with ", metric), ", ", count,
         " are wanted; training.keep_checkpoints says how many a run keeps"));
   }

@@ -38,10 +38,13 @@ struct TrainedRun {
   // A text that its task kept, of at most 64 MiB. One that has changed since is
   // an error.
   absl::StatusOr<std::string> ReadText(absl::string_view name) const;
-  // Into finalized parameters. `kept` is as of PretrainedWeights::Load(), for
-  // folders of Hugging Face's alone.
+  // Into finalized parameters. Those of a newer checkpoint, if a training that
+  // goes on has removed the one that was found. `kept` is as of
+  // PretrainedWeights::Load(), for folders of Hugging Face's alone.
   absl::Status LoadWeightsInto(ParameterStore<float>& parameters,
-                               std::vector<std::string>* kept = nullptr) const;
+                               std::vector<std::string>* kept = nullptr);
+  // Sets `weights`, `step` and `notes`.
+  absl::Status FindNewest();
 };
 
 // `run` is a path as the user gave it. The errors of this and of the functions

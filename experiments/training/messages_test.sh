@@ -44,6 +44,11 @@ mkdir empty
 says 'no run' 'empty holds no run to resume: starting at step 0
 now short, to compare with' "${small[@]}" --run=empty --resume
 rm empty/resolved.textproto
+fails 'a config that is lost' 'is missing from a run that has metrics.jsonl' \
+  "${train}" --run=empty --resume
+fails 'another config in its place' 'is missing from a run that has' \
+  "${train}" "${small[@]}" --run=empty --resume
+rm empty/{metrics.jsonl,status.json}
 fails 'no config' 'stopped before it had begun; give its --config again' \
   "${train}" --run=empty --resume
 says 'a run that was stopped' 'empty stopped before it had begun: starting at step 0

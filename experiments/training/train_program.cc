@@ -29,6 +29,7 @@
 #include "experiments/training/trainer.h"
 #include "experiments/training/training_run.h"
 #include "files/file.h"
+#include "files/printable_text.h"
 #include "nn/config_problems.h"
 #include "nn/ranks/agreement.h"
 #include "nn/ranks/ranks.h"
@@ -42,7 +43,8 @@ namespace {
 constexpr char kUsage[] =
     "Trains an experiment and writes a run folder.\n\n"
     "  train [--config=FILE] [--run=DIR] [--set PATH=VALUE]... [--threads=N]\n"
-    "        [--checkpoints=DIR] [--resume] [--check] [--profile]";
+    "        [--checkpoints=DIR] [--resume] [--check] [--profile]\n"
+    "        [--omit_times]";
 
 struct Arguments {
   std::string config;
@@ -112,6 +114,7 @@ absl::StatusOr<ConfigSource> SourceOf(const Arguments& arguments,
     absl::StatusOr<std::string> text = ReadFile(path);
     if (text.ok()) return ConfigSource{path, *std::move(text)};
     if (IsMachineFailure(text.status())) return WithErrorPrefix(text.status());
+    REGARD_RETURN_IF_ERROR(RefuseLostConfig(found.path));
     return absl::InvalidArgumentError(absl::StrCat(
         "error: ", text.status().message(),
         ": the run stopped before it had begun; give its --config again"));
@@ -244,7 +247,7 @@ absl::StatusOr<int> TrainAndReport(TrainingRun& run,
   absl::Status failure;
   if (stopped_by == 0 && run.loaded().baseline != nullptr) {
     std::fprintf(stderr, "now %s, to compare with\n",
-                 run.loaded().config.baseline().name().c_str());
+                 PrintableText(run.loaded().config.baseline().name()).c_str());
     const absl::StatusOr<int> trained =
         TrainBaseline(run, options, provenance, plugins, &baseline);
     failure = trained.status();

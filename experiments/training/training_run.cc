@@ -161,7 +161,7 @@ absl::Status TrainingRun::OpenCheckpointFolder(const std::string& checkpoints) {
     REGARD_ASSIGN_OR_RETURN(const std::optional<CheckpointRecord> record,
                             ReadCheckpointRecord(folder_.path()));
     if (!record.has_value()) return absl::OkStatus();
-    REGARD_ASSIGN_OR_RETURN(path, CheckpointFolder(folder_.path()));
+    REGARD_ASSIGN_OR_RETURN(path, OwnCheckpointFolder(folder_.path()));
   }
   std::error_code unknown;
   if (std::filesystem::equivalent(path, folder_.path(), unknown)) {
@@ -201,6 +201,7 @@ absl::Status TrainingRun::Prepare(bool resume, const std::string& checkpoints,
     REGARD_RETURN_IF_ERROR(CheckSameConfig(folder_, loaded_.config));
     REGARD_RETURN_IF_ERROR(CheckSameData(folder_, digests_));
   }
+  if (!begun) REGARD_RETURN_IF_ERROR(RefuseLostConfig(folder_.path()));
   REGARD_RETURN_IF_ERROR(OpenCheckpointFolder(checkpoints));
   if (!begun) {
     if (resume || folder_.holds_run()) {
@@ -238,6 +239,7 @@ absl::Status TrainingRun::Prepare(bool resume, const std::string& checkpoints,
 
 absl::Status TrainingRun::End(RunState state) {
   status_.state = state;
+  REGARD_RETURN_IF_ERROR(folder_.StillHeld());
   return WriteStatus(folder_.path(), status_);
 }
 
@@ -265,8 +267,8 @@ TrainingHooks TrainingRun::Hooks(FileWriter& log, Progress& progress,
                      &events](const EvaluatedModel& evaluated) -> absl::Status {
     if (evaluated.final) {
       // Before the last checkpoint: a run that is over has the file.
-      REGARD_RETURN_IF_ERROR(WriteFileAtomically(folder_.File("examples.jsonl"),
-                                                 ExamplesText(evaluated.sets)));
+      REGARD_RETURN_IF_ERROR(
+          folder_.Write("examples.jsonl", ExamplesText(evaluated.sets)));
     } else if (!evaluated.metrics.empty()) {
       progress.Message(EvaluationLine(evaluated));
     }
@@ -274,6 +276,7 @@ TrainingHooks TrainingRun::Hooks(FileWriter& log, Progress& progress,
   };
   hooks.checkpointed =
       [this, &log](const CheckpointContent& content) -> absl::Status {
+    REGARD_RETURN_IF_ERROR(folder_.StillHeld());
     // The records of a step are on the disk before its checkpoint is.
     REGARD_RETURN_IF_ERROR(log.Sync());
     return SaveCheckpoint(folder_.path(), content,
