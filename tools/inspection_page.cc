@@ -94,7 +94,7 @@ std::vector<Picture> PicturesOf(const Inspection<float>& inspection,
     for (size_t head = 0; head < matrix.heads.size(); ++head) {
       pictures.push_back(PictureOf(
           image, PatchesOf(image, matrix.heads[head], keys, /*query=*/-1)));
-      pictures.back().title = absl::StrCat(map.name, ", head ", head + 1);
+      pictures.back().title = absl::StrCat(map.name, ", head ", head);
     }
     return pictures;
   }
@@ -307,7 +307,7 @@ Table HeadsTable(const Inspection<float>& inspection) {
     const HeadImportance* const importance = ImportanceOf(inspection, map);
     for (size_t head = 0; head < static_cast<size_t>(map.shape[1]); ++head) {
       std::vector<std::string> row = {
-          map.name, absl::StrCat(head + 1),
+          map.name, absl::StrCat(head),
           importance == nullptr
               ? ""
               : absl::StrFormat("%.3g", importance->heads[head])};

@@ -86,11 +86,11 @@ TEST(HeadsTableTest, AveragesOverQueries) {
   // b's entropy is (ln 2 + ln 4) / 2 = 1.0397.
   EXPECT_THAT(
       table.rows,
-      ElementsAre(ElementsAre("bert.0.self", "1", "", "0.260", "0.500", "0.062",
+      ElementsAre(ElementsAre("bert.0.self", "0", "", "0.260", "0.500", "0.062",
                               "0.062", "0.625", "0.062"),
-                  ElementsAre("cross", "1", "", "0.693", "", "", "", "", "")));
+                  ElementsAre("cross", "0", "", "0.693", "", "", "", "", "")));
   EXPECT_THAT(HeadsTable(Classified().inspection).rows[1],
-              ElementsAre("bert.0.self", "2", "2", "0.281", "0.375", "0.125",
+              ElementsAre("bert.0.self", "1", "2", "0.281", "0.375", "0.125",
                           "0.500", "0.125", "0.875"));
 }
 
@@ -155,7 +155,7 @@ TEST(InspectionHtmlTest, DrawsWeightsOverTheImage) {
                                           .columns = 1,
                                           .first = 1};
   const std::string page = InspectionHtml(answer, "tiny");
-  EXPECT_THAT(page, HasSubstr("bert.0.self, head 2"));
+  EXPECT_THAT(page, HasSubstr("bert.0.self, head 1"));
   EXPECT_THAT(page, HasSubstr("data:image/png;base64"));
   EXPECT_THAT(InspectionSvg(answer), HasSubstr("data:image/png;base64"));
   EXPECT_THAT(InspectionSvg(Classified()),

@@ -135,7 +135,7 @@ void Drawing::Add(const LabelledMatrix& map) {
     if (place == 0) bottom_ += rise + (map.heads.size() > 1 ? kLine : 0);
     if (map.heads.size() > 1) {
       Text(x, bottom_ - rise - 6, " class=\"note\"",
-           absl::StrCat("head ", head + 1));
+           absl::StrCat("head ", head));
     }
     for (int c = 0; labelled && c < columns; ++c) {
       const int middle = x + c * cell + cell / 2 + 4;

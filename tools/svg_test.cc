@@ -68,13 +68,13 @@ TEST(FiguresSvgTest, HeadsStandSideBySideUntilARowIsFull) {
   map.heads.assign(4, std::vector<double>(10, 0.1));
   const std::string svg = FiguresSvg({map});
   // A head and its gap take 260 of 960 - 31 pixels.
-  EXPECT_THAT(svg, HasSubstr("<text x=\"31\" y=\"50\" class=\"note\">head 1<"));
+  EXPECT_THAT(svg, HasSubstr("<text x=\"31\" y=\"50\" class=\"note\">head 0<"));
   EXPECT_THAT(svg,
-              HasSubstr("<text x=\"291\" y=\"50\" class=\"note\">head 2<"));
+              HasSubstr("<text x=\"291\" y=\"50\" class=\"note\">head 1<"));
   EXPECT_THAT(svg,
-              HasSubstr("<text x=\"551\" y=\"50\" class=\"note\">head 3<"));
+              HasSubstr("<text x=\"551\" y=\"50\" class=\"note\">head 2<"));
   EXPECT_THAT(svg,
-              HasSubstr("<text x=\"31\" y=\"131\" class=\"note\">head 4<"));
+              HasSubstr("<text x=\"31\" y=\"131\" class=\"note\">head 3<"));
   // The third head ends at 551 + 240, before the margin.
   EXPECT_THAT(svg, StartsWith("<svg xmlns=\"http://www.w3.org/2000/svg\" "
                               "width=\"807\" "));

@@ -294,7 +294,7 @@
       const input = make('input', '', choice);
       input.type = 'radio';
       input.name = figure.id;
-      make('span', '', choice, 'head ' + (index + 1));
+      make('span', '', choice, 'head ' + index);
       input.addEventListener('change', function () {
         drawHead(svg, map, head);
       });

@@ -95,7 +95,7 @@ void AddShowcase(const Showcase& showcase, std::vector<Value>* values) {
     for (size_t head = 0; head < map.heads.size(); ++head) {
       const HeatMapImage image = DrawHeatMap(map, head);
       std::string tag = absl::StrCat("attention/sample_", m + 1);
-      if (map.heads.size() > 1) absl::StrAppend(&tag, "_head_", head + 1);
+      if (map.heads.size() > 1) absl::StrAppend(&tag, "_head_", head);
       values->push_back(tensorboard::ImageValue(
           tag, ImageDescription(map), image.height, image.width, image.rgb));
     }
