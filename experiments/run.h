@@ -2,8 +2,8 @@
 // library opens. Reads a run folder alone, but for data where they are needed:
 // neither the corpus nor the lock of a run that may still go on.
 //
-//   ASSIGN_OR_RETURN(Run run, Run::Open("runs/phrasebook", plugins));
-//   ASSIGN_OR_RETURN(Answered answer, run.Answer({.text = "i am sad ."}));
+//   REGARD_ASSIGN_OR_RETURN(Run run, Run::Open("runs/phrasebook", plugins));
+//   REGARD_ASSIGN_OR_RETURN(Answered answer, run.Answer({.text = "i am ."}));
 //   std::puts(answer.text.c_str());
 #ifndef EXPERIMENTS_RUN_H_
 #define EXPERIMENTS_RUN_H_

@@ -8,9 +8,9 @@
 //                  .transposed = true, .part = 0, .parts = 3}},
 //       .prefix = "transformer.",
 //       .ignored = {"h.*.attn.bias", "score.**"}};
-//   ASSIGN_OR_RETURN(PretrainedWeights weights,
-//                    PretrainedWeights::Open(folder, table));
-//   RETURN_IF_ERROR(weights.Load(parameters));
+//   REGARD_ASSIGN_OR_RETURN(PretrainedWeights weights,
+//                           PretrainedWeights::Open(folder, table));
+//   REGARD_RETURN_IF_ERROR(weights.Load(parameters));
 #ifndef PRETRAINED_PRETRAINED_WEIGHTS_H_
 #define PRETRAINED_PRETRAINED_WEIGHTS_H_
 

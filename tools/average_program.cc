@@ -1,10 +1,14 @@
+#include <algorithm>
+#include <cstddef>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "experiments/config/command_line.h"
+#include "experiments/run/checkpoint.h"
 #include "experiments/training/train_program.h"
 #include "files/file.h"
 #include "tools/programs.h"
@@ -12,6 +16,8 @@
 namespace regard {
 
 namespace {
+
+constexpr size_t kMostByDefault = 5;
 
 constexpr char kUsage[] =
     "Averages the weights at checkpoints of a run.\n\n"
@@ -33,7 +39,8 @@ int AverageMain(int argc, char** argv, const Plugins& plugins) {
   std::vector<std::string> overrides;
   CommandLine line(kUsage);
   line.Text("run", "DIR", &run, "the run");
-  line.Number("last", &last, 1, 1000, "how many: the last ones (5)");
+  line.Number("last", &last, 1, 1000,
+              "how many: the last ones; without it, all, but at most 5");
   line.Number("checkpoints", &checkpoints, 1, 1000,
               "the former name of --last");
   line.Text("metric", "NAME", &metric,
@@ -50,10 +57,16 @@ int AverageMain(int argc, char** argv, const Plugins& plugins) {
     return ExitCode(absl::InvalidArgumentError(
         "error: --checkpoints is the former name of --last: give one"));
   }
-  if (last == 0) last = checkpoints == 0 ? 5 : checkpoints;
   if (run.empty()) {
     return ExitCode(absl::InvalidArgumentError(
         "error: --run=DIR must name the folder of a run"));
+  }
+  if (last == 0) last = checkpoints;
+  if (last == 0) {
+    const absl::StatusOr<FoundCheckpoints> found =
+        FindCheckpoints(ResolveUserPath(run), kMostByDefault);
+    if (!found.ok()) return ExitCode(WithErrorPrefix(found.status()));
+    last = std::max<int>(1, static_cast<int>(found->checkpoints.size()));
   }
   std::string weights = absl::StrCat("training.initial_weights={run: \"",
                                      absl::CEscape(run), "\" average: ", last);

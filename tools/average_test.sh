@@ -42,6 +42,8 @@ expect 'the mean of three' '' "$(awk -v a="$(
   split(a, w); d = (w[1] + w[2] + w[3]) / 3 - b
   if (d > 1e-6 || d < -1e-6 || w[1] == w[3]) print a, b
 }')"
+quietly "${average}" --run=run --out=all
+expect 'the mean of all that there are' "$(digest mean)" "$(digest all)"
 quietly "${average}" --run=run --last=3 --out=renamed --set name=renamed \
   --set training.epochs=7
 expect 'a field changed, and no training' '1 0' \

@@ -56,7 +56,7 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   line.Text("prompt", "TEXT", &arguments->prompt,
             "how each sentence begins; without it, as trained");
   line.Number("length", &arguments->length, 1, 99999,
-              "words after the prompt at most");
+              "words, or pieces of words, after the prompt at most");
   AddSearchFlags(line, &arguments->search);
   line.Switch("inspect", &arguments->inspect,
               "draws where each word looks, and gradients, on pages in the run "

@@ -32,8 +32,7 @@ constexpr char kUsage[] =
     "holds\n"
     "two sentences separated by a tab, and their similarity is printed. The "
     "run\n"
-    "may be a folder of Hugging Face's: config.json, model.safetensors, "
-    "vocab.txt.";
+    "may be a BERT in a folder of Hugging Face's.";
 // Texts that are read before the first of them is answered, unless the input
 // pauses.
 constexpr size_t kMostTexts = 4096;

@@ -8,6 +8,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "autodiff/worker_pool.h"
 #include "experiments/config/command_line.h"
 #include "experiments/report/run_report.h"
@@ -78,10 +79,13 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
 absl::StatusOr<Run> Open(const Arguments& arguments, const Plugins& plugins) {
   absl::StatusOr<Run> run = OpenRun(arguments.run, plugins, arguments.options);
   const absl::Status& status = run.status();
-  if (run.ok() || arguments.stride == 0 ||
-      absl::StrContains(status.message(),
-                        absl::StrCat("error: ", kEvaluationStride))) {
-    return run;
+  if (run.ok() || arguments.stride == 0) return run;
+  const std::string of_field =
+      absl::StrCat("--set: error: ", kEvaluationStride);
+  if (absl::StrContains(status.message(), of_field)) {
+    return absl::Status(
+        status.code(),
+        absl::StrReplaceAll(status.message(), {{of_field, "error: --stride"}}));
   }
   // What the field makes of the config of another model says nothing of it.
   return absl::Status(
@@ -102,6 +106,10 @@ absl::Status EvaluateRun(int argc, char** argv, const Plugins& plugins) {
   if (!arguments.text.empty() && evaluation.metrics.empty()) {
     return absl::InvalidArgumentError(
         "error: --text: has nothing that the model could predict");
+  }
+  if (evaluation.metrics.empty()) {
+    std::fputs("note: the data has neither dev nor test: nothing is measured\n",
+               stderr);
   }
   const std::map<std::string, Confidence> confidence =
       BootstrapConfidence(evaluation.sets, run.config().seed());

@@ -87,7 +87,7 @@ expect_in out '"test/bits_per_character"' '"test/perplexity"'
 expect 'blocks do not overlap' \
   "$("${evaluate}" --model=model --text=model/text.txt --stride=48)" \
   "$("${evaluate}" --model=model --set data.path=model/text.txt)"
-fails 'a stride over a block' 'evaluation_stride' \
+fails 'a stride over a block' 'error: --stride: ' \
   "${evaluate}" --model=model --text=model/text.txt --stride=49
 fails 'another field of a model' 'of a trained model, fields of data' \
   "${evaluate}" --model=model --set model.language_model.block=4

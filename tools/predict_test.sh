@@ -95,6 +95,9 @@ expect_in out 'Final numbers' 'test/bleu' '95 %:' 'Run     '
 "${evaluate}" --run=words --threads=1 --set search.beam=3 \
   --set data.phrasebook.test=7 --json >out
 expect_in out '"set":["search.beam=3","data.phrasebook.test=7"]' '"test/bleu":'
+printf 'they are watching .\tils regardent .\n' >pairs
+"${evaluate}" --run=words --set 'data={pairs {train {path: "pairs"}}}' >out 2>&1
+expect_in out 'note: the data has neither dev nor test: nothing is measured'
 fails 'a stride of another model' 'note: --stride is of language models' \
   "${evaluate}" --run=words --stride=3
 # All of another text, by windows that overlap, of a run.
