@@ -156,7 +156,12 @@ refuses "invalid int value: 'x'" "${config[@]}" "${axis[@]}" --seeds=x
 refuses "want letters, digits and '_'" "${config[@]}" "${axis[@]}" --name=../x
 refuses 'unrecognized arguments: --axes' "${config[@]}" "${axis[@]}" --axes=1
 echo 'base: "gone.textproto"' >orphan.textproto
-refuses 'orphan.textproto: base: ' --config=orphan.textproto "${axis[@]}"
+before="$(<"${lab}/BUILD")"
+refuses 'orphan.textproto: base: ' --config=orphan.textproto "${axis[@]}" \
+  --name=small
+expect "the targets of an earlier ablation" "${before}" "$(<"${lab}/BUILD")"
+touch $'d\xff'
+refuses 'is not UTF-8' "${config[@]}" "${axis[@]}" --set $'data.path=d\xff'
 echo 'base: "ring.textproto"' >ring.textproto
 refuses 'cyclic base' --config=ring.textproto "${axis[@]}"
 mkdir -p "${root}/ws/lab/mine"

@@ -29,7 +29,8 @@ expect 'GPT-2 small' 124,439,808 "$(count --config="${shakespeare}" \
   --set 'data={placeholder_text {vocabulary: 50257 characters: 100000}}' \
   --set "${gpt}={width: 768 layers: 12 norm {bias: true}}" \
   --set "${gpt}={attention {heads: 12 bias: true} feed_forward {bias: true}}" \
-  --set "${gpt}.position_embedding.longest=1024")"
+  --set "${gpt}.position_embedding.longest=1024" \
+  --set model.language_model.block=4)"
 
 expect 'the width of a parametric Gaussian' 1 \
   "$(count --config="${configs}/nadaraya_watson.textproto")"
