@@ -21,11 +21,10 @@ translate_by() {
   [[ -s "$1/inspect.html" ]]
 }
 
-# The config of this example, beside its base as in the repository.
-mkdir -p configs docs/examples/new_score
-cp "${base}" configs
-cp "${config}" docs/examples/new_score
-"${train}" --config=docs/examples/new_score/phrasebook.textproto --run=example \
+# The config of this example, whatever its way to its base is.
+cp "${base}" base.textproto
+sed 's|^base:.*|base: "base.textproto"|' "${config}" >example.textproto
+"${train}" --config=example.textproto --run=example \
   --set data.phrasebook.train=600 --set training.epochs=1
 "${train}" --resume --run=example
 
