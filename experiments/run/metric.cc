@@ -1,6 +1,5 @@
 #include "experiments/run/metric.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -17,9 +16,6 @@ namespace {
 
 constexpr int64_t kFormatVersion = 2;
 
-// By the value of Better.
-constexpr absl::string_view kDirectionNames[] = {"neither", "lower", "higher"};
-
 absl::Status WrongVersion(const std::string& path, int64_t version) {
   return absl::InvalidArgumentError(
       absl::StrCat(path, ": error: a run folder of format version ", version,
@@ -29,36 +25,15 @@ absl::Status WrongVersion(const std::string& path, int64_t version) {
 
 }  // namespace
 
-const MetricInfo* FindMetric(absl::Span<const MetricInfo> metrics,
-                             absl::string_view name) {
-  const size_t slash = name.rfind('/');
-  if (slash != absl::string_view::npos) name.remove_prefix(slash + 1);
-  const auto found =
-      std::find_if(metrics.begin(), metrics.end(),
-                   [&](const MetricInfo& m) { return m.name == name; });
-  return found == metrics.end() ? nullptr : &*found;
-}
-
-std::string MetricDescription(const MetricInfo& metric) {
-  std::string text = metric.meaning;
-  if (!metric.unit.empty()) absl::StrAppend(&text, " (", metric.unit, ")");
-  if (metric.better != Better::kNeither) {
-    absl::StrAppend(&text, "; ",
-                    kDirectionNames[static_cast<size_t>(metric.better)],
-                    " is better");
-  }
-  return text;
-}
-
 std::string RunDescriptionJson(absl::Span<const MetricInfo> metrics) {
   std::vector<std::string> lines;
   for (const MetricInfo& metric : metrics) {
-    lines.push_back(JsonText(
-        {{"name", metric.name},
-         {"unit", metric.unit},
-         {"meaning", metric.meaning},
-         {"better", kDirectionNames[static_cast<size_t>(metric.better)]},
-         {"logarithmic", metric.logarithmic}}));
+    lines.push_back(
+        JsonText({{"name", metric.name},
+                  {"unit", metric.unit},
+                  {"meaning", metric.meaning},
+                  {"better", kBetterNames[static_cast<size_t>(metric.better)]},
+                  {"logarithmic", metric.logarithmic}}));
   }
   return absl::StrCat("{\"format_version\":", kFormatVersion, ",\"metrics\":[",
                       lines.empty() ? "" : "\n", absl::StrJoin(lines, ",\n"),
@@ -86,12 +61,12 @@ absl::StatusOr<std::vector<MetricInfo>> ReadRunDescription(
   }
   std::vector<MetricInfo> metrics;
   for (const JsonObject& metric : json.Objects("metrics")) {
-    metrics.push_back({.name = metric.Text("name"),
-                       .unit = metric.Text("unit"),
-                       .meaning = metric.Text("meaning"),
-                       .better = static_cast<Better>(
-                           metric.Choice("better", kDirectionNames)),
-                       .logarithmic = metric.Bool("logarithmic")});
+    metrics.push_back(
+        {.name = metric.Text("name"),
+         .unit = metric.Text("unit"),
+         .meaning = metric.Text("meaning"),
+         .better = static_cast<Better>(metric.Choice("better", kBetterNames)),
+         .logarithmic = metric.Bool("logarithmic")});
   }
   REGARD_RETURN_IF_ERROR(file->status());
   return metrics;
