@@ -22,7 +22,6 @@
 #include "experiments/report/inspection_report.h"
 #include "experiments/report/terminal_text.h"
 #include "experiments/run.h"
-#include "experiments/run/run_folder.h"
 #include "files/file.h"
 #include "files/json_file.h"
 #include "files/printable_text.h"
@@ -32,6 +31,7 @@
 #include "seq2seq/translation_model.h"
 #include "third_party/abseil_backport/status_macros.h"
 #include "tools/inspection_page.h"
+#include "tools/output_file.h"
 #include "tools/programs.h"
 
 namespace regard {

@@ -27,7 +27,6 @@
 #include "experiments/report/progress.h"
 #include "experiments/run/checkpoint.h"
 #include "experiments/run/environment.h"
-#include "experiments/run/run_folder.h"
 #include "experiments/run/status.h"
 #include "experiments/tasks/experiment_config.h"
 #include "experiments/tasks/task.h"
@@ -43,6 +42,7 @@
 #include "nn/probes/site_requests.h"
 #include "nn/weights.h"
 #include "third_party/abseil_backport/status_macros.h"
+#include "tools/output_file.h"
 
 namespace regard {
 

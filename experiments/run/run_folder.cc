@@ -14,7 +14,6 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "files/json_file.h"
 #include "files/printable_text.h"
 #include "files/utf8.h"
@@ -53,31 +52,9 @@ absl::StatusOr<std::string> MakeNewFolder(const RunFolderOptions& options) {
   return path;
 }
 
-// A folder with other things in it is not one that holds a run.
-absl::StatusOr<bool> HoldsRun(const std::string& path) {
-  for (const char* name :
-       {"config.textproto", "resolved.textproto", "run.json", "metrics.jsonl",
-        "checkpoints", "checkpoints.json", "status.json"}) {
-    REGARD_ASSIGN_OR_RETURN(const PathKind kind,
-                            KindOfPath(JoinPath(path, name)));
-    if (kind != PathKind::kNothing) return true;
-  }
-  return false;
-}
-
 bool IsOwnFolder(absl::string_view name) {
   return name == "baseline" || name == "checkpoints" || name == "tensorboard" ||
          absl::StartsWith(name, "step-");
-}
-
-// Of those that end as what a program writes for its user.
-bool IsOwnFile(absl::string_view name) {
-  constexpr absl::string_view kNames[] = {
-      "attention.json", "checkpoints.json", "environment.json",
-      "examples.jsonl", "metrics.jsonl",    "report.html",
-      "run.json",       "status.json",      "tokenizer.json"};
-  return std::find(std::begin(kNames), std::end(kNames), name) !=
-         std::end(kNames);
 }
 
 absl::Status Refused(const std::string& path, absl::string_view problem) {
@@ -130,6 +107,17 @@ std::string RecordText(const CheckpointRecord& record) {
 }
 
 }  // namespace
+
+absl::StatusOr<bool> HoldsRun(const std::string& path) {
+  for (const char* name :
+       {"config.textproto", "resolved.textproto", "run.json", "metrics.jsonl",
+        "checkpoints", "checkpoints.json", "status.json"}) {
+    REGARD_ASSIGN_OR_RETURN(const PathKind kind,
+                            KindOfPath(JoinPath(path, name)));
+    if (kind != PathKind::kNothing) return true;
+  }
+  return false;
+}
 
 absl::StatusOr<RunFolder> RunFolder::Open(const RunFolderOptions& options) {
   std::string path = options.path;
@@ -187,9 +175,7 @@ absl::Status RunFolder::Write(absl::string_view name,
 
 absl::Status RefuseLostConfig(const std::string& run_folder) {
   for (const char* name : {"metrics.jsonl", "status.json"}) {
-    REGARD_ASSIGN_OR_RETURN(const PathKind kind,
-                            KindOfPath(JoinPath(run_folder, name)));
-    if (kind == PathKind::kNothing) continue;
+    if (!PathExists(JoinPath(run_folder, name))) continue;
     return Refused(JoinPath(run_folder, "resolved.textproto"),
                    absl::StrCat("is missing from a run that has ", name));
   }
@@ -306,38 +292,6 @@ absl::Status RecordCheckpointFolder(const std::string& run_folder,
                                              files));
   return WriteFileAtomically(JoinPath(run_path, kCheckpointRecord),
                              RecordText({path, run_id}), files);
-}
-
-absl::Status CheckOutputFile(absl::string_view flag, const std::string& path,
-                             absl::Span<const absl::string_view> endings) {
-  const auto wrong = [&](const auto&... parts) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("error: ", flag, "=", path, ": ", parts...));
-  };
-  if (std::none_of(endings.begin(), endings.end(), [&](const auto& ending) {
-        return absl::EndsWith(path, ending);
-      })) {
-    return wrong("must end in ", absl::StrJoin(endings, " or "));
-  }
-  const std::filesystem::path file(path);
-  const std::string folder =
-      file.has_parent_path() ? file.parent_path().string() : ".";
-  std::error_code unknown;
-  if (!std::filesystem::is_directory(folder, unknown)) {
-    return wrong("there is no folder ", folder);
-  }
-  REGARD_ASSIGN_OR_RETURN(const PathKind kind, KindOfPath(path));
-  if (kind == PathKind::kDirectory || kind == PathKind::kOther) {
-    return wrong("is there already, and is no regular file");
-  }
-  const std::string name = file.filename().string();
-  const std::string inside = file.parent_path().filename().string();
-  REGARD_ASSIGN_OR_RETURN(const bool in_run, HoldsRun(folder));
-  if ((in_run && IsOwnFile(name)) || inside == "checkpoints" ||
-      absl::StartsWith(inside, "step-")) {
-    return wrong("is a run's own; name another file");
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace regard

@@ -15,7 +15,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "absl/types/span.h"
 #include "files/file.h"
 
 namespace regard {
@@ -76,6 +75,9 @@ class RunFolder {
   bool has_begun_ = false;
 };
 
+// A folder with other things in it is not one that holds a run.
+absl::StatusOr<bool> HoldsRun(const std::string& path);
+
 // A FailedPrecondition if what a run writes after resolved.textproto is there
 // without it: this is not a run that stopped before it had begun.
 absl::Status RefuseLostConfig(const std::string& run_folder);
@@ -112,12 +114,6 @@ absl::Status RecordCheckpointFolder(const std::string& run_folder,
                                     const std::string& folder,
                                     absl::string_view id,
                                     FileOperations& files = SystemFiles());
-
-// What a program wants to write by the flag `flag`, before it computes it. An
-// InvalidArgument if `path` does not end in one of `endings`, if its folder is
-// not there, if it is a folder or the like, or if it is a file of a run's own.
-absl::Status CheckOutputFile(absl::string_view flag, const std::string& path,
-                             absl::Span<const absl::string_view> endings);
 
 }  // namespace regard
 

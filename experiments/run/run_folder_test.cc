@@ -23,7 +23,6 @@ namespace {
 
 using ::regard::testing::IsOk;
 using ::regard::testing::StatusIs;
-using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -329,35 +328,6 @@ TEST_F(RunFolderTest, ARunThatLostItsConfigIsNotBegunAnew) {
   EXPECT_THAT(RefuseLostConfig(root_),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        HasSubstr("resolved.textproto: error: is missing")));
-}
-
-TEST_F(RunFolderTest, WhatProgramsWriteIsNoFileOfARun) {
-  const auto check = [&](const std::string& path) {
-    return CheckOutputFile("--out", JoinPath(root_, path),
-                           {".json", ".safetensors"});
-  };
-  ASSERT_THAT(MakeDirectories(JoinPath(root_, "run/x.json"), SystemFiles()),
-              IsOk());
-  // Not of a run yet.
-  EXPECT_THAT(check("run/status.json"), IsOk());
-  ASSERT_THAT(WriteFileAtomically(JoinPath(root_, "run/run.json"), ""), IsOk());
-  EXPECT_THAT(check("run/mine.json"), IsOk());
-  ASSERT_THAT(
-      MakeDirectories(JoinPath(root_, "run/checkpoints/step-5"), SystemFiles()),
-      IsOk());
-  for (const auto& [path, problem] :
-       {std::pair("run/status.json", "is a run's own"),
-        std::pair("run/checkpoints/step-5/weights.safetensors",
-                  "is a run's own"),
-        std::pair("run/checkpoints/x.safetensors", "is a run's own"),
-        std::pair("run/x.json", "is no regular file"),
-        std::pair("nowhere/x.json", "there is no folder"),
-        std::pair("run/x.png", "must end in .json or .safetensors")}) {
-    EXPECT_THAT(check(path),
-                StatusIs(absl::StatusCode::kInvalidArgument,
-                         AllOf(HasSubstr("error: --out="), HasSubstr(problem))))
-        << path;
-  }
 }
 
 TEST_F(RunFolderTest, AFileInTheWayIsAnError) {
