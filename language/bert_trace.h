@@ -11,7 +11,7 @@
 namespace regard {
 
 // The layers' residuals.
-inline constexpr char kBertResiduals[] = "bert/layers[*]/feed_forward/residual";
+inline constexpr char kBertResiduals[] = "bert/layers[*]/*/residual";
 
 // Of one text, [CLS] and [SEP] included; without outputs.
 inline TraceLabels BertLabels(const WordPiece& pieces,

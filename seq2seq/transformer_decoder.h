@@ -64,7 +64,7 @@ class TransformerDecoder : public Decoder<T> {
                  absl::Span<const int32_t> lengths,
                  DecoderState<T>* state) const override;
   const char* residual_sites() const override {
-    return "decoder/layers[*]/feed_forward/residual";
+    return "decoder/layers[*]/*/residual";
   }
   Var<T> Finish(Forward<T>& forward, Var<T> residual) const override {
     return stack_.Finish(forward, residual);

@@ -155,6 +155,16 @@ fails 'a long text' 'tokens, got 101' \
 fails 'an unknown letter' "error: --target: character 1: the model does not" \
   "${inspect}" --run=letters Line --target=Q
 
+# Layers without a network, too, leave something.
+run attention_only tiny_shakespeare --set data.path=text \
+  --set training.examples_per_epoch=64 \
+  --set model.language_model.transformer.width=16 \
+  --set model.language_model.transformer.layers=2 \
+  --set 'model.language_model.transformer.pattern=[{}, {feed_forward {none {}}}]'
+looks attention_only 'Line 1' -- \
+  '"lens":[{"site":"decoder/layers[0]/feed_forward/residual"' \
+  '{"site":"decoder/layers[1]/self/residual"'
+
 run curve nadaraya_watson
 looks curve 1.5 -- '"output_unit":"value"' '"name":"value"' \
   '"site":"attention/queries"'

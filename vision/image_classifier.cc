@@ -147,7 +147,7 @@ absl::StatusOr<Traced<float>> ImageClassifier::Trace(
     return PredictBatch(with, image, {0}).WithShape({classes()});
   };
   traced.lens = {
-      .sites = "vision_transformer/layers[*]/feed_forward/residual",
+      .sites = "vision_transformer/layers[*]/*/residual",
       .rows = {"the class"},
       .log_probabilities =
           [this](Forward<float>& with, Var<float> residual) {

@@ -18,6 +18,13 @@ template <typename T>
 std::vector<double> AttentionRollout(absl::Span<const AttentionMap<T>> layers,
                                      int64_t example);
 
+// `readout`, a row of shares of the output tokens, times that product:
+// [tokens]. Without the product, whose work is cubic in the tokens.
+template <typename T>
+std::vector<double> AttentionRolloutTo(std::vector<double> readout,
+                                       absl::Span<const AttentionMap<T>> layers,
+                                       int64_t example);
+
 }  // namespace regard
 
 #endif  // ATTENTION_INSPECTION_ATTENTION_ROLLOUT_H_

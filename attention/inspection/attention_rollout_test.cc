@@ -8,7 +8,9 @@
 namespace regard {
 namespace {
 
+using ::testing::DoubleNear;
 using ::testing::ElementsAre;
+using ::testing::Pointwise;
 
 TEST(AttentionRolloutTest, MultipliesLayersWithTheirResiduals) {
   // The second of two examples counts; the first is NaN-free noise.
@@ -26,6 +28,28 @@ TEST(AttentionRolloutTest, MultipliesLayersWithTheirResiduals) {
               ElementsAre(.5, .5, .5, .5));
   EXPECT_THAT(AttentionRollout<float>({&layers[1], 1}, 1),
               ElementsAre(1, 0, .5, .5));
+}
+
+TEST(AttentionRolloutTest, OfAReadoutIsItsRowsOfTheProduct) {
+  // Three tokens, two heads, three layers; rows need not sum to 1.
+  std::vector<AttentionMap<float>> layers(3);
+  float next = 0.1F;
+  for (AttentionMap<float>& layer : layers) {
+    layer.shape = {1, 2, 3, 3};
+    for (int i = 0; i < 18; ++i) {
+      layer.weights.push_back(next);
+      next = next > 0.8F ? next - 0.75F : next + 0.13F;
+    }
+  }
+  const std::vector<double> product = AttentionRollout<float>(layers, 0);
+  EXPECT_THAT(
+      AttentionRolloutTo<float>({0, 1, 0}, layers, 0),
+      Pointwise(DoubleNear(1e-12), {product[3], product[4], product[5]}));
+  const auto mean = [&](int i) {
+    return .5 * product[i] + .25 * product[3 + i] + .25 * product[6 + i];
+  };
+  EXPECT_THAT(AttentionRolloutTo<float>({.5, .25, .25}, layers, 0),
+              Pointwise(DoubleNear(1e-12), {mean(0), mean(1), mean(2)}));
 }
 
 TEST(AttentionRolloutDeathTest, NeedsALayer) {

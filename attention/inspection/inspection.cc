@@ -132,6 +132,11 @@ std::vector<Rollout> RolloutsOf(const std::vector<AttentionMap<T>>& maps,
   return rollouts;
 }
 
+// "decoder/layers[0]" of a site in that layer.
+absl::string_view LayerOf(absl::string_view site) {
+  return site.substr(0, site.rfind(']'));
+}
+
 template <typename T>
 LensLayer LookThrough(const LogitLens<T>& lens, Forward<T>& forward,
                       const typename SiteRecorder<T>::Seen& seen,
@@ -211,6 +216,7 @@ Inspection<T> Inspect(Forward<T>& forward, const Traced<T>& traced,
   inspection.maps = AttentionMaps(recorder);
   AddRowGradients(forward, traced, &inspection.maps);
   if (sees_layers) inspection.lens_rows = traced.lens.rows;
+  std::vector<const typename SiteRecorder<T>::Seen*> layers;
   for (const auto& seen : recorder.seen()) {
     if (absl::EndsWith(seen.site, "attention/context")) {
       AddImportance<T>(seen, &inspection.heads);
@@ -218,10 +224,16 @@ Inspection<T> Inspect(Forward<T>& forward, const Traced<T>& traced,
     if (!seen.gradient.empty() && MatchesSite(labels.inputs, seen.site)) {
       inspection.inputs.push_back(NormsOf<T>(seen, labels));
     }
-    if (sees_layers && MatchesSite(traced.lens.sites, seen.site)) {
-      inspection.lens.push_back(
-          LookThrough(traced.lens, forward, seen, options.most_choices));
+    if (!sees_layers || !MatchesSite(traced.lens.sites, seen.site)) continue;
+    // The last residual of a layer is what it leaves.
+    if (!layers.empty() && LayerOf(layers.back()->site) == LayerOf(seen.site)) {
+      layers.pop_back();
     }
+    layers.push_back(&seen);
+  }
+  for (const auto* const seen : layers) {
+    inspection.lens.push_back(
+        LookThrough(traced.lens, forward, *seen, options.most_choices));
   }
   for (HeadImportance& of : inspection.heads) {
     for (double& head : of.heads) head = std::abs(head);

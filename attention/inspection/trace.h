@@ -106,7 +106,7 @@ struct TraceLabels {
 // "interpreting GPT: the logit lens", 2020.
 template <typename T>
 struct LogitLens {
-  std::string sites = {};              // of the layers' residuals
+  std::string sites = {};              // residuals; a layer's last one counts
   std::vector<std::string> rows = {};  // names of what is answered
   // A residual, as it is at a site -> log-probabilities [rows, choices], by the
   // model's own last norm and head. Null: the model has no such layers.

@@ -38,7 +38,7 @@ namespace {
 
 // The report has room for so many images.
 constexpr int64_t kSamples = 12;
-constexpr int64_t kHeatMaps = 4;
+constexpr size_t kHeatMaps = 4;
 constexpr size_t kMostMisses = 24;
 
 struct Prediction {
@@ -175,36 +175,28 @@ std::vector<Prediction> ImageClassificationTask::ShowImages(
   const VisionTransformer<float>& encoder = model_.encoder();
   const int64_t tokens = encoder.tokens();
   const int64_t first = encoder.first_patch();
-  forward.BeginStep();
+  // What is read: the class token, or the mean of all tokens.
+  std::vector<double> readout(static_cast<size_t>(tokens),
+                              first > 0 ? 0 : 1 / static_cast<double>(tokens));
+  if (first > 0) readout[0] = 1;
   std::vector<Prediction> predictions;
-  const std::vector<AttentionMap<float>> layers =
-      MapsOf(forward, {kAllMaps}, [&] {
-        predictions = PredictionsOf(
-            model_.PredictBatch(forward, set, images).span(), model_.classes());
-      });
   for (size_t i = 0; i < images.size(); ++i) {
-    const auto row = static_cast<int64_t>(i);
     const int32_t label = set.labels[static_cast<size_t>(images[i])];
-    // What reaches the readout: the class token, or the mean of all tokens.
-    const std::vector<double> rollout = AttentionRollout<float>(layers, row);
-    const auto of_readout = [&](const auto* matrix) {
-      std::vector<double> of_patches;
-      for (int64_t key = first; key < tokens; ++key) {
-        double weight = matrix[key];
-        if (first == 0) {
-          for (int64_t query = 1; query < tokens; ++query) {
-            weight += matrix[query * tokens + key];
-          }
-          weight /= static_cast<double>(tokens);
-        }
-        of_patches.push_back(weight);
-      }
-      return of_patches;
-    };
+    // One at a time: maps are large.
+    forward.BeginStep();
+    const std::vector<AttentionMap<float>> layers =
+        MapsOf(forward, {kAllMaps}, [&] {
+          const Var<float> of_image =
+              model_.PredictBatch(forward, set, images.subspan(i, 1));
+          predictions.push_back(
+              PredictionsOf(of_image.span(), model_.classes())[0]);
+        });
+    const std::vector<double> rollout =
+        AttentionRolloutTo<float>(readout, layers, /*example=*/0);
     pictures->push_back(PictureOf(ImageOf(set, images[i], encoder),
-                                  of_readout(rollout.data())));
+                                  {rollout.begin() + first, rollout.end()}));
     pictures->back().title = TitleOf(label, predictions[i]);
-    if (heat_maps == nullptr || row >= kHeatMaps) continue;
+    if (heat_maps == nullptr || i >= kHeatMaps) continue;
     const AttentionMap<float>& last = layers.back();
     LabelledMatrix map;
     map.title =
@@ -217,9 +209,13 @@ std::vector<Prediction> ImageClassificationTask::ShowImages(
       map.columns.push_back(absl::StrCat(x + 1));
     }
     for (int64_t head = 0; head < last.shape[1]; ++head) {
-      map.heads.push_back(
-          of_readout(last.weights.data() +
-                     (row * last.shape[1] + head) * tokens * tokens));
+      std::vector<double>& shares = map.heads.emplace_back(tokens - first, 0);
+      for (int64_t query = 0; query < tokens; ++query) {
+        const int64_t row = (head * tokens + query) * tokens;
+        for (int64_t key = first; key < tokens; ++key) {
+          shares[key - first] += readout[query] * last.weights[row + key];
+        }
+      }
     }
     heat_maps->push_back(std::move(map));
   }
