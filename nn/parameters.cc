@@ -15,6 +15,14 @@ namespace regard {
 
 namespace {
 
+// More than any machine holds; sums of it do not overflow.
+constexpr int64_t kMostElements = int64_t{1} << 56;
+
+// At most kMostElements.
+int64_t Sum(int64_t a, int64_t b) {
+  return std::min(a + std::min(b, kMostElements), kMostElements);
+}
+
 absl::Status CheckMemory(int64_t parameters, int64_t bytes) {
   const int64_t memory =
       int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
@@ -75,7 +83,7 @@ void ParameterStore<T>::FinalizeWithZeros() {
   int64_t end = 0;
   for (ParameterInfo& info : parameters_) {
     info.offset = end;
-    end += (info.size() + kStep - 1) / kStep * kStep;
+    end = Sum(end, (info.size() + kStep - 1) / kStep * kStep);
   }
   finalized_ = true;
   const int64_t bytes = end * int64_t{sizeof(T)};
@@ -115,7 +123,7 @@ std::optional<Parameter<T>> ParameterStore<T>::FindByName(
 template <typename T>
 int64_t ParameterStore<T>::num_elements() const {
   int64_t count = 0;
-  for (const ParameterInfo& info : parameters_) count += info.size();
+  for (const ParameterInfo& info : parameters_) count = Sum(count, info.size());
   return count;
 }
 
@@ -123,7 +131,7 @@ template <typename T>
 int64_t ParameterStore<T>::num_trainable_elements() const {
   int64_t count = 0;
   for (const ParameterInfo& info : parameters_) {
-    if (info.options.trainable) count += info.size();
+    if (info.options.trainable) count = Sum(count, info.size());
   }
   return count;
 }

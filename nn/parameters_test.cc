@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -61,6 +62,20 @@ TEST(ParametersTest, WhatMemoryCannotHoldIsCountedButHasNoValues) {
   small.Root().Add("w", {3}, Constant(1));
   small.Finalize(0);
   EXPECT_TRUE(small.status().ok());
+}
+
+TEST(ParametersTest, SizesThatOverflowAreMoreThanMemoryHolds) {
+  for (const int count : {1, 2, 3, 4, 5, 63, 64, 65}) {
+    ParameterStore<float> store;
+    for (int i = 0; i < count; ++i) {
+      store.Root().Add(absl::StrCat("w", i), {1 << 29, 1 << 29}, Constant(1));
+    }
+    store.Finalize(0);
+    EXPECT_FALSE(store.status().ok()) << count;
+    EXPECT_GT(store.num_elements(), int64_t{1} << 55) << count;
+    EXPECT_EQ(store.num_trainable_elements(), store.num_elements()) << count;
+    EXPECT_EQ(store.slab_size(), 0) << count;
+  }
 }
 
 TEST(ParametersTest, FirstValuesDependOnSeedAndNameAlone) {

@@ -140,12 +140,13 @@ void ValidateTransformerEncoder(const EncoderDecoderConfig& config,
                       /*memory_width=*/0, problems);
   // In `transformer` they are the decoder's.
   const TransformerConfig& own = config.transformer_encoder();
+  constexpr char kProblem[] = "is of a decoder: an encoder has none";
+  RefuseCrossAttention(own, kProblem, problems);
   for (const auto& [name, is_given] :
-       {std::pair("cross_attention", own.has_cross_attention()),
-        std::pair("tied_embeddings", own.has_tied_embeddings()),
+       {std::pair("tied_embeddings", own.has_tied_embeddings()),
         std::pair("output_transform", own.has_output_transform()),
         std::pair("output_bias", own.has_output_bias())}) {
-    if (is_given) problems.Add(name, "is of a decoder: an encoder has none");
+    if (is_given) problems.Add(name, kProblem);
   }
 }
 

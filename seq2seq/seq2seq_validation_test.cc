@@ -135,6 +135,15 @@ TEST(ValidateEncoderDecoderTest, AnEncoderHasNoPartsOfADecoder) {
                   StartsWith("transformer_encoder.output_bias: ")));
 }
 
+TEST(ValidateEncoderDecoderTest, NorHasAPatternOfItsLayers) {
+  const std::string layers =
+      "layers: 2 pattern {} pattern { cross_attention { head_width: -4 } } ";
+  EXPECT_THAT(
+      ProblemsOfModel("transformer {} transformer_encoder { " + layers + "}"),
+      ElementsAre(
+          StartsWith("transformer_encoder.pattern[1].cross_attention: ")));
+}
+
 TEST(ValidateEncoderDecoderTest, PointsIntoTheTransformer) {
   EXPECT_THAT(ProblemsOfModel("transformer { attention { heads: 7 } }"),
               ElementsAre(StartsWith("transformer.attention.heads: ")));

@@ -138,7 +138,15 @@ absl::Status ReadAttention(const std::string& text,
       ReadText(ConfigText::File("--attention", text), attention, &origins));
   ConfigProblems problems;
   scorers.Validate(*attention, widths, problems);
-  return LocateProblems(problems, origins);
+  REGARD_RETURN_IF_ERROR(LocateProblems(problems, origins));
+  const ScorerInfo* const info = scorers.Find(*attention);
+  if (info != nullptr && info->uses_history) {
+    std::fprintf(stderr,
+                 "note: %s reads the weights of earlier queries: of each query "
+                 "here they are 0, as of a first one\n",
+                 info->name.c_str());
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckSizes(const AttentionArrays& arrays, int heads) {

@@ -38,8 +38,9 @@ context [1, 2]
 "${attend}" "${arrays[@]}" --json >out
 expect_in out '{"scores":[[2,4,null]],' '"shapes":{"scores":[1,3],"weights":' \
   '"context":[[1.88079707797' '"weights":[[0.11920292202'
-"${attend}" --arrays=arrays.json --attention='location_aware {}' >out
+"${attend}" --arrays=arrays.json --attention='location_aware {}' >out 2>err
 expect_in out 'weights [1, 3]'
+expect_in err 'LocationAwareScore reads the weights of earlier queries'
 
 # Safetensors of Python's types.
 python3 - <<'END'

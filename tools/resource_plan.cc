@@ -87,7 +87,12 @@ MeasuredBatch ChooseBatch(const Experiment& config, Model<float>& model,
   const Training& training = config.training();
   MeasuredBatch chosen;
   if (!training.group_by_length()) {
-    plan->batch_examples = training.batch_size();
+    plan->batch_examples =
+        std::min<int64_t>(training.batch_size(), model.num_examples());
+    if (training.examples_per_epoch() > 0) {
+      plan->batch_examples =
+          std::min(plan->batch_examples, training.examples_per_epoch());
+    }
     int64_t size =
         std::min({plan->batch_examples, model.num_examples(), affordable});
     const auto choose = [&](int64_t count) {

@@ -126,6 +126,18 @@ TEST(ResourcePlan, MeasuresWorkAndMemoryInProportionToTheBatch) {
       2 * growth, 0.2 * growth);
 }
 
+TEST(ResourcePlan, ABatchHasNoMoreExamplesThanAnEpoch) {
+  Experiment config = SmallTranslation();
+  config.mutable_data()->mutable_placeholder()->set_pairs(32);
+  config.mutable_training()->set_batch_size(1000);
+  const ResourcePlan plan = Plan(config);
+  EXPECT_EQ(plan.batch_examples, 32);
+  config.mutable_training()->set_batch_size(32);
+  EXPECT_EQ(*plan.update_flops, *Plan(config).update_flops);
+  config.mutable_training()->set_examples_per_epoch(10);
+  EXPECT_EQ(Plan(config).batch_examples, 10);
+}
+
 TEST(ResourcePlan, MeasuresFewOfLongExamples) {
   Experiment config = SmallTranslation();
   config.mutable_data()->mutable_placeholder()->set_pairs(32);

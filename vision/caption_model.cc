@@ -62,6 +62,11 @@ void CaptionModel::ValidateData(ConfigProblems& problems) const {
     for (const Caption& caption : set->captions) {
       const std::vector<int32_t> ids = tokens_.Encode(caption.words);
       longest = std::max(longest, ids.size());
+      // Never predicted, and no part of what is written.
+      if (std::ranges::count(ids, tokens_.ids().special.begin) > 0) {
+        problems.Add("begin", "is a token of the sentences of the data");
+        return;
+      }
       // WithoutPrompt() takes as many words off as the prompt has.
       const auto first =
           absl::MakeConstSpan(caption.words).subspan(0, prompt_words_.size());

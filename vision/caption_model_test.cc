@@ -275,6 +275,9 @@ TEST(CaptionModelTest, WhatDoesNotFitTheDataIsSaid) {
       problems_of("prompt: \"a view of\""),
       ElementsAre("prompt: is not how the sentences of the data begin"));
   EXPECT_THAT(problems_of("prompt: \"\""), ElementsAre());
+  EXPECT_THAT(problems_of("prompt: \"\" tokens {}"), ElementsAre());
+  EXPECT_THAT(problems_of("prompt: \"\" tokens {} begin: \"circle\""),
+              ElementsAre("begin: is a token of the sentences of the data"));
   // Nothing follows the prompt.
   CaptionSplits bare = Canvases(3);
   bare.train.captions[1].words.resize(3);

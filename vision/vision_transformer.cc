@@ -40,10 +40,9 @@ void ValidateVisionTransformer(const VisionTransformerConfig& config,
   const ConfigProblems::Scope scope(problems, "transformer");
   ValidateTransformer(scorers, config.transformer(), /*memory_width=*/0,
                       problems);
-  if (config.transformer().has_cross_attention()) {
-    problems.Add("cross_attention",
-                 "a Vision Transformer has no memory to attend to");
-  }
+  RefuseCrossAttention(config.transformer(),
+                       "a Vision Transformer has no memory to attend to",
+                       problems);
 }
 
 template <typename T>

@@ -1,6 +1,7 @@
 #include "attention/transformer/validation.h"
 
 #include <cstddef>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -126,13 +127,23 @@ void ValidateTransformer(const AttentionRegistry& scorers,
   }
 }
 
+void RefuseCrossAttention(const TransformerConfig& config,
+                          absl::string_view problem, ConfigProblems& problems) {
+  if (config.has_cross_attention()) {
+    problems.Add("cross_attention", std::string(problem));
+  }
+  for (int i = 0; i < config.pattern_size(); ++i) {
+    if (!config.pattern(i).has_cross_attention()) continue;
+    problems.Add(absl::StrCat("pattern[", i, "].cross_attention"),
+                 std::string(problem));
+  }
+}
+
 void ValidateHasNoSource(absl::string_view model,
                          const TransformerConfig& config,
                          ConfigProblems& problems) {
-  if (config.has_cross_attention()) {
-    problems.Add("cross_attention",
-                 absl::StrCat(model, " has no memory to attend to"));
-  }
+  RefuseCrossAttention(
+      config, absl::StrCat(model, " has no memory to attend to"), problems);
   if (config.tied_embeddings() == TransformerConfig::SOURCE_TARGET_OUTPUT) {
     problems.Add("tied_embeddings",
                  absl::StrCat(model, " has no source: use TARGET_OUTPUT"));

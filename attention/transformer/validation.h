@@ -31,6 +31,10 @@ void ValidateTransformer(const AttentionRegistry& scorers,
                          const TransformerConfig& config, int64_t memory_width,
                          ConfigProblems& problems);
 
+// Adds `problem` for each cross-attention that the config has.
+void RefuseCrossAttention(const TransformerConfig& config,
+                          absl::string_view problem, ConfigProblems& problems);
+
 // Adds problems of fields that need a source beside the Transformer itself.
 // `model` begins the messages: "a language model".
 void ValidateHasNoSource(absl::string_view model,

@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/match.h"
+
 namespace regard {
 
 WordPieceOptions TokenOptions(const WordPieceConfig& config) {
@@ -56,6 +58,11 @@ void ValidateTokens(const WordPieceConfig& config, ConfigProblems& problems) {
                                     std::pair("padding", options.padding),
                                     std::pair("mask", options.mask)}) {
     if (token.empty()) problems.Add(name, "must not be empty");
+    if (absl::StrContains(token, '\n') || absl::StrContains(token, '\r')) {
+      problems.Add(name,
+                   "must have no line break: a vocabulary has a token a "
+                   "line");
+    }
   }
 }
 

@@ -43,11 +43,13 @@ TEST(WordPieceConfigTest, NamesWhatIsWrong) {
   config.set_vocabulary("");
   config.set_longest_word(0);
   config.set_mask("");
+  config.set_padding("a\nb");
   ConfigProblems problems;
   ValidateTokens(config, problems);
   std::vector<std::string> paths;
   for (const auto& problem : problems.problems()) paths.push_back(problem.path);
-  EXPECT_THAT(paths, ElementsAre("longest_word", "vocabulary", "mask"));
+  EXPECT_THAT(paths,
+              ElementsAre("longest_word", "vocabulary", "padding", "mask"));
 }
 
 TEST(WordPieceConfigTest, NoTokenOfAVocabularyIsLeftOutByFrequency) {

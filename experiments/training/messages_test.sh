@@ -21,6 +21,9 @@ says 'a run and its baseline' 'num_shards is 2: 2 of 9 threads have work
 now short, to compare with' "${small[@]}" --run=run --threads=9
 expect 'about twenty lines' "1/40 $(seq -f '%g/40' -s' ' 2 2 40) 1/2 2/2" \
   "$(sed -n 's/^step \([^ ]*\) .*/\1/p' err | paste -sd' ')"
+"${train}" "${small[@]}" --run=slow --set optimizer.schedule.cosine.warmup=41 \
+  --set 'baseline.override=[]' >out 2>err
+expect_in err 'its warm-up is longer than the run, which has 40 updates'
 says 'a resumed run' 'resuming at step 40
 now short, to compare with
 resuming at step 2' --run=run --resume --threads=2

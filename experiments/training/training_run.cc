@@ -158,9 +158,7 @@ TrainingRun::TrainingRun(LoadedConfig loaded, RunFolder folder,
 absl::Status TrainingRun::OpenCheckpointFolder(const std::string& checkpoints) {
   std::string path = ResolveUserPath(checkpoints);
   if (path.empty()) {
-    REGARD_ASSIGN_OR_RETURN(const std::optional<CheckpointRecord> record,
-                            ReadCheckpointRecord(folder_.path()));
-    if (!record.has_value()) return absl::OkStatus();
+    if (!PathExists(folder_.File(kCheckpointRecord))) return absl::OkStatus();
     REGARD_ASSIGN_OR_RETURN(path, OwnCheckpointFolder(folder_.path()));
   }
   std::error_code unknown;

@@ -54,6 +54,14 @@ class RegressionTask : public Task {
     if (config.dropout() > 0) {
       problems.Add("dropout", "regression by attention drops no weights");
     }
+    const ScorerInfo* const info = context.scorers.Find(config);
+    if (info != nullptr && info->uses_history) {
+      problems.Add("", absl::StrCat(info->name,
+                                    " reads the weights of earlier queries; "
+                                    "those of a regression have no order"));
+    }
+    // Of a table, its file says how wide the points are.
+    if (!context.config.data().has_nadaraya_watson()) return;
     context.scorers.Validate(config, {.heads = 1, .query = 1, .key = 1},
                              problems);
   }
@@ -63,7 +71,7 @@ class RegressionTask : public Task {
         batch_size_(context.config.training().batch_size()),
         smooths_labels_(context.config.loss().label_smoothing() > 0),
         model_(
-            context.scorers, context.config.model().attention(), options,
+            context.scorers, FittingAttention(context, data.training), options,
             {PointsOf(data.training), PointsOf(data.dev), PointsOf(data.test)},
             context.model_options()),
         x_names_(std::move(data.x_names)),
@@ -74,6 +82,9 @@ class RegressionTask : public Task {
   bool has_dev() const override { return model_.points().dev.size() > 0; }
 
   void ValidateData(ConfigProblems& problems) const override {
+    for (const ConfigProblems::Problem& misfit : misfits_.problems()) {
+      problems.AddWithin(misfit.path, misfit.within, misfit.message);
+    }
     if (smooths_labels_) {
       problems.Add("loss.label_smoothing", "regression predicts no classes");
     }
@@ -191,6 +202,20 @@ class RegressionTask : public Task {
         x.size(), " numbers"));
   }
 
+  // What the config says, if a score of it fits the points; else any that does,
+  // and `misfits_` has what is wrong.
+  Attention FittingAttention(const TaskContext& context, const Points& points) {
+    Attention attention = context.config.model().attention();
+    const ConfigProblems::Scope scope(misfits_, "model.attention");
+    context.scorers.Validate(
+        attention, {.heads = 1, .query = points.width, .key = points.width},
+        misfits_);
+    if (misfits_.ok()) return attention;
+    attention.Clear();
+    attention.mutable_average();
+    return attention;
+  }
+
   static CurvePoints PointsOf(Points& points) {
     return {std::move(points.x), std::move(points.y), points.width};
   }
@@ -237,6 +262,7 @@ class RegressionTask : public Task {
 
   const int64_t batch_size_;
   const bool smooths_labels_;
+  ConfigProblems misfits_;  // of the score, with the width of the points
   NadarayaWatsonModel<float> model_;
   const std::vector<std::string> x_names_;
   const std::string y_name_;

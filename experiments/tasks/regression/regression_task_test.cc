@@ -2,7 +2,9 @@
 #include <memory>
 #include <numeric>
 #include <string>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "autodiff/tape.h"
 #include "experiments/experiment.pb.h"
 #include "experiments/tasks/built_in_plugins.h"
@@ -16,6 +18,7 @@
 namespace regard {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
@@ -23,6 +26,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Key;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 Experiment ConfigOf(int points) {
   Experiment config;
@@ -131,26 +135,49 @@ TEST(RegressionTask, AScoreMustKnowTheDistancesOfThePoints) {
       "there are 10");
 }
 
-// To a score of history, each query is the first.
-TEST(RegressionTask, ScoresOfHistorySeeNone) {
+TEST(RegressionTask, QueriesHaveNoHistory) {
   Experiment config = ConfigOf(10);
-  for (const bool located : {false, true}) {
-    if (located) {
-      config.mutable_model()->mutable_attention()->mutable_location_aware();
-    } else {
-      config.mutable_model()->mutable_attention()->mutable_coverage();
+  config.mutable_model()->mutable_attention()->mutable_coverage();
+  ConfigProblems problems;
+  ValidateExperiment(config, BuiltInPlugins(), problems);
+  ASSERT_THAT(problems.problems(), SizeIs(1));
+  EXPECT_EQ(problems.problems()[0].path, "model.attention");
+  EXPECT_THAT(problems.problems()[0].message,
+              HasSubstr("reads the weights of earlier queries"));
+}
+
+// How wide they are, the file alone may say.
+TEST(RegressionTask, AScoreMustFitTheWidthOfThePoints) {
+  const std::string path = ::testing::TempDir() + "/wide.csv";
+  std::ofstream(path) << "a,b,y\n1,2,3\n4,5,6\n7,8,9\n2,3,4\n5,7,1\n";
+  Experiment config = ConfigOf(10);
+  config.mutable_data()->set_path(path);
+  config.mutable_data()->mutable_table();
+  FormulaScore& formula =
+      *config.mutable_model()->mutable_attention()->mutable_formula();
+  formula.set_score("(W q) . (U k)");
+  FormulaParameter& of_query = *formula.add_parameter();
+  of_query.set_name("W");
+  of_query.set_columns(2);
+  const auto problems_of = [&] {
+    ConfigProblems problems;
+    ValidateExperiment(config, BuiltInPlugins(), problems);
+    if (problems.ok()) {
+      BuildTask(config, BuiltInPlugins()).value()->ValidateData(problems);
     }
-    const std::unique_ptr<Task> task =
-        BuildTask(config, BuiltInPlugins()).value();
-    Tape<float> tape;
-    Forward<float> no_gradients(tape, task->model().parameters(), nullptr);
-    const LabelledMatrix map =
-        task->Show(no_gradients, /*final=*/true).heat_maps.front();
-    for (auto row = map.heads[0].begin(); row != map.heads[0].end();
-         row += 10) {
-      EXPECT_NEAR(std::accumulate(row, row + 10, 0.0), 1, 1e-5);
+    std::vector<std::string> texts;
+    for (const auto& problem : problems.problems()) {
+      texts.push_back(absl::StrCat(problem.path, ": ", problem.message));
     }
-  }
+    return texts;
+  };
+  EXPECT_THAT(problems_of(), IsEmpty());
+  of_query.set_columns(1);
+  EXPECT_THAT(problems_of(),
+              ElementsAre(AllOf(StartsWith("model.attention.formula"),
+                                HasSubstr("'q' has width 2"))));
+  config.mutable_data()->mutable_table()->set_columns("b");
+  EXPECT_THAT(problems_of(), IsEmpty());
 }
 
 TEST(RegressionTask, ShowsPointsOfATable) {
