@@ -87,6 +87,20 @@ expect_in out '"test/bits_per_character"' '"test/perplexity"'
 expect 'blocks do not overlap' \
   "$("${evaluate}" --model=model --text=model/text.txt --stride=48)" \
   "$("${evaluate}" --model=model --set data.path=model/text.txt)"
+loss_of() { # loss_of FLAG...: of a text.
+  "${evaluate}" --model=model --text=model/text.txt "$@" --json |
+    grep -o '"test/loss":[^,}]*'
+}
+expect 'all of a head' "$(loss_of)" \
+  "$(loss_of --set "intervene={site: '*/context' head: 0 replace {scale: 1}}")"
+[[ "$(loss_of)" != "$(loss_of --set \
+  "intervene={site: '*/context' head: 0 replace {zeros {}}}")" ]] ||
+  expect 'nothing of a head' other same
+fails 'a head that is not there' 'intervene[0].head' "${evaluate}" --model=model \
+  --text=model/text.txt --set "intervene={site: '*/context' head: 9 replace {scale: 1}}"
+fails 'a mean of no examples' 'intervene[0].replace.mean: is over training' \
+  "${evaluate}" --model=model --text=model/text.txt \
+  --set "intervene={site: '*/context' replace {mean {}}}"
 fails 'a stride over a block' 'error: --stride: ' \
   "${evaluate}" --model=model --text=model/text.txt --stride=49
 fails 'another field of a model' 'of a trained model, fields of data' \

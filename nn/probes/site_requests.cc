@@ -117,12 +117,18 @@ SiteShapes SitesOf(Model<float>& model, uint64_t seed,
                    std::vector<std::string> patterns) {
   std::vector<int64_t> examples(
       std::min<int64_t>(kMostExamples, model.num_examples()));
-  if (examples.empty()) return {};
   std::iota(examples.begin(), examples.end(), 0);
   SiteCensus census(std::move(patterns));
   Tape<float> tape;
   Forward<float> forward(tape, model.parameters(), nullptr);
   forward.set_probe(&census);
+  // Of data that are all dev or test, as the text of an evaluation.
+  for (const Split split : {Split::kDev, Split::kTest}) {
+    if (!examples.empty()) break;
+    model.Evaluate(forward, split);
+    if (!census.sites().empty()) break;
+  }
+  if (examples.empty()) return census.sites();
   std::vector<double> denominators(model.loss_terms().size());
   std::vector<Var<float>> sums(denominators.size());
   model.Denominators(examples, absl::MakeSpan(denominators));
@@ -190,6 +196,10 @@ void ValidateSites(const SiteRequests& requests, uint64_t seed,
                   [&](const std::string& site, const Shape& shape) {
                     return WrongIntervention(intervention, site, shape);
                   });
+    if (intervention.replace().has_mean() && model.num_examples() == 0) {
+      problems.Add("replace.mean",
+                   "is over training examples, of which there are none");
+    }
   }
   for (int i = 0; i < requests.probe.size(); ++i) {
     const SiteStatistic& statistic = requests.probe[i];

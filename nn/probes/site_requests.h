@@ -41,8 +41,9 @@ void ValidateSiteRequests(const SiteRequests& requests,
 void ValidateSites(const SiteRequests& requests, uint64_t seed,
                    Model<float>& model, ConfigProblems& problems);
 
-// The sites of a training pass over a few examples, with the shapes of those
-// that are of one of `patterns`; of others the shape is that of a scalar.
+// The sites of a training pass over a few examples, or, where there are none,
+// of an evaluation, with the shapes of those that are of one of `patterns`; of
+// others the shape is that of a scalar.
 using SiteShapes = std::map<std::string, Shape>;
 SiteShapes SitesOf(Model<float>& model, uint64_t seed,
                    std::vector<std::string> patterns);
