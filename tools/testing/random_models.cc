@@ -228,7 +228,7 @@ class RandomModel {
                  LanguageModelConfig::LINES) {
         const std::vector<std::string> words = absl::StrSplit(
             ReadAll(Path("whole/vocabulary.txt")), '\n', absl::SkipEmpty());
-        prompt = words.back();
+        prompt = words.back() == "\\n" ? "\n" : words.back();
       }
       Run({"tools/generate", run, "--length=20", prompt});
     } else if (model.has_bert()) {
