@@ -42,7 +42,8 @@ expect 'the mean of three' '' "$(awk -v a="$(
   split(a, w); d = (w[1] + w[2] + w[3]) / 3 - b
   if (d > 1e-6 || d < -1e-6 || w[1] == w[3]) print a, b
 }')"
-quietly "${average}" --run=run --out=all
+"${average}" --run=run --out=all >out 2>err
+expect 'no word of a warm-up, as there are no updates' 0 "$(grep -c warm-up err)"
 expect 'the mean of all that there are' "$(digest mean)" "$(digest all)"
 quietly "${average}" --run=run --last=3 --out=renamed --set name=renamed \
   --set training.epochs=7

@@ -10,14 +10,12 @@
 #include "experiments/config/reader.h"
 #include "experiments/config/resolved.h"
 #include "experiments/tasks/trained_run.h"
-#include "experiments/training/batch_plan.h"
 #include "files/file.h"
 #include "files/sha256.h"
 #include "nn/config_problems.h"
 #include "nn/parameters.h"
 #include "nn/probes/site_requests.h"
 #include "nn/ranks/agreement.h"
-#include "nn/schedule.h"
 #include "nn/weights.h"
 #include "third_party/abseil_backport/status_macros.h"
 
@@ -51,17 +49,6 @@ absl::StatusOr<std::unique_ptr<Task>> BuildAlone(const LoadedConfig& loaded,
   }
   if (task->model().num_examples() == 0) {
     problems.Add("data", "has no example to train on");
-  }
-  if (problems.ok() && prints) {
-    const int64_t updates =
-        BatchPlan(loaded.config, task->model()).total_updates();
-    const auto& schedule = loaded.config.optimizer().schedule();
-    if (updates < plugins.schedules.Create(schedule, {})->warmup()) {
-      std::fprintf(stderr,
-                   "note: optimizer.schedule: its warm-up is longer than the "
-                   "run, which has %s updates\n",
-                   absl::StrCat(updates).c_str());
-    }
   }
   if (problems.ok()) {
     ValidateSites({loaded.config.intervene(), loaded.config.probe()},

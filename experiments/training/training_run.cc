@@ -294,6 +294,14 @@ absl::StatusOr<int> TrainingRun::Train(const TrainerOptions& options,
                               : FileWriter::Create(log_path));
   Trainer trainer(loaded_.config, *task_, plugins, options);
   const int64_t total = trainer.total_steps();
+  const ScheduleConfig& schedule = loaded_.config.optimizer().schedule();
+  if (total > 0 && plugins.schedules.Create(schedule, {})->warmup() > total) {
+    std::fprintf(
+        stderr,
+        "note: optimizer.schedule: its warm-up is longer than the run, "
+        "which has %s updates\n",
+        absl::StrCat(total).c_str());
+  }
   if (checkpoint_.has_value()) {
     REGARD_RETURN_IF_ERROR(trainer.Restore(*checkpoint_));
   }

@@ -122,13 +122,12 @@ SiteShapes SitesOf(Model<float>& model, uint64_t seed,
   Tape<float> tape;
   Forward<float> forward(tape, model.parameters(), nullptr);
   forward.set_probe(&census);
-  // Of data that are all dev or test, as the text of an evaluation.
-  for (const Split split : {Split::kDev, Split::kTest}) {
-    if (!examples.empty()) break;
-    model.Evaluate(forward, split);
-    if (!census.sites().empty()) break;
+  if (examples.empty()) {  // as of a text for evaluation
+    for (const Split split : {Split::kDev, Split::kTest}) {
+      if (census.sites().empty()) model.Evaluate(forward, split);
+    }
+    return census.sites();
   }
-  if (examples.empty()) return census.sites();
   std::vector<double> denominators(model.loss_terms().size());
   std::vector<Var<float>> sums(denominators.size());
   model.Denominators(examples, absl::MakeSpan(denominators));
