@@ -211,6 +211,7 @@ std::vector<Prediction> ImageClassificationTask::ShowImages(
     for (int64_t head = 0; head < last.shape[1]; ++head) {
       std::vector<double>& shares = map.heads.emplace_back(tokens - first, 0);
       for (int64_t query = 0; query < tokens; ++query) {
+        if (readout[query] == 0) continue;
         const int64_t row = (head * tokens + query) * tokens;
         for (int64_t key = first; key < tokens; ++key) {
           shares[key - first] += readout[query] * last.weights[row + key];
