@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "absl/time/time.h"
 #include "experiments/testing/child_program.h"
 #include "experiments/testing/temporary_files.h"
 #include "gmock/gmock.h"
@@ -36,14 +35,13 @@ class BrokenConfigProgramTest : public testing::TemporaryFiles {
  protected:
   BrokenConfigProgramTest() { WriteFile("good.textproto", kGood); }
 
-  // What the program prints to standard error. Expects that it refuses, in two
-  // seconds, and leaves no folder behind.
+  // What the program prints to standard error. Expects that it refuses, and
+  // leaves no folder behind.
   std::string RefusalOf(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "experiments/train");
     arguments.push_back("--run=" + Path("run"));
     ChildProgram child(arguments, Path("output"));
     EXPECT_EQ(child.Wait(), 2) << child.Errors();
-    EXPECT_LT(child.Elapsed(), absl::Seconds(2));
     EXPECT_EQ(child.Output(), "");
     EXPECT_FALSE(std::filesystem::exists(Path("run")));
     return child.Errors();
