@@ -71,7 +71,9 @@ absl::Status Trainer::Save() {
   }
   state.set_evaluations_without_gain(selected.evaluations_without_gain);
   for (const auto& [name, value] : schedule_->state()) {
-    (*state.mutable_schedule())[name] = value;
+    ScheduleNumber* number = state.add_schedule();
+    number->set_key(name);
+    number->set_value(value);
   }
   for (const auto& [name, value] : metrics_) {
     TrainerMetric* metric = state.add_metrics();
@@ -141,8 +143,11 @@ absl::Status Trainer::Restore(const Checkpoint& checkpoint) {
     return absl::InvalidArgumentError(absl::StrCat(
         checkpoint.StatePath(), ": not the state of this experiment"));
   }
-  REGARD_RETURN_IF_ERROR(
-      schedule_->set_state({state.schedule().begin(), state.schedule().end()}));
+  ScheduleState schedule;
+  for (const ScheduleNumber& number : state.schedule()) {
+    schedule[number.key()] = number.value();
+  }
+  REGARD_RETURN_IF_ERROR(schedule_->set_state(schedule));
   for (const TrainerMetric& metric : state.metrics()) {
     metrics_[metric.name()] = metric.value();
   }
