@@ -406,6 +406,41 @@ TEST(TrainerTest, ARunThatWasKilledAtItsEndRecordsItsLastUpdate) {
   EXPECT_EQ(last_record, whole);
 }
 
+// The metric only gets worse, so two evaluations after the first, which is the
+// best, the rate is halved. The run is killed between these two.
+TEST(TrainerTest, APlateauIsOfTheEvaluationsBeforeAKillToo) {
+  Experiment config = Config("checkpoint_every: 2");
+  config.mutable_training()->set_epochs(4);
+  ASSERT_TRUE(google::protobuf::TextFormat::MergeFromString(
+      "optimizer { schedule { reduce_on_plateau {"
+      "  metric: 'dev/loss' higher_is_better: true patience: 1 } } }",
+      &config));
+  FallingTask whole(Better::kHigher);
+  Train(config, whole);
+  EXPECT_THAT(whole.evaluated(), ElementsAre(-2, -4, -6, -7));
+
+  const std::string folder = ::testing::TempDir() + "/plateau";
+  std::filesystem::create_directories(folder);
+  TrainingHooks killed;
+  killed.checkpointed = [&](const CheckpointContent& content) {
+    const absl::Status saved =
+        SaveCheckpoint(folder, content, /*keep=*/1, SystemFiles());
+    return content.step == 4 ? absl::AbortedError("killed") : saved;
+  };
+  FallingTask begun(Better::kHigher);
+  Trainer first(config, begun, BuiltInPlugins(), {.threads = 1});
+  ASSERT_FALSE(first.Run(killed).ok());
+  EXPECT_THAT(begun.evaluated(), ElementsAre(-2, -4));
+  const absl::StatusOr<FoundCheckpoints> found = FindCheckpoints(folder, 1);
+  ASSERT_THAT(found, IsOk());
+  ASSERT_THAT(found->checkpoints, SizeIs(1));
+  FallingTask resumed(Better::kHigher);
+  Trainer second(config, resumed, BuiltInPlugins(), {.threads = 1});
+  ASSERT_THAT(second.Restore(found->checkpoints[0]), IsOk());
+  ASSERT_THAT(second.Run({}), IsOk());
+  EXPECT_THAT(resumed.evaluated(), ElementsAre(-6, -7));
+}
+
 // By hand, or by a stranger: a manifest may fit what makes no sense.
 TEST(TrainerTest, TheStateOfACheckpointIsOfItsStep) {
   const Experiment config = Config("");
