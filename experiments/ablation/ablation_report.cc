@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <utility>
@@ -89,9 +90,8 @@ Table ResultsTable(const Grid& grid) {
   Table table = TableOfMetrics(grid, {"n"}, metrics);
   for (const GridCell& cell : CellsOf(grid)) {
     std::vector<std::string> row = LabelsOf(grid, *cell[0]);
-    const size_t finished =
-        std::count_if(cell.begin(), cell.end(),
-                      [](const GridRun* run) { return run->missing.empty(); });
+    const size_t finished = std::ranges::count_if(
+        cell, [](const GridRun* run) { return run->missing.empty(); });
     row.push_back(finished == cell.size()
                       ? absl::StrCat(finished)
                       : absl::StrCat(finished, " of ", cell.size()));
@@ -155,9 +155,7 @@ std::string CsvRow(const std::vector<std::string>& cells) {
 }
 
 const LabelledMatrix* FindMap(const GridRun& run, const std::string& title) {
-  const auto found = std::find_if(
-      run.maps.begin(), run.maps.end(),
-      [&](const LabelledMatrix& map) { return map.title == title; });
+  const auto found = std::ranges::find(run.maps, title, &LabelledMatrix::title);
   return found == run.maps.end() ? nullptr : &*found;
 }
 
@@ -287,9 +285,8 @@ std::vector<Plot> CurvePlots(const Grid& grid) {
 
 std::vector<Section> AttentionSideBySide(const Grid& grid) {
   std::vector<const GridRun*> runs;
-  const auto first =
-      std::find_if(grid.runs.begin(), grid.runs.end(),
-                   [](const GridRun& run) { return !run.maps.empty(); });
+  const auto first = std::ranges::find_if(
+      grid.runs, [](const GridRun& run) { return !run.maps.empty(); });
   for (const GridRun& run : grid.runs) {
     if (first != grid.runs.end() && run.seed == first->seed) {
       runs.push_back(&run);
@@ -305,9 +302,8 @@ std::vector<Section> AttentionSideBySide(const Grid& grid) {
     }
   }
   std::erase_if(titles, [&](const auto& title) { return showing[title] < 2; });
-  std::stable_sort(
-      titles.begin(), titles.end(),
-      [&](const auto& a, const auto& b) { return showing[a] > showing[b]; });
+  std::ranges::stable_sort(titles, std::greater(),
+                           [&](const auto& title) { return showing[title]; });
   if (titles.size() > kMostSources) titles.resize(kMostSources);
   std::vector<Section> sections;
   for (const std::string& title : titles) {

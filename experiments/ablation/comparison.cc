@@ -141,30 +141,24 @@ std::set<std::string> PathsOf(const Axis& axis) {
 
 // Whether one came and the other went, side by side: as members of a oneof do.
 bool ChangedPlaces(const FieldDifference& a, const FieldDifference& b) {
-  const auto came_and_went = [](const FieldDifference& came,
-                                const FieldDifference& went) {
-    return came.before == "not set" && went.after == "not set";
-  };
   return Parent(a.path) == Parent(b.path) &&
-         (came_and_went(a, b) || came_and_went(b, a));
+         ((a.before == "not set" && b.after == "not set") ||
+          (a.after == "not set" && b.before == "not set"));
 }
 
 // Whether the axis is there to make the difference.
 bool IsOfAxis(const FieldDifference& difference,
               const std::vector<FieldDifference>& all,
               const std::set<std::string>& axis_paths) {
-  return std::any_of(
-      axis_paths.begin(), axis_paths.end(), [&](const std::string& path) {
-        // Setting a field makes the messages around it, and may clear the
-        // members of their oneofs.
-        return IsWithin(difference.path, path) ||
-               IsWithin(path, difference.path) ||
-               std::any_of(all.begin(), all.end(),
-                           [&](const FieldDifference& other) {
-                             return IsWithin(path, other.path) &&
-                                    ChangedPlaces(difference, other);
-                           });
-      });
+  // Setting a field makes the messages around it, and may clear the members of
+  // their oneofs.
+  return std::ranges::any_of(axis_paths, [&](const std::string& path) {
+    return IsWithin(difference.path, path) || IsWithin(path, difference.path) ||
+           std::ranges::any_of(all, [&](const FieldDifference& other) {
+             return IsWithin(path, other.path) &&
+                    ChangedPlaces(difference, other);
+           });
+  });
 }
 
 std::string PValue(double p) {

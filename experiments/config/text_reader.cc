@@ -88,10 +88,9 @@ class TextReader {
 
   std::vector<TextProblem> TakeProblems() {
     problems_.insert(problems_.end(), unreadable_.begin(), unreadable_.end());
-    std::stable_sort(problems_.begin(), problems_.end(),
-                     [](const TextProblem& a, const TextProblem& b) {
-                       return a.range.begin < b.range.begin;
-                     });
+    std::ranges::stable_sort(problems_, {}, [](const TextProblem& problem) {
+      return problem.range.begin;
+    });
     if (problems_.size() > kMostProblems) problems_.resize(kMostProblems);
     return std::move(problems_);
   }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -108,8 +109,8 @@ Table WorstAndBest(const EvaluatedSet& set,
                    absl::Span<const MetricInfo> infos) {
   Table table;
   Better better = Better::kNeither;
-  const auto metric = std::find_if(
-      set.metrics.begin(), set.metrics.end(), [&](const ExampleMetric& m) {
+  const auto metric =
+      std::ranges::find_if(set.metrics, [&](const ExampleMetric& m) {
         const MetricInfo* const info = FindMetric(infos, m.name);
         if (m.of_single_examples && info != nullptr) better = info->better;
         return better != Better::kNeither;
@@ -140,16 +141,14 @@ Table WorstAndBest(const EvaluatedSet& set,
 }
 
 bool SameExamples(const EvaluatedSet& a, const EvaluatedSet& b) {
-  return std::equal(a.metrics.begin(), a.metrics.end(), b.metrics.begin(),
-                    b.metrics.end(),
-                    [](const ExampleMetric& x, const ExampleMetric& y) {
-                      return x.name == y.name && x.aggregate == y.aggregate;
-                    }) &&
-         std::equal(a.examples.begin(), a.examples.end(), b.examples.begin(),
-                    b.examples.end(),
-                    [](const EvaluatedExample& x, const EvaluatedExample& y) {
-                      return x.input == y.input && x.reference == y.reference;
-                    });
+  const auto metric_of = [](const ExampleMetric& metric) {
+    return std::tie(metric.name, metric.aggregate);
+  };
+  const auto example_of = [](const EvaluatedExample& example) {
+    return std::tie(example.input, example.reference);
+  };
+  return std::ranges::equal(a.metrics, b.metrics, {}, metric_of, metric_of) &&
+         std::ranges::equal(a.examples, b.examples, {}, example_of, example_of);
 }
 
 }  // namespace regard

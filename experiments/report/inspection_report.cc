@@ -95,9 +95,8 @@ Looks LooksOf(const Inspection<float>& inspection) {
 std::string Greatest(const std::vector<std::string>& keys,
                      absl::Span<const double> numbers, double sign) {
   if (numbers.empty()) return "";
-  const auto chosen = std::max_element(
-      numbers.begin(), numbers.end(),
-      [sign](double a, double b) { return sign * a < sign * b; });
+  const auto chosen = std::ranges::max_element(
+      numbers, {}, [sign](double number) { return sign * number; });
   return absl::StrFormat("%s %.3g", keys[chosen - numbers.begin()], *chosen);
 }
 
@@ -220,8 +219,8 @@ std::string ErrorRateText(const Inspection<float>& inspection) {
 }
 
 Section AttentionSection(absl::Span<const Inspection<float>> inspections) {
-  const bool words = std::all_of(
-      inspections.begin(), inspections.end(),
+  const bool words = std::ranges::all_of(
+      inspections,
       [](const auto& inspection) { return inspection.labels.successive; });
   Section section = {"Attention",
                      {AttentionCaution(),

@@ -112,8 +112,8 @@ std::vector<NamedSet> SetsLike(const EvaluatedSet& set,
 }
 
 Table SamplesTable(const Samples& samples) {
-  const bool any_reference = std::any_of(
-      samples.rows.begin(), samples.rows.end(),
+  const bool any_reference = std::ranges::any_of(
+      samples.rows,
       [](const EvaluatedExample& sample) { return !sample.reference.empty(); });
   Table table = {.header = {samples.input, "model"}};
   if (any_reference) table.header.insert(table.header.end(), {"reference", ""});

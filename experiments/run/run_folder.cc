@@ -274,7 +274,7 @@ absl::Status RecordCheckpointFolder(const std::string& run_folder,
           ListDirectory(holder, files);
       if (absl::IsNotFound(names.status())) continue;
       REGARD_RETURN_IF_ERROR(names.status());
-      if (std::any_of(names->begin(), names->end(), [](const auto& name) {
+      if (std::ranges::any_of(*names, [](const auto& name) {
             return absl::StartsWith(name, "step-");
           })) {
         return Refused(holder,
