@@ -1,6 +1,8 @@
 #include "experiments/config/resolved.h"
 
-#include <optional>
+#include <array>
+#include <cstddef>
+#include <set>
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
@@ -101,27 +103,36 @@ std::variant<double, bool, std::string> ValueOf(const ConfigField& one) {
   }
 }
 
-// The values of each path; those of a list are joined.
-std::map<std::string, std::string> ByPath(
-    const std::vector<ResolvedField>& fields) {
-  std::map<std::string, std::string> values;
-  for (const ResolvedField& field : fields) {
-    const auto [value, is_new] = values.emplace(field.path, field.value);
-    if (!is_new) absl::StrAppend(&value->second, ", ", field.value);
-  }
-  return values;
-}
-
-// "{width: 8 layers {...}}" with full paths cut to what is below `message`.
-std::string MessageText(const std::vector<ResolvedField>& fields,
-                        const std::string& message) {
+// "{width: 8 layers {heads: 2}}" of the message that fields[*i] is; leaves *i
+// at the last field in it.
+std::string MessageText(const std::vector<ResolvedField>& fields, size_t* i) {
+  const std::string prefix = absl::StrCat(fields[*i].path, ".");
   std::vector<std::string> inner;
-  for (const ResolvedField& field : fields) {
-    if (!IsWithin(field.path, message) || field.value == kMessage) continue;
+  while (*i + 1 < fields.size() &&
+         absl::StartsWith(fields[*i + 1].path, prefix)) {
+    const ResolvedField& field = fields[++*i];
+    const bool is_message = field.value == kMessage;
     inner.push_back(
-        absl::StrCat(field.path.substr(message.size() + 1), ": ", field.value));
+        absl::StrCat(field.path.substr(prefix.size()), is_message ? " " : ": ",
+                     is_message ? MessageText(fields, i) : field.value));
   }
   return absl::StrCat("{", absl::StrJoin(inner, " "), "}");
+}
+
+// The values of each path; those of a list are joined. The messages of `whole`
+// have their fields in their value, and these no paths.
+std::map<std::string, std::string> ByPath(
+    const std::vector<ResolvedField>& fields,
+    const std::set<std::string>& whole) {
+  std::map<std::string, std::string> values;
+  for (size_t i = 0; i < fields.size(); ++i) {
+    const auto& [path, value] = fields[i];
+    const std::string text =
+        whole.count(path) > 0 ? MessageText(fields, &i) : value;
+    const auto [joined, is_new] = values.emplace(path, text);
+    if (!is_new) absl::StrAppend(&joined->second, ", ", text);
+  }
+  return values;
 }
 
 }  // namespace
@@ -241,31 +252,26 @@ absl::StatusOr<std::vector<ResolvedField>> ParseResolvedFields(
 std::vector<FieldDifference> DiffResolvedFields(
     const std::vector<ResolvedField>& before,
     const std::vector<ResolvedField>& after) {
-  const auto old_values = ByPath(before);
-  const auto new_values = ByPath(after);
-  // The union of paths: merging keeps what is there.
-  auto paths = old_values;
-  paths.insert(new_values.begin(), new_values.end());
-
-  const auto text = [](const auto& values, const std::string& path,
-                       const std::vector<ResolvedField>& fields) {
-    const auto found = values.find(path);
-    if (found == values.end()) return std::string(kNotSet);
-    return found->second == kMessage ? MessageText(fields, path)
-                                     : found->second;
-  };
+  // Of messages in lists it matters which of their fields are together.
+  std::map<std::string, std::array<int, 2>> counts;
+  for (const auto& side : {&before, &after}) {
+    for (const ResolvedField& field : *side) {
+      if (field.value == kMessage) ++counts[field.path][side == &after];
+    }
+  }
+  std::set<std::string> whole;
+  for (const auto& [path, count] : counts) {
+    if (count != std::array{1, 1}) whole.insert(path);
+  }
+  auto old_values = ByPath(before, whole);
+  auto new_values = ByPath(after, whole);
+  for (const auto& [path, value] : old_values) {
+    new_values.emplace(path, kNotSet);
+  }
   std::vector<FieldDifference> differences;
-  std::optional<std::string> one_sided;  // message that one side lacks
-  for (const auto& [path, value] : paths) {
-    if (one_sided.has_value() && IsWithin(path, *one_sided)) continue;
-    const auto old_value = old_values.find(path);
-    const auto new_value = new_values.find(path);
-    const bool in_both =
-        old_value != old_values.end() && new_value != new_values.end();
-    if (in_both && old_value->second == new_value->second) continue;
-    if (!in_both && absl::StartsWith(value, kMessage)) one_sided = path;
-    differences.push_back(
-        {path, text(old_values, path, before), text(new_values, path, after)});
+  for (const auto& [path, value] : new_values) {
+    const auto old = old_values.emplace(path, kNotSet).first;
+    if (old->second != value) differences.push_back({path, old->second, value});
   }
   return differences;
 }

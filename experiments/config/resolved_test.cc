@@ -262,5 +262,20 @@ TEST(DiffResolvedFields, ComparesListsAsAWhole) {
       ElementsAre(FieldsAre("s", "1, 2", "1, 3, 4")));
 }
 
+TEST(DiffResolvedFields, KeepsApartWhichElementAFieldIsIn) {
+  EXPECT_THAT(
+      DiffResolvedFields(Fields("l {\n a: 1\n m {\n}\n}\nl {\n b: 2\n}\n"),
+                         Fields("l {\n m {\n}\n}\nl {\n a: 1\n b: 2\n}\n")),
+      ElementsAre(
+          FieldsAre("l", "{a: 1 m {}}, {b: 2}", "{m {}}, {a: 1 b: 2}")));
+}
+
+TEST(DiffResolvedFields, ShowsTheOnlyElementOfALongerListOnTheOtherSide) {
+  EXPECT_THAT(
+      DiffResolvedFields(Fields("l {\n a: 1\n}\n"),
+                         Fields("l {\n a: 1\n}\nl {\n n {\n b: 2\n}\n}\n")),
+      ElementsAre(FieldsAre("l", "{a: 1}", "{a: 1}, {n {b: 2}}")));
+}
+
 }  // namespace
 }  // namespace regard

@@ -10,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
@@ -20,6 +19,7 @@
 #include "data/text/text_splits.h"
 #include "data/text/token_vocabulary.h"
 #include "data/text/wordpiece.h"
+#include "experiments/config/resolved.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
 #include "experiments/tasks/trained_run.h"
@@ -27,7 +27,6 @@
 #include "files/safetensors.h"
 #include "files/sha256.h"
 #include "google/protobuf/text_format.h"
-#include "google/protobuf/util/message_differencer.h"
 #include "language/bert.h"
 #include "language/bert.pb.h"
 #include "language/masked_text.h"
@@ -106,13 +105,12 @@ BertConfig Essence(const BertConfig& config) {
 
 // Empty if there are none.
 std::string DifferencesOf(const BertConfig& there, const BertConfig& here) {
-  std::string differences;
-  google::protobuf::util::MessageDifferencer differencer;
-  differencer.set_message_field_comparison(
-      google::protobuf::util::MessageDifferencer::EQUIVALENT);
-  differencer.ReportDifferencesToString(&differences);
-  if (differencer.Compare(Essence(there), Essence(here))) return "";
-  return absl::StrReplaceAll(differences, {{"\n", "; "}});
+  std::vector<std::string> differences;
+  for (const auto& [path, before, after] : DiffResolvedFields(
+           ResolvedFields(Essence(there)), ResolvedFields(Essence(here)))) {
+    differences.push_back(absl::StrCat(path, ": ", before, " -> ", after));
+  }
+  return absl::StrJoin(differences, "; ");
 }
 
 // `kept` is what a trained model has kept of it; empty: the other run is read.
