@@ -356,8 +356,9 @@ TEST_F(BrokenConfigProgramTest, WrongFlagsAreRefused) {
 }
 
 TEST_F(BrokenConfigProgramTest, AWrongConfigToResumeLeavesNoFolder) {
-  EXPECT_THAT(RefusalOf({"--resume", "--set", "sead=3"}),
-              HasSubstr("did you mean 'seed'?"));
+  EXPECT_THAT(
+      RefusalOf({"--config=good.textproto", "--resume", "--set", "sead=3"}),
+      HasSubstr("did you mean 'seed'?"));
 }
 
 TEST_F(BrokenConfigProgramTest, ResumeNeedsTheFolderOfARun) {

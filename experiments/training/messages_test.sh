@@ -43,6 +43,9 @@ rm run/target_vocabulary.txt
 says 'no checkpoint' 'run has no whole checkpoint: starting at step 0
 now short, to compare with
 resuming at step 2' --run=run --resume
+fails 'nothing to resume' 'nowhere holds no run to resume; name its folder' \
+  "${train}" --run=nowhere --resume
+expect 'what it left' '' "$(ls -d nowhere 2>/dev/null)"
 mkdir empty
 says 'no run' 'empty holds no run to resume: starting at step 0
 now short, to compare with' "${small[@]}" --run=empty --resume
@@ -71,6 +74,16 @@ expect 'a stopped baseline' '143 "state":"interrupted" 1' "${code} $(
   grep -o '"state":"[a-z]*"' stopped/status.json) $(
   grep -cE '^stopped after step [1-9].* saved; resume by --resume --run=stop' \
     err)"
+
+# One that is killed says how it stood at its last evaluation.
+: >err
+"${train}" "${small[@]}" --run=killed --set training.epochs=100000 \
+  --set training.evaluate_every=1 >out 2>err &
+until grep -q '^epoch 2 ' err; do sleep 0.02; done
+kill -KILL "$!"
+wait "$!" 2>/dev/null || true
+expect_in killed/status.json '"state":"running"' '"dev/loss":'
+expect 'the step of a killed run' 0 "$(grep -c '"step":0,' killed/status.json)"
 
 quietly "${train}" "${small[@]}" --profile \
   --set 'baseline.override=[]' --set training.epochs=2 \

@@ -119,6 +119,11 @@ absl::StatusOr<ConfigSource> SourceOf(const Arguments& arguments,
         "error: ", text.status().message(),
         ": the run stopped before it had begun; give its --config again"));
   }
+  if (arguments.resume) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "error: ", ResolveUserPath(arguments.run),
+        " holds no run to resume; name its folder, or give its --config"));
+  }
   return ConfigSource{"built-in config", std::string(default_config)};
 }
 

@@ -269,6 +269,9 @@ TrainingHooks TrainingRun::Hooks(FileWriter& log, Progress& progress,
           folder_.Write("examples.jsonl", ExamplesText(evaluated.sets)));
     } else if (!evaluated.metrics.empty()) {
       progress.Message(EvaluationLine(evaluated));
+      REGARD_RETURN_IF_ERROR(folder_.Write(
+          "status.json",
+          StatusJson({.step = evaluated.step, .metrics = evaluated.metrics})));
     }
     return events.has_value() ? events->Evaluated(evaluated) : absl::OkStatus();
   };
@@ -318,7 +321,8 @@ absl::StatusOr<int> TrainingRun::Train(const TrainerOptions& options,
   }
   // What a run that is over has left may be damaged: it stays as it is then.
   if (was_over) REGARD_RETURN_IF_ERROR(ReadSets(plugins.aggregates));
-  REGARD_RETURN_IF_ERROR(WriteStatus(folder_.path(), {.step = trainer.step()}));
+  REGARD_RETURN_IF_ERROR(WriteStatus(
+      folder_.path(), {.step = trainer.step(), .metrics = trainer.metrics()}));
   Progress progress(total, std::max<int64_t>(total / kPlainLines, 1),
                     ProgressToStandardError());
   absl::StatusOr<int> stopped_by = trainer.Run(Hooks(log, progress, events));
@@ -330,8 +334,8 @@ absl::StatusOr<int> TrainingRun::Train(const TrainerOptions& options,
     if (stopped_by.ok() && !ended.ok()) stopped_by = ended;
   }
   status_.step = trainer.step();
+  status_.metrics = trainer.metrics();
   if (stopped_by.ok()) {
-    status_.metrics = trainer.metrics();
     status_.signatures = task_->Signatures();
     status_.weights_digest = trainer.LastWeightsDigest();
     if (interrupted) {
