@@ -64,7 +64,8 @@ void ValidateMultiHead(const AttentionRegistry& scorers,
                        ConfigProblems& problems) {
   const size_t before = problems.problems().size();
   problems.CheckRanges(config);
-  problems.RequireInRange("key_heads", config.key_heads(), 0, config.heads());
+  problems.RequireInRange("key_heads", config.key_heads(), 0,
+                          std::max(config.heads(), 0));
   // The heads side by side are one extent of a shape.
   problems.RequireInRange(
       "head_width", config.head_width(), 0,

@@ -265,8 +265,8 @@ absl::Status AttendArrays(int argc, char** argv,
   for (const double number : outputs.back().array.numbers) {
     if (std::isfinite(number)) continue;
     return absl::InvalidArgumentError(
-        absl::StrCat("error: the context is not finite; the numbers of ", path,
-                     " are too large"));
+        absl::StrCat("error: the context is not finite: the numbers of ", path,
+                     " are too large, or the score is not defined for them"));
   }
   Print(outputs, json, digits);
   return absl::OkStatus();
