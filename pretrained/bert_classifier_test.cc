@@ -242,6 +242,10 @@ TEST_F(BertClassifierTest, NamesWhatIsWrongWithItsConfig) {
   EXPECT_THAT(error_of(",\n    \"2\": \"unrelated\"", ""),
               HasSubstr("tensor 'classifier.weight' is F32 [3, 8], F32 [2, 8] "
                         "wanted"));
+  // Classes without names.
+  EXPECT_EQ(error_of("\"id2label\"", "\"num_labels\": 3, \"names\""), "");
+  EXPECT_THAT(error_of("\"id2label\"", "\"num_labels\": 4, \"names\""),
+              HasSubstr("F32 [3, 8], F32 [4, 8] wanted"));
   EXPECT_THAT(
       error_of("\"classifier_dropout\": 0.2", "\"classifier_dropout\": 1"),
       HasSubstr("classifier_dropout must be"));

@@ -55,7 +55,9 @@ void ReadHead(const JsonObject& json, BertDescription* description) {
 }
 
 void ReadClassifier(const JsonObject& json, BertDescription* description) {
-  description->classes = ReadClasses(json, "id2label", UnnamedClasses(2));
+  description->classes = ReadClasses(
+      json, "id2label",
+      UnnamedClasses(json.Integer("num_labels", 2, 0, kMostClasses)));
   if (description->classes.size() < 2) {
     json.Complain("id2label", "one class: a classifier tells two or more");
   }

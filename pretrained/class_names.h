@@ -12,6 +12,9 @@
 
 namespace regard {
 
+// What UnnamedClasses() may be asked for by a file.
+inline constexpr int64_t kMostClasses = int64_t{1} << 20;
+
 // Of an object of names by their ids, or of an array of names. What is wrong is
 // a problem of the file.
 std::vector<std::string> ReadClasses(const JsonObject& json, const char* key,

@@ -21,8 +21,6 @@ namespace regard {
 
 namespace {
 
-constexpr int64_t kMostClasses = int64_t{1} << 20;
-
 // The sizes of timm's names.
 struct Variant {
   absl::string_view name;

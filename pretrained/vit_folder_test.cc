@@ -300,6 +300,13 @@ TEST_F(VitFilesTest, NamesWhatIsWrongWithATransformersConfig) {
               HasSubstr("is none of this model's"));
   EXPECT_THAT(ConfigError("/id2label/2", nullptr),
               HasSubstr("'classifier.bias' is F32 [3], F32 [2] wanted"));
+  Json unnamed =
+      Json::parse(ReadFile(JoinPath(folder_, "config.json")).value());
+  unnamed.erase("id2label");
+  Write("config.json", unnamed.dump());
+  EXPECT_EQ(ConfigError("/num_labels", 3), "");
+  EXPECT_THAT(ConfigError("/num_labels", 4),
+              HasSubstr("'classifier.bias' is F32 [3], F32 [4] wanted"));
 }
 
 TEST_F(VitFilesTest, NamesWhatIsWrongWithATimmConfig) {

@@ -88,7 +88,9 @@ absl::StatusOr<VitDescription> ParseVitConfig(absl::string_view text,
   description.format.set_height(static_cast<int>(height));
   description.format.set_width(static_cast<int>(width));
   description.format.set_grey(ReadColours(json, "num_channels", 3) == 1);
-  description.classes = ReadClasses(json, "id2label", UnnamedClasses(2));
+  description.classes = ReadClasses(
+      json, "id2label",
+      UnnamedClasses(json.Integer("num_labels", 2, 0, kMostClasses)));
   json.Choice("problem_type", {"single_label_classification"}, 0);
   REGARD_RETURN_IF_ERROR(file.status());
   return description;
