@@ -88,6 +88,13 @@ absl::StatusOr<Run> Open(const Arguments& arguments, const Plugins& plugins) {
         absl::StrReplaceAll(status.message(), {{of_field, "error: --stride"}}));
   }
   // What the field makes of the config of another model says nothing of it.
+  RunOptions without = arguments.options;
+  without.overrides.pop_back();
+  if (const absl::Status other =
+          OpenRun(arguments.run, plugins, without).status();
+      !other.ok()) {
+    return other;
+  }
   return absl::Status(
       status.code(),
       absl::StrCat(status.message(), "\nnote: --stride is of language models"));

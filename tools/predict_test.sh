@@ -100,6 +100,9 @@ printf 'they are watching .\tils regardent .\n' >pairs
 expect_in out 'note: the data has neither dev nor test: nothing is measured'
 fails 'a stride of another model' 'note: --stride is of language models' \
   "${evaluate}" --run=words --stride=3
+fails 'no text' 'text nowhere: cannot open' \
+  "${evaluate}" --run=letters --text=nowhere --stride=3
+expect 'that alone' 0 "$(grep -c '^note' err)"
 # All of another text, by windows that overlap, of a run.
 head -c 200 text >prose
 "${evaluate}" --run=letters --text=prose --stride=3 --json >out
