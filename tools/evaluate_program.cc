@@ -87,7 +87,8 @@ absl::StatusOr<Run> Open(const Arguments& arguments, const Plugins& plugins) {
         status.code(),
         absl::StrReplaceAll(status.message(), {{of_field, "error: --stride"}}));
   }
-  // What the field makes of the config of another model says nothing of it.
+  // What is wrong without it, too, is told alone. What the field makes of the
+  // config of another model says nothing of it.
   RunOptions without = arguments.options;
   without.overrides.pop_back();
   if (const absl::Status other =

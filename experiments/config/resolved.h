@@ -62,8 +62,8 @@ struct FieldDifference {
   std::string after = {};
 };
 
-// The paths whose values differ, sorted by path. Of a message that only one
-// side has, the message alone is listed, with its fields as its value.
+// The paths whose values differ, sorted by path. A message that is in a list,
+// or that one side lacks, is listed alone, with its fields as its value.
 std::vector<FieldDifference> DiffResolvedFields(
     const std::vector<ResolvedField>& before,
     const std::vector<ResolvedField>& after);

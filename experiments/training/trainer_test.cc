@@ -368,6 +368,13 @@ TEST(TrainerTest, TheLastCheckpointIsSavedOnceAllIsRecorded) {
   EXPECT_EQ(saved, 4);
 }
 
+Checkpoint OnlyCheckpoint(const std::string& folder) {
+  absl::StatusOr<FoundCheckpoints> found = FindCheckpoints(folder, 1);
+  EXPECT_THAT(found, IsOk());
+  EXPECT_THAT(found->checkpoints, SizeIs(1));
+  return found->checkpoints.at(0);
+}
+
 // Early stopping ends it after four updates, the last of which no record had.
 TEST(TrainerTest, ARunThatWasKilledAtItsEndRecordsItsLastUpdate) {
   const Experiment config =
@@ -395,12 +402,9 @@ TEST(TrainerTest, ARunThatWasKilledAtItsEndRecordsItsLastUpdate) {
   }
   const std::map<std::string, double> whole = last_record;
   EXPECT_EQ(whole.at("train/gradient_norm"), 1);
-  const absl::StatusOr<FoundCheckpoints> found = FindCheckpoints(folder, 1);
-  ASSERT_THAT(found, IsOk());
-  ASSERT_THAT(found->checkpoints, SizeIs(1));
   FallingTask task(Better::kHigher);
   Trainer trainer(config, task, BuiltInPlugins(), {.threads = 1});
-  ASSERT_THAT(trainer.Restore(found->checkpoints[0]), IsOk());
+  ASSERT_THAT(trainer.Restore(OnlyCheckpoint(folder)), IsOk());
   last_record.clear();
   ASSERT_THAT(trainer.Run(record), IsOk());
   EXPECT_EQ(last_record, whole);
@@ -431,12 +435,9 @@ TEST(TrainerTest, APlateauIsOfTheEvaluationsBeforeAKillToo) {
   Trainer first(config, begun, BuiltInPlugins(), {.threads = 1});
   ASSERT_FALSE(first.Run(killed).ok());
   EXPECT_THAT(begun.evaluated(), ElementsAre(-2, -4));
-  const absl::StatusOr<FoundCheckpoints> found = FindCheckpoints(folder, 1);
-  ASSERT_THAT(found, IsOk());
-  ASSERT_THAT(found->checkpoints, SizeIs(1));
   FallingTask resumed(Better::kHigher);
   Trainer second(config, resumed, BuiltInPlugins(), {.threads = 1});
-  ASSERT_THAT(second.Restore(found->checkpoints[0]), IsOk());
+  ASSERT_THAT(second.Restore(OnlyCheckpoint(folder)), IsOk());
   ASSERT_THAT(second.Run({}), IsOk());
   EXPECT_THAT(resumed.evaluated(), ElementsAre(-6, -7));
 }
@@ -458,10 +459,7 @@ TEST(TrainerTest, TheStateOfACheckpointIsOfItsStep) {
     };
     Trainer trainer(config, task, BuiltInPlugins(), {.threads = 1});
     ASSERT_THAT(trainer.Run(hooks), IsOk());
-    const absl::StatusOr<FoundCheckpoints> found = FindCheckpoints(folder, 1);
-    ASSERT_THAT(found, IsOk());
-    ASSERT_THAT(found->checkpoints, SizeIs(1));
-    EXPECT_THAT(trainer.Restore(found->checkpoints[0]).message(),
+    EXPECT_THAT(trainer.Restore(OnlyCheckpoint(folder)).message(),
                 HasSubstr(absl::StrCat("state.textproto", wrong.second)));
   }
 }
