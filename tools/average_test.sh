@@ -77,6 +77,11 @@ quietly "${average}" --run=stopped --checkpoints=1 --metric=dev/chrf \
   --out=best_stopped
 expect 'the same best one' "$(digest best_chrf)" "$(digest best_stopped)"
 
+# What the run began with is not what its average is of.
+quietly "${average}" --run=best_chrf --last=1 --out=again
+expect 'the metric of the run to average' 0 \
+  "$(grep -c 'metric: "dev/chrf"' again/resolved.textproto)"
+
 # A damaged checkpoint is passed over, and named.
 cp -r run damaged
 truncate -s -4 damaged/checkpoints/step-8/weights.safetensors

@@ -13,6 +13,7 @@
 #include "absl/strings/strip.h"
 #include "files/file.h"
 #include "nn/config_fields.h"
+#include "nn/config_options.pb.h"
 #include "third_party/abseil_backport/check.h"
 #include "third_party/abseil_backport/status_macros.h"
 
@@ -118,6 +119,11 @@ absl::Status RequireFields(const Message& config,
 
 }  // namespace
 
+bool FieldAssignment::replaces() const {
+  return is_list() || (!index.has_value() &&
+                       field->options().GetExtension(regard::replaces));
+}
+
 std::string FieldAssignment::Path() const {
   std::string name = FieldName(*field);
   if (index.has_value()) absl::StrAppend(&name, "[", *index, "]");
@@ -132,7 +138,7 @@ void ConfigOrigins::Add(ConfigText text) {
 void ConfigOrigins::Note(const FieldAssignment& assignment) {
   const FieldDescriptor* field = assignment.field;
   const std::string path = assignment.Path();
-  if (assignment.is_list()) Forget(path);
+  if (assignment.replaces()) Forget(path);
   if (const OneofDescriptor* oneof = field->real_containing_oneof()) {
     for (int i = 0; i < oneof->field_count(); ++i) {
       const FieldDescriptor* other = oneof->field(i);

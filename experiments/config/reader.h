@@ -34,6 +34,8 @@ struct FieldAssignment {
 
   // The whole of a repeated field.
   bool is_list() const { return field->is_repeated() && !index.has_value(); }
+  // Whether earlier texts are forgotten: a list, or a field with `replaces`.
+  bool replaces() const;
   std::string Path() const;
 };
 
@@ -44,7 +46,7 @@ class ConfigOrigins {
   // last file is the one that the user named; `--set` arguments follow it.
   void Add(ConfigText text);
 
-  // The last text sets a field, or a list anew: what earlier texts set there,
+  // The last text sets a field, or replaces it: what earlier texts set there,
   // or in other members of its oneof, is forgotten.
   void Note(const FieldAssignment& assignment);
 
@@ -119,8 +121,9 @@ absl::Status ApplyOverrides(absl::Span<const ConfigText> overrides,
 inline constexpr int kDeepestNesting = 64;
 
 // Adds `text` to `origins` and reads it over what `config` holds: scalars
-// replace, messages combine field by field, repeated fields replace as a whole,
-// and a member of a oneof clears the others. Notes in `origins` what it sets.
+// replace, messages combine field by field, repeated fields and messages with
+// the option `replaces` replace as a whole, and a member of a oneof clears the
+// others. Notes in `origins` what it sets.
 //
 // An override sets one field. Its path leads through messages, which come into
 // being as needed, and elements that exist; a list of at most one element needs

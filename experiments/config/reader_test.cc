@@ -155,6 +155,17 @@ TEST_F(ReaderTest, ListsInsideCombinedMessagesReplace) {
             LineOf("model { layers { heads: 3 } width: 8 }"));
 }
 
+TEST_F(ReaderTest, AMessageThatReplacesIsNotCombined) {
+  WriteFile("base.textproto", "whole { leaf: 1 child { leaf: 2 } }");
+  WriteFile("a.textproto", "base: 'base.textproto' whole { leaf: 3 }");
+  EXPECT_EQ(Read("a.textproto"), LineOf("whole { leaf: 3 }"));
+  EXPECT_EQ(Set("whole { leaf: 1 child { leaf: 2 } }", "whole={child {}}"),
+            LineOf("whole { child {} }"));
+  // A path into it sets one field.
+  EXPECT_EQ(Set("whole { leaf: 1 child { leaf: 2 } }", "whole.leaf=3"),
+            LineOf("whole { leaf: 3 child { leaf: 2 } }"));
+}
+
 TEST_F(ReaderTest, AbsolutePathsAreTakenAsTheyAre) {
   WriteFile("base.textproto", "seed: 3");
   WriteFile("a.textproto", "base: '" + Path("base.textproto") + "'");

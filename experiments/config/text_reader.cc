@@ -95,10 +95,10 @@ class TextReader {
     return std::move(problems_);
   }
 
-  // A list is new at its first assignment in a body.
+  // What replaces is new at its first assignment in a body.
   void Begin(const FieldAssignment& assignment, Message* message) {
     origins_.Note(assignment);
-    if (!assignment.is_list()) return;
+    if (!assignment.replaces()) return;
     message->GetReflection()->ClearField(message, assignment.field);
   }
 
