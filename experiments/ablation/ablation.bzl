@@ -212,7 +212,7 @@ def ablation(
         name,
         base,
         axes,
-        seeds = 5,
+        seeds = 6,
         question = "",
         baseline = {},
         metrics = [],
@@ -235,7 +235,8 @@ def ablation(
       axes: dict of field path to a list of values. A value may also be a dict
         of `label` and `overrides` (as for `experiment`); the key is then only
         the axis's name. The first value of an axis is its baseline.
-      seeds: their number, from 0, or a list of them.
+      seeds: their number, from 0, or a list of them. With six, one comparison
+        can be significant; m comparisons all can from 1 + log2(20 m) on.
       question: one sentence that the report opens with.
       baseline: dict of axis to its baseline, a value or a label, where that is
         not the first one.
