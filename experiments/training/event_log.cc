@@ -106,20 +106,22 @@ void AddShowcase(const Showcase& showcase, std::vector<Value>* values) {
 
 EventLog::EventLog(const tensorboard::EventWriterOptions& options,
                    tensorboard::EventWriter writer, int64_t total_steps,
-                   const Task& task)
+                   const Task& task, absl::Span<const MetricInfo> metrics)
     : clock_(options.clock),
       writer_(std::move(writer)),
       total_steps_(std::max<int64_t>(total_steps, 1)),
       task_(task),
+      metrics_(metrics.begin(), metrics.end()),
       last_picture_(PictureOf(options.resumed_step.value_or(0))) {}
 
 absl::StatusOr<EventLog> EventLog::Open(
     const tensorboard::EventWriterOptions& options, int64_t total_steps,
-    const Experiment& config, const Task& task) {
+    const Experiment& config, const Task& task,
+    absl::Span<const MetricInfo> metrics) {
   REGARD_ASSIGN_OR_RETURN(
       tensorboard::EventWriter writer,
       tensorboard::EventWriter::Create(options, SystemFiles()));
-  EventLog log(options, std::move(writer), total_steps, task);
+  EventLog log(options, std::move(writer), total_steps, task, metrics);
   REGARD_RETURN_IF_ERROR(log.writer_.Add(
       options.resumed_step.value_or(0),
       tensorboard::SessionStartValue(ConfigSettings(config), GroupOf(config),
@@ -130,7 +132,7 @@ absl::StatusOr<EventLog> EventLog::Open(
 
 absl::Status EventLog::Recorded(const MetricsRecord& record) {
   for (const auto& [name, value] : record.metrics) {
-    const MetricInfo* info = FindMetric(task_.metrics(), name);
+    const MetricInfo* info = FindMetric(metrics_, name);
     const std::string description =
         info == nullptr ? "" : EscapeMarkdown(MetricDescription(*info));
     REGARD_RETURN_IF_ERROR(writer_.Add(

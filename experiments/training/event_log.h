@@ -5,19 +5,22 @@
 
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "experiments/experiment.pb.h"
 #include "experiments/run/status.h"
 #include "experiments/tasks/task.h"
 #include "experiments/training/trainer.h"
 #include "files/tensorboard/event_writer.h"
+#include "nn/metric.h"
 
 namespace regard {
 
-// Every record's metrics become scalars, described as the task declares them.
+// Every record's metrics become scalars, described as they are declared.
 // A picture of the model is taken at an evaluation, but at most about
 // kMostPictures in a run: some runs evaluate after each of many short epochs.
 class EventLog {
@@ -25,10 +28,11 @@ class EventLog {
   static constexpr int64_t kMostPictures = 20;
 
   // Begins an event file with the settings of `config`, for a run of
-  // `total_steps`. `task` outlives this.
+  // `total_steps`. `task` outlives this; `metrics` describe what is recorded.
   static absl::StatusOr<EventLog> Open(
       const tensorboard::EventWriterOptions& options, int64_t total_steps,
-      const Experiment& config, const Task& task);
+      const Experiment& config, const Task& task,
+      absl::Span<const MetricInfo> metrics);
 
   absl::Status Recorded(const MetricsRecord& record);
   absl::Status Evaluated(const EvaluatedModel& evaluated);
@@ -40,7 +44,7 @@ class EventLog {
  private:
   EventLog(const tensorboard::EventWriterOptions& options,
            tensorboard::EventWriter writer, int64_t total_steps,
-           const Task& task);
+           const Task& task, absl::Span<const MetricInfo> metrics);
 
   int64_t PictureOf(int64_t step) const;
 
@@ -48,6 +52,7 @@ class EventLog {
   tensorboard::EventWriter writer_;
   int64_t total_steps_;
   const Task& task_;
+  std::vector<MetricInfo> metrics_;
   int64_t last_picture_;
 };
 

@@ -29,6 +29,7 @@
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
+#include "nn/metric.h"
 #include "third_party/abseil_backport/status_matchers.h"
 
 namespace regard {
@@ -98,7 +99,12 @@ class EventLogTest : public ::testing::Test {
       options.resumed_step = checkpoint->step;
     }
     options.clock = [] { return absl::FromUnixSeconds(1'600'000'000); };
-    auto events = EventLog::Open(options, trainer.total_steps(), config, *task);
+    std::vector<MetricInfo> metrics = task->metrics();
+    for (const MetricInfo& metric : TrainerMetrics(task->model())) {
+      metrics.push_back(metric);
+    }
+    auto events = EventLog::Open(options, trainer.total_steps(), config, *task,
+                                 metrics);
     ASSERT_THAT(events, IsOk());
     TrainingHooks hooks;
     hooks.updated = [&](const auto& update) { progress.Update(update); };
@@ -192,10 +198,12 @@ TEST_F(EventLogTest, ARecordsMetricsAreScalars) {
             static_cast<float>(records->front().metrics.at("train/loss")));
 }
 
-TEST_F(EventLogTest, AScalarIsDescribedAsTheTaskDeclaresIt) {
+TEST_F(EventLogTest, AScalarIsDescribedAsItIsDeclared) {
   Train(kTranslation);
   EXPECT_THAT(ValueOf("dev/bleu").metadata().summary_description(),
               HasSubstr("higher is better"));
+  EXPECT_NE(ValueOf("train/gradient_norm").metadata().summary_description(),
+            "");
 }
 
 TEST_F(EventLogTest, AnEvaluationShowsTheModel) {

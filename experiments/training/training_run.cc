@@ -316,7 +316,8 @@ absl::StatusOr<int> TrainingRun::Train(const TrainerOptions& options,
     writer.folder = folder_.File("tensorboard");
     if (checkpoint_.has_value()) writer.resumed_step = checkpoint_->step;
     REGARD_ASSIGN_OR_RETURN(
-        EventLog opened, EventLog::Open(writer, total, loaded_.config, *task_));
+        EventLog opened,
+        EventLog::Open(writer, total, loaded_.config, *task_, metrics_));
     events.emplace(std::move(opened));
   }
   // What a run that is over has left may be damaged: it stays as it is then.
