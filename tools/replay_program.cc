@@ -15,11 +15,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "autodiff/worker_pool.h"
@@ -101,29 +99,14 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   return absl::OkStatus();
 }
 
-// Lines of environment.json that the run and this program do not share.
+// How this program differs from the one that began the run.
 std::string EnvironmentDifferences(const std::string& run) {
-  const absl::StatusOr<std::string> before =
-      ReadFile(JoinPath(run, "environment.json"));
-  const absl::StatusOr<Environment> digests = ReadRunDigests(run);
-  if (!before.ok() || !digests.ok()) return "\nenvironment.json: not readable";
-  Environment environment = BuildEnvironment();
-  environment.data = digests->data;
-  environment.files = digests->files;
-  const std::string now = EnvironmentJson(environment);
-  std::string differences;
-  const auto add = [&](absl::string_view from, absl::string_view without,
-                       absl::string_view where) {
-    for (const absl::string_view line : absl::StrSplit(from, '\n')) {
-      if (!absl::StrContains(without, absl::StrCat(line, "\n"))) {
-        absl::StrAppend(&differences, "\n  ", where, ": ", line);
-      }
-    }
-  };
-  add(*before, now, "then");
-  add(now, *before, "now ");
-  return differences.empty() ? "\nenvironment.json does not differ"
-                             : absl::StrCat("\nenvironment.json:", differences);
+  const absl::StatusOr<std::vector<std::string>> differences =
+      ProgramDifferences(run);
+  if (!differences.ok()) return "\nenvironment.json: not readable";
+  if (differences->empty()) return "\nenvironment.json does not differ";
+  return absl::StrCat("\nenvironment.json:\n  ",
+                      absl::StrJoin(*differences, "\n  "));
 }
 
 // A run that is trained again from one of its checkpoints to another.

@@ -104,4 +104,4 @@ sed -i 's/"compiler": ".*"/"compiler": "GCC 4"/' run/environment.json
 fails 'another number' 'error: step 8: train/loss is ' \
   "${replay}" --run=run --from=8 --to=9 --site='*/weights'
 expect_in err ', but 1 in the run: this is not the same run' \
-  '  then:   "compiler": "GCC 4"'
+  '  compiler: GCC 4 before, '

@@ -1,13 +1,16 @@
 #include "experiments/run/environment.h"
 
+#include <gnu/libc-version.h>
 #include <openssl/opensslv.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "Eigen/Core"
 #include "absl/base/config.h"
 #include "absl/strings/str_cat.h"
+#include "experiments/config/command_line.h"
 #include "files/file.h"
 #include "files/json_file.h"
 #include "files/sha256.h"
@@ -17,6 +20,16 @@
 
 namespace regard {
 namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr char kProcesses[] = "processes";
+constexpr char kFromStep[] = "from_step";
+constexpr char kToStep[] = "to_step";
+// What a process says of its program, in this order.
+constexpr const char* kProgramKeys[] = {"version",         "commit", "changed",
+                                        "compiler",        "c_library",
+                                        "instruction_set", "mode",   "libraries"};
 
 // The levels of the x86-64 psABI, by the features that each adds.
 absl::string_view InstructionSet() {
@@ -33,6 +46,66 @@ absl::string_view InstructionSet() {
 #else
   return "other";
 #endif
+}
+
+std::string Dump(const Json& json) {
+  return absl::StrCat(json.dump(2, ' ', false, Json::error_handler_t::replace),
+                      "\n");
+}
+
+void AddCommit(const Provenance& provenance, Json* json) {
+  if (provenance.command_line.empty() || provenance.tree.commit.empty()) return;
+  (*json)["commit"] = provenance.tree.commit;
+  (*json)["changed"] = provenance.tree.changed;
+}
+
+// The process that wrote the top-level keys of `json`, from step 0 on.
+Json FirstProcess(const Json& json) {
+  Json process = {{kFromStep, 0}};
+  for (const char* key : kProgramKeys) {
+    if (json.contains(key)) process[key] = json[key];
+  }
+  return process;
+}
+
+Json ThisProcess(const Provenance& provenance) {
+  Environment environment = BuildEnvironment();
+  environment.provenance = provenance;
+  return FirstProcess(Json::parse(EnvironmentJson(environment)));
+}
+
+std::string Shown(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+// Keys that only one of the two has are left out: an earlier version did not
+// write them.
+void AddDifferences(const Json& before, const Json& now,
+                    std::vector<std::string>* differences) {
+  for (const auto& [key, value] : now.items()) {
+    if (key == kFromStep || !before.contains(key) || before[key] == value) {
+      continue;
+    }
+    if (value.is_object()) {
+      AddDifferences(before[key], value, differences);
+    } else {
+      differences->push_back(absl::StrCat(key, ": ", Shown(before[key]),
+                                          " before, ", Shown(value), " now"));
+    }
+  }
+}
+
+absl::StatusOr<Json> ReadEnvironment(const std::string& path) {
+  REGARD_ASSIGN_OR_RETURN(const std::string text,
+                          WithErrorPrefix(ReadFile(path)));
+  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (json.is_object()) return json;
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ": error: must be a JSON object"));
+}
+
+absl::Status WriteEnvironment(const std::string& path, const Json& json) {
+  return WithErrorPrefix(WriteFileAtomically(path, Dump(json)));
 }
 
 }  // namespace
@@ -52,6 +125,7 @@ Environment BuildEnvironment() {
 #else
   environment.compiler = absl::StrCat("GCC ", __VERSION__);
 #endif
+  environment.c_library = absl::StrCat("glibc ", gnu_get_libc_version());
   environment.instruction_set = std::string(InstructionSet());
 #ifdef NDEBUG
   environment.mode = "opt";
@@ -73,23 +147,64 @@ Environment BuildEnvironment() {
 }
 
 std::string EnvironmentJson(const Environment& environment) {
-  nlohmann::ordered_json json = {
+  Json json = {
+      {"version", kVersion},
       {"compiler", environment.compiler},
+      {"c_library", environment.c_library},
       {"instruction_set", environment.instruction_set},
       {"mode", environment.mode},
       {"libraries", environment.libraries},
       {"data", environment.data},
       {"files", environment.files}};
   const Provenance& provenance = environment.provenance;
+  AddCommit(provenance, &json);
   if (!provenance.command_line.empty()) {
-    if (!provenance.tree.commit.empty()) {
-      json["commit"] = provenance.tree.commit;
-      json["changed"] = provenance.tree.changed;
-    }
     json["command_line"] = provenance.command_line;
   }
-  return absl::StrCat(
-      json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace), "\n");
+  return Dump(json);
+}
+
+absl::StatusOr<std::vector<std::string>> ProgramDifferences(
+    const std::string& run_folder) {
+  REGARD_ASSIGN_OR_RETURN(
+      const Json json,
+      ReadEnvironment(JoinPath(run_folder, "environment.json")));
+  std::vector<std::string> differences;
+  AddDifferences(FirstProcess(json), ThisProcess({}), &differences);
+  return differences;
+}
+
+absl::StatusOr<std::vector<std::string>> BeginProcess(
+    const std::string& run_folder, int64_t step, const Provenance& provenance) {
+  const std::string path = JoinPath(run_folder, "environment.json");
+  REGARD_ASSIGN_OR_RETURN(Json json, ReadEnvironment(path));
+  Json process = ThisProcess(provenance);
+  process[kFromStep] = step;
+  Json& processes = json[kProcesses];
+  if (!processes.is_array()) processes = Json::array();
+  if (processes.empty() && step > 0) processes.push_back(FirstProcess(json));
+  std::vector<std::string> differences;
+  if (!processes.empty()) {
+    Json& before = processes.back();
+    if (!before.contains(kToStep)) before[kToStep] = step;
+    AddDifferences(before, process, &differences);
+    // It was stopped before its first update, or all that it did was lost.
+    if (before[kToStep] == before[kFromStep]) processes.erase(processes.end() - 1);
+  }
+  processes.push_back(std::move(process));
+  REGARD_RETURN_IF_ERROR(WriteEnvironment(path, json));
+  return differences;
+}
+
+absl::Status EndProcess(const std::string& run_folder, int64_t step) {
+  const std::string path = JoinPath(run_folder, "environment.json");
+  REGARD_ASSIGN_OR_RETURN(Json json, ReadEnvironment(path));
+  if (!json[kProcesses].is_array() || json[kProcesses].empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": error: lacks the process that trains"));
+  }
+  json[kProcesses].back()[kToStep] = step;
+  return WriteEnvironment(path, json);
 }
 
 absl::StatusOr<Environment> ReadRunDigests(const std::string& run_folder) {

@@ -1,9 +1,10 @@
-// environment.json: what else determines the results of a run besides its
-// config. But for the provenance, it holds no time, host or path, so that a
-// repeated run writes the same file.
+// environment.json: what determines the results of a run besides its config,
+// and which processes trained it. Apart from the provenance, it holds no time,
+// host or path, so a repeated run writes the same file.
 #ifndef EXPERIMENTS_RUN_ENVIRONMENT_H_
 #define EXPERIMENTS_RUN_ENVIRONMENT_H_
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -27,6 +28,8 @@ Provenance ReadProvenance(int argc, char** argv);
 
 struct Environment {
   std::string compiler = {};
+  // Name and version of the C library that the program runs on.
+  std::string c_library = {};
   // Level of the x86-64 architecture that the program is compiled for, such as
   // "x86-64-v3"; the processor's name for others.
   std::string instruction_set = {};
@@ -47,6 +50,23 @@ Environment BuildEnvironment();
 
 // The file's text, in the order of the fields and of names.
 std::string EnvironmentJson(const Environment& environment);
+
+// How this program differs from the one that began the run in a folder, such as
+// "compiler: GCC 12.2.0 before, GCC 14.2.0 now". Errors are complete to print.
+absl::StatusOr<std::vector<std::string>> ProgramDifferences(
+    const std::string& run_folder);
+
+// Adds an entry for this process, which trains from `step` on, to `processes`
+// in environment.json of a run folder. The entry before it ends at `step` if it
+// was killed. A folder without `processes` gets an entry for the process that
+// wrote its top-level keys. Returns how this program differs from the one
+// before, as ProgramDifferences(); nothing for the first. Errors are complete
+// to print.
+absl::StatusOr<std::vector<std::string>> BeginProcess(
+    const std::string& run_folder, int64_t step, const Provenance& provenance);
+
+// Sets `to_step` of the last process. Errors are complete to print.
+absl::Status EndProcess(const std::string& run_folder, int64_t step);
 
 // `data` and `files` in environment.json of a run folder; earlier programs
 // wrote no `files`. Errors are complete to print.

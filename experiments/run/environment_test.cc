@@ -1,7 +1,9 @@
 #include "experiments/run/environment.h"
 
+#include <cstdint>
 #include <cstdlib>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -23,13 +25,16 @@ using ::testing::StartsWith;
 
 TEST(EnvironmentTest, TextIsAsDocumented) {
   EXPECT_EQ(EnvironmentJson({.compiler = "GCC \"12\"",
+                             .c_library = "glibc 2.36",
                              .instruction_set = "x86-64-v3",
                              .mode = "opt",
                              .libraries = {{"b", "2"}, {"a", "1"}},
                              .data = {},
                              .files = {{"vocabulary.txt", "00ff"}}}),
             "{\n"
+            "  \"version\": \"Regard 0.9.0\",\n"
             "  \"compiler\": \"GCC \\\"12\\\"\",\n"
+            "  \"c_library\": \"glibc 2.36\",\n"
             "  \"instruction_set\": \"x86-64-v3\",\n"
             "  \"mode\": \"opt\",\n"
             "  \"libraries\": {\n"
@@ -69,6 +74,84 @@ TEST(EnvironmentTest, ReadsNothingWhereThereIsNoTree) {
   EXPECT_EQ(provenance.command_line, std::vector<std::string>{"--resume"});
   unsetenv("BUILD_WORKSPACE_DIRECTORY");
   EXPECT_TRUE(ReadProvenance(0, nullptr).command_line.empty());
+}
+
+class ProcessesTest : public ::testing::Test {
+ protected:
+  ProcessesTest()
+      : path_(JoinPath(::testing::TempDir(), "environment.json")) {}
+
+  void Write(const nlohmann::json& json) const {
+    ASSERT_THAT(WriteFileAtomically(path_, json.dump()), IsOk());
+  }
+  nlohmann::json Read() const {
+    return nlohmann::json::parse(ReadFile(path_).value());
+  }
+  // From and to of each process, -1 for what is not there.
+  std::vector<std::pair<int, int>> Steps() const {
+    std::vector<std::pair<int, int>> steps;
+    for (const nlohmann::json& process : Read()["processes"]) {
+      steps.emplace_back(process["from_step"], process.value("to_step", -1));
+    }
+    return steps;
+  }
+  void Begin(int64_t step) const {
+    EXPECT_THAT(BeginProcess(::testing::TempDir(), step, {}).value(),
+                ::testing::IsEmpty());
+  }
+  void End(int64_t step) const {
+    EXPECT_THAT(EndProcess(::testing::TempDir(), step), IsOk());
+  }
+
+  const std::string path_;
+};
+
+using Steps = std::vector<std::pair<int, int>>;
+
+TEST_F(ProcessesTest, EachHasTheStepsThatItTrained) {
+  ASSERT_THAT(WriteFileAtomically(path_, EnvironmentJson(BuildEnvironment())),
+              IsOk());
+  Begin(0);
+  EXPECT_EQ(Steps(), (Steps{{0, -1}}));
+  End(5);
+  // The second is killed after the checkpoint of step 7, the third at once.
+  Begin(5);
+  Begin(7);
+  Begin(7);
+  End(9);
+  EXPECT_EQ(Steps(), (Steps{{0, 5}, {5, 7}, {7, 9}}));
+  const nlohmann::json process = Read()["processes"][2];
+  EXPECT_EQ(process["compiler"], BuildEnvironment().compiler);
+  EXPECT_TRUE(process.contains("version") && process.contains("c_library") &&
+              process.contains("instruction_set"));
+  EXPECT_EQ(process["libraries"]["eigen"],
+            BuildEnvironment().libraries.at("eigen"));
+}
+
+TEST_F(ProcessesTest, AnEarlierProgramsRunGetsAnEntryForItsFirst) {
+  Write({{"compiler", "GCC 4"},
+         {"libraries", {{"eigen", "3.3.0"}}},
+         {"data", {{"data.path", "00ff"}}}});
+  const auto differences = BeginProcess(::testing::TempDir(), 3, {});
+  ASSERT_THAT(differences, IsOk());
+  EXPECT_THAT(*differences,
+              ::testing::ElementsAre(
+                  StartsWith("compiler: GCC 4 before, GCC "),
+                  StartsWith("eigen: 3.3.0 before, 3.")));
+  EXPECT_EQ(Steps(), (Steps{{0, 3}, {3, -1}}));
+  EXPECT_EQ(Read()["processes"][0]["compiler"], "GCC 4");
+  // The keys of the first process stay.
+  EXPECT_EQ(Read()["compiler"], "GCC 4");
+  EXPECT_EQ(Read()["data"]["data.path"], "00ff");
+  EXPECT_EQ(*ProgramDifferences(::testing::TempDir()), *differences);
+}
+
+TEST_F(ProcessesTest, AFileThatIsNoObjectIsAnError) {
+  Write({1, 2});
+  const auto wrong = StatusIs(absl::StatusCode::kInvalidArgument,
+                              HasSubstr("must be a JSON object"));
+  EXPECT_THAT(BeginProcess(::testing::TempDir(), 0, {}), wrong);
+  EXPECT_THAT(EndProcess(::testing::TempDir(), 0), wrong);
 }
 
 class DigestsTest : public ::testing::Test {

@@ -31,8 +31,10 @@ absl::string_view TakeLine(absl::string_view* text) {
 absl::StatusOr<std::vector<MetricsRecord>> ReadRecords(absl::string_view path,
                                                        absl::string_view text,
                                                        int64_t last_step,
+                                                       int64_t most_of_last,
                                                        int64_t* bytes) {
   std::vector<MetricsRecord> records;
+  int64_t of_last = 0;
   while (absl::StrContains(text, '\n')) {
     const absl::string_view line = TakeLine(&text);
     REGARD_ASSIGN_OR_RETURN(
@@ -48,6 +50,7 @@ absl::StatusOr<std::vector<MetricsRecord>> ReadRecords(absl::string_view path,
     }
     REGARD_RETURN_IF_ERROR(file.status());
     if (record.step > last_step) break;
+    if (record.step == last_step && ++of_last > most_of_last) break;
     records.push_back(std::move(record));
     *bytes += static_cast<int64_t>(line.size()) + 1;
   }
@@ -232,18 +235,19 @@ absl::StatusOr<std::vector<MetricsRecord>> ReadMetricsLog(
   REGARD_ASSIGN_OR_RETURN(const std::string text,
                           ReadFile(path, kMostLogBytes));
   int64_t bytes = 0;
-  return ReadRecords(path, text, std::numeric_limits<int64_t>::max(), &bytes);
+  constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
+  return ReadRecords(path, text, kAll, kAll, &bytes);
 }
 
 absl::StatusOr<FileWriter> ResumeMetricsLog(const std::string& path,
-                                            int64_t step,
-                                            FileOperations& files) {
+                                            int64_t step, FileOperations& files,
+                                            int64_t records) {
   REGARD_ASSIGN_OR_RETURN(const PathKind kind, KindOfPath(path, files));
   if (kind == PathKind::kNothing) return FileWriter::Create(path, files);
   REGARD_ASSIGN_OR_RETURN(const std::string text,
                           ReadFile(path, kMostLogBytes, files));
   int64_t kept = 0;
-  const absl::Status read = ReadRecords(path, text, step, &kept).status();
+  const absl::Status read = ReadRecords(path, text, step, records, &kept).status();
   // A last line that is damaged is cut off, as a torn one is.
   const bool last = text.find('\n', kept) == text.size() - 1;
   if (!read.ok() && !last) return read;

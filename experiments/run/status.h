@@ -11,6 +11,7 @@
 #define EXPERIMENTS_RUN_STATUS_H_
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -81,12 +82,14 @@ std::string MetricsLine(const MetricsRecord& record);
 absl::StatusOr<std::vector<MetricsRecord>> ReadMetricsLog(
     const std::string& path);
 
-// Opens a log to append lines to, after a checkpoint of `step`: what was
-// recorded later, or torn, is removed. A missing file is an empty log; one that
-// cannot be read is an error, and stays as it is.
+// Opens a log to append lines to, after a checkpoint of `step` that was saved
+// after `records` records of that step, by default all: what was recorded
+// later, or torn, is removed. A missing file is an empty log; one that cannot
+// be read is an error, and stays as it is.
 absl::StatusOr<FileWriter> ResumeMetricsLog(
     const std::string& path, int64_t step,
-    FileOperations& files = SystemFiles());
+    FileOperations& files = SystemFiles(),
+    int64_t records = std::numeric_limits<int64_t>::max());
 
 // The text of examples.jsonl. Names of metrics are prefixed ("test/bleu"); the
 // names of the sets are not in the file.

@@ -38,8 +38,16 @@ fails 'another vocabulary' 'run/target_vocabulary.txt: error: differs from' \
   "${train}" --run=run --resume
 fails 'another config' '  seed: 1 in the run, 2 now' \
   "${train}" --run=run --resume --set seed=2
+expect 'the process that trained' '"from_step": 0 "to_step": 40' \
+  "$(grep -oE '"(from|to)_step": [0-9]*' run/environment.json | paste -sd' ')"
 rm -r run/checkpoints
 rm run/target_vocabulary.txt
+cp -r run lost
+fails 'a finished run without its checkpoints' \
+  'lost: error: the run is finished at step 40, but none of its checkpoints' \
+  "${train}" --run=lost --resume
+expect 'its metrics' "$(<run/metrics.jsonl)" "$(<lost/metrics.jsonl)"
+sed -i 's/"finished"/"running"/' run/status.json
 says 'no checkpoint' 'run has no whole checkpoint: starting at step 0
 now short, to compare with
 resuming at step 2' --run=run --resume

@@ -270,6 +270,7 @@ absl::Status Trainer::Update() {
         model_.CountTerm(term, examples_);
   }
   state_.set_step(step() + 1);
+  records_of_step_ = 0;
   state_.set_learning_rate(learning_rate);
   state_.set_gradient_norm(gradient_norm);
   hooks_.updated({.step = step(),
@@ -290,6 +291,7 @@ absl::Status Trainer::Log(std::map<std::string, double> metrics) {
   if (!options_.omit_times) {
     record.seconds = absl::ToDoubleSeconds(Now() - start_);
   }
+  ++records_of_step_;
   return hooks_.recorded(record);
 }
 
@@ -417,6 +419,15 @@ void Trainer::ChooseWeights() {
 }
 
 absl::Status Trainer::Finish() {
+  // The final evaluation may be long: a run that is killed during it resumes
+  // with it.
+  if (step() > 0 && !state_.has_records()) {
+    state_.set_records(records_of_step_);
+    state_.set_evaluated_step(evaluated_step_);
+    REGARD_RETURN_IF_ERROR(Save());
+  }
+  state_.clear_records();
+  state_.clear_evaluated_step();
   REGARD_RETURN_IF_ERROR(CheckWeights());
   if (selection_.active()) {
     // Early stopping, or a limit of time, has just seen an evaluation.
@@ -458,7 +469,7 @@ absl::StatusOr<int> Trainer::Run(TrainingHooks hooks) {
   };
   // The last checkpoint is saved when all has been measured and recorded.
   if (finished()) return 0;
-  bool over = IsOver();
+  bool over = state_.has_records() || IsOver();
   while (step() < total_steps() && !over) {
     if (const int signal = StopSignal(); signal != 0) {
       REGARD_RETURN_IF_ERROR(Save());

@@ -16,6 +16,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -124,6 +125,13 @@ class Trainer {
   // Whether training is over, as after resuming from the last checkpoint.
   bool finished() const { return state_.finished(); }
 
+  // Records of the restored step that came before its checkpoint, if only the
+  // final evaluation is left; otherwise all.
+  int64_t restored_records() const {
+    return state_.has_records() ? state_.records()
+                                : std::numeric_limits<int64_t>::max();
+  }
+
   // The last value of each metric, by prefixed name.
   const std::map<std::string, double>& metrics() const { return metrics_; }
 
@@ -188,6 +196,7 @@ class Trainer {
   // As checkpoints keep it, but for what Save() adds from the members below.
   TrainerState state_;
   int64_t evaluated_step_ = -1;  // of the last evaluation during training
+  int64_t records_of_step_ = 0;  // logged since the last update
   WeightSelection selection_;
   // Once the model has other weights than the last ones: those.
   std::vector<float> last_weights_;

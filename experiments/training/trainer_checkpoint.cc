@@ -154,7 +154,12 @@ absl::Status Trainer::Restore(const Checkpoint& checkpoint) {
   state_ = std::move(state);
   state_.clear_schedule();
   state_.clear_metrics();
-  state_.set_finished(finished() || step() == total_steps());
+  if (state_.has_records()) {
+    records_of_step_ = state_.records();
+    evaluated_step_ = state_.evaluated_step();
+  } else {
+    state_.set_finished(finished() || step() == total_steps());
+  }
   optimizer_->set_updates(step());
   return RestoreSelection(checkpoint);
 }

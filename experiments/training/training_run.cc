@@ -137,6 +137,25 @@ absl::Status RestoreTaskFiles(const RunFolder& folder, const Task& task) {
   return absl::OkStatus();
 }
 
+// An error if the run was trained and saved: beginning again would overwrite
+// its metrics.
+absl::Status RefuseLostCheckpoints(const RunFolder& folder) {
+  const absl::StatusOr<RunStatus> status =
+      ReadStatus(folder.File("status.json"));
+  if (IsMachineFailure(status.status())) return status.status();
+  if (!status.ok() || status->step == 0 ||
+      (status->state != RunState::kFinished &&
+       status->state != RunState::kInterrupted)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      folder.path(), ": error: the run is ", StateName(status->state),
+      " at step ", status->step,
+      ", but none of its checkpoints is there; put its checkpoints/ back, or "
+      "train again in a new folder with --config=",
+      folder.File("resolved.textproto")));
+}
+
 std::string EvaluationLine(const EvaluatedModel& evaluated) {
   std::string line = absl::StrCat("epoch ", evaluated.epoch);
   for (const auto& [name, value] : evaluated.metrics) {
@@ -175,9 +194,9 @@ absl::Status TrainingRun::OpenCheckpointFolder(const std::string& checkpoints) {
                                 RunId(loaded_.config, digests_));
 }
 
-absl::Status TrainingRun::WriteTaskFiles(const Provenance& provenance) const {
+absl::Status TrainingRun::WriteTaskFiles() const {
   Environment environment = BuildEnvironment();
-  environment.provenance = provenance;
+  environment.provenance = provenance_;
   environment.data = digests_;
   for (const auto& [name, text] : task_->Files()) {
     REGARD_RETURN_IF_ERROR(folder_.Write(name, text));
@@ -190,6 +209,7 @@ absl::Status TrainingRun::WriteTaskFiles(const Provenance& provenance) const {
 
 absl::Status TrainingRun::Prepare(bool resume, const std::string& checkpoints,
                                   const Provenance& provenance) {
+  provenance_ = provenance;
   for (const std::string& note : task_->Notes()) {
     std::fprintf(stderr, "note: %s\n", note.c_str());
   }
@@ -210,7 +230,7 @@ absl::Status TrainingRun::Prepare(bool resume, const std::string& checkpoints,
     }
     REGARD_RETURN_IF_ERROR(
         folder_.Write("config.textproto", loaded_.origins.main_text().text()));
-    REGARD_RETURN_IF_ERROR(WriteTaskFiles(provenance));
+    REGARD_RETURN_IF_ERROR(WriteTaskFiles());
     return folder_.Write("resolved.textproto", loaded_.resolved);
   }
   REGARD_RETURN_IF_ERROR(CleanUpCheckpoints(folder_.path(), SystemFiles()));
@@ -220,10 +240,11 @@ absl::Status TrainingRun::Prepare(bool resume, const std::string& checkpoints,
     std::fprintf(stderr, "%s\n", note.c_str());
   }
   if (latest.checkpoints.empty()) {
+    REGARD_RETURN_IF_ERROR(RefuseLostCheckpoints(folder_));
     std::fprintf(stderr, "%s has no whole checkpoint: starting at step 0\n",
                  folder_.path().c_str());
     // The config may have been read from the folder: its text stays as given.
-    return WriteTaskFiles(provenance);
+    return WriteTaskFiles();
   }
   checkpoint_ = latest.checkpoints[0];
   REGARD_RETURN_IF_ERROR(PruneCheckpoints(
@@ -291,10 +312,6 @@ absl::StatusOr<int> TrainingRun::Train(const TrainerOptions& options,
                                        const Plugins& plugins) {
   TellStart(folder_.path(), checkpoint_, options.ranks);
   const std::string log_path = folder_.File("metrics.jsonl");
-  REGARD_ASSIGN_OR_RETURN(FileWriter log,
-                          checkpoint_.has_value()
-                              ? ResumeMetricsLog(log_path, checkpoint_->step)
-                              : FileWriter::Create(log_path));
   Trainer trainer(loaded_.config, *task_, plugins, options);
   const int64_t total = trainer.total_steps();
   const ScheduleConfig& schedule = loaded_.config.optimizer().schedule();
@@ -308,7 +325,24 @@ absl::StatusOr<int> TrainingRun::Train(const TrainerOptions& options,
   if (checkpoint_.has_value()) {
     REGARD_RETURN_IF_ERROR(trainer.Restore(*checkpoint_));
   }
+  REGARD_ASSIGN_OR_RETURN(
+      FileWriter log,
+      checkpoint_.has_value()
+          ? ResumeMetricsLog(log_path, checkpoint_->step, SystemFiles(),
+                             trainer.restored_records())
+          : FileWriter::Create(log_path));
   const bool was_over = trainer.finished();
+  if (!was_over) {
+    REGARD_ASSIGN_OR_RETURN(
+        const std::vector<std::string> differences,
+        BeginProcess(folder_.path(), trainer.step(), provenance_));
+    for (const std::string& difference : differences) {
+      std::fprintf(stderr,
+                   "note: the program differs from the one that trained up to "
+                   "here: %s\n",
+                   PrintableText(difference).c_str());
+    }
+  }
   std::optional<EventLog> events;
   // Events have times; and of a run that is over nothing more is to be told.
   if (!options.omit_times && !was_over) {
@@ -336,6 +370,10 @@ absl::StatusOr<int> TrainingRun::Train(const TrainerOptions& options,
   }
   status_.step = trainer.step();
   status_.metrics = trainer.metrics();
+  if (!was_over) {
+    const absl::Status ended = EndProcess(folder_.path(), trainer.step());
+    if (stopped_by.ok() && !ended.ok()) stopped_by = ended;
+  }
   if (stopped_by.ok()) {
     status_.signatures = task_->Signatures();
     status_.weights_digest = trainer.LastWeightsDigest();

@@ -66,7 +66,7 @@ class TrainingRun {
 
  private:
   // The files of a run that begins but for the config, as given and in full.
-  absl::Status WriteTaskFiles(const Provenance& provenance) const;
+  absl::Status WriteTaskFiles() const;
   // Locks the folder of the checkpoints if that is not in the run's own:
   // `checkpoints`, which gets recorded, else the one on record.
   absl::Status OpenCheckpointFolder(const std::string& checkpoints);
@@ -83,6 +83,7 @@ class TrainingRun {
   const std::unique_ptr<Task> task_;
   // SHA-256 of what training begins with, by the field that names it.
   const std::map<std::string, std::string> digests_;
+  Provenance provenance_;
   // Those of the task and of the trainer.
   const std::vector<MetricInfo> metrics_;
   std::optional<Checkpoint> checkpoint_;
