@@ -27,13 +27,15 @@ class RaggedSteps {
         reverse_(reverse) {
     if (lengths.empty()) return;
     REGARD_CHECK_EQ(static_cast<int64_t>(lengths.size()), batch);
+    for (const int32_t length : lengths) {
+      REGARD_CHECK(length >= 0 && length <= time)
+          << "length " << length << " of " << time << " steps";
+    }
     steps_ = *std::max_element(lengths.begin(), lengths.end());
     auto* const copy = arena.New<int32_t>(batch);
     auto* const live = arena.New<int64_t>(steps_ + 1);
     std::fill_n(live, steps_ + 1, 0);
     for (int64_t b = 0; b < batch; ++b) {
-      REGARD_CHECK(lengths[b] >= 0 && lengths[b] <= time)
-          << "length " << lengths[b] << " of " << time << " steps";
       copy[b] = lengths[b];
       if (lengths[b] > 0) ++live[lengths[b] - 1];
     }

@@ -2,9 +2,13 @@
 // differences.
 #include "autodiff/recurrent/recurrent.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <fstream>
 #include <functional>
 #include <string>
 #include <vector>
@@ -420,6 +424,33 @@ TEST(RecurrentDeathTest, BiasAndShapesAreChecked) {
   EXPECT_DEATH(GruSequence(in, GruForm::kResetBefore),
                "initial state 0 of GruSequence");
   EXPECT_DEATH(LstmSequence(in), "projected inputs of LstmSequence");
+}
+
+// Allows this process another GiB of address space.
+void LimitMemory() {
+  int64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const rlim_t bytes = pages * sysconf(_SC_PAGESIZE) + (int64_t{1} << 30);
+  const rlimit limit = {bytes, bytes};
+  setrlimit(RLIMIT_AS, &limit);
+}
+
+TEST(RecurrentDeathTest, LengthsAreCheckedBeforeMemoryIsTaken) {
+  Tape<double> tape;
+  SequenceInputs<double> in;
+  in.projected = tape.Full({2, 4, 3}, 0);
+  in.weight_hh = tape.Full({3, 1}, 0);
+  in.initial = {tape.Full({2, 1}, 0)};
+  for (const int32_t wrong : {5, -1, INT32_MAX}) {
+    const std::vector<int32_t> lengths = {4, wrong};
+    in.lengths = lengths;
+    EXPECT_DEATH(
+        {
+          LimitMemory();
+          GruSequence(in, GruForm::kResetBefore);
+        },
+        "length " + std::to_string(wrong) + " of 4 steps");
+  }
 }
 
 }  // namespace
