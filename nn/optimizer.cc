@@ -1,14 +1,14 @@
 #include "nn/optimizer.h"
 
-#include <algorithm>
-
 #include "autodiff/instantiate.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
 
 double ClipFactor(double gradient_norm, double max_norm) {
-  return max_norm > 0 ? std::min(1.0, max_norm / (gradient_norm + 1e-6)) : 1.0;
+  if (max_norm <= 0) return 1;
+  const double factor = max_norm / (gradient_norm + 1e-6);
+  return factor > 1 ? 1 : factor;  // not std::min(), which loses a NaN
 }
 
 template <typename T>

@@ -110,7 +110,9 @@ class Optimizer {
 };
 
 // The factor that bounds a gradient's norm by `max_norm` > 0, as
-// torch.nn.utils.clip_grad_norm_; 1 if max_norm is 0.
+// torch.nn.utils.clip_grad_norm_; 1 if max_norm is 0. NaN if the norm is NaN,
+// and 0 if it is infinite: an update by such a gradient shows in the
+// parameters.
 double ClipFactor(double gradient_norm, double max_norm);
 
 // Makes an optimizer of a store that is finalized and outlives it.

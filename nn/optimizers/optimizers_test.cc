@@ -113,7 +113,7 @@ std::vector<double> Decayed(const std::string& config) {
   Make(Config(config), store)
       ->Update({.learning_rate = 0.1, .gradient = gradient.span()}, pool);
   std::vector<double> values;
-  for (int32_t i = 0; i < 6; ++i) values.push_back(store.value({i})[0]);
+  for (int32_t i = 0; i < 6; ++i) values.push_back(store.value({i, &store})[0]);
   return values;
 }
 
@@ -158,6 +158,9 @@ TEST(OptimizerTest, ClippingBoundsTheNorm) {
   EXPECT_EQ(ClipFactor(1, 2), 1);
   EXPECT_EQ(ClipFactor(1e30, 0), 1);
   EXPECT_EQ(ClipFactor(0, 2), 1);
+  EXPECT_TRUE(std::isnan(ClipFactor(NAN, 2)));
+  EXPECT_EQ(ClipFactor(INFINITY, 2), 0);
+  EXPECT_EQ(ClipFactor(NAN, 0), 1);
   EXPECT_DOUBLE_EQ(OneNumber("sgd {}").Update(8, 0.25), 0.8);
   // Weight decay is not clipped.
   EXPECT_DOUBLE_EQ(OneNumber("sgd { weight_decay: 1 }").Update(8, 0.25), 0.7);
