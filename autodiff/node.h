@@ -20,6 +20,7 @@ struct Node {
   bool needs_grad;  // whether a gradient is to be computed
   bool touched;     // whether a contribution has been written to `grad`
   bool is_leaf;     // whether this is a LeafNode
+  bool is_view;     // whether `value` is the caller's, but this is no leaf
 };
 
 template <typename T>

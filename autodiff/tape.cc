@@ -10,6 +10,17 @@
 
 namespace regard {
 
+void RefuseOperand(const char* operation, bool absent) {
+  REGARD_CHECK(!absent)
+      << operation << " of an empty Var: each operand that is not optional "
+      << "requires a value; has_value() tells";
+  REGARD_CHECK(absent)
+      << operation << " of values on different tapes, which would lose a "
+      << "gradient: compute them on one tape, or copy a value to it by "
+      << "Constant(x.shape(), x.span())";
+  std::abort();
+}
+
 template <typename T>
 Var<T> Tape<T>::Constant(const Shape& shape, absl::Span<const T> values) {
   Var<T> out = Constant(shape);
@@ -27,13 +38,43 @@ Var<T> Tape<T>::Full(const Shape& shape, T value) {
 }
 
 template <typename T>
+Var<T> Tape<T>::View(T* values, const Shape& shape) {
+  Node<T>* const node = NewNode(values, nullptr, shape.size(), false);
+  node->is_view = true;
+  return Var<T>(node, KeepShape(shape));
+}
+
+template <typename T>
 Var<T> Tape<T>::Leaf(T* value, T* grad, const Shape& shape, bool sparse) {
+  if (grad != nullptr && shape.size() > 0) CheckLeafGrad(grad, shape);
+  return NewLeaf(value, grad, shape, sparse);
+}
+
+template <typename T>
+void Tape<T>::CheckLeafGrad(const T* grad, const Shape& shape) {
+  const T* const end = grad + shape.size();
+  const T* highest = end;
+  // Parameters come in rising order, so that most need no search.
+  if (!leaf_grads_.empty() && grad < leaf_grads_.back().highest_end) {
+    for (const LeafGrad& other : leaf_grads_) {
+      REGARD_CHECK(end <= other.begin || other.end <= grad)
+          << "a second leaf " << shape << " would overwrite the gradient of an "
+          << "earlier one: make one leaf per parameter and step, and use it "
+          << "again";
+    }
+    highest = std::max(end, leaf_grads_.back().highest_end);
+  }
+  leaf_grads_.push_back({grad, end, highest, nodes_});
+}
+
+template <typename T>
+Var<T> Tape<T>::NewLeaf(T* value, T* grad, const Shape& shape, bool sparse) {
   void* const memory =
       leaf_arena_.Allocate(sizeof(LeafNode<T>), alignof(LeafNode<T>));
   auto* const leaf = new (memory)
       LeafNode<T>{{value, grad, this, shape.size(), NextIndex(/*leaf=*/true),
                    /*needs_grad=*/grad != nullptr, /*touched=*/false,
-                   /*is_leaf=*/true},
+                   /*is_leaf=*/true, /*is_view=*/false},
                   shape.rows(),
                   shape.cols(),
                   /*touched_rows=*/nullptr,
@@ -62,13 +103,17 @@ Var<T> Tape<T>::Input(const Shape& shape, absl::Span<const T> values) {
       << "values for an input " << shape;
   T* const value = leaf_arena_.New<T>(shape.size());
   std::copy(values.begin(), values.end(), value);
-  return Leaf(value, leaf_arena_.New<T>(shape.size()), shape);
+  return NewLeaf(value, leaf_arena_.New<T>(shape.size()), shape,
+                 /*sparse=*/false);
 }
 
 template <typename T>
 void Tape<T>::Backward(Var<T> scalar, T seed) {
+  CheckOperand("Backward()", *this, scalar);
   REGARD_CHECK_EQ(scalar.size(), 1) << "Backward() from " << scalar.shape();
-  if (auto d = scalar.grad_ref()) d.AddEach([=](int64_t) { return seed; });
+  auto d = scalar.grad_ref();
+  if (!d) return;
+  d.AddEach([=](int64_t) { return seed; });
   BackwardTo({});
 }
 
@@ -99,8 +144,8 @@ void Tape<T>::BackwardAndRelease(const Mark& mark, Var<T> output) {
       node->size > 0 ? static_cast<const void*>(node->value) : node;
   const auto depth = static_cast<size_t>(backward_depth_);
   ReclaimedMemory* memory = nullptr;
-  if (observer_ == nullptr && !node->is_leaf && depth < std::size(reclaimed_) &&
-      reclaimed_[depth].Begin(arena_, end)) {
+  if (observer_ == nullptr && !node->is_leaf && !node->is_view &&
+      depth < std::size(reclaimed_) && reclaimed_[depth].Begin(arena_, end)) {
     memory = &reclaimed_[depth];
   }
   RunRecords(mark, memory);
@@ -159,7 +204,24 @@ void Tape<T>::RefuseGrad() {
 }
 
 template <typename T>
+void Tape<T>::ClaimMask(const char* site, uint64_t key) {
+  if (scope_ == nullptr) return;
+  for (const ClaimedMask& other : claimed_masks_) {
+    REGARD_CHECK(other.scope != scope_ || other.key != key)
+        << "two Dropout() at \"" << site << "\" in one scope \""
+        << scope_->ToString() << "\" would share a mask: give each a site of "
+        << "its own";
+  }
+  claimed_masks_.push_back({key, scope_, nodes_});
+}
+
+template <typename T>
 void Tape<T>::Rewind(const Mark& mark) {
+  const auto discard = [&](auto& notes) {
+    while (!notes.empty() && notes.back().node >= mark.nodes) notes.pop_back();
+  };
+  discard(leaf_grads_);
+  discard(claimed_masks_);
   arena_.Rewind(mark.arena);
   last_ = const_cast<Entry*>(mark.last);
   records_ = mark.records;
@@ -175,6 +237,8 @@ void Tape<T>::Reset() {
     leaf_arena_.Reset();
   }
   scratch_.Reset();
+  leaf_grads_.clear();
+  claimed_masks_.clear();
   last_ = nullptr;
   deferred_ = nullptr;
   records_ = 0;

@@ -49,6 +49,9 @@ struct RandomState {
   uint64_t seed = 0;
   int64_t step = 0;
   // Numbers of the examples along the leading axis; empty means 0, 1, 2, ...
+  // Not owned. Valid, with the same values, until the end of the backward pass
+  // over what was computed with them: a recomputation and the mask of a fused
+  // kernel read them there.
   absl::Span<const int64_t> examples;
 
   // Of the example at `index`. It is fatal if there is none.
@@ -81,13 +84,14 @@ class Tape {
   Var<T> New(const Shape& shape, bool needs_grad) {
     const int64_t size = shape.size();
     Node<T>* const node = NewNode(arena_.template New<T>(size), nullptr, size,
-                                  needs_grad && recording_);
+                                  NeedsGrad(needs_grad));
     return Var<T>(node, KeepShape(shape));
   }
   // The same, with the shape of `x`.
   Var<T> NewLike(Var<T> x, bool needs_grad) {
-    Node<T>* const node = NewNode(arena_.template New<T>(x.size()), nullptr,
-                                  x.size(), needs_grad && recording_);
+    const int64_t size = x.size();
+    Node<T>* const node = NewNode(arena_.template New<T>(size), nullptr, size,
+                                  NeedsGrad(needs_grad));
     return Var<T>(node, &x.shape());
   }
 
@@ -95,11 +99,16 @@ class Tape {
   Var<T> Constant(const Shape& shape) { return New(shape, false); }
   Var<T> Constant(const Shape& shape, absl::Span<const T> values);
   Var<T> Full(const Shape& shape, T value);
+  // A constant whose storage belongs to the caller and is not copied. Unlike a
+  // leaf it is rewound, and products with it keep nothing.
+  Var<T> View(T* values, const Shape& shape);
 
   // A value whose storage belongs to the caller, such as a parameter. `grad` is
-  // null if the gradient is not needed. Create one leaf per parameter and step:
-  // a second one would overwrite the gradient of the first. A leaf that is made
-  // before a mark, and what products with it keep, are not rewound.
+  // null if the gradient is not needed. Two leaves whose gradients overlap fail
+  // a check, as the second would overwrite the gradient of the first: create
+  // one leaf per parameter and step. A leaf that is made before a mark, and
+  // what products with it keep, are not rewound. Values do not change between
+  // products with one leaf, which may keep a copy (ops/leaf_products.h).
   //
   // If `sparse`, few rows of the gradient [rows, cols] are written, as for an
   // embedding: `grad` holds zeros, and rows that are not among touched_rows()
@@ -135,7 +144,8 @@ class Tape {
   template <typename F>
   void Defer(const char* name, F work);
 
-  // Computes the gradients of `scalar` times `seed` for all leaves. A second
+  // Computes the gradients of `scalar` times `seed` for all leaves. Without
+  // effect if `scalar` needs no gradient: what is recorded stays. A second
   // pass over a record would count its contributions twice and fails a check:
   // to differentiate several scalars, add them first.
   void Backward(Var<T> scalar, T seed = T(1));
@@ -157,6 +167,10 @@ class Tape {
   // While recording is off, outputs need no gradient and nothing is recorded.
   bool recording() const { return recording_; }
   void set_recording(bool recording) { recording_ = recording; }
+  // Whether an output was made, since this was last set to false, that needs a
+  // gradient, or would if recording were on. Used by Recompute().
+  bool wanted_grad() const { return wanted_grad_; }
+  void set_wanted_grad(bool wanted) { wanted_grad_ = wanted; }
 
   Mark Save() const { return {arena_.Save(), last_, records_, nodes_}; }
   // Discards everything created since `mark`.
@@ -191,6 +205,11 @@ class Tape {
   void set_training(bool training) { training_ = training; }
   const RandomState& random() const { return random_; }
   void set_random(const RandomState& random) { random_ = random; }
+
+  // Notes that a mask identified by `key` is made in the current NameScope. A
+  // second one there fails a check, which names `site`, until the first is
+  // rewound. Does nothing outside of scopes. Used by Dropout().
+  void ClaimMask(const char* site, uint64_t key);
 
   const ScopeName* scope() const { return scope_; }
   void set_scope(const ScopeName* scope) { scope_ = scope; }
@@ -250,16 +269,36 @@ class Tape {
     [[no_unique_address]] F work;
   };
 
+  // Where a leaf's gradient lies.
+  struct LeafGrad {
+    const T* begin;
+    const T* end;
+    const T* highest_end;  // of this and those before it
+    uint32_t node;
+  };
+
+  struct ClaimedMask {
+    uint64_t key;
+    const ScopeName* scope;
+    uint32_t node;  // index of the next node
+  };
+
   template <size_t kOutputs, typename F>
   static bool Run(Entry* entry);
   // Runs one record; `scratch` is where scratch storage begins in this pass.
   void RunEntry(Entry* entry, const Arena::Mark& scratch);
 
+  bool NeedsGrad(bool needs_grad) {
+    wanted_grad_ |= needs_grad;
+    return needs_grad && recording_;
+  }
   Node<T>* NewNode(T* value, T* grad, int64_t size, bool needs_grad) {
     void* const memory = arena_.Allocate(sizeof(Node<T>), alignof(Node<T>));
-    return new (memory)
-        Node<T>{value, grad, this, size, NextIndex(), needs_grad, false, false};
+    return new (memory) Node<T>{value,      grad,  this,  size, NextIndex(),
+                                needs_grad, false, false, false};
   }
+  Var<T> NewLeaf(T* value, T* grad, const Shape& shape, bool sparse);
+  void CheckLeafGrad(const T* grad, const Shape& shape);
   uint32_t NextIndex([[maybe_unused]] bool leaf = false) {
 #ifndef NDEBUG
     serials_.resize(nodes_);
@@ -290,7 +329,11 @@ class Tape {
   // Gradients of nodes below this index may not be allocated now, because their
   // memory would be rewound while in use. Set during a recomputation.
   uint32_t grad_floor_ = 0;
+  // In order of nodes; what Rewind() discards leaves them.
+  std::vector<LeafGrad> leaf_grads_;
+  std::vector<ClaimedMask> claimed_masks_;
   bool recording_ = true;
+  bool wanted_grad_ = false;
   bool training_ = false;
   RandomState random_;
   const ScopeName* scope_ = nullptr;

@@ -146,6 +146,68 @@ TEST(TapeTest, ALeafWritesIntoTheCallersStorage) {
   }
 }
 
+TEST(TapeTest, AViewReadsTheCallersStorageAndIsRewound) {
+  std::vector<double> values = {2, 3};
+  Tape<double> tape;
+  Var<double> x = tape.Input({2}, {1, 1});
+  const Tape<double>::Mark mark = tape.Save();
+  const size_t of_leaves = tape.leaf_arena().used();
+  const size_t of_values = tape.arena().used();
+  for (int i = 0; i < 100; ++i) {
+    Var<double> view = tape.View(values.data(), {2, 1});
+    EXPECT_EQ(view.data(), values.data());
+    EXPECT_EQ(view.shape(), Shape({2, 1}));
+    EXPECT_FALSE(view.needs_grad());
+    tape.Rewind(mark);
+    EXPECT_EQ(tape.arena().used(), of_values);
+  }
+  EXPECT_EQ(tape.leaf_arena().used(), of_leaves);
+  EXPECT_EQ(x.data()[0], 1);
+}
+
+// The memory of the pass ends where its output is, which is elsewhere.
+TEST(TapeTest, AViewMayBeTheOutputOfAPassThatReleases) {
+  std::vector<double> values = {2};
+  Tape<double> tape;
+  Square(tape.Input({1 << 18}, std::vector<double>(1 << 18, 3)));
+  Var<double> view = tape.View(values.data(), {});
+  tape.BackwardAndRelease({}, view);
+  EXPECT_EQ(view.item(), 2);
+}
+
+TEST(TapeTest, BackwardOfAConstantLeavesTheRecords) {
+  Tape<double> tape;
+  Var<double> x = tape.Input({1}, {3});
+  Var<double> y = Square(x);
+  tape.Backward(tape.Full({}, 1));
+  EXPECT_EQ(x.grad_data(), nullptr);
+  tape.Backward(y);
+  EXPECT_THAT(Grad(x), ElementsAre(6));
+}
+
+TEST(TapeDeathTest, LeavesDoNotShareGradients) {
+  double values[4] = {1, 2, 3, 4};
+  double grads[4];
+  Tape<double> tape;
+  const char* const expected = "would overwrite the gradient of an earlier one";
+  tape.Leaf(values, grads + 2, {2});
+  tape.Leaf(values, grads, {2});
+  EXPECT_DEATH(tape.Leaf(values, grads, {2}), expected);
+  EXPECT_DEATH(tape.Leaf(values, grads + 2, {2}), expected);
+  EXPECT_DEATH(tape.Leaf(values, grads + 1, {1}), expected);
+  // Nothing is written to these.
+  tape.Leaf(values, nullptr, {2});
+  tape.Leaf(values, grads + 1, {0});
+  tape.Reset();
+  const Tape<double>::Mark mark = tape.Save();
+  for (int i = 0; i < 2; ++i) {
+    Var<double> x = tape.Leaf(values, grads, {4});
+    EXPECT_DEATH(tape.Leaf(values, grads + 3, {1}), expected);
+    tape.Backward(Total(x));
+    tape.Rewind(mark);
+  }
+}
+
 TEST(TapeTest, PartialContributionsStartFromZero) {
   Tape<double> tape;
   Var<double> x = tape.Input({3}, {1, 2, 3});

@@ -5,12 +5,19 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "absl/base/attributes.h"
+#include "absl/base/optimization.h"
 #include "absl/types/span.h"
 #include "autodiff/node.h"
 #include "autodiff/shape.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
+
+// Fails the check that an operand of `operation` exists and is on the tape of
+// the others. Out of line, so that a check that holds costs one branch.
+[[noreturn]] ABSL_ATTRIBUTE_COLD ABSL_ATTRIBUTE_NOINLINE void RefuseOperand(
+    const char* operation, bool absent);
 
 // Adds f(i) to to[i], or assigns it, for 0 <= i < n.
 template <typename T, typename F>
@@ -89,9 +96,12 @@ class Var {
   }
 
   // False for a default-constructed Var, which represents an absent operand.
+  // tape(), needs_grad(), grad_ref() and item() of it fail a check. In
+  // optimised builds data(), size() and grad_data() are undefined: a check
+  // would keep loops over elements from being vectorised.
   bool has_value() const { return node_ != nullptr; }
 
-  Tape<T>& tape() const { return *node()->tape; }
+  Tape<T>& tape() const { return *CheckedNode("tape()")->tape; }
   const Shape& shape() const {
     if (has_value()) node();  // checks that the node is still valid
     return *shape_;
@@ -100,7 +110,7 @@ class Var {
   int64_t size() const { return node()->size; }
   int64_t rows() const { return shape().rows(); }
   int64_t cols() const { return shape().cols(); }
-  bool needs_grad() const { return node()->needs_grad; }
+  bool needs_grad() const { return CheckedNode("needs_grad()")->needs_grad; }
 
   T* data() const { return node()->value; }
   absl::Span<T> span() const {
@@ -110,17 +120,18 @@ class Var {
   T& at(int64_t row, int64_t col) const { return data()[row * cols() + col]; }
   // The value of a one-element Var.
   T item() const {
-    REGARD_CHECK_EQ(size(), 1) << "item() of " << shape();
+    REGARD_CHECK_EQ(CheckedNode("item()")->size, 1) << "item() of " << shape();
     return *data();
   }
 
   // The gradient; null if no contribution has reached it.
   const T* grad_data() const { return node()->touched ? node_->grad : nullptr; }
-  GradRef<T> grad_ref() const { return {node(), cols()}; }
+  GradRef<T> grad_ref() const { return {CheckedNode("grad_ref()"), cols()}; }
 
   // A view of the same storage under another shape of equal size.
   Var WithShape(const Shape& shape) const {
-    REGARD_CHECK_EQ(shape.size(), size()) << shape << " of " << this->shape();
+    REGARD_CHECK_EQ(shape.size(), CheckedNode("WithShape()")->size)
+        << shape << " of " << this->shape();
     Var out = *this;
     out.shape_ = tape().KeepShape(shape);
     return out;
@@ -137,6 +148,11 @@ class Var {
   }
 
  private:
+  Node<T>* CheckedNode(const char* operation) const {
+    if (ABSL_PREDICT_FALSE(node_ == nullptr)) RefuseOperand(operation, true);
+    return node();
+  }
+
   Node<T>* node_ = nullptr;
   const Shape* shape_ = &kScalarShape;
 #ifndef NDEBUG
@@ -148,6 +164,25 @@ class Var {
   uint64_t serial_ = 0;
 #endif
 };
+
+// Fails a check unless x, an operand of `operation`, exists and is on `tape`.
+// A gradient does not pass from one tape to another.
+template <typename T>
+void CheckOperand(const char* operation, const Tape<T>& tape, Var<T> x) {
+  const bool absent = !x.has_value();
+  if (ABSL_PREDICT_FALSE(absent || x.node()->tape != &tape)) {
+    RefuseOperand(operation, absent);
+  }
+}
+
+// The tape of the operands of `operation`, after CheckOperand() of each.
+template <typename T, typename... Others>
+Tape<T>& TapeOf(const char* operation, Var<T> first, Others... others) {
+  if (ABSL_PREDICT_FALSE(!first.has_value())) RefuseOperand(operation, true);
+  Tape<T>& tape = *first.node()->tape;
+  (CheckOperand<T>(operation, tape, others), ...);
+  return tape;
+}
 
 // GradRef::BeginPartial() of x; null if x is absent or needs no gradient.
 template <typename T>

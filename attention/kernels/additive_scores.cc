@@ -25,10 +25,14 @@ Var<T> AdditiveScores(Var<T> queries, Var<T> keys, Var<T> vector,
   const int64_t num_keys = keys.dim(2);
   const int64_t width = q_shape[3];
   const int64_t rows = batch * heads * num_queries;
-  Tape<T>& tape = queries.tape();
+  Tape<T>& tape = TapeOf("AdditiveScores", queries, keys, vector);
   const Var<T> features = term.features;
   const Var<T> weight = term.weight;
   const bool has_term = features.has_value();
+  if (has_term) {
+    CheckOperand("AdditiveScores", tape, features);
+    CheckOperand("AdditiveScores", tape, weight);
+  }
   const int64_t num_features =
       has_term ? weight.size() / std::max<int64_t>(heads * width, 1) : 0;
   REGARD_CHECK(!has_term ||

@@ -38,9 +38,13 @@ struct DistanceBias {
     return head * values.dim(1) - offset - lowest;
   }
 
-  // The values may be those of a longer call, of which the scores are a part.
-  void CheckCovers(const Positions& positions, const Shape& scores) const {
-    if (!has_value() || scores[2] == 0) return;
+  // For the scores of a tape. The values may be those of a longer call, of
+  // which the scores are a part.
+  void CheckCovers(const Tape<T>& tape, const Positions& positions,
+                   const Shape& scores) const {
+    if (!has_value()) return;
+    CheckOperand("a bias of scores", tape, values);
+    if (scores[2] == 0) return;
     const DistanceRange range =
         DistanceRange::Of(positions, scores[2], scores[3]);
     REGARD_CHECK(values.shape().rank() == 2 && values.dim(0) == scores[1] &&

@@ -122,9 +122,10 @@ Var<T> ScalarScores(Var<T> queries, Var<T> keys, Var<T> scale) {
   const int64_t num_queries = q[2];
   const int64_t num_keys = k[2];
   const int64_t scales = scale.size();
-  Var<T> scores = queries.tape().New(
-      {q[0], heads, num_queries, num_keys},
-      queries.needs_grad() || keys.needs_grad() || scale.needs_grad());
+  Var<T> scores =
+      TapeOf("GaussianScores", queries, keys, scale)
+          .New({q[0], heads, num_queries, num_keys},
+               queries.needs_grad() || keys.needs_grad() || scale.needs_grad());
   // Calls f(row, Row, source), source = example * heads + head.
   const auto for_each_row = [=](auto f) {
     for (int64_t source = 0; source < sources; ++source) {
@@ -274,7 +275,7 @@ Var<T> RowScores(Var<T> queries, Var<T> keys) {
   const int64_t num_keys = keys.dim(2);
   const int64_t width = q[3];
   const int64_t pairs = num_queries * num_keys;
-  Tape<T>& tape = queries.tape();
+  Tape<T>& tape = TapeOf("GaussianScores", queries, keys);
   Var<T> scores = tape.New({q[0], q[1], num_queries, num_keys},
                            queries.needs_grad() || keys.needs_grad());
   const auto source_at = [=](int64_t i) -> Source<T> {

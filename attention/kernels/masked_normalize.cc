@@ -38,7 +38,7 @@ Var<T> MaskedNormalize(Var<T> scores, const Normalizer<T>& normalizer,
   const Shape shape = scores.shape();
   REGARD_CHECK_EQ(shape.rank(), 4)
       << "MaskedNormalize takes [batch, heads, queries, keys], got " << shape;
-  bias.CheckCovers(positions, shape);
+  bias.CheckCovers(scores.tape(), positions, shape);
   Tape<T>* const tape = &scores.tape();
   const int64_t heads = shape[1];
   const int64_t queries = shape[2];

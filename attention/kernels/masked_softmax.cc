@@ -243,7 +243,7 @@ Var<T> MaskedSoftmax(Var<T> scores, const Mask& mask,
       << "MaskedSoftmax takes [batch, heads, queries, keys], got "
       << scores.shape();
   const Shape shape = scores.shape();
-  bias.CheckCovers(positions, shape);
+  bias.CheckCovers(scores.tape(), positions, shape);
   Tape<T>* const tape = &scores.tape();
   const int64_t keys = shape[3];
   const bool needs_grad = scores.needs_grad() || bias.needs_grad();
@@ -303,7 +303,7 @@ WeightsAndContext<T> MaskedSoftmaxContext(Var<T> scores, const Mask& mask,
                shape[0] == values.dim(0) && values.dim(1) > 0 &&
                shape[1] % values.dim(1) == 0 && shape[3] == values.dim(2))
       << "scores " << shape << ", values " << values.shape();
-  Tape<T>& tape = scores.tape();
+  Tape<T>& tape = TapeOf("MaskedSoftmaxContext", scores, values);
   const int64_t queries = shape[2];
   const int64_t keys = shape[3];
   const int64_t width = values.dim(3);

@@ -114,7 +114,7 @@ Var<T> RelativeScores(Var<T> x, Var<T> table, const RelativePositions& at,
   const int64_t rows = blocks.rows();
   const int64_t keys = at.keys;
   const int64_t pairs = at.queries * keys;
-  Tape<T>& tape = x.tape();
+  Tape<T>& tape = TapeOf("RelativeScores", x, table);
   Var<T> scores = tape.New({x.dim(0), x.dim(1), at.queries, keys},
                            x.needs_grad() || table.needs_grad());
   if (pairs == 0) return scores;

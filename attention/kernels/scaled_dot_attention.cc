@@ -283,9 +283,9 @@ Var<T> ScaledDotAttention(
                (heads == 0 || (q[2] % heads == 0 && v[2] % key_heads == 0)))
       << "queries " << q << ", keys " << k << ", values " << v << ", " << heads
       << " heads side by side";
-  Tape<T>* const tape = &queries.tape();
+  Tape<T>* const tape = &TapeOf("ScaledDotAttention", queries, keys, values);
   const int64_t num_queries = of_queries.rows;
-  options.bias.CheckCovers(positions,
+  options.bias.CheckCovers(*tape, positions,
                            {q[0], of_queries.heads, num_queries, of_keys.rows});
   const HeadRows of_context = {of_queries.heads, num_queries, of_values.width,
                                heads > 0};

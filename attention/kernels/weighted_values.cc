@@ -16,7 +16,7 @@ Var<T> WeightedValues(Var<T> weights, const Mask& mask, Var<T> values,
   REGARD_CHECK(w.rank() == 4 && v.rank() == 4 && w[0] == v[0] && v[1] > 0 &&
                w[1] % v[1] == 0 && w[3] == v[2])
       << "weights " << w << ", values " << v;
-  Tape<T>* const tape = &weights.tape();
+  Tape<T>* const tape = &TapeOf("WeightedValues", weights, values);
   const int64_t heads = w[1];
   const int64_t group = heads / v[1];
   const int64_t queries = w[2];

@@ -45,6 +45,17 @@ DropoutMask::DropoutMask(const RandomState& random, const ScopeName* scope,
                          double rate, const char* site)
     : random_(random), hash_(HashOf(random, scope, site)), rate_(rate) {}
 
+uint64_t DropoutMask::Key(int64_t first_row, int64_t first_column) const {
+  uint64_t key = hash_;  // of seed and site, too
+  for (const int64_t number :
+       {random_.step, static_cast<int64_t>(random_.examples.size()),
+        random_.examples.empty() ? 0 : random_.examples[0], first_row,
+        first_column}) {
+    key = Hash(static_cast<uint64_t>(number), key);
+  }
+  return key;
+}
+
 void DropoutMask::FillRow(int64_t example, int64_t head, int64_t row,
                           int64_t first, int64_t count, uint8_t* keep) const {
   regard::FillRow({static_cast<uint32_t>(random_.step),
@@ -61,7 +72,9 @@ Var<T> Dropout(Var<T> x, std::type_identity_t<T> rate, const char* site,
   Tape<T>& tape = x.tape();
   if (!tape.training() || rate == 0 || x.size() == 0) return x;
   const RandomState& random = tape.random();
-  const uint64_t hash = HashOf(random, tape.scope(), site);
+  const DropoutMask mask(random, tape.scope(), static_cast<double>(rate), site);
+  tape.ClaimMask(site, mask.Key(first_row, first_column));
+  const uint64_t hash = mask.hash_;
   const int rank = x.shape().rank();
   const int64_t examples = rank == 0 ? 1 : x.dim(0);
   const int64_t cols = rank < 2 ? 1 : x.cols();

@@ -23,8 +23,10 @@ namespace regard {
 // The last two axes of x may be parts of longer ones that begin at `first_row`
 // and `first_column`: the mask is that part of the mask of the whole.
 //
-// Two calls in one scope need different sites. Steps and example numbers count
-// modulo 2^32.
+// Two calls in one NameScope need different sites: a second mask with the same
+// site, random state and first row and column fails a check. A scope that is
+// opened again has the masks that it had before. Outside of scopes nothing is
+// checked. Steps and example numbers count modulo 2^32.
 template <typename T>
 Var<T> Dropout(Var<T> x, std::type_identity_t<T> rate, const char* site,
                int64_t first_row = 0, int64_t first_column = 0);
@@ -35,9 +37,11 @@ Var<T> Dropout(Var<T> x, std::type_identity_t<T> rate, const char* site,
 class DropoutMask {
  public:
   template <typename T>
-  DropoutMask(const Tape<T>& tape, double rate, const char* site)
+  DropoutMask(Tape<T>& tape, double rate, const char* site)
       : DropoutMask(tape.random(), tape.scope(), tape.training() ? rate : 0,
-                    site) {}
+                    site) {
+    if (drops()) tape.ClaimMask(site, Key());
+  }
 
   bool drops() const { return rate_ > 0; }
   // By what elements that are kept are multiplied.
@@ -50,6 +54,13 @@ class DropoutMask {
  private:
   DropoutMask(const RandomState& random, const ScopeName* scope, double rate,
               const char* site);
+  // Tells masks of one scope apart.
+  uint64_t Key(int64_t first_row = 0, int64_t first_column = 0) const;
+
+  template <typename T>
+  friend Var<T> Dropout(Var<T> x, std::type_identity_t<T> rate,
+                        const char* site, int64_t first_row,
+                        int64_t first_column);
 
   RandomState random_;
   uint64_t hash_;

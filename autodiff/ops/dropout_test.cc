@@ -179,6 +179,45 @@ TEST_F(DropoutMaskTest, DiffersByStepSeedSiteAndScope) {
   EXPECT_THAT(Mask({1, 64}), Not(ElementsAreArray(first)));
 }
 
+// Fails where a second dropout of a scope has the mask of the first by mistake.
+TEST_F(DropoutMaskTest, SitesOfOneScopeAreDifferent) {
+  const char* const expected =
+      "two Dropout\\(\\) at \"site\" in one scope \"layer\\[1\\]\"";
+  const Shape shape = {2, 3};
+  const std::vector<int64_t> examples = {7, 8};
+  for (int pass = 0; pass < 2; ++pass) {
+    const NameScope<float> scope(tape_, "layer", 1);
+    Mask(shape);
+    EXPECT_DEATH(Mask(shape), expected);
+    EXPECT_DEATH(DropoutMask(tape_, 0.5, "site"), expected);
+    Mask(shape, "other");
+    {
+      const NameScope<float> inner(tape_, "layer", 1);
+      Mask(shape);
+    }
+    EXPECT_DEATH(Mask(shape), expected);
+    // Other parts, and other states, have other masks.
+    Dropout(tape_.Full(shape, 1), 0.5, "site", /*first_row=*/3);
+    tape_.set_random({.seed = 1, .step = 0, .examples = examples});
+    Mask(shape);
+    EXPECT_DEATH(Mask(shape), expected);
+    tape_.set_random({});
+    // Without a mask there is none to share.
+    tape_.set_training(false);
+    Mask(shape);
+    tape_.set_training(true);
+    EXPECT_EQ(Dropout(tape_.Full(shape, 1), 0, "site").size(), 6);
+  }
+}
+
+TEST_F(DropoutMaskTest, WhatIsRewoundMayBeMadeAgain) {
+  const NameScope<float> scope(tape_, "layer");
+  const Tape<float>::Mark mark = tape_.Save();
+  const std::vector<float> first = Mask({1, 64});
+  tape_.Rewind(mark);
+  EXPECT_THAT(Mask({1, 64}), ElementsAreArray(first));
+}
+
 TEST_F(DropoutMaskTest, EveryExampleHasANumber) {
   const int64_t examples[] = {5};
   tape_.set_random({1, 0, examples});

@@ -14,7 +14,7 @@ namespace {
 // GradA()(g, a, b, y) and GradB()(g, a, b, y), g being that of y.
 template <typename GradA, typename GradB, typename T, typename Value>
 Var<T> SameShape(const char* name, Var<T> a, Var<T> b, Value value) {
-  Tape<T>& tape = a.tape();
+  Tape<T>& tape = TapeOf(name, a, b);
   Var<T> y = tape.NewLike(a, a.needs_grad() || b.needs_grad());
   const T* a_data = a.data();
   const T* b_data = b.data();
@@ -67,7 +67,7 @@ class OperandRows {
 // The same where a or b is repeated.
 template <typename GradA, typename GradB, typename T, typename Value>
 Var<T> Broadcast(const char* name, Var<T> a, Var<T> b, Value value) {
-  Tape<T>& tape = a.tape();
+  Tape<T>& tape = TapeOf(name, a, b);
   Var<T> y = tape.New(BroadcastShape(name, a.shape(), b.shape()),
                       a.needs_grad() || b.needs_grad());
   const auto loop = BroadcastLoop(name, y.shape(), {a.shape(), b.shape()});
@@ -178,7 +178,7 @@ Var<T> Minimum(Var<T> a, Var<T> b) {
 
 template <typename T>
 Var<T> Where(Var<T> condition, Var<T> x, Var<T> y) {
-  Tape<T>& tape = x.tape();
+  Tape<T>& tape = TapeOf("Where", x, y, condition);
   const Shape of_both = BroadcastShape("Where", x.shape(), y.shape());
   Var<T> out = tape.New(BroadcastShape("Where", condition.shape(), of_both),
                         x.needs_grad() || y.needs_grad());

@@ -62,7 +62,7 @@ Var<T> BatchedMatMul(Var<T> a, Var<T> b, Transpositions transposed) {
   const Shape b_leading = b.shape().Remove(-1).Remove(-1);
   const Shape leading = BroadcastShape("MatMul", a_leading, b_leading);
   const auto loop = BroadcastLoop("MatMul", leading, {a_leading, b_leading});
-  Tape<T>& tape = a.tape();
+  Tape<T>& tape = TapeOf("MatMul", a, b);
   Var<T> y = tape.New(leading.Insert(-1, m).Insert(-1, n),
                       a.needs_grad() || b.needs_grad());
   const int64_t a_rows = a.dim(-2);
@@ -111,7 +111,8 @@ Var<T> LinearWithPart(Var<T> x, const WeightPart<T>& part, Var<T> addend) {
   const bool biased = added && addend.shape() == Shape({out});
   REGARD_CHECK(!added || biased || addend.shape() == shape)
       << "Linear adds " << addend.shape() << " to " << shape;
-  Tape<T>& tape = x.tape();
+  Tape<T>& tape = TapeOf("Linear", x, part.weight);
+  if (added) CheckOperand("Linear", tape, addend);
   Var<T> y = tape.New(shape, x.needs_grad() || part.weight.needs_grad() ||
                                  (added && addend.needs_grad()));
   const int64_t rows = x.rows();

@@ -124,7 +124,8 @@ Var<T> LinearCrossEntropy(Var<T> x, Var<T> weight, Var<T> bias,
         << "bias of LinearCrossEntropy with weight " << weight.shape();
   }
   CheckTargets(targets, x.shape(), rows, classes, options.ignore_id);
-  Tape<T>& tape = x.tape();
+  Tape<T>& tape = TapeOf("LinearCrossEntropy", x, weight);
+  if (biased) CheckOperand("LinearCrossEntropy", tape, bias);
   const bool bias_grad = biased && bias.needs_grad();
   const bool needs_grad = x.needs_grad() || weight.needs_grad() || bias_grad;
   const bool records = needs_grad && tape.recording();
@@ -219,7 +220,7 @@ Var<T> LinearCrossEntropy(Var<T> x, Var<T> weight, Var<T> bias,
 template <typename T>
 Var<T> SquaredError(Var<T> a, Var<T> b) {
   REGARD_CHECK_EQ(a.shape(), b.shape()) << "shapes in SquaredError";
-  Tape<T>& tape = a.tape();
+  Tape<T>& tape = TapeOf("SquaredError", a, b);
   Var<T> y = tape.New({}, a.needs_grad() || b.needs_grad());
   const T* a_data = a.data();
   const T* b_data = b.data();

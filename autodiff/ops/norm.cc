@@ -20,7 +20,8 @@ Var<T> Norm(const char* name, Var<T> x, Var<T> gain, Var<T> bias, T epsilon) {
                (!biased || bias.shape() == Shape({cols})))
       << name << " of " << x.shape() << " with gain " << gain.shape()
       << " and bias " << (biased ? bias.shape() : Shape({cols}));
-  Tape<T>& tape = x.tape();
+  Tape<T>& tape = TapeOf(name, x, gain);
+  if (biased) CheckOperand(name, tape, bias);
   Var<T> y = tape.New(x.shape(), x.needs_grad() || gain.needs_grad() ||
                                      (biased && bias.needs_grad()));
   const auto less_mean = [](auto x, T mean) {

@@ -122,6 +122,63 @@ TEST(RecomputeTest, BlocksNeedAGradientWhereTheirFunctionDoes) {
   EXPECT_EQ(tape.records(), before + 1);
 }
 
+TEST(RecomputeTest, NeedsAGradientWhereItsFunctionDoes) {
+  Tape<double> tape;
+  const Var<double> constants[] = {tape.Full({1, 3}, 1), tape.Full({3, 3}, 1)};
+  EXPECT_FALSE(
+      Recompute(tape, absl::MakeConstSpan(constants), Block()).needs_grad());
+  EXPECT_FALSE(
+      Recompute(tape, absl::MakeConstSpan(constants), Nested()).needs_grad());
+  EXPECT_EQ(tape.records(), 0);
+  // A leaf that is not among the inputs.
+  const Var<double> weight = tape.Input({3, 3}, std::vector<double>(9, 1));
+  const auto product = [=](absl::Span<const Var<double>> in) {
+    return MatMul(in[0], weight);
+  };
+  const auto nested = [=, &tape](absl::Span<const Var<double>> in) {
+    return Recompute(tape, in, product);
+  };
+  const auto itself = [=](absl::Span<const Var<double>>) { return weight; };
+  EXPECT_TRUE(
+      Recompute(tape, absl::MakeConstSpan(constants), product).needs_grad());
+  EXPECT_TRUE(
+      Recompute(tape, absl::MakeConstSpan(constants), itself).needs_grad());
+  const Var<double> y = Recompute(tape, absl::MakeConstSpan(constants), nested);
+  tape.Backward(Sum(y));
+  EXPECT_EQ(weight.grad_data()[0], 1);
+  tape.set_recording(false);
+  EXPECT_FALSE(
+      Recompute(tape, absl::MakeConstSpan(constants), product).needs_grad());
+}
+
+TEST(RecomputeDeathTest, BlocksHaveRowsAndTheirShape) {
+  Tape<double> tape;
+  const Var<double> in[] = {tape.Full({1, 1, 4, 3}, 1), tape.Full({3, 3}, 1)};
+  const auto inputs = absl::MakeConstSpan(in);
+  EXPECT_DEATH(ByRows(tape, inputs, 0), "rows per block of RecomputeRows");
+  EXPECT_DEATH(ByRows(tape, inputs, -1), "rows per block of RecomputeRows");
+  const auto narrow = [](absl::Span<const Var<double>> in, const RowBlock&) {
+    return Slice(in[0], 3, 0, 2);
+  };
+  EXPECT_DEATH(RecomputeRows(tape, inputs, in[0].shape(), 4, narrow),
+               "a block of RecomputeRows to \\[1, 1, 4, 3\\]");
+  EXPECT_DEATH(RecomputeRows(tape, inputs, {4, 3}, 4, narrow),
+               "RecomputeRows to \\[4, 3\\]");
+}
+
+TEST(RecomputeDeathTest, BothRunsHaveOneShape) {
+  Tape<double> tape;
+  const Var<double> in[] = {tape.Input({4}, {1, 2, 3, 4})};
+  int64_t length = 3;
+  const int64_t* const now = &length;
+  const Var<double> y = Sum(Recompute(tape, absl::MakeConstSpan(in),
+                                      [=](absl::Span<const Var<double>> in) {
+                                        return Slice(in[0], 0, 0, *now);
+                                      }));
+  length = 4;
+  EXPECT_DEATH(tape.Backward(y), "gave another shape the second time");
+}
+
 TEST(RecomputeTest, KeepsOnlyTheOutput) {
   Tape<double> tape;
   Var<double> x = tape.Input({1, 2}, {1, 2});

@@ -44,9 +44,12 @@ int64_t Outer(const Shape& shape, int axis) {
 template <typename T>
 Var<T> Join(const char* name, absl::Span<const Var<T>> inputs, int64_t outer,
             int64_t same_columns, const Shape& shape) {
-  Tape<T>& tape = inputs[0].tape();
+  Tape<T>& tape = TapeOf(name, inputs[0]);
   bool needs_grad = false;
-  for (const Var<T>& input : inputs) needs_grad |= input.needs_grad();
+  for (const Var<T>& input : inputs) {
+    CheckOperand(name, tape, input);
+    needs_grad |= input.needs_grad();
+  }
   Var<T> y = tape.New(shape, needs_grad);
   const int64_t columns = outer == 0 ? 0 : shape.size() / outer;
   auto* kept = tape.arena().template New<Var<T>>(inputs.size());

@@ -11,7 +11,7 @@ template <typename T>
 Var<T> SwiGlu(Var<T> gate, Var<T> x) {
   REGARD_CHECK(gate.shape() == x.shape())
       << "SwiGlu of " << gate.shape() << " and " << x.shape();
-  Tape<T>& tape = x.tape();
+  Tape<T>& tape = TapeOf("SwiGlu", x, gate);
   Var<T> y = tape.NewLike(x, gate.needs_grad() || x.needs_grad());
   const int64_t size = x.size();
   // sigmoid(gate), kept for the gradient.

@@ -237,13 +237,17 @@ template <typename T, typename Cell>
 SequenceOutputs<T> RunSequence(const char* name, const Cell& cell,
                                const SequenceInputs<T>& in) {
   CheckShapes<T, Cell>(name, in);
-  Tape<T>& tape = in.projected.tape();
+  Tape<T>& tape = TapeOf(name, in.projected, in.weight_hh);
   const int64_t batch = in.projected.dim(0);
   const int64_t time = in.projected.dim(1);
   const int64_t width = in.weight_hh.cols();
-  bool needs_grad = in.projected.needs_grad() || in.weight_hh.needs_grad() ||
-                    (in.bias_hh.has_value() && in.bias_hh.needs_grad());
+  bool needs_grad = in.projected.needs_grad() || in.weight_hh.needs_grad();
+  if (in.bias_hh.has_value()) {
+    CheckOperand(name, tape, in.bias_hh);
+    needs_grad |= in.bias_hh.needs_grad();
+  }
   for (int k = 0; k < Cell::kStates; ++k) {
+    CheckOperand(name, tape, in.initial[k]);
     needs_grad |= in.initial[k].needs_grad();
   }
   SequenceOutputs<T> out;
