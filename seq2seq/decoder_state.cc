@@ -261,8 +261,7 @@ DecoderState<T> DecoderCache<T>::View(Tape<T>& tape) {
     if (slot.growing != nullptr && slot.positions > 0) {
       state.slots_[i] = {slot.kind, slot.growing->View(tape), slot.positions};
     } else if (slot.data != nullptr) {
-      state.slots_[i] = {slot.kind,
-                         tape.Leaf(slot.data, /*grad=*/nullptr, slot.shape)};
+      state.slots_[i] = {slot.kind, tape.View(slot.data, slot.shape)};
     }
   }
   return state;

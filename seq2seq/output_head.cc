@@ -90,9 +90,8 @@ TokenScores ScoreTokens(const OutputHead<T>& head, Forward<T>& forward,
     if (rows > block) scope.emplace(tape, "block", first / block);
     const auto of_block =
         targets.subspan(static_cast<size_t>(first), static_cast<size_t>(count));
-    const Var<T> logits =
-        head.Logits(forward, tape.Leaf(readout.data() + first * width,
-                                       /*grad=*/nullptr, {count, width}));
+    const Var<T> logits = head.Logits(
+        forward, tape.View(readout.data() + first * width, {count, width}));
     scores.loss += static_cast<double>(
         CrossEntropy(logits, of_block, {.ignore_id = pad}).item());
     for (int64_t row = 0; row < count; ++row) {

@@ -142,8 +142,7 @@ void GrowingRows<T>::Gather(absl::Span<const RowCopies::Copy> copies,
 
 template <typename T>
 Var<T> GrowingRows<T>::View(Tape<T>& tape) const {
-  return tape.Leaf(data_, /*grad=*/nullptr,
-                   shape_.With(0, rows_).With(-2, extent_));
+  return tape.View(data_, shape_.With(0, rows_).With(-2, extent_));
 }
 
 REGARD_INSTANTIATE_CLASS(GrowingRows);

@@ -80,6 +80,20 @@ TEST(GrowingRowsTest, MovesSeldom) {
   }
 }
 
+TEST(GrowingRowsTest, AViewIsRewound) {
+  Tape<float> tape;
+  Arena arena;
+  GrowingRows<float> rows(/*max_rows=*/1, /*max_positions=*/1, arena);
+  rows.Append(0, tape.Constant({1, 1, 1}, {3}));
+  const Tape<float>::Mark mark = tape.Save();
+  const size_t before = tape.leaf_arena().used() + tape.arena().used();
+  for (int step = 0; step < 10; ++step) {
+    EXPECT_EQ(rows.View(tape).item(), 3);
+    tape.Rewind(mark);
+    EXPECT_EQ(tape.leaf_arena().used() + tape.arena().used(), before);
+  }
+}
+
 TEST(GrowingRowsTest, NothingStaysBehindAFreshStart) {
   Tape<float> tape;
   Arena arena;
