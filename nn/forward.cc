@@ -44,10 +44,18 @@ void Forward<T>::MakeCompanions(int64_t count) {
   while (std::ssize(companions_) < count) {
     companions_.push_back(std::make_unique<Companion>(parameters_));
   }
+  for (int64_t i = 0; i < count; ++i) {
+    Tape<T>& tape = companion(i).tape();
+    tape.set_training(tape_.training());
+    tape.set_random(tape_.random());
+  }
 }
 
 template <typename T>
 Forward<T>& Forward<T>::companion(int64_t index) {
+  REGARD_CHECK(index >= 0 && index < std::ssize(companions_))
+      << "companion " << index << " of " << companions_.size()
+      << ": MakeCompanions() comes first";
   return companions_[static_cast<size_t>(index)]->passes;
 }
 
@@ -57,7 +65,7 @@ void Forward<T>::BeginStep() {
   went_back_ = false;
   REGARD_CHECK(!keeps_leaves_ || gradients_ == nullptr)
       << "gradients of leaves that are kept";
-  if (keeps_leaves_ && !leaves_.empty()) return;
+  if (has_kept_leaves_) return;
   leaves_.clear();
   // A Var's storage is mutable, but operations write to outputs only.
   T* const values = const_cast<T*>(parameters_.values().data());
@@ -72,12 +80,13 @@ void Forward<T>::BeginStep() {
         tape_.Leaf(value, gradient, info.shape, info.options.sparse_gradient));
   }
   if (keeps_leaves_) tape_.KeepLeaves();
+  has_kept_leaves_ = keeps_leaves_;
 }
 
 template <typename T>
 Var<T> Forward<T>::operator[](Parameter<T> parameter) const {
-  REGARD_CHECK(parameter.index >= 0 &&
-               parameter.index < static_cast<int>(leaves_.size()))
+  parameters_.CheckOwns(parameter);
+  REGARD_CHECK(parameter.index < static_cast<int>(leaves_.size()))
       << "parameter " << parameter.index << " of " << leaves_.size()
       << " leaves: BeginStep() comes first";
   return leaves_[parameter.index];
@@ -133,6 +142,7 @@ void Forward<T>::Backward(absl::Span<const Var<T>> scalars,
   gradients_->ClearTouchedRows(parameters_);
   Var<T> oldest;
   for (size_t i = 0; i < scalars.size(); ++i) {
+    CheckOperand("Backward()", tape_, scalars[i]);
     REGARD_CHECK_EQ(scalars[i].size(), 1) << scalars[i].shape();
     const T seed = static_cast<T>(seeds[i]);
     if (auto d = scalars[i].grad_ref()) {

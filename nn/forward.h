@@ -38,15 +38,16 @@ class Forward {
   void set_gradients(GradientSlab<T>* gradients) { gradients_ = gradients; }
 
   // The parameters never change from now on, as those of a trained model: later
-  // steps keep what products with them keep. For inference only; companions
-  // keep nothing.
+  // steps, from the next BeginStep() on, keep what products with them keep. For
+  // inference only; companions keep nothing.
   void KeepLeaves() { keeps_leaves_ = true; }
 
   ~Forward();
 
   // Makes those of the companions 0 .. count - 1 that are missing: passes of
   // inference over the same parameters. Each has a tape of its own, which is
-  // kept with its memory as long as this, and is for one thread at a time.
+  // kept with its memory as long as this, and is for one thread at a time. All
+  // `count` take the mode and the random state that this tape has now.
   void MakeCompanions(int64_t count);
   Forward& companion(int64_t index);
 
@@ -106,7 +107,8 @@ class Forward {
   GradientSlab<T>* gradients_;
   std::vector<Var<T>> leaves_;
   bool keeps_leaves_ = false;
-  bool went_back_ = false;  // in this step
+  bool has_kept_leaves_ = false;  // `leaves_` are kept by the tape
+  bool went_back_ = false;        // in this step
   Probe<T>* probe_ = nullptr;
   mutable std::string site_name_;  // whose memory is kept
   std::vector<std::unique_ptr<Companion>> companions_;

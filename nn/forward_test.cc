@@ -43,6 +43,7 @@ class Steps {
   }
 
   Forward<float>& passes() { return passes_; }
+  void KeepLeaves() { passes_.KeepLeaves(); }
   const Tape<float>& tape() const { return tape_; }
   const float* weight() const { return passes_[weight_].data(); }
   float* stored() { return store_.values().data(); }
@@ -112,6 +113,68 @@ TEST(ForwardTest, KeptLeavesGiveTheSameBits) {
     EXPECT_EQ(kept.Run(rows), anew.Run(rows)) << rows;
     EXPECT_EQ(kept.weight(), kept.stored());
   }
+}
+
+TEST(ForwardTest, LeavesMayBeKeptFromALaterStepOn) {
+  Steps kept(false), anew(false);
+  const std::vector<float> first = kept.Run(1);
+  kept.KeepLeaves();
+  for (const int64_t rows : {1, 3, 700, 1, 1}) {
+    EXPECT_EQ(kept.Run(rows), anew.Run(rows)) << rows;
+    EXPECT_EQ(kept.weight(), kept.stored());
+  }
+  // They are kept now.
+  kept.stored()[0] += 1;
+  EXPECT_EQ(kept.Run(1), first);
+}
+
+TEST(ForwardTest, CompanionsTakeTheModeAndTheRandomState) {
+  ParameterStore<float> store;
+  OnlyWeight(store, 1, 1);
+  Tape<float> tape;
+  Forward<float> passes(tape, store, nullptr);
+  const std::vector<int64_t> examples = {4, 5};
+  for (const bool training : {true, false}) {
+    tape.set_training(training);
+    tape.set_random({.seed = 3, .step = 5, .examples = examples});
+    passes.MakeCompanions(2);
+    for (int64_t i = 0; i < 2; ++i) {
+      passes.companion(i).BeginStep();
+      const Tape<float>& of_companion = passes.companion(i).tape();
+      EXPECT_EQ(of_companion.training(), training);
+      EXPECT_EQ(of_companion.random().seed, 3);
+      EXPECT_EQ(of_companion.random().step, 5);
+      EXPECT_EQ(of_companion.random().NumberOf(1), 5);
+    }
+  }
+  EXPECT_DEATH(passes.companion(2), "MakeCompanions\\(\\) comes first");
+}
+
+TEST(ForwardDeathTest, AParameterOfAnotherStoreIsRefused) {
+  ParameterStore<float> store;
+  const Parameter<float> own = OnlyWeight(store, 1, 1);
+  ParameterStore<float> other;
+  const Parameter<float> foreign = OnlyWeight(other, 1, 1);
+  Tape<float> tape;
+  Forward<float> passes(tape, store, nullptr);
+  passes.BeginStep();
+  EXPECT_EQ(passes[own].size(), 1);
+  EXPECT_DEATH(passes[foreign], "parameter 0 is of another store");
+  EXPECT_DEATH(passes[Parameter<float>()], "an empty Parameter");
+}
+
+TEST(ForwardDeathTest, ScalarsAreOnTheTape) {
+  ParameterStore<float> store;
+  OnlyWeight(store, 1, 1);
+  GradientSlab<float> gradients(store);
+  Tape<float> tape;
+  Tape<float> other;
+  Forward<float> passes(tape, store, &gradients);
+  passes.BeginStep();
+  EXPECT_DEATH(passes.Backward({other.Full({}, 1)}, {1.0}),
+               "Backward\\(\\) of values on different tapes");
+  EXPECT_DEATH(passes.Backward({Var<float>()}, {1.0}),
+               "Backward\\(\\) of an empty Var");
 }
 
 TEST(ForwardTest, OnlyKeptLeavesKeepWhatProductsKeep) {

@@ -97,7 +97,7 @@ class Store {
 
  private:
   absl::Span<float> Segment(GradientSlab<float>& slab, int index) const {
-    return store_.Segment(slab.values(), Parameter<float>{index});
+    return store_.Segment(slab.values(), {index, &store_});
   }
 
   ParameterStore<float> store_;

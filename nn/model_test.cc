@@ -92,7 +92,7 @@ double GradientInShards(FakeModel& model,
     forward.Backward({sum}, {model.loss_terms()[0].weight / denominator});
     EXPECT_FALSE(gradients.touched(0));
     EXPECT_TRUE(gradients.touched(1));
-    const Parameter<double> prediction{1};
+    const Parameter<double> prediction = {1, &model.parameters()};
     total += model.parameters().Segment(gradients.values(), prediction)[0];
   }
   return total;
@@ -139,9 +139,8 @@ TEST(ForwardTest, EveryStepStartsFromFreshGradients) {
     Var<double> sum;
     model.Loss(forward, {0}, {1.0}, absl::MakeSpan(&sum, 1));
     forward.Backward({sum}, {1.0});
-    EXPECT_EQ(
-        model.parameters().Segment(gradients.values(), Parameter<double>{1})[0],
-        -2);
+    const ParameterStore<double>& store = model.parameters();
+    EXPECT_EQ(store.Segment(gradients.values(), {1, &store})[0], -2);
   }
   // Nothing reaches the parameter now.
   forward.BeginStep();
@@ -154,7 +153,8 @@ TEST(ForwardDeathTest, LeavesExistFromBeginStepOn) {
   FakeModel model({2});
   Tape<double> tape;
   Forward<double> forward(tape, model.parameters(), nullptr);
-  EXPECT_DEATH(forward[Parameter<double>{0}], "BeginStep");
+  const Parameter<double> first = {0, &model.parameters()};
+  EXPECT_DEATH(forward[first], "BeginStep");
 }
 
 }  // namespace

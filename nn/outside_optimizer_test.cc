@@ -118,7 +118,7 @@ TEST_F(OutsideOptimizerTest, UpdatesParameters) {
   gradient.data()[2] = 1;
   WorkerPool pool(1);
   optimizer->Update({.learning_rate = 0.25, .gradient = gradient.span()}, pool);
-  EXPECT_THAT(store.value({0}), ElementsAre(0.5, 1.5, 0.5));
+  EXPECT_THAT(store.value({0, &store}), ElementsAre(0.5, 1.5, 0.5));
   ASSERT_EQ(optimizer->state().size(), 1);
   EXPECT_EQ(optimizer->state()[0].name, "mean_sign");
   EXPECT_EQ(optimizer->state()[0].values.span()[1], -1);

@@ -65,15 +65,26 @@ Parameter<T> ParameterStore<T>::Add(std::string name, const Shape& shape,
   info.options = options;
   info.initializer = std::move(initializer);
   parameters_.push_back(std::move(info));
-  return {static_cast<int32_t>(parameters_.size()) - 1};
+  return {static_cast<int32_t>(parameters_.size()) - 1, this};
 }
 
 template <typename T>
 void ParameterStore<T>::AddAlias(std::string name, Parameter<T> target) {
   REGARD_CHECK(!finalized_) << name << " is registered after Finalize()";
   REGARD_CHECK(!FindByName(name).has_value()) << name << " is taken";
-  info(target);  // checks the handle
+  CheckOwns(target);
   aliases_.push_back({std::move(name), target.index});
+}
+
+template <typename T>
+void ParameterStore<T>::CheckOwns(Parameter<T> parameter) const {
+  REGARD_CHECK(parameter.has_value())
+      << "an empty Parameter: has_value() tells whether there is one";
+  REGARD_CHECK(parameter.store == this &&
+               parameter.index < static_cast<int>(parameters_.size()))
+      << "parameter " << parameter.index << " is of another store, whose "
+      << "parameters are others: take the handle from this store by Add() or "
+      << "FindByName()";
 }
 
 template <typename T>
@@ -111,11 +122,11 @@ std::optional<Parameter<T>> ParameterStore<T>::FindByName(
     absl::string_view name) const {
   for (size_t i = 0; i < parameters_.size(); ++i) {
     if (parameters_[i].name == name) {
-      return Parameter<T>{static_cast<int32_t>(i)};
+      return Parameter<T>{static_cast<int32_t>(i), this};
     }
   }
   for (const ParameterAlias& alias : aliases_) {
-    if (alias.name == name) return Parameter<T>{alias.target};
+    if (alias.name == name) return Parameter<T>{alias.target, this};
   }
   return std::nullopt;
 }

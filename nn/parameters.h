@@ -70,16 +70,20 @@ class Slab {
 
 template <typename T>
 class ParameterScope;
+template <typename T>
+class ParameterStore;
 
-// A handle to a parameter of one store; tied parameters share it.
+// A handle to a parameter of one store; tied parameters share it. It is fatal
+// to use it with another store.
 template <typename T>
 struct Parameter {
   int32_t index = -1;
+  const ParameterStore<T>* store = nullptr;
 
   // False for a default-constructed handle, such as an absent bias.
   bool has_value() const { return index >= 0; }
   friend bool operator==(Parameter a, Parameter b) {
-    return a.index == b.index;
+    return a.index == b.index && a.store == b.store;
   }
 };
 
@@ -147,11 +151,11 @@ class ParameterStore {
   absl::Span<const ParameterInfo> parameters() const { return parameters_; }
   absl::Span<const ParameterAlias> aliases() const { return aliases_; }
   const ParameterInfo& info(Parameter<T> parameter) const {
-    REGARD_CHECK(parameter.index >= 0 &&
-                 parameter.index < static_cast<int>(parameters_.size()))
-        << "no such parameter: " << parameter.index;
+    CheckOwns(parameter);
     return parameters_[parameter.index];
   }
+  // Fails a check unless `parameter` is of this store.
+  void CheckOwns(Parameter<T> parameter) const;
 
   // By its own name or an alias.
   std::optional<Parameter<T>> FindByName(absl::string_view name) const;

@@ -160,6 +160,24 @@ TEST(ParametersDeathTest, ANameIsTakenOnce) {
   EXPECT_DEATH(store.Root().Add("a.w", {1}, Zeros()), "a.w is taken");
 }
 
+TEST(ParametersDeathTest, AHandleBelongsToItsStore) {
+  ParameterStore<float> store;
+  ParameterStore<float> other;
+  const Parameter<float> own = store.Root().Add("w", {1}, Constant(1));
+  const Parameter<float> foreign = other.Root().Add("v", {1}, Constant(2));
+  EXPECT_FALSE(own == foreign);
+  EXPECT_TRUE(own == *store.FindByName("w"));
+  const char* const expected = "is of another store";
+  EXPECT_DEATH(store.Root().Alias("a", foreign), expected);
+  store.Root().Alias("a", own);
+  EXPECT_TRUE(own == *store.FindByName("a"));
+  store.Finalize(0);
+  other.Finalize(0);
+  EXPECT_DEATH(store.info(foreign), expected);
+  EXPECT_DEATH(store.value(foreign), expected);
+  EXPECT_DEATH(store.info({}), "an empty Parameter");
+}
+
 TEST(ParametersDeathTest, NothingIsRegisteredAfterFinalize) {
   ParameterStore<float> store;
   store.Finalize(0);
