@@ -76,12 +76,11 @@ TEST(BertTest, NamesWhatIsWrongWithAConfig) {
               ElementsAre("transformer.attention.heads"));
   EXPECT_THAT(ProblemsOf("transformer { cross_attention {} tied_embeddings: "
                          "SOURCE_TARGET_OUTPUT }"),
-              ElementsAre("transformer.cross_attention",
-                          "transformer.tied_embeddings"));
+              ElementsAre("transformer.tied_embeddings"));
   EXPECT_THAT(ProblemsOf("transformer { feed_forward { none {} } }"),
               ElementsAre());
   EXPECT_THAT(ProblemsOf("transformer { feed_forward { none {} hidden: 5 } }"),
-              ElementsAre("transformer.feed_forward.none"));
+              ElementsAre());
 }
 
 template <typename T>

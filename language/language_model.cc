@@ -28,12 +28,15 @@ void ValidateTransformerPart(const LanguageModelConfig& config,
 void ValidateUnit(const LanguageModelConfig& config, ConfigProblems& problems) {
   if (config.unit() != LanguageModelConfig::WORDS &&
       config.min_frequency() > 1) {
-    problems.Add("min_frequency",
-                 "needs unit: WORDS; nothing else is unknown for being rare");
+    problems.Note("min_frequency",
+                  "has no effect without unit: WORDS; nothing else is unknown "
+                  "for being rare");
   }
   const BytePairsConfig& tokens = config.tokens();
   if (config.unit() != LanguageModelConfig::BYTE_PAIRS) {
-    if (config.has_tokens()) problems.Add("tokens", "needs unit: BYTE_PAIRS");
+    if (config.has_tokens()) {
+      problems.Note("tokens", "has no effect without unit: BYTE_PAIRS");
+    }
     return;
   }
   if (tokens.folder().empty()) {
@@ -58,14 +61,15 @@ void ValidateLanguageModel(const LanguageModelConfig& config,
   problems.RequireInRange("evaluation_stride", config.evaluation_stride(), 0,
                           config.block());
   if (config.examples() == LanguageModelConfig::LINES) {
-    if (config.stride() > 0) problems.Add("stride", "needs examples: BLOCKS");
+    constexpr char kNote[] = "has no effect without examples: BLOCKS";
+    if (config.stride() > 0) problems.Note("stride", kNote);
     if (config.evaluation_stride() > 0) {
-      problems.Add("evaluation_stride", "needs examples: BLOCKS");
+      problems.Note("evaluation_stride", kNote);
     }
   }
   if (config.prefix_matching() &&
       config.examples() != LanguageModelConfig::LINES) {
-    problems.Add("prefix_matching", "needs examples: LINES");
+    problems.Note("prefix_matching", "has no effect without examples: LINES");
   }
   ValidateTransformerPart(config, scorers, problems);
 }

@@ -20,6 +20,12 @@ void ValidateLanguageModel(const LanguageModelConfig& config,
                            const AttentionRegistry& scorers,
                            ConfigProblems& problems);
 
+// Whether evaluations do; the field has no effect on blocks.
+inline bool MeasuresPrefixMatching(const LanguageModelConfig& config) {
+  return config.prefix_matching() &&
+         config.examples() == LanguageModelConfig::LINES;
+}
+
 // Parameters are those of TransformerDecoder.
 class LanguageModel {
  public:

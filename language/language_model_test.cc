@@ -37,6 +37,9 @@ std::vector<std::string> ProblemsOf(const std::string& text) {
   for (const ConfigProblems::Problem& problem : problems.problems()) {
     found.push_back(problem.path + ": " + problem.message);
   }
+  for (const std::string& note : problems.notes()) {
+    found.push_back("note: " + note);
+  }
   return found;
 }
 
@@ -54,26 +57,29 @@ TEST(ValidateLanguageModelTest, TakesWhatFits) {
 TEST(ValidateLanguageModelTest, NamesWhatDoesNotFit) {
   EXPECT_THAT(
       ProblemsOf("min_frequency: 2"),
-      ElementsAre("min_frequency: needs unit: WORDS; nothing else is unknown "
-                  "for being rare"));
-  EXPECT_THAT(ProblemsOf("tokens { folder: 'x' }"),
-              ElementsAre("tokens: needs unit: BYTE_PAIRS"));
+      ElementsAre("note: min_frequency: has no effect without unit: WORDS; "
+                  "nothing else is unknown for being rare"));
+  EXPECT_THAT(
+      ProblemsOf("tokens { folder: 'x' }"),
+      ElementsAre("note: tokens: has no effect without unit: BYTE_PAIRS"));
   EXPECT_THAT(ProblemsOf("unit: BYTE_PAIRS"),
               ElementsAre(StartsWith("tokens.folder: must name a folder")));
   EXPECT_THAT(ProblemsOf("unit: BYTE_PAIRS examples: LINES tokens { folder: "
                          "'x' end: '' }"),
               ElementsAre(StartsWith("tokens: begin and end must not")));
   EXPECT_THAT(ProblemsOf("examples: LINES stride: 4 evaluation_stride: 2"),
-              ElementsAre("stride: needs examples: BLOCKS",
-                          "evaluation_stride: needs examples: BLOCKS"));
+              ElementsAre("note: stride: has no effect without examples: "
+                          "BLOCKS",
+                          "note: evaluation_stride: has no effect without "
+                          "examples: BLOCKS"));
   EXPECT_THAT(ProblemsOf("block: 8 evaluation_stride: 9").size(), 1);
   EXPECT_THAT(ProblemsOf("block: 8 transformer { position_embedding { kind: "
                          "LEARNED longest: 7 } }"),
               ElementsAre("transformer.position_embedding.longest: must be at "
                           "least the block, 8"));
   EXPECT_THAT(ProblemsOf("transformer { cross_attention {} }"),
-              ElementsAre("transformer.cross_attention: a language model has "
-                          "no memory to attend to"));
+              ElementsAre("note: transformer.cross_attention: has no effect: "
+                          "a language model has no memory to attend to"));
   EXPECT_THAT(
       ProblemsOf("transformer { tied_embeddings: SOURCE_TARGET_OUTPUT }"),
       ElementsAre("transformer.tied_embeddings: a language model has no "

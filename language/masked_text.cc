@@ -33,14 +33,16 @@ void ValidateMaskedWords(const MaskedWordsConfig& config,
     problems.Add("random_share", "is more than mask_share leaves");
   }
   if (config.whole_words() && config.vocabulary().empty()) {
-    problems.Add("whole_words",
-                 "needs a vocabulary of pieces; without, tokens are words");
+    problems.Note("whole_words",
+                  "has no effect without a vocabulary of pieces: tokens are "
+                  "words");
   }
   const double weight = config.next_sentence_weight();
   if (config.next_sentence()) {
     problems.RequireInRange("next_sentence_weight", weight, 0, 100);
   } else if (weight != MaskedWordsConfig().next_sentence_weight()) {
-    problems.Add("next_sentence_weight", "needs next_sentence: true");
+    problems.Note("next_sentence_weight",
+                  "has no effect without next_sentence: true");
   }
 }
 

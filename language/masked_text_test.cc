@@ -294,24 +294,29 @@ TEST(MaskedWordsConfigTest, NamesWhatIsWrong) {
   ValidateMaskedWords(config, problems);
   std::vector<std::string> paths;
   for (const auto& problem : problems.problems()) paths.push_back(problem.path);
-  EXPECT_THAT(paths, ElementsAre("block", "share", "random_share",
-                                 "whole_words", "next_sentence_weight"));
+  EXPECT_THAT(paths, ElementsAre("block", "share", "random_share"));
+  EXPECT_THAT(
+      problems.notes(),
+      ElementsAre("whole_words: has no effect without a vocabulary of pieces: "
+                  "tokens are words",
+                  "next_sentence_weight: has no effect without next_sentence: "
+                  "true"));
 }
 
 TEST(MaskedWordsConfigTest, TheWeightOfNextSentencesNeedsThem) {
-  const auto is_valid = [](bool next_sentence, double weight) {
+  const auto fits = [](bool next_sentence, double weight) {
     MaskedWordsConfig config;
     config.set_next_sentence(next_sentence);
     config.set_next_sentence_weight(weight);
     ConfigProblems problems;
     ValidateMaskedWords(config, problems);
-    return problems.ok();
+    return problems.ok() && problems.notes().empty();
   };
-  EXPECT_TRUE(is_valid(true, 0.5));
-  EXPECT_FALSE(is_valid(true, -1));
-  EXPECT_FALSE(is_valid(false, 0.5));
+  EXPECT_TRUE(fits(true, 0.5));
+  EXPECT_FALSE(fits(true, -1));
+  EXPECT_FALSE(fits(false, 0.5));
   // A resolved config writes defaults out.
-  EXPECT_TRUE(is_valid(false, 1));
+  EXPECT_TRUE(fits(false, 1));
 }
 
 }  // namespace

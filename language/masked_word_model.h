@@ -108,6 +108,8 @@ class MaskedWordModel : public BertModel {
     return false;
   }
   bool has_dev() const { return dev_.size() > 0; }
+  const MaskedText& dev() const { return dev_; }
+  const MaskedText& test() const { return test_; }
   // Of dev, or of the training text if there is no dev.
   const MaskedText& shown() const { return has_dev() ? dev_ : train_; }
   static MaskedText::Masking EvaluationMasking();

@@ -57,9 +57,9 @@ void ValidateTextEmbedder(const TextEmbedderConfig& config,
   const ConfigProblems::Scope scope(problems, "bert");
   ValidateBert(config.bert(), scorers, problems);
   if (config.bert().has_masked_words()) {
-    problems.Add("masked_words",
-                 "must not be given: an embedder masks no words; its `tokens` "
-                 "and `longest` say how texts are cut");
+    problems.Note("masked_words",
+                  "has no effect: an embedder masks no words; its `tokens` "
+                  "and `longest` say how texts are cut");
   }
 }
 

@@ -261,8 +261,11 @@ TEST(TextEmbedderConfigTest, NamesWhatIsWrong) {
   for (const auto& problem : problems.problems()) paths.push_back(problem.path);
   EXPECT_THAT(paths,
               ElementsAre("longest", "tokens.longest_word", "tokens.vocabulary",
-                          "tokens.separator", "tokens.mask", "bert.types",
-                          "bert.masked_words"));
+                          "tokens.separator", "tokens.mask", "bert.types"));
+  EXPECT_THAT(
+      problems.notes(),
+      ElementsAre("bert.masked_words: has no effect: an embedder masks no "
+                  "words; its `tokens` and `longest` say how texts are cut"));
 }
 
 }  // namespace

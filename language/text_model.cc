@@ -342,7 +342,7 @@ std::vector<EvaluatedSet> TextModel::Evaluate(Forward<float>& forward,
     set.totals["bits_per_character"] =
         sum.loss / static_cast<double>(characters) / std::log(2.0);
   }
-  if (config_.prefix_matching()) {
+  if (MeasuresPrefixMatching(config_)) {
     set.totals["prefix_matching"] = PrefixMatching(model_, forward, text);
   }
   return {set};

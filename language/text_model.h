@@ -93,6 +93,7 @@ class TextModel : public Model<float> {
   const LanguageModel& language_model() const { return model_; }
   const EncodedText& train() const { return train_; }
   const EncodedText& dev() const { return dev_; }
+  const EncodedText& test() const { return test_; }
   // Whether anything of dev is predicted.
   bool has_dev() const { return !EvaluationWindows(dev_).empty(); }
 

@@ -1,5 +1,6 @@
 #include "nn/config_problems.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <utility>
@@ -94,6 +95,12 @@ void ConfigProblems::Add(absl::string_view path, std::string message) {
 void ConfigProblems::AddWithin(absl::string_view path, TextRange within,
                                std::string message) {
   problems_.push_back({Absolute(path), std::move(message), within});
+}
+
+void ConfigProblems::Note(absl::string_view path, std::string message) {
+  const std::string at = Absolute(path);
+  std::string note = absl::StrCat(at, at.empty() ? "" : ": ", message);
+  if (std::ranges::count(notes_, note) == 0) notes_.push_back(std::move(note));
 }
 
 void ConfigProblems::RequireInRange(absl::string_view path, double value,

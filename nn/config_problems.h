@@ -1,6 +1,10 @@
 // Collects what is wrong with a config, each problem under the field it is
 // about, so that a reader of config files can point at the offending line.
 //
+// A problem is what cannot be meant: a contradiction, a value that would abort,
+// data that are missing. A field that merely has no effect, or an unusual one,
+// is a note.
+//
 //   void Validate(const DecoderConfig& config, ConfigProblems& problems) {
 //     problems.CheckRanges(config);
 //     ConfigProblems::Scope scope(problems, "attention");
@@ -52,6 +56,10 @@ class ConfigProblems {
   // The same, about a part of the string that the field holds.
   void AddWithin(absl::string_view path, TextRange within, std::string message);
 
+  // Adds a note, such as "has no effect without momentum". One that is there
+  // already is not added again.
+  void Note(absl::string_view path, std::string message);
+
   // Adds a problem unless min <= value <= max; NaN is one.
   void RequireInRange(absl::string_view path, double value, double min,
                       double max);
@@ -69,11 +77,16 @@ class ConfigProblems {
   // In the order in which they were added.
   absl::Span<const Problem> problems() const { return problems_; }
 
+  // "training.average: has no effect without evaluations", in the order in
+  // which they were added.
+  absl::Span<const std::string> notes() const { return notes_; }
+
  private:
   std::string Absolute(absl::string_view path) const;
 
   std::string scope_;
   std::vector<Problem> problems_;
+  std::vector<std::string> notes_;
 };
 
 }  // namespace regard

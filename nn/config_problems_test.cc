@@ -43,6 +43,17 @@ TEST(ConfigProblemsTest, KeepsTheOrderOfProblems) {
               ElementsAre(ProblemIs("b", "first"), ProblemIs("a", "second")));
 }
 
+TEST(ConfigProblemsTest, NotesAreNoProblemsAndAreThereOnce) {
+  ConfigProblems problems;
+  const ConfigProblems::Scope scope(problems, "training");
+  problems.Note("average", "has no effect");
+  problems.Note("", "of all");
+  problems.Note("average", "has no effect");
+  EXPECT_TRUE(problems.ok());
+  EXPECT_THAT(problems.notes(), ElementsAre("training.average: has no effect",
+                                            "training: of all"));
+}
+
 TEST(ConfigProblemsTest, ScopesNestAndEnd) {
   ConfigProblems problems;
   problems.Add("", "whole");

@@ -50,6 +50,9 @@ void ValidateOptimizer(const OptimizerConfig& config,
                        const ScheduleRegistry& schedules,
                        ConfigProblems& problems) {
   problems.CheckRanges(config);
+  if (config.learning_rate() == 0) {
+    problems.Note("learning_rate", "is 0: training changes no parameter");
+  }
   optimizers.ValidateChoice(config, problems);
   const ConfigProblems::Scope scope(problems, "schedule");
   schedules.ValidateChoice(config.schedule(), problems);

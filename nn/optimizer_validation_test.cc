@@ -17,7 +17,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-std::vector<std::string> WrongPaths(const std::string& text) {
+ConfigProblems ProblemsOf(const std::string& text) {
   OptimizerConfig config;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &config));
   OptimizerRegistry optimizers;
@@ -26,9 +26,21 @@ std::vector<std::string> WrongPaths(const std::string& text) {
   RegisterBuiltInSchedules(schedules);
   ConfigProblems problems;
   ValidateOptimizer(config, optimizers, schedules, problems);
+  return problems;
+}
+
+std::vector<std::string> WrongPaths(const std::string& text) {
+  const ConfigProblems problems = ProblemsOf(text);
   std::vector<std::string> paths;
   for (const auto& problem : problems.problems()) paths.push_back(problem.path);
   return paths;
+}
+
+// The notes of a valid config.
+std::vector<std::string> NotesOn(const std::string& text) {
+  const ConfigProblems problems = ProblemsOf(text);
+  EXPECT_TRUE(problems.ok()) << text;
+  return {problems.notes().begin(), problems.notes().end()};
 }
 
 TEST(OptimizerValidationTest, DefaultsAreValid) {
@@ -41,7 +53,7 @@ TEST(OptimizerValidationTest, DefaultsAreValid) {
 }
 
 TEST(OptimizerValidationTest, EveryProblemIsReportedUnderItsPath) {
-  EXPECT_THAT(WrongPaths("learning_rate: 0 clip_norm: -1 accumulate_batches: 0"
+  EXPECT_THAT(WrongPaths("learning_rate: -1 clip_norm: -1 accumulate_batches: 0"
                          " adam { beta1: 1 beta2: -0.1 epsilon: nan }"),
               ElementsAre("learning_rate", "clip_norm", "accumulate_batches",
                           "adam.beta1", "adam.beta2", "adam.epsilon"));
@@ -60,15 +72,24 @@ TEST(OptimizerValidationTest, EveryProblemIsReportedUnderItsPath) {
                           "schedule.reduce_on_plateau.threshold"));
 }
 
-TEST(OptimizerValidationTest, AWarmUpEndsBeforeTheFloorIsReached) {
+TEST(OptimizerValidationTest, AWarmUpUpToTheFloorIsNoted) {
   for (const std::string schedule : {"cosine", "polynomial"}) {
     EXPECT_THAT(
-        WrongPaths("schedule { " + schedule + " { warmup: 9 updates: 10 } }"),
+        NotesOn("schedule { " + schedule + " { warmup: 9 updates: 10 } }"),
         IsEmpty());
     EXPECT_THAT(
-        WrongPaths("schedule { " + schedule + " { warmup: 10 updates: 10 } }"),
-        ElementsAre("schedule." + schedule + ".warmup"));
+        NotesOn("schedule { " + schedule + " { warmup: 10 updates: 10 } }"),
+        ElementsAre("schedule." + schedule +
+                    ".updates: is 10, not after the warm-up of 10: the rate "
+                    "rises and then is at its floor"));
   }
+}
+
+TEST(OptimizerValidationTest, ARateOf0IsNoted) {
+  EXPECT_THAT(
+      NotesOn("learning_rate: 0"),
+      ElementsAre("learning_rate: is 0: training changes no parameter"));
+  EXPECT_THAT(NotesOn("learning_rate: 1e-40"), IsEmpty());
 }
 
 // Numbers are used as floats, with denormal ones flushed to zero: an epsilon
@@ -87,7 +108,6 @@ TEST(OptimizerValidationTest, WhatIsZeroOrInfiniteAsAFloatIsRefused) {
   }
   EXPECT_THAT(WrongPaths("sgd { momentum: 0.99999999 weight_decay: inf }"),
               ElementsAre("sgd.momentum", "sgd.weight_decay"));
-  EXPECT_THAT(WrongPaths("learning_rate: 1e-40"), ElementsAre("learning_rate"));
   EXPECT_THAT(WrongPaths("learning_rate: 1e39"), ElementsAre("learning_rate"));
   EXPECT_THAT(WrongPaths("clip_norm: 1e39"), ElementsAre("clip_norm"));
 }
@@ -95,20 +115,21 @@ TEST(OptimizerValidationTest, WhatIsZeroOrInfiniteAsAFloatIsRefused) {
 TEST(OptimizerValidationTest, TheChoiceOfDecayedParametersNeedsADecay) {
   for (const std::string rule : {"sgd", "adam", "adamw"}) {
     const std::string choice = " { decayed_parameters: MATRICES weight_decay: ";
-    EXPECT_THAT(WrongPaths(rule + choice + "0.1 }"), IsEmpty());
-    EXPECT_THAT(WrongPaths(rule + choice + "0 }"),
-                ElementsAre(rule + ".decayed_parameters"));
+    EXPECT_THAT(NotesOn(rule + choice + "0.1 }"), IsEmpty());
+    EXPECT_THAT(NotesOn(rule + choice + "0 }"),
+                ElementsAre(rule + ".decayed_parameters: has no effect without "
+                                   "weight_decay"));
     // As the resolved config of a run without decay has it.
-    EXPECT_THAT(WrongPaths(rule + " { decayed_parameters: EXCEPT_NORMALIZATION "
-                                  "weight_decay: 0 }"),
+    EXPECT_THAT(NotesOn(rule + " { decayed_parameters: EXCEPT_NORMALIZATION "
+                               "weight_decay: 0 }"),
                 IsEmpty());
   }
 }
 
 TEST(OptimizerValidationTest, NesterovNeedsMomentum) {
-  EXPECT_THAT(WrongPaths("sgd { nesterov: true }"),
-              ElementsAre("sgd.nesterov"));
-  EXPECT_THAT(WrongPaths("sgd { nesterov: true momentum: 0.9 }"), IsEmpty());
+  EXPECT_THAT(NotesOn("sgd { nesterov: true }"),
+              ElementsAre("sgd.nesterov: has no effect without momentum"));
+  EXPECT_THAT(NotesOn("sgd { nesterov: true momentum: 0.9 }"), IsEmpty());
 }
 
 }  // namespace

@@ -59,6 +59,9 @@ TEST(ValidateScheduledSamplingTest, LocatesWhatIsWrong) {
     for (const auto& problem : problems.problems()) {
       paths.push_back(problem.path);
     }
+    for (const std::string& note : problems.notes()) {
+      paths.push_back("note: " + note);
+    }
     return paths;
   };
   EXPECT_THAT(problems(""), ElementsAre());
@@ -67,7 +70,9 @@ TEST(ValidateScheduledSamplingTest, LocatesWhatIsWrong) {
   EXPECT_THAT(problems("probability: nan"), ElementsAre("probability"));
   EXPECT_THAT(problems("schedule: LINEAR"), ElementsAre("updates"));
   EXPECT_THAT(problems("schedule: INVERSE_SIGMOID"), ElementsAre("updates"));
-  EXPECT_THAT(problems("updates: 5"), ElementsAre("updates"));
+  EXPECT_THAT(problems("updates: 5"),
+              ElementsAre("note: updates: has no effect without schedule: "
+                          "LINEAR or INVERSE_SIGMOID"));
   // A resolved config writes defaults out.
   EXPECT_THAT(problems("updates: 0"), ElementsAre());
 }

@@ -56,8 +56,8 @@ void ValidateDecoder(const RecurrentEncoderConfig* encoder,
   }
   if (decoder.context() == RecurrentDecoderConfig::NO_CONTEXT &&
       decoder.initial_state() == RecurrentDecoderConfig::ZERO) {
-    problems.Add("initial_state",
-                 "NO_CONTEXT and ZERO hide the source from the decoder");
+    problems.Note("initial_state",
+                  "NO_CONTEXT and ZERO hide the source from the decoder");
   }
   if (decoder.context() != RecurrentDecoderConfig::NO_CONTEXT &&
       decoder.query() == RecurrentDecoderConfig::CURRENT_STATE &&
@@ -109,8 +109,8 @@ void ValidateKinds(const EncoderDecoderConfig& config,
   }
   if (!HasTransformerDecoder(config)) {
     if (config.has_alignment()) {
-      problems.Add("alignment",
-                   "a recurrent decoder has one attention: nothing to choose");
+      problems.Note("alignment",
+                    "has no effect: a recurrent decoder has one attention");
     }
     return;
   }
@@ -140,13 +140,13 @@ void ValidateTransformerEncoder(const EncoderDecoderConfig& config,
                       /*memory_width=*/0, problems);
   // In `transformer` they are the decoder's.
   const TransformerConfig& own = config.transformer_encoder();
-  constexpr char kProblem[] = "is of a decoder: an encoder has none";
-  RefuseCrossAttention(own, kProblem, problems);
+  constexpr char kNote[] = "has no effect: only a decoder has it";
+  NoteCrossAttention(own, kNote, problems);
   for (const auto& [name, is_given] :
        {std::pair("tied_embeddings", own.has_tied_embeddings()),
         std::pair("output_transform", own.has_output_transform()),
         std::pair("output_bias", own.has_output_bias())}) {
-    if (is_given) problems.Add(name, kProblem);
+    if (is_given) problems.Note(name, kNote);
   }
 }
 
@@ -265,7 +265,8 @@ void ValidateSearch(const SearchConfig& config, ConfigProblems& problems) {
     return;
   }
   if (config.beam() > 1) {
-    problems.Add("beam", "sampling has no beam; n_best is the number drawn");
+    problems.Note("beam",
+                  "has no effect in sampling, which draws n_best hypotheses");
   }
   problems.CheckRanges(config.sampling(), "sampling");
 }

@@ -65,6 +65,9 @@ std::vector<std::string> ProblemsOfModel(const std::string& text) {
   for (const ConfigProblems::Problem& problem : problems.problems()) {
     found.push_back(problem.path + ": " + problem.message);
   }
+  for (const std::string& note : problems.notes()) {
+    found.push_back("note: " + note);
+  }
   return found;
 }
 
@@ -88,6 +91,13 @@ TEST(ValidateEncoderDecoderTest, EachPartIsRecurrentOrATransformer) {
               ElementsAre(StartsWith("attention: ")));
 }
 
+TEST(ValidateEncoderDecoderTest, ADecoderMayNotSeeTheSource) {
+  EXPECT_THAT(
+      ProblemsOfModel("decoder { context: NO_CONTEXT initial_state: ZERO }"),
+      ElementsAre("note: decoder.initial_state: NO_CONTEXT and ZERO hide the "
+                  "source from the decoder"));
+}
+
 TEST(ValidateEncoderDecoderTest, ATransformerHasNoFinalState) {
   EXPECT_THAT(ProblemsOfModel("transformer_encoder {} decoder { context: "
                               "LAST_STATE }"),
@@ -107,9 +117,15 @@ TEST(ValidateEncoderDecoderTest, APartIsLaidOverBoth) {
   const std::string attention =
       "attention { attention { formula { score: '(q . k) * t / sqrt(dk)' "
       "parameter { name: 't' initial: 1 } } } } ";
-  EXPECT_THAT(ProblemsOfModel("transformer { layers: 1 " + attention +
-                              "} transformer_decoder { " + attention + "}"),
-              IsEmpty());
+  EXPECT_THAT(
+      ProblemsOfModel("transformer { layers: 1 " + attention +
+                      "} transformer_decoder { " + attention + "}"),
+      ElementsAre("note: transformer.attention.attention.formula.score: "
+                  "parameters of the formula: t (8)",
+                  "note: transformer_decoder.attention.attention.formula."
+                  "score: parameters of the formula: t (8)",
+                  "note: transformer_decoder.cross_attention.attention."
+                  "formula.score: parameters of the formula: t (8)"));
   const std::string both = "transformer { feed_forward { hidden: 7 } } ";
   EXPECT_THAT(ProblemsOfModel(
                   both + "transformer_decoder { feed_forward { none {} } }"),
@@ -117,7 +133,7 @@ TEST(ValidateEncoderDecoderTest, APartIsLaidOverBoth) {
   EXPECT_THAT(
       ProblemsOfModel(both + "transformer_decoder { feed_forward { none {} "
                              "hidden: 9 } }"),
-      ElementsAre(StartsWith("transformer_decoder.feed_forward.none: ")));
+      ElementsAre(StartsWith("note: transformer_decoder.feed_forward.none: ")));
 }
 
 TEST(ValidateEncoderDecoderTest, AnEncoderHasNoPartsOfADecoder) {
@@ -129,10 +145,10 @@ TEST(ValidateEncoderDecoderTest, AnEncoderHasNoPartsOfADecoder) {
               IsEmpty());
   EXPECT_THAT(
       ProblemsOfModel("transformer {} transformer_encoder { " + fields + "}"),
-      ElementsAre(StartsWith("transformer_encoder.cross_attention: "),
-                  StartsWith("transformer_encoder.tied_embeddings: "),
-                  StartsWith("transformer_encoder.output_transform: "),
-                  StartsWith("transformer_encoder.output_bias: ")));
+      ElementsAre(StartsWith("note: transformer_encoder.cross_attention: "),
+                  StartsWith("note: transformer_encoder.tied_embeddings: "),
+                  StartsWith("note: transformer_encoder.output_transform: "),
+                  StartsWith("note: transformer_encoder.output_bias: ")));
 }
 
 TEST(ValidateEncoderDecoderTest, NorHasAPatternOfItsLayers) {
@@ -140,8 +156,8 @@ TEST(ValidateEncoderDecoderTest, NorHasAPatternOfItsLayers) {
       "layers: 2 pattern {} pattern { cross_attention { head_width: -4 } } ";
   EXPECT_THAT(
       ProblemsOfModel("transformer {} transformer_encoder { " + layers + "}"),
-      ElementsAre(
-          StartsWith("transformer_encoder.pattern[1].cross_attention: ")));
+      ElementsAre(StartsWith(
+          "note: transformer_encoder.pattern[1].cross_attention: ")));
 }
 
 TEST(ValidateEncoderDecoderTest, PointsIntoTheTransformer) {
@@ -193,7 +209,7 @@ TEST(ValidateEncoderDecoderTest, AnAlignmentIsOfALayerAndHeadThatAreThere) {
                               "}"),
               ElementsAre(StartsWith("alignment.head: ")));
   EXPECT_THAT(ProblemsOfModel("decoder { context: LAST_STATE } alignment {}"),
-              ElementsAre(StartsWith("alignment: a recurrent decoder")));
+              ElementsAre(StartsWith("note: alignment: has no effect: a ")));
 }
 
 TEST(ValidateEncoderDecoderTest, AnAlignmentIsOfADecoderThatIsValid) {
@@ -202,7 +218,7 @@ TEST(ValidateEncoderDecoderTest, AnAlignmentIsOfADecoderThatIsValid) {
   EXPECT_THAT(ProblemsOfModel("transformer { layers: 0 pattern {} pattern {} } "
                               "alignment {}"),
               ElementsAre(StartsWith("transformer.layers: "),
-                          StartsWith("transformer.pattern: ")));
+                          StartsWith("note: transformer.pattern: ")));
   EXPECT_THAT(ProblemsOfModel("encoder {} transformer_decoder { width: "
                               "2147483647 } alignment { layer: 99 }"),
               ElementsAre(StartsWith("transformer_decoder.width: ")));

@@ -10,7 +10,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "attention/formula/node.h"
 #include "attention/inspection/inspection.h"
 #include "attention/inspection/patching.h"
 #include "attention/inspection/trace.h"
@@ -244,6 +247,17 @@ absl::Status Show(const Arguments& arguments, const InspectedAnswer& answer,
       WriteInspectionArrays(answer, ResolveUserPath(arguments.arrays)));
 }
 
+// What the run has noted of the parameters of its formulas.
+void TellFormulas(const Run& run) {
+  const absl::StatusOr<std::string> notes =
+      ReadFile(JoinPath(run.path(), "notes.txt"));
+  if (!notes.ok()) return;  // it has none
+  for (const absl::string_view note : absl::StrSplit(*notes, '\n')) {
+    if (!absl::StrContains(note, kFormulaParameters)) continue;
+    std::fprintf(stderr, "note: %s\n", PrintableText(note).c_str());
+  }
+}
+
 absl::Status InspectModel(int argc, char** argv, const Plugins& plugins) {
   Arguments arguments;
   REGARD_RETURN_IF_ERROR(ParseArguments(argc, argv, &arguments));
@@ -251,6 +265,7 @@ absl::Status InspectModel(int argc, char** argv, const Plugins& plugins) {
   REGARD_ASSIGN_OR_RETURN(
       const Run run, OpenRun(is_run ? arguments.run : arguments.model, plugins,
                              {.data = arguments.example >= 0}));
+  TellFormulas(run);
   REGARD_ASSIGN_OR_RETURN(const Asked asked, AskRun(arguments, run, plugins));
   REGARD_ASSIGN_OR_RETURN(const InspectedAnswer answer,
                           Look(arguments, asked, run.forward()));

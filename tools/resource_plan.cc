@@ -86,7 +86,7 @@ MeasuredBatch ChooseBatch(const Experiment& config, Model<float>& model,
                           int64_t affordable, ResourcePlan* plan) {
   const Training& training = config.training();
   MeasuredBatch chosen;
-  if (!training.group_by_length()) {
+  if (!GroupsByLength(training, model)) {
     plan->batch_examples =
         std::min<int64_t>(training.batch_size(), model.num_examples());
     if (training.examples_per_epoch() > 0) {

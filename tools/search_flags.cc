@@ -48,6 +48,10 @@ void AddSearchFlags(CommandLine& line, SearchFlags* flags) {
 
 absl::Status ReplaceSearch(const SearchFlags& flags, SearchConfig* search) {
   if (flags.sample) {
+    if (flags.search.beam() > 1) {
+      return absl::InvalidArgumentError(
+          "error: --beam: sampling has no beam; --n_best is the number drawn");
+    }
     search->mutable_sampling();
     search->clear_beam();
   }

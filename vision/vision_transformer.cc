@@ -40,9 +40,10 @@ void ValidateVisionTransformer(const VisionTransformerConfig& config,
   const ConfigProblems::Scope scope(problems, "transformer");
   ValidateTransformer(scorers, config.transformer(), /*memory_width=*/0,
                       problems);
-  RefuseCrossAttention(config.transformer(),
-                       "a Vision Transformer has no memory to attend to",
-                       problems);
+  NoteCrossAttention(
+      config.transformer(),
+      "has no effect: a Vision Transformer has no memory to attend to",
+      problems);
 }
 
 template <typename T>

@@ -133,6 +133,10 @@ struct FormulaGraph {
   std::string Text(int node) const;
 };
 
+// Begins the note that says which parameters a formula has, with the number of
+// their elements in all heads.
+inline constexpr char kFormulaParameters[] = "parameters of the formula: ";
+
 struct FormulaProblem {
   TextRange range = {};  // in the formula, unless `declared` says otherwise
   std::string message = {};

@@ -1,14 +1,21 @@
 // A score that the options write as a formula; see attention/formula/.
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "attention/formula/compiler.h"
 #include "attention/formula/evaluation.h"
 #include "attention/formula/node.h"
 #include "attention/formula/syntax.h"
 #include "attention/scoring/formula.pb.h"
 #include "attention/scoring_kit.h"
+#include "nn/config_problems.h"
+#include "nn/name_suggestion.h"
 
 namespace regard {
 
@@ -26,6 +33,52 @@ std::optional<FormulaProblem> Compile(const FormulaScore& options,
   return CompileFormula(options.score(),
                         {widths.query, widths.key, options.width()}, declared,
                         formula);
+}
+
+// "n is a parameter; did you mean 'd'?" for a name that is not declared and is
+// one edit away from what a formula knows, letter case aside. A matrix or a
+// vector is not meant to be a number.
+void NoteTypo(const FormulaVariable& parameter, ConfigProblems& problems) {
+  std::vector<std::string> meant;
+  for (const FormulaFunction<double>& function : FormulaFunctions<double>()) {
+    const std::string known(function.name());
+    if (known.empty() || !absl::ascii_isalpha(known[0])) continue;
+    const bool is_number = known == "d" || known == "dq" || known == "dk" ||
+                           known == "i" || known == "j";
+    if (is_number ? parameter.rows != kScalarWidth : function.operands() == 0) {
+      continue;
+    }
+    const std::string name = absl::StrCat("'", known, "'");
+    if (EditDistance(absl::AsciiStrToLower(parameter.name), known) <= 1 &&
+        std::ranges::count(meant, name) == 0) {
+      meant.push_back(name);
+    }
+  }
+  if (meant.empty()) return;
+  problems.Note("score", absl::StrCat("'", parameter.name,
+                                      "' is a parameter; did you mean ",
+                                      absl::StrJoin(meant, ", "), "?"));
+}
+
+void NoteParameters(const FormulaScore& options, const FormulaGraph& formula,
+                    const ScoreWidths& widths, ConfigProblems& problems) {
+  std::vector<std::string> sizes;
+  for (const FormulaVariable& parameter : formula.parameters) {
+    sizes.push_back(
+        absl::StrCat(parameter.name, " (",
+                     widths.heads * std::max<int64_t>(parameter.rows, 1) *
+                         std::max<int64_t>(parameter.columns, 1),
+                     ")"));
+    const bool is_declared =
+        std::ranges::any_of(options.parameter(), [&](const auto& declared) {
+          return declared.name() == parameter.name;
+        });
+    if (!is_declared) NoteTypo(parameter, problems);
+  }
+  problems.Note(
+      "score",
+      absl::StrCat(kFormulaParameters,
+                   sizes.empty() ? "none" : absl::StrJoin(sizes, ", ")));
 }
 
 FormulaGraph CompileValid(const FormulaScore& options,
@@ -63,7 +116,10 @@ class Formula : public FormulaScorer<T> {
     }
     FormulaGraph formula;
     const auto problem = Compile(options, widths, &formula);
-    if (!problem.has_value()) return;
+    if (!problem.has_value()) {
+      NoteParameters(options, formula, widths, problems);
+      return;
+    }
     if (problem->declared >= 0) {
       problems.Add(absl::StrCat("parameter[", problem->declared, "]"),
                    problem->message);

@@ -21,6 +21,7 @@
 namespace regard {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -232,6 +233,45 @@ double FirstValue(const std::string& formula, const std::string& parameter) {
                           ScoreWidths{.heads = 1, .query = 4, .key = 4});
   store.Finalize(1);
   return store.value(*store.FindByName(parameter))[0];
+}
+
+// The notes of a formula that is valid.
+std::vector<std::string> NotesOn(const std::string& fields) {
+  const AttentionRegistry registry = BuiltInScores();
+  const Attention config = ConfigOf(absl::StrCat("formula {", fields, "}"));
+  ConfigProblems problems;
+  registry.Validate(config, {.heads = 2, .query = 3, .key = 3}, problems);
+  EXPECT_TRUE(problems.ok()) << fields;
+  return {problems.notes().begin(), problems.notes().end()};
+}
+
+TEST(FormulaScoresTest, ParametersAreNoted) {
+  EXPECT_THAT(NotesOn("score: 'q . k / sqrt(d)'"),
+              ElementsAre("formula.score: parameters of the formula: none"));
+  EXPECT_THAT(NotesOn("score: 'v . tanh(W q + U k)' width: 5"),
+              ElementsAre("formula.score: parameters of the formula: v (10), W "
+                          "(30), U (30)"));
+}
+
+TEST(FormulaScoresTest, WhatMayBeATypoIsNoted) {
+  EXPECT_THAT(NotesOn("score: 'q . k / sqrt(n)'"),
+              ElementsAre("formula.score: 'n' is a parameter; did you mean "
+                          "'i', 'j', 'd'?",
+                          "formula.score: parameters of the formula: n (2)"));
+  EXPECT_THAT(NotesOn("score: 'W * q . k'"),
+              ElementsAre(StartsWith("formula.score: 'W' is a parameter; did "),
+                          "formula.score: parameters of the formula: W (2)"));
+  EXPECT_THAT(NotesOn("score: 'q . k / sqrt(qd) + tahn + min2 * i'"),
+              ElementsAre(HasSubstr("'qd' is a parameter; did you mean 'd', "
+                                    "'dq'?"),
+                          HasSubstr("'tahn' is a parameter; did you mean "
+                                    "'tanh'?"),
+                          HasSubstr("'min2' is a parameter; did you mean "
+                                    "'min'?"),
+                          HasSubstr("parameters of the formula: ")));
+  // A name that is declared is meant.
+  EXPECT_THAT(NotesOn("score: 'q . k / sqrt(n)' parameter { name: 'n' }"),
+              ElementsAre("formula.score: parameters of the formula: n (2)"));
 }
 
 TEST(FormulaScoresTest, ParametersBegin) {

@@ -72,9 +72,9 @@ void ValidateLayer(const AttentionRegistry& scorers,
   if (layer.feed_forward().has_none() &&
       (layer.feed_forward().hidden() != 4 * width ||
        !HasDefaults(layer.feed_forward()))) {
-    problems.Add("feed_forward.none",
-                 "is no network: the other fields of feed_forward have no "
-                 "meaning");
+    problems.Note("feed_forward.none",
+                  "is not a network: the other fields of feed_forward have no "
+                  "effect");
   }
 }
 
@@ -85,7 +85,8 @@ void ValidateInitialization(const TransformerInitialization& config,
   const bool normal =
       config.weights() == NORMAL || config.weights() == TRUNCATED_NORMAL;
   if (config.scale_residual() && !normal) {
-    problems.Add("scale_residual", "needs weights: NORMAL or TRUNCATED_NORMAL");
+    problems.Note("scale_residual",
+                  "has no effect without weights: NORMAL or TRUNCATED_NORMAL");
   }
 }
 
@@ -112,8 +113,9 @@ void ValidateTransformer(const AttentionRegistry& scorers,
   problems.CheckRanges(config.position_embedding(), "position_embedding");
   ValidateInitialization(config.initialization(), problems);
   if (config.pattern_size() > config.layers()) {
-    problems.Add("pattern", absl::StrCat("there are ", config.pattern_size(),
-                                         " for ", config.layers(), " layers"));
+    problems.Note("pattern",
+                  absl::StrCat("has ", config.pattern_size(), " layers; only ",
+                               config.layers(), " are used, as `layers` says"));
   }
   if (!ok()) return;
   ValidateLayer(scorers, Complete(Parts(config), config.width()),
@@ -127,23 +129,25 @@ void ValidateTransformer(const AttentionRegistry& scorers,
   }
 }
 
-void RefuseCrossAttention(const TransformerConfig& config,
-                          absl::string_view problem, ConfigProblems& problems) {
+void NoteCrossAttention(const TransformerConfig& config, absl::string_view note,
+                        ConfigProblems& problems) {
   if (config.has_cross_attention()) {
-    problems.Add("cross_attention", std::string(problem));
+    problems.Note("cross_attention", std::string(note));
   }
   for (int i = 0; i < config.pattern_size(); ++i) {
     if (!config.pattern(i).has_cross_attention()) continue;
-    problems.Add(absl::StrCat("pattern[", i, "].cross_attention"),
-                 std::string(problem));
+    problems.Note(absl::StrCat("pattern[", i, "].cross_attention"),
+                  std::string(note));
   }
 }
 
 void ValidateHasNoSource(absl::string_view model,
                          const TransformerConfig& config,
                          ConfigProblems& problems) {
-  RefuseCrossAttention(
-      config, absl::StrCat(model, " has no memory to attend to"), problems);
+  NoteCrossAttention(
+      config,
+      absl::StrCat("has no effect: ", model, " has no memory to attend to"),
+      problems);
   if (config.tied_embeddings() == TransformerConfig::SOURCE_TARGET_OUTPUT) {
     problems.Add("tied_embeddings",
                  absl::StrCat(model, " has no source: use TARGET_OUTPUT"));

@@ -31,11 +31,11 @@ void ValidateTransformer(const AttentionRegistry& scorers,
                          const TransformerConfig& config, int64_t memory_width,
                          ConfigProblems& problems);
 
-// Adds `problem` for each cross-attention that the config has.
-void RefuseCrossAttention(const TransformerConfig& config,
-                          absl::string_view problem, ConfigProblems& problems);
+// Adds `note` to each cross-attention that the config has.
+void NoteCrossAttention(const TransformerConfig& config, absl::string_view note,
+                        ConfigProblems& problems);
 
-// Adds problems of fields that need a source beside the Transformer itself.
+// Adds problems and notes of fields that need a source beside the Transformer.
 // `model` begins the messages: "a language model".
 void ValidateHasNoSource(absl::string_view model,
                          const TransformerConfig& config,

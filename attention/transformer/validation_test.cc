@@ -37,6 +37,9 @@ std::vector<std::string> ProblemsOf(const std::string& text,
   for (const ConfigProblems::Problem& problem : problems.problems()) {
     found.push_back(problem.path + ": " + problem.message);
   }
+  for (const std::string& note : problems.notes()) {
+    found.push_back("note: " + note);
+  }
   return found;
 }
 
@@ -71,15 +74,15 @@ TEST(ValidateTransformerTest, PointsAtEachField) {
                           StartsWith("feed_forward.dropout: ")));
   EXPECT_THAT(ProblemsOf("feed_forward { none {} bias: true }"), IsEmpty());
   EXPECT_THAT(ProblemsOf("feed_forward { none {} hidden: 7 }"),
-              ElementsAre(StartsWith("feed_forward.none: is no network")));
+              ElementsAre(StartsWith("note: feed_forward.none: is not a ")));
   EXPECT_THAT(ProblemsOf("feed_forward { none {} activation: GELU }"),
-              ElementsAre(StartsWith("feed_forward.none: is no network")));
+              ElementsAre(StartsWith("note: feed_forward.none: is not a ")));
   EXPECT_THAT(ProblemsOf("feed_forward { hidden: 7 activation: GELU } pattern "
                          "{ feed_forward { none {} } }"),
               IsEmpty());
   EXPECT_THAT(
       ProblemsOf("pattern { feed_forward { none {} dropout: 0.1 } }"),
-      ElementsAre(StartsWith("pattern[0].feed_forward.none: is no network")));
+      ElementsAre(StartsWith("note: pattern[0].feed_forward.none: is not ")));
   EXPECT_THAT(ProblemsOf("norm { epsilon: 0 }"),
               ElementsAre(StartsWith("norm.epsilon: ")));
   // A config in full names fields of other choices too.
@@ -87,13 +90,14 @@ TEST(ValidateTransformerTest, PointsAtEachField) {
   EXPECT_THAT(ProblemsOf("position_embedding { longest: 0 }"),
               ElementsAre(StartsWith("position_embedding.longest: ")));
   EXPECT_THAT(ProblemsOf("initialization { scale_residual: true }"),
-              ElementsAre(StartsWith("initialization.scale_residual: ")));
+              ElementsAre(StartsWith("note: initialization.scale_residual: ")));
   EXPECT_THAT(ProblemsOf("attention { output_width: 7 }"),
               ElementsAre(StartsWith("attention.output_width: ")));
   EXPECT_THAT(ProblemsOf("tied_embeddings: TARGET_OUTPUT output_bias: true"),
               IsEmpty());
   EXPECT_THAT(ProblemsOf("layers: 1 pattern {} pattern {}"),
-              ElementsAre("pattern: there are 2 for 1 layers"));
+              ElementsAre("note: pattern: has 2 layers; only 1 are used, as "
+                          "`layers` says"));
 }
 
 // A memory that is not as wide as the layer is no problem for a score that

@@ -52,7 +52,7 @@ class CaptionsSource
     }
     if (options.has_list()) return;
     const auto needs_list = [&](bool present, const char* field) {
-      if (present) problems.Add(field, "needs `list`, the images of files");
+      if (present) problems.Note(field, "has no effect without `list`");
     };
     needs_list(options.has_format(), "format");
     needs_list(options.dev_fraction() != Options().dev_fraction(),

@@ -17,7 +17,7 @@ void ValidateImageFormat(const ImageFormat& format, ConfigProblems& problems) {
   problems.RequirePositive("deviation.blue", format.deviation().blue());
   if (format.shorter_side() == 0) return;
   if (!format.crop()) {
-    problems.Add("shorter_side", "has no meaning without crop");
+    problems.Note("shorter_side", "has no effect without crop");
   } else if (format.shorter_side() <
              std::max(format.height(), format.width())) {
     problems.Add("shorter_side",

@@ -121,7 +121,10 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
   absl::StatusOr<SentenceData> Load(const DataRequest& request) const override {
     SentenceData data;
     data.cut_tokens = options_.cut_tokens();
-    data.min_frequency = options_.min_frequency();
+    // Every subword is kept.
+    if (!options_.has_subwords()) {
+      data.min_frequency = options_.min_frequency();
+    }
     REGARD_RETURN_IF_ERROR(options_.has_train() ? LoadSplits(request, data)
                                                 : LoadFile(request.path, data));
     std::vector<SentencePair> samples;

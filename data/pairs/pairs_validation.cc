@@ -36,7 +36,8 @@ void ValidateUnnamed(const std::string& path, const PairFilesConfig& files,
                      ConfigProblems& problems) {
   ValidateFiles(path, files, problems);
   if (!files.name().empty()) {
-    problems.Add(absl::StrCat(path, ".name"), "only tests have names");
+    problems.Note(absl::StrCat(path, ".name"),
+                  "has no effect: only tests have names");
   }
 }
 
@@ -122,7 +123,11 @@ void ValidatePairs(const PairsConfig& options, ConfigProblems& problems) {
     needs_train(options.has_subwords(), "subwords");
     needs_train(options.max_tokens() > 0, "max_tokens");
     needs_train(options.max_ratio() > 0, "max_ratio");
-    needs_train(options.dev_sample() > 0, "dev_sample");
+    if (options.dev_sample() > 0) {
+      problems.Add("dev_sample",
+                   "needs `train`, the files of the training split; with "
+                   "data.path give dev_pairs");
+    }
     return;
   }
   if (options.source_column() != PairsConfig().source_column() ||
@@ -141,8 +146,9 @@ void ValidatePairs(const PairsConfig& options, ConfigProblems& problems) {
   ValidateTests(options, problems);
   if (options.has_subwords()) {
     if (options.min_frequency() != PairsConfig().min_frequency()) {
-      problems.Add("min_frequency",
-                   "is of words: of subwords, none is left out");
+      problems.Note("min_frequency",
+                    "has no effect: it is of words, and none of the subwords "
+                    "is left out");
     }
     ValidateSubwords(options.subwords(), problems);
   }

@@ -31,8 +31,8 @@ class PhrasebookSource : public WithOptions<SentenceSource, PhrasebookConfig> {
         std::min(1e6, 1.0 * kMaxPhrasebookRatio *
                           std::max(options.train(), kMinPhrasebookTrain));
     problems.RequireInRange("dev", options.dev(), 0, largest);
-    problems.RequireInRange("test", options.test(), 1, largest);
-    problems.RequireInRange("test_unseen_pairs", options.test_unseen_pairs(), 1,
+    problems.RequireInRange("test", options.test(), 0, largest);
+    problems.RequireInRange("test_unseen_pairs", options.test_unseen_pairs(), 0,
                             largest);
   }
 

@@ -47,9 +47,8 @@ void ValidateTokens(const WordPieceConfig& config, ConfigProblems& problems) {
   }
   if (!config.vocabulary().empty() &&
       config.min_frequency() != WordPieceConfig().min_frequency()) {
-    problems.Add("min_frequency",
-                 "is of words of the training texts: of a vocabulary, no token "
-                 "is left out");
+    problems.Note("min_frequency",
+                  "has no effect: no token of a given vocabulary is left out");
   }
   const WordPieceOptions options = TokenOptions(config);
   for (const auto& [name, token] : {std::pair("unknown", options.unknown),

@@ -241,6 +241,7 @@ std::string RunReportHtml(const RunReport& report) {
         {metric.name, FormatMetric(metric.value), metric.note, metric.meaning});
   }
   page.Add({"Further numbers", {numbers}});
+  page.Add({"Notes", {report.notes.begin(), report.notes.end()}});
   page.Add({"Config", {Folded{"Show", report.resolved_config}}});
   return ReportHtml(page);
 }

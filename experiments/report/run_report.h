@@ -31,6 +31,7 @@ struct RunReport {
   std::map<std::string, Confidence> confidence = {};
   uint64_t seed = 0;  // of what is drawn at random
   std::vector<MetricsRecord> records = {};
+  std::vector<std::string> notes = {};  // see ConfigProblems
   std::string resolved_config = {};
   std::string run_path = {};
   std::string report_path = {};  // empty where no report was written

@@ -115,7 +115,8 @@ void ValidateDataAndModel(const Experiment& config, const TaskInfo* task,
                           const Plugins& plugins, ConfigProblems& problems) {
   const std::string model = task == nullptr ? "" : NameOf(plugins.tasks, *task);
   if (task != nullptr && config.has_search() && !task->searches) {
-    problems.Add("search", absl::StrCat("`", model, "` searches for nothing"));
+    problems.Note("search",
+                  absl::StrCat("has no effect: `", model, "` does not search"));
   }
   const DataSourceInfo* source = plugins.data.Find(config.data());
   {
@@ -187,28 +188,23 @@ const MetricInfo* FindOnDev(const std::string& name, const TaskInfo& task,
   return nullptr;
 }
 
-void RequireEvaluations(const Training& training, ConfigProblems& problems) {
+void NoteMissingEvaluations(const Training& training,
+                            ConfigProblems& problems) {
   if (training.evaluate_every() > 0) return;
-  problems.Add("", "needs evaluations: set training.evaluate_every");
+  problems.Note("",
+                "has no effect without evaluations: training.evaluate_every "
+                "is 0");
 }
 
-// The warm-up must end before the run does. A schedule that watches a metric
-// needs one of the task's.
+// A schedule that watches a metric needs one of the task's.
 void ValidateSchedule(const Experiment& config, const TaskInfo& task,
                       const Plugins& plugins, ConfigProblems& problems) {
   const FieldScope scope(problems, "schedule");
   const ScheduleConfig& schedule = config.optimizer().schedule();
   const std::unique_ptr<Schedule> made = plugins.schedules.Create(schedule, {});
-  const int64_t updates = config.training().max_updates();
-  if (updates > 0 && made->warmup() > updates) {
-    problems.Add("", absl::StrCat("its warm-up of ", made->warmup(),
-                                  " updates is longer than the run: "
-                                  "training.max_updates is ",
-                                  updates));
-  }
   const std::string name = made->metric();
   if (name.empty()) return;
-  RequireEvaluations(config.training(), problems);
+  NoteMissingEvaluations(config.training(), problems);
   const MetricInfo* const metric = FindOnDev(
       name, task, "", absl::StrCat("watches ", name, ", which"), problems);
   if (metric == nullptr) return;
@@ -243,7 +239,8 @@ void ValidateInitialWeights(const InitialWeights& weights, const TaskInfo* task,
   }
   if (weights.metric().empty()) return;
   if (weights.average() == 0) {
-    problems.Add("metric", "chooses what to average: set average");
+    problems.Note("metric",
+                  "has no effect without average: it chooses what is averaged");
   }
   ValidateChoice(weights.metric(), task, problems);
 }
@@ -253,7 +250,7 @@ void ValidateEarlyStopping(const Training& training, const TaskInfo* task,
   const EarlyStopping& stopping = training.early_stopping();
   const FieldScope scope(problems, "early_stopping");
   problems.CheckRanges(stopping);
-  RequireEvaluations(training, problems);
+  NoteMissingEvaluations(training, problems);
   ValidateChoice(stopping.metric(), task, problems);
 }
 
@@ -265,19 +262,17 @@ void ValidateTraining(const Training& training, const TaskInfo* task,
     problems.Add("ema_decay", "and average are two means of weights: give one");
   }
   if (training.average() > 0 && training.evaluate_every() == 0) {
-    problems.Add("average",
-                 "is of the weights at evaluations: set evaluate_every");
+    problems.Note("average",
+                  "has no effect without evaluations: evaluate_every is 0");
   }
   if (training.batch_tokens() > 0 && !training.group_by_length()) {
-    problems.Add("batch_tokens", "needs group_by_length: true");
+    problems.Note("batch_tokens",
+                  "has no effect without group_by_length: true; batches have "
+                  "batch_size examples");
   }
   const int default_step = Training::default_instance().length_step();
   if (training.length_step() != default_step && !training.group_by_length()) {
-    problems.Add("length_step", "needs group_by_length: true");
-  }
-  if (training.group_by_length() && training.examples_per_epoch() > 0) {
-    problems.Add("examples_per_epoch",
-                 "with group_by_length, an epoch has all examples");
+    problems.Note("length_step", "has no effect without group_by_length: true");
   }
   if (training.has_early_stopping()) {
     ValidateEarlyStopping(training, task, problems);
@@ -320,11 +315,49 @@ void ValidateExperiment(const Experiment& config, const Plugins& plugins,
 
 namespace {
 
+constexpr char kLoss[] = "dev/loss";
+
+// Where the loss of the task has another name, as the mean squared error of a
+// regression, that is what "dev/loss" stands for.
+void NameLoss(const Plugins& plugins, Experiment& config,
+              ConfigProblems& problems) {
+  const TaskInfo* const task = plugins.tasks.Find(config.model());
+  if (task == nullptr) return;
+  std::string loss;
+  for (const MetricInfo& metric : task->metrics) {
+    const std::string name = absl::StrCat("dev/", metric.name);
+    if (name == kLoss) return;
+    if (loss.empty() && metric.better == Better::kLower) loss = name;
+  }
+  if (loss.empty()) return;
+  const auto rename = [&](auto* options, absl::string_view path) {
+    if (options->metric() != kLoss) return;
+    options->set_metric(loss);
+    problems.Note(path, absl::StrCat(kLoss, " is called ", loss, " here"));
+  };
+  if (config.training().has_early_stopping()) {
+    rename(config.mutable_training()->mutable_early_stopping(),
+           "training.early_stopping.metric");
+  }
+  if (config.training().initial_weights().has_metric()) {
+    rename(config.mutable_training()->mutable_initial_weights(),
+           "training.initial_weights.metric");
+  }
+  if (config.optimizer().schedule().has_reduce_on_plateau()) {
+    rename(config.mutable_optimizer()
+               ->mutable_schedule()
+               ->mutable_reduce_on_plateau(),
+           "optimizer.schedule.reduce_on_plateau.metric");
+  }
+}
+
 // Validates what was read, and writes it out in full.
 absl::Status Complete(const Plugins& plugins, LoadedConfig& loaded) {
   ConfigProblems problems;
+  NameLoss(plugins, loaded.config, problems);
   ValidateExperiment(loaded.config, plugins, problems);
   REGARD_RETURN_IF_ERROR(LocateProblems(problems, loaded.origins));
+  loaded.notes.assign(problems.notes().begin(), problems.notes().end());
   loaded.resolved = ResolvedConfig(loaded.config, loaded.origins);
   if (loaded.resolved.size() <= kMostConfigBytes) return absl::OkStatus();
   return absl::InvalidArgumentError(loaded.origins.Diagnostic(
@@ -394,29 +427,36 @@ void ValidateTask(Task& task, const Experiment& config,
   const Model<float>& model = task.model();
   if (config.training().group_by_length() && model.num_examples() > 0 &&
       model.Lengths(0) == SequenceLengths()) {
-    problems.Add("training.group_by_length",
-                 "the examples of this task are all of one length");
+    problems.Note("training.group_by_length",
+                  "has no effect: the examples are all of one length");
+  } else if (config.training().group_by_length() &&
+             config.training().examples_per_epoch() > 0) {
+    problems.Note("training.examples_per_epoch",
+                  "has no effect with group_by_length: an epoch has all "
+                  "examples; training.max_updates ends a run early");
   }
 }
 
 void ValidateWatchedMetrics(const Task& task, const Experiment& config,
                             const Plugins& plugins, ConfigProblems& problems) {
   std::vector<std::string> measured;
-  const bool has_dev = task.has_dev();
   for (const MetricInfo& metric : task.metrics()) {
-    if (has_dev && task.MeasuresOnDev(metric.name)) {
+    if (task.has_dev() && task.MeasuresOnDev(metric.name)) {
       measured.push_back(absl::StrCat("dev/", metric.name));
     }
   }
   const auto check = [&](const char* path, const std::string& metric) {
     if (std::count(measured.begin(), measured.end(), metric) > 0) return;
-    problems.Add(path,
-                 absl::StrCat("watches ", metric,
-                              !has_dev ? ", but the data have no dev split"
-                              : measured.empty()
-                                  ? ", but the dev split has nothing to predict"
-                                  : ", which is none of the metrics on dev: ",
-                              absl::StrJoin(measured, ", ")));
+    if (!task.HasDevMetrics()) {
+      problems.Note(
+          path, absl::StrCat("has no effect: it watches ", metric, ", but the ",
+                             task.has_dev() ? "dev split has nothing to predict"
+                                            : "data have no dev split"));
+      return;
+    }
+    problems.Add(path, absl::StrCat("watches ", metric,
+                                    ", which is none of the metrics on dev: ",
+                                    absl::StrJoin(measured, ", ")));
   };
   const std::unique_ptr<Schedule> schedule =
       plugins.schedules.Create(config.optimizer().schedule(), {});

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -17,7 +18,8 @@
 
 namespace regard {
 
-// Adds everything that is wrong with `config`, short of its data files.
+// Adds everything that is wrong with `config`, or has no effect, short of its
+// data files.
 void ValidateExperiment(const Experiment& config, const Plugins& plugins,
                         ConfigProblems& problems);
 
@@ -25,6 +27,7 @@ struct LoadedConfig {
   Experiment config;
   std::string resolved = {};  // in full, with where each value came from
   ConfigOrigins origins = {};
+  std::vector<std::string> notes = {};                     // see ConfigProblems
   std::shared_ptr<const LoadedConfig> baseline = nullptr;  // see LoadBaseline
 };
 
@@ -53,7 +56,8 @@ void ValidateTask(Task& task, const Experiment& config,
                   ConfigProblems& problems);
 
 // Adds the metrics that the schedule and early stopping watch if evaluations on
-// dev do not measure them: such a run cannot be trained.
+// dev do not measure them: such a run cannot be trained. Without a dev split
+// there is nothing to watch, which is a note.
 void ValidateWatchedMetrics(const Task& task, const Experiment& config,
                             const Plugins& plugins, ConfigProblems& problems);
 

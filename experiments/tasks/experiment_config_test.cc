@@ -75,13 +75,13 @@ TEST(ExperimentConfigTest,
   EXPECT_THAT(DataProblems(sizes), IsEmpty());
   sizes.set_dev(801);
   sizes.set_test(801);
-  sizes.set_test_unseen_pairs(0);
+  sizes.set_test_unseen_pairs(-1);
   EXPECT_THAT(
       DataProblems(sizes),
       ElementsAre(
           "data.phrasebook.dev: must be in [0, 800], got 801",
-          "data.phrasebook.test: must be in [1, 800], got 801",
-          "data.phrasebook.test_unseen_pairs: must be in [1, 800], got 0"));
+          "data.phrasebook.test: must be in [0, 800], got 801",
+          "data.phrasebook.test_unseen_pairs: must be in [0, 800], got -1"));
 }
 
 TEST(ExperimentConfigTest, TheSizesOfAPhrasebookHaveTheSameDefaultsEverywhere) {
@@ -124,7 +124,7 @@ TEST(ExperimentConfigTest, FormerNamesOfFieldsAreRead) {
                        HasSubstr("'test_unseen_pairs' is set twice")));
 }
 
-// The problems of a config, as `path: text`.
+// The problems of a config, as `path: text`, and its notes.
 std::vector<std::string> ProblemsOf(const std::string& text) {
   Experiment config;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &config));
@@ -133,6 +133,9 @@ std::vector<std::string> ProblemsOf(const std::string& text) {
   std::vector<std::string> found;
   for (const auto& problem : problems.problems()) {
     found.push_back(absl::StrCat(problem.path, ": ", problem.message));
+  }
+  for (const std::string& note : problems.notes()) {
+    found.push_back(absl::StrCat("note: ", note));
   }
   return found;
 }
@@ -171,8 +174,9 @@ TEST(ExperimentConfigTest, InitialWeightsAreOfARun) {
   EXPECT_THAT(problems("run: \"r\" random: true average: 1"),
               ElementsAre(StartsWith("training.initial_weights.random: ")));
   EXPECT_THAT(problems("run: \"r\" metric: \"dev/bleu\""),
-              ElementsAre("training.initial_weights.metric: chooses what to "
-                          "average: set average"));
+              ElementsAre("note: training.initial_weights.metric: has no "
+                          "effect without average: it chooses what is "
+                          "averaged"));
   EXPECT_THAT(problems("run: \"r\" average: 3 metric: \"dev/blue\""),
               ElementsAre(StartsWith("training.initial_weights.metric: "
                                      "dev/blue is none of the metrics")));
@@ -226,12 +230,13 @@ TEST(ExperimentConfigTest, ATaskThatDoesNotFitTheDataSaysWhatDoes) {
                   "transformer"));
 }
 
-TEST(ExperimentConfigTest, APartThatTheModelDoesNotReadIsRefused) {
+TEST(ExperimentConfigTest, APartThatTheModelDoesNotReadIsRefusedOrNoted) {
   EXPECT_THAT(ProblemsOf("data { nadaraya_watson {} } model { encoder {} "
                          "  nadaraya_watson {} attention { gaussian {} } } "
                          "search {}"),
-              ElementsAre("search: `nadaraya_watson` searches for nothing",
-                          "model.encoder: `nadaraya_watson` has no encoder"));
+              ElementsAre("model.encoder: `nadaraya_watson` has no encoder",
+                          "note: search: has no effect: `nadaraya_watson` does "
+                          "not search"));
 }
 
 TEST(ExperimentConfigTest, PartsOfATranslationModelMustFit) {
@@ -326,8 +331,9 @@ TEST(ExperimentConfigTest, SubwordsAreNotLeftOutByFrequency) {
   };
   EXPECT_THAT(problems("min_frequency: 2"), IsEmpty());
   EXPECT_THAT(problems("min_frequency: 1 subwords {}"), IsEmpty());
-  EXPECT_THAT(problems("min_frequency: 2 subwords {}"),
-              ElementsAre(StartsWith("data.pairs.min_frequency: is of words")));
+  EXPECT_THAT(
+      problems("min_frequency: 2 subwords {}"),
+      ElementsAre(StartsWith("note: data.pairs.min_frequency: has no ")));
 }
 
 TEST(ExperimentConfigTest, DataAndModelMustBeChosen) {
@@ -338,26 +344,19 @@ TEST(ExperimentConfigTest, DataAndModelMustBeChosen) {
                           "{}, transformer {} or nadaraya_watson {}"));
 }
 
-TEST(ExperimentConfigTest, AWarmUpIsNotLongerThanTheRun) {
-  const std::string start =
-      "data { nadaraya_watson {} } model { nadaraya_watson {} attention { "
-      "gaussian {} } } optimizer { schedule { cosine { warmup: 20 } } } "
-      "training { max_updates: ";
-  EXPECT_THAT(ProblemsOf(start + "20 }"), IsEmpty());
-  EXPECT_THAT(ProblemsOf(start + "0 }"), IsEmpty());
-  EXPECT_THAT(ProblemsOf(start + "19 }"),
-              ElementsAre("optimizer.schedule: its warm-up of 20 updates is "
-                          "longer than the run: training.max_updates is 19"));
-}
-
-TEST(ExperimentConfigTest, LengthStepNeedsGroupsByLength) {
+TEST(ExperimentConfigTest, LengthsWithoutGroupsAreNoted) {
   const std::string start =
       "data { reverse {} } model { encoder {} decoder { context: NO_CONTEXT } "
       "} training { length_step: ";
   EXPECT_THAT(ProblemsOf(start + "2 group_by_length: true }"), IsEmpty());
   EXPECT_THAT(ProblemsOf(start + "1 }"), IsEmpty());
   EXPECT_THAT(ProblemsOf(start + "2 }"),
-              ElementsAre("training.length_step: needs group_by_length: true"));
+              ElementsAre("note: training.length_step: has no effect without "
+                          "group_by_length: true"));
+  EXPECT_THAT(ProblemsOf(start + "1 batch_tokens: 9 }"),
+              ElementsAre("note: training.batch_tokens: has no effect without "
+                          "group_by_length: true; batches have batch_size "
+                          "examples"));
 }
 
 TEST(ExperimentConfigTest, AScheduleWatchesAMetricOfDev) {
@@ -367,8 +366,15 @@ TEST(ExperimentConfigTest, AScheduleWatchesAMetricOfDev) {
   EXPECT_THAT(ProblemsOf(start + "metric: \"dev/mse\" } } }"), IsEmpty());
   EXPECT_THAT(ProblemsOf(start + "metric: \"dev/mse\" } } } training { "
                                  "evaluate_every: 0 }"),
-              ElementsAre("optimizer.schedule: needs evaluations: set "
-                          "training.evaluate_every"));
+              ElementsAre("note: optimizer.schedule: has no effect without "
+                          "evaluations: training.evaluate_every is 0"));
+  EXPECT_THAT(ProblemsOf("data { reverse {} } model { transformer {} } "
+                         "training { evaluate_every: 0 average: 3 "
+                         "early_stopping {} }"),
+              ElementsAre("note: training.average: has no effect without "
+                          "evaluations: evaluate_every is 0",
+                          "note: training.early_stopping: has no effect "
+                          "without evaluations: training.evaluate_every is 0"));
   EXPECT_THAT(ProblemsOf(start + "metric: \"dev/bleu\" } } }"),
               ElementsAre("optimizer.schedule: watches dev/bleu, which is none "
                           "of the metrics on dev; did you mean "
@@ -379,12 +385,32 @@ TEST(ExperimentConfigTest, AScheduleWatchesAMetricOfDev) {
                   "dev/mse lower is better"));
 }
 
-TEST(ExperimentConfigTest, AnAlignmentOfARecurrentDecoderIsOneProblem) {
+// "dev/loss" is what training minimises, whatever its name.
+TEST(ExperimentConfigTest, TheLossMayHaveAnotherName) {
+  const auto loaded = LoadConfig(
+      {"c.textproto",
+       "data { nadaraya_watson {} } model { nadaraya_watson {} attention { "
+       "gaussian {} } } training { early_stopping {} } optimizer { schedule { "
+       "reduce_on_plateau { metric: 'dev/loss' } } }"},
+      {}, BuiltInPlugins());
+  ASSERT_THAT(loaded, IsOk());
+  EXPECT_EQ(loaded->config.training().early_stopping().metric(), "dev/mse");
+  EXPECT_EQ(loaded->config.optimizer().schedule().reduce_on_plateau().metric(),
+            "dev/mse");
+  EXPECT_THAT(
+      loaded->notes,
+      ElementsAre("training.early_stopping.metric: dev/loss is called dev/mse "
+                  "here",
+                  "optimizer.schedule.reduce_on_plateau.metric: dev/loss is "
+                  "called dev/mse here"));
+}
+
+TEST(ExperimentConfigTest, AnAlignmentOfARecurrentDecoderIsNoted) {
   EXPECT_THAT(
       ProblemsOf("data { reverse {} } model { encoder {} decoder {} "
                  "attention { dot {} } alignment { layer: 0 } }"),
-      ElementsAre("model.alignment: a recurrent decoder has one attention: "
-                  "nothing to choose"));
+      ElementsAre("note: model.alignment: has no effect: a recurrent decoder "
+                  "has one attention"));
 }
 
 // A loss like a contrastive one.
@@ -447,15 +473,17 @@ TEST(ValidateTaskTest, AModelThatMemoryCannotHoldIsAProblem) {
   EXPECT_THAT(problems.problems()[0].message, HasSubstr(" parameters take "));
 }
 
-TEST(ValidateTaskTest, GroupsByLengthNeedLengths) {
+TEST(ValidateTaskTest, GroupsByLengthWithoutLengthsAreNoted) {
   CoupledTask task;
   Experiment config;
   config.set_num_shards(1);
   config.mutable_training()->set_group_by_length(true);
   ConfigProblems problems;
   ValidateTask(task, config, problems);
-  ASSERT_EQ(problems.problems().size(), 1u);
-  EXPECT_EQ(problems.problems()[0].path, "training.group_by_length");
+  EXPECT_TRUE(problems.ok());
+  EXPECT_THAT(problems.notes(),
+              ElementsAre("training.group_by_length: has no effect: the "
+                          "examples are all of one length"));
 }
 
 TEST(ValidateWatchedMetricsTest, EveryTaskKnowsWhetherItHasADevSplit) {
@@ -491,7 +519,8 @@ TEST(ValidateWatchedMetricsTest, EveryTaskKnowsWhetherItHasADevSplit) {
       ASSERT_THAT(task, IsOk());
       ConfigProblems problems;
       ValidateWatchedMetrics(**task, config, plugins, problems);
-      EXPECT_EQ(problems.ok(), *dev == '2');
+      EXPECT_TRUE(problems.ok());
+      EXPECT_EQ(problems.notes().empty(), *dev == '2');
     }
   }
 }

@@ -5,6 +5,8 @@
 #ifndef EXPERIMENTS_TASKS_TASK_H_
 #define EXPERIMENTS_TASKS_TASK_H_
 
+#include <algorithm>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
@@ -100,6 +102,21 @@ class Task {
   // depend on the options or the data.
   virtual bool MeasuresOnDev(const std::string&) const { return true; }
 
+  // Whether evaluations on dev measure anything at all.
+  bool HasDevMetrics() const {
+    return has_dev() && std::ranges::any_of(metrics_, [this](const auto& info) {
+             return MeasuresOnDev(info.name);
+           });
+  }
+
+  // The data besides those that are trained on.
+  struct EvaluatedData {
+    std::string split;  // "dev", "test"
+    int64_t size = 0;
+    const char* unit = "examples";
+  };
+  virtual std::vector<EvaluatedData> AllEvaluatedData() const { return {}; }
+
   // Adds what does not fit the data that was read, at paths in the experiment.
   virtual void ValidateData(ConfigProblems& /*problems*/) const {}
 
@@ -145,6 +162,10 @@ class Task {
  protected:
   void AddDigest(const std::string& field, const std::string& digest) {
     digests_[field] = digest;
+  }
+  static std::vector<EvaluatedData> DevAndTestOf(const auto& splits) {
+    return {{"dev", static_cast<int64_t>(splits.dev.size())},
+            {"test", static_cast<int64_t>(splits.test.size())}};
   }
   // The split that reports show, and its name: test, else dev, else training.
   static auto ShownSplit(const auto& splits) {

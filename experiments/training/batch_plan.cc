@@ -29,9 +29,14 @@ void Shuffle(const RandomStream& stream, int64_t begin, int64_t end,
 
 }  // namespace
 
+bool GroupsByLength(const Training& training, const Model<float>& model) {
+  return training.group_by_length() && model.num_examples() > 0 &&
+         model.Lengths(0) != SequenceLengths();
+}
+
 BatchPlan::BatchPlan(const Experiment& config, Model<float>& model)
     : seed_(config.seed()),
-      by_length_(config.training().group_by_length()),
+      by_length_(GroupsByLength(config.training(), model)),
       accumulate_(config.optimizer().accumulate_batches()) {
   model.BeginEpoch(std::nullopt);
   const Training& training = config.training();

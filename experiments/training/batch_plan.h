@@ -12,11 +12,15 @@
 
 namespace regard {
 
+// Whether batches are made of examples of about one length: the config asks for
+// it, and the examples have lengths.
+bool GroupsByLength(const Training& training, const Model<float>& model);
+
 // The updates of every epoch and their batches. An update has
 // optimizer.accumulate_batches batches; at the end of an epoch the last ones
 // may be smaller, or empty.
 //
-// Without training.group_by_length, batches are consecutive pieces of a random
+// Without GroupsByLength(), batches are consecutive pieces of a random
 // order. With it, examples are sorted by their lengths in steps of
 // `length_step` and cut into batches of batch_size examples, or of at most
 // `batch_tokens` positions; examples of one step are in random order, and so

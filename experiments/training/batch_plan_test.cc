@@ -28,12 +28,15 @@ SequenceLengths Lengths(int64_t i) { return {3 + i % 5, 1 + i % 17}; }
 // A model of so many examples.
 class SizedModel : public Model<float> {
  public:
-  explicit SizedModel(int64_t size) : size_(size) { store_.Finalize(0); }
+  explicit SizedModel(int64_t size, bool has_lengths = true)
+      : size_(size), has_lengths_(has_lengths) {
+    store_.Finalize(0);
+  }
 
   ParameterStore<float>& parameters() override { return store_; }
   int64_t num_examples() const override { return size_; }
   SequenceLengths Lengths(int64_t i) const override {
-    return ::regard::Lengths(i);
+    return has_lengths_ ? ::regard::Lengths(i) : SequenceLengths();
   }
   void Loss(Forward<float>&, absl::Span<const int64_t>,
             absl::Span<const double>, absl::Span<Var<float>>) const override {}
@@ -43,6 +46,7 @@ class SizedModel : public Model<float> {
 
  private:
   const int64_t size_;
+  const bool has_lengths_;
   ParameterStore<float> store_;
 };
 
@@ -180,6 +184,18 @@ TEST(BatchPlanTest, EveryEpochHasEachExampleOnce) {
 }
 
 // With three batches of examples for each pair of lengths.
+TEST(BatchPlanTest, WithoutLengthsGroupsHaveNoEffect) {
+  SizedModel model(40, /*has_lengths=*/false);
+  Experiment config = Config(/*batch_size=*/3, /*group=*/true);
+  config.mutable_training()->set_batch_tokens(5);
+  config.mutable_training()->set_examples_per_epoch(10);
+  BatchPlan grouped(config, model);
+  config.mutable_training()->set_group_by_length(false);
+  BatchPlan plain(config, model);
+  EXPECT_EQ(Epoch(grouped, 1), Epoch(plain, 1));
+  EXPECT_EQ(grouped.updates_per_epoch(), 4);
+}
+
 TEST(BatchPlanTest, GroupsPadLess) {
   BatchPlan random = PlanOf(Config(8), 2040);
   BatchPlan grouped = PlanOf(Config(8, /*group=*/true), 2040);

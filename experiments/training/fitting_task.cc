@@ -1,6 +1,6 @@
 #include "experiments/training/fitting_task.h"
 
-#include <cstdio>
+#include <cstdint>
 #include <map>
 #include <utility>
 #include <vector>
@@ -10,12 +10,15 @@
 #include "experiments/config/reader.h"
 #include "experiments/config/resolved.h"
 #include "experiments/tasks/trained_run.h"
+#include "experiments/training/batch_plan.h"
 #include "files/file.h"
 #include "files/sha256.h"
 #include "nn/config_problems.h"
+#include "nn/model.h"
 #include "nn/parameters.h"
 #include "nn/probes/site_requests.h"
 #include "nn/ranks/agreement.h"
+#include "nn/schedule.h"
 #include "nn/weights.h"
 #include "third_party/abseil_backport/status_macros.h"
 
@@ -23,10 +26,22 @@ namespace regard {
 
 namespace {
 
-absl::StatusOr<std::unique_ptr<Task>> BuildAlone(const LoadedConfig& loaded,
-                                                 const std::string& run_folder,
-                                                 const Plugins& plugins,
-                                                 bool prints) {
+// A warm-up that does not end.
+void NoteWarmup(const Experiment& config, const Plugins& plugins,
+                Model<float>& model, ConfigProblems& problems) {
+  const int64_t updates = BatchPlan(config, model).total_updates();
+  const int64_t warmup =
+      plugins.schedules.Create(config.optimizer().schedule(), {})->warmup();
+  if (updates == 0 || warmup <= updates) return;
+  problems.Note("optimizer.schedule",
+                absl::StrCat("its warm-up of ", warmup,
+                             " updates is longer than the run, which has ",
+                             updates, " updates"));
+}
+
+absl::StatusOr<FittingTask> BuildAlone(const LoadedConfig& loaded,
+                                       const std::string& run_folder,
+                                       const Plugins& plugins) {
   ReadRunFile read_run_file;
   if (!run_folder.empty()) {
     read_run_file = [&run_folder](const std::string& name) {
@@ -36,6 +51,7 @@ absl::StatusOr<std::unique_ptr<Task>> BuildAlone(const LoadedConfig& loaded,
   REGARD_ASSIGN_OR_RETURN(std::unique_ptr<Task> task,
                           BuildTask(loaded.config, plugins, read_run_file));
   ConfigProblems problems;
+  for (const std::string& note : loaded.notes) problems.Note("", note);
   ValidateTask(*task, loaded.config, problems);
   ValidateWatchedMetrics(*task, loaded.config, plugins, problems);
   if (problems.ok()) {
@@ -43,8 +59,7 @@ absl::StatusOr<std::unique_ptr<Task>> BuildAlone(const LoadedConfig& loaded,
         const std::vector<std::string> notes,
         LoadInitialWeights(loaded.config.training(), plugins, *task, problems));
     for (const std::string& note : notes) {
-      if (!prints) break;
-      std::fprintf(stderr, "training.initial_weights: %s\n", note.c_str());
+      problems.Note("training.initial_weights", note);
     }
   }
   if (task->model().num_examples() == 0) {
@@ -61,7 +76,10 @@ absl::StatusOr<std::unique_ptr<Task>> BuildAlone(const LoadedConfig& loaded,
                  "intervene=...");
   }
   REGARD_RETURN_IF_ERROR(LocateProblems(problems, loaded.origins));
-  return task;
+  NoteWarmup(loaded.config, plugins, task->model(), problems);
+  for (const std::string& note : task->Notes()) problems.Note("", note);
+  return FittingTask{std::move(task),
+                     {problems.notes().begin(), problems.notes().end()}};
 }
 
 // All that determines the bits of a training.
@@ -91,16 +109,15 @@ absl::StatusOr<std::map<std::string, std::string>> FactsOf(
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Task>> BuildFittingTask(
-    const LoadedConfig& loaded, const std::string& run_folder,
-    const Plugins& plugins, Ranks* ranks) {
-  const bool prints = ranks == nullptr || ranks->rank() == 0;
-  absl::StatusOr<std::unique_ptr<Task>> task =
-      BuildAlone(loaded, run_folder, plugins, prints);
+absl::StatusOr<FittingTask> BuildFittingTask(const LoadedConfig& loaded,
+                                             const std::string& run_folder,
+                                             const Plugins& plugins,
+                                             Ranks* ranks) {
+  absl::StatusOr<FittingTask> task = BuildAlone(loaded, run_folder, plugins);
   if (ranks == nullptr) return task;
   using Facts = absl::StatusOr<std::map<std::string, std::string>>;
   const Facts facts =
-      task.ok() ? FactsOf(loaded.config, **task) : Facts(task.status());
+      task.ok() ? FactsOf(loaded.config, *task->task) : Facts(task.status());
   REGARD_RETURN_IF_ERROR(AgreeOn(ranks, facts.status()));
   REGARD_RETURN_IF_ERROR(
       CheckSameOnRanks(ranks, *facts, absl::StatusCode::kInvalidArgument));

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "experiments/tasks/experiment_config.h"
@@ -13,13 +14,20 @@
 
 namespace regard {
 
-// With the weights that training begins with. `run_folder` is that of a run
+struct FittingTask {
+  std::unique_ptr<Task> task;  // with the weights that training begins with
+  // Of the config, the data and the first weights.
+  std::vector<std::string> notes = {};
+};
+
+// `run_folder` is that of a run
 // that has begun, or empty. Where there are `ranks`, all call this, and get the
 // same error if one of them fails, if their configs, data, first weights or
 // programs differ, or if the config has too few shards for them.
-absl::StatusOr<std::unique_ptr<Task>> BuildFittingTask(
-    const LoadedConfig& loaded, const std::string& run_folder,
-    const Plugins& plugins, Ranks* ranks);
+absl::StatusOr<FittingTask> BuildFittingTask(const LoadedConfig& loaded,
+                                             const std::string& run_folder,
+                                             const Plugins& plugins,
+                                             Ranks* ranks);
 
 }  // namespace regard
 

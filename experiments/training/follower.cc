@@ -80,10 +80,10 @@ absl::StatusOr<int> Follow(const LoadedConfig& loaded, Task& task,
     const LoadedConfig& baseline = *loaded.baseline;
     const FoundFolder found = TellFolder(std::nullopt, options.ranks);
     REGARD_ASSIGN_OR_RETURN(
-        const std::unique_ptr<Task> other,
+        const FittingTask other,
         BuildFittingTask(baseline, found.RunPath(), plugins, options.ranks));
     REGARD_ASSIGN_OR_RETURN(
-        stopped_by, TrainAlong(baseline.config, *other, options, plugins));
+        stopped_by, TrainAlong(baseline.config, *other.task, options, plugins));
   }
   return stopped_by == 0 ? 0 : 128 + stopped_by;
 }

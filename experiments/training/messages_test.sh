@@ -23,7 +23,8 @@ expect 'about twenty lines' "1/40 $(seq -f '%g/40' -s' ' 2 2 40) 1/2 2/2" \
   "$(sed -n 's/^step \([^ ]*\) .*/\1/p' err | paste -sd' ')"
 "${train}" "${small[@]}" --run=slow --set optimizer.schedule.cosine.warmup=41 \
   --set 'baseline.override=[]' >out 2>err
-expect_in err 'its warm-up is longer than the run, which has 40 updates'
+expect_in err 'note: optimizer.schedule: its warm-up of 41 updates is longer' \
+  'than the run, which has 40 updates'
 says 'a resumed run' 'resuming at step 40
 now short, to compare with
 resuming at step 2' --run=run --resume --threads=2
@@ -107,5 +108,25 @@ fails 'a mean of no trained model' \
   "${small[@]}" --set 'intervene={site: "*residual" replace { mean {} }}' \
   --check
 says 'nothing wrong' '' "${small[@]}" --check
+expect_in out 'transformer, ' ' parameters' 'reverse, 120 training examples, ' \
+  'dev 4 examples, test 4 examples' '40 updates, 40 an epoch' \
+  'baseline   short, ' '2 updates, 40 an epoch' \
+  'p < 0.05 over seeds needs 6 of them or more'
+
+# What has no effect is said once, by the run and not by its baseline again, and
+# kept.
+habits=("${small[@]}" --set optimizer.learning_rate=0
+  --set training.early_stopping.patience=2 --set data.reverse.dev=0
+  --set training.batch_tokens=50)
+notes="optimizer.learning_rate: is 0: training changes no parameter
+training.batch_tokens: has no effect without group_by_length: true; batches have batch_size examples
+training.early_stopping.metric: has no effect: it watches dev/loss, but the data have no dev split"
+said="$(sed 's/^/note: /' <<<"${notes}")"
+says 'what has no effect' "${said}" "${habits[@]}" --check
+says 'a run with notes' "${said}
+now short, to compare with" "${habits[@]}" --run=noted
+expect 'the notes of the run' "${notes}" "$(cat noted/notes.txt)"
+expect_in noted/report.html 'has no effect: it watches dev/loss'
+expect 'a run without notes' '' "$(ls run/notes.txt 2>/dev/null)"
 fails 'a check of a run' '--check reads no run' \
   "${train}" --run=run --resume --check

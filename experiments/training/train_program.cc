@@ -24,6 +24,7 @@
 #include "experiments/run/status.h"
 #include "experiments/tasks/experiment_config.h"
 #include "experiments/tasks/task.h"
+#include "experiments/training/check_report.h"
 #include "experiments/training/fitting_task.h"
 #include "experiments/training/follower.h"
 #include "experiments/training/trainer.h"
@@ -81,7 +82,8 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   line.Switch("resume", &arguments->resume,
               "resumes from the last checkpoint in --run (required)");
   line.Switch("check", &arguments->check,
-              "says what is wrong with the config, and trains nothing");
+              "says what is wrong with the config, or what would be trained, "
+              "and trains nothing");
   line.Switch("profile", &arguments->trainer.profile,
               "prints the time and FLOP/s of each operation");
   line.Switch("omit_times", &arguments->trainer.omit_times,
@@ -154,7 +156,8 @@ struct Given {
   RunFolderOptions options = {};
   std::optional<RunFolder> folder = std::nullopt;  // if it existed; of rank 0
   LoadedConfig loaded = {};
-  std::unique_ptr<Task> task = nullptr;
+  FittingTask fitting = {};
+  FittingTask baseline = {};  // for --check, if there is one
 };
 
 // Finds all that is wrong with it, on all ranks. An existing folder is opened
@@ -177,7 +180,7 @@ absl::StatusOr<Given> Examine(const Arguments& arguments,
   REGARD_RETURN_IF_ERROR(AgreeOn(ranks, loaded.status()));
   given.loaded = *std::move(loaded);
   REGARD_ASSIGN_OR_RETURN(
-      given.task,
+      given.fitting,
       BuildFittingTask(given.loaded, found.RunPath(), plugins, ranks));
   // It is trained after the run.
   if (!found.begun && given.loaded.baseline != nullptr) {
@@ -187,11 +190,22 @@ absl::StatusOr<Given> Examine(const Arguments& arguments,
       problems.Add("baseline.name", "reports need one that is not the run's");
       return LocateProblems(problems, given.loaded.origins);
     }
-    REGARD_RETURN_IF_ERROR(BaselineError(
-        given.loaded,
-        BuildFittingTask(*given.loaded.baseline, "", plugins, ranks).status()));
+    absl::StatusOr<FittingTask> baseline =
+        BuildFittingTask(*given.loaded.baseline, "", plugins, ranks);
+    REGARD_RETURN_IF_ERROR(BaselineError(given.loaded, baseline.status()));
+    if (arguments.check) given.baseline = *std::move(baseline);
   }
   return given;
+}
+
+// Notes and what has been checked.
+void PrintCheck(const Given& given) {
+  for (const std::string& note : given.fitting.notes) {
+    std::fprintf(stderr, "note: %s\n", PrintableText(note).c_str());
+  }
+  const std::string text =
+      CheckReport(given.loaded, *given.fitting.task, given.baseline.task.get());
+  std::fputs(text.c_str(), stdout);
 }
 
 // A new folder is made last, so that a wrong config leaves nothing behind.
@@ -203,8 +217,9 @@ absl::StatusOr<std::unique_ptr<TrainingRun>> Prepare(const Arguments& arguments,
     REGARD_ASSIGN_OR_RETURN(RunFolder opened, RunFolder::Open(given.options));
     given.folder.emplace(std::move(opened));
   }
-  auto run = std::make_unique<TrainingRun>(
-      std::move(given.loaded), *std::move(given.folder), std::move(given.task));
+  auto run = std::make_unique<TrainingRun>(std::move(given.loaded),
+                                           *std::move(given.folder),
+                                           std::move(given.fitting));
   REGARD_RETURN_IF_ERROR(run->Prepare(arguments.resume, arguments.checkpoints,
                                       arguments.provenance));
   return run;
@@ -224,16 +239,16 @@ absl::StatusOr<int> TrainBaseline(const TrainingRun& run,
   std::optional<RunFolder> folder(std::move(opened));
   const FoundFolder found = TellFolder(folder, options.ranks);
   REGARD_ASSIGN_OR_RETURN(
-      std::unique_ptr<Task> task,
+      FittingTask fitting,
       BuildFittingTask(loaded, found.RunPath(), plugins, options.ranks));
   *baseline = std::make_unique<TrainingRun>(loaded, *std::move(folder),
-                                            std::move(task));
+                                            std::move(fitting));
   // Its checkpoints are beside those of the run.
   const std::string checkpoints = run.checkpoint_folder();
   REGARD_RETURN_IF_ERROR((*baseline)->Prepare(
       /*resume=*/false,
-      checkpoints.empty() ? "" : JoinPath(checkpoints, "baseline"),
-      provenance));
+      checkpoints.empty() ? "" : JoinPath(checkpoints, "baseline"), provenance,
+      run.notes()));
   REGARD_ASSIGN_OR_RETURN(const int stopped_by,
                           (*baseline)->Train(options, plugins));
   if (stopped_by == 0) {
@@ -324,7 +339,10 @@ absl::StatusOr<int> Train(int argc, char** argv, const Plugins& plugins,
   }
   REGARD_ASSIGN_OR_RETURN(Given given,
                           Examine(arguments, plugins, default_config));
-  if (arguments.check) return FinishOutput();
+  if (arguments.check) {
+    if (Leads(ranks)) PrintCheck(given);
+    return FinishOutput();
+  }
   const TrainerOptions options =
       OptionsOf(arguments, given.loaded.config.num_shards());
   struct sigaction action = {};
@@ -332,7 +350,7 @@ absl::StatusOr<int> Train(int argc, char** argv, const Plugins& plugins,
   if (!Leads(ranks)) {
     sigaction(SIGINT, &action, nullptr);
     sigaction(SIGTERM, &action, nullptr);
-    return Follow(given.loaded, *given.task, options, plugins);
+    return Follow(given.loaded, *given.fitting.task, options, plugins);
   }
   REGARD_ASSIGN_OR_RETURN(const std::unique_ptr<TrainingRun> run,
                           Prepare(arguments, std::move(given)));

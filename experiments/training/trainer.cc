@@ -364,7 +364,8 @@ absl::Status Trainer::Evaluate(bool final) {
     }
   }
   for (const auto& watched : {schedule_->metric(), selection_.metric()}) {
-    if (!watched.empty() && metrics.count(watched) == 0) {
+    if (!watched.empty() && task_.HasDevMetrics() &&
+        metrics.count(watched) == 0) {
       return absl::InvalidArgumentError(absl::StrCat(
           "error: ", watched,
           ", which the schedule or early stopping watches, was not measured"));

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "autodiff/tape.h"
 #include "experiments/config/reader.h"
@@ -15,6 +16,7 @@
 #include "experiments/report/run_report.h"
 #include "experiments/report/terminal_text.h"
 #include "experiments/training/follower.h"
+#include "files/printable_text.h"
 #include "files/sha256.h"
 #include "files/tensorboard/event_writer.h"
 #include "nn/forward.h"
@@ -167,10 +169,11 @@ std::string EvaluationLine(const EvaluatedModel& evaluated) {
 }  // namespace
 
 TrainingRun::TrainingRun(LoadedConfig loaded, RunFolder folder,
-                         std::unique_ptr<Task> task)
+                         FittingTask fitting)
     : loaded_(std::move(loaded)),
       folder_(std::move(folder)),
-      task_(std::move(task)),
+      task_(std::move(fitting.task)),
+      notes_(std::move(fitting.notes)),
       digests_(DigestsOf(loaded_.config.training(), *task_)),
       metrics_(MetricsOf(*task_)) {}
 
@@ -204,14 +207,20 @@ absl::Status TrainingRun::WriteTaskFiles() const {
   }
   REGARD_RETURN_IF_ERROR(
       folder_.Write("environment.json", EnvironmentJson(environment)));
+  if (!notes_.empty()) {
+    REGARD_RETURN_IF_ERROR(folder_.Write(
+        "notes.txt", absl::StrCat(absl::StrJoin(notes_, "\n"), "\n")));
+  }
   return folder_.Write("run.json", RunDescriptionJson(metrics_));
 }
 
 absl::Status TrainingRun::Prepare(bool resume, const std::string& checkpoints,
-                                  const Provenance& provenance) {
+                                  const Provenance& provenance,
+                                  absl::Span<const std::string> told) {
   provenance_ = provenance;
-  for (const std::string& note : task_->Notes()) {
-    std::fprintf(stderr, "note: %s\n", note.c_str());
+  for (const std::string& note : notes_) {
+    if (std::ranges::count(told, note) > 0) continue;
+    std::fprintf(stderr, "note: %s\n", PrintableText(note).c_str());
   }
   const bool begun = folder_.has_begun();
   if (begun) {
@@ -314,14 +323,6 @@ absl::StatusOr<int> TrainingRun::Train(const TrainerOptions& options,
   const std::string log_path = folder_.File("metrics.jsonl");
   Trainer trainer(loaded_.config, *task_, plugins, options);
   const int64_t total = trainer.total_steps();
-  const ScheduleConfig& schedule = loaded_.config.optimizer().schedule();
-  if (total > 0 && plugins.schedules.Create(schedule, {})->warmup() > total) {
-    std::fprintf(
-        stderr,
-        "note: optimizer.schedule: its warm-up is longer than the run, "
-        "which has %s updates\n",
-        absl::StrCat(total).c_str());
-  }
   if (checkpoint_.has_value()) {
     REGARD_RETURN_IF_ERROR(trainer.Restore(*checkpoint_));
   }
@@ -410,6 +411,7 @@ absl::StatusOr<std::string> TrainingRun::Report(
   }
   report.confidence = status_.confidence;
   report.seed = loaded_.config.seed();
+  report.notes = notes_;
   REGARD_ASSIGN_OR_RETURN(report.records,
                           ReadMetricsLog(folder_.File("metrics.jsonl")));
   // As at the start: a resumed run may have read its config from there.

@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "experiments/report/progress.h"
 #include "experiments/run/checkpoint.h"
 #include "experiments/run/environment.h"
@@ -22,6 +23,7 @@
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
 #include "experiments/training/event_log.h"
+#include "experiments/training/fitting_task.h"
 #include "experiments/training/trainer.h"
 #include "files/file.h"
 #include "nn/evaluated_set.h"
@@ -32,14 +34,15 @@ class TrainingRun {
  public:
   // `folder` is open, for a fresh run or for one to resume; the task's model
   // has the weights that training begins with.
-  TrainingRun(LoadedConfig loaded, RunFolder folder,
-              std::unique_ptr<Task> task);
+  TrainingRun(LoadedConfig loaded, RunFolder folder, FittingTask fitting);
 
   // Writes the folder of a fresh run, or finds where to resume. An error is
   // wrong input: a config or data that differs from that of the run.
-  // Checkpoints go to the folder `checkpoints` if it is not empty.
+  // Checkpoints go to the folder `checkpoints` if it is not empty. Prints the
+  // notes but for those that have been `told`.
   absl::Status Prepare(bool resume, const std::string& checkpoints,
-                       const Provenance& provenance);
+                       const Provenance& provenance,
+                       absl::Span<const std::string> told = {});
 
   // Where its checkpoints go if not into its own folder, otherwise "".
   std::string checkpoint_folder() const {
@@ -63,6 +66,7 @@ class TrainingRun {
   int64_t step() const { return status_.step; }
   const RunFolder& folder() const { return folder_; }
   const LoadedConfig& loaded() const { return loaded_; }
+  const std::vector<std::string>& notes() const { return notes_; }
 
  private:
   // The files of a run that begins but for the config, as given and in full.
@@ -81,6 +85,7 @@ class TrainingRun {
   // Held while it is written to.
   std::optional<RunFolder> checkpoint_folder_;
   const std::unique_ptr<Task> task_;
+  const std::vector<std::string> notes_;
   // SHA-256 of what training begins with, by the field that names it.
   const std::map<std::string, std::string> digests_;
   Provenance provenance_;

@@ -49,7 +49,7 @@ void ValidateRecurrent(const Config& config, ConfigProblems& problems) {
   problems.CheckRanges(config);
   if (config.cell() == RecurrentConfig::LSTM &&
       config.reset_gate() != Config().reset_gate()) {
-    problems.Add("reset_gate", "an LSTM has no reset gate; this is for GRU");
+    problems.Note("reset_gate", "has no effect: an LSTM has no reset gate");
   }
   if (config.initialization() != PYTORCH &&
       config.initialization() != XAVIER_UNIFORM) {

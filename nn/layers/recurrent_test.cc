@@ -194,6 +194,9 @@ std::vector<std::string> WrongPaths(const std::string& text) {
   ValidateRecurrent(Config(text), problems);
   std::vector<std::string> paths;
   for (const auto& problem : problems.problems()) paths.push_back(problem.path);
+  for (const std::string& note : problems.notes()) {
+    paths.push_back("note: " + note);
+  }
   return paths;
 }
 
@@ -252,8 +255,10 @@ TEST(RecurrentTest, EveryProblemOfAConfigIsReported) {
   EXPECT_THAT(WrongPaths(""), IsEmpty());
   EXPECT_THAT(WrongPaths("layers: 9 dropout: 1"),
               ElementsAre("layers", "dropout"));
-  EXPECT_THAT(WrongPaths("cell: LSTM reset_gate: RESET_BEFORE"),
-              ElementsAre("reset_gate"));
+  EXPECT_THAT(
+      WrongPaths("cell: LSTM reset_gate: RESET_BEFORE"),
+      ElementsAre(
+          "note: reset_gate: has no effect: an LSTM has no reset gate"));
   // A resolved config writes defaults out.
   EXPECT_THAT(WrongPaths("cell: LSTM reset_gate: RESET_AFTER"), IsEmpty());
 }

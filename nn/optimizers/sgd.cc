@@ -23,7 +23,7 @@ class Sgd : public Optimizer<T> {
   static void Validate(const Options& options, ConfigProblems& problems) {
     problems.CheckRanges(options);
     if (options.nesterov() && options.momentum() == 0) {
-      problems.Add("nesterov", "needs momentum > 0");
+      problems.Note("nesterov", "has no effect without momentum");
     }
     ValidateWeightDecay(options, problems);
   }

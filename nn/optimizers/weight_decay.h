@@ -23,7 +23,7 @@ template <typename Options>
 void ValidateWeightDecay(const Options& options, ConfigProblems& problems) {
   if (options.weight_decay() == 0 &&
       options.decayed_parameters() != Options().decayed_parameters()) {
-    problems.Add("decayed_parameters", "has no effect without weight_decay");
+    problems.Note("decayed_parameters", "has no effect without weight_decay");
   }
 }
 

@@ -27,9 +27,11 @@ class DecaySchedule : public Schedule {
   static void Validate(const Options& options, ConfigProblems& problems) {
     problems.CheckRanges(options);
     if (options.updates() > 0 && options.warmup() >= options.updates()) {
-      problems.Add("warmup",
-                   absl::StrCat("must be below updates, ", options.updates(),
-                                ", got ", options.warmup()));
+      problems.Note(
+          "updates",
+          absl::StrCat("is ", options.updates(), ", not after the warm-up of ",
+                       options.warmup(),
+                       ": the rate rises and then is at its floor"));
     }
   }
 

@@ -25,6 +25,9 @@ std::vector<std::string> ProblemsOf(const std::string& text) {
   for (const auto& problem : problems.problems()) {
     found.push_back(problem.path + ": " + problem.message);
   }
+  for (const std::string& note : problems.notes()) {
+    found.push_back("note: " + note);
+  }
   return found;
 }
 
@@ -73,7 +76,7 @@ TEST(SearchValidationTest, AskForNoMoreThanABeamFinds) {
   EXPECT_THAT(ProblemOf("beam: 3 n_best: 4"),
               HasSubstr("n_best: a beam of 3 cannot find 4"));
   EXPECT_THAT(ProblemOf("beam: 3 sampling {}"),
-              HasSubstr("beam: sampling has no beam"));
+              HasSubstr("note: beam: has no effect in sampling"));
 }
 
 }  // namespace

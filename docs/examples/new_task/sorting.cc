@@ -71,7 +71,8 @@ class SortingTask : public Task, public Model<float> {
   Model<float>& model() override { return *this; }
   void ValidateData(ConfigProblems& problems) const override {
     if (loss_options().label_smoothing == 0) return;
-    problems.Add("loss.label_smoothing", "sorting predicts no classes");
+    problems.Note("loss.label_smoothing",
+                  "has no effect: sorting predicts no classes");
   }
   ParameterStore<float>& parameters() override { return store_; }
   int64_t num_examples() const override { return std::ssize(data_.train); }

@@ -106,6 +106,9 @@ class CaptionsTask : public Task {
 
   Model<float>& model() override { return model_; }
   bool has_dev() const override { return model_.data().dev.size() > 0; }
+  std::vector<EvaluatedData> AllEvaluatedData() const override {
+    return DevAndTestOf(model_.data());
+  }
   bool MeasuresOnDev(const std::string& metric) const override {
     return !metric.starts_with("pointing_") ||
            (model_.captioner().encoder() != nullptr &&

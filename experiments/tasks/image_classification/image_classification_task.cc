@@ -98,6 +98,9 @@ class ImageClassificationTask : public Task {
 
   Model<float>& model() override { return model_; }
   bool has_dev() const override { return model_.data().dev.size() > 0; }
+  std::vector<EvaluatedData> AllEvaluatedData() const override {
+    return DevAndTestOf(model_.data());
+  }
 
   void ValidateData(ConfigProblems& problems) const override {
     const ConfigProblems::Scope scope(problems, "model.vision_transformer");

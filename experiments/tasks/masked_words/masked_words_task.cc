@@ -86,6 +86,9 @@ class MaskedWordsTask : public Task {
 
   Model<float>& model() override { return model_; }
   bool has_dev() const override { return model_.has_dev(); }
+  std::vector<EvaluatedData> AllEvaluatedData() const override {
+    return {{"dev", model_.dev().size()}, {"test", model_.test().size()}};
+  }
   bool MeasuresOnDev(const std::string& metric) const override {
     return metric.starts_with("next_sentence_")
                ? model_.bert_config().masked_words().next_sentence()

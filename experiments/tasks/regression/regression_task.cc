@@ -52,7 +52,8 @@ class RegressionTask : public Task {
     const Attention& config = context.config.model().attention();
     const ConfigProblems::Scope scope(problems, "attention");
     if (config.dropout() > 0) {
-      problems.Add("dropout", "regression by attention drops no weights");
+      problems.Note("dropout",
+                    "has no effect: regression by attention drops no weights");
     }
     const ScorerInfo* const info = context.scorers.Find(config);
     if (info != nullptr && info->uses_history) {
@@ -80,13 +81,18 @@ class RegressionTask : public Task {
 
   Model<float>& model() override { return model_; }
   bool has_dev() const override { return model_.points().dev.size() > 0; }
+  std::vector<EvaluatedData> AllEvaluatedData() const override {
+    return DevAndTestOf(model_.points());
+  }
 
   void ValidateData(ConfigProblems& problems) const override {
     for (const ConfigProblems::Problem& misfit : misfits_.problems()) {
       problems.AddWithin(misfit.path, misfit.within, misfit.message);
     }
+    for (const std::string& note : misfits_.notes()) problems.Note("", note);
     if (smooths_labels_) {
-      problems.Add("loss.label_smoothing", "regression predicts no classes");
+      problems.Note("loss.label_smoothing",
+                    "has no effect: regression predicts no classes");
     }
     const int64_t points = model_.num_examples();
     const int64_t farthest = points - 1;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
@@ -88,8 +89,14 @@ class LanguageModelTask : public Task {
 
   Model<float>& model() override { return model_; }
   bool has_dev() const override { return model_.has_dev(); }
+  std::vector<EvaluatedData> AllEvaluatedData() const override {
+    return {{"dev", std::ssize(model_.dev().ids), "tokens"},
+            {"test", std::ssize(model_.test().ids), "tokens"}};
+  }
   bool MeasuresOnDev(const std::string& metric) const override {
-    if (metric == "prefix_matching") return model_.config().prefix_matching();
+    if (metric == "prefix_matching") {
+      return MeasuresPrefixMatching(model_.config());
+    }
     return metric != "bits_per_character" ||
            !model_.language_model().vocabulary().words();
   }

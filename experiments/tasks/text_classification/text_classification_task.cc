@@ -258,6 +258,9 @@ class TextClassificationTask : public Task {
 
   Model<float>& model() override { return model_; }
   bool has_dev() const override { return !model_.data().dev.empty(); }
+  std::vector<EvaluatedData> AllEvaluatedData() const override {
+    return DevAndTestOf(model_.data());
+  }
 
   void ValidateData(ConfigProblems& problems) const override {
     const ConfigProblems::Scope scope(problems, "model.text_classifier");

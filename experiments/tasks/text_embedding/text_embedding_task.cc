@@ -86,10 +86,14 @@ class TextEmbeddingTask : public Task {
 
   Model<float>& model() override { return model_; }
   bool has_dev() const override { return !model_.data().dev.empty(); }
+  std::vector<EvaluatedData> AllEvaluatedData() const override {
+    return DevAndTestOf(model_.data());
+  }
 
   void ValidateData(ConfigProblems& problems) const override {
     if (smooths_labels_) {
-      problems.Add("loss.label_smoothing", "similarities are no classes");
+      problems.Note("loss.label_smoothing",
+                    "has no effect: similarities are not classes");
     }
     const ConfigProblems::Scope scope(problems, "model.text_embedder");
     if (!vocabulary_.problem.empty()) {

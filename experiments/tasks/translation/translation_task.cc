@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
@@ -92,6 +93,15 @@ class TranslationTask : public Task {
 
   Model<float>& model() override { return model_; }
   bool has_dev() const override { return !model_.data().dev.empty(); }
+  std::vector<EvaluatedData> AllEvaluatedData() const override {
+    const SentenceData& data = model_.data();
+    std::vector<EvaluatedData> all = {{"dev", std::ssize(data.dev.pairs)}};
+    for (const auto& test : data.tests) {
+      all.push_back(
+          {absl::StrCat("test", test.suffix), std::ssize(test.pairs)});
+    }
+    return all;
+  }
   bool MeasuresOnDev(const std::string& metric) const override;
   void ValidateData(ConfigProblems& problems) const override;
   Showcase Show(Forward<float>& forward, bool final) const override;

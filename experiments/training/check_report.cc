@@ -1,0 +1,114 @@
+#include "experiments/training/check_report.h"
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
+#include "experiments/experiment.pb.h"
+#include "experiments/training/batch_plan.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/message.h"
+#include "nn/model.h"
+#include "nn/parameters.h"
+#include "nn/statistics.h"
+
+namespace regard {
+
+namespace {
+
+constexpr double kSignificance = 0.05;
+
+// The member of the only oneof of a config that chooses a plug-in.
+std::string ChoiceOf(const google::protobuf::Message& config) {
+  const auto* const field = config.GetReflection()->GetOneofFieldDescriptor(
+      config, config.GetDescriptor()->oneof_decl(0));
+  return field == nullptr ? "" : std::string(field->name());
+}
+
+// What stands before the second dot of "encoder.layers.0.weight", or before the
+// first of two.
+std::string ModuleOf(absl::string_view name) {
+  const size_t first = name.find('.');
+  const size_t second = first == name.npos ? first : name.find('.', first + 1);
+  return std::string(name.substr(0, second == name.npos ? first : second));
+}
+
+// In the order of the parameters.
+std::vector<std::pair<std::string, int64_t>> Modules(
+    const ParameterStore<float>& parameters) {
+  std::vector<std::pair<std::string, int64_t>> modules;
+  for (const ParameterInfo& parameter : parameters.parameters()) {
+    std::string module = ModuleOf(parameter.name);
+    if (modules.empty() || modules.back().first != module) {
+      modules.emplace_back(std::move(module), 0);
+    }
+    modules.back().second += parameter.size();
+  }
+  return modules;
+}
+
+void AppendLine(absl::string_view label, absl::string_view text,
+                std::string* report) {
+  absl::StrAppendFormat(report, "%-10s %s\n", label, text);
+}
+
+std::string StepsOf(const Experiment& config, Model<float>& model) {
+  const BatchPlan plan(config, model);
+  return absl::StrCat(plan.total_updates(), " updates, ",
+                      plan.updates_per_epoch(), " an epoch");
+}
+
+// The fewest pairs of runs whose differences a permutation test can find
+// significant: with fewer, even those that agree in sign are not.
+int SeedsOfSignificance() {
+  std::vector<double> differences;
+  do {
+    differences.push_back(static_cast<double>(differences.size()) + 1);
+  } while (PairedPermutationTest(differences) > kSignificance);
+  return static_cast<int>(differences.size());
+}
+
+}  // namespace
+
+std::string CheckReport(const LoadedConfig& loaded, Task& task,
+                        Task* baseline) {
+  const Experiment& config = loaded.config;
+  Model<float>& model = task.model();
+  std::string report;
+  AppendLine("name", config.name(), &report);
+  AppendLine("model",
+             absl::StrCat(ChoiceOf(config.model()), ", ",
+                          model.parameters().num_elements(), " parameters"),
+             &report);
+  for (const auto& [module, size] : Modules(model.parameters())) {
+    AppendLine("", absl::StrFormat("  %-40s %d", module, size), &report);
+  }
+  std::string sizes = absl::StrCat(ChoiceOf(config.data()), ", ",
+                                   model.num_examples(), " training examples");
+  for (const Task::EvaluatedData& data : task.AllEvaluatedData()) {
+    absl::StrAppend(&sizes, ", ", data.split, " ", data.size, " ", data.unit);
+  }
+  AppendLine("data", sizes, &report);
+  AppendLine("steps", StepsOf(config, model), &report);
+  AppendLine(
+      "baseline",
+      baseline == nullptr
+          ? "none"
+          : absl::StrCat(config.baseline().name(), ", ",
+                         baseline->model().parameters().num_elements(),
+                         " parameters, ",
+                         StepsOf(loaded.baseline->config, baseline->model()),
+                         "; --set baseline.override=[] trains none"),
+      &report);
+  const int seeds = SeedsOfSignificance();
+  AppendLine("seeds",
+             absl::StrCat("p < ", kSignificance, " over seeds needs ", seeds,
+                          " of them or more"),
+             &report);
+  return report;
+}
+
+}  // namespace regard
