@@ -95,6 +95,8 @@ expect_in out 'Final numbers' 'test/bleu' '95 %:' 'Run     '
 "${evaluate}" --run=words --threads=1 --set search.beam=3 \
   --set data.phrasebook.test=7 --json >out
 expect_in out '"set":["search.beam=3","data.phrasebook.test=7"]' '"test/bleu":'
+"${evaluate}" --run=letters --set search.beam=3 >out 2>&1
+expect_in out 'search: has no effect: `language_model` does not search'
 printf 'they are watching .\tils regardent .\n' >pairs
 "${evaluate}" --run=words --set 'data={pairs {train {path: "pairs"}}}' >out 2>&1
 expect_in out 'note: the data has neither dev nor test: nothing is measured'

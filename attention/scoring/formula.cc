@@ -70,9 +70,10 @@ void NoteParameters(const FormulaScore& options, const FormulaGraph& formula,
                          std::max<int64_t>(parameter.columns, 1),
                      ")"));
     const bool is_declared =
-        std::ranges::any_of(options.parameter(), [&](const auto& declared) {
-          return declared.name() == parameter.name;
-        });
+        std::any_of(options.parameter().begin(), options.parameter().end(),
+                    [&](const FormulaParameter& declared) {
+                      return declared.name() == parameter.name;
+                    });
     if (!is_declared) NoteTypo(parameter, problems);
   }
   problems.Note(

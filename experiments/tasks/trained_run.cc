@@ -70,6 +70,23 @@ std::string NameOf(absl::string_view folder) {
   return name.empty() ? "_" : name;
 }
 
+// What `problems`, of a config with overrides, notes beyond what it notes
+// without them, which the training has told.
+absl::StatusOr<std::vector<std::string>> NotesOfOverrides(
+    const ConfigSource& source, const Plugins& plugins,
+    const ConfigProblems& problems, absl::Span<const std::string> overrides) {
+  std::vector<std::string> notes;
+  if (overrides.empty()) return notes;
+  Experiment config;
+  REGARD_RETURN_IF_ERROR(ReadConfig(source, {}, &config).status());
+  ConfigProblems without;
+  ValidateExperiment(config, plugins, without);
+  for (const std::string& note : problems.notes()) {
+    if (std::ranges::count(without.notes(), note) == 0) notes.push_back(note);
+  }
+  return notes;
+}
+
 }  // namespace
 
 absl::StatusOr<TrainedRun> OpenTrainedRun(
@@ -104,13 +121,18 @@ absl::StatusOr<TrainedRun> OpenTrainedRun(
   }
   REGARD_ASSIGN_OR_RETURN(trained.origins,
                           ReadConfig(source, overrides, &trained.config));
+  std::vector<std::string> notes;
   if (plugins != nullptr) {
     ConfigProblems problems;
     ValidateExperiment(trained.config, *plugins, problems);
     REGARD_RETURN_IF_ERROR(LocateProblems(problems, trained.origins));
+    REGARD_ASSIGN_OR_RETURN(
+        notes, NotesOfOverrides(source, *plugins, problems, overrides));
   }
-  if (trained.pretrained.has_value()) return trained;
-  REGARD_RETURN_IF_ERROR(trained.FindNewest());
+  if (!trained.pretrained.has_value()) {
+    REGARD_RETURN_IF_ERROR(trained.FindNewest());
+  }
+  trained.notes.insert(trained.notes.end(), notes.begin(), notes.end());
   return trained;
 }
 

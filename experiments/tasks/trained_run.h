@@ -30,7 +30,8 @@ struct TrainedRun {
   ConfigOrigins origins;
   std::string weights;  // the file to use, of the newest whole checkpoint
   int64_t step = 0;     // of the weights
-  std::vector<std::string> notes;  // damaged checkpoints that were passed over
+  // Damaged checkpoints that were ignored, and overrides without effect.
+  std::vector<std::string> notes;
   // Where the run is none, but a folder of Hugging Face's; it has no weights
   // file to name, and no step.
   std::optional<PretrainedFolder> pretrained = std::nullopt;
