@@ -12,6 +12,7 @@
 #include "data/data_source.h"
 #include "experiments/config/reader.h"
 #include "experiments/run/environment.h"
+#include "experiments/run/metric.h"
 #include "experiments/tasks/experiment_config.h"
 #include "nn/config_problems.h"
 #include "nn/probes/scoped_probe.h"
@@ -55,9 +56,12 @@ absl::StatusOr<std::unique_ptr<Task>> MakeTask(TrainedRun& record,
   const TaskInfo& info = *plugins.tasks.Find(config.model());
   const std::unique_ptr<AnyDataSource> source =
       plugins.data.Create(config.data());
-  const KeptFiles kept = {record.path, [&record](const std::string& name) {
-                            return record.ReadText(name);
-                          }};
+  KeptFiles kept = {record.path, [&record](const std::string& name) {
+                      return record.ReadText(name);
+                    }};
+  if (!record.pretrained.has_value()) {
+    REGARD_ASSIGN_OR_RETURN(kept.numbers, ReadTrainingDataNumbers(record.path));
+  }
   std::any data;
   absl::Status status;
   bool has_data = with_data || info.keep == nullptr;

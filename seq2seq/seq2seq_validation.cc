@@ -9,6 +9,7 @@
 #include "attention/transformer/validation.h"
 #include "nn/layers/recurrent.h"
 #include "nn/recurrent.pb.h"
+#include "seq2seq/decoding/output_limit.h"
 #include "seq2seq/scheduled_sampling.h"
 
 namespace regard {
@@ -249,8 +250,9 @@ void ValidateEncoderDecoder(const EncoderDecoderConfig& config,
 void ValidateSearch(const SearchConfig& config, ConfigProblems& problems) {
   problems.CheckRanges(config);
   problems.RequireInRange("beam", config.beam(), 1, kMaxBeam);
-  if (config.max_length_ratio() == 0 &&
-      config.max_length() <= std::max(config.min_length(), 0)) {
+  if (config.has_max_length_ratio() && config.max_length_ratio() == 0 &&
+      OutputLimit(config, /*source_ids=*/0, {}) <=
+          std::max(config.min_length(), 0)) {
     problems.Add("max_length",
                  absl::StrCat("leaves no room for ", config.min_length(),
                               " words and <eos>"));

@@ -7,10 +7,12 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "attention/inspection/attention_maps.h"
 #include "attention/transformer/transformer.pb.h"
 #include "autodiff/ops/softmax.h"
 #include "autodiff/tape.h"
+#include "data/target_lengths.h"
 #include "nn/batches.h"
 #include "nn/option_registry.h"
 #include "seq2seq/decoder.h"
@@ -50,6 +52,54 @@ std::pair<Vocabulary, Vocabulary> VocabulariesOf(
           data.train.TargetVocabulary(data.min_frequency)};
 }
 
+TargetLengths LengthsOf(const ParallelCorpus& train) {
+  TargetLengths lengths;
+  for (int64_t i = 0; i < train.size(); ++i) {
+    const auto [source, target] = train[i];
+    lengths.Add(std::ssize(source), std::ssize(target),
+                std::ranges::count(target, Vocabulary::kUnknown));
+  }
+  return lengths;
+}
+
+// Which share of each split cut_tokens cuts; empty if nothing is cut.
+std::string CutNote(const SentenceData& data, const ParallelCorpus& train) {
+  if (data.cut_tokens == 0) return "";
+  std::vector<std::string> shares;
+  const auto add = [&](int64_t cut, int64_t all, absl::string_view split) {
+    if (cut == 0) return;
+    shares.push_back(absl::StrCat(cut, " of ", all, " pairs of ", split));
+  };
+  int64_t cut = 0;
+  for (int64_t i = 0; i < train.size(); ++i) {
+    const auto [source, target] = train[i];
+    if (source.back() != Vocabulary::kEnd || target.back() != Vocabulary::kEnd)
+      ++cut;
+  }
+  add(cut, train.size(), "train");
+  const auto add_set = [&](const EvaluationSet& set, absl::string_view split) {
+    // With <eos>.
+    const int64_t most = data.cut_tokens - 1;
+    const auto count =
+        std::ranges::count_if(set.pairs, [&](const SentencePair& pair) {
+          return std::max(std::ssize(pair.source), std::ssize(pair.target)) >
+                 most;
+        });
+    add(count, std::ssize(set.pairs), split);
+  };
+  add_set(data.dev, "dev");
+  for (const EvaluationSet& test : data.tests) add_set(test, "test");
+  if (shares.empty()) return "";
+  return absl::StrCat("data.pairs.cut_tokens: ", data.cut_tokens, " cuts ",
+                      absl::StrJoin(shares, ", "));
+}
+
+std::string LimitNote(const Translation& translation) {
+  return absl::StrCat("the translation ended at its limit of ",
+                      translation.num_choices(),
+                      " ids; search.max_length raises it");
+}
+
 // Where the config says how the decoder attends.
 std::string PathOfDecoder(const EncoderDecoderConfig& config) {
   if (config.has_transformer_decoder()) return "transformer_decoder";
@@ -82,10 +132,13 @@ TranslationModel::TranslationModel(
       train_(std::move(data_.train)
                  .Encode(vocabularies.first, vocabularies.second,
                          data_.cut_tokens)),
-      translator_(config, scorers, vocabularies.first, vocabularies.second,
-                  data_.cut_tokens, options.seed, data_.tokenizers,
-                  options.finalize) {
+      translator_(
+          config, scorers, vocabularies.first, vocabularies.second,
+          data_.cut_tokens, options.seed, data_.tokenizers, options.finalize,
+          data_.lengths.has_value() ? *data_.lengths : LengthsOf(train_)) {
   data_.train = {};
+  std::string note = CutNote(data_, train_);
+  if (!note.empty()) data_.notes.push_back(std::move(note));
 }
 
 void TranslationModel::ValidateData(ConfigProblems& problems) const {
@@ -149,7 +202,9 @@ absl::StatusOr<Answered> TranslationModel::Answer(
   if (asked.source.empty()) return answer;
   const auto found = translator_.Translate(forward, {asked.source}, search_,
                                            /*want_weights=*/false);
-  answer.text = translator_.TargetText(translator_.Words(found[0].front()));
+  const Translation& best = found[0].front();
+  answer.text = translator_.TargetText(translator_.Words(best));
+  if (best.at_limit) answer.notes.push_back(LimitNote(best));
   return answer;
 }
 
@@ -176,13 +231,20 @@ absl::StatusOr<Traced<float>> TranslationModel::Trace(
       search.clear_sampling();
       search.set_beam(options.beam);
     }
-    target = translator_.Words(translator_
-                                   .Translate(forward, {asked.source}, search,
-                                              /*want_weights=*/false)[0]
-                                   .front());
+    const auto found = translator_.Translate(forward, {asked.source}, search,
+                                             /*want_weights=*/false);
+    const Translation& best = found[0].front();
+    if (best.at_limit) asked.notes.push_back(LimitNote(best));
+    target = translator_.Words(best);
+    const size_t all = target.size();
     // A model that has not learned to end is shown as far as it makes sense.
-    target.resize(std::min(target.size(), static_cast<size_t>(kMostTraced)));
+    target.resize(std::min(all, static_cast<size_t>(kMostTraced)));
     translator_.CutTarget(&target);
+    if (target.size() < all) {
+      asked.notes.push_back(absl::StrCat("the translation is cut: of ", all,
+                                         " tokens, ", target.size(),
+                                         " are shown"));
+    }
   }
   for (std::string& note : TargetNotes(target, translator_)) {
     asked.notes.push_back(std::move(note));
@@ -392,12 +454,14 @@ EvaluatedSet TranslationModel::EvaluateSet(Forward<float>& forward,
     metrics.push_back({"ter", &kTer});
   }
   if (data_.cut_tokens > 0) metrics.push_back({"d2l_bleu_k2"});
+  int64_t cut_outputs = 0;
   for (size_t i = 0; i < set.pairs.size(); ++i) {
     const SentencePair& pair = set.pairs[i];
     // Nothing is the translation of nothing, as //tools:translate has it.
     std::vector<std::string> words;
     if (!pair.source.empty()) {
       words = translator_.Words(translations[i].front());
+      if (translations[i].front().at_limit) ++cut_outputs;
     }
     const std::string output =
         raw ? translator_.TargetText(words) : absl::StrJoin(words, " ");
@@ -425,6 +489,7 @@ EvaluatedSet TranslationModel::EvaluateSet(Forward<float>& forward,
   const auto add = [&](absl::string_view name, double value) {
     evaluated.totals[absl::StrCat(name, set.suffix)] = value;
   };
+  add("cut_outputs", static_cast<double>(cut_outputs));
   add("loss", tokens.loss / count);
   add("perplexity", std::exp(tokens.loss / count));
   add("token_accuracy", static_cast<double>(tokens.correct) / count);

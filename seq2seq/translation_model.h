@@ -61,8 +61,9 @@ class TranslationModel : public Model<float> {
             absl::Span<Var<float>> sums) const override;
   // On dev and test: loss, perplexity, token_accuracy, and alignment_error_rate
   // where the data has gold links and the model attends; by translating, bleu,
-  // chrf, exact_match; chrf++ and ter where raw text is compared. If sentences
-  // are cut, d2l_bleu_k2 and, on train, d2l_loss: the cross-entropy of a token
+  // chrf, exact_match, and cut_outputs, the number that ended at the limit of
+  // the search; chrf++ and ter where raw text is compared. If sentences are
+  // cut, d2l_bleu_k2 and, on train, d2l_loss: the cross-entropy of a token
   // divided by cut_tokens. Dive into Deep Learning takes the mean over all
   // steps of a sentence, the padded ones included, and divides their sum by the
   // number of tokens.
@@ -92,7 +93,8 @@ class TranslationModel : public Model<float> {
   // metric, as sacreBLEU says it.
   std::map<std::string, std::string> Signatures() const;
 
-  // Its training sentences are now the model's, which has them as ids.
+  // Its training sentences are now the model's, which has them as ids. The
+  // notes also say how many pairs cut_tokens cuts.
   const SentenceData& data() const { return data_; }
   const Translator& translator() const { return translator_; }
   bool has_attention() const { return translator_.has_attention(); }

@@ -4,10 +4,12 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "attention/attention.pb.h"
 #include "attention/attention_registry.h"
@@ -15,15 +17,18 @@
 #include "autodiff/tape.h"
 #include "data/pairs/sentence_source.h"
 #include "data/sentence_pair.h"
+#include "data/target_lengths.h"
 #include "data/text/vocabulary.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "nn/answer.h"
 #include "nn/evaluated_set.h"
 #include "nn/forward.h"
 #include "nn/model.h"
 #include "nn/parameters.h"
 #include "nn/testing/metrics_of.h"
 #include "nn/testing/rows_of.h"
+#include "seq2seq/decoding/search.pb.h"
 #include "seq2seq/metrics/bleu.h"
 #include "seq2seq/seq2seq.pb.h"
 #include "seq2seq/testing/corpus_score.h"
@@ -241,6 +246,58 @@ TEST(TranslationModelTest, SaysWhatOfAPairItDoesNotRead) {
       traced->labels.notes,
       ::testing::ElementsAre("the target is cut: of 4 tokens, 2 are read",
                              "the model does not know 'w'"));
+}
+
+// The model always writes one word.
+TEST(TranslationModelTest, OutputsMayBeAsLongAsTargetsOfTheTraining) {
+  const auto evaluate = [](std::optional<TargetLengths> lengths,
+                           const char* word, int64_t* ids) {
+    SentenceData data = {.lengths = lengths};
+    std::vector<std::string> target(30, "x");
+    data.train.Add({"a"}, target);
+    data.dev.pairs = {{{"a"}, {"x"}, {}}, {{"a", "a"}, {"x"}, {}}};
+    TranslationModel model(SmallModel(), AttentionRegistry(), std::move(data),
+                           ModelOptions());
+    ParameterStore<float>& store = model.parameters();
+    std::fill(store.values().begin(), store.values().end(), 0.0F);
+    store.value(*store.FindByName("decoder.output.bias"))
+        [model.translator().target_vocabulary().Id(word)] = 1;
+    Tape<float> tape;
+    Forward<float> forward(tape, store, nullptr);
+    const Answered answer = *model.Answer(forward, {.text = "a"});
+    *ids = model.translator().LongestFound({"a"}, SearchConfig());
+    const bool cut =
+        answer.notes.size() == 1 &&
+        answer.notes[0] ==
+            absl::StrCat("the translation ended at its limit of ", *ids,
+                         " ids; search.max_length raises it");
+    const double outputs =
+        model.Evaluate(forward, Split::kDev)[0].totals.at("cut_outputs");
+    EXPECT_EQ(cut, outputs > 0);
+    return outputs;
+  };
+  int64_t ids = 0;
+  // 31 ids for 2: 15.5 times as many.
+  EXPECT_EQ(evaluate({}, "x", &ids), 2);
+  EXPECT_EQ(ids, 32);
+  EXPECT_EQ(evaluate({}, "<eos>", &ids), 0);
+  // Of a run of an earlier program, which kept nothing.
+  EXPECT_EQ(evaluate(TargetLengths(), "x", &ids), 2);
+  EXPECT_EQ(ids, 14);
+}
+
+TEST(TranslationModelTest, SaysHowManyPairsAreCut) {
+  SentenceData data = {.cut_tokens = 3};
+  data.train.Add({"a"}, {"x", "y"});
+  data.train.Add({"a", "b"}, {"x", "y", "z"});
+  data.train.Add({"a", "b", "a"}, {"x"});
+  data.dev.pairs = {Pair("a b", "x"), Pair("a", "x y z")};
+  data.tests = {{.pairs = {Pair("a b", "x y")}}};
+  const TranslationModel model(SmallModel(), AttentionRegistry(),
+                               std::move(data), ModelOptions());
+  EXPECT_THAT(model.data().notes,
+              ::testing::ElementsAre("data.pairs.cut_tokens: 3 cuts 2 of 3 "
+                                     "pairs of train, 1 of 2 pairs of dev"));
 }
 
 // With dot products of zero everywhere all words get the same attention, so the

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -9,7 +10,9 @@
 #include "absl/strings/string_view.h"
 #include "autodiff/arena.h"
 #include "data/parallel_corpus.h"
+#include "data/target_lengths.h"
 #include "nn/batches.h"
+#include "seq2seq/decoding/output_limit.h"
 #include "seq2seq/padded_ids.h"
 
 namespace regard {
@@ -22,11 +25,15 @@ constexpr size_t kMostSources = 64;
 constexpr size_t kMostRows = 512;
 constexpr size_t kMostWeights = 16384;  // of a step: rows times ids
 
-int64_t LongestTranslation(const std::vector<int32_t>& source,
+int64_t LongestTranslation(absl::Span<const TranslationMember> members,
+                           const std::vector<int32_t>& source,
                            const SearchConfig& search) {
-  return static_cast<int64_t>(search.max_length_ratio() *
-                              static_cast<double>(source.size())) +
-         search.max_length();
+  int64_t longest = 0;
+  for (const TranslationMember& member : members) {
+    longest = std::max(longest,
+                       OutputLimit(search, std::ssize(source), member.lengths));
+  }
+  return longest;
 }
 
 std::string TextOf(const SentencepieceModel* tokenizer,
@@ -57,7 +64,7 @@ std::vector<std::vector<Translation>> TranslateBatch(
   std::vector<SearchSource> limits;
   for (const size_t i : order) {
     limits.push_back(
-        {LongestTranslation(sources[i], search), KeyOf(sources[i])});
+        {LongestTranslation(members, sources[i], search), KeyOf(sources[i])});
   }
   std::vector<EnsembleMember> searched;
   for (const TranslationMember& member : members) {
@@ -82,10 +89,12 @@ std::vector<std::vector<Translation>> TranslateIds(
   // Sources of one length share a batch, which then has little padding.
   std::vector<size_t> order;
   for (size_t i = 0; i < sources.size(); ++i) {
-    if (LongestTranslation(sources[i], search) > 0) {
+    if (LongestTranslation(members, sources[i], search) > 0) {
       order.push_back(i);
     } else {
-      translations[i].resize(1);  // without room for an id, an empty one
+      // Without room for an id, an empty one.
+      translations[i].resize(1);
+      translations[i][0].at_limit = true;
     }
   }
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
@@ -122,12 +131,13 @@ std::vector<std::vector<Translation>> TranslateIds(
     for (size_t i = 0; i < batches.size(); ++i) keep(i, translate(members, i));
     return translations;
   }
-  auto found = ResultsApart(
-      *members[0].forward, std::ssize(batches),
-      [&](Forward<float>& passes, int64_t i) {
-        const TranslationMember alone = {members[0].model, &passes};
-        return translate({&alone, 1}, static_cast<size_t>(i));
-      });
+  auto found =
+      ResultsApart(*members[0].forward, std::ssize(batches),
+                   [&](Forward<float>& passes, int64_t i) {
+                     const TranslationMember alone = {members[0].model, &passes,
+                                                      members[0].lengths};
+                     return translate({&alone, 1}, static_cast<size_t>(i));
+                   });
   for (size_t i = 0; i < found.size(); ++i) keep(i, std::move(found[i]));
   return translations;
 }
@@ -135,11 +145,13 @@ std::vector<std::vector<Translation>> TranslateIds(
 Translator::Translator(const EncoderDecoderConfig& config,
                        const AttentionRegistry& scorers, Vocabulary source,
                        Vocabulary target, int64_t cut_tokens, uint64_t seed,
-                       Tokenizers tokenizers, bool finalize)
+                       Tokenizers tokenizers, bool finalize,
+                       const TargetLengths& lengths)
     : cut_tokens_(cut_tokens),
       source_(std::move(source)),
       target_(std::move(target)),
       tokenizers_(std::move(tokenizers)),
+      lengths_(lengths),
       model_(MakeModel<float>(
           config, scorers, {.source = source_.size(), .target = target_.size()},
           parameters_.Root())) {
@@ -177,8 +189,9 @@ absl::Status Translator::CheckTarget(
 
 int64_t Translator::LongestFound(absl::Span<const std::string> source,
                                  const SearchConfig& search) const {
-  return std::min(LongestTranslation(EncodeSource(source), search),
-                  longest_target());
+  return std::min(
+      OutputLimit(search, std::ssize(EncodeSource(source)), lengths_),
+      longest_target());
 }
 
 void Translator::CutTarget(std::vector<std::string>* words) const {
@@ -192,7 +205,8 @@ std::vector<std::vector<Translation>> Translator::Translate(
   std::vector<std::vector<int32_t>> ids;
   ids.reserve(sources.size());
   for (const auto& source : sources) ids.push_back(EncodeSource(source));
-  return TranslateIds({{&model_, &forward}}, ids, search, want_weights);
+  return TranslateIds({{&model_, &forward, lengths_}}, ids, search,
+                      want_weights);
 }
 
 std::vector<std::string> Translator::Words(

@@ -12,6 +12,7 @@
 #include "absl/types/span.h"
 #include "attention/attention.pb.h"
 #include "attention/attention_registry.h"
+#include "data/target_lengths.h"
 #include "data/text/sentencepiece_model.h"
 #include "data/text/vocabulary.h"
 #include "nn/forward.h"
@@ -29,6 +30,8 @@ using Translation = Hypothesis;
 struct TranslationMember {
   const EncoderDecoder<float>* model;
   Forward<float>* forward;
+  // Of its training. An ensemble writes as long texts as one of its members.
+  TargetLengths lengths = {};
 };
 
 // The best translations of each source, at most search.n_best() and at least
@@ -44,11 +47,12 @@ class Translator {
  public:
   // `config` has passed ValidateEncoderDecoder(). `cut_tokens`: sources are cut
   // to this many ids; 0: never. `seed` is that of the parameters' first values;
-  // without `finalize`, they have none.
+  // without `finalize`, they have none. `lengths` are those of the training.
   Translator(const EncoderDecoderConfig& config,
              const AttentionRegistry& scorers, Vocabulary source,
              Vocabulary target, int64_t cut_tokens, uint64_t seed,
-             Tokenizers tokenizers = {}, bool finalize = true);
+             Tokenizers tokenizers = {}, bool finalize = true,
+             const TargetLengths& lengths = {});
 
   ParameterStore<float>& parameters() { return parameters_; }
   const ParameterStore<float>& parameters() const { return parameters_; }
@@ -57,6 +61,7 @@ class Translator {
   const Vocabulary& source_vocabulary() const { return source_; }
   const Vocabulary& target_vocabulary() const { return target_; }
   const Tokenizers& tokenizers() const { return tokenizers_; }
+  const TargetLengths& lengths() const { return lengths_; }
 
   // Ids of a sentence with <eos>, as the model reads and writes them.
   std::vector<int32_t> EncodeSource(absl::Span<const std::string> words) const;
@@ -93,6 +98,7 @@ class Translator {
   const Vocabulary source_;
   const Vocabulary target_;
   const Tokenizers tokenizers_;
+  const TargetLengths lengths_;
   ParameterStore<float> parameters_;
   EncoderDecoder<float> model_;
 };

@@ -135,9 +135,9 @@ std::vector<EvaluatedSet> CaptionModel::Evaluate(Forward<float>& forward,
   EvaluatedSet evaluated;
   EvaluateWritten(forward, set, &evaluated);
   const auto count = static_cast<double>(scores.count);
-  evaluated.totals = {
-      {"loss", scores.loss / count},
-      {"token_accuracy", static_cast<double>(scores.correct) / count}};
+  evaluated.totals["loss"] = scores.loss / count;
+  evaluated.totals["token_accuracy"] =
+      static_cast<double>(scores.correct) / count;
   if (points) {
     evaluated.totals["pointing_accuracy"] = pointing.Accuracy();
     evaluated.totals["pointing_mass"] = pointing.MeanMass();
@@ -166,19 +166,28 @@ void CaptionModel::EvaluateWritten(Forward<float>& forward,
                                    const CaptionSet& set,
                                    EvaluatedSet* evaluated) const {
   using Words = std::vector<std::string>;
+  struct Sentences {
+    std::vector<Words> words;
+    int64_t cut = 0;  // of them
+
+    auto members() { return std::tie(words, cut); }
+  };
   std::vector<Words> written;
+  int64_t cut = 0;
   const auto write = [&](Forward<float>& passes,
                          absl::Span<const int64_t> images) {
-    std::vector<Words> of_batch;
-    for (const auto& ids : GenerateCaptions(passes, set, images)) {
-      of_batch.push_back(tokens_.Decode(ids));
+    Sentences of_batch;
+    for (const auto& found : Write(passes, set, images, prompt_, search_)) {
+      of_batch.words.push_back(tokens_.Decode(found.front().ids));
+      if (found.front().at_limit) ++of_batch.cut;
     }
     return of_batch;
   };
   ForEachBatch(forward, set.size(), kEvaluationBatch, write,
-               [&](auto, const std::vector<Words>& of_batch) {
-                 written.insert(written.end(), of_batch.begin(),
-                                of_batch.end());
+               [&](auto, const Sentences& of_batch) {
+                 written.insert(written.end(), of_batch.words.begin(),
+                                of_batch.words.end());
+                 cut += of_batch.cut;
                });
   std::vector<std::vector<Words>> references(written.size());
   for (const Caption& caption : set.captions) {
@@ -204,6 +213,7 @@ void CaptionModel::EvaluateWritten(Forward<float>& forward,
   }
   evaluated->metrics = {std::move(exact_match), std::move(bleu),
                         std::move(cider_d)};
+  evaluated->totals["cut_outputs"] = static_cast<double>(cut);
 }
 
 }  // namespace regard

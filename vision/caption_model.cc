@@ -6,7 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "autodiff/random.h"
+#include "data/target_lengths.h"
 #include "seq2seq/decoder.h"
+#include "seq2seq/decoding/output_limit.h"
 #include "seq2seq/memory_alignment.h"
 #include "vision/augmentation.h"
 
@@ -27,6 +29,15 @@ CaptionModel::CaptionModel(const CaptionerConfig& config,
                  parameters_.Root()) {
   for (const Caption& caption : data_.train.captions) {
     train_.push_back(Encode(caption.words));
+  }
+  if (data_.lengths.has_value()) {
+    lengths_ = *data_.lengths;
+  } else {
+    const int64_t patches = std::max<int64_t>(CountPatches(data_.train), 1);
+    for (const std::vector<int32_t>& sentence : train_) {
+      lengths_.Add(patches, std::ssize(sentence) - std::ssize(prompt()),
+                   /*unknown_ids=*/0);
+    }
   }
   // A patch that does not fit may be too large to hold its weights.
   if (options.finalize &&
@@ -180,17 +191,17 @@ void CaptionModel::Loss(Forward<float>& forward,
       loss_options().label_smoothing);
 }
 
+int64_t CaptionModel::CountPatches(const CaptionSet& set) const {
+  const ImageShape& shape = set.images.shape;
+  const int64_t patch = config_.vision_transformer().patch();
+  return (shape.height / patch) * (shape.width / patch);
+}
+
 std::vector<std::vector<Hypothesis>> CaptionModel::Write(
     Forward<float>& forward, const CaptionSet& set,
     absl::Span<const int64_t> images, absl::Span<const int32_t> prompt,
     const SearchConfig& search) const {
-  // The same without cross-attention.
-  const ImageShape& shape = set.images.shape;
-  const int64_t patch = config_.vision_transformer().patch();
-  const int64_t patches = (shape.height / patch) * (shape.width / patch);
-  const auto longest = static_cast<int64_t>(search.max_length_ratio() *
-                                            static_cast<double>(patches)) +
-                       search.max_length();
+  const int64_t longest = OutputLimit(search, CountPatches(set), lengths_);
   std::vector<SearchSource> sources;
   for (const int64_t image : images) {
     sources.push_back({std::max<int64_t>(longest, 1),

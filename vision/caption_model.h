@@ -14,6 +14,7 @@
 #include "attention/inspection/attention_maps.h"
 #include "attention/inspection/trace.h"
 #include "data/images/caption_set.h"
+#include "data/target_lengths.h"
 #include "nn/answer.h"
 #include "nn/model.h"
 #include "seq2seq/decoding/search.h"
@@ -61,8 +62,9 @@ class CaptionModel : public Model<float> {
   void Loss(Forward<float>& forward, absl::Span<const int64_t> examples,
             absl::Span<const double> denominators,
             absl::Span<Var<float>> sums) const override;
-  // On dev and test: exact_match, bleu and cider_d of the sentences written for
-  // the images; loss, token_accuracy and, with cross-attention to canvases,
+  // On dev and test: exact_match, bleu, cider_d and cut_outputs, the number
+  // that ended at the limit of the search, of the sentences written for the
+  // images; loss, token_accuracy and, with cross-attention to canvases,
   // pointing_accuracy and pointing_mass of the true ones.
   std::vector<EvaluatedSet> Evaluate(Forward<float>& forward,
                                      Split split) const override;
@@ -78,6 +80,7 @@ class CaptionModel : public Model<float> {
     std::string text;          // the prompt included
     std::vector<int32_t> ids;  // after it
     double score;
+    bool at_limit = false;  // it ended at the limit of the search
   };
   absl::StatusOr<std::vector<Described>> Describe(
       Forward<float>& forward, const Question& question,
@@ -113,6 +116,8 @@ class CaptionModel : public Model<float> {
   const CaptionSplits& data() const { return data_; }
   const Captioner<float>& captioner() const { return captioner_; }
   const CaptionTokens& tokens() const { return tokens_; }
+  // In tokens after the prompt, of sources that are as many ids as patches.
+  const TargetLengths& lengths() const { return lengths_; }
   // The prompt in tokens.
   absl::Span<const int32_t> prompt() const {
     return absl::MakeConstSpan(prompt_).subspan(1);
@@ -138,8 +143,7 @@ class CaptionModel : public Model<float> {
   };
   absl::StatusOr<Asked> Read(const Question& question) const;
   // The best one.
-  std::vector<int32_t> Continue(Forward<float>& forward,
-                                const Asked& asked) const;
+  Hypothesis Continue(Forward<float>& forward, const Asked& asked) const;
   Written WrittenAs(std::vector<int32_t> ids) const;
   Traced<float> TraceWritten(const Asked& asked, const Question& question,
                              Written written) const;
@@ -166,7 +170,9 @@ class CaptionModel : public Model<float> {
                             absl::Span<const int64_t> images,
                             const DecoderBatch& batch,
                             Var<float>* readout) const;
-  // Adds exact_match, bleu and cider_d.
+  // Patches of an image, as if it were read by cross-attention.
+  int64_t CountPatches(const CaptionSet& set) const;
+  // Adds exact_match, bleu, cider_d and cut_outputs.
   void EvaluateWritten(Forward<float>& forward, const CaptionSet& set,
                        EvaluatedSet* evaluated) const;
   Memory<float> EncodeImages(Forward<float>& forward, const CaptionSet& set,
@@ -183,6 +189,7 @@ class CaptionModel : public Model<float> {
   ParameterStore<float> parameters_;
   Captioner<float> captioner_;
   std::vector<std::vector<int32_t>> train_;
+  TargetLengths lengths_;
   int64_t epoch_ = 0;  // whose variants of the images are trained on
 };
 

@@ -19,12 +19,23 @@
 #include "nn/answer.h"
 #include "seq2seq/decoder.h"
 #include "seq2seq/decoder_lens.h"
+#include "seq2seq/decoding/search.h"
 #include "seq2seq/memory_alignment.h"
 #include "third_party/abseil_backport/status_macros.h"
 #include "vision/caption_model.h"
 #include "vision/image_trace.h"
 
 namespace regard {
+
+namespace {
+
+std::string LimitNote(const Hypothesis& sentence) {
+  return absl::StrCat("the sentence ended at its limit of ",
+                      sentence.num_choices(),
+                      " ids; search.max_length raises it");
+}
+
+}  // namespace
 
 absl::StatusOr<CaptionModel::Asked> CaptionModel::Read(
     const Question& question) const {
@@ -61,18 +72,17 @@ absl::StatusOr<std::vector<CaptionModel::Described>> CaptionModel::Describe(
   for (const Hypothesis& hypothesis : found.front()) {
     all.push_back(
         {absl::StrJoin(tokens_.Decode(hypothesis.ids, asked.prompt), " "),
-         hypothesis.ids, hypothesis.score});
+         hypothesis.ids, hypothesis.score, hypothesis.at_limit});
   }
   return all;
 }
 
-std::vector<int32_t> CaptionModel::Continue(Forward<float>& forward,
-                                            const Asked& asked) const {
+Hypothesis CaptionModel::Continue(Forward<float>& forward,
+                                  const Asked& asked) const {
   return Write(forward, *asked.set, {asked.image}, PromptIds(asked.prompt),
                search_)
       .front()
-      .front()
-      .ids;
+      .front();
 }
 
 absl::StatusOr<Answered> CaptionModel::Answer(Forward<float>& forward,
@@ -84,7 +94,9 @@ absl::StatusOr<Answered> CaptionModel::Answer(Forward<float>& forward,
     answer.reference =
         absl::StrJoin(WithoutPrompt(asked.set->of(asked.image).front()), " ");
   }
-  answer.text = absl::StrJoin(tokens_.Decode(Continue(forward, asked)), " ");
+  const Hypothesis best = Continue(forward, asked);
+  answer.text = absl::StrJoin(tokens_.Decode(best.ids), " ");
+  if (best.at_limit) answer.notes.push_back(LimitNote(best));
   return answer;
 }
 
@@ -105,7 +117,10 @@ absl::StatusOr<Traced<float>> CaptionModel::Trace(
   }
   REGARD_ASSIGN_OR_RETURN(const Asked asked, Read(question));
   if (!options.target.has_value()) {
-    return TraceWritten(asked, question, WrittenAs(Continue(forward, asked)));
+    const Hypothesis best = Continue(forward, asked);
+    Traced<float> traced = TraceWritten(asked, question, WrittenAs(best.ids));
+    if (best.at_limit) traced.labels.notes.push_back(LimitNote(best));
+    return traced;
   }
   const std::vector<std::string> words = tokens_.Typed(*options.target);
   Written written = {tokens_.Encode(words), tokens_.Names(words),
@@ -117,7 +132,9 @@ absl::StatusOr<Traced<float>> CaptionModel::Trace(
                                            std::min(kMostTraced, room)));
   }
   Traced<float> traced = TraceWritten(asked, question, std::move(written));
-  traced.labels.notes = tokens_.NotesOn(words);
+  for (std::string& note : tokens_.NotesOn(words)) {
+    traced.labels.notes.push_back(std::move(note));
+  }
   return traced;
 }
 
@@ -146,7 +163,12 @@ Traced<float> CaptionModel::TraceWritten(const Asked& asked,
   // A sentence that did not end may be longer than can be read again.
   const auto longest = static_cast<size_t>(std::min(
       kMostTraced + prompt, captioner_.decoder().longest_position() - 1));
-  ids.resize(std::min(ids.size(), longest));
+  if (ids.size() > longest) {
+    labels.notes.push_back(absl::StrCat(
+        "the sentence is cut: of ", std::ssize(ids) - prompt, " ids, ",
+        static_cast<int64_t>(longest) - prompt, " are shown"));
+    ids.resize(longest);
+  }
   names.resize(ids.size());
   ids.push_back(special.end);
   TracedSequence sentence = {.name = "sentence",

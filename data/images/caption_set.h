@@ -6,11 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/types/span.h"
 #include "data/images/image_set.h"
+#include "data/target_lengths.h"
 
 namespace regard {
 
@@ -57,6 +59,8 @@ struct CaptionSplits {
   // Of a trained model that is opened without its data: the text of its
   // vocabulary.
   std::string vocabulary = {};
+  // Of a trained model's training; else they are those of `train`.
+  std::optional<TargetLengths> lengths = {};
 };
 
 struct CaptionData {

@@ -14,6 +14,7 @@
 #include "data/pairs/subword_sampler.h"
 #include "data/parallel_corpus.h"
 #include "data/sentence_pair.h"
+#include "data/target_lengths.h"
 #include "data/text/sentencepiece_model.h"
 #include "data/text/vocabulary.h"
 
@@ -34,6 +35,8 @@ struct SentenceData {
   // Where they do not come from the words of `train`.
   std::optional<Vocabulary> source_vocabulary = {};
   std::optional<Vocabulary> target_vocabulary = {};
+  // Of a trained model's training; else they are those of `train`.
+  std::optional<TargetLengths> lengths = {};
   // They cut raw text; null where sentences are words.
   Tokenizers tokenizers = {};
   // Where each epoch segments `train` anew; else null.

@@ -15,6 +15,7 @@ namespace regard {
 namespace {
 
 constexpr int64_t kFormatVersion = 2;
+constexpr char kTrainingData[] = "training_data";
 
 absl::Status WrongVersion(const std::string& path, int64_t version) {
   return absl::InvalidArgumentError(
@@ -25,7 +26,9 @@ absl::Status WrongVersion(const std::string& path, int64_t version) {
 
 }  // namespace
 
-std::string RunDescriptionJson(absl::Span<const MetricInfo> metrics) {
+std::string RunDescriptionJson(
+    absl::Span<const MetricInfo> metrics,
+    const std::map<std::string, double>& training_data) {
   std::vector<std::string> lines;
   for (const MetricInfo& metric : metrics) {
     lines.push_back(
@@ -35,13 +38,19 @@ std::string RunDescriptionJson(absl::Span<const MetricInfo> metrics) {
                   {"better", kBetterNames[static_cast<size_t>(metric.better)]},
                   {"logarithmic", metric.logarithmic}}));
   }
-  return absl::StrCat("{\"format_version\":", kFormatVersion, ",\"metrics\":[",
-                      lines.empty() ? "" : "\n", absl::StrJoin(lines, ",\n"),
-                      "]}\n");
+  return absl::StrCat(
+      "{\"format_version\":", kFormatVersion, ",\"metrics\":[",
+      lines.empty() ? "" : "\n", absl::StrJoin(lines, ",\n"), "]",
+      training_data.empty() ? ""
+                            : absl::StrCat(",\n\"", kTrainingData,
+                                           "\":", JsonText(training_data)),
+      "}\n");
 }
 
-absl::StatusOr<std::vector<MetricInfo>> ReadRunDescription(
-    const std::string& run_folder) {
+namespace {
+
+// The file, of this version.
+absl::StatusOr<JsonFile> OpenDescription(const std::string& run_folder) {
   const std::string path = JoinPath(run_folder, "run.json");
   if (!PathExists(path) &&
       PathExists(JoinPath(run_folder, "resolved.textproto"))) {
@@ -54,11 +63,19 @@ absl::StatusOr<std::vector<MetricInfo>> ReadRunDescription(
                      absl::StripPrefix(file.status().message(), "error: ")));
   }
   REGARD_RETURN_IF_ERROR(file.status());
-  const JsonObject json = file->root();
-  const int64_t version = json.Integer("format_version");
+  const int64_t version = file->root().Integer("format_version");
   if (file->status().ok() && version != kFormatVersion) {
     return WrongVersion(run_folder, version);
   }
+  return file;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<MetricInfo>> ReadRunDescription(
+    const std::string& run_folder) {
+  REGARD_ASSIGN_OR_RETURN(JsonFile file, OpenDescription(run_folder));
+  const JsonObject json = file.root();
   std::vector<MetricInfo> metrics;
   for (const JsonObject& metric : json.Objects("metrics")) {
     metrics.push_back(
@@ -68,8 +85,19 @@ absl::StatusOr<std::vector<MetricInfo>> ReadRunDescription(
          .better = static_cast<Better>(metric.Choice("better", kBetterNames)),
          .logarithmic = metric.Bool("logarithmic")});
   }
-  REGARD_RETURN_IF_ERROR(file->status());
+  REGARD_RETURN_IF_ERROR(file.status());
   return metrics;
+}
+
+absl::StatusOr<std::map<std::string, double>> ReadTrainingDataNumbers(
+    const std::string& run_folder) {
+  REGARD_ASSIGN_OR_RETURN(JsonFile file, OpenDescription(run_folder));
+  std::map<std::string, double> numbers;
+  if (file.root().Has(kTrainingData)) {
+    numbers = file.root().Numbers(kTrainingData);
+  }
+  REGARD_RETURN_IF_ERROR(file.status());
+  return numbers;
 }
 
 }  // namespace regard

@@ -1,5 +1,6 @@
 #include "experiments/run/metric.h"
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,22 @@ TEST(RunDescriptionTest, ReadsWhatItWrites) {
     EXPECT_EQ((*read)[i].better, written[i].better);
     EXPECT_EQ((*read)[i].logarithmic, written[i].logarithmic);
   }
+}
+
+TEST(RunDescriptionTest, KeepsNumbersAboutTheTrainingData) {
+  const std::map<std::string, double> numbers = {{"longest", 49},
+                                                 {"ratio", 10.0 / 3}};
+  const auto numbers_of = [](absl::string_view text) {
+    EXPECT_THAT(Read(text), IsOk());
+    return ReadTrainingDataNumbers(::testing::TempDir());
+  };
+  EXPECT_EQ(*numbers_of(RunDescriptionJson({}, numbers)), numbers);
+  // Of an earlier program.
+  EXPECT_TRUE(numbers_of(RunDescriptionJson({}))->empty());
+  EXPECT_THAT(
+      numbers_of("{\"format_version\":2,\"metrics\":[],\n"
+                 "\"training_data\":{\"ratio\":\"five\"}}"),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("run.json:2:")));
 }
 
 TEST(RunDescriptionTest, AnotherVersionIsNamed) {

@@ -56,6 +56,8 @@ struct TaskContext {
 struct KeptFiles {
   std::string folder;  // for messages
   ReadRunFile read;
+  // As Task::TrainingDataNumbers() gave them; none in earlier runs.
+  std::map<std::string, double> numbers = {};
 };
 
 // A task that is a plug-in has `Options`, `Data` (the type of a DataSource), a
@@ -126,6 +128,11 @@ class Task {
 
   // Texts that later use needs, by name in the run folder: vocabularies.
   virtual std::map<std::string, std::string> Files() const { return {}; }
+
+  // Numbers about the training data that later use needs, by name in run.json.
+  virtual std::map<std::string, double> TrainingDataNumbers() const {
+    return {};
+  }
 
   // Answers one question. An error is about the question, and says what is
   // wrong with it and what is wanted. `forward` has no gradients; its probe, if

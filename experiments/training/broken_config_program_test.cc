@@ -177,7 +177,7 @@ TEST_F(BrokenConfigProgramTest, WhatIsWatchedMustBeMeasured) {
                  "watches dev/d2l_loss, which is none of the metrics on dev: "
                  "dev/exact_match, dev/bleu, dev/chrf, "
                  "dev/alignment_error_rate, dev/loss, dev/perplexity, "
-                 "dev/token_accuracy\n"));
+                 "dev/token_accuracy, dev/cut_outputs\n"));
 }
 
 TEST_F(BrokenConfigProgramTest, SaysWhereToGetACorpus) {

@@ -41,6 +41,16 @@ fails 'another config' '  seed: 1 in the run, 2 now' \
   "${train}" --run=run --resume --set seed=2
 expect 'the process that trained' '"from_step": 0 "to_step": 40' \
   "$(grep -oE '"(from|to)_step": [0-9]*' run/environment.json | paste -sd' ')"
+# Earlier programs wrote 10 and 2 for the limits of a search that were not set.
+beam=("${small[@]}" --set search.beam=2 --set 'baseline.override=[]')
+quietly "${train}" "${beam[@]}" --run=beam
+sed -i 's/# \(max_length\): 0  # not set/\1: 10  # default/
+  s/# \(max_length_ratio\): 0  # not set/\1: 2  # default/' \
+  beam/resolved.textproto
+expect_in beam/resolved.textproto '  max_length: 10  # default' \
+  '  max_length_ratio: 2  # default'
+says 'a run of an earlier program' 'resuming at step 40' "${beam[@]}" \
+  --run=beam --resume
 rm -r run/checkpoints
 rm run/target_vocabulary.txt
 cp -r run lost

@@ -63,6 +63,19 @@ absl::Status CheckSame(const RunFolder& folder, absl::string_view what,
                    " differs from that of the run to resume:", differences));
 }
 
+// Clears the limits of a search that an earlier program wrote for those that
+// were not set.
+void ClearFormerLimits(const Experiment& config, Experiment& stored) {
+  if (config.search().has_max_length() ||
+      config.search().has_max_length_ratio() ||
+      stored.search().max_length() != 10 ||
+      stored.search().max_length_ratio() != 2) {
+    return;
+  }
+  stored.mutable_search()->clear_max_length();
+  stored.mutable_search()->clear_max_length_ratio();
+}
+
 // A run is resumed with the config that it began with alone.
 absl::Status CheckSameConfig(const RunFolder& folder,
                              const Experiment& config) {
@@ -72,6 +85,7 @@ absl::Status CheckSameConfig(const RunFolder& folder,
   REGARD_RETURN_IF_ERROR(
       ReadConfig({folder.File("resolved.textproto"), text}, {}, &stored)
           .status());
+  ClearFormerLimits(config, stored);
   std::string differences;
   // Both in full, by this program's defaults.
   for (const FieldDifference& difference :
@@ -211,7 +225,12 @@ absl::Status TrainingRun::WriteTaskFiles() const {
     REGARD_RETURN_IF_ERROR(folder_.Write(
         "notes.txt", absl::StrCat(absl::StrJoin(notes_, "\n"), "\n")));
   }
-  return folder_.Write("run.json", RunDescriptionJson(metrics_));
+  return WriteDescription();
+}
+
+absl::Status TrainingRun::WriteDescription() const {
+  return folder_.Write(
+      "run.json", RunDescriptionJson(metrics_, task_->TrainingDataNumbers()));
 }
 
 absl::Status TrainingRun::Prepare(bool resume, const std::string& checkpoints,
@@ -356,7 +375,12 @@ absl::StatusOr<int> TrainingRun::Train(const TrainerOptions& options,
     events.emplace(std::move(opened));
   }
   // What a run that is over has left may be damaged: it stays as it is then.
-  if (was_over) REGARD_RETURN_IF_ERROR(ReadSets(plugins.aggregates));
+  if (was_over) {
+    REGARD_RETURN_IF_ERROR(ReadSets(plugins.aggregates));
+  } else if (checkpoint_.has_value()) {
+    // An earlier program may have begun the run, which measured less.
+    REGARD_RETURN_IF_ERROR(WriteDescription());
+  }
   REGARD_RETURN_IF_ERROR(WriteStatus(
       folder_.path(), {.step = trainer.step(), .metrics = trainer.metrics()}));
   Progress progress(total, std::max<int64_t>(total / kPlainLines, 1),

@@ -71,6 +71,7 @@ class TrainingRun {
  private:
   // The files of a run that begins but for the config, as given and in full.
   absl::Status WriteTaskFiles() const;
+  absl::Status WriteDescription() const;  // run.json
   // Locks the folder of the checkpoints if that is not in the run's own:
   // `checkpoints`, which gets recorded, else the one on record.
   absl::Status OpenCheckpointFolder(const std::string& checkpoints);

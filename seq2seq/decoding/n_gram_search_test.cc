@@ -266,6 +266,25 @@ TEST(NGramSearchTest, LengthsStayInTheirLimits) {
   EXPECT_FALSE(cut.finished);
 }
 
+TEST(NGramSearchTest, SaysWhatEndedAtTheLimit) {
+  const Probabilities longer =
+      Table({{0.01, 0.89, 0.1}, {0.02, 0.9, 0.08}, {0.6, 0.3, 0.1}});
+  for (const char* config : {"", "beam: 3", "sampling { top_k: 1 }"}) {
+    const Hypothesis cut = SearchIn({&longer}, 3, config)[0];
+    EXPECT_EQ(cut.num_choices(), 3) << config;
+    EXPECT_TRUE(cut.at_limit) << config;
+  }
+  const Probabilities shorter =
+      Table({{0.1, 0.8, 0.1}, {0.9, 0.05, 0.05}, {0.6, 0.3, 0.1}});
+  for (const char* config : {"", "beam: 3", "sampling { top_k: 1 }"}) {
+    const Hypothesis whole = SearchIn({&shorter}, 3, config)[0];
+    EXPECT_THAT(whole.ids, ElementsAre(kA)) << config;
+    EXPECT_FALSE(whole.at_limit) << config;
+  }
+  // Sampling ends it of its own accord.
+  EXPECT_FALSE(SearchIn({&shorter}, 2, "sampling { top_k: 1 }")[0].at_limit);
+}
+
 TEST(NGramSearchTest, WhereNothingIsPossibleAHypothesisStaysUnfinished) {
   const Probabilities nowhere = Table({{0, 0, 0}, {0, 0, 0}, {0, 0, 0}});
   const Probabilities one = Table({{0, 1, 0}, {0, 0, 0}, {0, 0, 0}});

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "autodiff/arena.h"
 #include "autodiff/random.h"
 #include "autodiff/tape.h"
@@ -31,6 +32,8 @@ class BatchSearch {
   void ReadPrompts();
   void TraceAlignment(int64_t rows);
   void LayOutRows();
+  bool EndedAtLimit(const SourceSearch& source,
+                    const Hypothesis& hypothesis) const;
 
   size_t half_window() const {
     return static_cast<size_t>(std::max<int64_t>(1, inputs_.window / 2));
@@ -41,6 +44,8 @@ class BatchSearch {
   }
 
   const SearchInputs& inputs_;
+  // Whether the last choice may be any id. Else it can only end a hypothesis.
+  const bool ends_freely_;
   const SpecialIds special_;
   const int64_t vocabulary_;
   EnsembleReader reader_;
@@ -60,6 +65,7 @@ class BatchSearch {
 
 BatchSearch::BatchSearch(const SearchInputs& inputs, const SearchConfig& config)
     : inputs_(inputs),
+      ends_freely_(config.has_sampling() || inputs.cut),
       special_(inputs.members[0].decoder->head().special_ids()),
       vocabulary_(inputs.members[0].decoder->head().vocabulary()),
       reader_(inputs.members, config.ensemble_mean(),
@@ -238,6 +244,19 @@ void BatchSearch::LayOutRows() {
   }
 }
 
+bool BatchSearch::EndedAtLimit(const SourceSearch& source,
+                               const Hypothesis& hypothesis) const {
+  if (hypothesis.num_choices() < source.most) return false;
+  if (hypothesis.finished && ends_freely_) return false;
+  return inputs_.completes == nullptr ||
+         !inputs_.completes(source.index,
+                            [&](absl::FunctionRef<bool(int32_t)> visit) {
+                              auto id = hypothesis.ids.rbegin();
+                              while (id != hypothesis.ids.rend() && visit(*id))
+                                ++id;
+                            });
+}
+
 std::vector<std::vector<Hypothesis>> BatchSearch::Run() {
   std::vector<std::vector<Hypothesis>> results(inputs_.sources.size());
   while (!live_.empty() || started_ < waiting_.size()) {
@@ -249,6 +268,9 @@ std::vector<std::vector<Hypothesis>> BatchSearch::Run() {
       SourceSearch& source = live_[i];
       if (!chooser_.Done(source)) continue;
       results[source.index] = chooser_.Results(&source);
+      for (Hypothesis& hypothesis : results[source.index]) {
+        hypothesis.at_limit = EndedAtLimit(source, hypothesis);
+      }
       // The last one takes the place of one that is done.
       source = live_.back();
       live_.pop_back();

@@ -33,9 +33,12 @@ struct Hypothesis {
   // Whether its last choice was the ending id. Of a beam it is, unless that was
   // impossible, min_length left no room for it, or SearchInputs say otherwise.
   bool finished = false;
+  // Whether it ended because it had as many ids as its source's limit, or the
+  // positions of a decoder, allow.
+  bool at_limit = false;
 
   auto members() {
-    return std::tie(ids, weights, log_probability, score, finished);
+    return std::tie(ids, weights, log_probability, score, finished, at_limit);
   }
   int64_t num_choices() const {
     return static_cast<int64_t>(ids.size()) + (finished ? 1 : 0);

@@ -16,6 +16,7 @@
 #include "data/data_source.h"
 #include "data/images/caption_set.h"
 #include "data/images/image_format.h"
+#include "data/target_lengths.h"
 #include "experiments/report/inspection_report.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
@@ -63,7 +64,11 @@ class CaptionsTask : public Task {
              /*logarithmic=*/true},
             {"token_accuracy", "",
              "share of words predicted right when given those before",
-             Better::kHigher}};
+             Better::kHigher},
+            {"cut_outputs", "sentences",
+             "outputs that ended at the limit of the search, which "
+             "search.max_length raises",
+             Better::kLower}};
   }
 
   static void Validate(const Options& options, const TaskContext& context,
@@ -81,6 +86,7 @@ class CaptionsTask : public Task {
                            const KeptFiles& kept, Data* data) {
     const CaptionsConfig& config = context.config.data().captions();
     CaptionSplits& splits = data->splits;
+    splits.lengths = TargetLengths::FromNumbers(kept.numbers);
     if (!config.has_list()) {
       return splits.train.size() > 0 ? absl::OkStatus()
                                      : absl::NotFoundError("");
@@ -134,6 +140,9 @@ class CaptionsTask : public Task {
 
   std::map<std::string, std::string> Files() const override {
     return {{tokens_file_, model_.tokens().ToText()}};
+  }
+  std::map<std::string, double> TrainingDataNumbers() const override {
+    return model_.lengths().ToNumbers();
   }
 
  private:
@@ -225,6 +234,9 @@ Showcase CaptionsTask::Show(Forward<float>& forward, bool /*final*/) const {
     // A sentence that did not end may be longer than can be read again.
     ids.resize(std::min(ids.size(), room));
     if (!ids.empty()) ShowLooks(forward, *set, images[i], ids, &showcase);
+  }
+  if (set == &data.test) {
+    showcase.notes["test/cut_outputs"] = absl::StrFormat("of %d", set->size());
   }
   if (model_.captioner().encoder() != nullptr && set->points()) {
     showcase.notes[absl::StrCat(split, "/pointing_accuracy")] =

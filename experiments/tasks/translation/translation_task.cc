@@ -12,6 +12,7 @@
 #include "attention/inspection/inspection.h"
 #include "data/data_source.h"
 #include "data/pairs/sentence_source.h"
+#include "data/target_lengths.h"
 #include "data/text/vocabulary.h"
 #include "experiments/experiment.pb.h"
 #include "experiments/report/inspection_report.h"
@@ -123,6 +124,9 @@ class TranslationTask : public Task {
     files[kTargetFile] = translator.target_vocabulary().ToText();
     return files;
   }
+  std::map<std::string, double> TrainingDataNumbers() const override {
+    return model_.translator().lengths().ToNumbers();
+  }
   std::vector<std::string> Notes() const override {
     return model_.data().notes;
   }
@@ -208,7 +212,11 @@ std::vector<MetricInfo> TranslationTask::Metrics() {
        Better::kHigher},
       {"d2l_bleu_k2", "0 to 1",
        "overlap of words and word pairs as Dive into Deep Learning counts it",
-       Better::kHigher}};
+       Better::kHigher},
+      {"cut_outputs", "translations",
+       "outputs that ended at the limit of the search, which "
+       "search.max_length raises",
+       Better::kLower}};
   // The second test split has the same.
   const size_t count = metrics.size();
   for (size_t i = 0; i < count; ++i) {
@@ -269,6 +277,7 @@ absl::Status TranslationTask::Keep(const TaskContext&,
                             WithErrorPrefix(Vocabulary::FromText(
                                 text, JoinPath(kept.folder, name))));
   }
+  data->lengths = TargetLengths::FromNumbers(kept.numbers);
   if (const auto* of_pairs = dynamic_cast<const SentenceSource*>(&source)) {
     data->cut_tokens = of_pairs->cut_tokens();
     REGARD_ASSIGN_OR_RETURN(data->tokenizers,
@@ -374,9 +383,15 @@ Showcase TranslationTask::Show(Forward<float>& forward, bool final) const {
     showcase.heat_maps_on_page = false;
   }
   for (const EvaluationSet& test : data.tests) {
-    if (test.empty() || test.pairs.front().alignment.empty()) continue;
-    showcase.notes[absl::StrCat("test", test.name.empty() ? "" : ".", test.name,
-                                "/alignment_error_rate", test.suffix)] =
+    const auto name = [&](const char* metric) {
+      return absl::StrCat("test", test.name.empty() ? "" : ".", test.name, "/",
+                          metric, test.suffix);
+    };
+    if (test.empty()) continue;
+    showcase.notes[name("cut_outputs")] =
+        absl::StrFormat("of %d", test.pairs.size());
+    if (test.pairs.front().alignment.empty()) continue;
+    showcase.notes[name("alignment_error_rate")] =
         absl::StrFormat("of a diagonal: %.3f", DiagonalErrorRate(test.pairs));
   }
   return showcase;
