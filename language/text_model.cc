@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -160,6 +161,20 @@ absl::StatusOr<Answered> TextModel::Answer(Forward<float>& forward,
   generation.search.mutable_sampling()->set_top_k(1);
   const auto made = Generate(model_, forward, {asked.prompt}, generation);
   answer.text = model_.vocabulary().OneLine(made[0][0].ids);
+  const int64_t block = model_.block();
+  if (std::ssize(asked.prompt) > block) {
+    answer.notes.push_back(absl::StrCat(
+        "the text has ", asked.prompt.size(), " ids, of which the last ",
+        std::max<int64_t>(1, block / 2), " are read; the model reads ", block,
+        " at once"));
+  }
+  // A model that never ends a text is not cut short.
+  if (made[0][0].at_limit && model_.vocabulary().special_ids().end >= 0) {
+    answer.notes.push_back(
+        absl::StrCat("the continuation ended at its limit "
+                     "of ",
+                     options.length, " ids"));
+  }
   return answer;
 }
 

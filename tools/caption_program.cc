@@ -125,6 +125,8 @@ absl::Status WriteCaptions(int argc, char** argv, const Plugins& plugins) {
        model->tokens().NotesOn(CaptionTokens::Prompt(arguments.prompt))) {
     std::fprintf(stderr, "note: %s\n", note.c_str());
   }
+  int64_t written = 0;
+  int64_t at_limit = 0;
   for (size_t i = 0; i < arguments.images.size(); ++i) {
     const auto located = [&](const absl::Status& status) {
       return absl::Status(status.code(), absl::StrCat("error: image ", i + 1,
@@ -135,11 +137,21 @@ absl::Status WriteCaptions(int argc, char** argv, const Plugins& plugins) {
     if (!sentences.ok()) return located(sentences.status());
     for (const CaptionModel::Described& sentence : *sentences) {
       Print(i, sentence, search.n_best() > 1);
+      ++written;
+      if (sentence.at_limit) ++at_limit;
     }
     if (!arguments.inspect) continue;
     const absl::Status drawn =
         Draw(run, *model, question, sentences->front().ids, page_of(i));
     if (!drawn.ok()) return located(drawn);
+  }
+  if (at_limit > 0) {
+    std::fprintf(
+        stderr, "%s\n",
+        absl::StrCat("note: ", at_limit, " of ", written,
+                     " sentences ended at their limit of length, which "
+                     "--length=N raises, up to the positions of the model")
+            .c_str());
   }
   return absl::OkStatus();
 }

@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 #include <cstdint>
 #include <cstdio>
@@ -113,8 +114,15 @@ class Session {
   bool Add(const std::string& prompt, std::vector<int32_t> ids);
   // Continues what is waiting. False as above.
   bool Flush();
+  // Says on standard error what was cut.
+  void NoteCuts() const;
 
  private:
+  // Counts a text that was written.
+  void Count(const Hypothesis& text) {
+    ++written_;
+    if (text.at_limit) ++at_limit_;
+  }
   // What follows each prompt as it is made, one for each.
   bool Stream();
   // The best texts of each prompt.
@@ -133,11 +141,32 @@ class Session {
   bool in_line_ = false;              // whether what is written ends no line
   std::vector<std::string> prompts_;  // waiting
   std::vector<std::vector<int32_t>> ids_;
-  size_t answered_ = 0;  // prompts before them
+  size_t answered_ = 0;       // prompts before them
+  int64_t long_prompts_ = 0;  // of all, those that are longer than a block
+  int64_t written_ = 0;       // texts
+  int64_t at_limit_ = 0;      // of these
 };
+
+void Session::NoteCuts() const {
+  const auto note = [](const auto&... parts) {
+    std::fprintf(stderr, "note: %s\n", absl::StrCat(parts...).c_str());
+  };
+  if (long_prompts_ > 0) {
+    note(long_prompts_, " of ", answered_, " prompts are longer than the ",
+         model_.block(),
+         " ids that the model reads at once: of each, the last ",
+         std::max<int64_t>(1, model_.block() / 2), " are read");
+  }
+  // A model that never ends a text is not cut short.
+  if (at_limit_ > 0 && model_.vocabulary().special_ids().end >= 0) {
+    note(at_limit_, " of ", written_,
+         " texts ended at --length=", options_.length);
+  }
+}
 
 bool Session::Add(const std::string& prompt, std::vector<int32_t> ids) {
   const bool written = prompts_.size() < kMostWaiting || Flush();
+  if (std::ssize(ids) > model_.block()) ++long_prompts_;
   prompts_.push_back(prompt);
   ids_.push_back(std::move(ids));
   return written;
@@ -163,15 +192,17 @@ bool Session::Stream() {
   for (size_t i = 0; i < prompts_.size(); ++i) streams.push_back(TextAfter(i));
   in_line_ = true;  // which may stay empty
   bool written = Write(prompts_.front());
-  Generate(model_, forward_, ids_, options_, [&](size_t prompt, int32_t id) {
-    const std::string text = streams[prompt].Append(id);
-    if (prompt == 0) {
-      written = written && Write(text);
-    } else {
-      texts[prompt] += text;
-    }
-    return written;
-  });
+  const auto found = Generate(
+      model_, forward_, ids_, options_, [&](size_t prompt, int32_t id) {
+        const std::string text = streams[prompt].Append(id);
+        if (prompt == 0) {
+          written = written && Write(text);
+        } else {
+          texts[prompt] += text;
+        }
+        return written;
+      });
+  for (const auto& best : found) Count(best.front());
   written = written && Write(streams.front().Finish()) && EndLine();
   for (size_t i = 1; written && i < prompts_.size(); ++i) {
     in_line_ = true;
@@ -195,6 +226,7 @@ bool Session::WriteBest() {
       }
       in_line_ = true;
       written = written && Write(text) && EndLine();
+      Count(hypothesis);
     }
   }
   return written;
@@ -265,9 +297,12 @@ absl::Status GenerateTexts(int argc, char** argv, const Plugins& plugins) {
   WorkerPool pool(arguments.threads);
   const InferenceThreads help(pool);
   Session session(model, run.forward(), arguments.options);
-  return arguments.prompts.empty()
-             ? ContinueInput(model, session)
-             : ContinueAll(arguments.prompts, model, session);
+  const absl::Status status =
+      arguments.prompts.empty()
+          ? ContinueInput(model, session)
+          : ContinueAll(arguments.prompts, model, session);
+  session.NoteCuts();
+  return status;
 }
 
 }  // namespace

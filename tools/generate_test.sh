@@ -30,6 +30,9 @@ expect 'a line, be it empty' 99 "$(for seed in $(seq 99); do
 done | wc -l)"
 expect 'a length' 1 \
   "$(("$("${generate}" --run=lines --length=4 'the cat' | wc -c)" <= 12))"
+"${generate}" --run=lines --length=1 --top_k=1 'the cat' 'the' >/dev/null 2>err
+expect 'what ended at the length' 'note: 2 of 2 texts ended at --length=1' \
+  "$(cat err)"
 expect 'no line in, none out' '' "$("${generate}" --run=lines </dev/null)"
 
 # Blocks go on to the length, over their context of 64.
@@ -48,6 +51,10 @@ expect 'the likeliest has no seed' "$(text --top_k=1 --seed=1 'Line')" \
   "$(text --top_k=1 --seed=2 'Line')"
 expect 'a little probability is the likeliest' "$(text --top_k=1 'Line')" \
   "$(text --top_p=0.000001 'Line')"
+"${generate}" --run=blocks --length=9 "$(cat text)" 'Line 1' >/dev/null 2>err
+expect 'a prompt that is longer than a block, of a model without an end' \
+  'note: 1 of 2 prompts are longer than the 64 ids that the model reads at '\
+'once: of each, the last 32 are read' "$(cat err)"
 expect 'an empty prompt' 0 "$(text '' >/dev/null; echo $?)"
 
 # A text comes before the next prompt.

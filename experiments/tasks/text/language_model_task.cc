@@ -208,7 +208,8 @@ Showcase LanguageModelTask::Show(Forward<float>& forward,
       "Language model: %d ids to learn from, %d different %s.",
       model_.train().ids.size(), vocabulary.size(), vocabulary.unit_name());
   showcase.samples.title =
-      absl::StrFormat("Continuations, at temperature %g", kSampleTemperature);
+      absl::StrFormat("Continuations of %d ids at most, at temperature %g",
+                      kSampleIds, kSampleTemperature);
   showcase.samples.input = "beginning";
   GenerationOptions options;
   options.length = kSampleIds;
