@@ -14,6 +14,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "autodiff/worker_pool.h"
 #include "data/parallel_corpus.h"
 #include "data/text/vocabulary.h"
@@ -51,6 +52,7 @@ constexpr char kUsage[] =
     "log-probability.";
 // Bounds time and memory whatever comes in: longer sentences are cut.
 constexpr size_t kMostWords = 500;
+constexpr int kMostLength = 100000;  // of --max_length
 // Words, and ends of sentences, that are answered together, where more than one
 // sentence is waiting: at the end of so much, threads wait for one another.
 constexpr size_t kMostWaiting = 16384;
@@ -75,7 +77,7 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
              "greater values penalise words left untranslated");
   line.Field("min_length", &arguments->flags.search, 0, 100000,
              "words of a translation at least");
-  line.Field("max_length", &arguments->flags.search, 1, 100000,
+  line.Field("max_length", &arguments->flags.search, 1, kMostLength,
              "ids of a translation at most, its end included");
   line.Switch("log_probabilities", &log_probabilities,
               "several runs average log-probabilities, not probabilities");
@@ -85,7 +87,8 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   line.Switch("score", &arguments->score,
               "scores given pairs instead of translating");
   line.Switch("replace_unknown", &arguments->replace_unknown,
-              "writes the source word that gets most attention for <unk>");
+              "for <unk>, writes the unknown source word that gets most "
+              "attention");
   line.Number("threads", &arguments->threads, 1, 1024,
               "changes no bit of a translation; without it, one per core");
   line.Positional(&arguments->sentences, "SENTENCE");
@@ -134,11 +137,9 @@ class Session {
   absl::Status Add(absl::string_view text, bool cut);
   // Answers what is waiting. False when it cannot be written.
   bool Flush();
-  // Leaves the last state of the progress line on the screen.
-  void Finish() {
-    ShowProgress(/*last=*/true);
-    line_.Finish();
-  }
+  // Leaves the last state of the progress line on the screen, and says how
+  // many translations were cut.
+  void Finish();
 
  private:
   template <typename... Parts>
@@ -169,6 +170,8 @@ class Session {
   size_t words_waiting_ = 0;  // and ends of sentences
   int64_t sentences_ = 0;     // so far
   int64_t answered_ = 0;      // of these
+  int64_t written_ = 0;       // translations
+  int64_t at_limit_ = 0;      // of these
   UnknownWords unknown_{translator_.source_vocabulary()};
   LiveLine line_;
   const absl::Time start_ = absl::Now();
@@ -181,6 +184,20 @@ void Session::ShowProgress(bool last) {
       static_cast<double>(answered_) / absl::ToDoubleSeconds(now - start_);
   line_.Draw(absl::StrFormat("%d sentences  %.1f a second", answered_, rate),
              now);
+}
+
+void Session::Finish() {
+  ShowProgress(/*last=*/true);
+  line_.Finish();
+  if (at_limit_ == 0) return;
+  const int64_t known = translator_.longest_target();
+  line_.Message(absl::StrCat(
+      "note: ", at_limit_, " of ", written_,
+      " translations ended at their limit of length, which --max_length=N "
+      "raises",
+      known < kMostLength
+          ? absl::StrCat(", up to the ", known, " positions of the model")
+          : ""));
 }
 
 // Notes a sentence whose translation cannot have min_length words.
@@ -238,11 +255,13 @@ absl::Status Session::Add(absl::string_view text, bool cut) {
   if (arguments_.score) return Score(text);
   std::vector<std::string> words = TypedSource(text, translator_);
   // Of words beyond the run's cut_tokens there are no ids.
-  const size_t read = std::min(
-      {words.size(), translator_.EncodeSource(words).size(), kMostWords});
-  if (cut || read < words.size()) {
+  const size_t all = words.size();
+  const size_t read =
+      std::min({all, translator_.EncodeSource(words).size(), kMostWords});
+  if (cut || read < all) {
     words.resize(read);
-    Note(" is cut: its first ", read, " words are translated");
+    Note(" is cut: of ", cut ? "more than " : "", all, " words, the first ",
+         read, " are translated");
   }
   for (const Member& member : members_) {
     const absl::Status fits = member.translator.CheckSource(words);
@@ -265,7 +284,8 @@ bool Session::Flush() {
   }
   std::vector<TranslationMember> members;
   for (const Member& member : members_) {
-    members.push_back({&member.translator.model(), &member.forward});
+    members.push_back({&member.translator.model(), &member.forward,
+                       member.translator.lengths()});
   }
   const std::vector<std::vector<Translation>> translations =
       TranslateIds(members, sources, search_,
@@ -274,10 +294,13 @@ bool Session::Flush() {
   for (const auto& words : waiting_) {
     if (words.empty()) {
       Write(words, Translation(), answered_++);
+      ++written_;
       continue;
     }
     for (const Translation& translation : translations[next++]) {
       Write(words, translation, answered_);
+      ++written_;
+      if (translation.at_limit) ++at_limit_;
     }
     ++answered_;
   }
@@ -289,7 +312,8 @@ bool Session::Flush() {
 
 // With --replace_unknown, an unknown word is the source word with the greatest
 // weight (Luong et al., "Addressing the rare word problem in neural machine
-// translation", 2015).
+// translation", 2015) of those that the model does not know: it would have
+// translated the others. Without such a word it stays <unk>.
 std::vector<std::string> Session::TargetTokens(
     const std::vector<std::string>& source,
     const Translation& translation) const {
@@ -297,15 +321,20 @@ std::vector<std::string> Session::TargetTokens(
   if (!arguments_.replace_unknown || translation.weights.empty()) return words;
   const size_t columns = translation.weights.size() /
                          static_cast<size_t>(translation.num_choices());
+  std::vector<size_t> unknown;
+  // <eos> is no word.
+  for (size_t j = 0; j < std::min(columns, source.size()); ++j) {
+    if (!translator_.source_vocabulary().Contains(source[j])) {
+      unknown.push_back(j);
+    }
+  }
+  if (unknown.empty()) return words;
   for (size_t i = 0; i < words.size(); ++i) {
     if (translation.ids[i] != Vocabulary::kUnknown) continue;
-    const auto begin =
-        translation.weights.begin() + static_cast<int64_t>(i * columns);
-    // <eos> is no word.
-    const auto end =
-        begin + static_cast<int64_t>(std::min(columns, source.size()));
-    words[i] =
-        source[static_cast<size_t>(std::max_element(begin, end) - begin)];
+    const auto weights =
+        absl::MakeConstSpan(translation.weights).subspan(i * columns, columns);
+    words[i] = source[*std::ranges::max_element(
+        unknown, {}, [&](size_t j) { return weights[j]; })];
   }
   return words;
 }
@@ -401,6 +430,14 @@ absl::Status Translate(int argc, char** argv, const Plugins& plugins) {
     return absl::InvalidArgumentError(
         absl::StrCat("error: --align and --replace_unknown: the model of ",
                      trained.front().path(), " does not attend"));
+  }
+  if (arguments.replace_unknown &&
+      std::ranges::all_of(members, [](const Member& member) {
+        return member.translator.lengths().unknown == 0;
+      })) {
+    std::fprintf(stderr,
+                 "note: --replace_unknown does nothing: the targets of the "
+                 "training have no <unk>, which the model so never writes\n");
   }
   SearchConfig search = trained.front().config().search();
   REGARD_RETURN_IF_ERROR(ReplaceSearch(arguments.flags, &search));

@@ -68,7 +68,8 @@ expect 'nothing else that it would obey' 0 "$(grep -c $'\x1b' screen)"
 # What a run's cut_tokens leave out.
 "${translate}" --run=red 'they they' 'they they they' >/dev/null 2>err
 expect 'more than the model reads' \
-  'note: sentence 2 is cut: its first 2 words are translated' "$(cat err)"
+  'note: sentence 2 is cut: of 3 words, the first 2 are translated' \
+  "$(grep 'is cut' err)"
 
 expect 'the same on any threads' "$(sha256sum <out)" "$(
   "${translate}" --run=run --threads=3 <thousand 2>/dev/null | sha256sum)"
@@ -95,7 +96,7 @@ expect 'as many lines from a beam' 1000 \
 } | "${translate}" --run=run >out 2>err
 expect 'a long line is one line' 2 "$(wc -l <out)"
 expect 'the line after it' "$(sed -n 5p alone)" "$(tail -n 1 out)"
-expect_in err 'sentence 1 is cut: its first 500 words'
+expect_in err 'sentence 1 is cut: of 10000 words, the first 500 are translated'
 
 # What is no text is answered with a line all the same.
 printf 'a\0b \xff\xfe\r\n\x1b[31m they\n' | "${translate}" --run=run >out 2>err
@@ -151,8 +152,54 @@ expect 'the scores of a search' 3 "$(paste -d ' ' out \
 # A run twice is an ensemble that knows no more than the run.
 expect 'an ensemble' "$(cat alone)" \
   "$(head -n 11 thousand | "${translate}" --run=run --run=run 2>/dev/null)"
-expect 'unknown words are replaced' 0 "$("${translate}" --run=run \
-  --replace_unknown <thousand 2>/dev/null | grep -c '<unk>')"
+expect 'no word of the training was unknown' \
+  'note: --replace_unknown does nothing: the targets of the training have no '\
+'<unk>, which the model so never writes' \
+  "$("${translate}" --run=run --replace_unknown they 2>&1 >/dev/null)"
+
+# Words of a target that occur once are <unk>: those are translations of names.
+# What is copied is a name, not the known word that the model looks at.
+for i in {1..60}; do
+  printf 'name%d sees a fish\tName%d vida\n' "${i}" "${i}"
+  printf 'a fish sees name%d\tvida Name%d\n' "${i}" "${i}"
+done >names
+quietly "${train}" --config="${config}" --run=names --set training.epochs=20 \
+  --set 'data={path: "names" pairs { min_frequency: 3 }}' \
+  --set model.encoder.hidden=16 --set model.decoder.hidden=16 \
+  --set 'baseline.override=[]'
+expect 'what the model writes' '<unk> vida' \
+  "$("${translate}" --run=names 'Zorglub sees a fish' 2>/dev/null)"
+expect 'an unknown word is copied' 'zorglub vida' \
+  "$("${translate}" --run=names --replace_unknown 'Zorglub sees a fish' \
+    2>/dev/null)"
+expect 'no known word is copied' 0 "$(printf '%s\n' 'sees a fish' 'fish a sees' \
+  'a' 'fish' 'sees' 'a a a' | "${translate}" --run=names --replace_unknown \
+  --min_length=2 2>/dev/null | grep -cE '\b(sees|a|fish)\b')"
+
+# Targets are much longer than sources. The run folder knows it where
+# the data are gone; one of an earlier program does not.
+for i in {1..30}; do
+  printf 'go\t%s\ngo go\t%s\nno\tn\n' "$(echo r{1..16})" "$(echo r{1..24})"
+done >long
+quietly "${train}" --config="${config}" --run=long --set training.epochs=40 \
+  --set 'data={path: "long" pairs {}}' \
+  --set training.batch_size=8 --set 'baseline.override=[]' \
+  --set model.encoder.hidden=16 --set model.decoder.hidden=16
+mv long gone
+expect_in long/run.json '"longest_target":25.0' '"target_source_ratio":8.5' \
+  '"unknown_target_words":0.0'
+expect 'as long as in training' '16 24' \
+  "$(printf 'go\ngo go\n' | "${translate}" --run=long 2>err | awk '{print NF}' |
+    xargs)"
+expect 'nothing was cut' '' "$(cat err)"
+expect 'a limit that is set' '4' "$("${translate}" --run=long --max_length=5 go \
+  2>err | wc -w)"
+expect 'what was cut' 'note: 1 of 1 translations ended at their limit of length, '\
+'which --max_length=N raises' "$(cat err)"
+sed -i -z 's/,\n"training_data":[^}]*}//' long/run.json
+expect 'a run of an earlier program' '13' \
+  "$("${translate}" --run=long go 2>err | wc -w)"
+expect_in err '1 of 1 translations ended at their limit'
 
 # Alignments do not disturb standard output.
 expect 'align in a pipe' "$(sed -n 5p alone)" \
