@@ -10,10 +10,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "absl/types/span.h"
 #include "files/file.h"
-#include "files/line_reader.h"
 #include "files/sha256.h"
 #include "files/utf8.h"
 
@@ -25,7 +23,6 @@ constexpr size_t kBufferBytes = size_t{1} << 16;
 constexpr absl::string_view kGzipMagic = "\x1f\x8b";
 // 15 bits of window, and the header of gzip.
 constexpr int kGzipWindow = 16 + 15;
-constexpr absl::string_view kByteOrderMark = "\xef\xbb\xbf";
 constexpr int64_t kMostTextBytes = int64_t{256} << 20;
 
 // What makes `text` no text, and at which byte.
@@ -40,11 +37,28 @@ std::optional<std::pair<size_t, const char*>> FindProblem(
   return std::nullopt;
 }
 
+// Makes \r\n and \r newlines. Returns how many there were.
+int64_t ReplaceCarriageReturns(std::string* text) {
+  int64_t count = 0;
+  size_t written = 0;
+  for (size_t i = 0; i < text->size(); ++i) {
+    char c = (*text)[i];
+    if (c == '\r') {
+      ++count;
+      if (i + 1 < text->size() && (*text)[i + 1] == '\n') ++i;
+      c = '\n';
+    }
+    (*text)[written++] = c;
+  }
+  text->resize(written);
+  return count;
+}
+
 }  // namespace
 
 absl::StatusOr<WholeText> ReadWholeText(const std::string& path,
                                         absl::string_view what,
-                                        absl::string_view hint) {
+                                        absl::string_view hint, LineEnds ends) {
   absl::StatusOr<std::string> bytes = ReadFile(path, kMostTextBytes);
   if (!bytes.ok()) {
     return absl::Status(
@@ -56,6 +70,9 @@ absl::StatusOr<WholeText> ReadWholeText(const std::string& path,
   if (absl::StartsWith(whole.text, kByteOrderMark)) {
     whole.text.erase(0, kByteOrderMark.size());
   }
+  if (ends == LineEnds::kAny) {
+    whole.carriage_returns = ReplaceCarriageReturns(&whole.text);
+  }
   if (const auto problem = FindProblem(whole.text)) {
     return absl::InvalidArgumentError(
         ErrorInText(path, whole.text, problem->first, problem->second));
@@ -65,11 +82,11 @@ absl::StatusOr<WholeText> ReadWholeText(const std::string& path,
 
 // The bytes of a file, unpacked if it is one of gzip, member after member.
 struct TextFile::Stream {
-  explicit Stream(FileReader opened)
+  Stream(FileReader opened, LineEnds ends)
       : file(std::move(opened)),
         input(kBufferBytes),
         lines([this](char* bytes, size_t most) { return Read(bytes, most); },
-              kMostLineBytes + 2) {}
+              kMostLineBytes + 2, ends) {}
   ~Stream() {
     if (zipped) inflateEnd(&inflater);
   }
@@ -139,14 +156,14 @@ TextFile::TextFile(TextFile&& other) noexcept = default;
 TextFile::~TextFile() = default;
 
 absl::StatusOr<TextFile> TextFile::Open(const std::string& path,
-                                        absl::string_view what) {
+                                        absl::string_view what, LineEnds ends) {
   absl::StatusOr<FileReader> file = FileReader::Open(path);
   if (!file.ok()) {
     return absl::Status(
         file.status().code(),
         absl::StrCat("error: ", what, " ", file.status().message()));
   }
-  return TextFile(path, std::make_unique<Stream>(*std::move(file)));
+  return TextFile(path, std::make_unique<Stream>(*std::move(file), ends));
 }
 
 absl::Status TextFile::Error(size_t offset, absl::string_view problem) const {
@@ -169,10 +186,9 @@ absl::StatusOr<bool> TextFile::Next() {
     --number_;
     return false;
   }
-  if (number_ == 1 && absl::ConsumePrefix(&text_, kByteOrderMark)) {
+  if (number_ == 1 && stream_->lines.byte_order_mark()) {
     first_column_ += static_cast<int64_t>(kByteOrderMark.size());
   }
-  if (stream_->lines.carriage_return()) ++carriage_returns_;
   if (cut || static_cast<int64_t>(text_.size()) > kMostLineBytes) {
     return Error(kMostLineBytes, "line of more than 64 KiB");
   }
@@ -180,6 +196,10 @@ absl::StatusOr<bool> TextFile::Next() {
     return Error(problem->first, problem->second);
   }
   return true;
+}
+
+int64_t TextFile::carriage_returns() const {
+  return stream_->lines.carriage_returns();
 }
 
 absl::StatusOr<std::string> TextFile::Digest() const {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "absl/strings/match.h"
 #include "files/file.h"
 
 namespace regard {
@@ -22,23 +23,60 @@ bool LineReader::Fill() {
   return count > 0;
 }
 
+size_t LineReader::FindEnd() const {
+  const size_t newline = buffer_.find('\n', position_);
+  if (ends_ == LineEnds::kNewline) return newline;
+  const absl::string_view line = absl::string_view(buffer_).substr(
+      position_, newline == std::string::npos ? newline : newline - position_);
+  const size_t carriage_return = line.find('\r');
+  return carriage_return == absl::string_view::npos
+             ? newline
+             : position_ + carriage_return;
+}
+
+void LineReader::SkipNewline() {
+  if (!after_return_ || position_ == buffer_.size()) return;
+  after_return_ = false;
+  if (buffer_[position_] == '\n') ++position_;
+}
+
 bool LineReader::Next(std::string* line, bool* cut) {
   line->clear();
   *cut = false;
+  const bool is_first = is_first_;
+  is_first_ = false;
+  const size_t limit = limit_ + (is_first ? kByteOrderMark.size() : 0);
   bool any = false;
   bool ended = false;
+  bool carriage_return = false;
   while (!ended && (position_ < buffer_.size() || Fill())) {
+    SkipNewline();
+    if (position_ == buffer_.size()) continue;
     any = true;
-    const size_t newline = buffer_.find('\n', position_);
-    const size_t end = newline == std::string::npos ? buffer_.size() : newline;
-    const size_t room = limit_ - line->size();
+    const size_t found = FindEnd();
+    ended = found != std::string::npos;
+    const size_t end = ended ? found : buffer_.size();
+    const size_t room = limit - line->size();
     *cut |= end - position_ > room;
     line->append(buffer_, position_, std::min(end - position_, room));
-    ended = newline != std::string::npos;
+    carriage_return = ended && buffer_[end] == '\r';
     position_ = ended ? end + 1 : end;
   }
-  carriage_return_ = !*cut && !line->empty() && line->back() == '\r';
-  if (carriage_return_) line->pop_back();
+  after_return_ = carriage_return;
+  if (is_first && absl::StartsWith(*line, kByteOrderMark)) {
+    byte_order_mark_ = true;
+    line->erase(0, kByteOrderMark.size());
+    any = ended || !line->empty();
+  } else if (line->size() > limit_) {
+    *cut = true;
+    line->resize(limit_);
+  }
+  if (ends_ == LineEnds::kNewline && !*cut && !line->empty() &&
+      line->back() == '\r') {
+    line->pop_back();
+    carriage_return = true;
+  }
+  if (carriage_return) ++carriage_returns_;
   return any;
 }
 
@@ -48,9 +86,8 @@ absl::Status LineReader::status(absl::string_view name) const {
 }
 
 bool LineReader::Ready() {
-  if (position_ < buffer_.size()) {
-    return buffer_.find('\n', position_) != std::string::npos;
-  }
+  SkipNewline();
+  if (position_ < buffer_.size()) return FindEnd() != std::string::npos;
   pollfd waiting = {file_descriptor_, POLLIN, 0};
   return poll(&waiting, 1, 0) > 0;
 }

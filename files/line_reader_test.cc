@@ -58,16 +58,40 @@ TEST(LineReaderTest, CutsLinesThatExceedTheLimit) {
   EXPECT_THAT(Lines(reader), ElementsAre("abc", "abc...", "abc...", "f"));
 }
 
-TEST(LineReaderTest, LeavesOneCarriageReturnOut) {
-  LineReader reader(Pieces({"a\r", "\n\r\nb\rc\n\r\r\nabc\rd\ne\r"}), 4);
+TEST(LineReaderTest, LinesEndInAnyWay) {
+  const std::string text = "a\r\n\rb\rc\n\n\r\rd\r";
+  // However the bytes arrive.
+  for (size_t first = 0; first <= text.size(); ++first) {
+    std::vector<std::string> pieces = {text.substr(0, first),
+                                       text.substr(first)};
+    LineReader reader(Pieces(pieces), 4);
+    EXPECT_THAT(Lines(reader), ElementsAre("a", "", "b", "c", "", "", "", "d"))
+        << first;
+    EXPECT_EQ(reader.carriage_returns(), 6) << first;
+  }
+}
+
+TEST(LineReaderTest, CarriageReturnsCanBeCharacters) {
+  LineReader reader(Pieces({"a\r", "\n\r\nb\rc\n\r\r\nabc\rd\ne\r"}), 4,
+                    LineEnds::kNewline);
   EXPECT_THAT(Lines(reader),
               ElementsAre("a", "", "b\rc", "\r", "abc\r...", "e"));
-  EXPECT_FALSE(reader.carriage_return());
-  LineReader windows(Pieces({"a\r\n"}), 4);
-  std::string line;
-  bool cut;
-  ASSERT_TRUE(windows.Next(&line, &cut));
-  EXPECT_TRUE(windows.carriage_return());
+  EXPECT_EQ(reader.carriage_returns(), 4);
+}
+
+TEST(LineReaderTest, LeavesAByteOrderMarkOut) {
+  for (const LineEnds ends : {LineEnds::kAny, LineEnds::kNewline}) {
+    LineReader reader(Pieces({"\xef", "\xbb\xbf", "abcd\n\xef\xbb\xbf\n"}), 4,
+                      ends);
+    EXPECT_THAT(Lines(reader), ElementsAre("abcd", "\xef\xbb\xbf"));
+    EXPECT_TRUE(reader.byte_order_mark());
+    LineReader cut(Pieces({"\xef\xbb\xbf", "abcde\nabcde"}), 4, ends);
+    EXPECT_THAT(Lines(cut), ElementsAre("abcd...", "abcd..."));
+    LineReader without(Pieces({"abcde\n"}), 4, ends);
+    EXPECT_THAT(Lines(without), ElementsAre("abcd..."));
+    LineReader alone(Pieces({"\xef\xbb\xbf"}), 4, ends);
+    EXPECT_THAT(Lines(alone), IsEmpty());
+  }
 }
 
 TEST(LineReaderTest, SaysWhyReadingEnded) {
