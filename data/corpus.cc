@@ -7,24 +7,27 @@
 
 namespace regard {
 
-absl::StatusOr<PairReader> PairReader::Open(PairFilesConfig files,
-                                            int64_t most) {
+absl::StatusOr<PairReader> PairReader::Open(PairFilesConfig files, int64_t most,
+                                            int text_version) {
+  const LineEnds ends = LineEndsOf(text_version);
   if (files.has_path()) {
     const std::string path = ResolveUserPath(files.path());
-    REGARD_ASSIGN_OR_RETURN(TextFile file, TextFile::Open(path, "corpus"));
-    return PairReader(std::move(files), most, std::move(file), std::nullopt);
+    REGARD_ASSIGN_OR_RETURN(TextFile file,
+                            TextFile::Open(path, "corpus", ends));
+    return PairReader(std::move(files), most, text_version, std::move(file),
+                      std::nullopt);
   }
   files.set_source(ResolveUserPath(files.source()));
   files.set_target(ResolveUserPath(files.target()));
   REGARD_ASSIGN_OR_RETURN(TextFile source,
-                          TextFile::Open(files.source(), "corpus"));
+                          TextFile::Open(files.source(), "corpus", ends));
   REGARD_ASSIGN_OR_RETURN(TextFile target,
-                          TextFile::Open(files.target(), "corpus"));
+                          TextFile::Open(files.target(), "corpus", ends));
   if (source.IsSameFile(target)) {
     return absl::InvalidArgumentError(absl::StrCat(
         files.target(), ":1:1: error: source and target are the same file"));
   }
-  return PairReader(std::move(files), most, std::move(source),
+  return PairReader(std::move(files), most, text_version, std::move(source),
                     std::move(target));
 }
 
@@ -42,15 +45,18 @@ absl::StatusOr<bool> PairReader::Next() {
     }
     source_ = first_.text();
     target_ = second_->text();
-    if (has_source) ++pairs_;
+    if (has_source) CountPair();
     return has_source;
   }
   while (true) {
     REGARD_ASSIGN_OR_RETURN(const bool any, first_.Next());
     if (!any) return false;
-    if (first_.text().empty()) continue;
+    if (IsBlankLine(first_.text(), text_version_)) {
+      ++counts_.blank_lines;
+      continue;
+    }
     REGARD_RETURN_IF_ERROR(SplitColumns());
-    ++pairs_;
+    CountPair();
     return true;
   }
 }
@@ -74,9 +80,18 @@ absl::Status PairReader::SplitColumns() {
   return absl::OkStatus();
 }
 
-int64_t PairReader::carriage_returns() const {
-  return first_.carriage_returns() +
-         (second_.has_value() ? second_->carriage_returns() : 0);
+void PairReader::CountPair() {
+  ++pairs_;
+  counts_.AddSeparators(source_, text_version_);
+  counts_.AddSeparators(target_, text_version_);
+}
+
+TextCounts PairReader::counts() const {
+  TextCounts counts = counts_;
+  counts.carriage_returns =
+      first_.carriage_returns() +
+      (second_.has_value() ? second_->carriage_returns() : 0);
+  return counts;
 }
 
 }  // namespace regard

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "data/pairs/pairs.pb.h"
+#include "data/text/prepared_text.h"
 #include "data/text_file.h"
 
 namespace regard {
@@ -24,9 +25,11 @@ namespace regard {
 class PairReader {
  public:
   // Reads the first `most` pairs, or all if `most` is 0.
-  static absl::StatusOr<PairReader> Open(PairFilesConfig files, int64_t most);
+  static absl::StatusOr<PairReader> Open(PairFilesConfig files, int64_t most,
+                                         int text_version);
 
-  // False at the end. Passes over blank lines of a tab-separated file.
+  // False at the end. Passes over blank lines of a tab-separated file; in two
+  // files they are empty sentences.
   absl::StatusOr<bool> Next();
 
   // The sides as they stand in the files; valid until the next call of Next().
@@ -41,26 +44,30 @@ class PairReader {
   int64_t pairs() const { return pairs_; }
   // Lines of the first file so far.
   int64_t lines() const { return first_.number(); }
-  // Lines so far that ended in a carriage return.
-  int64_t carriage_returns() const;
+  // Counts of the lines read so far.
+  TextCounts counts() const;
 
   // SHA-256 of `path` or `source`, and of `target`.
   absl::StatusOr<std::string> FirstDigest() const { return first_.Digest(); }
   absl::StatusOr<std::string> SecondDigest() const { return second_->Digest(); }
 
  private:
-  PairReader(PairFilesConfig files, int64_t most, TextFile first,
-             std::optional<TextFile> second)
+  PairReader(PairFilesConfig files, int64_t most, int text_version,
+             TextFile first, std::optional<TextFile> second)
       : files_(std::move(files)),
         most_(most),
+        text_version_(text_version),
         first_(std::move(first)),
         second_(std::move(second)) {}
 
   absl::Status SplitColumns();
+  void CountPair();
 
   PairFilesConfig files_;
   int64_t most_;
+  int text_version_;
   int64_t pairs_ = 0;
+  TextCounts counts_;  // without carriage returns
   TextFile first_;
   std::optional<TextFile> second_;
   absl::string_view source_;

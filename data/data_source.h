@@ -30,6 +30,7 @@ struct DataRequest {
   std::string path;           // data.path as the user gave it
   std::string dev_path = {};  // data.dev_path; empty where it is not given
   uint64_t seed = 0;
+  int text_version = Data::default_instance().text_version();
   // Reads the files that a run to be resumed has made from the same options;
   // null for a new run.
   ReadRunFile read_run_file = nullptr;

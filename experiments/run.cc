@@ -44,6 +44,7 @@ absl::StatusOr<std::any> LoadData(const TrainedRun& record,
   return source.LoadAny({.path = config.data().path(),
                          .dev_path = config.data().dev_path(),
                          .seed = config.seed(),
+                         .text_version = config.data().text_version(),
                          .read_run_file = read});
 }
 

@@ -1,7 +1,6 @@
 #include "seq2seq/typed_sentence.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -16,24 +15,14 @@ namespace {
 constexpr size_t kMostUnknown = 20;
 constexpr int kWordWidth = 60;  // of a note, in columns
 
-void SplitElided(std::string word, const Vocabulary& vocabulary,
-                 std::vector<std::string>* words) {
-  while (!vocabulary.Contains(word)) {
-    const size_t apostrophe = word.find('\'');
-    if (apostrophe == std::string::npos || apostrophe + 1 == word.size()) break;
-    std::string first = word.substr(0, apostrophe + 1);
-    if (!vocabulary.Contains(first)) break;
-    words->push_back(std::move(first));
-    word.erase(0, apostrophe + 1);
-  }
-  words->push_back(std::move(word));
-}
-
 std::vector<std::string> TypedTokens(absl::string_view text,
                                      const SentencepieceModel* tokenizer,
+                                     const TextRules& rules,
                                      const Vocabulary& vocabulary) {
-  return tokenizer == nullptr ? TypedWords(text, vocabulary)
-                              : tokenizer->Tokenize(PrintableText(text));
+  // No sentence of a corpus has a line break.
+  const std::string line = absl::StrReplaceAll(text, {{"\n", " "}});
+  return tokenizer == nullptr ? PrepareWords(line, rules, &vocabulary)
+                              : tokenizer->Tokenize(line);
 }
 
 // `ids`: how many the model reads, <eos> included where it is not cut off.
@@ -55,25 +44,16 @@ std::vector<std::string> SideNotes(absl::string_view side,
 
 std::vector<std::string> TypedSource(absl::string_view text,
                                      const Translator& translator) {
-  return TypedTokens(text, translator.tokenizers().source.get(),
+  const Tokenizers& tokenizers = translator.tokenizers();
+  return TypedTokens(text, tokenizers.source.get(), tokenizers.rules,
                      translator.source_vocabulary());
 }
 
 std::vector<std::string> TypedTarget(absl::string_view text,
                                      const Translator& translator) {
-  return TypedTokens(text, translator.tokenizers().target.get(),
+  const Tokenizers& tokenizers = translator.tokenizers();
+  return TypedTokens(text, tokenizers.target.get(), tokenizers.rules,
                      translator.target_vocabulary());
-}
-
-std::vector<std::string> TypedWords(absl::string_view text,
-                                    const Vocabulary& vocabulary) {
-  std::vector<std::string> words;
-  const std::string prepared =
-      absl::StrReplaceAll(PrepareText(PrintableText(text)), {{"\u2019", "'"}});
-  for (std::string& word : SplitTokens(prepared)) {
-    SplitElided(std::move(word), vocabulary, &words);
-  }
-  return words;
 }
 
 std::vector<std::string> UnknownWords::NotesOn(

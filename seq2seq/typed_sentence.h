@@ -13,18 +13,11 @@
 
 namespace regard {
 
-// Those of the tokenizer, else TypedWords().
+// Prepared as the corpus of the run was (data/text/prepared_text.h).
 std::vector<std::string> TypedSource(absl::string_view text,
                                      const Translator& translator);
 std::vector<std::string> TypedTarget(absl::string_view text,
                                      const Translator& translator);
-
-// The words of a typed sentence: prepared as a corpus is, without
-// control characters, U+FFFD for bytes that are not UTF-8. A word that the
-// vocabulary lacks is parted behind an apostrophe where it knows the first
-// part, as French elides: `j'aime` becomes `j' aime`.
-std::vector<std::string> TypedWords(absl::string_view text,
-                                    const Vocabulary& vocabulary);
 
 // Names the words that a vocabulary, which outlives it, lacks: each once, and
 // 20 at most.

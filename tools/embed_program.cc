@@ -10,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/types/span.h"
 #include "autodiff/worker_pool.h"
+#include "data/text/prepared_text.h"
 #include "experiments/config/command_line.h"
 #include "experiments/run.h"
 #include "files/line_reader.h"
@@ -61,8 +62,8 @@ bool PrintNumbers(SentenceEmbedder& embedder, bool pairs,
          std::fflush(stdout) == 0;
 }
 
-absl::Status PrintAll(SentenceEmbedder& embedder, bool pairs) {
-  LineReader reader(STDIN_FILENO, kMostInputLineBytes);
+absl::Status PrintAll(SentenceEmbedder& embedder, bool pairs, LineEnds ends) {
+  LineReader reader(STDIN_FILENO, kMostInputLineBytes, ends);
   std::vector<std::string> texts;  // that wait
   std::string line;
   bool cut;
@@ -83,6 +84,12 @@ absl::Status PrintAll(SentenceEmbedder& embedder, bool pairs) {
     // A third part is enough to refuse the line, however many tabs it has.
     const std::vector<std::string> parts =
         absl::StrSplit(line, absl::MaxSplits('\t', 2));
+    if (pairs && parts.size() == 1 && IsBlankLine(line, /*text_version=*/1)) {
+      // Its line has no similarity.
+      written = PrintNumbers(embedder, pairs, texts) && std::puts("") >= 0;
+      texts.clear();
+      continue;
+    }
     if (pairs && parts.size() != 2) {
       wrong = absl::InvalidArgumentError(absl::StrCat(
           "error: line ", number, " is not two sentences separated by a tab"));
@@ -98,6 +105,7 @@ absl::Status PrintAll(SentenceEmbedder& embedder, bool pairs) {
     texts.clear();
   }
   if (written && !texts.empty()) written = PrintNumbers(embedder, pairs, texts);
+  PrintInputNote(reader);
   if (!written) return absl::OkStatus();  // which the end of the program tells
   wrong.Update(reader.status("standard input"));
   return wrong;
@@ -122,7 +130,7 @@ absl::Status Embed(int argc, char** argv, const Plugins& plugins) {
   REGARD_RETURN_IF_ERROR(RefuseReplaced(run, "embed"));
   SentenceEmbedder embedder(model->bert(), run.task().model().parameters(),
                             model->pieces(), model->longest(), threads);
-  return PrintAll(embedder, pairs);
+  return PrintAll(embedder, pairs, LineEndsOf(run));
 }
 
 }  // namespace

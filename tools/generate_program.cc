@@ -243,11 +243,12 @@ bool Session::Flush() {
   return written && std::fflush(stdout) == 0;
 }
 
-absl::Status ContinueInput(const LanguageModel& model, Session& session) {
+absl::Status ContinueInput(const LanguageModel& model, LineEnds ends,
+                           Session& session) {
   if (isatty(STDIN_FILENO) != 0) {
     std::fputs("one prompt a line; Ctrl-D ends\n", stderr);
   }
-  LineReader reader(STDIN_FILENO, kMostInputLineBytes);
+  LineReader reader(STDIN_FILENO, kMostInputLineBytes, ends);
   std::string line;
   bool cut;
   bool written = true;
@@ -264,6 +265,7 @@ absl::Status ContinueInput(const LanguageModel& model, Session& session) {
     if (written && !reader.Ready()) written = session.Flush();
   }
   if (written) session.Flush();
+  PrintInputNote(reader);
   return status.ok() ? reader.status("standard input") : status;
 }
 
@@ -299,7 +301,7 @@ absl::Status GenerateTexts(int argc, char** argv, const Plugins& plugins) {
   Session session(model, run.forward(), arguments.options);
   const absl::Status status =
       arguments.prompts.empty()
-          ? ContinueInput(model, session)
+          ? ContinueInput(model, LineEndsOf(run), session)
           : ContinueAll(arguments.prompts, model, session);
   session.NoteCuts();
   return status;

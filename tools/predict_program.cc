@@ -139,7 +139,7 @@ absl::Status AnswerInput(const Run& run, const Arguments& arguments) {
   if (isatty(STDIN_FILENO) != 0) {
     std::fputs("one input a line; Ctrl-D ends\n", stderr);
   }
-  LineReader reader(STDIN_FILENO, kMostInputLineBytes);
+  LineReader reader(STDIN_FILENO, kMostInputLineBytes, LineEndsOf(run));
   std::string line;
   bool cut;
   bool written = true;
@@ -155,6 +155,7 @@ absl::Status AnswerInput(const Run& run, const Arguments& arguments) {
     // Whoever waits for an answer before the next question gets it.
     if (!reader.Ready()) written = written && std::fflush(stdout) == 0;
   }
+  PrintInputNote(reader);
   return reader.status("standard input");
 }
 

@@ -12,6 +12,7 @@
 #include "experiments/config/command_line.h"
 #include "experiments/run.h"
 #include "experiments/tasks/plugins.h"
+#include "files/line_reader.h"
 #include "seq2seq/translator.h"
 
 namespace regard {
@@ -50,6 +51,14 @@ void AddRunFlags(CommandLine& line, RunFlags* flags);
 // That of the flags, of which one must be given.
 absl::StatusOr<Run> OpenRun(const RunFlags& flags, const Plugins& plugins,
                             const RunOptions& options = {});
+
+// What ends a line of standard input: as in the files that the run reads.
+LineEnds LineEndsOf(const Run& run);
+
+// Says how many lines ended in a carriage return, if any did; empty otherwise.
+std::string InputNote(const LineReader& reader);
+// Prints the note on standard error.
+void PrintInputNote(const LineReader& reader);
 
 // An error, complete to print, if the run's config replaces values of the
 // model, which `program` cannot.

@@ -17,6 +17,7 @@
 #include "absl/types/span.h"
 #include "autodiff/worker_pool.h"
 #include "data/parallel_corpus.h"
+#include "data/text/prepared_text.h"
 #include "data/text/vocabulary.h"
 #include "experiments/config/command_line.h"
 #include "experiments/report/progress.h"
@@ -24,6 +25,7 @@
 #include "experiments/run.h"
 #include "files/line_reader.h"
 #include "files/printable_text.h"
+#include "files/utf8.h"
 #include "nn/forward.h"
 #include "seq2seq/decoding/search.pb.h"
 #include "seq2seq/encoder_decoder.h"
@@ -137,8 +139,12 @@ class Session {
   absl::Status Add(absl::string_view text, bool cut);
   // Answers what is waiting. False when it cannot be written.
   bool Flush();
-  // Leaves the last state of the progress line on the screen, and says how
-  // many translations were cut.
+  // Says something of the whole input.
+  void Tell(const std::string& note) {
+    if (!note.empty()) line_.Message(absl::StrCat("note: ", note));
+  }
+  // Leaves the last state of the progress line on the screen, and says what
+  // was cut or could not be read.
   void Finish();
 
  private:
@@ -172,6 +178,7 @@ class Session {
   int64_t answered_ = 0;      // of these
   int64_t written_ = 0;       // translations
   int64_t at_limit_ = 0;      // of these
+  int64_t invalid_ = 0;       // of these, that are not UTF-8
   UnknownWords unknown_{translator_.source_vocabulary()};
   LiveLine line_;
   const absl::Time start_ = absl::Now();
@@ -187,6 +194,10 @@ void Session::ShowProgress(bool last) {
 }
 
 void Session::Finish() {
+  if (invalid_ > 0) {
+    Tell(absl::StrCat(invalid_, invalid_ == 1 ? " line has" : " lines have",
+                      " bytes that are not UTF-8: each is read as U+FFFD"));
+  }
   ShowProgress(/*last=*/true);
   line_.Finish();
   if (at_limit_ == 0) return;
@@ -216,6 +227,11 @@ void Session::CheckMinLength(const std::vector<std::string>& words) {
 // Each pair is a batch of its own.
 absl::Status Session::Score(absl::string_view text) {
   const std::vector<absl::string_view> sides = absl::StrSplit(text, '\t');
+  if (sides.size() == 1 && IsBlankLine(text, /*text_version=*/1)) {
+    std::puts("");  // as its line has no pair
+    ++answered_;
+    return absl::OkStatus();
+  }
   if (sides.size() != 2) {
     return Error("line", sides.size() == 1
                              ? "want SOURCE<TAB>TARGET"
@@ -248,6 +264,7 @@ absl::Status Session::Score(absl::string_view text) {
 
 absl::Status Session::Add(absl::string_view text, bool cut) {
   ++sentences_;
+  if (FindInvalidUtf8(text).has_value()) ++invalid_;
   if (arguments_.score && cut) {
     return Error("line",
                  absl::StrCat("more than ", kMostInputLineBytes, " bytes"));
@@ -347,7 +364,8 @@ void Session::Write(const std::vector<std::string>& source,
     line = absl::StrCat(index, " ||| ", line, " ||| ",
                         absl::StrFormat("%.4f", translation.score));
   }
-  std::fputs(absl::StrCat(line, "\n").c_str(), stdout);
+  absl::StrAppend(&line, "\n");
+  std::fwrite(line.data(), 1, line.size(), stdout);
   if (align_) DrawAlignment(source, translation);
 }
 
@@ -366,11 +384,11 @@ void Session::DrawAlignment(const std::vector<std::string>& source,
       terminal_ ? stdout : stderr);
 }
 
-absl::Status TranslateInput(Session& session) {
+absl::Status TranslateInput(LineEnds ends, Session& session) {
   if (isatty(STDIN_FILENO) != 0) {
     std::fputs("one sentence a line; Ctrl-D ends\n", stderr);
   }
-  LineReader reader(STDIN_FILENO, kMostInputLineBytes);
+  LineReader reader(STDIN_FILENO, kMostInputLineBytes, ends);
   std::string line;
   bool cut;
   absl::Status added;
@@ -381,6 +399,7 @@ absl::Status TranslateInput(Session& session) {
     if (!reader.Ready()) written = session.Flush();
   }
   session.Flush();
+  session.Tell(InputNote(reader));
   if (!added.ok()) return added;
   return reader.status("standard input");
 }
@@ -446,7 +465,7 @@ absl::Status Translate(int argc, char** argv, const Plugins& plugins) {
   Session session(std::move(members), arguments, search);
   absl::Status status;
   if (arguments.sentences.empty()) {
-    status = TranslateInput(session);
+    status = TranslateInput(LineEndsOf(trained.front()), session);
   } else {
     for (const std::string& sentence : arguments.sentences) {
       status.Update(session.Add(sentence, /*cut=*/false));

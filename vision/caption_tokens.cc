@@ -5,9 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "data/text/prepared_text.h"
 #include "data/text/token_vocabulary.h"
 #include "data/text/wordpiece_config.h"
-#include "files/utf8.h"
 #include "seq2seq/typed_sentence.h"
 
 namespace regard {
@@ -89,12 +89,7 @@ absl::Status CaptionTokens::Check(const CaptionerConfig& config,
 }
 
 std::vector<std::string> CaptionTokens::Prompt(absl::string_view text) {
-  const std::vector<absl::string_view> words = SplitOnWhitespace(text);
-  return {words.begin(), words.end()};
-}
-
-std::vector<std::string> CaptionTokens::Typed(absl::string_view text) const {
-  return words() ? TypedWords(text, words_) : Prompt(text);
+  return PrepareWords(text, {.words = WordRule::kAsWritten});
 }
 
 bool CaptionTokens::Knows(absl::string_view word) const {

@@ -44,9 +44,9 @@ class CaptionTokens {
   // Only of pieces of words.
   const WordPiece& pieces() const { return *pieces_; }
 
-  // The words of a prompt, and of a sentence that a user typed.
+  // The words of a prompt or of a sentence that a user typed, as a list of
+  // captions has them.
   static std::vector<std::string> Prompt(absl::string_view text);
-  std::vector<std::string> Typed(absl::string_view text) const;
   // Names the words of which a part is unknown, as UnknownWords does.
   std::vector<std::string> NotesOn(absl::Span<const std::string> words) const;
 

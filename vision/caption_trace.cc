@@ -122,7 +122,7 @@ absl::StatusOr<Traced<float>> CaptionModel::Trace(
     if (best.at_limit) traced.labels.notes.push_back(LimitNote(best));
     return traced;
   }
-  const std::vector<std::string> words = tokens_.Typed(*options.target);
+  const std::vector<std::string> words = CaptionTokens::Prompt(*options.target);
   Written written = {tokens_.Encode(words), tokens_.Names(words),
                      absl::StrJoin(words, " ")};
   if (!options.target->empty()) {

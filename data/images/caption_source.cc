@@ -18,9 +18,9 @@
 #include "data/images/image_list.h"
 #include "data/images/image_set.h"
 #include "data/images/image_source.h"
+#include "data/text/prepared_text.h"
 #include "files/file.h"
 #include "files/sha256.h"
-#include "files/utf8.h"
 #include "nn/config_problems.h"
 #include "third_party/abseil_backport/status_macros.h"
 
@@ -30,6 +30,7 @@ namespace {
 
 // Pixels of all canvases.
 constexpr int64_t kMostPixels = int64_t{1} << 30;
+constexpr TextRules kRules = {.words = WordRule::kAsWritten};
 
 class CaptionsSource
     : public WithOptions<DataSource<CaptionData>, CaptionsConfig> {
@@ -120,8 +121,8 @@ class CaptionsSource
     const std::vector<std::string> prompt = PromptWords();
     const auto add = [&](ListedImage image, absl::string_view text) {
       Caption caption = {.words = prompt};
-      for (const absl::string_view word : SplitOnWhitespace(text)) {
-        caption.words.emplace_back(word);
+      for (std::string& word : PrepareWords(text, kRules)) {
+        caption.words.push_back(std::move(word));
       }
       if (caption.words.size() == prompt.size()) {
         return absl::InvalidArgumentError("want a sentence; it has no words");
@@ -172,9 +173,7 @@ class CaptionsSource
   }
 
   std::vector<std::string> PromptWords() const {
-    const std::vector<absl::string_view> words =
-        SplitOnWhitespace(options_.prompt());
-    return {words.begin(), words.end()};
+    return PrepareWords(options_.prompt(), kRules);
   }
 
   // What is wrong with so many canvases of quadrants of side x side pixels;

@@ -94,9 +94,10 @@ absl::Status SubwordError(const absl::Status& status) {
 
 // Calls `visit` at each of the first `most` pairs, or of all if `most` is 0.
 absl::StatusOr<PairReader> ReadPairs(
-    const PairFilesConfig& files, int64_t most,
+    const PairFilesConfig& files, int64_t most, int text_version,
     absl::FunctionRef<void(const PairReader&)> visit) {
-  REGARD_ASSIGN_OR_RETURN(PairReader reader, PairReader::Open(files, most));
+  REGARD_ASSIGN_OR_RETURN(PairReader reader,
+                          PairReader::Open(files, most, text_version));
   while (true) {
     REGARD_ASSIGN_OR_RETURN(const bool more, reader.Next());
     if (!more) return reader;
@@ -125,6 +126,7 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
     if (!options_.has_subwords()) {
       data.min_frequency = options_.min_frequency();
     }
+    data.tokenizers.rules.version = request.text_version;
     REGARD_RETURN_IF_ERROR(options_.has_train() ? LoadSplits(request, data)
                                                 : LoadFile(request.path, data));
     std::vector<SentencePair> samples;
@@ -176,8 +178,8 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
     files.set_path(path);
     files.set_source_column(options_.source_column());
     files.set_target_column(options_.target_column());
-    absl::StatusOr<PairReader> reader =
-        PairReader::Open(files, options_.max_pairs());
+    absl::StatusOr<PairReader> reader = PairReader::Open(
+        files, options_.max_pairs(), data.tokenizers.rules.version);
     if (!reader.ok()) {
       const absl::Status& status = reader.status();
       if (absl::IsInvalidArgument(status)) return status;
@@ -222,6 +224,7 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
                        options_.dev_pairs(), " are kept for dev"));
     }
     data.dev.pairs.assign(last.begin(), last.end());
+    AddNote(*reader, "data.path", data);
     REGARD_ASSIGN_OR_RETURN(data.digests["data.path"], reader->FirstDigest());
     return absl::OkStatus();
   }
@@ -230,7 +233,7 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
                           SentenceData& data) const {
     std::shared_ptr<SubwordSampler> sampler;
     REGARD_ASSIGN_OR_RETURN(const std::set<int64_t> held_out,
-                            HeldOut(request.seed));
+                            HeldOut(request.seed, request.text_version));
     if (options_.has_subwords()) {
       REGARD_RETURN_IF_ERROR(LoadSubwords(request, held_out, data));
       REGARD_ASSIGN_OR_RETURN(sampler,
@@ -256,8 +259,8 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
   static SentencePair Tokenize(const Tokenizers& tokenizers,
                                absl::string_view source,
                                absl::string_view target) {
-    const auto tokens = [](const auto& model, absl::string_view text) {
-      return model == nullptr ? SplitTokens(PrepareText(text))
+    const auto tokens = [&](const auto& model, absl::string_view text) {
+      return model == nullptr ? PrepareWords(text, tokenizers.rules)
                               : model->Tokenize(text);
     };
     return {tokens(tokenizers.source, source),
@@ -278,12 +281,17 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
       REGARD_ASSIGN_OR_RETURN(data.digests[field + ".target"],
                               reader.SecondDigest());
     }
-    if (reader.carriage_returns() > 0) {
-      data.notes.push_back(absl::StrCat(
-          field, ": ", reader.carriage_returns(),
-          " lines end in a carriage return, which is not part of the text"));
-    }
+    AddNote(reader, field, data);
     return absl::OkStatus();
+  }
+
+  static void AddNote(const PairReader& reader, const std::string& field,
+                      SentenceData& data) {
+    TextCounts counts = reader.counts();
+    // A model of subwords reads white space by rules of its own.
+    if (data.tokenizers.target != nullptr) counts.separators = 0;
+    const std::string note = counts.Note(field);
+    if (!note.empty()) data.notes.push_back(note);
   }
 
   static const std::string& FirstFile(const PairFilesConfig& files) {
@@ -300,9 +308,10 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
                                      : options_.subwords().target_model();
       std::string bytes;
       if (given.empty()) {
-        REGARD_ASSIGN_OR_RETURN(bytes, request.read_run_file != nullptr
-                                           ? request.read_run_file(model.name)
-                                           : TrainModel(held_out, model));
+        REGARD_ASSIGN_OR_RETURN(
+            bytes, request.read_run_file != nullptr
+                       ? request.read_run_file(model.name)
+                       : TrainModel(held_out, model, request.text_version));
       } else {
         absl::StatusOr<std::string> read =
             ReadFile(ResolveUserPath(given), kMostModelBytes);
@@ -344,7 +353,8 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
 
   // Of the training lines not held out: the source's, then the target's.
   absl::StatusOr<std::string> TrainModel(const std::set<int64_t>& held_out,
-                                         const SubwordModel& model) const {
+                                         const SubwordModel& model,
+                                         int text_version) const {
     std::string sentences;
     for (const bool is_source : {true, false}) {
       if (!(is_source ? model.source : model.target)) continue;
@@ -354,7 +364,8 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
                         "\n");
       };
       REGARD_RETURN_IF_ERROR(
-          ReadPairs(options_.train(), options_.max_pairs(), add).status());
+          ReadPairs(options_.train(), options_.max_pairs(), text_version, add)
+              .status());
     }
     absl::StatusOr<std::string> trained =
         TrainSubwords(options_.subwords(), sentences);
@@ -393,9 +404,9 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
       data.train.Add(tokens.source, tokens.target);
       if (sampler != nullptr) sampler->Add(pair.source(), pair.target());
     };
-    REGARD_ASSIGN_OR_RETURN(
-        const PairReader reader,
-        ReadPairs(options_.train(), options_.max_pairs(), add));
+    REGARD_ASSIGN_OR_RETURN(const PairReader reader,
+                            ReadPairs(options_.train(), options_.max_pairs(),
+                                      data.tokenizers.rules.version, add));
     const std::string omissions = OmissionsText(counts);
     if (!omissions.empty()) data.notes.push_back(omissions);
     REGARD_RETURN_IF_ERROR(
@@ -407,12 +418,13 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
   }
 
   // The pairs of train that are dev's, from 1: drawn without repetition.
-  absl::StatusOr<std::set<int64_t>> HeldOut(uint64_t seed) const {
+  absl::StatusOr<std::set<int64_t>> HeldOut(uint64_t seed,
+                                            int text_version) const {
     std::set<int64_t> held_out;
     if (options_.dev_sample() == 0) return held_out;
     REGARD_ASSIGN_OR_RETURN(const PairReader reader,
                             ReadPairs(options_.train(), options_.max_pairs(),
-                                      [](const PairReader&) {}));
+                                      text_version, [](const PairReader&) {}));
     const int64_t pairs = reader.pairs();
     if (options_.dev_sample() >= pairs) {
       return absl::InvalidArgumentError(
@@ -444,7 +456,7 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
                               EvaluationSet& set) {
     REGARD_ASSIGN_OR_RETURN(
         const PairReader reader,
-        ReadPairs(files, /*most=*/0,
+        ReadPairs(files, /*most=*/0, data.tokenizers.rules.version,
                   [&](const PairReader& pair) { AddPair(pair, data, set); }));
     return Finish(reader, field, files, data);
   }

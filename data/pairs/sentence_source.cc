@@ -39,6 +39,7 @@ class PhrasebookSource : public WithOptions<SentenceSource, PhrasebookConfig> {
   absl::StatusOr<SentenceData> Load(const DataRequest& request) const override {
     Phrasebook phrasebook = Make(request);
     SentenceData data;
+    data.tokenizers.rules.words = words();
     for (const SentencePair& pair : phrasebook.train.pairs) {
       data.train.Add(pair.source, pair.target);
     }
@@ -50,6 +51,8 @@ class PhrasebookSource : public WithOptions<SentenceSource, PhrasebookConfig> {
     data.samples.push_back(phrasebook.train.pairs.front());
     return data;
   }
+
+  WordRule words() const override { return WordRule::kGenerated; }
 
   // Looks for the pair in all splits.
   std::vector<AlignmentLink> GoldLinks(

@@ -15,6 +15,7 @@
 #include "data/parallel_corpus.h"
 #include "data/sentence_pair.h"
 #include "data/target_lengths.h"
+#include "data/text/prepared_text.h"
 #include "data/text/sentencepiece_model.h"
 #include "data/text/vocabulary.h"
 
@@ -54,6 +55,8 @@ class SentenceSource : public DataSource<SentenceData> {
  public:
   // That of the data, known without loading it.
   virtual int64_t cut_tokens() const { return 0; }
+  // How typed text becomes words.
+  virtual WordRule words() const { return WordRule::kPrepared; }
 
   // Gold links of a pair, in words without <eos>; empty if not known.
   virtual std::vector<AlignmentLink> GoldLinks(

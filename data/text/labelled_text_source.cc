@@ -17,8 +17,10 @@
 #include "data/data_source.h"
 #include "data/grammar.h"
 #include "data/text/entailment.h"
+#include "data/text/prepared_text.h"
 #include "data/text_file.h"
 #include "files/file.h"
+#include "files/utf8.h"
 #include "nn/config_problems.h"
 #include "third_party/abseil_backport/check.h"
 #include "third_party/abseil_backport/status_macros.h"
@@ -65,7 +67,8 @@ class LabelledTextSource
           "error: data.path names no file; give labelled texts by --set "
           "data.path=FILE");
     }
-    return ReadLabelledText(ResolveUserPath(request.path), options_);
+    return ReadLabelledText(ResolveUserPath(request.path), options_,
+                            request.text_version);
   }
 };
 
@@ -188,15 +191,32 @@ absl::Status UseLabels(const std::vector<std::string>& labels,
 }
 
 absl::StatusOr<LabelledTextData> ReadLabelledText(
-    const std::string& path, const LabelledTextConfig& config) {
+    const std::string& path, const LabelledTextConfig& config,
+    int text_version) {
   REGARD_ASSIGN_OR_RETURN(
       const WholeText whole,
       ReadWholeText(path, "labelled text",
                     "\n  Each line is a label, a tab and a text, or two with "
-                    "a tab between. Name the file with --set data.path=FILE"));
-  absl::string_view text = whole.text;
-  absl::ConsumeSuffix(&text, "\n");
-  const std::vector<absl::string_view> lines = absl::StrSplit(text, '\n');
+                    "a tab between. Name the file with --set data.path=FILE",
+                    LineEndsOf(text_version)));
+  TextCounts counts = {.carriage_returns = whole.carriage_returns};
+  std::vector<absl::string_view> lines;
+  std::vector<size_t> numbers;  // of the lines, from 1
+  size_t number = 0;
+  for (const absl::string_view line :
+       absl::StrSplit(absl::StripSuffix(whole.text, "\n"), '\n')) {
+    ++number;
+    if (SplitOnWhitespace(line).empty()) {
+      ++counts.blank_lines;
+      continue;
+    }
+    lines.push_back(line);
+    numbers.push_back(number);
+  }
+  if (lines.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ":1:1: error: the file has no labelled text"));
+  }
   const auto begin_of = [&](double share) {
     return static_cast<size_t>(
         std::llround((1 - share) * static_cast<double>(lines.size())));
@@ -209,8 +229,8 @@ absl::StatusOr<LabelledTextData> ReadLabelledText(
   const size_t columns_wanted = std::ranges::count(lines[0], '\t') == 2 ? 3 : 2;
   for (size_t i = 0; i < lines.size(); ++i) {
     const auto error = [&](size_t column, absl::string_view problem) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(path, ":", i + 1, ":", column, ": error: ", problem));
+      return absl::InvalidArgumentError(absl::StrCat(
+          path, ":", numbers[i], ":", column, ": error: ", problem));
     };
     REGARD_ASSIGN_OR_RETURN(
         const std::vector<absl::string_view> columns,
@@ -233,6 +253,8 @@ absl::StatusOr<LabelledTextData> ReadLabelledText(
         path, ":1:1: error: the training part has fewer than two labels"));
   }
   data.digests["data.path"] = whole.sha256;
+  const std::string note = counts.Note("data.path");
+  if (!note.empty()) data.notes.push_back(note);
   return data;
 }
 

@@ -21,14 +21,17 @@ struct LabelledTextData {
   LabelledSplits splits;
   // SHA-256 of each file, by the field that names it.
   std::map<std::string, std::string> digests;
+  // What the user should know of the file, a sentence each.
+  std::vector<std::string> notes = {};
 };
 
-// Reads a file as ReadWholeText() does. Errors say path:line:column: a line of
-// more than 64 KiB, a first line without one tab or two, another line with
-// another number of them, a label that is empty or that training lacks, and
-// fewer than two labels in training, if there is any.
+// Reads a file as ReadWholeText() does. Blank lines are passed over. Errors say
+// path:line:column: a line of more than 64 KiB, a first line without one tab or
+// two, another line with another number of them, a label that is empty or that
+// training lacks, and fewer than two labels in training, if there is any.
 absl::StatusOr<LabelledTextData> ReadLabelledText(
-    const std::string& path, const LabelledTextConfig& config);
+    const std::string& path, const LabelledTextConfig& config,
+    int text_version = 1);
 
 // Makes the labels of the data those that a trained model knows. An error,
 // complete to print, names one that is not among them.

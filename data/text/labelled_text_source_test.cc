@@ -62,6 +62,16 @@ TEST_F(LabelledTextTest, SplitsLines) {
   EXPECT_THAT(data->digests, SizeIs(1));
 }
 
+TEST_F(LabelledTextTest, PassesOverBlankLines) {
+  const auto data = Read("\n \nyes\ta\rno\tb\r\n\u00a0\t\n\n");
+  ASSERT_TRUE(data.ok()) << data.status();
+  EXPECT_THAT(data->splits.train, SizeIs(2));
+  EXPECT_THAT(data->notes,
+              ElementsAre("data.path: 2 lines end in a carriage return, which "
+                          "is not part of the text; 4 blank lines are passed "
+                          "over"));
+}
+
 TEST_F(LabelledTextTest, ReadsPairs) {
   const auto data = Read("yes\ta b\tc\nno\t\td\r\nno\te\t\n", 0.3);
   ASSERT_TRUE(data.ok()) << data.status();
@@ -108,7 +118,7 @@ TEST_F(LabelledTextTest, SaysWhereColumnsAreWrong) {
               HasSubstr("text.txt:2:6: error: want"));
   EXPECT_THAT(ErrorOf("a\tb\tc\td\n"),
               HasSubstr("text.txt:1:4: error: want a label, a tab and a text"));
-  EXPECT_THAT(ErrorOf("a\tb\n\n"), HasSubstr("text.txt:2:1: error: want"));
+  EXPECT_THAT(ErrorOf("a\tb\n\nb\n"), HasSubstr("text.txt:3:2: error: want"));
   EXPECT_THAT(ErrorOf("a\tb\n\tb\n"),
               HasSubstr("text.txt:2:1: error: the label is empty"));
 }

@@ -7,14 +7,15 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "data/data_source.h"
+#include "data/text/prepared_text.h"
 #include "data/text_file.h"
 #include "files/file.h"
+#include "files/utf8.h"
 #include "nn/config_problems.h"
 #include "third_party/abseil_backport/status_macros.h"
 
@@ -45,20 +46,28 @@ class ScoredPairsSource
           "error: data.path names no file; give one by --set data.path=FILE: ",
           kWanted));
     }
-    return ReadScoredPairs(ResolveUserPath(request.path), options_);
+    return ReadScoredPairs(ResolveUserPath(request.path), options_,
+                           request.text_version);
   }
 };
 
 }  // namespace
 
-absl::StatusOr<ScoredPairsData> ReadScoredPairs(
-    const std::string& path, const ScoredPairsConfig& config) {
-  REGARD_ASSIGN_OR_RETURN(TextFile file, TextFile::Open(path, "scored pairs"));
+absl::StatusOr<ScoredPairsData> ReadScoredPairs(const std::string& path,
+                                                const ScoredPairsConfig& config,
+                                                int text_version) {
+  REGARD_ASSIGN_OR_RETURN(
+      TextFile file,
+      TextFile::Open(path, "scored pairs", LineEndsOf(text_version)));
+  TextCounts counts;
   std::vector<ScoredPair> all;
   while (true) {
     REGARD_ASSIGN_OR_RETURN(const bool more, file.Next());
     if (!more) break;
-    if (absl::StripAsciiWhitespace(file.text()).empty()) continue;
+    if (SplitOnWhitespace(file.text()).empty()) {
+      ++counts.blank_lines;
+      continue;
+    }
     const std::vector<absl::string_view> parts =
         absl::StrSplit(file.text(), '\t');
     if (parts.size() != 3) {
@@ -93,6 +102,9 @@ absl::StatusOr<ScoredPairsData> ReadScoredPairs(
                 : splits.test)
         .push_back(std::move(all[i]));
   }
+  counts.carriage_returns = file.carriage_returns();
+  const std::string note = counts.Note("data.path");
+  if (!note.empty()) data.notes.push_back(note);
   REGARD_ASSIGN_OR_RETURN(data.digests["data.path"], file.Digest());
   return data;
 }

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "data/text/scored_pairs.pb.h"
@@ -17,13 +18,16 @@ struct ScoredPairsData {
   ScoredPairs splits;
   // SHA-256 of each file, by the field that names it.
   std::map<std::string, std::string> digests;
+  // What the user should know of the file, a sentence each.
+  std::vector<std::string> notes = {};
 };
 
 // Reads a file as TextFile does. Errors say path:line:column: a line that is
-// not two texts and a finite number, with tabs between. Empty lines are passed
+// not two texts and a finite number, with tabs between. Blank lines are passed
 // over.
-absl::StatusOr<ScoredPairsData> ReadScoredPairs(
-    const std::string& path, const ScoredPairsConfig& config);
+absl::StatusOr<ScoredPairsData> ReadScoredPairs(const std::string& path,
+                                                const ScoredPairsConfig& config,
+                                                int text_version = 1);
 
 }  // namespace regard
 

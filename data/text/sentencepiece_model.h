@@ -21,6 +21,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "autodiff/random.h"
+#include "data/text/prepared_text.h"
 #include "data/text/sentencepiece.pb.h"
 #include "data/text/subwords.pb.h"
 #include "data/text/text_normalizer.h"
@@ -115,11 +116,13 @@ class SentencepieceModel {
   float highest_score_ = std::numeric_limits<float>::min();  // at least
 };
 
-// What makes tokens of raw text. Null where the text is tokens between spaces.
-// Shared, because data and translators are copied and outlive each other.
+// What makes tokens of raw text. The models are null where tokens are words, by
+// `rules`. Shared, because data and translators are copied and outlive each
+// other.
 struct Tokenizers {
   std::shared_ptr<const SentencepieceModel> source = nullptr;
   std::shared_ptr<const SentencepieceModel> target = nullptr;
+  TextRules rules = {};
 };
 
 }  // namespace regard

@@ -15,6 +15,7 @@
 #include "data/data_source.h"
 #include "data/grammar.h"
 #include "data/made_words.h"
+#include "data/text/prepared_text.h"
 #include "data/text_file.h"
 #include "files/file.h"
 #include "files/utf8.h"
@@ -68,15 +69,18 @@ class TextSource : public WithOptions<DataSource<TextData>, TextConfig> {
           "data.path=FILE");
     }
     const std::string path = ResolveUserPath(request.path);
-    if (request.dev_path.empty()) return ReadTextFile(path, options_);
+    const LineEnds ends = LineEndsOf(request.text_version);
+    if (request.dev_path.empty()) return ReadTextFile(path, options_, ends);
     TextConfig options = options_;
     options.set_dev_fraction(0);
-    REGARD_ASSIGN_OR_RETURN(TextData data, ReadTextFile(path, options));
+    REGARD_ASSIGN_OR_RETURN(TextData data, ReadTextFile(path, options, ends));
     options.set_test_fraction(0);
     REGARD_ASSIGN_OR_RETURN(
-        TextData dev, ReadTextFile(ResolveUserPath(request.dev_path), options));
+        TextData dev,
+        ReadTextFile(ResolveUserPath(request.dev_path), options, ends));
     data.splits.dev = std::move(dev.splits.train);
     data.digests["data.dev_path"] = dev.digests["data.path"];
+    data.notes.insert(data.notes.end(), dev.notes.begin(), dev.notes.end());
     return data;
   }
 };
@@ -206,13 +210,14 @@ TextSplits SplitText(absl::string_view text, const TextConfig& config) {
 }
 
 absl::StatusOr<TextData> ReadTextFile(const std::string& path,
-                                      const TextConfig& config) {
+                                      const TextConfig& config, LineEnds ends) {
   REGARD_ASSIGN_OR_RETURN(
       const WholeText whole,
       ReadWholeText(path, "text",
                     "\n  A text is any file in UTF-8. Name it in the config, "
                     "`data { path: \"input.txt\" }`,\n  or with --set "
-                    "data.path=input.txt"));
+                    "data.path=input.txt",
+                    ends));
   const auto error = [&](absl::string_view problem) {
     return absl::InvalidArgumentError(
         ErrorInText(path, whole.text, 0, problem));
@@ -224,6 +229,8 @@ absl::StatusOr<TextData> ReadTextFile(const std::string& path,
     return error("the file is too short: it has no training text");
   }
   data.digests["data.path"] = whole.sha256;
+  const TextCounts counts = {.carriage_returns = whole.carriage_returns};
+  if (whole.carriage_returns > 0) data.notes.push_back(counts.Note(path));
   return data;
 }
 

@@ -4,11 +4,13 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "data/text/text.pb.h"
 #include "data/text/text_splits.h"
+#include "files/line_reader.h"
 
 namespace regard {
 
@@ -20,6 +22,8 @@ struct TextData {
   double entropy = 0;
   // SHA-256 of each file, by the field that names it.
   std::map<std::string, std::string> digests;
+  // What the user should know of the text, a sentence each.
+  std::vector<std::string> notes = {};
 };
 
 // Cuts a UTF-8 text at the shares of `config`, counted in characters.
@@ -27,7 +31,8 @@ TextSplits SplitText(absl::string_view text, const TextConfig& config);
 
 // Reads a file as ReadWholeText() does; an empty one is an error, too.
 absl::StatusOr<TextData> ReadTextFile(const std::string& path,
-                                      const TextConfig& config);
+                                      const TextConfig& config,
+                                      LineEnds ends = LineEnds::kAny);
 
 }  // namespace regard
 

@@ -87,6 +87,20 @@ TEST_F(ReadTextFileTest, ReadsSplitsAndDigest) {
   EXPECT_EQ(data->entropy, 0);
 }
 
+TEST_F(ReadTextFileTest, EveryLineEndsWithANewline) {
+  const std::string path = Write("ab\r\nc\rd\n\r");
+  TextConfig config;
+  config.set_dev_fraction(0);
+  const auto data = ReadTextFile(path, config);
+  EXPECT_EQ(data->splits.train, "ab\nc\nd\n\n");
+  EXPECT_THAT(data->notes, testing::ElementsAre(testing::EndsWith(
+                               ": 3 lines end in a carriage return, which is "
+                               "not part of the text")));
+  // As it was before there was data.text_version.
+  EXPECT_EQ(ReadTextFile(path, config, LineEnds::kNewline)->splits.train,
+            "ab\r\nc\rd\n\r");
+}
+
 TEST_F(ReadTextFileTest, SaysWhereAFileIsBroken) {
   EXPECT_THAT(ErrorOf("ab\nc\xff"),
               HasSubstr("text.txt:2:2: error: bytes that are not UTF-8"));

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
@@ -121,6 +122,7 @@ void ValidateDataAndModel(const Experiment& config, const TaskInfo* task,
   const DataSourceInfo* source = plugins.data.Find(config.data());
   {
     const FieldScope scope(problems, "data");
+    problems.CheckRanges(config.data());
     plugins.data.ValidateChoice(config.data(), problems);
     if (source != nullptr) {
       ValidatePath(config.data(), *source, plugins.data, problems);
@@ -368,6 +370,18 @@ absl::Status Complete(const Plugins& plugins, LoadedConfig& loaded) {
 
 }  // namespace
 
+void KeepTextVersion(const ConfigSource& run, Experiment* config) {
+  if (!absl::EndsWith(run.name, "resolved.textproto") ||
+      config->data().has_text_version()) {
+    return;
+  }
+  Experiment before;
+  // What is wrong with it is told by those who read it.
+  if (!ReadConfig(run, {}, &before).ok()) return;
+  config->mutable_data()->set_text_version(
+      before.data().has_text_version() ? before.data().text_version() : 0);
+}
+
 absl::StatusOr<LoadedConfig> LoadConfig(const ConfigSource& source,
                                         absl::Span<const std::string> overrides,
                                         const Plugins& plugins) {
@@ -376,6 +390,7 @@ absl::StatusOr<LoadedConfig> LoadConfig(const ConfigSource& source,
                           ReadConfig(source, overrides, &loaded.config));
   REGARD_RETURN_IF_ERROR(
       ReadOverFolder(plugins.scorers, &loaded.config, &loaded.origins));
+  KeepTextVersion(source, &loaded.config);
   REGARD_RETURN_IF_ERROR(Complete(plugins, loaded));
   return loaded;
 }
@@ -401,12 +416,14 @@ absl::Status LoadBaseline(const Plugins& plugins, LoadedConfig& run) {
 absl::StatusOr<std::unique_ptr<Task>> BuildTask(
     const Experiment& config, const Plugins& plugins,
     const ReadRunFile& read_run_file, bool finalize) {
-  REGARD_ASSIGN_OR_RETURN(std::any data,
-                          plugins.data.Create(config.data())
-                              ->LoadAny({.path = config.data().path(),
-                                         .dev_path = config.data().dev_path(),
-                                         .seed = config.seed(),
-                                         .read_run_file = read_run_file}));
+  REGARD_ASSIGN_OR_RETURN(
+      std::any data,
+      plugins.data.Create(config.data())
+          ->LoadAny({.path = config.data().path(),
+                     .dev_path = config.data().dev_path(),
+                     .seed = config.seed(),
+                     .text_version = config.data().text_version(),
+                     .read_run_file = read_run_file}));
   return plugins.tasks.Create(config.model(), std::move(data),
                               TaskContext{config, plugins.scorers, finalize});
 }

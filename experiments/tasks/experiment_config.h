@@ -31,6 +31,11 @@ struct LoadedConfig {
   std::shared_ptr<const LoadedConfig> baseline = nullptr;  // see LoadBaseline
 };
 
+// If `run` is the resolved.textproto of a run, and `config` has no
+// data.text_version, sets it to the run's: 0 if the run was made by a program
+// without this field.
+void KeepTextVersion(const ConfigSource& run, Experiment* config);
+
 // Reads and validates; the error is complete to print. A config that begins
 // with a folder of Hugging Face's goes over what that says (folder_config.h).
 absl::StatusOr<LoadedConfig> LoadConfig(const ConfigSource& source,

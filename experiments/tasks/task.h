@@ -88,10 +88,13 @@ class Task {
   // An error is complete to print; NotFound if only the data can help.
 
   // Every metric that the model reports, loss terms included, and the SHA-256
-  // of each data file, by the field that names it.
+  // of each data file, by the field that names it. `notes`: see Notes().
   explicit Task(std::vector<MetricInfo> metrics,
-                std::map<std::string, std::string> digests = {})
-      : metrics_(std::move(metrics)), digests_(std::move(digests)) {}
+                std::map<std::string, std::string> digests = {},
+                std::vector<std::string> notes = {})
+      : metrics_(std::move(metrics)),
+        digests_(std::move(digests)),
+        notes_(std::move(notes)) {}
   virtual ~Task() = default;
 
   const std::vector<MetricInfo>& metrics() const { return metrics_; }
@@ -156,7 +159,7 @@ class Task {
   }
 
   // What the user should know of the data, a sentence each.
-  virtual std::vector<std::string> Notes() const { return {}; }
+  virtual std::vector<std::string> Notes() const { return notes_; }
 
   // How metrics that are computed in several ways are computed, by their
   // prefixed names: "nrefs:1|case:mixed|tok:13a|...".
@@ -184,6 +187,7 @@ class Task {
  private:
   const std::vector<MetricInfo> metrics_;
   std::map<std::string, std::string> digests_;
+  const std::vector<std::string> notes_;
 };
 
 }  // namespace regard

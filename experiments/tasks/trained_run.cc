@@ -121,6 +121,7 @@ absl::StatusOr<TrainedRun> OpenTrainedRun(
   }
   REGARD_ASSIGN_OR_RETURN(trained.origins,
                           ReadConfig(source, overrides, &trained.config));
+  KeepTextVersion(source, &trained.config);
   std::vector<std::string> notes;
   if (plugins != nullptr) {
     ConfigProblems problems;

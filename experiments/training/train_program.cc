@@ -147,6 +147,10 @@ absl::StatusOr<LoadedConfig> ReadGivenConfig(const Arguments& arguments,
                           SourceOf(arguments, default_config, found));
   REGARD_ASSIGN_OR_RETURN(LoadedConfig loaded,
                           LoadConfig(source, arguments.overrides, plugins));
+  if (found.begun) {
+    KeepTextVersion({JoinPath(found.path, "resolved.textproto"), std::nullopt},
+                    &loaded.config);
+  }
   REGARD_RETURN_IF_ERROR(BaselineError(loaded, LoadBaseline(plugins, loaded)));
   return loaded;
 }

@@ -15,6 +15,7 @@
 #include "experiments/report/attention_file.h"
 #include "experiments/report/run_report.h"
 #include "experiments/report/terminal_text.h"
+#include "experiments/tasks/experiment_config.h"
 #include "experiments/training/follower.h"
 #include "files/printable_text.h"
 #include "files/sha256.h"
@@ -82,9 +83,9 @@ absl::Status CheckSameConfig(const RunFolder& folder,
   REGARD_ASSIGN_OR_RETURN(const std::string text,
                           WithErrorPrefix(folder.Read("resolved.textproto")));
   Experiment stored;
-  REGARD_RETURN_IF_ERROR(
-      ReadConfig({folder.File("resolved.textproto"), text}, {}, &stored)
-          .status());
+  const ConfigSource source = {folder.File("resolved.textproto"), text};
+  REGARD_RETURN_IF_ERROR(ReadConfig(source, {}, &stored).status());
+  KeepTextVersion(source, &stored);
   ClearFormerLimits(config, stored);
   std::string differences;
   // Both in full, by this program's defaults.

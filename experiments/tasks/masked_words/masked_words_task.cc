@@ -68,7 +68,7 @@ class MaskedWordsTask : public Task {
   }
 
   MaskedWordsTask(const Options& options, Data data, const TaskContext& context)
-      : Task(Metrics(), std::move(data.digests)),
+      : Task(Metrics(), std::move(data.digests), std::move(data.notes)),
         vocabulary_(
             data.splits.vocabulary.empty()
                 ? ReadTokenVocabulary(options.masked_words().vocabulary(),

@@ -76,7 +76,7 @@ class LanguageModelTask : public Task {
 
   LanguageModelTask(const Options& options, Data data,
                     const TaskContext& context)
-      : Task(Metrics(), std::move(data.digests)),
+      : Task(Metrics(), std::move(data.digests), std::move(data.notes)),
         seed_(context.config.seed()),
         entropy_(options.unit() == Options::CHARACTERS ? data.entropy : 0),
         tokenized_(ReadTokens(options, &data.splits)),

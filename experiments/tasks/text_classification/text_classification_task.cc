@@ -231,7 +231,7 @@ class TextClassificationTask : public Task {
 
   TextClassificationTask(const Options& options, Data data,
                          const TaskContext& context)
-      : Task(Metrics(), std::move(data.digests)),
+      : Task(Metrics(), std::move(data.digests), std::move(data.notes)),
         beginning_(BeginningOf(options, data.splits.tokens)),
         vocabulary_(VocabularyOf(beginning_, data.splits)),
         model_(options, context.scorers, vocabulary_.pieces,

@@ -74,7 +74,7 @@ class TextEmbeddingTask : public Task {
 
   TextEmbeddingTask(const Options& options, Data data,
                     const TaskContext& context)
-      : Task(Metrics(), std::move(data.digests)),
+      : Task(Metrics(), std::move(data.digests), std::move(data.notes)),
         smooths_labels_(context.config.loss().label_smoothing() > 0),
         vocabulary_(VocabularyOf(options.tokens(), data.splits)),
         model_(options, context.scorers, vocabulary_.pieces,

@@ -84,8 +84,9 @@ class TranslationTask : public Task {
   static void Validate(const auto&, const TaskContext&, ConfigProblems&) {}
   static void ValidateParts(const TaskContext& context,
                             ConfigProblems& problems);
-  static absl::Status Keep(const TaskContext&, const AnyDataSource& source,
-                           const KeptFiles& kept, Data* data);
+  static absl::Status Keep(const TaskContext& context,
+                           const AnyDataSource& source, const KeptFiles& kept,
+                           Data* data);
   TranslationTask(Data data, const TaskContext& context)
       : Task(Metrics(), std::move(data.digests)),
         search_(context.config.search()),
@@ -266,7 +267,7 @@ void TranslationTask::ValidateParts(const TaskContext& context,
   }
 }
 
-absl::Status TranslationTask::Keep(const TaskContext&,
+absl::Status TranslationTask::Keep(const TaskContext& context,
                                    const AnyDataSource& source,
                                    const KeptFiles& kept, Data* data) {
   for (const auto& [name, vocabulary] :
@@ -282,7 +283,9 @@ absl::Status TranslationTask::Keep(const TaskContext&,
     data->cut_tokens = of_pairs->cut_tokens();
     REGARD_ASSIGN_OR_RETURN(data->tokenizers,
                             of_pairs->MakeTokenizers(kept.read));
+    data->tokenizers.rules.words = of_pairs->words();
   }
+  data->tokenizers.rules.version = context.config.data().text_version();
   return absl::OkStatus();
 }
 

@@ -90,12 +90,13 @@ void ReadFormula(const std::string& bytes) {
 void ReadCorpus(const std::string& bytes) {
   PairFilesConfig files;
   files.set_path(WriteInput("corpus.tsv", bytes));
-  absl::StatusOr<PairReader> reader = PairReader::Open(files, /*most=*/0);
+  absl::StatusOr<PairReader> reader =
+      PairReader::Open(files, /*most=*/0, /*text_version=*/1);
   while (reader.ok()) {
     const absl::StatusOr<bool> more = reader->Next();
     CheckMessage(more.status());
     if (!more.ok() || !*more) return;
-    SplitTokens(PrepareText(reader->source()));
+    PrepareWords(reader->source(), {});
   }
   CheckMessage(reader.status());
 }
