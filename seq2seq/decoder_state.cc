@@ -1,6 +1,7 @@
 #include "seq2seq/decoder_state.h"
 
 #include <algorithm>
+#include <functional>
 #include <new>
 #include <numeric>
 
@@ -147,11 +148,6 @@ void DecoderCache<T>::KeepRows(Var<T> from, absl::Span<const int32_t> rows,
                                Slot* slot) {
   const int64_t size = from.size() / std::max<int64_t>(from.dim(0), 1);
   const T* data = from.data();
-  if (data == slot->data) {
-    // The step left it as it was.
-    T* const copy = from.tape().arena().template New<T>(from.size());
-    data = std::copy_n(data, from.size(), copy) - from.size();
-  }
   if (slot->data == nullptr || slot->shape.Stride(0) != size) {
     slot->data = arena_.New<T>(limits_.rows * size);
   }
@@ -161,6 +157,18 @@ void DecoderCache<T>::KeepRows(Var<T> from, absl::Span<const int32_t> rows,
   for (const int32_t row : rows) {
     to = std::copy_n(data + row * size, size, to);
   }
+}
+
+template <typename T>
+Var<T> DecoderCache<T>::OutsideOfStorage(Var<T> value) const {
+  const bool inside = std::ranges::any_of(slots_, [&](const Slot& slot) {
+    return slot.data != nullptr && !std::less<>()(value.data(), slot.data) &&
+           std::less<>()(value.data(), slot.data + slot.shape.size());
+  });
+  if (!inside) return value;
+  const Var<T> copy = value.tape().New(value.shape(), /*needs_grad=*/false);
+  std::copy_n(value.data(), value.size(), copy.data());
+  return copy;
 }
 
 template <typename T>
@@ -231,21 +239,30 @@ void DecoderCache<T>::Gather(const DecoderState<T>& state,
   sources_ = count / rows_per_source;
   rows_per_source_ = rows_per_source;
   position_ = state.position();
-  for (size_t i = 0; i < slots_.size(); ++i) {
-    const auto& from = state.slots()[i];
-    if (!from.value.has_value()) continue;
-    Slot& slot = slots_[i];
-    if (from.kind == Kind::kRow) {
-      KeepRows(from.value, rows, &slot);
-    } else if (from.kind == Kind::kGrowing) {
+  // A decoder may leave a slot as it was, or move its value to another slot:
+  // all values are read before any storage is written.
+  const auto for_each = [&](auto fn) {
+    for (size_t i = 0; i < slots_.size(); ++i) {
+      const auto& from = state.slots()[i];
+      if (from.value.has_value()) fn(i, from, slots_[i]);
+    }
+  };
+  for_each([&](size_t, const auto& from, Slot& slot) {
+    if (from.kind == Kind::kRow) slot.next = OutsideOfStorage(from.value);
+  });
+  for_each([&](size_t, const auto& from, Slot& slot) {
+    if (from.kind == Kind::kRow) KeepRows(slot.next, rows, &slot);
+  });
+  for_each([&](size_t i, const auto& from, Slot& slot) {
+    if (from.kind == Kind::kGrowing) {
       slot.kind = from.kind;
       slot.positions = from.positions;
       slot.growing->Gather(copies, count);
-    } else {
+    } else if (from.kind == Kind::kSource) {
       REGARD_CHECK(from.value.data() == slot.data)
           << "slot " << i << " of the sources changed after Begin()";
     }
-  }
+  });
   CompactSources(state, rows);
 }
 

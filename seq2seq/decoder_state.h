@@ -140,9 +140,12 @@ class DecoderCache {
     Shape shape;            // of `data`
     int64_t positions = 0;  // of a growing slot
     GrowingRows<T>* growing = nullptr;  // its storage; null: the slot is empty
+    Var<T> next;  // of a row, during Gather(): what the step left
   };
 
   Var<T> Append(int slot, int64_t positions, Var<T> part);
+  // `value`, copied to the tape if it lies in the storage of a slot.
+  Var<T> OutsideOfStorage(Var<T> value) const;
   void KeepRows(Var<T> from, absl::Span<const int32_t> rows, Slot* slot);
   void CompactSources(const DecoderState<T>& state,
                       absl::Span<const int32_t> rows);

@@ -175,6 +175,40 @@ TEST(DecoderCacheTest, ASlotThatAStepLeftAloneIsGatheredAllTheSame) {
   EXPECT_TRUE(view.lengths().empty());
 }
 
+// As a decoder does that reads the two states before.
+TEST(DecoderCacheTest, AStepMayMoveTheValuesOfSlots) {
+  Tape<float> tape;
+  Arena arena;
+  DecoderState<float> begin = Begin(tape, {});
+  begin.SetRow(kUnused, tape.Constant({3, 2}, {1, 2, 3, 4, 5, 6}));
+  DecoderCache<float> cache(begin, {.rows = 3, .vocabulary = 10}, arena);
+  DecoderState<float> state = cache.View(tape);
+  // Exchanged, so that either order of writing would overwrite one of them.
+  const Var<float> hidden = state[kHidden];
+  state.SetRow(kHidden, state[kUnused]);
+  state.SetRow(kUnused, hidden);
+  cache.Gather(state, {1, 2, 2}, 1);
+  const DecoderState<float> view = cache.View(tape);
+  EXPECT_THAT(view[kHidden].span(), ElementsAre(3, 4, 5, 6, 5, 6));
+  EXPECT_THAT(view[kUnused].span(), ElementsAre(20, 21, 30, 31, 30, 31));
+}
+
+TEST(DecoderCacheTest, ARowMayBeWhatAStepAppended) {
+  enum { kPositions, kRow };
+  Tape<float> tape;
+  Arena arena;
+  DecoderCache<float> cache(DecoderState<float>(tape, 3, {}, 2),
+                            {.rows = 3, .vocabulary = 10}, arena);
+  DecoderState<float> state = cache.View(tape);
+  const Var<float> whole =
+      state.Append(kPositions, tape.Constant({3, 1, 1}, {1, 2, 3}));
+  state.SetRow(kRow, whole);
+  cache.Gather(state, {1, 1, 0}, 1);
+  const DecoderState<float> view = cache.View(tape);
+  EXPECT_THAT(Valid(view[kPositions], 1), ElementsAre(2, 2, 1));
+  EXPECT_THAT(Valid(view[kRow], 1), ElementsAre(2, 2, 1));
+}
+
 TEST(DecoderCacheTest, GrowsPositionAfterPosition) {
   Tape<float> tape;
   Arena arena;
