@@ -200,12 +200,13 @@ bool Chooser::Done(const SourceSearch& source) {
          (source.ended.full() && !MayImprove(source));
 }
 
-// Whether a living hypothesis would be among the results if it were complete.
-bool Chooser::MayImprove(const SourceSearch& source) {
+// Whether a living hypothesis would be among the results if it were complete
+// and its coverage full, which it may become.
+bool Chooser::MayImprove(const SourceSearch& source) const {
   const double least = source.ended.best()[config_.n_best() - 1].score;
   const auto lives = source.beams.first(static_cast<size_t>(source.num_beams));
   return std::any_of(lives.begin(), lives.end(), [&](const Partial& partial) {
-    return ScoreOf(partial, ChoicesOf(source) + 1, source) > least;
+    return NormalizedScore(partial, ChoicesOf(source) + 1) > least;
   });
 }
 
@@ -221,11 +222,15 @@ bool Chooser::GoesOn(const SourceSearch& source) const {
 }
 
 // Wu et al., "Google's neural machine translation system", 2016, section 7.
+double Chooser::NormalizedScore(const Partial& partial, int64_t length) const {
+  return partial.log_probability /
+         std::pow((5 + static_cast<double>(length)) / 6,
+                  config_.length_penalty());
+}
+
 double Chooser::ScoreOf(const Partial& partial, int64_t length,
                         const SourceSearch& source) {
-  const double score =
-      partial.log_probability /
-      std::pow((5 + static_cast<double>(length)) / 6, config_.length_penalty());
+  const double score = NormalizedScore(partial, length);
   if (config_.coverage_penalty() == 0 || trace_.time() == 0) return score;
   SumCoverage(partial, length, source);
   double sum = 0;

@@ -62,8 +62,11 @@ class Chooser {
   bool IsLastStep(const SourceSearch& source) const {
     return ChoicesOf(source) + 1 >= source.most;
   }
-  bool MayImprove(const SourceSearch& source);
+  bool MayImprove(const SourceSearch& source) const;
   bool GoesOn(const SourceSearch& source) const;
+  // The log-probability over the length penalty.
+  double NormalizedScore(const Partial& partial, int64_t length) const;
+  // With the coverage term, which is 0 or less.
   double ScoreOf(const Partial& partial, int64_t length,
                  const SourceSearch& source);
   // Adds up what each position of the memory received.

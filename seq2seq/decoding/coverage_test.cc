@@ -1,6 +1,7 @@
 // The coverage term of a decoder whose attention has exact zeros.
 #include <cmath>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -18,10 +19,12 @@
 namespace regard {
 namespace {
 
-// Attends to the first of two keys alone, as a sparse score may.
+// Attends to one of two keys, as a sparse score may: to the second after `id`,
+// else to the first.
 class SparseDecoder : public NGramDecoder {
  public:
-  using NGramDecoder::NGramDecoder;
+  explicit SparseDecoder(std::vector<std::vector<double>> p, int32_t id = -1)
+      : NGramDecoder(std::move(p)), id_(id) {}
 
   Var<float> Advance(Forward<float>& forward, absl::Span<const int32_t> ids,
                      absl::Span<const int32_t> lengths,
@@ -31,20 +34,20 @@ class SparseDecoder : public NGramDecoder {
     const NameScope<float> attention(tape, "attention");
     const auto queries = static_cast<int64_t>(ids.size());
     const Var<float> weights = tape.Full({1, 1, queries, 2}, 0);
-    for (int64_t i = 0; i < queries; ++i) weights.data()[2 * i] = 1;
+    for (int64_t i = 0; i < queries; ++i) {
+      weights.data()[2 * i + (ids[static_cast<size_t>(i)] == id_ ? 1 : 0)] = 1;
+    }
     forward.Site("weights", weights);
     return NGramDecoder::Advance(forward, ids, lengths, state);
   }
+
+ private:
+  int32_t id_;
 };
 
-std::vector<Hypothesis> BestThree(double coverage_penalty) {
-  // Of <eos> and two words: after <bos>, and after each word.
-  const SparseDecoder decoder({{},
-                               {},
-                               {0, 0, 0, 0.1, 0.5, 0.4},
-                               {},
-                               {0, 0, 0, 0.3, 0.1, 0.6},
-                               {0, 0, 0, 0.23, 0.42, 0.35}});
+// As many as the beam is wide.
+std::vector<Hypothesis> Best(const SparseDecoder& decoder, int beam,
+                             double coverage_penalty) {
   ParameterStore<float> none;
   none.Finalize(0);
   Tape<float> tape;
@@ -54,11 +57,22 @@ std::vector<Hypothesis> BestThree(double coverage_penalty) {
                                  }};
   const SearchSource source = {.max_length = 6};
   SearchConfig config;
-  config.set_beam(3);
-  config.set_n_best(3);
+  config.set_beam(beam);
+  config.set_n_best(beam);
   config.set_length_penalty(0);
   config.set_coverage_penalty(coverage_penalty);
   return Search({.members = {&member, 1}, .sources = {&source, 1}}, config)[0];
+}
+
+std::vector<Hypothesis> BestThree(double coverage_penalty) {
+  // Of <eos> and two words: after <bos>, and after each word.
+  const SparseDecoder decoder({{},
+                               {},
+                               {0, 0, 0, 0.1, 0.5, 0.4},
+                               {},
+                               {0, 0, 0, 0.3, 0.1, 0.6},
+                               {0, 0, 0, 0.23, 0.42, 0.35}});
+  return Best(decoder, 3, coverage_penalty);
 }
 
 TEST(CoverageTest, ASourceWithoutAttentionLeavesScoresFinite) {
@@ -69,6 +83,19 @@ TEST(CoverageTest, ASourceWithoutAttentionLeavesScoresFinite) {
     EXPECT_EQ(with[i].ids, without[i].ids);
     EXPECT_NEAR(with[i].score, without[i].score + 0.5 * std::log(1e-8), 1e-9);
   }
+}
+
+// The empty sentence ends first. The word scores less until the step after it
+// attends to the second key.
+TEST(CoverageTest, TheSearchGoesOnForCoverageThatIsStillToCome) {
+  constexpr int32_t kWord = 4;
+  const SparseDecoder decoder(
+      {{}, {}, {0, 0, 0, 0.55, 0.45}, {}, {0, 0, 0, 0.9, 0.1}}, kWord);
+  const std::vector<Hypothesis> best = Best(decoder, 1, 0.1);
+  ASSERT_EQ(best.size(), 1u);
+  EXPECT_EQ(best[0].ids, std::vector<int32_t>({kWord}));
+  EXPECT_NEAR(best[0].score, std::log(0.45 * 0.9), 1e-6);
+  EXPECT_TRUE(Best(decoder, 1, 0)[0].ids.empty());
 }
 
 }  // namespace
