@@ -84,7 +84,9 @@ Var<T> AttentionLayer<T>::Prepare(Forward<T>& forward, Var<T> keys,
 
 template <typename T>
 int64_t AttentionLayer<T>::LongestDistance() const {
-  const int64_t longest = scorer_->LongestDistance();
+  int64_t longest = scorer_->LongestDistance();
+  // What is further apart is hidden.
+  if (window_ > 0 && window_ - 1 <= longest) longest = kUnlimited;
   if (position_encoding_ == nullptr) return longest;
   return std::min(longest, position_encoding_->LongestDistance());
 }

@@ -78,7 +78,8 @@ class AttentionLayer {
   Var<T> ContextSideBySide(Forward<T>& forward, ScoreInputs<T> inputs,
                            Var<T> values, int64_t heads) const;
 
-  // The largest accepted |query position - key position|, or kUnlimited.
+  // The largest accepted |query position - key position|, or kUnlimited. A
+  // window that hides what is beyond the score's limit lifts that limit.
   int64_t LongestDistance() const;
 
   // Whether ScoreInputs carry previous and cumulative weights. Without them,

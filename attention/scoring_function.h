@@ -92,8 +92,10 @@ class ScoringFunction {
     return keys;
   }
 
-  // The largest distance |query position - key position| that Score() accepts.
-  // Data that exceeds it is reported before training.
+  // The largest distance |query position - key position| of which Score() knows
+  // a score. Data that exceeds it is reported before training, unless
+  // `mask.window` hides all pairs beyond it: Score() is then given these too,
+  // and returns any finite number for them.
   virtual int64_t LongestDistance() const { return kUnlimited; }
 
   // The width of the widest array [batch, heads, queries, keys, width] that

@@ -31,8 +31,10 @@ struct Block {
 // products go unused.
 class Blocks {
  public:
-  Blocks(const RelativePositions& at, bool rows_are_keys)
+  // Pairs at a distance of `max_position` or more are in no block.
+  Blocks(const RelativePositions& at, int64_t max_position, bool rows_are_keys)
       : at_(at),
+        max_position_(max_position),
         rows_are_keys_(rows_are_keys),
         rows_(rows_are_keys ? at.keys : at.queries) {
     // Extra distances per row of a block.
@@ -43,16 +45,17 @@ class Blocks {
   }
 
   int64_t rows() const { return rows_; }
-  // Rows times distances of the largest block.
+  // Rows times distances of the largest block, or more.
   int64_t max_products() const {
     const int64_t rows = std::min(size_, rows_);
-    return rows * At(0, rows).distances;
+    return rows * std::min(Unlimited(0, rows).distances, 2 * max_position_ - 1);
   }
 
   template <typename F>
   void ForEach(F f) const {
     for (int64_t first = 0; first < rows_; first += size_) {
-      f(At(first, std::min(size_, rows_ - first)));
+      const Block block = At(first, std::min(size_, rows_ - first));
+      if (block.distances > 0) f(block);
     }
   }
 
@@ -60,25 +63,33 @@ class Blocks {
   // index of a row of x and a distance.
   template <typename F>
   void ForEachPair(const Block& block, F f) const {
-    const auto distance = [&](int64_t l, int64_t r) {
-      return at_.at.Offset(l) - r - block.distance;
-    };
     for (int64_t i = 0; i < block.rows; ++i) {
       const int64_t row = block.first + i;
+      const int64_t products = i * block.distances;
       if (rows_are_keys_) {
         for (int64_t l = 0; l < at_.queries; ++l) {
-          f(l, row, i * block.distances + distance(l, row));
+          const int64_t at = at_.at.Offset(l) - row - block.distance;
+          if (at < 0 || at >= block.distances) continue;
+          f(l, row, products + at);
         }
       } else {
-        for (int64_t r = 0; r < at_.keys; ++r) {
-          f(row, r, i * block.distances + distance(row, r));
-        }
+        const int64_t first = at_.at.Offset(row) - block.distance;
+        const int64_t begin = std::max<int64_t>(0, first - block.distances + 1);
+        const int64_t end = std::min(at_.keys, first + 1);
+        for (int64_t r = begin; r < end; ++r) f(row, r, products + first - r);
       }
     }
   }
 
  private:
   Block At(int64_t first, int64_t rows) const {
+    const Block all = Unlimited(first, rows);
+    const int64_t lowest = std::max(all.distance, 1 - max_position_);
+    const int64_t end = std::min(all.distance + all.distances, max_position_);
+    return {first, rows, lowest, end - lowest};
+  }
+
+  Block Unlimited(int64_t first, int64_t rows) const {
     const int64_t last = first + rows - 1;
     const int64_t lowest = rows_are_keys_
                                ? at_.at.Offset(0) - last
@@ -90,6 +101,7 @@ class Blocks {
   }
 
   RelativePositions at_;
+  int64_t max_position_;
   bool rows_are_keys_;
   int64_t rows_;
   int64_t size_;
@@ -105,10 +117,11 @@ Var<T> RelativeScores(Var<T> x, Var<T> table, const RelativePositions& at,
   const int64_t max_position = (table.dim(0) + 1) / 2;
   const int64_t lowest = at.at.Offset(0) - (at.keys - 1);
   const int64_t highest = at.at.Offset(at.queries - 1);
-  REGARD_CHECK(-lowest < max_position && highest < max_position)
+  const bool known = -lowest < max_position && highest < max_position;
+  REGARD_CHECK(known || (at.window > 0 && at.window <= max_position))
       << "relative positions " << lowest << " to " << highest
       << ", but the embedding has those below " << max_position;
-  const Blocks blocks(at, rows_are_keys);
+  const Blocks blocks(at, max_position, rows_are_keys);
   REGARD_CHECK_EQ(x.dim(2), blocks.rows());
   const int64_t sources = x.dim(0) * x.dim(1);
   const int64_t rows = blocks.rows();
@@ -118,6 +131,7 @@ Var<T> RelativeScores(Var<T> x, Var<T> table, const RelativePositions& at,
   Var<T> scores = tape.New({x.dim(0), x.dim(1), at.queries, keys},
                            x.needs_grad() || table.needs_grad());
   if (pairs == 0) return scores;
+  if (!known) std::fill_n(scores.data(), scores.size(), T(0));
   const auto x_at = [=](int64_t source, const Block& block) {
     return (source * rows + block.first) * width;
   };

@@ -19,11 +19,14 @@ struct RelativePositions {
   int64_t queries;
   int64_t keys;
   Positions at = {};
+  // That of a mask: scores of pairs at this distance or more are not read. 0:
+  // all are.
+  int64_t window = 0;
 };
 
 // table [2 max_position - 1, width]; queries [batch, heads, queries, width] ->
 // [batch, heads, queries, keys]. A distance of max_position or more fails a
-// check.
+// check; beyond a window of at most max_position it has the score 0.
 template <typename T>
 Var<T> RelativeQueryScores(Var<T> queries, Var<T> table,
                            const RelativePositions& positions);

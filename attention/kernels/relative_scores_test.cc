@@ -20,12 +20,19 @@ constexpr RelativePositions kCached = {
 constexpr RelativePositions kWide = {.queries = 4, .keys = 2};
 constexpr RelativePositions kAlternatives = {
     .queries = 4, .keys = 3, .at = {.first_query = 2, .query_step = 0}};
+// Distances of up to 11 and from 15 on, of which the table has those below 6.
+constexpr RelativePositions kWindow = {
+    .queries = 4, .keys = 9, .at = {.first_query = 8}, .window = 6};
+constexpr RelativePositions kBefore = {
+    .queries = 3, .keys = 4, .at = {.first_key = 5}, .window = 3};
+constexpr RelativePositions kBeyond = {
+    .queries = 2, .keys = 2, .at = {.first_query = 16}, .window = 6};
 constexpr RelativePositions kNoKeys = {.queries = 2, .keys = 0};
 
 std::vector<GradientCase> Cases() {
   std::vector<GradientCase> cases;
-  for (const RelativePositions& at :
-       {kSquare, kCached, kWide, kAlternatives, kNoKeys}) {
+  for (const RelativePositions& at : {kSquare, kCached, kWide, kAlternatives,
+                                      kWindow, kBefore, kBeyond, kNoKeys}) {
     cases.push_back(MakeCase(
         "RelativeQueryScores", "positions",
         {{{2, 2, at.queries, 3}}, {{11, 3}}},
@@ -53,6 +60,19 @@ TEST(RelativeScoresTest, TakesTheRowOfTheDistance) {
     EXPECT_EQ(scores.shape(), Shape({1, 1, 3, 3}));
     EXPECT_THAT(scores.span(), ElementsAre(2, 1, 0, 3, 2, 1, 4, 3, 2));
   }
+}
+
+TEST(RelativeScoresTest, BeyondAWindowScoresAreZero) {
+  Tape<float> tape;
+  const Var<float> table = tape.Input({3, 1}, {5, 6, 7});
+  const Var<float> ones = tape.Full({1, 1, 3, 1}, 1);
+  constexpr RelativePositions kAt = {.queries = 3, .keys = 3, .window = 2};
+  for (const Var<float>& scores : {RelativeQueryScores(ones, table, kAt),
+                                   RelativeKeyScores(ones, table, kAt)}) {
+    EXPECT_THAT(scores.span(), ElementsAre(6, 5, 0, 7, 6, 5, 0, 7, 6));
+  }
+  constexpr RelativePositions kWider = {.queries = 3, .keys = 3, .window = 3};
+  EXPECT_DEATH(RelativeQueryScores(ones, table, kWider), "those below 2");
 }
 
 // A cached step: one query, or alternatives at one position.

@@ -31,7 +31,8 @@ class RelativeDot : public ScoringFunction<T> {
   Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override {
     const RelativePositions positions = {.queries = in.queries.dim(2),
                                          .keys = in.keys.dim(2),
-                                         .at = in.positions};
+                                         .at = in.positions,
+                                         .window = in.mask.window};
     const Var<T> embedding = forward[embedding_];
     // In an order that is written: it is that of the sums of the gradients.
     Var<T> scores = RelativeQueryScores(in.queries, embedding, positions);

@@ -328,6 +328,10 @@ void AcceptsItsLongestDistance(const CheckedScore& score,
   expect.Finite(scorer.Answer(problem));
   problem.positions = {.first_query = 0, .first_key = longest};
   expect.Finite(scorer.Answer(problem));
+  // A window that hides what is beyond.
+  problem.positions.first_key = longest + 1;
+  problem.window = longest + 1;
+  expect.Finite(scorer.Answer(problem));
 }
 
 void ReadsTheHistoryItDeclares(const CheckedScore& score,
