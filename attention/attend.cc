@@ -187,15 +187,27 @@ Attended<T> AttentionLayer<T>::AttendRows(Forward<T>& forward,
 }
 
 template <typename T>
-int64_t AttentionLayer<T>::RowsPerBlock(const ScoreInputs<T>& in) const {
+int64_t AttentionLayer<T>::RowsPerBlock(Forward<T>& forward,
+                                        const ScoreInputs<T>& in,
+                                        Var<T> values) const {
   constexpr int64_t kMostRows = kGemmDepth;
   constexpr int64_t kMostNumbers = int64_t{1} << 24;
+  constexpr int64_t kMostNumbersOfBatch = int64_t{1} << 26;
   if (in.previous_weights.has_value()) return 0;
-  if (block_ > 0) return std::min(block_, kMostRows);
   const int64_t numbers_of_row =
       in.queries.dim(1) * in.keys.dim(2) * scorer_->NumbersPerPair();
   const int64_t queries = in.queries.dim(2);
-  if (queries <= 2 * kMostRows && queries * numbers_of_row <= kMostNumbers) {
+  const int64_t numbers = queries * numbers_of_row;
+  const int64_t of_batch = in.queries.dim(0) * numbers;
+  // A block copies the keys and values that it sees: in a step of a search,
+  // more than the scores of all rows.
+  if (!forward.tape().recording() &&
+      (queries == 1 || of_batch <= in.keys.size() + values.size())) {
+    return 0;
+  }
+  if (block_ > 0) return std::min(block_, kMostRows);
+  if (queries <= 2 * kMostRows && numbers <= kMostNumbers &&
+      of_batch <= kMostNumbersOfBatch) {
     return 0;
   }
   return std::clamp<int64_t>(
@@ -264,7 +276,7 @@ Attended<T> AttentionLayer<T>::Attend(Forward<T>& forward,
           forward, in, RepeatHeads(values, key_copies_),
           {.bias = bias, .dropout = dropout_, .heads_side_by_side = 0});
     }
-    const int64_t rows = RowsPerBlock(in);
+    const int64_t rows = RowsPerBlock(forward, in, values);
     if (!context.has_value() && rows > 0) {
       context = AttendInBlocks(forward, in, values, bias, rows);
     }

@@ -103,7 +103,8 @@ class AttentionLayer {
                         Var<T> values, const DistanceBias<T>& bias,
                         int64_t rows) const;
   // The rows of a block; 0: the call is computed whole.
-  int64_t RowsPerBlock(const ScoreInputs<T>& inputs) const;
+  int64_t RowsPerBlock(Forward<T>& forward, const ScoreInputs<T>& inputs,
+                       Var<T> values) const;
 
   std::unique_ptr<ScoringFunction<T>> scorer_;
   std::unique_ptr<PositionEncoding<T>> position_encoding_;  // may be null

@@ -8,10 +8,12 @@
 #include <tuple>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "attention/attend.h"
 #include "attention/attention.pb.h"
 #include "attention/attention_registry.h"
+#include "attention/positions.h"
 #include "attention/scoring/built_in_scores.h"
 #include "autodiff/fault_finder.h"
 #include "autodiff/ops/recompute.h"
@@ -33,8 +35,7 @@ using ::testing::ElementsAreArray;
 constexpr int64_t kHeads = 2;
 constexpr int64_t kWidth = 4;
 
-// Causal self-attention of one example, whose gradients are those of the sum of
-// the context.
+// Causal self-attention, whose gradients are those of the sum of the context.
 class SelfAttention {
  public:
   explicit SelfAttention(const std::string& config) {
@@ -52,9 +53,9 @@ class SelfAttention {
         std::make_unique<Forward<float>>(tape_, store_, gradients_.get());
   }
 
-  void Begin(int64_t time) {
+  void Begin(int64_t time, int64_t batch = 1) {
     forward_->BeginStep();
-    const Shape shape = {1, kHeads, time, kWidth};
+    const Shape shape = {batch, kHeads, time, kWidth};
     x_ = tape_.Constant(shape);
     for (int64_t i = 0; i < x_.size(); ++i) {
       x_.data()[i] = std::sin(1.7F * static_cast<float>(i));
@@ -134,6 +135,55 @@ TEST(AttendBlocksTest, AreTakenFromTheStatedShapesOn) {
     EXPECT_EQ(attention.tape().records() - before == 1, blocks)
         << config << ", " << time;
   }
+}
+
+TEST(AttendBlocksTest, AreTakenForALargeBatchOfShortExamples) {
+  SelfAttention attention("formula { score: 'sum(max(W q, U k))' width: 40 }");
+  constexpr int64_t kTime = 64;
+  constexpr int64_t kBatch = 205;
+  attention.Begin(kTime, kBatch);
+  const size_t before = attention.tape().records();
+  const Var<float> context = attention.Attend();
+  EXPECT_EQ(attention.tape().records(), before + 1);
+  attention.Backward(context);
+  EXPECT_LT(attention.tape().high_water_bytes(),
+            kBatch * kHeads * kTime * kTime * 40 * sizeof(float) / 8);
+}
+
+// Blocks would copy all keys and values that the query sees.
+TEST(AttendBlocksTest, AStepOfASearchCopiesNoKeys) {
+  const auto bytes = [](const std::string& config, int64_t queries) {
+    SelfAttention attention(config);
+    constexpr int64_t kTime = 20000;
+    attention.Begin(kTime);
+    AttendInputs<float> step = attention.inputs();
+    step.score.queries = attention.tape().Full({1, kHeads, queries, kWidth}, 1);
+    step.score.positions.first_query = kTime - queries;
+    attention.tape().set_recording(false);
+    attention.layer().Attend(attention.forward(), step);
+    return attention.tape().high_water_bytes();
+  };
+  for (const int64_t queries : {1, 3}) {
+    EXPECT_EQ(bytes("additive {} block: 1", queries),
+              bytes("additive {}", queries));
+  }
+}
+
+TEST(AttendBlocksTest, AWindowLiftsTheLimitOfTheScore) {
+  constexpr char kScore[] = "relative_dot { max_position: 4 } ";
+  const auto limit = [&](const char* window) {
+    return SelfAttention(absl::StrCat(kScore, window))
+        .layer()
+        .LongestDistance();
+  };
+  EXPECT_EQ(limit(""), 3);
+  EXPECT_EQ(limit("window: 5"), 3);
+  EXPECT_EQ(limit("window: 4"), kUnlimited);
+  SelfAttention whole(absl::StrCat(kScore, "window: 3"));
+  SelfAttention blocks(absl::StrCat(kScore, "window: 3 block: 3"));
+  whole.Begin(20);
+  blocks.Begin(20);
+  EXPECT_THAT(blocks.Attend().span(), ElementsAreArray(whole.Attend().span()));
 }
 
 TEST(AttendBlocksTest, AWarmStepAllocatesNothing) {
