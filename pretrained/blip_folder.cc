@@ -76,9 +76,11 @@ TransformerConfig OfImages(TransformerConfig config) {
   return WithoutRates(std::move(config));
 }
 
-// With the attention to the image in the place of self-attention.
+// With the attention to the image in the place of self-attention, whose score
+// is the scaled dot.
 TransformerConfig OfMemory(TransformerConfig config) {
-  *config.mutable_attention() = LayerConfig(config, 0).cross_attention();
+  *config.mutable_attention() =
+      LayerConfig(AttentionRegistry(), config, 0).cross_attention();
   return WithoutRates(std::move(config));
 }
 

@@ -174,6 +174,7 @@ void ValidateTransformerDecoder(const EncoderDecoderConfig& config,
 
 // Of a Transformer decoder that is valid.
 void ValidateAlignment(const EncoderDecoderConfig& config,
+                       const AttentionRegistry& scorers,
                        ConfigProblems& problems) {
   if (!config.has_alignment()) return;
   const ConfigProblems::Scope scope(problems, "alignment");
@@ -187,7 +188,7 @@ void ValidateAlignment(const EncoderDecoderConfig& config,
       config.alignment().layer() < 0 ? last : config.alignment().layer();
   problems.RequireInRange(
       "head", config.alignment().head(), -1,
-      LayerConfig(decoder, layer).cross_attention().heads() - 1);
+      LayerConfig(scorers, decoder, layer).cross_attention().heads() - 1);
 }
 
 }  // namespace
@@ -236,7 +237,7 @@ void ValidateEncoderDecoder(const EncoderDecoderConfig& config,
   if (HasTransformerDecoder(config)) {
     ValidateTransformerDecoder(config, scorers, problems);
     if (problems.problems().size() == before) {
-      ValidateAlignment(config, problems);
+      ValidateAlignment(config, scorers, problems);
     }
     return;
   }

@@ -86,13 +86,13 @@ TEST(TransformerPositionsTest, LearnedPositionsAndDistancesLimitTheLength) {
       "relative_dot { max_position: 5 } } } }");
   EXPECT_EQ(relative->encoder->longest_position(), 5);
   EXPECT_EQ(relative->decoder->longest_position(), 5);
-  EXPECT_EQ(relative->decoder->longest_memory(), 5);
-  const TestModel<float> in_itself(
+  EXPECT_EQ(relative->decoder->longest_memory(), kUnlimited);
+  const TestModel<float> to_memory(
       "transformer { width: 4 layers: 1 attention { heads: 2 attention { "
-      "relative_dot { max_position: 5 } } } cross_attention { attention { dot "
-      "{} } } }");
-  EXPECT_EQ(in_itself->decoder->longest_position(), 5);
-  EXPECT_EQ(in_itself->decoder->longest_memory(), kUnlimited);
+      "relative_dot { max_position: 5 } } } cross_attention { attention { "
+      "relative_dot {} } } }");
+  EXPECT_EQ(to_memory->decoder->longest_position(), 5);
+  EXPECT_EQ(to_memory->decoder->longest_memory(), 5);
 }
 
 TEST(TransformerMapsTest, AreNamedByLayerAndKind) {

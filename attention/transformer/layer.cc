@@ -9,22 +9,25 @@ namespace regard {
 namespace {
 
 // Of the whole stack, for scale_residual.
-int64_t Branches(const TransformerConfig& config, int64_t memory_width) {
+int64_t Branches(const AttentionRegistry& scorers,
+                 const TransformerConfig& config, int64_t memory_width) {
   if (!config.initialization().scale_residual()) return 1;
   int64_t branches = config.layers() * (memory_width > 0 ? 3 : 2);
   for (int64_t i = 0; i < config.layers(); ++i) {
-    branches -= LayerConfig(config, i).feed_forward().has_none() ? 1 : 0;
+    const TransformerLayerConfig layer = LayerConfig(scorers, config, i);
+    branches -= layer.feed_forward().has_none() ? 1 : 0;
   }
   return branches;
 }
 
-MultiHeadInitialization AttentionInitialization(const TransformerConfig& config,
-                                                int64_t memory_width) {
+MultiHeadInitialization AttentionInitialization(
+    const AttentionRegistry& scorers, const TransformerConfig& config,
+    int64_t memory_width) {
   // Which projections have biases, the config of the attention says.
   const TransformerInitialization& values = config.initialization();
   return {.inputs = LinearInitialization(values, /*bias=*/true),
-          .output = BranchInitialization(values, /*bias=*/true,
-                                         Branches(config, memory_width))};
+          .output = BranchInitialization(
+              values, /*bias=*/true, Branches(scorers, config, memory_width))};
 }
 
 }  // namespace
@@ -35,24 +38,25 @@ TransformerLayer<T>::TransformerLayer(const AttentionRegistry& scorers,
                                       int64_t index, int64_t memory_width,
                                       const ParameterScope<T>& scope)
     : index_(index),
-      attention_(scorers, LayerConfig(config, index).attention(),
+      attention_(scorers, LayerConfig(scorers, config, index).attention(),
                  scope.Sub("attention"),
                  {config.width(), config.width(), config.width()},
-                 AttentionInitialization(config, memory_width)),
+                 AttentionInitialization(scorers, config, memory_width)),
       attention_branch_(config, index, scope.Sub("attention_norm")) {
-  const FeedForwardConfig network = LayerConfig(config, index).feed_forward();
+  const FeedForwardConfig network =
+      LayerConfig(scorers, config, index).feed_forward();
   if (!network.has_none()) {
     feed_forward_.emplace(network, config.initialization(), config.width(),
-                          Branches(config, memory_width),
+                          Branches(scorers, config, memory_width),
                           scope.Sub("feed_forward"));
     feed_forward_branch_.emplace(config, index, scope.Sub("feed_forward_norm"));
   }
   if (memory_width == 0) return;
   cross_attention_.emplace(
-      scorers, LayerConfig(config, index).cross_attention(),
+      scorers, LayerConfig(scorers, config, index).cross_attention(),
       scope.Sub("cross_attention"),
       MultiHeadWidths{config.width(), memory_width, memory_width},
-      AttentionInitialization(config, memory_width));
+      AttentionInitialization(scorers, config, memory_width));
   cross_branch_.emplace(config, index, scope.Sub("cross_attention_norm"));
 }
 

@@ -1,5 +1,6 @@
 #include "attention/transformer/validation.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -22,7 +23,17 @@ TransformerLayerConfig Parts(const TransformerConfig& config) {
   return layer;
 }
 
-TransformerLayerConfig Complete(TransformerLayerConfig layer, int width) {
+bool ReadsPositions(const AttentionRegistry& scorers,
+                    const Attention& attention) {
+  const ScorerInfo* const info = scorers.Find(attention);
+  return info != nullptr &&
+         info->position_aware(*scorers.ChosenOptions(attention));
+}
+
+// The layer of a pattern, or before one, of `config`.
+TransformerLayerConfig Complete(const AttentionRegistry& scorers,
+                                const TransformerConfig& config,
+                                TransformerLayerConfig layer) {
   MultiHead& self = *layer.mutable_attention();
   if (self.attention().score_case() == Attention::SCORE_NOT_SET) {
     self.mutable_attention()->mutable_scaled_dot();
@@ -30,10 +41,17 @@ TransformerLayerConfig Complete(TransformerLayerConfig layer, int width) {
   MultiHead cross = self;
   cross.mutable_attention()->clear_position_encoding();
   cross.mutable_attention()->clear_window();
+  // Positions of query and memory belong to different sequences.
+  if (layer.cross_attention().attention().score_case() ==
+          Attention::SCORE_NOT_SET &&
+      !config.cross_reads_positions() &&
+      ReadsPositions(scorers, self.attention())) {
+    cross.mutable_attention()->mutable_scaled_dot();
+  }
   LayOver(layer.cross_attention(), &cross);
   *layer.mutable_cross_attention() = cross;
   FeedForwardConfig& feed_forward = *layer.mutable_feed_forward();
-  if (feed_forward.hidden() == 0) feed_forward.set_hidden(4 * width);
+  if (feed_forward.hidden() == 0) feed_forward.set_hidden(4 * config.width());
   return layer;
 }
 
@@ -78,6 +96,20 @@ void ValidateLayer(const AttentionRegistry& scorers,
   }
 }
 
+bool Holds(const ConfigProblems& problems,
+           const ConfigProblems::Problem& problem) {
+  return std::ranges::any_of(
+      problems.problems(), [&](const ConfigProblems::Problem& one) {
+        return one.path == problem.path && one.message == problem.message;
+      });
+}
+
+void AddAll(const ConfigProblems& from, ConfigProblems& problems) {
+  for (const ConfigProblems::Problem& problem : from.problems()) {
+    problems.AddWithin(problem.path, problem.within, problem.message);
+  }
+}
+
 void ValidateInitialization(const TransformerInitialization& config,
                             ConfigProblems& problems) {
   const ConfigProblems::Scope scope(problems, "initialization");
@@ -92,7 +124,8 @@ void ValidateInitialization(const TransformerInitialization& config,
 
 }  // namespace
 
-TransformerLayerConfig LayerConfig(const TransformerConfig& config,
+TransformerLayerConfig LayerConfig(const AttentionRegistry& scorers,
+                                   const TransformerConfig& config,
                                    int64_t index) {
   TransformerLayerConfig layer = Parts(config);
   if (config.pattern_size() > 0) {
@@ -100,7 +133,17 @@ TransformerLayerConfig LayerConfig(const TransformerConfig& config,
         config.pattern(static_cast<int>(index % config.pattern_size())),
         &layer);
   }
-  return Complete(std::move(layer), config.width());
+  return Complete(scorers, config, std::move(layer));
+}
+
+bool ReadsPositions(const AttentionRegistry& scorers,
+                    const TransformerConfig& config) {
+  const int patterns = std::max(config.pattern_size(), 1);
+  for (int i = 0; i < patterns; ++i) {
+    const TransformerLayerConfig layer = LayerConfig(scorers, config, i);
+    if (ReadsPositions(scorers, layer.attention().attention())) return true;
+  }
+  return false;
 }
 
 void ValidateTransformer(const AttentionRegistry& scorers,
@@ -118,15 +161,29 @@ void ValidateTransformer(const AttentionRegistry& scorers,
                                config.layers(), " are used, as `layers` says"));
   }
   if (!ok()) return;
-  ValidateLayer(scorers, Complete(Parts(config), config.width()),
-                config.width(), memory_width, problems);
-  if (!ok()) return;
+  // Before the pattern, which may replace what is wrong.
+  ConfigProblems below;
+  ValidateLayer(scorers, Complete(scorers, config, Parts(config)),
+                config.width(), memory_width, below);
+  if (config.pattern_size() == 0) return AddAll(below, problems);
+  ConfigProblems of_below;
+  ConfigProblems of_pattern;
   for (int i = 0; i < config.pattern_size(); ++i) {
-    const ConfigProblems::Scope scope(problems,
+    ConfigProblems of_layer;
+    ValidateLayer(scorers, LayerConfig(scorers, config, i), config.width(),
+                  memory_width, of_layer);
+    const ConfigProblems::Scope scope(of_pattern,
                                       absl::StrCat("pattern[", i, "]"));
-    ValidateLayer(scorers, LayerConfig(config, i), config.width(), memory_width,
-                  problems);
+    for (const ConfigProblems::Problem& problem : of_layer.problems()) {
+      if (!Holds(below, problem)) {
+        of_pattern.AddWithin(problem.path, problem.within, problem.message);
+      } else if (!Holds(of_below, problem)) {
+        of_below.AddWithin(problem.path, problem.within, problem.message);
+      }
+    }
   }
+  AddAll(of_below, problems);
+  AddAll(of_pattern, problems);
 }
 
 void NoteCrossAttention(const TransformerConfig& config, absl::string_view note,

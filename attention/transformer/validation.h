@@ -22,11 +22,18 @@ void LayOverTransformer(const Config& part, Config* whole) {
 
 // The parts of layer `index`, all present: the pattern merged, and defaults
 // that depend on other fields filled in.
-TransformerLayerConfig LayerConfig(const TransformerConfig& config,
+TransformerLayerConfig LayerConfig(const AttentionRegistry& scorers,
+                                   const TransformerConfig& config,
                                    int64_t index);
 
+// Whether the score of some layer's `attention` reads positions.
+bool ReadsPositions(const AttentionRegistry& scorers,
+                    const TransformerConfig& config);
+
 // `memory_width` is that of what a decoder attends to; 0: there is no
-// cross-attention. Paths are relative to `config`.
+// cross-attention. Paths are relative to `config`: what is wrong in layers of
+// the pattern because of the fields below it is a problem of these. Fields that
+// each pattern replaces are not checked.
 void ValidateTransformer(const AttentionRegistry& scorers,
                          const TransformerConfig& config, int64_t memory_width,
                          ConfigProblems& problems);

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "attention/attention.pb.h"
 #include "attention/attention_registry.h"
 #include "attention/scoring/built_in_scores.h"
 #include "attention/transformer/transformer.pb.h"
@@ -100,14 +101,34 @@ TEST(ValidateTransformerTest, PointsAtEachField) {
                           "`layers` says"));
 }
 
+TEST(ValidateTransformerTest, FieldsThatEachPatternReplacesAreNotChecked) {
+  const std::string wrong = "attention { heads: 5 } layers: 2 width: 12 ";
+  EXPECT_THAT(ProblemsOf(wrong + "pattern { attention { heads: 4 } }"),
+              IsEmpty());
+  // What one of them leaves is wrong where it is written, once.
+  EXPECT_THAT(
+      ProblemsOf(wrong + "pattern { attention { heads: 4 } } pattern {}"),
+      ElementsAre(StartsWith("attention.heads: must divide")));
+  EXPECT_THAT(ProblemsOf(wrong + "pattern {} pattern {}"),
+              ElementsAre(StartsWith("attention.heads: must divide")));
+  EXPECT_THAT(ProblemsOf(wrong + "pattern { attention { heads: 7 } }"),
+              ElementsAre(StartsWith("pattern[0].attention.heads: must")));
+}
+
 // A memory that is not as wide as the layer is no problem for a score that
 // compares heads.
 TEST(ValidateTransformerTest, TheMemoryMayHaveAnotherWidth) {
   EXPECT_THAT(ProblemsOf("width: 16 attention { heads: 4 }", 7), IsEmpty());
 }
 
+TransformerLayerConfig LayerOf(const TransformerConfig& config, int64_t index) {
+  AttentionRegistry scorers;
+  RegisterBuiltInScores(scorers);
+  return LayerConfig(scorers, config, index);
+}
+
 TEST(LayerConfigTest, FillsInTheScoreAndTheHiddenWidth) {
-  const TransformerLayerConfig layer = LayerConfig(
+  const TransformerLayerConfig layer = LayerOf(
       Parse("width: 16 attention { heads: 2 attention { dropout: 0.1 } }"), 0);
   EXPECT_TRUE(layer.attention().attention().has_scaled_dot());
   EXPECT_EQ(layer.attention().attention().dropout(), 0.1);
@@ -115,7 +136,7 @@ TEST(LayerConfigTest, FillsInTheScoreAndTheHiddenWidth) {
 }
 
 TEST(LayerConfigTest, CrossAttentionIsSelfAttentionWithoutPositions) {
-  const TransformerLayerConfig layer = LayerConfig(
+  const TransformerLayerConfig layer = LayerOf(
       Parse("attention { heads: 2 bias: false attention { additive {} window: "
             "5 position_encoding { rotary {} } } } cross_attention { heads: 4 "
             "attention { dot {} } }"),
@@ -129,13 +150,42 @@ TEST(LayerConfigTest, CrossAttentionIsSelfAttentionWithoutPositions) {
   EXPECT_TRUE(layer.attention().attention().has_position_encoding());
 }
 
+TEST(LayerConfigTest, CrossAttentionInheritsNoScoreThatReadsPositions) {
+  for (const std::string score :
+       {"relative_dot { max_position: 9 }", "location { max_keys: 9 }",
+        "formula { score: 'q . k - abs(i - j)' width: 9 }"}) {
+    const std::string self = "attention { attention { " + score + " } } ";
+    const auto cross = [&](const std::string& rest) {
+      const TransformerLayerConfig layer = LayerOf(Parse(self + rest), 0);
+      EXPECT_FALSE(layer.attention().attention().has_scaled_dot());
+      return layer.cross_attention().attention();
+    };
+    EXPECT_TRUE(cross("").has_scaled_dot()) << score;
+    EXPECT_TRUE(cross("cross_attention { attention { dot {} } }").has_dot());
+    // A config that needs one says so.
+    const std::string name = score.substr(0, score.find(' '));
+    const Attention wanted = Parse(self).attention().attention();
+    for (const std::string& rest :
+         {"cross_attention { attention { " + name + " {} } }",
+          std::string("cross_reads_positions: true")}) {
+      EXPECT_EQ(cross(rest).DebugString(), wanted.DebugString()) << rest;
+    }
+  }
+  const Attention formula =
+      LayerOf(Parse("attention { attention { formula { score: 'q . k' } } }"),
+              0)
+          .cross_attention()
+          .attention();
+  EXPECT_TRUE(formula.has_formula());
+}
+
 TEST(LayerConfigTest, APatternRepeats) {
   const TransformerConfig config = Parse(
       "layers: 5 attention { heads: 2 attention { window: 3 } } pattern "
       "{} pattern { attention { attention { window: 9 additive {} } } "
       "feed_forward { hidden: 7 } }");
   for (int i = 0; i < 5; ++i) {
-    const TransformerLayerConfig layer = LayerConfig(config, i);
+    const TransformerLayerConfig layer = LayerOf(config, i);
     const bool second = i % 2 == 1;
     EXPECT_EQ(layer.attention().heads(), 2);
     EXPECT_EQ(layer.attention().attention().window(), second ? 9 : 3);
@@ -153,7 +203,7 @@ TEST(LayerConfigTest, AListOfAPartReplacesThatBelow) {
   const TransformerConfig config =
       Parse(text + "cross_attention { " + other + "} pattern { attention { " +
             other + "} }");
-  const TransformerLayerConfig layer = LayerConfig(config, 0);
+  const TransformerLayerConfig layer = LayerOf(config, 0);
   for (const MultiHead* heads :
        {&layer.attention(), &layer.cross_attention()}) {
     const FormulaScore& formula = heads->attention().formula();

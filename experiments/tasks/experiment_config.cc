@@ -12,6 +12,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "attention/transformer/transformer.pb.h"
+#include "attention/transformer/validation.h"
 #include "experiments/config/resolved.h"
 #include "experiments/tasks/folder_config.h"
 #include "files/config_text.h"
@@ -315,6 +317,30 @@ void ValidateExperiment(const Experiment& config, const Plugins& plugins,
   ValidateSiteRequests({config.intervene(), config.probe()}, problems);
 }
 
+void KeepFormerMeaning(const ConfigSource& source,
+                       const AttentionRegistry& scorers, Experiment* config) {
+  if (source.name.substr(source.name.rfind('/') + 1) != "resolved.textproto") {
+    return;
+  }
+  const auto inherits = [&](const TransformerConfig& decoder) {
+    return !decoder.has_cross_reads_positions() &&
+           ReadsPositions(scorers, decoder);
+  };
+  const ModelConfig& model = config->model();
+  TransformerConfig decoder = model.transformer();
+  LayOverTransformer(model.transformer_decoder(), &decoder);
+  if (model.has_transformer() && inherits(decoder)) {
+    config->mutable_model()->mutable_transformer()->set_cross_reads_positions(
+        true);
+  }
+  if (inherits(model.captioner().decoder())) {
+    config->mutable_model()
+        ->mutable_captioner()
+        ->mutable_decoder()
+        ->set_cross_reads_positions(true);
+  }
+}
+
 namespace {
 
 constexpr char kLoss[] = "dev/loss";
@@ -388,6 +414,7 @@ absl::StatusOr<LoadedConfig> LoadConfig(const ConfigSource& source,
   LoadedConfig loaded;
   REGARD_ASSIGN_OR_RETURN(loaded.origins,
                           ReadConfig(source, overrides, &loaded.config));
+  KeepFormerMeaning(source, plugins.scorers, &loaded.config);
   REGARD_RETURN_IF_ERROR(
       ReadOverFolder(plugins.scorers, &loaded.config, &loaded.origins));
   KeepTextVersion(source, &loaded.config);

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "attention/attention_registry.h"
 #include "data/data_source.h"
 #include "experiments/config/reader.h"
 #include "experiments/experiment.pb.h"
@@ -22,6 +23,11 @@ namespace regard {
 // data files.
 void ValidateExperiment(const Experiment& config, const Plugins& plugins,
                         ConfigProblems& problems);
+
+// Where `source` is the resolved.textproto of a run, gives fields that a former
+// version did not have the value that says what it did. LoadConfig() does.
+void KeepFormerMeaning(const ConfigSource& source,
+                       const AttentionRegistry& scorers, Experiment* config);
 
 struct LoadedConfig {
   Experiment config;

@@ -124,6 +124,37 @@ TEST(ExperimentConfigTest, FormerNamesOfFieldsAreRead) {
                        HasSubstr("'test_unseen_pairs' is set twice")));
 }
 
+// Of a run from before the field, in which cross-attention inherited any score.
+TEST(ExperimentConfigTest, ResolvedConfigsOfFormerVersionsKeepTheirMeaning) {
+  constexpr char kDecoder[] =
+      "attention { heads: 2 attention { location {} } } ";
+  const auto inherits = [&](const std::string& name, const std::string& rest) {
+    const auto loaded = LoadConfig(
+        {name, absl::StrCat("data { reverse {} } model { transformer "
+                            "{ width: 8 ",
+                            rest, "} }")},
+        {}, BuiltInPlugins());
+    EXPECT_THAT(loaded, IsOk());
+    return loaded->config.model().transformer().cross_reads_positions();
+  };
+  constexpr char kStored[] = "runs/a/resolved.textproto";
+  EXPECT_TRUE(inherits(kStored, kDecoder));
+  EXPECT_TRUE(inherits(kStored,
+                       "pattern { attention { attention { location {} "
+                       "} } }"));
+  EXPECT_FALSE(inherits("c.textproto", kDecoder));
+  // Runs of this version have the field.
+  EXPECT_FALSE(inherits(
+      kStored, absl::StrCat(kDecoder, "cross_reads_positions: false ")));
+  EXPECT_FALSE(inherits(kStored, ""));
+  const auto fresh = LoadConfig(
+      {"c.textproto", absl::StrCat("data { reverse {} } model { transformer { ",
+                                   kDecoder, "} }")},
+      {}, BuiltInPlugins());
+  ASSERT_THAT(fresh, IsOk());
+  EXPECT_THAT(fresh->resolved, HasSubstr("cross_reads_positions: false"));
+}
+
 // The problems of a config, as `path: text`, and its notes.
 std::vector<std::string> ProblemsOf(const std::string& text) {
   Experiment config;

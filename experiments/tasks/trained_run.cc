@@ -124,6 +124,7 @@ absl::StatusOr<TrainedRun> OpenTrainedRun(
   KeepTextVersion(source, &trained.config);
   std::vector<std::string> notes;
   if (plugins != nullptr) {
+    KeepFormerMeaning(source, plugins->scorers, &trained.config);
     ConfigProblems problems;
     ValidateExperiment(trained.config, *plugins, problems);
     REGARD_RETURN_IF_ERROR(LocateProblems(problems, trained.origins));

@@ -214,6 +214,7 @@ void PrintCheck(const Given& given) {
 
 // A new folder is made last, so that a wrong config leaves nothing behind.
 absl::StatusOr<std::unique_ptr<TrainingRun>> Prepare(const Arguments& arguments,
+                                                     const Plugins& plugins,
                                                      Given given) {
   if (!given.folder.has_value()) {
     given.options.name = given.loaded.config.name();
@@ -225,7 +226,7 @@ absl::StatusOr<std::unique_ptr<TrainingRun>> Prepare(const Arguments& arguments,
                                            *std::move(given.folder),
                                            std::move(given.fitting));
   REGARD_RETURN_IF_ERROR(run->Prepare(arguments.resume, arguments.checkpoints,
-                                      arguments.provenance));
+                                      arguments.provenance, plugins));
   return run;
 }
 
@@ -252,7 +253,7 @@ absl::StatusOr<int> TrainBaseline(const TrainingRun& run,
   REGARD_RETURN_IF_ERROR((*baseline)->Prepare(
       /*resume=*/false,
       checkpoints.empty() ? "" : JoinPath(checkpoints, "baseline"), provenance,
-      run.notes()));
+      plugins, run.notes()));
   REGARD_ASSIGN_OR_RETURN(const int stopped_by,
                           (*baseline)->Train(options, plugins));
   if (stopped_by == 0) {
@@ -357,7 +358,7 @@ absl::StatusOr<int> Train(int argc, char** argv, const Plugins& plugins,
     return Follow(given.loaded, *given.fitting.task, options, plugins);
   }
   REGARD_ASSIGN_OR_RETURN(const std::unique_ptr<TrainingRun> run,
-                          Prepare(arguments, std::move(given)));
+                          Prepare(arguments, plugins, std::move(given)));
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
   return TrainAndReport(*run, options, arguments.provenance, plugins);

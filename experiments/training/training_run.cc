@@ -78,7 +78,7 @@ void ClearFormerLimits(const Experiment& config, Experiment& stored) {
 }
 
 // A run is resumed with the config that it began with alone.
-absl::Status CheckSameConfig(const RunFolder& folder,
+absl::Status CheckSameConfig(const RunFolder& folder, const Plugins& plugins,
                              const Experiment& config) {
   REGARD_ASSIGN_OR_RETURN(const std::string text,
                           WithErrorPrefix(folder.Read("resolved.textproto")));
@@ -86,6 +86,7 @@ absl::Status CheckSameConfig(const RunFolder& folder,
   const ConfigSource source = {folder.File("resolved.textproto"), text};
   REGARD_RETURN_IF_ERROR(ReadConfig(source, {}, &stored).status());
   KeepTextVersion(source, &stored);
+  KeepFormerMeaning(source, plugins.scorers, &stored);
   ClearFormerLimits(config, stored);
   std::string differences;
   // Both in full, by this program's defaults.
@@ -236,6 +237,7 @@ absl::Status TrainingRun::WriteDescription() const {
 
 absl::Status TrainingRun::Prepare(bool resume, const std::string& checkpoints,
                                   const Provenance& provenance,
+                                  const Plugins& plugins,
                                   absl::Span<const std::string> told) {
   provenance_ = provenance;
   for (const std::string& note : notes_) {
@@ -245,7 +247,7 @@ absl::Status TrainingRun::Prepare(bool resume, const std::string& checkpoints,
   const bool begun = folder_.has_begun();
   if (begun) {
     REGARD_RETURN_IF_ERROR(ReadRunDescription(folder_.path()).status());
-    REGARD_RETURN_IF_ERROR(CheckSameConfig(folder_, loaded_.config));
+    REGARD_RETURN_IF_ERROR(CheckSameConfig(folder_, plugins, loaded_.config));
     REGARD_RETURN_IF_ERROR(CheckSameData(folder_, digests_));
   }
   if (!begun) REGARD_RETURN_IF_ERROR(RefuseLostConfig(folder_.path()));

@@ -41,7 +41,7 @@ class TrainingRun {
   // Checkpoints go to the folder `checkpoints` if it is not empty. Prints the
   // notes but for those that have been `told`.
   absl::Status Prepare(bool resume, const std::string& checkpoints,
-                       const Provenance& provenance,
+                       const Provenance& provenance, const Plugins& plugins,
                        absl::Span<const std::string> told = {});
 
   // Where its checkpoints go if not into its own folder, otherwise "".
