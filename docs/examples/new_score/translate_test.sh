@@ -45,6 +45,13 @@ last="$(grep -o '"step":[0-9]*' run/status.json | cut -d: -f2)"
 "${replay}" --run=run --from="${last}" --to="${last}" --site='*weights' >seen
 grep -q 'weights/entropy' seen
 
+# Its options are in their ranges.
+status=0
+"${train}" --config=config.textproto --run=range \
+  --set 'model.attention.outside.[lab.my_score].width=-3' 2>error || status=$?
+[[ "${status}" == 2 ]]
+grep -q 'width: must be in \[0, 65536\], got -3' error
+
 # The same score in all heads of a Transformer, and two others.
 count=0
 cat >transformer.textproto <<'END'
