@@ -1,7 +1,6 @@
 // The files of a BERT beside config.json: those of the tokeniser, and those of
 // sentence-transformers.
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <string>
 #include <utility>
@@ -14,6 +13,7 @@
 #include "absl/types/span.h"
 #include "data/text/added_tokens.h"
 #include "data/text/token_vocabulary.h"
+#include "data/text/wordpiece.h"
 #include "files/file.h"
 #include "files/json_file.h"
 #include "nlohmann/json.hpp"
@@ -120,9 +120,8 @@ void ReadTokenizerJson(const JsonObject& json, bool generic,
   const auto model = json.Object("model");
   if (!model.has_value()) return;
   model->Choice("type", {"WordPiece"}, 0);
-  options.longest_word =
-      model->Integer("max_input_chars_per_word", options.longest_word, 1,
-                     std::numeric_limits<int32_t>::max());
+  options.longest_word = model->Integer(
+      "max_input_chars_per_word", options.longest_word, 1, kMostLongestWord);
   model->Choice("continuing_subword_prefix", {"##"}, 0);
   description->tokens = TokensOfTokenizer(json);
   if (!generic) return;

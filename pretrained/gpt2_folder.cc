@@ -1,10 +1,13 @@
 #include "pretrained/gpt2_folder.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "data/text/added_tokens.h"
+#include "data/text/byte_level.h"
 #include "nlohmann/json.hpp"
 #include "nn/config_problems.h"
 #include "pretrained/gpt2_config.h"
@@ -148,17 +151,28 @@ absl::StatusOr<Gpt2Folder> OpenGpt2Folder(absl::string_view path,
 
 namespace {
 
-std::string TokenizerConfigText(const BytePairsConfig& tokens, int64_t block) {
+// Whether tokenizer_config.json can name a token, which is spelled there as in
+// the vocabulary: " the" and bytes that are no text are spelled otherwise.
+bool HasName(absl::string_view token, const BytePairs& pairs) {
+  return SpellBytes(token) == token ||
+         std::ranges::any_of(
+             pairs.added_tokens(),
+             [&](const AddedToken& added) { return added.text == token; });
+}
+
+std::string TokenizerConfigText(const BytePairsConfig& tokens,
+                                const BytePairs& pairs, int64_t block) {
   nlohmann::ordered_json json;
   json["tokenizer_class"] = "GPT2Tokenizer";
   json["model_max_length"] = block;
   json["add_prefix_space"] = false;
   json["errors"] = "replace";
-  // Without a word of them, transformers would add <|endoftext|>.
+  // Without a word of them, transformers would add <|endoftext|>. config.json
+  // has the ids.
   for (const auto& [key, token] : {std::pair("bos_token", &tokens.begin()),
                                    std::pair("eos_token", &tokens.end())}) {
     json[key] = nullptr;
-    if (!token->empty()) json[key] = *token;
+    if (!token->empty() && HasName(*token, pairs)) json[key] = *token;
   }
   json["unk_token"] = nullptr;
   return json.dump(2) + "\n";
@@ -185,7 +199,7 @@ absl::Status WriteGpt2Folder(const LanguageModelConfig& config,
   REGARD_RETURN_IF_ERROR(write("tokenizer.json", pairs->ToText()));
   REGARD_RETURN_IF_ERROR(
       write("tokenizer_config.json",
-            TokenizerConfigText(config.tokens(), config.block())));
+            TokenizerConfigText(config.tokens(), *pairs, config.block())));
   REGARD_RETURN_IF_ERROR(WritePretrainedWeights(
       Gpt2Weights(/*rows=*/0), model.parameters(), folder, files));
   return write(kConfig, text);

@@ -422,6 +422,31 @@ TEST_F(Gpt2FolderTest, WritesNoTokenThatItLacks) {
   }
 }
 
+// In tokenizer_config.json, that is: config.json has the ids.
+TEST_F(Gpt2FolderTest, NamesNoTokenThatIsSpelledOtherwise) {
+  const auto tokenizer = ReadBytePairs(folder_);
+  ASSERT_THAT(tokenizer, IsOk());
+  std::string last = "\"eos_token_id\": 0";
+  for (const std::string token : {"\xff", " ", "a"}) {
+    const std::string now =
+        absl::StrCat("\"eos_token_id\": ", *tokenizer->Find(token));
+    Replace("config.json", last, now);
+    last = now;
+    const auto read = Read(folder_);
+    ASSERT_THAT(read, IsOk());
+    FileOperations files;
+    const std::string copy = JoinPath(folder_, "copy");
+    ASSERT_THAT(WriteGpt2Folder(read->folder.config, *read->model, copy, files),
+                IsOk());
+    EXPECT_THAT(ReadFile(JoinPath(copy, "tokenizer_config.json")).value(),
+                HasSubstr(token == "a" ? "\"eos_token\": \"a\""
+                                       : "\"eos_token\": null"));
+    const auto again = Read(copy);
+    ASSERT_THAT(again, IsOk());
+    EXPECT_EQ(again->folder.config.tokens().end(), token);
+  }
+}
+
 TEST_F(Gpt2FolderTest, NeedsItsFiles) {
   for (const char* name : {"merges.txt", "model.safetensors", "config.json"}) {
     std::filesystem::remove(JoinPath(folder_, name));
