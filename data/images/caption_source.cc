@@ -56,6 +56,7 @@ class CaptionsSource
       if (present) problems.Note(field, "has no effect without `list`");
     };
     needs_list(options.has_format(), "format");
+    needs_list(options.has_root(), "root");
     needs_list(options.dev_fraction() != Options().dev_fraction(),
                "dev_fraction");
     needs_list(options.test_fraction() != Options().test_fraction(),
@@ -139,8 +140,13 @@ class CaptionsSource
     };
     REGARD_ASSIGN_OR_RETURN(
         data.digests["data.captions.list"],
-        ReadImageList(ResolveUserPath(options_.list()), "list of captions",
-                      /*folder=*/"", add));
+        ReadImageList({.path = ResolveUserPath(options_.list()),
+                       .what = "list of captions",
+                       .folder = "",
+                       .root = RootOf(options_),
+                       .root_field = "data.captions.root"},
+                      add));
+    REGARD_RETURN_IF_ERROR(CheckImageBytes(images, options_.format()));
     const SplitOrder order = DrawSplits(images.size(), options_.dev_fraction(),
                                         options_.test_fraction(), request.seed);
     if (order.train.empty() &&

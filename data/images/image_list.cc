@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <numeric>
 #include <utility>
 
@@ -27,15 +28,28 @@ absl::Status ErrorAt(const ListedImage& image, const absl::Status& problem) {
       absl::StrCat(image.where, ": error: ", problem.message()));
 }
 
+// Whether `path` is in the folder `root`, or in one in it, by their names.
+bool IsWithin(const std::string& path, const std::string& root) {
+  const auto whole = [](const std::string& name) {
+    return std::filesystem::absolute(name.empty() ? "." : name)
+        .lexically_normal();
+  };
+  const std::filesystem::path rest =
+      whole(path).lexically_relative(whole(root));
+  return !rest.empty() && *rest.begin() != "..";
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> ReadImageList(
-    const std::string& path, absl::string_view what, const std::string& folder,
+    const ImageList& list,
     const std::function<absl::Status(ListedImage, absl::string_view text)>&
         add) {
-  REGARD_ASSIGN_OR_RETURN(TextFile file, TextFile::Open(path, what));
-  const std::string from =
-      !folder.empty() ? folder : path.substr(0, path.rfind('/') + 1);
+  REGARD_ASSIGN_OR_RETURN(TextFile file, TextFile::Open(list.path, list.what));
+  const std::string from = !list.folder.empty()
+                               ? list.folder
+                               : list.path.substr(0, list.path.rfind('/') + 1);
+  const std::string& root = list.root.empty() ? from : list.root;
   while (true) {
     REGARD_ASSIGN_OR_RETURN(const bool more, file.Next());
     if (!more) break;
@@ -49,7 +63,15 @@ absl::StatusOr<std::string> ReadImageList(
     const std::string name(line.substr(0, tab));
     ListedImage image = {
         .path = name[0] == '/' || from.empty() ? name : JoinPath(from, name),
-        .where = absl::StrCat(path, ":", file.number(), ":1")};
+        .where = absl::StrCat(list.path, ":", file.number(), ":1")};
+    if (!IsWithin(image.path, root)) {
+      return file.Error(
+          0, absl::StrCat("'", name, "' is outside of '",
+                          root.empty() ? "." : root,
+                          "': move the image there, or name a folder that "
+                          "holds all images by ",
+                          list.root_field));
+    }
     const absl::string_view text = line.substr(tab + 1);
     if (const absl::Status added = add(std::move(image), text); !added.ok()) {
       return file.Error(tab + 1, added.message());
@@ -58,18 +80,23 @@ absl::StatusOr<std::string> ReadImageList(
   return file.Digest();
 }
 
+absl::Status CheckImageBytes(const std::vector<ListedImage>& images,
+                             const ImageFormat& format) {
+  const int64_t size = ShapeOf(format).size();
+  const auto count = std::ssize(images);
+  if (count <= kMostBytes / size) return absl::OkStatus();
+  return ErrorAt(images[0], absl::InvalidArgumentError(absl::StrCat(
+                                count, " images of ", size, " bytes; at most ",
+                                kMostBytes, " bytes in all can be read")));
+}
+
 absl::StatusOr<ImageSet> ReadImages(const std::vector<ListedImage>& images,
                                     const ImageFormat& format,
                                     std::string* digests) {
   ImageSet set = {.shape = ShapeOf(format), .format = format};
   const int64_t size = set.shape.size();
   const auto count = std::ssize(images);
-  if (count > kMostBytes / size) {
-    return ErrorAt(images[0],
-                   absl::InvalidArgumentError(absl::StrCat(
-                       count, " images of ", size, " bytes; at most ",
-                       kMostBytes, " bytes in all can be read")));
-  }
+  REGARD_RETURN_IF_ERROR(CheckImageBytes(images, format));
   set.pixels.resize(static_cast<size_t>(count * size));
   std::vector<absl::Status> statuses(images.size());
   std::vector<std::string> sha256(images.size());

@@ -12,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "data/images/image_format.pb.h"
 #include "data/images/image_set.h"
+#include "files/file.h"
 
 namespace regard {
 
@@ -20,20 +21,41 @@ struct ListedImage {
   std::string where;  // what an error about it begins with: "list.tsv:3:1"
 };
 
-// Reads a file of lines "FILE<TAB>TEXT" and calls `add` for each; an image is
-// named from `folder`, or, if that is empty, from the folder of the file. Empty
-// lines are passed over. Errors, complete to print, say path:line:column: a
-// line without a tab, and what `add` says of the text. Returns the file's
-// SHA-256.
+struct ImageList {
+  std::string path;
+  const char* what;  // "list of labels", in the error of an absent file
+  // An image is named from `folder`, or, if that is empty, from the folder of
+  // the file.
+  std::string folder;
+  // The folder that must hold all images, by the field `root_field` of the
+  // config; empty: the folder that they are named from.
+  std::string root;
+  const char* root_field;
+};
+
+// The `root` of an option, as a path.
+std::string RootOf(const auto& options) {
+  return options.root().empty() ? "" : ResolveUserPath(options.root());
+}
+
+// Reads a file of lines "FILE<TAB>TEXT" and calls `add` for each. Empty lines
+// are passed over. Errors, complete to print, say path:line:column: a line
+// without a tab, an image outside of the root by its name, whatever links say,
+// and what `add` says of the text. Returns the file's SHA-256.
 absl::StatusOr<std::string> ReadImageList(
-    const std::string& path, absl::string_view what, const std::string& folder,
+    const ImageList& list,
     const std::function<absl::Status(ListedImage, absl::string_view text)>&
         add);
+
+// An error, complete to print, if the images take more than 2^30 bytes in this
+// format.
+absl::Status CheckImageBytes(const std::vector<ListedImage>& images,
+                             const ImageFormat& format);
 
 // The images, without labels, in their order. They are decoded by all threads
 // of the machine, which change no bit. Appends to `digests` the SHA-256 of each
 // file, a line each. Errors are complete to print: "WHERE: error: 'PATH': ...",
-// the first one of the list, and more than 2^30 bytes of pixels.
+// the first one of the list, and CheckImageBytes().
 absl::StatusOr<ImageSet> ReadImages(const std::vector<ListedImage>& images,
                                     const ImageFormat& format,
                                     std::string* digests);

@@ -37,6 +37,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using testing::IsOk;
 using ::testing::SizeIs;
@@ -250,6 +251,55 @@ TEST_F(ImageListTest, ALineIsASentenceOfAnImage) {
   EXPECT_THAT(
       Error(absl::StrCat("captions { list: '", list, "' test_fraction: 0.8 }")),
       HasSubstr("of 1 images none is left to train on"));
+}
+
+TEST_F(ImageListTest, AnImageOutsideOfTheFolderNeedsARoot) {
+  const auto error = [&](const std::string& name, const std::string& root) {
+    const std::string list =
+        Write("cats/list.tsv", absl::StrCat("0.png\ta\n", name, "\tb\n"));
+    const std::string rest = absl::StrCat(
+        list, "'", root.empty() ? "" : absl::StrCat(" root: '", root, "'"), " ",
+        kFormat, " dev_fraction: 0 test_fraction: 0 }");
+    const std::string captions =
+        Error(absl::StrCat("captions { list: '", rest));
+    std::string labels = Error(absl::StrCat("images { labels: '", rest));
+    EXPECT_EQ(captions.empty(), labels.empty()) << captions;
+    if (!captions.empty()) {
+      EXPECT_THAT(captions, EndsWith("by data.captions.root"));
+    }
+    return labels;
+  };
+  EXPECT_EQ(error("../cats/1.png", ""), "");
+  EXPECT_EQ(error(Path("cats/1.png"), ""), "");
+  EXPECT_EQ(
+      error("../dogs/0.png", ""),
+      absl::StrCat(Path("cats/list.tsv"),
+                   ":2:1: error: '../dogs/0.png' is "
+                   "outside of '",
+                   Path("cats/"),
+                   "': move the image there, or name a folder that holds all "
+                   "images by data.images.root"));
+  EXPECT_THAT(error(Path("dogs/0.png"), ""), HasSubstr("outside of"));
+  EXPECT_THAT(error("../cats/../dogs/0.png", Path("cats")),
+              HasSubstr("outside of"));
+  EXPECT_EQ(error("../dogs/0.png", folder_), "");
+  EXPECT_EQ(error("../dogs/0.png", "/"), "");
+}
+
+// Each split takes less.
+TEST_F(ImageListTest, AllPixelsOfAllSplitsAreCapped) {
+  std::string lines;
+  for (int i = 0; i < 22; ++i) {
+    absl::StrAppend(&lines, "no file ", i, "\t", i % 2, "\n");
+  }
+  const std::string list = Write("list.tsv", lines);
+  for (const char* source : {"images { labels", "captions { list"}) {
+    EXPECT_THAT(Error(absl::StrCat(source, ": '", list,
+                                   "' format { height: 4096 width: 4096 } "
+                                   "dev_fraction: 0.3 test_fraction: 0.3 }")),
+                HasSubstr(":1:1: error: 22 images of 50331648 bytes; at most "
+                          "1073741824 bytes in all can be read"));
+  }
 }
 
 TEST(ReadImagesTest, AllPixelsAreCapped) {

@@ -106,6 +106,9 @@ class ImagesSource : public WithOptions<DataSource<ImageData>, ImagesConfig> {
 
   static void Validate(const Options& options, ConfigProblems& problems) {
     ValidateFractions(options, problems);
+    if (options.has_root() && !options.has_labels()) {
+      problems.Add("root", "needs `labels`, the list of images");
+    }
     const ConfigProblems::Scope scope(problems, "format");
     ValidateImageFormat(options.format(), problems);
   }
@@ -131,12 +134,18 @@ class ImagesSource : public WithOptions<DataSource<ImageData>, ImagesConfig> {
         files.labels.emplace_back(label);
         return absl::OkStatus();
       };
-      REGARD_ASSIGN_OR_RETURN(data.digests["data.images.labels"],
-                              ReadImageList(ResolveUserPath(options_.labels()),
-                                            "list of labels", folder, add));
+      REGARD_ASSIGN_OR_RETURN(
+          data.digests["data.images.labels"],
+          ReadImageList({.path = ResolveUserPath(options_.labels()),
+                         .what = "list of labels",
+                         .folder = folder,
+                         .root = RootOf(options_),
+                         .root_field = "data.images.root"},
+                        add));
     } else {
       REGARD_ASSIGN_OR_RETURN(files, FilesOfClasses(folder));
     }
+    REGARD_RETURN_IF_ERROR(CheckImageBytes(files.images, options_.format()));
     const std::string where = options_.has_labels() ? options_.labels() : given;
     std::vector<std::string>& classes = data.splits.classes;
     classes = files.labels;

@@ -69,7 +69,7 @@ CaptionerConfig.decoder !; CaptionerConfig.begin [DEC]; ids 0;
 shorter_side 0|9; train !24|33; PhrasebookConfig.train !50|60;
 dev !0|4|5; test !2|3; test_unseen_pairs !2|3; FashionMnistConfig.train 0|24;
 symbols 5|11; RepeatedTokensConfig.length 2|3; most_before 0|2; most_gap 0|2;
-ImagesConfig.path @classes; ImagesConfig.labels @pictures; CaptionsConfig.list @pictures;
+ImagesConfig.path @classes; ImagesConfig.labels @pictures; CaptionsConfig.list @pictures; root @;
 ImageFormat.height !8|12; ImageFormat.width !8|12; red 0.5|0.25; green 0.5;
 blue 0.5; ReverseConfig.max_length !3|5; max_test_length !5|6;
 CopyConfig.min_length !1|2; CopyConfig.max_length !3|5;

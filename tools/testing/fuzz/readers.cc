@@ -228,8 +228,11 @@ void ReadExif(const std::string& bytes) {
 }
 
 void ReadList(const std::string& bytes) {
-  CheckMessage(ReadImageList(WriteInput("images.tsv", bytes), "images",
-                             InputFolder(),
+  CheckMessage(ReadImageList({.path = WriteInput("images.tsv", bytes),
+                              .what = "images",
+                              .folder = InputFolder(),
+                              .root = "",
+                              .root_field = "root"},
                              [](const ListedImage&, absl::string_view) {
                                return absl::OkStatus();
                              })
