@@ -3,6 +3,7 @@
 #include <utf8proc.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -197,6 +198,10 @@ absl::StatusOr<WordPiece> WordPiece::Create(std::vector<std::string> tokens,
       problem = "an empty line; each line is a token";
     } else if (FindInvalidUtf8(token).has_value()) {
       problem = "bytes that are not UTF-8";
+    } else if (token.size() > kMostTokenBytes &&
+               std::ssize(Characters(token)) <= options.longest_word) {
+      problem = absl::StrCat("a token of ", token.size(),
+                             " bytes; a token has at most ", kMostTokenBytes);
     } else if (!pieces.Append(token)) {
       problem =
           absl::StrCat("token '", absl::Utf8SafeCEscape(token), "' is on line ",
@@ -212,6 +217,8 @@ absl::StatusOr<WordPiece> WordPiece::Create(std::vector<std::string> tokens,
     if (options.continuations && absl::ConsumePrefix(&rest, kContinuation)) {
       pieces.continuations_.emplace(rest, static_cast<int32_t>(i));
     }
+    // A longer one is in no word.
+    if (token.size() > kMostTokenBytes) continue;
     pieces.longest_piece_ = std::max(pieces.longest_piece_, token.size());
   }
   std::vector<AddedToken> special;

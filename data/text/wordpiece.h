@@ -8,6 +8,7 @@
 #ifndef DATA_TEXT_WORDPIECE_H_
 #define DATA_TEXT_WORDPIECE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -22,6 +23,12 @@
 #include "data/text/vocabulary.h"
 
 namespace regard {
+
+// A token that a word may contain has at most so many bytes, and a config or a
+// file lets a word have at most so many characters: cutting a word into pieces
+// takes time by the product of both and the bytes of a token.
+inline constexpr size_t kMostTokenBytes = 512;
+inline constexpr int64_t kMostLongestWord = 1000;
 
 struct WordPieceOptions {
   // Removes control characters and makes a space of each white space.
@@ -38,7 +45,7 @@ struct WordPieceOptions {
   // Whether "##" in front of a token says that it continues a word.
   bool continuations = true;
   // A word of more characters is unknown.
-  int64_t longest_word = 100;
+  int64_t longest_word = 100;  // at most kMostLongestWord
   // Tokens that are found in a text as they stand, before anything is cleaned.
   std::string unknown = "[UNK]";
   std::string classifier = "[CLS]";
@@ -56,8 +63,9 @@ struct EncodedPair {
 // Copyable; does not change once made.
 class WordPiece : public TokenList {
  public:
-  // Token i of a vocabulary has id i. A token that is empty, or there twice,
-  // and an absent unknown, classifier or separator are errors: each is named,
+  // Token i of a vocabulary has id i. A token that is empty, there twice, or of
+  // more than kMostTokenBytes and not longer than the longest word, and an
+  // absent unknown, classifier or separator are errors: each is named,
   // with its line counted from 1, in one InvalidArgument, lines of
   // "PATH:LINE: error: ..".
   static absl::StatusOr<WordPiece> Create(std::vector<std::string> tokens,

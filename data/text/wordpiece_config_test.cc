@@ -52,6 +52,15 @@ TEST(WordPieceConfigTest, NamesWhatIsWrong) {
               ElementsAre("longest_word", "vocabulary", "padding", "mask"));
 }
 
+TEST(WordPieceConfigTest, AWordIsCapped) {
+  WordPieceConfig config;
+  config.set_longest_word(1001);
+  ConfigProblems problems;
+  ValidateTokens(config, problems);
+  ASSERT_EQ(problems.problems().size(), 1u);
+  EXPECT_EQ(problems.problems()[0].message, "must be in [1, 1000], got 1001");
+}
+
 TEST(WordPieceConfigTest, NoTokenOfAVocabularyIsLeftOutByFrequency) {
   WordPieceConfig config;
   config.set_min_frequency(2);

@@ -68,6 +68,29 @@ TEST(WordPieceTest, AgreesWithTheTokenizersLibrary) {
   EXPECT_GE(cases, 200);
 }
 
+// A text of such words would take hours.
+TEST(WordPieceTest, ATokenIsCapped) {
+  const auto create = [](size_t bytes, int64_t longest_word) {
+    WordPieceOptions options;
+    options.longest_word = longest_word;
+    return WordPiece::Create(
+               {"[UNK]", "[CLS]", "[SEP]", std::string(bytes, 'a')},
+               "vocab.txt", options)
+        .status();
+  };
+  EXPECT_TRUE(create(512, 1000).ok());
+  EXPECT_THAT(
+      create(513, 1000),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               "vocab.txt:4: error: a token of 513 bytes; a token has at most "
+               "512"));
+  // Vocabularies of the words of a text may have some that no word is.
+  EXPECT_TRUE(create(513, 512).ok());
+  const WordPiece pieces = Of({std::string(600, 'a'), "a"});
+  EXPECT_THAT(pieces.Tokenize(std::string(600, 'a')),
+              ElementsAre(pieces.unknown()));
+}
+
 TEST(WordPieceTest, EncodesBetweenSpecialTokensAndCuts) {
   const WordPiece pieces = Of({"a", "b"});
   EXPECT_THAT(pieces.Encode("a b a", 16), ElementsAre(2, 5, 6, 5, 3));
