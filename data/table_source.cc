@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -212,9 +213,12 @@ absl::StatusOr<NadarayaWatsonData> ReadTable(const std::string& path,
   const char separator = SeparatorOf(options);
   Columns columns;
   Points all;
+  int64_t bytes = 0;
   while (true) {
     REGARD_ASSIGN_OR_RETURN(const bool more, file.Next());
     if (!more) break;
+    bytes += std::ssize(file.text()) + 1;
+    if (bytes > kMostTableBytes) return file.Error(0, "more than 512 MiB");
     if (absl::StripAsciiWhitespace(file.text()).empty()) continue;
     REGARD_ASSIGN_OR_RETURN(const std::vector<Field> fields,
                             FieldsOf(file, separator));
@@ -224,6 +228,12 @@ absl::StatusOr<NadarayaWatsonData> ReadTable(const std::string& path,
       REGARD_ASSIGN_OR_RETURN(columns,
                               ColumnsOf(file, options, fields, is_header));
       all.width = static_cast<int64_t>(columns.x.size());
+      if (all.width > kMostTableColumns) {
+        return file.Error(
+            0, absl::StrCat(all.width, " columns to predict from; at most ",
+                            kMostTableColumns,
+                            ": name some in data.table.columns"));
+      }
       if (is_header) continue;
     }
     if (fields.size() != columns.names.size()) {

@@ -12,6 +12,9 @@
 namespace regard {
 
 inline constexpr int64_t kMostTableRows = 1'000'000;
+// That a target is predicted from.
+inline constexpr int64_t kMostTableColumns = 4096;
+inline constexpr int64_t kMostTableBytes = int64_t{512} << 20;  // unpacked
 
 // Reads the file at `path` as `options` say, see table.proto. Points of a split
 // are in the order of the file or, of one column, of their x. Errors are

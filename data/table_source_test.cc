@@ -1,7 +1,10 @@
 #include "data/table_source.h"
 
+#include <zlib.h>
+
 #include <algorithm>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -191,6 +194,39 @@ TEST(TableTest, NeedsTwoPointsForTraining) {
   EXPECT_THAT(Read("", kWhole).status(),
               StatusIs(absl::StatusCode::kInvalidArgument, ::testing::_));
   EXPECT_THAT(Read(Rows(2)), IsOk());
+}
+
+TEST(TableTest, ColumnsAreCapped) {
+  std::string line = "1";
+  for (int i = 1; i < 4098; ++i) line += ",2";
+  EXPECT_THAT(
+      Read(line),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               EndsWith(":1:1: error: 4097 columns to predict from; at most "
+                        "4096: name some in data.table.columns")));
+  EXPECT_EQ(
+      Read(absl::StrCat(line, "\n", line), absl::StrCat(kWhole, "columns: '1'"))
+          ->training.width,
+      1);
+}
+
+// In lines of 64 KiB with their ends, 512 MiB and one line.
+TEST(TableTest, AllTextIsCapped) {
+  const std::string path = ::testing::TempDir() + "/table.csv.gz";
+  std::string lines;
+  for (int i = 0; i < 16; ++i) {
+    absl::StrAppend(&lines, "1,2", std::string((1 << 16) - 4, ' '), "\n");
+  }
+  const gzFile file = gzopen(path.c_str(), "wb");
+  gzwrite(file, lines.data(), static_cast<unsigned>(lines.size()));
+  gzclose(file);
+  std::ostringstream member;
+  member << std::ifstream(path, std::ios::binary).rdbuf();
+  std::ofstream all(path, std::ios::binary | std::ios::app);
+  for (int i = 0; i < 512; ++i) all << member.str();
+  all.close();
+  EXPECT_EQ(ReadTable(path, TableConfig(), /*seed=*/1).status().message(),
+            absl::StrCat(path, ":8193:1: error: more than 512 MiB"));
 }
 
 }  // namespace

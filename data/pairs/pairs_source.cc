@@ -1,6 +1,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <iterator>
 #include <memory>
 #include <numeric>
 #include <set>
@@ -36,6 +37,8 @@ namespace {
 constexpr int64_t kMostModelBytes = int64_t{1} << 26;
 // Of the pairs of data.path.
 constexpr int64_t kMostTextBytes = int64_t{256} << 20;
+// Of the pairs of a split that has files of its own.
+constexpr int64_t kMostSplitBytes = int64_t{2} << 30;
 
 constexpr absl::string_view kWhereCorporaComeFrom =
     "\n  A corpus is a text file of sentence pairs, one pair a line, the two "
@@ -93,14 +96,21 @@ absl::Status SubwordError(const absl::Status& status) {
 }
 
 // Calls `visit` at each of the first `most` pairs, or of all if `most` is 0.
+// More than 2 GiB of text are an error.
 absl::StatusOr<PairReader> ReadPairs(
     const PairFilesConfig& files, int64_t most, int text_version,
     absl::FunctionRef<void(const PairReader&)> visit) {
   REGARD_ASSIGN_OR_RETURN(PairReader reader,
                           PairReader::Open(files, most, text_version));
-  while (true) {
+  for (int64_t bytes = 0;;) {
     REGARD_ASSIGN_OR_RETURN(const bool more, reader.Next());
     if (!more) return reader;
+    bytes += std::ssize(reader.source()) + std::ssize(reader.target()) + 2;
+    if (bytes > kMostSplitBytes) {
+      return reader.Error(reader.source(),
+                          "more than 2 GiB of pairs; of `train`, max_pairs "
+                          "reads the first ones");
+    }
     visit(reader);
   }
 }

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,8 @@
 namespace regard {
 
 namespace {
+
+constexpr int64_t kMostTextBytes = int64_t{256} << 20;
 
 constexpr char kWanted[] =
     "each line is two texts and a number, with tabs between";
@@ -61,9 +64,14 @@ absl::StatusOr<ScoredPairsData> ReadScoredPairs(const std::string& path,
       TextFile::Open(path, "scored pairs", LineEndsOf(text_version)));
   TextCounts counts;
   std::vector<ScoredPair> all;
+  int64_t bytes = 0;
   while (true) {
     REGARD_ASSIGN_OR_RETURN(const bool more, file.Next());
     if (!more) break;
+    bytes += std::ssize(file.text()) + 1;
+    if (bytes > kMostTextBytes) {
+      return file.Error(0, "more than 256 MiB of pairs");
+    }
     if (SplitOnWhitespace(file.text()).empty()) {
       ++counts.blank_lines;
       continue;

@@ -1,5 +1,7 @@
 #include "data/text/scored_pairs_source.h"
 
+#include <zlib.h>
+
 #include <fstream>
 #include <string>
 
@@ -46,6 +48,20 @@ TEST(ScoredPairsTest, SplitsLines) {
   ASSERT_THAT(data->splits.test, SizeIs(1));
   EXPECT_EQ(data->splits.test[0].second, "h");
   EXPECT_EQ(data->digests.count("data.path"), 1);
+}
+
+// In lines of 64 KiB with their ends, 256 MiB and one line.
+TEST(ScoredPairsTest, AllTextIsCapped) {
+  const std::string path = absl::StrCat(::testing::TempDir(), "/pairs.tsv.gz");
+  const std::string line =
+      absl::StrCat("a\t", std::string((1 << 16) - 5, 'b'), "\t1\n");
+  const gzFile file = gzopen(path.c_str(), "wb1");
+  for (int i = 0; i < (1 << 12) + 1; ++i) {
+    gzwrite(file, line.data(), static_cast<unsigned>(line.size()));
+  }
+  gzclose(file);
+  EXPECT_EQ(ReadScoredPairs(path, ScoredPairsConfig()).status().message(),
+            absl::StrCat(path, ":4097:1: error: more than 256 MiB of pairs"));
 }
 
 TEST(ScoredPairsTest, TestMayTakeAll) {
