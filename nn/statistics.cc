@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_format.h"
@@ -41,46 +42,101 @@ void TossCoins(const RandomStream& random, int trial, size_t count,
   }
 }
 
-// The mean over the pairs of `difference(pair, random, trial)`, for each trial.
-template <typename Difference>
-std::vector<double> MeanDifferences(absl::Span<const MetricPair> pairs,
-                                    absl::string_view purpose, int trials,
-                                    const Difference& difference) {
-  std::vector<double> means(trials);
+// The different examples of all pairs, numbered from 0 in order of appearance.
+struct Units {
+  uint64_t key = kHashSeed;  // of all sets together; of one set, its own
+  size_t count = 0;
+  std::vector<std::vector<size_t>> of_pairs;  // the unit of each example
+};
+
+Units UnitsOf(absl::Span<const MetricPair> pairs) {
+  Units units;
+  std::map<uint64_t, size_t> numbers;
+  std::set<uint64_t> sets;
   for (const MetricPair& pair : pairs) {
-    const RandomStream random(pair.key, purpose);
-    for (int trial = 0; trial < trials; ++trial) {
-      means[trial] +=
-          difference(pair, random, trial) / static_cast<double>(pairs.size());
+    const size_t size = NumExamples(*pair.run);
+    REGARD_CHECK(pair.examples.empty() || pair.examples.size() == size)
+        << pair.run->name;
+    std::vector<size_t>& of_pair = units.of_pairs.emplace_back();
+    for (size_t i = 0; i < size; ++i) {
+      const uint64_t example =
+          pair.examples.empty() ? Hash(i, pair.key) : pair.examples[i];
+      of_pair.push_back(
+          numbers.try_emplace(example, numbers.size()).first->second);
+    }
+    if (sets.insert(pair.key).second) units.key = Hash(pair.key, units.key);
+  }
+  if (sets.size() == 1) units.key = pairs[0].key;
+  units.count = numbers.size();
+  return units;
+}
+
+// The mean over the pairs of the difference in each resample of the units.
+std::vector<double> ResampledDifferences(absl::Span<const MetricPair> pairs,
+                                         const Units& units) {
+  const RandomStream random(units.key, "paired_bootstrap");
+  const size_t absent = units.count;
+  // Of each pair, the example that a unit is there.
+  std::vector<std::vector<size_t>> examples;
+  for (const std::vector<size_t>& of_pair : units.of_pairs) {
+    std::vector<size_t>& places = examples.emplace_back(units.count, absent);
+    for (size_t i = 0; i < of_pair.size(); ++i) places[of_pair[i]] = i;
+  }
+  std::vector<size_t> drawn(units.count);
+  std::vector<size_t> indices;
+  std::vector<double> means(kBootstrapResamples);
+  for (int resample = 0; resample < kBootstrapResamples; ++resample) {
+    Draw(random, resample, absl::MakeSpan(drawn));
+    for (size_t p = 0; p < pairs.size(); ++p) {
+      indices.clear();
+      for (const size_t unit : drawn) {
+        const size_t i = examples[p][unit];
+        if (i != absent) indices.push_back(i);
+      }
+      means[resample] += (pairs[p].run->ValueOf(indices) -
+                          pairs[p].baseline->ValueOf(indices)) /
+                         static_cast<double>(pairs.size());
     }
   }
   return means;
 }
 
-double ResampledDifference(const MetricPair& pair, const RandomStream& random,
-                           int resample) {
-  std::vector<size_t> indices(NumExamples(*pair.run));
-  Draw(random, resample, absl::MakeSpan(indices));
-  return pair.run->ValueOf(indices) - pair.baseline->ValueOf(indices);
-}
-
-double SwappedDifference(const MetricPair& pair, const RandomStream& random,
-                         int trial) {
+double SwappedDifference(const MetricPair& pair,
+                         const std::vector<size_t>& units,
+                         const std::vector<bool>& swapped) {
   const Aggregate& aggregate = *pair.run->aggregate;
   const auto width = static_cast<size_t>(aggregate.width);
   std::vector<double> first(width);
   std::vector<double> second(width);
   const double* ours = pair.run->statistics.data();
   const double* theirs = pair.baseline->statistics.data();
-  TossCoins(random, trial, NumExamples(*pair.run), [&](size_t, bool swap) {
+  for (const size_t unit : units) {
+    const bool swap = swapped[unit];
     for (size_t j = 0; j < width; ++j) {
       first[j] += (swap ? theirs : ours)[j];
       second[j] += (swap ? ours : theirs)[j];
     }
     ours += width;
     theirs += width;
-  });
+  }
   return aggregate.value(first) - aggregate.value(second);
+}
+
+// The same after the results of random units were swapped, in each trial.
+std::vector<double> SwappedDifferences(absl::Span<const MetricPair> pairs,
+                                       const Units& units) {
+  const RandomStream random(units.key, "approximate_randomization");
+  std::vector<bool> swapped(units.count);
+  std::vector<double> means(kRandomizationTrials);
+  for (int trial = 0; trial < kRandomizationTrials; ++trial) {
+    TossCoins(random, trial, units.count,
+              [&](size_t unit, bool swap) { swapped[unit] = swap; });
+    for (size_t p = 0; p < pairs.size(); ++p) {
+      means[trial] += SwappedDifference(pairs[p], units.of_pairs[p], swapped) /
+                      static_cast<double>(pairs.size());
+    }
+  }
+  return means;
 }
 
 // The share of `values` that are at least `seen`, those of the data included.
@@ -105,20 +161,24 @@ std::string FormatMetric(double value) {
 }
 
 std::string ConfidenceText(const Confidence& confidence) {
-  return absl::StrFormat("%s ± %.2g", FormatMetric(confidence.mean),
-                         confidence.half_width);
+  return absl::StrFormat("%s [%s, %s]", FormatMetric(confidence.mean),
+                         FormatMetric(confidence.low),
+                         FormatMetric(confidence.high));
 }
 
 Confidence ConfidenceOf(std::vector<double> values) {
   REGARD_CHECK(!values.empty()) << "no values";
   const double sum = std::accumulate(values.begin(), values.end(), 0.0);
   // NaN has no place in an order.
-  if (!std::isfinite(sum)) return {.mean = sum, .half_width = std::nan("")};
+  const double none = std::nan("");
+  if (!std::isfinite(sum)) return {sum, none, none, none};
   std::sort(values.begin(), values.end());
   const size_t lower = values.size() / 40;
   const size_t upper = values.size() - lower - 1;
   return {.mean = sum / static_cast<double>(values.size()),
-          .half_width = (values[upper] - values[lower]) / 2};
+          .half_width = (values[upper] - values[lower]) / 2,
+          .low = values[lower],
+          .high = values[upper]};
 }
 
 Confidence BootstrapConfidence(const ExampleMetric& metric,
@@ -160,11 +220,24 @@ uint64_t ExamplesKey(const EvaluatedSet& set) {
   return key;
 }
 
+std::vector<uint64_t> ExampleKeys(const EvaluatedSet& set) {
+  std::map<uint64_t, size_t> before;
+  std::vector<uint64_t> keys;
+  for (const EvaluatedExample& example : set.examples) {
+    uint64_t key = kHashSeed;
+    for (const std::string* text : {&example.input, &example.reference}) {
+      key = Hash(*text, Hash(text->size(), key));
+    }
+    keys.push_back(Hash(before[key]++, key));
+  }
+  return keys;
+}
+
 PairedTests ComparePaired(absl::Span<const MetricPair> pairs) {
   REGARD_CHECK(!pairs.empty()) << "nothing to compare";
   PairedTests tests;
   double scale = 0;
-  for (const auto& [run, baseline, key] : pairs) {
+  for (const auto& [run, baseline, key, examples] : pairs) {
     REGARD_CHECK_EQ(run->statistics.size(), baseline->statistics.size());
     REGARD_CHECK(!run->statistics.empty()) << run->name;
     const double ours = run->Value();
@@ -174,12 +247,12 @@ PairedTests ComparePaired(absl::Span<const MetricPair> pairs) {
   }
   // Of what is not a number nothing can be said: the p-values stay at 1.
   if (!std::isfinite(tests.difference)) {
-    tests.resampled = {std::nan(""), std::nan("")};
+    tests.resampled = ConfidenceOf({tests.difference});
     return tests;
   }
   const double seen = std::abs(tests.difference);
-  std::vector<double> differences = MeanDifferences(
-      pairs, "paired_bootstrap", kBootstrapResamples, ResampledDifference);
+  const Units units = UnitsOf(pairs);
+  std::vector<double> differences = ResampledDifferences(pairs, units);
   tests.resampled = ConfidenceOf(differences);
   double mean = 0;
   for (double& difference : differences) {
@@ -188,8 +261,7 @@ PairedTests ComparePaired(absl::Span<const MetricPair> pairs) {
   }
   for (double& difference : differences) difference -= mean;
   tests.bootstrap_p = PValue(differences, seen, scale);
-  differences = MeanDifferences(pairs, "approximate_randomization",
-                                kRandomizationTrials, SwappedDifference);
+  differences = SwappedDifferences(pairs, units);
   for (double& difference : differences) difference = std::abs(difference);
   tests.randomization_p = PValue(differences, seen, scale);
   return tests;
@@ -261,7 +333,8 @@ SampleSummary Summarize(absl::Span<const double> values) {
 
 std::string SampleText(const SampleSummary& summary) {
   if (std::isnan(summary.standard_deviation)) return FormatMetric(summary.mean);
-  return ConfidenceText({summary.mean, summary.standard_deviation});
+  return absl::StrFormat("%s (%.2g)", FormatMetric(summary.mean),
+                         summary.standard_deviation);
 }
 
 }  // namespace regard

@@ -17,18 +17,21 @@ namespace regard {
 inline constexpr int kBootstrapResamples = 1000;
 inline constexpr int kRandomizationTrials = 10000;
 
-// Mean of a metric over resamples of the examples, and half of the distance
-// between the 2.5 % and 97.5 % percentiles, as sacreBLEU reports them.
+// Mean of a metric over resamples of the examples, and its 2.5 % and 97.5 %
+// percentiles, which a metric of a bounded range cannot exceed.
 struct Confidence {
   double mean = 0;
+  // Half of the distance between the percentiles, as sacreBLEU reports it.
   double half_width = 0;
+  double low = 0;
+  double high = 0;
 };
 
 // At most four significant digits, whole numbers in full: "0.9871", "1234",
 // "1.2e-05", "nan".
 std::string FormatMetric(double value);
 
-// "38.1 ± 0.92"
+// "38.1 [37.2, 39.04]": the mean and the percentiles.
 std::string ConfidenceText(const Confidence& confidence);
 
 // Of at least one value; CHECK-fails otherwise. Not finite if a value is not.
@@ -50,12 +53,19 @@ std::map<std::string, Confidence> BootstrapConfidence(
 struct MetricPair {
   const ExampleMetric* run = nullptr;
   const ExampleMetric* baseline = nullptr;
-  // ExamplesKey() of the set: pairs of one key share all random choices.
+  // ExamplesKey() of the set: the seed of random choices.
   uint64_t key = 0;
+  // ExampleKeys() of the set. Pairs share the random choices of the examples
+  // that they have in common. Empty: they share those of all examples if their
+  // `key` is the same, else none.
+  std::vector<uint64_t> examples = {};
 };
 
 // A hash of inputs and references.
 uint64_t ExamplesKey(const EvaluatedSet& set);
+// A hash of input and reference of each example, and of how many of the same
+// stand before it in the set.
+std::vector<uint64_t> ExampleKeys(const EvaluatedSet& set);
 
 struct PairedTests {
   double difference = 0;       // run minus baseline, the mean over the pairs
@@ -76,8 +86,10 @@ struct PairedTests {
 // the runs with probability 1/2. The second is two-sided. The first is
 // one-sided: it counts only the resamples on the greater side, about half of a
 // two-sided p-value. (sacreBLEU has > in place of >=, which finds a run
-// significantly different from itself.) An example is drawn, or swapped, in all
-// pairs of its set at once. At least one pair.
+// significantly different from itself.) The examples are the units: one that
+// several pairs have is drawn, or swapped, in all of them at once, so that
+// several runs on the same examples do not count as more examples. At least one
+// pair.
 PairedTests ComparePaired(absl::Span<const MetricPair> pairs);
 
 // Up to these many pairs all choices of signs are counted: a million.
@@ -114,7 +126,8 @@ struct SampleSummary {
 
 SampleSummary Summarize(absl::Span<const double> values);
 
-// "0.25 ± 0.12", or the mean alone where there is no deviation.
+// "0.25 (0.12)": the mean and the standard deviation, which is left out where
+// there is none.
 std::string SampleText(const SampleSummary& summary);
 
 }  // namespace regard

@@ -49,7 +49,7 @@ TEST(FormatMetricTest, ShowsFourDigitsAndWholeNumbersInFull) {
   EXPECT_EQ(FormatMetric(std::numeric_limits<double>::infinity()), "inf");
 }
 
-TEST(ConfidenceTest, IsHalfOfTheDistanceBetweenThePercentiles) {
+TEST(ConfidenceTest, IsTheMeanAndThePercentiles) {
   // Of 1,000 values sacreBLEU takes those at 25 and 974, from 0.
   std::vector<double> values(1000);
   std::iota(values.begin(), values.end(), 0.0);
@@ -57,7 +57,18 @@ TEST(ConfidenceTest, IsHalfOfTheDistanceBetweenThePercentiles) {
   const Confidence confidence = ConfidenceOf(values);
   EXPECT_DOUBLE_EQ(confidence.mean, 499.5);
   EXPECT_DOUBLE_EQ(confidence.half_width, (974.0 - 25.0) / 2);
-  EXPECT_EQ(ConfidenceText(confidence), "499.5 ± 4.7e+02");
+  EXPECT_EQ(confidence.low, 25);
+  EXPECT_EQ(confidence.high, 974);
+  EXPECT_EQ(ConfidenceText(confidence), "499.5 [25, 974]");
+}
+
+TEST(ConfidenceTest, StaysInTheRangeOfItsValues) {
+  // Nearly all examples right: mean plus half of the width is above 1.
+  const ExampleMetric metric = FirstRight(19, 20);
+  const Confidence confidence = BootstrapConfidence(metric, All(metric), 1);
+  EXPECT_GT(confidence.mean + confidence.half_width, 1);
+  EXPECT_EQ(confidence.high, 1);
+  EXPECT_EQ(ConfidenceText(confidence), "0.9529 [0.85, 1]");
 }
 
 TEST(ConfidenceTest, OfOneValueIsThatValue) {
@@ -174,6 +185,35 @@ TEST(ComparePairedTest, PairsOfOneSetDoNotCountTwice) {
   const MetricPair other = {&run, &baseline, 8};
   EXPECT_NEAR(once.randomization_p, 2.0 / 8, 0.02);
   EXPECT_NEAR(ComparePaired({pair, other}).randomization_p, 2.0 / 64, 0.01);
+}
+
+TEST(ComparePairedTest, AnExampleOfSeveralSetsIsOneUnit) {
+  const ExampleMetric run = FirstRight(7, 9);
+  const ExampleMetric baseline = FirstRight(4, 9);
+  const std::vector<uint64_t> examples = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+  // The same examples in another order, and two that differ in nothing.
+  const ExampleMetric reversed_run = Shares({1, 1, 0, 0, 1, 1, 1, 1, 1, 1, 1});
+  const ExampleMetric reversed_baseline =
+      Shares({1, 1, 0, 0, 0, 0, 0, 1, 1, 1, 1});
+  const PairedTests tests =
+      ComparePaired({{&run, &baseline, 7, examples},
+                     {&reversed_run,
+                      &reversed_baseline,
+                      8,
+                      {10, 11, 9, 8, 7, 6, 5, 4, 3, 2, 1}}});
+  // Three of the examples differ: 2 of 8, as in one of the sets.
+  EXPECT_NEAR(tests.randomization_p, 2.0 / 8, 0.02);
+}
+
+TEST(ExampleKeysTest, TellExamplesApart) {
+  const EvaluatedSet set = {
+      .examples = {{"a", "b", "x", 1}, {"a", "c", "x", 1}, {"a", "b", "y", 1}}};
+  const std::vector<uint64_t> keys = ExampleKeys(set);
+  EXPECT_NE(keys[0], keys[1]);
+  EXPECT_NE(keys[0], keys[2]);
+  const EvaluatedSet other = {
+      .examples = {{"d", "e", "x", 1}, {"a", "b", "z", 1}}};
+  EXPECT_EQ(ExampleKeys(other)[1], keys[0]);
 }
 
 TEST(ComparePairedDeathTest, NeedsTheSameExamples) {

@@ -224,8 +224,7 @@ std::string SignificanceText(const Grid& grid) {
   const auto any = [&](auto what) {
     return std::any_of(comparisons.begin(), comparisons.end(), what);
   };
-  std::string text =
-      Listing("examples (mean ± half width of 95 %)", intervals, "");
+  std::string text = Listing("examples (mean [95 % interval])", intervals, "");
   const std::vector<std::string> alone = RunsWithoutPartner(grid);
   if (!alone.empty()) {
     absl::StrAppend(&text, "not compared, without a partner of their seed: ",
@@ -256,7 +255,9 @@ nlohmann::ordered_json ComparisonJson(absl::Span<const GridRun> runs) {
     for (const auto& [name, interval] :
          BootstrapConfidence(FinalSets(run.sets), /*seed=*/0)) {
       entry["confidence"][name] = {{"mean", interval.mean},
-                                   {"half_width", interval.half_width}};
+                                   {"half_width", interval.half_width},
+                                   {"low", interval.low},
+                                   {"high", interval.high}};
     }
   }
   if (runs.size() == 2) {
@@ -284,6 +285,8 @@ nlohmann::ordered_json ComparisonJson(absl::Span<const GridRun> runs) {
     entry["over_examples"] = {{"examples", over.examples},
                               {"difference", over.tests.difference},
                               {"half_width", over.tests.resampled.half_width},
+                              {"low", over.tests.resampled.low},
+                              {"high", over.tests.resampled.high},
                               {"bootstrap_p", over.tests.bootstrap_p},
                               {"randomization_p", over.tests.randomization_p},
                               {"corrected_p", over.corrected_p_value}};

@@ -137,7 +137,7 @@ TEST(SignificanceText, OfARunAndItselfSaysThatNothingDiffers) {
       text,
       HasSubstr(
           "  test/accuracy  a      a        1     10        0           "
-          "0 ± 0  1.0000                    1.0000              1.0000\n"));
+          "0 [0, 0]  1.0000                    1.0000              1.0000\n"));
   EXPECT_THAT(text, Not(HasSubstr("over seeds:")));
 }
 
@@ -150,7 +150,7 @@ TEST(SignificanceText, ComparesOverExamplesAndOverSeeds) {
                                   "     0.95  .*0.00[0-9]+ +0.00"));
   EXPECT_THAT(text, HasSubstr("over seeds:\n"));
   EXPECT_THAT(text, ContainsRegex("test/accuracy  b      a        2      0.95 "
-                                  "± 0.071  0.5000"));
+                                  "\\(0.071\\)  0.5000"));
 }
 
 TEST(SignificanceText, NamesRunsWithoutAPartnerOfTheirSeed) {
@@ -173,18 +173,20 @@ TEST(ComparisonJson, HasRunsDifferencesAndComparisons) {
             R"({"runs":[{"run":"a","state":"running","step":0,)"
             R"("metrics":{"test/accuracy":0.4,"test/loss":1},)"
             R"("weights_digest":"","confidence":{"test/accuracy":{"mean":)"
-            R"(0.39879999999999977,"half_width":0.3}}},{"run":"b",)"
+            R"(0.39879999999999977,"half_width":0.3,"low":0.1,)"
+            R"("high":0.7}}},{"run":"b",)"
             R"("state":"running","step":7,"metrics":{"test/accuracy":1,)"
             R"("test/loss":1},"weights_digest":"cd",)"
             R"("confidence":{"test/accuracy":{"mean":1,)"
-            R"("half_width":0}}}],"config":[{"path":"name",)"
+            R"("half_width":0,"low":1,"high":1}}}],"config":[{"path":"name",)"
             R"("before":"\"a\"","after":"\"b\""},{"path":"rate",)"
             R"("before":"1","after":"2"}],)"
             R"("comparisons":[{"metric":"test/accuracy","run":"b",)"
             R"("baseline":"a","seeds":1,"difference":0.6,)"
             R"("p_over_seeds":1,"corrected_p_over_seeds":1,)"
             R"("over_examples":{"examples":10,"difference":0.6,)"
-            R"("half_width":0.3,"bootstrap_p":0.000999000999000999,)"
+            R"("half_width":0.3,"low":0.30000000000000004,"high":0.9,)"
+            R"("bootstrap_p":0.000999000999000999,)"
             R"("randomization_p":0.030896910308969103,)"
             R"("corrected_p":0.030896910308969103}},)"
             R"({"metric":"test/loss","run":"b","baseline":"a","seeds":1,)"

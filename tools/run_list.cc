@@ -35,6 +35,63 @@ std::vector<FieldDifference> Differences(const GridRun& typical,
   return differences;
 }
 
+// Longer lists of differences are cut.
+constexpr size_t kMostDifferenceText = 240;
+
+// The fields that a text set, without those that have their defaults.
+std::vector<ResolvedField> SetFields(const GridRun& run) {
+  std::vector<ResolvedField> fields = run.config;
+  std::erase_if(fields, [](const ResolvedField& field) {
+    return field.origin == "default";
+  });
+  return fields;
+}
+
+// The value of a field by its path; null if there is none.
+const std::string* ValueOf(const GridRun& run, const std::string& path) {
+  const auto found = std::ranges::find(run.config, path, &ResolvedField::path);
+  return found == run.config.end() ? nullptr : &found->value;
+}
+
+// "PATH=VALUE  PATH=VALUE" of what a run differs in. A message that the typical
+// run lacks is shown without the fields that have their defaults.
+std::string DifferencesText(const GridRun& typical, const GridRun& run) {
+  std::vector<std::string> texts;
+  size_t size = 0;
+  size_t left_out = 0;
+  for (const FieldDifference& difference :
+       DiffResolvedFields(SetFields(typical), SetFields(run))) {
+    const std::string& path = difference.path;
+    if (path == "name") continue;
+    std::string after = difference.after;
+    const std::string* const value = ValueOf(run, path);
+    // One of the two configs may set what the other has as its default.
+    if (value != nullptr && difference.before == "not set" &&
+        ValueOf(typical, path) != nullptr &&
+        *ValueOf(typical, path) == *value && *value != "{...}") {
+      continue;
+    }
+    if (value != nullptr && after == "not set") {
+      const std::string* const other = ValueOf(typical, path);
+      if (other != nullptr && *other == *value) continue;
+      after = *value;
+    }
+    std::string text = absl::StrCat(path, "=", after);
+    if (size + text.size() > kMostDifferenceText && size > 0) {
+      ++left_out;
+      continue;
+    }
+    if (text.size() > kMostDifferenceText) {
+      text.resize(kMostDifferenceText);
+      text += "...";
+    }
+    size += text.size();
+    texts.push_back(std::move(text));
+  }
+  if (left_out > 0) texts.push_back(absl::StrCat("and ", left_out, " more"));
+  return absl::StrJoin(texts, "  ");
+}
+
 // The first ones of test, else of dev, in the order of their declaration.
 std::vector<std::string> KeyMetrics(const GridRun& run) {
   std::vector<std::string> keys;
@@ -188,11 +245,7 @@ std::string RunListText(const std::vector<GridRun>& runs,
                         ? "-"
                         : FormatMetric(MetricOf(run, name)));
     }
-    row.push_back(absl::StrJoin(
-        Differences(typical, run), "  ",
-        [](std::string* out, const FieldDifference& difference) {
-          absl::StrAppend(out, difference.path, "=", difference.after);
-        }));
+    row.push_back(DifferencesText(typical, run));
     table.rows.push_back(std::move(row));
   }
   return TableText(table, std::numeric_limits<int>::max(), "");

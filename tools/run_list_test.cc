@@ -62,6 +62,47 @@ TEST(RunListTest, TellsDifferencesFromTheMostTypicalRun) {
             R"("test/accuracy":0.5,"train/loss":2},"weights_digest":""})");
 }
 
+TEST(RunListTest, LeavesOutDefaults) {
+  GridRun recurrent = RunOf("a", "64", 0.5);
+  GridRun transformer = recurrent;
+  transformer.label = "b";
+  recurrent.config = ParseResolvedFields(
+                         "rate: 4  # default\n"
+                         "width: 3  # default\n"
+                         "gru {  # a:1\n"
+                         "  hidden: 8  # a:2\n"
+                         "}\n")
+                         .value();
+  transformer.config = ParseResolvedFields(
+                           "rate: 4  # --set\n"
+                           "width: 5  # --set\n"
+                           "transformer {  # a:1\n"
+                           "  layers: 6  # default\n"
+                           "  heads: 2  # a:3\n"
+                           "}\n")
+                           .value();
+  EXPECT_THAT(RunListText({recurrent, transformer}, ""),
+              HasSubstr("gru=not set  transformer={heads: 2}  width=5\n"));
+  // The other way round the default is a difference.
+  EXPECT_THAT(RunListText({transformer, recurrent}, ""),
+              HasSubstr("gru={hidden: 8}  transformer=not set  width=3\n"));
+  // Scripts get all.
+  EXPECT_EQ(RunListJson({recurrent,
+                         transformer})["runs"][1]["differences"]["transformer"],
+            "{layers: 6 heads: 2}");
+}
+
+TEST(RunListTest, CutsALongListOfDifferences) {
+  const GridRun typical = RunOf("a", "64", 0.5);
+  GridRun other = typical;
+  other.label = "b";
+  for (int i = 10; i < 50; ++i) {
+    other.config.push_back({absl::StrCat("field_", i), "1"});
+  }
+  EXPECT_THAT(RunListText({typical, other}, ""),
+              HasSubstr("field_33=1  and 16 more\n"));
+}
+
 TEST(RunListTest, ShowsTwoMetricsOfTestElseOfDev) {
   GridRun tested = RunOf("a", "64", 0.5);
   tested.metric_infos = {

@@ -61,6 +61,14 @@ void Place(const std::vector<T>& numbers, const Shape& shape, int64_t first,
 
 }  // namespace
 
+std::string JoinLayers(absl::string_view site) {
+  const size_t at = site.find(kLayer);
+  if (at == absl::string_view::npos) return std::string(site);
+  const size_t number = at + kLayer.size();
+  return absl::StrCat(site.substr(0, number), "*",
+                      site.substr(site.find(']', number)));
+}
+
 template <typename T>
 std::vector<AttentionMap<T>> AttentionMaps(const SiteRecorder<T>& recorder) {
   using Seen = typename SiteRecorder<T>::Seen;

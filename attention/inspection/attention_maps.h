@@ -23,10 +23,15 @@ namespace regard {
 inline constexpr char kAllMaps[] = "*attention/weights";
 inline constexpr char kDecoderMaps[] = "*decoder*attention/weights";
 
+// A pattern of the same site in all layers of its stack:
+// "decoder/layers[*]/self/attention/weights".
+std::string JoinLayers(absl::string_view site);
+
 // Attention weights of one layer, before dropout.
 template <typename T>
 struct AttentionMap {
   std::string site;  // with joined steps
+  // In files, where it stays as it was; people are shown the site.
   // "decoder.0.self" and "decoder.0.cross" of layers[0], "encoder.0.self";
   // "attention" of a recurrent decoder; elsewhere the attention's scope.
   std::string name;

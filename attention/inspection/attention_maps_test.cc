@@ -48,6 +48,9 @@ TEST(AttentionMapsTest, AreNamedByLayerAndKindAndJoinSteps) {
   EXPECT_EQ(maps[3].name, "reader");
   EXPECT_EQ(maps[0].name, "encoder.1.self");
   EXPECT_EQ(maps[0].site, "encoder/layers[1]/self/attention/weights");
+  EXPECT_EQ(JoinLayers(maps[0].site),
+            "encoder/layers[*]/self/attention/weights");
+  EXPECT_EQ(JoinLayers(maps[1].site), maps[1].site);
   EXPECT_EQ(maps[0].stack, "encoder");
   EXPECT_EQ(maps[0].layer, 1);
   EXPECT_FALSE(maps[0].over_memory);

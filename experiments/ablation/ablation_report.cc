@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "experiments/ablation/comparison.h"
+#include "experiments/report/figure.h"
 #include "experiments/run/status.h"
 #include "files/json_file.h"
 #include "nn/statistics.h"
@@ -102,7 +103,15 @@ Table ResultsTable(const Grid& grid) {
         if (found != run->status.metrics.end()) values.push_back(found->second);
       }
       const SampleSummary summary = Summarize(values);
-      row.push_back(summary.n == 0 ? "missing" : SampleText(summary));
+      // A mean plus a deviation may lie where the metric cannot.
+      row.push_back(
+          summary.n == 0 ? "missing"
+          : summary.n == 1
+              ? SampleText(summary)
+              : absl::StrCat(
+                    SampleText(summary), " [",
+                    FormatMetric(*std::ranges::min_element(values)), ", ",
+                    FormatMetric(*std::ranges::max_element(values)), "]"));
     }
     table.rows.push_back(std::move(row));
   }
@@ -129,6 +138,48 @@ Table LabelsTable(const Grid& grid) {
     }
   }
   return table;
+}
+
+// Whether all runs that have a config set the field to the same value.
+bool IsShared(const Grid& grid, const ResolvedField& field) {
+  return std::ranges::all_of(grid.runs, [&](const GridRun& run) {
+    return run.config.empty() ||
+           std::ranges::any_of(run.config, [&](const ResolvedField& other) {
+             return other.path == field.path && other.value == field.value &&
+                    other.origin == field.origin;
+           });
+  });
+}
+
+// The files, overrides and fields that are the same in all runs.
+Section SharedSection(const Grid& grid) {
+  Section section = {"What all runs share", {}};
+  const auto first = std::ranges::find_if(
+      grid.runs, [](const GridRun& run) { return !run.config.empty(); });
+  if (first == grid.runs.end()) return section;
+  std::vector<std::string> files;
+  std::vector<std::string> overrides;
+  Table table = {{"field", "value", "set by"}};
+  for (const ResolvedField& field : first->config) {
+    if (field.value == "{...}" || field.origin.empty() ||
+        field.origin == "default" || !IsShared(grid, field)) {
+      continue;
+    }
+    if (field.origin == "--set") {
+      overrides.push_back(absl::StrCat(field.path, "=", field.value));
+    } else {
+      const std::string file = field.origin.substr(0, field.origin.rfind(':'));
+      if (std::ranges::find(files, file) == files.end()) files.push_back(file);
+    }
+    table.rows.push_back({field.path, field.value, field.origin});
+  }
+  if (table.rows.empty()) return section;
+  section.blocks = {
+      absl::StrCat("Config: ", absl::StrJoin(files, ", "), ". Overrides: ",
+                   overrides.empty() ? "none" : absl::StrJoin(overrides, ", "),
+                   "."),
+      Folded{"Fields that are not at their defaults", std::move(table)}};
+  return section;
 }
 
 // The fields of the first run that has any.
@@ -164,6 +215,7 @@ Section SideBySide(const Grid& grid, const std::vector<const GridRun*>& runs,
   Maps maps = {.side_by_side = true};
   std::vector<std::string> without;
   std::vector<std::string> left_out;
+  std::string shown_source;
   size_t squares = 0;
   for (const GridRun* run : runs) {
     const std::string cell = CellName(grid, *run);
@@ -179,6 +231,8 @@ Section SideBySide(const Grid& grid, const std::vector<const GridRun*>& runs,
     }
     maps.maps.push_back(*map);
     maps.maps.back().title = cell;
+    maps.maps.back().site.clear();
+    if (shown_source.empty()) shown_source = ShownTitle(*map);
   }
   std::string note = absl::StrCat(
       "One run of each cell, of seed ", runs[0]->seed,
@@ -192,7 +246,8 @@ Section SideBySide(const Grid& grid, const std::vector<const GridRun*>& runs,
     absl::StrAppend(&note, " Left out, to keep the page small: ",
                     absl::StrJoin(left_out, "; "), ".");
   }
-  return {absl::StrCat("Side by side: ", source),
+  return {absl::StrCat("Side by side: ",
+                       shown_source.empty() ? source : shown_source),
           {AttentionCaution(), note, std::move(maps)}};
 }
 
@@ -204,13 +259,15 @@ Report AblationReport(const Grid& grid) {
   const std::vector<Comparison> comparisons = CompareWithBaselines(grid);
   const std::vector<Plot> plots = CurvePlots(grid);
   Section curves = {"Curves",
-                    {"Mean and band of one standard deviation, as far as all "
-                     "finished runs go."}};
+                    {"Mean, and band from the lowest to the highest run, as "
+                     "far as all finished runs go."}};
   curves.blocks.insert(curves.blocks.end(), plots.begin(), plots.end());
   report.Add({"Grid", {absl::StrCat(grid.label, ": ", GridSummary(grid))}});
+  report.Add(SharedSection(grid));
   report.Add({"Warnings", {warnings.begin(), warnings.end()}});
   report.Add({"Results",
-              {"Mean ± standard deviation over n runs.", ResultsTable(grid)}});
+              {"Mean (standard deviation) [lowest, highest] over n runs.",
+               ResultsTable(grid)}});
   report.Add({"Missing runs", {MissingTable(grid)}});
   report.Add(SeedsSection(grid, comparisons));
   report.Add(ExamplesSection(grid, comparisons));
@@ -273,7 +330,8 @@ std::vector<Plot> CurvePlots(const Grid& grid) {
         const SampleSummary summary = Summarize(values);
         series.xs.push_back(static_cast<double>(step));
         series.ys.push_back(summary.mean);
-        series.band.push_back(summary.standard_deviation);
+        series.low.push_back(*std::ranges::min_element(values));
+        series.high.push_back(*std::ranges::max_element(values));
       }
       changes = changes || series.xs.size() > 1;
       plot.series.push_back(series);

@@ -19,7 +19,7 @@ Report AblationReport(const Grid& grid);
 std::string AblationCsv(const Grid& grid);
 
 // For each metric that changed over time, the mean of each cell's finished runs
-// with a band of one standard deviation, at the steps that all of them
+// with a band from the lowest to the highest, at the steps that all of them
 // measured.
 std::vector<Plot> CurvePlots(const Grid& grid);
 

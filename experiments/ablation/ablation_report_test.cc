@@ -61,6 +61,46 @@ TEST(AblationReportTest, IsQuietWhereTheyDifferInTheirAxisAlone) {
   EXPECT_THAT(ReportHtml(AblationReport(grid)), Not(HasSubstr("Warnings")));
 }
 
+TEST(AblationReportTest, SaysWhatAllRunsShare) {
+  Grid grid = TwoCells("");
+  for (const int width : {8, 16}) {
+    grid.runs[width / 16].config = *ParseResolvedFields(
+        absl::StrCat("rate: 1  # --set\n"
+                     "width: ",
+                     width,
+                     "  # --set\n"
+                     "model {  # configs/a.textproto:3\n"
+                     "  heads: 2  # configs/a.textproto:4\n"
+                     "  depth: 3  # default\n"
+                     "}\n"));
+  }
+  const std::string text = ReportMarkdown(AblationReport(grid));
+  EXPECT_THAT(text, HasSubstr("## What all runs share\n\n"
+                              "Config: configs/a.textproto. Overrides: "
+                              "rate=1.\n"));
+  const std::string page = ReportHtml(AblationReport(grid));
+  EXPECT_THAT(page, HasSubstr("<td>model.heads</td>"));
+  EXPECT_THAT(page, Not(HasSubstr("<td>model.depth</td>")));
+  EXPECT_THAT(page, Not(HasSubstr("<td>width</td>")));
+  // A run that is missing shares nothing, and says nothing.
+  grid.runs[1].config.clear();
+  EXPECT_THAT(ReportMarkdown(AblationReport(grid)),
+              HasSubstr("Overrides: rate=1, width=8."));
+}
+
+// An accuracy near 1 over seeds that differ: mean plus deviation is above it.
+TEST(AblationReportTest, IntervalsStayInTheRangeOfTheMetric) {
+  Grid grid = TwoCells("width: 16\n");
+  GridRun run = grid.runs[0];
+  for (const double accuracy : {1.0, 1.0, 0.4}) {
+    run.seed = absl::StrCat("1", grid.runs.size());
+    run.status.metrics = {{"dev/accuracy", accuracy}};
+    grid.runs.push_back(run);
+  }
+  EXPECT_THAT(ReportMarkdown(AblationReport(grid)),
+              HasSubstr("| 0.8 (0.35) [0.4, 1] |"));
+}
+
 TEST(AblationReportTest, ShowsTestsWithAndWithoutAName) {
   Grid grid = TwoCells("rate: 1\nwidth: 16\n");
   EXPECT_THAT(MetricsToShow(grid), ElementsAre("dev/loss"));
@@ -103,6 +143,18 @@ Grid ThreeWidths(int seeds) {
     }
   }
   return grid;
+}
+
+TEST(AblationReportTest, CountsAnExampleOfSeveralRunsOnce) {
+  Grid grid = ThreeWidths(6);
+  const auto examples_of = [&] { return ReportMarkdown(AblationReport(grid)); };
+  EXPECT_THAT(examples_of(), HasSubstr("| 6 | 8 | -0.25 |"));
+  // One of the eight differs in each seed: 7 are shared.
+  for (GridRun& run : grid.runs) {
+    run.sets[0].examples[7].input = absl::StrCat("of seed ", run.seed);
+  }
+  EXPECT_THAT(examples_of(),
+              HasSubstr("| 6 | 8 a run, 13 different | -0.25 |"));
 }
 
 // Seeds that are too few for so many comparisons; enough; and more than all

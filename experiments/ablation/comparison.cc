@@ -59,7 +59,8 @@ MeasuredSet FindMeasuredSet(const GridRun& run, const std::string& metric) {
 std::optional<ComparisonOverExamples> CompareOverExamples(
     const std::vector<Pair>& pairs, const std::string& metric) {
   std::vector<MetricPair> measured;
-  std::map<uint64_t, size_t> examples;  // by key
+  std::set<uint64_t> examples;
+  size_t of_a_run = 0;
   for (const auto& [run, baseline] : pairs) {
     const MeasuredSet ours = FindMeasuredSet(*run, metric);
     const MeasuredSet theirs = FindMeasuredSet(*baseline, metric);
@@ -67,14 +68,17 @@ std::optional<ComparisonOverExamples> CompareOverExamples(
         ours.set->examples.empty() || !SameExamples(*ours.set, *theirs.set)) {
       return std::nullopt;
     }
-    const uint64_t key = ExamplesKey(*ours.set);
-    measured.push_back({ours.metric, theirs.metric, key});
-    examples[key] = ours.set->examples.size();
+    measured.push_back({ours.metric, theirs.metric, ExamplesKey(*ours.set),
+                        ExampleKeys(*ours.set)});
+    examples.insert(measured.back().examples.begin(),
+                    measured.back().examples.end());
+    of_a_run = std::max(of_a_run, ours.set->examples.size());
   }
   if (measured.empty()) return std::nullopt;
-  ComparisonOverExamples comparison = {.pairs =
-                                           static_cast<int>(measured.size())};
-  for (const auto& [key, size] : examples) comparison.examples += size;
+  ComparisonOverExamples comparison = {
+      .pairs = static_cast<int>(measured.size()),
+      .examples = examples.size(),
+      .examples_a_run = of_a_run};
   comparison.tests = ComparePaired(measured);
   comparison.corrected_p_value = comparison.tests.randomization_p;
   return comparison;
@@ -211,7 +215,7 @@ std::vector<Block> SeedsNotes(const std::vector<Comparison>& comparisons) {
   if (seeds == 0) return notes;
   notes.push_back(absl::StrCat(
       "A difference is value minus baseline, averaged over the values of all "
-      "other axes; shown are mean ± standard deviation over seeds. p is that "
+      "other axes; shown are mean (standard deviation) over seeds. p is that "
       "of a two-sided permutation test, paired by seed (",
       seeds <= kMostExactPairs
           ? "exact"
@@ -229,11 +233,20 @@ std::vector<Block> SeedsNotes(const std::vector<Comparison>& comparisons) {
         "With %s no p can be below %.4g: no difference here can be "
         "significant, whatever its size. That takes 6 seeds at least.",
         Counted(seeds, "seed"), smallest));
-  } else if (reachable > kSignificanceLevel) {
-    notes.push_back(absl::StrFormat(
-        "With %s and %s, a difference that stands alone has a corrected p of "
-        "at least %.4g: it cannot be significant, whatever its size.",
-        Counted(seeds, "seed"), Counted(count, "comparison"), reachable));
+  } else if (seeds <= kMostExactPairs) {
+    std::string note = absl::StrFormat("With %s no p can be below %.4g.",
+                                       Counted(seeds, "seed"), smallest);
+    if (count > 1) {
+      absl::StrAppendFormat(
+          &note,
+          " With %s, a difference that stands alone has a corrected p of at "
+          "least %.4g%s.",
+          Counted(count, "comparison"), reachable,
+          reachable > kSignificanceLevel
+              ? ": it cannot be significant, whatever its size"
+              : "");
+    }
+    notes.push_back(std::move(note));
   }
   return notes;
 }
@@ -308,7 +321,11 @@ Section ExamplesSection(const Grid& grid,
     table.rows.push_back(
         {comparison.metric, ValueName(axis, comparison.value),
          ValueName(axis, axis.baseline), absl::StrCat(over.pairs),
-         absl::StrCat(over.examples), FormatMetric(over.tests.difference),
+         over.examples == over.examples_a_run
+             ? absl::StrCat(over.examples)
+             : absl::StrCat(over.examples_a_run, " a run, ", over.examples,
+                            " different"),
+         FormatMetric(over.tests.difference),
          ConfidenceText(over.tests.resampled), PValue(over.tests.bootstrap_p),
          PValue(over.tests.randomization_p), PValue(over.corrected_p_value)});
   }
@@ -322,12 +339,14 @@ Section ExamplesSection(const Grid& grid,
       "runs, paired by seed. 95 % and the first p, which is "
       "one-sided (about half of a two-sided p), are of ",
       kBootstrapResamples,
-      " paired bootstrap resamples of the examples (mean ± half of the "
-      "distance between the 2.5 % and 97.5 % percentiles), the second p is of "
+      " paired bootstrap resamples of the examples (mean [2.5 % percentile, "
+      "97.5 % percentile]), the second p is of "
       "approximate randomization with ",
       kRandomizationTrials,
-      " trials. An example is drawn, or its outputs are swapped, in all pairs "
-      "at once. Corrected p is the second after Holm's correction for the ",
+      " trials. The units are examples, not runs times examples: an example "
+      "is drawn, or its outputs are swapped, at once in all runs that were "
+      "measured on it. Corrected p is the second after Holm's correction for "
+      "the ",
       Counted(most, "comparison"), " of a metric.");
 
   return {"Comparisons over examples", {std::move(table), note}};

@@ -20,7 +20,8 @@ inline constexpr double kSignificanceLevel = 0.05;
 // The same pairs of runs, tested over the examples that they were measured on.
 struct ComparisonOverExamples {
   int pairs = 0;
-  size_t examples = 0;  // of all data sets
+  size_t examples = 0;        // different ones, of all data sets
+  size_t examples_a_run = 0;  // of the largest data set
   PairedTests tests = {};
   double corrected_p_value = 1;  // of tests.randomization_p
 };

@@ -126,7 +126,7 @@ std::map<std::string, std::string> ByPath(
     const std::set<std::string>& whole) {
   std::map<std::string, std::string> values;
   for (size_t i = 0; i < fields.size(); ++i) {
-    const auto& [path, value] = fields[i];
+    const auto& [path, value, origin] = fields[i];
     const std::string text =
         whole.count(path) > 0 ? MessageText(fields, &i) : value;
     const auto [joined, is_new] = values.emplace(path, text);
@@ -227,6 +227,10 @@ absl::StatusOr<std::vector<ResolvedField>> ParseResolvedFields(
     const std::vector<Token> tokens = Tokenize(line, 0, &problems);
     if (tokens.size() < 2) continue;
     const TextRange last = tokens[tokens.size() - 2].range;
+    absl::string_view comment =
+        absl::StripAsciiWhitespace(line.substr(last.begin + last.length));
+    absl::ConsumePrefix(&comment, "# ");
+    const std::string origin(comment);
     line = absl::StripAsciiWhitespace(line.substr(0, last.begin + last.length));
     if (line == "}") {
       if (messages.empty()) return bad_line();
@@ -237,13 +241,13 @@ absl::StatusOr<std::vector<ResolvedField>> ParseResolvedFields(
         messages.empty() ? "" : absl::StrCat(messages.back(), ".");
     if (absl::ConsumeSuffix(&line, " {")) {
       messages.push_back(absl::StrCat(parent, line));
-      fields.push_back({messages.back(), std::string(kMessage)});
+      fields.push_back({messages.back(), std::string(kMessage), origin});
       continue;
     }
     const std::vector<std::string> parts =
         absl::StrSplit(line, absl::MaxSplits(": ", 1));
     if (parts.size() != 2) return bad_line();
-    fields.push_back({absl::StrCat(parent, parts[0]), parts[1]});
+    fields.push_back({absl::StrCat(parent, parts[0]), parts[1], origin});
   }
   if (!messages.empty()) return bad_line();
   return fields;

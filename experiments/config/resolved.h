@@ -44,6 +44,9 @@ struct ResolvedField {
   std::string path = {};
   // As the file spells it; "{...}" for a message.
   std::string value = {};
+  // What the comment after it says of where the value came from:
+  // "configs/twenty_pairs.textproto:4", "--set" or "default".
+  std::string origin = {};
 };
 
 // The fields that ResolvedConfig writes, in its order.

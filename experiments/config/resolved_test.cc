@@ -24,6 +24,7 @@ namespace {
 
 using ::regard::testing::IsOk;
 using ::regard::testing::TestConfig;
+using ::testing::_;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
@@ -216,14 +217,27 @@ TEST_F(ResolvedConfigTest, AnOverlayStaysAsItIs) {
 }
 
 TEST(ParseResolvedFields, ReadsPathsAndValues) {
-  EXPECT_THAT(Fields(kAdditive),
-              ElementsAre(FieldsAre("seed", "3"), FieldsAre("model", "{...}"),
-                          FieldsAre("model.score", "{...}"),
-                          FieldsAre("model.score.additive", "{...}"),
-                          FieldsAre("model.score.additive.width", "32"),
-                          FieldsAre("model.name", R"("a # b \" c")"),
-                          FieldsAre("model.sizes", "4"),
-                          FieldsAre("model.sizes", "8")));
+  EXPECT_THAT(
+      Fields(kAdditive),
+      ElementsAre(FieldsAre("seed", "3", _), FieldsAre("model", "{...}", _),
+                  FieldsAre("model.score", "{...}", _),
+                  FieldsAre("model.score.additive", "{...}", _),
+                  FieldsAre("model.score.additive.width", "32", _),
+                  FieldsAre("model.name", R"("a # b \" c")", _),
+                  FieldsAre("model.sizes", "4", _),
+                  FieldsAre("model.sizes", "8", _)));
+}
+
+TEST(ParseResolvedFields, ReadsWhereValuesCameFrom) {
+  EXPECT_THAT(Fields("seed: 3  # --set\n"
+                     "model {  # configs/a.textproto:4\n"
+                     "  width: 32  # default\n"
+                     "  name: \"# x\"\n"
+                     "}\n"),
+              ElementsAre(FieldsAre("seed", "3", "--set"),
+                          FieldsAre("model", "{...}", "configs/a.textproto:4"),
+                          FieldsAre("model.width", "32", "default"),
+                          FieldsAre("model.name", "\"# x\"", "")));
 }
 
 TEST(ParseResolvedFields, GivesTheLineOfAnotherText) {

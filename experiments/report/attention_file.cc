@@ -28,6 +28,7 @@ LabelledMatrix ReadMap(const JsonObject& json) {
   LabelledMatrix map = {.title = json.Text("title"),
                         .rows = json.TextList("rows"),
                         .columns = json.TextList("columns")};
+  if (json.Has("site")) map.site = json.Text("site");
   for (const Json& rows : json.Array("heads")) {
     std::vector<double>& head = map.heads.emplace_back();
     bool fits = rows.is_array() && rows.size() == map.rows.size();
@@ -75,7 +76,9 @@ std::string MapText(const LabelledMatrix& map) {
   const auto append = [&](std::string* text, const std::vector<double>& head) {
     absl::StrAppend(text, HeadText(map, head));
   };
-  return absl::StrCat("\n{\"title\":", JsonText(map.title),
+  const std::string site =
+      map.site.empty() ? "" : absl::StrCat(",\n\"site\":", JsonText(map.site));
+  return absl::StrCat("\n{\"title\":", JsonText(map.title), site,
                       ",\n\"rows\":", JsonText(map.rows),
                       ",\n\"columns\":", JsonText(map.columns),
                       ",\n\"heads\":[", absl::StrJoin(map.heads, ",", append),

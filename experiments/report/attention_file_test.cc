@@ -17,6 +17,7 @@ using ::regard::testing::IsOk;
 using ::regard::testing::StatusIs;
 using ::testing::_;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 constexpr char kOneMap[] = R"({"maps":[
@@ -42,6 +43,20 @@ LabelledMatrix OneMap() {
 TEST(AttentionFileTest, IsWrittenRowByRow) {
   EXPECT_EQ(AttentionJson({OneMap()}), kOneMap);
   EXPECT_EQ(AttentionJson({}), "{\"maps\":[]}\n");
+}
+
+TEST(AttentionFileTest, KeepsTheHookPointBesideTheTitle) {
+  LabelledMatrix map = OneMap();
+  map.title = "decoder.0.self: a cat";
+  map.site = "decoder/layers[0]/self/attention/weights";
+  const std::string text = AttentionJson({map});
+  EXPECT_THAT(text,
+              HasSubstr("{\"title\":\"decoder.0.self: a cat\",\n\"site\":"
+                        "\"decoder/layers[0]/self/attention/weights\",\n"));
+  const auto maps = ParseAttentionJson(text);
+  ASSERT_THAT(maps, IsOk());
+  EXPECT_EQ((*maps)[0].title, map.title);
+  EXPECT_EQ((*maps)[0].site, map.site);
 }
 
 TEST(AttentionFileTest, IsReadAsItWasWritten) {

@@ -95,10 +95,12 @@ ByLength MeasureByLength(absl::Span<const NamedSet> runs, uint64_t seed) {
       const ExampleMetric& values = run.set->metrics[0];
       series.xs.push_back(MeanLength(set, examples));
       series.ys.push_back(values.ValueOf(examples));
-      series.band.push_back(
-          BootstrapConfidence(values, examples, seed).half_width);
-      result.table.rows[series.xs.size() - 1].push_back(ConfidenceText(
-          {.mean = series.ys.back(), .half_width = series.band.back()}));
+      Confidence interval = BootstrapConfidence(values, examples, seed);
+      series.low.push_back(interval.low);
+      series.high.push_back(interval.high);
+      interval.mean = series.ys.back();
+      result.table.rows[series.xs.size() - 1].push_back(
+          ConfidenceText(interval));
     }
     result.plot.series.push_back(std::move(series));
   }

@@ -26,9 +26,9 @@ struct ByLength {
 };
 
 // The first metric of the sets, which are of the same examples, for at most
-// eight ranges of lengths. Bands and "±" are 95 % intervals of a bootstrap with
-// this seed. The last range takes what is longer than 98 % of the examples.
-// Without rows where there are fewer than two ranges or no metric.
+// eight ranges of lengths. Bands and brackets are 95 % intervals of a bootstrap
+// with this seed. The last range takes what is longer than 98 % of the
+// examples. Without rows where there are fewer than two ranges or no metric.
 ByLength MeasureByLength(absl::Span<const NamedSet> runs, uint64_t seed);
 
 // Up to five examples of either kind by the first metric of single examples of

@@ -44,12 +44,14 @@ TEST(MeasureByLengthTest, MeasuresEachRange) {
   EXPECT_THAT(result.plot.series[0].xs, ElementsAre(1, 2, 3));
   EXPECT_THAT(result.plot.series[0].ys, ElementsAre(1, 1, 0));
   EXPECT_THAT(result.plot.series[1].ys, ElementsAre(1, 0, 0));
-  EXPECT_THAT(result.plot.series[0].band, ElementsAre(0, 0, 0));
+  EXPECT_THAT(result.plot.series[0].low, ElementsAre(1, 1, 0));
+  EXPECT_THAT(result.plot.series[0].high, ElementsAre(1, 1, 0));
   EXPECT_THAT(result.table.header,
               ElementsAre("words", "examples", "run", "without"));
   EXPECT_THAT(Column(result.table, 0), ElementsAre("1", "2", "3"));
   EXPECT_THAT(Column(result.table, 1), ElementsAre("2", "1", "3"));
-  EXPECT_THAT(Column(result.table, 3), ElementsAre("1 ± 0", "0 ± 0", "0 ± 0"));
+  EXPECT_THAT(Column(result.table, 3),
+              ElementsAre("1 [1, 1]", "0 [0, 0]", "0 [0, 0]"));
 }
 
 TEST(MeasureByLengthTest, TheLastRangeTakesWhatIsFarLonger) {
@@ -66,9 +68,11 @@ TEST(MeasureByLengthTest, TheLastRangeTakesWhatIsFarLonger) {
   EXPECT_THAT(series.xs, ElementsAre(1, 10, (49 * 12 + 90) / 51.0));
   EXPECT_THAT(series.ys, ElementsAre(1, 1, 49 / 51.0));
   // Right and wrong ones are a matter of luck.
-  EXPECT_EQ(series.band[1], 0);
-  EXPECT_GT(series.band[2], 0.02);
-  EXPECT_LT(series.band[2], 0.08);
+  EXPECT_EQ(series.low[1], 1);
+  EXPECT_EQ(series.high[1], 1);
+  EXPECT_GT(series.low[2], 0.8);
+  EXPECT_LT(series.low[2], 49 / 51.0);
+  EXPECT_EQ(series.high[2], 1);
 }
 
 TEST(MeasureByLengthTest, RangesAreFewAndRound) {

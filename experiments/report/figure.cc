@@ -178,9 +178,11 @@ std::string PlotFigure(const Plot& plot, Json& figures) {
                 {"style", kStyleNames[static_cast<size_t>(series.style)]},
                 {"xs", Numbers(series.xs, kept)},
                 {"ys", Numbers(series.ys, kept)}};
-    if (!series.band.empty()) {
-      REGARD_CHECK_EQ(series.xs.size(), series.band.size()) << series.name;
-      one["band"] = Numbers(series.band, kept);
+    if (!series.low.empty()) {
+      REGARD_CHECK_EQ(series.xs.size(), series.low.size()) << series.name;
+      REGARD_CHECK_EQ(series.xs.size(), series.high.size()) << series.name;
+      one["low"] = Numbers(series.low, kept);
+      one["high"] = Numbers(series.high, kept);
     }
     json["series"].push_back(std::move(one));
   }
@@ -208,10 +210,11 @@ std::string HeatMapFigure(const LabelledMatrix& map, Json& figures) {
   for (const Cell& cell : map.gold) {
     json["gold"].push_back({cell.row, cell.column});
   }
+  const std::string title = ShownTitle(map);
   std::string html = absl::StrCat(
-      FigureBegin("hm", figures.size(), map.title),
+      FigureBegin("hm", figures.size(), title),
       "<div class=\"drawing\"><svg role=\"img\" aria-label=\"",
-      EscapeHtml(map.title), "\" width=\"0\" height=\"0\"></svg></div>\n",
+      EscapeHtml(title), "\" width=\"0\" height=\"0\"></svg></div>\n",
       "<noscript><pre>",
       scale.is_signed ? "Drawn by a script inside this page."
                       : EscapeHtml(AlignmentText(map, {.width = 100})),
@@ -290,6 +293,13 @@ ColorScale ScaleOf(const LabelledMatrix& map) {
   const bool keep = scale.is_signed || scale.largest < 0.5;
   if (scale.largest == 0 || !keep) scale.largest = 1;
   return scale;
+}
+
+std::string ShownTitle(const LabelledMatrix& map) {
+  if (map.site.empty()) return map.title;
+  const size_t rest = map.title.find(": ");
+  return absl::StrCat(map.site,
+                      rest == map.title.npos ? "" : map.title.substr(rest));
 }
 
 HeatMapImage DrawHeatMap(const LabelledMatrix& map, size_t head) {

@@ -53,6 +53,10 @@ ColorScale ScaleOf(const LabelledMatrix& map);
 using Rgb = std::array<uint8_t, 3>;
 Rgb ColorOf(double weight, double largest);
 
+// The title with the name of the hook point in full, if the map has one:
+// "decoder/layers[0]/self/attention/weights: the text".
+std::string ShownTitle(const LabelledMatrix& map);
+
 // A matrix as pixels, for viewers of images.
 struct HeatMapImage {
   int height;

@@ -91,11 +91,13 @@ TEST(PlotFigureTest, HandsOverABandWhereThereIsOne) {
   const Plot plot = {.series = {{.name = "a",
                                  .xs = {0, 1, 2, 3},
                                  .ys = {1, 1, 1, 1},
-                                 .band = {0.5, 0.5, nan, 1}},
+                                 .low = {0.5, 0.5, nan, 0},
+                                 .high = {1, 1.5, 2, 3}},
                                 {.name = "b", .xs = {0, 3}, .ys = {1, 2}}}};
   const Json data = Draw(plot).data;
-  EXPECT_EQ(data["series"][0]["band"], Json({0.5, 0.5, {}, 1}));
-  EXPECT_FALSE(data["series"][1].contains("band"));
+  EXPECT_EQ(data["series"][0]["low"], Json({0.5, 0.5, {}, 0}));
+  EXPECT_EQ(data["series"][0]["high"], Json({1, 1.5, 2, 3}));
+  EXPECT_FALSE(data["series"][1].contains("low"));
 }
 
 TEST(PlotFigureTest, AValueThatIsNotFiniteIsNull) {

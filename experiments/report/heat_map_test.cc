@@ -26,6 +26,16 @@ LabelledMatrix Matrix(int rows, int columns, std::vector<double> weights) {
   return map;
 }
 
+TEST(ShownTitleTest, IsTheHookPointWhereThereIsOne) {
+  LabelledMatrix map = {.title = "decoder.0.self: a text: b"};
+  EXPECT_EQ(ShownTitle(map), "decoder.0.self: a text: b");
+  map.site = "decoder/layers[0]/self/attention/weights";
+  EXPECT_EQ(ShownTitle(map),
+            "decoder/layers[0]/self/attention/weights: a text: b");
+  map.title = "decoder.0.self";
+  EXPECT_EQ(ShownTitle(map), "decoder/layers[0]/self/attention/weights");
+}
+
 TEST(DrawHeatMapTest, ColorsRunFromZeroToOne) {
   const HeatMapImage image = DrawHeatMap(Matrix(1, 3, {0, 1, 0.25}), 0);
   EXPECT_EQ(image.height, 8);

@@ -36,7 +36,8 @@ LabelledMatrix MatrixOf(const TraceLabels& labels,
   const int64_t keys = map.shape[3];
   LabelledMatrix matrix = {.title = map.name,
                            .rows = labels.QueryLabels(map.site, queries),
-                           .columns = labels.KeyLabels(map.site, keys)};
+                           .columns = labels.KeyLabels(map.site, keys),
+                           .site = map.site};
   const auto all = absl::MakeConstSpan(numbers);
   const auto size = static_cast<size_t>(queries * keys);
   for (int64_t head = 0; head < map.shape[1]; ++head) {
@@ -92,11 +93,14 @@ Looks LooksOf(const Inspection<float>& inspection) {
 }
 
 // The key with the greatest of `numbers` times `sign`; "" if there are none.
+// Of gradients a gain is above 0 and a loss is below: "none" if there is none.
 std::string Greatest(const std::vector<std::string>& keys,
-                     absl::Span<const double> numbers, double sign) {
+                     absl::Span<const double> numbers, double sign,
+                     bool is_gradient) {
   if (numbers.empty()) return "";
   const auto chosen = std::ranges::max_element(
       numbers, {}, [sign](double number) { return sign * number; });
+  if (is_gradient && sign * *chosen <= 0) return "none";
   return absl::StrFormat("%s %.3g", keys[chosen - numbers.begin()], *chosen);
 }
 
@@ -181,9 +185,9 @@ Table OutputsTable(const Inspection<float>& inspection) {
       const auto weights = row_of(looks.weights);
       const auto gradients = row_of(looks.gradients);
       row.push_back(absl::StrFormat("%.3f", Entropy(weights)));
-      row.push_back(Greatest(looks.keys, weights, 1));
-      row.push_back(Greatest(looks.keys, gradients, 1));
-      row.push_back(Greatest(looks.keys, gradients, -1));
+      row.push_back(Greatest(looks.keys, weights, 1, false));
+      row.push_back(Greatest(looks.keys, gradients, 1, true));
+      row.push_back(Greatest(looks.keys, gradients, -1, true));
     }
     table.rows.push_back(std::move(row));
   }
@@ -254,8 +258,8 @@ Section AttentionSection(absl::Span<const Inspection<float>> inspections) {
     const auto shown = ShownMaps(inspection);
     for (const AttentionMap<float>* const map : shown) {
       const auto titled = [&](LabelledMatrix matrix, const char* title) {
-        matrix.title =
-            shown.size() == 1 ? title : absl::StrCat(title, ", ", map->name);
+        matrix.title = absl::StrCat(title, ", ", map->site);
+        matrix.site.clear();
         maps.maps.push_back(std::move(matrix));
       };
       titled(WeightsOf(labels, *map),
@@ -289,14 +293,21 @@ std::string InspectionText(const Inspection<float>& inspection,
   if (looks && labels.successive) {
     // The mean of all heads of the maps that are shown.
     LabelledMatrix weights;
+    std::vector<std::string> sites;
     for (const AttentionMap<float>* const map : ShownMaps(inspection)) {
       if (map->over_memory != inspection.AlignmentMap()->over_memory) continue;
       LabelledMatrix of_map = WeightsOf(labels, *map);
       of_map.heads.insert(of_map.heads.begin(), weights.heads.begin(),
                           weights.heads.end());
       weights = std::move(of_map);
+      std::string site = JoinLayers(map->site);
+      if (sites.empty() || sites.back() != site) {
+        sites.push_back(std::move(site));
+      }
     }
-    absl::StrAppend(&text, "\n", AlignmentText(weights, style));
+    absl::StrAppend(
+        &text, "\n", weights.heads.size() > 1 ? "mean over heads of " : "",
+        absl::StrJoin(sites, ", "), "\n", AlignmentText(weights, style));
   }
   if (!labels.outputs.empty()) {
     absl::StrAppend(&text, "\n",

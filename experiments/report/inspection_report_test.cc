@@ -88,16 +88,17 @@ TEST(AttentionSectionTest, ATransformersLayersAreMapsOfTheirHeads) {
                        Map(true, "1.cross", {5, 6, 15, 16, 7, 8, 17, 18})}));
   ASSERT_EQ(maps.size(), 4u);
   const LabelledMatrix& first = maps[0];
-  EXPECT_EQ(first.title, "weights of each step, 0.cross");
+  EXPECT_EQ(first.title, "weights of each step, 0.cross/attention/weights");
   EXPECT_THAT(first.rows, ElementsAre("b", "<eos>"));
   EXPECT_THAT(first.columns, ElementsAre("a", "<eos>"));
   EXPECT_THAT(first.heads, ElementsAre(ElementsAre(1, 2, 11, 12),
                                        ElementsAre(3, 4, 13, 14)));
   ASSERT_EQ(first.gold.size(), 1u);
   EXPECT_THAT(maps[1].heads[1], ElementsAre(-3, -4, -13, -14));
-  EXPECT_EQ(maps[2].title, "weights of each step, 1.cross");
+  EXPECT_EQ(maps[2].title, "weights of each step, 1.cross/attention/weights");
   EXPECT_THAT(maps[2].heads[1], ElementsAre(7, 8, 17, 18));
-  EXPECT_EQ(maps[3].title, "gradient of each word's log p by them, 1.cross");
+  EXPECT_EQ(maps[3].title,
+            "gradient of each word's log p by them, 1.cross/attention/weights");
 }
 
 TEST(AttentionSectionTest, WithoutAMemoryShowsSelfAttention) {
@@ -109,9 +110,9 @@ TEST(AttentionSectionTest, WithoutAMemoryShowsSelfAttention) {
   inspection.chosen = 1;
   const std::vector<LabelledMatrix> maps = MapsIn(inspection);
   ASSERT_EQ(maps.size(), 2u);
-  EXPECT_EQ(maps[0].title, "weights");
+  EXPECT_EQ(maps[0].title, "weights, 0.self/attention/weights");
   EXPECT_THAT(maps[0].gold, IsEmpty());
-  EXPECT_EQ(maps[1].title, "gradient by them");
+  EXPECT_EQ(maps[1].title, "gradient by them, 0.self/attention/weights");
   const Section section = AttentionSection({inspection});
   EXPECT_EQ(std::get<Heading>(section.blocks[2]).text, "a → good");
   EXPECT_EQ(std::get<std::string>(section.blocks[3]), "log p of bad -1.500.");
@@ -126,7 +127,8 @@ TEST(AttentionSectionTest, ThereMayBeNoGradientsAndNoMaps) {
   map.gradients.clear();
   const Inspection<float> without = TwoSteps({map});
   EXPECT_EQ(MapsIn(without).size(), 1u);
-  EXPECT_EQ(MapsIn(without)[0].title, "weights of each step");
+  EXPECT_EQ(MapsIn(without)[0].title,
+            "weights of each step, attention/attention/weights");
   EXPECT_THAT(OutputsTable(without).rows[0],
               ElementsAre("b", "-0.500", "0.000", "a 1", "", ""));
   EXPECT_THAT(MapsIn(TwoSteps({})), IsEmpty());
@@ -137,12 +139,12 @@ TEST(OutputsTableTest, SumsTheGradientsOfAllMapsLikeTheAlignment) {
   const Table table = OutputsTable(
       TwoSteps({Map(false, "0.self", {9, 9, 9, 9}),
                 Map(true, "0.cross", {1, 0, 0, 1, .5, .5, .25, .75})}));
-  // The mean of both heads; gradients are less than 0.
+  // The mean of both heads; all gradients are below 0, so nothing gains.
   EXPECT_THAT(table.rows,
-              ElementsAre(ElementsAre("b", "-0.500", "0.562", "a 0.75",
-                                      "<eos> -0.5", "a -1.5"),
+              ElementsAre(ElementsAre("b", "-0.500", "0.562", "a 0.75", "none",
+                                      "a -1.5"),
                           ElementsAre("<eos>", "-1.500", "0.377", "<eos> 0.875",
-                                      "a -0.25", "<eos> -1.75")));
+                                      "none", "<eos> -1.75")));
 }
 
 // Two queries of three keys; a map of more queries or keys is another's.
@@ -157,6 +159,18 @@ TEST(OutputsTableTest, SumsTheGradientsOfMapsOfTheSameSizesAlone) {
   const Table table = OutputsTable(TwoSteps(
       {of_sizes(3, 3), of_sizes(2, 2), of_sizes(2, 3), of_sizes(2, 3)}));
   EXPECT_EQ(table.rows[1][4], "0 2");
+  EXPECT_EQ(table.rows[1][5], "none");  // no gradient is below 0
+}
+
+TEST(InspectionTextTest, NamesThePatternOfSeveralLayers) {
+  const std::string text = InspectionText(
+      TwoSteps({Map(true, "decoder/layers[0]/cross", {1, 0, 0, 1}),
+                Map(true, "decoder/layers[1]/cross", {1, 0, 0, 1})}),
+      {});
+  EXPECT_THAT(
+      text,
+      HasSubstr("\nmean over heads of decoder/layers[*]/cross/attention/weights"
+                "\n"));
 }
 
 TEST(InspectionTextTest, DrawsTheAlignmentAndTellsTheOutputs) {
@@ -165,13 +179,14 @@ TEST(InspectionTextTest, DrawsTheAlignmentAndTellsTheOutputs) {
       InspectionText(TwoSteps({Map(true, "attention", {1, 0, .5, .5})}), style);
   EXPECT_EQ(text,
             "b <eos>\n\n"
+            "attention/attention/weights\n"
             "      a <eos>\n"
             "    b[#]\n"
             "<eos> * *****\n\n"
             "word   log p   entropy  looks most at  steepest gain  steepest "
             "loss\n"
-            "b      -0.500  0.000    a 1            <eos> 0        a -1\n"
-            "<eos>  -1.500  0.693    a 0.5          a -0.5         a -0.5\n\n"
+            "b      -0.500  0.000    a 1            none           a -1\n"
+            "<eos>  -1.500  0.693    a 0.5          none           a -0.5\n\n"
             "log p of the whole -2.000; alignment error rate 0.000 against 1 "
             "gold links\n"
             "entropy in nats; gains and losses are d log p / d weight\n");

@@ -53,11 +53,11 @@
     return [-1, 1].map(function (sign) {
       return {
         data: series.xs.map(function (x, i) {
-          const half = series.band[i];
-          const y = series.ys[i] + sign * half;
-          const none = series.ys[i] === null || half === null ||
-              (log && series.ys[i] - half <= 0);
-          return {x: x, y: none ? NaN : y};
+          const low = series.low[i];
+          const high = series.high[i];
+          const none = series.ys[i] === null || low === null ||
+              high === null || (log && low <= 0);
+          return {x: x, y: none ? NaN : sign < 0 ? low : high};
         }),
         band: index,
         showLine: true,
@@ -85,8 +85,8 @@
   function roomAboutConstant(plot) {
     const values = plot.series.flatMap(function (series) {
       return series.ys.flatMap(function (y, i) {
-        const half = series.band ? series.band[i] : 0;
-        return y === null ? [] : [y - half, y + half];
+        if (y === null) return [];
+        return series.low ? [y, series.low[i], series.high[i]] : [y];
       });
     });
     const value = values[0];
@@ -140,7 +140,7 @@
         datasets: plot.series.map(function (series, index) {
           return dataset(series, index, plot.log);
         }).concat(...plot.series.map(function (series, index) {
-          return series.band ? band(series, index, plot.log) : [];
+          return series.low ? band(series, index, plot.log) : [];
         })),
       },
       options: {

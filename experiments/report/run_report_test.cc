@@ -74,9 +74,9 @@ TEST(RunReportTextTest, LooksAsDocumented) {
 TEST(RunReportTextTest, SaysHowMuchANumberDependsOnTheExamples) {
   RunReport report;
   report.metrics = {{"test/bleu", 38.5}};
-  report.confidence = {{"test/bleu", {38.25, 1.5}}};
+  report.confidence = {{"test/bleu", {38.25, 1.5, 37, 40}}};
   EXPECT_EQ(RunReportText(report, {}),
-            "Final numbers\n  test/bleu  38.5  95 %: 38.25 ± 1.5\n");
+            "Final numbers\n  test/bleu  38.5  95 %: 38.25 [37, 40]\n");
 }
 
 TEST(RunReportTextTest, LeavesOutWhatIsEmpty) {
@@ -173,7 +173,7 @@ TEST(RunReportHtmlTest, DrawsAMetricByLengthBesideTheBaseline) {
   const std::string page = RunReportHtml(report);
   EXPECT_THAT(page, HasSubstr("test/accuracy by words"));
   EXPECT_THAT(page, HasSubstr("\"name\":\"mine\",\"style\":\"line\","
-                              "\"xs\":[1,2],\"ys\":[1,0],\"band\":[0,0]"));
+                              "\"xs\":[1,2],\"ys\":[1,0],\"low\":[1,0],"));
   EXPECT_THAT(page, HasSubstr("\"name\":\"without attention\""));
   EXPECT_THAT(page, HasSubstr("Worst and best by test/accuracy"));
   EXPECT_THAT(page, HasSubstr("<td>&lt;b&gt;one</td><td>eins</td>"));

@@ -50,6 +50,10 @@ struct LabelledMatrix {
   // One matrix per head, each [rows, columns], row-major.
   std::vector<std::vector<double>> heads = {};
   std::vector<Cell> gold = {};  // cells to outline, such as a gold alignment
+  // The hook point that the weights are of, as `intervene` accepts it; empty:
+  // of none. Figures show it in place of what stands before ": " in the title,
+  // which stays as it is in attention.json.
+  std::string site = {};
 };
 
 // An image, and weights of the cells of a grid over it.
@@ -73,9 +77,10 @@ struct Series {
   // As many as xs; a value that is not finite is a gap.
   std::vector<double> ys = {};
   SeriesStyle style = SeriesStyle::kLine;
-  // Half the height of a band around each y, such as a standard deviation; none
-  // where it is not finite. Empty for no band at all, else as many as xs.
-  std::vector<double> band = {};
+  // The ends of a band around each y, such as a confidence interval; none where
+  // one of them is not finite. Empty for no band at all, else as many as xs.
+  std::vector<double> low = {};
+  std::vector<double> high = {};
 };
 
 struct Plot {

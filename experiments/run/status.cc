@@ -188,7 +188,9 @@ std::string StatusJson(const RunStatus& status) {
   if (!status.signatures.empty()) json["signatures"] = status.signatures;
   for (const auto& [name, interval] : status.confidence) {
     json["confidence"][name] = {{"mean", interval.mean},
-                                {"half_width", interval.half_width}};
+                                {"half_width", interval.half_width},
+                                {"low", interval.low},
+                                {"high", interval.high}};
   }
   return JsonText(json) + "\n";
 }

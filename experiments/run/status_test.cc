@@ -32,14 +32,15 @@ TEST(StatusTest, SaysHowMetricsAreComputedAndHowSureTheyAre) {
   EXPECT_EQ(StatusJson({.state = RunState::kFinished,
                         .metrics = {{"test/bleu", 38.5}},
                         .signatures = {{"test/bleu", "tok:13a"}},
-                        .confidence = {{"test/bleu", {38.25, 1.5}},
-                                       {"test/chrf", {60, 1}}}}),
+                        .confidence = {{"test/bleu", {38.25, 1.5, 37, 40}},
+                                       {"test/chrf", {60, 1, 59, 61}}}}),
             "{\"state\":\"finished\",\"step\":0,"
             "\"metrics\":{\"test/bleu\":38.5},\"weights_digest\":\"\","
             "\"signatures\":{\"test/bleu\":\"tok:13a\"},"
             "\"confidence\":{\"test/bleu\":{\"mean\":38.25,"
-            "\"half_width\":1.5},"
-            "\"test/chrf\":{\"mean\":60,\"half_width\":1}}}\n");
+            "\"half_width\":1.5,\"low\":37,\"high\":40},"
+            "\"test/chrf\":{\"mean\":60,\"half_width\":1,\"low\":59,"
+            "\"high\":61}}}\n");
 }
 
 TEST(StatusTest, EachStateHasItsName) {

@@ -58,7 +58,7 @@ std::string SamplesTable(const Samples& samples) {
 // An image has no labels.
 std::string ImageDescription(const LabelledMatrix& map) {
   constexpr size_t kMostNamed = 60;
-  std::string text = Words(map.title);
+  std::string text = Words(ShownTitle(map));
   if (map.rows.size() <= kMostNamed && map.columns.size() <= kMostNamed) {
     absl::StrAppend(&text, "\n\nrows: ", Words(absl::StrJoin(map.rows, " ")),
                     "\n\ncolumns: ", Words(absl::StrJoin(map.columns, " ")));

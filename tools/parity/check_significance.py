@@ -104,14 +104,14 @@ def parse(text):
             tests[cells[0][5:]] = [float(cells[5])] + [
                 float(p.lstrip("<")) for p in cells[7:9]]
     rows = [re.split(r"  +", line.strip()) for line in text.splitlines()
-            if "±" in line and "test/" not in line and "(" in line
-            and "half width" not in line]
+            if re.search(r"\(\S+ \[", line) and "test/" not in line]
     names = re.search(r"run +seed +(test/.*)", text).group(1).split()
     last = rows[1][-len(names):]
     intervals = {}
     for name, cell in zip(names, last):
-        mean, width = re.search(r"\((\S+) ± (\S+)\)", cell).groups()
-        intervals[name[5:]] = (float(mean), float(width))
+        mean, low, high = map(float, re.search(
+            r"\((\S+) \[(\S+), (\S+)\]\)", cell).groups())
+        intervals[name[5:]] = (mean, (high - low) / 2)
     return tests, intervals
 
 
