@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
@@ -23,13 +24,18 @@
 #include "data/sentence_pair.h"
 #include "experiments/config/command_line.h"
 #include "experiments/report/inspection_report.h"
+#include "experiments/report/run_results.h"
 #include "experiments/report/terminal_text.h"
 #include "experiments/run.h"
 #include "files/file.h"
 #include "files/json_file.h"
 #include "files/printable_text.h"
+#include "nlohmann/json.hpp"
 #include "nn/answer.h"
 #include "nn/forward.h"
+#include "nn/probe.h"
+#include "nn/probes/scoped_probe.h"
+#include "nn/probes/site_requests.h"
 #include "pretrained/pretrained_folder.h"
 #include "seq2seq/translation_model.h"
 #include "third_party/abseil_backport/status_macros.h"
@@ -46,6 +52,8 @@ constexpr char kUsage[] =
     "matters: attention, gradients, heads, layers, inputs.\n\n"
     "  inspect --run=DIR [--example=N | INPUT] [--target=TEXT] [--output=K]\n"
     "      [--patch=SITE --from=INPUT] [--out=FILE.html] [--json]\n"
+    "  inspect --run=DIR [INPUT] --out=FILE.svg [--layer=N] [--head=N]\n"
+    "  inspect --run=DIR [INPUT] --sites [--json]\n"
     "  inspect --model=DIR [--out=FILE.html] [--json] TEXT";
 
 struct Arguments {
@@ -60,6 +68,8 @@ struct Arguments {
   std::string from;
   std::string out;
   std::string arrays;
+  FigureChoice figures;
+  bool sites = false;
   bool json = false;
 };
 
@@ -94,6 +104,13 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
             "Hugging Face's in the working directory");
   line.Text("arrays", "FILE", &arguments->arrays,
             "writes the numbers as safetensors");
+  line.Number("layer", &arguments->figures.layer, 0, 1 << 20,
+              "the layer, from 0, that figures (.svg) show; without it, all");
+  line.Number("head", &arguments->figures.head, 0, 1 << 20,
+              "the head, from 0, that figures (.svg) show; without it, all");
+  line.Switch("sites", &arguments->sites,
+              "lists the hook points and the shapes of their values, as "
+              "--patch and `intervene` accept them, and inspects nothing");
   line.Switch("json", &arguments->json,
               "prints one object with all that is known (docs/json.md), and "
               "writes no page unless --out says so");
@@ -121,6 +138,14 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   }
   if (arguments->patch.empty() != arguments->from.empty()) {
     return wrong("--patch=SITE and --from=INPUT: give both");
+  }
+  const FigureChoice& figures = arguments->figures;
+  if ((figures.layer >= 0 || figures.head >= 0) &&
+      !absl::EndsWith(arguments->out, ".svg")) {
+    std::fputs(
+        "note: --layer and --head choose what --out=FILE.svg shows: without it "
+        "they change nothing\n",
+        stderr);
   }
   if (arguments->model.empty()) return absl::OkStatus();
   if (!arguments->run.empty()) {
@@ -214,6 +239,56 @@ absl::StatusOr<InspectedAnswer> Look(const Arguments& arguments,
   return answer;
 }
 
+// The hook points of a pass over the input or, without one, over two training
+// examples, each with its shape, in alphabetical order.
+absl::StatusOr<SiteShapes> Sites(const Arguments& arguments, const Run& run,
+                                 const Plugins& plugins) {
+  SiteShapes sites;
+  if (arguments.source.empty() && arguments.example < 0) {
+    sites = SitesOf(run.task().model(), run.config().seed(), {"*"});
+    if (sites.empty()) {
+      return absl::InvalidArgumentError(
+          "error: --sites: the run has no training examples; give an INPUT");
+    }
+  } else {
+    REGARD_ASSIGN_OR_RETURN(const Asked asked, AskRun(arguments, run, plugins));
+    SiteRecorder<float> recorder({"*"});
+    const ScopedProbe<float> watch(run.forward(), &recorder);
+    run.forward().BeginStep();
+    asked.traced.pass(run.forward());
+    for (const auto& seen : recorder.seen()) sites[seen.site] = seen.shape;
+  }
+  // The steps of a recurrent decoder are one site.
+  SiteShapes joined;
+  for (const auto& [site, shape] : sites) {
+    joined.try_emplace(JoinSteps(site), shape);
+  }
+  return joined;
+}
+
+absl::Status ListSites(const Arguments& arguments, const Run& run,
+                       const Plugins& plugins) {
+  REGARD_ASSIGN_OR_RETURN(const SiteShapes sites,
+                          Sites(arguments, run, plugins));
+  Table table = {{"site", "shape"}};
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const auto& [site, shape] : sites) {
+    std::vector<int64_t> extents;
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+      extents.push_back(shape[axis]);
+    }
+    table.rows.push_back(
+        {site, absl::StrCat("[", absl::StrJoin(extents, ", "), "]")});
+    list.push_back({{"site", site}, {"shape", extents}});
+  }
+  const std::string text =
+      arguments.json
+          ? absl::StrCat(JsonText({{"sites", std::move(list)}}), "\n")
+          : TableText(table, std::numeric_limits<int>::max());
+  std::fputs(text.c_str(), stdout);
+  return absl::OkStatus();
+}
+
 absl::Status Show(const Arguments& arguments, const InspectedAnswer& answer,
                   const std::string& name, const std::string& page) {
   const Inspection<float>& inspection = answer.inspection;
@@ -237,7 +312,7 @@ absl::Status Show(const Arguments& arguments, const InspectedAnswer& answer,
     const std::string content =
         absl::EndsWith(out, ".json")
             ? absl::StrCat(JsonText(InspectionJson(answer)), "\n")
-        : absl::EndsWith(out, ".svg") ? InspectionSvg(answer)
+        : absl::EndsWith(out, ".svg") ? InspectionSvg(answer, arguments.figures)
                                       : InspectionHtml(answer, name);
     REGARD_RETURN_IF_ERROR(WithErrorPrefix(WriteFileAtomically(out, content)));
     if (!arguments.json) std::printf("\nPage  %s\n", out.c_str());
@@ -263,12 +338,19 @@ absl::Status InspectModel(int argc, char** argv, const Plugins& plugins) {
   REGARD_RETURN_IF_ERROR(ParseArguments(argc, argv, &arguments));
   const bool is_run = arguments.model.empty();
   REGARD_ASSIGN_OR_RETURN(
-      const Run run, OpenRun(is_run ? arguments.run : arguments.model, plugins,
-                             {.data = arguments.example >= 0}));
+      const Run run,
+      OpenRun(is_run ? arguments.run : arguments.model, plugins,
+              {.data = arguments.example >= 0 ||
+                       (arguments.sites && arguments.source.empty())}));
+  if (arguments.sites) return ListSites(arguments, run, plugins);
   TellFormulas(run);
   REGARD_ASSIGN_OR_RETURN(const Asked asked, AskRun(arguments, run, plugins));
   REGARD_ASSIGN_OR_RETURN(const InspectedAnswer answer,
                           Look(arguments, asked, run.forward()));
+  if (absl::EndsWith(arguments.out, ".svg")) {
+    REGARD_RETURN_IF_ERROR(
+        CheckFigureChoice(answer.inspection, arguments.figures));
+  }
   return Show(arguments, answer, is_run ? run.config().name() : arguments.model,
               is_run && !HoldsPretrained(run.path())
                   ? JoinPath(run.path(), "inspect.html")

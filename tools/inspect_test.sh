@@ -42,6 +42,23 @@ cmp object object.json || failures=$((failures + 1))
 expect 'an image' '<svg xmlns=' "$(head -c 11 figures.svg)"
 expect_in figures.svg '>ils</text>'
 
+# Figures of one layer or head; what there is to hook.
+"${inspect}" --run=run they --target=ils --out=figures.svg --layer=0 --head=0 \
+  >out
+expect_in figures.svg '>step[*]/decoder/attention/weights<' '>head 0<'
+fails 'a head that is not there' \
+  'error: --head: there are 1, counted from 0; got 1' \
+  "${inspect}" --run=run they --out=figures.svg --head=1
+"${inspect}" --run=run they --target=ils --head=0 --json >out 2>err
+expect_in err 'note: --layer and --head choose what --out=FILE.svg shows'
+"${inspect}" --run=run --sites >out
+expect_in out 'site  ' 'step[*]/decoder/attention/weights  ' \
+  'encoder/embedded  '
+"${inspect}" --run=run --sites 'they are watching .' --target='ils regardent .' \
+  --json >out
+expect_in out '{"sites":[{"site":"' \
+  '{"site":"step[*]/decoder/attention/weights","shape":[1,1,1,5]}'
+
 fails_when_full 'a report' "${train}" --run=run --resume
 fails_when_full 'an alignment' "${inspect}" --run=run --source=they
 fails_when_full 'heads' "${inspect}" --model="${bert}" --source=the
@@ -92,10 +109,14 @@ expect_in blind/inspect.html '>Inputs<'
 "${inspect}" --model="${bert}" --source='the cat' >out 2>err
 expect 'no notes of a BERT' '' "$(cat err)"
 expect_in out '[CLS] the cat [SEP]' entropy inspect.html
-expect_in inspect.html '<svg' 'bert.0.self' '"heads":[{' '[SEP]' '>Rollout<'
+expect_in inspect.html '<svg' 'bert/layers[0]/self/attention/weights' '"heads":[{' '[SEP]' '>Rollout<'
 rm inspect.html
 "${inspect}" --run="${bert}" 'the cat' >out
-expect_in inspect.html 'bert.0.self'
+expect_in inspect.html 'bert/layers[0]/self/attention/weights'
+fails 'hook points without a pass' 'has no training examples; give an INPUT' \
+  "${inspect}" --model="${bert}" --sites
+"${inspect}" --model="${bert}" --sites 'the cat' >out
+expect_in out 'bert/layers[0]/self/attention/context'
 "${inspect}" --model="${bert}" --source=$'the cat\tthe' --json >out
 expect_in out '"similarity"' '"gradients"'
 fails 'two models' 'give one of them' \
@@ -192,7 +213,8 @@ run filled grammar_masked_words --set data.grammar.train=200 \
 looks filled 'the [MASK] that the dog sees [MASK]' --output=1 -- '"chosen":1' \
   '"row":"[MASK] at 2"' '"stack":"bert"'
 "${inspect}" --run=filled 'the cat sleeps' >out
-expect_in out '[CLS] the cat sleeps [SEP]' 'bert.1.self'
+expect_in out '[CLS] the cat sleeps [SEP]' \
+  'bert/layers[1]/self/attention/weights'
 
 printf 'good\tthe cat sleeps\nbad\tthe cat sleep\ngood\tdogs run\nbad\tdogs runs\n' \
   >labelled

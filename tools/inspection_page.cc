@@ -82,9 +82,10 @@ std::vector<double> PatchesOf(const TracedImage& image,
 }
 
 // What heads look at in an image: of each query that writes, the mean over
-// heads; of self-attention, the readout's row of each head.
+// heads; of self-attention, the readout's row of each head. If `only` is not
+// -1, of this head.
 std::vector<Picture> PicturesOf(const Inspection<float>& inspection,
-                                const AttentionMap<float>& map) {
+                                const AttentionMap<float>& map, int only = -1) {
   const TraceLabels& labels = inspection.labels;
   const TracedImage& image = *ImageOf(labels, map.site);
   const LabelledMatrix matrix = WeightsOf(labels, map);
@@ -92,16 +93,21 @@ std::vector<Picture> PicturesOf(const Inspection<float>& inspection,
   std::vector<Picture> pictures;
   if (ImageOf(labels, map.site, /*of_queries=*/true) != nullptr) {
     for (size_t head = 0; head < matrix.heads.size(); ++head) {
+      if (only >= 0 && head != static_cast<size_t>(only)) continue;
       pictures.push_back(PictureOf(
           image, PatchesOf(image, matrix.heads[head], keys, /*query=*/-1)));
-      pictures.back().title = absl::StrCat(map.name, ", head ", head);
+      pictures.back().title = absl::StrCat("head ", head);
     }
     return pictures;
   }
   std::vector<double> mean(matrix.heads[0].size(), 0);
-  for (const std::vector<double>& head : matrix.heads) {
-    for (size_t i = 0; i < mean.size(); ++i) {
-      mean[i] += head[i] / static_cast<double>(matrix.heads.size());
+  if (only >= 0) {
+    mean = matrix.heads[static_cast<size_t>(only)];
+  } else {
+    for (const std::vector<double>& head : matrix.heads) {
+      for (size_t i = 0; i < mean.size(); ++i) {
+        mean[i] += head[i] / static_cast<double>(matrix.heads.size());
+      }
     }
   }
   for (const TracedOutput& output : labels.outputs) {
@@ -159,13 +165,41 @@ std::vector<LabelledMatrix> MatricesOf(const PatchedOutput& patched) {
   return matrices;
 }
 
+// Adds the weights of a map, of all heads or of one, to the grid of its stack.
+void AddToGrid(const TraceLabels& labels, const AttentionMap<float>& map,
+               int head, std::vector<MapGrid>* grids) {
+  LabelledMatrix weights = WeightsOf(labels, map);
+  std::vector<std::string> head_names;
+  if (head >= 0) {
+    weights.heads = {weights.heads[static_cast<size_t>(head)]};
+    head_names = {absl::StrCat("head ", head)};
+  }
+  const std::string title = JoinLayers(map.site);
+  const std::string layer = absl::StrCat("layer ", map.layer);
+  for (MapGrid& grid : *grids) {
+    const LabelledMatrix& other = grid.maps.front();
+    if (grid.title == title && other.rows == weights.rows &&
+        other.columns == weights.columns &&
+        other.heads.size() == weights.heads.size()) {
+      grid.maps.push_back(std::move(weights));
+      grid.map_names.push_back(layer);
+      return;
+    }
+  }
+  grids->push_back({.title = title,
+                    .maps = {std::move(weights)},
+                    .map_names = {layer},
+                    .head_names = std::move(head_names),
+                    .unit = "attention weight"});
+}
+
 Section AttentionOf(const Inspection<float>& inspection) {
   Section section = AttentionSection({inspection});
   std::vector<Block> pictures;
   Maps others;
   for (const AttentionMap<float>& map : inspection.maps) {
     if (ImageOf(inspection.labels, map.site) != nullptr) {
-      pictures.push_back(Heading{map.name});
+      pictures.push_back(Heading{map.site});
       pictures.push_back(PicturesOf(inspection, map));
     } else if (!map.over_memory && inspection.AlignmentMap() != nullptr &&
                inspection.AlignmentMap()->over_memory) {
@@ -307,7 +341,7 @@ Table HeadsTable(const Inspection<float>& inspection) {
     const HeadImportance* const importance = ImportanceOf(inspection, map);
     for (size_t head = 0; head < static_cast<size_t>(map.shape[1]); ++head) {
       std::vector<std::string> row = {
-          map.name, absl::StrCat(head),
+          map.site, absl::StrCat(head),
           importance == nullptr
               ? ""
               : absl::StrFormat("%.3g", importance->heads[head])};
@@ -326,33 +360,68 @@ Table HeadsTable(const Inspection<float>& inspection) {
   return table;
 }
 
-std::string InspectionSvg(const InspectedAnswer& answer) {
-  const Inspection<float>& inspection = answer.inspection;
-  std::vector<LabelledMatrix> maps;
-  std::vector<Picture> pictures;
+absl::Status CheckFigureChoice(const Inspection<float>& inspection,
+                               const FigureChoice& choice) {
+  int64_t layers = 0;
+  int64_t heads = 0;
   for (const AttentionMap<float>& map : inspection.maps) {
+    layers = std::max(layers, map.layer + 1);
+    if (choice.layer < 0 || map.layer == choice.layer) {
+      heads = std::max(heads, map.shape[1]);
+    }
+  }
+  if (choice.layer >= layers) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("error: --layer: there are ", layers,
+                     " with attention, counted from 0; got ", choice.layer));
+  }
+  if (choice.head >= heads) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("error: --head: there are ", heads,
+                     ", counted from 0; got ", choice.head));
+  }
+  return absl::OkStatus();
+}
+
+std::string InspectionSvg(const InspectedAnswer& answer,
+                          const FigureChoice& choice) {
+  const Inspection<float>& inspection = answer.inspection;
+  std::vector<MapGrid> grids;
+  std::vector<PictureRow> pictures;
+  for (const AttentionMap<float>& map : inspection.maps) {
+    if (choice.layer >= 0 && map.layer != choice.layer) continue;
+    if (choice.head >= map.shape[1]) continue;
     if (ImageOf(inspection.labels, map.site) == nullptr) {
-      maps.push_back(WeightsOf(inspection.labels, map));
-      continue;
-    }
-    for (Picture& picture : PicturesOf(inspection, map)) {
-      pictures.push_back(std::move(picture));
+      AddToGrid(inspection.labels, map, choice.head, &grids);
+    } else {
+      pictures.push_back({map.site, PicturesOf(inspection, map, choice.head)});
     }
   }
+  for (MapGrid& grid : grids) {
+    // A single map is called by its own name.
+    if (grid.maps.size() > 1) continue;
+    grid.title = grid.maps[0].site;
+    grid.map_names.clear();
+  }
+  const bool all = choice.layer < 0 && choice.head < 0;
   for (const Rollout& rollout : inspection.rollouts) {
+    if (!all) break;
     if (RolloutImage(inspection, rollout) != nullptr) {
-      pictures.push_back(PictureOf(inspection, rollout));
-      continue;
+      pictures.push_back({rollout.stack, {PictureOf(inspection, rollout)}});
+    } else {
+      grids.push_back({.title = absl::StrCat(rollout.stack, ": rollout"),
+                       .maps = {MatrixOf(rollout)},
+                       .unit = "share of what reaches a position"});
     }
-    maps.push_back(MatrixOf(rollout));
-    absl::StrAppend(&maps.back().title, ": rollout");
   }
-  if (answer.patched.has_value()) {
+  if (all && answer.patched.has_value()) {
     for (LabelledMatrix& matrix : MatricesOf(*answer.patched)) {
-      maps.push_back(std::move(matrix));
+      grids.push_back({.title = matrix.title,
+                       .maps = {std::move(matrix)},
+                       .unit = "change of the output"});
     }
   }
-  return FiguresSvg(maps, pictures);
+  return FiguresSvg(grids, pictures);
 }
 
 std::string InspectionHtml(const InspectedAnswer& answer,

@@ -26,9 +26,22 @@ struct InspectedAnswer {
 // averaged over all queries. Clark et al., "What does BERT look at?", 2019.
 Table HeadsTable(const Inspection<float>& inspection);
 
+// The layer and the head that figures show, from 0; -1: all.
+struct FigureChoice {
+  int layer = -1;
+  int head = -1;
+};
+
+// An error, complete to print, if there is no map of this layer and head.
+absl::Status CheckFigureChoice(const Inspection<float>& inspection,
+                               const FigureChoice& choice);
+
 // The weights of all maps, rollouts and the patch as one image: what looks at
-// an image as pictures of it.
-std::string InspectionSvg(const InspectedAnswer& answer);
+// an image as pictures of it. The layers of a stack and their heads are a grid.
+// With a choice, of which there is a map, that layer and head without rollouts
+// and patch.
+std::string InspectionSvg(const InspectedAnswer& answer,
+                          const FigureChoice& choice = {});
 
 // One offline page; `name` says which model. What does not apply is left out.
 std::string InspectionHtml(const InspectedAnswer& answer,

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "attention/inspection/attention_maps.h"
 #include "attention/inspection/inspection.h"
@@ -86,12 +87,13 @@ TEST(HeadsTableTest, AveragesOverQueries) {
   // b's entropy is (ln 2 + ln 4) / 2 = 1.0397.
   EXPECT_THAT(
       table.rows,
-      ElementsAre(ElementsAre("bert.0.self", "0", "", "0.260", "0.500", "0.062",
-                              "0.062", "0.625", "0.062"),
-                  ElementsAre("cross", "0", "", "0.693", "", "", "", "", "")));
+      ElementsAre(ElementsAre("bert.0.self/attention/weights", "0", "", "0.260",
+                              "0.500", "0.062", "0.062", "0.625", "0.062"),
+                  ElementsAre("cross/attention/weights", "0", "", "0.693", "",
+                              "", "", "", "")));
   EXPECT_THAT(HeadsTable(Classified().inspection).rows[1],
-              ElementsAre("bert.0.self", "1", "2", "0.281", "0.375", "0.125",
-                          "0.500", "0.125", "0.875"));
+              ElementsAre("bert.0.self/attention/weights", "1", "2", "0.281",
+                          "0.375", "0.125", "0.500", "0.125", "0.875"));
 }
 
 TEST(InspectionJsonTest, HasAllThatIsKnown) {
@@ -155,7 +157,7 @@ TEST(InspectionHtmlTest, DrawsWeightsOverTheImage) {
                                           .columns = 1,
                                           .first = 1};
   const std::string page = InspectionHtml(answer, "tiny");
-  EXPECT_THAT(page, HasSubstr("bert.0.self, head 1"));
+  EXPECT_THAT(page, HasSubstr("<figcaption>head 1</figcaption>"));
   EXPECT_THAT(page, HasSubstr("data:image/png;base64"));
   EXPECT_THAT(InspectionSvg(answer), HasSubstr("data:image/png;base64"));
   EXPECT_THAT(InspectionSvg(Classified()),
@@ -218,6 +220,51 @@ TEST(InspectionHtmlTest, IsAsInTheFiles) {
             ReadFile("tools/testdata/inspected_text.html").value());
   EXPECT_EQ(ContentOf(Translated(Image(0))) + ContentOf(Translated(Image(1))),
             ReadFile("tools/testdata/inspected_images.html").value());
+}
+
+// Two layers of two heads.
+InspectedAnswer TwoLayers() {
+  InspectedAnswer answer = Classified();
+  std::vector<AttentionMap<float>>& maps = answer.inspection.maps;
+  maps[0].site = "bert/layers[0]/self/attention/weights";
+  maps.push_back(maps[0]);
+  maps[1].site = "bert/layers[1]/self/attention/weights";
+  maps[1].layer = 1;
+  return answer;
+}
+
+TEST(InspectionSvgTest, LayersOfAStackAreAGrid) {
+  const std::string svg = InspectionSvg(TwoLayers());
+  for (const char* text :
+       {">bert/layers[*]/self/attention/weights<", ">layer 0<", ">layer 1<",
+        ">head 0<", ">head 1<", ">attention weight<"}) {
+    EXPECT_THAT(svg, HasSubstr(text));
+  }
+}
+
+TEST(InspectionSvgTest, ShowsTheLayerAndHeadThatAreChosen) {
+  const InspectedAnswer answer = TwoLayers();
+  const std::string svg = InspectionSvg(answer, {.layer = 1, .head = 1});
+  EXPECT_THAT(svg, HasSubstr(">bert/layers[1]/self/attention/weights<"));
+  EXPECT_THAT(svg, HasSubstr(">head 1<"));
+  for (const char* text : {"layers[0]", ">head 0<", "rollout", "change of"}) {
+    EXPECT_THAT(svg, Not(HasSubstr(text)));
+  }
+  EXPECT_THAT(InspectionSvg(answer, {.head = 0}), HasSubstr(">layer 1<"));
+  const auto check = [&](int layer, int head) {
+    return CheckFigureChoice(answer.inspection, {layer, head});
+  };
+  EXPECT_THAT(check(1, 1), testing::IsOk());
+  EXPECT_THAT(check(-1, -1), testing::IsOk());
+  EXPECT_THAT(check(2, 0),
+              testing::StatusIs(
+                  absl::StatusCode::kInvalidArgument,
+                  "error: --layer: there are 2 with attention, counted from 0; "
+                  "got 2"));
+  EXPECT_THAT(
+      check(1, 2),
+      testing::StatusIs(absl::StatusCode::kInvalidArgument,
+                        "error: --head: there are 2, counted from 0; got 2"));
 }
 
 TEST(InspectionSvgTest, HasMapsRolloutsAndThePatch) {

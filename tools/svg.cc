@@ -23,13 +23,15 @@ constexpr int kLargestCell = 24;
 constexpr int kSmallestLabelled = 8;
 constexpr int kLine = 20;  // the height of a line of text
 constexpr int kPictureSide = 192;
+constexpr int kSmallestPicture = 72;
 // About what a character takes.
 constexpr double kCharacterWidth = 7.4;
 
 constexpr char kStyle[] =
     "<style>text { font: 12px 'DejaVu Sans', Verdana, sans-serif; fill: "
     "#1d2129 } .title { font-weight: 600 } .note { fill: #5f6774 } .gold { "
-    "fill: none; stroke: #e07b00; stroke-width: 2 } .picture rect { fill: "
+    "fill: none; stroke: #e07b00; stroke-width: 2 } .frame { fill: none; "
+    "stroke: #5f6774 } .picture rect { fill: "
     "#e07b00 } .picture .gold { fill: none; stroke: #3f8fd0 } image { "
     "image-rendering: pixelated }</style>\n";
 
@@ -49,11 +51,60 @@ int LongestOf(const std::vector<std::string>& names) {
   return longest;
 }
 
+// What the colours of all maps stand for.
+ColorScale ScaleOf(const MapGrid& grid) {
+  LabelledMatrix all;
+  for (const LabelledMatrix& map : grid.maps) {
+    all.heads.insert(all.heads.end(), map.heads.begin(), map.heads.end());
+  }
+  return ScaleOf(all);
+}
+
+// Where the cells of a grid are, in pixels.
+struct Layout {
+  int rows = 0;  // of a map
+  int columns = 0;
+  int cell = 0;           // the side of a square
+  bool labelled = false;  // whether cells are large enough for names
+  int left = 0;           // of the first head
+  int rise = 0;           // of the names of columns, at 45 degrees
+  int heads_a_row = 1;
+
+  int step() const { return columns * cell + kGap; }
+};
+
+Layout LayoutOf(const MapGrid& grid) {
+  const LabelledMatrix& map = grid.maps.front();
+  const auto heads = static_cast<int>(map.heads.size());
+  const bool is_grid = grid.maps.size() > 1;
+  Layout layout = {.rows = static_cast<int>(map.rows.size()),
+                   .columns = static_cast<int>(map.columns.size())};
+  const int names = grid.map_names.empty() ? 0 : kLine;
+  const auto place = [&](int cell) {
+    layout.cell = cell;
+    layout.labelled = cell >= kSmallestLabelled;
+    layout.left =
+        kMargin + names + (layout.labelled ? LongestOf(map.rows) + 8 : 0);
+  };
+  place(std::clamp(kUsualSide / std::max({layout.rows, layout.columns, 1}), 1,
+                   kLargestCell));
+  // All heads of a layer stand in one row.
+  while (is_grid && layout.cell > 1 &&
+         layout.left + heads * layout.step() - kGap > kUsualWidth) {
+    place(layout.cell - 1);
+  }
+  layout.rise = layout.labelled ? LongestOf(map.columns) * 3 / 4 + 12 : 0;
+  layout.heads_a_row =
+      is_grid ? std::max(heads, 1)
+              : std::max(1, (kUsualWidth - layout.left) / layout.step());
+  return layout;
+}
+
 // Elements below each other, and how much room they take.
 class Drawing {
  public:
-  void Add(const LabelledMatrix& map);
-  void Add(absl::Span<const Picture> pictures);
+  void Add(const MapGrid& grid);
+  void Add(const PictureRow& row);
   std::string Finish() const;
 
  private:
@@ -64,21 +115,44 @@ class Drawing {
                           x, y, attributes, EscapeHtml(text));
     width_ = std::max(width_, x + WidthOf(text));
   }
-  void AddHead(const LabelledMatrix& map, size_t head, int x, int cell);
-  void AddLegend(const ColorScale& scale);
+  void AddColumnNames(const LabelledMatrix& map, const Layout& layout, int x);
+  void AddRowNames(const LabelledMatrix& map, const Layout& layout);
+  void AddHead(const LabelledMatrix& map, size_t head, int x, int cell,
+               double largest);
+  void AddScale(const ColorScale& scale, absl::string_view unit);
 
   std::string elements_;
   int width_ = 0;
   int bottom_ = kMargin;
 };
 
+// Above bottom_, rising to the right of their cells.
+void Drawing::AddColumnNames(const LabelledMatrix& map, const Layout& layout,
+                             int x) {
+  for (int c = 0; layout.labelled && c < layout.columns; ++c) {
+    const int middle = x + c * layout.cell + layout.cell / 2 + 4;
+    Text(middle, bottom_ - 6,
+         absl::StrFormat(" transform=\"rotate(-45 %d %d)\"", middle,
+                         bottom_ - 6),
+         map.columns[static_cast<size_t>(c)]);
+  }
+}
+
+// To the left of the first head.
+void Drawing::AddRowNames(const LabelledMatrix& map, const Layout& layout) {
+  for (int r = 0; layout.labelled && r < layout.rows; ++r) {
+    Text(layout.left - 8, bottom_ + r * layout.cell + layout.cell / 2 + 4,
+         " text-anchor=\"end\"", map.rows[static_cast<size_t>(r)]);
+  }
+}
+
 // The cells of one head, from (x, bottom_) down.
-void Drawing::AddHead(const LabelledMatrix& map, size_t head, int x, int cell) {
+void Drawing::AddHead(const LabelledMatrix& map, size_t head, int x, int cell,
+                      double largest) {
   const size_t columns = map.columns.size();
   const std::vector<double>& weights = map.heads[head];
   REGARD_CHECK_EQ(weights.size(), map.rows.size() * columns)
       << "heat map " << map.title;
-  const double largest = ScaleOf(map).largest;
   for (size_t i = 0; i < weights.size(); ++i) {
     absl::StrAppendFormat(
         &elements_,
@@ -98,77 +172,101 @@ void Drawing::AddHead(const LabelledMatrix& map, size_t head, int x, int cell) {
   width_ = std::max(width_, x + static_cast<int>(columns) * cell);
 }
 
-void Drawing::AddLegend(const ColorScale& scale) {
-  constexpr int kSteps = 40;  // of two pixels
-  const int from = scale.is_signed ? -kSteps : 0;
-  const std::string low =
-      scale.is_signed ? absl::StrFormat("-%.2g", scale.largest) : "0";
-  Text(kMargin, bottom_ + 11, " class=\"note\"", low);
-  int x = kMargin + WidthOf(low) + 6;
-  for (int step = from; step <= kSteps; ++step, x += 2) {
+// A bar of colours with three marks, and what it measures.
+void Drawing::AddScale(const ColorScale& scale, absl::string_view unit) {
+  constexpr int kSteps = 80;  // of two pixels
+  constexpr int kHeight = 12;
+  const double lowest = scale.is_signed ? -scale.largest : 0;
+  const int left = kMargin + 16;  // room for half of a number
+  for (int step = 0; step < kSteps; ++step) {
+    const double weight =
+        lowest + (scale.largest - lowest) * (step + 0.5) / kSteps;
     absl::StrAppendFormat(
         &elements_,
-        "<rect x=\"%d\" y=\"%d\" width=\"2\" height=\"12\" fill=\"%s\"/>\n", x,
-        bottom_, Hex(ColorOf(step, kSteps)));
+        "<rect x=\"%d\" y=\"%d\" width=\"2\" height=\"%d\" fill=\"%s\"/>\n",
+        left + 2 * step, bottom_, kHeight, Hex(ColorOf(weight, scale.largest)));
   }
-  Text(x + 6, bottom_ + 11, " class=\"note\"",
-       absl::StrFormat("%.2g", scale.largest));
-  bottom_ += kLine + kGap;
+  absl::StrAppendFormat(&elements_,
+                        "<rect class=\"frame\" x=\"%d\" y=\"%d\" width=\"%d\" "
+                        "height=\"%d\"/>\n",
+                        left, bottom_, 2 * kSteps, kHeight);
+  for (const int mark : {0, kSteps / 2, kSteps}) {
+    const int x = left + 2 * mark;
+    absl::StrAppendFormat(&elements_,
+                          "<path class=\"frame\" d=\"M%d %dv4\"/>\n", x,
+                          bottom_ + kHeight);
+    Text(x, bottom_ + kHeight + 16, " class=\"note\" text-anchor=\"middle\"",
+         absl::StrFormat("%.2g",
+                         lowest + (scale.largest - lowest) * mark / kSteps));
+  }
+  if (!unit.empty()) {
+    Text(left + 2 * kSteps + 12, bottom_ + 10, " class=\"note\"", unit);
+  }
+  bottom_ += kHeight + kLine + kGap;
 }
 
-void Drawing::Add(const LabelledMatrix& map) {
-  const auto rows = static_cast<int>(map.rows.size());
-  const auto columns = static_cast<int>(map.columns.size());
-  Text(kMargin, bottom_ + 12, " class=\"title\"", map.title);
+void Drawing::Add(const MapGrid& grid) {
+  const Layout layout = LayoutOf(grid);
+  const ColorScale scale = ScaleOf(grid);
+  Text(kMargin, bottom_ + 12, " class=\"title\"", grid.title);
   bottom_ += kLine;
-  const int cell =
-      std::clamp(kUsualSide / std::max({rows, columns, 1}), 1, kLargestCell);
-  const bool labelled = cell >= kSmallestLabelled;
-  const int left = kMargin + (labelled ? LongestOf(map.rows) + 8 : 0);
-  // Names of columns rise at 45 degrees, to the right of their cells.
-  const int rise = labelled ? LongestOf(map.columns) * 3 / 4 + 12 : 0;
-  const int step = columns * cell + kGap;
-  const int heads_a_row = std::max(1, (kUsualWidth - left) / step);
-  for (size_t head = 0; head < map.heads.size(); ++head) {
-    const int place = static_cast<int>(head) % heads_a_row;
-    const int x = left + place * step;
-    if (place == 0) bottom_ += rise + (map.heads.size() > 1 ? kLine : 0);
-    if (map.heads.size() > 1) {
-      Text(x, bottom_ - rise - 6, " class=\"note\"",
-           absl::StrCat("head ", head));
-    }
-    for (int c = 0; labelled && c < columns; ++c) {
-      const int middle = x + c * cell + cell / 2 + 4;
-      Text(middle, bottom_ - 6,
-           absl::StrFormat(" transform=\"rotate(-45 %d %d)\"", middle,
-                           bottom_ - 6),
-           map.columns[static_cast<size_t>(c)]);
-    }
-    for (int r = 0; labelled && place == 0 && r < rows; ++r) {
-      Text(left - 8, bottom_ + r * cell + cell / 2 + 4, " text-anchor=\"end\"",
-           map.rows[static_cast<size_t>(r)]);
-    }
-    AddHead(map, head, x, cell);
-    if (place == heads_a_row - 1 || head + 1 == map.heads.size()) {
-      bottom_ += rows * cell + kGap;
+  for (size_t m = 0; m < grid.maps.size(); ++m) {
+    const LabelledMatrix& map = grid.maps[m];
+    const size_t heads = map.heads.size();
+    const bool named = !grid.head_names.empty() || heads > 1;
+    for (size_t head = 0; head < heads; ++head) {
+      const int place = static_cast<int>(head) % layout.heads_a_row;
+      const int x = layout.left + place * layout.step();
+      // The layers of a grid share the names above the first one.
+      const bool first = m == 0;
+      if (place == 0 && first) {
+        bottom_ += layout.rise + (named ? kLine : 0);
+      }
+      if (first && named) {
+        Text(x, bottom_ - layout.rise - 6, " class=\"note\"",
+             grid.head_names.empty() ? absl::StrCat("head ", head)
+                                     : grid.head_names[head]);
+      }
+      if (first) AddColumnNames(map, layout, x);
+      if (place == 0) AddRowNames(map, layout);
+      AddHead(map, head, x, layout.cell, scale.largest);
+      if (place == layout.heads_a_row - 1 || head + 1 == heads) {
+        if (!grid.map_names.empty()) {
+          const int y = bottom_ + layout.rows * layout.cell / 2;
+          Text(kMargin + 12, y,
+               absl::StrFormat(" class=\"note\" text-anchor=\"middle\" "
+                               "transform=\"rotate(-90 %d %d)\"",
+                               kMargin + 12, y),
+               grid.map_names[m]);
+        }
+        bottom_ += layout.rows * layout.cell + kGap;
+      }
     }
   }
-  AddLegend(ScaleOf(map));
+  AddScale(scale, grid.unit);
 }
 
-void Drawing::Add(absl::Span<const Picture> pictures) {
+void Drawing::Add(const PictureRow& row) {
+  if (row.pictures.empty()) return;
+  if (!row.title.empty()) {
+    Text(kMargin, bottom_ + 12, " class=\"title\"", row.title);
+    bottom_ += kLine;
+  }
+  const int count = static_cast<int>(row.pictures.size());
+  const int most = std::clamp((kUsualWidth - kMargin) / count - kGap,
+                              kSmallestPicture, kPictureSide);
   int x = kMargin;
-  int height = 0;  // of this row
-  for (const Picture& picture : pictures) {
+  int height = 0;  // of this line
+  for (const Picture& picture : row.pictures) {
     const int side = std::max({picture.height, picture.width, 1});
-    const int wide = kPictureSide * picture.width / side;
-    const int high = kPictureSide * picture.height / side;
+    const int wide = most * picture.width / side;
+    const int high = most * picture.height / side;
     if (x > kMargin && x + wide > kUsualWidth) {
       x = kMargin;
       bottom_ += height;
       height = 0;
     }
-    Text(x, bottom_ + 12, " class=\"title\"", picture.title);
+    Text(x, bottom_ + 12, " class=\"note\"", picture.title);
     absl::StrAppendFormat(
         &elements_,
         "<svg class=\"picture\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" "
@@ -195,11 +293,11 @@ std::string Drawing::Finish() const {
 
 }  // namespace
 
-std::string FiguresSvg(absl::Span<const LabelledMatrix> maps,
-                       absl::Span<const Picture> pictures) {
+std::string FiguresSvg(absl::Span<const MapGrid> grids,
+                       absl::Span<const PictureRow> pictures) {
   Drawing drawing;
-  for (const LabelledMatrix& map : maps) drawing.Add(map);
-  drawing.Add(pictures);
+  for (const MapGrid& grid : grids) drawing.Add(grid);
+  for (const PictureRow& row : pictures) drawing.Add(row);
   return drawing.Finish();
 }
 

@@ -23,6 +23,8 @@
 #include "autodiff/ops/elementwise.h"
 #include "autodiff/tape.h"
 #include "experiments/config/reader.h"
+#include "experiments/report/figure.h"
+#include "experiments/report/inspection_report.h"
 #include "experiments/tasks/built_in_plugins.h"
 #include "experiments/tasks/experiment_config.h"
 #include "experiments/tasks/task.h"
@@ -32,6 +34,7 @@
 #include "nn/model.h"
 #include "nn/parameters.h"
 #include "nn/probe.h"
+#include "nn/probes/site_requests.h"
 
 namespace regard {
 namespace {
@@ -271,7 +274,13 @@ TEST_P(SitesTest, TracesWhatItAnswers) {
       *forward_, *traced, {.chosen = labels.chosen, .most_choices = kAll});
   ASSERT_FALSE(seen.maps.empty());
   EXPECT_FALSE(seen.inputs.empty());
+  const SiteShapes sites = SitesOf(task_->model(), /*seed=*/1, {});
   for (const AttentionMap<float>& map : seen.maps) {
+    // What a map is called in figures is what `intervene` accepts.
+    const std::string title = ShownTitle(WeightsOf(labels, map));
+    EXPECT_TRUE(std::ranges::any_of(sites, [&](const auto& site) {
+      return MatchesSite(title, site.first);
+    })) << title;
     // All of them have names.
     const TracedSites* const of = labels.Find(map.site);
     ASSERT_NE(of, nullptr) << map.site;
