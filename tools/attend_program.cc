@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/types/span.h"
@@ -43,7 +44,9 @@ constexpr char kUsage[] =
     "Computes one attention of given arrays.\n\n"
     "  attend --attention='dot {}' --arrays=FILE [--heads=N] [--json]\n\n"
     "Prints the scores, weights and context of each query, a line each, with\n"
-    "their shapes. FILE is one object of JSON, or ends in .safetensors:\n\n"
+    "their shapes. FILE is one object of JSON, which - reads from standard "
+    "input,\n"
+    "or ends in .safetensors:\n\n"
     "  {\"queries\": [[1, 0, 2]],              [batch,] queries, width\n"
     "   \"keys\": [[0, 1, 1], [4, 4, 0]],      [batch,] keys, width\n"
     "   \"values\": [[1, 2], [2, 8]],          [batch,] keys, width\n"
@@ -217,6 +220,23 @@ std::vector<Output> Attend(const AttentionLayer<double>& layer,
            {per_query, {context.data(), context.data() + context.size()}}}};
 }
 
+absl::StatusOr<AttentionArrays> ReadStandardInput() {
+  constexpr char kName[] = "standard input";
+  std::string text;
+  std::array<char, 1 << 16> part;
+  while (const size_t size = std::fread(part.data(), 1, part.size(), stdin)) {
+    text.append(part.data(), size);
+    if (static_cast<int64_t>(text.size()) > kMostTextFileBytes) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          kName, ": error: longer than ", kMostTextFileBytes >> 20, " MiB"));
+    }
+  }
+  if (std::ferror(stdin) != 0) {
+    return absl::DataLossError(absl::StrCat("error: cannot read ", kName));
+  }
+  return ParseAttentionArrays(text, kName);
+}
+
 absl::Status AttendArrays(int argc, char** argv,
                           const AttentionRegistry& scorers) {
   std::string text;
@@ -228,7 +248,8 @@ absl::Status AttendArrays(int argc, char** argv,
   CommandLine line(kUsage);
   line.Text("attention", "TEXT", &text,
             "as a config's `attention`; //tools:scores lists the scores");
-  line.Text("arrays", "FILE", &path, "queries, keys, values, key_lengths");
+  line.Text("arrays", "FILE", &path,
+            "queries, keys, values, key_lengths; -: standard input");
   line.Number("heads", &heads, 1, 65536, "1 if not given");
   line.Number("digits", &digits, 1, 17, "of a printed number, 5 if not given");
   line.Switch("json", &json, "prints one object of JSON, all digits");
@@ -240,7 +261,9 @@ absl::Status AttendArrays(int argc, char** argv,
         "error: --attention and --arrays must be given; see --help");
   }
   REGARD_ASSIGN_OR_RETURN(const AttentionArrays arrays,
-                          ReadAttentionArrays(ResolveUserPath(path)));
+                          path == "-"
+                              ? ReadStandardInput()
+                              : ReadAttentionArrays(ResolveUserPath(path)));
   REGARD_RETURN_IF_ERROR(CheckSizes(arrays, heads));
   const ScoreWidths widths = {.heads = heads,
                               .query = arrays.queries.shape[2] / heads,
@@ -265,7 +288,8 @@ absl::Status AttendArrays(int argc, char** argv,
   for (const double number : outputs.back().array.numbers) {
     if (std::isfinite(number)) continue;
     return absl::InvalidArgumentError(
-        absl::StrCat("error: the context is not finite: the numbers of ", path,
+        absl::StrCat("error: the context is not finite: the numbers of ",
+                     path == "-" ? "standard input" : path,
                      " are too large, or the score is not defined for them"));
   }
   Print(outputs, json, digits);

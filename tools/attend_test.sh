@@ -42,6 +42,12 @@ expect_in out '{"scores":[[2,4,null]],' '"shapes":{"scores":[1,3],"weights":' \
 expect_in out 'weights [1, 3]'
 expect_in err 'LocationAwareScore reads the weights of earlier queries'
 
+"${attend}" "${arrays[@]}" >of_file
+"${attend}" --attention='dot {}' --arrays=- <arrays.json >out
+expect 'standard input' "$(<of_file)" "$(<out)"
+fails 'what standard input lacks' 'standard input:1:1: error: queries is missing' \
+  "${attend}" --attention='dot {}' --arrays=- <<<'{}'
+
 # Safetensors of Python's types.
 python3 - <<'END'
 import json, struct

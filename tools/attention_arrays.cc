@@ -206,8 +206,7 @@ AttentionArrays Checked(const Complain& complain, Arrays arrays) {
   return result;
 }
 
-absl::StatusOr<AttentionArrays> ReadJson(const std::string& path) {
-  REGARD_ASSIGN_OR_RETURN(JsonFile file, JsonFile::Read(path));
+absl::StatusOr<AttentionArrays> ArraysOf(JsonFile file) {
   const JsonObject root = file.root();
   const Complain complain = [&](const std::string& name,
                                 const std::string& problem) {
@@ -264,8 +263,15 @@ absl::StatusOr<AttentionArrays> ReadTensors(const std::string& path) {
 }  // namespace
 
 absl::StatusOr<AttentionArrays> ReadAttentionArrays(const std::string& path) {
-  return absl::EndsWith(path, ".safetensors") ? ReadTensors(path)
-                                              : ReadJson(path);
+  if (absl::EndsWith(path, ".safetensors")) return ReadTensors(path);
+  REGARD_ASSIGN_OR_RETURN(JsonFile file, JsonFile::Read(path));
+  return ArraysOf(std::move(file));
+}
+
+absl::StatusOr<AttentionArrays> ParseAttentionArrays(absl::string_view text,
+                                                     absl::string_view name) {
+  REGARD_ASSIGN_OR_RETURN(JsonFile file, JsonFile::Parse(text, name));
+  return ArraysOf(std::move(file));
 }
 
 std::string ShapeText(absl::Span<const int64_t> shape) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 
 namespace regard {
@@ -36,6 +37,9 @@ struct AttentionArrays {
 // An error says where in the file what was found and what was wanted; it is
 // complete to print.
 absl::StatusOr<AttentionArrays> ReadAttentionArrays(const std::string& path);
+// The same of the text of a JSON object, which messages call `name`.
+absl::StatusOr<AttentionArrays> ParseAttentionArrays(absl::string_view text,
+                                                     absl::string_view name);
 
 // "[2, 3]".
 std::string ShapeText(absl::Span<const int64_t> shape);

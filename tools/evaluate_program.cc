@@ -1,5 +1,6 @@
 #include <cstdio>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/string_view.h"
 #include "autodiff/worker_pool.h"
 #include "experiments/config/command_line.h"
 #include "experiments/report/run_report.h"
@@ -33,9 +35,11 @@ constexpr char kUsage[] =
     "data,\n"
     "which the model reads by its own vocabulary, another search, or what "
     "stands\n"
-    "in place of values of the model (docs/interventions.md). A language "
-    "model\n"
-    "reads all of --text, and with --stride windows that overlap.";
+    "in place of values of the model (docs/interventions.md). With `intervene` "
+    "the\n"
+    "same is evaluated without it, too, and the differences are printed. A "
+    "language\n"
+    "model reads all of --text, and with --stride windows that overlap.";
 
 struct Arguments {
   RunFlags run;
@@ -101,6 +105,18 @@ absl::StatusOr<Run> Open(const Arguments& arguments, const Plugins& plugins) {
       absl::StrCat(status.message(), "\nnote: --stride is of language models"));
 }
 
+// Without the interventions that are set; absent if there are none.
+absl::StatusOr<std::optional<Evaluation>> EvaluateUntouched(
+    Arguments arguments, const Plugins& plugins) {
+  const size_t set =
+      std::erase_if(arguments.options.overrides, [](absl::string_view change) {
+        return change.substr(0, change.find_first_of(".=[{")) == "intervene";
+      });
+  if (set == 0) return std::nullopt;
+  REGARD_ASSIGN_OR_RETURN(const Run run, Open(arguments, plugins));
+  return EvaluateAll(run.task(), run.forward());
+}
+
 absl::Status EvaluateRun(int argc, char** argv, const Plugins& plugins) {
   Arguments arguments;
   REGARD_RETURN_IF_ERROR(ParseArguments(argc, argv, &arguments));
@@ -119,16 +135,32 @@ absl::Status EvaluateRun(int argc, char** argv, const Plugins& plugins) {
     std::fputs("note: the data has neither dev nor test: nothing is measured\n",
                stderr);
   }
+  REGARD_ASSIGN_OR_RETURN(const std::optional<Evaluation> untouched,
+                          EvaluateUntouched(arguments, plugins));
+  std::map<std::string, double> differences;
+  if (untouched.has_value()) {
+    for (const auto& [name, value] : untouched->metrics) {
+      const auto found = evaluation.metrics.find(name);
+      if (found == evaluation.metrics.end()) continue;
+      differences[name] = found->second - value;
+    }
+  }
   const std::map<std::string, Confidence> confidence =
       BootstrapConfidence(evaluation.sets, run.config().seed());
   if (!arguments.json) {
-    std::fputs(RunReportText({.metric_infos = run.task().metrics(),
-                              .metrics = evaluation.metrics,
-                              .confidence = confidence,
-                              .run_path = run.path()},
-                             TerminalStyle())
-                   .c_str(),
-               stdout);
+    RunReport report = {.metric_infos = run.task().metrics(),
+                        .metrics = evaluation.metrics,
+                        .confidence = confidence,
+                        .run_path = run.path()};
+    if (untouched.has_value()) {
+      report.baseline_name = "untouched";
+      report.baseline_metrics = untouched->metrics;
+    }
+    for (const auto& [name, difference] : differences) {
+      report.showcase.notes[name] = absl::StrCat(
+          "difference: ", difference > 0 ? "+" : "", FormatMetric(difference));
+    }
+    std::fputs(RunReportText(report, TerminalStyle()).c_str(), stdout);
     return absl::OkStatus();
   }
   nlohmann::ordered_json all = {{"run", run.path()},
@@ -138,7 +170,13 @@ absl::Status EvaluateRun(int argc, char** argv, const Plugins& plugins) {
                                 {"signatures", run.task().Signatures()}};
   for (const auto& [name, interval] : confidence) {
     all["confidence"][name] = {{"mean", interval.mean},
-                               {"half_width", interval.half_width}};
+                               {"half_width", interval.half_width},
+                               {"low", interval.low},
+                               {"high", interval.high}};
+  }
+  if (untouched.has_value()) {
+    all["untouched"] = untouched->metrics;
+    all["differences"] = differences;
   }
   std::printf("%s\n", JsonText(all).c_str());
   return absl::OkStatus();

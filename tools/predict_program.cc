@@ -31,11 +31,19 @@ constexpr char kUsage[] =
     "[MASK],\n"
     "tells the value at x, describes an image.\n\n"
     "  predict --run=DIR [--example=N]... [--json] [INPUT...]\n\n"
-    "An input is what the task reads: a text, two with a tab between, a\n"
-    "number, or the path of a PNG or JPEG file. Without inputs and examples,\n"
-    "inputs are read from standard input, one a line. Where standard output\n"
-    "is not a terminal it gets one answer a line and nothing else; with\n"
-    "--json, an object a line.";
+    "How an input is written depends on the task of the run:\n\n"
+    "  translation           a sentence: 'they are watching .'\n"
+    "  language model        the beginning of a text: 'the cat'\n"
+    "  masked words          a text with [MASK]: 'the [MASK] sleeps'\n"
+    "  text classification   a text, or two with a tab between: $'a man\\ta "
+    "cat'\n"
+    "  text embedding        the same; of two texts, how similar they are\n"
+    "  images, captions      the path of a PNG or JPEG file: photo.jpg\n"
+    "  regression            a number for each column of x, with spaces or\n"
+    "                        commas between: '1.5 -2'\n\n"
+    "Without inputs and examples, inputs are read from standard input, one a\n"
+    "line. Where standard output is not a terminal it gets one answer a line\n"
+    "and nothing else; with --json, an object a line.";
 
 struct Arguments {
   RunFlags run;

@@ -97,6 +97,17 @@ expect_in out 'Final numbers' 'test/bleu' '95 %:' 'Run     '
 expect_in out '"set":["search.beam=3","data.phrasebook.test=7"]' '"test/bleu":'
 "${evaluate}" --run=letters --set search.beam=3 >out 2>&1
 expect_in out 'search: has no effect: `language_model` does not search'
+# What stands in place of a value is compared with the untouched model.
+"${evaluate}" --run=words --set \
+  "intervene={site: '*/attention/context' replace {zeros {}}}" >out 2>&1
+expect_in out 'untouched: ' 'difference: '
+"${evaluate}" --run=words --json --set \
+  "intervene={site: '*/attention/context' replace {scale: 1}}" >out
+expect 'a change that changes nothing' '1 0.0' "$(python3 -c '
+import json
+said = json.load(open("out"))
+print(int(said["untouched"] == said["metrics"]),
+      max(map(abs, said["differences"].values())))')"
 printf 'they are watching .\tils regardent .\n' >pairs
 "${evaluate}" --run=words --set 'data={pairs {train {path: "pairs"}}}' >out 2>&1
 expect_in out 'note: the data has neither dev nor test: nothing is measured'

@@ -17,8 +17,12 @@ says() { # says WHAT WANTED ARGUMENT...: all but the updates.
   expect "$1" "$2" "$(grep -v '^step ' err)"
 }
 
-says 'a run and its baseline' 'num_shards is 2: 2 of 9 threads have work
-now short, to compare with' "${small[@]}" --run=run --threads=9
+# How a run that begins says that it trains a second model.
+note="note: trains two models: this one, then 'short' to compare with; without \
+it: --set 'baseline.override=[]'"
+says 'a run and its baseline' "${note}
+num_shards is 2: 2 of 9 threads have work
+now short, to compare with" "${small[@]}" --run=run --threads=9
 expect 'about twenty lines' "1/40 $(seq -f '%g/40' -s' ' 2 2 40) 1/2 2/2" \
   "$(sed -n 's/^step \([^ ]*\) .*/\1/p' err | paste -sd' ')"
 "${train}" "${small[@]}" --run=slow --set optimizer.schedule.cosine.warmup=41 \
@@ -59,15 +63,17 @@ fails 'a finished run without its checkpoints' \
   "${train}" --run=lost --resume
 expect 'its metrics' "$(<run/metrics.jsonl)" "$(<lost/metrics.jsonl)"
 sed -i 's/"finished"/"running"/' run/status.json
-says 'no checkpoint' 'run has no whole checkpoint: starting at step 0
+says 'no checkpoint' "run has no whole checkpoint: starting at step 0
+${note}
 now short, to compare with
-resuming at step 2' --run=run --resume
+resuming at step 2" --run=run --resume
 fails 'nothing to resume' 'nowhere holds no run to resume; name its folder' \
   "${train}" --run=nowhere --resume
 expect 'what it left' '' "$(ls -d nowhere 2>/dev/null)"
 mkdir empty
-says 'no run' 'empty holds no run to resume: starting at step 0
-now short, to compare with' "${small[@]}" --run=empty --resume
+says 'no run' "empty holds no run to resume: starting at step 0
+${note}
+now short, to compare with" "${small[@]}" --run=empty --resume
 rm empty/resolved.textproto
 fails 'a config that is lost' 'is missing from a run that has metrics.jsonl' \
   "${train}" --run=empty --resume
@@ -76,9 +82,10 @@ fails 'another config in its place' 'is missing from a run that has' \
 rm empty/{metrics.jsonl,status.json}
 fails 'no config' 'stopped before it had begun; give its --config again' \
   "${train}" --run=empty --resume
-says 'a run that was stopped' 'empty stopped before it had begun: starting at step 0
+says 'a run that was stopped' "empty stopped before it had begun: starting at step 0
+${note}
 now short, to compare with
-resuming at step 2' "${small[@]}" --run=empty --resume
+resuming at step 2" "${small[@]}" --run=empty --resume
 
 # A baseline that is stopped is what the run still needs.
 : >err

@@ -267,6 +267,13 @@ absl::StatusOr<int> TrainAndReport(TrainingRun& run,
                                    const TrainerOptions& options,
                                    const Provenance& provenance,
                                    const Plugins& plugins) {
+  if (run.loaded().baseline != nullptr && run.step() == 0) {
+    std::fprintf(
+        stderr,
+        "note: trains two models: this one, then '%s' to compare with; "
+        "without it: --set 'baseline.override=[]'\n",
+        PrintableText(run.loaded().config.baseline().name()).c_str());
+  }
   REGARD_ASSIGN_OR_RETURN(int stopped_by, run.Train(options, plugins));
   std::unique_ptr<TrainingRun> baseline;
   absl::Status failure;
