@@ -29,6 +29,8 @@ namespace {
 // Columns of the heat map, so that the page stays small.
 constexpr size_t kMostColumns = 200;
 constexpr int64_t kMostRows = 50;
+// Of a parameter whose numbers the report lists.
+constexpr size_t kMostLearnedNumbers = 64;
 // Weights of one batch: points of the batch times training points.
 constexpr int64_t kMostWeights = int64_t{1} << 27;
 // Of a question: the scores of what is farther away could overflow, and an
@@ -71,6 +73,8 @@ class RegressionTask : public Task {
       : Task(Metrics(), std::move(data.digests)),
         batch_size_(context.config.training().batch_size()),
         smooths_labels_(context.config.loss().label_smoothing() > 0),
+        learns_widths_(
+            context.config.model().attention().has_parametric_gaussian()),
         model_(
             context.scorers, FittingAttention(context, data.training), options,
             {PointsOf(data.training), PointsOf(data.dev), PointsOf(data.test)},
@@ -141,6 +145,16 @@ class RegressionTask : public Task {
            .series = {{absl::StrCat(split, " points"), shown->y, predicted,
                        SeriesStyle::kPoints}}});
     }
+    if (Table learned = LearnedNumbers(forward); !learned.rows.empty()) {
+      std::vector<Block> blocks;
+      if (learns_widths_) {
+        blocks.push_back(
+            "The score is -|(q - k) w|^2 / 2: the width of the kernel, which "
+            "is the standard deviation of a Gaussian, is 1 / |w|.");
+      }
+      blocks.push_back(std::move(learned));
+      showcase.sections.push_back({"Learned parameters", std::move(blocks)});
+    }
     showcase.heat_maps.push_back(MapOf(forward, *shown, split));
     return showcase;
   }
@@ -208,6 +222,32 @@ class RegressionTask : public Task {
         x.size(), " numbers"));
   }
 
+  // A row for each number of the small parameters, which are named by the
+  // columns of x where there are as many.
+  Table LearnedNumbers(Forward<float>& forward) const {
+    Table table = {{"parameter", "", "value"}};
+    if (learns_widths_) table.header.push_back("width");
+    const ParameterStore<float>& parameters = forward.parameters();
+    for (const ParameterInfo& info : parameters.parameters()) {
+      const auto size = static_cast<size_t>(info.size());
+      if (size > kMostLearnedNumbers) continue;
+      const absl::Span<const float> values =
+          parameters.values().subspan(static_cast<size_t>(info.offset), size);
+      for (size_t i = 0; i < size; ++i) {
+        std::vector<std::string>& row = table.rows.emplace_back();
+        row = {info.name,
+               size == 1                 ? ""
+               : size == x_names_.size() ? x_names_[i]
+                                         : absl::StrCat(i),
+               absl::StrFormat("%.4g", values[i])};
+        if (learns_widths_) {
+          row.push_back(absl::StrFormat("%.4g", 1 / std::abs(values[i])));
+        }
+      }
+    }
+    return table;
+  }
+
   // What the config says, if a score of it fits the points; else any that does,
   // and `misfits_` has what is wrong.
   Attention FittingAttention(const TaskContext& context, const Points& points) {
@@ -268,6 +308,7 @@ class RegressionTask : public Task {
 
   const int64_t batch_size_;
   const bool smooths_labels_;
+  const bool learns_widths_;
   ConfigProblems misfits_;  // of the score, with the width of the points
   NadarayaWatsonModel<float> model_;
   const std::vector<std::string> x_names_;

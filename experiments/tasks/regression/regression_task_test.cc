@@ -2,6 +2,7 @@
 #include <memory>
 #include <numeric>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -95,6 +96,31 @@ TEST(RegressionTask, DrawsTheTruthWhereItIsKnown) {
             "Attention of test points (rows) to training points (columns)");
   // Points from 0 to 5 in steps of 0.1.
   EXPECT_EQ(shown.heat_maps[0].rows[3], "0.30");
+}
+
+TEST(RegressionTask, ListsLearnedWidths) {
+  Experiment config = ConfigOf(10);
+  config.mutable_model()
+      ->mutable_attention()
+      ->mutable_parametric_gaussian()
+      ->mutable_scale()
+      ->set_value(0.25);
+  const std::unique_ptr<Task> task =
+      BuildTask(config, BuiltInPlugins()).value();
+  Tape<float> tape;
+  Forward<float> no_gradients(tape, task->model().parameters(), nullptr);
+  const Showcase shown = task->Show(no_gradients, /*final=*/true);
+  ASSERT_THAT(shown.sections, SizeIs(1));
+  EXPECT_EQ(shown.sections[0].title, "Learned parameters");
+  const Table& table = std::get<Table>(shown.sections[0].blocks[1]);
+  EXPECT_THAT(table.header, ElementsAre("parameter", "", "value", "width"));
+  EXPECT_THAT(table.rows,
+              ElementsAre(ElementsAre("attention.w", "", "0.25", "4")));
+  // Without parameters there is nothing to list.
+  const std::unique_ptr<Task> fixed =
+      BuildTask(ConfigOf(10), BuiltInPlugins()).value();
+  Forward<float> of_fixed(tape, fixed->model().parameters(), nullptr);
+  EXPECT_THAT(fixed->Show(of_fixed, /*final=*/true).sections, IsEmpty());
 }
 
 TEST(RegressionTask, ABatchHasSoManyWeights) {
