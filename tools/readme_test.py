@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the commands of README.md on small data; follows the links of all pages.
 
-Arguments: README.md, tools/ablate, a config, and the programs by target,
+Arguments: README.md, tools/ablate, configs, and the programs by target,
 LABEL=FILE. Links lead through the tree itself, not through declared inputs.
 """
 
@@ -17,6 +17,13 @@ _SMALL = [part for setting in (
     "data.phrasebook.test=10", "data.phrasebook.test_unseen_pairs=10",
     "training.epochs=1", "model.encoder.hidden=16", "model.decoder.hidden=32",
 ) for part in ("--set", setting)]
+# The same for data of the user's, by what the command says.
+_SMALL_OWN = {
+    "mine.tsv": ["training.epochs=1", "model.encoder.hidden=16",
+                 "model.decoder.hidden=32"],
+    "mine.txt": ["training.epochs=1", "training.examples_per_epoch=24"],
+    "mine.csv": ["training.epochs=1"],
+}
 # These two are what .ci/run and tools/try_debian start as they are.
 _FIRST = ["tools/bazel run //experiments:train", "tools/bazel test //..."]
 
@@ -50,12 +57,28 @@ def broken_links(path):
             and not os.path.exists(os.path.join(folder, link))]
 
 
-def make_workspace(ablate, config):
+def make_data():
+    """What the user brings."""
+    words = ["they", "are", "watching", "."]
+    with open("mine.tsv", "w", encoding="utf-8") as file:
+        for i in range(300):
+            file.write(f"{words[i % 3]} {i % 7} .\t{i % 7} {words[i % 2]} .\n")
+    with open("mine.txt", "w", encoding="utf-8") as file:
+        for i in range(300):
+            file.write(f"the {words[i % 3]} sees {words[i % 2]} .\n")
+    with open("mine.csv", "w", encoding="utf-8") as file:
+        file.write("area,rooms,price\n")
+        for i in range(100):
+            file.write(f"{i % 10 / 10},{i % 3},{i % 10 + i % 3}\n")
+
+
+def make_workspace(ablate, configs):
     """A folder in which tools/ablate finds a stand-in for Bazel."""
     os.makedirs("tools")
     os.makedirs("configs")
-    for source, to in ((ablate, "tools/ablate"),
-                       (config, f"configs/{os.path.basename(config)}")):
+    for source, to in [(ablate, "tools/ablate")] + [
+            (config, f"configs/{os.path.basename(config)}")
+            for config in configs]:
         with open(source, encoding="utf-8") as file:
             text = file.read()
         with open(to, "w", encoding="utf-8") as file:
@@ -75,16 +98,21 @@ def to_run(line, programs):
         return None
     program = programs[words[2]]
     arguments = words[4:]
-    if words[2] == "//experiments:train":
+    own = [small for name, small in _SMALL_OWN.items() if name in line]
+    if own:
+        arguments += [f"--set={setting}" for setting in own[0]]
+    elif words[2] == "//experiments:train":
         run = re.sub(r"\W+", "_", "".join(arguments)) or "DIR"
         arguments += _SMALL + [f"--run=runs/{run}"]
     return [program] + arguments
 
 
 def main():
-    readme, ablate, config = (os.path.abspath(path) for path in sys.argv[1:4])
+    readme, ablate = (os.path.abspath(path) for path in sys.argv[1:3])
+    configs = [os.path.abspath(path) for path in sys.argv[3:]
+               if "=" not in path]
     programs = {label: os.path.abspath(path) for label, path in
-                (pair.split("=") for pair in sys.argv[4:])}
+                (pair.split("=") for pair in sys.argv[3:] if "=" in pair)}
     root = os.path.dirname(os.path.realpath(readme))
     failures = [f"{page}: no {link}" for page in sorted(pages(root))
                 for link in broken_links(page)]
@@ -94,7 +122,8 @@ def main():
         failures.append(f"README.md begins with {lines[:2]}, not {_FIRST}")
 
     os.chdir(os.environ["TEST_TMPDIR"])
-    make_workspace(ablate, config)
+    make_workspace(ablate, configs)
+    make_data()
     os.environ["BUILD_WORKING_DIRECTORY"] = os.getcwd()
     for line in lines:
         command = to_run(line, programs)
