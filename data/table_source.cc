@@ -16,6 +16,7 @@
 #include "absl/strings/str_split.h"
 #include "autodiff/random.h"
 #include "data/data_source.h"
+#include "data/text/prepared_text.h"
 #include "data/text_file.h"
 #include "files/file.h"
 #include "nn/config_problems.h"
@@ -219,7 +220,7 @@ absl::StatusOr<NadarayaWatsonData> ReadTable(const std::string& path,
     if (!more) break;
     bytes += std::ssize(file.text()) + 1;
     if (bytes > kMostTableBytes) return file.Error(0, "more than 512 MiB");
-    if (absl::StripAsciiWhitespace(file.text()).empty()) continue;
+    if (IsBlankLine(file.text(), /*text_version=*/1)) continue;
     REGARD_ASSIGN_OR_RETURN(const std::vector<Field> fields,
                             FieldsOf(file, separator));
     if (columns.names.empty()) {

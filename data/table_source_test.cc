@@ -93,6 +93,10 @@ TEST(TableTest, ReadsWhatOtherProgramsWrite) {
               ElementsAre(2, 4));
 }
 
+TEST(TableTest, LinesEndInAnyWayAndBlankOnesArePassedOver) {
+  EXPECT_THAT(All("x,y\r1,2\r\n\u00a0\r\n\r3,4").y, ElementsAre(2, 4));
+}
+
 TEST(TableTest, PointsOfOneColumnAreInOrder) {
   const Points points = All("3,1\n1,2\n2,3\n1,4\n");
   EXPECT_THAT(points.x, ElementsAre(1, 1, 2, 3));

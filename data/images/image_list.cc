@@ -12,6 +12,7 @@
 #include "autodiff/worker_pool.h"
 #include "data/images/image_file.h"
 #include "data/images/image_format.h"
+#include "data/text/prepared_text.h"
 #include "data/text_file.h"
 #include "files/file.h"
 #include "third_party/abseil_backport/status_macros.h"
@@ -54,7 +55,7 @@ absl::StatusOr<std::string> ReadImageList(
     REGARD_ASSIGN_OR_RETURN(const bool more, file.Next());
     if (!more) break;
     const absl::string_view line = file.text();
-    if (line.empty()) continue;
+    if (IsBlankLine(line, /*text_version=*/1)) continue;
     const size_t tab = line.find('\t');
     if (tab == absl::string_view::npos || tab == 0 || tab + 1 == line.size()) {
       return file.Error(tab == 0 ? 0 : line.size(),

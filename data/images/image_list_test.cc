@@ -189,7 +189,8 @@ TEST_F(ImageListTest, AllImagesMayBeTest) {
 
 TEST_F(ImageListTest, AListNamesFilesAndLabels) {
   const std::string list = Write(
-      "list.tsv", "cats/0.png\tsleepy\ndogs/1.png\tawake\n\ncats/2.png\tawake");
+      "list.tsv",
+      "cats/0.png\tsleepy\ndogs/1.png\tawake\n \u3000\ncats/2.png\tawake");
   const auto data = Load<ImageData>(
       absl::StrCat("images { labels: '", list,
                    "' dev_fraction: 0 test_fraction: 0 ", kFormat, " }"));
