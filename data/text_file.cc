@@ -1,7 +1,6 @@
 #include "data/text_file.h"
 
 #include <sys/types.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <optional>
@@ -11,18 +10,17 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "data/gzip.h"
 #include "files/file.h"
 #include "files/sha256.h"
 #include "files/utf8.h"
+#include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
 
 namespace {
 
 constexpr size_t kBufferBytes = size_t{1} << 16;
-constexpr absl::string_view kGzipMagic = "\x1f\x8b";
-// 15 bits of window, and the header of gzip.
-constexpr int kGzipWindow = 16 + 15;
 constexpr int64_t kMostTextBytes = int64_t{256} << 20;
 
 // What makes `text` no text, and at which byte.
@@ -66,7 +64,8 @@ absl::StatusOr<WholeText> ReadWholeText(const std::string& path,
         absl::StrCat("error: ", what, " ", bytes.status().message(), hint));
   }
   WholeText whole = {.text = "", .sha256 = Sha256Hex(*bytes)};
-  whole.text = *std::move(bytes);
+  REGARD_ASSIGN_OR_RETURN(whole.text,
+                          Gunzip(*std::move(bytes), path, kMostTextBytes));
   if (absl::StartsWith(whole.text, kByteOrderMark)) {
     whole.text.erase(0, kByteOrderMark.size());
   }
@@ -80,16 +79,13 @@ absl::StatusOr<WholeText> ReadWholeText(const std::string& path,
   return whole;
 }
 
-// The bytes of a file, unpacked if it is one of gzip, member after member.
+// The bytes of a file, unpacked if it is one of gzip.
 struct TextFile::Stream {
   Stream(FileReader opened, LineEnds ends)
       : file(std::move(opened)),
         input(kBufferBytes),
         lines([this](char* bytes, size_t most) { return Read(bytes, most); },
               kMostLineBytes + 2, ends) {}
-  ~Stream() {
-    if (zipped) inflateEnd(&inflater);
-  }
 
   // False at the end of the file.
   bool Fill() {
@@ -98,53 +94,36 @@ struct TextFile::Stream {
     if (count == 0) return false;
     failure = file.ReadAt(offset, absl::MakeSpan(input).first(count));
     if (!failure.ok()) return false;
-    if (offset == 0) {
-      zipped = absl::StartsWith({input.data(), count}, kGzipMagic) &&
-               inflateInit2(&inflater, kGzipWindow) == Z_OK;
-    }
+    rest = {input.data(), count};
+    if (offset == 0 && IsGzip(rest)) inflater.emplace();
     offset += static_cast<int64_t>(count);
-    inflater.next_in = reinterpret_cast<Bytef*>(input.data());
-    inflater.avail_in = static_cast<uInt>(count);
     return true;
   }
 
   // A stream that ends too early is an error after its last bytes.
   ssize_t Read(char* bytes, size_t most) {
-    if (inflater.avail_in == 0 && !zipped && !Fill()) return 0;
-    if (!zipped) {
-      const size_t count = std::min<size_t>(most, inflater.avail_in);
-      std::copy_n(inflater.next_in, count, bytes);
-      inflater.next_in += count;
-      inflater.avail_in -= static_cast<uInt>(count);
-      return static_cast<ssize_t>(count);
-    }
-    inflater.next_out = reinterpret_cast<Bytef*>(bytes);
-    inflater.avail_out = static_cast<uInt>(most);
-    while (inflater.avail_out == most && problem.empty()) {
-      if (inflater.avail_in == 0 && !Fill()) {
-        if (!between_members && problem.empty()) {
-          problem = "the compressed file is cut short";
-        }
+    size_t count = 0;
+    while (count == 0 && problem.empty()) {
+      if (rest.empty() && !Fill()) {
+        if (inflater.has_value()) problem = inflater->problem_at_end();
         break;
       }
-      if (between_members) inflateReset(&inflater);
-      const int code = inflate(&inflater, Z_NO_FLUSH);
-      between_members = code == Z_STREAM_END;
-      if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR) {
-        problem = absl::StrCat(
-            "the compressed file is damaged: ",
-            inflater.msg == nullptr ? "zlib refuses it" : inflater.msg);
+      if (inflater.has_value()) {
+        count = inflater->Next(&rest, {bytes, most});
+        problem = inflater->problem();
+      } else {
+        count = rest.copy(bytes, most);
+        rest.remove_prefix(count);
       }
     }
-    return static_cast<ssize_t>(most - inflater.avail_out);
+    return static_cast<ssize_t>(count);
   }
 
   FileReader file;
   int64_t offset = 0;  // of what comes after `input`
   std::vector<char> input;
-  z_stream inflater = {};  // of a plain file, where in `input` it is read
-  bool zipped = false;
-  bool between_members = false;
+  absl::string_view rest;  // of `input`
+  std::optional<Inflater> inflater;
   LineReader lines;
   absl::Status failure;  // of the last read
   std::string problem;   // of what was read

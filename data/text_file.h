@@ -1,4 +1,4 @@
-// Text files: whole ones, and plain or gzipped ones line by line.
+// Text files, plain or compressed by gzip: whole, or line by line.
 #ifndef DATA_TEXT_FILE_H_
 #define DATA_TEXT_FILE_H_
 
@@ -22,7 +22,8 @@ struct WholeText {
 // Of a file that is read line by line.
 inline constexpr int64_t kMostLineBytes = int64_t{64} << 10;
 
-// Reads a file of at most 256 MiB. `what` and `hint` go into the error of one
+// Reads a file of at most 256 MiB, unpacked if gzip compressed it. `what` and
+// `hint` go into the error of one
 // that cannot be read: "error: WHAT PATH: ...HINT". Errors about its text say
 // path:line:column (columns count bytes, from 1): a NUL, bytes that are not
 // UTF-8. With LineEnds::kAny, each line of the text ends with a newline; else

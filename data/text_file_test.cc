@@ -72,6 +72,28 @@ TEST(TextFileTest, EveryMemberOfAGzipIsReadWhole) {
   }
 }
 
+TEST(TextFileTest, ZerosBehindAGzipAreNoText) {
+  Write("text.gz", Zipped("a b\nc d\n") + std::string(512, '\0'));
+  EXPECT_THAT(*Lines("text.gz"), ElementsAre("a b", "c d"));
+  // As far as the next piece of the file.
+  Write("text.gz", Zipped("a b\n") + std::string(200000, '\0') + Zipped("c"));
+  EXPECT_THAT(*Lines("text.gz"), ElementsAre("a b", "c"));
+}
+
+TEST(TextFileTest, AWholeTextMayBeCompressed) {
+  const std::string text =
+      "\xef\xbb\xbf"
+      "a b\nc d\n";
+  Write("text.gz", Zipped(text) + Zipped("e"));
+  const auto whole = ReadWholeText(Path("text.gz"), "text", "");
+  ASSERT_THAT(whole, IsOk());
+  EXPECT_EQ(whole->text, "a b\nc d\ne");
+  Write("text.gz", Zipped(text) + "garbage");
+  EXPECT_THAT(ReadWholeText(Path("text.gz"), "text", "").status(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("text.gz: error: byte ")));
+}
+
 TEST(TextFileTest, WhereverAGzipIsCutIsALocatedError) {
   const std::string whole = Zipped("one\ntwo\nthree\n");
   for (size_t size = 2; size < whole.size(); ++size) {

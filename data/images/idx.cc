@@ -1,24 +1,19 @@
 #include "data/images/idx.h"
 
-#include <zlib.h>
-
-#include <array>
 #include <cstddef>
 #include <utility>
 #include <vector>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "data/gzip.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
 
 namespace {
 
-constexpr absl::string_view kGzipMagic = "\x1f\x8b";
 constexpr int64_t kMostBytes = int64_t{1} << 30;
 
 absl::Status ErrorAt(absl::string_view path, int64_t byte,
@@ -81,47 +76,6 @@ absl::StatusOr<IdxArray> ParseIdx(absl::string_view bytes,
 }
 
 }  // namespace
-
-absl::StatusOr<std::string> Gunzip(std::string bytes, absl::string_view path,
-                                   int64_t limit) {
-  if (!absl::StartsWith(bytes, kGzipMagic)) return bytes;
-  z_stream stream = {};
-  // 15 bits of window; 16: with a gzip header.
-  if (inflateInit2(&stream, 15 + 16) != Z_OK) {
-    return absl::UnavailableError("zlib does not start");
-  }
-  const absl::Cleanup end = [&] { inflateEnd(&stream); };
-  // zlib counts in 32 bits; files are read under a cap below that.
-  stream.next_in = reinterpret_cast<Bytef*>(bytes.data());
-  stream.avail_in = static_cast<uInt>(bytes.size());
-  const auto error = [&](absl::string_view problem) {
-    return ErrorAt(path, static_cast<int64_t>(bytes.size()) - stream.avail_in,
-                   problem);
-  };
-  std::string content;
-  std::array<char, 65536> piece;
-  while (true) {
-    stream.next_out = reinterpret_cast<Bytef*>(piece.data());
-    stream.avail_out = piece.size();
-    const int result = inflate(&stream, Z_NO_FLUSH);
-    const size_t count = piece.size() - stream.avail_out;
-    if (static_cast<int64_t>(content.size() + count) > limit) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          path, ": error: holds more than ", limit, " bytes when unpacked"));
-    }
-    content.append(piece.data(), count);
-    if (result == Z_STREAM_END) {
-      if (stream.avail_in == 0) return content;
-      inflateReset(&stream);  // another member follows
-    } else if (result != Z_OK && result != Z_BUF_ERROR) {
-      return error(
-          absl::StrCat("not a valid gzip stream: ",
-                       stream.msg == nullptr ? "zlib refuses it" : stream.msg));
-    } else if (count == 0 && stream.avail_in == 0) {
-      return error("the gzip stream ends early: is the file cut?");
-    }
-  }
-}
 
 absl::StatusOr<ImageSet> ParseLabelledImages(std::string image_bytes,
                                              absl::string_view image_path,

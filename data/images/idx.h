@@ -13,14 +13,9 @@
 
 namespace regard {
 
-// The content of a gzip file of one or more members (RFC 1952), or `bytes`
-// themselves if they do not begin as one. Errors name `path` and the byte: a
-// broken or truncated stream, and content of more than `limit` bytes.
-absl::StatusOr<std::string> Gunzip(std::string bytes, absl::string_view path,
-                                   int64_t limit);
-
-// Grey images and their labels, of two files that may be compressed. A label
-// that is not below `classes`, unequal counts, and no images are errors, too.
+// Grey images and their labels, of two files that gzip may have compressed.
+// Errors name the file and the byte: a damaged file, a label that is not below
+// `classes`, unequal counts, and no images.
 absl::StatusOr<ImageSet> ParseLabelledImages(std::string image_bytes,
                                              absl::string_view image_path,
                                              std::string label_bytes,

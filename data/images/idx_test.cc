@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -127,16 +126,6 @@ TEST(IdxTest, SaysWhatIsWrongAndWhere) {
   std::string broken = Gzip(Header({10, 10, 10}) + Noise(1000));
   broken[500] ^= 0x55;
   EXPECT_THAT(ParseError(broken, Labels()), StartsWith("images: error: byte "));
-}
-
-TEST(GunzipTest, JoinsMembersAndHasALimit) {
-  const std::string two = absl::StrCat(Gzip("abc"), Gzip("def"));
-  EXPECT_EQ(*Gunzip(two, "file", 6), "abcdef");
-  EXPECT_EQ(Gunzip(two, "file", 5).status().message(),
-            "file: error: holds more than 5 bytes when unpacked");
-  EXPECT_EQ(*Gunzip("plain", "file", 5), "plain");
-  EXPECT_EQ(*Gunzip("", "file", 5), "");
-  EXPECT_FALSE(Gunzip(Gzip("abc") + "more", "file", 9).ok());
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "attention/formula/compiler.h"
 #include "attention/formula/node.h"
 #include "data/corpus.h"
+#include "data/gzip.h"
 #include "data/images/exif.h"
 #include "data/images/idx.h"
 #include "data/images/image_file.h"
