@@ -1,8 +1,6 @@
 #include "files/json_file.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <sstream>
 #include <utility>
@@ -12,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "files/file.h"
+#include "files/number_text.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
@@ -158,11 +157,7 @@ std::string Shown(const Json& value) {
 std::string JsonText(const nlohmann::ordered_json& value) {
   if (value.is_number_float()) {
     const auto number = value.get<double>();
-    if (!std::isfinite(number)) return "null";
-    std::array<char, 32> text;
-    const std::to_chars_result end =
-        std::to_chars(text.data(), text.data() + text.size(), number);
-    return std::string(text.data(), end.ptr);
+    return std::isfinite(number) ? NumberText(number) : "null";
   }
   if (!value.is_structured()) {
     return value.dump(-1, ' ', false, Json::error_handler_t::replace);

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <cmath>
 #include <utility>
 
 #include "attention/kernels/weighted_values.h"
 #include "autodiff/arena.h"
 #include "autodiff/tape.h"
+#include "files/number_text.h"
 #include "nn/forward.h"
 #include "seq2seq/padded_ids.h"
 #include "third_party/abseil_backport/check.h"
@@ -43,10 +43,8 @@ double Similarity(absl::Span<const float> a, absl::Span<const float> b) {
 std::string VectorText(absl::Span<const float> vector) {
   std::string text;
   for (const float number : vector) {
-    char buffer[32];
-    const auto end = std::to_chars(buffer, buffer + sizeof(buffer), number);
     if (!text.empty()) text.push_back(' ');
-    text.append(buffer, end.ptr);
+    text += NumberText(number);
   }
   return text;
 }

@@ -14,6 +14,7 @@
 #include "autodiff/ops/reductions.h"
 #include "autodiff/ops/shape_ops.h"
 #include "data/text/wordpiece_config.h"
+#include "files/number_text.h"
 #include "language/bert_trace.h"
 #include "language/correlation.h"
 #include "language/cut_note.h"
@@ -178,8 +179,8 @@ EvaluatedSet TextEmbedder::Compare(Forward<float>& forward,
       loss += error * error;
       set.examples.push_back(
           {.input = absl::StrCat(pair.first, " | ", pair.second),
-           .reference = absl::StrCat(pair.score),
-           .output = absl::StrCat(similarities.back())});
+           .reference = NumberText(pair.score),
+           .output = NumberText(static_cast<float>(similarities.back()))});
     }
   };
   const auto size = static_cast<int64_t>(pairs.size());
@@ -201,7 +202,7 @@ absl::StatusOr<TextEmbedder::Asked> TextEmbedder::Read(
     REGARD_RETURN_IF_ERROR(CheckExample(question, pairs.size()));
     const ScoredPair& pair = pairs[static_cast<size_t>(question.example)];
     asked.input = absl::StrCat(pair.first, "\t", pair.second);
-    asked.reference = absl::StrCat(pair.score);
+    asked.reference = NumberText(pair.score);
   }
   REGARD_ASSIGN_OR_RETURN(const auto texts, TextOrPair(asked.input));
   for (const absl::string_view text : texts) asked.texts.emplace_back(text);

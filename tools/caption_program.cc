@@ -16,6 +16,7 @@
 #include "experiments/report/terminal_text.h"
 #include "experiments/run.h"
 #include "files/file.h"
+#include "files/number_text.h"
 #include "nn/answer.h"
 #include "pretrained/pretrained_folder.h"
 #include "seq2seq/decoding/search.pb.h"
@@ -91,7 +92,8 @@ void Print(size_t image, const CaptionModel::Described& sentence,
   const std::string text =
       isatty(STDOUT_FILENO) != 0 ? PrintableText(sentence.text) : sentence.text;
   if (numbered) {
-    std::printf("%zu ||| %s ||| %.6f\n", image, text.c_str(), sentence.score);
+    std::printf("%zu ||| %s ||| %s\n", image, text.c_str(),
+                NumberText(sentence.score).c_str());
   } else {
     std::printf("%s\n", text.c_str());
   }

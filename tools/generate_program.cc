@@ -11,7 +11,6 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
@@ -21,6 +20,7 @@
 #include "experiments/report/terminal_text.h"
 #include "experiments/run.h"
 #include "files/line_reader.h"
+#include "files/number_text.h"
 #include "language/generator.h"
 #include "language/language_model.h"
 #include "language/text_model.h"
@@ -221,8 +221,8 @@ bool Session::WriteBest() {
       for (const int32_t id : hypothesis.ids) text += stream.Append(id);
       text += stream.Finish();
       if (options_.search.n_best() > 1) {
-        text = absl::StrFormat("%d ||| %s ||| %.4f", answered_ + i,
-                               OnOneLine(text), hypothesis.score);
+        text = absl::StrCat(answered_ + i, " ||| ", OnOneLine(text), " ||| ",
+                            NumberText(hypothesis.score));
       }
       in_line_ = true;
       written = written && Write(text) && EndLine();

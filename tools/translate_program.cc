@@ -24,6 +24,7 @@
 #include "experiments/report/terminal_text.h"
 #include "experiments/run.h"
 #include "files/line_reader.h"
+#include "files/number_text.h"
 #include "files/printable_text.h"
 #include "files/utf8.h"
 #include "nn/forward.h"
@@ -256,7 +257,7 @@ absl::Status Session::Score(absl::string_view text) {
   const Batch batch = MakeBatch(pair, {0}, forward.tape().arena());
   const TokenScores scores = ScoreTokens(
       model.decoder->head(), forward, model.Run(forward, batch), batch.target);
-  std::printf("%.6f\n", -scores.loss);
+  std::puts(NumberText(-scores.loss).c_str());
   ++answered_;
   ShowProgress(/*last=*/false);
   return absl::OkStatus();
@@ -362,7 +363,7 @@ void Session::Write(const std::vector<std::string>& source,
   if (terminal_) line = PrintableText(line);
   if (search_.n_best() > 1) {
     line = absl::StrCat(index, " ||| ", line, " ||| ",
-                        absl::StrFormat("%.4f", translation.score));
+                        NumberText(translation.score));
   }
   absl::StrAppend(&line, "\n");
   std::fwrite(line.data(), 1, line.size(), stdout);

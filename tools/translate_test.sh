@@ -146,6 +146,8 @@ expect 'a sample of the likeliest word is greedy' "$(sed -n 5p alone)" \
 sed 's/^0 ||| \(.*\) ||| .*/they are watching .\t\1/' found |
   "${translate}" --run=run --score >out 2>err
 expect 'a score for each pair' 3 "$(wc -l <out)"
+expect 'scores with all digits' '3 3' "$(grep -cE '[0-9]{8}' out) $(
+  sed 's/.*||| //' found | grep -cE '[0-9]{8}')"
 expect 'the scores of a search' 3 "$(paste -d ' ' out \
   <(sed 's/.*||| //' found) | awk '($1 - $2) ^ 2 < 1e-6' | wc -l)"
 

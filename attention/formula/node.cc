@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "absl/strings/substitute.h"
 #include "autodiff/ops/elementwise.h"
+#include "files/number_text.h"
 
 namespace regard {
 namespace {
@@ -79,7 +79,7 @@ std::string FormulaGraph::Written(const FormulaNode& node) const {
 
 std::string FormulaGraph::Text(int index) const {
   const FormulaNode& node = nodes[index];
-  if (node.op == kNumber) return absl::StrCat(node.number);
+  if (node.op == kNumber) return NumberText(node.number);
   if (node.parameter >= 0) return parameters[node.parameter].name;
   std::string of[4];
   for (size_t i = 0; i < node.operands.size(); ++i) {

@@ -59,6 +59,8 @@ TEST(NodeTest, AFactorOfOneIsNotShown) {
     EXPECT_EQ(graph.Text(4),
               factor == 1 ? "max(1, (q . k))" : "max(0.5, 0.5 * (q . k))");
   }
+  graph.nodes[2].number = 1 + 1e-9;
+  EXPECT_EQ(graph.Text(4), "max(1.000000001, 1.000000001 * (q . k))");
 }
 
 }  // namespace

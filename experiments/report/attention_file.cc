@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "files/json_file.h"
+#include "files/number_text.h"
 #include "nlohmann/json.hpp"
 #include "third_party/abseil_backport/status_macros.h"
 
@@ -57,8 +57,9 @@ LabelledMatrix ReadMap(const JsonObject& json) {
 // A line for each row of a head.
 std::string HeadText(const LabelledMatrix& map, absl::Span<const double> head) {
   const auto append = [](std::string* text, double value) {
-    absl::StrAppend(
-        text, std::isfinite(value) ? absl::StrFormat("%.6g", value) : "null");
+    absl::StrAppend(text, std::isfinite(value)
+                              ? NumberText(static_cast<float>(value))
+                              : "null");
   };
   std::string text;
   const size_t columns = map.columns.size();

@@ -26,7 +26,7 @@ constexpr char kOneMap[] = R"({"maps":[
 "columns":["the","cat","<eos>"],
 "heads":[[
 [0.5,0.25,0.25],
-[0.333333,1e-07,null]]],
+[0.33333334,1e-07,null]]],
 "gold":[[1,2]]}]}
 )";
 
@@ -68,7 +68,7 @@ TEST(AttentionFileTest, IsReadAsItWasWritten) {
   EXPECT_THAT(map.rows, ElementsAre("le", "chat"));
   EXPECT_THAT(map.columns, ElementsAre("the", "cat", "<eos>"));
   ASSERT_EQ(map.heads.size(), 1u);
-  EXPECT_EQ(map.heads[0][3], 0.333333);
+  EXPECT_EQ(static_cast<float>(map.heads[0][3]), 1.0F / 3);
   EXPECT_TRUE(std::isnan(map.heads[0][5]));
   ASSERT_EQ(map.gold.size(), 1u);
   EXPECT_EQ(map.gold[0].row, 1);
