@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "attention/multi_head.h"
 
 namespace regard {
@@ -104,10 +105,18 @@ bool Holds(const ConfigProblems& problems,
       });
 }
 
+// `note` is one of others: "path: message".
+void AddNote(absl::string_view note, ConfigProblems& problems) {
+  const std::pair<absl::string_view, absl::string_view> parts =
+      absl::StrSplit(note, absl::MaxSplits(": ", 1));
+  problems.Note(parts.first, std::string(parts.second));
+}
+
 void AddAll(const ConfigProblems& from, ConfigProblems& problems) {
   for (const ConfigProblems::Problem& problem : from.problems()) {
     problems.AddWithin(problem.path, problem.within, problem.message);
   }
+  for (const std::string& note : from.notes()) AddNote(note, problems);
 }
 
 void ValidateInitialization(const TransformerInitialization& config,
@@ -138,8 +147,9 @@ TransformerLayerConfig LayerConfig(const AttentionRegistry& scorers,
 
 bool ReadsPositions(const AttentionRegistry& scorers,
                     const TransformerConfig& config) {
-  const int patterns = std::max(config.pattern_size(), 1);
-  for (int i = 0; i < patterns; ++i) {
+  const int different =
+      std::min(std::max(config.pattern_size(), 1), config.layers());
+  for (int i = 0; i < different; ++i) {
     const TransformerLayerConfig layer = LayerConfig(scorers, config, i);
     if (ReadsPositions(scorers, layer.attention().attention())) return true;
   }
@@ -180,6 +190,10 @@ void ValidateTransformer(const AttentionRegistry& scorers,
       } else if (!Holds(of_below, problem)) {
         of_below.AddWithin(problem.path, problem.within, problem.message);
       }
+    }
+    for (const std::string& note : of_layer.notes()) {
+      const bool is_below = std::ranges::count(below.notes(), note) > 0;
+      AddNote(note, is_below ? of_below : of_pattern);
     }
   }
   AddAll(of_below, problems);

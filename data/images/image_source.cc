@@ -107,7 +107,7 @@ class ImagesSource : public WithOptions<DataSource<ImageData>, ImagesConfig> {
   static void Validate(const Options& options, ConfigProblems& problems) {
     ValidateFractions(options, problems);
     if (options.has_root() && !options.has_labels()) {
-      problems.Add("root", "needs `labels`, the list of images");
+      problems.Note("root", "has no effect without `labels`");
     }
     const ConfigProblems::Scope scope(problems, "format");
     ValidateImageFormat(options.format(), problems);
