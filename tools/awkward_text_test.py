@@ -138,11 +138,11 @@ def check_translations(name, inspected=True):
           call("translate", run, text=lines), len(outputs))
     check(f"{name}: nothing unknown", "", call.errors)
     check(f"{name}: translate, typed", outputs,
-          call("translate", run, "--", *SOURCES), len(outputs))
+          call("translate", run, *SOURCES), len(outputs))
     check(f"{name}: predict, piped", outputs,
           call("predict", run, text=lines), len(outputs))
     check(f"{name}: predict, typed", outputs,
-          call("predict", run, "--", *SOURCES), len(outputs))
+          call("predict", run, *SOURCES), len(outputs))
     examples = [f"--example={i}" for i in range(len(SOURCES))]
     check(f"{name}: predict, examples", outputs,
           call("predict", run, *examples), len(outputs))
@@ -218,7 +218,7 @@ def translations():
           metrics_of("old")["dev/loss"] == metrics_of("words")["dev/loss"])
     check_translations("old", inspected=False)
     call("train", "--run=old", "--resume")
-    call("train", "--config=old.textproto", "--run=old")
+    call("train", "--config=old.textproto", "--run=old", "--resume")
 
 
 # Language models.
@@ -249,7 +249,7 @@ def language_model(name, config):
           call("generate", run, "--top_k=1", "--length=20",
                text="".join(line + "\n" for line in inputs)), len(inputs))
     check(f"{name}: generate, typed", texts,
-          call("generate", run, "--top_k=1", "--length=20", "--", *inputs),
+          call("generate", run, "--top_k=1", "--length=20", *inputs),
           len(inputs))
     for end in ["\r\n", "\r"]:
         write("ends.txt", SOURCES, end, "\ufeff")
