@@ -78,6 +78,7 @@ TextClassifier::TextClassifier(const TextClassifierConfig& config,
       config_(config),
       pieces_(std::move(pieces)),
       data_(std::move(data)),
+      names_(data_.labels),
       bert_(config.bert(), scorers, pieces_.size(), parameters_.Root()),
       classifier_(
           parameters_.Root().Sub("classifier"), bert_.width(),
@@ -207,13 +208,21 @@ EvaluatedSet TextClassifier::Classify(
                           absl::Span<const int64_t> examples) {
     absl::Span<const int32_t> labels;
     const Var<float> logits = Logits(passes, encoded, examples, &labels);
-    Answers answers = {
-        static_cast<double>(CrossEntropy(logits, labels).item())};
+    const auto row_of = [&](const Var<float>& rows, size_t i) {
+      const absl::Span<const float> all = rows.span();
+      return all.subspan(i * data_.labels.size(), data_.labels.size());
+    };
+    Answers answers;
     for (size_t i = 0; i < labels.size(); ++i) {
-      const auto row =
-          logits.span().subspan(i * data_.labels.size(), data_.labels.size());
-      answers.best.push_back(static_cast<int32_t>(
-          std::max_element(row.begin(), row.end()) - row.begin()));
+      answers.best.push_back(names_.Best(row_of(logits, i)));
+    }
+    if (names_.note().empty()) {
+      answers.loss = static_cast<double>(CrossEntropy(logits, labels).item());
+      return answers;
+    }
+    const Var<float> predicted = LogSoftmax(logits);
+    for (size_t i = 0; i < labels.size(); ++i) {
+      answers.loss += names_.Loss(row_of(predicted, i), labels[i]);
     }
     return answers;
   };
@@ -223,7 +232,7 @@ EvaluatedSet TextClassifier::Classify(
     for (size_t i = 0; i < examples.size(); ++i) {
       const LabelledText& text = texts[static_cast<size_t>(examples[i])];
       const int32_t best = answers.best[i];
-      set.metrics[0].Add({best == text.label ? 1.0 : 0.0, 1});
+      set.metrics[0].Add({best == names_.First(text.label) ? 1.0 : 0.0, 1});
       set.examples.push_back(
           {.input = Joined(text, " | "),
            .reference = data_.labels[static_cast<size_t>(text.label)],

@@ -19,6 +19,7 @@
 #include "language/bert_model.h"
 #include "language/text_classifier.pb.h"
 #include "nn/answer.h"
+#include "nn/class_names.h"
 #include "nn/config_problems.h"
 #include "nn/layers/linear.h"
 #include "nn/model.h"
@@ -90,6 +91,7 @@ class TextClassifier : public BertModel {
   int64_t longest() const override;
   const TextClassifierConfig& config() const { return config_; }
   const LabelledSplits& data() const { return data_; }
+  const ClassNames& names() const { return names_; }
 
  private:
   struct Example {
@@ -117,6 +119,7 @@ class TextClassifier : public BertModel {
   const TextClassifierConfig config_;
   const WordPiece pieces_;
   const LabelledSplits data_;
+  const ClassNames names_;
   ParameterStore<float> parameters_;
   Bert<float> bert_;
   LinearLayer<float> classifier_;

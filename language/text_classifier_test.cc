@@ -1,5 +1,6 @@
 #include "language/text_classifier.h"
 
+#include <cmath>
 #include <cstdint>
 #include <numeric>
 #include <optional>
@@ -108,6 +109,29 @@ TEST_P(TextClassifierTest, Learns) {
   EXPECT_EQ(found[0].output, data_.labels[0]);
   EXPECT_EQ(found[1].output, data_.labels[1]);
   EXPECT_TRUE(model_.Evaluate(forward_, Split::kTest).empty());
+}
+
+TEST_P(TextClassifierTest, APredictionIsRightIfItsNameIs) {
+  LabelledSplits data = Data();
+  data.labels = {"all", "all", "none"};
+  TextClassifier model(config_, BuiltInScorers(),
+                       WordVocabulary("a b c", TokenOptions({}), 1), data, {});
+  Tape<float> tape;
+  Forward<float> forward(tape, model.parameters(), nullptr);
+  // Each label is predicted for some text.
+  absl::Span<float> bias = model.parameters().value(
+      *model.parameters().FindByName("classifier.bias"));
+  bias[2] = -9;
+  for (const float second : {-9.0F, 9.0F}) {
+    bias[1] = second;
+    const EvaluatedSet all = model.Classify(forward, {{"a b", 0}});
+    EXPECT_EQ(all.metrics[0].Value(), 1);
+    const std::vector<float> predicted = model.Predict(forward, {"a b", 0});
+    EXPECT_NEAR(all.totals.at("loss"),
+                -std::log(std::exp(double{predicted[0]}) +
+                          std::exp(double{predicted[1]})),
+                1e-6);
+  }
 }
 
 TEST_P(TextClassifierTest, AnEvaluationReads64TextsAtOnce) {

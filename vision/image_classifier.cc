@@ -31,6 +31,7 @@ ImageClassifier::ImageClassifier(const VisionTransformerConfig& config,
     : Model(options.loss),
       config_(config),
       data_(std::move(data)),
+      names_(data_.classes),
       encoder_(config, data_.train.shape, scorers,
                parameters_.Root().Sub("encoder")),
       head_(parameters_.Root().Sub("head"), config.transformer().width(),
@@ -166,10 +167,11 @@ std::vector<EvaluatedSet> ImageClassifier::Evaluate(Forward<float>& forward,
   EvaluatedSet evaluated = {.metrics = {{"accuracy"}, {"loss"}}};
   for (int64_t i = 0; i < set.size(); ++i) {
     const int32_t label = set.labels[static_cast<size_t>(i)];
-    const auto first = predicted.begin() + i * classes();
-    const auto best = std::max_element(first, first + classes()) - first;
-    evaluated.metrics[0].Add({best == label ? 1.0 : 0.0, 1});
-    evaluated.metrics[1].Add({-first[label], 1});
+    const absl::Span<const float> row = absl::MakeConstSpan(predicted).subspan(
+        static_cast<size_t>(i * classes()), static_cast<size_t>(classes()));
+    const int32_t best = names_.Best(row);
+    evaluated.metrics[0].Add({best == names_.First(label) ? 1.0 : 0.0, 1});
+    evaluated.metrics[1].Add({names_.Loss(row, label), 1});
     evaluated.examples.push_back({.input = absl::StrCat("image ", i),
                                   .reference = data_.classes[label],
                                   .output = data_.classes[best]});

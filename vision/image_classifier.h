@@ -12,6 +12,7 @@
 #include "attention/inspection/trace.h"
 #include "data/images/image_set.h"
 #include "nn/answer.h"
+#include "nn/class_names.h"
 #include "nn/model.h"
 #include "seq2seq/output_head.h"
 #include "vision/vision_transformer.h"
@@ -66,6 +67,7 @@ class ImageClassifier : public Model<float> {
   const ImageSplits& data() const { return data_; }
   const VisionTransformer<float>& encoder() const { return encoder_; }
   int64_t classes() const { return head_.vocabulary(); }
+  const ClassNames& names() const { return names_; }
 
  private:
   // The image that is asked about, alone; of an example with its label.
@@ -76,6 +78,7 @@ class ImageClassifier : public Model<float> {
 
   const VisionTransformerConfig config_;
   const ImageSplits data_;
+  const ClassNames names_;
   ParameterStore<float> parameters_;
   VisionTransformer<float> encoder_;
   LinearHead<float> head_;

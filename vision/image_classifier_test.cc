@@ -163,6 +163,37 @@ TEST(ImageClassifierTest, MeasuresAccuracyAndLoss) {
   EXPECT_NEAR(measured.metrics[1].Value(), loss, 1e-12);
 }
 
+// ImageNet has two classes "crane".
+TEST(ImageClassifierTest, APredictionIsRightIfItsNameIs) {
+  ImageSplits data = Shapes(1, 105);
+  std::fill(data.classes.begin() + 4, data.classes.end(), "crane");
+  for (int32_t& label : data.test.labels) label = std::min(label, 4);
+  ImageClassifier model = ModelOf(std::move(data));
+  Tape<float> tape;
+  Forward<float> forward(tape, model.parameters(), nullptr);
+  const EvaluatedSet measured = model.Evaluate(forward, Split::kTest).at(0);
+  const std::vector<float> predicted =
+      model.Predict(forward, model.data().test);
+  double correct = 0;
+  double loss = 0;
+  for (size_t i = 0; i < 105; ++i) {
+    const auto row = absl::MakeConstSpan(predicted).subspan(8 * i, 8);
+    const int64_t best = std::max_element(row.begin(), row.end()) - row.begin();
+    const int32_t label = model.data().test.labels[i];
+    correct += std::min<int64_t>(best, 4) == label;
+    double share = 0;
+    for (int32_t j = label; j < (label == 4 ? 8 : label + 1); ++j) {
+      share += std::exp(double{row[j]});
+    }
+    loss -= std::log(share) / 105;
+  }
+  EXPECT_DOUBLE_EQ(measured.metrics[0].Value(), correct / 105);
+  EXPECT_NEAR(measured.metrics[1].Value(), loss, 1e-9);
+  EXPECT_EQ(model.names().note(),
+            "4 classes are named 'crane': a prediction is right if its name "
+            "is");
+}
+
 TEST(ImageClassifierTest, TheLossDoesNotDependOnTheCut) {
   ImageClassifier model =
       ModelOf(Shapes(6), "augmentation { shift: 2 flip: true }",

@@ -156,6 +156,7 @@ class CaptionsSource
                        " images none is left to train on"));
     }
     std::string digests;
+    BadImages bad;
     const auto read =
         [&](const std::vector<size_t>& chosen) -> absl::StatusOr<CaptionSet> {
       CaptionSet set;
@@ -167,13 +168,14 @@ class CaptionsSource
         }
         files.push_back(images[i]);
       }
-      REGARD_ASSIGN_OR_RETURN(set.images,
-                              ReadImages(files, options_.format(), &digests));
+      REGARD_ASSIGN_OR_RETURN(
+          set.images, ReadImages(files, options_.format(), &digests, &bad));
       return set;
     };
     REGARD_ASSIGN_OR_RETURN(data.splits.train, read(order.train));
     REGARD_ASSIGN_OR_RETURN(data.splits.dev, read(order.dev));
     REGARD_ASSIGN_OR_RETURN(data.splits.test, read(order.test));
+    REGARD_RETURN_IF_ERROR(BadImagesError(images, bad));
     data.digests["data.captions"] = Sha256Hex(digests);
     return data;
   }

@@ -22,6 +22,7 @@ namespace regard {
 namespace {
 
 constexpr int64_t kMostBytes = int64_t{1} << 30;
+constexpr int kMostNamed = 20;  // bad images that an error names
 
 absl::Status ErrorAt(const ListedImage& image, const absl::Status& problem) {
   return absl::Status(
@@ -93,7 +94,7 @@ absl::Status CheckImageBytes(const std::vector<ListedImage>& images,
 
 absl::StatusOr<ImageSet> ReadImages(const std::vector<ListedImage>& images,
                                     const ImageFormat& format,
-                                    std::string* digests) {
+                                    std::string* digests, BadImages* bad) {
   ImageSet set = {.shape = ShapeOf(format), .format = format};
   const int64_t size = set.shape.size();
   const auto count = std::ssize(images);
@@ -113,10 +114,35 @@ absl::StatusOr<ImageSet> ReadImages(const std::vector<ListedImage>& images,
               set.pixels.begin() + i * size);
   });
   for (size_t i = 0; i < images.size(); ++i) {
-    if (!statuses[i].ok()) return ErrorAt(images[i], statuses[i]);
+    if (!statuses[i].ok()) bad->emplace(images[i].path, statuses[i]);
     absl::StrAppend(digests, sha256[i], "\n");
   }
   return set;
+}
+
+absl::Status BadImagesError(const std::vector<ListedImage>& images,
+                            const BadImages& bad) {
+  absl::Status error;
+  int64_t count = 0;
+  std::string text;
+  for (const ListedImage& image : images) {
+    const auto found = bad.find(image.path);
+    if (found == bad.end()) continue;
+    const absl::Status of_one = ErrorAt(image, found->second);
+    if (error.ok() || (IsMachineFailure(of_one) && !IsMachineFailure(error))) {
+      error = of_one;
+    }
+    if (++count > kMostNamed) continue;
+    absl::StrAppend(&text, count == 1 ? "" : "\n", of_one.message());
+  }
+  if (count > 1) {
+    absl::StrAppend(&text, "\nerror: ", count, " of ", images.size(),
+                    " images cannot be read");
+  }
+  if (count > kMostNamed) {
+    absl::StrAppend(&text, "; the first ", kMostNamed, " are named");
+  }
+  return absl::Status(error.code(), text);
 }
 
 SplitOrder DrawSplits(size_t count, double dev_fraction, double test_fraction,

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -52,13 +53,22 @@ absl::StatusOr<std::string> ReadImageList(
 absl::Status CheckImageBytes(const std::vector<ListedImage>& images,
                              const ImageFormat& format);
 
+// The problems of images that cannot be read, by their paths.
+using BadImages = std::map<std::string, absl::Status>;
+
 // The images, without labels, in their order. They are decoded by all threads
 // of the machine, which change no bit. Appends to `digests` the SHA-256 of each
-// file, a line each. Errors are complete to print: "WHERE: error: 'PATH': ...",
-// the first one of the list, and CheckImageBytes().
+// file, a line each. Images that cannot be read are added to `bad`, and black.
+// Errors are those of CheckImageBytes().
 absl::StatusOr<ImageSet> ReadImages(const std::vector<ListedImage>& images,
                                     const ImageFormat& format,
-                                    std::string* digests);
+                                    std::string* digests, BadImages* bad);
+
+// An error, complete to print, if there are bad ones among `images`: names the
+// first 20, "WHERE: error: 'PATH': ...", a line each, and says how many there
+// are. A failure of the machine to read one gives the error its code.
+absl::Status BadImagesError(const std::vector<ListedImage>& images,
+                            const BadImages& bad);
 
 // Which of `count` examples each split has, in rising order. The seed draws
 // them.

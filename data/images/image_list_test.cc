@@ -39,7 +39,9 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using testing::IsOk;
+using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
@@ -169,6 +171,76 @@ TEST_F(ImageListTest, AnErrorOfTheDiskIsTheMachines) {
     EXPECT_THAT(std::string(status.message()),
                 AllOf(HasSubstr("error: "), HasSubstr(path),
                       HasSubstr("Input/output error")));
+  }
+}
+
+TEST_F(ImageListTest, WhatFileBrowsersHideIsNoClass) {
+  for (const char* hidden :
+       {"__MACOSX", ".thumbnails", "@eaDir", "$RECYCLE.BIN"}) {
+    std::filesystem::create_directory(Path(hidden));
+    std::filesystem::copy(Path("cats/0.png"), JoinPath(Path(hidden), "0.png"));
+  }
+  // Of a Mac: no image.
+  Write("cats/._0.png", "resource fork");
+  Write("cats/Thumbs.db", "thumbnails");
+  Write("dogs/desktop.ini", "settings");
+  const auto data = Load<ImageData>(
+      absl::StrCat("path: '", folder_, "' images { ", kFormat, " }"));
+  EXPECT_THAT(data.splits.classes, ElementsAre("cats", "dogs"));
+  EXPECT_THAT(data.notes, IsEmpty());
+}
+
+TEST_F(ImageListTest, SaysWhichFoldersAndFilesAreNotRead) {
+  for (const char* folder : {"birds", "empty"}) {
+    std::filesystem::create_directory(Path(folder));
+  }
+  Write("birds/0.webp", "an image of another kind");
+  Write("cats/notes.txt", "no image");
+  const auto data = Load<ImageData>(
+      absl::StrCat("path: '", folder_, "' images { ", kFormat, " }"));
+  EXPECT_THAT(data.splits.classes, ElementsAre("cats", "dogs"));
+  EXPECT_THAT(
+      data.notes,
+      ElementsAre(absl::StrCat(folder_,
+                               ": no classes are the folders without images: "
+                               "'birds', 'empty'"),
+                  absl::StrCat(folder_,
+                               ": 2 files are not read, whose names do not end "
+                               "in .png, .jpg or .jpeg: 'birds/0.webp', "
+                               "'cats/notes.txt'")));
+}
+
+// The first 20 and how many there are, and the classes that are lost.
+TEST_F(ImageListTest, NamesBadImages) {
+  std::filesystem::create_directory(Path("birds"));
+  for (int i = 10; i < 35; ++i) {
+    Write(absl::StrCat("birds/", i, ".png"), "no image");
+  }
+  const std::string config =
+      absl::StrCat("path: '", folder_, "' images { ", kFormat, " }");
+  const std::string all = Error(config);
+  EXPECT_THAT(all, StartsWith(absl::StrCat(folder_, ": error: '",
+                                           Path("birds/10.png"), "': ")));
+  EXPECT_THAT(all,
+              AllOf(HasSubstr("birds/29.png"), Not(HasSubstr("birds/30.png")),
+                    HasSubstr("\nerror: 25 of 37 images cannot be read; "
+                              "the first 20 are named\n"),
+                    EndsWith("\nerror: no image can be read of the "
+                             "classes 'birds'")));
+  for (int i = 11; i < 35; ++i) {
+    std::filesystem::remove(Path(absl::StrCat("birds/", i, ".png")));
+  }
+  std::filesystem::copy(Path("cats/0.png"), Path("birds/11.png"));
+  EXPECT_THAT(Error(config),
+              AllOf(HasSubstr("birds/10.png"), Not(HasSubstr("\n"))));
+  const std::string list =
+      Write("list.tsv", "birds/10.png\ta\ncats/0.png\tb\nnone.png\tb\n");
+  for (const std::string source :
+       {"images { labels: '", "captions { list: '"}) {
+    EXPECT_THAT(Error(absl::StrCat(source, list, "' ", kFormat, " }")),
+                AllOf(StartsWith(absl::StrCat(list, ":1:1: error: '")),
+                      HasSubstr(absl::StrCat("\n", list, ":3:1: error: '")),
+                      HasSubstr("\nerror: 2 of 3 images cannot be read")));
   }
 }
 
@@ -308,8 +380,9 @@ TEST(ReadImagesTest, AllPixelsAreCapped) {
   format.set_height(4096);
   format.set_width(4096);
   std::string digests;
+  BadImages bad;
   EXPECT_EQ(ReadImages(std::vector<ListedImage>(22, {"no file", "list:1:1"}),
-                       format, &digests)
+                       format, &digests, &bad)
                 .status()
                 .message(),
             "list:1:1: error: 22 images of 50331648 bytes; at most 1073741824 "

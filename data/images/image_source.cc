@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/types/span.h"
 #include "data/data_source.h"
 #include "data/images/idx.h"
 #include "data/images/image_format.h"
@@ -69,29 +70,93 @@ bool IsImageName(absl::string_view name) {
          absl::EndsWithIgnoreCase(name, ".jpeg");
 }
 
+// Whether file browsers hide `name`, or systems make it beside the user's.
+bool IsHidden(absl::string_view name) {
+  static constexpr absl::string_view kNames[] = {
+      "__MACOSX",   "@eaDir",    "$RECYCLE.BIN", "System Volume Information",
+      "lost+found", "Thumbs.db", "desktop.ini"};
+  return absl::StartsWith(name, ".") ||
+         std::ranges::any_of(kNames, [&](absl::string_view hidden) {
+           return absl::EqualsIgnoreCase(name, hidden);
+         });
+}
+
 struct LabelledFiles {
   std::vector<ListedImage> images;
   std::vector<std::string> labels;  // of each
+  std::vector<std::string> notes;
 };
+
+// "'a', 'b' and 3 more".
+std::string NamesText(const std::vector<std::string>& names) {
+  const size_t shown = std::min<size_t>(names.size(), 20);
+  std::string text = absl::StrCat(
+      "'", absl::StrJoin(absl::MakeConstSpan(names).subspan(0, shown), "', '"),
+      "'");
+  if (shown < names.size()) {
+    absl::StrAppend(&text, " and ", names.size() - shown, " more");
+  }
+  return text;
+}
 
 // Of a folder of folders, whose names are the labels.
 absl::StatusOr<LabelledFiles> FilesOfClasses(const std::string& folder) {
   LabelledFiles files;
+  std::vector<std::string> others;   // files that are not read
+  std::vector<std::string> without;  // folders without images
   REGARD_ASSIGN_OR_RETURN(const std::vector<std::string> labels,
                           WithErrorPrefix(ListDirectory(folder)));
   for (const std::string& label : labels) {
+    if (IsHidden(label)) continue;
     const std::string of_label = JoinPath(folder, label);
     const auto names = WithErrorPrefix(ListDirectory(of_label));
     // A file beside the folders.
     if (absl::IsNotFound(names.status())) continue;
     REGARD_RETURN_IF_ERROR(names.status());
+    const size_t before = files.images.size();
     for (const std::string& name : *names) {
-      if (!IsImageName(name)) continue;
+      if (IsHidden(name)) continue;
+      if (!IsImageName(name)) {
+        others.push_back(JoinPath(label, name));
+        continue;
+      }
       files.images.push_back({JoinPath(of_label, name), folder});
       files.labels.push_back(label);
     }
+    if (files.images.size() == before) without.push_back(label);
+  }
+  if (!without.empty()) {
+    files.notes.push_back(absl::StrCat(
+        folder,
+        ": no classes are the folders without images: ", NamesText(without)));
+  }
+  if (!others.empty()) {
+    files.notes.push_back(absl::StrCat(
+        folder, ": ", others.size(),
+        " files are not read, whose names do not end in .png, .jpg or .jpeg: ",
+        NamesText(others)));
   }
   return files;
+}
+
+// Of images that cannot be read: also names the classes that have no others.
+absl::Status ErrorOf(const LabelledFiles& files, const BadImages& bad) {
+  const absl::Status error = BadImagesError(files.images, bad);
+  std::map<std::string, bool> lost;
+  for (size_t i = 0; i < files.images.size(); ++i) {
+    bool& of_label = lost.emplace(files.labels[i], true).first->second;
+    of_label = of_label && bad.contains(files.images[i].path);
+  }
+  std::vector<std::string> names;
+  for (const auto& [label, is_lost] : lost) {
+    if (is_lost) names.push_back(label);
+  }
+  if (names.empty()) return error;
+  return absl::Status(
+      error.code(),
+      absl::StrCat(error.message(),
+                   "\nerror: no image can be read of the classes ",
+                   NamesText(names)));
 }
 
 class ImagesSource : public WithOptions<DataSource<ImageData>, ImagesConfig> {
@@ -162,6 +227,7 @@ class ImagesSource : public WithOptions<DataSource<ImageData>, ImagesConfig> {
         DrawSplits(files.images.size(), options_.dev_fraction(),
                    options_.test_fraction(), request.seed);
     std::string digests;
+    BadImages bad;
     const auto read =
         [&](const std::vector<size_t>& chosen) -> absl::StatusOr<ImageSet> {
       std::vector<ListedImage> images;
@@ -173,15 +239,17 @@ class ImagesSource : public WithOptions<DataSource<ImageData>, ImagesConfig> {
             classes.begin()));
         absl::StrAppend(&digests, files.labels[i], "\n");
       }
-      REGARD_ASSIGN_OR_RETURN(ImageSet set,
-                              ReadImages(images, options_.format(), &digests));
+      REGARD_ASSIGN_OR_RETURN(
+          ImageSet set, ReadImages(images, options_.format(), &digests, &bad));
       set.labels = std::move(labels);
       return set;
     };
     REGARD_ASSIGN_OR_RETURN(data.splits.train, read(order.train));
     REGARD_ASSIGN_OR_RETURN(data.splits.dev, read(order.dev));
     REGARD_ASSIGN_OR_RETURN(data.splits.test, read(order.test));
+    if (!bad.empty()) return ErrorOf(files, bad);
     data.digests["data.images"] = Sha256Hex(digests);
+    data.notes = std::move(files.notes);
     return data;
   }
 };

@@ -19,6 +19,7 @@ struct ImageData {
   ImageSplits splits;
   // SHA-256 of each file, by data.path and its name.
   std::map<std::string, std::string> digests;
+  std::vector<std::string> notes;  // see Task::Notes()
 };
 
 // Reads Fashion-MNIST's files from the folder that `given`, a path of the user,

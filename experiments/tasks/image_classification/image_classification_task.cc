@@ -48,12 +48,14 @@ struct Prediction {
 
 // Of each row of log-probabilities.
 std::vector<Prediction> PredictionsOf(absl::Span<const float> rows,
-                                      int64_t classes) {
+                                      const ImageClassifier& model) {
+  const auto classes = static_cast<size_t>(model.classes());
   std::vector<Prediction> predictions;
-  for (auto row = rows.begin(); row != rows.end(); row += classes) {
-    const auto best = std::max_element(row, row + classes);
-    predictions.push_back({static_cast<int32_t>(best - row),
-                           std::exp(static_cast<double>(*best))});
+  for (size_t begin = 0; begin < rows.size(); begin += classes) {
+    const absl::Span<const float> row = rows.subspan(begin, classes);
+    predictions.push_back(
+        {model.names().Best(row),
+         std::exp(static_cast<double>(*std::ranges::max_element(row)))});
   }
   return predictions;
 }
@@ -93,6 +95,7 @@ class ImageClassificationTask : public Task {
   ImageClassificationTask(const Options& options, Data data,
                           const TaskContext& context)
       : Task(Metrics(), std::move(data.digests)),
+        notes_(std::move(data.notes)),
         model_(options, context.scorers, std::move(data.splits),
                context.model_options()) {}
 
@@ -111,6 +114,12 @@ class ImageClassificationTask : public Task {
     if (!model_.data().train.format.has_value()) return {};
     return {{kClassesFile,
              absl::StrCat(absl::StrJoin(model_.data().classes, "\n"), "\n")}};
+  }
+
+  std::vector<std::string> Notes() const override {
+    std::vector<std::string> notes = notes_;
+    if (!model_.names().note().empty()) notes.push_back(model_.names().note());
+    return notes;
   }
 
   Showcase Show(Forward<float>& forward, bool final) const override;
@@ -136,6 +145,7 @@ class ImageClassificationTask : public Task {
       absl::Span<const int64_t> images, std::vector<Picture>* pictures,
       std::vector<LabelledMatrix>* heat_maps = nullptr) const;
 
+  const std::vector<std::string> notes_;
   ImageClassifier model_;
 };
 
@@ -191,8 +201,7 @@ std::vector<Prediction> ImageClassificationTask::ShowImages(
         MapsOf(forward, {kAllMaps}, [&] {
           const Var<float> of_image =
               model_.PredictBatch(forward, set, images.subspan(i, 1));
-          predictions.push_back(
-              PredictionsOf(of_image.span(), model_.classes())[0]);
+          predictions.push_back(PredictionsOf(of_image.span(), model_)[0]);
         });
     const std::vector<double> rollout =
         AttentionRolloutTo<float>(readout, layers, /*example=*/0);
@@ -258,7 +267,7 @@ Showcase ImageClassificationTask::Show(Forward<float>& forward,
          .output = data.classes[predictions[i].label]});
   }
   if (!final) return showcase;
-  predictions = PredictionsOf(model_.Predict(forward, *set), model_.classes());
+  predictions = PredictionsOf(model_.Predict(forward, *set), model_);
   std::vector<int64_t> misses;
   for (size_t i = 0; i < predictions.size(); ++i) {
     if (predictions[i].label != set->labels[i]) {

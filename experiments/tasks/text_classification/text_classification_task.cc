@@ -311,8 +311,10 @@ class TextClassificationTask : public Task {
     return files;
   }
   std::vector<std::string> Notes() const override {
-    return beginning_.run.has_value() ? beginning_.run->notes
-                                      : std::vector<std::string>();
+    std::vector<std::string> notes;
+    if (beginning_.run.has_value()) notes = beginning_.run->notes;
+    if (!model_.names().note().empty()) notes.push_back(model_.names().note());
+    return notes;
   }
 
  private:
