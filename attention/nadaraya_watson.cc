@@ -4,8 +4,11 @@
 #include <numeric>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "autodiff/ops/elementwise.h"
 #include "autodiff/ops/loss.h"
+#include "files/number_text.h"
 
 namespace regard {
 
@@ -17,13 +20,28 @@ NadarayaWatsonModel<T>::NadarayaWatsonModel(const AttentionRegistry& scorers,
                                             const ModelOptions& model_options)
     : Model<T>(model_options.loss, "mse"),
       points_(std::move(points)),
-      train_x_(points_.train.x.begin(), points_.train.x.end()),
-      train_y_(points_.train.y.begin(), points_.train.y.end()),
+      terms_{{"mse", model_options.loss.scale / points_.y_scale.deviation /
+                         points_.y_scale.deviation}},
+      train_x_(points_.train.x.size()),
       leave_one_out_(options.leave_one_out()) {
+  Standardize(points_.train.x, train_x_.data());
+  for (const double y : points_.train.y) {
+    train_y_.push_back(static_cast<T>(points_.y_scale.Standardize(y)));
+  }
   attention_ = std::make_unique<AttentionLayer<T>>(
       scorers, attention, parameters_.Root().Sub("attention"),
       ScoreWidths{.heads = 1, .query = width(), .key = width()});
   if (model_options.finalize) parameters_.Finalize(model_options.seed);
+}
+
+template <typename T>
+void NadarayaWatsonModel<T>::Standardize(absl::Span<const double> x,
+                                         T* standardized) const {
+  const std::vector<ColumnScale>& scales = points_.x_scales;
+  for (size_t i = 0; i < x.size(); ++i) {
+    standardized[i] = static_cast<T>(
+        scales.empty() ? x[i] : scales[i % scales.size()].Standardize(x[i]));
+  }
 }
 
 template <typename T>
@@ -67,6 +85,8 @@ void NadarayaWatsonModel<T>::Loss(Forward<T>& forward,
     inputs.score.mask.hidden = {own, examples.size()};
   }
   sums[0] = SquaredError(attention_->Attend(forward, inputs).context, targets);
+  const double deviation = points_.y_scale.deviation;
+  if (deviation != 1) sums[0] = sums[0] * static_cast<T>(deviation * deviation);
 }
 
 template <typename T>
@@ -100,7 +120,7 @@ Attended<T> NadarayaWatsonModel<T>::Regress(Forward<T>& forward,
                                             bool want_weights) const {
   Var<T> queries = forward.tape().Constant(
       {1, 1, static_cast<int64_t>(x.size()) / width(), width()});
-  std::copy(x.begin(), x.end(), queries.data());
+  Standardize(x, queries.data());
   AttendInputs<T> inputs = Inputs(forward, queries);
   inputs.fused_score = !want_weights;
   return attention_->Attend(forward, inputs);
@@ -110,8 +130,13 @@ template <typename T>
 std::vector<double> NadarayaWatsonModel<T>::Predict(
     Forward<T>& forward, absl::Span<const double> x) const {
   forward.BeginStep();
-  const Var<T> y = Regress(forward, x, /*want_weights=*/false).context;
-  return {y.span().begin(), y.span().end()};
+  const Var<T> standardized =
+      Regress(forward, x, /*want_weights=*/false).context;
+  std::vector<double> y;
+  for (const T value : standardized.span()) {
+    y.push_back(points_.y_scale.Restore(static_cast<double>(value)));
+  }
+  return y;
 }
 
 template <typename T>
@@ -127,12 +152,16 @@ Traced<T> NadarayaWatsonModel<T>::TraceAt(
     std::vector<double> x, std::vector<std::string> columns) const {
   Traced<T> traced;
   TraceLabels& labels = traced.labels;
-  labels.input = absl::StrJoin(x, " ");
+  labels.input = absl::StrJoin(x, " ", [](std::string* text, double number) {
+    absl::StrAppend(text, NumberText(number));
+  });
   labels.sequences = {{.name = "query", .labels = {labels.input}},
                       {.name = "training points", .labels = columns}};
   labels.sites = {{"*", 0, 1}};
   labels.outputs = {{.name = "value", .position = 0}};
-  labels.output_unit = "value";
+  labels.output_unit = points_.y_scale == ColumnScale()
+                           ? "value"
+                           : "value in standard deviations from the mean";
   labels.alignment = "*attention/weights";
   labels.inputs = {"*attention/queries"};
   traced.pass = [this, x = std::move(x)](Forward<T>& forward) {

@@ -14,6 +14,7 @@
 #include "attention/attention_registry.h"
 #include "attention/inspection/trace.h"
 #include "attention/nadaraya_watson.pb.h"
+#include "nn/column_scale.h"
 #include "nn/model.h"
 
 namespace regard {
@@ -30,6 +31,9 @@ struct CurveSplits {
   CurvePoints train;
   CurvePoints dev = {};
   CurvePoints test = {};
+  // How the model standardises the columns of x, all or none, and y.
+  std::vector<ColumnScale> x_scales = {};
+  ColumnScale y_scale = {};
 };
 
 template <typename T>
@@ -43,10 +47,12 @@ class NadarayaWatsonModel : public Model<T> {
 
   ParameterStore<T>& parameters() override { return parameters_; }
   int64_t num_examples() const override { return points_.train.size(); }
-  // The squared errors of the examples as queries.
+  // The squared errors of the examples as queries, in the units of y. What is
+  // minimised is these of the standardised y.
   void Loss(Forward<T>& forward, absl::Span<const int64_t> examples,
             absl::Span<const double> denominators,
             absl::Span<Var<T>> sums) const override;
+  absl::Span<const LossTerm> loss_terms() const override { return terms_; }
   // "mse" of a split that has points, of kTrain each from all others.
   std::vector<EvaluatedSet> Evaluate(Forward<T>& forward,
                                      Split split) const override;
@@ -58,7 +64,8 @@ class NadarayaWatsonModel : public Model<T> {
   std::vector<double> Weights(Forward<T>& forward,
                               absl::Span<const double> x) const;
 
-  // Of f at one x, [width]: the value itself. `columns` names known pairs.
+  // Of f at one x, [width]: the value itself, standardised if y is. `columns`
+  // names known pairs.
   Traced<T> TraceAt(std::vector<double> x,
                     std::vector<std::string> columns) const;
 
@@ -75,8 +82,11 @@ class NadarayaWatsonModel : public Model<T> {
                       bool want_weights) const;
 
   int64_t width() const { return points_.train.width; }
+  // Rows of x, [points, width], as the model reads them.
+  void Standardize(absl::Span<const double> x, T* standardized) const;
 
   CurveSplits points_;
+  const LossTerm terms_[1];
   std::vector<T> train_x_;
   std::vector<T> train_y_;
   bool leave_one_out_;

@@ -16,6 +16,7 @@
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
+#include "nn/column_scale.h"
 #include "nn/forward.h"
 #include "nn/model.h"
 #include "nn/parameters.h"
@@ -95,6 +96,44 @@ TEST(NadarayaWatsonTest, AverageScoresPredictTheMean) {
   Regression regression("average {}");
   EXPECT_THAT(regression.model->Predict(*regression.forward, {0.0, 9.0}),
               Each(DoubleNear(4, 1e-14)));
+}
+
+// Against the model of points that were standardised by hand.
+TEST(NadarayaWatsonTest, StandardizesInDouble) {
+  AttentionRegistry scorers;
+  RegisterBuiltInScores(scorers);
+  Attention score;
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(kGaussian, &score));
+  const ColumnScale x_scale = {.mean = 1.7e9, .deviation = 4};
+  const ColumnScale y_scale = {.mean = -3e8, .deviation = 0.5};
+  const std::vector<double> x = {1.7e9, 1.7e9 + 4, 1.7e9 + 12};
+  const std::vector<double> y = {-3e8, -3e8 + 1, -3e8 + 3};
+  NadarayaWatsonModel<float> model(scorers, score, {},
+                                   {.train = {x, y},
+                                    .dev = {{1.7e9 + 6}, {-3e8 + 2}},
+                                    .x_scales = {x_scale},
+                                    .y_scale = y_scale},
+                                   {.loss = {.scale = 2}});
+  NadarayaWatsonModel<float> by_hand(
+      scorers, score, {},
+      {.train = {{0, 1, 3}, {0, 2, 6}}, .dev = {{1.5}, {4}}},
+      {.loss = {.scale = 2}});
+  Tape<float> tape;
+  Forward<float> forward(tape, model.parameters(), nullptr);
+  const std::vector<double> predicted = model.Predict(forward, {1.7e9 + 6});
+  EXPECT_EQ(predicted[0], -3e8 + 0.5 * by_hand.Predict(forward, {1.5})[0]);
+  EXPECT_EQ(model.Weights(forward, {1.7e9 + 6}),
+            by_hand.Weights(forward, {1.5}));
+  // Errors are in the units of y; what is minimised is not.
+  for (const Split split : {Split::kTrain, Split::kDev}) {
+    EXPECT_NEAR(MetricsOf(model.Evaluate(forward, split)).at("mse"),
+                MetricsOf(by_hand.Evaluate(forward, split)).at("mse") / 4,
+                1e-7);
+  }
+  EXPECT_EQ(by_hand.loss_terms()[0].weight, 2);
+  EXPECT_EQ(model.loss_terms()[0].weight, 2 / 0.25);
+  EXPECT_EQ(model.TraceAt({1.7e9 + 6}, {"a", "b", "c"}).labels.input,
+            "1700000006");
 }
 
 TEST(NadarayaWatsonTest, OutOfReachOfACompactKernelIsZero) {

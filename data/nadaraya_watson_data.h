@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "data/nadaraya_watson_data.pb.h"
+#include "nn/column_scale.h"
 
 namespace regard {
 
@@ -32,9 +33,14 @@ struct NadarayaWatsonData {
   // What points are called where they are shown.
   std::vector<std::string> x_names = {"x"};  // as many as points are wide
   std::string y_name = "y";
+  // How the columns of x are standardised, all or none, and y. The points are
+  // not: they are as in the file.
+  std::vector<ColumnScale> x_scales = {};
+  ColumnScale y_scale = {};
   // Whether test points lie on the true curve, without noise.
   bool test_is_truth = false;
   std::map<std::string, std::string> digests;  // see Task::data_digests()
+  std::vector<std::string> notes;              // see Task::Notes()
 };
 
 // The curve without noise, x >= 0.

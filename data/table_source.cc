@@ -19,6 +19,8 @@
 #include "data/text/prepared_text.h"
 #include "data/text_file.h"
 #include "files/file.h"
+#include "files/number_text.h"
+#include "nn/column_scale.h"
 #include "nn/config_problems.h"
 #include "third_party/abseil_backport/status_macros.h"
 
@@ -186,6 +188,63 @@ Points Take(const Points& all, std::vector<size_t> rows) {
   return points;
 }
 
+// The values of column `column` of rows of `width`.
+std::vector<double> ColumnOf(const std::vector<double>& rows, size_t width,
+                             size_t column) {
+  std::vector<double> values;
+  for (size_t i = column; i < rows.size(); i += width) {
+    values.push_back(rows[i]);
+  }
+  return values;
+}
+
+// Of at least one value. A column of equal values is only shifted.
+ColumnScale ScaleOf(const std::vector<double>& values) {
+  const auto [least, most] = std::ranges::minmax(values);
+  if (least == most) return {.mean = least};
+  const auto count = static_cast<double>(values.size());
+  ColumnScale scale;
+  for (const double value : values) scale.mean += value / count;
+  double variance = 0;
+  for (const double value : values) {
+    const double difference = value - scale.mean;
+    variance += difference * difference / count;
+  }
+  if (variance > 0) scale.deviation = std::sqrt(variance);
+  return scale;
+}
+
+// Different numbers that a model reads of `values`, which are sorted.
+size_t CountDifferent(const std::vector<double>& values,
+                      const ColumnScale& scale) {
+  size_t count = 0;
+  float last = 0;
+  for (const double value : values) {
+    const auto number = static_cast<float>(scale.Standardize(value));
+    if (count == 0 || number != last) ++count;
+    last = number;
+  }
+  return count;
+}
+
+// Empty if a model can tell the values of a column apart.
+std::string NoteOn(const std::string& column, std::vector<double> values,
+                   const ColumnScale& scale, const ColumnScale& standardized) {
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  const size_t different = CountDifferent(values, scale);
+  if (different == values.size()) return "";
+  std::string note = absl::StrCat("column '", column, "': ", values.size(),
+                                  " different values become ", different,
+                                  " in float32, in which models compute");
+  if (const size_t then = CountDifferent(values, standardized);
+      then > different) {
+    absl::StrAppend(&note, "; with data.table.standardize=true they become ",
+                    then);
+  }
+  return note;
+}
+
 class TableSource
     : public WithOptions<DataSource<NadarayaWatsonData>, TableConfig> {
  public:
@@ -289,6 +348,31 @@ absl::StatusOr<NadarayaWatsonData> ReadTable(const std::string& path,
     data.x_names.push_back(columns.names[column]);
   }
   data.y_name = columns.names[columns.y];
+  const auto finish = [&](const std::string& name, std::vector<double> values,
+                          const std::vector<double>& training) {
+    const ColumnScale standardized = ScaleOf(training);
+    const ColumnScale scale =
+        options.standardize() ? standardized : ColumnScale();
+    const std::string note =
+        NoteOn(name, std::move(values), scale, standardized);
+    if (!note.empty()) data.notes.push_back(absl::StrCat(path, ": ", note));
+    return scale;
+  };
+  const size_t width = columns.x.size();
+  for (size_t i = 0; i < width; ++i) {
+    data.x_scales.push_back(finish(data.x_names[i], ColumnOf(all.x, width, i),
+                                   ColumnOf(data.training.x, width, i)));
+  }
+  data.y_scale = finish(data.y_name, std::move(all.y), data.training.y);
+  // Squared errors are floats.
+  if (std::abs(std::log10(data.y_scale.deviation)) > 15) {
+    return file.Error(
+        0, absl::StrCat("column '", data.y_name, "' has standard deviation ",
+                        NumberText(data.y_scale.deviation),
+                        "; data.table.standardize wants 1e-15 to 1e+15 of a "
+                        "target"));
+  }
+  if (!options.standardize()) data.x_scales.clear();
   REGARD_ASSIGN_OR_RETURN(data.digests["data.path"], file.Digest());
   return data;
 }

@@ -20,6 +20,7 @@ inline constexpr int64_t kMostTableBytes = int64_t{512} << 20;  // unpacked
 // are in the order of the file or, of one column, of their x. Errors are
 // complete to print and say path:line:column of what is no finite number, of a
 // row with more or fewer fields than the first, and of quotes that stay open.
+// Notes name columns of which different values are equal to the model.
 absl::StatusOr<NadarayaWatsonData> ReadTable(const std::string& path,
                                              const TableConfig& options,
                                              uint64_t seed);

@@ -3,6 +3,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -16,6 +17,7 @@
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
+#include "nn/column_scale.h"
 #include "third_party/abseil_backport/status_matchers.h"
 
 namespace regard {
@@ -127,6 +129,48 @@ TEST(TableTest, TheSeedDrawsDevAndTest) {
   const auto last = Read(Rows(10), options + " shuffle: false");
   EXPECT_THAT(last->dev.x, ElementsAre(5, 6));
   EXPECT_THAT(last->test.x, ElementsAre(7, 8, 9));
+}
+
+// Seconds since 1970, of which float32 has steps of 128.
+TEST(TableTest, SaysWhichValuesBecomeEqual) {
+  std::string text = "time,id,y\n";
+  for (int i = 0; i < 300; ++i) {
+    absl::StrAppend(&text, 1700000000 + i % 150, ",", i, ",", 0.1 * i, "\n");
+  }
+  const auto data = Read(text);
+  ASSERT_THAT(data, IsOk());
+  EXPECT_THAT(data->notes,
+              ElementsAre(EndsWith(
+                  "table.csv: column 'time': 150 different values become 2 in "
+                  "float32, in which models compute; with "
+                  "data.table.standardize=true they become 150")));
+  EXPECT_THAT(data->x_scales, SizeIs(0));
+  EXPECT_EQ(data->y_scale, ColumnScale());
+  const auto standardized =
+      Read(text, absl::StrCat(kWhole, "standardize: true"));
+  EXPECT_THAT(standardized->notes, SizeIs(0));
+  EXPECT_EQ(standardized->training.x, data->training.x);
+  // Of the target, too; an outlier leaves no digits.
+  const auto far = Read("1,1700000000\n2,1700000001\n3,-1e15\n",
+                        absl::StrCat(kWhole, "standardize: true"));
+  EXPECT_THAT(far->notes,
+              ElementsAre(EndsWith("column '2': 3 different values become 2 in "
+                                   "float32, in which models compute")));
+}
+
+TEST(TableTest, StandardizesByTheTrainingPoints) {
+  const auto data =
+      Read("1,5,10\n1,7,20\n1,9,60\n1,99,999\n",
+           "dev_fraction: 0.25 test_fraction: 0 shuffle: false standardize: "
+           "true");
+  ASSERT_THAT(data, IsOk());
+  ASSERT_THAT(data->x_scales, SizeIs(2));
+  EXPECT_EQ(data->x_scales[0], (ColumnScale{1, 1}));
+  EXPECT_DOUBLE_EQ(data->x_scales[1].mean, 7);
+  EXPECT_DOUBLE_EQ(data->x_scales[1].deviation, std::sqrt(8.0 / 3));
+  EXPECT_DOUBLE_EQ(data->y_scale.mean, 30);
+  EXPECT_DOUBLE_EQ(data->y_scale.deviation, std::sqrt(1400.0 / 3));
+  EXPECT_THAT(data->dev.y, ElementsAre(999));
 }
 
 std::string ErrorOf(absl::string_view text,
