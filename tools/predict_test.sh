@@ -202,6 +202,40 @@ fails 'a number too far away' \
 fails 'no number' "error: input 1: want a number for each of x; got 'three'" \
   "${predict}" --run=curve three
 
+# A regression answers by the points that it was trained on, with all digits.
+rows() { # rows STEP
+  for i in $(seq 40); do
+    echo "$((1700000000 + i)),$((1000000 + $1 * i)).125"
+  done
+}
+rows 3 >times.csv
+run times table --set data.path=times.csv --set data.table.standardize=true
+value="$("${predict}" --run=times 1700000007)"
+expect 'in the units of the file' 1 \
+  "$(grep -cE '^10000[0-9]{2}\.[0-9]{4,}$' <<<"${value}")"
+expect 'the same number in JSON' 1 \
+  "$("${predict}" --run=times --json 1700000007 | grep -cF "[${value}]")"
+"${predict}" --run=times --example=0 --json >out
+expect 'a reference with all digits' 1 \
+  "$(grep -cE '"reference":"1000[0-9]{3}\.125"' out)"
+rows 9 >times.csv
+expect 'the file changed' "${value}" "$("${predict}" --run=times 1700000007)"
+"${evaluate}" --run=times >/dev/null 2>err
+expect_in err 'data.path has changed since the training: SHA-256 '
+mv times/training_points.json kept.json
+fails 'the points are lost' 'the training points have changed since the' \
+  "${predict}" --run=times 1700000007
+mv kept.json times/training_points.json
+rows 3 >others.csv
+"${evaluate}" --run=times --set data.path=others.csv --json >out
+expect_in out '"dev/mse":'
+(echo 'a,b'; rows 3) >others.csv
+fails 'other columns' \
+  'error: data: the model predicts 2 from 1; the data have b from a' \
+  "${evaluate}" --run=times --set data.path=others.csv
+rm times.csv
+expect 'the file is gone' "${value}" "$("${predict}" --run=times 1700000007)"
+
 expect 'the class of a text' 1 "$("${predict}" --run=right 'the dogs sleeps' |
   grep -cE '^(good|bad)$')"
 class="$("${predict}" --run=right --json 'the dogs sleeps')"

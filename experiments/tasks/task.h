@@ -137,6 +137,10 @@ class Task {
     return {};
   }
 
+  // Whether weights mean something with this one of Files() only, as those of a
+  // vocabulary do. Otherwise a run with another file can begin with them.
+  virtual bool WeightsNeed(const std::string& /*file*/) const { return true; }
+
   // Answers one question. An error is about the question, and says what is
   // wrong with it and what is wanted. `forward` has no gradients; its probe, if
   // it has one, watches the passes that answer.

@@ -141,9 +141,10 @@ absl::StatusOr<TrainedRun> OpenTrainedRun(
 namespace {
 
 // The same vocabularies, and whatever else the task keeps: the weights belong
-// to the ids of these. Sets `task_text` to what a folder of Hugging Face's may
+// to the ids of these. A mean of checkpoints is of a run with the same files.
+// Sets `task_text` to what a folder of Hugging Face's may
 // have otherwise, if it does.
-absl::Status CheckKeptFiles(const TrainedRun& run, const Task& task,
+absl::Status CheckKeptFiles(const TrainedRun& run, const Task& task, bool mean,
                             std::optional<std::string>* task_text) {
   Environment kept;
   if (!run.pretrained.has_value()) {
@@ -152,6 +153,7 @@ absl::Status CheckKeptFiles(const TrainedRun& run, const Task& task,
   for (const auto& [name, text] : task.Files()) {
     // Earlier programs kept fewer files.
     if (!kept.files.empty() && kept.files.count(name) == 0) continue;
+    if (!mean && !task.WeightsNeed(name)) continue;
     const absl::StatusOr<std::string> there = run.ReadText(name);
     if (there.ok() && *there == text) continue;
     if (run.pretrained.has_value() && name == run.pretrained->task_file) {
@@ -244,7 +246,8 @@ absl::Status Load(const InitialWeights& config, const Plugins& plugins,
                           OpenTrainedRun(config.run(), &plugins));
   *notes = std::move(run.notes);
   std::optional<std::string> task_text;
-  REGARD_RETURN_IF_ERROR(CheckKeptFiles(run, task, &task_text));
+  REGARD_RETURN_IF_ERROR(
+      CheckKeptFiles(run, task, config.average() > 0, &task_text));
   if (config.random()) {
     if (run.pretrained.has_value()) return absl::OkStatus();
     return absl::InvalidArgumentError(absl::StrCat(

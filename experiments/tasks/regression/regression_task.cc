@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -17,9 +18,13 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "attention/nadaraya_watson.h"
+#include "data/data_source.h"
 #include "data/nadaraya_watson_data.h"
 #include "experiments/tasks/plugins.h"
+#include "experiments/tasks/regression/training_points.h"
 #include "experiments/tasks/task.h"
+#include "files/number_text.h"
+#include "nn/column_scale.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
@@ -69,16 +74,22 @@ class RegressionTask : public Task {
                              problems);
   }
 
+  static absl::Status Keep(const TaskContext&, const AnyDataSource&,
+                           const KeptFiles& kept, Data* data) {
+    return UseKeptPoints(kept, data);
+  }
+
   RegressionTask(const Options& options, Data data, const TaskContext& context)
-      : Task(Metrics(), std::move(data.digests)),
+      : Task(Metrics(), std::move(data.digests), std::move(data.notes)),
         batch_size_(context.config.training().batch_size()),
         smooths_labels_(context.config.loss().label_smoothing() > 0),
         learns_widths_(
             context.config.model().attention().has_parametric_gaussian()),
-        model_(
-            context.scorers, FittingAttention(context, data.training), options,
-            {PointsOf(data.training), PointsOf(data.dev), PointsOf(data.test)},
-            context.model_options()),
+        model_(context.scorers, FittingAttention(context, data.training),
+               options,
+               {PointsOf(data.training), PointsOf(data.dev),
+                PointsOf(data.test), std::move(data.x_scales), data.y_scale},
+               context.model_options()),
         x_names_(std::move(data.x_names)),
         y_name_(std::move(data.y_name)),
         test_is_truth_(data.test_is_truth) {}
@@ -88,6 +99,19 @@ class RegressionTask : public Task {
   std::vector<EvaluatedData> AllEvaluatedData() const override {
     return DevAndTestOf(model_.points());
   }
+
+  std::map<std::string, std::string> Files() const override {
+    const CurveSplits& points = model_.points();
+    NadarayaWatsonData data;
+    data.training = {points.train.x, points.train.y, points.train.width};
+    data.x_names = x_names_;
+    data.y_name = y_name_;
+    data.x_scales = points.x_scales;
+    data.y_scale = points.y_scale;
+    return TrainingPointsFiles(data);
+  }
+  // A width that was learned from other points can be learned further.
+  bool WeightsNeed(const std::string& /*file*/) const override { return false; }
 
   void ValidateData(ConfigProblems& problems) const override {
     for (const ConfigProblems::Problem& misfit : misfits_.problems()) {
@@ -165,13 +189,15 @@ class RegressionTask : public Task {
     REGARD_ASSIGN_OR_RETURN(const std::vector<double> x, Read(question));
     Answered answer = {.input = question.text};
     if (question.example >= 0) {
-      answer.input = absl::StrJoin(x, " ");
+      answer.input = absl::StrJoin(x, " ", [](std::string* text, double value) {
+        absl::StrAppend(text, NumberText(value));
+      });
       answer.reference =
-          absl::StrCat(ShownSplit(model_.points())
-                           .first->y[static_cast<size_t>(question.example)]);
+          NumberText(ShownSplit(model_.points())
+                         .first->y[static_cast<size_t>(question.example)]);
     }
     answer.values = model_.Predict(forward, x);
-    answer.text = absl::StrCat(answer.values[0]);
+    answer.text = TextOf(answer.values[0]);
     return answer;
   }
 
@@ -183,15 +209,29 @@ class RegressionTask : public Task {
     const CurvePoints& train = model_.points().train;
     std::vector<std::string> columns;
     for (size_t i = 0; i < train.y.size(); ++i) {
-      columns.push_back(LabelOf(train, i));
+      columns.push_back(train.width == 1 ? XText(train.x[i]) : absl::StrCat(i));
     }
     const double value = model_.Predict(forward, x)[0];
     Traced<float> traced = model_.TraceAt(std::move(x), std::move(columns));
-    traced.labels.answer = absl::StrCat(value);
+    traced.labels.answer = TextOf(value);
     return traced;
   }
 
  private:
+  // A prediction, which is a float unless it is restored from a standardised
+  // one.
+  std::string TextOf(double value) const {
+    return model_.points().y_scale == ColumnScale()
+               ? NumberText(static_cast<float>(value))
+               : NumberText(value);
+  }
+
+  // As the model reads it.
+  std::string XText(double x) const {
+    return model_.points().x_scales.empty() ? NumberText(static_cast<float>(x))
+                                            : NumberText(x);
+  }
+
   // x are numbers, separated by spaces or commas.
   absl::StatusOr<std::vector<double>> Read(const Question& question) const {
     const CurvePoints& points = *ShownSplit(model_.points()).first;
@@ -210,10 +250,13 @@ class RegressionTask : public Task {
             "want a number for each of ", absl::StrJoin(x_names_, ", "),
             "; got '", number, "'"));
       }
-      if (std::abs(x.back()) > kFarthest) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("want numbers from ", -kFarthest, " to ", kFarthest,
-                         "; got '", number, "'"));
+      const std::vector<ColumnScale>& scales = model_.points().x_scales;
+      const ColumnScale scale =
+          x.size() <= scales.size() ? scales[x.size() - 1] : ColumnScale();
+      if (std::abs(scale.Standardize(x.back())) > kFarthest) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "want numbers from ", NumberText(scale.Restore(-kFarthest)), " to ",
+            NumberText(scale.Restore(kFarthest)), "; got '", number, "'"));
       }
     }
     if (x.size() == width) return x;

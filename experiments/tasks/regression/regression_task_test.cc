@@ -1,3 +1,4 @@
+#include <cmath>
 #include <fstream>
 #include <memory>
 #include <numeric>
@@ -5,7 +6,10 @@
 #include <variant>
 #include <vector>
 
+#include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "autodiff/tape.h"
 #include "experiments/experiment.pb.h"
 #include "experiments/tasks/built_in_plugins.h"
@@ -13,8 +17,11 @@
 #include "experiments/tasks/task.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "nn/answer.h"
 #include "nn/config_problems.h"
 #include "nn/forward.h"
+#include "nn/model.h"
+#include "nn/testing/metrics_of.h"
 
 namespace regard {
 namespace {
@@ -241,6 +248,51 @@ TEST(RegressionTask, ShowsPointsOfATable) {
   const Plot plot = curve->Show(of_curve, /*final=*/true).plots.front();
   EXPECT_EQ(plot.x_label, "a");
   EXPECT_THAT(plot.series.front().xs, ElementsAre(1, 2, 3, 9));
+}
+
+// Trains nothing: with the width of a kernel near the step of the times.
+TEST(RegressionTask, TimesInSecondsNeedStandardizing) {
+  const std::string path = ::testing::TempDir() + "/times.csv";
+  std::string rows = "time,y\n";
+  for (int i = 0; i < 200; ++i) {
+    absl::StrAppendFormat(&rows, "%d,%.3f\n", 1700000000 + 10 * i,
+                          1e6 + std::round(80 * std::sin(0.2 * i)) / 8);
+  }
+  std::ofstream(path) << rows;
+  Experiment config;
+  config.mutable_data()->set_path(path);
+  TableConfig& table = *config.mutable_data()->mutable_table();
+  config.mutable_model()->mutable_nadaraya_watson();
+  auto& score = *config.mutable_model()
+                     ->mutable_attention()
+                     ->mutable_parametric_gaussian();
+  const auto error_of = [&](bool standardized, double scale) {
+    table.set_standardize(standardized);
+    score.mutable_scale()->set_value(scale);
+    const std::unique_ptr<Task> task =
+        BuildTask(config, BuiltInPlugins()).value();
+    EXPECT_THAT(task->Notes(), SizeIs(standardized ? 0 : 1));
+    Tape<float> tape;
+    Forward<float> forward(tape, task->model().parameters(), nullptr);
+    // In the units of the file, and with all digits.
+    const absl::StatusOr<Answered> answer =
+        task->Answer(forward, {.text = "1700000075"}, {});
+    EXPECT_TRUE(answer.ok()) << answer.status();
+    double value = 0;
+    EXPECT_TRUE(absl::SimpleAtod(answer->text, &value));
+    EXPECT_EQ(value, answer->values[0]);
+    EXPECT_NEAR(value, 1e6, 11);
+    const auto example = task->Answer(forward, {.example = 3}, {});
+    EXPECT_THAT(example->input, StartsWith("1700"));
+    EXPECT_THAT(example->input, SizeIs(10));
+    EXPECT_TRUE(absl::SimpleAtod(example->reference, &value));
+    EXPECT_EQ(value * 8, std::round(value * 8));
+    EXPECT_NE(value, 1e6);
+    return MetricsOf(task->model().Evaluate(forward, Split::kDev)).at("mse");
+  };
+  // The standard deviation of the times is near 577.
+  EXPECT_GT(error_of(false, 0.1), 5);
+  EXPECT_LT(error_of(true, 57.7), 1);
 }
 
 TEST(RegressionTask, DropsNoWeights) {
