@@ -62,10 +62,15 @@ absl::StatusOr<SentencepieceModel> SentencepieceModel::Parse(
   bool any = false;
   for (const PieceProto& piece : proto.pieces()) {
     const bool user = piece.type() == PieceProto::USER_DEFINED;
-    if (piece.type() != PieceProto::NORMAL && !user) continue;
+    // A unigram model passes over unused pieces.
+    const bool unused =
+        piece.type() == PieceProto::UNUSED && !model.is_unigram();
+    if (piece.type() != PieceProto::NORMAL && !user && !unused) continue;
     const std::string& text = piece.piece();
-    if (text.empty() || text.find_first_of({"\n\0", 2}) != std::string::npos ||
-        FindInvalidUtf8(text).has_value()) {
+    // No text has such an unused piece, and no vocabulary lists it.
+    if (!unused &&
+        (text.empty() || text.find_first_of({"\n\0", 2}) != std::string::npos ||
+         FindInvalidUtf8(text).has_value())) {
       return error("a piece is empty, broken over lines or not UTF-8");
     }
     if (text.size() > kMostPieceBytes) {
@@ -76,9 +81,11 @@ absl::StatusOr<SentencepieceModel> SentencepieceModel::Parse(
       return error(
           absl::StrCat("the score of piece '", text, "' is not finite"));
     }
-    if (!model.pieces_.try_emplace(text, Piece{piece.score(), user}).second) {
+    if (!model.pieces_.try_emplace(text, Piece{piece.score(), user, unused})
+             .second) {
       return error(absl::StrCat("piece '", text, "' is there twice"));
     }
+    if (unused) continue;
     model.order_.push_back(text);
     model.longest_ = std::max(model.longest_, text.size());
     if (user) model.longest_user_ = std::max(model.longest_user_, text.size());
@@ -131,7 +138,7 @@ std::vector<absl::string_view> SentencepieceModel::Symbols(
 }
 
 // Joins the neighbours whose piece has the highest score, the leftmost of
-// equals, until no two make a piece.
+// equals, until no two make a piece. Unused pieces are then parted again.
 std::vector<absl::string_view> SentencepieceModel::SegmentByMerges(
     absl::string_view text, absl::FunctionRef<bool()> drop) const {
   struct Symbol {
@@ -159,6 +166,8 @@ std::vector<absl::string_view> SentencepieceModel::SegmentByMerges(
   if (symbols.empty()) return {};
   symbols.back().after = -1;
   std::priority_queue<Merge> merges;
+  // The bytes of the left part of each unused piece, as last seen.
+  absl::flat_hash_map<absl::string_view, size_t> unused_parts;
   const auto consider = [&](int left, int right) {
     if (left < 0 || right < 0) return;
     const Symbol& a = symbols[left];
@@ -168,6 +177,7 @@ std::vector<absl::string_view> SentencepieceModel::SegmentByMerges(
                                    a.text.size() + b.text.size());
     if (const Piece* piece = Find(joined); piece != nullptr) {
       merges.push({piece->score, left, right, joined.size()});
+      if (piece->unused) unused_parts[joined] = a.text.size();
     }
   };
   for (int i = 1; i < static_cast<int>(symbols.size()); ++i) {
@@ -191,8 +201,20 @@ std::vector<absl::string_view> SentencepieceModel::SegmentByMerges(
     consider(merge.left, left.after);
   }
   std::vector<absl::string_view> pieces;
+  std::vector<absl::string_view> rest;  // of a symbol, the leftmost last
   for (int i = 0; i >= 0; i = symbols[i].after) {
-    pieces.push_back(symbols[i].text);
+    rest.push_back(symbols[i].text);
+    while (!rest.empty()) {
+      const absl::string_view part = rest.back();
+      rest.pop_back();
+      const auto unused = unused_parts.find(part);
+      if (unused == unused_parts.end()) {
+        pieces.push_back(part);
+      } else {
+        rest.push_back(part.substr(unused->second));
+        rest.push_back(part.substr(0, unused->second));
+      }
+    }
   }
   return pieces;
 }

@@ -72,6 +72,9 @@ class SentencepieceModel {
   struct Piece {
     float score = 0;
     bool user_defined = false;
+    // Takes part in merges. A token only if it is one character, as in Debian's
+    // sentencepiece (0.1.97 and 0.2.0); no vocabulary has it.
+    bool unused = false;
   };
 
   SentencepieceModel(TextNormalizer normalizer,
