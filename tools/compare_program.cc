@@ -25,7 +25,8 @@ constexpr char kUsage[] =
     "numbers moved. Of all, it compares metrics of the test examples with\n"
     "those of the first run, by paired bootstrap resampling and approximate\n"
     "randomization. Runs that differ in their seed alone are compared\n"
-    "together, over examples and over seeds.";
+    "together, over examples and over seeds. Runs that have not finished are\n"
+    "listed with their state and not compared.";
 
 }  // namespace
 
@@ -58,6 +59,7 @@ int CompareMain(int argc, char** argv, const Plugins& plugins) {
   if (runs.size() == 2) {
     std::fputs(RunComparisonText(runs[0], runs[1]).c_str(), stdout);
   }
+  std::fputs(StatesText(runs).c_str(), stdout);
   std::fputs(SignificanceText(GridOfRuns(runs)).c_str(), stdout);
   return FinishOutput();
 }

@@ -181,6 +181,23 @@ std::string RunComparisonText(const GridRun& before, const GridRun& after) {
       "\n");
 }
 
+std::string StatesText(absl::Span<const GridRun> runs) {
+  Table table = {{"run", "state", "step"}};
+  std::vector<std::string> unfinished;
+  for (const GridRun& run : runs) {
+    table.rows.push_back({run.label, std::string(StateName(run.status.state)),
+                          absl::StrCat(run.status.step)});
+    if (!UnfinishedText(run.status).empty()) unfinished.push_back(run.label);
+  }
+  if (runs.size() <= 2 && unfinished.empty()) return "";
+  std::string text = Listing("runs", table, "");
+  if (!unfinished.empty()) {
+    absl::StrAppend(&text, "not compared, as they have not finished: ",
+                    absl::StrJoin(unfinished, ", "), "\n");
+  }
+  return text;
+}
+
 Grid GridOfRuns(absl::Span<const GridRun> runs) {
   std::vector<std::vector<const GridRun*>> values;
   for (const GridRun& run : runs) {
@@ -205,10 +222,18 @@ Grid GridOfRuns(absl::Span<const GridRun> runs) {
   Grid grid = {.axes = {{.name = "run"}}};
   for (const std::vector<const GridRun*>& value : values) {
     for (const GridRun* run : value) {
+      const RunState state = run->status.state;
+      if (state == RunState::kRunning || state == RunState::kInterrupted) {
+        continue;
+      }
       GridRun& added = grid.runs.emplace_back(*run);
       added.coordinates = {grid.axes[0].values.size()};
       added.seed = values.size() == runs.size() ? "" : SeedOf(*run);
       added.sets = FinalSets(std::move(added.sets));
+      added.missing = UnfinishedText(run->status);
+      if (added.missing.empty()) continue;
+      added.status.metrics.clear();
+      added.sets.clear();
     }
     grid.axes[0].values.push_back({value.front()->label});
   }
@@ -218,7 +243,7 @@ Grid GridOfRuns(absl::Span<const GridRun> runs) {
 std::string SignificanceText(const Grid& grid) {
   const Table intervals = IntervalsTable(grid);
   if (intervals.header.size() == 2) {
-    return "examples: no run tells of its examples\n";
+    return "examples: no finished run tells of its examples\n";
   }
   const std::vector<Comparison> comparisons = CompareWithBaselines(grid);
   const auto any = [&](auto what) {
@@ -277,6 +302,7 @@ nlohmann::ordered_json ComparisonJson(absl::Span<const GridRun> runs) {
              {"run", values[comparison.value].label},
              {"baseline", values[grid.axes[0].baseline].label},
              {"seeds", comparison.differences.n},
+             {"missing_pairs", comparison.missing_pairs},
              {"difference", comparison.differences.mean},
              {"p_over_seeds", comparison.p_value},
              {"corrected_p_over_seeds", comparison.corrected_p_value}};

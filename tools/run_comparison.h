@@ -16,10 +16,16 @@ namespace regard {
 // only one run has is said to be missing from the other.
 std::string RunComparisonText(const GridRun& before, const GridRun& after);
 
+// Lines to print: the state and the step of each run, and which runs are not
+// compared because they have not finished. Empty for two finished runs, whose
+// RunComparisonText() says it.
+std::string StatesText(absl::Span<const GridRun> runs);
+
 // The runs as a grid of one axis, "run", of which the first one is the
 // baseline, with their sets of test, or of dev where there is no test. Runs
 // that differ in `name` and `seed` alone are one value, if any run differs in
-// more.
+// more. A running or interrupted run, which may still finish, has a value but
+// no run in the grid; a failed one is missing.
 Grid GridOfRuns(absl::Span<const GridRun> runs);
 
 // Lines to print of such a grid: each run's metrics of examples with their 95 %

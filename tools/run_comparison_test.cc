@@ -2,10 +2,13 @@
 
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "experiments/ablation/comparison.h"
 #include "experiments/ablation/grid.h"
+#include "experiments/run/status.h"
 #include "files/json_file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -89,6 +92,7 @@ GridRun RunOf(const std::string& name, int seed, const std::string& rate,
               int right) {
   GridRun run;
   run.label = name;
+  run.status.state = RunState::kFinished;
   run.config = {{"name", absl::StrCat("\"", name, "\"")},
                 {"seed", absl::StrCat(seed)},
                 {"rate", rate}};
@@ -165,32 +169,92 @@ TEST(SignificanceText, NamesRunsWithoutAPartnerOfTheirSeed) {
       HasSubstr(absl::StrCat(kAlone, "a1, b2\nover examples:\n")));
 }
 
+GridRun With(GridRun run, RunState state) {
+  run.status.state = state;
+  run.status.step = 40;
+  return run;
+}
+
+// What a run measured in the middle of its training is not its result.
+TEST(GridOfRuns, OnlyFinishedRunsAreTested) {
+  std::vector<GridRun> runs;
+  for (int seed = 0; seed < 6; ++seed) {
+    runs.push_back(RunOf(absl::StrCat("a", seed), seed, "1", seed % 2));
+    runs.push_back(RunOf(absl::StrCat("b", seed), seed, "2", 9));
+  }
+  for (const RunState state : {RunState::kRunning, RunState::kInterrupted}) {
+    std::vector<GridRun> some = runs;
+    some[11] = With(RunOf("b5", 5, "2", 0), state);
+    const Comparison comparison =
+        CompareWithBaselines(GridOfRuns(some)).front();
+    EXPECT_EQ(comparison.differences.n, 5);
+    EXPECT_NEAR(comparison.differences.mean, 0.86, 1e-12);
+    EXPECT_EQ(comparison.p_value, 0.0625);
+    EXPECT_THAT(SignificanceText(GridOfRuns(some)),
+                HasSubstr("not compared, without a partner of their seed: a5"));
+  }
+  // Those that did not fail are not a random choice.
+  runs[11] = With(RunOf("b5", 5, "2", 0), RunState::kFailed);
+  const Comparison failed = CompareWithBaselines(GridOfRuns(runs)).front();
+  EXPECT_EQ(failed.differences.n, 5);
+  EXPECT_EQ(failed.missing_pairs, 1);
+  EXPECT_TRUE(std::isnan(failed.p_value));
+}
+
+TEST(GridOfRuns, AnUnfinishedBaselineIsNotReplaced) {
+  const Grid grid =
+      GridOfRuns({With(RunOf("a", 0, "1", 5), RunState::kInterrupted),
+                  RunOf("b", 0, "2", 5), RunOf("c", 0, "3", 5)});
+  EXPECT_EQ(grid.axes[0].values[0].label, "a");
+  EXPECT_THAT(SignificanceText(grid),
+              EndsWith("not compared, without a partner of their seed: b, "
+                       "c\n"));
+}
+
+TEST(StatesText, ListsRunsAndWhichAreNotCompared) {
+  const GridRun a = RunOf("a", 0, "1", 5);
+  const GridRun b = With(RunOf("b", 0, "2", 5), RunState::kInterrupted);
+  EXPECT_EQ(StatesText({a, a}), "");
+  EXPECT_EQ(StatesText({a, a, a}),
+            "runs:\n"
+            "  run  state     step\n"
+            "  a    finished  0\n"
+            "  a    finished  0\n"
+            "  a    finished  0\n");
+  EXPECT_EQ(StatesText({b, b}),
+            "runs:\n"
+            "  run  state        step\n"
+            "  b    interrupted  40\n"
+            "  b    interrupted  40\n"
+            "not compared, as they have not finished: b, b\n");
+}
+
 TEST(ComparisonJson, HasRunsDifferencesAndComparisons) {
   GridRun b = RunOf("b", 0, "2", 10);
   b.status.weights_digest = "cd";
   b.status.step = 7;
   EXPECT_EQ(JsonText(ComparisonJson({RunOf("a", 0, "1", 4), b})),
-            R"({"runs":[{"run":"a","state":"running","step":0,)"
+            R"({"runs":[{"run":"a","state":"finished","step":0,)"
             R"("metrics":{"test/accuracy":0.4,"test/loss":1},)"
             R"("weights_digest":"","confidence":{"test/accuracy":{"mean":)"
             R"(0.39879999999999977,"half_width":0.3,"low":0.1,)"
             R"("high":0.7}}},{"run":"b",)"
-            R"("state":"running","step":7,"metrics":{"test/accuracy":1,)"
+            R"("state":"finished","step":7,"metrics":{"test/accuracy":1,)"
             R"("test/loss":1},"weights_digest":"cd",)"
             R"("confidence":{"test/accuracy":{"mean":1,)"
             R"("half_width":0,"low":1,"high":1}}}],"config":[{"path":"name",)"
             R"("before":"\"a\"","after":"\"b\""},{"path":"rate",)"
             R"("before":"1","after":"2"}],)"
             R"("comparisons":[{"metric":"test/accuracy","run":"b",)"
-            R"("baseline":"a","seeds":1,"difference":0.6,)"
-            R"("p_over_seeds":1,"corrected_p_over_seeds":1,)"
+            R"("baseline":"a","seeds":1,"missing_pairs":0,)"
+            R"("difference":0.6,"p_over_seeds":1,"corrected_p_over_seeds":1,)"
             R"("over_examples":{"examples":10,"difference":0.6,)"
             R"("half_width":0.3,"low":0.30000000000000004,"high":0.9,)"
             R"("bootstrap_p":0.000999000999000999,)"
             R"("randomization_p":0.030896910308969103,)"
             R"("corrected_p":0.030896910308969103}},)"
             R"({"metric":"test/loss","run":"b","baseline":"a","seeds":1,)"
-            R"("difference":0,"p_over_seeds":1,)"
+            R"("missing_pairs":0,"difference":0,"p_over_seeds":1,)"
             R"("corrected_p_over_seeds":1}]})");
   EXPECT_FALSE(
       ComparisonJson({b, b, RunOf("a", 0, "1", 10)}).contains("config"));
@@ -206,7 +270,7 @@ TEST(SignificanceText, SaysWhereThereIsNothingToCompare) {
   run.sets.clear();
   other.sets.clear();
   EXPECT_EQ(SignificanceText(GridOfRuns({run, other})),
-            "examples: no run tells of its examples\n");
+            "examples: no finished run tells of its examples\n");
 }
 
 }  // namespace

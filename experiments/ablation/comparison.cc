@@ -209,8 +209,8 @@ std::vector<Block> SeedsNotes(const std::vector<Comparison>& comparisons) {
   if (missing) {
     notes.push_back(
         "Where a pair of runs is missing, the difference is that of the pairs "
-        "that are left, and nothing is claimed: runs that fail are no random "
-        "choice.");
+        "that are left, and nothing is claimed: runs that fail or are stopped "
+        "are not a random choice.");
   }
   if (seeds == 0) return notes;
   notes.push_back(absl::StrCat(

@@ -51,6 +51,11 @@ std::vector<std::string> MetricsToShow(const Grid& grid) {
   return {};
 }
 
+std::string UnfinishedText(const RunStatus& status) {
+  if (status.state == RunState::kFinished) return "";
+  return absl::StrCat(StateName(status.state), " at step ", status.step);
+}
+
 std::string Counted(size_t count, absl::string_view noun) {
   return absl::StrCat(count, " ", noun, count == 1 ? "" : "s");
 }
@@ -90,9 +95,9 @@ absl::StatusOr<GridRun> ReadFinishedRun(const std::string& folder,
         absl::StrCat("failed: ", absl::StripAsciiWhitespace(failure)));
   }
   REGARD_ASSIGN_OR_RETURN(GridRun run, ReadRun(folder, aggregates));
-  if (run.status.state != RunState::kFinished) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("is ", StateName(run.status.state)));
+  if (const std::string unfinished = UnfinishedText(run.status);
+      !unfinished.empty()) {
+    return absl::FailedPreconditionError(unfinished);
   }
   REGARD_ASSIGN_OR_RETURN(run.records,
                           ReadMetricsLog(JoinPath(folder, "metrics.jsonl")));

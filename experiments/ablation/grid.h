@@ -71,6 +71,9 @@ std::set<std::string> AllMetrics(const Grid& grid);
 // ones, else all.
 std::vector<std::string> MetricsToShow(const Grid& grid);
 
+// "interrupted at step 40"; empty for a finished run, whose numbers are final.
+std::string UnfinishedText(const RunStatus& status);
+
 // "1 cell", "2 cells".
 std::string Counted(size_t count, absl::string_view noun);
 
