@@ -115,6 +115,19 @@ TEST(ValidateTransformerTest, FieldsThatEachPatternReplacesAreNotChecked) {
               ElementsAre(StartsWith("pattern[0].attention.heads: must")));
 }
 
+// A note on what a layer of the pattern has from below it is of the latter.
+TEST(ValidateTransformerTest, NotesOfAPatternAreThereOnce) {
+  EXPECT_THAT(
+      ProblemsOf("layers: 2 attention { attention { formula { score: 'q . k' "
+                 "} } } pattern {} pattern { feed_forward { hidden: 9 } }",
+                 /*memory_width=*/0),
+      ElementsAre("note: attention.attention.formula.score: parameters of the "
+                  "formula: none"));
+  EXPECT_THAT(ProblemsOf("layers: 2 pattern {} pattern { feed_forward { none "
+                         "{} hidden: 9 } }"),
+              ElementsAre(StartsWith("note: pattern[1].feed_forward.none: ")));
+}
+
 // A memory that is not as wide as the layer is no problem for a score that
 // compares heads.
 TEST(ValidateTransformerTest, TheMemoryMayHaveAnotherWidth) {

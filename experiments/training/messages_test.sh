@@ -141,6 +141,7 @@ training.early_stopping.metric: has no effect: it watches dev/loss, but the data
 said="$(sed 's/^/note: /' <<<"${notes}")"
 says 'what has no effect' "${said}" "${habits[@]}" --check
 says 'a run with notes' "${said}
+${note}
 now short, to compare with" "${habits[@]}" --run=noted
 expect 'the notes of the run' "${notes}" "$(cat noted/notes.txt)"
 expect_in noted/report.html 'has no effect: it watches dev/loss'
