@@ -176,6 +176,11 @@ class RegressionTask : public Task {
             "The score is -|(q - k) w|^2 / 2: the width of the kernel, which "
             "is the standard deviation of a Gaussian, is 1 / |w|.");
       }
+      if (!model_.points().x_scales.empty()) {
+        blocks.push_back(
+            "The columns are standardised: the numbers are in units of their "
+            "standard deviations.");
+      }
       blocks.push_back(std::move(learned));
       showcase.sections.push_back({"Learned parameters", std::move(blocks)});
     }
