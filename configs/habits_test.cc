@@ -332,10 +332,12 @@ class DataCache {
         absl::StrCat(config.seed(), " ", config.data().SerializeAsString());
     const auto found = loaded_.find(key);
     if (found != loaded_.end()) return found->second;
-    return loaded_[key] = plugins_.data.Create(config.data())
-                              ->LoadAny({.path = config.data().path(),
-                                         .dev_path = config.data().dev_path(),
-                                         .seed = config.seed()});
+    return loaded_[key] =
+               plugins_.data.Create(config.data())
+                   ->LoadAny({.path = config.data().path(),
+                              .dev_path = config.data().dev_path(),
+                              .seed = config.seed(),
+                              .text_version = config.data().text_version()});
   }
 
  private:
