@@ -94,8 +94,7 @@ class ImageClassificationTask : public Task {
 
   ImageClassificationTask(const Options& options, Data data,
                           const TaskContext& context)
-      : Task(Metrics(), std::move(data.digests)),
-        notes_(std::move(data.notes)),
+      : Task(Metrics(), std::move(data.digests), std::move(data.notes)),
         model_(options, context.scorers, std::move(data.splits),
                context.model_options()) {}
 
@@ -117,7 +116,7 @@ class ImageClassificationTask : public Task {
   }
 
   std::vector<std::string> Notes() const override {
-    std::vector<std::string> notes = notes_;
+    std::vector<std::string> notes = Task::Notes();
     if (!model_.names().note().empty()) notes.push_back(model_.names().note());
     return notes;
   }
@@ -145,7 +144,6 @@ class ImageClassificationTask : public Task {
       absl::Span<const int64_t> images, std::vector<Picture>* pictures,
       std::vector<LabelledMatrix>* heat_maps = nullptr) const;
 
-  const std::vector<std::string> notes_;
   ImageClassifier model_;
 };
 

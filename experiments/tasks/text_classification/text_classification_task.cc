@@ -311,8 +311,11 @@ class TextClassificationTask : public Task {
     return files;
   }
   std::vector<std::string> Notes() const override {
-    std::vector<std::string> notes;
-    if (beginning_.run.has_value()) notes = beginning_.run->notes;
+    std::vector<std::string> notes = Task::Notes();
+    if (beginning_.run.has_value()) {
+      notes.insert(notes.end(), beginning_.run->notes.begin(),
+                   beginning_.run->notes.end());
+    }
     if (!model_.names().note().empty()) notes.push_back(model_.names().note());
     return notes;
   }
