@@ -68,10 +68,11 @@ TEST(TextClassificationTaskTest, ShowsTenTextsOfTheBestSplitThereIs) {
 
 TEST(TextClassificationTaskTest, TheWordsOfTheTrainingTextsAreItsTokens) {
   const std::string path = JoinPath(::testing::TempDir(), "labelled.txt");
-  ASSERT_TRUE(WriteFileAtomically(path, "l\tb a\nm\tc\nl\tnew\n").ok());
+  ASSERT_TRUE(WriteFileAtomically(path, "l\tb a\n\nm\tc\nl\tnew\n").ok());
   const std::string data =
       absl::StrCat("path: '", path, "' labelled_text { dev_fraction: 0.34 }");
   const std::unique_ptr<Task> task = TaskOf(data);
+  EXPECT_THAT(task->Notes(), SizeIs(1));  // of the empty line
   EXPECT_EQ(task->Files().at("vocab.txt"),
             "[PAD]\n<unk>\n[CLS]\n[SEP]\n[MASK]\nb\na\nc\n");
   EXPECT_THAT(ShowcaseOf(*task).samples.rows, SizeIs(1));
