@@ -170,19 +170,18 @@ class RegressionTask : public Task {
                        SeriesStyle::kPoints}}});
     }
     if (Table learned = LearnedNumbers(forward); !learned.rows.empty()) {
-      std::vector<Block> blocks;
-      if (learns_widths_) {
-        blocks.push_back(
-            "The score is -|(q - k) w|^2 / 2: the width of the kernel, which "
-            "is the standard deviation of a Gaussian, is 1 / |w|.");
-      }
+      std::string text =
+          learns_widths_
+              ? "The score is -|(q - k) w|^2 / 2: the width of the kernel, "
+                "which is the standard deviation of a Gaussian, is 1 / |w|."
+              : "The parameters of the score.";
       if (!model_.points().x_scales.empty()) {
-        blocks.push_back(
-            "The columns are standardised: the numbers are in units of their "
-            "standard deviations.");
+        absl::StrAppend(&text,
+                        " The columns are standardised: the numbers are in "
+                        "units of their standard deviations.");
       }
-      blocks.push_back(std::move(learned));
-      showcase.sections.push_back({"Learned parameters", std::move(blocks)});
+      showcase.sections.push_back(
+          {"Learned parameters", {std::move(text), std::move(learned)}});
     }
     showcase.heat_maps.push_back(MapOf(forward, *shown, split));
     return showcase;
