@@ -7,6 +7,7 @@
 #include "data/text/wordpiece.h"
 #include "language/bert.h"
 #include "language/bert.pb.h"
+#include "language/text_vectors.h"
 #include "nn/model.h"
 #include "nn/parameters.h"
 
@@ -23,6 +24,8 @@ class BertModel : public Model<float> {
   virtual const WordPiece& pieces() const = 0;
   // Ids that a text is cut to, [CLS] and [SEP] included.
   virtual int64_t longest() const = 0;
+  // The vectors that it makes of texts.
+  virtual VectorOptions vectors() const { return {}; }
 };
 
 }  // namespace regard

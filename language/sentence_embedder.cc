@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <utility>
 
-#include "attention/kernels/weighted_values.h"
 #include "autodiff/arena.h"
 #include "autodiff/tape.h"
 #include "files/number_text.h"
@@ -24,15 +22,6 @@ constexpr int64_t kMostIds = 512;
 constexpr int64_t kLeastIds = 128;
 
 }  // namespace
-
-void NormalizeVector(absl::Span<const float> vector, absl::Span<float> out) {
-  double squares = 0;
-  for (const float x : vector) squares += double{x} * x;
-  const double norm = std::max(std::sqrt(squares), 1e-12);
-  for (size_t i = 0; i < out.size(); ++i) {
-    out[i] = static_cast<float>(vector[i] / norm);
-  }
-}
 
 double Similarity(absl::Span<const float> a, absl::Span<const float> b) {
   double product = 0;
@@ -53,8 +42,11 @@ std::string VectorText(absl::Span<const float> vector) {
 // weights, are kept from batch to batch.
 class SentenceEmbedder::Worker {
  public:
-  Worker(const Bert<float>& bert, const ParameterStore<float>& parameters)
-      : bert_(bert), forward_(tape_, parameters, /*gradients=*/nullptr) {
+  Worker(const Bert<float>& bert, const ParameterStore<float>& parameters,
+         const VectorOptions& options)
+      : bert_(bert),
+        options_(options),
+        forward_(tape_, parameters, /*gradients=*/nullptr) {
     forward_.BeginStep();
     begin_ = tape_.Save();
   }
@@ -66,17 +58,18 @@ class SentenceEmbedder::Worker {
             [&](int64_t row) { return absl::MakeConstSpan(*texts[row].ids); });
     const Var<float> hidden = bert_(
         forward_, {.size = ids.rows, .ids = ids.ids, .lengths = ids.lengths});
-    const Var<float> means = MeanOfLengths(hidden, ids.lengths);
-    const auto width = static_cast<size_t>(means.cols());
+    const Var<float> pooled = PoolTokens(options_.pooling, hidden, ids.lengths);
+    const auto width = static_cast<size_t>(pooled.cols());
     for (size_t i = 0; i < texts.size(); ++i) {
-      NormalizeVector(means.span().subspan(i * width, width),
-                      {texts[i].vector, width});
+      FinishVector(options_, pooled.span().subspan(i * width, width),
+                   {texts[i].vector, width});
     }
     tape_.Rewind(begin_);
   }
 
  private:
   const Bert<float>& bert_;
+  const VectorOptions options_;
   Tape<float> tape_;
   Forward<float> forward_;
   Tape<float>::Mark begin_;
@@ -85,12 +78,12 @@ class SentenceEmbedder::Worker {
 SentenceEmbedder::SentenceEmbedder(const Bert<float>& bert,
                                    const ParameterStore<float>& parameters,
                                    const WordPiece& pieces, int64_t longest,
-                                   int threads)
+                                   int threads, const VectorOptions& options)
     : bert_(bert), pieces_(pieces), longest_(longest), pool_(threads) {
   REGARD_CHECK(longest >= 2 && longest <= bert.longest_position())
       << "texts of " << longest << " ids of " << bert.longest_position();
   for (int i = 0; i < threads; ++i) {
-    workers_.push_back(std::make_unique<Worker>(bert, parameters));
+    workers_.push_back(std::make_unique<Worker>(bert, parameters, options));
   }
 }
 

@@ -1,5 +1,5 @@
-// Vectors of texts: the mean of BERT's outputs over the tokens of each, divided
-// by its Euclidean norm (Reimers and Gurevych, "Sentence-BERT", 2019).
+// Vectors of texts from BERT's outputs over the tokens of each (Reimers and
+// Gurevych, "Sentence-BERT", 2019).
 #ifndef LANGUAGE_SENTENCE_EMBEDDER_H_
 #define LANGUAGE_SENTENCE_EMBEDDER_H_
 
@@ -13,12 +13,10 @@
 #include "autodiff/worker_pool.h"
 #include "data/text/wordpiece.h"
 #include "language/bert.h"
+#include "language/text_vectors.h"
 #include "nn/parameters.h"
 
 namespace regard {
-
-// Divides by the Euclidean norm, or by 1e-12 if that is more.
-void NormalizeVector(absl::Span<const float> vector, absl::Span<float> out);
 
 // The inner product of vectors of norm 1, the cosine of their angle.
 double Similarity(absl::Span<const float> a, absl::Span<const float> b);
@@ -33,7 +31,8 @@ class SentenceEmbedder {
   // numbers outlive this.
   SentenceEmbedder(const Bert<float>& bert,
                    const ParameterStore<float>& parameters,
-                   const WordPiece& pieces, int64_t longest, int threads);
+                   const WordPiece& pieces, int64_t longest, int threads,
+                   const VectorOptions& options = {});
   ~SentenceEmbedder();
 
   // Fills vectors [texts, width]. Texts of similar length are computed

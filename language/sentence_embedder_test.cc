@@ -1,5 +1,6 @@
 #include "language/sentence_embedder.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -15,6 +16,8 @@
 #include "gtest/gtest.h"
 #include "language/bert.h"
 #include "language/bert.pb.h"
+#include "language/text_embedder.pb.h"
+#include "language/text_vectors.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
 
@@ -39,8 +42,10 @@ class SentenceEmbedderTest : public ::testing::Test {
   }
 
   std::vector<float> Embed(const std::vector<std::string>& texts,
-                           int threads = 1, int64_t longest = 32) {
-    SentenceEmbedder embedder(bert_, store_, pieces_, longest, threads);
+                           int threads = 1, int64_t longest = 32,
+                           const VectorOptions& options = {}) {
+    SentenceEmbedder embedder(bert_, store_, pieces_, longest, threads,
+                              options);
     std::vector<float> vectors(texts.size() * 8);
     embedder.Embed(texts, absl::MakeSpan(vectors));
     return vectors;
@@ -66,6 +71,34 @@ TEST_F(SentenceEmbedderTest, IsTheNormalizedMean) {
   const std::vector<float> vector = Embed({"a B"});
   for (int i = 0; i < 8; ++i) {
     EXPECT_NEAR(vector[i], mean[i] / std::sqrt(squares), 1e-6);
+  }
+}
+
+// Of the shorter of two texts, whose padding counts for nothing.
+TEST_F(SentenceEmbedderTest, PoolsAsItIsTold) {
+  Tape<float> tape;
+  Forward<float> inference(tape, store_, nullptr);
+  inference.BeginStep();
+  const int32_t ids[] = {2, 4, 5, 3};
+  const Var<float> hidden = bert_(inference, {.size = 1, .ids = ids});
+  for (const auto pooling : {TextEmbedderConfig::MEAN, TextEmbedderConfig::CLS,
+                             TextEmbedderConfig::MAX}) {
+    const std::vector<float> vectors =
+        Embed({"a B", "a b c c"}, 1, 32, {pooling, /*normalize=*/false});
+    const std::vector<float> normalized =
+        Embed({"a B"}, 1, 32, {pooling, /*normalize=*/true});
+    double squares = 0;
+    for (int i = 0; i < 8; ++i) squares += double{vectors[i]} * vectors[i];
+    for (int i = 0; i < 8; ++i) {
+      const double x[] = {hidden.data()[i], hidden.data()[8 + i],
+                          hidden.data()[16 + i], hidden.data()[24 + i]};
+      const double wanted = pooling == TextEmbedderConfig::CLS ? x[0]
+                            : pooling == TextEmbedderConfig::MAX
+                                ? *std::max_element(x, x + 4)
+                                : (x[0] + x[1] + x[2] + x[3]) / 4;
+      EXPECT_NEAR(vectors[i], wanted, 1e-6);
+      EXPECT_NEAR(normalized[i], wanted / std::sqrt(squares), 1e-6);
+    }
   }
 }
 

@@ -8,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
-#include "attention/kernels/weighted_values.h"
 #include "autodiff/arena.h"
 #include "autodiff/ops/elementwise.h"
 #include "autodiff/ops/reductions.h"
@@ -19,6 +18,7 @@
 #include "language/correlation.h"
 #include "language/cut_note.h"
 #include "language/sentence_embedder.h"
+#include "language/text_vectors.h"
 #include "nn/batches.h"
 #include "seq2seq/padded_ids.h"
 #include "third_party/abseil_backport/status_macros.h"
@@ -34,12 +34,12 @@ constexpr int64_t kShortestText = 2;
 constexpr int64_t kEvaluationPairs = 32;
 
 // Rows 2 i and 2 i + 1.
-double SimilarityOf(Var<float> means, size_t pair) {
-  const auto width = static_cast<size_t>(means.cols());
+double SimilarityOf(Var<float> pooled, size_t pair) {
+  const auto width = static_cast<size_t>(pooled.cols());
   std::vector<float> vectors(2 * width);
   const absl::Span<float> both = absl::MakeSpan(vectors);
   for (const size_t i : {0, 1}) {
-    NormalizeVector(means.span().subspan((2 * pair + i) * width, width),
+    NormalizeVector(pooled.span().subspan((2 * pair + i) * width, width),
                     both.subspan(i * width, width));
   }
   return Similarity(both.subspan(0, width), both.subspan(width));
@@ -106,19 +106,20 @@ auto TextEmbedder::Encode(absl::Span<const ScoredPair> pairs) const
   return examples;
 }
 
-Var<float> TextEmbedder::Means(Forward<float>& forward, int64_t texts,
-                               TextOfRow text_of_row) const {
+Var<float> TextEmbedder::Pooled(Forward<float>& forward, int64_t texts,
+                                TextOfRow text_of_row) const {
   const PaddedIds ids =
       Pad(texts, pieces_.separator(), forward.tape().arena(), text_of_row);
   const Var<float> hidden =
       bert_(forward, {.size = texts, .ids = ids.ids, .lengths = ids.lengths});
-  return forward.Site("readout", MeanOfLengths(hidden, ids.lengths));
+  return forward.Site("readout",
+                      PoolTokens(config_.pooling(), hidden, ids.lengths));
 }
 
-Var<float> TextEmbedder::Means(Forward<float>& forward,
-                               const std::vector<Example>& all,
-                               absl::Span<const int64_t> examples) const {
-  return Means(
+Var<float> TextEmbedder::Pooled(Forward<float>& forward,
+                                const std::vector<Example>& all,
+                                absl::Span<const int64_t> examples) const {
+  return Pooled(
       forward, 2 * static_cast<int64_t>(examples.size()), [&](int64_t row) {
         const Example& pair =
             all[static_cast<size_t>(examples[static_cast<size_t>(row / 2)])];
@@ -140,11 +141,11 @@ void TextEmbedder::Loss(Forward<float>& forward,
   RandomState random = tape.random();
   random.examples = {texts, 2 * examples.size()};
   tape.set_random(random);
-  const Var<float> means =
-      Reshape(Means(forward, train_, examples), {size, 2, bert_.width()});
-  const Var<float> a = Slice(means, 1, 0, 1);
-  const Var<float> b = Slice(means, 1, 1, 1);
-  // Greater than 0 also where a mean is 0.
+  const Var<float> pooled =
+      Reshape(Pooled(forward, train_, examples), {size, 2, bert_.width()});
+  const Var<float> a = Slice(pooled, 1, 0, 1);
+  const Var<float> b = Slice(pooled, 1, 1, 1);
+  // Greater than 0 also where a vector is 0.
   const Var<float> norms = Sqrt(Sum(Square(a), 2) * Sum(Square(b), 2) + 1e-24F);
   Var<float> scores = tape.Constant({size, 1});
   for (size_t i = 0; i < examples.size(); ++i) {
@@ -162,10 +163,10 @@ EvaluatedSet TextEmbedder::Compare(Forward<float>& forward,
   double loss = 0;
   const auto compare = [&](Forward<float>& passes,
                            absl::Span<const int64_t> examples) {
-    const Var<float> means = Means(passes, encoded, examples);
+    const Var<float> pooled = Pooled(passes, encoded, examples);
     std::vector<double> found;
     for (size_t i = 0; i < examples.size(); ++i) {
-      found.push_back(SimilarityOf(means, i));
+      found.push_back(SimilarityOf(pooled, i));
     }
     return found;
   };
@@ -221,15 +222,15 @@ absl::StatusOr<Answered> TextEmbedder::Answer(Forward<float>& forward,
     }
   }
   forward.BeginStep();
-  const Var<float> means =
-      Means(forward, static_cast<int64_t>(texts.size()), [&](int64_t row) {
+  const Var<float> pooled =
+      Pooled(forward, static_cast<int64_t>(texts.size()), [&](int64_t row) {
         return absl::MakeConstSpan(texts[static_cast<size_t>(row)]);
       });
-  std::vector<float> numbers(static_cast<size_t>(means.cols()));
+  std::vector<float> numbers(static_cast<size_t>(pooled.cols()));
   if (texts.size() == 2) {
-    numbers = {static_cast<float>(SimilarityOf(means, 0))};
+    numbers = {static_cast<float>(SimilarityOf(pooled, 0))};
   } else {
-    NormalizeVector(means.span(), absl::MakeSpan(numbers));
+    FinishVector(vectors(), pooled.span(), absl::MakeSpan(numbers));
   }
   answer.values.assign(numbers.begin(), numbers.end());
   answer.text = VectorText(numbers);
@@ -253,14 +254,14 @@ absl::StatusOr<Traced<float>> TextEmbedder::Trace(
   Traced<float> traced = {.labels = BertLabels(pieces_, first)};
   TraceLabels& labels = traced.labels;
   labels.input = asked.input;
-  const auto mean_of = [this](Forward<float>& with,
-                              const std::vector<int32_t>& ids) {
-    return Means(with, 1, [&](int64_t) { return absl::MakeConstSpan(ids); });
+  const auto vector_of = [this](Forward<float>& with,
+                                const std::vector<int32_t>& ids) {
+    return Pooled(with, 1, [&](int64_t) { return absl::MakeConstSpan(ids); });
   };
   if (asked.texts.size() == 1) {
     labels.answer = absl::StrJoin(labels.sequences[0].labels, " ");
-    traced.pass = [mean_of, first](Forward<float>& with) {
-      mean_of(with, first);
+    traced.pass = [vector_of, first](Forward<float>& with) {
+      vector_of(with, first);
       return Var<float>();
     };
     return traced;
@@ -268,7 +269,7 @@ absl::StatusOr<Traced<float>> TextEmbedder::Trace(
   std::vector<float> second(static_cast<size_t>(bert_.width()));
   forward.BeginStep();
   NormalizeVector(
-      mean_of(forward, pieces_.Encode(asked.texts[1], longest())).span(),
+      vector_of(forward, pieces_.Encode(asked.texts[1], longest())).span(),
       absl::MakeSpan(second));
   REGARD_ASSIGN_OR_RETURN(const Answered answer, Answer(forward, question));
   labels.answer = answer.text;
@@ -276,12 +277,12 @@ absl::StatusOr<Traced<float>> TextEmbedder::Trace(
   labels.outputs = {{"similarity"}};
   labels.output_unit = "similarity";
   labels.chosen = 0;
-  traced.pass = [mean_of, first, second](Forward<float>& with) {
-    const Var<float> mean = mean_of(with, first);
-    const Var<float> other = with.tape().Constant(mean.shape(), second);
-    // Greater than 0 also where the mean is 0.
-    const Var<float> norm = Sqrt(Sum(Square(mean), 1) + 1e-24F);
-    return Sum(mean * other, 1) / norm;
+  traced.pass = [vector_of, first, second](Forward<float>& with) {
+    const Var<float> vector = vector_of(with, first);
+    const Var<float> other = with.tape().Constant(vector.shape(), second);
+    // Greater than 0 also where the vector is 0.
+    const Var<float> norm = Sqrt(Sum(Square(vector), 1) + 1e-24F);
+    return Sum(vector * other, 1) / norm;
   };
   return traced;
 }

@@ -18,6 +18,7 @@
 #include "language/bert.h"
 #include "language/bert_model.h"
 #include "language/text_embedder.pb.h"
+#include "language/text_vectors.h"
 #include "nn/answer.h"
 #include "nn/config_problems.h"
 #include "nn/model.h"
@@ -78,6 +79,9 @@ class TextEmbedder : public BertModel {
   const BertConfig& bert_config() const override { return config_.bert(); }
   const WordPiece& pieces() const override { return pieces_; }
   int64_t longest() const override;
+  VectorOptions vectors() const override {
+    return {config_.pooling(), config_.normalize()};
+  }
   const ScoredPairs& data() const { return data_; }
 
  private:
@@ -96,12 +100,12 @@ class TextEmbedder : public BertModel {
 
   std::vector<Example> Encode(absl::Span<const ScoredPair> pairs) const;
   absl::StatusOr<Asked> Read(const Question& question) const;
-  // [texts, width]: the mean of the outputs of each.
-  Var<float> Means(Forward<float>& forward, int64_t texts,
-                   TextOfRow text_of_row) const;
+  // [texts, width]: the pooled outputs of each, not normalized.
+  Var<float> Pooled(Forward<float>& forward, int64_t texts,
+                    TextOfRow text_of_row) const;
   // The same of the texts of examples, two successive rows each.
-  Var<float> Means(Forward<float>& forward, const std::vector<Example>& all,
-                   absl::Span<const int64_t> examples) const;
+  Var<float> Pooled(Forward<float>& forward, const std::vector<Example>& all,
+                    absl::Span<const int64_t> examples) const;
 
   const TextEmbedderConfig config_;
   const WordPiece pieces_;

@@ -207,6 +207,32 @@ TEST_F(TextEmbedderTest, AnswersWithVectorsAndSimilarities) {
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("there are 4")));
 }
 
+// Vectors as the engine of //tools:embed makes them; similarities are cosines.
+TEST_F(TextEmbedderTest, AnswersAsItPoolsAndNormalizes) {
+  for (const char* more : {"pooling: CLS normalize: false",
+                           "pooling: MAX normalize: false", "pooling: MAX"}) {
+    const TextEmbedder model(ConfigOf(more), BuiltInScorers(),
+                             WordVocabulary("a b c", {}, 1), Data(), {});
+    Tape<float> tape;
+    Forward<float> forward(tape, model.parameters(), nullptr);
+    SentenceEmbedder embedder(model.bert(), model.parameters(), model.pieces(),
+                              model.longest(), 1, model.vectors());
+    std::vector<float> both(16);
+    embedder.Embed({"a b", "c"}, absl::MakeSpan(both));
+    const absl::Span<const float> vectors = both;
+    EXPECT_EQ(model.Answer(forward, {.text = "a b"})->text,
+              VectorText(vectors.subspan(0, 8)));
+    double squares[2] = {};
+    for (size_t i = 0; i < 16; ++i) {
+      squares[i / 8] += double{both[i]} * both[i];
+    }
+    EXPECT_NEAR(model.Answer(forward, {.text = "a b\tc"})->values[0],
+                Similarity(vectors.subspan(0, 8), vectors.subspan(8)) /
+                    std::sqrt(squares[0] * squares[1]),
+                1e-6);
+  }
+}
+
 TEST_F(TextEmbedderTest, WarmStepsAllocateNothing) {
   if (!CountsAllocations()) GTEST_SKIP() << "a sanitizer allocates";
   const std::vector<int64_t> examples = {0, 7, 3};

@@ -7,15 +7,20 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "absl/types/span.h"
 #include "data/text/added_tokens.h"
 #include "data/text/token_vocabulary.h"
 #include "data/text/wordpiece.h"
 #include "files/file.h"
 #include "files/json_file.h"
+#include "language/text_embedder.pb.h"
 #include "nlohmann/json.hpp"
 #include "pretrained/bert_format.h"
 #include "third_party/abseil_backport/status_macros.h"
@@ -34,19 +39,42 @@ constexpr std::pair<const char*, std::string WordPieceOptions::*> kTokens[] = {
     {"pad_token", &WordPieceOptions::padding},
     {"mask_token", &WordPieceOptions::mask}};
 
+std::string ConfigIn(absl::string_view folder) {
+  return JoinPath(folder, "config.json");
+}
+
 // The file; if it is not there, an object without fields.
 absl::StatusOr<JsonFile> ReadIfThere(const std::string& path) {
   if (!PathExists(path)) return JsonFile::Parse("{}", path);
   return JsonFile::Read(path);
 }
 
+constexpr char kTokenizerClass[] = "tokenizer_class";
+
+// The tokenisers of transformers that cut texts as BERT's does, each with and
+// without "Fast" behind.
+constexpr absl::string_view kBertTokenizers[] = {
+    "BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer",
+    "MobileBertTokenizer"};
+
 // Whether transformers takes all of tokenizer.json as it stands. Its classes
 // for BERT take the tokens, and have the rest from tokenizer_config.json.
 bool IsGeneric(const JsonObject& config) {
-  constexpr char kClass[] = "tokenizer_class";
-  if (!config.Has(kClass)) return false;
-  const std::string name = config.Text(kClass);
-  return name == "PreTrainedTokenizerFast" || name == "TokenizersBackend";
+  if (!config.Has(kTokenizerClass)) return false;
+  const std::string text = config.Text(kTokenizerClass);
+  absl::string_view name = text;
+  absl::ConsumeSuffix(&name, "Fast");
+  return std::ranges::find(kBertTokenizers, name) == std::end(kBertTokenizers);
+}
+
+void ComplainOfClass(const JsonObject& config) {
+  config.Complain(
+      kTokenizerClass,
+      absl::StrCat(kTokenizerClass, " is ",
+                   absl::Utf8SafeCHexEscape(config.Text(kTokenizerClass)),
+                   ", which does not cut texts as BERT does (",
+                   absl::StrJoin(kBertTokenizers, ", "), "); where it does, ",
+                   "a ", kTokenizer, " that transformers writes says so"));
 }
 
 // A string, or an object with a string "content".
@@ -117,6 +145,7 @@ void ReadTokenizerJson(const JsonObject& json, bool generic,
       AddToken(each, added);
     }
   }
+  if (generic) json.Require("model");
   const auto model = json.Object("model");
   if (!model.has_value()) return;
   model->Choice("type", {"WordPiece"}, 0);
@@ -200,7 +229,16 @@ absl::StatusOr<TokenizerDescription> ReadTokenizerFiles(
                           ReadIfThere(JoinPath(folder, kTokenizerConfig)));
   REGARD_ASSIGN_OR_RETURN(JsonFile tokenizer,
                           ReadIfThere(JoinPath(folder, kTokenizer)));
-  const bool generic = IsGeneric(config.root());
+  // That of config.json counts where tokenizer_config.json has none. What else
+  // is wrong with it, those who read it as a model say.
+  absl::StatusOr<JsonFile> model = ReadIfThere(ConfigIn(folder));
+  JsonFile& named =
+      config.root().Has(kTokenizerClass) || !model.ok() ? config : *model;
+  const bool generic = IsGeneric(named.root());
+  if (generic && !PathExists(JoinPath(folder, kTokenizer))) {
+    ComplainOfClass(named.root());
+    REGARD_RETURN_IF_ERROR(named.status());
+  }
   ReadTokenizerJson(tokenizer.root(), generic, &description,
                     &added[kTokenizer]);
   REGARD_RETURN_IF_ERROR(tokenizer.status());
@@ -258,20 +296,60 @@ std::string TokenizerConfigText(const WordPiece& pieces, int64_t longest) {
 
 namespace {
 
-void CheckPooling(const JsonObject& json) {
-  constexpr char kMean[] = "pooling_mode_mean_tokens";
-  constexpr char kOnlyMean[] = ": only the mean of the tokens is computed";
-  if (!json.Bool(kMean, true)) {
-    json.Complain(kMean, absl::StrCat(kMean, " is false", kOnlyMean));
+constexpr char kModules[] = "modules.json";
+constexpr char kSentence[] = "sentence_bert_config.json";
+constexpr char kPoolingFolder[] = "1_Pooling";
+constexpr char kNormalizeFolder[] = "2_Normalize";
+constexpr char kPoolingMode[] = "pooling_mode";
+constexpr char kLongest[] = "max_seq_length";
+constexpr char kLowerCase[] = "do_lower_case";
+
+struct PoolingName {
+  absl::string_view mode;  // of sentence-transformers 6
+  const char* key;         // of the versions before it
+  TextEmbedderConfig::Pooling pooling;
+};
+
+// The default first.
+constexpr PoolingName kPoolings[] = {
+    {"mean", "pooling_mode_mean_tokens", TextEmbedderConfig::MEAN},
+    {"cls", "pooling_mode_cls_token", TextEmbedderConfig::CLS},
+    {"max", "pooling_mode_max_tokens", TextEmbedderConfig::MAX}};
+
+// 1_Pooling/config.json, which sentence-transformers reads as the mean if it
+// says nothing.
+TextEmbedderConfig::Pooling ReadPooling(const JsonObject& json) {
+  if (json.Has(kPoolingMode)) {
+    std::vector<absl::string_view> modes;
+    for (const PoolingName& name : kPoolings) modes.push_back(name.mode);
+    return kPoolings[json.Choice(kPoolingMode, modes)].pooling;
   }
-  // sentence-transformers 6 has this in the place of the others.
-  json.Choice("pooling_mode", {"mean"}, 0);
+  const PoolingName* chosen = nullptr;
   for (const auto& [key, value] : json.json().items()) {
-    if (key == kMean || !absl::StartsWith(key, "pooling_mode_")) continue;
-    if (!json.Bool(key, false)) continue;
-    json.Complain(key, absl::StrCat(absl::Utf8SafeCHexEscape(key), " is true",
-                                    kOnlyMean));
+    if (!absl::StartsWith(key, "pooling_mode_") || !json.Bool(key, false)) {
+      continue;
+    }
+    const auto* const name = std::ranges::find_if(
+        kPoolings, [&key = key](const auto& one) { return key == one.key; });
+    if (name == std::end(kPoolings)) {
+      json.Complain(key,
+                    absl::StrCat(absl::Utf8SafeCHexEscape(key),
+                                 " is true: only the mean, the maximum and the "
+                                 "first of the tokens are computed"));
+    } else if (chosen != nullptr) {
+      json.Complain(key, absl::StrCat(key, " is true, as is ", chosen->key,
+                                      ": only one of them is computed"));
+    } else {
+      chosen = name;
+    }
   }
+  if (chosen != nullptr) return chosen->pooling;
+  const PoolingName& mean = kPoolings[0];
+  if (!json.Bool(mean.key, true)) {
+    json.Complain(mean.key,
+                  absl::StrCat(mean.key, " is false, and no other is true"));
+  }
+  return mean.pooling;
 }
 
 void CheckPrompts(const JsonObject& json) {
@@ -282,8 +360,11 @@ void CheckPrompts(const JsonObject& json) {
   json.Complain(kName, "default_prompt_name: no prompt is put before a text");
 }
 
-absl::Status CheckModules(const std::string& path) {
-  if (!PathExists(path)) return absl::OkStatus();
+// Whether vectors are normalized; the default, if there is no such file.
+absl::StatusOr<bool> ReadModules(const std::string& folder) {
+  const std::string path = JoinPath(folder, kModules);
+  if (!PathExists(path)) return VectorOptions().normalize;
+  bool normalize = false;
   REGARD_ASSIGN_OR_RETURN(const std::string text,
                           WithErrorPrefix(ReadFile(path)));
   // A list, here as a field of the line before it.
@@ -294,43 +375,90 @@ absl::Status CheckModules(const std::string& path) {
     const std::string type = each.Text("type");
     const std::string name = type.substr(type.rfind('.') + 1);
     if (name == "Pooling") {
-      each.Choice("path", {"1_Pooling"});
-    } else if (name != "Transformer" && name != "Normalize" &&
-               name != "Dropout") {
+      each.Choice("path", {kPoolingFolder});
+    } else if (name == "Normalize") {
+      normalize = true;
+      const std::string inner = each.Text("path");
+      if (inner == ".." || absl::StrContains(inner, '/')) {
+        each.Complain("path", "path must be a name in the folder itself");
+        continue;
+      }
+      REGARD_ASSIGN_OR_RETURN(JsonFile config,
+                              ReadIfThere(ConfigIn(JoinPath(folder, inner))));
+      config.root().Choice("module_input_name", {"sentence_embedding"}, 0);
+      config.root().Choice("module_output_name", {"sentence_embedding"}, 0);
+      REGARD_RETURN_IF_ERROR(config.status());
+    } else if (name != "Transformer" && name != "Dropout") {
       each.Complain("type",
                     absl::StrCat("a module '", absl::Utf8SafeCHexEscape(name),
                                  "', which is not computed"));
     }
   }
-  return file.status();
+  REGARD_RETURN_IF_ERROR(file.status());
+  return normalize;
 }
 
 }  // namespace
 
-absl::StatusOr<int64_t> ReadSentenceFiles(const std::string& folder,
-                                          bool lower_case) {
-  REGARD_ASSIGN_OR_RETURN(
-      JsonFile sentence,
-      ReadIfThere(JoinPath(folder, "sentence_bert_config.json")));
-  const int64_t longest =
-      sentence.root().Integer("max_seq_length", 0, 2, 1 << 24);
-  constexpr char kLower[] = "do_lower_case";
-  if (sentence.root().Bool(kLower, false) && !lower_case) {
+absl::StatusOr<SentenceFiles> ReadSentenceFiles(const std::string& folder,
+                                                bool lower_case) {
+  SentenceFiles read;
+  REGARD_ASSIGN_OR_RETURN(JsonFile sentence,
+                          ReadIfThere(JoinPath(folder, kSentence)));
+  read.longest = sentence.root().Integer(kLongest, 0, 2, 1 << 24);
+  if (sentence.root().Bool(kLowerCase, false) && !lower_case) {
     sentence.root().Complain(
-        kLower, "do_lower_case is true, but the tokeniser keeps upper case");
+        kLowerCase,
+        "do_lower_case is true, but the tokeniser keeps upper case");
   }
   REGARD_RETURN_IF_ERROR(sentence.status());
   REGARD_ASSIGN_OR_RETURN(
-      JsonFile pooling, ReadIfThere(JoinPath(folder, "1_Pooling/config.json")));
-  CheckPooling(pooling.root());
+      JsonFile pooling,
+      ReadIfThere(ConfigIn(JoinPath(folder, kPoolingFolder))));
+  read.vectors.pooling = ReadPooling(pooling.root());
   REGARD_RETURN_IF_ERROR(pooling.status());
   REGARD_ASSIGN_OR_RETURN(
       JsonFile prompts,
       ReadIfThere(JoinPath(folder, "config_sentence_transformers.json")));
   CheckPrompts(prompts.root());
   REGARD_RETURN_IF_ERROR(prompts.status());
-  REGARD_RETURN_IF_ERROR(CheckModules(JoinPath(folder, "modules.json")));
-  return longest;
+  REGARD_ASSIGN_OR_RETURN(read.vectors.normalize, ReadModules(folder));
+  return read;
+}
+
+absl::Status WriteSentenceFiles(const SentenceFiles& sentence, int64_t width,
+                                const std::string& folder,
+                                FileOperations& files) {
+  using Json = nlohmann::ordered_json;
+  const auto write = [&](const std::string& path, const Json& json) {
+    return WriteFileAtomically(JoinPath(folder, path), json.dump(2) + "\n",
+                               files);
+  };
+  REGARD_RETURN_IF_ERROR(
+      write(kSentence, {{kLongest, sentence.longest}, {kLowerCase, false}}));
+  Json pooling = {{"word_embedding_dimension", width}};
+  for (const PoolingName& name : kPoolings) {
+    pooling[name.key] = name.pooling == sentence.vectors.pooling;
+  }
+  REGARD_RETURN_IF_ERROR(
+      MakeDirectories(JoinPath(folder, kPoolingFolder), files));
+  REGARD_RETURN_IF_ERROR(write(ConfigIn(kPoolingFolder), pooling));
+  Json modules = Json::array();
+  const auto add = [&](absl::string_view path, absl::string_view type) {
+    modules.push_back(
+        {{"idx", modules.size()},
+         {"name", absl::StrCat(modules.size())},
+         {"path", path},
+         {"type", absl::StrCat("sentence_transformers.models.", type)}});
+  };
+  add("", "Transformer");
+  add(kPoolingFolder, "Pooling");
+  if (sentence.vectors.normalize) {
+    REGARD_RETURN_IF_ERROR(
+        MakeDirectories(JoinPath(folder, kNormalizeFolder), files));
+    add(kNormalizeFolder, "Normalize");
+  }
+  return write(kModules, modules);
 }
 
 }  // namespace regard

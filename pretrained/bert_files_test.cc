@@ -1,5 +1,6 @@
 #include <filesystem>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -8,6 +9,7 @@
 #include "files/file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "language/text_embedder.pb.h"
 #include "pretrained/bert_format.h"
 
 namespace regard {
@@ -142,7 +144,47 @@ TEST_F(BertFilesTest, ObeysTheFilesOfSentenceTransformers) {
                           R"({"__version__": {}, "prompts": {"none": ""},
                               "default_prompt_name": "none"})"),
             "");
-  EXPECT_EQ(ReadSentenceFiles(folder_, /*lower_case=*/true).value(), 7);
+  EXPECT_EQ(ReadSentenceFiles(folder_, /*lower_case=*/true)->longest, 7);
+}
+
+// Without modules.json vectors are normalized means.
+TEST_F(BertFilesTest, ReadsPoolingAndNormalize) {
+  const auto read = [&] {
+    return ReadSentenceFiles(folder_, /*lower_case=*/true)->vectors;
+  };
+  EXPECT_EQ(read().pooling, TextEmbedderConfig::MEAN);
+  EXPECT_TRUE(read().normalize);
+  const std::pair<const char*, TextEmbedderConfig::Pooling> poolings[] = {
+      {R"({"pooling_mode_cls_token": true, "pooling_mode_mean_tokens": false})",
+       TextEmbedderConfig::CLS},
+      {R"({"pooling_mode_max_tokens": true})", TextEmbedderConfig::MAX},
+      {R"({"pooling_mode": "cls"})", TextEmbedderConfig::CLS},
+      {R"({"pooling_mode": "max"})", TextEmbedderConfig::MAX},
+      {R"({"pooling_mode": "mean"})", TextEmbedderConfig::MEAN}};
+  for (const auto& [text, pooling] : poolings) {
+    EXPECT_EQ(SentenceError(kPooling, text), "");
+    EXPECT_EQ(read().pooling, pooling) << text;
+  }
+  const std::string modules =
+      R"([{"path": "", "type": "sentence_transformers.models.Transformer"},
+          {"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}
+          MORE])";
+  const auto error = [&](const char* more) {
+    return SentenceError(kModules,
+                         absl::StrReplaceAll(modules, {{"MORE", more}}));
+  };
+  EXPECT_EQ(error(""), "");
+  EXPECT_FALSE(read().normalize);
+  EXPECT_EQ(error(R"(, {"path": "2_Normalize", "type": "a.Normalize"})"), "");
+  EXPECT_TRUE(read().normalize);
+  EXPECT_THAT(error(R"(, {"path": "../2", "type": "a.Normalize"})"),
+              HasSubstr("path must be a name in the folder itself"));
+  std::filesystem::create_directories(JoinPath(folder_, "2_Normalize"));
+  Write("2_Normalize/config.json",
+        R"({"module_input_name": "token_embeddings"})");
+  EXPECT_THAT(error(R"(, {"path": "2_Normalize", "type": "a.Normalize"})"),
+              HasSubstr("F/2_Normalize/config.json:1:23: error: "
+                        "module_input_name must be one of sentence_embedding"));
 }
 
 TEST_F(BertFilesTest, NamesWhatMakesAnotherVector) {
@@ -153,11 +195,14 @@ TEST_F(BertFilesTest, NamesWhatMakesAnotherVector) {
                         "do_lower_case is true, but"));
   EXPECT_THAT(SentenceError(kPooling, R"({"pooling_mode_cls_token": true,
                                           "pooling_mode_max_tokens": true})"),
-              AllOf(HasSubstr("F/1_Pooling/config.json:1:28: error: "
-                              "pooling_mode_cls_token is true: only the mean"),
-                    HasSubstr("pooling_mode_max_tokens is true")));
-  EXPECT_THAT(SentenceError(kPooling, R"({"pooling_mode": "cls"})"),
-              HasSubstr("pooling_mode must be one of mean"));
+              HasSubstr("pooling_mode_max_tokens is true, as is "
+                        "pooling_mode_cls_token: only one of them"));
+  EXPECT_THAT(
+      SentenceError(kPooling, R"({"pooling_mode_weightedmean_tokens": true})"),
+      HasSubstr("F/1_Pooling/config.json:1:38: error: "
+                "pooling_mode_weightedmean_tokens is true: only the mean"));
+  EXPECT_THAT(SentenceError(kPooling, R"({"pooling_mode": "lasttoken"})"),
+              HasSubstr("pooling_mode must be one of mean, cls, max"));
   EXPECT_EQ(SentenceError(kPooling, "{}"), "");
   EXPECT_THAT(SentenceError(kModules,
                             "[{\"path\": \"2_Dense\",\n"
@@ -172,6 +217,40 @@ TEST_F(BertFilesTest, NamesWhatMakesAnotherVector) {
                             R"({"prompts": {"query": "about: "},
                                 "default_prompt_name": "query"})"),
               HasSubstr("F/config_sentence_transformers.json:2:"));
+}
+
+// transformers makes that tokeniser, whatever vocab.txt beside it looks like.
+TEST_F(BertFilesTest, RefusesTheClassOfAnotherTokenizer) {
+  const auto class_of = [](const std::string& name) {
+    return absl::StrCat(R"({"do_lower_case": true, "tokenizer_class": ")", name,
+                        "\"}");
+  };
+  for (const char* name : {"BertTokenizer", "BertTokenizerFast",
+                           "DistilBertTokenizer", "ElectraTokenizerFast"}) {
+    EXPECT_EQ(Error(kTokenizerConfig, class_of(name)), "");
+  }
+  for (const char* name : {"BertJapaneseTokenizer", "XLMRobertaTokenizerFast",
+                           "PreTrainedTokenizerFast"}) {
+    EXPECT_THAT(
+        Error(kTokenizerConfig, class_of(name)),
+        HasSubstr(absl::StrCat("F/tokenizer_config.json:1:44: error: "
+                               "tokenizer_class is ",
+                               name, ", which does not cut texts as BERT")));
+  }
+  // That of config.json counts where the tokeniser's file has none.
+  EXPECT_EQ(Error(kTokenizerConfig, "{}"), "");
+  EXPECT_THAT(Error("config.json", class_of("BertJapaneseTokenizer")),
+              HasSubstr("F/config.json:1:44: error: tokenizer_class is"));
+  EXPECT_EQ(Error(kTokenizerConfig, class_of("BertTokenizer")), "");
+  // A tokenizer.json says what it does.
+  Write(kTokenizerConfig, class_of("XLMRobertaTokenizer"));
+  EXPECT_EQ(Error(kTokenizer, kTokenizerText), "");
+  EXPECT_THAT(
+      Error(kTokenizer,
+            absl::StrReplaceAll(kTokenizerText,
+                                {{"TemplateProcessing", "RobertaProcessing"}})),
+      HasSubstr("type must be one of TemplateProcessing"));
+  EXPECT_THAT(Error(kTokenizer, "{}"), HasSubstr("model is missing"));
 }
 
 // BertTokenizer takes null for a token that is not there.

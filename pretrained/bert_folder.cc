@@ -11,6 +11,7 @@
 #include "language/bert.h"
 #include "language/masked_word_model.h"
 #include "language/text_classifier.h"
+#include "language/text_embedder.h"
 #include "nn/config_problems.h"
 #include "nn/layers/linear.h"
 #include "pretrained/pretrained_weights.h"
@@ -101,7 +102,7 @@ absl::StatusOr<BertFolder> OpenBertFolder(absl::string_view path,
   if (tokenizer.ok()) {
     static_cast<WordPieceFiles&>(model) = *std::move(tokenizer);
   }
-  const absl::StatusOr<int64_t> sentence =
+  const absl::StatusOr<SentenceFiles> sentence =
       ReadSentenceFiles(folder, model.options.lower_case);
   Collect(sentence.status(), &messages);
   if (described.ok()) Collect(CheckModel(scorers, &model), &messages);
@@ -114,7 +115,8 @@ absl::StatusOr<BertFolder> OpenBertFolder(absl::string_view path,
   if (!messages.empty()) {
     return absl::InvalidArgumentError(absl::StrJoin(messages, "\n"));
   }
-  model.longest = Least(model.longest, *sentence);
+  model.longest = Least(model.longest, sentence->longest);
+  model.vectors = sentence->vectors;
   if (model.longest < 2) {
     return absl::InvalidArgumentError(
         absl::StrCat(folder, ": error: texts are cut to ", model.longest,
@@ -180,6 +182,11 @@ absl::Status WriteBertFolder(const BertModel& model, const std::string& folder,
   REGARD_RETURN_IF_ERROR(CheckWordPieceFiles(tokenizer));
   REGARD_RETURN_IF_ERROR(MakeDirectories(folder, files));
   REGARD_RETURN_IF_ERROR(WriteWordPieceFiles(tokenizer, folder, files));
+  if (dynamic_cast<const TextEmbedder*>(&model) != nullptr) {
+    REGARD_RETURN_IF_ERROR(
+        WriteSentenceFiles({model.longest(), model.vectors()},
+                           model.bert().width(), folder, files));
+  }
   REGARD_RETURN_IF_ERROR(
       WritePretrainedWeights(BertWeights(description, description.head),
                              model.parameters(), folder, files));

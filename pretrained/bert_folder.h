@@ -14,6 +14,7 @@
 #include "attention/attention_registry.h"
 #include "files/file.h"
 #include "language/bert_model.h"
+#include "language/text_vectors.h"
 #include "nn/parameters.h"
 #include "pretrained/bert_format.h"
 #include "pretrained/wordpiece_files.h"
@@ -26,6 +27,8 @@ namespace regard {
 struct BertFolder : WordPieceFiles {
   std::string path;
   BertDescription description;
+  // The vectors that the files of sentence-transformers ask for.
+  VectorOptions vectors;
 
   // Fills the finalized parameters of a Bert or, with `head`, which the folder
   // has, of a TextClassifier of description.classes or a MaskedWordModel. Its
@@ -43,7 +46,8 @@ absl::StatusOr<BertFolder> OpenBertFolder(absl::string_view path,
                                           const AttentionRegistry& scorers);
 
 // Writes the BERT of a model, with its head if it is a TextClassifier or a
-// MaskedWordModel. Makes the folder if it is not there. transformers opens it,
+// MaskedWordModel, and with the files of sentence-transformers if it is a
+// TextEmbedder. Makes the folder if it is not there. transformers opens it,
 // by the class that config.json names. An InvalidArgument, complete to print,
 // names what that does not have.
 absl::Status WriteBertFolder(const BertModel& model, const std::string& folder,

@@ -8,10 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "data/text/wordpiece.h"
+#include "files/file.h"
 #include "language/bert.pb.h"
+#include "language/text_vectors.h"
 #include "pretrained/pretrained_weights.h"
 
 namespace regard {
@@ -75,21 +78,37 @@ struct TokenizerDescription {
 
 // Reads tokenizer.json, tokenizer_config.json and, as transformers does where
 // that has no "added_tokens_decoder", special_tokens_map.json, if there: the
-// later wins. Added tokens besides the special ones of `options`, which no run
-// would know, are an error, be they in these files or in added_tokens.json; so
-// is what WordPiece does not do.
+// later wins. A "tokenizer_class", which config.json may have as well, that is
+// not one of BERT's is an error, unless a tokenizer.json says the same. Added
+// tokens besides the special ones of `options`, which no run would know, are an
+// error, be they in these files or in added_tokens.json; so is what WordPiece
+// does not do.
 absl::StatusOr<TokenizerDescription> ReadTokenizerFiles(
     const std::string& folder);
 
 // `longest` 0: not said.
 std::string TokenizerConfigText(const WordPiece& pieces, int64_t longest);
 
-// Where sentence-transformers cuts ("max_seq_length" of
-// sentence_bert_config.json); 0: not said. An error if its files, where they
-// are there, ask for another vector than the mean of the tokens, or for lower
-// case of a tokeniser without `lower_case`.
-absl::StatusOr<int64_t> ReadSentenceFiles(const std::string& folder,
-                                          bool lower_case);
+// What the files of sentence-transformers say.
+struct SentenceFiles {
+  // Where texts are cut ("max_seq_length" of sentence_bert_config.json); 0: not
+  // said.
+  int64_t longest = 0;
+  // Of 1_Pooling/config.json and, where it is there, modules.json: vectors are
+  // not normalized if that has no Normalize.
+  VectorOptions vectors;
+};
+
+// Reads them where they are there. What else they ask for is an error: another
+// pooling or module, a prompt, or lower case of a tokeniser without
+// `lower_case`.
+absl::StatusOr<SentenceFiles> ReadSentenceFiles(const std::string& folder,
+                                                bool lower_case);
+
+// Writes them for an encoder of `width` whose files are in the folder itself.
+absl::Status WriteSentenceFiles(const SentenceFiles& sentence, int64_t width,
+                                const std::string& folder,
+                                FileOperations& files);
 
 // Where the parameters of a Bert are, and those of `head`, of a TextClassifier
 // or a MaskedWordModel. A table of description.vocabulary rows may have fewer

@@ -90,6 +90,8 @@ std::map<std::string, absl::StatusOr<std::string>> BertParts(
   *embedder.mutable_tokens() = TokensOf(folder.options);
   embedder.mutable_tokens()->set_vocabulary(folder.vocabulary_file);
   embedder.set_longest(static_cast<int32_t>(folder.longest));
+  embedder.set_pooling(folder.vectors.pooling);
+  embedder.set_normalize(folder.vectors.normalize);
   std::map<std::string, absl::StatusOr<std::string>> parts;
   parts["model.text_embedder"] = TextOf(embedder);
   const absl::StatusOr<BertConfig> bert = BertWithTokens(folder);

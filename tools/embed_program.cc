@@ -16,6 +16,7 @@
 #include "files/line_reader.h"
 #include "language/bert_model.h"
 #include "language/sentence_embedder.h"
+#include "language/text_vectors.h"
 #include "nn/answer.h"
 #include "third_party/abseil_backport/status_macros.h"
 #include "tools/programs.h"
@@ -128,8 +129,11 @@ absl::Status Embed(int argc, char** argv, const Plugins& plugins) {
         absl::StrCat("error: ", run.path(), ": this run's model has no BERT"));
   }
   REGARD_RETURN_IF_ERROR(RefuseReplaced(run, "embed"));
+  VectorOptions vectors = model->vectors();
+  if (pairs) vectors.normalize = true;  // a similarity is a cosine
   SentenceEmbedder embedder(model->bert(), run.task().model().parameters(),
-                            model->pieces(), model->longest(), threads);
+                            model->pieces(), model->longest(), threads,
+                            vectors);
   return PrintAll(embedder, pairs, LineEndsOf(run));
 }
 

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Compares the vectors of //tools:embed with those of transformers, of a folder
-and of the same model as export writes it.
+"""Compares the vectors of //tools:embed with those of sentence-transformers, of a
+folder and of the same model as export writes it. A folder without modules.json,
+which sentence-transformers would not normalise, is compared with normalised means
+of transformers' outputs.
 
-    pip install transformers torch
+    pip install sentence-transformers torch
     tools/bazel build //tools:{embed,export}
     tools/parity/check_embeddings.py MODEL_FOLDER TEXT_FILE
 
@@ -15,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 
+from sentence_transformers import SentenceTransformer
 import torch
 from transformers import AutoModel, AutoTokenizer
 
@@ -43,6 +46,13 @@ def transformers_vectors(folder, lines, longest):
     return torch.stack(vectors)
 
 
+def reference_vectors(folder, lines, longest):
+    if not (pathlib.Path(folder) / "modules.json").exists():
+        return transformers_vectors(folder, lines, longest)
+    return SentenceTransformer(str(folder), device="cpu").encode(
+        lines, convert_to_tensor=True)
+
+
 def our_vectors(folder, lines):
     output = subprocess.run(
         [PROGRAM, f"--model={folder}"], check=True,
@@ -59,15 +69,18 @@ def main():
     longest = 512
     sentence = folder / "sentence_bert_config.json"
     if sentence.exists():
-        longest = json.loads(sentence.read_text())["max_seq_length"]
-    wanted = transformers_vectors(folder, lines, longest)
+        longest = json.loads(sentence.read_text()).get(
+            "max_seq_length", longest)
+    wanted = reference_vectors(folder, lines, longest)
+    print(f"norms from {wanted.norm(dim=1).min():.3f} to "
+          f"{wanted.norm(dim=1).max():.3f}")
     failed = False
     with tempfile.TemporaryDirectory() as copy:
         export(folder, copy)
         got = {
             "vectors": our_vectors(folder, lines),
             "vectors of the copy": our_vectors(copy, lines),
-            "the copy by transformers": transformers_vectors(
+            "the copy by sentence-transformers": reference_vectors(
                 copy, lines, longest)}
     for name, vectors in got.items():
         difference = (vectors - wanted).abs().max().item()

@@ -35,6 +35,9 @@ for i in 0 1; do
   check gpt2 "${folders}/gpt2_${i}" "${folders}/texts.txt"
   check captions "${folders}/blip_${i}" "${folders}"/images/*.png
 done
+for folder in "${folders}"/embedder_*; do
+  check embeddings "${folder}" "${folders}/texts.txt"
+done
 check byte_pairs "${2:-${folders}/gpt2_1}" "${folders}/texts.txt"
 check vit
 exit "${failed}"

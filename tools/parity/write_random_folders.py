@@ -2,10 +2,11 @@
 """Writes folders of random models by the transformers that is installed, 4 or 5,
 for the check_*.py beside it; check_vit.py makes its own.
 
-    pip install torch transformers tokenizers pillow
+    pip install torch transformers tokenizers pillow sentence-transformers
     tools/parity/write_random_folders.py OUT
 
-OUT has two shapes of each kind of bert, of gpt2 and of blip, with the
+OUT has two shapes of each kind of bert, of gpt2 and of blip, and embedders of
+sentence-transformers for each pooling, normalised and not, with the
 tokeniser as that version saves it or as the published folders have it, texts
 (texts.txt, pairs.tsv) and images of all kinds that a photograph may be.
 """
@@ -17,6 +18,7 @@ import sys
 
 import numpy
 from PIL import Image
+from sentence_transformers import SentenceTransformer, models
 import torch
 from torch import nn
 from transformers import (
@@ -82,6 +84,16 @@ def write_wordpiece(folder, vocabulary):
     (folder / "tokenizer_config.json").write_text(json.dumps({
         "tokenizer_class": "BertTokenizer", "do_lower_case": True,
         "model_max_length": 32}) + "\n")
+
+
+def write_embedder(folder, encoder, pooling, normalize):
+    """Around that folder of a BERT, as sentence-transformers saves it."""
+    modules = [models.Transformer(str(encoder), max_seq_length=24)]
+    modules.append(models.Pooling(
+        BERTS[0]["hidden_size"], pooling_mode=pooling))
+    if normalize:
+        modules.append(models.Normalize())
+    SentenceTransformer(modules=modules, device="cpu").save(str(folder))
 
 
 def write_gpt2(folder, saved, vocabulary, sizes):
@@ -150,6 +162,10 @@ def main():
         write_bert(
             root / f"bert_pretraining_{i}", BertForPreTraining, saved, sizes,
             TOKENS.split())
+    for pooling in ("mean", "cls", "max"):
+        for normalize in (False, True):
+            write_embedder(root / f"embedder_{pooling}_{int(normalize)}",
+                           root / "bert_0", pooling, normalize)
     for i, sizes in enumerate(GPT2S):
         write_gpt2(root / f"gpt2_{i}", i > 0, 300 - 10 * i, sizes)
     for i, (vision, text) in enumerate(BLIPS):
