@@ -257,7 +257,8 @@ absl::Status PretrainedWeights::Plan::Fill(ParameterStore<float>& parameters) {
     if (const ParameterInfo& info = infos_[only.parameter];
         uses.size() == 1 && info.size() == SizeOf(shape) &&
         !IsTransposed(*only.line, info.shape)) {
-      REGARD_RETURN_IF_ERROR(Read(tensor, parameters.value({only.parameter})));
+      REGARD_RETURN_IF_ERROR(
+          Read(tensor, parameters.value({only.parameter, &parameters})));
       continue;
     }
     scratch.resize(SizeOf(shape));
@@ -265,7 +266,8 @@ absl::Status PretrainedWeights::Plan::Fill(ParameterStore<float>& parameters) {
     for (const auto& [parameter, line, repeats] : uses) {
       if (repeats) continue;
       ForEachNumber(*line, infos_[parameter].shape,
-                    parameters.value({parameter}), absl::MakeConstSpan(scratch),
+                    parameters.value({parameter, &parameters}),
+                    absl::MakeConstSpan(scratch),
                     [](float& ours, float theirs) { ours = theirs; });
     }
   }
@@ -283,7 +285,8 @@ absl::Status PretrainedWeights::Plan::CompareRepeated(
       if (!repeats) continue;
       int64_t different = 0;
       ForEachNumber(*line, infos_[parameter].shape,
-                    parameters.value({parameter}), absl::MakeConstSpan(scratch),
+                    parameters.value({parameter, &parameters}),
+                    absl::MakeConstSpan(scratch),
                     [&](float ours, float theirs) {
                       different += ours == theirs ? 0 : 1;
                     });
