@@ -188,8 +188,8 @@ quietly "${train}" --config="${config}" --run=long --set training.epochs=40 \
   --set training.batch_size=8 --set 'baseline.override=[]' \
   --set model.encoder.hidden=16 --set model.decoder.hidden=16
 mv long gone
-expect_in long/run.json '"longest_target":25.0' '"target_source_ratio":8.5' \
-  '"unknown_target_words":0.0'
+expect_in long/run.json '"longest_target":25,' '"target_source_ratio":8.5' \
+  '"unknown_target_words":0}'
 expect 'as long as in training' '16 24' \
   "$(printf 'go\ngo go\n' | "${translate}" --run=long 2>err | awk '{print NF}' |
     xargs)"
