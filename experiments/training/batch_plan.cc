@@ -36,10 +36,10 @@ bool GroupsByLength(const Training& training, const Model<float>& model) {
 
 BatchPlan::BatchPlan(const Experiment& config, Model<float>& model)
     : seed_(config.seed()),
-      by_length_(GroupsByLength(config.training(), model)),
       accumulate_(config.optimizer().accumulate_batches()) {
   model.BeginEpoch(std::nullopt);
   const Training& training = config.training();
+  by_length_ = GroupsByLength(training, model);
   if (by_length_) {
     CutByLength(training, model);
   } else {

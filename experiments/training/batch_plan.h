@@ -46,7 +46,7 @@ class BatchPlan {
   void MakeEpoch(int64_t epoch);
 
   const uint64_t seed_;
-  const bool by_length_;
+  bool by_length_;
   const int64_t accumulate_;
   int64_t updates_per_epoch_ = 0;
   int64_t total_updates_ = 0;

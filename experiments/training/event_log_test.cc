@@ -103,8 +103,8 @@ class EventLogTest : public ::testing::Test {
     for (const MetricInfo& metric : TrainerMetrics(task->model())) {
       metrics.push_back(metric);
     }
-    auto events = EventLog::Open(options, trainer.total_steps(), config, *task,
-                                 metrics);
+    auto events =
+        EventLog::Open(options, trainer.total_steps(), config, *task, metrics);
     ASSERT_THAT(events, IsOk());
     TrainingHooks hooks;
     hooks.updated = [&](const auto& update) { progress.Update(update); };

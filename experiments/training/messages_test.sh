@@ -20,8 +20,8 @@ says() { # says WHAT WANTED ARGUMENT...: all but the updates.
 # How a run that begins says that it trains a second model.
 note="note: trains two models: this one, then 'short' to compare with; without \
 it: --set 'baseline.override=[]'"
-says 'a run and its baseline' "${note}
-num_shards is 2: 2 of 9 threads have work
+says 'a run and its baseline' "num_shards is 2: 2 of 9 threads have work
+${note}
 now short, to compare with" "${small[@]}" --run=run --threads=9
 expect 'about twenty lines' "1/40 $(seq -f '%g/40' -s' ' 2 2 40) 1/2 2/2" \
   "$(sed -n 's/^step \([^ ]*\) .*/\1/p' err | paste -sd' ')"

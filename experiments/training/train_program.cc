@@ -267,7 +267,7 @@ absl::StatusOr<int> TrainAndReport(TrainingRun& run,
                                    const TrainerOptions& options,
                                    const Provenance& provenance,
                                    const Plugins& plugins) {
-  if (run.loaded().baseline != nullptr && run.step() == 0) {
+  if (run.loaded().baseline != nullptr && !run.resumes()) {
     std::fprintf(
         stderr,
         "note: trains two models: this one, then '%s' to compare with; "

@@ -420,15 +420,7 @@ void Trainer::ChooseWeights() {
 }
 
 absl::Status Trainer::Finish() {
-  // The final evaluation may be long: a run that is killed during it resumes
-  // with it.
-  if (step() > 0 && !state_.has_records()) {
-    state_.set_records(records_of_step_);
-    state_.set_evaluated_step(evaluated_step_);
-    REGARD_RETURN_IF_ERROR(Save());
-  }
-  state_.clear_records();
-  state_.clear_evaluated_step();
+  REGARD_RETURN_IF_ERROR(SaveBeforeEnd());
   REGARD_RETURN_IF_ERROR(CheckWeights());
   if (selection_.active()) {
     // Early stopping, or a limit of time, has just seen an evaluation.

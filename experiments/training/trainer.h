@@ -170,6 +170,9 @@ class Trainer {
   // checkpoint of such weights, for which an older one would be pruned.
   absl::Status CheckWeights() const;
   absl::Status Save();
+  // Saves the last update, unless this run was resumed after it. The final
+  // evaluation may be long: a run that is killed during it resumes with it.
+  absl::Status SaveBeforeEnd();
   absl::Status RestoreSelection(const Checkpoint& checkpoint);
   absl::Status Finish();
   void ChooseWeights();

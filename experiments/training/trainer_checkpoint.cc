@@ -116,6 +116,18 @@ absl::Status Trainer::Save() {
   return hooks_.checkpointed(content);
 }
 
+absl::Status Trainer::SaveBeforeEnd() {
+  absl::Status saved;
+  if (step() > 0 && !state_.has_records()) {
+    state_.set_records(records_of_step_);
+    state_.set_evaluated_step(evaluated_step_);
+    saved = Save();
+  }
+  state_.clear_records();
+  state_.clear_evaluated_step();
+  return saved;
+}
+
 absl::Status Trainer::Restore(const Checkpoint& checkpoint) {
   REGARD_RETURN_IF_ERROR(
       LoadWeights(checkpoint.WeightsPath(), model_.parameters()));

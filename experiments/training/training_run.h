@@ -62,6 +62,8 @@ class TrainingRun {
   // Leaves the final status.json: the last thing that a run does.
   absl::Status End(RunState state);
 
+  // Whether it goes on from a checkpoint.
+  bool resumes() const { return checkpoint_.has_value(); }
   // Finished updates.
   int64_t step() const { return status_.step; }
   const RunFolder& folder() const { return folder_; }
