@@ -105,7 +105,7 @@ void GradientsAgreeWithDifferences(const CheckedScore& score,
     inputs.push_back({problem.cumulative.shape, 0, 2});
   }
   const size_t first_parameter = inputs.size();
-  for (const ParameterInfo& parameter : in_double.store().parameters()) {
+  for (const ParameterInfo& parameter : in_double.scorer_store().parameters()) {
     inputs.push_back({parameter.shape});
   }
   const auto scores = [&]<typename T>(Tape<T>& tape,
@@ -116,7 +116,8 @@ void GradientsAgreeWithDifferences(const CheckedScore& score,
     } else {
       tested = &in_double;
     }
-    Forward<T> forward(tape, tested->store(), in.subspan(first_parameter));
+    Forward<T> forward(tape, tested->scorer_store(),
+                       in.subspan(first_parameter));
     ScoreInputs<T> score;
     score.queries = in[0];
     score.keys = tested->scorer().Prepare(forward, in[1], /*key_position=*/0);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "autodiff/fault_finder.h"
 #include "autodiff/ops/shape_ops.h"
@@ -168,8 +169,8 @@ ScorerUnderTest<T>::ScorerUnderTest(const AttentionRegistry& registry,
   attention_ = std::make_unique<AttentionLayer<T>>(registry, config,
                                                    store_.Root(), widths);
   store_.Finalize(seed);
-  // Another over the same parameters, in the same order.
-  scorer_ = registry.Create<T>(config, attender_store_.Root(), widths);
+  scorer_ = registry.Create<T>(config, scorer_store_.Root(), widths);
+  scorer_store_.Finalize(seed);
   // What begins at zero would hide the gradients of other parameters.
   for (const ParameterInfo& info : store_.parameters()) {
     const RandomStream random(seed, info.name);
@@ -180,6 +181,19 @@ ScorerUnderTest<T>::ScorerUnderTest(const AttentionRegistry& registry,
   }
   gradients_ = std::make_unique<GradientSlab<T>>(store_);
   forward_ = std::make_unique<Forward<T>>(tape_, store_, gradients_.get());
+  scorer_forward_ = std::make_unique<Forward<T>>(
+      tape_, std::as_const(scorer_store_), nullptr);
+}
+
+template <typename T>
+Forward<T>& ScorerUnderTest<T>::BeginScorerStep() {
+  for (const ParameterInfo& info : scorer_store_.parameters()) {
+    const auto from = store_.value(*store_.FindByName(info.name));
+    const auto to = scorer_store_.value(*scorer_store_.FindByName(info.name));
+    std::copy(from.begin(), from.end(), to.begin());
+  }
+  scorer_forward_->BeginStep();
+  return *scorer_forward_;
 }
 
 template <typename T>
@@ -243,26 +257,26 @@ std::string ScorerUnderTest<T>::FaultOf(const ScoringProblem& problem) {
 
 template <typename T>
 bool ScorerUnderTest<T>::HasFusedContext(const ScoringProblem& problem) {
-  forward_->BeginStep();
+  Forward<T>& forward = BeginScorerStep();
   ScoreInputs<T> in = Inputs(problem);
-  in.keys = scorer_->Prepare(*forward_, in.keys, in.positions.first_key);
-  return scorer_->FusedContext(*forward_, in, Input(problem.values), {})
+  in.keys = scorer_->Prepare(forward, in.keys, in.positions.first_key);
+  return scorer_->FusedContext(forward, in, Input(problem.values), {})
       .has_value();
 }
 
 template <typename T>
 TestArray ScorerUnderTest<T>::Scores(const ScoringProblem& problem) {
-  forward_->BeginStep();
+  Forward<T>& forward = BeginScorerStep();
   ScoreInputs<T> in = Inputs(problem);
-  in.keys = scorer_->Prepare(*forward_, in.keys, in.positions.first_key);
-  return CopyOf(scorer_->Score(*forward_, in));
+  in.keys = scorer_->Prepare(forward, in.keys, in.positions.first_key);
+  return CopyOf(scorer_->Score(forward, in));
 }
 
 template <typename T>
 TestArray ScorerUnderTest<T>::Prepared(const TestArray& keys,
                                        int64_t first_key) {
-  forward_->BeginStep();
-  return CopyOf(scorer_->Prepare(*forward_, Input(keys), first_key));
+  Forward<T>& forward = BeginScorerStep();
+  return CopyOf(scorer_->Prepare(forward, Input(keys), first_key));
 }
 
 template <typename T>

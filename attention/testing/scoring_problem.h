@@ -97,7 +97,9 @@ class ScorerUnderTest {
       : ScorerUnderTest(registry, ConfigFor(options), widths, seed) {}
 
   ParameterStore<T>& store() { return store_; }
+  // Its parameters are of scorer_store(), with names and shapes of store().
   const ScoringFunction<T>& scorer() const { return *scorer_; }
+  const ParameterStore<T>& scorer_store() const { return scorer_store_; }
   const AttentionLayer<T>& attender() const { return *attention_; }
   void set_training(bool training) { tape_.set_training(training); }
 
@@ -137,13 +139,17 @@ class ScorerUnderTest {
   // The inputs of a score, with keys that are not prepared.
   ScoreInputs<T> Inputs(const ScoringProblem& problem);
 
+  // Begins a step of the scorer, with the values of store().
+  Forward<T>& BeginScorerStep();
+
   ParameterStore<T> store_;
-  std::unique_ptr<ScoringFunction<T>> scorer_;
-  ParameterStore<T> attender_store_;
   std::unique_ptr<AttentionLayer<T>> attention_;
+  ParameterStore<T> scorer_store_;
+  std::unique_ptr<ScoringFunction<T>> scorer_;
   std::unique_ptr<GradientSlab<T>> gradients_;
   Tape<T> tape_;
   std::unique_ptr<Forward<T>> forward_;
+  std::unique_ptr<Forward<T>> scorer_forward_;
 };
 
 }  // namespace regard
