@@ -136,7 +136,7 @@ def check_translations(name, inspected=True):
     lines = "".join(line + "\n" for line in SOURCES)
     check(f"{name}: translate, piped", outputs,
           call("translate", run, text=lines), len(outputs))
-    check(f"{name}: nothing unknown", "", call.errors)
+    check(f"{name}: nothing unknown", False, "does not know" in call.errors)
     check(f"{name}: translate, typed", outputs,
           call("translate", run, *SOURCES), len(outputs))
     check(f"{name}: predict, piped", outputs,
