@@ -95,8 +95,6 @@ TEST_F(BrokenConfigProgramTest, SaysWhereAndWhat) {
        "and key of one width; the query has 16, the key 8"},
       {"model { decoder { layers: 2 } }",
        "a.textproto:2:9: error: model.decoder.initial_state: FINAL_STATE "},
-      {"model { decoder { context: NO_CONTEXT initial_state: ZERO } }",
-       "a.textproto:2:39: error: model.decoder.initial_state: "},
       {"model { nadaraya_watson {} }", "good.textproto:6:3: error: model."},
       {"base: \"x\"", "a.textproto:2:1: error: 'base' is set twice"},
       // Data.
