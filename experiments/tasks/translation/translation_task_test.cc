@@ -88,7 +88,8 @@ TEST(TranslationTaskTest, ShowsTwelveSentencesAndTheWeightsOfSix) {
   EXPECT_THAT(shown.sections, IsEmpty());
   EXPECT_TRUE(shown.heat_maps_on_page);
   EXPECT_THAT(shown.notes, ElementsAre(Pair("test/alignment_error_rate",
-                                            "of a diagonal: 0.000")));
+                                            "of a diagonal: 0.000"),
+                                       Pair("test/cut_outputs", "of 10")));
 }
 
 TEST(TranslationTaskTest, AtTheEndSixAreExplainedInPlaceOfTheirMaps) {
