@@ -27,9 +27,9 @@ constexpr char kProcesses[] = "processes";
 constexpr char kFromStep[] = "from_step";
 constexpr char kToStep[] = "to_step";
 // What a process says of its program, in this order.
-constexpr const char* kProgramKeys[] = {"version",         "commit", "changed",
-                                        "compiler",        "c_library",
-                                        "instruction_set", "mode",   "libraries"};
+constexpr const char* kProgramKeys[] = {
+    "version",   "commit",          "changed", "compiler",
+    "c_library", "instruction_set", "mode",    "libraries"};
 
 // The levels of the x86-64 psABI, by the features that each adds.
 absl::string_view InstructionSet() {
@@ -147,15 +147,14 @@ Environment BuildEnvironment() {
 }
 
 std::string EnvironmentJson(const Environment& environment) {
-  Json json = {
-      {"version", kVersion},
-      {"compiler", environment.compiler},
-      {"c_library", environment.c_library},
-      {"instruction_set", environment.instruction_set},
-      {"mode", environment.mode},
-      {"libraries", environment.libraries},
-      {"data", environment.data},
-      {"files", environment.files}};
+  Json json = {{"version", kVersion},
+               {"compiler", environment.compiler},
+               {"c_library", environment.c_library},
+               {"instruction_set", environment.instruction_set},
+               {"mode", environment.mode},
+               {"libraries", environment.libraries},
+               {"data", environment.data},
+               {"files", environment.files}};
   const Provenance& provenance = environment.provenance;
   AddCommit(provenance, &json);
   if (!provenance.command_line.empty()) {
@@ -189,7 +188,8 @@ absl::StatusOr<std::vector<std::string>> BeginProcess(
     if (!before.contains(kToStep)) before[kToStep] = step;
     AddDifferences(before, process, &differences);
     // It was stopped before its first update, or all that it did was lost.
-    if (before[kToStep] == before[kFromStep]) processes.erase(processes.end() - 1);
+    if (before[kToStep] == before[kFromStep])
+      processes.erase(processes.end() - 1);
   }
   processes.push_back(std::move(process));
   REGARD_RETURN_IF_ERROR(WriteEnvironment(path, json));

@@ -78,8 +78,7 @@ TEST(EnvironmentTest, ReadsNothingWhereThereIsNoTree) {
 
 class ProcessesTest : public ::testing::Test {
  protected:
-  ProcessesTest()
-      : path_(JoinPath(::testing::TempDir(), "environment.json")) {}
+  ProcessesTest() : path_(JoinPath(::testing::TempDir(), "environment.json")) {}
 
   void Write(const nlohmann::json& json) const {
     ASSERT_THAT(WriteFileAtomically(path_, json.dump()), IsOk());
@@ -135,9 +134,8 @@ TEST_F(ProcessesTest, AnEarlierProgramsRunGetsAnEntryForItsFirst) {
   const auto differences = BeginProcess(::testing::TempDir(), 3, {});
   ASSERT_THAT(differences, IsOk());
   EXPECT_THAT(*differences,
-              ::testing::ElementsAre(
-                  StartsWith("compiler: GCC 4 before, GCC "),
-                  StartsWith("eigen: 3.3.0 before, 3.")));
+              ::testing::ElementsAre(StartsWith("compiler: GCC 4 before, GCC "),
+                                     StartsWith("eigen: 3.3.0 before, 3.")));
   EXPECT_EQ(Steps(), (Steps{{0, 3}, {3, -1}}));
   EXPECT_EQ(Read()["processes"][0]["compiler"], "GCC 4");
   // The keys of the first process stay.

@@ -249,7 +249,8 @@ absl::StatusOr<FileWriter> ResumeMetricsLog(const std::string& path,
   REGARD_ASSIGN_OR_RETURN(const std::string text,
                           ReadFile(path, kMostLogBytes, files));
   int64_t kept = 0;
-  const absl::Status read = ReadRecords(path, text, step, records, &kept).status();
+  const absl::Status read =
+      ReadRecords(path, text, step, records, &kept).status();
   // A last line that is damaged is cut off, as a torn one is.
   const bool last = text.find('\n', kept) == text.size() - 1;
   if (!read.ok() && !last) return read;
