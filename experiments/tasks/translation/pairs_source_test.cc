@@ -191,9 +191,10 @@ TEST_F(PairsSourceTest, AllTextOfASplitIsCapped) {
   std::string all;
   for (int i = 0; i < 1025; ++i) all += member;
   Write("s.gz", all);
+  Write("t.gz", all);
   EXPECT_THAT(
       Load(absl::StrCat("dev_sample: 1 subwords {} train {",
-                        Lines("s.gz", "s.gz"), "}")),
+                        Lines("s.gz", "t.gz"), "}")),
       StatusIs(absl::StatusCode::kInvalidArgument,
                HasSubstr("s.gz:16385:1: error: more than 2 GiB of pairs; of "
                          "`train`, max_pairs reads the first ones")));
