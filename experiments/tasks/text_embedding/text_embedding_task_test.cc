@@ -83,8 +83,11 @@ TEST(TextEmbeddingTaskTest, AVocabularyIsReadAndHasADigest) {
 TEST(TextEmbeddingTaskTest, HasNoLabelsToSmooth) {
   ConfigProblems problems;
   TaskOf(1, "", {"loss.label_smoothing=0.1"})->ValidateData(problems);
-  ASSERT_THAT(problems.problems(), SizeIs(1));
-  EXPECT_EQ(problems.problems()[0].path, "loss.label_smoothing");
+  EXPECT_TRUE(problems.ok());
+  ASSERT_THAT(problems.notes(), SizeIs(1));
+  EXPECT_EQ(problems.notes()[0],
+            "loss.label_smoothing: has no effect: similarities are not "
+            "classes");
 }
 
 }  // namespace
