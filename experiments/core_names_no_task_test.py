@@ -51,8 +51,8 @@ def mentions(source, types, members):
 
 
 def missing_protos(data, paths):
-    """The protos that data.proto imports but `paths` lacks."""
-    imported = re.findall(r'^import "([^"]+)";', data, re.MULTILINE)
+    """The protos of data that data.proto imports but `paths` lacks."""
+    imported = re.findall(r'^import "(data/[^"]+)";', data, re.MULTILINE)
     return [path for path in imported if path not in paths]
 
 

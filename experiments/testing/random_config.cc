@@ -114,6 +114,7 @@ constexpr const char* kNotDrawn[] = {"regard.Experiment.base",
                                      "regard.FeedForwardConfig.none",
                                      "regard.Data.path",
                                      "regard.Data.dev_path",
+                                     "regard.Data.text_version",
                                      "regard.Training.initial_weights",
                                      "regard.TextClassifierConfig.pretrained"};
 
