@@ -87,7 +87,7 @@ class ProcessesTest : public ::testing::Test {
     return nlohmann::json::parse(ReadFile(path_).value());
   }
   // From and to of each process, -1 for what is not there.
-  std::vector<std::pair<int, int>> Steps() const {
+  std::vector<std::pair<int, int>> FoundSteps() const {
     std::vector<std::pair<int, int>> steps;
     for (const nlohmann::json& process : Read()["processes"]) {
       steps.emplace_back(process["from_step"], process.value("to_step", -1));
@@ -111,14 +111,14 @@ TEST_F(ProcessesTest, EachHasTheStepsThatItTrained) {
   ASSERT_THAT(WriteFileAtomically(path_, EnvironmentJson(BuildEnvironment())),
               IsOk());
   Begin(0);
-  EXPECT_EQ(Steps(), (Steps{{0, -1}}));
+  EXPECT_EQ(FoundSteps(), (Steps{{0, -1}}));
   End(5);
   // The second is killed after the checkpoint of step 7, the third at once.
   Begin(5);
   Begin(7);
   Begin(7);
   End(9);
-  EXPECT_EQ(Steps(), (Steps{{0, 5}, {5, 7}, {7, 9}}));
+  EXPECT_EQ(FoundSteps(), (Steps{{0, 5}, {5, 7}, {7, 9}}));
   const nlohmann::json process = Read()["processes"][2];
   EXPECT_EQ(process["compiler"], BuildEnvironment().compiler);
   EXPECT_TRUE(process.contains("version") && process.contains("c_library") &&
@@ -136,7 +136,7 @@ TEST_F(ProcessesTest, AnEarlierProgramsRunGetsAnEntryForItsFirst) {
   EXPECT_THAT(*differences,
               ::testing::ElementsAre(StartsWith("compiler: GCC 4 before, GCC "),
                                      StartsWith("eigen: 3.3.0 before, 3.")));
-  EXPECT_EQ(Steps(), (Steps{{0, 3}, {3, -1}}));
+  EXPECT_EQ(FoundSteps(), (Steps{{0, 3}, {3, -1}}));
   EXPECT_EQ(Read()["processes"][0]["compiler"], "GCC 4");
   // The keys of the first process stay.
   EXPECT_EQ(Read()["compiler"], "GCC 4");

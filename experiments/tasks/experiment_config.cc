@@ -8,14 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
-#include "attention/transformer/transformer.pb.h"
-#include "attention/transformer/validation.h"
 #include "experiments/config/resolved.h"
 #include "experiments/tasks/folder_config.h"
+#include "experiments/tasks/former_runs.h"
 #include "files/config_text.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
@@ -317,30 +315,6 @@ void ValidateExperiment(const Experiment& config, const Plugins& plugins,
   ValidateSiteRequests({config.intervene(), config.probe()}, problems);
 }
 
-void KeepFormerMeaning(const ConfigSource& source,
-                       const AttentionRegistry& scorers, Experiment* config) {
-  if (source.name.substr(source.name.rfind('/') + 1) != "resolved.textproto") {
-    return;
-  }
-  const auto inherits = [&](const TransformerConfig& decoder) {
-    return !decoder.has_cross_reads_positions() &&
-           ReadsPositions(scorers, decoder);
-  };
-  const ModelConfig& model = config->model();
-  TransformerConfig decoder = model.transformer();
-  LayOverTransformer(model.transformer_decoder(), &decoder);
-  if (model.has_transformer() && inherits(decoder)) {
-    config->mutable_model()->mutable_transformer()->set_cross_reads_positions(
-        true);
-  }
-  if (inherits(model.captioner().decoder())) {
-    config->mutable_model()
-        ->mutable_captioner()
-        ->mutable_decoder()
-        ->set_cross_reads_positions(true);
-  }
-}
-
 namespace {
 
 constexpr char kLoss[] = "dev/loss";
@@ -395,18 +369,6 @@ absl::Status Complete(const Plugins& plugins, LoadedConfig& loaded) {
 }
 
 }  // namespace
-
-void KeepTextVersion(const ConfigSource& run, Experiment* config) {
-  if (!absl::EndsWith(run.name, "resolved.textproto") ||
-      config->data().has_text_version()) {
-    return;
-  }
-  Experiment before;
-  // What is wrong with it is told by those who read it.
-  if (!ReadConfig(run, {}, &before).ok()) return;
-  config->mutable_data()->set_text_version(
-      before.data().has_text_version() ? before.data().text_version() : 0);
-}
 
 absl::StatusOr<LoadedConfig> LoadConfig(const ConfigSource& source,
                                         absl::Span<const std::string> overrides,

@@ -9,7 +9,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "attention/attention_registry.h"
 #include "data/data_source.h"
 #include "experiments/config/reader.h"
 #include "experiments/experiment.pb.h"
@@ -24,11 +23,6 @@ namespace regard {
 void ValidateExperiment(const Experiment& config, const Plugins& plugins,
                         ConfigProblems& problems);
 
-// Where `source` is the resolved.textproto of a run, gives fields that a former
-// version did not have the value that says what it did. LoadConfig() does.
-void KeepFormerMeaning(const ConfigSource& source,
-                       const AttentionRegistry& scorers, Experiment* config);
-
 struct LoadedConfig {
   Experiment config;
   std::string resolved = {};  // in full, with where each value came from
@@ -36,11 +30,6 @@ struct LoadedConfig {
   std::vector<std::string> notes = {};                     // see ConfigProblems
   std::shared_ptr<const LoadedConfig> baseline = nullptr;  // see LoadBaseline
 };
-
-// If `run` is the resolved.textproto of a run, and `config` has no
-// data.text_version, sets it to the run's: 0 if the run was made by a program
-// without this field.
-void KeepTextVersion(const ConfigSource& run, Experiment* config);
 
 // Reads and validates; the error is complete to print. A config that begins
 // with a folder of Hugging Face's goes over what that says (folder_config.h).

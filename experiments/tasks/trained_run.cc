@@ -16,6 +16,7 @@
 #include "experiments/run/metric.h"
 #include "experiments/run/status.h"
 #include "experiments/tasks/experiment_config.h"
+#include "experiments/tasks/former_runs.h"
 #include "files/file.h"
 #include "nn/weights.h"
 #include "third_party/abseil_backport/status_macros.h"

@@ -23,6 +23,7 @@
 #include "experiments/run/run_folder.h"
 #include "experiments/run/status.h"
 #include "experiments/tasks/experiment_config.h"
+#include "experiments/tasks/former_runs.h"
 #include "experiments/tasks/task.h"
 #include "experiments/training/check_report.h"
 #include "experiments/training/fitting_task.h"

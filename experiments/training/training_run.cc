@@ -16,6 +16,7 @@
 #include "experiments/report/run_report.h"
 #include "experiments/report/terminal_text.h"
 #include "experiments/tasks/experiment_config.h"
+#include "experiments/tasks/former_runs.h"
 #include "experiments/training/follower.h"
 #include "files/printable_text.h"
 #include "files/sha256.h"
@@ -62,19 +63,6 @@ absl::Status CheckSame(const RunFolder& folder, absl::string_view what,
   return absl::InvalidArgumentError(
       absl::StrCat(folder.path(), ": error: the ", what,
                    " differs from that of the run to resume:", differences));
-}
-
-// Clears the limits of a search that an earlier program wrote for those that
-// were not set.
-void ClearFormerLimits(const Experiment& config, Experiment& stored) {
-  if (config.search().has_max_length() ||
-      config.search().has_max_length_ratio() ||
-      stored.search().max_length() != 10 ||
-      stored.search().max_length_ratio() != 2) {
-    return;
-  }
-  stored.mutable_search()->clear_max_length();
-  stored.mutable_search()->clear_max_length_ratio();
 }
 
 // A run is resumed with the config that it began with alone.

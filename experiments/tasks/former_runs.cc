@@ -1,0 +1,56 @@
+#include "experiments/tasks/former_runs.h"
+
+#include "absl/strings/match.h"
+#include "attention/transformer/transformer.pb.h"
+#include "attention/transformer/validation.h"
+
+namespace regard {
+
+void KeepFormerMeaning(const ConfigSource& source,
+                       const AttentionRegistry& scorers, Experiment* config) {
+  if (source.name.substr(source.name.rfind('/') + 1) != "resolved.textproto") {
+    return;
+  }
+  const auto inherits = [&](const TransformerConfig& decoder) {
+    return !decoder.has_cross_reads_positions() &&
+           ReadsPositions(scorers, decoder);
+  };
+  const ModelConfig& model = config->model();
+  TransformerConfig decoder = model.transformer();
+  LayOverTransformer(model.transformer_decoder(), &decoder);
+  if (model.has_transformer() && inherits(decoder)) {
+    config->mutable_model()->mutable_transformer()->set_cross_reads_positions(
+        true);
+  }
+  if (inherits(model.captioner().decoder())) {
+    config->mutable_model()
+        ->mutable_captioner()
+        ->mutable_decoder()
+        ->set_cross_reads_positions(true);
+  }
+}
+
+void KeepTextVersion(const ConfigSource& run, Experiment* config) {
+  if (!absl::EndsWith(run.name, "resolved.textproto") ||
+      config->data().has_text_version()) {
+    return;
+  }
+  Experiment before;
+  // What is wrong with it is told by those who read it.
+  if (!ReadConfig(run, {}, &before).ok()) return;
+  config->mutable_data()->set_text_version(
+      before.data().has_text_version() ? before.data().text_version() : 0);
+}
+
+void ClearFormerLimits(const Experiment& config, Experiment& stored) {
+  if (config.search().has_max_length() ||
+      config.search().has_max_length_ratio() ||
+      stored.search().max_length() != 10 ||
+      stored.search().max_length_ratio() != 2) {
+    return;
+  }
+  stored.mutable_search()->clear_max_length();
+  stored.mutable_search()->clear_max_length_ratio();
+}
+
+}  // namespace regard

@@ -1,0 +1,27 @@
+// Keeps what the configs of runs by earlier programs meant.
+#ifndef EXPERIMENTS_TASKS_FORMER_RUNS_H_
+#define EXPERIMENTS_TASKS_FORMER_RUNS_H_
+
+#include "attention/attention_registry.h"
+#include "experiments/config/reader.h"
+#include "experiments/experiment.pb.h"
+
+namespace regard {
+
+// Where `source` is the resolved.textproto of a run, gives fields that a former
+// version did not have the value that says what it did. LoadConfig() does.
+void KeepFormerMeaning(const ConfigSource& source,
+                       const AttentionRegistry& scorers, Experiment* config);
+
+// If `run` is the resolved.textproto of a run, and `config` has no
+// data.text_version, sets it to the run's: 0 if the run was made by a program
+// without this field.
+void KeepTextVersion(const ConfigSource& run, Experiment* config);
+
+// Clears the limits of a search that an earlier program wrote into `stored` as
+// defaults, unless `config` sets them.
+void ClearFormerLimits(const Experiment& config, Experiment& stored);
+
+}  // namespace regard
+
+#endif  // EXPERIMENTS_TASKS_FORMER_RUNS_H_
