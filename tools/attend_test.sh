@@ -45,9 +45,8 @@ expect_in err 'LocationAwareScore reads the weights of earlier queries'
 "${attend}" "${arrays[@]}" >of_file
 "${attend}" --attention='dot {}' --arrays=- <arrays.json >out
 expect 'standard input' "$(<of_file)" "$(<out)"
-fails 'an empty standard input' \
-  'standard input:1:1: error: not JSON: the text ends too soon' \
-  "${attend}" --attention='dot {}' --arrays=-
+fails 'what standard input lacks' 'standard input:1:1: error: queries is missing' \
+  bash -c "echo '{}' | '${attend}' --attention='dot {}' --arrays=-"
 
 # Safetensors of Python's types.
 python3 - <<'END'

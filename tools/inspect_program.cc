@@ -302,7 +302,7 @@ absl::Status Show(const Arguments& arguments, const InspectedAnswer& answer,
     text = InspectionText(inspection, TerminalStyle());
     if (inspection.AlignmentMap() == nullptr) {
       absl::StrAppend(&text, "\n",
-                      TableText(HeadsTable(inspection), /*most_columns=*/30));
+                      TableText(HeadsTable(inspection), /*most_columns=*/60));
     }
   }
   std::fputs(text.c_str(), stdout);
@@ -337,11 +337,15 @@ absl::Status InspectModel(int argc, char** argv, const Plugins& plugins) {
   Arguments arguments;
   REGARD_RETURN_IF_ERROR(ParseArguments(argc, argv, &arguments));
   const bool is_run = arguments.model.empty();
+  const std::string& folder = is_run ? arguments.run : arguments.model;
+  const bool from_data = arguments.sites && arguments.source.empty();
+  if (from_data && HoldsPretrained(ResolveUserPath(folder))) {
+    return absl::InvalidArgumentError(
+        "error: --sites: this folder has no training examples; give an INPUT");
+  }
   REGARD_ASSIGN_OR_RETURN(
       const Run run,
-      OpenRun(is_run ? arguments.run : arguments.model, plugins,
-              {.data = arguments.example >= 0 ||
-                       (arguments.sites && arguments.source.empty())}));
+      OpenRun(folder, plugins, {.data = arguments.example >= 0 || from_data}));
   if (arguments.sites) return ListSites(arguments, run, plugins);
   TellFormulas(run);
   REGARD_ASSIGN_OR_RETURN(const Asked asked, AskRun(arguments, run, plugins));
