@@ -103,7 +103,7 @@ expect_in out 'search: has no effect: `language_model` does not search'
 expect_in out 'untouched: ' 'difference: '
 "${evaluate}" --run=words --json --set \
   "intervene={site: '*/attention/context' replace {scale: 1}}" >out
-expect 'a change that changes nothing' '1 0.0' "$(python3 -c '
+expect 'a change that changes nothing' '1 0' "$(python3 -c '
 import json
 said = json.load(open("out"))
 print(int(said["untouched"] == said["metrics"]),
