@@ -36,7 +36,7 @@ update="${1:-}"
 expect_equal "the report of a grid with failed runs" fake_grid.md fake_grid.md
 expect_equal "the runs of the grid as CSV" fake_grid.csv fake_grid.csv
 expect_equal "claims and ours" fake_claims.md fake_claims.md
-expect_text "the page draws curves with bands" '*"band":\[*' \
+expect_text "the page draws curves with bands" '*"low":\[*' \
   "$(<fake_grid.html)"
 expect_text "and every cell's weights for the same source" \
   '*Side by side: a source*q + k, rate 0.5*q | k, rate 1*\[750,250\]*\[125,875\]*' \
