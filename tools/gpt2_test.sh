@@ -89,7 +89,7 @@ expect 'blocks do not overlap' \
   "$("${evaluate}" --model=model --set data.path=model/text.txt)"
 loss_of() { # loss_of FLAG...: of a text.
   "${evaluate}" --model=model --text=model/text.txt "$@" --json |
-    grep -o '"test/loss":[^,}]*'
+    grep -o '"test/loss":[^,}]*' | sed -n 1p
 }
 expect 'all of a head' "$(loss_of)" \
   "$(loss_of --set "intervene={site: '*/context' head: 0 replace {scale: 1}}")"

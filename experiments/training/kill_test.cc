@@ -476,6 +476,8 @@ TEST_F(KillTest, ARunKilledBeforeItsFirstCheckpointKeepsItsConfig) {
   const std::string given = ReadText(Path("run/config.textproto"));
   const std::string resolved = ReadText(Path("run/resolved.textproto"));
   std::filesystem::remove_all(Path("run/checkpoints"));
+  std::ofstream(Path("run/status.json"))
+      << R"({"state":"running","step":2,"metrics":{},"weights_digest":""})";
   ChildProgram again({"experiments/train", "--resume", "--run=" + Path("run")},
                      Path("again"));
   EXPECT_EQ(again.Wait(), 0) << again.Errors();

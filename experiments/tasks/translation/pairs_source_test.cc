@@ -18,7 +18,6 @@
 #include "experiments/tasks/built_in_plugins.h"
 #include "experiments/tasks/experiment_config.h"
 #include "experiments/tasks/task.h"
-#include "files/file.h"
 #include "files/sha256.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
@@ -177,27 +176,6 @@ TEST_F(PairsSourceTest, DrawsDevFromTrain) {
   EXPECT_THAT(Load(absl::StrCat("dev_sample: 3 train {", Lines("s", "t"), "}")),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("leave nothing to train on")));
-}
-
-// A file of few bytes, in lines of 64 KiB with their ends, for each side: 2 GiB
-// and one line.
-TEST_F(PairsSourceTest, AllTextOfASplitIsCapped) {
-  std::string lines;
-  for (int i = 0; i < 16; ++i) {
-    absl::StrAppend(&lines, std::string((1 << 16) - 1, 'a'), "\n");
-  }
-  WriteGzip("one", lines);
-  const std::string member = ReadFile(Path("one")).value();
-  std::string all;
-  for (int i = 0; i < 1025; ++i) all += member;
-  Write("s.gz", all);
-  Write("t.gz", all);
-  EXPECT_THAT(
-      Load(absl::StrCat("dev_sample: 1 subwords {} train {",
-                        Lines("s.gz", "t.gz"), "}")),
-      StatusIs(absl::StatusCode::kInvalidArgument,
-               HasSubstr("s.gz:16385:1: error: more than 2 GiB of pairs; of "
-                         "`train`, max_pairs reads the first ones")));
 }
 
 TEST_F(PairsSourceTest, TheDevSampleTeachesNoSubwords) {
