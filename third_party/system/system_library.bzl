@@ -1,5 +1,9 @@
 """Exposes libraries installed on the system under upstream's Bazel labels."""
 
+# By this tools/bazel says that packages came, went or changed: files outside the
+# workspace are not watched.
+_ENVIRON = ["REGARD_PACKAGES"]
+
 _ADVICE = """
 
 {what} not found on this system: {path}
@@ -95,6 +99,7 @@ system_library = repository_rule(
             doc = "The Debian package that provides the library.",
         ),
     },
+    environ = _ENVIRON,
     local = True,
 )
 
@@ -154,6 +159,6 @@ system_pkg_config = repository_rule(
             doc = "Label in the repository to pkg-config modules.",
         ),
     },
-    environ = ["PKG_CONFIG_PATH"],
+    environ = ["PKG_CONFIG_PATH"] + _ENVIRON,
     local = True,
 )
