@@ -64,6 +64,7 @@ fails 'a finished run without its checkpoints' \
 expect 'its metrics' "$(<run/metrics.jsonl)" "$(<lost/metrics.jsonl)"
 sed -i 's/"finished"/"running"/' run/status.json
 says 'no checkpoint' "run has no whole checkpoint: starting at step 0
+${note}
 now short, to compare with
 resuming at step 2" --run=run --resume
 fails 'nothing to resume' 'nowhere holds no run to resume; name its folder' \
@@ -71,6 +72,7 @@ fails 'nothing to resume' 'nowhere holds no run to resume; name its folder' \
 expect 'what it left' '' "$(ls -d nowhere 2>/dev/null)"
 mkdir empty
 says 'no run' "empty holds no run to resume: starting at step 0
+${note}
 now short, to compare with" "${small[@]}" --run=empty --resume
 rm empty/resolved.textproto
 fails 'a config that is lost' 'is missing from a run that has metrics.jsonl' \
@@ -81,6 +83,7 @@ rm empty/{metrics.jsonl,status.json}
 fails 'no config' 'stopped before it had begun; give its --config again' \
   "${train}" --run=empty --resume
 says 'a run that was stopped' "empty stopped before it had begun: starting at step 0
+${note}
 now short, to compare with
 resuming at step 2" "${small[@]}" --run=empty --resume
 
