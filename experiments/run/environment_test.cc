@@ -89,7 +89,8 @@ class ProcessesTest : public ::testing::Test {
   // From and to of each process, -1 for what is not there.
   std::vector<std::pair<int, int>> FoundSteps() const {
     std::vector<std::pair<int, int>> steps;
-    for (const nlohmann::json& process : Read()["processes"]) {
+    const nlohmann::json environment = Read();
+    for (const nlohmann::json& process : environment["processes"]) {
       steps.emplace_back(process["from_step"], process.value("to_step", -1));
     }
     return steps;
