@@ -37,7 +37,9 @@ setup() {
   stub id <<<'echo 0'
   stub uname <<<'echo x86_64'
   stub bazel <<<'echo "the launcher: would never end"; exit 99'
-  stub bazel-4 <<<'echo "bazel:" "$@"'
+  stub bazel-4 <<<'echo "${REGARD_PACKAGES}" >packages; echo "bazel:" "$@"'
+  stub gcc <<<'echo "gcc (Debian 12.2.0-14) 12.2.0"; echo more'
+  stub stat <<<"cat '${root}/changed' 2>/dev/null || echo never"
   stub apt-get <<<"echo \"\$*\" >>'${root}/apt.log'; echo noise"
   stub dpkg-query <<EOT
 shift 2
@@ -49,36 +51,77 @@ EOT
 }
 
 # bootstrap SCRIPT [VARIABLE=VALUE]...: sets out, err and status. Starts in the
-# folder ${from} of the workspace.
+# folder ${from} of the workspace. The arguments of Bazel are in `arguments`.
+arguments=(test //...)
 bootstrap() {
   status=0
   out="$(cd "${root}/ws/${from:-}" &&
-    env -u BAZEL_REAL PATH="${bin}:/usr/bin:/bin" "${@:2}" \
-      "$1" test //... 2>"${root}/err" </dev/null)" || status=$?
+    env -u BAZEL_REAL -u CC PATH="${bin}:/usr/bin:/bin" "${@:2}" \
+      "$1" "${arguments[@]}" 2>"${root}/err" </dev/null)" || status=$?
   err="$(<"${root}/err")"
+}
+rc() { # rc LEVEL: the rc file of that level.
+  cat "${root}/ws/.bazelrc.generated.$1"
 }
 
 setup
 bootstrap tools/bazel
-expect "nothing missing: runs bazel-4 with the arguments" "bazel: test //..." \
-  "${out}"
+expect "nothing missing: runs bazel-4 with the rc file and the arguments" \
+  "bazel: --bazelrc=*/ws/.bazelrc.generated.x86-64-v3 test //..." "${out}"
 expect "nothing missing: quiet" "" "${err}"
-expect "v3 machine" "*-march=x86-64-v3 --host_copt=-march=x86-64-v3" \
-  "$(<"${root}/ws/.bazelrc.generated")"
+expect "v3 machine" "*-march=x86-64-v3 --host_copt=-march=x86-64-v3*" \
+  "$(rc x86-64-v3)"
+arguments=(--version)
+bootstrap tools/bazel
+expect "--version is the only argument" "bazel: --version" "${out}"
+arguments=(test //...)
 
 echo hi >"${root}/status"
 bootstrap tools/bazel
 expect "packages on hold are there: quiet" "" "${err}"
 rm "${root}/status"
 
-touch -d 2001-01-01 "${root}/ws/.bazelrc.generated"
 bootstrap tools/bazel
-expect "an unchanged level is not written again" "2001-*" \
-  "$(date -r "${root}/ws/.bazelrc.generated" +%F)"
+touch -d 2001-01-01 "${root}/ws/.bazelrc.generated.x86-64-v3"
+bootstrap tools/bazel
+expect "an unchanged rc file is not written again" "2001-*" \
+  "$(date -r "${root}/ws/.bazelrc.generated.x86-64-v3" +%F)"
 
 bootstrap tools/bazel REGARD_ISA=x86-64
 expect "level from the environment" "*-march=x86-64 --host_copt=*" \
-  "$(<"${root}/ws/.bazelrc.generated")"
+  "$(rc x86-64)"
+expect "level from the environment: its own rc file" \
+  "bazel: --bazelrc=*/.bazelrc.generated.x86-64 test //..." "${out}"
+expect "the other level keeps its rc file" "*-march=x86-64-v3 *" \
+  "$(rc x86-64-v3)"
+
+for option in action_env host_action_env; do
+  expect "the compiler is part of actions by ${option}" \
+    "*build --${option}=REGARD_TOOLCHAIN=gcc__Debian_12.2.0-14__12.2.0_*" \
+    "$(rc x86-64-v3)"
+done
+stub gcc <<<'echo "gcc (Debian 14.2.0-19) 14.2.0"'
+bootstrap tools/bazel
+expect "another compiler" "*=gcc__Debian_14.2.0-19__14.2.0_*" \
+  "$(rc x86-64-v3)"
+stub clang-14 <<<'echo "Debian clang version 14.0.6"'
+bootstrap tools/bazel CC="${bin}/clang-14"
+expect "CC" "*=Debian_clang_version_14.0.6_*" \
+  "$(rc "x86-64-v3.${bin//\//_}_clang-14")"
+expect "CC does not change the rc file of GCC" "*=gcc__Debian_14.2.0-19_*" \
+  "$(rc x86-64-v3)"
+echo libc6-dev >"${root}/missing"
+without="$(rc x86-64-v3)"
+bootstrap tools/bazel
+expect "the C library" "${without//_ii_libc6-dev/}" "$(rc x86-64-v3)"
+expect "which was there" "*_ii_libc6-dev*" "${without}"
+rm "${root}/missing"
+
+expect "packages have not changed" never "$(<"${root}/ws/packages")"
+echo now >"${root}/changed"
+bootstrap tools/bazel
+expect "a package was installed" now "$(<"${root}/ws/packages")"
+
 bootstrap tools/bazel REGARD_ISA=native
 expect "a wrong level is refused" 2 "${status}"
 expect "a wrong level is named" \
@@ -87,8 +130,8 @@ expect "a wrong level is named" \
 setup
 echo "${v2}" >"${root}/cpuinfo"
 bootstrap tools/bazel
-expect "old machine" "*-march=x86-64 --host_copt=-march=x86-64" \
-  "$(<"${root}/ws/.bazelrc.generated")"
+expect "old machine" "*-march=x86-64 --host_copt=-march=x86-64*" \
+  "$(rc x86-64)"
 echo "flags : fpu sse2 ssse3" >"${root}/cpuinfo"
 bootstrap tools/bazel
 expect "too old a machine" 2 "${status}"
@@ -98,12 +141,11 @@ expect "too old a machine: says what it lacks" \
 echo "${v2} avx2 bmi1 bmi2 fma f16c abm movbe avx512f avx512bw avx512cd" \
   "avx512dq avx512vl" >"${root}/cpuinfo"
 bootstrap tools/bazel
-expect "v4 machine" "*-march=x86-64-v4 --host*" \
-  "$(<"${root}/ws/.bazelrc.generated")"
+expect "v4 machine" "*-march=x86-64-v4 --host*" "$(rc x86-64-v4)"
 stub uname <<<'echo aarch64'
 bootstrap tools/bazel
-expect "no level on other processors" "# Written by tools/bazel." \
-  "$(<"${root}/ws/.bazelrc.generated")"
+expect "no level on other processors" \
+  $'# Written by tools/bazel.\nbuild --action_env=*' "$(rc "")"
 
 setup
 printf '%s\n' zlib1g-dev g++ >"${root}/missing"
@@ -112,7 +154,7 @@ expect "root installs what is missing, after an update" \
   "*update*install*g++ zlib1g-dev*" "$(<"${root}/apt.log")"
 expect "says what it installs, hides apt's noise" \
   "tools/bazel: installing g++ zlib1g-dev" "${err}"
-expect "goes on to Bazel" "bazel: test //..." "${out}"
+expect "goes on to Bazel" "bazel: * test //..." "${out}"
 
 setup
 printf '%s\n' cpplint clang-format-14 >"${root}/missing"
@@ -141,19 +183,19 @@ expect "a failed installation shows why" "*no route to host*" "${err}"
 setup
 stub real <<<'echo "real:" "$@"'
 bootstrap tools/bazel BAZEL_REAL="${bin}/real"
-expect "the launcher's Bazel is used" "real: test //..." "${out}"
+expect "the launcher's Bazel is used" "real: * test //..." "${out}"
 bootstrap tools/bazel BAZEL_REAL=/nonexistent/bazel-9
-expect "unless it does not exist" "bazel: test //..." "${out}"
+expect "unless it does not exist" "bazel: * test //..." "${out}"
 mkdir "${root}/ws/nn"
 from=nn bootstrap ../tools/bazel
-expect "works in a sub-folder" "bazel: test //..." "${out}"
+expect "works in a sub-folder" "bazel: * test //..." "${out}"
 
 # An example workspace has a symbolic link to the bootstrap.
 mkdir -p "${root}/example/tools"
 ln -s "${root}/ws/tools/bazel" "${root}/example/tools/bazel"
 bootstrap "${root}/example/tools/bazel"
 expect "a linked bootstrap serves its own workspace" "*-march=x86-64-v3 *" \
-  "$(<"${root}/example/.bazelrc.generated")"
+  "$(<"${root}/example/.bazelrc.generated.x86-64-v3")"
 
 ((failures == 0)) || exit 1
 echo "all passed"
