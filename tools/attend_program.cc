@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -19,7 +20,9 @@
 #include "attention/attention_registry.h"
 #include "attention/mask.h"
 #include "attention/multi_head.h"
+#include "attention/multi_head.pb.h"
 #include "attention/scoring_function.h"
+#include "autodiff/shape.h"
 #include "autodiff/tape.h"
 #include "experiments/config/command_line.h"
 #include "experiments/config/reader.h"
@@ -27,6 +30,7 @@
 #include "files/config_text.h"
 #include "files/file.h"
 #include "files/json_file.h"
+#include "google/protobuf/message.h"
 #include "nlohmann/json.hpp"
 #include "nn/config_problems.h"
 #include "nn/forward.h"
@@ -42,7 +46,9 @@ namespace {
 
 constexpr char kUsage[] =
     "Computes one attention of given arrays.\n\n"
-    "  attend --attention='dot {}' --arrays=FILE [--heads=N] [--json]\n\n"
+    "  attend --attention='dot {}' --arrays=FILE [--heads=N] [--json]\n"
+    "  attend --multi_head='heads: 8 attention { scaled_dot {} }' "
+    "--arrays=FILE\n\n"
     "Prints the scores, weights and context of each query, a line each, with\n"
     "their shapes. FILE is one object of JSON, which - reads from standard "
     "input,\n"
@@ -50,16 +56,34 @@ constexpr char kUsage[] =
     "  {\"queries\": [[1, 0, 2]],              [batch,] queries, width\n"
     "   \"keys\": [[0, 1, 1], [4, 4, 0]],      [batch,] keys, width\n"
     "   \"values\": [[1, 2], [2, 8]],          [batch,] keys, width\n"
-    "   \"key_lengths\": 2}                    keys that an example sees, or "
-    "each query\n\n"
-    "With heads, the widths are cut into as many equal parts, and the contexts "
-    "of\n"
-    "the parts are joined: multi-head attention without its projections. "
-    "Learned\n"
-    "parameters have the values that a training would begin with.";
+    "   \"key_lengths\": 2,                    keys that an example sees, or "
+    "each query\n"
+    "   \"mask\": [1, 0]}                      [batch,] [queries,] keys; 1: "
+    "may be seen\n\n"
+    "With --heads, the widths are cut into as many equal parts, and the "
+    "contexts\n"
+    "of the parts are joined: multi-head attention without its projections.\n"
+    "--multi_head projects queries, keys and values first and the joined "
+    "contexts\n"
+    "last. Learned parameters have initial values, as before training.";
 // More are not printed as text.
 constexpr int64_t kMostPrinted = 2000;
 constexpr int64_t kMostWeights = int64_t{1} << 27;
+
+// Queries, keys and values [batch, n, width] -> [batch, queries, width].
+using Layer = absl::FunctionRef<Var<double>(
+    Forward<double>& forward, Var<double> queries, Var<double> keys,
+    Var<double> values, const Mask& mask)>;
+
+// Everything beside the layer itself.
+struct Call {
+  const AttentionArrays* arrays;
+  int heads;
+  bool by_heads;  // whether the axis of heads is printed
+  int64_t window;
+  int64_t longest_distance;
+  const char* output;  // its name
+};
 
 // NaN where a number is none: the score of a key that the query does not see.
 struct Output {
@@ -133,26 +157,20 @@ void Print(absl::Span<const Output> outputs, bool json, int digits) {
   std::puts(JsonText(object).c_str());
 }
 
-absl::Status ReadAttention(const std::string& text,
-                           const AttentionRegistry& scorers,
-                           const ScoreWidths& widths, Attention* attention) {
+// Reads the text of a flag. `validate` adds what is wrong with the config.
+absl::Status ReadConfigFlag(
+    const char* flag, const std::string& text,
+    absl::FunctionRef<void(ConfigProblems& problems)> validate,
+    google::protobuf::Message* config) {
   ConfigOrigins origins;
   REGARD_RETURN_IF_ERROR(
-      ReadText(ConfigText::File("--attention", text), attention, &origins));
+      ReadText(ConfigText::File(flag, text), config, &origins));
   ConfigProblems problems;
-  scorers.Validate(*attention, widths, problems);
-  REGARD_RETURN_IF_ERROR(LocateProblems(problems, origins));
-  const ScorerInfo* const info = scorers.Find(*attention);
-  if (info != nullptr && info->uses_history) {
-    std::fprintf(stderr,
-                 "note: %s reads the weights of earlier queries: of each query "
-                 "here they are 0, as of a first one\n",
-                 info->name.c_str());
-  }
-  return absl::OkStatus();
+  validate(problems);
+  return LocateProblems(problems, origins);
 }
 
-absl::Status CheckSizes(const AttentionArrays& arrays, int heads) {
+absl::Status CheckHeads(const AttentionArrays& arrays, int heads) {
   for (const auto& [name, array] : {std::pair{"queries", &arrays.queries},
                                     {"keys", &arrays.keys},
                                     {"values", &arrays.values}}) {
@@ -162,62 +180,162 @@ absl::Status CheckSizes(const AttentionArrays& arrays, int heads) {
                        array->shape[2], ", the width of ", name));
     }
   }
-  const double weights = static_cast<double>(arrays.queries.shape[0]) * heads *
-                         static_cast<double>(arrays.queries.shape[1]) *
-                         static_cast<double>(arrays.keys.shape[1]);
+  return absl::OkStatus();
+}
+
+absl::Status CheckSizes(const Call& call) {
+  const int64_t queries = call.arrays->queries.shape[1];
+  const int64_t keys = call.arrays->keys.shape[1];
+  const double weights = static_cast<double>(call.arrays->queries.shape[0]) *
+                         call.heads * static_cast<double>(queries) *
+                         static_cast<double>(keys);
   if (weights > static_cast<double>(kMostWeights)) {
     return absl::InvalidArgumentError(
         absl::StrFormat("error: there would be %.0f weights, at most %d can be "
                         "computed at once",
                         weights, kMostWeights));
   }
+  const int64_t distance = std::max(queries, keys) - 1;
+  if (distance > call.longest_distance) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "error: queries and keys are up to ", distance,
+        " positions apart; this attention knows ", call.longest_distance));
+  }
   return absl::OkStatus();
 }
 
-// Scores and weights are [batch, heads, queries, keys].
-std::vector<Output> Attend(const AttentionLayer<double>& layer,
-                           const ParameterStore<double>& parameters,
-                           const Attention& attention,
-                           const AttentionArrays& arrays, int heads) {
-  Tape<double> tape;
-  Forward<double> forward(tape, parameters, nullptr);
-  SiteRecorder<double> sites({"attention/scores", "attention/weights"});
-  forward.set_probe(&sites);
-  forward.BeginStep();
-  const auto split = [&](const NumberArray& array) {
-    return SplitHeads(tape.Constant(Shape(array.shape), array.numbers), heads);
-  };
-  AttendInputs<double> inputs;
-  inputs.score.queries = split(arrays.queries);
-  inputs.score.keys =
-      layer.Prepare(forward, split(arrays.keys), /*key_position=*/0);
-  inputs.score.mask = {.key_lengths = arrays.key_lengths,
-                       .window = attention.window()};
-  inputs.values = split(arrays.values);
-  const Shape shape = {arrays.queries.shape[0], heads, arrays.queries.shape[1],
-                       arrays.keys.shape[1]};
-  const Var<double> context = MergeHeads(layer.Attend(forward, inputs).context);
-
-  std::vector<double> scores = sites.Find("attention/scores")->value;
-  const MaskReader mask(inputs.score.mask, {}, shape[0], shape[2], shape[3]);
+// NaN in place of what the mask hides, of scores [batch, heads, queries, keys].
+std::vector<double> VisibleScores(const SiteRecorder<double>::Seen& scores,
+                                  const Mask& mask) {
+  const Shape& shape = scores.shape;
+  std::vector<double> visible = scores.value;
+  const MaskReader reader(mask, {}, shape[0], shape[2], shape[3]);
   for (int64_t i = 0; i < shape.size(); ++i) {
     const int64_t query = i / shape[3];
-    const int64_t example = query / shape[2] / heads;
-    if (!mask(example, query % shape[2])(i % shape[3])) {
-      scores[i] = std::numeric_limits<double>::quiet_NaN();
+    const int64_t example = query / shape[2] / shape[1];
+    if (!reader(example, query % shape[2])(i % shape[3])) {
+      visible[i] = std::numeric_limits<double>::quiet_NaN();
     }
   }
-  std::vector<int64_t> per_pair = {shape[2], shape[3]};
-  std::vector<int64_t> per_query = {shape[2], arrays.values.shape[2]};
-  if (heads > 1) per_pair.insert(per_pair.begin(), heads);
-  if (arrays.has_batch) {
-    per_pair.insert(per_pair.begin(), shape[0]);
-    per_query.insert(per_query.begin(), shape[0]);
+  return visible;
+}
+
+// Finalizes the parameters, which are those of the layer.
+absl::StatusOr<std::vector<Output>> Attend(const Call& call, Layer layer,
+                                           ParameterStore<double>& parameters,
+                                           int seed) {
+  REGARD_RETURN_IF_ERROR(CheckSizes(call));
+  parameters.Finalize(static_cast<uint64_t>(seed));
+  REGARD_RETURN_IF_ERROR(WithErrorPrefix(parameters.status()));
+  Tape<double> tape;
+  Forward<double> forward(tape, parameters, nullptr);
+  SiteRecorder<double> sites(
+      {"attention/scores", "attention/weights", "attention/context"});
+  forward.set_probe(&sites);
+  forward.BeginStep();
+  const auto constant = [&](const NumberArray& array) {
+    return tape.Constant(Shape(array.shape), array.numbers);
+  };
+  const AttentionArrays& arrays = *call.arrays;
+  const std::vector<uint8_t> dense = DenseMask(arrays);
+  const Mask mask = {
+      .key_lengths = arrays.key_lengths, .window = call.window, .dense = dense};
+  const Var<double> output =
+      layer(forward, constant(arrays.queries), constant(arrays.keys),
+            constant(arrays.values), mask);
+
+  std::vector<Output> outputs;
+  const auto add = [&](const char* name, const Shape& shape,
+                       std::vector<double> numbers) {
+    std::vector<int64_t> extents;
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+      const bool is_heads = axis == 1 && shape.rank() == 4;
+      if (axis == 0 ? arrays.has_batch : call.by_heads || !is_heads) {
+        extents.push_back(shape[axis]);
+      }
+    }
+    outputs.push_back({name, {std::move(extents), std::move(numbers)}});
+  };
+  const auto& scores = *sites.Find("attention/scores");
+  add("scores", scores.shape, VisibleScores(scores, mask));
+  const auto& weights = *sites.Find("attention/weights");
+  add("weights", weights.shape, weights.value);
+  if (call.by_heads) {
+    const auto& context = *sites.Find("attention/context");
+    add("head_context", context.shape, context.value);
   }
-  return {{"scores", {per_pair, std::move(scores)}},
-          {"weights", {per_pair, sites.Find("attention/weights")->value}},
-          {"context",
-           {per_query, {context.data(), context.data() + context.size()}}}};
+  add(call.output, output.shape(),
+      {output.data(), output.data() + output.size()});
+  return outputs;
+}
+
+// --attention: the widths are cut into heads.
+absl::StatusOr<std::vector<Output>> AttendBare(const std::string& text,
+                                               const AttentionRegistry& scorers,
+                                               const AttentionArrays& arrays,
+                                               int heads, int seed) {
+  REGARD_RETURN_IF_ERROR(CheckHeads(arrays, heads));
+  const ScoreWidths widths = {.heads = heads,
+                              .query = arrays.queries.shape[2] / heads,
+                              .key = arrays.keys.shape[2] / heads};
+  Attention config;
+  REGARD_RETURN_IF_ERROR(ReadConfigFlag(
+      "--attention", text,
+      [&](ConfigProblems& problems) {
+        scorers.Validate(config, widths, problems);
+      },
+      &config));
+  const ScorerInfo* const info = scorers.Find(config);
+  if (info != nullptr && info->uses_history) {
+    std::fprintf(stderr,
+                 "note: %s reads the weights of earlier queries: of each query "
+                 "here they are 0, as of a first one\n",
+                 info->name.c_str());
+  }
+  ParameterStore<double> parameters;
+  const AttentionLayer<double> layer(scorers, config, parameters.Root(),
+                                     widths);
+  const auto attend = [&](Forward<double>& forward, Var<double> queries,
+                          Var<double> keys, Var<double> values,
+                          const Mask& mask) {
+    AttendInputs<double> inputs;
+    inputs.score.queries = SplitHeads(queries, heads);
+    inputs.score.keys =
+        layer.Prepare(forward, SplitHeads(keys, heads), /*key_position=*/0);
+    inputs.score.mask = mask;
+    inputs.values = SplitHeads(values, heads);
+    return MergeHeads(layer.Attend(forward, inputs).context);
+  };
+  return Attend({&arrays, heads, heads > 1, config.window(),
+                 layer.LongestDistance(), "context"},
+                attend, parameters, seed);
+}
+
+// --multi_head: with projections.
+absl::StatusOr<std::vector<Output>> AttendProjected(
+    const std::string& text, const AttentionRegistry& scorers,
+    const AttentionArrays& arrays, int seed) {
+  const MultiHeadWidths widths = {arrays.queries.shape[2], arrays.keys.shape[2],
+                                  arrays.values.shape[2]};
+  MultiHead config;
+  REGARD_RETURN_IF_ERROR(ReadConfigFlag(
+      "--multi_head", text,
+      [&](ConfigProblems& problems) {
+        ValidateMultiHead(scorers, config, widths, problems);
+      },
+      &config));
+  ParameterStore<double> parameters;
+  const MultiHeadAttention<double> layer(scorers, config, parameters.Root(),
+                                         widths);
+  const auto attend = [&](Forward<double>& forward, Var<double> queries,
+                          Var<double> keys, Var<double> values,
+                          const Mask& mask) {
+    return layer(forward, queries, layer.Prepare(forward, keys, values),
+                 {.mask = mask});
+  };
+  return Attend({&arrays, config.heads(), true, config.attention().window(),
+                 layer.LongestDistance(), "output"},
+                attend, parameters, seed);
 }
 
 absl::StatusOr<AttentionArrays> ReadStandardInput() {
@@ -239,58 +357,52 @@ absl::StatusOr<AttentionArrays> ReadStandardInput() {
 
 absl::Status AttendArrays(int argc, char** argv,
                           const AttentionRegistry& scorers) {
-  std::string text;
+  std::string attention;
+  std::string multi_head;
   std::string path;
-  int heads = 1;
+  int heads = 0;
   int seed = 1;
   int digits = 5;
   bool json = false;
   CommandLine line(kUsage);
-  line.Text("attention", "TEXT", &text,
+  line.Text("attention", "TEXT", &attention,
             "as a config's `attention`; //tools:scores lists the scores");
+  line.Text("multi_head", "TEXT", &multi_head,
+            "the same with heads and projections, as a Transformer layer's "
+            "`attention`");
   line.Text("arrays", "FILE", &path,
-            "queries, keys, values, key_lengths; -: standard input");
-  line.Number("heads", &heads, 1, 65536, "1 if not given");
+            "queries, keys, values, key_lengths, mask; -: standard input");
+  line.Number("heads", &heads, 1, 65536, "of --attention, 1 if not given");
   line.Number("digits", &digits, 1, 17, "of a printed number, 5 if not given");
   line.Switch("json", &json, "prints one object of JSON, all digits");
   line.Number("seed", &seed, 0, std::numeric_limits<int>::max(),
               "of learned parameters, 1 if not given");
   REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
-  if (text.empty() || path.empty()) {
+  if (attention.empty() == multi_head.empty() || path.empty()) {
     return absl::InvalidArgumentError(
-        "error: --attention and --arrays must be given; see --help");
+        "error: --arrays and one of --attention and --multi_head must be "
+        "given; see --help");
+  }
+  if (heads > 0 && !multi_head.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("error: --heads is for --attention; write heads: ", heads,
+                     " into --multi_head"));
   }
   REGARD_ASSIGN_OR_RETURN(const AttentionArrays arrays,
                           path == "-"
                               ? ReadStandardInput()
                               : ReadAttentionArrays(ResolveUserPath(path)));
-  REGARD_RETURN_IF_ERROR(CheckSizes(arrays, heads));
-  const ScoreWidths widths = {.heads = heads,
-                              .query = arrays.queries.shape[2] / heads,
-                              .key = arrays.keys.shape[2] / heads};
-  Attention attention;
-  REGARD_RETURN_IF_ERROR(ReadAttention(text, scorers, widths, &attention));
-
-  ParameterStore<double> parameters;
-  const AttentionLayer<double> layer(scorers, attention, parameters.Root(),
-                                     widths);
-  parameters.Finalize(static_cast<uint64_t>(seed));
-  REGARD_RETURN_IF_ERROR(WithErrorPrefix(parameters.status()));
-  const int64_t distance =
-      std::max(arrays.queries.shape[1], arrays.keys.shape[1]) - 1;
-  if (distance > layer.LongestDistance()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "error: queries and keys are up to ", distance,
-        " positions apart; this attention knows ", layer.LongestDistance()));
-  }
-  const std::vector<Output> outputs =
-      Attend(layer, parameters, attention, arrays, heads);
+  REGARD_ASSIGN_OR_RETURN(
+      const std::vector<Output> outputs,
+      multi_head.empty()
+          ? AttendBare(attention, scorers, arrays, std::max(heads, 1), seed)
+          : AttendProjected(multi_head, scorers, arrays, seed));
   for (const double number : outputs.back().array.numbers) {
     if (std::isfinite(number)) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("error: the context is not finite: the numbers of ",
-                     path == "-" ? "standard input" : path,
-                     " are too large, or the score is not defined for them"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "error: the ", outputs.back().name, " is not finite: the numbers of ",
+        path == "-" ? "standard input" : path,
+        " are too large, or the score is not defined for them"));
   }
   Print(outputs, json, digits);
   return absl::OkStatus();

@@ -33,6 +33,11 @@ weights [2, 1, 3]
   0.018  0.982      0
  [1]
   0.881  0.119      0
+head_context [2, 1, 1]
+ [0]
+  1.98
+ [1]
+  2.72
 context [1, 2]
   1.98  2.72' "$(<out)"
 "${attend}" "${arrays[@]}" --json >out
@@ -41,6 +46,60 @@ expect_in out '{"scores":[[2,4,null]],' '"shapes":{"scores":[1,3],"weights":' \
 "${attend}" --arrays=arrays.json --attention='location_aware {}' >out 2>err
 expect_in out 'weights [1, 3]'
 expect_in err 'LocationAwareScore reads the weights of earlier queries'
+
+# With projections: widths of 4, 4 and 2, and two heads of 2.
+multi_head='heads: 2 attention { scaled_dot {} }'
+shapes='scores [2, 1, 3]
+weights [2, 1, 3]
+head_context [2, 1, 2]
+output [1, 4]'
+"${attend}" --multi_head="${multi_head}" --arrays=arrays.json >first
+expect 'multi-head shapes' "${shapes}" "$(grep '^[a-z]' first)"
+"${attend}" --multi_head="key_heads: 1 ${multi_head}" --arrays=arrays.json >out
+expect 'grouped heads' "${shapes}" "$(grep '^[a-z]' out)"
+"${attend}" --multi_head="output_width: 5 ${multi_head/2/1}" \
+  --arrays=arrays.json >out
+expect 'one head, another width' 'scores [1, 1, 3]
+weights [1, 1, 3]
+head_context [1, 1, 4]
+output [1, 5]' "$(grep '^[a-z]' out)"
+"${attend}" --multi_head="${multi_head}" --arrays=arrays.json --seed=2 >out
+! cmp -s first out || expect 'seeds' 'other parameters' 'the same'
+# Without biases the output is linear in the values, and no key is as before.
+sed 's/"values".*/"values": [[2, 4], [4, 16], [7, 7]],/' arrays.json >twice.json
+for file in arrays twice; do
+  "${attend}" --multi_head="bias: false ${multi_head}" --arrays="${file}.json" \
+    --json >"${file}.out"
+done
+python3 - arrays.out twice.out <<'END' || expect 'values' 'linear' 'not'
+import json, re, sys
+once, twice = (json.load(open(path)) for path in sys.argv[1:])
+assert twice["weights"] == once["weights"]
+for name in ("head_context", "output"):
+    numbers = [[float(number) for number in re.findall(r"[^][, ]+", str(run[name]))]
+               for run in (once, twice)]
+    assert len(numbers[0]) == 4
+    for a, b in zip(*numbers):
+        assert a != 0 and abs(b - 2 * a) < 1e-12 * abs(b), (name, a, b)
+END
+
+# A mask that hides what key_lengths hide, and one that they cannot say.
+for form in '[[1, 1, 0]]' '[1, 1, 0]'; do
+  sed "s/\"key_lengths\": 2/\"mask\": ${form}/" arrays.json >masked.json
+  for flag in --attention='dot {}' --multi_head="${multi_head}"; do
+    "${attend}" "${flag}" --arrays=arrays.json >lengths
+    "${attend}" "${flag}" --arrays=masked.json >out
+    expect "the mask ${form} of ${flag}" "$(<lengths)" "$(<out)"
+  done
+done
+sed 's/"key_lengths": 2/"mask": [0, 1, 0]/' arrays.json >masked.json
+"${attend}" --attention='dot {}' --arrays=masked.json >out
+expect 'a mask' 'scores [1, 3]
+  -  4  -
+weights [1, 3]
+  0  1  0
+context [1, 2]
+  2  8' "$(<out)"
 
 "${attend}" "${arrays[@]}" >of_file
 "${attend}" --attention='dot {}' --arrays=- <arrays.json >out
@@ -106,8 +165,15 @@ fails_with 'a length' 'error: key_lengths is 3; a whole number from 0 to 2, '\
   "{\"queries\": [[1, 1]], ${ok}, \"key_lengths\": 3}"
 fails_with 'a length per query' 'key_lengths[0] is 0.5; a whole number' \
   'dot {}' "{\"queries\": [[1, 1]], ${ok}, \"key_lengths\": [0.5]}"
-fails_with 'lengths' 'key_lengths has the shape [3]; one number or [1], one' \
+fails_with 'lengths' \
+  'key_lengths has the shape [3]; it must be one number or [queries] = [1]' \
   'dot {}' "{\"queries\": [[1, 1]], ${ok}, \"key_lengths\": [1, 1, 1]}"
+fails_with 'a mask' \
+  'mask has the shape [3]; it must be [keys] = [2] or [queries, keys] = [1, 2]' \
+  'dot {}' "{\"queries\": [[1, 1]], ${ok}, \"mask\": [1, 1, 1]}"
+fails_with 'a mask against lengths' 'mask[0][1] is 1, but key_lengths has 1 '\
+'there; give 0, or only one of mask and key_lengths' 'dot {}' \
+  "{\"queries\": [[1, 1]], ${ok}, \"key_lengths\": 1, \"mask\": [[1, 1]]}"
 fails_with 'an unknown name' "no array 'querys'; did you mean 'queries'?" \
   'dot {}' "{\"querys\": [[1, 1]], ${ok}}"
 expect_in err 'error: queries is missing'
@@ -125,9 +191,28 @@ fails_with 'what overflows' 'the context is not finite' 'dot {}' \
   \"values\": [[1]]}"
 fails 'heads' 'error: --heads=3 does not divide 4, the width of queries' \
   "${attend}" "${arrays[@]}" --heads=3
+fails_multi_head() { # fails_multi_head WHAT PART MULTI_HEAD [FLAG]
+  fails "$1" "$2" "${attend}" --multi_head="$3" --arrays=arrays.json "${@:4}"
+}
+fails_multi_head 'heads of a layer' '--multi_head:1:1: error: heads: must divide '\
+'the width of the queries' 'heads: 3 attention { scaled_dot {} }'
+fails_multi_head 'a layer without a score' \
+  '--multi_head:1:1: error: attention: no score' 'heads: 2'
+fails_multi_head 'history' 'reads the weights of earlier queries' \
+  'heads: 2 attention { coverage {} }'
+fails_multi_head 'heads twice' \
+  '--heads is for --attention; write heads: 2 into --multi_head' \
+  "${multi_head}" --heads=2
+fails_multi_head 'two layers' \
+  'one of --attention and --multi_head must be given' \
+  "${multi_head}" --attention='dot {}'
+fails_multi_head 'distances of a layer' \
+  'up to 2 positions apart; this attention knows 0' \
+  'heads: 2 attention { relative_dot { max_position: 1 } }'
 fails 'no arrays' 'nowhere.json' "${attend}" --attention='dot {}' \
   --arrays=nowhere.json
-fails 'no flags' '--attention and --arrays must be given' "${attend}"
+fails 'no flags' \
+  '--arrays and one of --attention and --multi_head must be given' "${attend}"
 fails 'tensors' "more.safetensors: error: there is no array 'more'" \
   "${attend}" --attention='dot {}' --arrays=more.safetensors
 expect_in err 'more.safetensors: error: values is missing'

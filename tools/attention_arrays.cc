@@ -1,5 +1,6 @@
 #include "tools/attention_arrays.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -30,9 +31,10 @@ using Complain =
 using Arrays = std::map<std::string, NumberArray>;
 
 constexpr char kLengths[] = "key_lengths";
+constexpr char kMask[] = "mask";
 const std::vector<std::string>& Names() {
-  static const auto* const names =
-      new std::vector<std::string>{"queries", "keys", "values", kLengths};
+  static const auto* const names = new std::vector<std::string>{
+      "queries", "keys", "values", kLengths, kMask};
   return *names;
 }
 
@@ -151,28 +153,49 @@ void CheckRows(const Complain& complain, Arrays& arrays,
   }
 }
 
+// Names and extents.
+using Axes = std::vector<std::pair<std::string, int64_t>>;
+
+// "[batch, keys] = [2, 6]".
+std::string AxesText(const Axes& axes) {
+  if (axes.empty()) return "one number";
+  std::vector<std::string> names;
+  std::vector<int64_t> extents;
+  for (const auto& [name, extent] : axes) {
+    names.push_back(name);
+    extents.push_back(extent);
+  }
+  return absl::StrCat("[", absl::StrJoin(names, ", "),
+                      "] = ", ShapeText(extents));
+}
+
+// Complains, and returns false, unless the shape of `array` is [batch, last..]
+// or [batch, queries, last..]; without a batch, the same less that axis.
+bool CheckPerQuery(const Complain& complain, const std::string& name,
+                   const NumberArray& array, const AttentionArrays& rows,
+                   const Axes& last) {
+  Axes per_example;
+  if (rows.has_batch) per_example = {{"batch", rows.queries.shape[0]}};
+  Axes per_query = per_example;
+  per_query.emplace_back("queries", rows.queries.shape[1]);
+  for (Axes* axes : {&per_example, &per_query}) {
+    axes->insert(axes->end(), last.begin(), last.end());
+    if (absl::c_equal(array.shape, *axes, [](int64_t extent, const auto& axis) {
+          return extent == axis.second;
+        })) {
+      return true;
+    }
+  }
+  complain(name, absl::StrCat(name, " has the shape ", ShapeText(array.shape),
+                              "; it must be ", AxesText(per_example), " or ",
+                              AxesText(per_query)));
+  return false;
+}
+
 void CheckLengths(const Complain& complain, const NumberArray& lengths,
                   AttentionArrays* result) {
-  const int64_t batch = result->queries.shape[0];
-  const int64_t queries = result->queries.shape[1];
+  if (!CheckPerQuery(complain, kLengths, lengths, *result, {})) return;
   const int64_t keys = result->keys.shape[1];
-  std::vector<int64_t> per_example = {batch};
-  std::vector<int64_t> per_query = {batch, queries};
-  if (!result->has_batch) {
-    per_example.clear();
-    per_query = {queries};
-  }
-  if (lengths.shape != per_example && lengths.shape != per_query) {
-    complain(kLengths,
-             absl::StrCat("key_lengths has the shape ",
-                          ShapeText(lengths.shape), "; ",
-                          result->has_batch ? ShapeText(per_example)
-                                            : std::string("one number"),
-                          " or ", ShapeText(per_query),
-                          ", one for each query, "
-                          "wanted"));
-    return;
-  }
   for (size_t i = 0; i < lengths.numbers.size(); ++i) {
     const double length = lengths.numbers[i];
     if (length >= 0 && length <= static_cast<double>(keys) &&
@@ -186,6 +209,43 @@ void CheckLengths(const Complain& complain, const NumberArray& lengths,
                      " is ", length, "; a whole number from 0 to ", keys,
                      ", the number of keys, wanted"));
     return;
+  }
+}
+
+// After CheckLengths(): what they hide is 0 in the mask, too.
+void CheckMask(const Complain& complain, const NumberArray& mask,
+               AttentionArrays* result) {
+  const int64_t batch = result->queries.shape[0];
+  const int64_t queries = result->queries.shape[1];
+  const int64_t keys = result->keys.shape[1];
+  if (!CheckPerQuery(complain, kMask, mask, *result, {{"keys", keys}})) return;
+  const auto rows = static_cast<int64_t>(mask.numbers.size()) / keys;
+  // The shortest of the lengths that hold for a row of the mask.
+  std::vector<int64_t> lengths(rows, keys);
+  const auto given = static_cast<int64_t>(result->key_lengths.size());
+  for (int64_t i = 0; given > 0 && i < batch * queries; ++i) {
+    int64_t& length = lengths[rows == batch ? i / queries : i];
+    length = std::min<int64_t>(
+        length, result->key_lengths[given == batch ? i / queries : i]);
+  }
+  for (int64_t i = 0; i < rows * keys; ++i) {
+    const double number = mask.numbers[i];
+    std::string problem;
+    if (number != 0 && number != 1) {
+      problem = absl::StrCat(number,
+                             "; it must be 1, the key may be seen, or 0, it "
+                             "may not");
+    } else if (number == 1 && i % keys >= lengths[i / keys]) {
+      problem = absl::StrCat("1, but key_lengths has ", lengths[i / keys],
+                             " there; give 0, or only one of mask and "
+                             "key_lengths");
+    }
+    if (!problem.empty()) {
+      complain(kMask,
+               absl::StrCat(ElementName(kMask, mask, i), " is ", problem));
+      return;
+    }
+    result->mask.push_back(number == 1);
   }
 }
 
@@ -203,6 +263,8 @@ AttentionArrays Checked(const Complain& complain, Arrays arrays) {
   if (right && lengths != arrays.end()) {
     CheckLengths(note, lengths->second, &result);
   }
+  const auto mask = arrays.find(kMask);
+  if (right && mask != arrays.end()) CheckMask(note, mask->second, &result);
   return result;
 }
 
@@ -272,6 +334,22 @@ absl::StatusOr<AttentionArrays> ParseAttentionArrays(absl::string_view text,
                                                      absl::string_view name) {
   REGARD_ASSIGN_OR_RETURN(JsonFile file, JsonFile::Parse(text, name));
   return ArraysOf(std::move(file));
+}
+
+std::vector<uint8_t> DenseMask(const AttentionArrays& arrays) {
+  const int64_t batch = arrays.queries.shape[0];
+  const int64_t keys = arrays.keys.shape[1];
+  if (static_cast<int64_t>(arrays.mask.size()) != batch * keys) {
+    return arrays.mask;
+  }
+  std::vector<uint8_t> dense;
+  for (int64_t example = 0; example < batch; ++example) {
+    const auto row = arrays.mask.begin() + example * keys;
+    for (int64_t i = 0; i < arrays.queries.shape[1]; ++i) {
+      dense.insert(dense.end(), row, row + keys);
+    }
+  }
+  return dense;
 }
 
 std::string ShapeText(absl::Span<const int64_t> shape) {

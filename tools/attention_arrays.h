@@ -6,6 +6,9 @@
 //   values       [keys, width] or [batch, keys, width]
 //   key_lengths  optional: [batch] or [batch, queries]; without a batch, one
 //                number or [queries]
+//   mask         optional: [batch, keys] or [batch, queries, keys]; without a
+//                batch, [keys] or [queries, keys]. 1: the key may be seen, 0:
+//                it may not
 #ifndef TOOLS_ATTENTION_ARRAYS_H_
 #define TOOLS_ATTENTION_ARRAYS_H_
 
@@ -32,6 +35,9 @@ struct AttentionArrays {
   NumberArray values;
   // From 0 to the number of keys, [batch] or [batch, queries]; empty: all.
   std::vector<int32_t> key_lengths;
+  // Nonzero where visible, [batch, keys] or [batch, queries, keys]; empty: all.
+  // No key beyond key_lengths is visible.
+  std::vector<uint8_t> mask;
 };
 
 // An error says where in the file what was found and what was wanted; it is
@@ -40,6 +46,9 @@ absl::StatusOr<AttentionArrays> ReadAttentionArrays(const std::string& path);
 // The same of the text of a JSON object, which messages call `name`.
 absl::StatusOr<AttentionArrays> ParseAttentionArrays(absl::string_view text,
                                                      absl::string_view name);
+
+// The mask as [batch, queries, keys]; empty: all keys are visible.
+std::vector<uint8_t> DenseMask(const AttentionArrays& arrays);
 
 // "[2, 3]".
 std::string ShapeText(absl::Span<const int64_t> shape);

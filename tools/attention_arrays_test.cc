@@ -15,6 +15,7 @@ namespace regard {
 namespace {
 
 using ::regard::testing::IsOk;
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
@@ -85,14 +86,83 @@ TEST(AttentionArraysTest, SayWhatDoesNotFitABatch) {
 
 TEST(AttentionArraysTest, SayWhatLengthsAreWanted) {
   EXPECT_EQ(ErrorOf(Batch(kQueries, kKeys, kKeys, "2")),
-            "4:16: error: key_lengths has the shape []; [2] or [2, 3], one for "
-            "each query, wanted");
+            "4:16: error: key_lengths has the shape []; it must be [batch] = "
+            "[2] or [batch, queries] = [2, 3]");
   EXPECT_EQ(ErrorOf(Batch(kQueries, kKeys, kKeys, "[2, 3]")),
             "4:16: error: key_lengths[1] is 3; a whole number from 0 to 2, the "
             "number of keys, wanted");
   EXPECT_EQ(ErrorOf(Batch(kQueries, kKeys, kKeys, "[[0, 0, 0], [0, -1, 0]]")),
             "4:16: error: key_lengths[1][1] is -1; a whole number from 0 to 2, "
             "the number of keys, wanted");
+}
+
+// Beside those lengths.
+std::string Masked(const std::string& lengths, const std::string& mask) {
+  return Batch(kQueries, kKeys, kKeys,
+               absl::StrCat(lengths, ",\n\"mask\": ", mask));
+}
+
+TEST(AttentionArraysTest, MasksAreOfExamplesOrOfQueries) {
+  const auto each = Read(
+      Masked("[2, 2]", "[[[1, 0], [0, 1], [1, 1]], [[0, 0], [1, 0], [1, 1]]]"));
+  ASSERT_THAT(each, IsOk());
+  EXPECT_THAT(DenseMask(*each),
+              ElementsAre(1, 0, 0, 1, 1, 1, 0, 0, 1, 0, 1, 1));
+  const auto example = Read(Masked("[1, 2]", "[[1, 0], [0, 1]]"));
+  ASSERT_THAT(example, IsOk());
+  EXPECT_THAT(DenseMask(*example),
+              ElementsAre(1, 0, 1, 0, 1, 0, 0, 1, 0, 1, 0, 1));
+  const auto hidden = Read(Masked("[1, 2]", "[[0, 0], [0, 0]]"));
+  ASSERT_THAT(hidden, IsOk());
+  EXPECT_THAT(DenseMask(*hidden), Each(0));
+  const auto none = Read(Batch(kQueries, kKeys, kKeys, "[1, 2]"));
+  ASSERT_THAT(none, IsOk());
+  EXPECT_THAT(DenseMask(*none), IsEmpty());
+}
+
+TEST(AttentionArraysTest, MasksNeedNoBatch) {
+  const std::string rows =
+      "{\"queries\": [[1], [2]], \"keys\": [[3], [4], [5]],\n"
+      "\"values\": [[6], [7], [8]],\n\"mask\": ";
+  const auto each = Read(absl::StrCat(rows, "[[1, 0, 1], [0, 1, 0]]}"));
+  ASSERT_THAT(each, IsOk());
+  EXPECT_THAT(DenseMask(*each), ElementsAre(1, 0, 1, 0, 1, 0));
+  const auto all = Read(absl::StrCat(rows, "[1, 0, 1]}"));
+  ASSERT_THAT(all, IsOk());
+  EXPECT_THAT(DenseMask(*all), ElementsAre(1, 0, 1, 1, 0, 1));
+  EXPECT_EQ(ErrorOf(absl::StrCat(rows, "1}")),
+            "3:9: error: mask has the shape []; it must be [keys] = [3] or "
+            "[queries, keys] = [2, 3]");
+}
+
+TEST(AttentionArraysTest, SayWhatMasksMustBe) {
+  EXPECT_EQ(ErrorOf(Masked("[2, 2]", "[1, 1]")),
+            "5:9: error: mask has the shape [2]; it must be [batch, keys] = "
+            "[2, 2] or [batch, queries, keys] = [2, 3, 2]");
+  EXPECT_EQ(ErrorOf(Masked("[2, 2]", "[[1, 0], [0.5, 1]]")),
+            "5:9: error: mask[1][0] is 0.5; it must be 1, the key may be seen, "
+            "or 0, it may not");
+}
+
+TEST(AttentionArraysTest, MasksMustNotContradictLengths) {
+  EXPECT_EQ(ErrorOf(Masked("[1, 2]", "[[1, 1], [1, 1]]")),
+            "5:9: error: mask[0][1] is 1, but key_lengths has 1 there; give 0, "
+            "or only one of mask and key_lengths");
+  EXPECT_EQ(
+      ErrorOf(Masked("[1, 2]",
+                     "[[[1, 0], [1, 0], [1, 1]], [[1, 1], [1, 1], [1, 1]]]")),
+      "5:9: error: mask[0][2][1] is 1, but key_lengths has 1 there; give 0, "
+      "or only one of mask and key_lengths");
+  // A row of the mask holds for all queries of an example, whose last one sees
+  // one key.
+  const std::string per_query = "[[2, 2, 2], [2, 2, 1]]";
+  EXPECT_EQ(ErrorOf(Masked(per_query, "[[1, 1], [1, 1]]")),
+            "5:9: error: mask[1][1] is 1, but key_lengths has 1 there; give 0, "
+            "or only one of mask and key_lengths");
+  EXPECT_THAT(Read(Masked(per_query,
+                          "[[[1, 1], [1, 1], [1, 1]], "
+                          "[[1, 1], [1, 1], [1, 0]]]")),
+              IsOk());
 }
 
 TEST(AttentionArraysTest, NumbersAreFinite) {
