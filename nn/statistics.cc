@@ -318,6 +318,15 @@ std::vector<double> HolmAdjusted(absl::Span<const double> p_values) {
   return adjusted;
 }
 
+int SeedsForSignificance(size_t comparisons) {
+  int seeds = 1;
+  while (static_cast<double>(comparisons) * std::ldexp(1.0, 1 - seeds) >
+         kSignificanceLevel) {
+    ++seeds;
+  }
+  return seeds;
+}
+
 SampleSummary Summarize(absl::Span<const double> values) {
   SampleSummary summary = {.n = static_cast<int>(values.size())};
   // 0 / 0 without values.

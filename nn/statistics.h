@@ -117,6 +117,16 @@ double PairedPermutationTest(absl::Span<const double> differences);
 // in m.
 std::vector<double> HolmAdjusted(absl::Span<const double> p_values);
 
+// The largest corrected p-value that is called significant.
+inline constexpr double kSignificanceLevel = 0.05;
+
+// The fewest seeds with which any of so many comparisons, at least one, can be
+// significant: the least n of comparisons * 2 / 2^n <= kSignificanceLevel. No
+// p-value of PairedPermutationTest is below 2 / 2^n, and HolmAdjusted leaves
+// none below the smallest times the number of comparisons. Each doubling of the
+// comparisons takes one more.
+int SeedsForSignificance(size_t comparisons);
+
 struct SampleSummary {
   int n = 0;
   double mean = 0;  // NaN for none

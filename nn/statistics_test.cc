@@ -312,6 +312,27 @@ TEST(HolmAdjusted, CountsWhatCouldNotBeTested) {
 
 TEST(HolmAdjusted, TakesNoPValues) { EXPECT_THAT(HolmAdjusted({}), IsEmpty()); }
 
+TEST(SeedsForSignificance, IsTheFewestThatHolmLeavesSignificant) {
+  for (const size_t comparisons : {1, 2, 3, 5, 12}) {
+    const int seeds = SeedsForSignificance(comparisons);
+    // All differences agree in sign, in all comparisons.
+    const auto smallest = [&](int pairs) {
+      const double p = PairedPermutationTest(std::vector<double>(pairs, 1.0));
+      return HolmAdjusted(std::vector<double>(comparisons, p))[0];
+    };
+    EXPECT_LE(smallest(seeds), kSignificanceLevel) << comparisons;
+    EXPECT_GT(smallest(seeds - 1), kSignificanceLevel) << comparisons;
+  }
+}
+
+TEST(SeedsForSignificance, GrowsByOneWithEachDoubling) {
+  EXPECT_EQ(SeedsForSignificance(1), 6);
+  EXPECT_EQ(SeedsForSignificance(2), 7);
+  EXPECT_EQ(SeedsForSignificance(3), 7);
+  EXPECT_EQ(SeedsForSignificance(4), 8);
+  EXPECT_EQ(SeedsForSignificance(1 << 20), 26);
+}
+
 TEST(Summarize, DividesByOneLessThanTheCount) {
   // Deviations -2, -1, 3: 14 / 2.
   const SampleSummary summary = Summarize({1, 2, 6});

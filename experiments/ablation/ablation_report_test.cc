@@ -168,6 +168,13 @@ TEST(AblationReportTest, IsAsInTheFile) {
   EXPECT_EQ(text, ReadFile("experiments/ablation/testdata/reports.md").value());
 }
 
+TEST(AblationReportTest, SaysInThePageWhatTheSeedsCanDecide) {
+  EXPECT_THAT(ReportHtml(AblationReport(ThreeWidths(6))),
+              HasSubstr("Significance in 2 comparisons of a metric takes at "
+                        "least 7 seeds. With 6 seeds the smallest possible "
+                        "corrected p is 0.0625: these seeds cannot decide"));
+}
+
 TEST(AblationCsvTest, QuotesWhatWouldEndACell) {
   Grid grid = ThreeWidths(1);
   grid.axes[0].values[0].label = "a, \"b\"";

@@ -226,28 +226,17 @@ std::vector<Block> SeedsNotes(const std::vector<Comparison>& comparisons) {
       kSignificanceLevel,
       " or below a difference is called significant. \"Not significant\" says "
       "that these runs do not show a difference, not that there is none."));
-  const double smallest = std::ldexp(1.0, 1 - seeds);
+  const double smallest = seeds <= kMostExactPairs ? std::ldexp(1.0, 1 - seeds)
+                                                   : 1.0 / (kRandomChoices + 1);
   const double reachable = std::min(1.0, smallest * static_cast<double>(count));
-  if (smallest > kSignificanceLevel) {
-    notes.push_back(absl::StrFormat(
-        "With %s no p can be below %.4g: no difference here can be "
-        "significant, whatever its size. That takes 6 seeds at least.",
-        Counted(seeds, "seed"), smallest));
-  } else if (seeds <= kMostExactPairs) {
-    std::string note = absl::StrFormat("With %s no p can be below %.4g.",
-                                       Counted(seeds, "seed"), smallest);
-    if (count > 1) {
-      absl::StrAppendFormat(
-          &note,
-          " With %s, a difference that stands alone has a corrected p of at "
-          "least %.4g%s.",
-          Counted(count, "comparison"), reachable,
-          reachable > kSignificanceLevel
-              ? ": it cannot be significant, whatever its size"
-              : "");
-    }
-    notes.push_back(std::move(note));
-  }
+  notes.push_back(absl::StrFormat(
+      "Significance in %s of a metric takes at least %d seeds. With %s the "
+      "smallest possible corrected p is %.4g: these seeds %s.",
+      Counted(count, "comparison"), SeedsForSignificance(count),
+      Counted(seeds, "seed"), reachable,
+      reachable > kSignificanceLevel
+          ? "cannot decide, whatever the size of a difference"
+          : "can decide"));
   return notes;
 }
 

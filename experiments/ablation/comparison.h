@@ -14,9 +14,6 @@
 
 namespace regard {
 
-// The largest corrected p-value of a significant difference.
-inline constexpr double kSignificanceLevel = 0.05;
-
 // The same pairs of runs, tested over the examples that they were measured on.
 struct ComparisonOverExamples {
   int pairs = 0;
@@ -57,8 +54,9 @@ std::vector<Comparison> CompareWithBaselines(const Grid& grid);
 std::string Verdict(const Comparison& comparison);
 
 // Sections of a report: a row for each comparison, with p-values and the
-// verdict, and how they were made and what so few pairs cannot show. The second
-// is of comparisons over examples, and its table is empty without any.
+// verdict, how they were made, and whether the seeds are enough for so many
+// comparisons. The second is of comparisons over examples, and its table is
+// empty without any.
 Section SeedsSection(const Grid& grid,
                      const std::vector<Comparison>& comparisons);
 Section ExamplesSection(const Grid& grid,

@@ -19,8 +19,6 @@ namespace regard {
 
 namespace {
 
-constexpr double kSignificance = 0.05;
-
 // The member of the only oneof of a config that chooses a plug-in.
 std::string ChoiceOf(const google::protobuf::Message& config) {
   const auto* const field = config.GetReflection()->GetOneofFieldDescriptor(
@@ -61,16 +59,6 @@ std::string StepsOf(const Experiment& config, Model<float>& model) {
                       plan.updates_per_epoch(), " an epoch");
 }
 
-// The fewest pairs of runs whose differences a permutation test can find
-// significant: with fewer, even those that agree in sign are not.
-int SeedsOfSignificance() {
-  std::vector<double> differences;
-  do {
-    differences.push_back(static_cast<double>(differences.size()) + 1);
-  } while (PairedPermutationTest(differences) > kSignificance);
-  return static_cast<int>(differences.size());
-}
-
 }  // namespace
 
 std::string CheckReport(const LoadedConfig& loaded, Task& task,
@@ -103,10 +91,11 @@ std::string CheckReport(const LoadedConfig& loaded, Task& task,
                          StepsOf(loaded.baseline->config, baseline->model()),
                          "; --set baseline.override=[] trains none"),
       &report);
-  const int seeds = SeedsOfSignificance();
   AppendLine("seeds",
-             absl::StrCat("p < ", kSignificance, " over seeds needs ", seeds,
-                          " of them or more"),
+             absl::StrCat("p < ", kSignificanceLevel, " over seeds needs ",
+                          SeedsForSignificance(/*comparisons=*/1),
+                          " of them or more, and one more for each doubling of "
+                          "the comparisons"),
              &report);
   return report;
 }

@@ -128,7 +128,7 @@ says 'nothing wrong' '' "${small[@]}" --check
 expect_in out 'transformer, ' ' parameters' 'reverse, 120 training examples, ' \
   'dev 4 examples, test 4 examples' '40 updates, 40 an epoch' \
   'baseline   short, ' '2 updates, 40 an epoch' \
-  'p < 0.05 over seeds needs 6 of them or more'
+  'p < 0.05 over seeds needs 6 of them or more, and one more for each doubling'
 
 # What has no effect is said once, by the run and not by its baseline again, and
 # kept.
