@@ -53,18 +53,21 @@ constexpr char kUsage[] =
     "made.";
 // Prompts that are continued together, where more than one is waiting.
 constexpr size_t kMostWaiting = 64;
+// Of a text, without --length.
+constexpr int kLength = 500;
 
 struct Arguments {
   RunFlags run;
   SearchFlags flags;
   GenerationOptions options;
+  bool asked_length = false;  // by --length
   int threads = HardwareThreads();
   std::vector<std::string> prompts;
 };
 
 absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   CommandLine line(kUsage);
-  int length = 500;
+  int length = -1;  // not given
   AddRunFlags(line, &arguments->run);
   AddGenerationFlags(line, &arguments->flags);
   line.Number(
@@ -76,7 +79,8 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
               "changes no bit of a text; without it, one per core");
   line.Positional(&arguments->prompts, "PROMPT");
   REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
-  arguments->options.length = length;
+  arguments->asked_length = length >= 0;
+  arguments->options.length = arguments->asked_length ? length : kLength;
   for (const std::string& stop : arguments->options.stops) {
     if (stop.empty()) {
       return absl::InvalidArgumentError(
@@ -114,8 +118,9 @@ class Session {
   bool Add(const std::string& prompt, std::vector<int32_t> ids);
   // Continues what is waiting. False as above.
   bool Flush();
-  // Says on standard error what was cut.
-  void NoteCuts() const;
+  // Says on standard error what was cut. Texts as long as --length asked for
+  // were not.
+  void NoteCuts(bool asked_length) const;
 
  private:
   // Counts a text that was written.
@@ -147,7 +152,7 @@ class Session {
   int64_t at_limit_ = 0;      // of these
 };
 
-void Session::NoteCuts() const {
+void Session::NoteCuts(bool asked_length) const {
   const auto note = [](const auto&... parts) {
     std::fprintf(stderr, "note: %s\n", absl::StrCat(parts...).c_str());
   };
@@ -158,9 +163,10 @@ void Session::NoteCuts() const {
          std::max<int64_t>(1, model_.block() / 2), " are read");
   }
   // A model that never ends a text is not cut short.
-  if (at_limit_ > 0 && model_.vocabulary().special_ids().end >= 0) {
-    note(at_limit_, " of ", written_,
-         " texts ended at --length=", options_.length);
+  if (!asked_length && at_limit_ > 0 &&
+      model_.vocabulary().special_ids().end >= 0) {
+    note(at_limit_, " of ", written_, " texts were cut at ", options_.length,
+         " characters, words or pieces of words, which --length=N changes");
   }
 }
 
@@ -303,7 +309,7 @@ absl::Status GenerateTexts(int argc, char** argv, const Plugins& plugins) {
       arguments.prompts.empty()
           ? ContinueInput(model, LineEndsOf(run), session)
           : ContinueAll(arguments.prompts, model, session);
-  session.NoteCuts();
+  session.NoteCuts(arguments.asked_length);
   return status;
 }
 

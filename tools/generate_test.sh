@@ -31,8 +31,12 @@ done | wc -l)"
 expect 'a length' 1 \
   "$(("$("${generate}" --run=lines --length=4 'the cat' | wc -c)" <= 12))"
 "${generate}" --run=lines --length=1 --top_k=1 'the cat' 'the' >/dev/null 2>err
-expect 'what ended at the length' 'note: 2 of 2 texts ended at --length=1' \
-  "$(cat err)"
+expect 'a length that was asked for' '' "$(cat err)"
+# What favours repetition that much never ends.
+"${generate}" --run=lines --top_k=1 --repetition_penalty=0.01 'the cat' 'the' \
+  >/dev/null 2>err
+expect 'a length that was not' "note: 2 of 2 texts were cut at 500 characters,\
+ words or pieces of words, which --length=N changes" "$(cat err)"
 expect 'no line in, none out' '' "$("${generate}" --run=lines </dev/null)"
 
 # Blocks go on to the length, over their context of 64.
