@@ -15,6 +15,18 @@ namespace {
 // Attention that a source id counts as having received at least.
 constexpr double kLeastCoverage = 1e-8;
 
+// Whether no id but the excluded ones has a greater score than this one.
+bool IsLikeliest(int32_t id, absl::Span<const float> scores,
+                 absl::Span<const int32_t> excluded) {
+  for (int32_t other = 0; other < std::ssize(scores); ++other) {
+    if (scores[other] > scores[id] &&
+        std::find(excluded.begin(), excluded.end(), other) == excluded.end()) {
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 Chooser::Chooser(const SearchInputs& inputs, const SearchConfig& config,
@@ -79,7 +91,7 @@ void Chooser::Extend(SourceSearch* source) {
   if (config_.has_sampling()) {
     ExtendSamples(passed_over, source);
   } else if (IsLastStep(*source) && has_end && may_end && !inputs_.cut) {
-    EndBeams(source);
+    EndBeams(passed_over, source);
   } else {
     ExtendBeams(passed_over, source);
   }
@@ -147,15 +159,18 @@ void Chooser::ExtendBeams(absl::Span<const int32_t> excluded,
 }
 
 // Ends all hypotheses, but for those that cannot end where others can.
-void Chooser::EndBeams(SourceSearch* source) {
+void Chooser::EndBeams(absl::Span<const int32_t> excluded,
+                       SourceSearch* source) {
   for (int64_t b = 0; b < source->num_beams; ++b) {
     const float* const logits = source->scores + b * vocabulary_;
     const double log_probability =
         source->beams[b].log_probability +
         static_cast<double>(Normalizer(logits)(logits[special_.end]));
     if (!std::isfinite(log_probability)) continue;
+    const absl::Span<const float> row(logits, static_cast<size_t>(vocabulary_));
     AddHypothesis({log_probability, static_cast<int32_t>(source->first_row + b),
-                   special_.end, 0},
+                   special_.end, 0,
+                   /*cut=*/!IsLikeliest(special_.end, row, excluded)},
                   /*completes=*/true, source);
   }
   if (source->last_step == trace_.step()) source->num_beams = 0;
@@ -259,6 +274,7 @@ Hypothesis Chooser::HypothesisOf(const Ended& ended,
                                  const SourceSearch& source) const {
   Hypothesis hypothesis;
   hypothesis.finished = ended.finished;
+  hypothesis.at_limit = ended.partial.cut;
   hypothesis.log_probability = ended.partial.log_probability;
   hypothesis.score = ended.score;
   hypothesis.ids.resize(static_cast<size_t>(ended.length));

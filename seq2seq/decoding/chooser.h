@@ -45,7 +45,7 @@ class Chooser {
  private:
   void ChangeScores(const SourceSearch& source);
   void ExtendBeams(absl::Span<const int32_t> excluded, SourceSearch* source);
-  void EndBeams(SourceSearch* source);
+  void EndBeams(absl::Span<const int32_t> excluded, SourceSearch* source);
   void ExtendSamples(absl::Span<const int32_t> excluded, SourceSearch* source);
   // Turns a row of scores into log-probabilities.
   LogNormalizer Normalizer(const float* row) const;

@@ -268,7 +268,7 @@ TEST(NGramSearchTest, LengthsStayInTheirLimits) {
 
 TEST(NGramSearchTest, SaysWhatEndedAtTheLimit) {
   const Probabilities longer =
-      Table({{0.01, 0.89, 0.1}, {0.02, 0.9, 0.08}, {0.6, 0.3, 0.1}});
+      Table({{0.01, 0.89, 0.1}, {0.02, 0.9, 0.08}, {0.3, 0.6, 0.1}});
   for (const char* config : {"", "beam: 3", "sampling { top_k: 1 }"}) {
     const Hypothesis cut = SearchIn({&longer}, 3, config)[0];
     EXPECT_EQ(cut.num_choices(), 3) << config;
@@ -281,8 +281,23 @@ TEST(NGramSearchTest, SaysWhatEndedAtTheLimit) {
     EXPECT_THAT(whole.ids, ElementsAre(kA)) << config;
     EXPECT_FALSE(whole.at_limit) << config;
   }
-  // Sampling ends it of its own accord.
-  EXPECT_FALSE(SearchIn({&shorter}, 2, "sampling { top_k: 1 }")[0].at_limit);
+}
+
+TEST(NGramSearchTest, WhatEndsByChoiceAtTheLimitIsNotCut) {
+  // As long as its limit, the ending id included, and longer with more room.
+  const Probabilities table =
+      Table({{0.1, 0.8, 0.1}, {0.9, 0.05, 0.05}, {0.6, 0.3, 0.1}});
+  for (const char* config : {"", "beam: 3", "sampling { top_k: 1 }"}) {
+    const Hypothesis whole = SearchIn({&table}, 2, config)[0];
+    EXPECT_EQ(whole.num_choices(), 2) << config;
+    EXPECT_EQ(whole.ids, SearchIn({&table}, 9, config)[0].ids) << config;
+    EXPECT_FALSE(whole.at_limit) << config;
+  }
+  // a is likelier than the end, unless it may not be repeated.
+  const Probabilities again =
+      Table({{0.1, 0.8, 0.1}, {0.4, 0.5, 0.1}, {0.6, 0.3, 0.1}});
+  EXPECT_TRUE(SearchIn({&again}, 2, "")[0].at_limit);
+  EXPECT_FALSE(SearchIn({&again}, 2, "no_repeat_ngram: 1")[0].at_limit);
 }
 
 TEST(NGramSearchTest, WhereNothingIsPossibleAHypothesisStaysUnfinished) {

@@ -44,8 +44,6 @@ class BatchSearch {
   }
 
   const SearchInputs& inputs_;
-  // Whether the last choice may be any id. Else it can only end a hypothesis.
-  const bool ends_freely_;
   const SpecialIds special_;
   const int64_t vocabulary_;
   EnsembleReader reader_;
@@ -65,7 +63,6 @@ class BatchSearch {
 
 BatchSearch::BatchSearch(const SearchInputs& inputs, const SearchConfig& config)
     : inputs_(inputs),
-      ends_freely_(config.has_sampling() || inputs.cut),
       special_(inputs.members[0].decoder->head().special_ids()),
       vocabulary_(inputs.members[0].decoder->head().vocabulary()),
       reader_(inputs.members, config.ensemble_mean(),
@@ -246,8 +243,9 @@ void BatchSearch::LayOutRows() {
 
 bool BatchSearch::EndedAtLimit(const SourceSearch& source,
                                const Hypothesis& hypothesis) const {
+  // The chooser knows whether another id was likelier.
+  if (hypothesis.finished) return hypothesis.at_limit;
   if (hypothesis.num_choices() < source.most) return false;
-  if (hypothesis.finished && ends_freely_) return false;
   return inputs_.completes == nullptr ||
          !inputs_.completes(source.index,
                             [&](absl::FunctionRef<bool(int32_t)> visit) {

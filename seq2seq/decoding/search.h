@@ -33,8 +33,10 @@ struct Hypothesis {
   // Whether its last choice was the ending id. Of a beam it is, unless that was
   // impossible, min_length left no room for it, or SearchInputs say otherwise.
   bool finished = false;
-  // Whether it ended because it had as many ids as its source's limit, or the
-  // positions of a decoder, allow.
+  // Whether it was cut: it has as many ids as its source's limit, or the
+  // positions of a decoder, allow, and does not end by choice. The ending id at
+  // the limit is a choice if it was sampled, or if no other id was likelier.
+  // What would have followed a hypothesis without it is not known.
   bool at_limit = false;
 
   auto members() {

@@ -17,6 +17,8 @@ struct Partial {
   int32_t row;
   int32_t last;
   int32_t sample;  // which of a source's samples it is
+  // Whether it had to end where another id was likelier.
+  bool cut = false;
 };
 
 // What a step leaves.
