@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "data/testing/gzip_writer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -16,27 +17,6 @@ namespace regard {
 namespace {
 
 using ::testing::HasSubstr;
-
-// A member, with the fields of `header` if it is not null.
-std::string Gzip(const std::string& content, gz_header* header = nullptr) {
-  z_stream stream = {};
-  EXPECT_EQ(
-      deflateInit2(&stream, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY),
-      Z_OK);
-  if (header != nullptr) {
-    EXPECT_EQ(deflateSetHeader(&stream, header), Z_OK);
-  }
-  std::string copy = content;
-  std::string packed(content.size() + 1000, '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(copy.data());
-  stream.avail_in = static_cast<uInt>(copy.size());
-  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
-  stream.avail_out = static_cast<uInt>(packed.size());
-  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
-  packed.resize(stream.total_out);
-  deflateEnd(&stream);
-  return packed;
-}
 
 // With FEXTRA, FNAME, FCOMMENT and FHCRC.
 std::string GzipWithFields(const std::string& content) {

@@ -1,12 +1,11 @@
 #include "data/images/idx.h"
 
-#include <zlib.h>
-
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "data/testing/gzip_writer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -16,23 +15,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-
-std::string Gzip(const std::string& content) {
-  z_stream stream = {};
-  EXPECT_EQ(
-      deflateInit2(&stream, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY),
-      Z_OK);
-  std::string copy = content;
-  std::string packed(content.size() + 1000, '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(copy.data());
-  stream.avail_in = static_cast<uInt>(copy.size());
-  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
-  stream.avail_out = static_cast<uInt>(packed.size());
-  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
-  packed.resize(stream.total_out);
-  deflateEnd(&stream);
-  return packed;
-}
 
 std::string Header(const std::vector<uint32_t>& extents) {
   std::string bytes = {0, 0, 8, static_cast<char>(extents.size())};
