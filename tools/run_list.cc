@@ -7,14 +7,16 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "experiments/config/resolved.h"
 #include "experiments/report/run_results.h"
 #include "experiments/report/terminal_text.h"
-#include "experiments/run/metric.h"
 #include "experiments/run/status.h"
 #include "files/file.h"
+#include "nn/metric.h"
 #include "nn/name_suggestion.h"
 #include "nn/statistics.h"
 #include "third_party/abseil_backport/status_macros.h"
@@ -22,7 +24,10 @@
 namespace regard {
 namespace {
 
-constexpr size_t kMostMetrics = 2;  // of a run, where none is asked for
+constexpr size_t kMaxMetrics = 2;  // of a run, where none is asked for
+
+// Whether a field names the run, and so differs without meaning anything.
+bool IsName(absl::string_view path) { return path == "name"; }
 
 // What a run differs in, without what names it.
 std::vector<FieldDifference> Differences(const GridRun& typical,
@@ -30,7 +35,7 @@ std::vector<FieldDifference> Differences(const GridRun& typical,
   std::vector<FieldDifference> differences =
       DiffResolvedFields(typical.config, run.config);
   std::erase_if(differences, [](const FieldDifference& difference) {
-    return difference.path == "name";
+    return IsName(difference.path);
   });
   return differences;
 }
@@ -62,7 +67,7 @@ std::string DifferencesText(const GridRun& typical, const GridRun& run) {
   for (const FieldDifference& difference :
        DiffResolvedFields(SetFields(typical), SetFields(run))) {
     const std::string& path = difference.path;
-    if (path == "name") continue;
+    if (IsName(path)) continue;
     std::string after = difference.after;
     const std::string* const value = ValueOf(run, path);
     // One of the two configs may set what the other has as its default.
@@ -92,15 +97,25 @@ std::string DifferencesText(const GridRun& typical, const GridRun& run) {
   return absl::StrJoin(texts, "  ");
 }
 
-// The first ones of test, else of dev, in the order of their declaration.
+// The first ones that tests have, else dev, in the order of their declaration;
+// each of all tests, which may have names ("test.news/bleu").
 std::vector<std::string> KeyMetrics(const GridRun& run) {
   std::vector<std::string> keys;
-  for (const char* split : {"test/", "dev/"}) {
+  for (const std::vector<const char*>& prefixes :
+       {std::vector{"test/", "test."}, std::vector{"dev/"}}) {
+    size_t count = 0;
     for (const MetricInfo& info : run.metric_infos) {
-      const std::string name = absl::StrCat(split, info.name);
-      if (keys.size() < kMostMetrics && run.status.metrics.count(name) > 0) {
-        keys.push_back(name);
+      const size_t before = keys.size();
+      for (const auto& [name, value] : run.status.metrics) {
+        const bool is_of_split =
+            std::ranges::any_of(prefixes, [&name = name](const char* prefix) {
+              return absl::StartsWith(name, prefix);
+            });
+        if (is_of_split && FindMetric(run.metric_infos, name) == &info) {
+          keys.push_back(name);
+        }
       }
+      if (keys.size() > before && ++count == kMaxMetrics) break;
     }
     if (!keys.empty()) break;
   }
@@ -118,8 +133,7 @@ double MetricOf(const GridRun& run, const std::string& name) {
 // Adds the runs of the folder `name` below `top`, and of those in it. An error
 // if the folder itself cannot be looked into; one below is added with it.
 absl::Status AddRuns(const std::string& top, const std::string& name,
-                     const Aggregates& aggregates, FileOperations& files,
-                     std::vector<GridRun>* runs) {
+                     FileOperations& files, std::vector<GridRun>* runs) {
   const std::string folder = name.empty() ? top : JoinPath(top, name);
   REGARD_ASSIGN_OR_RETURN(const std::vector<std::string> names,
                           ListDirectory(folder, files));
@@ -145,12 +159,12 @@ absl::Status AddRuns(const std::string& top, const std::string& name,
     run->label = label;
     runs->push_back(*std::move(run));
   };
-  if (is_run) add(name.empty() ? "." : name, ReadRun(folder, aggregates));
+  if (is_run) add(name.empty() ? "." : name, ReadRunSummary(folder));
   for (const std::string& link : links) {
-    add(link, ReadRun(JoinPath(top, link), aggregates));
+    add(link, ReadRunSummary(JoinPath(top, link)));
   }
   for (const std::string& child : folders) {
-    const absl::Status added = AddRuns(top, child, aggregates, files, runs);
+    const absl::Status added = AddRuns(top, child, files, runs);
     if (!added.ok()) add(child, added);
   }
   return absl::OkStatus();
@@ -159,11 +173,9 @@ absl::Status AddRuns(const std::string& top, const std::string& name,
 }  // namespace
 
 absl::StatusOr<std::vector<GridRun>> FindRuns(const std::string& folder,
-                                              const Aggregates& aggregates,
                                               FileOperations& files) {
   std::vector<GridRun> runs;
-  REGARD_RETURN_IF_ERROR(
-      WithErrorPrefix(AddRuns(folder, "", aggregates, files, &runs)));
+  REGARD_RETURN_IF_ERROR(WithErrorPrefix(AddRuns(folder, "", files, &runs)));
   if (runs.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("error: ", folder, ": no run there, and none below"));
@@ -197,19 +209,18 @@ absl::Status SortByMetric(const std::string& metric,
 }
 
 size_t TypicalRun(const std::vector<GridRun>& runs) {
-  size_t best = 0;
-  size_t fewest = std::numeric_limits<size_t>::max();
+  std::vector<size_t> indices;
+  std::vector<std::vector<ResolvedField>> configs;
   for (size_t i = 0; i < runs.size(); ++i) {
     if (runs[i].config.empty()) continue;
-    size_t count = 0;
-    for (const GridRun& run : runs) {
-      if (!run.config.empty()) count += Differences(runs[i], run).size();
-    }
-    if (count >= fewest) continue;
-    fewest = count;
-    best = i;
+    indices.push_back(i);
+    std::erase_if(
+        configs.emplace_back(runs[i].config),
+        [](const ResolvedField& field) { return IsName(field.path); });
   }
-  return best;
+  if (indices.empty()) return 0;
+  const std::vector<size_t> counts = CountDifferences(configs);
+  return indices[std::ranges::min_element(counts) - counts.begin()];
 }
 
 std::string RunListText(const std::vector<GridRun>& runs,

@@ -11,17 +11,16 @@
 #include "experiments/ablation/grid.h"
 #include "files/file.h"
 #include "nlohmann/json.hpp"
-#include "nn/evaluated_set.h"
 
 namespace regard {
 
-// The runs below `folder`, and it itself if it is one, sorted by path; labels
-// are paths relative to it. A run that cannot be read is there with the reason,
-// GridRun::missing, and so is a folder that cannot be looked into. An error,
-// complete to print, without any run, or if `folder` itself is such a one.
+// The runs below `folder`, and it itself if it is one, sorted by path, without
+// their examples; labels are paths relative to it. A run that cannot be read is
+// there with the reason, GridRun::missing, and so is a folder that cannot be
+// looked into. An error, complete to print, without any run, or if `folder`
+// itself is such a one.
 absl::StatusOr<std::vector<GridRun>> FindRuns(
-    const std::string& folder, const Aggregates& aggregates,
-    FileOperations& files = SystemFiles());
+    const std::string& folder, FileOperations& files = SystemFiles());
 
 // The best first, those without the metric last. An error, complete to print,
 // if no run has it.
@@ -32,8 +31,9 @@ absl::Status SortByMetric(const std::string& metric,
 // one of several; runs without a config are not counted.
 size_t TypicalRun(const std::vector<GridRun>& runs);
 
-// Lines to print, with the first metrics of each run, test before dev, and
-// `metric`, unless it is empty; and all that is known, as an object.
+// Lines to print, with the first two metrics of each run, of all its tests,
+// else of dev, and `metric`, unless it is empty; and all that is known, as an
+// object.
 std::string RunListText(const std::vector<GridRun>& runs,
                         const std::string& metric);
 nlohmann::ordered_json RunListJson(const std::vector<GridRun>& runs);

@@ -122,6 +122,19 @@ TEST(RunListTest, ShowsTwoMetricsOfTestElseOfDev) {
             "b    finished  7     4\n");
 }
 
+TEST(RunListTest, ShowsTwoMetricsOfEachTestWithAName) {
+  GridRun run = RunOf("a", "64", 0.5);
+  run.metric_infos = {{"loss", "", ""}, {"bleu", "", ""}, {"chrf", "", ""}};
+  for (const char* name :
+       {"test.first/bleu", "test.first/chrf", "test.second/chrf",
+        "test.second/loss", "test.second/bleu", "dev/loss"}) {
+    run.status.metrics[name] = 1;
+  }
+  EXPECT_THAT(RunListText({run}, ""),
+              HasSubstr("step  test.second/loss  test.first/bleu  "
+                        "test.second/bleu\n"));
+}
+
 TEST(RunListTest, TheFirstOfSeveralRunsIsTypical) {
   const GridRun a = RunOf("a", "64", 0.5);
   const GridRun b = RunOf("b", "32", 0.5);
@@ -163,24 +176,29 @@ TEST(RunListTest, FindsRunsAtAnyDepth) {
         IsOk());
   }
   ASSERT_THAT(WriteStatus(JoinPath(folder, "b"), {.step = 3}), IsOk());
-  const std::vector<GridRun> runs = FindRuns(folder, {}).value();
+  // The list shows nothing of it, and does not read it.
+  ASSERT_THAT(
+      WriteFileAtomically(JoinPath(folder, "b/examples.jsonl"), "no JSON\n"),
+      IsOk());
+  const std::vector<GridRun> runs = FindRuns(folder).value();
   EXPECT_THAT(Labels(runs), ElementsAre("a/deep", "b", "b/baseline"));
   EXPECT_THAT(runs[0].missing, HasSubstr("status.json"));
+  EXPECT_EQ(runs[1].missing, "");
   EXPECT_EQ(runs[1].status.step, 3);
-  EXPECT_THAT(Labels(FindRuns(JoinPath(folder, "a/deep"), {}).value()),
+  EXPECT_THAT(Labels(FindRuns(JoinPath(folder, "a/deep")).value()),
               ElementsAre("."));
-  EXPECT_THAT(FindRuns(JoinPath(folder, "nowhere"), {}),
+  EXPECT_THAT(FindRuns(JoinPath(folder, "nowhere")),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("nowhere")));
   // A run itself may be a link; it is not gone into.
   std::filesystem::create_directories(JoinPath(folder, "links"));
   std::filesystem::create_directory_symlink("../b",
                                             JoinPath(folder, "links/linked"));
   std::filesystem::create_directory_symlink("..", JoinPath(folder, "links/up"));
-  EXPECT_THAT(Labels(FindRuns(JoinPath(folder, "links"), {}).value()),
+  EXPECT_THAT(Labels(FindRuns(JoinPath(folder, "links")).value()),
               ElementsAre("linked"));
   std::filesystem::create_directories(JoinPath(folder, "empty"));
   EXPECT_THAT(
-      FindRuns(JoinPath(folder, "empty"), {}),
+      FindRuns(JoinPath(folder, "empty")),
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no run there")));
 }
 
@@ -200,11 +218,11 @@ TEST(RunListTest, TellsWhatItMayNotRead) {
   const std::string folder = JoinPath(::testing::TempDir(), "shared");
   std::filesystem::create_directories(JoinPath(folder, "a/private"));
   PrivateFolders files;
-  const std::vector<GridRun> runs = FindRuns(folder, {}, files).value();
+  const std::vector<GridRun> runs = FindRuns(folder, files).value();
   EXPECT_THAT(Labels(runs), ElementsAre("a/private"));
   EXPECT_THAT(runs[0].missing, HasSubstr("cannot list: Permission denied"));
   EXPECT_THAT(
-      FindRuns(JoinPath(folder, "a/private"), {}, files),
+      FindRuns(JoinPath(folder, "a/private"), files),
       StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("error: ")));
 }
 

@@ -21,7 +21,7 @@ constexpr char kUsage[] =
     "which fields its config differs from that of the most typical run.\n\n"
     "  runs [--by=METRIC] [--json] FOLDER";
 
-absl::Status ListRuns(int argc, char** argv, const Plugins& plugins) {
+absl::Status ListRuns(int argc, char** argv) {
   std::vector<std::string> folders;
   std::string metric;
   bool json = false;
@@ -35,9 +35,8 @@ absl::Status ListRuns(int argc, char** argv, const Plugins& plugins) {
   if (folders.size() != 1) {
     return absl::InvalidArgumentError("error: want one folder; --help");
   }
-  REGARD_ASSIGN_OR_RETURN(
-      std::vector<GridRun> runs,
-      FindRuns(ResolveUserPath(folders[0]), plugins.aggregates));
+  REGARD_ASSIGN_OR_RETURN(std::vector<GridRun> runs,
+                          FindRuns(ResolveUserPath(folders[0])));
   if (!metric.empty()) REGARD_RETURN_IF_ERROR(SortByMetric(metric, &runs));
   const std::string text =
       json ? JsonText(RunListJson(runs)) + "\n" : RunListText(runs, metric);
@@ -47,8 +46,8 @@ absl::Status ListRuns(int argc, char** argv, const Plugins& plugins) {
 
 }  // namespace
 
-int RunsMain(int argc, char** argv, const Plugins& plugins) {
-  return ExitCode(ListRuns(argc, argv, plugins));
+int RunsMain(int argc, char** argv, const Plugins&) {
+  return ExitCode(ListRuns(argc, argv));
 }
 
 }  // namespace regard

@@ -60,8 +60,7 @@ std::string Counted(size_t count, absl::string_view noun) {
   return absl::StrCat(count, " ", noun, count == 1 ? "" : "s");
 }
 
-absl::StatusOr<GridRun> ReadRun(const std::string& folder,
-                                const Aggregates& aggregates) {
+absl::StatusOr<GridRun> ReadRunSummary(const std::string& folder) {
   GridRun run = {.label = folder};
   REGARD_ASSIGN_OR_RETURN(run.metric_infos, ReadRunDescription(folder));
   const std::string path = JoinPath(folder, "resolved.textproto");
@@ -74,6 +73,12 @@ absl::StatusOr<GridRun> ReadRun(const std::string& folder,
   run.config = *std::move(config);
   REGARD_ASSIGN_OR_RETURN(run.status,
                           ReadStatus(JoinPath(folder, "status.json")));
+  return run;
+}
+
+absl::StatusOr<GridRun> ReadRun(const std::string& folder,
+                                const Aggregates& aggregates) {
+  REGARD_ASSIGN_OR_RETURN(GridRun run, ReadRunSummary(folder));
   const std::string examples = JoinPath(folder, "examples.jsonl");
   if (PathExists(examples)) {
     REGARD_ASSIGN_OR_RETURN(run.sets, ReadExamples(examples, aggregates));

@@ -43,9 +43,12 @@ struct GridRun {
   std::vector<LabelledMatrix> maps = {};  // what it shows of its attention
 };
 
-// Reads run.json, resolved.textproto, status.json and, if it is there,
-// examples.jsonl, without metrics whose aggregate is not known. The error names
-// the file.
+// Reads run.json, resolved.textproto and status.json, which are small. The
+// error names the file.
+absl::StatusOr<GridRun> ReadRunSummary(const std::string& folder);
+
+// Reads the same and, if it is there, examples.jsonl, without metrics whose
+// aggregate is not known. The error names the file.
 absl::StatusOr<GridRun> ReadRun(const std::string& folder,
                                 const Aggregates& aggregates);
 

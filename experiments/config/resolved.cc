@@ -135,6 +135,17 @@ std::map<std::string, std::string> ByPath(
   return values;
 }
 
+// The path of the message in `values` that is around `path`; empty at the top.
+std::string ParentPath(const std::string& path,
+                       const std::map<std::string, std::string>& values) {
+  std::string parent = path;
+  do {
+    const size_t dot = parent.rfind('.');
+    parent.resize(dot == std::string::npos ? 0 : dot);
+  } while (!parent.empty() && values.count(parent) == 0);
+  return parent;
+}
+
 }  // namespace
 
 std::string PrintedValue(const Message& message, const FieldDescriptor& field,
@@ -276,6 +287,53 @@ std::vector<FieldDifference> DiffResolvedFields(
   for (const auto& [path, value] : new_values) {
     const auto old = old_values.emplace(path, kNotSet).first;
     if (old->second != value) differences.push_back({path, old->second, value});
+  }
+  return differences;
+}
+
+std::vector<size_t> CountDifferences(
+    const std::vector<std::vector<ResolvedField>>& configs) {
+  std::set<std::string> whole;
+  for (const std::vector<ResolvedField>& config : configs) {
+    std::set<absl::string_view> messages;
+    for (const ResolvedField& field : config) {
+      const bool is_second =
+          field.value == kMessage && !messages.insert(field.path).second;
+      if (is_second) whole.insert(field.path);
+    }
+  }
+  // How many configs have a path, and have it with a value. By the path of a
+  // message: the sum of `present` of the fields in it.
+  struct PathCount {
+    size_t present = 0;
+    size_t in_it = 0;
+    std::map<std::string, size_t> values = {};
+  };
+  std::map<std::string, PathCount> counts;
+  counts[""].present = configs.size();
+  std::vector<std::map<std::string, std::string>> values;
+  for (const std::vector<ResolvedField>& config : configs) {
+    for (const auto& [path, value] :
+         values.emplace_back(ByPath(config, whole))) {
+      PathCount& count = counts[path];
+      ++count.present;
+      ++count.values[value];
+      ++counts[ParentPath(path, values.back())].in_it;
+    }
+  }
+  // Two configs differ in a field only where both have the message around it.
+  std::vector<size_t> differences;
+  for (const std::map<std::string, std::string>& config : values) {
+    size_t sum = counts[""].in_it;
+    for (const auto& [path, value] : config) {
+      const PathCount& count = counts[path];
+      // The message is there: fields that only others have are differences.
+      sum += count.in_it;
+      // The field is: those who lack it, or have another value.
+      sum += counts[ParentPath(path, config)].present - count.values.at(value);
+      sum -= count.present;
+    }
+    differences.push_back(sum);
   }
   return differences;
 }

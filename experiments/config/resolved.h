@@ -2,6 +2,7 @@
 #ifndef EXPERIMENTS_CONFIG_RESOLVED_H_
 #define EXPERIMENTS_CONFIG_RESOLVED_H_
 
+#include <cstddef>
 #include <map>
 #include <string>
 #include <variant>
@@ -70,6 +71,12 @@ struct FieldDifference {
 std::vector<FieldDifference> DiffResolvedFields(
     const std::vector<ResolvedField>& before,
     const std::vector<ResolvedField>& after);
+
+// For each config, how many differences DiffResolvedFields finds between it and
+// all others together; an element of a list of messages counts as if the list
+// were longer than one. Time is about linear in the size of the configs.
+std::vector<size_t> CountDifferences(
+    const std::vector<std::vector<ResolvedField>>& configs);
 
 // The scalar `field` of `message` as a config writes it, its default when
 // absent; element `index` of a repeated one, else -1.

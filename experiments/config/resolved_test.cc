@@ -291,5 +291,44 @@ TEST(DiffResolvedFields, ShowsTheOnlyElementOfALongerListOnTheOtherSide) {
       ElementsAre(FieldsAre("l", "{a: 1}", "{a: 1}, {n {b: 2}}")));
 }
 
+// Texts of configs with messages that some lack, whose number is in `choice`.
+std::string NestedText(int choice) {
+  std::string text = absl::StrCat("s: ", choice % 2, "\n");
+  if (choice % 3 > 0) {
+    absl::StrAppend(&text, "a {\n b: ", choice % 3, "\n");
+    if (choice % 5 > 0) {
+      absl::StrAppend(&text, " c {\n  d: ", choice % 5, "\n  e: 1\n }\n");
+    }
+    text += "}\n";
+  }
+  if (choice % 7 == 0) text += "t: 1\nt: 2\n";
+  return text;
+}
+
+TEST(CountDifferences, FindsAsManyAsAllPairsHave) {
+  std::vector<std::vector<ResolvedField>> configs;
+  for (int choice : {0, 1, 4, 4, 7, 10, 11, 14, 15, 28}) {
+    configs.push_back(Fields(NestedText(choice)));
+  }
+  std::vector<size_t> wanted;
+  for (const auto& config : configs) {
+    size_t& sum = wanted.emplace_back();
+    for (const auto& other : configs) {
+      sum += DiffResolvedFields(config, other).size();
+    }
+  }
+  EXPECT_EQ(CountDifferences(configs), wanted);
+  EXPECT_THAT(CountDifferences({}), IsEmpty());
+}
+
+TEST(CountDifferences, CountsAListOfMessagesAsOneField) {
+  const std::vector<ResolvedField> longer =
+      Fields("l {\n a: 1\n b: 2\n}\nl {\n a: 1\n}\n");
+  const std::vector<ResolvedField> one = Fields("l {\n a: 2\n b: 3\n}\n");
+  const std::vector<ResolvedField> other = Fields("l {\n a: 3\n b: 4\n}\n");
+  EXPECT_THAT(CountDifferences({longer, one, other}), ElementsAre(2, 2, 2));
+  EXPECT_THAT(CountDifferences({one, other}), ElementsAre(2, 2));
+}
+
 }  // namespace
 }  // namespace regard
