@@ -170,18 +170,22 @@ const FieldDescriptor* FindField(const Descriptor& message,
                                  absl::string_view name) {
   if (name.size() > kLongestName) return nullptr;
   if (name.empty() || name[0] != '[') {
-    const FieldDescriptor* found = message.FindFieldByName(std::string(name));
-    for (int i = 0; found == nullptr && i < message.field_count(); ++i) {
-      const auto& options = message.field(i)->options();
-      if (!name.empty() && options.GetExtension(former_name) == name) {
-        found = message.field(i);
-      }
-    }
-    return found;
+    return message.FindFieldByName(std::string(name));
   }
   if (name.size() < 2) return nullptr;
   return message.file()->pool()->FindExtensionByPrintableName(
       &message, std::string(name.substr(1, name.size() - 2)));
+}
+
+const FieldDescriptor* FindRenamedField(const Descriptor& message,
+                                        absl::string_view name) {
+  for (int i = 0; i < message.field_count(); ++i) {
+    const auto& options = message.field(i)->options();
+    if (!name.empty() && options.GetExtension(former_name) == name) {
+      return message.field(i);
+    }
+  }
+  return nullptr;
 }
 
 std::string FieldName(const FieldDescriptor& field) {
@@ -191,6 +195,9 @@ std::string FieldName(const FieldDescriptor& field) {
 
 std::string NoSuchField(const Descriptor& message, absl::string_view name) {
   const std::string shown = Printable(name);
+  if (const FieldDescriptor* const renamed = FindRenamedField(message, name)) {
+    return absl::StrCat("'", shown, "' was renamed to '", renamed->name(), "'");
+  }
   if (message.IsReservedName(std::string(name))) {
     return absl::StrCat("'", shown, "' is no longer a field of ",
                         message.name());

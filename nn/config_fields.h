@@ -15,9 +15,14 @@
 
 namespace regard {
 
-// The field or known extension ("[full.name]") of `message` called `name`, now
-// or formerly (see nn/config_options.proto); null when there is none.
+// The field or known extension ("[full.name]") of `message` called `name`; null
+// when there is none.
 const google::protobuf::FieldDescriptor* FindField(
+    const google::protobuf::Descriptor& message, absl::string_view name);
+
+// The field of `message` whose (former_name) is `name`, see
+// nn/config_options.proto; null when there is none.
+const google::protobuf::FieldDescriptor* FindRenamedField(
     const google::protobuf::Descriptor& message, absl::string_view name);
 
 // `rate`, or `[lab.my_score]`.

@@ -34,15 +34,13 @@ int AverageMain(int argc, char** argv, const Plugins& plugins) {
   std::string out;
   std::string metric;
   int last = 0;
-  int checkpoints = 0;
   int threads = 0;
   std::vector<std::string> overrides;
   CommandLine line(kUsage);
   line.Text("run", "DIR", &run, "the run");
   line.Number("last", &last, 1, 1000,
               "how many: the last ones; without it, all, but at most 5");
-  line.Number("checkpoints", &checkpoints, 1, 1000,
-              "the former name of --last");
+  line.Former("checkpoints", "--last=N");
   line.Text("metric", "NAME", &metric,
             "the best ones by this metric on dev, such as dev/bleu");
   line.Text("out", "DIR", &out,
@@ -53,15 +51,10 @@ int AverageMain(int argc, char** argv, const Plugins& plugins) {
               "threads; without it, one per core");
   const absl::Status parsed = line.Parse(argc, argv);
   if (!parsed.ok()) return ExitCode(parsed);
-  if (last != 0 && checkpoints != 0) {
-    return ExitCode(absl::InvalidArgumentError(
-        "error: --checkpoints is the former name of --last: give one"));
-  }
   if (run.empty()) {
     return ExitCode(absl::InvalidArgumentError(
         "error: --run=DIR must name the folder of a run"));
   }
-  if (last == 0) last = checkpoints;
   if (last == 0) {
     const absl::StatusOr<FoundCheckpoints> found =
         FindCheckpoints(ResolveUserPath(run), kMostByDefault);

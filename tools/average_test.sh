@@ -30,7 +30,7 @@ expect 'a report that nobody reads' '1 "state":"finished"' \
 expect 'closed streams' "0 $(grep -c . run/metrics.jsonl)" \
   "$(stat -c %s closed/.lock) $(grep -c '^{.*}$' closed/metrics.jsonl)"
 
-quietly "${average}" --run=run --checkpoints=1 --out=last
+quietly "${average}" --run=run --last=1 --out=last
 expect 'the mean of one' "$(digest run)" "$(digest last)"
 expect 'its measures' "$(grep -o '"test/loss":[0-9.]*' run/status.json)" \
   "$(grep -o '"test/loss":[0-9.]*' last/status.json)"
@@ -73,7 +73,7 @@ done
 # A run that ends with its best weights measures these at its last step.
 quietly "${train}" --config="${config}" --run=stopped "${small[@]}" \
   --set 'training.early_stopping={metric: "dev/chrf"}'
-quietly "${average}" --run=stopped --checkpoints=1 --metric=dev/chrf \
+quietly "${average}" --run=stopped --last=1 --metric=dev/chrf \
   --out=best_stopped
 expect 'the same best one' "$(digest best_chrf)" "$(digest best_stopped)"
 
@@ -90,8 +90,8 @@ expect_in log 'training.initial_weights: checkpoint of step 8 is damaged'
 
 fails 'too many' 'has 3 whole checkpoints, 4 are wanted' \
   "${average}" --run=run --last=4 --out=never
-fails 'both names' '--checkpoints is the former name of --last' \
-  "${average}" --run=run --last=3 --checkpoints=3 --out=never
+fails 'a former name' 'no flag --checkpoints any more; write --last=N' \
+  "${average}" --run=run --checkpoints=3 --out=never
 fails 'no run' '--run=DIR must name' "${average}"
 fails 'no metric' 'dev/blue is none of the metrics on dev' \
   "${average}" --run=run --metric=dev/blue --out=never

@@ -18,8 +18,7 @@ namespace {
 
 constexpr char kUsage[] =
     "Prints how runs differ, and whether that could be chance.\n\n"
-    "  compare RUN RUN...\n"
-    "  compare --run=RUN --run=RUN...\n\n"
+    "  compare RUN RUN...\n\n"
     "A RUN is a run folder, or the folder that an experiment leaves under\n"
     "bazel-bin. Of two runs, it says which config fields differ and which\n"
     "numbers moved. Of all, it compares metrics of the test examples with\n"
@@ -32,15 +31,13 @@ constexpr char kUsage[] =
 
 int CompareMain(int argc, char** argv, const Plugins& plugins) {
   std::vector<std::string> folders;
-  std::vector<std::string> given;
   CommandLine line(kUsage);
-  line.Repeated("run", "DIR", &given, "a run; the first one is the baseline");
+  line.Former("run", "compare RUN RUN");
   bool json = false;
   line.Switch("json", &json, "prints an object: docs/json.md");
   line.Positional(&folders, "RUN");
   const absl::Status parsed = line.Parse(argc, argv);
   if (!parsed.ok()) return ExitCode(parsed);
-  folders.insert(folders.begin(), given.begin(), given.end());
   if (folders.size() < 2) {
     return ExitCode(absl::InvalidArgumentError("error: want two runs; --help"));
   }

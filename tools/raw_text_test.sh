@@ -88,7 +88,7 @@ expect 'BLEU by length is drawn' 1 \
   "$(grep -c '<figcaption>test/bleu by source tokens</figcaption>' run/report.html)"
 expect 'worst and best sentences' 1 \
   "$(grep -c '<h2>Worst and best by test/chrf</h2>' run/report.html)"
-"${compare}" run --run=run >comparison
+"${compare}" run run >comparison
 expect 'a run does not differ from itself' 5 \
   "$(grep -c ' 0 \[0, 0\]  1.0000 *1.0000 *1.0000$' comparison)"
 expect 'a comparison as an object' '0 5 0 2' "$("${compare}" --json run run |
@@ -98,7 +98,7 @@ both = json.load(sys.stdin)
 over = [c["over_examples"]["difference"] for c in both["comparisons"]
         if "over_examples" in c]
 print(len(both["config"]), len(over), max(over), len(both["runs"]))')"
-fails_when_full 'a comparison' "${compare}" run --run=run
+fails_when_full 'a comparison' "${compare}" run run
 
 # A finished run, resumed, is not trained again.
 before="$(cat run/status.json)"

@@ -121,6 +121,10 @@ void CommandLine::Switch(absl::string_view name, bool* value,
   flags_.push_back({name, "", help, "", set});
 }
 
+void CommandLine::Former(absl::string_view name, absl::string_view instead) {
+  former_.emplace(name, instead);
+}
+
 void CommandLine::Positional(std::vector<std::string>* values,
                              absl::string_view name) {
   positional_ = values;
@@ -174,6 +178,10 @@ absl::Status CommandLine::Parse(int argc, char** argv) const {
     const std::string name = argument.substr(2, equals - 2);
     if (name == "help") return absl::CancelledError(Help());
     if (name == "version") return absl::CancelledError(kVersion);
+    if (const auto former = former_.find(name); former != former_.end()) {
+      return error("there is no flag --", name, " any more; write ",
+                   former->second);
+    }
     std::vector<std::string> names;
     for (const Flag& known : flags_) names.emplace_back(known.name);
     const auto found = std::find(names.begin(), names.end(), name);

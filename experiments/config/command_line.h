@@ -4,6 +4,7 @@
 #define EXPERIMENTS_CONFIG_COMMAND_LINE_H_
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,8 @@ class CommandLine {
   void Field(absl::string_view name, google::protobuf::Message* message,
              double min, double max, absl::string_view help);
   void Switch(absl::string_view name, bool* value, absl::string_view help);
+  // A flag of earlier versions is an error that says what to write `instead`.
+  void Former(absl::string_view name, absl::string_view instead);
   // What does not begin with '-', "-" itself, numbers below 0, and all that
   // follows `--`; without it, an error.
   void Positional(std::vector<std::string>* values, absl::string_view name);
@@ -59,6 +62,7 @@ class CommandLine {
 
   absl::string_view usage_;
   std::vector<Flag> flags_;
+  std::map<std::string, absl::string_view> former_;  // what to write instead
   std::vector<std::string>* positional_ = nullptr;
   absl::string_view positional_name_;
 };

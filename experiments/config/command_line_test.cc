@@ -36,6 +36,7 @@ struct Program {
     line.Field("rate", &config, 0, 1, "probability");
     line.Field("steps", &config, 1, 10000000, "updates");
     line.Switch("sample", &sample, "draws");
+    line.Former("width", "--beam=N");
     if (takes_words) line.Positional(&words, "WORD");
     std::string name = "program";
     std::vector<char*> argv = {name.data()};
@@ -110,6 +111,11 @@ TEST(CommandLineTest, RefusesWhatItDoesNotUnderstand) {
   EXPECT_THAT(RefusalOf({"--run"}), HasSubstr("--run wants a value"));
   EXPECT_THAT(RefusalOf({"--beam=1", "--beam=1"}), HasSubstr("given twice"));
   EXPECT_THAT(RefusalOf({"--sample=1"}), HasSubstr("takes no value"));
+}
+
+TEST(CommandLineTest, SaysWhatToWriteInsteadOfAFormerFlag) {
+  EXPECT_THAT(RefusalOf({"--width=3"}),
+              HasSubstr("there is no flag --width any more; write --beam=N"));
 }
 
 TEST(CommandLineTest, HelpNamesTheKindOfEachValue) {

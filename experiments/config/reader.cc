@@ -207,6 +207,14 @@ absl::Status LocateProblems(const ConfigProblems& problems,
   return absl::InvalidArgumentError(absl::StrJoin(lines, "\n"));
 }
 
+bool IsOfRun(const std::string& name) {
+  const std::filesystem::path path = ResolveUserPath(name);
+  constexpr char kResolved[] = "resolved.textproto";
+  if (path.filename() == kResolved) return true;
+  return path.filename() == "config.textproto" &&
+         PathExists(std::filesystem::path(path).replace_filename(kResolved));
+}
+
 absl::Status ApplyOverrides(absl::Span<const ConfigText> overrides,
                             Message* config, ConfigOrigins* origins) {
   std::vector<std::string> errors;

@@ -120,6 +120,11 @@ absl::Status ApplyOverrides(absl::Span<const ConfigText> overrides,
 // Deeper messages are refused, which bounds the recursion of the reader.
 inline constexpr int kDeepestNesting = 64;
 
+// Whether the file called `name` is in the folder of a run: its
+// resolved.textproto, or a config.textproto beside one. There a field may have
+// its (former_name), since an earlier program may have written it.
+bool IsOfRun(const std::string& name);
+
 // Adds `text` to `origins` and reads it over what `config` holds: scalars
 // replace, messages combine field by field, repeated fields and messages with
 // the option `replaces` replace as a whole, and a member of a oneof clears the

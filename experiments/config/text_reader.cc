@@ -35,8 +35,12 @@ struct Body {
 
 class TextReader {
  public:
-  TextReader(absl::string_view text, size_t begin, ConfigOrigins* origins)
-      : text_(text), tokens_(text, begin, &unreadable_), origins_(*origins) {}
+  TextReader(absl::string_view text, size_t begin, ConfigOrigins* origins,
+             bool takes_former_names = false)
+      : text_(text),
+        tokens_(text, begin, &unreadable_),
+        origins_(*origins),
+        takes_former_names_(takes_former_names) {}
 
   std::vector<TextProblem> ReadAll(Message* config) {
     if (text_.empty()) return {{{0, 1}, "the config is empty"}};
@@ -118,6 +122,9 @@ class TextReader {
         written.end());
     const auto& type = *body->message->GetDescriptor();
     const FieldDescriptor* field = FindField(type, written);
+    if (field == nullptr && takes_former_names_) {
+      field = FindRenamedField(type, written);
+    }
     if (field == nullptr) {
       Problem(*name, NoSuchField(type, written));
       tokens_.SkipLine(*name);
@@ -303,6 +310,7 @@ class TextReader {
   std::vector<TextProblem> problems_;
   TokenStream tokens_;
   ConfigOrigins& origins_;
+  const bool takes_former_names_;
   int depth_ = 0;
 };
 
@@ -397,7 +405,8 @@ std::vector<TextProblem> FindProblems(const ConfigText& text, Message* config,
     return {*problem};
   }
   if (text.is_override()) return ReadOverride(text.text(), config, origins);
-  return TextReader(text.text(), 0, origins).ReadAll(config);
+  return TextReader(text.text(), 0, origins, IsOfRun(text.name()))
+      .ReadAll(config);
 }
 
 }  // namespace

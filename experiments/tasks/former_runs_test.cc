@@ -1,12 +1,15 @@
 #include "experiments/tasks/former_runs.h"
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "experiments/tasks/built_in_plugins.h"
 #include "experiments/tasks/experiment_config.h"
+#include "files/file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "third_party/abseil_backport/status_matchers.h"
@@ -18,34 +21,57 @@ using ::regard::testing::IsOk;
 using ::regard::testing::StatusIs;
 using ::testing::HasSubstr;
 
-TEST(FormerRunsTest, FormerNamesOfFieldsAreRead) {
-  const auto load = [](const std::string& data,
-                       const std::vector<std::string>& overrides) {
-    return LoadConfig(
-        {"c.textproto", absl::StrCat("data { ", data,
-                                     " } model { encoder {} attention { dot {} "
-                                     "} decoder {} }")},
-        overrides, BuiltInPlugins());
-  };
-  const auto given =
-      load("phrasebook { test: 8 test_apart: 7 reversed: true }", {});
-  ASSERT_THAT(given, IsOk());
-  EXPECT_EQ(given->config.data().phrasebook().test_unseen_pairs(), 7);
-  EXPECT_TRUE(given->config.data().phrasebook().reversed());
-  EXPECT_THAT(given->resolved,
-              HasSubstr("test_unseen_pairs: 7  # c.textproto:1"));
-  const auto field = load("phrasebook { test_unseen_pairs: 7 }",
-                          {"data.phrasebook.test_apart=9"});
-  ASSERT_THAT(field, IsOk());
-  EXPECT_EQ(field->config.data().phrasebook().test_unseen_pairs(), 9);
-  EXPECT_THAT(field->resolved, HasSubstr("test_unseen_pairs: 9  # --set"));
-  const auto message =
-      load("path: 'x' phrasebook {}", {"data.pairs={num_steps: 3}"});
-  ASSERT_THAT(message, IsOk());
-  EXPECT_EQ(message->config.data().pairs().cut_tokens(), 3);
-  EXPECT_THAT(load("phrasebook { test_apart: 7 test_unseen_pairs: 7 }", {}),
+absl::StatusOr<LoadedConfig> Load(
+    const std::string& name, const std::string& data,
+    const std::vector<std::string>& overrides = {}) {
+  return LoadConfig(
+      {name, absl::StrCat("data {\n  ", data,
+                          "\n} model { encoder {} attention { dot {} } "
+                          "decoder {} }")},
+      overrides, BuiltInPlugins());
+}
+
+constexpr char kFormer[] = "phrasebook { test: 8 test_apart: 7 }";
+
+TEST(FormerRunsTest, FormerNamesOfFieldsAreErrorsThatNameThePresentOnes) {
+  EXPECT_THAT(
+      Load("c.textproto", kFormer),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("c.textproto:2:24: error: 'test_apart' was renamed to "
+                         "'test_unseen_pairs'\n")));
+  EXPECT_THAT(
+      Load("c.textproto", "phrasebook {}", {"data.phrasebook.test_apart=9"}),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("--set: error: 'test_apart' was renamed to "
+                         "'test_unseen_pairs'\n")));
+  EXPECT_THAT(Load("c.textproto", "path: 'x' phrasebook {}",
+                   {"data.pairs={num_steps: 3}"}),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("'test_unseen_pairs' is set twice")));
+                       HasSubstr("'num_steps' was renamed to 'cut_tokens'\n")));
+}
+
+TEST(FormerRunsTest, FormerNamesAreReadInTheFilesOfARun) {
+  const std::string folder = JoinPath(::testing::TempDir(), "former");
+  const std::string given = JoinPath(folder, "config.textproto");
+  EXPECT_THAT(Load(given, kFormer), StatusIs(absl::StatusCode::kInvalidArgument,
+                                             HasSubstr("was renamed")));
+  const std::string resolved = JoinPath(folder, "resolved.textproto");
+  std::filesystem::create_directories(folder);
+  ASSERT_THAT(WriteFileAtomically(resolved, "seed: 1\n"), IsOk());
+  for (const std::string& name : {given, resolved}) {
+    const auto loaded = Load(name, kFormer);
+    ASSERT_THAT(loaded, IsOk());
+    EXPECT_EQ(loaded->config.data().phrasebook().test_unseen_pairs(), 7);
+    EXPECT_THAT(loaded->resolved,
+                HasSubstr(absl::StrCat("test_unseen_pairs: 7  # ", name)));
+    EXPECT_THAT(Load(name, "phrasebook { test_apart: 7 test_unseen_pairs: 7 }"),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         HasSubstr("'test_unseen_pairs' is set twice")));
+    // What the user types is not of the run.
+    EXPECT_THAT(
+        Load(name, kFormer, {"data.phrasebook.test_apart=9"}),
+        StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("was renamed")));
+  }
 }
 
 // Of a run from before the field, in which cross-attention inherited any score.
