@@ -108,11 +108,13 @@ SiteWish Forward<T>::AskProbe(const char* name) const {
 }
 
 template <typename T>
-Var<T> Forward<T>::Visit(const char* name, Var<T> value) const {
+Var<T> Forward<T>::Visit(const char* name, Var<T> value, Var<T> input) const {
   const std::string& site = SiteName(name);
   const SiteWish wish = probe_->Wish(site);
   if (wish.replacement) {
-    const Var<T> replaced = probe_->Replace(tape_, site, value);
+    REGARD_CHECK(!wish.input || input.has_value()) << site << " has no input";
+    const Var<T> replaced =
+        probe_->Replace(tape_, site, wish.input ? input : value);
     REGARD_CHECK(replaced.shape() == value.shape())
         << site << " " << value.shape() << " replaced by " << replaced.shape();
     value = replaced;

@@ -76,9 +76,9 @@ class Forward {
   }
   // Each value that is a site passes through here once in a pass, before it is
   // used: what the pass goes on with, which is `value` unless the probe
-  // replaces it.
-  Var<T> Site(const char* name, Var<T> value) const {
-    return probe_ == nullptr ? value : Visit(name, value);
+  // replaces it. `input`, of the same shape: see SiteWish.
+  Var<T> Site(const char* name, Var<T> value, Var<T> input = {}) const {
+    return probe_ == nullptr ? value : Visit(name, value, input);
   }
   // Of a value that the pass keeps within a kernel: if it is read, compute() ->
   // Var<T> runs beside the pass, unrecorded.
@@ -87,7 +87,7 @@ class Forward {
     if (!Wish(name).value || tape_.in_backward()) return;
     const bool recording = tape_.recording();
     tape_.set_recording(false);
-    Visit(name, compute());
+    Visit(name, compute(), {});
     tape_.set_recording(recording);
   }
 
@@ -98,7 +98,7 @@ class Forward {
   // Of `name` in the tape's scope, until the next call.
   const std::string& SiteName(const char* name) const;
   SiteWish AskProbe(const char* name) const;
-  Var<T> Visit(const char* name, Var<T> value) const;
+  Var<T> Visit(const char* name, Var<T> value, Var<T> input) const;
 
   struct Companion;
 

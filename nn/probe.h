@@ -36,6 +36,9 @@ struct SiteWish {
   bool value = false;
   bool gradient = false;
   bool replacement = false;
+  // Of a replacement: Replace() gets the site's input in place of its value. Of
+  // a "residual", that is what the branch is added to.
+  bool input = false;
 
   bool any() const { return value || gradient || replacement; }
   // Whether the site's value must be one that the pass goes on with.

@@ -177,6 +177,33 @@ TEST(ScopedProbe, WatchesBesideTheProbeThatIsThere) {
   EXPECT_THAT(recorder.Find("layer[1]/y")->gradient, ElementsAre(12, 24));
 }
 
+// Wants the site's input.
+class InputTaker : public Replacer {
+ public:
+  SiteWish Wish(const std::string&) override {
+    return {.replacement = true, .input = true};
+  }
+};
+
+TEST(ScopedProbe, AnInputTakesThePlaceOfWhatTheOuterProbeMakes) {
+  Layer layer;
+  Replacer replacer;
+  InputTaker taker;
+  Tape<double>& tape = layer.forward().tape();
+  const ScopedProbe<double> outer(layer.forward(), &replacer);
+  const ScopedProbe<double> inner(layer.forward(), &taker);
+  const NameScope<double> scope(tape, "layer", 1);
+  const Var<double> y =
+      layer.forward().Site("y", tape.Full({1}, 5), tape.Full({1}, 3));
+  EXPECT_EQ(y.item(), 6);
+}
+
+TEST(ProbeDeathTest, AnInputIsOfASiteThatHasOne) {
+  Layer layer;
+  InputTaker taker;
+  EXPECT_DEATH(layer.Run(&taker), "has no input");
+}
+
 class WrongShape : public Replacer {
  public:
   Var<double> Replace(Tape<double>& tape, const std::string&,

@@ -88,7 +88,7 @@ Var<T> TransformerLayer<T>::operator()(Forward<T>& forward, Var<T> x,
   const auto in_scope = [&](const char* name, const Residual<T>& residual,
                             Var<T> of, auto branch) {
     const NameScope<T> scope(forward.tape(), name);
-    return forward.Site("residual", residual(forward, of, branch));
+    return forward.Site("residual", residual(forward, of, branch), of);
   };
   Var<T> y = in_scope("self", attention_branch_, x, [&](Var<T> in) {
     PreparedSource<T> source =

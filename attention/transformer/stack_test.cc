@@ -19,10 +19,13 @@
 #include "attention/transformer/transformer.pb.h"
 #include "autodiff/tape.h"
 #include "autodiff/testing/allocation_counter.h"
+#include "google/protobuf/repeated_field.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
 #include "nn/probe.h"
+#include "nn/probes/configured_probe.h"
+#include "nn/probes/intervention.pb.h"
 
 namespace regard {
 namespace {
@@ -310,6 +313,43 @@ TEST(StackMemoryTest, WithoutAMemoryCrossAttentionIsPassedOver) {
         EXPECT_TRUE(touched) << info.name;
       }
     }
+  }
+}
+
+// The same by an intervention: bits and gradients are those without a memory.
+TEST(StackMemoryTest, TheInputInPlaceOfCrossAttentionIsAsWithoutAMemory) {
+  google::protobuf::RepeatedPtrField<Intervention> intervene;
+  *intervene.Add() =
+      Parse<Intervention>("site: '*/cross/residual' replace { input {} }");
+  const google::protobuf::RepeatedPtrField<SiteStatistic> none;
+  ConfiguredProbe<float> probe({intervene, none}, /*seed=*/0);
+  for (const char* more : {"", "norm_order: POST", "recompute: true",
+                           "dropout: 0.2 drop_path: 0.3"}) {
+    StackRun<float> stack(
+        std::string("width: 4 layers: 2 attention { heads: 2 } ") + more, 5);
+    const ParameterStore<float>& store = stack.run().store();
+    stack.run().tape().set_training(true);
+    const auto run = [&](bool attends) {
+      Forward<float>& forward = stack.run().Begin();
+      const Var<float> x = stack.run().Input({3, 4, 4});
+      const Var<float> memory = stack.run().Input({3, 6, 5});
+      forward.set_probe(attends ? probe.ForUpdate(0) : nullptr);
+      std::vector<PreparedSource<float>> memories;
+      for (int64_t i = 0; attends && i < 2; ++i) {
+        memories.push_back(stack.stack().PrepareMemory(forward, i, memory));
+      }
+      const Var<float> y =
+          stack.stack()(forward, x, {.mask = {.causal = true}}, memories);
+      std::vector<float> result = ValuesOf(y);
+      stack.run().BackwardFrom(y);
+      for (const ParameterInfo& info : store.parameters()) {
+        const auto gradient = store.Segment(stack.run().gradients(),
+                                            *store.FindByName(info.name));
+        result.insert(result.end(), gradient.begin(), gradient.end());
+      }
+      return result;
+    };
+    EXPECT_EQ(run(true), run(false)) << more;
   }
 }
 

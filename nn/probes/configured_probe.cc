@@ -170,6 +170,7 @@ SiteWish ConfiguredProbe<T>::Wish(const std::string& site) {
     if (!Changes(intervention, site)) continue;
     if (!collects_) {
       wish.replacement = true;
+      wish.input |= intervention.replace().has_input();
     } else if (intervention.replace().has_mean()) {
       wish.value = true;
     }
@@ -220,10 +221,15 @@ void ConfiguredProbe<T>::TakeStatistics(StatisticSums* sums) {
 template <typename T>
 Var<T> ConfiguredProbe<T>::Replace(Tape<T>& tape, const std::string& site,
                                    Var<T> value) {
-  for (const Intervention& intervention : requests_.intervene) {
-    if (Changes(intervention, site)) {
-      value = Apply(tape, intervention, site, value);
-    }
+  // With an intervention that wants it, `value` is the site's input: those
+  // before have no effect.
+  const auto end = requests_.intervene.end();
+  auto first = requests_.intervene.begin();
+  for (auto i = first; i != end; ++i) {
+    if (Changes(*i, site) && i->replace().has_input()) first = i;
+  }
+  for (auto i = first; i != end; ++i) {
+    if (Changes(*i, site)) value = Apply(tape, *i, site, value);
   }
   return value;
 }
@@ -239,7 +245,9 @@ Var<T> ConfiguredProbe<T>::Apply(Tape<T>& tape,
   REGARD_CHECK(all || head < layout.heads)
       << "head " << head << " of " << site << " " << value.shape();
   const auto changes = [=](int64_t i) { return all || layout.Head(i) == head; };
-  const T factor = static_cast<T>(replace.has_scale() ? replace.scale() : 0);
+  const T factor = replace.has_input()   ? T(1)
+                   : replace.has_scale() ? static_cast<T>(replace.scale())
+                                         : T(0);
   const auto scaled = [=](T x, int64_t i) {
     if (!changes(i)) return x;
     return factor == 0 ? T(0) : factor * x;

@@ -113,6 +113,29 @@ TEST(Intervention, AScaleOfOneHeadLeavesTheOthersAlone) {
   }
 }
 
+TEST(Intervention, AnInputTakesThePlaceOfWhatComesBeforeIt) {
+  ParameterStore<double> store;
+  store.Finalize(0);
+  Requests requests =
+      Requests().Intervene("site: '*residual' replace { scale: 3 }");
+  requests.Intervene("site: '*residual' replace { input {} }");
+  const auto pass = [&](const Requests& asked) {
+    Tape<double> tape;
+    Forward<double> forward(tape, store, nullptr);
+    ConfiguredProbe<double> probe(asked, 0);
+    forward.set_probe(probe.ForUpdate(0));
+    const Var<double> in = tape.Input({1, 2}, std::vector<double>{1, 2});
+    const Var<double> branch = tape.Input({1, 2}, std::vector<double>{5, 7});
+    const Var<double> out = forward.Site("residual", in + branch, in);
+    tape.Backward(Sum(out));
+    EXPECT_EQ(branch.grad_data(), nullptr);
+    return std::vector<double>{out.data()[0], out.data()[1], in.grad_data()[0]};
+  };
+  EXPECT_THAT(pass(requests), ElementsAre(1, 2, 1));
+  requests.Intervene("site: '*residual' replace { scale: 2 }");
+  EXPECT_THAT(pass(requests), ElementsAre(2, 4, 2));
+}
+
 TEST(Intervention, AScaleOfZeroClearsWhatIsNotFinite) {
   const double inf = std::numeric_limits<double>::infinity();
   const Outcome outcome =
@@ -326,7 +349,7 @@ TEST(SiteRequests, ProblemsAreLocated) {
       "intervene[0].site: is missing: a pattern of sites\n"
       "intervene[0].head: must be in [0, 1000], got -1\n"
       "intervene[0].replace: must say what the value is replaced by: zeros "
-      "{}, uniform {}, permuted {}, mean {} or scale: NUMBER\n"
+      "{}, uniform {}, permuted {}, mean {}, input {} or scale: NUMBER\n"
       "intervene[1].replace.scale: must be in [-1000000, 1000000], got "
       "1000000000\n"
       "intervene[1].to_step: must be above from_step, which is 4\n"
@@ -386,6 +409,8 @@ TEST(SiteRequests, WhatTheModelDoesNotHaveIsAProblem) {
       .Intervene("site: '*' head: 0 replace { zeros {} }")
       .Intervene("site: '*/residual' replace { mean {} }")
       .Intervene("site: '*' replace { mean {} }")
+      .Intervene("site: '*/residual' replace { input {} }")
+      .Intervene("site: '*' replace { input {} }")
       .Probe("site: '*/residual' statistic: TOP_KEY_SHARE");
   ValidateSites(requests, 0, model, problems);
   EXPECT_EQ(Problems(problems),
@@ -399,6 +424,8 @@ TEST(SiteRequests, WhatTheModelDoesNotHaveIsAProblem) {
             "intervene[5].head: 'decoder/residual' has no heads\n"
             "intervene[7].replace: 'decoder/weights' has no mean: its keys "
             "differ from example to example\n"
+            "intervene[9].replace: 'decoder/weights' is no `residual`, which "
+            "this needs\n"
             "probe[2].statistic: 'decoder/residual' is no site of attention "
             "weights, which this needs\n");
 }

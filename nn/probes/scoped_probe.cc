@@ -16,7 +16,8 @@ SiteWish ScopedProbe<T>::Wish(const std::string& site) {
   const SiteWish b = inner_->Wish(site);
   return {.value = a.value || b.value,
           .gradient = a.gradient || b.gradient,
-          .replacement = a.replacement || b.replacement};
+          .replacement = a.replacement || b.replacement,
+          .input = a.input || b.input};
 }
 
 template <typename T>
@@ -36,11 +37,12 @@ void ScopedProbe<T>::OnGradient(const std::string& site, Var<T> value) {
 template <typename T>
 Var<T> ScopedProbe<T>::Replace(Tape<T>& tape, const std::string& site,
                                Var<T> value) {
-  for (Probe<T>* const probe : {outer_, inner_}) {
-    if (probe->Wish(site).replacement)
-      value = probe->Replace(tape, site, value);
+  const SiteWish after = inner_->Wish(site);
+  // The input takes the place of what the outer probe makes of the value.
+  if (!after.input && outer_->Wish(site).replacement) {
+    value = outer_->Replace(tape, site, value);
   }
-  return value;
+  return after.replacement ? inner_->Replace(tape, site, value) : value;
 }
 
 REGARD_INSTANTIATE_CLASS(ScopedProbe);

@@ -93,6 +93,9 @@ std::pair<std::string, std::string> WrongIntervention(
       (IsWeights(site) || IsSiteOf("scores", site))) {
     return {"replace", "has no mean: its keys differ from example to example"};
   }
+  if (intervention.replace().has_input() && !IsSiteOf("residual", site)) {
+    return {"replace", "is no `residual`, which this needs"};
+  }
   if (!intervention.has_head()) return {};
   if (shape.rank() != 4) return {"head", "has no heads"};
   if (intervention.head() < shape[1]) return {};
@@ -162,7 +165,7 @@ void ValidateSiteRequests(const SiteRequests& requests,
       problems.Add(
           "replace",
           "must say what the value is replaced by: zeros {}, uniform {}, "
-          "permuted {}, mean {} or scale: NUMBER");
+          "permuted {}, mean {}, input {} or scale: NUMBER");
     }
     if (intervention.has_to_step() &&
         intervention.to_step() <= intervention.from_step()) {
