@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "attention/transformer/validation.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
 #include "google/protobuf/util/message_differencer.h"
@@ -93,7 +94,7 @@ absl::Status CheckSameTransformer(const TransformerConfig& read,
 }
 
 TransformerConfig WithoutRates(TransformerConfig config) {
-  config.clear_drop_path();
+  ClearDropPath(&config);
   config.clear_embedding_dropout();
   config.mutable_feed_forward()->clear_dropout();
   return config;

@@ -8,8 +8,14 @@ namespace regard {
 
 namespace {
 
-// The rate of a layer: 0 in the first, config.drop_path() in the last.
+// The rate of a layer: its own, else from 0 in the first to config.drop_path()
+// in the last.
 double DropPathRate(const TransformerConfig& config, int64_t layer) {
+  if (config.pattern_size() > 0) {
+    const TransformerLayerConfig& own =
+        config.pattern(static_cast<int>(layer % config.pattern_size()));
+    if (own.has_drop_path()) return own.drop_path();
+  }
   if (config.layers() == 1) return config.drop_path();
   return config.drop_path() * static_cast<double>(layer) /
          static_cast<double>(config.layers() - 1);

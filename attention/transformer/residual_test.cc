@@ -126,23 +126,39 @@ TEST(DropPathTest, IsTheIdentityOutsideTrainingAndAtRateZero) {
   EXPECT_EQ(DropPath(x, 0, "site").data(), x.data());
 }
 
+// How many of 1000 branches a layer of the config drops.
+int64_t Dropped(const TransformerConfig& config, int64_t layer) {
+  LayerRun<float> run;
+  const Residual<float> residual(config, layer, run.store().Root());
+  Forward<float>& forward = run.Begin();
+  run.tape().set_training(true);
+  const Var<float> zero = run.tape().Full({1000, 1, 1}, 0);
+  const Var<float> y = residual(
+      forward, zero, [](Var<float> x) { return x.tape().Full(x.shape(), 1); });
+  int64_t dropped = 0;
+  for (const float element : y.span()) dropped += element == 0;
+  return dropped;
+}
+
 // The rate grows from 0 in the first layer to the given one in the last.
 TEST(ResidualTest, DropPathGrowsWithTheLayer) {
   const TransformerConfig config = Parse<TransformerConfig>(
       "width: 1 layers: 3 drop_path: 0.8 norm_order: PRE");
   for (int64_t layer = 0; layer < 3; ++layer) {
-    LayerRun<float> run;
-    const Residual<float> residual(config, layer, run.store().Root());
-    Forward<float>& forward = run.Begin();
-    run.tape().set_training(true);
-    const Var<float> zero = run.tape().Full({1000, 1, 1}, 0);
-    const Var<float> y = residual(forward, zero, [](Var<float> x) {
-      return x.tape().Full(x.shape(), 1);
-    });
-    int64_t dropped = 0;
-    for (const float element : y.span()) dropped += element == 0;
-    EXPECT_NEAR(dropped, 400 * layer, layer == 0 ? 0 : 80) << layer;
+    EXPECT_NEAR(Dropped(config, layer), 400 * layer, layer == 0 ? 0 : 80)
+        << layer;
   }
+}
+
+TEST(ResidualTest, ALayerOfThePatternHasItsOwnDropPath) {
+  const TransformerConfig config = Parse<TransformerConfig>(
+      "width: 1 layers: 5 drop_path: 0.8 norm_order: PRE pattern { drop_path: "
+      "0.3 } pattern { drop_path: 0 } pattern {}");
+  for (const int64_t layer : {0, 3}) {
+    EXPECT_NEAR(Dropped(config, layer), 300, 80) << layer;
+  }
+  for (const int64_t layer : {1, 4}) EXPECT_EQ(Dropped(config, layer), 0);
+  EXPECT_NEAR(Dropped(config, 2), 400, 80);
 }
 
 }  // namespace

@@ -145,6 +145,16 @@ TransformerLayerConfig LayerConfig(const AttentionRegistry& scorers,
   return Complete(scorers, config, std::move(layer));
 }
 
+void ClearDropPath(TransformerConfig* config) {
+  config->clear_drop_path();
+  bool differ = false;
+  for (TransformerLayerConfig& layer : *config->mutable_pattern()) {
+    layer.clear_drop_path();
+    differ |= layer.ByteSizeLong() > 0;
+  }
+  if (!differ) config->clear_pattern();
+}
+
 bool ReadsPositions(const AttentionRegistry& scorers,
                     const TransformerConfig& config) {
   const int different =
@@ -165,6 +175,9 @@ void ValidateTransformer(const AttentionRegistry& scorers,
   problems.CheckRanges(config.norm(), "norm");
   problems.CheckRanges(config.position_embedding(), "position_embedding");
   ValidateInitialization(config.initialization(), problems);
+  for (int i = 0; i < config.pattern_size(); ++i) {
+    problems.CheckRanges(config.pattern(i), absl::StrCat("pattern[", i, "]"));
+  }
   if (config.pattern_size() > config.layers()) {
     problems.Note("pattern",
                   absl::StrCat("has ", config.pattern_size(), " layers; only ",

@@ -26,6 +26,9 @@ TransformerLayerConfig LayerConfig(const AttentionRegistry& scorers,
                                    const TransformerConfig& config,
                                    int64_t index);
 
+// Clears drop_path, also in the pattern, which goes if nothing else is in it.
+void ClearDropPath(TransformerConfig* config);
+
 // Whether the score of some layer's `attention` reads positions.
 bool ReadsPositions(const AttentionRegistry& scorers,
                     const TransformerConfig& config);

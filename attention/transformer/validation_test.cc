@@ -70,6 +70,8 @@ TEST(ValidateTransformerTest, PointsAtEachField) {
   EXPECT_THAT(ProblemsOf("layers: 300"), ElementsAre(StartsWith("layers: ")));
   EXPECT_THAT(ProblemsOf("dropout: 1 drop_path: -1"),
               ElementsAre(StartsWith("dropout: "), StartsWith("drop_path: ")));
+  EXPECT_THAT(ProblemsOf("pattern { drop_path: 0.5 } pattern { drop_path: 1 }"),
+              ElementsAre(StartsWith("pattern[1].drop_path: ")));
   EXPECT_THAT(ProblemsOf("feed_forward { hidden: -1 dropout: 1 }"),
               ElementsAre(StartsWith("feed_forward.hidden: "),
                           StartsWith("feed_forward.dropout: ")));
@@ -205,6 +207,20 @@ TEST(LayerConfigTest, APatternRepeats) {
     EXPECT_EQ(layer.attention().attention().has_additive(), second);
     EXPECT_EQ(layer.feed_forward().hidden(), second ? 7 : 2048);
   }
+}
+
+TEST(ClearDropPathTest, KeepsWhatElseIsInThePattern) {
+  const auto cleared = [](const std::string& text) {
+    TransformerConfig config = Parse(text);
+    ClearDropPath(&config);
+    return config.ShortDebugString();
+  };
+  EXPECT_EQ(cleared("width: 8 drop_path: 0.2 pattern {} pattern { drop_path: "
+                    "0.1 }"),
+            "width: 8");
+  EXPECT_EQ(cleared("pattern { drop_path: 0.1 } pattern { attention { heads: 2 "
+                    "} drop_path: 0 }"),
+            "pattern { } pattern { attention { heads: 2 } }");
 }
 
 TEST(LayerConfigTest, AListOfAPartReplacesThatBelow) {

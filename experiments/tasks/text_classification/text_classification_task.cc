@@ -14,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "absl/types/span.h"
+#include "attention/transformer/validation.h"
 #include "data/data_source.h"
 #include "data/text/labelled_text_source.h"
 #include "data/text/text_splits.h"
@@ -93,7 +94,7 @@ BertConfig Essence(const BertConfig& config) {
   transformer = BertTransformer(config);
   transformer.clear_dropout();
   transformer.clear_embedding_dropout();
-  transformer.clear_drop_path();
+  ClearDropPath(&transformer);
   transformer.clear_recompute();
   transformer.clear_initialization();
   transformer.mutable_attention()->mutable_attention()->clear_dropout();
