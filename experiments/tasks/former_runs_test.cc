@@ -53,8 +53,9 @@ TEST(FormerRunsTest, FormerNamesOfFieldsAreErrorsThatNameThePresentOnes) {
 TEST(FormerRunsTest, FormerNamesAreReadInTheFilesOfARun) {
   const std::string folder = JoinPath(::testing::TempDir(), "former");
   const std::string given = JoinPath(folder, "config.textproto");
-  EXPECT_THAT(Load(given, kFormer), StatusIs(absl::StatusCode::kInvalidArgument,
-                                             HasSubstr("was renamed")));
+  EXPECT_THAT(
+      Load("elsewhere/config.textproto", kFormer),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("was renamed")));
   const std::string resolved = JoinPath(folder, "resolved.textproto");
   std::filesystem::create_directories(folder);
   ASSERT_THAT(WriteFileAtomically(resolved, "seed: 1\n"), IsOk());

@@ -218,7 +218,8 @@ model {
 training { epochs: 1 group_by_length: true batch_size: 11 log_every: 2 checkpoint_every: 3 }
 )";
 
-// A head whose output is zero, and weights that are clamped for a while and reported.
+// A head whose output is zero, and weights that are clamped for a while and
+// reported.
 inline constexpr char kClamped[] = R"(
 num_shards: 8
 data { reverse { train: 60 dev: 5 test: 5 symbols: 9 max_length: 7 max_test_length: 7 } }
