@@ -3,6 +3,7 @@
 #include "absl/strings/match.h"
 #include "attention/transformer/transformer.pb.h"
 #include "attention/transformer/validation.h"
+#include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
 
@@ -42,15 +43,21 @@ void KeepTextVersion(const ConfigSource& run, Experiment* config) {
       before.data().has_text_version() ? before.data().text_version() : 0);
 }
 
-void ClearFormerLimits(const Experiment& config, Experiment& stored) {
-  if (config.search().has_max_length() ||
-      config.search().has_max_length_ratio() ||
-      stored.search().max_length() != 10 ||
-      stored.search().max_length_ratio() != 2) {
-    return;
+absl::StatusOr<Experiment> ReadFormerConfig(const ConfigSource& run,
+                                            const AttentionRegistry& scorers,
+                                            const Experiment& config) {
+  Experiment stored;
+  REGARD_RETURN_IF_ERROR(ReadConfig(run, {}, &stored).status());
+  KeepTextVersion(run, &stored);
+  KeepFormerMeaning(run, scorers, &stored);
+  if (!config.search().has_max_length() &&
+      !config.search().has_max_length_ratio() &&
+      stored.search().max_length() == 10 &&
+      stored.search().max_length_ratio() == 2) {
+    stored.mutable_search()->clear_max_length();
+    stored.mutable_search()->clear_max_length_ratio();
   }
-  stored.mutable_search()->clear_max_length();
-  stored.mutable_search()->clear_max_length_ratio();
+  return stored;
 }
 
 }  // namespace regard

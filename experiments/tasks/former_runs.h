@@ -2,6 +2,7 @@
 #ifndef EXPERIMENTS_TASKS_FORMER_RUNS_H_
 #define EXPERIMENTS_TASKS_FORMER_RUNS_H_
 
+#include "absl/status/statusor.h"
 #include "attention/attention_registry.h"
 #include "experiments/config/reader.h"
 #include "experiments/experiment.pb.h"
@@ -18,9 +19,13 @@ void KeepFormerMeaning(const ConfigSource& source,
 // without this field.
 void KeepTextVersion(const ConfigSource& run, Experiment* config);
 
-// Clears the limits of a search that an earlier program wrote into `stored` as
-// defaults, unless `config` sets them.
-void ClearFormerLimits(const Experiment& config, Experiment& stored);
+// Reads the resolved.textproto of a run to resume as this program would write
+// it, to be compared with `config`: as both functions above keep it, and
+// without the limits of a search that earlier programs wrote as defaults,
+// unless `config` sets them. The errors are ReadConfig's.
+absl::StatusOr<Experiment> ReadFormerConfig(const ConfigSource& run,
+                                            const AttentionRegistry& scorers,
+                                            const Experiment& config);
 
 }  // namespace regard
 

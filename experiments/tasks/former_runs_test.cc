@@ -7,6 +7,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "experiments/config/reader.h"
+#include "experiments/experiment.pb.h"
 #include "experiments/tasks/built_in_plugins.h"
 #include "experiments/tasks/experiment_config.h"
 #include "files/file.h"
@@ -104,6 +106,30 @@ TEST(FormerRunsTest, ResolvedConfigsOfFormerVersionsKeepTheirMeaning) {
       {}, BuiltInPlugins());
   ASSERT_THAT(fresh, IsOk());
   EXPECT_THAT(fresh->resolved, HasSubstr("cross_reads_positions: false"));
+}
+
+TEST(FormerRunsTest, AStoredConfigIsReadAsThisProgramWouldWriteIt) {
+  const ConfigSource source = {
+      "runs/a/resolved.textproto",
+      "data { reverse {} } model { transformer { attention { attention { "
+      "location {} } } } } search { max_length: 10 max_length_ratio: 2 }"};
+  const auto read = [&](const Experiment& config) {
+    return ReadFormerConfig(source, BuiltInPlugins().scorers, config).value();
+  };
+  Experiment config;
+  Experiment stored = read(config);
+  EXPECT_TRUE(stored.data().has_text_version());
+  EXPECT_EQ(stored.data().text_version(), 0);
+  EXPECT_TRUE(stored.model().transformer().cross_reads_positions());
+  EXPECT_FALSE(stored.search().has_max_length());
+  EXPECT_FALSE(stored.search().has_max_length_ratio());
+  config.mutable_search()->set_max_length(10);
+  stored = read(config);
+  EXPECT_EQ(stored.search().max_length(), 10);
+  EXPECT_EQ(stored.search().max_length_ratio(), 2);
+  EXPECT_THAT(ReadFormerConfig({"resolved.textproto", "seeed: 1"},
+                               BuiltInPlugins().scorers, config),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("seeed")));
 }
 
 }  // namespace

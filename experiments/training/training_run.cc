@@ -70,12 +70,10 @@ absl::Status CheckSameConfig(const RunFolder& folder, const Plugins& plugins,
                              const Experiment& config) {
   REGARD_ASSIGN_OR_RETURN(const std::string text,
                           WithErrorPrefix(folder.Read("resolved.textproto")));
-  Experiment stored;
-  const ConfigSource source = {folder.File("resolved.textproto"), text};
-  REGARD_RETURN_IF_ERROR(ReadConfig(source, {}, &stored).status());
-  KeepTextVersion(source, &stored);
-  KeepFormerMeaning(source, plugins.scorers, &stored);
-  ClearFormerLimits(config, stored);
+  REGARD_ASSIGN_OR_RETURN(
+      const Experiment stored,
+      ReadFormerConfig({folder.File("resolved.textproto"), text},
+                       plugins.scorers, config));
   std::string differences;
   // Both in full, by this program's defaults.
   for (const FieldDifference& difference :
