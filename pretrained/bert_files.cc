@@ -360,6 +360,19 @@ void CheckPrompts(const JsonObject& json) {
   json.Complain(kName, "default_prompt_name: no prompt is put before a text");
 }
 
+// Notes a similarity that is no cosine; of vectors of norm 1 the inner product
+// is one.
+void NoteSimilarity(const JsonObject& json, const std::string& path,
+                    SentenceFiles* read) {
+  constexpr char kName[] = "similarity_fn_name";
+  if (!json.Has(kName)) return;
+  const std::string name = json.Text(kName);
+  if (name == "cosine" || (name == "dot" && read->vectors.normalize)) return;
+  read->notes.push_back(absl::StrCat(
+      path, ": similarity_fn_name is '", absl::Utf8SafeCHexEscape(name),
+      "', but Regard's similarities of texts are cosines"));
+}
+
 // Whether vectors are normalized; the default, if there is no such file.
 absl::StatusOr<bool> ReadModules(const std::string& folder) {
   const std::string path = JoinPath(folder, kModules);
@@ -417,12 +430,13 @@ absl::StatusOr<SentenceFiles> ReadSentenceFiles(const std::string& folder,
       ReadIfThere(ConfigIn(JoinPath(folder, kPoolingFolder))));
   read.vectors.pooling = ReadPooling(pooling.root());
   REGARD_RETURN_IF_ERROR(pooling.status());
-  REGARD_ASSIGN_OR_RETURN(
-      JsonFile prompts,
-      ReadIfThere(JoinPath(folder, "config_sentence_transformers.json")));
-  CheckPrompts(prompts.root());
-  REGARD_RETURN_IF_ERROR(prompts.status());
   REGARD_ASSIGN_OR_RETURN(read.vectors.normalize, ReadModules(folder));
+  const std::string path =
+      JoinPath(folder, "config_sentence_transformers.json");
+  REGARD_ASSIGN_OR_RETURN(JsonFile config, ReadIfThere(path));
+  CheckPrompts(config.root());
+  NoteSimilarity(config.root(), path, &read);
+  REGARD_RETURN_IF_ERROR(config.status());
   return read;
 }
 

@@ -16,7 +16,9 @@ namespace regard {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 constexpr char kModules[] = "modules.json";
 constexpr char kPooling[] = "1_Pooling/config.json";
@@ -145,6 +147,26 @@ TEST_F(BertFilesTest, ObeysTheFilesOfSentenceTransformers) {
                               "default_prompt_name": "none"})"),
             "");
   EXPECT_EQ(ReadSentenceFiles(folder_, /*lower_case=*/true)->longest, 7);
+}
+
+TEST_F(BertFilesTest, NotesASimilarityThatIsNoCosine) {
+  const auto notes = [&](const char* name) {
+    EXPECT_EQ(
+        SentenceError("config_sentence_transformers.json",
+                      absl::StrCat(R"({"similarity_fn_name": )", name, "}")),
+        "");
+    return ReadSentenceFiles(folder_, /*lower_case=*/true)->notes;
+  };
+  EXPECT_THAT(notes("null"), IsEmpty());
+  EXPECT_THAT(notes(R"("cosine")"), IsEmpty());
+  EXPECT_THAT(notes(R"("dot")"), IsEmpty());
+  EXPECT_THAT(notes(R"("manhattan")"),
+              ElementsAre(HasSubstr("config_sentence_transformers.json: "
+                                    "similarity_fn_name is 'manhattan'")));
+  // Without a Normalize.
+  Write(kModules, "[]");
+  EXPECT_THAT(notes(R"("dot")"),
+              ElementsAre(HasSubstr("similarity_fn_name is 'dot'")));
 }
 
 // Without modules.json vectors are normalized means.

@@ -117,6 +117,7 @@ absl::StatusOr<BertFolder> OpenBertFolder(absl::string_view path,
   }
   model.longest = Least(model.longest, sentence->longest);
   model.vectors = sentence->vectors;
+  model.notes = sentence->notes;
   if (model.longest < 2) {
     return absl::InvalidArgumentError(
         absl::StrCat(folder, ": error: texts are cut to ", model.longest,

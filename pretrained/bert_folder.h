@@ -29,6 +29,7 @@ struct BertFolder : WordPieceFiles {
   BertDescription description;
   // The vectors that the files of sentence-transformers ask for.
   VectorOptions vectors;
+  std::vector<std::string> notes;  // SentenceFiles::notes
 
   // Fills the finalized parameters of a Bert or, with `head`, which the folder
   // has, of a TextClassifier of description.classes or a MaskedWordModel. Its

@@ -97,6 +97,8 @@ struct SentenceFiles {
   // Of 1_Pooling/config.json and, where it is there, modules.json: vectors are
   // not normalized if that has no Normalize.
   VectorOptions vectors;
+  // Complete to print: what they ask for and is computed otherwise.
+  std::vector<std::string> notes = {};
 };
 
 // Reads them where they are there. What else they ask for is an error: another

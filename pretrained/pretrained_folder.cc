@@ -160,6 +160,7 @@ absl::StatusOr<PretrainedFolder> ReadBert(const std::string& path,
                 {"model.text_classifier.bert.masked_words.lower_case",
                  lower_case},
                 {"model.text_embedder.tokens.lower_case", lower_case}},
+      .notes = folder->notes,
       .files = std::move(files),
       .load_weights =
           [folder](ParameterStore<float>& parameters,

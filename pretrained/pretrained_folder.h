@@ -33,6 +33,9 @@ struct PretrainedFolder {
   // Fields of these that must stay, as the weights belong to what they say, and
   // the file that says it, both by path.
   std::map<std::string, std::string> fixed = {};
+  // For the user, complete to print: what is computed otherwise than the folder
+  // says.
+  std::vector<std::string> notes = {};
   // The texts that a run of it keeps, by name: vocabularies.
   std::map<std::string, std::string> files;
   // Fills the finalized parameters of that model, or of one like it; `kept` is

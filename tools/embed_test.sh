@@ -52,6 +52,18 @@ expect 'where it was written' copy "$("${export}" --model="${model}" copy)"
 expect 'the same vectors of a copy' "$(sha256sum <out)" "$(
   "${embed}" --model=copy <"${model}/sentences.txt" | sha256sum)"
 
+for name in euclidean dot cosine; do
+  echo "{\"similarity_fn_name\": \"${name}\"}" \
+    >copy/config_sentence_transformers.json
+  printf 'the cat\tan old bird\n' | "${embed}" --model=copy --pairs \
+    >"${name}" 2>"${name}.err"
+done
+expect_in euclidean.err "copy/config_sentence_transformers.json: similarity_fn_\
+name is 'euclidean', but Regard's similarities of texts are cosines"
+expect 'the inner product of norm 1 is a cosine' '' "$(cat dot.err cosine.err)"
+expect 'cosines' "$(cat cosine cosine)" "$(cat dot euclidean)"
+rm copy/config_sentence_transformers.json
+
 fails 'no folder' 'want one folder to write, got 0' "${export}" --run="${model}"
 fails 'no model' '--run=DIR must name' "${embed}"
 fails 'two models' '--run and --model mean the same' \

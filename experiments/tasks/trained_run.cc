@@ -111,6 +111,7 @@ absl::StatusOr<TrainedRun> OpenTrainedRun(
     REGARD_ASSIGN_OR_RETURN(
         trained.pretrained,
         ReadPretrainedFolder(trained.path, plugins->scorers));
+    trained.notes = trained.pretrained->notes;
     source = {absl::StrCat(trained.path, ", as a config"),
               absl::StrCat("name: '", NameOf(trained.path), "'\n",
                            trained.pretrained->config)};
