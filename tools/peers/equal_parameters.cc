@@ -8,13 +8,13 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_format.h"
 #include "attention/scoring/built_in_scores.h"
 #include "autodiff/testing/interleaved_times.h"
 #include "data/pairs/sentence_source.h"
@@ -101,15 +101,13 @@ int Main(int argc, char** argv) {
       << " parameters differ by more than 2 %";
   const std::vector<InterleavedTime> times =
       TimeInterleaved(workloads, /*baseline=*/0, rounds, kSeconds);
-  std::printf(
+  absl::PrintF(
       "| model | parameters | microseconds per target token | time / time of "
-      "the "
-      "Transformer (quartiles) |\n| --- | --- | --- | --- |\n");
+      "the Transformer (quartiles) |\n| --- | --- | --- | --- |\n");
   for (size_t i = 0; i < times.size(); ++i) {
-    std::printf("| %s | %lld | %.2f | %s |\n", kModels[i].name,
-                static_cast<long long>(parameters(i)),
-                times[i].seconds * 1e6 / static_cast<double>(tokens),
-                times[i].RatioText().c_str());
+    absl::PrintF("| %s | %d | %.2f | %s |\n", kModels[i].name, parameters(i),
+                 times[i].seconds * 1e6 / static_cast<double>(tokens),
+                 times[i].RatioText());
   }
   return 0;
 }
