@@ -1,17 +1,17 @@
-// What watches a forward pass, and reaches into it.
+// Probes, which read or replace values of a forward pass at hook points.
 //
-// Layers name sites: values of a pass, by names within their scopes of the
-// tape. "encoder/layers[2]/self/attention/weights" are the attention weights of
-// a layer, [batch, heads, queries, keys]. The names are
+// Layers name hook points (sites): values of a pass, with names within the
+// scopes of the tape. "encoder/layers[2]/self/attention/weights" are the
+// attention weights of a layer, [batch, heads, queries, keys]. The names are
 //
-//   queries, keys, values  of an attention, as its score reads them, by heads
+//   queries, keys, values  of an attention, split into heads
 //   scores, weights        of an attention, before dropout
-//   context                of each head of an attention, after dropout
-//   residual               what a branch of a Transformer's layer leaves
-//   feed_forward           the output of a feed-forward network
-//   state                  of a recurrent layer
-//   embedded               what the first layer reads of tokens or patches
-//   readout, logits        what an output head reads and gives
+//   context                output of each head of an attention, after dropout
+//   residual               residual stream after a branch of a layer
+//   feed_forward           output of a feed-forward network
+//   state                  outputs of a recurrent layer
+//   embedded               input of the first layer, from tokens or patches
+//   readout, logits        input and output of an output head
 //
 // A probe reads the values of sites, or their gradients, or replaces them. What
 // is only read changes no bit of the pass: a value that a fused kernel keeps to

@@ -133,6 +133,6 @@ class Rotary : public PositionEncoding<T> {
 };
 
 REGARD_POSITION_ENCODING(Rotary,
-                         "turns pair i by position * base^(-2 i / width)")
+                         "rotates pair i by position * base^(-2 i / width)")
 
 }  // namespace regard

@@ -130,6 +130,6 @@ class Formula : public FormulaScorer<T> {
   }
 };
 
-REGARD_SCORING_FUNCTION(Formula, "what `score` says")
+REGARD_SCORING_FUNCTION(Formula, "the formula in `score`")
 
 }  // namespace regard

@@ -23,7 +23,6 @@ class ExponentialSchedule : public Schedule {
   const double learning_rate_;
 };
 
-REGARD_SCHEDULE(ExponentialSchedule,
-                "rate decay^floor((update - 1) / interval)")
+REGARD_SCHEDULE(ExponentialSchedule, "rate decay^floor((step - 1) / interval)")
 
 }  // namespace regard

@@ -30,6 +30,6 @@ class InverseSquareRootSchedule : public Schedule {
 };
 
 REGARD_SCHEDULE(InverseSquareRootSchedule,
-                "rate min(update / warmup, sqrt(warmup / update))")
+                "rate min(step / warmup, sqrt(warmup / step))")
 
 }  // namespace regard

@@ -98,6 +98,6 @@ class ReduceOnPlateauSchedule : public Schedule {
 };
 
 REGARD_SCHEDULE(ReduceOnPlateauSchedule,
-                "rate decay^(times that the metric stopped improving)")
+                "rate decay^(number of plateaus of the metric)")
 
 }  // namespace regard

@@ -50,7 +50,8 @@ class SortingTask : public Task, public Model<float> {
 
   static std::vector<MetricInfo> Metrics() {
     return {{"loss", "", "squared error", Better::kLower},
-            {"accuracy", "", "ranks that find their number", Better::kHigher}};
+            {"accuracy", "", "fraction of ranks that find their number",
+             Better::kHigher}};
   }
   static void ValidateParts(const TaskContext& task, ConfigProblems& problems) {
     const ConfigProblems::Scope scope(problems, "attention");
