@@ -31,8 +31,8 @@ absl::Status CheckOverrides(absl::Span<const std::string> overrides) {
       continue;
     return absl::InvalidArgumentError(
         absl::StrCat("error: --set ", change,
-                     ": of a trained model, fields of data, search and "
-                     "intervene alone can be set"));
+                     ": only fields of data, search and intervene can be "
+                     "set for a trained model"));
   }
   return absl::OkStatus();
 }
@@ -166,10 +166,10 @@ absl::StatusOr<PassLosses> Run::Forward(const TrainingPass& pass,
     if (example >= 0 && example < size) continue;
     return absl::InvalidArgumentError(absl::StrCat(
         "there is no training example ", example, "; there are ", size,
-        size == 0 ? ", as the run was opened without its data" : ""));
+        size == 0 ? ", because the run was opened without its data" : ""));
   }
   if (pass.examples.empty()) {
-    return absl::InvalidArgumentError("a pass is over one example at least");
+    return absl::InvalidArgumentError("a pass requires at least one example");
   }
   // The examples that batches are planned by.
   model.BeginEpoch(std::nullopt);

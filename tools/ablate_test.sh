@@ -163,7 +163,7 @@ expect "the targets of an earlier ablation" "${before}" "$(<"${lab}/BUILD")"
 touch $'d\xff'
 refuses 'is not UTF-8' "${config[@]}" "${axis[@]}" --set $'data.path=d\xff'
 echo 'base: "ring.textproto"' >ring.textproto
-refuses 'cyclic base' --config=ring.textproto "${axis[@]}"
+refuses 'forms a cycle' --config=ring.textproto "${axis[@]}"
 mkdir -p "${root}/ws/lab/mine"
 echo 'cc_library()' >"${root}/ws/lab/mine/BUILD"
 refuses 'choose another --name' "${config[@]}" "${axis[@]}" --name=mine

@@ -88,21 +88,21 @@ truncate -s -4 damaged/checkpoints/step-8/weights.safetensors
 quietly "${average}" --run=damaged --last=2 --out=rest
 expect_in log 'training.initial_weights: checkpoint of step 8 is damaged'
 
-fails 'too many' 'has 3 whole checkpoints, 4 are wanted' \
+fails 'too many' 'has 3 complete checkpoints, but average requires 4' \
   "${average}" --run=run --last=4 --out=never
 fails 'a former name' 'no flag --checkpoints any more; write --last=N' \
   "${average}" --run=run --checkpoints=3 --out=never
 fails 'no run' '--run=DIR must name' "${average}"
-fails 'no metric' 'dev/blue is none of the metrics on dev' \
+fails 'no metric' 'dev/blue is not a metric on dev' \
   "${average}" --run=run --metric=dev/blue --out=never
 fails 'other sizes' "training.initial_weights.run: " \
   "${train}" --config="${config}" --run=never "${small[@]}" \
   --set model.transformer.feed_forward.hidden=4 \
   --set 'training.initial_weights={run: "run"}'
-fails 'another vocabulary' 'is not what this config makes of its data' \
+fails 'another vocabulary' 'does not match the data of this config' \
   "${train}" --config="${config}" --run=never "${small[@]}" \
   --set data.reverse.symbols=20 --set 'training.initial_weights={run: "run"}'
-fails 'a baseline that is another model' 'baseline: with its overrides' \
+fails 'a baseline that is another model' 'baseline: its overrides make' \
   "${train}" --config="${config}" --run=never "${small[@]}" \
   --set 'training.initial_weights={run: "run"}' \
   --set 'baseline={override {path: "model.transformer.width" value: "4"}}'

@@ -78,27 +78,27 @@ expect 'in a folder, too' "$(cat out)" "$(cat again)"
 sed 's/entails/follows/' "${folder}/pairs.tsv" >renamed.tsv
 "${train}" --config=tuned.textproto --run=renamed \
   --set data.path=renamed.tsv >/dev/null 2>err
-expect_in err "has no 'classifier.weight' of this task, which begins with its"
+expect_in err "has no 'classifier.weight' for this task, which starts from its"
 "${train}" --config=tuned.textproto --run=headless \
   --set "training.initial_weights.run=${bert}" >/dev/null 2>err
-expect_in err "has no 'classifier.bias' of this task, which begins with its"
+expect_in err "has no 'classifier.bias' for this task, which starts from its"
 fails 'other sizes' "tensor 'bert.pooler.dense.bias' is F32 [8]" \
   "${train}" --config=tuned.textproto --run=none \
   --set model.text_classifier.bert.transformer.width=4
 sed 's/dog/fox/' "${bert}/vocab.txt" >words.txt
-fails 'another vocabulary' 'vocab.txt is not what this config makes of' \
+fails 'another vocabulary' 'vocab.txt does not match the data of this' \
   "${train}" --config=tuned.textproto --run=none \
   --set model.text_classifier.bert.masked_words.vocabulary=words.txt
 # Ids belong to what upper case becomes.
 lower=model.text_classifier.bert.masked_words.lower_case
-fails 'upper case for a folder without' "--set: error: ${lower}: the \
-weights belong to what ${folder}/tokenizer_config.json says" \
+fails 'upper case for a folder without' "--set: error: ${lower}: must \
+match ${folder}/tokenizer_config.json, with which the weights were trained" \
   "${train}" --config=tuned.textproto --run=none --set "${lower}=false"
 cp -rL "${folder}" cased
 chmod -R u+w cased
 sed -i 's/"do_lower_case": true/"do_lower_case": false/' \
   cased/tokenizer_config.json
-fails 'lower case for a folder with upper' 'cased/tokenizer_config.json says' \
+fails 'lower case for a folder with upper' 'must match cased/tokenizer_config.json' \
   "${train}" --config=tuned.textproto --run=none --set "${lower}=true" \
   --set training.initial_weights.run=cased
 quietly "${train}" --config=tuned.textproto --run=cased_run \
@@ -114,15 +114,15 @@ training { epochs: 0 initial_weights { run: "${bert}" } }
 END
 cut -f 2 "${folder}/pairs.tsv" >words.tsv
 "${train}" --config=words.textproto --run=words >/dev/null 2>err
-expect_in err "has no 'masked_words.bias', which begins with its first values"
+expect_in err "has no 'masked_words.bias', which starts from its initial values"
 cat >classes.textproto <<END
 base: "words.textproto"
 data { labelled_text {} path: "${folder}/pairs.tsv" }
 model { text_classifier {} }
 END
 fails 'another model than that of the base' "classes.textproto:3:9: error: \
-model.text_classifier.bert.masked_words.lower_case: what \
-${bert}/tokenizer_config.json says of it is lost" \
+model.text_classifier.bert.masked_words.lower_case: must \
+match ${bert}/tokenizer_config.json, but the config or its base" \
   "${train}" --config=classes.textproto --run=none
 cat >scored.textproto <<END
 data { scored_pairs { dev_fraction: 0 test_fraction: 0 } path: "scored.tsv" }

@@ -48,7 +48,7 @@ optimizer { sgd {} learning_rate: 0.01 }
 training { epochs: 0 batch_size: 2 initial_weights { run: "${folder}" } }
 CONFIG
 "${train}" --config=tuned.textproto --run=same >/dev/null 2>err
-expect 'nothing begins anew' 0 "$(grep -c 'first values' err || true)"
+expect 'nothing begins anew' 0 "$(grep -c 'initial values' err || true)"
 expect 'the words of the folder' "$(cat words)" \
   "$("${predict}" --run=same <"${folder}/masked.txt")"
 expect_in same/resolved.textproto 'next_sentence: true  # '
@@ -91,5 +91,5 @@ model { text_classifier { pooling: POOLER } }
 training { epochs: 0 initial_weights { run: "${folder}" } }
 CONFIG
 "${train}" --config=classes.textproto --run=classes >/dev/null 2>err
-expect 'only the classes begin anew' 2 "$(grep -c 'first values' err)"
-expect_in err "has no 'classifier.weight' of this task"
+expect 'only the classes begin anew' 2 "$(grep -c 'initial values' err)"
+expect_in err "has no 'classifier.weight' for this task"

@@ -62,7 +62,7 @@ fails 'the disk of another run' 'holds checkpoints of another run' \
 expect 'what the other run left' '' "$(find other -type f ! -name .lock)"
 cp -r run twin
 fails 'a copy of a run, which is not to prune its checkpoints' \
-  'is resumed with --checkpoints=' \
+  'resume it with --checkpoints=' \
   "${train}" --resume --omit_times --run=twin
 cp -r run copied
 sed -i 's/"id":"./"id":"x/' copied/checkpoints.json
@@ -82,18 +82,18 @@ done
 expect 'nothing there is touched' "${before}" "$(contents disk)"
 expect 'nothing made' '' "$(ls -d never 2>/dev/null || true)"
 
-fails 'a run that has its checkpoints at home' 'holds checkpoints already' \
+fails 'a run that has its checkpoints at home' 'already holds checkpoints' \
   "${train}" --resume --omit_times --run=plain --checkpoints=another
 mkdir used && cp -r plain/checkpoints/. used
-fails 'a folder of steps without a record' 'holds checkpoints already' \
+fails 'a folder of steps without a record' 'already holds checkpoints' \
   "${train}" "${small[@]}" --run=fresh --checkpoints=used
 
 # A disk that is not there, and one that has moved.
 mv disk moved
-fails 'a disk that is not there' 'is its disk there?' \
+fails 'a disk that is not there' 'check that its disk is mounted' \
   "${train}" --resume --omit_times --run=run
 [[ ! -e disk ]] || expect 'no folder in its place' '' disk
-fails 'the run itself' '--checkpoints: error: is the folder of the run' \
+fails 'the run itself' '--checkpoints: error: must not name the run folder' \
   "${train}" "${small[@]}" --run=itself --checkpoints=itself
 before="$(contents plain)"
 fails 'the folder of another run' 'plain: error: holds a run, or the' \

@@ -68,7 +68,7 @@ fails 'no folder' 'want one folder to write, got 0' "${export}" --run="${model}"
 fails 'no model' '--run=DIR must name' "${embed}"
 fails 'two models' '--run and --model mean the same' \
   "${embed}" --model="${model}" --run="${model}"
-fails 'no folder' 'no run there: ' "${embed}" --model=nowhere
+fails 'no folder' 'nowhere is neither a run folder' "${embed}" --model=nowhere
 fails 'an unknown flag' '--moddel' "${embed}" --moddel=copy
 sed -i '8s/.*/the/' copy/vocab.txt
 truncate -s -4 copy/model.safetensors

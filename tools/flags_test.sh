@@ -12,7 +12,7 @@ for program in "${@:2}"; do
     while read -r flag; do
       # Flags that may be repeated take any text.
       { "${runfiles}/${program}" "${flag}" 2>&1 </dev/null || true; } |
-        { grep " ${flag%=} wants " || true; }
+        { grep " ${flag%=} requires " || true; }
     done
   echo
 done >said

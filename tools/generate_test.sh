@@ -91,7 +91,7 @@ expect 'which is named' \
 rm blocks/vocabulary.txt
 fails 'a vocabulary that is gone' 'vocabulary.txt' "${generate}" --run=blocks a
 rm -r blocks/checkpoints
-fails 'no checkpoint' 'no whole checkpoint' "${generate}" --run=blocks a
+fails 'no checkpoint' 'no complete checkpoint' "${generate}" --run=blocks a
 rm blocks/resolved.textproto
 fails 'a config that is gone' 'error: blocks/resolved.textproto: cannot open' \
   "${generate}" --run=blocks a

@@ -103,7 +103,7 @@ fails 'a mean of no examples' 'intervene[0].replace.mean: is over training' \
   --set "intervene={site: '*/context' replace {mean {}}}"
 fails 'a stride over a block' 'error: --stride: ' \
   "${evaluate}" --model=model --text=model/text.txt --stride=49
-fails 'another field of a model' 'of a trained model, fields of data' \
+fails 'another field of a model' 'only fields of data, search and intervene can be' \
   "${evaluate}" --model=model --set model.language_model.block=4
 
 fails 'no text' 'error: data.path names no file' "${evaluate}" --run=model
@@ -141,14 +141,14 @@ mv model gone
 expect 'what was written is the run' \
   "$("${generate}" --run=tuned --top_k=1 --length=20 'the cat' | sha256sum)" \
   "$("${generate}" --run=written --top_k=1 --length=20 'the cat' | sha256sum)"
-fails 'no folder' 'training.initial_weights.run: no run there' \
+fails 'no folder' 'model is neither a run folder, which has run.json' \
   "${train}" --config=tuned.textproto --run=none
 mv gone model
 # Another score has parameters of its own.
 "${train}" --config=tuned.textproto --run=added --set training.epochs=0 \
   --set 'model.language_model.transformer.attention.attention={additive {}}' \
   >/dev/null 2>err
-expect_in err "model has no 'layers.0.attention.score.w_q', which begins with"
+expect_in err "model has no 'layers.0.attention.score.w_q', which starts from"
 fails 'no GPT-2' 'additive' "${export}" --run=added bad
 fails 'other sizes' 'wanted' "${train}" --config=tuned.textproto --run=none \
   --set model.language_model.transformer.feed_forward.hidden=33
@@ -166,7 +166,7 @@ quietly "${train}" --config=tuned.textproto --run=random \
 if [[ "$(digest random)" == "$(digest same)" ]]; then
   expect 'other weights' "not $(digest random)" "$(digest same)"
 fi
-fails 'sizes of a run' 'random is of folders' "${train}" \
+fails 'sizes of a run' 'random requires a Hugging Face model folder' "${train}" \
   --config=random/resolved.textproto --run=none \
   --set training.initial_weights.run=random
 

@@ -129,7 +129,7 @@ fails 'no text' 'want a text of 3 to 24 tokens, [CLS] and [SEP] included; got 2'
   "${inspect}" --model="${bert}"
 fails 'a long text' 'got 102' \
   "${inspect}" --model="${bert}" --source="$(printf 'a %.0s' $(seq 100))"
-fails 'no folder' 'neither run.json' "${inspect}" --model=nowhere --source=the
+fails 'no folder' 'nowhere is neither a run folder' "${inspect}" --model=nowhere --source=the
 fails 'nothing to change' '--patch: this input has no output' \
   "${inspect}" --model="${bert}" --source='the cat' --patch='*residual' \
   --from='the dog'

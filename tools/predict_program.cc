@@ -78,7 +78,7 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
     int64_t number = 0;
     if (!absl::SimpleAtoi(text, &number) || number < 0) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "error: --example wants a whole number, 0 or more, got '", text,
+          "error: --example requires a whole number, 0 or more, got '", text,
           "'"));
     }
     arguments->examples.push_back(number);

@@ -136,7 +136,7 @@ fails 'a letter that the run lacks' \
   "other:61:1: error: the model does not know 'Q' (U+0051)" \
   "${evaluate}" --run=letters --set data.path=other
 fails 'a field of training' \
-  'error: --set training.epochs=2: of a trained model, fields of data, search' \
+  'error: --set training.epochs=2: only fields of data, search and ' \
   "${evaluate}" --run=words --set training.epochs=2
 fails 'no field' 'serach' "${evaluate}" --run=words --set serach.beam=2
 fails 'no such beam' 'search.beam' "${evaluate}" --run=words \
@@ -194,12 +194,12 @@ expect 'values at several x' "${value}"$'\n'"${value}" \
   "$(printf '1.5\n15e-1\n' | "${predict}" --run=curve)"
 "${predict}" --run=curve --example=10 --json >out
 expect_in out '"input":"1"' '"values":[' '"reference":"'
-fails 'two numbers' "want a number for each of x; got 2 numbers" \
+fails 'two numbers' "expected a number for each of x; got 2 numbers" \
   "${predict}" --run=curve '1, 2'
 fails 'a number too far away' \
-  "error: input 1: want numbers from -1e+15 to 1e+15; got '-1e16'" \
+  "error: input 1: expected numbers from -1e+15 to 1e+15; got '-1e16'" \
   "${predict}" --run=curve -- -1e16
-fails 'no number' "error: input 1: want a number for each of x; got 'three'" \
+fails 'no number' "error: input 1: expected a number for each of x; got 'three'" \
   "${predict}" --run=curve three
 
 # A regression answers by the points that it was trained on, with all digits.
@@ -231,7 +231,7 @@ rows 3 >others.csv
 expect_in out '"dev/mse":'
 (echo 'a,b'; rows 3) >others.csv
 fails 'other columns' \
-  'error: data: the model predicts 2 from 1; the data have b from a' \
+  'error: data: the model predicts 2 from 1, but the data has b from a' \
   "${evaluate}" --run=times --set data.path=others.csv
 rm times.csv
 expect 'the file is gone' "${value}" "$("${predict}" --run=times 1700000007)"
@@ -345,7 +345,7 @@ expect 'a class without the run' "$(cat class)" \
   "$("${predict}" --run=begun 'the dogs sleeps')"
 mv begun/tokens.textproto tokens
 fails 'neither tokens nor run' \
-  'error: model.text_classifier.pretrained: no run there' \
+  'error: model.text_classifier.pretrained: not a run folder' \
   "${predict}" --run=begun dogs
 mv elsewhere filled
 expect 'the tokens of the run' "$(cat class)" \
@@ -388,7 +388,7 @@ wrong() { # wrong WHAT PART: the folder `folder`.
   rm -r folder
 }
 mkdir folder
-wrong 'an empty folder' 'no run there: '
+wrong 'an empty folder' 'folder is neither a run folder, which has run.json'
 another() { rm -rf folder && cp -rL "${bert}" folder && chmod -R u+w folder; }
 another
 sed -i 's/"model_type": "bert"/"model_type": "xlnet"/' folder/config.json
@@ -408,5 +408,5 @@ wrong 'a broken config' 'folder/config.json:'
 fails_when_full 'an answer' "${predict}" --run=curve 1
 fails 'no run' '--run=DIR must name' "${predict}" 1
 fails 'no number of an example' \
-  "error: --example wants a whole number, 0 or more, got '-1'" \
+  "error: --example requires a whole number, 0 or more, got '-1'" \
   "${predict}" --run=curve --example=-1

@@ -230,11 +230,11 @@ TEST(RunTest, PassesOverTrainingExamplesAsTheTrainerDoes) {
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("no training example -1")));
   EXPECT_THAT(run.Forward({}), StatusIs(absl::StatusCode::kInvalidArgument,
-                                        HasSubstr("one example at least")));
+                                        HasSubstr("at least one example")));
   EXPECT_THAT(
       regard::Run::Open(kRun, BuiltInPlugins())->Forward({.examples = {0}}),
       StatusIs(absl::StatusCode::kInvalidArgument,
-               HasSubstr("there are 0, as the run was opened without "
+               HasSubstr("there are 0, because the run was opened without "
                          "its data")));
 }
 
@@ -250,7 +250,7 @@ TEST(RunTest, TakesOtherDataAndAnotherSearchAlone) {
     EXPECT_THAT(
         regard::Run::Open(kRun, plugins, {.overrides = {change}}),
         StatusIs(absl::StatusCode::kInvalidArgument,
-                 HasSubstr("fields of data, search and intervene alone")))
+                 HasSubstr("only fields of data, search and intervene")))
         << change;
   }
   EXPECT_THAT(regard::Run::Open(kRun, plugins, {.overrides = {"search.bem=3"}}),

@@ -83,8 +83,9 @@ TEST(RunComparisonText, HasNoChangeOfWhatIsNotFinite) {
 TEST(ReadRun, NamesTheFileThatIsMissing) {
   EXPECT_THAT(
       ReadRun("no/such/run", {}),
-      StatusIs(absl::StatusCode::kInvalidArgument,
-               HasSubstr("no run there: no/such/run/run.json: cannot open")));
+      StatusIs(
+          absl::StatusCode::kInvalidArgument,
+          HasSubstr("not a run folder: no/such/run/run.json: cannot open")));
 }
 
 // A run of ten examples, `right` of which it has right.

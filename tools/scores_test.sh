@@ -11,7 +11,7 @@ expect_in out additive dot location_aware
 expect_in out '"name":"additive","formula":"' '"parameters":' '"default":'
 expect 'one object' 1 "$(wc -l <out)"
 fails_when_full 'scores' "${scores}"
-fails 'no width' '--query wants a whole number' "${scores}" --query=0
+fails 'no width' '--query requires a whole number' "${scores}" --query=0
 
 "${scores}" --formula='v . tanh(W q + U k) - softplus(b) * abs(i - j)' \
     --query=8 --key=4 --heads=2 --width=5 >out

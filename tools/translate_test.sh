@@ -210,7 +210,7 @@ expect_in err 'watching'
 
 fails_when_full 'a translation' "${translate}" --run=run they
 fails 'no run' '--run=DIR must name' "${translate}" 'hello'
-fails 'a folder that is not there' 'no run there' \
+fails 'a folder that is not there' 'nowhere is neither a run folder' \
   "${translate}" --run=nowhere
 fails 'an ensemble to score with' 'takes one --run' \
   "${translate}" --run=run --run=run --score
@@ -231,7 +231,7 @@ for flag in --beam=1 --n_best=1 --min_length=0 --max_length=1 \
 done
 fails 'a temperature of nothing' 'need --sample' \
   "${translate}" --run=run --temperature=2
-fails 'no temperature' '--temperature wants a number from 0.01 to 100' \
+fails 'no temperature' '--temperature requires a number from 0.01 to 100' \
   "${translate}" --run=run --sample --temperature=cold
 cp run/target_vocabulary.txt kept
 sed -i '7s/./#/' run/target_vocabulary.txt
@@ -243,4 +243,4 @@ fails 'a vocabulary that is gone' 'target_vocabulary.txt' \
   "${translate}" --run=run
 rm -r run/checkpoints
 cp run/source_vocabulary.txt run/target_vocabulary.txt
-fails 'no checkpoint' 'no whole checkpoint' "${translate}" --run=run
+fails 'no checkpoint' 'no complete checkpoint' "${translate}" --run=run

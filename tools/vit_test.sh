@@ -74,7 +74,7 @@ optimizer { adam {} learning_rate: 0.01 }
 END
 "${train}" --config=tuned.textproto --run=other --set data.images.path=owls \
   >/dev/null 2>err
-expect_in err "vit has no 'head.weight' of this task, which begins with its"
+expect_in err "vit has no 'head.weight' for this task, which starts from its"
 mkdir -p 'photos/café'
 cp image.png 'photos/café/4.png'
 cp 'photos/dog/black.png' 'photos/dog/5.png'

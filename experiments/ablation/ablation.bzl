@@ -176,7 +176,7 @@ def _axis_value(path, value):
     if type(value) == "dict":
         unknown = [key for key in value if key not in ["label", "overrides"]]
         if unknown or "label" not in value:
-            fail("axis {}: a value that is a dict has `label` and `overrides`, not {}".format(path, unknown or value.keys()))
+            fail("axis {}: a dict value must have `label`, and may have `overrides`; got {}".format(path, unknown or value.keys()))
         label = value["label"]
         return struct(
             label = label,
@@ -252,10 +252,10 @@ def ablation(
     """
     label = "//{}:{}".format(native.package_name(), name)
     if not axes:
-        fail("{}: no axes".format(label))
+        fail("{}: axes must not be empty".format(label))
     seed_list = range(seeds) if type(seeds) == "int" else seeds
     if not seed_list:
-        fail("{}: no seeds".format(label))
+        fail("{}: seeds must not be empty".format(label))
     axis_list = [
         (path, _axis_values(path, values))
         for path, values in axes.items()
@@ -270,10 +270,10 @@ def ablation(
     baselines = {path: override_value(value) for path, value in baseline.items()}
     for path, value in baselines.items():
         if path not in axes:
-            fail("{}: baseline: no axis {}; there are {}".format(label, path, ", ".join(axes.keys())))
+            fail("{}: baseline: there is no axis {}; the axes are {}".format(label, path, ", ".join(axes.keys())))
         labels = [v.label for p, values in axis_list for v in values if p == path]
         if value not in labels:
-            fail("{}: baseline: axis {} has no value {}; there are {}".format(label, path, value, ", ".join(labels)))
+            fail("{}: baseline: axis {} has no value {}; its values are {}".format(label, path, value, ", ".join(labels)))
     common = override_arguments(overrides)
     check_lines = []
     runs = []
@@ -288,7 +288,7 @@ def ablation(
             if "\t" in override or "\n" in override:
                 fail("{}: an override must be on one line: {}".format(label, override))
             if override.partition("=")[0].strip() == "seed":
-                fail("{}: {}: runs get their seeds from `seeds`".format(label, override))
+                fail("{}: {}: must not set seed; `seeds` sets it".format(label, override))
         check_lines.append("\t".join(
             [cell_name] + cell_overrides + ["seed={}".format(seed_list[0])],
         ))

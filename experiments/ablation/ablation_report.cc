@@ -178,7 +178,7 @@ Section SharedSection(const Grid& grid) {
       absl::StrCat("Config: ", absl::StrJoin(files, ", "), ". Overrides: ",
                    overrides.empty() ? "none" : absl::StrJoin(overrides, ", "),
                    "."),
-      Folded{"Fields that are not at their defaults", std::move(table)}};
+      Folded{"Fields that differ from their defaults", std::move(table)}};
   return section;
 }
 
@@ -235,15 +235,15 @@ Section SideBySide(const Grid& grid, const std::vector<const GridRun*>& runs,
     if (shown_source.empty()) shown_source = ShownTitle(*map);
   }
   std::string note = absl::StrCat(
-      "One run of each cell, of seed ", runs[0]->seed,
-      "; rows are what that run wrote, or its queries. Attention differs from "
-      "seed to seed, too.");
+      "Each map is from one run of a cell, with seed ", runs[0]->seed,
+      ". Its rows are the words that the run wrote, or its queries. Attention "
+      "also differs from seed to seed.");
   if (!without.empty()) {
-    absl::StrAppend(&note, " Without weights for this source: ",
+    absl::StrAppend(&note, " These cells have no weights for this source: ",
                     absl::StrJoin(without, "; "), ".");
   }
   if (!left_out.empty()) {
-    absl::StrAppend(&note, " Left out, to keep the page small: ",
+    absl::StrAppend(&note, " Left out to keep the page small: ",
                     absl::StrJoin(left_out, "; "), ".");
   }
   return {absl::StrCat("Side by side: ",
@@ -259,8 +259,9 @@ Report AblationReport(const Grid& grid) {
   const std::vector<Comparison> comparisons = CompareWithBaselines(grid);
   const std::vector<Plot> plots = CurvePlots(grid);
   Section curves = {"Curves",
-                    {"Mean, and band from the lowest to the highest run, as "
-                     "far as all finished runs go."}};
+                    {"A curve is the mean over the finished runs of a cell, "
+                     "and its band spans the lowest to the highest run. Both "
+                     "end where the first of these runs ends."}};
   curves.blocks.insert(curves.blocks.end(), plots.begin(), plots.end());
   report.Add({"Grid", {absl::StrCat(grid.label, ": ", GridSummary(grid))}});
   report.Add(SharedSection(grid));

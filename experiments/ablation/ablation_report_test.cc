@@ -236,7 +236,9 @@ TEST(AblationReportTest, SaysWhoseAttentionIsNotThere) {
   const std::string page = ReportHtml(AblationReport(grid));
   EXPECT_THAT(page, HasSubstr("Side by side: the cat</h2>"));
   EXPECT_THAT(page, HasSubstr("<figcaption>width 16</figcaption>"));
-  EXPECT_THAT(page, HasSubstr("Without weights for this source: width 32."));
+  EXPECT_THAT(page,
+              HasSubstr("These cells have no weights for this source: width "
+                        "32."));
 }
 
 using ::testing::ElementsAre;

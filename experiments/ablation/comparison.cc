@@ -208,23 +208,24 @@ std::vector<Block> SeedsNotes(const std::vector<Comparison>& comparisons) {
   std::vector<Block> notes;
   if (missing) {
     notes.push_back(
-        "Where a pair of runs is missing, the difference is that of the pairs "
-        "that are left, and nothing is claimed: runs that fail or are stopped "
-        "are not a random choice.");
+        "Where pairs of runs are missing, the difference is over the remaining "
+        "pairs. No p is given there, because the runs that failed or were "
+        "stopped are not a random sample.");
   }
   if (seeds == 0) return notes;
   notes.push_back(absl::StrCat(
-      "A difference is value minus baseline, averaged over the values of all "
-      "other axes; shown are mean (standard deviation) over seeds. p is that "
-      "of a two-sided permutation test, paired by seed (",
+      "A difference is the value minus the baseline, averaged over the values "
+      "of all other axes. The table shows its mean (standard deviation) over "
+      "seeds. p comes from a two-sided permutation test, paired by seed (",
       seeds <= kMostExactPairs
           ? "exact"
           : absl::StrCat(kRandomChoices, " random sign flips"),
-      "). Corrected p is after Holm's correction for the ",
+      "). Corrected p applies Holm's correction for the ",
       Counted(count, "comparison"),
-      " of a metric; metrics are not corrected for one another. At ",
+      " of a metric; different metrics are not corrected for one another. A "
+      "difference is significant when its corrected p is at most ",
       kSignificanceLevel,
-      " or below a difference is called significant. \"Not significant\" says "
+      ". \"Not significant\" means "
       "that these runs do not show a difference, not that there is none."));
   const double smallest = seeds <= kMostExactPairs ? std::ldexp(1.0, 1 - seeds)
                                                    : 1.0 / (kRandomChoices + 1);
@@ -312,7 +313,7 @@ Section ExamplesSection(const Grid& grid,
          ValueName(axis, axis.baseline), absl::StrCat(over.pairs),
          over.examples == over.examples_a_run
              ? absl::StrCat(over.examples)
-             : absl::StrCat(over.examples_a_run, " a run, ", over.examples,
+             : absl::StrCat(over.examples_a_run, " per run, ", over.examples,
                             " different"),
          FormatMetric(over.tests.difference),
          ConfidenceText(over.tests.resampled), PValue(over.tests.bootstrap_p),
@@ -322,20 +323,19 @@ Section ExamplesSection(const Grid& grid,
     return c.over_examples.has_value();
   });
   const std::string note = absl::StrCat(
-      "These ask whether the same trained models would differ on other "
-      "examples of the kind; those over seeds, whether other trainings would "
-      "on the same examples. The difference is averaged over the pairs of "
-      "runs, paired by seed. 95 % and the first p, which is "
-      "one-sided (about half of a two-sided p), are of ",
+      "These comparisons ask whether the same trained models would differ on "
+      "other examples of the same kind. The comparisons over seeds ask whether "
+      "other training runs would differ on the same examples. The difference "
+      "is averaged over the pairs of runs, paired by seed. \"95 %\" is the "
+      "mean [2.5 % percentile, 97.5 % percentile] over ",
       kBootstrapResamples,
-      " paired bootstrap resamples of the examples (mean [2.5 % percentile, "
-      "97.5 % percentile]), the second p is of "
-      "approximate randomization with ",
+      " paired bootstrap resamples of the examples. The first p comes from the "
+      "same resamples and is one-sided (about half of a two-sided p). The "
+      "second p comes from approximate randomization with ",
       kRandomizationTrials,
-      " trials. The units are examples, not runs times examples: an example "
-      "is drawn, or its outputs are swapped, at once in all runs that were "
-      "measured on it. Corrected p is the second after Holm's correction for "
-      "the ",
+      " trials. The units are examples, not runs times examples: an example is "
+      "drawn, or its outputs are swapped, in all runs that were measured on it "
+      "at once. Corrected p is the second p after Holm's correction for the ",
       Counted(most, "comparison"), " of a metric.");
 
   return {"Comparisons over examples", {std::move(table), note}};

@@ -75,7 +75,7 @@ std::string VerdictOf(const Claim& claim, double ours,
       claim.has_near()
           ? std::abs(ours - claim.near().value()) <= claim.near().tolerance()
           : MetricBound{"", relation, limit}.Holds(ours);
-  return absl::StrCat(holds ? "borne out" : "not borne out", there);
+  return absl::StrCat(holds ? "confirmed" : "not confirmed", there);
 }
 
 }  // namespace
@@ -97,7 +97,7 @@ absl::StatusOr<MetricBound> ParseBound(absl::string_view text) {
                      absl::SimpleAtod(words[2], &bound.limit);
   if (!right) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "'", text, "' is no bound; one is like 'test/bleu >= 95'"));
+        "'", text, "' is not a bound; write one like 'test/bleu >= 95'"));
   }
   bound.metric = words[0];
   bound.relation = words[1];
@@ -109,20 +109,20 @@ void ValidateClaims(const Claims& claims, ConfigProblems& problems) {
     const Claim& claim = claims.claims(i);
     const ConfigProblems::Scope scope(problems,
                                       absl::StrCat("claims[", i, "]"));
-    if (claim.what().empty()) problems.Add("what", "say what is claimed");
+    if (claim.what().empty()) problems.Add("what", "must say what is claimed");
     if (claim.source().empty()) {
-      problems.Add("source", "say where it is published");
+      problems.Add("source", "must say where the claim is published");
     }
     if (claim.experiment().empty() || claim.metric().empty()) {
-      problems.Add("", "a claim names an experiment and a metric of it");
+      problems.Add("", "must name an experiment and one of its metrics");
     }
     if (claim.expectation_case() == Claim::EXPECTATION_NOT_SET) {
       problems.Add("",
-                   "say when it is borne out: near, at_least, at_most, "
+                   "must set what confirms it: near, at_least, at_most, "
                    "greater_than_experiment or less_than_experiment");
     }
     if (claim.has_near() && !claim.near().has_value()) {
-      problems.Add("near.value", "is missing");
+      problems.Add("near.value", "must be set");
     }
     if (claim.near().tolerance() < 0) {
       problems.Add("near.tolerance", "must not be negative");

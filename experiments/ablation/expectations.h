@@ -31,7 +31,7 @@ absl::StatusOr<MetricBound> ParseBound(absl::string_view text);
 void ValidateClaims(const Claims& claims, ConfigProblems& problems);
 
 // A row for each valid claim: what, source, theirs, ours, verdict. `runs` are
-// by the label of the experiment. The verdict is "borne out", "not borne out",
+// by the label of the experiment. The verdict is "confirmed", "not confirmed",
 // or why there is none: "not run", "no such metric", "run failed".
 Table ClaimsTable(const Claims& claims,
                   const std::map<std::string, RunStatus>& runs);

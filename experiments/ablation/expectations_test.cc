@@ -40,7 +40,7 @@ TEST(MetricBound, NeverHoldsForWhatIsNoNumber) {
 TEST(ParseBound, RefusesWhatIsNoBound) {
   for (const char* text : {"", "m", "m <", "m =< 2", "m < high", "m < 2 3"}) {
     EXPECT_THAT(ParseBound(text), StatusIs(absl::StatusCode::kInvalidArgument,
-                                           HasSubstr("is no bound")))
+                                           HasSubstr("is not a bound")))
         << text;
   }
 }
@@ -73,16 +73,16 @@ TEST(ClaimsTable, JudgesByItsExpectation) {
   const auto verdict = [&runs](const std::string& expectation) {
     return Judge(expectation, runs).second;
   };
-  EXPECT_EQ(verdict("at_least: 95"), "borne out");
-  EXPECT_EQ(verdict("at_least: 95.1"), "not borne out");
-  EXPECT_EQ(verdict("at_most: 95"), "borne out");
-  EXPECT_EQ(verdict("at_most: 94"), "not borne out");
-  EXPECT_EQ(verdict("near { value: 94 tolerance: 1 }"), "borne out");
-  EXPECT_EQ(verdict("near { value: 94 tolerance: 0.5 }"), "not borne out");
+  EXPECT_EQ(verdict("at_least: 95"), "confirmed");
+  EXPECT_EQ(verdict("at_least: 95.1"), "not confirmed");
+  EXPECT_EQ(verdict("at_most: 95"), "confirmed");
+  EXPECT_EQ(verdict("at_most: 94"), "not confirmed");
+  EXPECT_EQ(verdict("near { value: 94 tolerance: 1 }"), "confirmed");
+  EXPECT_EQ(verdict("near { value: 94 tolerance: 0.5 }"), "not confirmed");
   EXPECT_EQ(verdict("greater_than_experiment: '//configs:b'"),
-            "borne out (90 there)");
+            "confirmed (90 there)");
   EXPECT_EQ(verdict("less_than_experiment: '//configs:b'"),
-            "not borne out (90 there)");
+            "not confirmed (90 there)");
 }
 
 TEST(ClaimsTable, NeverTakesAMissingNumberForOne) {
@@ -95,7 +95,7 @@ TEST(ClaimsTable, NeverTakesAMissingNumberForOne) {
       Judge("at_most: 1", {{"//configs:a", {.state = RunState::kFinished}}}),
       Result("-", "no such metric"));
   EXPECT_EQ(Judge("at_most: 1", {{"//configs:a", Finished(NAN)}}).second,
-            "not borne out");
+            "not confirmed");
   EXPECT_EQ(Judge("less_than_experiment: '//configs:b'",
                   {{"//configs:a", Finished(1)}})
                 .second,

@@ -81,7 +81,7 @@ def locate_runs(text, data):
             for label in [str(target.label), ":" + target.label.name]:
                 text = text.replace("$(location {})".format(label), folder)
     if "$(location " in text:
-        fail("no experiment in data: {}".format(text))
+        fail("data must have the experiment that $(location) names: {}".format(text))
     return text
 
 def _experiment_impl(ctx):

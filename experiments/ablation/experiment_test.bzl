@@ -59,7 +59,7 @@ def experiment_test(name, experiment, expect, **kwargs):
         for limit in [limits] if type(limits) == "string" else limits:
             words = limit.split(" ")
             if len(words) != 2 or words[0] not in ["<", "<=", ">", ">=", "=="]:
-                fail("//{}:{}: {}: a bound is like '>= 0.95', not '{}'".format(
+                fail("//{}:{}: {}: a bound must be like '>= 0.95', got '{}'".format(
                     native.package_name(),
                     name,
                     metric,

@@ -58,8 +58,8 @@ absl::Status WriteClaims(const Arguments& arguments) {
     const std::vector<std::string> run =
         absl::StrSplit(arguments[i], absl::MaxSplits('=', 1));
     if (run.size() != 2) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("error: want LABEL=STATUS.json, got ", arguments[i]));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "error: expected LABEL=STATUS.json, got ", arguments[i]));
     }
     REGARD_ASSIGN_OR_RETURN(runs[run[0]], ReadStatus(run[1]));
   }

@@ -35,7 +35,7 @@ holds   dev/loss < 1: is 0.5
 END
 check 'no bound' 2 finished.json 'dev/loss below 1' <<'END'
 state: finished
-error: 'dev/loss below 1' is no bound; one is like 'test/bleu >= 95'
+error: 'dev/loss below 1' is not a bound; write one like 'test/bleu >= 95'
 END
 
 cat >claims.textproto <<'END'
@@ -44,8 +44,8 @@ claims {
 }
 END
 "${tool}" claims claims.textproto claims.md //:a=finished.json
-expect_in claims.md '| w | s |  | dev/loss <= 1 | 0.5 | borne out |'
-fails 'no status of a label' 'error: want LABEL=STATUS.json, got //:a' \
+expect_in claims.md '| w | s |  | dev/loss <= 1 | 0.5 | confirmed |'
+fails 'no status of a label' 'error: expected LABEL=STATUS.json, got //:a' \
   "${tool}" claims claims.textproto other.md //:a
 fails 'no file' 'error: ' \
   "${tool}" claims claims.textproto other.md //:a=nowhere.json

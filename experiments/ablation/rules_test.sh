@@ -99,7 +99,7 @@ expect_text "a wrong config is never kept" "2 *" "${code} ${out}"
 files="run.json vocabulary.txt"
 train fail "${scratch}/further"
 expect_text "a further file that the run lacks fails the action" \
-  "1 *the trainer left no vocabulary.txt" "${code} ${out}"
+  "1 *the training program did not write vocabulary.txt" "${code} ${out}"
 
 printf 'good\trate=2\nbad\trate=2\tmodel.additve.width=3\n' >"${scratch}/cells"
 printf 'high\tmodel.additive.width=101\n' >>"${scratch}/cells"

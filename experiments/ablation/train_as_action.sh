@@ -41,7 +41,7 @@ for file in attention.json config.textproto environment.json examples.jsonl \
   if [[ -e "${run}/${file}" ]]; then
     cp "${run}/${file}" "${outputs}/${file}"
   elif [[ "${code}" == 0 ]]; then
-    printf '%s: the trainer left no %s\n' "${label}" "${file}" >&2
+    printf '%s: the training program did not write %s\n' "${label}" "${file}" >&2
     exit 1
   else
     : >"${outputs}/${file}"

@@ -139,7 +139,7 @@ TEST_F(BrokenConfigTest, DuplicateScalar) {
 TEST_F(BrokenConfigTest, TwoMembersOfAOneof) {
   EXPECT_EQ(ErrorIn("sgd {}\nadam {}\n"),
             "a.textproto:2:1: error: 'adam' excludes 'sgd', set on line 1: "
-            "only one optimizer can be\n"
+            "only one optimizer can be set\n"
             "  adam {}\n"
             "  ^~~~");
 }
@@ -322,7 +322,7 @@ TEST_F(BrokenConfigTest, CyclicBaseIsToldAtItsLine) {
   WriteFile("configs/b.textproto", "seed: 3\nbase: '../configs/a.textproto'");
   EXPECT_EQ(ErrorOf("configs/a.textproto"),
             "configs/b.textproto:2:1: error: base '../configs/a.textproto' "
-            "is a cyclic base: configs/a.textproto -> configs/b.textproto -> "
+            "forms a cycle: configs/a.textproto -> configs/b.textproto -> "
             "configs/../configs/a.textproto\n"
             "  base: '../configs/a.textproto'\n"
             "  ^~~~");
@@ -330,8 +330,8 @@ TEST_F(BrokenConfigTest, CyclicBaseIsToldAtItsLine) {
 
 TEST_F(BrokenConfigTest, BaseOfItself) {
   EXPECT_THAT(ErrorIn("base: 'a.textproto'"),
-              StartsWith("a.textproto:1:1: error: base 'a.textproto' is a "
-                         "cyclic base: a.textproto -> a.textproto\n"));
+              StartsWith("a.textproto:1:1: error: base 'a.textproto' forms "
+                         "a cycle: a.textproto -> a.textproto\n"));
 }
 
 TEST_F(BrokenConfigTest, TooManyBases) {
@@ -339,7 +339,7 @@ TEST_F(BrokenConfigTest, TooManyBases) {
     WriteFile(absl::StrCat(i), absl::StrCat("base: '", i + 1, "'"));
   }
   EXPECT_THAT(ErrorOf("0"),
-              StartsWith("16:1:1: error: base '17' more than 16 bases"));
+              StartsWith("16:1:1: error: base '17' exceeds the limit of 16"));
 }
 
 TEST_F(BrokenConfigTest, ProblemsOfABaseAreInTheBase) {
@@ -473,13 +473,13 @@ TEST_F(BrokenConfigTest, OverridesPointIntoTheArgument) {
             "--set: error: 'seed' takes an integer, got 'x'\n"
             "  seed=x\n"
             "       ^\n"
-            "--set: error: 'seed' takes an integer, so nothing is inside it\n"
+            "--set: error: 'seed' takes an integer and has no fields\n"
             "  seed.x=1\n"
             "  ^~~~\n"
             "--set: error: expected path=value\n"
             "  model\n"
             "  ^~~~~\n"
-            "--set: error: 'layers' has 2 elements: write layers[0] for its "
+            "--set: error: 'layers' has 2 elements: write layers[0] for the "
             "first\n"
             "  model.layers.heads=1\n"
             "        ^~~~~~\n"
@@ -490,8 +490,8 @@ TEST_F(BrokenConfigTest, OverridesPointIntoTheArgument) {
             "--set: error: nothing may follow the value, got '2'\n"
             "  seed=1 2\n"
             "         ^\n"
-            "--set: error: a base is named by a file; give that file as the "
-            "config\n"
+            "--set: error: an override cannot set base; put it into a file, "
+            "and give that file as the config\n"
             "  base=b.textproto\n"
             "  ^~~~");
 }

@@ -60,11 +60,12 @@ std::string PrintableLines(absl::string_view text) {
 
 void CommandLine::Text(absl::string_view name, absl::string_view kind,
                        std::string* value, absl::string_view help) {
-  flags_.push_back({name, kind, help, "a text", [value](const auto& text) {
-                      *value = text;
-                      // As of a variable of the shell that is not set.
-                      return !text.empty();
-                    }});
+  flags_.push_back(
+      {name, kind, help, "a non-empty string", [value](const auto& text) {
+         *value = text;
+         // As of a variable of the shell that is not set.
+         return !text.empty();
+       }});
 }
 
 void CommandLine::Repeated(absl::string_view name, absl::string_view kind,
@@ -197,11 +198,12 @@ absl::Status CommandLine::Parse(int argc, char** argv) const {
       if (flag.kind.empty()) return error("--", name, " takes no value");
       value = argument.substr(equals + 1);
     } else if (!flag.kind.empty()) {
-      if (++i == argc) return error("--", name, " wants a value");
+      if (++i == argc) return error("--", name, " requires a value");
       value = argv[i];
     }
     if (!flag.set(value)) {
-      return error("--", name, " wants ", flag.wanted, ", got '", value, "'");
+      return error("--", name, " requires ", flag.wanted, ", got '", value,
+                   "'");
     }
   }
   return absl::OkStatus();

@@ -107,8 +107,9 @@ TEST(CommandLineTest, RefusesWhatItDoesNotUnderstand) {
   EXPECT_THAT(RefusalOf({"--rate=nan"}), HasSubstr("a number from 0 to 1"));
   EXPECT_THAT(RefusalOf({"--steps=0"}),
               HasSubstr("a whole number from 1 to 10000000, got '0'"));
-  EXPECT_THAT(RefusalOf({"--run="}), HasSubstr("--run wants a text, got ''"));
-  EXPECT_THAT(RefusalOf({"--run"}), HasSubstr("--run wants a value"));
+  EXPECT_THAT(RefusalOf({"--run="}),
+              HasSubstr("--run requires a non-empty string, got ''"));
+  EXPECT_THAT(RefusalOf({"--run"}), HasSubstr("--run requires a value"));
   EXPECT_THAT(RefusalOf({"--beam=1", "--beam=1"}), HasSubstr("given twice"));
   EXPECT_THAT(RefusalOf({"--sample=1"}), HasSubstr("takes no value"));
 }

@@ -72,7 +72,7 @@ class BasesReader {
     names_.push_back(name);
     if (cycle.empty()) return ConfigText::File(name, *std::move(text));
     return absl::InvalidArgumentError(absl::StrCat(
-        "is a cyclic base: ", Printable(cycle, kMostBases * kNameCharacters),
+        "forms a cycle: ", Printable(cycle, kMostBases * kNameCharacters),
         " -> ", Printable(name, kNameCharacters)));
   }
 
@@ -89,8 +89,8 @@ class BasesReader {
     if (names_.empty()) return error("an embedded config cannot have a base");
     absl::StatusOr<ConfigText> opened =
         names_.size() > kMostBases
-            ? absl::InvalidArgumentError(absl::StrCat("more than ", kMostBases,
-                                                      " bases on one another"))
+            ? absl::InvalidArgumentError(absl::StrCat(
+                  "exceeds the limit of ", kMostBases, " nested bases"))
             : Open(std::filesystem::path(name).replace_filename(base));
     if (opened.ok()) return Read(*std::move(opened));
     return error(absl::StrCat("base '", Printable(base, kNameCharacters), "' ",
@@ -223,7 +223,8 @@ absl::Status ApplyOverrides(absl::Span<const ConfigText> overrides,
     if (status.ok() && origins->Find(kBaseField).has_value()) {
       status = absl::InvalidArgumentError(origins->Diagnostic(
           kBaseField,
-          "a base is named by a file; give that file as the config"));
+          "an override cannot set base; put it into a file, and give that file "
+          "as the config"));
       origins->Forget(kBaseField);
     }
     if (!status.ok()) errors.emplace_back(status.message());

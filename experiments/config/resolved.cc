@@ -229,7 +229,7 @@ absl::StatusOr<std::vector<ResolvedField>> ParseResolvedFields(
   int number = 0;
   const auto bad_line = [&number] {
     return absl::InvalidArgumentError(
-        absl::StrCat("line ", number, " is not one of a resolved config"));
+        absl::StrCat("line ", number, " is not valid in a resolved config"));
   };
   for (absl::string_view line : absl::StrSplit(text, '\n')) {
     ++number;

@@ -156,7 +156,7 @@ class TextReader {
             : absl::StrCat("'", now.field->name(), "' excludes '",
                            before.field->name(), "', set on line ", line,
                            ": only one ", now.field->containing_oneof()->name(),
-                           " can be"));
+                           " can be set"));
   }
 
   // Messages need no colon.
@@ -322,7 +322,7 @@ std::optional<std::string> Enter(FieldAssignment* assignment, Message** message,
   const auto& fields = *(*message)->GetReflection();
   if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) {
     return absl::StrCat("'", field->name(), "' takes ", DescribeType(*field),
-                        ", so nothing is inside it");
+                        " and has no fields");
   }
   bool is_there = !field->is_repeated() && fields.HasField(**message, field);
   if (field->is_repeated()) {
@@ -330,7 +330,7 @@ std::optional<std::string> Enter(FieldAssignment* assignment, Message** message,
     if (!assignment->index.has_value() && size > 1) {
       return absl::StrCat("'", field->name(), "' has ", size,
                           " elements: write ", FieldName(*field),
-                          "[0] for its first");
+                          "[0] for the first");
     }
     assignment->index = assignment->index.value_or(0);
     is_there = *assignment->index < size;

@@ -18,16 +18,17 @@ namespace regard {
 namespace {
 
 constexpr char kGradientsMeaning[] =
-    "Beside the weights stand gradients: how the log probability of the word "
-    "that was chosen changes with each weight, the others held. Above 0, more "
-    "weight there would have made the word likelier. The entropy of a step's "
-    "weights is in nats: 0 when one word has all of the attention.";
+    "Beside the weights are gradients: how the log probability of the chosen "
+    "word changes with each weight while the other weights stay fixed. Where "
+    "a gradient is above 0, more weight would have made the word more "
+    "probable. The entropy of the weights of a step is in nats. It is 0 when "
+    "one word has all the attention.";
 
 // Where outputs are no words.
 constexpr char kOutputGradientsMeaning[] =
-    "Beside the weights stand gradients: how the output that was chosen "
-    "changes with each weight, the others held. Above 0, more weight there "
-    "would have made it larger.";
+    "Beside the weights are gradients: how the chosen output changes with "
+    "each weight while the other weights stay fixed. Where a gradient is above "
+    "0, more weight would have made the output larger.";
 
 LabelledMatrix MatrixOf(const TraceLabels& labels,
                         const AttentionMap<float>& map,
@@ -218,7 +219,7 @@ std::string ErrorRateText(const Inspection<float>& inspection) {
                          words(labels.QueryLabels(map->site, map->shape[2])),
                          words(keys)),
            gold);
-  return absl::StrFormat("alignment error rate %.3f against %d gold links",
+  return absl::StrFormat("alignment error rate %.3f against %d gold alignments",
                          rate.Rate(), gold.size());
 }
 
@@ -245,7 +246,7 @@ Section AttentionSection(absl::Span<const Inspection<float>> inspections) {
       facts.push_back(chosen);
     }
     if (HasLooks(inspection)) {
-      facts.push_back(absl::StrFormat("mean entropy of a step %.3f nats",
+      facts.push_back(absl::StrFormat("mean entropy per step %.3f nats",
                                       MeanEntropy(inspection)));
     }
     if (std::string rate = ErrorRateText(inspection); !rate.empty()) {
@@ -266,8 +267,8 @@ Section AttentionSection(absl::Span<const Inspection<float>> inspections) {
              labels.successive ? "weights of each step" : "weights");
       if (map->gradients.empty()) continue;
       titled(GradientsOf(labels, *map),
-             labels.successive ? "gradient of each word's log p by them"
-                               : "gradient by them");
+             labels.successive ? "gradient of each word's log probability"
+                               : "gradient");
     }
     section.blocks.push_back(std::move(maps));
     if (!labels.outputs.empty()) {

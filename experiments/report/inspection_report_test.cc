@@ -73,8 +73,8 @@ TEST(AttentionSectionTest, FoldsAllTablesAwayButTheFirst) {
   EXPECT_TRUE(std::holds_alternative<AttentionCaution>(section.blocks[0]));
   EXPECT_EQ(std::get<Heading>(section.blocks[2]).text, "a <eos> → b <eos>");
   EXPECT_EQ(std::get<std::string>(section.blocks[3]),
-            "log p of the whole -2.000; mean entropy of a step 0.347 nats; "
-            "alignment error rate 0.000 against 1 gold links.");
+            "log p of the whole -2.000; mean entropy per step 0.347 nats; "
+            "alignment error rate 0.000 against 1 gold alignments.");
   EXPECT_THAT(std::get<std::string>(section.blocks[7]),
               HasSubstr("; no gold alignment is known for this pair."));
   EXPECT_TRUE(std::get<Folded>(section.blocks[5]).open);
@@ -97,8 +97,9 @@ TEST(AttentionSectionTest, ATransformersLayersAreMapsOfTheirHeads) {
   EXPECT_THAT(maps[1].heads[1], ElementsAre(-3, -4, -13, -14));
   EXPECT_EQ(maps[2].title, "weights of each step, 1.cross/attention/weights");
   EXPECT_THAT(maps[2].heads[1], ElementsAre(7, 8, 17, 18));
-  EXPECT_EQ(maps[3].title,
-            "gradient of each word's log p by them, 1.cross/attention/weights");
+  EXPECT_EQ(
+      maps[3].title,
+      "gradient of each word's log probability, 1.cross/attention/weights");
 }
 
 TEST(AttentionSectionTest, WithoutAMemoryShowsSelfAttention) {
@@ -112,7 +113,7 @@ TEST(AttentionSectionTest, WithoutAMemoryShowsSelfAttention) {
   ASSERT_EQ(maps.size(), 2u);
   EXPECT_EQ(maps[0].title, "weights, 0.self/attention/weights");
   EXPECT_THAT(maps[0].gold, IsEmpty());
-  EXPECT_EQ(maps[1].title, "gradient by them, 0.self/attention/weights");
+  EXPECT_EQ(maps[1].title, "gradient, 0.self/attention/weights");
   const Section section = AttentionSection({inspection});
   EXPECT_EQ(std::get<Heading>(section.blocks[2]).text, "a → good");
   EXPECT_EQ(std::get<std::string>(section.blocks[3]), "log p of bad -1.500.");
@@ -188,7 +189,7 @@ TEST(InspectionTextTest, DrawsTheAlignmentAndTellsTheOutputs) {
             "b      -0.500  0.000    a 1            none           a -1\n"
             "<eos>  -1.500  0.693    a 0.5          none           a -0.5\n\n"
             "log p of the whole -2.000; alignment error rate 0.000 against 1 "
-            "gold links\n"
+            "gold alignments\n"
             "entropy in nats; gains and losses are d log p / d weight\n");
   EXPECT_THAT(InspectionText(TwoSteps({}), style), Not(HasSubstr("entropy")));
 }

@@ -367,7 +367,7 @@ absl::StatusOr<FoundCheckpoints> FindCheckpoints(const std::string& run_folder,
     } else {
       found.notes.push_back(absl::StrCat(
           "checkpoint of step ", entry.step,
-          " is damaged and passed over: ", whole.status().message()));
+          " is damaged and was ignored: ", whole.status().message()));
     }
   }
   return found;

@@ -201,7 +201,9 @@ absl::Status EndProcess(const std::string& run_folder, int64_t step) {
   REGARD_ASSIGN_OR_RETURN(Json json, ReadEnvironment(path));
   if (!json[kProcesses].is_array() || json[kProcesses].empty()) {
     return absl::InvalidArgumentError(
-        absl::StrCat(path, ": error: lacks the process that trains"));
+        absl::StrCat(path,
+                     ": error: has no entry in processes for the process "
+                     "that trains"));
   }
   json[kProcesses].back()[kToStep] = step;
   return WriteEnvironment(path, json);
@@ -229,7 +231,7 @@ absl::Status CheckRunFile(const std::string& run_folder, absl::string_view name,
   return absl::InvalidArgumentError(
       absl::StrCat("error: ", JoinPath(run_folder, name),
                    ": has changed since the run wrote it: its SHA-256 is ",
-                   digest, ", environment.json has ", found->second));
+                   digest, ", but environment.json records ", found->second));
 }
 
 }  // namespace regard

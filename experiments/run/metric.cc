@@ -19,9 +19,9 @@ constexpr char kTrainingData[] = "training_data";
 
 absl::Status WrongVersion(const std::string& path, int64_t version) {
   return absl::InvalidArgumentError(
-      absl::StrCat(path, ": error: a run folder of format version ", version,
-                   "; this program reads version ", kFormatVersion,
-                   ": train the run again"));
+      absl::StrCat(path, ": error: the run folder has format version ", version,
+                   ", but this program reads version ", kFormatVersion,
+                   "; train the run again"));
 }
 
 }  // namespace
@@ -59,7 +59,7 @@ absl::StatusOr<JsonFile> OpenDescription(const std::string& run_folder) {
   absl::StatusOr<JsonFile> file = JsonFile::Read(path);
   if (absl::IsNotFound(file.status())) {
     return absl::InvalidArgumentError(
-        absl::StrCat("error: no run there: ",
+        absl::StrCat("error: not a run folder: ",
                      absl::StripPrefix(file.status().message(), "error: ")));
   }
   REGARD_RETURN_IF_ERROR(file.status());

@@ -61,8 +61,8 @@ TEST(RunDescriptionTest, KeepsNumbersAboutTheTrainingData) {
 TEST(RunDescriptionTest, AnotherVersionIsNamed) {
   EXPECT_THAT(Read("{\"format_version\":7,\"metrics\":[]}"),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("of format version 7; this program reads "
-                                 "version 2")));
+                       HasSubstr("has format version 7, but this program reads "
+                                 "version 2; ")));
 }
 
 TEST(RunDescriptionTest, OtherTextsAreRefused) {
@@ -80,16 +80,16 @@ TEST(RunDescriptionTest, AFolderWithoutTheFileIsOfVersion1) {
   FileOperations files;
   ASSERT_THAT(RemoveTree(folder, files), IsOk());
   ASSERT_THAT(MakeDirectories(folder, files), IsOk());
-  EXPECT_THAT(
-      ReadRunDescription(folder),
-      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no run there")));
+  EXPECT_THAT(ReadRunDescription(folder),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("error: not a run folder")));
   ASSERT_THAT(
       WriteFileAtomically(JoinPath(folder, "resolved.textproto"), "seed: 1\n"),
       IsOk());
   EXPECT_THAT(ReadRunDescription(folder),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr(folder + ": error: a run folder of format "
-                                          "version 1; this program reads "
+                       HasSubstr(folder + ": error: the run folder has format "
+                                          "version 1, but this program reads "
                                           "version 2")));
 }
 

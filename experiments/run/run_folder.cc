@@ -73,8 +73,8 @@ absl::Status RefuseLinks(const std::string& folder) {
     REGARD_ASSIGN_OR_RETURN(const PathKind kind, KindOfPath(path));
     if (kind == PathKind::kLink) {
       return Refused(path,
-                     "is a symbolic link; the folder of a run that is written "
-                     "has none");
+                     "is a symbolic link; a run folder must not contain links "
+                     "while it is written");
     }
     if (kind == PathKind::kOther) {
       return Refused(path, "is neither a file nor a folder");
@@ -89,9 +89,9 @@ absl::Status RefuseLinks(const std::string& folder) {
 absl::Status OfAnotherRun(const std::string& path,
                           const CheckpointRecord& there, absl::string_view run,
                           absl::string_view id) {
-  return Refused(
-      path, absl::StrCat("holds checkpoints of another run, ", there.path,
-                         ": its id is ", there.id, ", ", run, " has ", id));
+  return Refused(path, absl::StrCat("holds checkpoints of another run, ",
+                                    there.path, ": its id is ", there.id,
+                                    ", but the id of ", run, " is ", id));
 }
 
 absl::StatusOr<std::string> WithoutLinks(const std::string& path) {
@@ -144,7 +144,7 @@ absl::StatusOr<RunFolder> RunFolder::Open(const RunFolderOptions& options) {
   if (folder.holds_run_ && !options.resume) {
     return absl::FailedPreconditionError(
         absl::StrCat(path,
-                     ": holds a run already; resume it by --resume, or name "
+                     ": already holds a run; resume it with --resume, or name "
                      "another folder"));
   }
   return folder;
@@ -177,7 +177,8 @@ absl::Status RefuseLostConfig(const std::string& run_folder) {
   for (const char* name : {"metrics.jsonl", "status.json"}) {
     if (!PathExists(JoinPath(run_folder, name))) continue;
     return Refused(JoinPath(run_folder, "resolved.textproto"),
-                   absl::StrCat("is missing from a run that has ", name));
+                   absl::StrCat("is missing from a run that has ", name,
+                                "; restore it, or train in another folder"));
   }
   return absl::OkStatus();
 }
@@ -208,7 +209,7 @@ absl::StatusOr<std::string> CheckpointFolder(const std::string& run_folder,
         run->path,
         absl::StrCat("is recorded in ", JoinPath(run_folder, kCheckpointRecord),
                      " as the folder of its checkpoints, but has no ",
-                     kCheckpointRecord, ": is its disk there?"));
+                     kCheckpointRecord, "; check that its disk is mounted"));
   }
   if (there->id != run->id) {
     return OfAnotherRun(run->path, *there, run_folder, run->id);
@@ -225,8 +226,8 @@ absl::StatusOr<std::string> OwnCheckpointFolder(const std::string& run_folder) {
   if (!there.has_value() || there->path == run_path) return folder;
   return Refused(folder, absl::StrCat("holds the checkpoints of ", there->path,
                                       ", not of ", run_path,
-                                      "; a run that has moved is "
-                                      "resumed with --checkpoints=",
+                                      "; if the run has moved, resume it "
+                                      "with --checkpoints=",
                                       folder));
 }
 
@@ -238,9 +239,9 @@ absl::Status RecordCheckpointFolder(const std::string& run_folder,
   REGARD_ASSIGN_OR_RETURN(const std::string path, WithoutLinks(folder));
   for (const std::string& recorded : {run_path, path}) {
     if (FindInvalidUtf8(recorded).has_value()) {
-      return Refused(PrintableText(recorded),
-                     absl::StrCat("is not UTF-8, as the path of a folder in ",
-                                  kCheckpointRecord, " has to be"));
+      return Refused(
+          PrintableText(recorded),
+          absl::StrCat("must be UTF-8 to be recorded in ", kCheckpointRecord));
     }
   }
   REGARD_ASSIGN_OR_RETURN(const std::optional<CheckpointRecord> run,
@@ -277,9 +278,9 @@ absl::Status RecordCheckpointFolder(const std::string& run_folder,
       if (std::ranges::any_of(*names, [](const auto& name) {
             return absl::StartsWith(name, "step-");
           })) {
-        return Refused(holder,
-                       absl::StrCat("holds checkpoints already, and ", run_path,
-                                    " has no record of ", path));
+        return Refused(holder, absl::StrCat("already holds checkpoints, but ",
+                                            run_path, " does not record ", path,
+                                            " as their folder"));
       }
     }
   }

@@ -219,8 +219,8 @@ TEST_F(RunFolderTest, CheckpointsOfAnotherRunAreRefusedByBothNames) {
       StatusIs(absl::StatusCode::kFailedPrecondition,
                absl::StrCat(there,
                             ": error: holds checkpoints of another run, "
-                            "a: its id is theirs, ",
-                            root_, " has ours")));
+                            "a: its id is theirs, but the id of ",
+                            root_, " is ours")));
 }
 
 TEST_F(RunFolderTest, AFolderThatHoldsARunTakesNoCheckpointsOfOthers) {
@@ -274,7 +274,7 @@ TEST_F(RunFolderTest, TheCopyOfARunDoesNotWriteToItsCheckpoints) {
   EXPECT_THAT(CheckpointFolder(copy), IsOk());
   EXPECT_THAT(OwnCheckpointFolder(copy),
               StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("is resumed with --checkpoints=")));
+                       HasSubstr("resume it with --checkpoints=")));
   ASSERT_THAT(RecordCheckpointFolder(copy, there, "id"), IsOk());
   EXPECT_THAT(OwnCheckpointFolder(copy), IsOk());
   EXPECT_THAT(OwnCheckpointFolder(run),
@@ -292,7 +292,7 @@ TEST_F(RunFolderTest, ARecordHasNoPathThatItCannotHold) {
        {std::pair(run, there), std::pair(there, run)}) {
     EXPECT_THAT(RecordCheckpointFolder(from, to, "id"),
                 StatusIs(absl::StatusCode::kFailedPrecondition,
-                         HasSubstr("is not UTF-8")));
+                         HasSubstr("must be UTF-8")));
     EXPECT_FALSE(PathExists(JoinPath(from, kCheckpointRecord)));
   }
 }

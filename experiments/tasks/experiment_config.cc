@@ -75,24 +75,24 @@ void ValidatePath(const Data& config, const DataSourceInfo& source,
   const std::string name = NameOf(sources, source);
   const DataPath path = source.path(*sources.ChosenOptions(config));
   if (config.has_dev_path() && config.dev_path().empty()) {
-    problems.Add("dev_path", "names no file");
+    problems.Add("dev_path", "must name a file or be left out");
   }
   if (config.has_path() && config.path().empty()) {
-    problems.Add("path", "names no file");
+    problems.Add("path", "must name a file or be left out");
     return;
   }
   if (path == DataPath::kRequired && !config.has_path()) {
     problems.Add("", absl::StrCat("`", name,
-                                  "` reads a file: give data.path, in the "
-                                  "config or by --set data.path=FILE"));
+                                  "` requires data.path: set it in the "
+                                  "config or with --set data.path=FILE"));
   }
   if (!source.reads_dev_path && config.has_dev_path()) {
     const auto reads_dev_path = [](const auto& info) {
       return info.reads_dev_path;
     };
     problems.Add("dev_path", absl::StrCat("`", name,
-                                          "` reads no such file; one is read "
-                                          "by: ",
+                                          "` does not read it; remove it, or "
+                                          "use one of: ",
                                           NamesOf(sources, reads_dev_path)));
   }
   if (path != DataPath::kNone || !config.has_path()) return;
@@ -102,12 +102,13 @@ void ValidatePath(const Data& config, const DataSourceInfo& source,
   };
   if (reads_a_file(source)) {
     problems.Add("path", absl::StrCat("`", name,
-                                      "` names its files itself: give either "
-                                      "them or data.path"));
+                                      "` has fields for its files: set "
+                                      "either them or data.path"));
     return;
   }
   problems.Add("path",
-               absl::StrCat("this data is generated; a file is read by: ",
+               absl::StrCat("does not apply to generated data; remove it, or "
+                            "use one of: ",
                             NamesOf(sources, reads_a_file)));
 }
 
@@ -155,11 +156,11 @@ void ValidateDataAndModel(const Experiment& config, const TaskInfo* task,
   problems.Add(
       model,
       absl::StrCat(
-          "learns from ", task->data, ", but data.", data, " gives ",
+          "learns from ", task->data, ", but data.", data, " provides ",
           source->data == task->data ? "another type that is called " : "",
           source->data,
-          "; data that fits it: ", NamesOf(plugins.data, fits_model),
-          "; models that fit ", data, ": ", NamesOf(plugins.tasks, fits_data)));
+          ". Data for this model: ", NamesOf(plugins.data, fits_model),
+          ". Models for this data: ", NamesOf(plugins.tasks, fits_data)));
 }
 
 void ValidateName(const Experiment& config, ConfigProblems& problems) {
@@ -185,7 +186,7 @@ const MetricInfo* FindOnDev(const std::string& name, const TaskInfo& task,
     known.push_back(absl::StrCat("dev/", metric.name));
     if (known.back() == name) return &metric;
   }
-  problems.Add(path, absl::StrCat(subject, " is none of the metrics on dev",
+  problems.Add(path, absl::StrCat(subject, " is not a metric on dev",
                                   SuggestName(name, known)));
   return nullptr;
 }
@@ -214,8 +215,9 @@ void ValidateSchedule(const Experiment& config, const TaskInfo& task,
   if (schedule.has_reduce_on_plateau() &&
       schedule.reduce_on_plateau().higher_is_better() != higher) {
     problems.Add("reduce_on_plateau.higher_is_better",
-                 absl::StrCat("of ", name, " ", higher ? "higher" : "lower",
-                              " is better"));
+                 absl::StrCat("must be ", higher ? "true" : "false", ": ",
+                              higher ? "higher" : "lower", " values of ", name,
+                              " are better"));
   }
 }
 
@@ -226,23 +228,30 @@ void ValidateChoice(const std::string& name, const TaskInfo* task,
   const MetricInfo* const metric =
       FindOnDev(name, *task, "metric", name, problems);
   if (metric != nullptr && metric->better == Better::kNeither) {
-    problems.Add("metric", absl::StrCat("of ", name,
-                                        " neither higher nor lower is better"));
+    problems.Add("metric", absl::StrCat("cannot be ", name,
+                                        ": neither higher nor lower values "
+                                        "of it are better"));
   }
 }
 
 void ValidateInitialWeights(const InitialWeights& weights, const TaskInfo* task,
                             ConfigProblems& problems) {
   const FieldScope scope(problems, "initial_weights");
-  if (weights.run().empty()) problems.Add("run", "is missing");
+  if (weights.run().empty()) {
+    problems.Add("run",
+                 "must name a run folder or a Hugging Face model folder");
+  }
   problems.CheckRanges(weights);
   if (weights.random() && weights.average() > 0) {
-    problems.Add("random", "takes no weights, of which average is the mean");
+    problems.Add(
+        "random",
+        "random and average exclude each other: random loads no weights");
   }
   if (weights.metric().empty()) return;
   if (weights.average() == 0) {
     problems.Note("metric",
-                  "has no effect without average: it chooses what is averaged");
+                  "has no effect without average: it chooses which checkpoints "
+                  "are averaged");
   }
   ValidateChoice(weights.metric(), task, problems);
 }
@@ -261,7 +270,10 @@ void ValidateTraining(const Training& training, const TaskInfo* task,
   const FieldScope scope(problems, "training");
   problems.CheckRanges(training);
   if (training.ema_decay() > 0 && training.average() > 0) {
-    problems.Add("ema_decay", "and average are two means of weights: give one");
+    problems.Add(
+        "ema_decay",
+        "ema_decay and average exclude each other: both are means of the "
+        "weights");
   }
   if (training.average() > 0 && training.evaluate_every() == 0) {
     problems.Note("average",
@@ -363,8 +375,8 @@ absl::Status Complete(const Plugins& plugins, LoadedConfig& loaded) {
   loaded.resolved = ResolvedConfig(loaded.config, loaded.origins);
   if (loaded.resolved.size() <= kMostConfigBytes) return absl::OkStatus();
   return absl::InvalidArgumentError(loaded.origins.Diagnostic(
-      "", absl::StrCat("in full, with every default, the config has ",
-                       loaded.resolved.size(), " bytes; a config has at most ",
+      "", absl::StrCat("with every default written out, the config has ",
+                       loaded.resolved.size(), " bytes, but the maximum is ",
                        kMostConfigBytes)));
 }
 
@@ -434,12 +446,12 @@ void ValidateTask(Task& task, const Experiment& config,
   if (config.training().group_by_length() && model.num_examples() > 0 &&
       model.Lengths(0) == SequenceLengths()) {
     problems.Note("training.group_by_length",
-                  "has no effect: the examples are all of one length");
+                  "has no effect: all examples have the same length");
   } else if (config.training().group_by_length() &&
              config.training().examples_per_epoch() > 0) {
     problems.Note("training.examples_per_epoch",
                   "has no effect with group_by_length: an epoch has all "
-                  "examples; training.max_updates ends a run early");
+                  "examples; use training.max_updates to end a run early");
   }
 }
 
@@ -460,9 +472,10 @@ void ValidateWatchedMetrics(const Task& task, const Experiment& config,
                                             : "data have no dev split"));
       return;
     }
-    problems.Add(path, absl::StrCat("watches ", metric,
-                                    ", which is none of the metrics on dev: ",
-                                    absl::StrJoin(measured, ", ")));
+    problems.Add(path,
+                 absl::StrCat("watches ", metric,
+                              ", which is not one of the metrics on dev: ",
+                              absl::StrJoin(measured, ", ")));
   };
   const std::unique_ptr<Schedule> schedule =
       plugins.schedules.Create(config.optimizer().schedule(), {});

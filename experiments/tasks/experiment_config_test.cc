@@ -123,8 +123,8 @@ TEST(ExperimentConfigTest, AMovingAverageIsTheOnlyMean) {
   EXPECT_THAT(problems("ema_decay: -0.1"),
               ElementsAre(StartsWith("training.ema_decay: must be in [0, ")));
   EXPECT_THAT(problems("ema_decay: 0.9 average: 2"),
-              ElementsAre("training.ema_decay: and average are two means of "
-                          "weights: give one"));
+              ElementsAre("training.ema_decay: ema_decay and average exclude "
+                          "each other: both are means of the weights"));
 }
 
 TEST(ExperimentConfigTest, InitialWeightsAreOfARun) {
@@ -136,8 +136,10 @@ TEST(ExperimentConfigTest, InitialWeightsAreOfARun) {
   EXPECT_THAT(problems("run: \"r\" random: true"), IsEmpty());
   EXPECT_THAT(problems("run: \"r\" average: 3 metric: \"dev/bleu\""),
               IsEmpty());
-  EXPECT_THAT(problems(""),
-              ElementsAre("training.initial_weights.run: is missing"));
+  EXPECT_THAT(
+      problems(""),
+      ElementsAre("training.initial_weights.run: must name a run folder "
+                  "or a Hugging Face model folder"));
   EXPECT_THAT(
       problems("run: \"r\" average: -1"),
       ElementsAre(StartsWith("training.initial_weights.average: must be in")));
@@ -145,11 +147,11 @@ TEST(ExperimentConfigTest, InitialWeightsAreOfARun) {
               ElementsAre(StartsWith("training.initial_weights.random: ")));
   EXPECT_THAT(problems("run: \"r\" metric: \"dev/bleu\""),
               ElementsAre("note: training.initial_weights.metric: has no "
-                          "effect without average: it chooses what is "
-                          "averaged"));
+                          "effect without average: it chooses which "
+                          "checkpoints are averaged"));
   EXPECT_THAT(problems("run: \"r\" average: 3 metric: \"dev/blue\""),
               ElementsAre(StartsWith("training.initial_weights.metric: "
-                                     "dev/blue is none of the metrics")));
+                                     "dev/blue is not a metric on dev")));
 }
 
 TEST(ExperimentConfigTest, TheBaselineOfAnExtendedConfigCanBeLeftOut) {
@@ -195,8 +197,8 @@ TEST(ExperimentConfigTest, ATaskThatDoesNotFitTheDataSaysWhatDoes) {
       ProblemsOf("data { reverse {} } model { nadaraya_watson {} "
                  "           attention { gaussian {} } }"),
       ElementsAre("model.nadaraya_watson: learns from points of a curve, but "
-                  "data.reverse gives sentence pairs; data that fits it: "
-                  "nadaraya_watson, table; models that fit reverse: decoder, "
+                  "data.reverse provides sentence pairs. Data for this model: "
+                  "nadaraya_watson, table. Models for this data: decoder, "
                   "transformer"));
 }
 
@@ -222,8 +224,8 @@ TEST(ExperimentConfigTest, PartsOfATranslationModelMustFit) {
               ElementsAre(StartsWith(
                   "model.attention: is of a recurrent decoder; that of")));
   EXPECT_THAT(problems("decoder { context: NO_CONTEXT }"),
-              ElementsAre("model: the decoder reads an encoder: give one, as "
-                          "in encoder {} or transformer_encoder {}"));
+              ElementsAre("model: a decoder requires an encoder: set "
+                          "encoder {} or transformer_encoder {}"));
   EXPECT_THAT(
       problems("transformer { attention { attention { coverage {} } } }"),
       ElementsAre(StartsWith("model.transformer.attention.attention")));
@@ -246,8 +248,8 @@ TEST(ExperimentConfigTest, AConfigMustBeReadableInFull) {
   EXPECT_THAT(load(100), IsOk());
   EXPECT_THAT(load(30000),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       StartsWith("a.textproto:1:1: error: in full, with every "
-                                  "default, the config has ")));
+                       StartsWith("a.textproto:1:1: error: with every default "
+                                  "written out, the config has ")));
 }
 
 // As of a variable of the shell that is not set.
@@ -258,9 +260,9 @@ TEST(ExperimentConfigTest, AnEmptyPathIsNotADefault) {
     const char* problem;
   } kCases[] = {
       {"fashion_mnist {} path: ''", "vision_transformer {}",
-       "data.path: names no file"},
+       "data.path: must name a file or be left out"},
       {"text {} path: 'x' dev_path: ''", "language_model { block: 512 }",
-       "data.dev_path: names no file"},
+       "data.dev_path: must name a file or be left out"},
       {"grammar {}", "bert { masked_words { vocabulary: '' } }",
        "model.bert.masked_words.vocabulary: names no file"},
       {"grammaticality {}", "text_classifier { pretrained: '' }",
@@ -346,13 +348,12 @@ TEST(ExperimentConfigTest, AScheduleWatchesAMetricOfDev) {
                           "note: training.early_stopping: has no effect "
                           "without evaluations: training.evaluate_every is 0"));
   EXPECT_THAT(ProblemsOf(start + "metric: \"dev/bleu\" } } }"),
-              ElementsAre("optimizer.schedule: watches dev/bleu, which is none "
-                          "of the metrics on dev; did you mean "
-                          "'dev/mse'?"));
+              ElementsAre("optimizer.schedule: watches dev/bleu, which is not "
+                          "a metric on dev; did you mean 'dev/mse'?"));
   EXPECT_THAT(
       ProblemsOf(start + "metric: \"dev/mse\" higher_is_better: true } } }"),
-      ElementsAre("optimizer.schedule.reduce_on_plateau.higher_is_better: of "
-                  "dev/mse lower is better"));
+      ElementsAre("optimizer.schedule.reduce_on_plateau.higher_is_better: must "
+                  "be false: lower values of dev/mse are better"));
 }
 
 // "dev/loss" is what training minimises, whatever its name.
@@ -452,8 +453,8 @@ TEST(ValidateTaskTest, GroupsByLengthWithoutLengthsAreNoted) {
   ValidateTask(task, config, problems);
   EXPECT_TRUE(problems.ok());
   EXPECT_THAT(problems.notes(),
-              ElementsAre("training.group_by_length: has no effect: the "
-                          "examples are all of one length"));
+              ElementsAre("training.group_by_length: has no effect: all "
+                          "examples have the same length"));
 }
 
 TEST(ValidateWatchedMetricsTest, EveryTaskKnowsWhetherItHasADevSplit) {

@@ -65,14 +65,14 @@ absl::Status ReadOverFolder(const AttentionRegistry& scorers,
     if (there == theirs.end()) continue;
     const auto here = ours.find(field);
     if (here == ours.end()) {
-      problems.Add(field, absl::StrCat("what ", file, " says of it is lost: ",
-                                       "the config or its base chooses ",
-                                       "another model first"));
+      problems.Add(field,
+                   absl::StrCat("must match ", file, ", but the config or ",
+                                "its base chooses another model first"));
       break;  // as all others of this model are
     }
     if (here->second == there->second) continue;
-    problems.Add(field, absl::StrCat("the weights belong to what ", file,
-                                     " says, which is not this"));
+    problems.Add(field, absl::StrCat("must match ", file,
+                                     ", with which the weights were trained"));
   }
   return LocateProblems(problems, *origins);
 }

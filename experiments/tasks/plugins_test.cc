@@ -131,10 +131,10 @@ TEST(PluginsTest, TypesOfDataAreNotComparedByName) {
   EXPECT_EQ(problems.problems()[0].path, "model.language_model");
   EXPECT_THAT(problems.problems()[0].message,
               HasSubstr("learns from text, but data.outside.[lab.letters] "
-                        "gives another type that is called text; data that "
-                        "fits it: grammar, "));
+                        "provides another type that is called text. Data for "
+                        "this model: grammar, "));
   EXPECT_THAT(problems.problems()[0].message,
-              HasSubstr("models that fit outside.[lab.letters]: none"));
+              HasSubstr("Models for this data: none"));
 }
 
 }  // namespace

@@ -148,8 +148,8 @@ class Task {
                                           const Question& /*question*/,
                                           const AnswerOptions&) const {
     return absl::InvalidArgumentError(
-        "this run's task does not say how it answers: it has no Answer(), see "
-        "docs/add_a_task.md");
+        "the task of this run cannot predict: it does not implement Answer(); "
+        "see docs/add_a_task.md");
   }
   // What Answer() computes, so that it can be looked at; see
   // attention/inspection/inspection.h. The same errors; one about what is to be
@@ -158,8 +158,8 @@ class Task {
                                               const Question& /*question*/,
                                               const TraceOptions&) const {
     return absl::InvalidArgumentError(
-        "this run's task does not say what there is to look at: it has no "
-        "Trace(), see docs/add_a_task.md");
+        "the task of this run cannot be inspected: it does not implement "
+        "Trace(); see docs/add_a_task.md");
   }
 
   // What the user should know of the data, a sentence each.

@@ -52,7 +52,7 @@ absl::Status TrainedRun::FindNewest() {
   notes = std::move(newest.notes);
   if (newest.checkpoints.empty()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("error: ", path, " has no whole checkpoint"));
+        absl::StrCat("error: ", path, " has no complete checkpoint"));
   }
   step = newest.checkpoints[0].step;
   weights = newest.checkpoints[0].ChosenWeightsPath();
@@ -117,9 +117,9 @@ absl::StatusOr<TrainedRun> OpenTrainedRun(
                            trained.pretrained->config)};
   } else {
     return absl::InvalidArgumentError(absl::StrCat(
-        "error: no run there: ", trained.path,
-        " has neither run.json, as a "
-        "run's folder, nor config.json, as one of Hugging Face's"));
+        "error: ", trained.path,
+        " is neither a run folder, which has run.json, nor a Hugging Face "
+        "model folder, which has config.json"));
   }
   REGARD_ASSIGN_OR_RETURN(trained.origins,
                           ReadConfig(source, overrides, &trained.config));
@@ -163,9 +163,8 @@ absl::Status CheckKeptFiles(const TrainedRun& run, const Task& task, bool mean,
       continue;
     }
     REGARD_RETURN_IF_ERROR(there.status());
-    return absl::InvalidArgumentError(
-        absl::StrCat(JoinPath(run.path, name),
-                     " is not what this config makes of its data"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        JoinPath(run.path, name), " does not match the data of this config"));
   }
   return absl::OkStatus();
 }
@@ -214,11 +213,12 @@ absl::StatusOr<std::vector<Checkpoint>> CheckpointsOf(
                                         metric, run_folder, &checkpoints));
   }
   if (checkpoints.size() < count) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        run_folder, " has ", checkpoints.size(), " whole checkpoint",
-        checkpoints.size() == 1 ? "" : "s",
-        metric.empty() ? "" : absl::StrCat(" with ", metric), ", ", count,
-        " are wanted; training.keep_checkpoints says how many a run keeps"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(run_folder, " has ", checkpoints.size(),
+                     " complete checkpoint", checkpoints.size() == 1 ? "" : "s",
+                     metric.empty() ? "" : absl::StrCat(" with ", metric),
+                     ", but average requires ", count,
+                     "; training.keep_checkpoints sets how many a run keeps"));
   }
   checkpoints.resize(count);
   std::ranges::sort(checkpoints, {}, &Checkpoint::step);
@@ -253,7 +253,8 @@ absl::Status Load(const InitialWeights& config, const Plugins& plugins,
   if (config.random()) {
     if (run.pretrained.has_value()) return absl::OkStatus();
     return absl::InvalidArgumentError(absl::StrCat(
-        run.path, " is a run: random is of folders of Hugging Face's"));
+        run.path,
+        " is a run folder, but random requires a Hugging Face model folder"));
   }
   ParameterStore<float>& parameters = task.model().parameters();
   if (config.average() == 0) {
@@ -265,8 +266,8 @@ absl::Status Load(const InitialWeights& config, const Plugins& plugins,
     for (const std::string& name : kept) {
       notes->push_back(
           absl::StrCat(run.path, " has no '", name,
-                       task_text.has_value() ? "' of this task" : "'",
-                       ", which begins with its first values"));
+                       task_text.has_value() ? "' for this task" : "'",
+                       ", which starts from its initial values"));
     }
     return absl::OkStatus();
   }

@@ -84,7 +84,7 @@ TEST_F(BrokenConfigProgramTest, SaysWhereAndWhat) {
       {"loss { scale: nan }", "a.textproto:2:15: error: 'scale' must be a "},
       {"name: \"a b\"", "a.textproto:2:1: error: name: must be 1 to 100"},
       {"baseline { name: \"\" override { path: \"seed\" value: \"2\" } }",
-       "a.textproto:2:12: error: baseline.name: reports need one that is "},
+       "a.textproto:2:12: error: baseline.name: must not be empty or "},
       {"baseline { name: \"good\" override { path: \"seed\" value: \"2\" } }",
        "a.textproto:2:12: error: baseline.name: "},
       {"model {\n  encoder {\n", "a.textproto:2:7: error: this '{' is never"},
@@ -99,14 +99,14 @@ TEST_F(BrokenConfigProgramTest, SaysWhereAndWhat) {
       {"base: \"x\"", "a.textproto:2:1: error: 'base' is set twice"},
       // Data.
       {"data { path: \"x\" }",
-       "a.textproto:2:8: error: data.path: this data is generated"},
+       "a.textproto:2:8: error: data.path: does not apply to generated data"},
       // Sites.
       {"intervene {\n  site: \"*/weihgts\" replace { zeros {} } }",
        "a.textproto:3:3: error: intervene[0].site: no site of this model is of "
        "'*/weihgts'; the nearest is 'step[*]/decoder/attention/weights'"},
       {"intervene { site: \"*/state\" replace { mean {} } }",
-       "a.textproto:2:39: error: intervene[0].replace.mean: is of a trained "
-       "model alone"},
+       "a.textproto:2:39: error: intervene[0].replace.mean: requires a "
+       "trained model"},
       {"probe { site: \"*\" statistic: ENTROPIE }",
        "a.textproto:2:30: error: 'ENTROPIE' is no value of Statistic; did you "
        "mean 'ENTROPY'?"},
@@ -167,15 +167,16 @@ TEST_F(BrokenConfigProgramTest, WhatIsWatchedMustBeMeasured) {
         watch(metric),
         StartsWith(absl::StrCat(
             "a.textproto:2:29: error: training.early_stopping.metric: ", metric,
-            " is none of the metrics on dev; did you mean 'dev/loss'?")));
+            " is not a metric on dev; did you mean 'dev/loss'?")));
   }
   EXPECT_THAT(
       watch("dev/d2l_loss"),
-      StartsWith("a.textproto:2:29: error: training.early_stopping.metric: "
-                 "watches dev/d2l_loss, which is none of the metrics on dev: "
-                 "dev/exact_match, dev/bleu, dev/chrf, "
-                 "dev/alignment_error_rate, dev/loss, dev/perplexity, "
-                 "dev/token_accuracy, dev/cut_outputs\n"));
+      StartsWith(
+          "a.textproto:2:29: error: training.early_stopping.metric: "
+          "watches dev/d2l_loss, which is not one of the metrics on dev: "
+          "dev/exact_match, dev/bleu, dev/chrf, "
+          "dev/alignment_error_rate, dev/loss, dev/perplexity, "
+          "dev/token_accuracy, dev/cut_outputs\n"));
 }
 
 TEST_F(BrokenConfigProgramTest, SaysWhereToGetACorpus) {
@@ -207,8 +208,8 @@ TEST_F(BrokenConfigProgramTest, ABaselineIsCheckedBeforeTraining) {
   const std::string text = RefusalOfChange(typo);
   EXPECT_THAT(
       text,
-      StartsWith("a.textproto:2:1: error: baseline: with its overrides the "
-                 "config is wrong:\na.textproto:4:3: error: no field "
+      StartsWith("a.textproto:2:1: error: baseline: its overrides make the "
+                 "config invalid:\na.textproto:4:3: error: no field "
                  "'epohcs'"));
   EXPECT_EQ(RefusalOf({"--config=a.textproto", "--check"}), text);
   EXPECT_THAT(RefusalOfChange("baseline { name: \"b\" override { path: "
@@ -219,7 +220,7 @@ TEST_F(BrokenConfigProgramTest, ABaselineIsCheckedBeforeTraining) {
       RefusalOfChange(
           "baseline { name: \"b\" override { path: \"model.attention\" "
           "value: \"{ relative_dot { max_position: 8 } }\" } }\n"),
-      AllOf(StartsWith("a.textproto:2:1: error: baseline: with its overrides "),
+      AllOf(StartsWith("a.textproto:2:1: error: baseline: its overrides make "),
             HasSubstr("model.attention.relative_dot: knows positions up to "
                       "7")));
   // Also where a run is to go on that has not begun.
@@ -245,8 +246,8 @@ TEST_F(BrokenConfigProgramTest, AWrongFieldOfABaselineIsShownWhereItIsSaid) {
                       "             value: 'true' }\n"
                       "}\n"),
       StartsWith(
-          "a.textproto:4:1: error: baseline: with its overrides the "
-          "config is wrong:\n"
+          "a.textproto:4:1: error: baseline: its overrides make the "
+          "config invalid:\n"
           "a.textproto:5:3: error: model.decoder.hidden_dropout: must be "
           "in [0, 1), got 2\n"
           "  model.decoder.hidden_dropout=2\n"));
@@ -269,7 +270,7 @@ TEST_F(BrokenConfigProgramTest, AFolderThatHoldsARunIsRefusedBeforeTheData) {
       {"experiments/train", "--config=a.textproto", "--run=" + Path("run")},
       Path("output"));
   EXPECT_EQ(child.Wait(), 2);
-  EXPECT_THAT(child.Errors(), HasSubstr("run: holds a run already"));
+  EXPECT_THAT(child.Errors(), HasSubstr("run: already holds a run"));
 }
 
 // The default experiment has a baseline.
@@ -287,8 +288,8 @@ TEST_F(BrokenConfigProgramTest, BasesMustExistAndEnd) {
                          "open: No such file or directory"));
   WriteFile("b.textproto", "seed: 1\nbase: \"a.textproto\"\n");
   EXPECT_THAT(RefusalOfText("base: \"b.textproto\"\n"),
-              StartsWith("b.textproto:2:1: error: base 'a.textproto' is a "
-                         "cyclic base"));
+              StartsWith("b.textproto:2:1: error: base 'a.textproto' forms "
+                         "a cycle"));
 }
 
 TEST_F(BrokenConfigProgramTest, HostileFilesAreRefused) {
@@ -336,7 +337,8 @@ TEST_F(BrokenConfigProgramTest, WrongFlagsAreRefused) {
   EXPECT_THAT(RefusalOf({"--threads", "two"}), HasSubstr("got 'two'"));
   EXPECT_THAT(RefusalOf({"--resume=yes"}), HasSubstr("takes no value"));
   EXPECT_THAT(RefusalOf({"--resume", "--resume"}), HasSubstr("given twice"));
-  EXPECT_THAT(RefusalOf({"--config="}), HasSubstr("--config wants a text"));
+  EXPECT_THAT(RefusalOf({"--config="}),
+              HasSubstr("--config requires a non-empty "));
   EXPECT_THAT(RefusalOf({"phrasebook"}), HasSubstr("is not a flag"));
   EXPECT_THAT(RefusalOf({"--set", "data.phrasebook.tain=3"}),
               HasSubstr("did you mean 'train'?"));
@@ -354,8 +356,8 @@ TEST_F(BrokenConfigProgramTest, ResumeNeedsTheFolderOfARun) {
       Path("output"));
   EXPECT_EQ(child.Wait(), 2);
   EXPECT_THAT(child.Errors(),
-              HasSubstr("error: --resume resumes a run: name its folder with "
-                        "--run=DIR"));
+              HasSubstr("error: --resume requires --run=DIR, the folder of "
+                        "the run to resume"));
   EXPECT_FALSE(std::filesystem::exists(Path("runs")));
 }
 

@@ -55,8 +55,8 @@ void AppendLine(absl::string_view label, absl::string_view text,
 
 std::string StepsOf(const Experiment& config, Model<float>& model) {
   const BatchPlan plan(config, model);
-  return absl::StrCat(plan.total_updates(), " updates, ",
-                      plan.updates_per_epoch(), " an epoch");
+  return absl::StrCat(plan.total_updates(), " optimizer steps, ",
+                      plan.updates_per_epoch(), " per epoch");
 }
 
 }  // namespace
@@ -89,7 +89,7 @@ std::string CheckReport(const LoadedConfig& loaded, Task& task,
                          baseline->model().parameters().num_elements(),
                          " parameters, ",
                          StepsOf(loaded.baseline->config, baseline->model()),
-                         "; --set baseline.override=[] trains none"),
+                         "; to train no baseline: --set baseline.override=[]"),
       &report);
   AppendLine("seeds",
              absl::StrCat("p < ", kSignificanceLevel, " over seeds needs ",

@@ -33,10 +33,10 @@ void NoteWarmup(const Experiment& config, const Plugins& plugins,
   const int64_t warmup =
       plugins.schedules.Create(config.optimizer().schedule(), {})->warmup();
   if (updates == 0 || warmup <= updates) return;
-  problems.Note("optimizer.schedule",
-                absl::StrCat("its warm-up of ", warmup,
-                             " updates is longer than the run, which has ",
-                             updates, " updates"));
+  problems.Note(
+      "optimizer.schedule",
+      absl::StrCat("its warm-up takes ", warmup,
+                   " optimizer steps, but the run has only ", updates));
 }
 
 absl::StatusOr<FittingTask> BuildAlone(const LoadedConfig& loaded,
@@ -72,7 +72,7 @@ absl::StatusOr<FittingTask> BuildAlone(const LoadedConfig& loaded,
   for (int i = 0; i < loaded.config.intervene_size(); ++i) {
     if (!loaded.config.intervene(i).replace().has_mean()) continue;
     problems.Add(absl::StrCat("intervene[", i, "].replace.mean"),
-                 "is of a trained model alone: //tools:evaluate -- --set "
+                 "requires a trained model: use //tools:evaluate -- --set "
                  "intervene=...");
   }
   REGARD_RETURN_IF_ERROR(LocateProblems(problems, loaded.origins));
@@ -97,7 +97,7 @@ absl::StatusOr<std::map<std::string, std::string>> FactsOf(
     facts[name] = absl::StrCat("SHA-256 ", Sha256Hex(text));
   }
   const ParameterStore<float>& parameters = task.model().parameters();
-  facts["first weights"] = absl::StrCat(
+  facts["initial weights"] = absl::StrCat(
       "SHA-256 ",
       WeightsDigest(SlabViews(parameters, parameters.values(), "")));
   REGARD_ASSIGN_OR_RETURN(const FileReader program,
@@ -124,8 +124,9 @@ absl::StatusOr<FittingTask> BuildFittingTask(const LoadedConfig& loaded,
   const int shards = loaded.config.num_shards();
   if (RanksFit(ranks->size(), shards)) return task;
   ConfigProblems problems;
-  problems.Add("num_shards", absl::StrCat("is ", shards, ", fewer than the ",
-                                          ranks->size(), " ranks"));
+  problems.Add("num_shards",
+               absl::StrCat("is ", shards, ", but must be at least ",
+                            ranks->size(), ", the number of ranks"));
   return LocateProblems(problems, loaded.origins);
 }
 

@@ -29,7 +29,7 @@ absl::StatusOr<Checkpoint> FindTold(const std::string& path, int64_t step) {
                        ? ", but there is no checkpoint"
                        : absl::StrCat(", but the last checkpoint is of step ",
                                       found.checkpoints[0].step),
-                   ": is this the same folder on all machines?"));
+                   "; all machines must see the same run folder"));
 }
 
 // Returns the signal that stopped it, or 0.

@@ -321,7 +321,7 @@ TEST_F(KillTest, AFolderThatHoldsARunStaysAsItIs) {
   const std::map<std::string, std::string> before = Contents(Path("run"));
   const auto again = Start("run");
   EXPECT_EQ(again->Wait(), 2);
-  EXPECT_THAT(again->Errors(), HasSubstr("holds a run already"));
+  EXPECT_THAT(again->Errors(), HasSubstr("already holds a run"));
   EXPECT_EQ(Contents(Path("run")), before);
 }
 
@@ -367,7 +367,7 @@ TEST_F(KillTest, AMissingVocabularyIsWrittenAgainAndAChangedOneRefused) {
   const auto refused = Start("run", {"--resume"});
   EXPECT_EQ(refused->Wait(), 2);
   EXPECT_THAT(refused->Errors(),
-              HasSubstr("target_vocabulary.txt: error: differs"));
+              HasSubstr("target_vocabulary.txt: error: does not match"));
   EXPECT_FALSE(std::filesystem::exists(Path("run/source_vocabulary.txt")));
   EXPECT_EQ(ReadText(target), changed);
   std::filesystem::remove(target);

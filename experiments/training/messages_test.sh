@@ -18,28 +18,28 @@ says() { # says WHAT WANTED ARGUMENT...: all but the updates.
 }
 
 # How a run that begins says that it trains a second model.
-note="note: trains two models: this one, then 'short' to compare with; without \
-it: --set 'baseline.override=[]'"
+note="note: trains two models: this one, then the baseline 'short'; to train \
+no baseline: --set 'baseline.override=[]'"
 says 'a run and its baseline' "num_shards is 2: 2 of 9 threads have work
 ${note}
-now short, to compare with" "${small[@]}" --run=run --threads=9
+training the baseline 'short'" "${small[@]}" --run=run --threads=9
 expect 'about twenty lines' "1/40 $(seq -f '%g/40' -s' ' 2 2 40) 1/2 2/2" \
   "$(sed -n 's/^step \([^ ]*\) .*/\1/p' err | paste -sd' ')"
 "${train}" "${small[@]}" --run=slow --set optimizer.schedule.cosine.warmup=41 \
   --set 'baseline.override=[]' >out 2>err
-expect_in err 'note: optimizer.schedule: its warm-up of 41 updates is longer' \
-  'than the run, which has 40 updates'
-says 'a resumed run' 'resuming at step 40
-now short, to compare with
-resuming at step 2' --run=run --resume --threads=2
+expect_in err 'note: optimizer.schedule: its warm-up takes 41 optimizer ' \
+  'steps, but the run has only 40'
+says 'a resumed run' "resuming at step 40
+training the baseline 'short'
+resuming at step 2" --run=run --resume --threads=2
 
 rm run/target_vocabulary.txt
-says 'a vocabulary less' 'run/target_vocabulary.txt was missing: written again
+says 'a vocabulary less' "run/target_vocabulary.txt was missing: written again
 resuming at step 40
-now short, to compare with
-resuming at step 2' --run=run --resume
+training the baseline 'short'
+resuming at step 2" --run=run --resume
 echo word >>run/target_vocabulary.txt
-fails 'another vocabulary' 'run/target_vocabulary.txt: error: differs from' \
+fails 'another vocabulary' 'run/target_vocabulary.txt: error: does not match the' \
   "${train}" --run=run --resume
 fails 'another config' '  seed: 1 in the run, 2 now' \
   "${train}" --run=run --resume --set seed=2
@@ -59,32 +59,32 @@ rm -r run/checkpoints
 rm run/target_vocabulary.txt
 cp -r run lost
 fails 'a finished run without its checkpoints' \
-  'lost: error: the run is finished at step 40, but none of its checkpoints' \
+  'lost: error: the run is finished at step 40, but all its checkpoints are' \
   "${train}" --run=lost --resume
 expect 'its metrics' "$(<run/metrics.jsonl)" "$(<lost/metrics.jsonl)"
 sed -i 's/"finished"/"running"/' run/status.json
-says 'no checkpoint' "run has no whole checkpoint: starting at step 0
+says 'no checkpoint' "run has no complete checkpoint: starting at step 0
 ${note}
-now short, to compare with
+training the baseline 'short'
 resuming at step 2" --run=run --resume
-fails 'nothing to resume' 'nowhere holds no run to resume; name its folder' \
+fails 'nothing to resume' 'nowhere holds no run to resume; name the folder' \
   "${train}" --run=nowhere --resume
 expect 'what it left' '' "$(ls -d nowhere 2>/dev/null)"
 mkdir empty
 says 'no run' "empty holds no run to resume: starting at step 0
 ${note}
-now short, to compare with" "${small[@]}" --run=empty --resume
+training the baseline 'short'" "${small[@]}" --run=empty --resume
 rm empty/resolved.textproto
 fails 'a config that is lost' 'is missing from a run that has metrics.jsonl' \
   "${train}" --run=empty --resume
 fails 'another config in its place' 'is missing from a run that has' \
   "${train}" "${small[@]}" --run=empty --resume
 rm empty/{metrics.jsonl,status.json}
-fails 'no config' 'stopped before it had begun; give its --config again' \
+fails 'no config' 'stopped before training began; give its --config again' \
   "${train}" --run=empty --resume
-says 'a run that was stopped' "empty stopped before it had begun: starting at step 0
+says 'a run that was stopped' "empty stopped before training began: starting at step 0
 ${note}
-now short, to compare with
+training the baseline 'short'
 resuming at step 2" "${small[@]}" --run=empty --resume
 
 # A baseline that is stopped is what the run still needs.
@@ -98,7 +98,7 @@ code=0
 wait "$!" || code=$?
 expect 'a stopped baseline' '143 "state":"interrupted" 1' "${code} $(
   grep -o '"state":"[a-z]*"' stopped/status.json) $(
-  grep -cE '^stopped after step [1-9].* saved; resume by --resume --run=stop' \
+  grep -cE '^stopped after step [1-9].* saved; resume with --resume --run=stop' \
     err)"
 
 # One that is killed says how it stood at its last evaluation.
@@ -121,13 +121,13 @@ expect_in log 'epoch 1  dev/alignment_error_rate ' 'all operations  ' \
   " s on $(($(nproc) < 2 ? 1 : 2)) threads"
 expect 'evaluations before the end' 1 "$(grep -c '^epoch ' log)"
 fails 'a mean of no trained model' \
-  'intervene[0].replace.mean: is of a trained model alone' "${train}" \
+  'intervene[0].replace.mean: requires a trained model' "${train}" \
   "${small[@]}" --set 'intervene={site: "*residual" replace { mean {} }}' \
   --check
 says 'nothing wrong' '' "${small[@]}" --check
 expect_in out 'transformer, ' ' parameters' 'reverse, 120 training examples, ' \
-  'dev 4 examples, test 4 examples' '40 updates, 40 an epoch' \
-  'baseline   short, ' '2 updates, 40 an epoch' \
+  'dev 4 examples, test 4 examples' '40 optimizer steps, 40 per epoch' \
+  'baseline   short, ' '2 optimizer steps, 40 per epoch' \
   'p < 0.05 over seeds needs 6 of them or more, and one more for each doubling'
 
 # What has no effect is said once, by the run and not by its baseline again, and
@@ -142,9 +142,9 @@ said="$(sed 's/^/note: /' <<<"${notes}")"
 says 'what has no effect' "${said}" "${habits[@]}" --check
 says 'a run with notes' "${said}
 ${note}
-now short, to compare with" "${habits[@]}" --run=noted
+training the baseline 'short'" "${habits[@]}" --run=noted
 expect 'the notes of the run' "${notes}" "$(cat noted/notes.txt)"
 expect_in noted/report.html 'has no effect: it watches dev/loss'
 expect 'a run without notes' '' "$(ls run/notes.txt 2>/dev/null)"
-fails 'a check of a run' '--check reads no run' \
+fails 'a check of a run' '--check excludes --resume' \
   "${train}" --run=run --resume --check

@@ -94,7 +94,7 @@ ends silent 1 'rank 1 on ' 'has not been heard of for'
 resumes silent "${train}"
 
 refuses 'three ranks' 'error: 3 ranks: ' -n 3 "${train_mpi}" "${config[@]}"
-refuses 'too few shards' 'num_shards: is 2, fewer than the 4 ranks' \
+refuses 'too few shards' 'num_shards: is 2, but must be at least 4, the number of' \
   -n 4 "${train_mpi}" "${config[@]}" --set num_shards=2
 refuses 'different configs' 'seed: 2 on rank 1, 1 on rank 0' \
   -n 1 "${train_mpi}" "${config[@]}" --set seed=1 : \

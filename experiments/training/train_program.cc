@@ -46,7 +46,10 @@ constexpr char kUsage[] =
     "Trains an experiment and writes a run folder.\n\n"
     "  train [--config=FILE] [--run=DIR] [--set PATH=VALUE]... [--threads=N]\n"
     "        [--checkpoints=DIR] [--resume] [--check] [--profile]\n"
-    "        [--omit_times]";
+    "        [--omit_times]\n\n"
+    "Examples:\n\n"
+    "  train --config=configs/phrasebook.textproto --set seed=3\n"
+    "  train --resume --run=runs/phrasebook-20260131-120000";
 
 struct Arguments {
   std::string config;
@@ -70,36 +73,39 @@ bool Leads(const Ranks* ranks) {
 absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   CommandLine line(kUsage);
   line.Text("config", "FILE", &arguments->config,
-            "the experiment; without it the built-in one is trained");
+            "the config of the experiment (default: the built-in config)");
   line.Text("run", "DIR", &arguments->run,
-            "the run folder; without it a new one under runs/");
+            "the run folder (default: a new folder under runs/)");
   line.Text("checkpoints", "DIR", &arguments->checkpoints,
-            "a folder on another disk for the checkpoints; the run knows it "
-            "from then on");
+            "the directory for checkpoints, for example on another disk, which "
+            "the run records (default: checkpoints/ in the run folder)");
   line.Repeated("set", "PATH=VALUE", &arguments->overrides,
                 "changes a field of the config; may be repeated");
   line.Number("threads", &arguments->trainer.threads, 1, 1024,
-              "threads, one per shard at most; without it, one per core");
+              "the number of threads, at most one per shard (default: one per "
+              "core)");
   line.Switch("resume", &arguments->resume,
-              "resumes from the last checkpoint in --run (required)");
+              "resumes the run in --run, which is required, from its last "
+              "checkpoint");
   line.Switch("check", &arguments->check,
-              "says what is wrong with the config, or what would be trained, "
-              "and trains nothing");
+              "prints what is wrong with the config, or what would be trained, "
+              "without training");
   line.Switch("profile", &arguments->trainer.profile,
               "prints the time and FLOP/s of each operation");
   line.Switch("omit_times", &arguments->trainer.omit_times,
-              "leaves times out of all files, so that they repeat");
+              "leaves times out of all files, so that repeated runs write the "
+              "same bytes");
   REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
   if (!arguments->trainer.omit_times) {
     arguments->provenance = ReadProvenance(argc, argv);
   }
   if (arguments->resume && arguments->run.empty()) {
     return absl::InvalidArgumentError(
-        "error: --resume resumes a run: name its folder with --run=DIR");
+        "error: --resume requires --run=DIR, the folder of the run to resume");
   }
   if (arguments->resume && arguments->check) {
     return absl::InvalidArgumentError(
-        "error: --check reads no run: without --resume, name its config with "
+        "error: --check excludes --resume; to check the config of a run, use "
         "--config=DIR/resolved.textproto");
   }
   return absl::OkStatus();
@@ -120,12 +126,13 @@ absl::StatusOr<ConfigSource> SourceOf(const Arguments& arguments,
     REGARD_RETURN_IF_ERROR(RefuseLostConfig(found.path));
     return absl::InvalidArgumentError(absl::StrCat(
         "error: ", text.status().message(),
-        ": the run stopped before it had begun; give its --config again"));
+        ": the run stopped before training began; give its --config again"));
   }
   if (arguments.resume) {
     return absl::InvalidArgumentError(absl::StrCat(
         "error: ", ResolveUserPath(arguments.run),
-        " holds no run to resume; name its folder, or give its --config"));
+        " holds no run to resume; name the folder of a run with --run, or "
+        "give the --config of a new one"));
   }
   return ConfigSource{"built-in config", std::string(default_config)};
 }
@@ -134,9 +141,9 @@ absl::Status BaselineError(const LoadedConfig& run,
                            const absl::Status& status) {
   if (status.ok() || IsMachineFailure(status)) return status;
   ConfigProblems problems;
-  problems.Add("baseline", absl::StrCat("with its overrides the config is "
-                                        "wrong:\n",
-                                        status.message()));
+  problems.Add("baseline",
+               absl::StrCat("its overrides make the config invalid:\n",
+                            status.message()));
   return LocateProblems(problems, run.origins);
 }
 
@@ -192,7 +199,8 @@ absl::StatusOr<Given> Examine(const Arguments& arguments,
     const Experiment& run = given.loaded.config;
     if (run.baseline().name().empty() || run.baseline().name() == run.name()) {
       ConfigProblems problems;
-      problems.Add("baseline.name", "reports need one that is not the run's");
+      problems.Add("baseline.name",
+                   "must not be empty or equal to name: reports show both");
       return LocateProblems(problems, given.loaded.origins);
     }
     absl::StatusOr<FittingTask> baseline =
@@ -271,15 +279,15 @@ absl::StatusOr<int> TrainAndReport(TrainingRun& run,
   if (run.loaded().baseline != nullptr && !run.resumes()) {
     std::fprintf(
         stderr,
-        "note: trains two models: this one, then '%s' to compare with; "
-        "without it: --set 'baseline.override=[]'\n",
+        "note: trains two models: this one, then the baseline '%s'; to train "
+        "no baseline: --set 'baseline.override=[]'\n",
         PrintableText(run.loaded().config.baseline().name()).c_str());
   }
   REGARD_ASSIGN_OR_RETURN(int stopped_by, run.Train(options, plugins));
   std::unique_ptr<TrainingRun> baseline;
   absl::Status failure;
   if (stopped_by == 0 && run.loaded().baseline != nullptr) {
-    std::fprintf(stderr, "now %s, to compare with\n",
+    std::fprintf(stderr, "training the baseline '%s'\n",
                  PrintableText(run.loaded().config.baseline().name()).c_str());
     const absl::StatusOr<int> trained =
         TrainBaseline(run, options, provenance, plugins, &baseline);
@@ -292,7 +300,7 @@ absl::StatusOr<int> TrainAndReport(TrainingRun& run,
     }
     std::fprintf(
         stderr,
-        "stopped after step %s, with everything saved; resume by "
+        "stopped after step %s, with everything saved; resume with "
         "--resume --run=%s\n",
         absl::StrCat((baseline == nullptr ? run : *baseline).step()).c_str(),
         run.folder().path().c_str());
@@ -347,8 +355,8 @@ absl::StatusOr<int> Train(int argc, char** argv, const Plugins& plugins,
   if (ranks != nullptr && !RanksFit(ranks->size(), ranks->size())) {
     return absl::InvalidArgumentError(
         absl::StrCat("error: ", ranks->size(),
-                     " ranks: their number is to be a power of two, and "
-                     "num_shards of the config at most"));
+                     " ranks: the number of ranks must be a power of two, "
+                     "at most num_shards of the config"));
   }
   REGARD_ASSIGN_OR_RETURN(Given given,
                           Examine(arguments, plugins, default_config));

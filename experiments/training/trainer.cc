@@ -55,13 +55,14 @@ WeightSelectionOptions SelectionOf(const Training& training,
 
 std::vector<MetricInfo> TrainerMetrics(const Model<float>& model) {
   std::vector<MetricInfo> metrics = {
-      {"learning_rate", "", "of the last update"},
+      {"learning_rate", "", "of the last optimizer step"},
       {"gradient_norm", "",
-       "Euclidean norm of the last update's gradient, before clipping",
+       "Euclidean norm of the gradient of the last optimizer step, before "
+       "clipping",
        Better::kNeither, /*logarithmic=*/true}};
   if (Pads(model)) {
     metrics.push_back({"padding_share", "",
-                       "share of the positions of training batches that are "
+                       "fraction of the positions in training batches that are "
                        "padding",
                        Better::kLower});
   }

@@ -50,10 +50,9 @@ constexpr char kEmaPrefix[] = "ema/";
 absl::Status Trainer::CheckWeights() const {
   const std::string name = ParameterNotFinite(model_.parameters());
   if (name.empty()) return absl::OkStatus();
-  return absl::InternalError(
-      absl::StrCat("step ", step(), ": an update has made '", name,
-                   "' overflow; the learning rate of the last one was ",
-                   state_.learning_rate()));
+  return absl::InternalError(absl::StrCat(
+      "step ", step(), ": an optimizer step made '", name,
+      "' overflow; the last learning rate was ", state_.learning_rate()));
 }
 
 absl::Status Trainer::Save() {
@@ -152,8 +151,9 @@ absl::Status Trainer::Restore(const Checkpoint& checkpoint) {
   if (state.step() != checkpoint.step ||
       state.term_sums_size() != state_.term_sums_size() ||
       state.term_counts_size() != state.term_sums_size()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        checkpoint.StatePath(), ": not the state of this experiment"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(checkpoint.StatePath(),
+                     ": does not hold the state of this experiment"));
   }
   ScheduleState schedule;
   for (const ScheduleNumber& number : state.schedule()) {

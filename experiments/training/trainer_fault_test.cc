@@ -130,8 +130,8 @@ TEST(TrainerFaultTest, WeightsThatOverflowAreNeitherMeasuredNorSaved) {
        {std::pair(2, 1), std::pair(2, 0), std::pair(1, 1)}) {
     EXPECT_EQ(MessageOf(Fault::kOverflow, 1, 0, /*ranks=*/nullptr, epochs,
                         evaluate_every),
-              "step 1: an update has made 'weight' overflow; the learning rate "
-              "of the last one was 1e+06");
+              "step 1: an optimizer step made 'weight' overflow; the last "
+              "learning rate was 1e+06");
   }
 }
 

@@ -462,7 +462,7 @@ TEST(TrainerTest, TheStateOfACheckpointIsOfItsStep) {
   std::filesystem::create_directories(folder);
   FallingTask task(Better::kHigher);
   for (const auto& wrong :
-       {std::pair("step: -", ": not the state of this experiment"),
+       {std::pair("step: -", ": does not hold the state of this experiment"),
         std::pair("stop: ", ":1:5: error: ")}) {
     TrainingHooks hooks;
     hooks.checkpointed = [&](CheckpointContent content) {

@@ -61,8 +61,8 @@ absl::Status CheckSame(const RunFolder& folder, absl::string_view what,
                        absl::string_view differences) {
   if (differences.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat(folder.path(), ": error: the ", what,
-                   " differs from that of the run to resume:", differences));
+      absl::StrCat(folder.path(), ": error: the ", what, " differs from the ",
+                   what, " of the run to resume:", differences));
 }
 
 // A run is resumed with the config that it began with alone.
@@ -129,8 +129,8 @@ absl::Status RestoreTaskFiles(const RunFolder& folder, const Task& task) {
     } else if (*found != text) {
       return absl::InvalidArgumentError(
           absl::StrCat(folder.File(name),
-                       ": error: differs from what the run to resume makes of "
-                       "its data; remove it to have it written again"));
+                       ": error: does not match the data of the run to resume; "
+                       "remove the file to have it written again"));
     }
   }
   for (const std::string& name : missing) {
@@ -155,7 +155,7 @@ absl::Status RefuseLostCheckpoints(const RunFolder& folder) {
   return absl::InvalidArgumentError(absl::StrCat(
       folder.path(), ": error: the run is ", StateName(status->state),
       " at step ", status->step,
-      ", but none of its checkpoints is there; put its checkpoints/ back, or "
+      ", but all its checkpoints are missing; restore its checkpoints/, or "
       "train again in a new folder with --config=",
       folder.File("resolved.textproto")));
 }
@@ -188,8 +188,8 @@ absl::Status TrainingRun::OpenCheckpointFolder(const std::string& checkpoints) {
   std::error_code unknown;
   if (std::filesystem::equivalent(path, folder_.path(), unknown)) {
     return absl::InvalidArgumentError(
-        "--checkpoints: error: is the folder of the run; want another one, or "
-        "no --checkpoints for its checkpoints/");
+        "--checkpoints: error: must not name the run folder; name another "
+        "folder, or omit the flag to use checkpoints/ in the run folder");
   }
   REGARD_ASSIGN_OR_RETURN(RunFolder opened,
                           RunFolder::Open({.path = path, .resume = true}));
@@ -242,7 +242,7 @@ absl::Status TrainingRun::Prepare(bool resume, const std::string& checkpoints,
     if (resume || folder_.holds_run()) {
       std::fprintf(stderr, "%s %s: starting at step 0\n",
                    folder_.path().c_str(),
-                   folder_.holds_run() ? "stopped before it had begun"
+                   folder_.holds_run() ? "stopped before training began"
                                        : "holds no run to resume");
     }
     REGARD_RETURN_IF_ERROR(
@@ -258,7 +258,7 @@ absl::Status TrainingRun::Prepare(bool resume, const std::string& checkpoints,
   }
   if (latest.checkpoints.empty()) {
     REGARD_RETURN_IF_ERROR(RefuseLostCheckpoints(folder_));
-    std::fprintf(stderr, "%s has no whole checkpoint: starting at step 0\n",
+    std::fprintf(stderr, "%s has no complete checkpoint: starting at step 0\n",
                  folder_.path().c_str());
     // The config may have been read from the folder: its text stays as given.
     return WriteTaskFiles();
@@ -346,10 +346,11 @@ absl::StatusOr<int> TrainingRun::Train(const TrainerOptions& options,
         const std::vector<std::string> differences,
         BeginProcess(folder_.path(), trainer.step(), provenance_));
     for (const std::string& difference : differences) {
-      std::fprintf(stderr,
-                   "note: the program differs from the one that trained up to "
-                   "here: %s\n",
-                   PrintableText(difference).c_str());
+      std::fprintf(
+          stderr,
+          "note: this program differs from the one that trained the run "
+          "so far: %s\n",
+          PrintableText(difference).c_str());
     }
   }
   std::optional<EventLog> events;

@@ -42,9 +42,9 @@ refuses() { # refuses TEXT ARGUMENT...
 }
 refuses 'model.outside.[lab.sorting].width: must be in' \
   --set 'model.outside.[lab.sorting].width=0'
-refuses 'data that fits it: outside.[lab.random_numbers]' \
+refuses 'Data for this model: outside.[lab.random_numbers]' \
   --set 'data={reverse {}}'
-refuses 'models that fit outside.[lab.random_numbers]: outside.[lab.sorting]' \
+refuses 'Models for this data: outside.[lab.sorting]' \
   --set 'model={nadaraya_watson {}}'
 refuses '`outside.[lab.sorting]` has no encoder' --set 'model={encoder {}}'
 

@@ -44,29 +44,31 @@ class CaptionsTask : public Task {
   static constexpr bool kSearches = true;
 
   static std::vector<MetricInfo> Metrics() {
-    return {{"exact_match", "", "share of images whose sentence is right",
+    return {{"exact_match", "", "fraction of images whose sentence is correct",
              Better::kHigher},
             {"bleu", "0 to 100",
              "overlap of word sequences with the image's sentences",
              Better::kHigher},
             {"cider_d", "0 to 10",
-             "overlap of telling word sequences with the image's sentences",
+             "overlap of word sequences with the image's sentences, where rare "
+             "sequences count more",
              Better::kHigher},
             {"pointing_accuracy", "",
-             "share of things whose quadrant has the most attention when they "
-             "are named",
+             "fraction of objects whose quadrant has the most attention when "
+             "the sentence names them",
              Better::kHigher},
             {"pointing_mass", "",
-             "attention on the quadrant of a thing when it is named, on "
-             "average",
+             "mean attention on the quadrant of an object when the sentence "
+             "names it",
              Better::kHigher},
             {"loss", "nats per word", "cross-entropy", Better::kLower,
              /*logarithmic=*/true},
             {"token_accuracy", "",
-             "share of words predicted right when given those before",
+             "fraction of words predicted correctly from the true words before "
+             "them",
              Better::kHigher},
             {"cut_outputs", "sentences",
-             "outputs that ended at the limit of the search, which "
+             "outputs cut at the length limit of the search, which "
              "search.max_length raises",
              Better::kLower}};
   }
@@ -77,8 +79,9 @@ class CaptionsTask : public Task {
     if (context.config.data().has_captions() &&
         !context.config.data().captions().has_list() &&
         options.vision_transformer().augmentation().flip()) {
-      problems.Add("vision_transformer.augmentation.flip",
-                   "the sentences of canvases say what is left and right");
+      problems.Add(
+          "vision_transformer.augmentation.flip",
+          "must be false for canvases, whose sentences name left and right");
     }
   }
 
@@ -170,8 +173,9 @@ void CaptionsTask::ShowLooks(Forward<float>& forward, const CaptionSet& set,
   const auto tokens = static_cast<size_t>(encoder.tokens());
   const auto first_patch = static_cast<size_t>(encoder.first_patch());
   const std::string note =
-      right ? "Right. Each picture is one word: what it looks at when it is "
-              "chosen; the quadrant that it is about is outlined."
+      right ? "Correct. Each picture shows where the model looks when it "
+              "chooses one word. The outline marks the quadrant that the word "
+              "is about."
             : absl::StrCat("Wrong. The canvas shows ",
                            absl::StrJoin(caption.words, " "), ".");
   LabelledMatrix map;
@@ -207,7 +211,7 @@ Showcase CaptionsTask::Show(Forward<float>& forward, bool /*final*/) const {
   const auto [set, split] = ShownSplit(data);
   Showcase showcase;
   showcase.summary = absl::StrFormat(
-      "Captions: %d images of %d x %d pixels to learn from, %d %s.",
+      "Captions: %d training images of %d x %d pixels, %d %s.",
       data.train.size(), data.train.images.shape.height,
       data.train.images.shape.width, model_.tokens().ids().count,
       model_.tokens().words() ? "words" : "tokens");
@@ -240,9 +244,9 @@ Showcase CaptionsTask::Show(Forward<float>& forward, bool /*final*/) const {
   }
   if (model_.captioner().encoder() != nullptr && set->points()) {
     showcase.notes[absl::StrCat(split, "/pointing_accuracy")] =
-        absl::StrFormat("of a guess: %.3f", 1.0 / kQuadrants);
+        absl::StrFormat("random guess: %.3f", 1.0 / kQuadrants);
     showcase.notes[absl::StrCat(split, "/pointing_mass")] =
-        absl::StrFormat("of a uniform map: %.3f", model_.UniformMass(*set));
+        absl::StrFormat("uniform attention: %.3f", model_.UniformMass(*set));
   }
   return showcase;
 }

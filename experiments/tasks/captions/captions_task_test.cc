@@ -56,9 +56,8 @@ TEST(CaptionsTaskTest, ShowsSentencesAndWhereWordsLook) {
   EXPECT_EQ(shown.samples.rows[11].input, "image 11");
   EXPECT_EQ(shown.samples.title, "Sentences of the test split");
   EXPECT_EQ(shown.samples.input, "image");
-  EXPECT_THAT(
-      shown.summary,
-      StartsWith("Captions: 20 images of 16 x 16 pixels to learn from, "));
+  EXPECT_THAT(shown.summary,
+              StartsWith("Captions: 20 training images of 16 x 16 pixels, "));
   EXPECT_EQ(shown.heat_map_caption,
             "Attention: each word on the left looks at the quadrants above");
   ASSERT_THAT(shown.sections, SizeIs(6));
@@ -78,9 +77,9 @@ TEST(CaptionsTaskTest, ShowsSentencesAndWhereWordsLook) {
   EXPECT_THAT(std::get<std::string>(section.blocks.at(1)),
               StartsWith("Wrong. The canvas shows a picture of a "));
   EXPECT_THAT(shown.heat_maps[0].heads[0], SizeIs(4 * pictures.size()));
-  EXPECT_EQ(shown.notes.at("test/pointing_accuracy"), "of a guess: 0.250");
+  EXPECT_EQ(shown.notes.at("test/pointing_accuracy"), "random guess: 0.250");
   // The class token has its share.
-  EXPECT_EQ(shown.notes.at("test/pointing_mass"), "of a uniform map: 0.235");
+  EXPECT_EQ(shown.notes.at("test/pointing_mass"), "uniform attention: 0.235");
   EXPECT_THAT(task->Files().at("vocabulary.txt"), HasSubstr("\nabove\n"));
 }
 
@@ -139,9 +138,9 @@ TEST(CaptionsTaskTest, FilesMayBeMissing) {
   };
   EXPECT_THAT(error("path: \"/no/folder\" captions { things: FASHION_MNIST }"),
               HasSubstr("tools/bazel run //configs:fashion_mnist_setup"));
-  EXPECT_THAT(
-      Load("", "path: \"/no/folder\" captions {}").status().message(),
-      AllOf(HasSubstr(":1:"), HasSubstr("data.path: this data is generated")));
+  EXPECT_THAT(Load("", "path: \"/no/folder\" captions {}").status().message(),
+              AllOf(HasSubstr(":1:"),
+                    HasSubstr("data.path: does not apply to generated")));
 }
 
 }  // namespace

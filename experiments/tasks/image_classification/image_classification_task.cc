@@ -66,7 +66,8 @@ class ImageClassificationTask : public Task {
   using Data = ImageData;
 
   static std::vector<MetricInfo> Metrics() {
-    return {{"accuracy", "", "share of images whose class is predicted right",
+    return {{"accuracy", "",
+             "fraction of images whose class is predicted correctly",
              Better::kHigher},
             {"loss", "nats per image", "cross-entropy", Better::kLower,
              /*logarithmic=*/true}};
@@ -154,7 +155,7 @@ std::string ImageClassificationTask::TitleOf(
       classes[label], ", ",
       prediction.label == label
           ? ""
-          : absl::StrCat("taken for ", classes[prediction.label], ", "),
+          : absl::StrCat("predicted as ", classes[prediction.label], ", "),
       absl::StrFormat("%.2f", prediction.probability));
 }
 
@@ -162,8 +163,8 @@ LabelledMatrix ImageClassificationTask::Confusion(
     const ImageSet& set, absl::Span<const Prediction> predictions) const {
   LabelledMatrix matrix;
   matrix.title =
-      "Confusion: of the images of the class on the left, the share that is "
-      "taken for the class above";
+      "Confusion matrix: the fraction of the images of the class on the left "
+      "that the model predicts as the class above";
   matrix.rows = matrix.columns = model_.data().classes;
   const size_t classes = matrix.rows.size();
   std::vector<double> counts(classes * classes, 0);
@@ -239,7 +240,7 @@ Showcase ImageClassificationTask::Show(Forward<float>& forward,
   const auto [set, split] = ShownSplit(data);
   Showcase showcase;
   showcase.summary = absl::StrFormat(
-      "Image classification: %d images of %d x %d pixels to learn from, %d "
+      "Image classification: %d training images of %d x %d pixels, %d "
       "classes.",
       data.train.size(), data.train.shape.height, data.train.shape.width,
       data.classes.size());
@@ -251,9 +252,9 @@ Showcase ImageClassificationTask::Show(Forward<float>& forward,
       ShowImages(forward, *set, images, &pictures, &showcase.heat_maps);
   const std::string note = absl::StrCat(
       "The first images of the ", split,
-      " split. The tint is the share of each patch in what the classes are "
-      "predicted from, through all layers and their residual connections "
-      "(Abnar and Zuidema, 2020).");
+      " split. The tint shows attention rollout (Abnar and Zuidema, 2020). It "
+      "follows attention from the vector that predicts the class back to the "
+      "patches, through all layers and their residual connections.");
   showcase.sections.push_back(
       {"Attention rollout", {AttentionCaution(), note, std::move(pictures)}});
   showcase.samples.title = absl::StrCat("Images of the ", split, " split");
@@ -287,16 +288,15 @@ Showcase ImageClassificationTask::Show(Forward<float>& forward,
     ShowImages(forward, *set, misses, &missed);
     const std::string of_misses =
         absl::StrCat("Images of the ", split,
-                     " split whose class is predicted wrong, those of the "
-                     "greatest probability first; the tint is attention "
-                     "rollout.");
+                     " split with a wrong prediction, the most probable "
+                     "prediction first. The tint shows attention rollout.");
     showcase.sections.push_back(
         {"Top misses", {AttentionCaution(), of_misses, std::move(missed)}});
   }
   std::vector<double> counts(data.classes.size(), 0);
   for (const int32_t label : set->labels) counts[label] += 1;
   showcase.notes[absl::StrCat(split, "/accuracy")] =
-      absl::StrFormat("of the most frequent class: %.3f",
+      absl::StrFormat("always the most frequent class: %.3f",
                       *std::max_element(counts.begin(), counts.end()) /
                           static_cast<double>(set->size()));
   return showcase;

@@ -92,7 +92,7 @@ TEST(ImageClassificationTaskTest, ShowsWhatItLooksAt) {
       EXPECT_TRUE(row == 0 || std::abs(row - 1) < 1e-9) << row;
     }
     EXPECT_THAT(shown.notes.at("test/accuracy"),
-                HasSubstr("of the most frequent class: 0."));
+                HasSubstr("always the most frequent class: 0."));
     const Showcase glance = task->Show(forward, /*final=*/false);
     EXPECT_THAT(glance.sections, SizeIs(1));
   }
@@ -107,7 +107,7 @@ TEST(ImageClassificationTaskTest, ShowsTheSurestMissesAndTheConfusion) {
   Forward<float> forward(tape, task->model().parameters(), nullptr);
   const Showcase shown = task->Show(forward, /*final=*/true);
   EXPECT_EQ(shown.summary,
-            "Image classification: 20 images of 28 x 28 pixels to learn from, "
+            "Image classification: 20 training images of 28 x 28 pixels, "
             "8 classes.");
   EXPECT_EQ(shown.samples.title, "Images of the test split");
   EXPECT_EQ(shown.samples.input, "image");
@@ -129,7 +129,7 @@ TEST(ImageClassificationTaskTest, ShowsTheSurestMissesAndTheConfusion) {
     const EvaluatedExample& row = shown.samples.rows[i];
     const std::string& title = images[i].title;
     EXPECT_THAT(title, StartsWith(row.reference + ", "));
-    EXPECT_EQ(absl::StrContains(title, ", taken for " + row.output + ", 0."),
+    EXPECT_EQ(absl::StrContains(title, ", predicted as " + row.output + ", 0."),
               row.output != row.reference);
     right += row.output == row.reference ? 1 : 0;
   }
@@ -141,15 +141,16 @@ TEST(ImageClassificationTaskTest, ShowsTheSurestMissesAndTheConfusion) {
     // Every class is among the 40 images.
     EXPECT_EQ(confusion[label * 8 + kFirstLabel], 1);
   }
-  EXPECT_THAT(shown.sections[0].title, StartsWith("Confusion: of the images "));
+  EXPECT_THAT(shown.sections[0].title,
+              StartsWith("Confusion matrix: the fraction "));
   // Eight of 40.
   EXPECT_EQ(shown.notes.at("test/accuracy"),
-            "of the most frequent class: 0.200");
+            "always the most frequent class: 0.200");
   const std::vector<Picture> misses = pictures(2);
   ASSERT_THAT(misses, SizeIs(24));
   double before = 1;
   for (const Picture& miss : misses) {
-    EXPECT_THAT(miss.title, HasSubstr(", taken for "));
+    EXPECT_THAT(miss.title, HasSubstr(", predicted as "));
     const double probability =
         std::stod(miss.title.substr(miss.title.rfind(' ')));
     EXPECT_LE(probability, before);
@@ -175,12 +176,12 @@ TEST(ImageClassificationTaskTest, ErrorsAreLocated) {
   EXPECT_THAT(Error("", "shapes { size: 3 }"),
               HasSubstr("test.textproto:1:17: error: data.shapes.size: "));
   EXPECT_THAT(Error("", "reverse {}"),
-              HasSubstr("learns from labelled images, but data.reverse gives "
-                        "sentence pairs; data that fits it: fashion_mnist, "
-                        "images, shapes"));
+              HasSubstr("learns from labelled images, but data.reverse "
+                        "provides sentence pairs. Data for this model: "
+                        "fashion_mnist, images, shapes"));
   EXPECT_THAT(Error("", "path: \"a\" shapes {}"),
-              HasSubstr("this data is generated; a file is read by: "
-                        "fashion_mnist, images, labelled_text"));
+              HasSubstr("does not apply to generated data; remove it, or use "
+                        "one of: fashion_mnist, images, labelled_text"));
   // A path may be given, or not.
   EXPECT_EQ(Error("", "path: \"a\" fashion_mnist {}"), "");
   EXPECT_EQ(Error("", "fashion_mnist {}"), "");

@@ -39,18 +39,20 @@ class MaskedWordsTask : public Task {
   using Data = TextData;
 
   static std::vector<MetricInfo> Metrics() {
-    return {
-        {"loss", "nats per masked token", "cross-entropy", Better::kLower},
-        {"unigram_loss", "nats per masked token",
-         "cross-entropy of the words' frequencies in training", Better::kLower},
-        {"token_accuracy", "", "share of masked tokens predicted right",
-         Better::kHigher},
-        {"next_sentence_loss", "nats per pair",
-         "cross-entropy of whether the second piece follows the first",
-         Better::kLower},
-        {"next_sentence_accuracy", "",
-         "share of pairs told apart from those that follow each other",
-         Better::kHigher}};
+    return {{"loss", "nats per masked token", "cross-entropy", Better::kLower},
+            {"unigram_loss", "nats per masked token",
+             "cross-entropy of predicting words by their frequency in training",
+             Better::kLower},
+            {"token_accuracy", "",
+             "fraction of masked tokens predicted correctly", Better::kHigher},
+            {"next_sentence_loss", "nats per pair",
+             "cross-entropy of predicting whether the second text follows the "
+             "first",
+             Better::kLower},
+            {"next_sentence_accuracy", "",
+             "fraction of pairs for which the model predicts correctly whether "
+             "the second text follows the first",
+             Better::kHigher}};
   }
 
   static void Validate(const Options& options, const TaskContext& context,
@@ -135,7 +137,7 @@ class MaskedWordsTask : public Task {
 Showcase MaskedWordsTask::Show(Forward<float>& forward, bool /*final*/) const {
   Showcase showcase;
   showcase.summary =
-      absl::StrFormat("Masked words: %d tokens to learn from, %d different.",
+      absl::StrFormat("Masked words: %d training tokens, %d different.",
                       model_.train_ids().ids.size(), model_.pieces().size());
   showcase.samples.title = "Masked words";
   showcase.samples.input = "text";

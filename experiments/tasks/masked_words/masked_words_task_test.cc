@@ -75,7 +75,7 @@ TEST(MaskedWordsTaskTest, ShowsWordsAndMaps) {
   Tape<float> tape;
   Forward<float> forward(tape, task->model().parameters(), nullptr);
   const Showcase showcase = task->Show(forward, /*final=*/true);
-  EXPECT_THAT(showcase.summary, HasSubstr(" tokens to learn from, "));
+  EXPECT_THAT(showcase.summary, HasSubstr(" training tokens, "));
   EXPECT_EQ(showcase.samples.title, "Masked words");
   EXPECT_EQ(showcase.samples.input, "text");
   ASSERT_THAT(showcase.samples.rows, SizeIs(5));
@@ -182,7 +182,7 @@ TEST(MaskedWordsTaskTest, UnfitFieldsAreErrorsAtTheirLines) {
   EXPECT_THAT(ErrorOf("data { grammar {} dev_path: \"a\" }\n"
                       "model { bert {} }\n"),
               HasSubstr("a.textproto:1:19: error: data.dev_path: `grammar` "
-                        "reads no such file; one is read by: text"));
+                        "does not read it; remove it, or use one of: text"));
   EXPECT_THAT(ErrorOf("data { reverse {} }\nmodel { bert {} }\n"),
               HasSubstr("learns from text, but"));
 }

@@ -59,14 +59,16 @@ class RegressionTask : public Task {
     const Attention& config = context.config.model().attention();
     const ConfigProblems::Scope scope(problems, "attention");
     if (config.dropout() > 0) {
-      problems.Note("dropout",
-                    "has no effect: regression by attention drops no weights");
+      problems.Note(
+          "dropout",
+          "has no effect: regression by attention does not apply dropout");
     }
     const ScorerInfo* const info = context.scorers.Find(config);
     if (info != nullptr && info->uses_history) {
       problems.Add("", absl::StrCat(info->name,
-                                    " reads the weights of earlier queries; "
-                                    "those of a regression have no order"));
+                                    " reads the weights of earlier queries, "
+                                    "but the queries of a regression have no "
+                                    "order"));
     }
     // Of a table, its file says how wide the points are.
     if (!context.config.data().has_nadaraya_watson()) return;
@@ -127,9 +129,9 @@ class RegressionTask : public Task {
     if (farthest > model_.LongestDistance()) {
       problems.Add(
           "model.attention",
-          absl::StrCat("knows distances up to ", model_.LongestDistance(),
-                       "; from the first training point to the last there are ",
-                       farthest));
+          absl::StrCat("supports distances up to ", model_.LongestDistance(),
+                       ", but the first and the last training point are ",
+                       farthest, " apart"));
     }
     const int64_t most = kMostWeights / points;
     if (std::min(batch_size_, points) <= most) return;
@@ -146,8 +148,8 @@ class RegressionTask : public Task {
     showcase.summary = absl::StrCat(
         "Regression by attention: ", train.size(),
         test_is_truth_
-            ? " noisy points, and the curve that the model draws through them."
-            : " training points, whose values the model averages.");
+            ? " noisy training points, and the curve that the model fits."
+            : " training points. The model averages their values.");
     const std::vector<double> predicted = model_.Predict(forward, shown->x);
     if (train.width == 1) {
       showcase.plots.push_back(
@@ -251,7 +253,7 @@ class RegressionTask : public Task {
       if (!absl::SimpleAtod(number, &x.emplace_back()) ||
           !std::isfinite(x.back())) {
         return absl::InvalidArgumentError(absl::StrCat(
-            "want a number for each of ", absl::StrJoin(x_names_, ", "),
+            "expected a number for each of ", absl::StrJoin(x_names_, ", "),
             "; got '", number, "'"));
       }
       const std::vector<ColumnScale>& scales = model_.points().x_scales;
@@ -259,14 +261,15 @@ class RegressionTask : public Task {
           x.size() <= scales.size() ? scales[x.size() - 1] : ColumnScale();
       if (std::abs(scale.Standardize(x.back())) > kFarthest) {
         return absl::InvalidArgumentError(absl::StrCat(
-            "want numbers from ", NumberText(scale.Restore(-kFarthest)), " to ",
-            NumberText(scale.Restore(kFarthest)), "; got '", number, "'"));
+            "expected numbers from ", NumberText(scale.Restore(-kFarthest)),
+            " to ", NumberText(scale.Restore(kFarthest)), "; got '", number,
+            "'"));
       }
     }
     if (x.size() == width) return x;
     return absl::InvalidArgumentError(absl::StrCat(
-        "want a number for each of ", absl::StrJoin(x_names_, ", "), "; got ",
-        x.size(), " numbers"));
+        "expected a number for each of ", absl::StrJoin(x_names_, ", "),
+        "; got ", x.size(), " numbers"));
   }
 
   // A row for each number of the small parameters, which are named by the

@@ -85,8 +85,8 @@ TEST(RegressionTask, DrawsTheTruthWhereItIsKnown) {
   Forward<float> no_gradients(tape, task->model().parameters(), nullptr);
   const Showcase shown = task->Show(no_gradients, /*final=*/true);
   EXPECT_EQ(shown.summary,
-            "Regression by attention: 10 noisy points, and the curve that the "
-            "model draws through them.");
+            "Regression by attention: 10 noisy training points, and the curve "
+            "that the model fits.");
   ASSERT_THAT(shown.plots, SizeIs(1));
   const Plot& plot = shown.plots[0];
   EXPECT_EQ(plot.title, "Fitted curve");
@@ -157,15 +157,15 @@ TEST(RegressionTask, AScoreMustKnowTheDistancesOfThePoints) {
   score.set_max_position(9);
   EXPECT_EQ(
       problem(),
-      "knows distances up to 8; from the first training point to the last "
-      "there are 9");
+      "supports distances up to 8, but the first and the last training point "
+      "are 9 apart");
   score.set_max_position(10);
   EXPECT_THAT(problem(), IsEmpty());
   config.mutable_data()->mutable_nadaraya_watson()->set_points(11);
   EXPECT_EQ(
       problem(),
-      "knows distances up to 9; from the first training point to the last "
-      "there are 10");
+      "supports distances up to 9, but the first and the last training point "
+      "are 10 apart");
 }
 
 TEST(RegressionTask, QueriesHaveNoHistory) {

@@ -23,8 +23,8 @@ namespace {
 
 constexpr size_t kMostBytes = size_t{60} << 20;
 constexpr char kAnotherModel[] =
-    "a model of a regression is its training points, so that it would be "
-    "another one; give the data of the training again, or train anew";
+    "the training points are part of a regression model, so other points "
+    "make another model; use the original data, or train again";
 
 std::string JsonOf(const NadarayaWatsonData& data) {
   nlohmann::ordered_json json = {{"columns", data.x_names},
@@ -69,13 +69,14 @@ absl::StatusOr<NadarayaWatsonData> Parse(const std::string& text,
   data.training.y = Numbers(json, "y");
   if (width == 0 || data.training.y.empty() ||
       data.training.x.size() != width * data.training.y.size()) {
-    json.Complain("x", "must have a number for each column and y");
+    json.Complain("x", "must have a number for each column and each y");
   }
   if (json.Has("means")) {
     const std::vector<double> means = Numbers(json, "means");
     const std::vector<double> deviations = Numbers(json, "deviations");
     if (means.size() != width + 1 || deviations.size() != width + 1) {
-      json.Complain("means", "must be of each column and the target");
+      json.Complain("means",
+                    "must have a number for each column and the target");
     } else {
       for (size_t i = 0; i <= width; ++i) {
         if (!(deviations[i] > 0)) {
@@ -147,8 +148,8 @@ absl::Status UseKeptPoints(const KeptFiles& kept, NadarayaWatsonData* data) {
   if (data->training.size() > 0 && !same) {
     return absl::InvalidArgumentError(absl::StrCat(
         "error: data: the model predicts ", ColumnsText(points),
-        "; the data have ", ColumnsText(*data),
-        "; data.table.target and data.table.columns name columns"));
+        ", but the data has ", ColumnsText(*data),
+        "; choose columns with data.table.target and data.table.columns"));
   }
   data->training = std::move(points.training);
   data->x_names = std::move(points.x_names);

@@ -79,9 +79,9 @@ TEST(TrainingPointsTest, TakeThePlaceOfOthers) {
   EXPECT_THAT(other.dev.y, ElementsAre(7));
   other.x_names = {"b", "a"};
   EXPECT_EQ(UseKeptPoints(Kept(files), &other).message(),
-            "error: data: the model predicts c from a \"quoted\" name, b; the "
-            "data have c from b, a; data.table.target and data.table.columns "
-            "name columns");
+            "error: data: the model predicts c from a \"quoted\" name, b, but "
+            "the data has c from b, a; choose columns with data.table.target "
+            "and data.table.columns");
 }
 
 TEST(TrainingPointsTest, WithoutAFileTheDataMustBeTheSame) {
@@ -133,7 +133,7 @@ TEST(TrainingPointsTest, SayWhatIsWrongWithTheFile) {
   };
   EXPECT_THAT(error("[]"), HasSubstr("run/training_points.json"));
   EXPECT_THAT(error(R"({"columns":["a"],"target":"b","x":[1,2],"y":[1]})"),
-              HasSubstr("must have a number for each column and y"));
+              HasSubstr("must have a number for each column and each y"));
   EXPECT_THAT(error(R"({"columns":["a"],"target":"b","x":["1"],"y":[1]})"),
               HasSubstr("must be finite numbers"));
   EXPECT_THAT(error(R"({"columns":["a"],"target":"b","x":[1],"y":[1],)"
@@ -141,7 +141,7 @@ TEST(TrainingPointsTest, SayWhatIsWrongWithTheFile) {
               HasSubstr("must be above 0"));
   EXPECT_THAT(error(R"({"columns":["a"],"target":"b","x":[1],"y":[1],)"
                     R"("means":[0],"deviations":[1]})"),
-              HasSubstr("must be of each column and the target"));
+              HasSubstr("must have a number for each column and the target"));
   EXPECT_THAT(error(R"({"columns":["a"],"target":"b","x":[1],"y":[1]})"),
               IsEmpty());
 }

@@ -50,20 +50,24 @@ class LanguageModelTask : public Task {
   using Data = TextData;
 
   static std::vector<MetricInfo> Metrics() {
-    return {{"loss", "nats per token", "cross-entropy", Better::kLower,
-             /*logarithmic=*/true},
-            {"perplexity", "tokens",
-             "how many the model hesitates between, on average", Better::kLower,
-             /*logarithmic=*/true},
-            {"token_accuracy", "",
-             "share of tokens predicted right when given those before",
-             Better::kHigher},
-            {"bits_per_character", "bits",
-             "what coding a character by the model takes", Better::kLower},
-            {"prefix_matching", "",
-             "attention weight from a token that came before to what followed "
-             "it there, averaged over such tokens, of the head with most",
-             Better::kHigher}};
+    return {
+        {"loss", "nats per token", "cross-entropy", Better::kLower,
+         /*logarithmic=*/true},
+        {"perplexity", "tokens",
+         "exp(loss): the model is as uncertain as a uniform choice among "
+         "this many",
+         Better::kLower,
+         /*logarithmic=*/true},
+        {"token_accuracy", "",
+         "fraction of tokens predicted correctly from the true tokens before "
+         "them",
+         Better::kHigher},
+        {"bits_per_character", "bits", "cross-entropy per character",
+         Better::kLower},
+        {"prefix_matching", "",
+         "mean attention weight from a repeated token to the token after "
+         "its earlier occurrence, for the head with the greatest mean",
+         Better::kHigher}};
   }
 
   static void Validate(const Options& options, const TaskContext& context,
@@ -205,10 +209,10 @@ Showcase LanguageModelTask::Show(Forward<float>& forward,
   const TextVocabulary& vocabulary = model().vocabulary();
   Showcase showcase;
   showcase.summary = absl::StrFormat(
-      "Language model: %d ids to learn from, %d different %s.",
+      "Language model: %d training ids, %d different %s.",
       model_.train().ids.size(), vocabulary.size(), vocabulary.unit_name());
   showcase.samples.title =
-      absl::StrFormat("Continuations of %d ids at most, at temperature %g",
+      absl::StrFormat("Continuations of at most %d ids at temperature %g",
                       kSampleIds, kSampleTemperature);
   showcase.samples.input = "beginning";
   GenerationOptions options;

@@ -117,10 +117,10 @@ TEST(LanguageModelTaskTest, ContinuesWhatStandsAtFifthsOfTheText) {
     Forward<float> forward(tape, task->model().parameters(), nullptr);
     const Showcase shown = task->Show(forward, /*final=*/true);
     EXPECT_EQ(shown.summary,
-              "Language model: 102 ids to learn from, 100 different "
+              "Language model: 102 training ids, 100 different "
               "characters.");
     EXPECT_EQ(shown.samples.title,
-              "Continuations of 120 ids at most, at temperature 0.8");
+              "Continuations of at most 120 ids at temperature 0.8");
     EXPECT_EQ(shown.samples.input, "beginning");
     ASSERT_THAT(shown.samples.rows, SizeIs(5));
     for (int64_t i = 0; i < 5; ++i) {

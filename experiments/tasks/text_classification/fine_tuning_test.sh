@@ -36,7 +36,7 @@ quietly "${train}" "${fine[@]}" --run=free \
 refused() { # refused WHAT PART ARGUMENT...
   fails "$1" "$2" "${train}" "${fine[@]}" --run=no "${@:3}"
 }
-refused 'no run' 'model.text_classifier.pretrained: no run there: ' \
+refused 'no run' 'model.text_classifier.pretrained: not a run folder: ' \
   --set model.text_classifier.pretrained=nowhere
 refused 'another width' 'transformer.width: 64 -> 32' \
   --set model.text_classifier.pretrained=words \
@@ -51,5 +51,5 @@ refused 'other tokens' 'masked_words.lower_case: true -> false' \
 refused 'two vocabularies' 'bert.masked_words.vocabulary' \
   --set model.text_classifier.pretrained=words \
   --set model.text_classifier.bert.masked_words.vocabulary=words/vocab.txt
-refused 'no BERT' 'is no run of model.bert' \
+refused 'no BERT' 'is not a run of model.bert' \
   --set model.text_classifier.pretrained=scratch

@@ -72,7 +72,7 @@ absl::Status Open(const std::string& path, Beginning* beginning) {
   REGARD_ASSIGN_OR_RETURN(TrainedRun run, OpenTrainedRun(path));
   if (!run.config.model().has_bert()) {
     return absl::InvalidArgumentError(
-        absl::StrCat(run.path, " is no run of model.bert"));
+        absl::StrCat(run.path, " is not a run of model.bert"));
   }
   REGARD_RETURN_IF_ERROR(run.ReadText(kVocabularyFile).status());
   REGARD_ASSIGN_OR_RETURN(const FileReader weights,
@@ -122,7 +122,8 @@ Beginning BeginningOf(const TextClassifierConfig& config,
   if (config.pretrained().empty()) return beginning;
   if (!kept.empty()) {
     if (!TextFormat::ParseFromString(kept, &beginning.tokens)) {
-      beginning.problem = absl::StrCat("the run's ", kTokensFile, " is wrong");
+      beginning.problem =
+          absl::StrCat("the run's ", kTokensFile, " is invalid");
     }
     return beginning;
   }
@@ -132,13 +133,15 @@ Beginning BeginningOf(const TextClassifierConfig& config,
         std::string(absl::StripPrefix(opened.message(), "error: "));
   } else if (!config.bert().masked_words().vocabulary().empty()) {
     beginning.path = "bert.masked_words.vocabulary";
-    beginning.problem = "is that of the run in `pretrained`: leave it out";
+    beginning.problem =
+        "must be left out: the run in `pretrained` has a vocabulary";
   } else if (const std::string differences =
                  DifferencesOf(beginning.bert(), config.bert());
              !differences.empty()) {
     beginning.path = "bert";
     beginning.problem = absl::StrCat(
-        "is not as in the run that `pretrained` names (there -> here): ",
+        "must match the run that `pretrained` names; differences (there -> "
+        "here): ",
         differences);
   }
   return beginning;
@@ -187,9 +190,10 @@ class TextClassificationTask : public Task {
   using Data = LabelledTextData;
 
   static std::vector<MetricInfo> Metrics() {
-    return {{"loss", "nats per text", "cross-entropy", Better::kLower},
-            {"accuracy", "", "share of texts whose class is right",
-             Better::kHigher}};
+    return {
+        {"loss", "nats per text", "cross-entropy", Better::kLower},
+        {"accuracy", "", "fraction of texts whose class is predicted correctly",
+         Better::kHigher}};
   }
 
   static void Validate(const Options& options, const TaskContext& context,
@@ -274,9 +278,9 @@ class TextClassificationTask : public Task {
   Showcase Show(Forward<float>& forward, bool /*final*/) const override {
     Showcase showcase;
     const LabelledSplits& data = model_.data();
-    showcase.summary = absl::StrFormat(
-        "Text classification: %d texts to learn from, of %d classes.",
-        data.train.size(), data.labels.size());
+    showcase.summary =
+        absl::StrFormat("Text classification: %d training texts, %d classes.",
+                        data.train.size(), data.labels.size());
     showcase.samples.title = "Texts and their classes";
     showcase.samples.input = "text";
     const absl::Span<const LabelledText> texts = *ShownSplit(data).first;

@@ -51,7 +51,7 @@ TEST(TextClassificationTaskTest, ShowsTenTextsOfTheBestSplitThereIs) {
       TaskOf("grammaticality { train: 30 dev: 20 test: 11 }");
   const Showcase shown = ShowcaseOf(*task);
   EXPECT_EQ(shown.summary,
-            "Text classification: 30 texts to learn from, of 2 classes.");
+            "Text classification: 30 training texts, 2 classes.");
   EXPECT_EQ(shown.samples.title, "Texts and their classes");
   EXPECT_EQ(shown.samples.input, "text");
   ASSERT_THAT(shown.samples.rows, SizeIs(10));

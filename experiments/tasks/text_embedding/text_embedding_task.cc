@@ -47,14 +47,13 @@ class TextEmbeddingTask : public Task {
   using Data = ScoredPairsData;
 
   static std::vector<MetricInfo> Metrics() {
-    return {
-        {"loss", "",
-         "mean square of what similarities differ by from the numbers",
-         Better::kLower},
-        {"spearman", "", "correlation of the ranks of similarities and numbers",
-         Better::kHigher},
-        {"pearson", "", "correlation of similarities and numbers",
-         Better::kHigher}};
+    return {{"loss", "",
+             "mean squared difference between similarities and gold scores",
+             Better::kLower},
+            {"spearman", "", "rank correlation of similarities and gold scores",
+             Better::kHigher},
+            {"pearson", "", "correlation of similarities and gold scores",
+             Better::kHigher}};
   }
 
   static void Validate(const Options& options, const TaskContext& context,
@@ -104,9 +103,9 @@ class TextEmbeddingTask : public Task {
 
   Showcase Show(Forward<float>& forward, bool /*final*/) const override {
     Showcase showcase;
-    showcase.summary = absl::StrCat("Vectors of texts: ", model_.num_examples(),
-                                    " pairs to learn from.");
-    showcase.samples.title = "Pairs, their numbers and their similarities";
+    showcase.summary = absl::StrCat(
+        "Sentence embeddings: ", model_.num_examples(), " training pairs.");
+    showcase.samples.title = "Pairs, their gold scores and their similarities";
     showcase.samples.input = "texts";
     const absl::Span<const ScoredPair> pairs = *ShownSplit(model_.data()).first;
     if (!pairs.empty()) {

@@ -48,8 +48,9 @@ TEST(TextEmbeddingTaskTest, ShowsTenPairs) {
   Tape<float> tape;
   Forward<float> forward(tape, task->model().parameters(), nullptr);
   const Showcase shown = task->Show(forward, /*final=*/true);
-  EXPECT_EQ(shown.summary, "Vectors of texts: 1 pairs to learn from.");
-  EXPECT_EQ(shown.samples.title, "Pairs, their numbers and their similarities");
+  EXPECT_EQ(shown.summary, "Sentence embeddings: 1 training pairs.");
+  EXPECT_EQ(shown.samples.title,
+            "Pairs, their gold scores and their similarities");
   EXPECT_EQ(shown.samples.input, "texts");
   ASSERT_THAT(shown.samples.rows, SizeIs(10));
   EXPECT_EQ(shown.samples.rows[9].input, "a b | c10");

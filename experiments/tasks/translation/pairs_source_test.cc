@@ -435,8 +435,8 @@ TEST(PairsConfigTest, FilesOrDataPath) {
   EXPECT_THAT(ConfigProblemsOf("path: 'x' "
                                "pairs { train { source: 's' target: 't' } }"),
               AllOf(HasSubstr("c.textproto:1:7: error: data.path"),
-                    HasSubstr("give either them or data.path")));
-  EXPECT_THAT(ConfigProblemsOf("pairs {}"), HasSubstr("give data.path"));
+                    HasSubstr("set either them or data.path")));
+  EXPECT_THAT(ConfigProblemsOf("pairs {}"), HasSubstr("requires data.path"));
   EXPECT_THAT(ConfigProblemsOf("path: 'x' pairs { subwords {} }"),
               HasSubstr("needs `train`"));
 }
@@ -466,7 +466,7 @@ TEST(PairsConfigTest, OneEmbeddingNeedsOneVocabulary) {
     return loaded.ok() ? "" : std::string(loaded.status().message());
   };
   EXPECT_EQ(problems("true"), "");
-  EXPECT_THAT(problems("false"), HasSubstr("needs one vocabulary"));
+  EXPECT_THAT(problems("false"), HasSubstr("requires one vocabulary"));
 }
 
 TEST(PairsConfigTest, SubwordsHaveLimits) {

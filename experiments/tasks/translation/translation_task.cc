@@ -187,7 +187,8 @@ void TranslationTask::ValidateData(ConfigProblems& problems) const {
 std::vector<MetricInfo> TranslationTask::Metrics() {
   // The first ones are on the first screen of a report.
   std::vector<MetricInfo> metrics = {
-      {"exact_match", "", "share of sentences translated word for word",
+      {"exact_match", "",
+       "fraction of sentences whose translation equals the reference",
        Better::kHigher},
       {"bleu", "0 to 100", "overlap of word sequences with the reference",
        Better::kHigher},
@@ -197,25 +198,29 @@ std::vector<MetricInfo> TranslationTask::Metrics() {
        "overlap of character and word sequences with the reference",
        Better::kHigher},
       {"ter", "percent",
-       "edits, shifts included, that make a translation the reference, by its "
-       "words",
+       "edits, including shifts, that turn a translation into the reference, "
+       "per word of the reference",
        Better::kLower},
       {"alignment_error_rate", "",
-       "share of gold word links that attention misses or adds",
+       "fraction of word alignments on which attention and the gold "
+       "alignments disagree",
        Better::kLower},
       {"loss", "nats per token", "cross-entropy", Better::kLower,
        /*logarithmic=*/true},
       {"perplexity", "words",
-       "how many the model hesitates between, on average", Better::kLower,
+       "exp(loss): the model is as uncertain as a uniform choice among this "
+       "many",
+       Better::kLower,
        /*logarithmic=*/true},
       {"token_accuracy", "",
-       "share of tokens predicted right when given the true tokens before",
+       "fraction of tokens predicted correctly from the true tokens before "
+       "them",
        Better::kHigher},
       {"d2l_bleu_k2", "0 to 1",
        "overlap of words and word pairs as Dive into Deep Learning counts it",
        Better::kHigher},
       {"cut_outputs", "translations",
-       "outputs that ended at the limit of the search, which "
+       "outputs cut at the length limit of the search, which "
        "search.max_length raises",
        Better::kLower}};
   // The second test split has the same.
@@ -223,13 +228,13 @@ std::vector<MetricInfo> TranslationTask::Metrics() {
   for (size_t i = 0; i < count; ++i) {
     MetricInfo apart = metrics[i];
     apart.name += "_apart";
-    apart.meaning += ", on what training keeps apart";
+    apart.meaning += ", on held-out examples unlike the training data";
     metrics.push_back(std::move(apart));
   }
   metrics.push_back(
       {"d2l_loss", "nats per token and step",
-       "cross-entropy of a token, divided by cut_tokens: what Dive "
-       "into Deep Learning prints as its loss",
+       "cross-entropy of a token divided by cut_tokens, which Dive into "
+       "Deep Learning prints as its loss",
        Better::kLower});
   return metrics;
 }
@@ -252,7 +257,7 @@ void TranslationTask::ValidateParts(const TaskContext& context,
   const EncoderDecoderConfig config = EncoderDecoderOf(context.config.model());
   if (!config.has_encoder() && !HasTransformerEncoder(config)) {
     problems.Add("",
-                 "the decoder reads an encoder: give one, as in encoder {} or "
+                 "a decoder requires an encoder: set encoder {} or "
                  "transformer_encoder {}");
     return;
   }
@@ -262,8 +267,9 @@ void TranslationTask::ValidateParts(const TaskContext& context,
           TransformerConfig::SOURCE_TARGET_OUTPUT &&
       pairs.has_subwords() && !pairs.subwords().joint()) {
     problems.Add("",
-                 "tied_embeddings: SOURCE_TARGET_OUTPUT needs one vocabulary "
-                 "of both sides: data.pairs.subwords.joint: true");
+                 "tied_embeddings: SOURCE_TARGET_OUTPUT requires one "
+                 "vocabulary for both sides; set "
+                 "data.pairs.subwords.joint: true");
   }
 }
 
@@ -349,8 +355,7 @@ Showcase TranslationTask::Show(Forward<float>& forward, bool final) const {
   const Translator& translator = model_.translator();
   Showcase showcase;
   showcase.summary = absl::StrFormat(
-      "Translation: %d sentence pairs to learn from, %d source and %d target "
-      "%s.",
+      "Translation: %d training sentence pairs, %d source and %d target %s.",
       model_.num_examples(), translator.source_vocabulary().size(),
       translator.target_vocabulary().size(),
       translator.tokenizers().target == nullptr ? "words" : "subwords");
@@ -394,8 +399,8 @@ Showcase TranslationTask::Show(Forward<float>& forward, bool final) const {
     showcase.notes[name("cut_outputs")] =
         absl::StrFormat("of %d", test.pairs.size());
     if (test.pairs.front().alignment.empty()) continue;
-    showcase.notes[name("alignment_error_rate")] =
-        absl::StrFormat("of a diagonal: %.3f", DiagonalErrorRate(test.pairs));
+    showcase.notes[name("alignment_error_rate")] = absl::StrFormat(
+        "diagonal alignment: %.3f", DiagonalErrorRate(test.pairs));
   }
   return showcase;
 }

@@ -66,8 +66,8 @@ std::vector<std::string> WordsOf(const std::string& text) {
 TEST(TranslationTaskTest, ShowsTwelveSentencesAndTheWeightsOfSix) {
   const Showcase shown = ShowcaseOf(kTransformer, /*final=*/false);
   EXPECT_EQ(shown.summary,
-            "Translation: 40 sentence pairs to learn from, 14 source and 14 "
-            "target words.");
+            "Translation: 40 training sentence pairs, 14 source and 14 target "
+            "words.");
   EXPECT_EQ(shown.samples.title, "Translations");
   EXPECT_EQ(shown.samples.input, "source");
   EXPECT_EQ(shown.heat_map_caption,
@@ -88,7 +88,7 @@ TEST(TranslationTaskTest, ShowsTwelveSentencesAndTheWeightsOfSix) {
   EXPECT_THAT(shown.sections, IsEmpty());
   EXPECT_TRUE(shown.heat_maps_on_page);
   EXPECT_THAT(shown.notes, ElementsAre(Pair("test/alignment_error_rate",
-                                            "of a diagonal: 0.000"),
+                                            "diagonal alignment: 0.000"),
                                        Pair("test/cut_outputs", "of 10")));
 }
 
