@@ -225,30 +225,31 @@ def ablation(
         **kwargs):
     """A grid of training runs, and the report NAME.md, NAME.csv, NAME.html.
 
-    `bazel build` makes the report, `bazel run` prints it, and `bazel run` of
+    `bazel build` makes the report, and `bazel run` prints it. `bazel run` of
     NAME_update copies it to the folder `results`. Each run is an `experiment`
     NAME__AXIS_VALUE__...__seed_N, tagged manual.
 
     Args:
-      name: of the report.
-      base: the config that all runs share.
+      name: name of the report.
+      base: config that all runs share.
       axes: dict of field path to a list of values. A value may also be a dict
-        of `label` and `overrides` (as for `experiment`); the key is then only
-        the axis's name. The first value of an axis is its baseline.
-      seeds: their number, from 0, or a list of them. With six, one comparison
-        can be significant; m comparisons all can from 1 + log2(20 m) on.
-      question: one sentence that the report opens with.
-      baseline: dict of axis to its baseline, a value or a label, where that is
-        not the first one.
-      metrics: names of those that the table shows; all test/ metrics, else all
-        dev/ metrics, else all.
+        of `label` and `overrides` (as for `experiment`). The key is then only
+        the name of the axis. The first value of an axis is its baseline.
+      seeds: number of seeds, counted from 0, or a list of seeds. One comparison
+        needs six seeds to be significant, m comparisons need 1 + log2(20 m).
+      question: one sentence that opens the report.
+      baseline: dict of axis to its baseline, a value or a label. Default: the
+        first value of the axis.
+      metrics: names of the metrics that the table shows. Default: all test/
+        metrics; without any, all dev/ metrics; without any, all metrics.
       data: as for `experiment`.
-      overrides: for all runs, before those of the axes.
-      binary: the training program.
+      overrides: overrides of all runs, before the overrides of the axes.
+      binary: training program.
       results: folder that NAME_update writes, from the root of the sources.
-      tags: of the report. Give `manual` unless the grid takes seconds.
-      testonly: for a program that is.
-      **kwargs: visibility and the like, of the report.
+      tags: tags of the report. Give `manual` unless the grid takes seconds.
+      testonly: whether the targets are testonly, as a testonly `binary`
+        requires.
+      **kwargs: visibility and other attributes of the report.
     """
     label = "//{}:{}".format(native.package_name(), name)
     if not axes:

@@ -56,14 +56,14 @@ _claims_report = rule(
 )
 
 def claims_report(name, claims, experiments, **kwargs):
-    """Says of each published number whether ours bears it out, in NAME.md.
+    """A report, NAME.md, on whether our numbers confirm published ones.
 
     Args:
-      name: of the report; `bazel run` prints it.
-      claims: a text file of `regard.Claims`.
-      experiments: those that the claims name; a claim on another one is
-        reported as not run.
-      **kwargs: tags and the like.
+      name: name of the report; `bazel run` prints it.
+      claims: text file with a `regard.Claims`.
+      experiments: experiments that the claims name. A claim on another
+        experiment is reported as not run.
+      **kwargs: tags and other attributes.
     """
     _claims_report(
         name = name,

@@ -227,27 +227,27 @@ def experiment(
         files = [],
         binary = Label("//experiments:train"),
         **kwargs):
-    """Trains when built; the results are in `bazel-bin/PACKAGE/NAME/`.
+    """A training run as a build action; its results are in `bazel-bin/PACKAGE/NAME/`.
 
-    That folder has the layout of a run folder. Its bytes depend on the config,
-    the program and the data, nothing else. Output groups: metrics, status,
-    config, report, attention, weights, checkpoint, environment, examples.
-    weights.safetensors has the weights that the metrics are of: under early
-    stopping, averaging or a moving average, these are not the last ones.
+    That folder has the layout of a run folder. Its bytes depend only on the
+    config, the program and the data. Output groups: metrics, status, config,
+    report, attention, weights, checkpoint, environment, examples.
+    weights.safetensors has the weights that the metrics describe. With early
+    stopping, averaging or a moving average, they are not the last weights.
     `bazel run` trains the same config interactively, in a new folder under runs/.
 
     Args:
-      name: of the experiment.
-      config: the config file.
-      data: every other file that is read: the config's bases, corpora, and
-        experiments that this one begins with. Paths in configs count from the
+      name: name of the experiment.
+      config: config file.
+      data: all other files that training reads: base configs, corpora, and
+        experiments that this one starts from. Paths in configs count from the
         root of the sources.
       overrides: dict of field path to value, or list of `path=value`.
         `$(location LABEL)` in it is the run folder of an experiment in `data`.
-      files: names of further files of the run folder to keep: what the task
-        writes, such as the vocabularies without which nobody reads the weights.
-      binary: the training program, such as a `regard_binary`.
-      **kwargs: tags, visibility and the like.
+      files: names of further files of the run folder to keep. The task writes
+        them, such as vocabularies, and the weights cannot be used without them.
+      binary: training program, such as a `regard_binary`.
+      **kwargs: tags, visibility and other attributes.
     """
     _experiment(
         name = name,

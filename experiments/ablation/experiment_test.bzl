@@ -44,15 +44,15 @@ _experiment_test = rule(
 )
 
 def experiment_test(name, experiment, expect, **kwargs):
-    """Passes when the experiment's last metrics keep to bounds.
+    """A test that passes if the last metrics of an experiment are in bounds.
 
     Args:
-      name: of the test.
+      name: name of the test.
       experiment: an `experiment`.
-      expect: dict of metric to a bound or a list of them, such as
+      expect: dict of metric to a bound or a list of bounds, such as
         `{"test/exact_match": ">= 0.95", "dev/mse": [">= 0.01", "<= 0.2"]}`.
         A bound is <, <=, >, >= or == and a number.
-      **kwargs: size, tags and the like.
+      **kwargs: size, tags and other attributes.
     """
     bounds = []
     for metric, limits in expect.items():

@@ -26,15 +26,15 @@ _KINDS = {
 }
 
 def plugin_binary(name, libraries, call, plugins = {}, before = "", **kwargs):
-    """A program whose main() makes the plug-ins and calls `call`.
+    """A program whose main() makes the plug-ins and evaluates `call`.
 
     Args:
-      name: of the program.
-      libraries: labels of libraries whose headers, named like them, `call`
-        needs.
-      call: the C++ expression of the exit code.
+      name: name of the program.
+      libraries: labels of libraries that `call` needs. A library has a header
+        of the same name.
+      call: C++ expression of the exit code.
       plugins: labels of more plug-ins, by the argument of `regard_binary`.
-      before: C++ statements, first in main().
+      before: C++ statements at the start of main().
       **kwargs: passed to cc_binary.
     """
     parts = [
@@ -83,10 +83,10 @@ def regard_binary(
         tools = False,
         mpi = False,
         **kwargs):
-    """A program like `//experiments:train` that knows more plug-ins.
+    """A program like `//experiments:train` with more plug-ins.
 
     Args:
-      name: of the program.
+      name: name of the program.
       scores: labels of `scoring_function` targets. Target `my_score` provides
         `RegisterMyScore(AttentionRegistry&)`, whatever its namespace.
       tasks: labels of libraries with tasks and data sources. Target `my_task`
@@ -96,12 +96,11 @@ def regard_binary(
       schedules: labels of libraries. Target `my_schedule` provides
         `RegisterMySchedule(ScheduleRegistry&)`, by
         REGARD_SCHEDULE(MySchedule, ...).
-      tools: whether to make NAME_average, NAME_caption, NAME_embed,
-        NAME_evaluate, NAME_generate, NAME_inspect, NAME_plan, NAME_predict,
-        NAME_replay and NAME_translate, too: `//tools`' programs for runs of
-        this one.
-      mpi: whether it trains by several processes (docs/several_machines.md). It
-        needs Debian's libopenmpi-dev, and only what names it builds it.
+      tools: whether to make the programs of `//tools` for runs of this one, too:
+        NAME_average, NAME_caption, NAME_embed, NAME_evaluate, NAME_generate,
+        NAME_inspect, NAME_plan, NAME_predict, NAME_replay and NAME_translate.
+      mpi: whether it trains in several processes (docs/several_machines.md).
+        This requires Debian's libopenmpi-dev. The target is then tagged manual.
       **kwargs: passed to each cc_binary.
     """
     libraries = ["//experiments:default_config", "//experiments/training:train_program"]
