@@ -244,7 +244,7 @@ Showcase LanguageModelTask::Show(Forward<float>& forward,
 
 REGARD_PLUGINS(Text) {
   plugins.tasks.Add<LanguageModelTask>(
-      "predicts the next character, word or piece of a word of a text");
+      "predicts the next character, word or subword of a text");
 }
 
 }  // namespace regard

@@ -334,7 +334,7 @@ class TextClassificationTask : public Task {
 }  // namespace
 
 REGARD_PLUGINS(TextClassification) {
-  plugins.tasks.Add<TextClassificationTask>("says of which class a text is");
+  plugins.tasks.Add<TextClassificationTask>("predicts the class of a text");
 }
 
 }  // namespace regard

@@ -139,7 +139,7 @@ class TextEmbeddingTask : public Task {
 }  // namespace
 
 REGARD_PLUGINS(TextEmbedding) {
-  plugins.tasks.Add<TextEmbeddingTask>("makes vectors of texts");
+  plugins.tasks.Add<TextEmbeddingTask>("computes sentence embeddings");
   plugins.aggregates[kCorrelation.name] = &kCorrelation;
 }
 
