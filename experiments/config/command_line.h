@@ -15,7 +15,7 @@
 namespace regard {
 
 // What --version prints; CHANGELOG.md says what is in it.
-inline constexpr char kVersion[] = "Regard 0.9.0";
+inline constexpr char kVersion[] = "Regard 0.10.0";
 
 class CommandLine {
  public:

@@ -32,7 +32,7 @@ TEST(EnvironmentTest, TextIsAsDocumented) {
                              .data = {},
                              .files = {{"vocabulary.txt", "00ff"}}}),
             "{\n"
-            "  \"version\": \"Regard 0.9.0\",\n"
+            "  \"version\": \"Regard 0.10.0\",\n"
             "  \"compiler\": \"GCC \\\"12\\\"\",\n"
             "  \"c_library\": \"glibc 2.36\",\n"
             "  \"instruction_set\": \"x86-64-v3\",\n"
