@@ -46,26 +46,25 @@ namespace {
 
 constexpr char kUsage[] =
     "Computes one attention of given arrays.\n\n"
-    "  attend --attention='dot {}' --arrays=FILE [--heads=N] [--json]\n"
-    "  attend --multi_head='heads: 8 attention { scaled_dot {} }' "
-    "--arrays=FILE\n\n"
-    "Prints the scores, weights and context of each query, a line each, with\n"
-    "their shapes. FILE is one object of JSON, which - reads from standard "
-    "input,\n"
-    "or ends in .safetensors:\n\n"
+    "  attend --attention=TEXT --arrays=FILE [--heads=N] [--json]\n"
+    "  attend --multi_head=TEXT --arrays=FILE [--json]\n\n"
+    "Prints the scores, weights and context, one query per line, with their\n"
+    "shapes. FILE is a .safetensors file or a JSON object such as this one:\n\n"
     "  {\"queries\": [[1, 0, 2]],              [batch,] queries, width\n"
     "   \"keys\": [[0, 1, 1], [4, 4, 0]],      [batch,] keys, width\n"
     "   \"values\": [[1, 2], [2, 8]],          [batch,] keys, width\n"
-    "   \"key_lengths\": 2,                    keys that an example sees, or "
-    "each query\n"
+    "   \"key_lengths\": 2,                    visible keys per example or per "
+    "query\n"
     "   \"mask\": [1, 0]}                      [batch,] [queries,] keys; 1: "
-    "may be seen\n\n"
-    "With --heads, the widths are cut into as many equal parts, and the "
-    "contexts\n"
-    "of the parts are joined: multi-head attention without its projections.\n"
-    "--multi_head projects queries, keys and values first and the joined "
-    "contexts\n"
-    "last. Learned parameters have initial values, as before training.";
+    "visible\n\n"
+    "With --heads, each head gets an equal part of every width, and the\n"
+    "contexts of the heads are concatenated: multi-head attention without its\n"
+    "projections. --multi_head also projects queries, keys, values and the\n"
+    "concatenated contexts. Learned parameters have their initial values.\n\n"
+    "Examples:\n"
+    "  attend --attention='dot {}' --arrays=arrays.json\n"
+    "  attend --multi_head='heads: 8 attention { scaled_dot {} }' --arrays=- "
+    "<a.json";
 // More are not printed as text.
 constexpr int64_t kMostPrinted = 2000;
 constexpr int64_t kMostWeights = int64_t{1} << 27;
@@ -191,8 +190,8 @@ absl::Status CheckSizes(const Call& call) {
                          static_cast<double>(keys);
   if (weights > static_cast<double>(kMostWeights)) {
     return absl::InvalidArgumentError(
-        absl::StrFormat("error: there would be %.0f weights, at most %d can be "
-                        "computed at once",
+        absl::StrFormat("error: the arrays require %.0f weights, but at most "
+                        "%d can be computed at once; use fewer queries or keys",
                         weights, kMostWeights));
   }
   const int64_t distance = std::max(queries, keys) - 1;
@@ -366,27 +365,27 @@ absl::Status AttendArrays(int argc, char** argv,
   bool json = false;
   CommandLine line(kUsage);
   line.Text("attention", "TEXT", &attention,
-            "as a config's `attention`; //tools:scores lists the scores");
+            "attention as in a config; //tools:scores lists the scores");
   line.Text("multi_head", "TEXT", &multi_head,
-            "the same with heads and projections, as a Transformer layer's "
-            "`attention`");
+            "multi-head attention as in a Transformer layer of a config");
   line.Text("arrays", "FILE", &path,
-            "queries, keys, values, key_lengths, mask; -: standard input");
-  line.Number("heads", &heads, 1, 65536, "of --attention, 1 if not given");
-  line.Number("digits", &digits, 1, 17, "of a printed number, 5 if not given");
-  line.Switch("json", &json, "prints one object of JSON, all digits");
+            "file with the arrays; -: JSON from standard input");
+  line.Number("heads", &heads, 1, 65536, "number of heads of --attention", "1");
+  line.Number("digits", &digits, 1, 17,
+              "number of significant digits in printed text");
+  line.Switch("json", &json, kJsonHelp);
   line.Number("seed", &seed, 0, std::numeric_limits<int>::max(),
-              "of learned parameters, 1 if not given");
+              "random seed of the learned parameters");
   REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
   if (attention.empty() == multi_head.empty() || path.empty()) {
     return absl::InvalidArgumentError(
-        "error: --arrays and one of --attention and --multi_head must be "
-        "given; see --help");
+        "error: --arrays and either --attention or --multi_head are required; "
+        "see --help");
   }
   if (heads > 0 && !multi_head.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("error: --heads is for --attention; write heads: ", heads,
-                     " into --multi_head"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "error: --heads applies only to --attention; write heads: ", heads,
+        " into --multi_head"));
   }
   REGARD_ASSIGN_OR_RETURN(const AttentionArrays arrays,
                           path == "-"
@@ -400,9 +399,9 @@ absl::Status AttendArrays(int argc, char** argv,
   for (const double number : outputs.back().array.numbers) {
     if (std::isfinite(number)) continue;
     return absl::InvalidArgumentError(absl::StrCat(
-        "error: the ", outputs.back().name, " is not finite: the numbers of ",
+        "error: the ", outputs.back().name, " is not finite: the numbers in ",
         path == "-" ? "standard input" : path,
-        " are too large, or the score is not defined for them"));
+        " are too large, or the score is undefined for them"));
   }
   Print(outputs, json, digits);
   return absl::OkStatus();

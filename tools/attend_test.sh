@@ -147,21 +147,21 @@ ok='"keys": [[1, 2], [3, 4]], "values": [[1], [2]]'
 fails_with 'NaN' 'wrong.json:1:15: error: NaN is no number of JSON' 'dot {}' \
   "{\"queries\": [[NaN, 1]], ${ok}}"
 fails_with 'a ragged list' 'wrong.json:1:13: error: queries[1] is a list of 1; '\
-'a list of 2 wanted' 'dot {}' "{\"queries\": [[1, 1], [1]], ${ok}}"
-fails_with 'a text' 'queries[0][1] is "x"; a number wanted' 'dot {}' \
+'a list of 2 is required' 'dot {}' "{\"queries\": [[1, 1], [1]], ${ok}}"
+fails_with 'a text' 'queries[0][1] is "x"; a number is required' 'dot {}' \
   "{\"queries\": [[1, \"x\"]], ${ok}}"
-fails_with 'a depth' 'keys has the shape [1, 1, 2]; as many axes as queries' \
+fails_with 'a depth' 'keys has the shape [1, 1, 2]; as many axes as in queries' \
   'dot {}' '{"queries": [[1, 1]], "keys": [[[1, 1]]], "values": [[1]]}'
 fails_with 'no axis' 'queries has the shape [2]; [queries, width] or [batch' \
   'dot {}' "{\"queries\": [1, 1], ${ok}}"
 fails_with 'nothing' 'queries has the shape [1, 0]; at least one number' \
   'dot {}' "{\"queries\": [[]], ${ok}}"
-fails_with 'the batch' 'keys has the shape [2, 1, 1]; a batch of 1 wanted, as' \
+fails_with 'the batch' 'keys has the shape [2, 1, 1]; a batch of 1 is required' \
   'dot {}' '{"queries": [[[1]]], "keys": [[[1]], [[1]]], "values": [[[1]]]}'
-fails_with 'values' "wrong.json:1:58: error: 1 values for 2 keys" \
+fails_with 'values' "wrong.json:1:58: error: values has 1 rows for 2 keys" \
   'dot {}' '{"queries": [[1, 1]], "keys": [[1, 1], [1, 1]],"values": [[1]]}'
 fails_with 'a length' 'error: key_lengths is 3; a whole number from 0 to 2, '\
-'the number of keys, wanted' 'dot {}' \
+'the number of keys, is required' 'dot {}' \
   "{\"queries\": [[1, 1]], ${ok}, \"key_lengths\": 3}"
 fails_with 'a length per query' 'key_lengths[0] is 0.5; a whole number' \
   'dot {}' "{\"queries\": [[1, 1]], ${ok}, \"key_lengths\": [0.5]}"
@@ -184,7 +184,7 @@ fails_with 'an unknown score' '--attention:1:1: error: no field' 'dott {}' \
   "{\"queries\": [[1, 1]], ${ok}}"
 expect_in err "did you mean 'dot'?"
 fails_with 'no score' 'error' 'dropout: 0.5' "{\"queries\": [[1, 1]], ${ok}}"
-fails_with 'distances' 'up to 1 positions apart; this attention knows 0' \
+fails_with 'distances' 'up to 1 positions apart, but this attention supports at most 0' \
   'relative_dot { max_position: 1 }' "{\"queries\": [[1, 1]], ${ok}}"
 fails_with 'what overflows' 'the context is not finite' 'dot {}' \
   "{\"queries\": [[1e200, 1e200]], \"keys\": [[1e200, -1e200]], \
@@ -212,7 +212,7 @@ fails_multi_head 'distances of a layer' \
 fails 'no arrays' 'nowhere.json' "${attend}" --attention='dot {}' \
   --arrays=nowhere.json
 fails 'no flags' \
-  '--arrays and one of --attention and --multi_head must be given' "${attend}"
+  '--arrays and either --attention or --multi_head are required' "${attend}"
 fails 'tensors' "more.safetensors: error: there is no array 'more'" \
   "${attend}" --attention='dot {}' --arrays=more.safetensors
 expect_in err 'more.safetensors: error: values is missing'

@@ -68,7 +68,8 @@ bool AppendNumbers(const Json& json, size_t depth, const std::string& place,
                    NumberArray* array) {
   if (depth == array->shape.size()) {
     if (!json.is_number()) {
-      complain(absl::StrCat(place, " is ", Found(json), "; a number wanted"));
+      complain(
+          absl::StrCat(place, " is ", Found(json), "; a number is required"));
       return false;
     }
     array->numbers.push_back(json.get<double>());
@@ -77,7 +78,7 @@ bool AppendNumbers(const Json& json, size_t depth, const std::string& place,
   const auto wanted = static_cast<size_t>(array->shape[depth]);
   if (!json.is_array() || json.size() != wanted) {
     complain(absl::StrCat(place, " is ", Found(json), "; a list of ", wanted,
-                          " wanted"));
+                          " is required"));
     return false;
   }
   for (size_t i = 0; i < json.size(); ++i) {
@@ -110,19 +111,20 @@ std::string ProblemOf(const NumberArray& array, const std::string& name,
   const std::string found =
       absl::StrCat(name, " has the shape ", ShapeText(array.shape), "; ");
   if (&array == &queries && axes != 2 && axes != 3) {
-    return found + "[queries, width] or [batch, queries, width] wanted";
+    return found + "[queries, width] or [batch, queries, width] is required";
   }
   if (array.shape.size() != axes)
-    return found + "as many axes as queries wanted";
-  if (array.numbers.empty()) return found + "at least one number wanted";
+    return found + "as many axes as in queries are required";
+  if (array.numbers.empty()) return found + "at least one number is required";
   if (axes == 3 && array.shape[0] != queries.shape[0]) {
     return absl::StrCat(found, "a batch of ", queries.shape[0],
-                        " wanted, as queries has");
+                        " is required, as in queries");
   }
   for (size_t i = 0; i < array.numbers.size(); ++i) {
     if (std::isfinite(array.numbers[i])) continue;
     return absl::StrCat(ElementName(name, array, static_cast<int64_t>(i)),
-                        " is ", array.numbers[i], "; a finite number wanted");
+                        " is ", array.numbers[i],
+                        "; a finite number is required");
   }
   return "";
 }
@@ -147,9 +149,9 @@ void CheckRows(const Complain& complain, Arrays& arrays,
   result->keys = move("keys");
   result->values = move("values");
   if (result->values.shape[1] != result->keys.shape[1]) {
-    complain("values", absl::StrCat(result->values.shape[1], " values for ",
-                                    result->keys.shape[1],
-                                    " keys; one for each key wanted"));
+    complain("values", absl::StrCat("values has ", result->values.shape[1],
+                                    " rows for ", result->keys.shape[1],
+                                    " keys; one row per key is required"));
   }
 }
 
@@ -207,7 +209,7 @@ void CheckLengths(const Complain& complain, const NumberArray& lengths,
         kLengths,
         absl::StrCat(ElementName(kLengths, lengths, static_cast<int64_t>(i)),
                      " is ", length, "; a whole number from 0 to ", keys,
-                     ", the number of keys, wanted"));
+                     ", the number of keys, is required"));
     return;
   }
 }

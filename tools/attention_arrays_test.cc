@@ -70,18 +70,19 @@ TEST(AttentionArraysTest, HaveAnAxisOfTheBatch) {
 
 TEST(AttentionArraysTest, SayWhatDoesNotFitABatch) {
   EXPECT_EQ(ErrorOf(Batch(kQueries, "[[[1], [2]]]", kKeys, "[1, 2]")),
-            "2:9: error: keys has the shape [1, 2, 1]; a batch of 2 wanted, as "
-            "queries has");
+            "2:9: error: keys has the shape [1, 2, 1]; a batch of 2 is "
+            "required, as in queries");
   EXPECT_EQ(ErrorOf(Batch(kQueries, kKeys, "[[[1]], [[2]]]", "[1, 2]")),
-            "3:11: error: 1 values for 2 keys; one for each key wanted");
+            "3:11: error: values has 1 rows for 2 keys; one row per key is "
+            "required");
   EXPECT_EQ(ErrorOf(Batch(kQueries, kKeys, "[[1], [2]]", "[1, 2]")),
-            "3:11: error: values has the shape [2, 1]; as many axes as queries "
-            "wanted");
+            "3:11: error: values has the shape [2, 1]; as many axes as in "
+            "queries are required");
   EXPECT_EQ(ErrorOf(Batch("[[[[1]]]]", kKeys, kKeys, "[1, 2]")),
             "1:13: error: queries has the shape [1, 1, 1, 1]; [queries, width] "
-            "or [batch, queries, width] wanted");
+            "or [batch, queries, width] is required");
   EXPECT_EQ(ErrorOf(Batch(kQueries, "[[[1], [2]], [[3], 4]]", kKeys, "[1]")),
-            "2:9: error: keys[1][1] is 4; a list of 1 wanted");
+            "2:9: error: keys[1][1] is 4; a list of 1 is required");
 }
 
 TEST(AttentionArraysTest, SayWhatLengthsAreWanted) {
@@ -90,10 +91,10 @@ TEST(AttentionArraysTest, SayWhatLengthsAreWanted) {
             "[2] or [batch, queries] = [2, 3]");
   EXPECT_EQ(ErrorOf(Batch(kQueries, kKeys, kKeys, "[2, 3]")),
             "4:16: error: key_lengths[1] is 3; a whole number from 0 to 2, the "
-            "number of keys, wanted");
+            "number of keys, is required");
   EXPECT_EQ(ErrorOf(Batch(kQueries, kKeys, kKeys, "[[0, 0, 0], [0, -1, 0]]")),
             "4:16: error: key_lengths[1][1] is -1; a whole number from 0 to 2, "
-            "the number of keys, wanted");
+            "the number of keys, is required");
 }
 
 // Beside those lengths.
@@ -177,7 +178,7 @@ TEST(AttentionArraysTest, NumbersAreFinite) {
   EXPECT_EQ(ReadAttentionArrays(path).status().message(),
             absl::StrCat(path,
                          ": error: queries[0][1][1] is -inf; a finite "
-                         "number wanted"));
+                         "number is required"));
 }
 
 }  // namespace

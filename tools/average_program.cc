@@ -20,12 +20,15 @@ namespace {
 constexpr size_t kMostByDefault = 5;
 
 constexpr char kUsage[] =
-    "Averages the weights at checkpoints of a run.\n\n"
-    "  average --run=DIR [--last=K] [--metric=NAME] [--out=DIR]\n"
+    "Averages the weights of several checkpoints of a run.\n\n"
+    "  average --run=DIR [--last=N] [--metric=NAME] [--out=DIR]\n"
     "          [--set PATH=VALUE]... [--threads=N]\n\n"
-    "Makes a run folder of its own, measured as at the end of training; wants\n"
-    "the data of the run. Set training.keep_checkpoints in a run to have so\n"
-    "many checkpoints.";
+    "Creates a run folder with the averaged model and evaluates it as at the\n"
+    "end of training, which requires the data of the run. The field\n"
+    "training.keep_checkpoints sets how many checkpoints a run keeps.\n\n"
+    "Examples:\n"
+    "  average --run=runs/pairs\n"
+    "  average --run=runs/pairs --last=3 --metric=dev/bleu --out=runs/averaged";
 
 }  // namespace
 
@@ -37,23 +40,23 @@ int AverageMain(int argc, char** argv, const Plugins& plugins) {
   int threads = 0;
   std::vector<std::string> overrides;
   CommandLine line(kUsage);
-  line.Text("run", "DIR", &run, "the run");
+  line.Text("run", "DIR", &run, kRunHelp);
   line.Number("last", &last, 1, 1000,
-              "how many: the last ones; without it, all, but at most 5");
+              "number of checkpoints to average: the newest, or the best by "
+              "--metric",
+              "all, at most 5");
   line.Former("checkpoints", "--last=N");
   line.Text("metric", "NAME", &metric,
-            "the best ones by this metric on dev, such as dev/bleu");
-  line.Text("out", "DIR", &out,
-            "the folder to make; without it a new one under runs/");
-  line.Repeated("set", "PATH=VALUE", &overrides,
-                "changes a field of the config; may be repeated");
-  line.Number("threads", &threads, 1, 1024,
-              "threads; without it, one per core");
+            "averages the best checkpoints by this metric, such as dev/bleu");
+  line.Text("out", "DIR", &out, "run folder to create",
+            "a new one under runs/");
+  line.Repeated("set", "PATH=VALUE", &overrides, kSetHelp);
+  line.Number("threads", &threads, 1, 1024, kThreadsHelp, kThreadsDefault);
   const absl::Status parsed = line.Parse(argc, argv);
   if (!parsed.ok()) return ExitCode(parsed);
   if (run.empty()) {
-    return ExitCode(absl::InvalidArgumentError(
-        "error: --run=DIR must name the folder of a run"));
+    return ExitCode(
+        absl::InvalidArgumentError("error: --run=DIR must name a run folder"));
   }
   if (last == 0) {
     const absl::StatusOr<FoundCheckpoints> found =

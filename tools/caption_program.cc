@@ -32,14 +32,18 @@ namespace regard {
 namespace {
 
 constexpr char kUsage[] =
-    "Writes sentences about images with the captioner of a run.\n\n"
-    "  caption --run=DIR [--prompt=TEXT] [--beam=K] [--inspect] IMAGE...\n\n"
-    "DIR is the folder of a run, or of a BLIP of Hugging Face's.\n"
-    "An image is a PNG or JPEG file. Standard output gets a line for each, "
-    "the\n"
-    "prompt included. With --n_best a line is INDEX ||| SENTENCE ||| SCORE,\n"
-    "images counted from 0, best first. What no flag sets is as in the run's\n"
-    "config.";
+    "Writes captions of images with the captioner of a run.\n\n"
+    "  caption --run=DIR [--prompt=TEXT] [--beam=N] [--inspect] IMAGE...\n\n"
+    "DIR is a run folder or a Hugging Face model folder with a BLIP. IMAGE is\n"
+    "a PNG or JPEG file. Each caption is one line of standard output and\n"
+    "begins with the prompt. With --n_best, a line is INDEX ||| CAPTION |||\n"
+    "SCORE: images are counted from 0, and the best caption comes first.\n"
+    "--inspect writes caption_N.html into the run folder, or into the current\n"
+    "directory for a Hugging Face model folder.\n\n"
+    "Examples:\n"
+    "  caption --run=runs/captions photo.jpg\n"
+    "  caption --model=blip-image-captioning-base --prompt='a picture of' "
+    "photo.jpg";
 
 struct Arguments {
   RunFlags run;
@@ -55,19 +59,20 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   CommandLine line(kUsage);
   AddRunFlags(line, &arguments->run);
   line.Text("prompt", "TEXT", &arguments->prompt,
-            "how each sentence begins; without it, as trained");
-  line.Number("length", &arguments->length, 1, 99999,
-              "words, or pieces of words, after the prompt at most");
+            "text that each caption begins with", "as in training");
+  line.Number("length", &arguments->length, 1, 99999, kLengthHelp,
+              kRunConfigDefault);
   AddSearchFlags(line, &arguments->search);
   line.Switch("inspect", &arguments->inspect,
-              "draws where each word looks, and gradients, on pages in the run "
-              "folder, of a BLIP in the current one");
-  line.Number("threads", &arguments->threads, 1, 1024,
-              "changes no bit of a sentence; without it, one per core");
+              "writes one page per image with the attention and gradients of "
+              "each word");
+  line.Number("threads", &arguments->threads, 1, 1024, kThreadsHelp,
+              kThreadsDefault);
   line.Positional(&arguments->images, "IMAGE");
   REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
   if (arguments->images.empty()) {
-    return absl::InvalidArgumentError("error: want images, got none");
+    return absl::InvalidArgumentError(
+        "error: at least one IMAGE is required; see --help");
   }
   return absl::OkStatus();
 }
@@ -106,7 +111,7 @@ absl::Status WriteCaptions(int argc, char** argv, const Plugins& plugins) {
   const auto* const model = run.model<CaptionModel>();
   if (model == nullptr) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "error: ", run.path(), ": this run's model is no captioner"));
+        "error: ", run.path(), ": the model of this run is not a captioner"));
   }
   const auto page_of = [&](size_t image) {
     const std::string name = absl::StrCat("caption_", image + 1, ".html");
@@ -151,8 +156,8 @@ absl::Status WriteCaptions(int argc, char** argv, const Plugins& plugins) {
     std::fprintf(
         stderr, "%s\n",
         absl::StrCat("note: ", at_limit, " of ", written,
-                     " sentences ended at their limit of length, which "
-                     "--length=N raises, up to the positions of the model")
+                     " captions were cut at their maximum length; --length=N "
+                     "raises it, up to the positions that the model has")
             .c_str());
   }
   return absl::OkStatus();

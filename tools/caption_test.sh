@@ -58,7 +58,7 @@ expect 'two lines of two words after the prompt' 2 \
 expect 'a word that training never had' "note: the model does not know 'the'" \
   "$(grep know err)"
 # min_length is 2, so that the third id can only be the end.
-expect_in err 'note: 2 of 2 sentences ended at their limit of length'
+expect_in err 'note: 2 of 2 captions were cut at their maximum length'
 expect_in pictures/run.json '"training_data":{"longest_target":'
 expect_in pictures/status.json '"test/cut_outputs":'
 "${caption}" --run=pictures --length=99999 canvas.png >out
@@ -76,7 +76,7 @@ expect 'the same samples' "$(cat out)" "$("${caption}" --run=pictures \
 expect_in err 'Page  ' 'pictures/caption_1.html'
 expect_in pictures/caption_1.html 'data:image/png;base64' '>Gradients<'
 
-fails 'no image' 'error: want images, got none' "${caption}" --run=pictures
+fails 'no image' 'error: at least one IMAGE is required' "${caption}" --run=pictures
 fails 'another size' "error: image 1: 'own/red/0.png': has 9 x 9 pixels" \
   "${caption}" --run=pictures own/red/0.png
 fails 'a long prompt' 'error: image 1: prompt: 17 words; the model reads at' \

@@ -17,15 +17,19 @@ namespace regard {
 namespace {
 
 constexpr char kUsage[] =
-    "Prints how runs differ, and whether that could be chance.\n\n"
+    "Compares runs: what differs, and whether the difference could be "
+    "chance.\n\n"
     "  compare RUN RUN...\n\n"
-    "A RUN is a run folder, or the folder that an experiment leaves under\n"
-    "bazel-bin. Of two runs, it says which config fields differ and which\n"
-    "numbers moved. Of all, it compares metrics of the test examples with\n"
-    "those of the first run, by paired bootstrap resampling and approximate\n"
-    "randomization. Runs that differ in their seed alone are compared\n"
-    "together, over examples and over seeds. Runs that have not finished are\n"
-    "listed with their state and not compared.";
+    "A RUN is a run folder, or the directory of an experiment under\n"
+    "bazel-bin. Two runs are compared by config fields and by final metrics.\n"
+    "All runs are compared with the first one by their metrics on test\n"
+    "examples, using paired bootstrap resampling and approximate\n"
+    "randomization. Runs that differ only in their seed are compared\n"
+    "together, over examples and over seeds. Unfinished runs are listed with\n"
+    "their state but not compared.\n\n"
+    "Examples:\n"
+    "  compare runs/first runs/second\n"
+    "  compare --json runs/baseline runs/seed1 runs/seed2";
 
 }  // namespace
 
@@ -34,12 +38,13 @@ int CompareMain(int argc, char** argv, const Plugins& plugins) {
   CommandLine line(kUsage);
   line.Former("run", "compare RUN RUN");
   bool json = false;
-  line.Switch("json", &json, "prints an object: docs/json.md");
+  line.Switch("json", &json, kJsonHelp);
   line.Positional(&folders, "RUN");
   const absl::Status parsed = line.Parse(argc, argv);
   if (!parsed.ok()) return ExitCode(parsed);
   if (folders.size() < 2) {
-    return ExitCode(absl::InvalidArgumentError("error: want two runs; --help"));
+    return ExitCode(absl::InvalidArgumentError(
+        "error: at least two runs are required; see --help"));
   }
   std::vector<GridRun> runs;
   for (const std::string& folder : folders) {

@@ -26,15 +26,16 @@ namespace regard {
 namespace {
 
 constexpr char kUsage[] =
-    "Computes vectors of sentences by the BERT of a run.\n\n"
+    "Computes sentence embeddings with the BERT of a run.\n\n"
     "  embed --run=DIR [--pairs] [--threads=N]\n\n"
-    "Reads sentences from standard input, one a line, and prints the vector "
-    "of\n"
-    "each as a line of numbers separated by spaces. With --pairs, a line "
-    "holds\n"
-    "two sentences separated by a tab, and their similarity is printed. The "
-    "run\n"
-    "may be a BERT in a folder of Hugging Face's.";
+    "Reads one sentence per line from standard input. Prints each embedding "
+    "as\n"
+    "a line of numbers separated by spaces. With --pairs, a line holds two\n"
+    "sentences separated by a tab, and their similarity is printed. DIR is a\n"
+    "run folder or a Hugging Face model folder with a BERT.\n\n"
+    "Examples:\n"
+    "  embed --run=runs/words <sentences.txt >embeddings.txt\n"
+    "  embed --model=all-MiniLM-L6-v2 --pairs <pairs.tsv";
 // Texts that are read before the first of them is answered, unless the input
 // pauses.
 constexpr size_t kMostTexts = 4096;
@@ -92,8 +93,10 @@ absl::Status PrintAll(SentenceEmbedder& embedder, bool pairs, LineEnds ends) {
       continue;
     }
     if (pairs && parts.size() != 2) {
-      wrong = absl::InvalidArgumentError(absl::StrCat(
-          "error: line ", number, " is not two sentences separated by a tab"));
+      wrong = absl::InvalidArgumentError(
+          absl::StrCat("error: line ", number,
+                       ": must be two sentences separated by a tab, "
+                       "as --pairs requires"));
       break;
     }
     if (pairs) {
@@ -118,15 +121,15 @@ absl::Status Embed(int argc, char** argv, const Plugins& plugins) {
   int threads = HardwareThreads();
   CommandLine line(kUsage);
   AddRunFlags(line, &flags);
-  line.Switch("pairs", &pairs, "prints similarities of pairs, from -1 to 1");
-  line.Number("threads", &threads, 1, 1024,
-              "changes no bit of a vector; without it, one per core");
+  line.Switch("pairs", &pairs,
+              "prints the similarity of each pair of sentences, from -1 to 1");
+  line.Number("threads", &threads, 1, 1024, kThreadsHelp, kThreadsDefault);
   REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
   REGARD_ASSIGN_OR_RETURN(const Run run, OpenRun(flags, plugins));
   const auto* const model = run.model<BertModel>();
   if (model == nullptr) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("error: ", run.path(), ": this run's model has no BERT"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "error: ", run.path(), ": the model of this run has no BERT"));
   }
   REGARD_RETURN_IF_ERROR(RefuseReplaced(run, "embed"));
   VectorOptions vectors = model->vectors();

@@ -64,9 +64,9 @@ expect 'the inner product of norm 1 is a cosine' '' "$(cat dot.err cosine.err)"
 expect 'cosines' "$(cat cosine cosine)" "$(cat dot euclidean)"
 rm copy/config_sentence_transformers.json
 
-fails 'no folder' 'want one folder to write, got 0' "${export}" --run="${model}"
+fails 'no folder' 'exactly one FOLDER is required, got 0' "${export}" --run="${model}"
 fails 'no model' '--run=DIR must name' "${embed}"
-fails 'two models' '--run and --model mean the same' \
+fails 'two models' '--run and --model exclude each other' \
   "${embed}" --model="${model}" --run="${model}"
 fails 'no folder' 'nowhere is neither a run folder' "${embed}" --model=nowhere
 fails 'an unknown flag' '--moddel' "${embed}" --moddel=copy
@@ -80,7 +80,7 @@ printf 'a\tb\nthe cat\n' | "${embed}" --model="${model}" --pairs >out 2>err ||
   code=$?
 expect 'no pair' '2 1' "${code} $(wc -l <out)"
 expect 'which is named' \
-  'error: line 2 is not two sentences separated by a tab' "$(cat err)"
+  'error: line 2: must be two sentences separated by a tab, as --pairs requires' "$(cat err)"
 code=0
 { echo a; yes 'the cat' | head -n 9000 | tr '\n' ' '; } |
   "${embed}" --model="${model}" >out 2>err || code=$?
@@ -94,7 +94,7 @@ expect 'nor are other bytes left out' \
 code=0
 printf 'a\tb\tc\n' | "${embed}" --model="${model}" --pairs >out 2>err || code=$?
 expect 'nor are three sentences' \
-  '2 error: line 1 is not two sentences separated by a tab' "${code} $(cat err)"
+  '2 error: line 1: must be two sentences separated by a tab, as --pairs requires' "${code} $(cat err)"
 code=0
 printf 'a\tb\nthe cat\n' | "${embed}" --model="${model}" --pairs >/dev/full \
   2>err || code=$?

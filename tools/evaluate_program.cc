@@ -31,15 +31,15 @@ constexpr char kUsage[] =
     "Evaluates the model of a run, as at the end of its training.\n\n"
     "  evaluate --run=DIR [--set PATH=VALUE]... [--json]\n"
     "  evaluate --run=DIR [--text=FILE] [--stride=N] [--json]\n\n"
-    "--set changes fields of `data`, `search` and `intervene` alone: other "
-    "data,\n"
-    "which the model reads by its own vocabulary, another search, or what "
-    "stands\n"
-    "in place of values of the model (docs/interventions.md). With `intervene` "
-    "the\n"
-    "same is evaluated without it, too, and the differences are printed. A "
-    "language\n"
-    "model reads all of --text, and with --stride windows that overlap.";
+    "--set changes only fields of `data`, `search` and `intervene`. The model\n"
+    "reads other data with its own vocabulary. `intervene` replaces values\n"
+    "inside the model (docs/interventions.md): the model is evaluated with\n"
+    "and without it, and the differences are printed. --text and --stride are\n"
+    "for language models. A stride below the length of a window makes the\n"
+    "windows overlap.\n\n"
+    "Examples:\n"
+    "  evaluate --run=runs/text --text=other.txt --stride=16\n"
+    "  evaluate --run=runs/pairs --set search.beam=5 --json";
 
 struct Arguments {
   RunFlags run;
@@ -54,19 +54,17 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   CommandLine line(kUsage);
   std::vector<std::string>& overrides = arguments->options.overrides;
   AddRunFlags(line, &arguments->run);
-  line.Repeated("set", "PATH=VALUE", &overrides,
-                "changes a field of `data`, `search` or `intervene`; may be "
-                "repeated");
+  line.Repeated("set", "PATH=VALUE", &overrides, kSetHelp);
   line.Text("text", "FILE", &arguments->text,
-            "evaluates a language model on all of this text");
+            "evaluates a language model on all of this text file");
   line.Number(
       "stride", &arguments->stride, 1, 1 << 20,
-      "ids from a window of a language model to the next, each of which "
-      "predicts what none before it did; without it, as in the run's "
-      "config");
-  line.Switch("json", &arguments->json, "prints an object: docs/json.md");
-  line.Number("threads", &arguments->threads, 1, 1024,
-              "changes no bit of a number; without it, one per core");
+      "tokens from the start of a window to the next one; each token is "
+      "predicted once",
+      kRunConfigDefault);
+  line.Switch("json", &arguments->json, kJsonHelp);
+  line.Number("threads", &arguments->threads, 1, 1024, kThreadsHelp,
+              kThreadsDefault);
   REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
   if (!arguments->text.empty()) {
     overrides.push_back(
@@ -102,7 +100,8 @@ absl::StatusOr<Run> Open(const Arguments& arguments, const Plugins& plugins) {
   }
   return absl::Status(
       status.code(),
-      absl::StrCat(status.message(), "\nnote: --stride is of language models"));
+      absl::StrCat(status.message(),
+                   "\nnote: --stride applies only to language models"));
 }
 
 // Without the interventions that are set; absent if there are none.
@@ -129,11 +128,12 @@ absl::Status EvaluateRun(int argc, char** argv, const Plugins& plugins) {
   const Evaluation evaluation = EvaluateAll(run.task(), run.forward());
   if (!arguments.text.empty() && evaluation.metrics.empty()) {
     return absl::InvalidArgumentError(
-        "error: --text: has nothing that the model could predict");
+        "error: --text: holds nothing that the model can predict");
   }
   if (evaluation.metrics.empty()) {
-    std::fputs("note: the data has neither dev nor test: nothing is measured\n",
-               stderr);
+    std::fputs(
+        "note: nothing is evaluated: the data has no dev or test split\n",
+        stderr);
   }
   REGARD_ASSIGN_OR_RETURN(const std::optional<Evaluation> untouched,
                           EvaluateUntouched(arguments, plugins));

@@ -16,16 +16,20 @@ namespace regard {
 namespace {
 
 constexpr char kUsage[] =
-    "Writes the model of a run as a folder that Hugging Face's transformers\n"
-    "opens.\n\n"
+    "Writes the model of a run as a Hugging Face model folder for\n"
+    "transformers.\n\n"
     "  export --run=DIR FOLDER\n\n"
-    "A model that reads texts by BERT becomes a BertModel, a BertForMaskedLM, "
-    "a\n"
-    "BertForPreTraining or a BertForSequenceClassification, a language model "
-    "of\n"
-    "pieces of words a GPT2LMHeadModel, a Vision Transformer a\n"
-    "ViTForImageClassification, and a captioner of pieces of words a\n"
-    "BlipForConditionalGeneration. FOLDER must be new or empty.";
+    "FOLDER must be new or empty. The model determines the class that\n"
+    "transformers loads:\n\n"
+    "  BERT                         BertModel, BertForMaskedLM,\n"
+    "                               BertForPreTraining or\n"
+    "                               BertForSequenceClassification\n"
+    "  language model of subwords   GPT2LMHeadModel\n"
+    "  Vision Transformer           ViTForImageClassification\n"
+    "  captioner of subwords        BlipForConditionalGeneration\n\n"
+    "Examples:\n"
+    "  export --run=runs/words bert_folder\n"
+    "  export --run=runs/images vit_folder";
 
 absl::Status Export(int argc, char** argv, const Plugins& plugins) {
   RunFlags flags;
@@ -35,8 +39,8 @@ absl::Status Export(int argc, char** argv, const Plugins& plugins) {
   line.Positional(&folders, "FOLDER");
   REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
   if (folders.size() != 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("error: want one folder to write, got ", folders.size()));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "error: exactly one FOLDER is required, got ", folders.size()));
   }
   REGARD_ASSIGN_OR_RETURN(const Run run, OpenRun(flags, plugins));
   REGARD_RETURN_IF_ERROR(RefuseReplaced(run, "export"));

@@ -54,11 +54,11 @@ void AddCost(const FormulaGraph& graph, const FormulaNode& node, Cost* cost) {
 const char* KernelOf(const FormulaNode& node) {
   switch (node.op) {
     case FormulaOp::kInnerProducts:
-      return "   by the kernel of inner products";
+      return "   by the inner-product kernel";
     case FormulaOp::kAdditive:
-      return "   by the kernel of additive scores";
+      return "   by the additive-score kernel";
     case FormulaOp::kDistance:
-      return "   by the kernel of squared distances";
+      return "   by the squared-distance kernel";
     default:
       return node.width > 0 ? "   as a vector for each pair" : "";
   }
@@ -128,7 +128,7 @@ absl::StatusOr<std::string> ExplainFormula(const FormulaScore& formula,
                   " arithmetic operations and ", cost.transcendental,
                   " transcendental functions.\n");
   if (graph.nodes[graph.root].op == FormulaOp::kInnerProducts) {
-    text += "With softmax, context and scores come from one fused kernel.\n";
+    text += "With softmax, one fused kernel computes scores and context.\n";
   }
   return text;
 }
@@ -141,7 +141,9 @@ std::string CheckFormula(const AttentionRegistry& scorers,
   *failed = 0;
   const std::optional<ScoreWidths> widths = CheckedWidths(info, formula);
   if (!widths.has_value()) {
-    return "No checks: they need a formula for queries and keys of width 4.\n";
+    return "Not checked: the checks require a formula for queries and keys of "
+           "width "
+           "4.\n";
   }
   std::string text =
       absl::StrCat("Checks, with ", widths->heads, " heads, queries of width ",

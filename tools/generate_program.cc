@@ -38,19 +38,20 @@ namespace {
 
 constexpr char kUsage[] =
     "Continues texts with the language model of a run.\n\n"
-    "  generate --run=DIR [--temperature=T] [--top_k=K] [--top_p=P]\n"
-    "      [--seed=S] [--length=N] [--stop=STRING]... [--threads=N] "
-    "[PROMPT...]\n"
-    "  generate --run=DIR --beam=K [--n_best=N] ... [PROMPT...]\n\n"
-    "Without prompts, they are read from standard input, one a line. Each "
+    "  generate --run=DIR [--temperature=X] [--top_k=N] [--top_p=X]\n"
+    "      [--seed=N] [--length=N] [--stop=STRING]... [PROMPT...]\n"
+    "  generate --run=DIR --beam=N [--n_best=N] ... [PROMPT...]\n\n"
+    "Without a PROMPT, reads one prompt per line from standard input. Each "
     "text\n"
-    "begins with its prompt and ends with a newline. --top_k=1 takes the\n"
-    "likeliest each time, --beam=K searches for the likeliest text. With\n"
-    "--n_best a text is a line INDEX ||| TEXT ||| SCORE, prompts counted from "
-    "0,\n"
-    "best first, with an arrow for a newline. Prompts that are waiting are\n"
-    "continued together; the first of them is written line by line as it is\n"
-    "made.";
+    "begins with its prompt and ends with a newline. Texts are sampled by\n"
+    "default. --top_k=1 always takes the likeliest token, and --beam searches\n"
+    "for the likeliest text. With --n_best, a line is INDEX ||| TEXT |||\n"
+    "SCORE: prompts are counted from 0, the best text comes first, and arrows\n"
+    "replace newlines. Prompts that are waiting are continued together. The\n"
+    "text of the first one is printed line by line while it is generated.\n\n"
+    "Examples:\n"
+    "  generate --run=runs/text --length=200 'the '\n"
+    "  generate --run=runs/text --beam=5 --n_best=3 'the ' 'a '";
 // Prompts that are continued together, where more than one is waiting.
 constexpr size_t kMostWaiting = 64;
 // Of a text, without --length.
@@ -70,13 +71,11 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   int length = -1;  // not given
   AddRunFlags(line, &arguments->run);
   AddGenerationFlags(line, &arguments->flags);
-  line.Number(
-      "length", &length, 0, INT_MAX,
-      "characters, words or pieces of words that are generated at most");
+  line.Number("length", &length, 0, INT_MAX, kLengthHelp);
   line.Repeated("stop", "STRING", &arguments->options.stops,
-                "ends a text before this; may be repeated");
-  line.Number("threads", &arguments->threads, 1, 1024,
-              "changes no bit of a text; without it, one per core");
+                "ends a text before this string; may be repeated");
+  line.Number("threads", &arguments->threads, 1, 1024, kThreadsHelp,
+              kThreadsDefault);
   line.Positional(&arguments->prompts, "PROMPT");
   REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
   arguments->asked_length = length >= 0;
@@ -84,7 +83,7 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   for (const std::string& stop : arguments->options.stops) {
     if (stop.empty()) {
       return absl::InvalidArgumentError(
-          "error: an empty --stop ends every text before it begins");
+          "error: --stop must not be empty: it would end every text at once");
     }
   }
   REGARD_ASSIGN_OR_RETURN(arguments->options.search,
@@ -158,9 +157,8 @@ void Session::NoteCuts(bool asked_length) const {
   };
   if (long_prompts_ > 0) {
     note(long_prompts_, " of ", answered_, " prompts are longer than the ",
-         model_.block(),
-         " ids that the model reads at once: of each, the last ",
-         std::max<int64_t>(1, model_.block() / 2), " are read");
+         model_.block(), " ids that the model reads at once: only the last ",
+         std::max<int64_t>(1, model_.block() / 2), " ids of each are read");
   }
   // A model that never ends a text is not cut short.
   if (!asked_length && at_limit_ > 0 &&
@@ -252,7 +250,7 @@ bool Session::Flush() {
 absl::Status ContinueInput(const LanguageModel& model, LineEnds ends,
                            Session& session) {
   if (isatty(STDIN_FILENO) != 0) {
-    std::fputs("one prompt a line; Ctrl-D ends\n", stderr);
+    std::fputs("one prompt per line; Ctrl-D ends\n", stderr);
   }
   LineReader reader(STDIN_FILENO, kMostInputLineBytes, ends);
   std::string line;
@@ -298,8 +296,9 @@ absl::Status GenerateTexts(int argc, char** argv, const Plugins& plugins) {
   REGARD_ASSIGN_OR_RETURN(const Run run, OpenRun(arguments.run, plugins));
   const auto* const text_model = run.model<TextModel>();
   if (text_model == nullptr) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "error: ", run.path(), ": this run's model is no language model"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("error: ", run.path(),
+                     ": the model of this run is not a language model"));
   }
   const LanguageModel& model = text_model->language_model();
   WorkerPool pool(arguments.threads);

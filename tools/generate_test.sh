@@ -58,7 +58,7 @@ expect 'a little probability is the likeliest' "$(text --top_k=1 'Line')" \
 "${generate}" --run=blocks --length=9 "$(cat text)" 'Line 1' >/dev/null 2>err
 expect 'a prompt that is longer than a block, of a model without an end' \
   'note: 1 of 2 prompts are longer than the 64 ids that the model reads at '\
-'once: of each, the last 32 are read' "$(cat err)"
+'once: only the last 32 ids of each are read' "$(cat err)"
 expect 'an empty prompt' 0 "$(text '' >/dev/null; echo $?)"
 
 # A text comes before the next prompt.

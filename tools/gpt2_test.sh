@@ -60,10 +60,10 @@ for stop in lT_ T _JB; do
   expect "a beam's text that ${stop} stops" "${whole%%"${stop}"*}" \
     "$(long --beam=1 --stop="${stop}")"
 done
-fails 'an empty stop string' 'an empty --stop' likeliest --stop= a
-fails 'samples of a beam' 'with --beam none is drawn' \
+fails 'an empty stop string' '--stop must not be empty' likeliest --stop= a
+fails 'samples of a beam' 'remove them or --beam' \
   "${generate}" --model=model --beam=2 --seed=1 a
-fails 'a penalty of one text' 'it needs --beam or --n_best' \
+fails 'a penalty of one text' '--length_penalty requires --beam or --n_best' \
   "${generate}" --model=model --length_penalty=0 a
 fails 'more than a beam finds' 'a beam of 2 cannot find 3' \
   "${generate}" --model=model --beam=2 --n_best=3 a
@@ -171,7 +171,7 @@ fails 'sizes of a run' 'random requires a Hugging Face model folder' "${train}" 
   --set training.initial_weights.run=random
 
 # What is wrong with a folder ends with 2, wherever it is opened.
-fails 'two models' '--run and --model mean the same' \
+fails 'two models' '--run and --model exclude each other' \
   "${generate}" --run=model --model=model a
 sed -i 's/"n_head": 3/"n_head": 0/' untied/config.json
 for program in "${generate}" "${predict}" "${evaluate}" "${inspect}"; do

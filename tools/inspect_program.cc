@@ -48,13 +48,21 @@ namespace regard {
 namespace {
 
 constexpr char kUsage[] =
-    "Shows what a trained model looks at when it answers, and how much that\n"
-    "matters: attention, gradients, heads, layers, inputs.\n\n"
-    "  inspect --run=DIR [--example=N | INPUT] [--target=TEXT] [--output=K]\n"
+    "Shows what a trained model attends to when it predicts, and how much\n"
+    "that matters: attention, gradients, heads, layers and inputs.\n\n"
+    "  inspect --run=DIR [--example=N | INPUT] [--target=TEXT] [--output=N]\n"
     "      [--patch=SITE --from=INPUT] [--out=FILE.html] [--json]\n"
     "  inspect --run=DIR [INPUT] --out=FILE.svg [--layer=N] [--head=N]\n"
     "  inspect --run=DIR [INPUT] --sites [--json]\n"
-    "  inspect --model=DIR [--out=FILE.html] [--json] TEXT";
+    "  inspect --model=DIR [--out=FILE.html] [--json] TEXT\n\n"
+    "INPUT is what the model reads: a text, numbers or the path of an image.\n"
+    "The page is written to inspect.html in the run folder, or in the current\n"
+    "directory for a Hugging Face model folder. --out chooses another file: a\n"
+    "page (.html), figures (.svg) or JSON (.json). With --json, no page is\n"
+    "written unless --out is given.\n\n"
+    "Examples:\n"
+    "  inspect --run=runs/pairs 'they are watching .'\n"
+    "  inspect --run=runs/pairs --example=0 --out=heads.svg --layer=0";
 
 struct Arguments {
   std::string run;
@@ -75,45 +83,38 @@ struct Arguments {
 
 absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   CommandLine line(kUsage);
-  line.Text("run", "DIR", &arguments->run, "the run folder");
-  line.Text("model", "DIR", &arguments->model,
-            "a folder of Hugging Face's, whose heads are shown");
+  line.Text("run", "DIR", &arguments->run, kRunHelp);
+  line.Text("model", "DIR", &arguments->model, kModelHelp);
   line.Text("source", "INPUT", &arguments->source,
-            "what the model reads, as the argument INPUT: a text, numbers, or "
-            "the path of an image");
+            "what the model reads, instead of the argument INPUT");
   line.Number("example", &arguments->example, 0,
-              std::numeric_limits<int>::max(),
-              "an example of the run's data, from 0, of the test split, else "
-              "of dev");
-  line.Text("target", "TEXT", &arguments->target,
-            "the text to explain; without it, the model's own");
+              std::numeric_limits<int>::max(), kExampleHelp);
+  line.Text("target", "TEXT", &arguments->target, "output text to explain",
+            "the model's own prediction");
   line.Number("beam", &arguments->beam, 1, 64,
-              "hypotheses kept in search of the model's own translation; 1 is "
-              "greedy; without it, as in the run's config");
+              "number of hypotheses that beam search keeps; 1 is greedy search",
+              kRunConfigDefault);
   line.Number("output", &arguments->output, 0, std::numeric_limits<int>::max(),
-              "the word, class or [MASK], from 0, that gradients and changes "
-              "are of; without it, the whole text or the likeliest class");
+              "index of the word, class or [MASK] to explain, from 0",
+              "the whole text or the likeliest class");
   line.Text("patch", "SITE", &arguments->patch,
-            "a pattern of sites (docs/interventions.md): how the output "
-            "changes when a position has the value of another input");
-  line.Text("from", "INPUT", &arguments->from, "that input");
+            "hook points, as a pattern (docs/interventions.md): measures how "
+            "values from another input change the output");
+  line.Text("from", "INPUT", &arguments->from,
+            "input whose values --patch inserts");
   line.Text("out", "FILE", &arguments->out,
-            "the page to write, or the figures (.svg), or the object of "
-            "--json (.json); "
-            "without it, inspect.html in the run folder, of a folder of "
-            "Hugging Face's in the working directory");
+            "file to write: a page (.html), figures (.svg) or JSON (.json)",
+            "inspect.html");
   line.Text("arrays", "FILE", &arguments->arrays,
-            "writes the numbers as safetensors");
+            "safetensors file to which all numbers are written");
   line.Number("layer", &arguments->figures.layer, 0, 1 << 20,
-              "the layer, from 0, that figures (.svg) show; without it, all");
+              "index of the layer that figures (.svg) show, from 0", "all");
   line.Number("head", &arguments->figures.head, 0, 1 << 20,
-              "the head, from 0, that figures (.svg) show; without it, all");
+              "index of the head that figures (.svg) show, from 0", "all");
   line.Switch("sites", &arguments->sites,
-              "lists the hook points and the shapes of their values, as "
-              "--patch and `intervene` accept them, and inspects nothing");
-  line.Switch("json", &arguments->json,
-              "prints one object with all that is known (docs/json.md), and "
-              "writes no page unless --out says so");
+              "lists the hook points for --patch and `intervene`, with their "
+              "shapes, and exits");
+  line.Switch("json", &arguments->json, kJsonHelp);
   std::vector<std::string> sources;
   line.Positional(&sources, "INPUT");
   REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
@@ -122,11 +123,13 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
     return absl::InvalidArgumentError(absl::StrCat("error: ", parts...));
   };
   if (sources.size() > 1) {
-    return wrong("want one input, got ", sources.size(), "; quote its words");
+    return wrong("exactly one INPUT is required, got ", sources.size(),
+                 "; put quotes around a text");
   }
   if (!sources.empty()) arguments->source = sources[0];
   if (!sources.empty() && arguments->example >= 0) {
-    return wrong("--example and an input: give one of them");
+    return wrong(
+        "--example and INPUT exclude each other; give only one of them");
   }
   if (!arguments->out.empty()) {
     REGARD_RETURN_IF_ERROR(CheckOutputFile(
@@ -137,25 +140,25 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
         "--arrays", ResolveUserPath(arguments->arrays), {".safetensors"}));
   }
   if (arguments->patch.empty() != arguments->from.empty()) {
-    return wrong("--patch=SITE and --from=INPUT: give both");
+    return wrong("--patch=SITE and --from=INPUT require each other; give both");
   }
   const FigureChoice& figures = arguments->figures;
   if ((figures.layer >= 0 || figures.head >= 0) &&
       !absl::EndsWith(arguments->out, ".svg")) {
     std::fputs(
-        "note: --layer and --head choose what --out=FILE.svg shows: without it "
-        "they change nothing\n",
+        "note: --layer and --head have no effect: they apply only to "
+        "--out=FILE.svg\n",
         stderr);
   }
   if (arguments->model.empty()) return absl::OkStatus();
   if (!arguments->run.empty()) {
-    return wrong("--run and --model: give one of them");
+    return wrong("--run and --model exclude each other; give only one of them");
   }
   if (!arguments->target.empty() || arguments->beam > 0 ||
       arguments->output >= 0 || arguments->example >= 0) {
     return wrong(
-        "--target, --beam, --output and --example are of a run, not of "
-        "--model");
+        "--target, --beam, --output and --example require --run and do not "
+        "apply to --model");
   }
   return absl::OkStatus();
 }
@@ -223,8 +226,8 @@ absl::StatusOr<InspectedAnswer> Look(const Arguments& arguments,
   const auto outputs = static_cast<int64_t>(labels.outputs.size());
   if (arguments.output >= outputs) {
     return absl::InvalidArgumentError(
-        absl::StrCat("error: --output: there are ", outputs,
-                     ", counted from 0; got ", arguments.output));
+        absl::StrCat("error: --output=", arguments.output, ": there are ",
+                     outputs, " outputs, counted from 0"));
   }
   const int64_t chosen =
       arguments.output >= 0 ? arguments.output : labels.chosen;

@@ -47,10 +47,10 @@ expect_in figures.svg '>ils</text>'
   >out
 expect_in figures.svg '>step[*]/decoder/attention/weights<' '>head 0<'
 fails 'a head that is not there' \
-  'error: --head: there are 1, counted from 0; got 1' \
+  'error: --head=1: there are 1 heads, counted from 0' \
   "${inspect}" --run=run they --out=figures.svg --head=1
 "${inspect}" --run=run they --target=ils --head=0 --json >out 2>err
-expect_in err 'note: --layer and --head choose what --out=FILE.svg shows'
+expect_in err 'note: --layer and --head have no effect'
 "${inspect}" --run=run --sites >out
 expect_in out 'site  ' 'step[*]/decoder/attention/weights  ' \
   'encoder/embedded  '
@@ -63,7 +63,7 @@ fails_when_full 'a report' "${train}" --run=run --resume
 fails_when_full 'an alignment' "${inspect}" --run=run --source=they
 fails_when_full 'heads' "${inspect}" --model="${bert}" --source=the
 fails 'no run' '--run=DIR must name' "${inspect}" --source=they
-fails 'two texts' 'want one input, got 2' \
+fails 'two texts' 'exactly one INPUT is required, got 2' \
   "${inspect}" --run=run --source=they watching
 fails 'no source' 'input: want 1 to 100 tokens, got 0' \
   "${inspect}" --run=run
@@ -71,15 +71,15 @@ fails 'a long source' 'got 101' \
   "${inspect}" --run=run --source="$(printf 'a %.0s' $(seq 101))"
 fails 'an empty target' 'error: --target: want 1 to 100 tokens, got 0' \
   "${inspect}" --run=run --source=they --target=' '
-fails 'an output beyond' 'error: --output: there are 4, counted from 0; got 4' \
+fails 'an output beyond' 'error: --output=4: there are 4 outputs, counted from 0' \
   "${inspect}" --run=run they --target='ils regardent .' --output=4
-fails 'an example and a text' 'give one of them' \
+fails 'an example and a text' 'exclude each other; give only one of them' \
   "${inspect}" --run=run they --example=0
 fails 'no such example' 'error: --example=10: there are 10, counted from 0' \
   "${inspect}" --run=run --example=10
-fails 'half a patch' '--patch=SITE and --from=INPUT: give both' \
+fails 'half a patch' '--patch=SITE and --from=INPUT require each other' \
   "${inspect}" --run=run they --patch='*'
-fails 'the other half' '--patch=SITE and --from=INPUT: give both' \
+fails 'the other half' '--patch=SITE and --from=INPUT require each other' \
   "${inspect}" --run=run they --from=he
 
 # What a site carries. The same input carries nothing else.
@@ -119,10 +119,10 @@ fails 'hook points without a pass' 'has no training examples; give an INPUT' \
 expect_in out 'bert/layers[0]/self/attention/context'
 "${inspect}" --model="${bert}" --source=$'the cat\tthe' --json >out
 expect_in out '"similarity"' '"gradients"'
-fails 'two models' 'give one of them' \
+fails 'two models' 'exclude each other; give only one of them' \
   "${inspect}" --run=run --model="${bert}" --source=the
 for flag in --target=the --beam=2 --output=0 --example=0; do
-  fails "${flag} of a BERT" '--target, --beam, --output and --example are of' \
+  fails "${flag} of a BERT" '--target, --beam, --output and --example require --run' \
     "${inspect}" --model="${bert}" "${flag}"
 done
 fails 'no text' 'want a text of 3 to 24 tokens, [CLS] and [SEP] included; got 2' \
@@ -159,7 +159,7 @@ run phrases reverse_transformer --set training.examples_per_epoch=64
 looks phrases '1 2 3' -- '"site":"encoder/layers[0]/self/attention/weights"' \
   '"site":"decoder/layers[1]/cross/attention/weights"' '"lens":[{"site":"decoder' \
   '"rollout":[{"stack":"encoder"'
-expect_in phrases.html '>What each layer would answer<' '>Rollout<' \
+expect_in phrases.html '>What each layer would predict<' '>Rollout<' \
   '>Gradients<' '>Self-attention<'
 
 for i in $(seq 60); do echo "Line ${i}: a text in which nothing happens."; done \

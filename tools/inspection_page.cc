@@ -233,26 +233,27 @@ Section GradientsOf(const Inspection<float>& inspection) {
   }
   if (maps.maps.empty()) return {"Gradients", {}};
   return {"Gradients",
-          {"How the output changes with each weight of self-attention, the "
-           "others held: a row that writes, its own word; others, the output "
-           "that was chosen.",
+          {"The gradient of the output with respect to each weight of "
+           "self-attention. Rows that write a word show the gradient of this "
+           "word. Other rows show the gradient of the chosen output.",
            std::move(maps)}};
 }
 
 Section HeadsOf(const Inspection<float>& inspection) {
   if (inspection.maps.empty()) return {"Heads", {}};
-  return {"Heads",
-          {"Importance: the absolute sum of a head's context times the "
-           "gradient of the chosen output by it (Michel et al., 2019). "
-           "Entropy is in nats, 0 when one position has all of the weight; "
-           "then the weight of the position itself, of its neighbours, and of "
-           "the first and the last, averaged over all queries (Clark et al., "
-           "2019).",
-           HeadsTable(inspection)}};
+  return {
+      "Heads",
+      {"Importance is the absolute sum of a head's context times the "
+       "gradient of the chosen output with respect to it (Michel et al., "
+       "2019). Entropy is in nats; it is 0 when one position has all of the "
+       "weight. The other columns are mean weights over all queries: of the "
+       "position itself, its neighbours, the first and the last position "
+       "(Clark et al., 2019).",
+       HeadsTable(inspection)}};
 }
 
 Section LensOf(const Inspection<float>& inspection) {
-  if (inspection.lens.empty()) return {"What each layer would answer", {}};
+  if (inspection.lens.empty()) return {"What each layer would predict", {}};
   Table table = {{""}};
   for (size_t layer = 0; layer < inspection.lens.size(); ++layer) {
     table.header.push_back(absl::StrCat("layer ", layer + 1));
@@ -265,10 +266,10 @@ Section LensOf(const Inspection<float>& inspection) {
     }
     table.rows.push_back(std::move(cells));
   }
-  return {"What each layer would answer",
-          {"The likeliest answer, and its probability, if the model ended "
-           "after a layer: its own last norm and head read what the layer "
-           "leaves (the logit lens).",
+  return {"What each layer would predict",
+          {"The likeliest prediction and its probability if the model ended "
+           "after a layer. The model's own last norm and head read the output "
+           "of the layer (the logit lens).",
            std::move(table)}};
 }
 
@@ -285,7 +286,7 @@ Section InputsOf(const Inspection<float>& inspection) {
       continue;
     }
     maps.maps.push_back({.title = of.site,
-                         .rows = {"share"},
+                         .rows = {"fraction"},
                          .columns = of.labels,
                          .heads = {shares}});
   }
@@ -294,7 +295,8 @@ Section InputsOf(const Inspection<float>& inspection) {
   section.blocks.insert(
       section.blocks.begin(),
       "How much the chosen output depends on each input: the norm of its "
-      "gradient by what stands at each position, as a share of their sum.");
+      "gradient with respect to each position, as a fraction of the sum over "
+      "all positions.");
   return section;
 }
 
@@ -322,9 +324,9 @@ Section PatchOf(const InspectedAnswer& answer) {
   if (!answer.patched.has_value()) return {"Patch", {}};
   return {"Patch",
           {absl::StrFormat(
-               "The output is %.4f; of the other input, '%s', it is %.4f. A "
-               "cell is how much it changes when one position of one site has "
-               "the value that it has there.",
+               "The output is %.4f. For the other input, '%s', it is %.4f. A "
+               "cell shows how much the output changes when one position of "
+               "one hook point has its value from the other input.",
                answer.patched->value, answer.other_input,
                answer.patched->other_value),
            Maps{MatricesOf(*answer.patched)}}};
@@ -372,13 +374,13 @@ absl::Status CheckFigureChoice(const Inspection<float>& inspection,
   }
   if (choice.layer >= layers) {
     return absl::InvalidArgumentError(
-        absl::StrCat("error: --layer: there are ", layers,
-                     " with attention, counted from 0; got ", choice.layer));
+        absl::StrCat("error: --layer=", choice.layer, ": there are ", layers,
+                     " layers with attention, counted from 0"));
   }
   if (choice.head >= heads) {
     return absl::InvalidArgumentError(
-        absl::StrCat("error: --head: there are ", heads,
-                     ", counted from 0; got ", choice.head));
+        absl::StrCat("error: --head=", choice.head, ": there are ", heads,
+                     " heads, counted from 0"));
   }
   return absl::OkStatus();
 }
@@ -411,7 +413,7 @@ std::string InspectionSvg(const InspectedAnswer& answer,
     } else {
       grids.push_back({.title = absl::StrCat(rollout.stack, ": rollout"),
                        .maps = {MatrixOf(rollout)},
-                       .unit = "share of what reaches a position"});
+                       .unit = "fraction of what reaches a position"});
     }
   }
   if (all && answer.patched.has_value()) {
@@ -429,7 +431,7 @@ std::string InspectionHtml(const InspectedAnswer& answer,
   const Inspection<float>& inspection = answer.inspection;
   Report report = {.title = absl::StrCat(name, ": inspection"),
                    .summary =
-                       "What the model looks at when it answers, and "
+                       "What the model attends to when it predicts, and "
                        "how much that matters"};
   for (const Section& section :
        {AttentionOf(inspection), GradientsOf(inspection), HeadsOf(inspection),

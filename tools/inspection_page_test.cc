@@ -127,7 +127,7 @@ TEST(InspectionJsonTest, HasAllThatIsKnown) {
 TEST(InspectionHtmlTest, LeavesOutWhatDoesNotApply) {
   const std::string page = InspectionHtml(Classified(), "tiny");
   for (const char* section :
-       {">Attention<", ">Heads<", ">What each layer would answer<", ">Inputs<",
+       {">Attention<", ">Heads<", ">What each layer would predict<", ">Inputs<",
         ">Rollout<", ">Patch<"}) {
     EXPECT_THAT(page, HasSubstr(section));
   }
@@ -140,8 +140,8 @@ TEST(InspectionHtmlTest, LeavesOutWhatDoesNotApply) {
   bare.inspection.inputs.clear();
   bare.inspection.rollouts.clear();
   const std::string small = InspectionHtml(bare, "tiny");
-  for (const char* section :
-       {">What each layer would answer<", ">Inputs<", ">Rollout<", ">Patch<"}) {
+  for (const char* section : {">What each layer would predict<", ">Inputs<",
+                              ">Rollout<", ">Patch<"}) {
     EXPECT_THAT(small, Not(HasSubstr(section)));
   }
 }
@@ -256,15 +256,16 @@ TEST(InspectionSvgTest, ShowsTheLayerAndHeadThatAreChosen) {
   };
   EXPECT_THAT(check(1, 1), testing::IsOk());
   EXPECT_THAT(check(-1, -1), testing::IsOk());
-  EXPECT_THAT(check(2, 0),
-              testing::StatusIs(
-                  absl::StatusCode::kInvalidArgument,
-                  "error: --layer: there are 2 with attention, counted from 0; "
-                  "got 2"));
+  EXPECT_THAT(
+      check(2, 0),
+      testing::StatusIs(
+          absl::StatusCode::kInvalidArgument,
+          "error: --layer=2: there are 2 layers with attention, counted "
+          "from 0"));
   EXPECT_THAT(
       check(1, 2),
       testing::StatusIs(absl::StatusCode::kInvalidArgument,
-                        "error: --head: there are 2, counted from 0; got 2"));
+                        "error: --head=2: there are 2 heads, counted from 0"));
 }
 
 TEST(InspectionSvgTest, HasMapsRolloutsAndThePatch) {

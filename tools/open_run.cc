@@ -21,16 +21,15 @@ absl::StatusOr<Run> OpenRun(absl::string_view folder, const Plugins& plugins,
 }
 
 void AddRunFlags(CommandLine& line, RunFlags* flags) {
-  line.Text("run", "DIR", &flags->run, "the run folder");
-  line.Text("model", "DIR", &flags->model,
-            "the same, as a folder of Hugging Face's is called");
+  line.Text("run", "DIR", &flags->run, kRunHelp);
+  line.Text("model", "DIR", &flags->model, kModelHelp);
 }
 
 absl::StatusOr<Run> OpenRun(const RunFlags& flags, const Plugins& plugins,
                             const RunOptions& options) {
   if (!flags.run.empty() && !flags.model.empty()) {
     return absl::InvalidArgumentError(
-        "error: --run and --model mean the same: give one of them");
+        "error: --run and --model exclude each other; give only one of them");
   }
   return OpenRun(flags.run.empty() ? flags.model : flags.run, plugins, options);
 }
@@ -53,15 +52,16 @@ absl::Status RefuseReplaced(const Run& run, absl::string_view program) {
   if (run.config().intervene_size() == 0) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("error: ", run.path(),
-                   ": the config replaces values of the model, which ", program,
-                   " cannot; ask //tools:predict"));
+                   ": the config's `intervene` replaces values of the model, "
+                   "which ",
+                   program, " does not support; use //tools:predict"));
 }
 
 absl::StatusOr<const Translator*> TranslatorOf(const Run& run) {
   const auto* const model = run.model<TranslationModel>();
   if (model != nullptr) return &model->translator();
   return absl::InvalidArgumentError(absl::StrCat(
-      "error: ", run.path(), ": this run's model does not translate"));
+      "error: ", run.path(), ": the model of this run does not translate"));
 }
 
 }  // namespace regard

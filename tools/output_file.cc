@@ -49,14 +49,14 @@ absl::Status CheckOutputFile(absl::string_view flag, const std::string& path,
   }
   REGARD_ASSIGN_OR_RETURN(const PathKind kind, KindOfPath(path));
   if (kind == PathKind::kDirectory || kind == PathKind::kOther) {
-    return wrong("is there already, and is no regular file");
+    return wrong("already exists and is not a regular file");
   }
   const std::string name = file.filename().string();
   const std::string inside = file.parent_path().filename().string();
   REGARD_ASSIGN_OR_RETURN(const bool in_run, HoldsRun(folder));
   if ((in_run && IsOwnFile(name)) || inside == "checkpoints" ||
       absl::StartsWith(inside, "step-")) {
-    return wrong("is a run's own; name another file");
+    return wrong("belongs to a run; name another file");
   }
   return absl::OkStatus();
 }

@@ -33,11 +33,11 @@ TEST(OutputFileTest, IsNoFileOfARun) {
       MakeDirectories(JoinPath(root, "run/checkpoints/step-5"), SystemFiles()),
       IsOk());
   for (const auto& [path, problem] :
-       {std::pair("run/status.json", "is a run's own"),
+       {std::pair("run/status.json", "belongs to a run"),
         std::pair("run/checkpoints/step-5/weights.safetensors",
-                  "is a run's own"),
-        std::pair("run/checkpoints/x.safetensors", "is a run's own"),
-        std::pair("run/x.json", "is no regular file"),
+                  "belongs to a run"),
+        std::pair("run/checkpoints/x.safetensors", "belongs to a run"),
+        std::pair("run/x.json", "is not a regular file"),
         std::pair("nowhere/x.json", "there is no folder"),
         std::pair("run/x.png", "must end in .json or .safetensors")}) {
     EXPECT_THAT(check(path),

@@ -39,8 +39,8 @@ phrasebook="${configs}/phrasebook.textproto"
 expect_in out '{"name":"phrasebook","elements":' '"shape":[1,64,128]' \
   '"bytes":{"values":' '"activations":' '"update_flops":' '"updates":'
 "${plan}" --config="${phrasebook}" >out
-expect_in out decoder.output '[1, 64, 128]' moments activations 'an update' \
-  updates
+expect_in out decoder.output '[1, 64, 128]' moments activations 'optimizer step' \
+  '  steps'
 expect 'nothing is written' "$(printf 'err\nout')" "$(
   : >err
   ls

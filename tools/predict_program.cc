@@ -26,24 +26,28 @@ namespace regard {
 namespace {
 
 constexpr char kUsage[] =
-    "Answers by the model of a run, whatever its task: translates a sentence,\n"
-    "continues a text, names the class of a text or an image, fills in "
-    "[MASK],\n"
-    "tells the value at x, describes an image.\n\n"
+    "Predicts with the model of a run, whatever its task: translates a\n"
+    "sentence, continues a text, classifies a text or an image, fills in\n"
+    "[MASK], predicts a value at x, or describes an image.\n\n"
     "  predict --run=DIR [--example=N]... [--json] [INPUT...]\n\n"
-    "How an input is written depends on the task of the run:\n\n"
+    "The form of an INPUT depends on the task of the run:\n\n"
     "  translation           a sentence: 'they are watching .'\n"
     "  language model        the beginning of a text: 'the cat'\n"
     "  masked words          a text with [MASK]: 'the [MASK] sleeps'\n"
     "  text classification   a text, or two with a tab between: $'a man\\ta "
     "cat'\n"
-    "  text embedding        the same; of two texts, how similar they are\n"
+    "  text embedding        a text, or two with a tab between to get their\n"
+    "                        similarity\n"
     "  images, captions      the path of a PNG or JPEG file: photo.jpg\n"
     "  regression            a number for each column of x, with spaces or\n"
     "                        commas between: '1.5 -2'\n\n"
-    "Without inputs and examples, inputs are read from standard input, one a\n"
-    "line. Where standard output is not a terminal it gets one answer a line\n"
-    "and nothing else; with --json, an object a line.";
+    "Without INPUT and --example, reads one input per line from standard "
+    "input.\n"
+    "If standard output is not a terminal, each line of it is one prediction\n"
+    "and nothing else. With --json, each line is one object.\n\n"
+    "Examples:\n"
+    "  predict --run=runs/pairs 'they are watching .'\n"
+    "  predict --run=runs/table --example=0 --example=1 --json";
 
 struct Arguments {
   RunFlags run;
@@ -59,19 +63,13 @@ struct Arguments {
 absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   CommandLine line(kUsage);
   AddRunFlags(line, &arguments->run);
-  line.Repeated("example", "N", &arguments->example_numbers,
-                "an example of the run's data, from 0, of the test split, else "
-                "of dev; may be repeated");
-  line.Switch("json", &arguments->json,
-              "writes each answer with all that is known of it");
-  line.Number(
-      "length", &arguments->length, 0, INT_MAX,
-      "characters, words or pieces of words that a text is continued by "
-      "at most");
+  line.Repeated("example", "N", &arguments->example_numbers, kExampleHelp);
+  line.Switch("json", &arguments->json, kJsonHelp);
+  line.Number("length", &arguments->length, 0, INT_MAX, kLengthHelp);
   line.Number("top", &arguments->top, 1, INT_MAX,
-              "classes or words that are ranked");
-  line.Number("threads", &arguments->threads, 1, 1024,
-              "changes no bit of an answer; without it, one per core");
+              "number of likeliest classes or words to list");
+  line.Number("threads", &arguments->threads, 1, 1024, kThreadsHelp,
+              kThreadsDefault);
   line.Positional(&arguments->inputs, "INPUT");
   REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
   for (const std::string& text : arguments->example_numbers) {
@@ -145,7 +143,7 @@ absl::StatusOr<bool> Answer(const Run& run, const Arguments& arguments,
 
 absl::Status AnswerInput(const Run& run, const Arguments& arguments) {
   if (isatty(STDIN_FILENO) != 0) {
-    std::fputs("one input a line; Ctrl-D ends\n", stderr);
+    std::fputs("one input per line; Ctrl-D ends\n", stderr);
   }
   LineReader reader(STDIN_FILENO, kMostInputLineBytes, LineEndsOf(run));
   std::string line;

@@ -79,7 +79,7 @@ expect 'the best first' 'right words' "$("${runs}" --by=dev/loss . |
 expect_in out '{"typical":".","runs":[{"run":".","state":"finished","step":'
 fails 'no run' 'no run there' "${runs}" "${configs}"
 fails 'no metric' "did you mean 'test/bleu'?" "${runs}" --by=test/blue .
-fails 'two folders' 'want one folder' "${runs}" words right
+fails 'two folders' 'exactly one FOLDER is required' "${runs}" words right
 
 # On its own data, a run has its own numbers; train/loss is of training.
 numbers() { # numbers FILE: "NAME": NUMBER lines of "metrics" and "confidence".
@@ -110,8 +110,8 @@ print(int(said["untouched"] == said["metrics"]),
       max(map(abs, said["differences"].values())))')"
 printf 'they are watching .\tils regardent .\n' >pairs
 "${evaluate}" --run=words --set 'data={pairs {train {path: "pairs"}}}' >out 2>&1
-expect_in out 'note: the data has neither dev nor test: nothing is measured'
-fails 'a stride of another model' 'note: --stride is of language models' \
+expect_in out 'note: nothing is evaluated: the data has no dev or test split'
+fails 'a stride of another model' 'note: --stride applies only to language models' \
   "${evaluate}" --run=words --stride=3
 fails 'no text' 'text nowhere: cannot open' \
   "${evaluate}" --run=letters --text=nowhere --stride=3
@@ -121,7 +121,7 @@ head -c 200 text >prose
 "${evaluate}" --run=letters --text=prose --stride=3 --json >out
 expect_in out '"test/perplexity":' 'evaluation_stride=3'
 printf a >prose
-fails 'a text of one character' '--text: has nothing that' \
+fails 'a text of one character' '--text: holds nothing that' \
   "${evaluate}" --run=letters --text=prose
 # Other texts, by the vocabulary and labels of the run.
 printf 'bad\tdogs sing\ngood\tzebras run\nbad\tthe\nbad\tdogs\n' >other
@@ -325,12 +325,12 @@ done
 expect 'the vector of an embedder' \
   "$("${embed}" --run=vectors <<<'the cat sleeps')" \
   "$("${predict}" --run=vectors 'the cat sleeps')"
-fails 'vectors of a translator' "this run's model has no BERT" \
+fails 'vectors of a translator' "the model of this run has no BERT" \
   "${embed}" --run=words
 cp -r filled replaced
 echo 'intervene { site: "*context" replace { zeros {} } }' \
   >>replaced/resolved.textproto
-fails 'a run that replaces values' 'which embed cannot' \
+fails 'a run that replaces values' 'which embed does not support' \
   "${embed}" --run=replaced
 fails 'a model that is not theirs' \
   'added: attention.attention.position_encoding' "${export}" --run=filled copy
@@ -377,7 +377,7 @@ expect 'the weights of a folder' "$(cat vector)" \
 cp -r tuned replaced_vectors
 echo 'intervene { site: "*context" replace { zeros {} } }' \
   >>replaced_vectors/resolved.textproto
-fails 'an export that would not be the run' 'which export cannot' \
+fails 'an export that would not be the run' 'which export does not support' \
   "${export}" --run=replaced_vectors none
 "${export}" --run=tuned exported >/dev/null
 expect 'and they are a folder again' "$(cat vector)" \

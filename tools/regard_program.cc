@@ -30,32 +30,35 @@ struct Program {
 
 constexpr Program kPrograms[] = {
     {"train", TrainByDefault, "trains an experiment and writes a run folder"},
-    {"predict", PredictMain, "answers by the model of any run"},
-    {"evaluate", EvaluateMain, "evaluates any run, on its own data or others"},
-    {"inspect", InspectMain, "shows what a model looks at when it answers"},
-    {"translate", TranslateMain, "translates with the model of a run"},
+    {"predict", PredictMain, "predicts with the model of any run"},
+    {"evaluate", EvaluateMain, "evaluates any run, on its own or other data"},
+    {"inspect", InspectMain, "shows what a model attends to when it predicts"},
+    {"translate", TranslateMain, "translates sentences"},
     {"generate", GenerateMain, "continues texts with a language model"},
     {"caption", CaptionMain, "writes captions of images"},
-    {"embed", EmbedMain, "gives vectors of sentences"},
-    {"export", ExportMain, "writes a model for Hugging Face's transformers"},
-    {"runs", RunsMain, "lists the runs below a folder"},
-    {"compare", CompareMain, "says how runs differ"},
-    {"replay", ReplayMain, "trains a part of a run again, and looks inside"},
-    {"average", AverageMain, "makes a run of the mean of checkpoints"},
-    {"plan", PlanMain, "says what an experiment takes"},
-    {"scores", ScoresMain, "lists scores, and checks one that is a formula"},
+    {"embed", EmbedMain, "computes sentence embeddings"},
+    {"export", ExportMain, "writes a Hugging Face model folder"},
+    {"runs", RunsMain, "lists the runs below a directory"},
+    {"compare", CompareMain, "compares runs"},
+    {"replay", ReplayMain, "repeats a part of a training and records values"},
+    {"average", AverageMain, "averages the checkpoints of a run"},
+    {"plan", PlanMain, "estimates the memory and work of an experiment"},
+    {"scores", ScoresMain, "lists the scores, or checks a formula as a score"},
     {"attend", AttendMain, "computes one attention of given arrays"},
 };
 
 std::string Usage() {
   std::string text =
-      "A laboratory for attention.\n\n"
+      "Trains, examines and compares models with attention.\n\n"
       "  regard PROGRAM ARGUMENTS...\n"
       "  regard PROGRAM --help\n\n";
   for (const Program& program : kPrograms) {
     absl::StrAppendFormat(&text, "  %-11s %s\n", program.name, program.what);
   }
-  text.pop_back();
+  text +=
+      "\nExamples:\n"
+      "  regard train --config=configs/phrasebook.textproto --run=runs/pairs\n"
+      "  regard predict --run=runs/pairs 'they are watching .'";
   return text;
 }
 
@@ -74,7 +77,7 @@ int RegardMain(int argc, char** argv, const Plugins& plugins) {
     names.emplace_back(program.name);
   }
   return ExitCode(absl::InvalidArgumentError(
-      name.empty() ? absl::StrCat("error: want a program\n\n", Usage())
+      name.empty() ? absl::StrCat("error: a program is required\n\n", Usage())
                    : absl::StrCat("error: there is no program '", name, "'",
                                   SuggestName(name, names), "; see --help")));
 }

@@ -20,7 +20,7 @@ while read -r program; do
     "${regard}" "${program}" --nonesuch
 done < <(sed -n 's/^  \([a-z]*\)  .*/\1/p' help)
 expect 'number of programs' 16 "${programs}"
-fails 'no program' 'error: want a program' "${regard}"
+fails 'no program' 'error: a program is required' "${regard}"
 fails 'a wrong program' "error: there is no program 'trian'; did you mean 'train'?" \
   "${regard}" trian
 fails 'a wrong flag' 'error: there is no flag --nonesuch' "${regard}" --nonesuch

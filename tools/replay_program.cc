@@ -48,17 +48,21 @@ namespace regard {
 namespace {
 
 constexpr char kUsage[] =
-    "Trains a part of a run again, and shows what its sites held.\n\n"
+    "Repeats a part of a run's training and records the values at hook\n"
+    "points.\n\n"
     "  replay --run=DIR --from=STEP --to=STEP --site=PATTERN...\n"
     "         [--out=FILE.safetensors|FILE.jsonl] [--threads=N]\n\n"
-    "Begins at the last checkpoint before update --from, and proves that it "
-    "is\n"
-    "the same run: all numbers of metrics.jsonl on the way are equal, and so\n"
-    "are the weights of the next checkpoint that the run has kept. In a\n"
-    "PATTERN, * stands for any characters. Statistics of each update go to\n"
-    "FILE.jsonl or to standard output; FILE.safetensors gets the arrays,\n"
-    "step-N/shard-S/SITE. Wants the data of the run, and changes nothing in "
-    "it.";
+    "Trains from the last checkpoint before optimizer step --from to the\n"
+    "first checkpoint at or after step --to. Fails unless all numbers of\n"
+    "metrics.jsonl and the weights at the end are the same as in the run. In\n"
+    "a PATTERN, * matches any characters. Statistics of each step go to\n"
+    "FILE.jsonl or to standard output. FILE.safetensors gets the arrays,\n"
+    "named step-N/shard-S/SITE. Requires the data of the run and does not\n"
+    "change the run.\n\n"
+    "Examples:\n"
+    "  replay --run=runs/pairs --from=91 --to=100 --site='*/weights'\n"
+    "  replay --run=runs/pairs --from=9 --to=9 --site='*' "
+    "--out=step.safetensors";
 
 struct Arguments {
   std::string run;
@@ -80,21 +84,23 @@ absl::Status Wrong(absl::string_view message) {
 absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   constexpr int kMostSteps = 2000000000;
   CommandLine line(kUsage);
-  line.Text("run", "DIR", &arguments->run, "the run");
+  line.Text("run", "DIR", &arguments->run, kRunHelp);
   line.Number("from", &arguments->from, 1, kMostSteps,
-              "the first update to watch; a run's first one is 1");
-  line.Number("to", &arguments->to, 1, kMostSteps, "the last update to watch");
+              "first optimizer step to record, from 1");
+  line.Number("to", &arguments->to, 1, kMostSteps,
+              "last optimizer step to record");
   line.Repeated("site", "PATTERN", &arguments->sites,
-                "the sites to read; may be repeated");
-  line.Text("out", "FILE", &arguments->out, "where what was seen goes");
-  line.Number("threads", &arguments->threads, 1, 1024,
-              "threads; without it, one per core");
+                "hook points to record; may be repeated");
+  line.Text("out", "FILE", &arguments->out, "file to write", "standard output");
+  line.Number("threads", &arguments->threads, 1, 1024, kThreadsHelp,
+              kThreadsDefault);
   REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
   if (arguments->from == 0 || arguments->to < arguments->from) {
-    return Wrong("--from=STEP and --to=STEP must name updates, in this order");
+    return Wrong(
+        "--from=STEP and --to=STEP are required, with --from at most --to");
   }
   if (arguments->sites.empty()) {
-    return Wrong("--site=PATTERN must name what to read: '*/weights'");
+    return Wrong("--site=PATTERN is required, such as --site='*/weights'");
   }
   if (arguments->threads == 0) arguments->threads = HardwareThreads();
   return absl::OkStatus();
@@ -104,7 +110,7 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
 std::string EnvironmentDifferences(const std::string& run) {
   const absl::StatusOr<std::vector<std::string>> differences =
       ProgramDifferences(run);
-  if (!differences.ok()) return "\nenvironment.json: not readable";
+  if (!differences.ok()) return "\nenvironment.json cannot be read";
   if (differences->empty()) return "\nenvironment.json does not differ";
   return absl::StrCat("\nenvironment.json:\n  ",
                       absl::StrJoin(*differences, "\n  "));
@@ -161,18 +167,18 @@ class Replay {
     if (!digest_.empty() && (next_ == records_.size() || ended_by_time)) {
       return absl::OkStatus();
     }
-    return Differs(trainer.step(), "the run went on to log other numbers");
+    return Differs(trainer.step(), "the run has logged other numbers");
   }
 
   absl::Status Write() const {
-    std::fprintf(stderr,
-                 "%s: updates %s to %s from the checkpoint of step %s: %zu "
-                 "numbers of metrics.jsonl are equal, and the weights of step "
-                 "%s: %s\n",
-                 run_.path.c_str(), absl::StrCat(begin_.step + 1).c_str(),
-                 absl::StrCat(end_.step).c_str(),
-                 absl::StrCat(begin_.step).c_str(), numbers_,
-                 absl::StrCat(end_.step).c_str(), digest_.c_str());
+    std::fprintf(
+        stderr,
+        "%s: repeated steps %s to %s from the checkpoint of step %s: "
+        "%zu numbers of metrics.jsonl are equal, and so are the weights "
+        "of step %s: %s\n",
+        run_.path.c_str(), absl::StrCat(begin_.step + 1).c_str(),
+        absl::StrCat(end_.step).c_str(), absl::StrCat(begin_.step).c_str(),
+        numbers_, absl::StrCat(end_.step).c_str(), digest_.c_str());
     if (!arguments_.arrays()) {
       if (!arguments_.out.empty()) {
         return WithErrorPrefix(
@@ -216,11 +222,11 @@ class Replay {
     }
     if (!begins || !ends) {
       return Wrong(absl::StrCat(
-          run_.path, " has kept no checkpoint ",
+          run_.path, " has no checkpoint ",
           begins ? absl::StrCat("of step ", arguments_.to, " (--to) or later")
-                 : absl::StrCat("before update ", arguments_.from, " (--from)"),
-          "; it has those of steps ", absl::StrJoin(steps, ", "),
-          ". training.keep_checkpoints says how many a run keeps"));
+                 : absl::StrCat("before step ", arguments_.from, " (--from)"),
+          "; it has the checkpoints of steps ", absl::StrJoin(steps, ", "),
+          ". training.keep_checkpoints sets how many a run keeps"));
     }
     REGARD_ASSIGN_OR_RETURN(
         std::vector<MetricsRecord> records,
@@ -335,8 +341,8 @@ absl::Status ReplayPart(int argc, char** argv, const Plugins& plugins) {
                           OpenTrainedRun(arguments.run, &plugins));
   if (run.pretrained.has_value()) {
     return Wrong(absl::StrCat(run.path,
-                              " is a folder of Hugging Face's, whose training "
-                              "nobody can replay"));
+                              " is a Hugging Face model folder; only the "
+                              "training of a run can be replayed"));
   }
   REGARD_ASSIGN_OR_RETURN(
       std::unique_ptr<Task> task,
@@ -346,8 +352,8 @@ absl::Status ReplayPart(int argc, char** argv, const Plugins& plugins) {
   for (const auto& [field, digest] : task->data_digests()) {
     const auto found = digests.data.find(field);
     if (found != digests.data.end() && found->second == digest) continue;
-    return Wrong(absl::StrCat(field, " is not what ", run.path,
-                              " learned from: its SHA-256 is now ", digest));
+    return Wrong(absl::StrCat(field, " has changed since the training of ",
+                              run.path, ": its SHA-256 is now ", digest));
   }
   if (!arguments.out.empty()) {
     REGARD_RETURN_IF_ERROR(CheckOutputFile(

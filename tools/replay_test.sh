@@ -19,8 +19,8 @@ site='encoder/layers[0]/self/attention/weights'
 
 "${replay}" --run=run --from=8 --to=9 --site='*/self/*/weights' \
   --out=seen.jsonl 2>err
-expect_in err 'updates 7 to 9 from the checkpoint of step 6: 12 numbers' \
-  'and the weights of step 9: '
+expect_in err 'repeated steps 7 to 9 from the checkpoint of step 6: 12 numbers' \
+  'and so are the weights of step 9: '
 expect 'steps' '8 9' "$(grep -o '"step":[0-9]*' seen.jsonl | cut -d: -f2 |
   paste -sd' ')"
 expect_in seen.jsonl "\"probe/${site}/top_key_share\":"
@@ -43,19 +43,19 @@ expect_in seen.safetensors \
 fails 'an unknown site' "the nearest is '${site}'" \
   "${replay}" --run=run --from=8 --to=9 --site="${site/self/slef}"
 fails 'no checkpoint before' \
-  'no checkpoint before update 6 (--from); it has those of steps 6, 9, 10' \
+  'no checkpoint before step 6 (--from); it has the checkpoints of steps 6, 9, 10' \
   "${replay}" --run=run --from=6 --to=9 --site='*'
 fails 'no checkpoint after' 'no checkpoint of step 11 (--to) or later' \
   "${replay}" --run=run --from=8 --to=11 --site='*'
-fails 'steps in the wrong order' 'in this order' \
+fails 'steps in the wrong order' 'with --from at most --to' \
   "${replay}" --run=run --from=9 --to=8 --site='*'
 fails 'a wrong ending' 'a.npz: must end in .jsonl or .safetensors' \
   "${replay}" --run=run --from=8 --to=9 --site='*' --out=a.npz
-fails 'a file of the run' "run/metrics.jsonl: is a run's own" \
+fails 'a file of the run' "run/metrics.jsonl: belongs to a run" \
   "${replay}" --run=run --from=8 --to=9 --site='*' --out=run/metrics.jsonl
 fails 'no run' 'nowhere' \
   "${replay}" --run=nowhere --from=8 --to=9 --site='*'
-fails 'a model from elsewhere' "is a folder of Hugging Face's" \
+fails 'a model from elsewhere' "is a Hugging Face model folder" \
   "${replay}" --run="${runfiles}/$4" --from=8 --to=9 --site='*'
 
 # Each batch of an update is seen, and data are those that the run read.
@@ -71,7 +71,7 @@ expect_in seen.safetensors '"step-2/shard-1/encoder/embedded"' \
   '"step-2/batch-1/shard-0/encoder/embedded"'
 echo >>pairs.tsv
 fails 'other data' \
-  'error: data.path is not what files learned from: its SHA-256 is now ' \
+  'error: data.path has changed since the training of files: its SHA-256 is now ' \
   "${replay}" --run=files --from=2 --to=2 --site=encoder/embedded
 
 # A run that is not the same: its records by sed, and other weights.
@@ -83,7 +83,7 @@ differs() { # differs WHAT PART EDIT
     "${replay}" --run=other --from=8 --to=9 --site='*/weights'
 }
 differs 'a record less' '8: the run has no such record' '/"step":8,/d'
-differs 'a record more' '9: the run went on to log other numbers' \
+differs 'a record more' '9: the run has logged other numbers' \
   '/"step":9,/p'
 differs 'a number less' '8: the run has no train/loss' \
   '/"step":8,/s/"train.loss":[0-9.]*,//'

@@ -187,7 +187,7 @@ absl::StatusOr<ResourcePlan> MakeResourcePlan(const LoadedConfig& loaded,
   ConfigProblems problems;
   ValidateTask(*task, config, problems);
   if (task->model().num_examples() == 0) {
-    problems.Add("data", "has no example to train on");
+    problems.Add("data", "has no training examples");
   }
   REGARD_RETURN_IF_ERROR(LocateProblems(problems, loaded.origins));
   MeasureBatch(config, task->model(), &plan);
@@ -265,19 +265,19 @@ std::string ResourcePlanText(const ResourcePlan& plan,
   };
   memory("values", plan.value_bytes, "");
   memory("gradients", plan.gradient_bytes,
-         absl::StrCat("  ", plan.gradient_slabs, " times, for num_shards: ",
+         absl::StrCat("  ", plan.gradient_slabs, " copies, for num_shards: ",
                       config.num_shards(), " on ", plan.threads,
                       plan.threads == 1 ? " thread" : " threads"));
   memory("moments", plan.optimizer_bytes, "  of the optimizer");
   if (plan.selection_bytes > 0) {
     memory("kept weights", plan.selection_bytes,
-           "  the best, earlier ones and averages");
+           "  the best, the earlier and the averaged weights");
   }
   const Training& training = config.training();
   const std::string measured =
       plan.measured_examples == plan.batch_examples
           ? ""
-          : absl::StrCat(", from ", plan.measured_examples, " examples");
+          : absl::StrCat(", measured on ", plan.measured_examples, " examples");
   if (!plan.updates.has_value()) {
     return absl::StrCat(
         text, "  activations: the model is too large to measure\n\nwork\n");
@@ -295,11 +295,11 @@ std::string ResourcePlanText(const ResourcePlan& plan,
          "");
   absl::StrAppendFormat(&text,
                         "\nwork\n  %-14s %12s  about, in matrix products%s\n",
-                        "an update", Flops(*plan.update_flops), measured);
+                        "optimizer step", Flops(*plan.update_flops), measured);
   absl::StrAppendFormat(
-      &text, "  %-14s %12s  in %s\n", "updates", Grouped(*plan.updates),
+      &text, "  %-14s %12s  in %s\n", "steps", Grouped(*plan.updates),
       training.max_updates() > 0 && *plan.updates == training.max_updates()
-          ? std::string("all, by max_updates")
+          ? std::string("total, limited by max_updates")
           : absl::StrCat(training.epochs(), " epochs"));
   absl::StrAppendFormat(
       &text, "  %-14s %12s\n", "all",
@@ -339,28 +339,31 @@ nlohmann::ordered_json ResourcePlanJson(const ResourcePlan& plan,
 namespace {
 
 constexpr char kUsage[] =
-    "Says what an experiment takes, without training it: layers, shapes,\n"
-    "parameters, memory and work.\n\n"
-    "  plan --config=FILE [--set PATH=VALUE]... [--threads=N]\n\n"
-    "Sentences of a corpus that is not there: --set\n"
-    "'data={placeholder {source_vocabulary: 7853 target_vocabulary: 5893}}'";
+    "Estimates what an experiment requires, without training it: layers,\n"
+    "shapes, parameters, memory and work.\n\n"
+    "  plan --config=FILE [--set PATH=VALUE]... [--threads=N] [--json]\n\n"
+    "The second example replaces a missing corpus with random sentences.\n\n"
+    "Examples:\n"
+    "  plan --config=configs/phrasebook.textproto\n"
+    "  plan --config=configs/multi30k_transformer.textproto \\\n"
+    "    --set 'data={placeholder {source_vocabulary: 7853 target_vocabulary: "
+    "5893}}'";
 
 absl::Status Plan(int argc, char** argv, const Plugins& plugins) {
   std::string config;
   std::vector<std::string> overrides;
   int threads = HardwareThreads();
   CommandLine line(kUsage);
-  line.Text("config", "FILE", &config, "the experiment");
-  line.Repeated("set", "PATH=VALUE", &overrides,
-                "changes a field of the config; may be repeated");
-  line.Number("threads", &threads, 1, 1024,
-              "threads of the training; without it, one per core");
+  line.Text("config", "FILE", &config, kConfigHelp);
+  line.Repeated("set", "PATH=VALUE", &overrides, kSetHelp);
+  line.Number("threads", &threads, 1, 1024, "number of threads to plan for",
+              kThreadsDefault);
   bool json = false;
-  line.Switch("json", &json, "prints an object: docs/json.md");
+  line.Switch("json", &json, kJsonHelp);
   REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
   if (config.empty()) {
     return absl::InvalidArgumentError(
-        "error: --config=FILE must name an experiment");
+        "error: --config=FILE must name a config file");
   }
   REGARD_ASSIGN_OR_RETURN(
       const LoadedConfig loaded,

@@ -74,7 +74,7 @@ TEST(ResourcePlan, CountsOneTapePerThreadAndTheSlabsOfTheReducer) {
   EXPECT_EQ(two.gradient_slabs, 4);
   EXPECT_EQ(two.gradient_bytes, 4 * 4 * two.elements);
   EXPECT_THAT(ResourcePlanText(two, config),
-              HasSubstr("4 times, for num_shards: 8 on 2 threads"));
+              HasSubstr("4 copies, for num_shards: 8 on 2 threads"));
   const ResourcePlan eight = Plan(config, 8);
   EXPECT_EQ(eight.gradient_slabs, 8);
   EXPECT_EQ(*eight.activation_bytes / *two.activation_bytes, 4);
@@ -263,16 +263,17 @@ TEST(ResourcePlan, IsPrintedAsATableAndAsAnObject) {
   EXPECT_EQ(
       ResourcePlanText(plan, config),
       layers +
-          "  gradients           2.5 GiB  3 times, for num_shards: 2 on 1 "
+          "  gradients           2.5 GiB  3 copies, for num_shards: 2 on 1 "
           "thread\n"
           "  moments             1.0 GiB  of the optimizer\n"
-          "  activations      1023.0 MiB  about, at batch_size: 8, from 4 "
+          "  activations      1023.0 MiB  about, at batch_size: 8, measured on "
+          "4 "
           "examples\n"
           "  all                 6.0 GiB\n\n"
           "work\n"
-          "  an update      250.00 MFLOP  about, in matrix products, from "
-          "4 examples\n"
-          "  updates               6,000  in 3 epochs\n"
+          "  optimizer step 250.00 MFLOP  about, in matrix products, "
+          "measured on 4 examples\n"
+          "  steps                 6,000  in 3 epochs\n"
           "  all              1.50 TFLOP\n");
   EXPECT_EQ(JsonText(ResourcePlanJson(plan, config)),
             R"({"name":"small","elements":1234567,"parameters":[)"
@@ -291,16 +292,17 @@ TEST(ResourcePlan, IsPrintedAsATableAndAsAnObject) {
   EXPECT_EQ(
       ResourcePlanText(plan, config),
       layers +
-          "  gradients           2.5 GiB  3 times, for num_shards: 2 on 2 "
+          "  gradients           2.5 GiB  3 copies, for num_shards: 2 on 2 "
           "threads\n"
           "  moments             1.0 GiB  of the optimizer\n"
-          "  kept weights        1.0 GiB  the best, earlier ones and "
-          "averages\n"
+          "  kept weights        1.0 GiB  the best, the earlier and the "
+          "averaged weights\n"
           "  activations      1023.0 MiB  about, at batch_size: 8\n"
           "  all                 7.0 GiB\n\n"
           "work\n"
-          "  an update        4.00 GFLOP  about, in matrix products\n"
-          "  updates           1,000,000  in all, by max_updates\n"
+          "  optimizer step   4.00 GFLOP  about, in matrix products\n"
+          "  steps             1,000,000  in total, limited by "
+          "max_updates\n"
           "  all              4.00 PFLOP\n");
 }
 

@@ -80,8 +80,8 @@ std::string Change(std::optional<double> before, std::optional<double> after) {
 }
 
 std::string WeightsText(const std::string& before, const std::string& after) {
-  if (before.empty() || after.empty()) return "not known";
-  return before == after ? "the same bits" : "differ";
+  if (before.empty() || after.empty()) return "unknown";
+  return before == after ? "bit-identical" : "differ";
 }
 
 std::string SeedOf(const GridRun& run) {
@@ -174,7 +174,7 @@ std::string RunComparisonText(const GridRun& before, const GridRun& after) {
              StateName(after.status.state)),
       Change("step", absl::StrCat(before.status.step),
              absl::StrCat(after.status.step)),
-      Listing("metrics that moved", moved, ": none\n"),
+      Listing("metrics that differ", moved, ": none\n"),
       same.rows.empty() ? "" : Listing("metrics that are equal", same, ""),
       "weights: ",
       WeightsText(before.status.weights_digest, after.status.weights_digest),
@@ -192,7 +192,7 @@ std::string StatesText(absl::Span<const GridRun> runs) {
   if (runs.size() <= 2 && unfinished.empty()) return "";
   std::string text = Listing("runs", table, "");
   if (!unfinished.empty()) {
-    absl::StrAppend(&text, "not compared, as they have not finished: ",
+    absl::StrAppend(&text, "not compared because they have not finished: ",
                     absl::StrJoin(unfinished, ", "), "\n");
   }
   return text;
@@ -243,7 +243,7 @@ Grid GridOfRuns(absl::Span<const GridRun> runs) {
 std::string SignificanceText(const Grid& grid) {
   const Table intervals = IntervalsTable(grid);
   if (intervals.header.size() == 2) {
-    return "examples: no finished run tells of its examples\n";
+    return "examples: no finished run has recorded its examples\n";
   }
   const std::vector<Comparison> comparisons = CompareWithBaselines(grid);
   const auto any = [&](auto what) {
@@ -252,13 +252,17 @@ std::string SignificanceText(const Grid& grid) {
   std::string text = Listing("examples (mean [95 % interval])", intervals, "");
   const std::vector<std::string> alone = RunsWithoutPartner(grid);
   if (!alone.empty()) {
-    absl::StrAppend(&text, "not compared, without a partner of their seed: ",
-                    absl::StrJoin(alone, ", "), "\n");
+    absl::StrAppend(
+        &text, "not compared because no run to compare with has their seed: ",
+        absl::StrJoin(alone, ", "), "\n");
   }
   if (any([](const Comparison& c) { return c.over_examples.has_value(); })) {
     text += Listing("over examples", ExamplesSection(grid, comparisons));
   } else if (alone.size() < grid.runs.size()) {
-    text += "over examples: the runs were not measured on the same ones\n";
+    text +=
+        "over examples: not compared because the runs were evaluated on "
+        "different "
+        "examples\n";
   }
   if (any([](const Comparison& c) { return c.differences.n > 1; })) {
     text += Listing("over seeds", SeedsSection(grid, comparisons));

@@ -37,11 +37,11 @@ GridRun Finished() {
 TEST(RunComparisonText, SaysThatARepeatedRunIsTheSame) {
   EXPECT_EQ(RunComparisonText(Finished(), Finished()),
             "config: no field differs\n"
-            "metrics that moved: none\n"
+            "metrics that differ: none\n"
             "metrics that are equal:\n"
             "  dev/bleu  40\n"
             "  dev/loss  0.5\n"
-            "weights: the same bits\n");
+            "weights: bit-identical\n");
 }
 
 TEST(RunComparisonText, ListsWhatDiffersAndWhatMoved) {
@@ -57,7 +57,7 @@ TEST(RunComparisonText, ListsWhatDiffersAndWhatMoved) {
             "  name            not set -> \"b\"\n"
             "  optimizer.rate  2 -> 3\n"
             "step: 10 -> 20\n"
-            "metrics that moved:\n"
+            "metrics that differ:\n"
             "  dev/bleu   40 -> 42  (+2, +5.00 %)\n"
             "  test/loss  missing -> 1\n"
             "metrics that are equal:\n"
@@ -73,11 +73,11 @@ TEST(RunComparisonText, HasNoChangeOfWhatIsNotFinite) {
   EXPECT_EQ(RunComparisonText(other, Finished()),
             "config: no field differs\n"
             "state: failed -> finished\n"
-            "metrics that moved:\n"
+            "metrics that differ:\n"
             "  dev/loss  nan -> 0.5\n"
             "metrics that are equal:\n"
             "  dev/bleu  40\n"
-            "weights: not known\n");
+            "weights: unknown\n");
 }
 
 TEST(ReadRun, NamesTheFileThatIsMissing) {
@@ -162,7 +162,8 @@ TEST(SignificanceText, NamesRunsWithoutAPartnerOfTheirSeed) {
   const GridRun a0 = RunOf("a0", 0, "1", 5);
   const GridRun a1 = RunOf("a1", 1, "1", 5);
   const GridRun b2 = RunOf("b2", 2, "2", 5);
-  constexpr char kAlone[] = "not compared, without a partner of their seed: ";
+  constexpr char kAlone[] =
+      "not compared because no run to compare with has their seed: ";
   EXPECT_THAT(SignificanceText(GridOfRuns({a0, a1, b2})),
               EndsWith(absl::StrCat(kAlone, "a0, a1, b2\n")));
   EXPECT_THAT(
@@ -192,7 +193,8 @@ TEST(GridOfRuns, OnlyFinishedRunsAreTested) {
     EXPECT_NEAR(comparison.differences.mean, 0.86, 1e-12);
     EXPECT_EQ(comparison.p_value, 0.0625);
     EXPECT_THAT(SignificanceText(GridOfRuns(some)),
-                HasSubstr("not compared, without a partner of their seed: a5"));
+                HasSubstr("because no run to compare with has their "
+                          "seed: a5"));
   }
   // Those that did not fail are not a random choice.
   runs[11] = With(RunOf("b5", 5, "2", 0), RunState::kFailed);
@@ -208,8 +210,8 @@ TEST(GridOfRuns, AnUnfinishedBaselineIsNotReplaced) {
                   RunOf("b", 0, "2", 5), RunOf("c", 0, "3", 5)});
   EXPECT_EQ(grid.axes[0].values[0].label, "a");
   EXPECT_THAT(SignificanceText(grid),
-              EndsWith("not compared, without a partner of their seed: b, "
-                       "c\n"));
+              EndsWith("not compared because no run to compare with has their "
+                       "seed: b, c\n"));
 }
 
 TEST(StatesText, ListsRunsAndWhichAreNotCompared) {
@@ -227,7 +229,7 @@ TEST(StatesText, ListsRunsAndWhichAreNotCompared) {
             "  run  state        step\n"
             "  b    interrupted  40\n"
             "  b    interrupted  40\n"
-            "not compared, as they have not finished: b, b\n");
+            "not compared because they have not finished: b, b\n");
 }
 
 TEST(ComparisonJson, HasRunsDifferencesAndComparisons) {
@@ -266,12 +268,12 @@ TEST(SignificanceText, SaysWhereThereIsNothingToCompare) {
   GridRun other = RunOf("b", 0, "2", 5);
   other.sets[0].examples[3].input = "another";
   EXPECT_THAT(SignificanceText(GridOfRuns({run, other})),
-              HasSubstr("over examples: the runs were not measured on the same "
-                        "ones\n"));
+              HasSubstr("over examples: not compared because the runs were "
+                        "evaluated on different examples\n"));
   run.sets.clear();
   other.sets.clear();
   EXPECT_EQ(SignificanceText(GridOfRuns({run, other})),
-            "examples: no finished run tells of its examples\n");
+            "examples: no finished run has recorded its examples\n");
 }
 
 }  // namespace

@@ -178,7 +178,7 @@ absl::StatusOr<std::vector<GridRun>> FindRuns(const std::string& folder,
   REGARD_RETURN_IF_ERROR(WithErrorPrefix(AddRuns(folder, "", files, &runs)));
   if (runs.empty()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("error: ", folder, ": no run there, and none below"));
+        absl::StrCat("error: ", folder, ": contains no run"));
   }
   std::ranges::sort(runs, {}, &GridRun::label);
   return runs;
@@ -238,7 +238,7 @@ std::string RunListText(const std::vector<GridRun>& runs,
   table.header.insert(table.header.end(), metrics.begin(), metrics.end());
   const GridRun& typical = runs[TypicalRun(runs)];
   table.header.push_back(
-      runs.size() > 1 ? absl::StrCat("unlike ", typical.label) : "");
+      runs.size() > 1 ? absl::StrCat("differences from ", typical.label) : "");
   for (const GridRun& run : runs) {
     if (!run.missing.empty()) {
       std::vector<std::string>& row =

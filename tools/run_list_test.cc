@@ -49,7 +49,7 @@ TEST(RunListTest, TellsDifferencesFromTheMostTypicalRun) {
       GridRun{.label = "d", .missing = "no status"}};
   EXPECT_EQ(TypicalRun(runs), 1);
   EXPECT_EQ(RunListText(runs, ""),
-            "run  state       step  test/accuracy  unlike b\n"
+            "run  state       step  test/accuracy  differences from b\n"
             "a    finished    7     0.5            width=64\n"
             "b    finished    7     0.75\n"
             "c    finished    7     0.25\n"
@@ -112,11 +112,11 @@ TEST(RunListTest, ShowsTwoMetricsOfTestElseOfDev) {
   GridRun untested = tested;
   untested.label = "b";
   untested.status.metrics = {{"dev/accuracy", 4}, {"train/loss", 5}};
-  EXPECT_EQ(
-      RunListText({tested, untested}, ""),
-      "run  state     step  test/loss  test/bleu  dev/accuracy  unlike a\n"
-      "a    finished  7     3          2          -\n"
-      "b    finished  7     -          -          4\n");
+  EXPECT_EQ(RunListText({tested, untested}, ""),
+            "run  state     step  test/loss  test/bleu  dev/accuracy  "
+            "differences from a\n"
+            "a    finished  7     3          2          -\n"
+            "b    finished  7     -          -          4\n");
   EXPECT_EQ(RunListText({untested}, ""),
             "run  state     step  dev/accuracy\n"
             "b    finished  7     4\n");
@@ -197,9 +197,9 @@ TEST(RunListTest, FindsRunsAtAnyDepth) {
   EXPECT_THAT(Labels(FindRuns(JoinPath(folder, "links")).value()),
               ElementsAre("linked"));
   std::filesystem::create_directories(JoinPath(folder, "empty"));
-  EXPECT_THAT(
-      FindRuns(JoinPath(folder, "empty")),
-      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no run there")));
+  EXPECT_THAT(FindRuns(JoinPath(folder, "empty")),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("contains no run")));
 }
 
 // Refuses to list what has this name, as of another user: root may read all.

@@ -17,9 +17,12 @@ namespace regard {
 namespace {
 
 constexpr char kUsage[] =
-    "Lists the runs below a folder: how each stands, what it reached, and in\n"
-    "which fields its config differs from that of the most typical run.\n\n"
-    "  runs [--by=METRIC] [--json] FOLDER";
+    "Lists the runs below a directory: their state, their metrics, and the\n"
+    "config fields in which they differ from the most typical run.\n\n"
+    "  runs [--by=METRIC] [--json] FOLDER\n\n"
+    "Examples:\n"
+    "  runs --json runs\n"
+    "  runs --by=test/bleu bazel-bin/configs";
 
 absl::Status ListRuns(int argc, char** argv) {
   std::vector<std::string> folders;
@@ -27,13 +30,14 @@ absl::Status ListRuns(int argc, char** argv) {
   bool json = false;
   CommandLine line(kUsage);
   line.Text("by", "METRIC", &metric,
-            "sorts by a metric, such as test/bleu, the best first; without it, "
+            "sorts the runs by this metric, such as test/bleu, the best first",
             "by path");
-  line.Switch("json", &json, "prints an object: docs/json.md");
+  line.Switch("json", &json, kJsonHelp);
   line.Positional(&folders, "FOLDER");
   REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
   if (folders.size() != 1) {
-    return absl::InvalidArgumentError("error: want one folder; --help");
+    return absl::InvalidArgumentError(
+        "error: exactly one FOLDER is required; see --help");
   }
   REGARD_ASSIGN_OR_RETURN(std::vector<GridRun> runs,
                           FindRuns(ResolveUserPath(folders[0])));

@@ -127,7 +127,7 @@ Json ScoresJson(const AttentionRegistry& scorers, const ScoreWidths& widths) {
 std::string ListScores(const AttentionRegistry& scorers,
                        const ScoreWidths& widths) {
   std::string list = absl::StrFormat(
-      "Scores of a query of width %d and a key of width %d, %d head(s):\n",
+      "Scores for queries of width %d, keys of width %d and %d head(s):\n",
       widths.query, widths.key, widths.heads);
   const auto text = [](const Json& value) { return value.get<std::string>(); };
   const Json scores = ScoresJson(scorers, widths);

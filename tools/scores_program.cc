@@ -19,6 +19,15 @@
 namespace regard {
 namespace {
 
+constexpr char kUsage[] =
+    "Lists the scoring functions that a config's `attention` can choose. With\n"
+    "--formula, explains a formula and checks it as a score.\n\n"
+    "  scores [--query=N] [--key=N] [--heads=N] [--json]\n"
+    "  scores --formula=TEXT [--width=N] [--query=N] [--key=N] [--heads=N]\n\n"
+    "Examples:\n"
+    "  scores --query=32 --key=32\n"
+    "  scores --formula='v . tanh(W q + U k)' --width=16";
+
 int ShowFormula(const AttentionRegistry& scorers, const std::string& text,
                 int width, const ScoreWidths& widths) {
   FormulaScore formula;
@@ -40,31 +49,32 @@ int ScoresMain(int argc, char** argv, const Plugins& plugins) {
   int query = 64;
   int key = 64;
   int heads = 1;
-  CommandLine command_line(
-      "Lists the scoring functions that a config's `attention` may choose.\n"
-      "With --formula, explains a formula and checks it as a score.");
+  CommandLine command_line(kUsage);
   command_line.Number("query", &query, 1, kMaxWidth, "width of the query");
   command_line.Number("key", &key, 1, kMaxWidth, "width of the key");
-  command_line.Number("heads", &heads, 1, kMaxWidth, "number of heads");
+  command_line.Number("heads", &heads, 1, kMaxWidth,
+                      "number of attention heads");
   std::string formula;
   int width = 0;
-  command_line.Text("formula", "TEXT", &formula,
-                    "a score, such as 'v . tanh(W q + U k)'");
-  command_line.Number("width", &width, 0, kMaxWidth,
-                      "free axes of the formula's parameters; 0: the query's");
+  command_line.Text("formula", "TEXT", &formula, "score as a formula");
+  command_line.Number(
+      "width", &width, 0, kMaxWidth,
+      "width of the formula's parameters where it is free; 0: the query's");
   bool json = false;
-  command_line.Switch("json", &json, "prints an object: docs/json.md");
+  command_line.Switch("json", &json, kJsonHelp);
   const absl::Status status = command_line.Parse(argc, argv);
   if (!status.ok()) return ExitCode(status);
   const AttentionRegistry& scorers = plugins.scorers;
   const ScoreWidths widths = {.heads = heads, .query = query, .key = key};
   if (!formula.empty() && json) {
     return ExitCode(absl::InvalidArgumentError(
-        "error: --json: a --formula has no form of it"));
+        "error: --json and --formula exclude each other; give only one of "
+        "them"));
   }
   if (formula.empty() && width > 0) {
-    return ExitCode(absl::InvalidArgumentError(
-        "error: --width: is of a formula; --formula gives none"));
+    return ExitCode(
+        absl::InvalidArgumentError("error: --width applies only to --formula; "
+                                   "remove it or give a formula"));
   }
   if (!formula.empty()) {
     return ShowFormula(scorers, formula, width, widths);

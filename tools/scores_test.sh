@@ -16,12 +16,12 @@ fails 'no width' '--query requires a whole number' "${scores}" --query=0
 "${scores}" --formula='v . tanh(W q + U k) - softplus(b) * abs(i - j)' \
     --query=8 --key=4 --heads=2 --width=5 >out
 expect_in out 'Parameters: 132' '5 x 8' '5 x 4' 'kept as 5 numbers' \
-    'by the kernel of additive scores' 'holds  GradientsAgreeWithDifferences' \
+    'by the additive-score kernel' 'holds  GradientsAgreeWithDifferences' \
     'holds  StepByStepHasTheBitsOfAllAtOnce'
 "${scores}" --formula='(W q) . k / sqrt(d)' >out
 expect_in out 'one fused kernel' 'holds  AttendAgreesWithScoreAndSoftmax'
 fails 'a wrong formula' "no function 'tan'; did you mean 'tanh'?" \
     "${scores}" --formula='v . tan(W q)'
 fails 'its place' '      ^~~' "${scores}" --formula='v . tan(W q)'
-fails 'a width of nothing' 'error: --width: is of a formula' "${scores}" --width=5
-fails 'a JSON formula' 'error: --json: a --formula has no form' "${scores}" --json --formula=0
+fails 'a width of nothing' 'error: --width applies only to --formula' "${scores}" --width=5
+fails 'a JSON formula' 'error: --json and --formula exclude each other' "${scores}" --json --formula=0

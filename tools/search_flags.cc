@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "nn/config_problems.h"
 #include "seq2seq/seq2seq_validation.h"
 #include "third_party/abseil_backport/status_macros.h"
@@ -12,45 +13,60 @@ namespace regard {
 
 namespace {
 
-void AddBeamFlags(CommandLine& line, SearchConfig* search) {
+// The default is `otherwise`, or that of the field where it is empty.
+void AddBeamFlags(CommandLine& line, SearchConfig* search,
+                  absl::string_view beam_otherwise,
+                  absl::string_view otherwise) {
   line.Field("beam", search, 1, kMaxBeam,
-             "hypotheses kept by the search; 1 is greedy");
-  line.Field("n_best", search, 1, kMaxBeam, "texts written for each input");
+             "number of hypotheses that beam search keeps; 1 is greedy search",
+             beam_otherwise);
+  line.Field("n_best", search, 1, kMaxBeam,
+             "number of texts to print for each input", otherwise);
   line.Field("length_penalty", search, 0, 10,
-             "greater values favour longer texts");
+             "length penalty of beam search; larger values favour longer texts",
+             otherwise);
   line.Field("repetition_penalty", search, 0.01, 100,
-             "above 1, what the text has already becomes less likely");
+             "makes tokens that the text already has less likely; 1: off",
+             otherwise);
   line.Field("no_repeat_ngram", search, 0, 100000,
-             "no so many ids in succession occur twice; 0: off");
+             "never repeats an n-gram of this length; 0: off", otherwise);
 }
 
-void AddSamplingFlags(CommandLine& line, SamplingConfig* sampling) {
+void AddSamplingFlags(CommandLine& line, SamplingConfig* sampling,
+                      absl::string_view otherwise) {
   line.Field("temperature", sampling, 0.01, 100,
-             "of sampling; below 1 what is likely becomes likelier");
+             "sampling temperature; below 1, likely tokens become likelier",
+             otherwise);
   line.Field("top_k", sampling, 0, 10000000,
-             "samples from so many of the likeliest only; 0: all");
+             "samples from this many of the likeliest tokens; 0: all",
+             otherwise);
   line.Field("top_p", sampling, 1e-6, 1,
-             "samples from the likeliest of this probability only");
+             "samples from the fewest likeliest tokens that together have this "
+             "probability",
+             otherwise);
   line.Field("min_p", sampling, 0, 1,
-             "samples from what has this share of the likeliest's probability "
-             "only; 0: all");
-  line.Field("seed", sampling, 0, INT_MAX, "of sampling");
+             "samples from tokens with at least this fraction of the highest "
+             "probability; 0: all",
+             otherwise);
+  line.Field("seed", sampling, 0, INT_MAX, "random seed of sampling",
+             otherwise);
 }
 
 }  // namespace
 
 void AddSearchFlags(CommandLine& line, SearchFlags* flags) {
-  AddBeamFlags(line, &flags->search);
+  AddBeamFlags(line, &flags->search, kRunConfigDefault, kRunConfigDefault);
   line.Switch("sample", &flags->sample,
-              "draws texts from the model's distribution");
-  AddSamplingFlags(line, &flags->sampling);
+              "samples texts instead of searching for the likeliest");
+  AddSamplingFlags(line, &flags->sampling, kRunConfigDefault);
 }
 
 absl::Status ReplaceSearch(const SearchFlags& flags, SearchConfig* search) {
   if (flags.sample) {
     if (flags.search.beam() > 1) {
       return absl::InvalidArgumentError(
-          "error: --beam: sampling has no beam; --n_best is the number drawn");
+          "error: --beam has no effect on sampling; remove it, or set the "
+          "number of samples with --n_best");
     }
     search->mutable_sampling();
     search->clear_beam();
@@ -60,7 +76,7 @@ absl::Status ReplaceSearch(const SearchFlags& flags, SearchConfig* search) {
     search->mutable_sampling()->MergeFrom(flags.sampling);
   } else if (flags.sampling.ByteSizeLong() > 0) {
     return absl::InvalidArgumentError(
-        "error: --temperature, --top_k, --top_p, --min_p and --seed need "
+        "error: --temperature, --top_k, --top_p, --min_p and --seed require "
         "--sample");
   }
   ConfigProblems problems;
@@ -72,22 +88,22 @@ absl::Status ReplaceSearch(const SearchFlags& flags, SearchConfig* search) {
 }
 
 void AddGenerationFlags(CommandLine& line, SearchFlags* flags) {
-  AddBeamFlags(line, &flags->search);
-  AddSamplingFlags(line, &flags->sampling);
+  AddBeamFlags(line, &flags->search, "texts are sampled", "");
+  AddSamplingFlags(line, &flags->sampling, "");
 }
 
 absl::StatusOr<SearchConfig> GenerationSearch(const SearchFlags& flags) {
   const bool beam = flags.search.has_beam();
   if (beam && flags.sampling.ByteSizeLong() > 0) {
     return absl::InvalidArgumentError(
-        "error: --temperature, --top_k, --top_p, --min_p and --seed draw "
-        "texts; "
-        "with --beam none is drawn");
+        "error: --temperature, --top_k, --top_p, --min_p and --seed apply only "
+        "to sampling; remove them or --beam");
   }
   if (!beam && flags.search.n_best() == 1 &&
       flags.search.has_length_penalty()) {
     return absl::InvalidArgumentError(
-        "error: --length_penalty compares texts: it needs --beam or --n_best");
+        "error: --length_penalty requires --beam or --n_best: it only ranks "
+        "several texts");
   }
   SearchFlags asked = flags;
   asked.sample = !beam;

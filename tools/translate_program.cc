@@ -43,16 +43,20 @@ namespace regard {
 namespace {
 
 constexpr char kUsage[] =
-    "Translates sentences with the model of a run, or of several together.\n\n"
-    "  translate --run=DIR [--run=DIR]... [--beam=K] [--align] [SENTENCE...]\n"
+    "Translates sentences with the model of a run, or with an ensemble of\n"
+    "runs.\n\n"
+    "  translate --run=DIR [--run=DIR]... [--beam=N] [--align] [SENTENCE...]\n"
     "  translate --run=DIR --score\n\n"
-    "Without sentences, they are read from standard input, one a line. Where\n"
-    "standard output is not a terminal it gets one translation a line, in the\n"
-    "order of the sentences, and nothing else. With --n_best a line is\n"
-    "INDEX ||| TRANSLATION ||| SCORE, sentences counted from 0, best first.\n"
-    "What no flag sets is as in `search` of the first run's config. With\n"
-    "--score a line is SOURCE<TAB>TARGET, and its answer the target's natural\n"
-    "log-probability.";
+    "Without a SENTENCE, reads one sentence per line from standard input. If\n"
+    "standard output is not a terminal, each line of it is one translation\n"
+    "and nothing else, in the order of the sentences. With --n_best, a line\n"
+    "is INDEX ||| TRANSLATION ||| SCORE: sentences are counted from 0, and\n"
+    "the best translation comes first. With --score, reads lines of\n"
+    "SOURCE<TAB>TARGET and prints the natural log-probability of each "
+    "target.\n\n"
+    "Examples:\n"
+    "  translate --run=runs/pairs --beam=5 'they are watching .'\n"
+    "  translate --run=runs/a --run=runs/b <sentences.txt";
 // Bounds time and memory whatever comes in: longer sentences are cut.
 constexpr size_t kMostWords = 500;
 constexpr int kMostLength = 100000;  // of --max_length
@@ -74,26 +78,27 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   bool log_probabilities = false;
   CommandLine line(kUsage);
   line.Repeated("run", "DIR", &arguments->runs,
-                "a run folder; several of one vocabulary make an ensemble");
+                "run folder; several with equal vocabularies form an ensemble");
   AddSearchFlags(line, &arguments->flags);
   line.Field("coverage_penalty", &arguments->flags.search, 0, 10,
-             "greater values penalise words left untranslated");
+             "larger values penalize untranslated words", kRunConfigDefault);
   line.Field("min_length", &arguments->flags.search, 0, 100000,
-             "words of a translation at least");
+             "minimum number of words in a translation", kRunConfigDefault);
   line.Field("max_length", &arguments->flags.search, 1, kMostLength,
-             "ids of a translation at most, its end included");
+             "maximum number of tokens in a translation, with <eos>",
+             kRunConfigDefault);
   line.Switch("log_probabilities", &log_probabilities,
-              "several runs average log-probabilities, not probabilities");
+              "averages log-probabilities of an ensemble, not probabilities");
   line.Switch("align", &arguments->align,
-              "draws what each word looked at; off a terminal on standard "
-              "error");
+              "draws what each word attends to; on standard error if standard "
+              "output is not a terminal");
   line.Switch("score", &arguments->score,
-              "scores given pairs instead of translating");
+              "scores given translations instead of translating");
   line.Switch("replace_unknown", &arguments->replace_unknown,
-              "for <unk>, writes the unknown source word that gets most "
+              "replaces <unk> by the unknown source word with the most "
               "attention");
-  line.Number("threads", &arguments->threads, 1, 1024,
-              "changes no bit of a translation; without it, one per core");
+  line.Number("threads", &arguments->threads, 1, 1024, kThreadsHelp,
+              kThreadsDefault);
   line.Positional(&arguments->sentences, "SENTENCE");
   REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
   if (arguments->flags.search.has_max_length()) {
@@ -197,7 +202,7 @@ void Session::ShowProgress(bool last) {
 void Session::Finish() {
   if (invalid_ > 0) {
     Tell(absl::StrCat(invalid_, invalid_ == 1 ? " line has" : " lines have",
-                      " bytes that are not UTF-8: each is read as U+FFFD"));
+                      " bytes that are not UTF-8; each is read as U+FFFD"));
   }
   ShowProgress(/*last=*/true);
   line_.Finish();
@@ -205,8 +210,8 @@ void Session::Finish() {
   const int64_t known = translator_.longest_target();
   line_.Message(absl::StrCat(
       "note: ", at_limit_, " of ", written_,
-      " translations ended at their limit of length, which --max_length=N "
-      "raises",
+      " translations were cut at their maximum length; --max_length=N raises "
+      "it",
       known < kMostLength
           ? absl::StrCat(", up to the ", known, " positions of the model")
           : ""));
@@ -219,7 +224,7 @@ void Session::CheckMinLength(const std::vector<std::string>& words) {
     const int64_t longest = member.translator.LongestFound(words, search_);
     if (search_.min_length() < longest) continue;
     Note(": its translation has at most ", longest,
-         " ids, which leave no room for min_length: ", search_.min_length(),
+         " ids, too few for min_length: ", search_.min_length(),
          " words and <eos>");
     return;
   }
@@ -235,8 +240,8 @@ absl::Status Session::Score(absl::string_view text) {
   }
   if (sides.size() != 2) {
     return Error("line", sides.size() == 1
-                             ? "want SOURCE<TAB>TARGET"
-                             : "want SOURCE<TAB>TARGET; there is a second tab");
+                             ? "must be SOURCE<TAB>TARGET"
+                             : "must be SOURCE<TAB>TARGET; has a second tab");
   }
   const std::vector<std::string> source = TypedSource(sides[0], translator_);
   const std::vector<std::string> target = TypedTarget(sides[1], translator_);
@@ -249,7 +254,8 @@ absl::Status Session::Score(absl::string_view text) {
   // With <eos>.
   if (pair[0].source.size() < source.size() + 1 ||
       pair[0].target.size() < target.size() + 1) {
-    return Error("line", "is longer than the run's data.pairs.cut_tokens");
+    return Error("line",
+                 "must not be longer than the run's data.pairs.cut_tokens");
   }
   Forward<float>& forward = members_.front().forward;
   const EncoderDecoder<float>& model = translator_.model();
@@ -267,8 +273,8 @@ absl::Status Session::Add(absl::string_view text, bool cut) {
   ++sentences_;
   if (FindInvalidUtf8(text).has_value()) ++invalid_;
   if (arguments_.score && cut) {
-    return Error("line",
-                 absl::StrCat("more than ", kMostInputLineBytes, " bytes"));
+    return Error("line", absl::StrCat("must be at most ", kMostInputLineBytes,
+                                      " bytes long"));
   }
   if (arguments_.score) return Score(text);
   std::vector<std::string> words = TypedSource(text, translator_);
@@ -278,8 +284,8 @@ absl::Status Session::Add(absl::string_view text, bool cut) {
       std::min({all, translator_.EncodeSource(words).size(), kMostWords});
   if (cut || read < all) {
     words.resize(read);
-    Note(" is cut: of ", cut ? "more than " : "", all, " words, the first ",
-         read, " are translated");
+    Note(" is cut: only the first ", read, " of ", cut ? "more than " : "", all,
+         " words are translated");
   }
   for (const Member& member : members_) {
     const absl::Status fits = member.translator.CheckSource(words);
@@ -387,7 +393,7 @@ void Session::DrawAlignment(const std::vector<std::string>& source,
 
 absl::Status TranslateInput(LineEnds ends, Session& session) {
   if (isatty(STDIN_FILENO) != 0) {
-    std::fputs("one sentence a line; Ctrl-D ends\n", stderr);
+    std::fputs("one sentence per line; Ctrl-D ends\n", stderr);
   }
   LineReader reader(STDIN_FILENO, kMostInputLineBytes, ends);
   std::string line;
@@ -413,13 +419,14 @@ absl::StatusOr<std::vector<Run>> OpenRuns(const Arguments& arguments,
   if (runs.empty()) runs.emplace_back();  // for the message
   if (arguments.score && (runs.size() > 1 || !arguments.sentences.empty())) {
     return absl::InvalidArgumentError(
-        "error: --score takes one --run, and pairs from standard input");
+        "error: --score requires exactly one --run and reads its pairs from "
+        "standard input");
   }
   if (arguments.score &&
       (arguments.flags.any() || arguments.align || arguments.replace_unknown)) {
     return absl::InvalidArgumentError(
-        "error: --score searches for nothing: no other flag but --run has an "
-        "effect");
+        "error: --score does not search; remove all flags but --run and "
+        "--threads");
   }
   std::vector<Run> trained;
   for (const std::string& run : runs) {
@@ -433,7 +440,7 @@ absl::StatusOr<std::vector<Run>> OpenRuns(const Arguments& arguments,
         !(first.target_vocabulary() == last.target_vocabulary())) {
       return absl::InvalidArgumentError(absl::StrCat(
           "error: ", trained.back().path(),
-          ": its vocabularies are not those of ", trained.front().path()));
+          ": must have the same vocabularies as ", trained.front().path()));
     }
   }
   return trained;
@@ -448,16 +455,17 @@ absl::Status Translate(int argc, char** argv, const Plugins& plugins) {
   if ((arguments.align || arguments.replace_unknown) &&
       !members.front().translator.has_attention()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("error: --align and --replace_unknown: the model of ",
-                     trained.front().path(), " does not attend"));
+        absl::StrCat("error: --align and --replace_unknown require attention: "
+                     "the model of ",
+                     trained.front().path(), " has none"));
   }
   if (arguments.replace_unknown &&
       std::ranges::all_of(members, [](const Member& member) {
         return member.translator.lengths().unknown == 0;
       })) {
     std::fprintf(stderr,
-                 "note: --replace_unknown does nothing: the targets of the "
-                 "training have no <unk>, which the model so never writes\n");
+                 "note: --replace_unknown has no effect: the training targets "
+                 "have no <unk>, so the model never writes it\n");
   }
   SearchConfig search = trained.front().config().search();
   REGARD_RETURN_IF_ERROR(ReplaceSearch(arguments.flags, &search));

@@ -68,7 +68,7 @@ expect 'nothing else that it would obey' 0 "$(grep -c $'\x1b' screen)"
 # What a run's cut_tokens leave out.
 "${translate}" --run=red 'they they' 'they they they' >/dev/null 2>err
 expect 'more than the model reads' \
-  'note: sentence 2 is cut: of 3 words, the first 2 are translated' \
+  'note: sentence 2 is cut: only the first 2 of 3 words are translated' \
   "$(grep 'is cut' err)"
 
 expect 'the same on any threads' "$(sha256sum <out)" "$(
@@ -96,7 +96,7 @@ expect 'as many lines from a beam' 1000 \
 } | "${translate}" --run=run >out 2>err
 expect 'a long line is one line' 2 "$(wc -l <out)"
 expect 'the line after it' "$(sed -n 5p alone)" "$(tail -n 1 out)"
-expect_in err 'sentence 1 is cut: of 10000 words, the first 500 are translated'
+expect_in err 'sentence 1 is cut: only the first 500 of 10000 words are translated'
 
 # What is no text is answered with a line all the same.
 printf 'a\0b \xff\xfe\r\n\x1b[31m they\n' | "${translate}" --run=run >out 2>err
@@ -127,7 +127,7 @@ expect 'room for seven words' '' "$(cat err)"
 printf 'they are watching .\n\nthey are\n' |
   "${translate}" --run=run --min_length=19 >out 2>err
 expect 'no room for nineteen words' 'note: sentence 3: its translation has at '\
-'most 16 ids, which leave no room for min_length: 19 words and <eos>' \
+'most 16 ids, too few for min_length: 19 words and <eos>' \
   "$(grep sentence err)"
 expect 'at most two ids' 1 "$(("$("${translate}" --run=run --max_length=2 \
   'they are watching .' 2>/dev/null | wc -w)" <= 2))"
@@ -155,8 +155,8 @@ expect 'the scores of a search' 3 "$(paste -d ' ' out \
 expect 'an ensemble' "$(cat alone)" \
   "$(head -n 11 thousand | "${translate}" --run=run --run=run 2>/dev/null)"
 expect 'no word of the training was unknown' \
-  'note: --replace_unknown does nothing: the targets of the training have no '\
-'<unk>, which the model so never writes' \
+  'note: --replace_unknown has no effect: the training targets have no <unk>, '\
+'so the model never writes it' \
   "$("${translate}" --run=run --replace_unknown they 2>&1 >/dev/null)"
 
 # Words of a target that occur once are <unk>: those are translations of names.
@@ -196,12 +196,12 @@ expect 'as long as in training' '16 24' \
 expect 'nothing was cut' '' "$(cat err)"
 expect 'a limit that is set' '4' "$("${translate}" --run=long --max_length=5 go \
   2>err | wc -w)"
-expect 'what was cut' 'note: 1 of 1 translations ended at their limit of length, '\
-'which --max_length=N raises' "$(cat err)"
+expect 'what was cut' 'note: 1 of 1 translations were cut at their maximum length; '\
+'--max_length=N raises it' "$(cat err)"
 sed -i -z 's/,\n"training_data":[^}]*}//' long/run.json
 expect 'a run of an earlier program' '13' \
   "$("${translate}" --run=long go 2>err | wc -w)"
-expect_in err '1 of 1 translations ended at their limit'
+expect_in err '1 of 1 translations were cut at their maximum length'
 
 # Alignments do not disturb standard output.
 expect 'align in a pipe' "$(sed -n 5p alone)" \
@@ -212,7 +212,7 @@ fails_when_full 'a translation' "${translate}" --run=run they
 fails 'no run' '--run=DIR must name' "${translate}" 'hello'
 fails 'a folder that is not there' 'nowhere is neither a run folder' \
   "${translate}" --run=nowhere
-fails 'an ensemble to score with' 'takes one --run' \
+fails 'an ensemble to score with' 'requires exactly one --run' \
   "${translate}" --run=run --run=run --score
 fails 'a flag that is misspelt' 'no flag --beem' \
   "${translate}" --run=run --beem=3
@@ -220,16 +220,16 @@ fails 'no threads' '--threads' "${translate}" --run=run --threads=0
 fails 'a beam of nothing' '--beam' "${translate}" --run=run --beam=0
 fails 'more than a beam finds' 'a beam of 2 cannot find 3' \
   "${translate}" --run=run --beam=2 --n_best=3
-fails 'sampling from a beam' 'sampling has no beam' \
+fails 'sampling from a beam' '--beam has no effect on sampling' \
   "${translate}" --run=run --beam=2 --sample
 for flag in --beam=1 --n_best=1 --min_length=0 --max_length=1 \
   --length_penalty=0 --coverage_penalty=0 --log_probabilities --sample \
   --temperature=1 --top_k=0 --top_p=1 --min_p=0 --seed=0 \
   --repetition_penalty=1 --no_repeat_ngram=0 --align --replace_unknown; do
-  fails "${flag} of --score" 'searches for nothing' \
+  fails "${flag} of --score" '--score does not search' \
     "${translate}" --run=run --score "${flag}"
 done
-fails 'a temperature of nothing' 'need --sample' \
+fails 'a temperature of nothing' 'require --sample' \
   "${translate}" --run=run --temperature=2
 fails 'no temperature' '--temperature requires a number from 0.01 to 100' \
   "${translate}" --run=run --sample --temperature=cold

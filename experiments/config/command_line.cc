@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <memory>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -19,6 +21,7 @@
 #include "files/file.h"
 #include "files/printable_text.h"
 #include "google/protobuf/descriptor.h"
+#include "google/protobuf/text_format.h"
 #include "nn/config_fields.h"
 #include "nn/name_suggestion.h"
 
@@ -27,6 +30,7 @@ namespace {
 
 using ::google::protobuf::FieldDescriptor;
 using ::google::protobuf::Message;
+using ::google::protobuf::TextFormat;
 
 // Opens standard streams that are closed, for reading alone. A file that is
 // opened later would take their place, and get what is written to them.
@@ -59,13 +63,16 @@ std::string PrintableLines(absl::string_view text) {
 }  // namespace
 
 void CommandLine::Text(absl::string_view name, absl::string_view kind,
-                       std::string* value, absl::string_view help) {
-  flags_.push_back(
-      {name, kind, help, "a non-empty string", [value](const auto& text) {
-         *value = text;
-         // As of a variable of the shell that is not set.
-         return !text.empty();
-       }});
+                       std::string* value, absl::string_view help,
+                       absl::string_view otherwise) {
+  const auto set = [value](const std::string& text) {
+    *value = text;
+    // As of a variable of the shell that is not set.
+    return !text.empty();
+  };
+  flags_.push_back({name, kind, help, "a non-empty string", set,
+                    /*repeats=*/false,
+                    otherwise.empty() ? *value : std::string(otherwise)});
 }
 
 void CommandLine::Repeated(absl::string_view name, absl::string_view kind,
@@ -80,6 +87,7 @@ void CommandLine::Repeated(absl::string_view name, absl::string_view kind,
 
 void CommandLine::AddNumber(absl::string_view name, bool is_whole, double min,
                             double max, absl::string_view help,
+                            std::string otherwise,
                             std::function<void(double)> store) {
   const auto set = [=](const std::string& text) {
     int64_t whole;
@@ -96,21 +104,32 @@ void CommandLine::AddNumber(absl::string_view name, bool is_whole, double min,
       {name, is_whole ? "N" : "X", help,
        is_whole ? absl::StrFormat("a whole number from %.0f to %.0f", min, max)
                 : absl::StrCat("a number from ", min, " to ", max),
-       set});
+       set, /*repeats=*/false, std::move(otherwise)});
 }
 
 void CommandLine::Number(absl::string_view name, int* value, int min, int max,
-                         absl::string_view help) {
-  AddNumber(name, /*is_whole=*/true, min, max, help,
+                         absl::string_view help, absl::string_view otherwise) {
+  std::string shown(otherwise);
+  // A value out of range stands for none.
+  if (shown.empty() && *value >= min && *value <= max) {
+    shown = absl::StrCat(*value);
+  }
+  AddNumber(name, /*is_whole=*/true, min, max, help, std::move(shown),
             [value](double number) { *value = static_cast<int>(number); });
 }
 
 void CommandLine::Field(absl::string_view name, Message* message, double min,
-                        double max, absl::string_view help) {
+                        double max, absl::string_view help,
+                        absl::string_view otherwise) {
   const FieldDescriptor* field =
       message->GetDescriptor()->FindFieldByName(std::string(name));
+  std::string shown(otherwise);
+  if (shown.empty() && field->has_default_value()) {
+    const std::unique_ptr<Message> defaults(message->New());
+    TextFormat::PrintFieldValueToString(*defaults, field, /*index=*/-1, &shown);
+  }
   AddNumber(name, DescribeType(*field) == "an integer", min, max, help,
-            [field, message](double number) {
+            std::move(shown), [field, message](double number) {
               StoreFieldValue(absl::StrFormat("%.17g", number), *field,
                               std::nullopt, message);
             });
@@ -141,7 +160,11 @@ std::string CommandLine::Help() const {
                       flag.kind);
     }
     form.resize(std::max<size_t>(form.size() + 2, 24), ' ');
-    absl::StrAppend(&text, form, flag.help, "\n");
+    absl::StrAppend(&text, form, flag.help);
+    if (!flag.otherwise.empty()) {
+      absl::StrAppend(&text, " (default: ", flag.otherwise, ")");
+    }
+    absl::StrAppend(&text, "\n");
   }
   return text;
 }

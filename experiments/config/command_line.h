@@ -17,6 +17,25 @@ namespace regard {
 // What --version prints; CHANGELOG.md says what is in it.
 inline constexpr char kVersion[] = "Regard 0.10.0";
 
+// Help texts and defaults of flags that several programs share.
+inline constexpr char kRunHelp[] = "run folder";
+inline constexpr char kModelHelp[] =
+    "Hugging Face model folder; give either this or --run";
+inline constexpr char kConfigHelp[] = "config file of the experiment";
+inline constexpr char kSetHelp[] =
+    "changes a field of the config; may be repeated";
+inline constexpr char kThreadsHelp[] =
+    "number of threads; results are bit-identical for any number";
+inline constexpr char kThreadsDefault[] = "one per core";
+inline constexpr char kRunConfigDefault[] = "as in the run's config";
+inline constexpr char kJsonHelp[] =
+    "prints JSON instead of text (docs/json.md)";
+inline constexpr char kExampleHelp[] =
+    "index of an example of the run's data, from 0: of the test split, or of "
+    "dev without one";
+inline constexpr char kLengthHelp[] =
+    "maximum number of tokens to generate: characters, words or subwords";
+
 class CommandLine {
  public:
   // --help shows `usage` above the flags. All texts given outlive this.
@@ -24,16 +43,19 @@ class CommandLine {
 
   // Each flag writes to a variable of the caller, which holds its default and
   // must outlive Parse(). A flag given twice is an error, but for Repeated.
-  // `kind` names a value in --help: "DIR", "FILE", "PATH=VALUE".
+  // `kind` names a value in --help: "DIR", "FILE", "PATH=VALUE". --help ends
+  // with the default: `otherwise` if it is not empty, else the value of the
+  // variable, if it is allowed, or the default of the field.
   void Text(absl::string_view name, absl::string_view kind, std::string* value,
-            absl::string_view help);
+            absl::string_view help, absl::string_view otherwise = "");
   void Repeated(absl::string_view name, absl::string_view kind,
                 std::vector<std::string>* values, absl::string_view help);
   void Number(absl::string_view name, int* value, int min, int max,
-              absl::string_view help);
+              absl::string_view help, absl::string_view otherwise = "");
   // Sets the number `name` of `message`, whole or not.
   void Field(absl::string_view name, google::protobuf::Message* message,
-             double min, double max, absl::string_view help);
+             double min, double max, absl::string_view help,
+             absl::string_view otherwise = "");
   void Switch(absl::string_view name, bool* value, absl::string_view help);
   // A flag of earlier versions is an error that says what to write `instead`.
   void Former(absl::string_view name, absl::string_view instead);
@@ -55,10 +77,12 @@ class CommandLine {
     std::string wanted;  // what values are right, for an error
     std::function<bool(const std::string&)> set;  // false for a wrong value
     bool repeats = false;
+    std::string otherwise = {};  // the default in --help; empty: none
   };
 
   void AddNumber(absl::string_view name, bool is_whole, double min, double max,
-                 absl::string_view help, std::function<void(double)> store);
+                 absl::string_view help, std::string otherwise,
+                 std::function<void(double)> store);
 
   absl::string_view usage_;
   std::vector<Flag> flags_;

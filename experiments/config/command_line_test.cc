@@ -124,8 +124,8 @@ TEST(CommandLineTest, HelpNamesTheKindOfEachValue) {
       "Says what it was given.\n\n"
       "  --run=DIR             the run folder\n"
       "  --set PATH=VALUE      changes a field\n"
-      "  --beam=N              hypotheses\n"
-      "  --rate=X              probability\n"
+      "  --beam=N              hypotheses (default: 5)\n"
+      "  --rate=X              probability (default: 0.001)\n"
       "  --steps=N             updates\n"
       "  --sample              draws\n";
   for (const char* flag : {"--help", "-h"}) {

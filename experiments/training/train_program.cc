@@ -47,9 +47,9 @@ constexpr char kUsage[] =
     "  train [--config=FILE] [--run=DIR] [--set PATH=VALUE]... [--threads=N]\n"
     "        [--checkpoints=DIR] [--resume] [--check] [--profile]\n"
     "        [--omit_times]\n\n"
-    "Examples:\n\n"
-    "  train --config=configs/phrasebook.textproto --set seed=3\n"
-    "  train --resume --run=runs/phrasebook-20260131-120000";
+    "Examples:\n"
+    "  train --config=configs/phrasebook.textproto --set training.epochs=5\n"
+    "  train --run=runs/pairs --resume";
 
 struct Arguments {
   std::string config;
@@ -72,29 +72,26 @@ bool Leads(const Ranks* ranks) {
 
 absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   CommandLine line(kUsage);
-  line.Text("config", "FILE", &arguments->config,
-            "the config of the experiment (default: the built-in config)");
-  line.Text("run", "DIR", &arguments->run,
-            "the run folder (default: a new folder under runs/)");
+  line.Text("config", "FILE", &arguments->config, kConfigHelp,
+            "the built-in experiment");
+  line.Text("run", "DIR", &arguments->run, kRunHelp, "a new one under runs/");
   line.Text("checkpoints", "DIR", &arguments->checkpoints,
-            "the directory for checkpoints, for example on another disk, which "
-            "the run records (default: checkpoints/ in the run folder)");
-  line.Repeated("set", "PATH=VALUE", &arguments->overrides,
-                "changes a field of the config; may be repeated");
-  line.Number("threads", &arguments->trainer.threads, 1, 1024,
-              "the number of threads, at most one per shard (default: one per "
-              "core)");
+            "directory for the checkpoints, such as one on another disk; "
+            "--resume finds it again",
+            "in the run folder");
+  line.Repeated("set", "PATH=VALUE", &arguments->overrides, kSetHelp);
+  line.Number("threads", &arguments->trainer.threads, 1, 1024, kThreadsHelp,
+              kThreadsDefault);
   line.Switch("resume", &arguments->resume,
-              "resumes the run in --run, which is required, from its last "
-              "checkpoint");
+              "resumes from the last checkpoint of --run");
   line.Switch("check", &arguments->check,
-              "prints what is wrong with the config, or what would be trained, "
-              "without training");
+              "checks the config and prints what would be trained, without "
+              "training");
   line.Switch("profile", &arguments->trainer.profile,
               "prints the time and FLOP/s of each operation");
   line.Switch("omit_times", &arguments->trainer.omit_times,
-              "leaves times out of all files, so that repeated runs write the "
-              "same bytes");
+              "omits times from all files, so that repeated runs write equal "
+              "files");
   REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
   if (!arguments->trainer.omit_times) {
     arguments->provenance = ReadProvenance(argc, argv);
