@@ -140,20 +140,20 @@ refuses 'required: --config, --axis'
 refuses 'required: --axis' "${config[@]}"
 refuses '--config=none.textproto: no such file' --config=none.textproto \
   "${axis[@]}"
-refuses 'want PATH=VALUE' "${config[@]}" --axis hidden
-refuses 'want PATH=VALUE' "${config[@]}" "${axis[@]}" --set 'a b=1'
-refuses 'one value is nothing to compare' "${config[@]}" --axis hidden=64
+refuses 'must be PATH=VALUE' "${config[@]}" --axis hidden
+refuses 'must be PATH=VALUE' "${config[@]}" "${axis[@]}" --set 'a b=1'
+refuses 'must have two values or more' "${config[@]}" --axis hidden=64
 refuses 'a value is empty' "${config[@]}" --axis hidden=64,
 refuses '64 appears twice' "${config[@]}" --axis hidden=64,64
 refuses "'}' is missing in {dot {},b" "${config[@]}" --axis 'a={dot {},b'
 refuses "']' closes no bracket" "${config[@]}" --axis 'a=(1],2'
 refuses 'a " is not closed' "${config[@]}" --axis 'a="1,2'
-refuses 'give --seeds=N' "${config[@]}" --axis seed=1,2
-refuses '--set seed=...: give --seeds=N' "${config[@]}" "${axis[@]}" --set seed=7
+refuses 'use --seeds=N instead' "${config[@]}" --axis seed=1,2
+refuses '--set seed=...: use --seeds=N instead' "${config[@]}" "${axis[@]}" --set seed=7
 refuses 'hidden is given twice' "${config[@]}" --axis hidden=1,2 --set hidden=3
-refuses 'want 1 or more' "${config[@]}" "${axis[@]}" --seeds=0
+refuses 'must be at least 1' "${config[@]}" "${axis[@]}" --seeds=0
 refuses "invalid int value: 'x'" "${config[@]}" "${axis[@]}" --seeds=x
-refuses "want letters, digits and '_'" "${config[@]}" "${axis[@]}" --name=../x
+refuses "must start with a letter and contain only letters, digits and '_'" "${config[@]}" "${axis[@]}" --name=../x
 refuses 'unrecognized arguments: --axes' "${config[@]}" "${axis[@]}" --axes=1
 echo 'base: "gone.textproto"' >orphan.textproto
 before="$(<"${lab}/BUILD")"

@@ -125,7 +125,7 @@ expect "a package was installed" now "$(<"${root}/ws/packages")"
 bootstrap tools/bazel REGARD_ISA=native
 expect "a wrong level is refused" 2 "${status}"
 expect "a wrong level is named" \
-  "instruction_set: REGARD_ISA=native: want x86-64, *" "${err}"
+  "instruction_set: REGARD_ISA=native: must be x86-64, *" "${err}"
 
 setup
 echo "${v2}" >"${root}/cpuinfo"
@@ -136,7 +136,7 @@ echo "flags : fpu sse2 ssse3" >"${root}/cpuinfo"
 bootstrap tools/bazel
 expect "too old a machine" 2 "${status}"
 expect "too old a machine: says what it lacks" \
-  "instruction_set: want a processor of level x86-64-v2, this one lacks cx16" \
+  "instruction_set: requires a processor of level x86-64-v2; this one lacks cx16" \
   "${err}"
 echo "${v2} avx2 bmi1 bmi2 fma f16c abm movbe avx512f avx512bw avx512cd" \
   "avx512dq avx512vl" >"${root}/cpuinfo"

@@ -44,7 +44,7 @@ expect 'the level of the machine' "$("${instruction_set}") train two words" \
   "$(<out)"
 expect 'a level by hand' 'x86-64 plan' \
   "$(REGARD_ISA=x86-64 package/regard plan || true)"
-fails 'a wrong level' 'REGARD_ISA=i386: want x86-64, x86-64-v3 or x86-64-v4' \
+fails 'a wrong level' 'REGARD_ISA=i386: must be x86-64, x86-64-v3 or x86-64-v4' \
   env REGARD_ISA=i386 package/regard plan
 
 # A package with fewer levels.

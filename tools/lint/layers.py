@@ -58,7 +58,7 @@ def check_rooms(facts):
         return
     order = _ROOMS[room]
     if name not in order:
-        yield (f"{facts['package']}: not among the rooms of {room}: "
+        yield (f"{facts['package']}: must be one of the directories of {room}: "
                f"{', '.join(order)}")
         return
     for target in facts["targets"]:

@@ -75,14 +75,14 @@ def check_build_files(files):
                                 f"{_FIX} formats it")
     for path in outside + _with_suffix(ours, "BUILD"):
         if not pathlib.Path(path).read_text(encoding="utf-8").startswith("# "):
-            yield f"{path}: open it with a comment on the package"
+            yield f"{path}: must begin with a comment on the package"
 
 
 def check_lengths(files):
     for path in _with_suffix(files, ".h", ".cc"):
         lines = pathlib.Path(path).read_text(encoding="utf-8").count("\n")
         if lines > _MAX_LINES:
-            yield f"{path}: {lines} lines, over {_MAX_LINES}: two concepts?"
+            yield f"{path}: has {lines} lines, more than {_MAX_LINES}; split it"
 
 
 def check_owners(facts):
@@ -90,7 +90,7 @@ def check_owners(facts):
     owned = {path for target in facts["targets"] for path in target["sources"]}
     for path in _with_suffix(facts["files"], ".h", ".cc"):
         if path not in owned:
-            yield f"{path}: no target of the package names it"
+            yield f"{path}: belongs to no target of the package"
 
 
 def check_output(facts):
@@ -101,7 +101,7 @@ def check_output(facts):
         for path in target["sources"]:
             file = pathlib.Path(path)
             if file.exists() and "std::cout" in file.read_text(encoding="utf-8"):
-                yield f"{path}: std::cout in a library"
+                yield f"{path}: uses std::cout in a library; return the text"
 
 
 def main(facts_path, deps_path=None):

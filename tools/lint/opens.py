@@ -13,8 +13,8 @@ def check_text(path, text):
     for number, line in enumerate(text.split("\n"), start=1):
         found = _OPEN.search(line.split("//")[0])
         if found:
-            yield (f"{path}:{number}: {found.group().strip()} opens a file; go "
-                   "through files/file.h, which tests can make fail")
+            yield (f"{path}:{number}: {found.group().strip()} opens a file; use "
+                   "files/file.h, whose failures tests can simulate")
 
 
 def check(facts):

@@ -17,24 +17,32 @@ import works
 def _options():
     parser = argparse.ArgumentParser(
         prog="tools/peers/run",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Times the same models in Regard, PyTorch, JAX, ONNX "
-        "Runtime and CTranslate2.")
+        "Runtime and CTranslate2.",
+        epilog="Examples:\n"
+        "  tools/peers/run --works=gpt_generate\n"
+        "  tools/peers/run --rounds=3 --compile=none --busy")
     parser.add_argument("--works", default="", metavar="NAME,NAME",
-                        help="only these works; by default all")
+                        help="workloads to time (default: all)")
     parser.add_argument("--rounds", type=int, default=10,
-                        help="turns that each contender takes (10)")
+                        help="number of interleaved turns of each framework "
+                        "(default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=0.5,
-                        help="length of a turn; at least one step (0.5)")
+                        help="length of a turn in seconds, with at least one "
+                        "step (default: %(default)s)")
     parser.add_argument("--patience", type=float, default=300,
-                        help="seconds until a contender must be ready (300)")
+                        help="seconds within which a framework must be ready "
+                        "(default: %(default)s)")
     parser.add_argument("--compile", default="all", metavar="NAME,NAME",
-                        help="works that torch.compile is tried on, which "
-                        "takes minutes the first time; or none (all)")
+                        help="workloads to time with torch.compile, too, or "
+                        "none; the first time takes minutes (default: "
+                        "%(default)s)")
     parser.add_argument("--busy", action="store_true",
-                        help="for a machine with other work: one thread each, "
-                        "and processor time instead of time")
+                        help="measures processor time with one thread, for a "
+                        "machine that is busy with other work")
     parser.add_argument("--no-growth", dest="growth", action="store_false",
-                        help="leave the growth in B, T, H and V out")
+                        help="does not measure growth with B, T, H and V")
     parser.add_argument("--regard-step", required=True, help=argparse.SUPPRESS)
     parser.add_argument("--fma-peak", required=True, help=argparse.SUPPRESS)
     parser.add_argument("--read-peak", required=True, help=argparse.SUPPRESS)
@@ -68,14 +76,14 @@ def _sections(measured, peak, exponents):
     if any(work.gigabytes() for work, _ in measured):
         yield "reading of weights", table.reading(measured)
     yield "how many times Regard's time", table.comparison(measured)
-    yield "Regard alone", table.own(measured)
+    yield "only Regard", table.own(measured)
     yield "how many times Regard's memory", table.memory(measured)
     if exponents:
         yield "growth: time as extent^exponent", [
-            f"* {letter}: {middle:.2f} ({low:.2f} - {high:.2f}), that of the "
-            f"arithmetic {needed:.2f}"
+            f"* {letter}: {middle:.2f} ({low:.2f} - {high:.2f}), required by "
+            f"the arithmetic {needed:.2f}"
             for letter, needed, (middle, low, high) in exponents]
-    yield "all forms, before the rounds", table.forms(measured)
+    yield "all forms, before the interleaved rounds", table.forms(measured)
 
 
 def _report(options, measured, peak, exponents, problems):
@@ -84,7 +92,7 @@ def _report(options, measured, peak, exponents, problems):
              f"{options.seconds:g} s each"
              + (", one thread; times are processor time, beside other work."
                 if options.busy else "."), "",
-             "Peak of fused multiply-adds, the best seen before any work: "
+             "Peak of fused multiply-adds, best of all workloads: "
              f"{peak[1]:.0f} GFLOP/s with one thread, {peak[2]:.0f} with two"]
     for title, rows in _sections(measured, peak, exponents):
         lines += ["", f"## {title}", "", *rows]

@@ -41,8 +41,11 @@ namespace regard {
 namespace {
 
 constexpr char kUsage[] =
-    "Trains, kills, resumes and opens random models.\n\n"
-    "  random_models --seeds=A-B [--jobs=N] [--other_train=FILE]";
+    "Trains, kills and resumes random models, and opens their runs.\n\n"
+    "  random_models --seeds=A-B [--jobs=N] [--other_train=FILE]\n\n"
+    "Examples:\n"
+    "  random_models --seeds=1-300\n"
+    "  random_models --seeds=7-7 --other_train=/tmp/clang/train";
 
 std::string ReadAll(const std::string& path) {
   std::ostringstream text;
@@ -281,11 +284,12 @@ int Main(int argc, char** argv) {
   std::string other_train;
   int jobs = 1;
   CommandLine line(kUsage);
-  line.Text("seeds", "A-B", &seeds, "the first and the last seed");
-  line.Number("jobs", &jobs, 1, 1024, "models at the same time (1)");
+  line.Text("seeds", "A-B", &seeds, "first and last seed of the models");
+  line.Number("jobs", &jobs, 1, 1024,
+              "number of models that are trained at the same time");
   line.Text("other_train", "FILE", &other_train,
-            "a //experiments:train that another compiler made, by its whole "
-            "path; it must leave the same bytes");
+            "absolute path of //experiments:train built by another compiler, "
+            "whose runs must be bit-identical");
   absl::Status parsed = line.Parse(argc, argv);
   const std::pair<std::string, std::string> range =
       absl::StrSplit(seeds, absl::MaxSplits('-', 1));
@@ -293,7 +297,8 @@ int Main(int argc, char** argv) {
   uint64_t last = 0;
   if (parsed.ok() && (!absl::SimpleAtoi(range.first, &first) ||
                       !absl::SimpleAtoi(range.second, &last) || last < first)) {
-    parsed = absl::InvalidArgumentError("error: give --seeds=A-B, as in 1-300");
+    parsed = absl::InvalidArgumentError(
+        "error: --seeds=A-B must be a range, such as 1-300");
   }
   if (!parsed.ok()) return ExitCode(parsed);
 
