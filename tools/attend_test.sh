@@ -158,7 +158,7 @@ fails_with 'nothing' 'queries has the shape [1, 0]; at least one number' \
   'dot {}' "{\"queries\": [[]], ${ok}}"
 fails_with 'the batch' 'keys has the shape [2, 1, 1]; a batch of 1 is required' \
   'dot {}' '{"queries": [[[1]]], "keys": [[[1]], [[1]]], "values": [[[1]]]}'
-fails_with 'values' "wrong.json:1:58: error: values has 1 rows for 2 keys" \
+fails_with 'values' "wrong.json:1:58: error: values must have one row per key" \
   'dot {}' '{"queries": [[1, 1]], "keys": [[1, 1], [1, 1]],"values": [[1]]}'
 fails_with 'a length' 'error: key_lengths is 3; a whole number from 0 to 2, '\
 'the number of keys, is required' 'dot {}' \

@@ -149,9 +149,10 @@ void CheckRows(const Complain& complain, Arrays& arrays,
   result->keys = move("keys");
   result->values = move("values");
   if (result->values.shape[1] != result->keys.shape[1]) {
-    complain("values", absl::StrCat("values has ", result->values.shape[1],
-                                    " rows for ", result->keys.shape[1],
-                                    " keys; one row per key is required"));
+    complain("values",
+             absl::StrCat("values must have one row per key; keys has ",
+                          result->keys.shape[1], ", values has ",
+                          result->values.shape[1]));
   }
 }
 

@@ -73,8 +73,8 @@ TEST(AttentionArraysTest, SayWhatDoesNotFitABatch) {
             "2:9: error: keys has the shape [1, 2, 1]; a batch of 2 is "
             "required, as in queries");
   EXPECT_EQ(ErrorOf(Batch(kQueries, kKeys, "[[[1]], [[2]]]", "[1, 2]")),
-            "3:11: error: values has 1 rows for 2 keys; one row per key is "
-            "required");
+            "3:11: error: values must have one row per key; keys has 2, values "
+            "has 1");
   EXPECT_EQ(ErrorOf(Batch(kQueries, kKeys, "[[1], [2]]", "[1, 2]")),
             "3:11: error: values has the shape [2, 1]; as many axes as in "
             "queries are required");

@@ -141,8 +141,7 @@ std::string CheckFormula(const AttentionRegistry& scorers,
   *failed = 0;
   const std::optional<ScoreWidths> widths = CheckedWidths(info, formula);
   if (!widths.has_value()) {
-    return "Not checked: the checks require a formula for queries and keys of "
-           "width "
+    return "Not checked: the formula must accept queries and keys of width "
            "4.\n";
   }
   std::string text =

@@ -225,9 +225,9 @@ absl::StatusOr<InspectedAnswer> Look(const Arguments& arguments,
   const TraceLabels& labels = asked.traced.labels;
   const auto outputs = static_cast<int64_t>(labels.outputs.size());
   if (arguments.output >= outputs) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("error: --output=", arguments.output, ": there are ",
-                     outputs, " outputs, counted from 0"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "error: --output=", arguments.output, ": must be less than ", outputs,
+        ", the number of outputs"));
   }
   const int64_t chosen =
       arguments.output >= 0 ? arguments.output : labels.chosen;

@@ -47,7 +47,7 @@ expect_in figures.svg '>ils</text>'
   >out
 expect_in figures.svg '>step[*]/decoder/attention/weights<' '>head 0<'
 fails 'a head that is not there' \
-  'error: --head=1: there are 1 heads, counted from 0' \
+  'error: --head=1: must be less than 1, the number of heads' \
   "${inspect}" --run=run they --out=figures.svg --head=1
 "${inspect}" --run=run they --target=ils --head=0 --json >out 2>err
 expect_in err 'note: --layer and --head have no effect'
@@ -71,7 +71,7 @@ fails 'a long source' 'got 101' \
   "${inspect}" --run=run --source="$(printf 'a %.0s' $(seq 101))"
 fails 'an empty target' 'error: --target: want 1 to 100 tokens, got 0' \
   "${inspect}" --run=run --source=they --target=' '
-fails 'an output beyond' 'error: --output=4: there are 4 outputs, counted from 0' \
+fails 'an output beyond' 'error: --output=4: must be less than 4, the number of outputs' \
   "${inspect}" --run=run they --target='ils regardent .' --output=4
 fails 'an example and a text' 'exclude each other; give only one of them' \
   "${inspect}" --run=run they --example=0

@@ -374,13 +374,13 @@ absl::Status CheckFigureChoice(const Inspection<float>& inspection,
   }
   if (choice.layer >= layers) {
     return absl::InvalidArgumentError(
-        absl::StrCat("error: --layer=", choice.layer, ": there are ", layers,
-                     " layers with attention, counted from 0"));
+        absl::StrCat("error: --layer=", choice.layer, ": must be less than ",
+                     layers, ", the number of layers with attention"));
   }
   if (choice.head >= heads) {
     return absl::InvalidArgumentError(
-        absl::StrCat("error: --head=", choice.head, ": there are ", heads,
-                     " heads, counted from 0"));
+        absl::StrCat("error: --head=", choice.head, ": must be less than ",
+                     heads, ", the number of heads"));
   }
   return absl::OkStatus();
 }

@@ -256,16 +256,16 @@ TEST(InspectionSvgTest, ShowsTheLayerAndHeadThatAreChosen) {
   };
   EXPECT_THAT(check(1, 1), testing::IsOk());
   EXPECT_THAT(check(-1, -1), testing::IsOk());
-  EXPECT_THAT(
-      check(2, 0),
-      testing::StatusIs(
-          absl::StatusCode::kInvalidArgument,
-          "error: --layer=2: there are 2 layers with attention, counted "
-          "from 0"));
+  EXPECT_THAT(check(2, 0),
+              testing::StatusIs(
+                  absl::StatusCode::kInvalidArgument,
+                  "error: --layer=2: must be less than 2, the number of layers "
+                  "with attention"));
   EXPECT_THAT(
       check(1, 2),
       testing::StatusIs(absl::StatusCode::kInvalidArgument,
-                        "error: --head=2: there are 2 heads, counted from 0"));
+                        "error: --head=2: must be less than 2, the number "
+                        "of heads"));
 }
 
 TEST(InspectionSvgTest, HasMapsRolloutsAndThePatch) {

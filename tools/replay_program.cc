@@ -97,7 +97,7 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
   if (arguments->from == 0 || arguments->to < arguments->from) {
     return Wrong(
-        "--from=STEP and --to=STEP are required, with --from at most --to");
+        "--from=STEP and --to=STEP are required; --from must be at most --to");
   }
   if (arguments->sites.empty()) {
     return Wrong("--site=PATTERN is required, such as --site='*/weights'");

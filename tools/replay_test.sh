@@ -47,7 +47,7 @@ fails 'no checkpoint before' \
   "${replay}" --run=run --from=6 --to=9 --site='*'
 fails 'no checkpoint after' 'no checkpoint of step 11 (--to) or later' \
   "${replay}" --run=run --from=8 --to=11 --site='*'
-fails 'steps in the wrong order' 'with --from at most --to' \
+fails 'steps in the wrong order' '--from must be at most --to' \
   "${replay}" --run=run --from=9 --to=8 --site='*'
 fails 'a wrong ending' 'a.npz: must end in .jsonl or .safetensors' \
   "${replay}" --run=run --from=8 --to=9 --site='*' --out=a.npz
