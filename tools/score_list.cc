@@ -139,8 +139,8 @@ std::string ListScores(const AttentionRegistry& scorers,
       absl::StrAppend(&list, "    depends on positions\n");
     }
     if (score["uses_history"] == true) {
-      absl::StrAppend(&list,
-                      "    reads earlier weights: for recurrent decoders\n");
+      absl::StrAppend(
+          &list, "    reads earlier weights; requires a recurrent decoder\n");
     }
     for (const Json& option : score["options"]) {
       absl::StrAppend(&list, "    ", text(option["name"]), ": ",
