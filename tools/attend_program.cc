@@ -287,8 +287,8 @@ absl::StatusOr<std::vector<Output>> AttendBare(const std::string& text,
   const ScorerInfo* const info = scorers.Find(config);
   if (info != nullptr && info->uses_history) {
     std::fprintf(stderr,
-                 "note: %s reads the weights of earlier queries: of each query "
-                 "here they are 0, as of a first one\n",
+                 "note: %s reads the weights of earlier queries: here they are "
+                 "0 for every query, as for the first one of a sequence\n",
                  info->name.c_str());
   }
   ParameterStore<double> parameters;
