@@ -24,8 +24,9 @@ absl::StatusOr<PairReader> PairReader::Open(PairFilesConfig files, int64_t most,
   REGARD_ASSIGN_OR_RETURN(TextFile target,
                           TextFile::Open(files.target(), "corpus", ends));
   if (source.IsSameFile(target)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        files.target(), ":1:1: error: source and target are the same file"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(files.target(),
+                     ":1:1: error: source and target must be different files"));
   }
   return PairReader(std::move(files), most, text_version, std::move(source),
                     std::move(target));
@@ -39,7 +40,7 @@ absl::StatusOr<bool> PairReader::Next() {
     if (has_source != has_target) {
       const TextFile& longer = has_source ? first_ : *second_;
       return longer.Error(
-          0, absl::StrCat("this line has no other side: ",
+          0, absl::StrCat("this line has no counterpart: ",
                           has_source ? files_.target() : files_.source(),
                           " has ", longer.number() - 1, " lines"));
     }
@@ -70,9 +71,9 @@ absl::Status PairReader::SplitColumns() {
     if (column >= static_cast<int>(columns.size())) {
       return first_.Error(
           text.size(),
-          absl::StrCat("want a tab and the ", is_source ? "source" : "target",
-                       " sentence in column ", column + 1, ", got ",
-                       columns.size(), " column",
+          absl::StrCat("expected a tab and the ",
+                       is_source ? "source" : "target", " sentence in column ",
+                       column + 1, ", got ", columns.size(), " column",
                        columns.size() == 1 ? "" : "s"));
     }
     (is_source ? source_ : target_) = columns[column];

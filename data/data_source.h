@@ -63,7 +63,9 @@ class AnyDataSource {
     problems.CheckRanges(options);
     if (options.dev_fraction() + options.test_fraction() >= 1 &&
         !(options.dev_fraction() == 0 && options.test_fraction() == 1)) {
-      problems.Add("test_fraction", "leaves nothing to train on beside dev");
+      problems.Add("test_fraction",
+                   "leaves no training examples: dev_fraction and "
+                   "test_fraction must sum to less than 1");
     }
   }
 };

@@ -17,7 +17,7 @@ bool IsGzip(absl::string_view bytes) {
 Inflater::Inflater() {
   // 15 bits of window; 16: with a gzip header.
   if (inflateInit2(&stream_, 15 + 16) != Z_OK) {
-    problem_ = "zlib does not start";
+    problem_ = "zlib cannot be initialized";
   }
 }
 
@@ -43,7 +43,7 @@ size_t Inflater::Next(absl::string_view* input, absl::Span<char> output) {
     if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR) {
       problem_ = absl::StrCat(
           "the compressed file is damaged: ",
-          stream_.msg == nullptr ? "zlib refuses it" : stream_.msg);
+          stream_.msg == nullptr ? "zlib rejects it" : stream_.msg);
     }
     if (input->empty()) break;
   }
@@ -65,8 +65,9 @@ absl::StatusOr<std::string> Gunzip(std::string bytes, absl::string_view path,
   while (true) {
     const size_t count = inflater.Next(&rest, absl::MakeSpan(piece));
     if (static_cast<int64_t>(content.size() + count) > limit) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          path, ": error: holds more than ", limit, " bytes when unpacked"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, ": error: holds more than ", limit,
+                       " bytes after decompression"));
     }
     content.append(piece.data(), count);
     const bool at_end = count == 0 && rest.empty();

@@ -17,8 +17,9 @@ inline constexpr int64_t kMostMadeWords = int64_t{1} << 26;
 inline void RefuseTooManyWords(double words, const char* field,
                                ConfigProblems& problems) {
   if (words <= kMostMadeWords) return;
-  problems.Add(field, absl::StrFormat("makes up to %.0f words, more than %d",
-                                      words, kMostMadeWords));
+  problems.Add(field,
+               absl::StrFormat("makes up to %.0f words; at most %d are allowed",
+                               words, kMostMadeWords));
 }
 
 }  // namespace regard

@@ -53,7 +53,7 @@ absl::StatusOr<std::vector<Field>> FieldsOf(const TextFile& file,
     if (at < line.size() && line[at] == '"') {
       for (++at;; ++at) {
         if (at >= line.size()) {
-          return file.Error(field.offset, "a quote that is not closed");
+          return file.Error(field.offset, "the quote is not closed");
         }
         if (line[at] == '"') {
           if (line.substr(at + 1, 1) != "\"") break;
@@ -64,7 +64,7 @@ absl::StatusOr<std::vector<Field>> FieldsOf(const TextFile& file,
       ++at;
       while (is_blank(at)) ++at;
       if (at < line.size() && line[at] != separator) {
-        return file.Error(at, "text after a closing quote");
+        return file.Error(at, "unexpected text after a closing quote");
       }
     } else {
       const size_t end = std::min(line.find(separator, at), line.size());
@@ -91,11 +91,11 @@ absl::StatusOr<double> NumberOf(const TextFile& file, const Field& field,
   if (field.text.empty()) return error("has no number here");
   double number;
   if (!absl::SimpleAtod(field.text, &number)) {
-    return error("wants a number, got '", field.text, "'");
+    return error("must be a number, got '", field.text, "'");
   }
   // Models compute in float.
   if (!(std::abs(number) <= std::numeric_limits<float>::max())) {
-    return error("wants a finite number, got ", field.text);
+    return error("must be a finite number, got ", field.text);
   }
   return number;
 }
@@ -146,10 +146,11 @@ absl::StatusOr<Columns> ColumnsOf(const TextFile& file,
           Find(columns.names, absl::StripAsciiWhitespace(name), "columns",
                file));
       if (column == columns.y) {
-        return file.Error(fields[column].offset,
-                          absl::StrCat("column '", columns.names[column],
-                                       "' is both target and in "
-                                       "data.table.columns"));
+        return file.Error(
+            fields[column].offset,
+            absl::StrCat(
+                "column '", columns.names[column],
+                "' is the target and must not be in data.table.columns"));
       }
       columns.x.push_back(column);
     }
@@ -159,14 +160,16 @@ absl::StatusOr<Columns> ColumnsOf(const TextFile& file,
     if (i == columns.y) continue;
     if (columns.names[i].empty()) {
       return file.Error(fields[i].offset,
-                        "a column without a name; if it only numbers the rows, "
-                        "name the others in data.table.columns");
+                        "the column has no name; if it only numbers the rows, "
+                        "list the other columns in data.table.columns");
     }
     columns.x.push_back(i);
   }
   if (columns.x.empty()) {
-    return file.Error(0, absl::StrCat("one column; at least two separated by '",
-                                      options.separator(), "' wanted"));
+    return file.Error(
+        0,
+        absl::StrCat("found one column; at least two columns, separated by '",
+                     options.separator(), "', are required"));
   }
   return columns;
 }
@@ -235,12 +238,12 @@ std::string NoteOn(const std::string& column, std::vector<double> values,
   const size_t different = CountDifferent(values, scale);
   if (different == values.size()) return "";
   std::string note = absl::StrCat("column '", column, "': ", values.size(),
-                                  " different values become ", different,
-                                  " in float32, in which models compute");
+                                  " different values become only ", different,
+                                  " in float32, the precision of the model");
   if (const size_t then = CountDifferent(values, standardized);
       then > different) {
-    absl::StrAppend(&note, "; with data.table.standardize=true they become ",
-                    then);
+    absl::StrAppend(&note, "; data.table.standardize=true keeps ", then,
+                    " of them");
   }
   return note;
 }
@@ -278,7 +281,8 @@ absl::StatusOr<NadarayaWatsonData> ReadTable(const std::string& path,
     REGARD_ASSIGN_OR_RETURN(const bool more, file.Next());
     if (!more) break;
     bytes += std::ssize(file.text()) + 1;
-    if (bytes > kMostTableBytes) return file.Error(0, "more than 512 MiB");
+    if (bytes > kMostTableBytes)
+      return file.Error(0, "the file is larger than 512 MiB");
     if (IsBlankLine(file.text(), /*text_version=*/1)) continue;
     REGARD_ASSIGN_OR_RETURN(const std::vector<Field> fields,
                             FieldsOf(file, separator));
@@ -290,9 +294,9 @@ absl::StatusOr<NadarayaWatsonData> ReadTable(const std::string& path,
       all.width = static_cast<int64_t>(columns.x.size());
       if (all.width > kMostTableColumns) {
         return file.Error(
-            0, absl::StrCat(all.width, " columns to predict from; at most ",
-                            kMostTableColumns,
-                            ": name some in data.table.columns"));
+            0, absl::StrCat(
+                   all.width, " input columns; at most ", kMostTableColumns,
+                   " are allowed: select some with data.table.columns"));
       }
       if (is_header) continue;
     }
@@ -300,9 +304,9 @@ absl::StatusOr<NadarayaWatsonData> ReadTable(const std::string& path,
       const size_t at = fields.size() < columns.names.size()
                             ? file.text().size()
                             : fields[columns.names.size()].offset;
-      return file.Error(
-          at, absl::StrCat(fields.size(), " fields; ", columns.names.size(),
-                           " wanted, as in the first line"));
+      return file.Error(at, absl::StrCat("expected ", columns.names.size(),
+                                         " fields, as in the first line; got ",
+                                         fields.size()));
     }
     for (const size_t column : columns.x) {
       REGARD_ASSIGN_OR_RETURN(
@@ -335,9 +339,10 @@ absl::StatusOr<NadarayaWatsonData> ReadTable(const std::string& path,
   const auto dev = order.begin() +
                    begin_of(options.dev_fraction() + options.test_fraction());
   if (dev - order.begin() < 2) {
-    return file.Error(0, absl::StrCat("the file has ", all.size(),
-                                      " points, of which ", dev - order.begin(),
-                                      " are for training; at least 2 wanted"));
+    return file.Error(
+        0, absl::StrCat("the file has ", all.size(), " points, ",
+                        dev - order.begin(),
+                        " of them for training; training requires at least 2"));
   }
   NadarayaWatsonData data;
   data.training = Take(all, {order.begin(), dev});
@@ -367,10 +372,11 @@ absl::StatusOr<NadarayaWatsonData> ReadTable(const std::string& path,
   // Squared errors are floats.
   if (std::abs(std::log10(data.y_scale.deviation)) > 15) {
     return file.Error(
-        0, absl::StrCat("column '", data.y_name, "' has standard deviation ",
-                        NumberText(data.y_scale.deviation),
-                        "; data.table.standardize wants 1e-15 to 1e+15 of a "
-                        "target"));
+        0,
+        absl::StrCat(
+            "column '", data.y_name, "' has standard deviation ",
+            NumberText(data.y_scale.deviation),
+            "; data.table.standardize requires a target with 1e-15 to 1e+15"));
   }
   if (!options.standardize()) data.x_scales.clear();
   REGARD_ASSIGN_OR_RETURN(data.digests["data.path"], file.Digest());

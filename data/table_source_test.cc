@@ -141,9 +141,9 @@ TEST(TableTest, SaysWhichValuesBecomeEqual) {
   ASSERT_THAT(data, IsOk());
   EXPECT_THAT(data->notes,
               ElementsAre(EndsWith(
-                  "table.csv: column 'time': 150 different values become 2 in "
-                  "float32, in which models compute; with "
-                  "data.table.standardize=true they become 150")));
+                  "table.csv: column 'time': 150 different values "
+                  "become only 2 in float32, the precision of the "
+                  "model; data.table.standardize=true keeps 150 of them")));
   EXPECT_THAT(data->x_scales, SizeIs(0));
   EXPECT_EQ(data->y_scale, ColumnScale());
   const auto standardized =
@@ -153,9 +153,9 @@ TEST(TableTest, SaysWhichValuesBecomeEqual) {
   // Of the target, too; an outlier leaves no digits.
   const auto far = Read("1,1700000000\n2,1700000001\n3,-1e15\n",
                         absl::StrCat(kWhole, "standardize: true"));
-  EXPECT_THAT(far->notes,
-              ElementsAre(EndsWith("column '2': 3 different values become 2 in "
-                                   "float32, in which models compute")));
+  EXPECT_THAT(far->notes, ElementsAre(EndsWith(
+                              "column '2': 3 different values become only 2 in "
+                              "float32, the precision of the model")));
 }
 
 TEST(TableTest, StandardizesByTheTrainingPoints) {
@@ -185,31 +185,33 @@ TEST(TableTest, SaysWhereAFieldIsNoNumber) {
               EndsWith("table.csv:3:2: error: column 'x' has no number here"));
   EXPECT_THAT(
       ErrorOf("1,2\n3, four\n"),
-      EndsWith("table.csv:2:4: error: column '2' wants a number, got 'four'"));
+      EndsWith(
+          "table.csv:2:4: error: column '2' must be a number, got 'four'"));
   // A first line with text and numbers is no header.
   EXPECT_THAT(
       ErrorOf("1,two\n3,4\n"),
-      EndsWith("table.csv:1:3: error: column '2' wants a number, got 'two'"));
+      EndsWith("table.csv:1:3: error: column '2' must be a number, got 'two'"));
   for (const std::string number : {"nan", "inf", "-1e39", "1e999"}) {
     EXPECT_THAT(
         ErrorOf("x,y\n" + number + ",2\n"),
         EndsWith(
-            "table.csv:2:1: error: column 'x' wants a finite number, got " +
+            "table.csv:2:1: error: column 'x' must be a finite number, got " +
             number));
   }
 }
 
 TEST(TableTest, SaysWhereRowsOrQuotesAreWrong) {
   EXPECT_THAT(ErrorOf("x,z,y\n1,2,3\n1,2\n"),
-              EndsWith("table.csv:3:4: error: 2 fields; 3 wanted, as in the "
-                       "first line"));
+              EndsWith("table.csv:3:4: error: expected 3 fields, as in the "
+                       "first line; got 2"));
   EXPECT_THAT(ErrorOf("x,y\n1,2,3,4\n"),
-              EndsWith("table.csv:2:5: error: 4 fields; 2 wanted, as in the "
-                       "first line"));
+              EndsWith("table.csv:2:5: error: expected 2 fields, as in the "
+                       "first line; got 4"));
   EXPECT_THAT(ErrorOf("x,y\n1,\"2\n"),
-              EndsWith("table.csv:2:3: error: a quote that is not closed"));
-  EXPECT_THAT(ErrorOf("x,y\n\"1\"2,3\n"),
-              EndsWith("table.csv:2:4: error: text after a closing quote"));
+              EndsWith("table.csv:2:3: error: the quote is not closed"));
+  EXPECT_THAT(
+      ErrorOf("x,y\n\"1\"2,3\n"),
+      EndsWith("table.csv:2:4: error: unexpected text after a closing quote"));
 }
 
 TEST(TableTest, SaysWhatColumnsThereAre) {
@@ -221,24 +223,26 @@ TEST(TableTest, SaysWhatColumnsThereAre) {
               EndsWith("no column 'w' for data.table.columns; the columns are "
                        "a, b, y"));
   EXPECT_THAT(ErrorOf(text, "columns: 'a,y'"),
-              EndsWith("table.csv:1:5: error: column 'y' is both target and in "
-                       "data.table.columns"));
+              EndsWith("table.csv:1:5: error: column 'y' is the target and "
+                       "must not be in data.table.columns"));
   EXPECT_THAT(ErrorOf("a,a,y\n1,2,3\n", "columns: 'a'"),
               EndsWith("two columns are named 'a'"));
-  EXPECT_THAT(ErrorOf(",a,y\n0,2,3\n"),
-              EndsWith("table.csv:1:1: error: a column without a name; if it "
-                       "only numbers the rows, name the others in "
-                       "data.table.columns"));
+  EXPECT_THAT(
+      ErrorOf(",a,y\n0,2,3\n"),
+      EndsWith(
+          "table.csv:1:1: error: the column has no name; if it only numbers "
+          "the rows, list the other columns in data.table.columns"));
   EXPECT_THAT(ErrorOf("1 2\n"),
-              EndsWith("one column; at least two separated by ',' wanted"));
+              EndsWith("found one column; at least two columns, separated by "
+                       "',', are required"));
 }
 
 TEST(TableTest, NeedsTwoPointsForTraining) {
-  EXPECT_THAT(ErrorOf(""), EndsWith("the file has 0 points, of which 0 are for "
-                                    "training; at least 2 wanted"));
+  EXPECT_THAT(ErrorOf(""), EndsWith("the file has 0 points, 0 of them for "
+                                    "training; training requires at least 2"));
   EXPECT_THAT(ErrorOf(Rows(3), "test_fraction: 0.6 dev_fraction: 0"),
-              EndsWith("the file has 3 points, of which 1 are for training; at "
-                       "least 2 wanted"));
+              EndsWith("the file has 3 points, 1 of them for training; "
+                       "training requires at least 2"));
   EXPECT_THAT(Read("", kWhole).status(),
               StatusIs(absl::StatusCode::kInvalidArgument, ::testing::_));
   EXPECT_THAT(Read(Rows(2)), IsOk());
@@ -250,8 +254,8 @@ TEST(TableTest, ColumnsAreCapped) {
   EXPECT_THAT(
       Read(line),
       StatusIs(absl::StatusCode::kInvalidArgument,
-               EndsWith(":1:1: error: 4097 columns to predict from; at most "
-                        "4096: name some in data.table.columns")));
+               EndsWith(":1:1: error: 4097 input columns; at most 4096 are "
+                        "allowed: select some with data.table.columns")));
   EXPECT_EQ(
       Read(absl::StrCat(line, "\n", line), absl::StrCat(kWhole, "columns: '1'"))
           ->training.width,
@@ -273,8 +277,9 @@ TEST(TableTest, AllTextIsCapped) {
   std::ofstream all(path, std::ios::binary | std::ios::app);
   for (int i = 0; i < 512; ++i) all << member.str();
   all.close();
-  EXPECT_EQ(ReadTable(path, TableConfig(), /*seed=*/1).status().message(),
-            absl::StrCat(path, ":8193:1: error: more than 512 MiB"));
+  EXPECT_EQ(
+      ReadTable(path, TableConfig(), /*seed=*/1).status().message(),
+      absl::StrCat(path, ":8193:1: error: the file is larger than 512 MiB"));
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ std::optional<std::pair<size_t, const char*>> FindProblem(
     return std::pair(nul, "NUL byte: is this a text file?");
   }
   if (const std::optional<int64_t> bad = FindInvalidUtf8(text)) {
-    return std::pair(static_cast<size_t>(*bad), "bytes that are not UTF-8");
+    return std::pair(static_cast<size_t>(*bad), "the text is not UTF-8");
   }
   return std::nullopt;
 }
@@ -169,7 +169,7 @@ absl::StatusOr<bool> TextFile::Next() {
     first_column_ += static_cast<int64_t>(kByteOrderMark.size());
   }
   if (cut || static_cast<int64_t>(text_.size()) > kMostLineBytes) {
-    return Error(kMostLineBytes, "line of more than 64 KiB");
+    return Error(kMostLineBytes, "the line is longer than 64 KiB");
   }
   if (const auto problem = FindProblem(text_)) {
     return Error(problem->first, problem->second);

@@ -109,10 +109,13 @@ TEST(TextVocabularyTest, BrokenTextsAreErrorsWithTheirLine) {
   };
   EXPECT_THAT(error("a\nb", kCharacters),
               HasSubstr("v.txt:2: error: the last"));
-  EXPECT_THAT(error("a\n\n", kCharacters), HasSubstr("v.txt:2: error: empty"));
-  EXPECT_THAT(error("a\n\\q\n", kCharacters), HasSubstr("v.txt:2: error: no"));
-  EXPECT_THAT(error("a\na\n", kCharacters), HasSubstr("'a' is here twice"));
-  EXPECT_THAT(error("a\nb\n", kCharacterLines), HasSubstr("want '<bos>'"));
+  EXPECT_THAT(error("a\n\n", kCharacters),
+              HasSubstr("v.txt:2: error: the line is empty"));
+  EXPECT_THAT(error("a\n\\q\n", kCharacters),
+              HasSubstr("v.txt:2: error: the token"));
+  EXPECT_THAT(error("a\na\n", kCharacters), HasSubstr("'a' occurs twice"));
+  EXPECT_THAT(error("a\nb\n", kCharacterLines),
+              HasSubstr("expected token '<bos>'"));
   EXPECT_THAT(error("<bos>\n", kCharacterLines), HasSubstr("the file ends"));
 }
 

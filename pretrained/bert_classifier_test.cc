@@ -238,7 +238,7 @@ TEST_F(BertClassifierTest, NamesWhatIsWrongWithItsConfig) {
               HasSubstr("config.json:20:19: error: problem_type must be one of "
                         "single_label_classification"));
   EXPECT_THAT(error_of("\"2\": \"unrelated\"", "\"3\": \"unrelated\""),
-              HasSubstr("the id '3' must be one of 0 to 2"));
+              HasSubstr("the id '3' must be from 0 to 2"));
   EXPECT_THAT(error_of(",\n    \"2\": \"unrelated\"", ""),
               HasSubstr("tensor 'classifier.weight' is F32 [3, 8], F32 [2, 8] "
                         "wanted"));

@@ -313,11 +313,13 @@ TEST_F(BertFolderTest, SizesOfConfigAndWeightsMustAgree) {
 TEST_F(BertFolderTest, NamesAllThatIsWrongWithTheVocabulary) {
   std::string text = TextOf(JoinPath(folder_, "vocab.txt"));
   Write("vocab.txt", absl::StrCat(text, "cat\n\n\xff\n"));
-  EXPECT_THAT(ErrorOf(),
-              AllOf(HasSubstr("vocab.txt:33: error: token 'cat' is on line 8"),
-                    HasSubstr("vocab.txt:34: error: an empty line"),
-                    HasSubstr("vocab.txt:35: error: bytes that are not"),
-                    Not(HasSubstr("vocab.txt:36"))));
+  EXPECT_THAT(
+      ErrorOf(),
+      AllOf(HasSubstr(
+                "vocab.txt:33: error: token 'cat' already occurs on line 8"),
+            HasSubstr("vocab.txt:34: error: the line is empty"),
+            HasSubstr("vocab.txt:35: error: the token is not"),
+            Not(HasSubstr("vocab.txt:36"))));
   Write("vocab.txt", absl::StrCat(text, "more\n"));
   EXPECT_THAT(ErrorOf(),
               HasSubstr("33 tokens, but vocab_size of config.json is 32"));
@@ -364,8 +366,8 @@ TEST_F(BertFolderTest, NamesFieldsOfTheTokenizerThatHaveAnotherType) {
       ErrorOf(),
       AllOf(HasSubstr("tokenizer.json:1:16: error: normalizer must be an "
                       "object, but is 1"),
-            HasSubstr("tokenizer.json:1:52: error: the id of 'b' must be one "
-                      "of 0 to 1 that no other token has")));
+            HasSubstr("tokenizer.json:1:52: error: the id of 'b' must be from "
+                      "0 to 1, and no other token may have it")));
 }
 
 TEST_F(BertFolderTest, ATokenMayBeAnObjectWithItsContent) {

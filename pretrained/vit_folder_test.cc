@@ -287,7 +287,7 @@ TEST_F(VitFilesTest, NamesWhatIsWrongWithATransformersConfig) {
   EXPECT_THAT(ConfigError("/image_size", 16),
               HasSubstr("height must be 16, the image_size of config.json"));
   EXPECT_THAT(ConfigError("/id2label/7", "owl"),
-              HasSubstr("the id '7' must be one of 0 to 3"));
+              HasSubstr("the id '7' must be from 0 to 3"));
   EXPECT_THAT(ConfigError("/id2label/1", "a\nb"), HasSubstr("a line break"));
   EXPECT_THAT(ConfigError("/model_type", "deit"), HasSubstr("model_type"));
   EXPECT_THAT(ConfigError("/problem_type", "multi_label_classification"),

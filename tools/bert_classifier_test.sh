@@ -30,7 +30,7 @@ expect_in page.html '[SEP]' 'entails'
 fails 'three texts' 'input 1: want a text, or two with a tab between; got 2' \
   "${predict}" --run="${folder}" $'a\tb\tc'
 printf 'maybe\ta\tb\n' >other.tsv
-fails 'a class that it does not know' "the model knows no label 'maybe'" \
+fails 'a class that it does not know' "the model does not know label 'maybe'" \
   "${evaluate}" --run="${folder}" --set data.path=other.tsv
 
 "${export}" --run="${folder}" written >/dev/null
@@ -151,7 +151,7 @@ quietly "${train}" --config=tuned.textproto --run=mean \
 fails 'what is not POOLER is not written' 'pooling is not POOLER' \
   "${export}" --run=mean none
 printf 'a\tb\tc\nb\td\n' >short.tsv
-fails 'a column too few' 'short.tsv:2:4: error: want a label, a tab and a' \
+fails 'a column too few' 'short.tsv:2:4: error: expected a label, a tab and a' \
   "${train}" --config=tuned.textproto --run=none --set data.path=short.tsv
 fails 'pairs without types' 'with types: 1 the model reads single texts' \
   "${train}" --config=tuned.textproto --run=none \

@@ -36,7 +36,7 @@ printf '%s\n' 'the cat sings.' 'a bird sleeps.' '' 'the dogs see.' \
 "${evaluate}" --run="${folder}" --set data.path=text --json >out
 expect_in out '"test/loss"' '"test/token_accuracy"' '"test/next_sentence_loss"'
 expect 'no words of a training' 0 "$(grep -c unigram out || true)"
-fails 'no text' 'error: data.path names no file' "${evaluate}" --run="${folder}"
+fails 'no text' 'error: data.path names no text file' "${evaluate}" --run="${folder}"
 
 # What the config does not say is as in the folder.
 cat >tuned.textproto <<CONFIG

@@ -181,5 +181,5 @@ fails 'a captioner of words' 'in pieces of words' "${export}" --run=own none
 mkdir other
 mv red other/red
 cp -r blue other/green
-fails 'a class that the run lacks' "the model knows no class 'green'; it knows" \
+fails 'a class that the run lacks' "the model does not know class 'green'; it knows" \
   "${evaluate}" --run=colors --set data.images.path=other

@@ -106,7 +106,7 @@ fails 'a stride over a block' 'error: --stride: ' \
 fails 'another field of a model' 'only fields of data, search and intervene can be' \
   "${evaluate}" --model=model --set model.language_model.block=4
 
-fails 'no text' 'error: data.path names no file' "${evaluate}" --run=model
+fails 'no text' 'error: data.path names no text file' "${evaluate}" --run=model
 
 # Written, and read again.
 "${export}" --run=model copy >/dev/null

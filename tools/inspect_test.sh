@@ -199,7 +199,7 @@ looks shapes --example=3 -- '"rollout":[{"stack":"vision_transformer"' \
   '"row":"the class"'
 expect_in shapes.html '>Rollout<' 'data:image/png;base64'
 fails 'a text where an image is wanted' \
-  "error: input: 'they are': want a PNG or JPEG file" "${inspect}" --run=shapes 'they are'
+  "error: input: 'they are': cannot read a PNG or JPEG file" "${inspect}" --run=shapes 'they are'
 
 run pictures captions --set 'data.captions={train: 100 dev: 10 test: 12}' \
   --set model.captioner.vision_transformer.transformer.layers=1 \

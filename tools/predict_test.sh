@@ -129,7 +129,7 @@ printf 'bad\tdogs sing\ngood\tzebras run\nbad\tthe\nbad\tdogs\n' >other
 expect_in out '"dev/accuracy":'
 printf 'good\tdogs\nodd\tdogs run\ngood\tthe\ngood\tdog\n' >other
 fails 'a label that the run lacks' \
-  "error: data: the model knows no label 'odd'; it knows good, bad" \
+  "error: data: the model does not know label 'odd'; it knows good, bad" \
   "${evaluate}" --run=right --set data.path=other
 { cat text; echo 'Quite another line'; } >other
 fails 'a letter that the run lacks' \
@@ -280,7 +280,7 @@ expect 'the classes of images' 2 "$(wc -l <out)"
 fails 'no such example' 'error: example 12: there are 12, counted from 0' \
   "${predict}" --run=shapes --example=12
 fails 'a text where an image is wanted' \
-  "error: input 1: 'they are watching .': want a PNG or JPEG file: " \
+  "error: input 1: 'they are watching .': cannot read a PNG or JPEG file: " \
   "${predict}" --run=shapes 'they are watching .'
 # A PNG file of one black pixel.
 base64 -d >pixel.png <<'PNG'
@@ -307,7 +307,7 @@ expect 'the similarity of a pair' \
 fails 'three texts' 'error: input 1: want a text, or two with a tab between' \
   "${predict}" --run="${bert}" $'the\tcat\tsleeps'
 fails 'evaluated on nothing' \
-  'error: data.path names no file; give one by --set data.path=FILE: each' \
+  'error: data.path names no file; set it with --set data.path=FILE: each' \
   "${evaluate}" --run="${bert}"
 "${evaluate}" --run="${bert}" --set data.path=pairs.tsv --json >out
 expect_in out '"step":0' '"test/loss":' '"test/spearman":0.' '"test/pearson":0.' \

@@ -45,7 +45,7 @@ fails 'no images' 'data.path names no folder of images' \
 mkdir -p owls/owl owls/dog
 cp image.png owls/owl
 cp image.png owls/dog
-fails 'a class that the model does not know' "the model knows no class 'owl'" \
+fails 'a class that the model does not know' "the model does not know class 'owl'" \
   "${evaluate}" --run=vit --set data.path=owls
 
 # Written, and read again.

@@ -73,7 +73,8 @@ absl::StatusOr<Things> ImageThings(const ImageSet& images,
       if (images.labels[static_cast<size_t>(i)] == label) of_kind.push_back(i);
     }
     if (of_kind.empty()) {
-      return absl::InvalidArgumentError(absl::StrCat(what, " show no ", kind));
+      return absl::InvalidArgumentError(
+          absl::StrCat(what, " include none of class '", kind, "'"));
     }
   }
   const RandomStream random(seed, "canvases/images");

@@ -131,9 +131,9 @@ TEST(CanvasesTest, EachKindNeedsAnImage) {
   images.pixels = {10};
   images.labels = {0};
   const std::vector<std::string> kinds = {"b"};
-  EXPECT_THAT(
-      ImageThings(images, {"a", "b"}, kinds, 1, "the images"),
-      StatusIs(absl::StatusCode::kInvalidArgument, "the images show no b"));
+  EXPECT_THAT(ImageThings(images, {"a", "b"}, kinds, 1, "the images"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "the images include none of class 'b'"));
 }
 
 }  // namespace

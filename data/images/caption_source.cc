@@ -45,7 +45,7 @@ class CaptionsSource
   static void Validate(const Options& options, ConfigProblems& problems) {
     problems.CheckRanges(options);
     if (options.dev_fraction() + options.test_fraction() > 1) {
-      problems.Add("test_fraction", "is more than dev_fraction leaves");
+      problems.Add("test_fraction", "must not exceed 1 - dev_fraction");
     }
     {
       const ConfigProblems::Scope scope(problems, "format");
@@ -80,9 +80,9 @@ class CaptionsSource
                             ReadFashionMnist(request.path, all));
     const ImageShape& shape = images.splits.train.shape;
     if (shape.height != shape.width) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("error: data.path: images of ", shape.height, " x ",
-                       shape.width, " pixels; a quadrant is a square"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "error: data.path: images of ", shape.height, " x ", shape.width,
+          " pixels do not fit square quadrants; use square images"));
     }
     const std::string problem = TooMany(options_, shape.height);
     if (!problem.empty()) {
@@ -112,9 +112,9 @@ class CaptionsSource
     CaptionData data;
     if (options_.list().empty()) {
       return absl::InvalidArgumentError(
-          "error: data.captions.list names no file; give one by --set "
-          "data.captions.list=FILE: lines of a file of an image, a tab, and a "
-          "sentence");
+          "error: data.captions.list names no file; set it with --set "
+          "data.captions.list=FILE. Each line of the file is the path of an "
+          "image, a tab and a sentence");
     }
     std::vector<ListedImage> images;
     std::map<std::string, size_t> numbers;       // of images, by path
@@ -126,7 +126,8 @@ class CaptionsSource
         caption.words.push_back(std::move(word));
       }
       if (caption.words.size() == prompt.size()) {
-        return absl::InvalidArgumentError("want a sentence; it has no words");
+        return absl::InvalidArgumentError(
+            "the sentence must have at least one word");
       }
       caption.quadrants.assign(caption.words.size(), -1);
       const auto [found, is_new] =
@@ -151,9 +152,10 @@ class CaptionsSource
                                         options_.test_fraction(), request.seed);
     if (order.train.empty() &&
         options_.dev_fraction() + options_.test_fraction() < 1) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(options_.list(), ": error: of ", images.size(),
-                       " images none is left to train on"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          options_.list(), ": error: ", images.size(),
+          " images leave none to train on; lower data.captions.dev_fraction or "
+          "data.captions.test_fraction"));
     }
     std::string digests;
     BadImages bad;
@@ -190,8 +192,8 @@ class CaptionsSource
     const int64_t canvases =
         int64_t{options.train()} + options.dev() + options.test();
     if (canvases <= kMostPixels / (4 * side * side)) return "";
-    return absl::StrCat("makes ", canvases, " canvases of more than ",
-                        kMostPixels, " pixels");
+    return absl::StrCat("makes ", canvases, " canvases, which exceed ",
+                        kMostPixels, " pixels in total");
   }
 
   void MakeSplits(const Things& train, const Things& test, uint64_t seed,
@@ -212,7 +214,7 @@ class CaptionsSource
 
 REGARD_DATA_SOURCES(CaptionSource) {
   sources.Add<CaptionsSource>(
-      "images and their sentences, of files or generated");
+      "images and their captions, from files or generated");
 }
 
 }  // namespace regard

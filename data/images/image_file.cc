@@ -22,8 +22,7 @@ namespace {
 absl::StatusOr<ImageRows> DecodeRows(absl::string_view bytes) {
   if (absl::StartsWith(bytes, "\x89PNG")) return DecodePng(bytes);
   if (absl::StartsWith(bytes, "\xff\xd8\xff")) return DecodeJpeg(bytes);
-  return absl::InvalidArgumentError(
-      "is neither PNG nor JPEG, which are wanted");
+  return absl::InvalidArgumentError("must be a PNG or JPEG file");
 }
 
 // Pillow's L of RGB: the luma of ITU-R BT.601, in fixed point.
@@ -80,7 +79,8 @@ absl::StatusOr<Image> ReadImage(const std::string& path, int64_t channels,
                                                     status.message()));
   };
   const absl::StatusOr<std::string> bytes = ReadFile(ResolveUserPath(path));
-  if (!bytes.ok()) return error(bytes.status(), "want a PNG or JPEG file: ");
+  if (!bytes.ok())
+    return error(bytes.status(), "cannot read a PNG or JPEG file: ");
   if (sha256 != nullptr) *sha256 = Sha256Hex(*bytes);
   absl::StatusOr<Image> image = DecodeImage(*bytes, channels);
   if (!image.ok()) return error(image.status(), "");
@@ -95,7 +95,7 @@ absl::StatusOr<ImageSet> ReadImageLike(const std::string& path,
   if (!(image.shape == shape)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "'", path, "': has ", image.shape.height, " x ", image.shape.width,
-        " pixels (height x width); the model reads ", shape.height, " x ",
+        " pixels (height x width); the model requires ", shape.height, " x ",
         shape.width));
   }
   return ImageSet{

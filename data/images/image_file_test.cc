@@ -66,10 +66,11 @@ TEST(ReadImageTest, DropsAlpha) {
 }
 
 TEST(ReadImageTest, SaysWhatIsWrong) {
-  EXPECT_THAT(ErrorOf("they are watching ."),
-              HasSubstr("'they are watching .': want a PNG or JPEG file: "));
+  EXPECT_THAT(
+      ErrorOf("they are watching ."),
+      HasSubstr("'they are watching .': cannot read a PNG or JPEG file: "));
   ASSERT_THAT(WriteFileAtomically(Path("text"), "no image"), IsOk());
-  EXPECT_THAT(ErrorOf(Path("text")), HasSubstr("is neither PNG nor JPEG"));
+  EXPECT_THAT(ErrorOf(Path("text")), HasSubstr("must be a PNG or JPEG file"));
   const std::string path = WritePng("row.png", PNG_FORMAT_GRAY, {0, 7, 255});
   std::string whole = ReadFile(path).value();
   ASSERT_THAT(WriteFileAtomically(Path("cut"), whole.substr(0, 50)), IsOk());
@@ -85,8 +86,8 @@ TEST(ReadImageTest, AChunkCannotAskForMemory) {
   png.insert(33, std::string("\x2a\0\0\x1a\x65XIfII*\0", 12));
   ASSERT_THAT(WriteFileAtomically(Path("claims"), png), IsOk());
   EXPECT_THAT(ErrorOf(Path("claims")),
-              HasSubstr("': is a damaged PNG file: the file ends in its chunk "
-                        "'eXIf' of 704643098 bytes"));
+              HasSubstr("': is a damaged PNG file: the file ends within its "
+                        "chunk 'eXIf' of 704643098 bytes"));
 }
 
 TEST(ReadImageLikeTest, WantsTheSizeOfTheOthers) {
@@ -95,9 +96,10 @@ TEST(ReadImageLikeTest, WantsTheSizeOfTheOthers) {
       ReadImageLike(path, {.shape = {3, 1, 3}});
   EXPECT_EQ(image->size(), 1);
   EXPECT_EQ(image->pixels.size(), 9);
-  EXPECT_THAT(ReadImageLike(path, {.shape = {1, 28, 28}}).status().message(),
-              HasSubstr("has 1 x 3 pixels (height x width); the model reads 28 "
-                        "x 28"));
+  EXPECT_THAT(
+      ReadImageLike(path, {.shape = {1, 28, 28}}).status().message(),
+      HasSubstr(
+          "has 1 x 3 pixels (height x width); the model requires 28 x 28"));
 }
 
 // A start of image and a frame header of 8 bits.
@@ -120,7 +122,7 @@ TEST(DecodeImageTest, RefusesCmykAndTooManyPixels) {
   const auto error = [](const std::string& bytes) {
     return std::string(DecodeImage(bytes, 3).status().message());
   };
-  EXPECT_EQ(error(JpegOf(4, 0)), "is in CMYK; want grey or RGB");
+  EXPECT_EQ(error(JpegOf(4, 0)), "is in CMYK; must be grey or RGB");
   EXPECT_EQ(error(JpegOf(3, 200)), "has too many pixels");
   EXPECT_THAT(error(JpegOf(3, 0)), StartsWith("is a damaged JPEG file: "));
 }

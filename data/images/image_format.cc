@@ -21,9 +21,9 @@ void ValidateImageFormat(const ImageFormat& format, ConfigProblems& problems) {
   } else if (format.shorter_side() <
              std::max(format.height(), format.width())) {
     problems.Add("shorter_side",
-                 absl::StrCat("is ", format.shorter_side(),
-                              ", less than what is cut out: ", format.height(),
-                              " x ", format.width()));
+                 absl::StrCat("must be at least the longer side of the crop, ",
+                              format.height(), " x ", format.width(), "; got ",
+                              format.shorter_side()));
   }
 }
 

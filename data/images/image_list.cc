@@ -60,7 +60,7 @@ absl::StatusOr<std::string> ReadImageList(
     const size_t tab = line.find('\t');
     if (tab == absl::string_view::npos || tab == 0 || tab + 1 == line.size()) {
       return file.Error(tab == 0 ? 0 : line.size(),
-                        "want the name of an image, a tab and a text");
+                        "expected the path of an image, a tab and a text");
     }
     const std::string name(line.substr(0, tab));
     ListedImage image = {
@@ -70,9 +70,8 @@ absl::StatusOr<std::string> ReadImageList(
       return file.Error(
           0, absl::StrCat("'", name, "' is outside of '",
                           root.empty() ? "." : root,
-                          "': move the image there, or name a folder that "
-                          "holds all images by ",
-                          list.root_field));
+                          "': move the image there, or set ", list.root_field,
+                          " to a folder that holds all images"));
     }
     const absl::string_view text = line.substr(tab + 1);
     if (const absl::Status added = add(std::move(image), text); !added.ok()) {
@@ -87,9 +86,10 @@ absl::Status CheckImageBytes(const std::vector<ListedImage>& images,
   const int64_t size = ShapeOf(format).size();
   const auto count = std::ssize(images);
   if (count <= kMostBytes / size) return absl::OkStatus();
-  return ErrorAt(images[0], absl::InvalidArgumentError(absl::StrCat(
-                                count, " images of ", size, " bytes; at most ",
-                                kMostBytes, " bytes in all can be read")));
+  return ErrorAt(images[0], absl::InvalidArgumentError(
+                                absl::StrCat(count, " images of ", size,
+                                             " bytes each exceed the limit of ",
+                                             kMostBytes, " bytes in total")));
 }
 
 absl::StatusOr<ImageSet> ReadImages(const std::vector<ListedImage>& images,
@@ -140,7 +140,7 @@ absl::Status BadImagesError(const std::vector<ListedImage>& images,
                     " images cannot be read");
   }
   if (count > kMostNamed) {
-    absl::StrAppend(&text, "; the first ", kMostNamed, " are named");
+    absl::StrAppend(&text, "; the first ", kMostNamed, " are listed");
   }
   return absl::Status(error.code(), text);
 }

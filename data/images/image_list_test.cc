@@ -201,13 +201,12 @@ TEST_F(ImageListTest, SaysWhichFoldersAndFilesAreNotRead) {
   EXPECT_THAT(data.splits.classes, ElementsAre("cats", "dogs"));
   EXPECT_THAT(
       data.notes,
-      ElementsAre(absl::StrCat(folder_,
-                               ": no classes are the folders without images: "
-                               "'birds', 'empty'"),
-                  absl::StrCat(folder_,
-                               ": 2 files are not read, whose names do not end "
-                               "in .png, .jpg or .jpeg: 'birds/0.webp', "
-                               "'cats/notes.txt'")));
+      ElementsAre(
+          absl::StrCat(folder_,
+                       ": ignored folders without images: 'birds', 'empty'"),
+          absl::StrCat(folder_,
+                       ": ignored 2 files whose names do not end in .png, .jpg "
+                       "or .jpeg: 'birds/0.webp', 'cats/notes.txt'")));
 }
 
 // The first 20 and how many there are, and the classes that are lost.
@@ -221,12 +220,12 @@ TEST_F(ImageListTest, NamesBadImages) {
   const std::string all = Error(config);
   EXPECT_THAT(all, StartsWith(absl::StrCat(folder_, ": error: '",
                                            Path("birds/10.png"), "': ")));
-  EXPECT_THAT(all,
-              AllOf(HasSubstr("birds/29.png"), Not(HasSubstr("birds/30.png")),
-                    HasSubstr("\nerror: 25 of 37 images cannot be read; "
-                              "the first 20 are named\n"),
-                    EndsWith("\nerror: no image can be read of the "
-                             "classes 'birds'")));
+  EXPECT_THAT(
+      all,
+      AllOf(HasSubstr("birds/29.png"), Not(HasSubstr("birds/30.png")),
+            HasSubstr("\nerror: 25 of 37 images cannot be read; the first 20 "
+                      "are named\n"),
+            EndsWith("\nerror: no image can be read in the classes 'birds'")));
   for (int i = 11; i < 35; ++i) {
     std::filesystem::remove(Path(absl::StrCat("birds/", i, ".png")));
   }
@@ -246,7 +245,7 @@ TEST_F(ImageListTest, NamesBadImages) {
 
 TEST_F(ImageListTest, AllImagesMayBeTest) {
   EXPECT_THAT(Error("images { dev_fraction: 0 test_fraction: 1 }"),
-              StartsWith("error: data.path names no folder of images; give "));
+              StartsWith("error: data.path names no folder of images; set "));
   const ImageSplits splits =
       Load<ImageData>(absl::StrCat("path: '", folder_,
                                    "' images { dev_fraction: 0 test_fraction: "
@@ -286,15 +285,16 @@ TEST_F(ImageListTest, ErrorsAreLocated) {
     return found.substr(list.size());
   };
   EXPECT_THAT(error("cats/0.png\ta\ncats/1.png a"),
-              StartsWith(":2:13: error: want the name of an image, a tab"));
-  EXPECT_THAT(error("\ta"), StartsWith(":1:1: error: want the name of"));
-  EXPECT_THAT(error("cats/0.png\ta\tb"),
-              StartsWith(":1:12: error: want one label, got a tab in it"));
+              StartsWith(":2:13: error: expected the path of an image, a tab"));
+  EXPECT_THAT(error("\ta"), StartsWith(":1:1: error: expected the path of"));
+  EXPECT_THAT(
+      error("cats/0.png\ta\tb"),
+      StartsWith(":1:12: error: expected one label, got a tab within it"));
   EXPECT_THAT(error("cats/0.png\ta\nnone.png\tb"),
-              HasSubstr("none.png': want a PNG or JPEG file: "));
+              HasSubstr("none.png': cannot read a PNG or JPEG file: "));
   EXPECT_THAT(error("cats/0.png\ta\nlist.tsv\tb"),
               StartsWith(absl::StrCat(":2:1: error: '", Path("list.tsv"),
-                                      "': is neither PNG nor JPEG")));
+                                      "': must be a PNG or JPEG file")));
   EXPECT_THAT(error("cats/0.png\ta"), HasSubstr(" 1 images of 1 classes"));
   EXPECT_THAT(Error(absl::StrCat("path: '", Path("nowhere"), "' images {}")),
               HasSubstr("nowhere"));
@@ -319,11 +319,11 @@ TEST_F(ImageListTest, ALineIsASentenceOfAnImage) {
   EXPECT_THAT(set.of(2), SizeIs(0));
   Write("list.tsv", "cats/1.png\t \n");
   EXPECT_EQ(Error(absl::StrCat("captions { list: '", list, "' }")),
-            list + ":1:12: error: want a sentence; it has no words");
+            list + ":1:12: error: the sentence must have at least one word");
   Write("list.tsv", "cats/1.png\tx\n");
   EXPECT_THAT(
       Error(absl::StrCat("captions { list: '", list, "' test_fraction: 0.8 }")),
-      HasSubstr("of 1 images none is left to train on"));
+      HasSubstr("error: 1 images leave none to train on; lower"));
 }
 
 TEST_F(ImageListTest, AnImageOutsideOfTheFolderNeedsARoot) {
@@ -344,14 +344,13 @@ TEST_F(ImageListTest, AnImageOutsideOfTheFolderNeedsARoot) {
   };
   EXPECT_EQ(error("../cats/1.png", ""), "");
   EXPECT_EQ(error(Path("cats/1.png"), ""), "");
-  EXPECT_EQ(
-      error("../dogs/0.png", ""),
-      absl::StrCat(Path("cats/list.tsv"),
-                   ":2:1: error: '../dogs/0.png' is "
-                   "outside of '",
-                   Path("cats/"),
-                   "': move the image there, or name a folder that holds all "
-                   "images by data.images.root"));
+  EXPECT_EQ(error("../dogs/0.png", ""),
+            absl::StrCat(Path("cats/list.tsv"),
+                         ":2:1: error: '../dogs/0.png' is "
+                         "outside of '",
+                         Path("cats/"),
+                         "': move the image there, or set data.images.root to "
+                         "a folder that holds all images"));
   EXPECT_THAT(error(Path("dogs/0.png"), ""), HasSubstr("outside of"));
   EXPECT_THAT(error("../cats/../dogs/0.png", Path("cats")),
               HasSubstr("outside of"));
@@ -370,8 +369,8 @@ TEST_F(ImageListTest, AllPixelsOfAllSplitsAreCapped) {
     EXPECT_THAT(Error(absl::StrCat(source, ": '", list,
                                    "' format { height: 4096 width: 4096 } "
                                    "dev_fraction: 0.3 test_fraction: 0.3 }")),
-                HasSubstr(":1:1: error: 22 images of 50331648 bytes; at most "
-                          "1073741824 bytes in all can be read"));
+                HasSubstr(":1:1: error: 22 images of 50331648 bytes each "
+                          "exceed the limit of 1073741824 bytes in total"));
   }
 }
 
@@ -385,8 +384,8 @@ TEST(ReadImagesTest, AllPixelsAreCapped) {
                        format, &digests, &bad)
                 .status()
                 .message(),
-            "list:1:1: error: 22 images of 50331648 bytes; at most 1073741824 "
-            "bytes in all can be read");
+            "list:1:1: error: 22 images of 50331648 bytes each exceed the "
+            "limit of 1073741824 bytes in total");
 }
 
 TEST(DrawSplitsTest, SharesAreOfTheCount) {
@@ -408,7 +407,7 @@ TEST(UseClassesTest, LabelsAreThoseOfTheModel) {
   EXPECT_THAT(data.train.labels, ElementsAre(2, 0, 2));
   EXPECT_THAT(data.test.labels, ElementsAre(0));
   EXPECT_EQ(UseClasses({"a"}, &data).message(),
-            "error: data: the model knows no class 'c'; it knows a");
+            "error: data: the model does not know class 'c'; it knows a");
 }
 
 }  // namespace

@@ -35,8 +35,8 @@ class ShapesSource : public WithOptions<DataSource<ImageData>, ShapesConfig> {
         int64_t{options.train()} + options.dev() + options.test();
     if (images * options.size() * options.size() > kMostFileBytes) {
       problems.Add("size",
-                   absl::StrCat("makes ", images, " images of more than ",
-                                kMostFileBytes, " pixels"));
+                   absl::StrCat("makes ", images, " images, which exceed ",
+                                kMostFileBytes, " pixels in total"));
     }
   }
 
@@ -127,14 +127,13 @@ absl::StatusOr<LabelledFiles> FilesOfClasses(const std::string& folder) {
   }
   if (!without.empty()) {
     files.notes.push_back(absl::StrCat(
-        folder,
-        ": no classes are the folders without images: ", NamesText(without)));
+        folder, ": ignored folders without images: ", NamesText(without)));
   }
   if (!others.empty()) {
-    files.notes.push_back(absl::StrCat(
-        folder, ": ", others.size(),
-        " files are not read, whose names do not end in .png, .jpg or .jpeg: ",
-        NamesText(others)));
+    files.notes.push_back(
+        absl::StrCat(folder, ": ignored ", others.size(),
+                     " files whose names do not end in .png, .jpg or .jpeg: ",
+                     NamesText(others)));
   }
   return files;
 }
@@ -155,7 +154,7 @@ absl::Status ErrorOf(const LabelledFiles& files, const BadImages& bad) {
   return absl::Status(
       error.code(),
       absl::StrCat(error.message(),
-                   "\nerror: no image can be read of the classes ",
+                   "\nerror: no image can be read in the classes ",
                    NamesText(names)));
 }
 
@@ -184,7 +183,7 @@ class ImagesSource : public WithOptions<DataSource<ImageData>, ImagesConfig> {
         options_.has_path() ? options_.path() : request.path;
     if (given.empty() && !options_.has_labels()) {
       return absl::InvalidArgumentError(
-          "error: data.path names no folder of images; give one by --set "
+          "error: data.path names no folder of images; set it with --set "
           "data.path=FOLDER");
     }
     const std::string folder = given.empty() ? "" : ResolveUserPath(given);
@@ -193,7 +192,8 @@ class ImagesSource : public WithOptions<DataSource<ImageData>, ImagesConfig> {
       const auto add = [&](ListedImage image,
                            absl::string_view label) -> absl::Status {
         if (absl::StrContains(label, '\t')) {
-          return absl::InvalidArgumentError("want one label, got a tab in it");
+          return absl::InvalidArgumentError(
+              "expected one label, got a tab within it");
         }
         files.images.push_back(std::move(image));
         files.labels.emplace_back(label);
@@ -217,11 +217,12 @@ class ImagesSource : public WithOptions<DataSource<ImageData>, ImagesConfig> {
     std::sort(classes.begin(), classes.end());
     classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
     if (classes.size() < 2) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          where, ": error: ", files.images.size(), " images of ",
-          classes.size(),
-          " classes; at least 2 classes are wanted, each a folder of PNG and "
-          "JPEG files, or lines \"FILE<TAB>LABEL\" of data.images.labels"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(where, ": error: ", files.images.size(), " images of ",
+                       classes.size(),
+                       " classes; at least 2 classes are required. A class is "
+                       "a folder of PNG and JPEG files, or a label in the "
+                       "lines \"FILE<TAB>LABEL\" of data.images.labels"));
     }
     const SplitOrder order =
         DrawSplits(files.images.size(), options_.dev_fraction(),
@@ -270,10 +271,10 @@ absl::StatusOr<std::string> ReadImageFile(const std::string& path,
     if (bytes.status().code() == absl::StatusCode::kNotFound) {
       absl::StrAppend(
           &message,
-          "\n  Fashion-MNIST is Debian's package dataset-fashion-mnist. To "
+          "\n  Fashion-MNIST is the Debian package dataset-fashion-mnist. To "
           "install it:\n    tools/bazel run //configs:fashion_mnist_setup\n  "
-          "or, as root:\n    apt-get install -y dataset-fashion-mnist\n  A "
-          "folder of your own is given by --set data.path=FOLDER");
+          "or, as root:\n    apt-get install -y dataset-fashion-mnist\n  To "
+          "use your own folder, add --set data.path=FOLDER");
     }
     return absl::Status(bytes.status().code(), message);
   }
@@ -313,7 +314,7 @@ absl::Status UseClasses(const std::vector<std::string>& classes,
       const auto found = std::ranges::find(classes, name);
       if (found == classes.end()) {
         return absl::InvalidArgumentError(
-            absl::StrCat("error: data: the model knows no class '", name,
+            absl::StrCat("error: data: the model does not know class '", name,
                          "'; it knows ", absl::StrJoin(classes, ", ")));
       }
       label = static_cast<int32_t>(found - classes.begin());
@@ -348,16 +349,16 @@ absl::StatusOr<ImageData> ReadFashionMnist(const std::string& given,
               FindFile(folder, "t10k-labels-idx1-ubyte"), classes, &data));
   if (!(data.splits.test.shape == train.shape)) {
     return absl::InvalidArgumentError(absl::StrCat(
-        path, ": error: images to train on have ", train.shape.height, " x ",
-        train.shape.width, " pixels, those to test on ",
+        path, ": error: training images have ", train.shape.height, " x ",
+        train.shape.width, " pixels, but test images have ",
         data.splits.test.shape.height, " x ", data.splits.test.shape.width));
   }
   const int64_t wanted = int64_t{config.dev()} + std::max(config.train(), 1);
   if (wanted > train.size()) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": error: ", train.size(),
-                     " images to train on; data.fashion_mnist takes ", wanted,
-                     " (train and dev)"));
+                     " training images; data.fashion_mnist requires ", wanted,
+                     " (train + dev)"));
   }
   const int64_t rest = train.size() - config.dev();
   data.splits.train =

@@ -124,12 +124,14 @@ TEST_F(FashionMnistTest, EveryPlaceToCutAFileIsAnError) {
 
 TEST_F(FashionMnistTest, SplitsMustFit) {
   EXPECT_EQ(Error(/*dev=*/5), "");
-  EXPECT_THAT(Error(/*dev=*/6), HasSubstr("6 images to train on; "
-                                          "data.fashion_mnist takes 7"));
-  EXPECT_THAT(Error(/*dev=*/4, /*train=*/3), HasSubstr("takes 7"));
+  EXPECT_THAT(Error(/*dev=*/6),
+              HasSubstr("6 training images; data.fashion_mnist requires 7"));
+  EXPECT_THAT(Error(/*dev=*/4, /*train=*/3), HasSubstr("requires 7"));
   Write("t10k-images-idx3-ubyte", Header({2, 3, 2}) + std::string(12, 'a'));
-  EXPECT_THAT(Error(), HasSubstr("images to train on have 2 x 3 pixels, those "
-                                 "to test on 3 x 2"));
+  EXPECT_THAT(
+      Error(),
+      HasSubstr(
+          "training images have 2 x 3 pixels, but test images have 3 x 2"));
 }
 
 }  // namespace

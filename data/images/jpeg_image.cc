@@ -73,7 +73,7 @@ bool Decode(absl::string_view bytes, JpegReader* reader) {
     return false;
   }
   if (info->num_components == 4) {
-    reader->problem = "is in CMYK; want grey or RGB";
+    reader->problem = "is in CMYK; must be grey or RGB";
     return false;
   }
   rows.channels = info->num_components == 1 ? 1 : 3;

@@ -64,7 +64,7 @@ absl::Status CheckChunks(absl::string_view bytes) {
     const absl::string_view name = rest.substr(4, 4);
     const size_t size = kHeader + length + kChecksum;
     if (size > rest.size()) {
-      return Damaged(absl::StrCat("the file ends in its chunk '",
+      return Damaged(absl::StrCat("the file ends within its chunk '",
                                   absl::CHexEscape(name), "' of ", length,
                                   " bytes"));
     }
@@ -123,14 +123,14 @@ absl::StatusOr<ImageRows> DecodePng(absl::string_view bytes) {
   reader.png =
       png_create_read_struct(PNG_LIBPNG_VER_STRING, &reader, Fail, Ignore);
   if (reader.png == nullptr) {
-    return absl::UnavailableError("libpng does not start");
+    return absl::UnavailableError("libpng cannot be initialized");
   }
   const absl::Cleanup free = [&] {
     png_destroy_read_struct(&reader.png, &reader.info, nullptr);
   };
   reader.info = png_create_info_struct(reader.png);
   if (reader.info == nullptr) {
-    return absl::UnavailableError("libpng has no memory");
+    return absl::UnavailableError("libpng is out of memory");
   }
   if (!Decode(&reader)) return Damaged(reader.problem);
   return std::move(reader.rows);

@@ -117,14 +117,14 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Malformed{"", "pairs.txt:1:1: error: the file is empty"},
         Malformed{"\n\n", "pairs.txt:1:1: error: the file has no sentence"},
-        Malformed{"a\tb\nabc\n", "pairs.txt:2:4: error: want a tab"},
+        Malformed{"a\tb\nabc\n", "pairs.txt:2:4: error: expected a tab"},
         Malformed{"a\tb\n\tc\n", "pairs.txt:2:1: error: the source sentence"},
         Malformed{"abc\t \n", "pairs.txt:1:5: error: the target sentence"},
-        Malformed{"a\tb\nc\tx\xffy\n", "pairs.txt:2:4: error: bytes that are"},
-        Malformed{"\xef\xbb\xbf\xff\tb\n", "pairs.txt:1:4: error: bytes"},
+        Malformed{"a\tb\nc\tx\xffy\n", "pairs.txt:2:4: error: the text is"},
+        Malformed{"\xef\xbb\xbf\xff\tb\n", "pairs.txt:1:4: error: the text"},
         Malformed{std::string("a\0\tb\n", 5), "pairs.txt:1:2: error: NUL"},
         Malformed{"a\tb\n" + std::string(70000, 'x'),
-                  "pairs.txt:2:65537: error: line of more than 64 KiB"}));
+                  "pairs.txt:2:65537: error: the line is longer than 64 KiB"}));
 
 TEST(PairsFileTest, AcceptsTheLongestLine) {
   const std::string longest = "a\t" + std::string(65534, 'b');
@@ -185,7 +185,7 @@ TEST(PairsFileTest, TheLastPairsAreDev) {
   EXPECT_THAT(Load(path, options),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("dev.txt: error: 3 pairs leave nothing to "
-                                 "train on when 3 are kept for dev")));
+                                 "train on when 3 are held out for dev")));
 }
 
 }  // namespace

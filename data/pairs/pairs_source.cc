@@ -41,11 +41,11 @@ constexpr int64_t kMostTextBytes = int64_t{256} << 20;
 constexpr int64_t kMostSplitBytes = int64_t{2} << 30;
 
 constexpr absl::string_view kWhereCorporaComeFrom =
-    "\n  A corpus is a text file of sentence pairs, one pair a line, the two "
+    "\n  A corpus is a text file of sentence pairs, one pair per line, the two "
     "sentences\n  separated by a tab. The English-French pairs `fra-eng` of "
-    "Tatoeba are at\n  www.manythings.org/anki (fra-eng.zip; unpack fra.txt)."
-    "\n  Name the file in the config, `data { path: \"fra.txt\" }`, or with"
-    "\n  --set data.path=fra.txt";
+    "Tatoeba are at\n  www.manythings.org/anki (fra-eng.zip; unpack "
+    "fra.txt).\n  Name the file in the config, `data { path: \"fra.txt\" }`, "
+    "or with\n  --set data.path=fra.txt";
 
 // Why a training pair is left out, or that it is kept.
 enum Fate { kEmpty, kCopy, kTooLong, kUneven, kKept, kNumFates };
@@ -108,8 +108,8 @@ absl::StatusOr<PairReader> ReadPairs(
     bytes += std::ssize(reader.source()) + std::ssize(reader.target()) + 2;
     if (bytes > kMostSplitBytes) {
       return reader.Error(reader.source(),
-                          "more than 2 GiB of pairs; of `train`, max_pairs "
-                          "reads the first ones");
+                          "more than 2 GiB of pairs; set max_pairs to read "
+                          "only the first pairs of `train`");
     }
     visit(reader);
   }
@@ -182,7 +182,7 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
     const std::string path = ResolveUserPath(given);
     if (path.empty()) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "error: no corpus file is named", kWhereCorporaComeFrom));
+          "error: data.path names no corpus file", kWhereCorporaComeFrom));
     }
     PairFilesConfig files;
     files.set_path(path);
@@ -231,7 +231,7 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
       return absl::InvalidArgumentError(
           absl::StrCat(given, ": error: ", reader->pairs(),
                        " pairs leave nothing to train on when ",
-                       options_.dev_pairs(), " are kept for dev"));
+                       options_.dev_pairs(), " are held out for dev"));
     }
     data.dev.pairs.assign(last.begin(), last.end());
     AddNote(*reader, "data.path", data);
@@ -349,12 +349,14 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
     for (const auto& model : {models.source, models.target}) {
       if (!model->is_bpe() && !model->is_unigram()) {
         return SubwordError(absl::InvalidArgumentError(
-            "sampling: a model of characters has one segmentation alone"));
+            "sampling: applies only to BPE and unigram models; a character "
+            "model has only one segmentation"));
       }
       if (config.nbest_size() != SubwordSamplingConfig().nbest_size() &&
           !model->is_unigram()) {
-        return SubwordError(absl::InvalidArgumentError(
-            "sampling.nbest_size: is of UNIGRAM; the model is BPE"));
+        return SubwordError(
+            absl::InvalidArgumentError("sampling.nbest_size: applies only to "
+                                       "unigram models; this model is BPE"));
       }
     }
     return std::make_shared<SubwordSampler>(models.source, models.target,
@@ -440,7 +442,7 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
       return absl::InvalidArgumentError(
           absl::StrCat("error: data.pairs.dev_sample: ", pairs,
                        " pairs leave nothing to train on when ",
-                       options_.dev_sample(), " are kept for dev"));
+                       options_.dev_sample(), " are held out for dev"));
     }
     const RandomStream stream(seed, "dev_sample");
     for (uint64_t i = 0;
@@ -475,7 +477,7 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
 }  // namespace
 
 REGARD_DATA_SOURCES(PairsSource) {
-  sources.Add<PairsSource>("the lines of text files");
+  sources.Add<PairsSource>("sentence pairs from text files");
 }
 
 }  // namespace regard

@@ -20,14 +20,17 @@ void ValidateFiles(const std::string& path, const PairFilesConfig& files,
   if (files.has_path() == lines ||
       (lines && (files.source().empty() || files.target().empty())) ||
       (!lines && files.path().empty())) {
-    problems.Add("", absl::StrCat("give source and target, or path, in the "
-                                  "config or by --set data.pairs.",
-                                  path, ".source=FILE"));
+    problems.Add("",
+                 absl::StrCat("requires either source and target, or path; set "
+                              "them in the config or with --set data.pairs.",
+                              path, ".source=FILE"));
   }
   problems.CheckRanges(files);
   if (lines && (files.source_column() != PairFilesConfig().source_column() ||
                 files.target_column() != PairFilesConfig().target_column())) {
-    problems.Add("", "columns are of `path`; source and target are files");
+    problems.Add("",
+                 "source_column and target_column apply only to `path`; remove "
+                 "them when using source and target");
   }
 }
 
@@ -37,7 +40,7 @@ void ValidateUnnamed(const std::string& path, const PairFilesConfig& files,
   ValidateFiles(path, files, problems);
   if (!files.name().empty()) {
     problems.Note(absl::StrCat(path, ".name"),
-                  "has no effect: only tests have names");
+                  "has no effect: only test sets have names");
   }
 }
 
@@ -48,14 +51,14 @@ void ValidateTests(const PairsConfig& options, ConfigProblems& problems) {
     const std::string& name = options.test(i).name();
     ValidateFiles(path, options.test(i), problems);
     if (!names.insert(name).second) {
-      problems.Add(path, absl::StrCat("another test has the name '", name,
-                                      "': give each its own"));
+      problems.Add(path, absl::StrCat("repeats the name '", name,
+                                      "'; give each test set its own name"));
     }
     if (!std::all_of(name.begin(), name.end(), [](unsigned char c) {
           return std::isalnum(c) != 0 || c == '-' || c == '_';
         })) {
       problems.Add(absl::StrCat(path, ".name"),
-                   "must be letters, digits, '-' and '_'");
+                   "must consist of letters, digits, '-' and '_'");
     }
   }
 }
@@ -71,10 +74,13 @@ void ValidateSampling(const SubwordsConfig& options, ConfigProblems& problems) {
   }
   if (options.has_source_model()) return;
   if (options.kind() == SubwordsConfig::CHARACTERS) {
-    problems.Add("", "characters have one segmentation alone");
+    problems.Add("",
+                 "applies only to BPE and UNIGRAM; CHARACTERS have only one "
+                 "segmentation");
   } else if (options.kind() == SubwordsConfig::BPE &&
              sampling.nbest_size() != SubwordSamplingConfig().nbest_size()) {
-    problems.Add("nbest_size", "is of kind: UNIGRAM; BPE has alpha alone");
+    problems.Add("nbest_size",
+                 "applies only to kind: UNIGRAM; BPE uses only alpha");
   }
 }
 
@@ -90,17 +96,20 @@ void ValidateSubwords(const SubwordsConfig& options, ConfigProblems& problems) {
   }
   ValidateSampling(options, problems);
   if (options.has_source_model() && options.source_model().empty()) {
-    problems.Add("source_model", "names no file");
+    problems.Add("source_model", "must name a file");
   }
   if (options.has_target_model() && options.target_model().empty()) {
-    problems.Add("target_model", "names no file");
+    problems.Add("target_model", "must name a file");
   }
   if (options.joint() && options.has_target_model()) {
-    problems.Add("target_model", "a joint model is given by source_model");
+    problems.Add("target_model",
+                 "must not be set when joint is true; source_model names the "
+                 "joint model");
   }
   if (!options.joint() &&
       options.has_source_model() != options.has_target_model()) {
-    problems.Add("", "give both source_model and target_model, or joint: true");
+    problems.Add("",
+                 "requires both source_model and target_model, or joint: true");
   }
 }
 
@@ -115,7 +124,8 @@ void ValidatePairs(const PairsConfig& options, ConfigProblems& problems) {
   if (!options.has_train()) {
     const auto needs_train = [&](bool present, const char* field) {
       if (present) {
-        problems.Add(field, "needs `train`, the files of the training split");
+        problems.Add(field,
+                     "requires `train`, the files of the training split");
       }
     };
     needs_train(options.has_dev(), "dev");
@@ -125,30 +135,33 @@ void ValidatePairs(const PairsConfig& options, ConfigProblems& problems) {
     needs_train(options.max_ratio() > 0, "max_ratio");
     if (options.dev_sample() > 0) {
       problems.Add("dev_sample",
-                   "needs `train`, the files of the training split; with "
-                   "data.path give dev_pairs");
+                   "requires `train`, the files of the training split; with "
+                   "data.path use dev_pairs");
     }
     return;
   }
   if (options.source_column() != PairsConfig().source_column() ||
       options.target_column() != PairsConfig().target_column()) {
     problems.Add("source_column",
-                 "and target_column are of data.path; `train` has its own");
+                 "applies, like target_column, only to data.path; with `train` "
+                 "set the columns there");
   }
   ValidateUnnamed("train", options.train(), problems);
   if (options.has_dev()) ValidateUnnamed("dev", options.dev(), problems);
   if (options.has_dev() && options.dev_sample() > 0) {
-    problems.Add("dev_sample", "dev has files of its own");
+    problems.Add("dev_sample",
+                 "excludes dev, which names its own files; remove one of them");
   }
   if (options.dev_pairs() > 0) {
-    problems.Add("dev_pairs", "is of data.path; give dev or dev_sample");
+    problems.Add("dev_pairs",
+                 "requires data.path; with `train` use dev or dev_sample");
   }
   ValidateTests(options, problems);
   if (options.has_subwords()) {
     if (options.min_frequency() != PairsConfig().min_frequency()) {
-      problems.Note("min_frequency",
-                    "has no effect: it is of words, and none of the subwords "
-                    "is left out");
+      problems.Note(
+          "min_frequency",
+          "applies only to word vocabularies; remove it when using subwords");
     }
     ValidateSubwords(options.subwords(), problems);
   }

@@ -251,9 +251,9 @@ REGARD_DATA_SOURCES(SentenceSource) {
   sources.Add<PhrasebookSource>(
       "English and French from a grammar, with gold alignments");
   sources.Add<SequenceSource<ReverseConfig, /*kReversed=*/true>>(
-      "numbers, and the same backwards");
+      "sequences of numbers; the target is the source reversed");
   sources.Add<SequenceSource<CopyConfig, /*kReversed=*/false>>(
-      "numbers, and the same again");
+      "sequences of numbers; the target is the source itself");
   sources.Add<PlaceholderSource>("pairs of given sizes, for //tools:plan");
 }
 

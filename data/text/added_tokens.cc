@@ -41,15 +41,16 @@ AddedToken ReadAddedToken(const JsonObject& json) {
   AddedToken token;
   token.text = json.Text("content");
   if (json.Has("content") && token.text.empty()) {
-    json.Complain("content", "a token of no characters");
+    json.Complain("content", "content must not be empty");
   }
   token.left_strip = json.Bool("lstrip", false);
   token.right_strip = json.Bool("rstrip", false);
   token.special = json.Bool("special", true);
   token.normalized = json.Bool("normalized", !token.special);
   if (json.Bool("single_word", false)) {
-    json.Complain("single_word",
-                  "single_word is true: tokens are found inside of words, too");
+    json.Complain(
+        "single_word",
+        "single_word must be false: tokens are also found inside words");
   }
   return token;
 }
@@ -57,7 +58,7 @@ AddedToken ReadAddedToken(const JsonObject& json) {
 AddedTokens::AddedTokens(std::vector<AddedToken> tokens)
     : tokens_(std::move(tokens)) {
   const auto key = [](const AddedToken& token) {
-    REGARD_CHECK(!token.text.empty()) << "a token of no characters";
+    REGARD_CHECK(!token.text.empty()) << "an added token must not be empty";
     return std::pair(static_cast<unsigned char>(token.text.front()),
                      std::numeric_limits<size_t>::max() - token.text.size());
   };

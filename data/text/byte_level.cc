@@ -125,7 +125,7 @@ std::optional<std::string> UnspellBytes(absl::string_view spelled) {
 }
 
 size_t FirstWordBytes(absl::string_view text) {
-  REGARD_CHECK(!text.empty()) << "the first word of nothing";
+  REGARD_CHECK(!text.empty()) << "the text must not be empty";
   if (text.front() == '\'') {
     if (const size_t bytes = ContractionBytes(text)) return bytes;
   }

@@ -54,7 +54,7 @@ void CheckByteLevel(const JsonObject& json, const std::string& key) {
 // What tokenizer.json says beside its tokens.
 void CheckOptions(const JsonObject& json) {
   if (json.Has("normalizer")) {
-    json.Complain("normalizer", "a normalizer, which must be null");
+    json.Complain("normalizer", "normalizer must be null");
   }
   CheckByteLevel(json, "pre_tokenizer");
   CheckByteLevel(json, "decoder");
@@ -76,7 +76,9 @@ void CheckAround(const JsonObject& json) {
   part->Choice("type", {"ByteLevel", "TemplateProcessing"});
   constexpr char kTokens[] = "special_tokens";
   if (part->Has(kTokens) && !part->json()[kTokens].empty()) {
-    part->Complain(kTokens, "tokens that are put around a text");
+    part->Complain(
+        kTokens,
+        "special_tokens must be empty: Regard puts no tokens around a text");
   }
 }
 
@@ -133,15 +135,15 @@ int32_t BytePairsReader::Find(const std::string& text) const {
 }
 
 std::string BytePairsReader::TakeId(const std::string& text, int64_t id) {
-  if (text.empty()) return "a token of no characters";
+  if (text.empty()) return "the token is empty";
   if (id < 0 || id >= kMostTokens) {
-    return absl::StrCat("the id of ", Quoted(text), " must be one of 0 to ",
+    return absl::StrCat("the id of ", Quoted(text), " must be from 0 to ",
                         kMostTokens - 1);
   }
   const auto [other, is_new] =
       texts_.try_emplace(static_cast<int32_t>(id), text);
   if (is_new || other->second == text) return "";
-  return absl::StrCat(Quoted(text), " has the id ", id, " of ",
+  return absl::StrCat(Quoted(text), " has id ", id, ", which belongs to ",
                       Quoted(other->second));
 }
 
@@ -166,7 +168,8 @@ std::string BytePairsReader::AddMerge(const std::string& left,
     const auto found = vocabulary_.find(token);
     if (found == vocabulary_.end()) {
       return absl::StrCat("the merge of ", Quoted(left), " and ", Quoted(right),
-                          ": the vocabulary has no ", Quoted(token));
+                          " requires ", Quoted(token),
+                          ", which the vocabulary lacks");
     }
     *id = found->second;
   }
@@ -175,7 +178,7 @@ std::string BytePairsReader::AddMerge(const std::string& left,
       pairs_.ranks_.try_emplace({merge.left, merge.right}, rank);
   if (!is_new) {
     return absl::StrCat("the merge of ", Quoted(left), " and ", Quoted(right),
-                        " is there twice, first as number ", other->second + 1);
+                        " occurs twice, first as number ", other->second + 1);
   }
   pairs_.merges_.push_back(merge);
   return "";
@@ -193,7 +196,7 @@ void BytePairsReader::ReadMerges(const JsonObject& model) {
     }
     const std::string problem = pair.size() == 2
                                     ? AddMerge(pair[0], pair[1])
-                                    : "a merge that is not of two tokens";
+                                    : "a merge must have two tokens";
     if (!problem.empty()) model.Complain("merges", problem);
   }
 }
@@ -210,7 +213,7 @@ absl::Status BytePairsReader::ReadMerges(absl::string_view text,
     const std::vector<std::string> pair = absl::StrSplit(line, ' ');
     const std::string problem =
         pair.size() == 2 ? AddMerge(pair[0], pair[1])
-                         : "a line that is not two tokens with a space between";
+                         : "expected two tokens separated by a space";
     if (problem.empty() || problems.size() == kMostProblems) continue;
     problems.push_back(
         absl::StrCat(path, ":", line_number, ": error: ", problem));
@@ -224,8 +227,8 @@ void BytePairsReader::AddToken(const JsonObject& json, const std::string& key,
   if (token.text.empty()) return;  // a problem already
   const int32_t known = Find(token.text);
   if (known >= 0 && known != id) {
-    return json.Complain(key, absl::StrCat(Quoted(token.text), " has the id ",
-                                           id, ", but also ", known));
+    return json.Complain(key, absl::StrCat(Quoted(token.text), " has two ids, ",
+                                           id, " and ", known));
   }
   const std::string problem = TakeId(token.text, id);
   if (!problem.empty()) return json.Complain(key, problem);
@@ -274,8 +277,8 @@ void BytePairsReader::ReadSpecialTokens(const JsonObject& json) {
   const auto add = [&](const std::string& key, AddedToken token) {
     const int32_t id = Find(token.text);
     if (id < 0) {
-      return json.Complain(key, absl::StrCat(key, " ", Quoted(token.text),
-                                             " is no token that has an id"));
+      return json.Complain(
+          key, absl::StrCat(key, " ", Quoted(token.text), " has no id"));
     }
     AddToken(json, key, std::move(token), id);
   };
@@ -310,7 +313,8 @@ std::vector<std::string> BytePairsReader::SetBytes() {
         SpellBytes(std::string(1, static_cast<char>(byte)));
     const auto found = vocabulary_.find(spelled);
     if (found == vocabulary_.end()) {
-      complain("no token ", Quoted(spelled), ", which is byte ", byte);
+      complain("token ", Quoted(spelled), ", which stands for byte ", byte,
+               ", is missing");
       continue;
     }
     pairs_.byte_ids_[byte] = found->second;
@@ -319,14 +323,16 @@ std::vector<std::string> BytePairsReader::SetBytes() {
   for (const auto& merge : pairs_.merges_) note_made(merge.joined);
   for (const auto& [id, text] : texts_) {
     if (static_cast<size_t>(id) != pairs_.bytes_.size()) {
-      complain("no token has the id ", pairs_.bytes_.size(), ", but ",
-               Quoted(text), " has ", id);
+      complain("no token has id ", pairs_.bytes_.size(), ", but ", Quoted(text),
+               " has id ", id);
       break;
     }
     std::optional<std::string> bytes = UnspellBytes(text);
     if (added_.contains(text)) {
       if (is_made[id] && bytes != text) {
-        complain("the added token ", Quoted(text), " spells other bytes");
+        complain(
+            "the added token ", Quoted(text),
+            " must stand for its own bytes: a byte or a merge has the same id");
       }
       bytes = text;
     } else if (!bytes.has_value()) {

@@ -64,7 +64,7 @@ class LabelledTextSource
       const DataRequest& request) const override {
     if (request.path.empty()) {
       return absl::InvalidArgumentError(
-          "error: data.path names no file; give labelled texts by --set "
+          "error: data.path names no file of labelled texts; set it with --set "
           "data.path=FILE");
     }
     return ReadLabelledText(ResolveUserPath(request.path), options_,
@@ -138,7 +138,7 @@ absl::StatusOr<std::vector<absl::string_view>> ColumnsOf(
     absl::string_view line, size_t wanted,
     absl::FunctionRef<absl::Status(size_t, absl::string_view)> error) {
   if (std::ssize(line) > kMostLineBytes) {
-    return error(kMostLineBytes + 1, "line of more than 64 KiB");
+    return error(kMostLineBytes + 1, "the line is longer than 64 KiB");
   }
   const std::vector<absl::string_view> columns = absl::StrSplit(line, '\t');
   if (columns.size() != wanted) {
@@ -147,10 +147,10 @@ absl::StatusOr<std::vector<absl::string_view>> ColumnsOf(
       column = columns[wanted].data() - line.data();  // its tab, from 1
     }
     return error(
-        column, absl::StrCat("want a label, a tab and a text",
-                             wanted == 3 ? ", a tab and a second text" : "",
-                             ", as many as in line 1; got ", columns.size() - 1,
-                             " tabs"));
+        column,
+        absl::StrCat("expected a label, a tab and a text",
+                     wanted == 3 ? ", a tab and a second text" : "",
+                     ", as in line 1; got ", columns.size() - 1, " tabs"));
   }
   if (columns[0].empty()) return error(1, "the label is empty");
   return columns;
@@ -180,7 +180,7 @@ absl::Status UseLabels(const std::vector<std::string>& labels,
       const auto found = std::ranges::find(labels, name);
       if (found == labels.end()) {
         return absl::InvalidArgumentError(
-            absl::StrCat("error: data: the model knows no label '", name,
+            absl::StrCat("error: data: the model does not know label '", name,
                          "'; it knows ", absl::StrJoin(labels, ", ")));
       }
       example.label = static_cast<int32_t>(found - labels.begin());
@@ -196,8 +196,8 @@ absl::StatusOr<LabelledTextData> ReadLabelledText(
   REGARD_ASSIGN_OR_RETURN(
       const WholeText whole,
       ReadWholeText(path, "labelled text",
-                    "\n  Each line is a label, a tab and a text, or two with "
-                    "a tab between. Name the file with --set data.path=FILE",
+                    "\n  Each line is a label and one or two texts, separated "
+                    "by tabs. Name the file with --set data.path=FILE",
                     LineEndsOf(text_version)));
   TextCounts counts = {.carriage_returns = whole.carriage_returns};
   std::vector<absl::string_view> lines;
@@ -240,7 +240,7 @@ absl::StatusOr<LabelledTextData> ReadLabelledText(
     if (is_new) {
       if (i >= dev && dev > 0) {
         return error(1, absl::StrCat("label '", columns[0],
-                                     "' is not in the training part"));
+                                     "' does not occur in the training part"));
       }
       splits.labels.emplace_back(columns[0]);
     }
@@ -260,12 +260,12 @@ absl::StatusOr<LabelledTextData> ReadLabelledText(
 
 REGARD_DATA_SOURCES(LabelledTextSource) {
   sources.Add<LabelledTextSource>(
-      "a file of labels and texts, or pairs of texts");
+      "labelled texts or pairs of texts from a file");
   sources.Add<EntailmentSource>(
       "pairs of sentences: the first entails the second, contradicts it, or "
       "neither");
   sources.Add<GrammaticalitySource>(
-      "sentences of a grammar, right or with a verb of the wrong number");
+      "sentences of a grammar, correct or with a verb in the wrong number");
 }
 
 }  // namespace regard

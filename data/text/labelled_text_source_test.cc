@@ -66,10 +66,10 @@ TEST_F(LabelledTextTest, PassesOverBlankLines) {
   const auto data = Read("\n \nyes\ta\rno\tb\r\n\u00a0\t\n\n");
   ASSERT_TRUE(data.ok()) << data.status();
   EXPECT_THAT(data->splits.train, SizeIs(2));
-  EXPECT_THAT(data->notes,
-              ElementsAre("data.path: 2 lines end in a carriage return, which "
-                          "is not part of the text; 4 blank lines are passed "
-                          "over"));
+  EXPECT_THAT(
+      data->notes,
+      ElementsAre("data.path: 2 lines end in a carriage return, which is not "
+                  "part of the text; 4 blank lines are ignored"));
 }
 
 TEST_F(LabelledTextTest, ReadsPairs) {
@@ -105,20 +105,22 @@ TEST_F(LabelledTextTest, AFileCanBeATestAlone) {
 
 TEST_F(LabelledTextTest, SaysWhereColumnsAreWrong) {
   EXPECT_EQ(ErrorOf("a\tb\nbcd\n").substr(::testing::TempDir().size()),
-            "/text.txt:2:4: error: want a label, a tab and a text, as many as "
-            "in line 1; got 0 tabs");
+            "/text.txt:2:4: error: expected a label, a tab and a text, as in "
+            "line 1; got 0 tabs");
   EXPECT_THAT(ErrorOf("a\tb\nb\tcd\te\n"),
-              HasSubstr("text.txt:2:5: error: want a label, a tab and a text, "
-                        "as many as in line 1; got 2 tabs"));
-  EXPECT_THAT(ErrorOf("a\tb\tc\nb\tcd\n"),
-              HasSubstr("text.txt:2:5: error: want a label, a tab and a text, "
-                        "a tab and a second text, as many as in line 1; got 1 "
-                        "tabs"));
+              HasSubstr("text.txt:2:5: error: expected a label, a tab and a "
+                        "text, as in line 1; got 2 tabs"));
+  EXPECT_THAT(
+      ErrorOf("a\tb\tc\nb\tcd\n"),
+      HasSubstr("text.txt:2:5: error: expected a label, a tab and a text, a "
+                "tab and a second text, as in line 1; got 1 tabs"));
   EXPECT_THAT(ErrorOf("a\tb\tc\nb\tc\td\te\t\n"),
-              HasSubstr("text.txt:2:6: error: want"));
-  EXPECT_THAT(ErrorOf("a\tb\tc\td\n"),
-              HasSubstr("text.txt:1:4: error: want a label, a tab and a text"));
-  EXPECT_THAT(ErrorOf("a\tb\n\nb\n"), HasSubstr("text.txt:3:2: error: want"));
+              HasSubstr("text.txt:2:6: error: expected"));
+  EXPECT_THAT(
+      ErrorOf("a\tb\tc\td\n"),
+      HasSubstr("text.txt:1:4: error: expected a label, a tab and a text"));
+  EXPECT_THAT(ErrorOf("a\tb\n\nb\n"),
+              HasSubstr("text.txt:3:2: error: expected"));
   EXPECT_THAT(ErrorOf("a\tb\n\tb\n"),
               HasSubstr("text.txt:2:1: error: the label is empty"));
 }
@@ -126,18 +128,20 @@ TEST_F(LabelledTextTest, SaysWhereColumnsAreWrong) {
 TEST_F(LabelledTextTest, ALineIsCapped) {
   const std::string longest = "a\tb\nb\t" + std::string(65534, 'x');
   EXPECT_EQ(ErrorOf(longest + "\r\n"), "");
-  EXPECT_THAT(ErrorOf(longest + "x"),
-              HasSubstr("text.txt:2:65537: error: line of more than 64 KiB"));
+  EXPECT_THAT(
+      ErrorOf(longest + "x"),
+      HasSubstr("text.txt:2:65537: error: the line is longer than 64 KiB"));
 }
 
 TEST_F(LabelledTextTest, SaysWhereAFileIsBroken) {
   EXPECT_THAT(ErrorOf("a\tb\nb\t\xff\n"),
-              HasSubstr("text.txt:2:3: error: bytes"));
+              HasSubstr("text.txt:2:3: error: the text"));
   EXPECT_THAT(ErrorOf(absl::string_view("a\tb\nb\tb\0b\n", 10)),
               HasSubstr("text.txt:2:4: error: NUL byte"));
   EXPECT_THAT(
       ErrorOf("a\tb\nb\tb\na\tc\nd\te", 0.25),
-      HasSubstr("text.txt:4:1: error: label 'd' is not in the training"));
+      HasSubstr(
+          "text.txt:4:1: error: label 'd' does not occur in the training"));
   EXPECT_THAT(ErrorOf("a\tb\na\tb\n"), HasSubstr("fewer than two labels"));
   EXPECT_THAT(ErrorOf(""), HasSubstr("text.txt:1:1: error:"));
 }

@@ -134,10 +134,9 @@ std::string TextCounts::Note(absl::string_view where) const {
   add(carriage_returns,
       " line ends in a carriage return, which is not part of the text",
       " lines end in a carriage return, which is not part of the text");
-  add(blank_lines, " blank line is passed over",
-      " blank lines are passed over");
-  add(separators, " white-space character besides U+0020 separates words",
-      " white-space characters besides U+0020 separate words");
+  add(blank_lines, " blank line is ignored", " blank lines are ignored");
+  add(separators, " white-space character other than U+0020 separates words",
+      " white-space characters other than U+0020 separate words");
   if (parts.empty()) return "";
   return absl::StrCat(where, ": ", absl::StrJoin(parts, "; "));
 }

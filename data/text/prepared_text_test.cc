@@ -111,8 +111,8 @@ TEST(TextCountsTest, SayWhatWasNormalised) {
   counts.AddSeparators("a\u00a0c", 0);
   EXPECT_EQ(counts.Note("data.path"),
             "data.path: 2 lines end in a carriage return, which is not part of "
-            "the text; 1 blank line is passed over; 2 white-space characters "
-            "besides U+0020 separate words");
+            "the text; 1 blank line is ignored; 2 white-space characters other "
+            "than U+0020 separate words");
   EXPECT_EQ(TextCounts().Note("data.path"), "");
 }
 

@@ -27,7 +27,7 @@ namespace {
 constexpr int64_t kMostTextBytes = int64_t{256} << 20;
 
 constexpr char kWanted[] =
-    "each line is two texts and a number, with tabs between";
+    "each line must be two texts and a number, separated by tabs";
 
 class ScoredPairsSource
     : public WithOptions<DataSource<ScoredPairsData>, ScoredPairsConfig> {
@@ -38,7 +38,7 @@ class ScoredPairsSource
   static void Validate(const Options& options, ConfigProblems& problems) {
     problems.CheckRanges(options);
     if (options.dev_fraction() + options.test_fraction() > 1) {
-      problems.Add("test_fraction", "is more than dev_fraction leaves");
+      problems.Add("test_fraction", "must not exceed 1 - dev_fraction");
     }
   }
 
@@ -46,7 +46,7 @@ class ScoredPairsSource
       const DataRequest& request) const override {
     if (request.path.empty()) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "error: data.path names no file; give one by --set data.path=FILE: ",
+          "error: data.path names no file; set it with --set data.path=FILE: ",
           kWanted));
     }
     return ReadScoredPairs(ResolveUserPath(request.path), options_,
@@ -87,14 +87,14 @@ absl::StatusOr<ScoredPairsData> ReadScoredPairs(const std::string& path,
         !std::isfinite(pair.score)) {
       return file.Error(
           parts[0].size() + parts[1].size() + 2,
-          absl::StrCat("want a finite number, got '", parts[2], "'"));
+          absl::StrCat("expected a finite number, got '", parts[2], "'"));
     }
     pair.score /= config.highest();
     all.push_back(std::move(pair));
   }
   if (all.empty()) {
     return absl::InvalidArgumentError(
-        absl::StrCat(path, ": error: no line; ", kWanted));
+        absl::StrCat(path, ": error: the file is empty; ", kWanted));
   }
   const auto begin_of = [&](double share) {
     return static_cast<size_t>(
@@ -118,7 +118,7 @@ absl::StatusOr<ScoredPairsData> ReadScoredPairs(const std::string& path,
 }
 
 REGARD_DATA_SOURCES(ScoredPairsSource) {
-  sources.Add<ScoredPairsSource>("a file of pairs of texts with numbers");
+  sources.Add<ScoredPairsSource>("scored pairs of texts from a file");
 }
 
 }  // namespace regard

@@ -74,14 +74,16 @@ TEST(ScoredPairsTest, TestMayTakeAll) {
 
 TEST(ScoredPairsTest, SaysWhereAFileIsBroken) {
   EXPECT_THAT(ErrorOf("a\tb\t1\na\t1\n"),
-              HasSubstr("pairs.tsv:2:1: error: each line is two texts and a "
-                        "number, with tabs between; got 1 tabs"));
+              HasSubstr("pairs.tsv:2:1: error: each line must be two texts and "
+                        "a number, separated by tabs; got 1 tabs"));
   EXPECT_THAT(ErrorOf("a\tb\tc\t1\n"), HasSubstr("got 3 tabs"));
   EXPECT_THAT(
       ErrorOf("ab\tc\tfive\n"),
-      HasSubstr("pairs.tsv:1:6: error: want a finite number, got 'five'"));
-  EXPECT_THAT(ErrorOf("a\tb\tinf\n"), HasSubstr(":1:5: error: want a finite"));
-  EXPECT_THAT(ErrorOf("\n"), HasSubstr("pairs.tsv: error: no line; each"));
+      HasSubstr("pairs.tsv:1:6: error: expected a finite number, got 'five'"));
+  EXPECT_THAT(ErrorOf("a\tb\tinf\n"),
+              HasSubstr(":1:5: error: expected a finite"));
+  EXPECT_THAT(ErrorOf("\n"),
+              HasSubstr("pairs.tsv: error: the file is empty; each"));
 }
 
 }  // namespace

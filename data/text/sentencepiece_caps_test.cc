@@ -45,10 +45,11 @@ TEST(SentencepieceCapsTest, APieceIsCapped) {
     constexpr int kLine = 1 << 16;  // bytes of a corpus' longest
     EXPECT_THAT(model->Tokenize(std::string(kLine, 'a')), SizeIs(kLine));
     piece.set_piece(std::string(512, 'a') + "b");
-    EXPECT_THAT(Parse(proto),
-                StatusIs(absl::StatusCode::kInvalidArgument,
-                         "m.model: error: a piece has 513 bytes; at most 512 "
-                         "wanted"));
+    EXPECT_THAT(
+        Parse(proto),
+        StatusIs(
+            absl::StatusCode::kInvalidArgument,
+            "m.model: error: a piece has 513 bytes; at most 512 are allowed"));
   }
 }
 
@@ -78,8 +79,8 @@ TEST(SentencepieceCapsTest, AReplacementIsCapped) {
   map = MapOfA(std::string(129, 'x'));
   EXPECT_THAT(Parse(proto),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       "m.model: error: the map of characters has a "
-                       "replacement of 129 bytes; at most 128 wanted"));
+                       "m.model: error: the character map has a replacement of "
+                       "129 bytes; at most 128 are allowed"));
 }
 
 }  // namespace

@@ -44,11 +44,12 @@ absl::StatusOr<SentencepieceModel> SentencepieceModel::Parse(
   ModelProto proto;
   if (!proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) ||
       proto.pieces_size() == 0) {
-    return error("not a sentencepiece model");
+    return error("not a SentencePiece model");
   }
   const TrainerSpec& trainer = proto.trainer_spec();
   if (trainer.model_type() == TrainerSpec::WORD) {
-    return error("a model of whole words; want BPE, unigram or characters");
+    return error(
+        "models of type WORD are not supported; use BPE, UNIGRAM or CHAR");
   }
   if (trainer.byte_fallback() || trainer.treat_whitespace_as_suffix()) {
     return error(
@@ -71,11 +72,11 @@ absl::StatusOr<SentencepieceModel> SentencepieceModel::Parse(
     if (!unused &&
         (text.empty() || text.find_first_of({"\n\0", 2}) != std::string::npos ||
          FindInvalidUtf8(text).has_value())) {
-      return error("a piece is empty, broken over lines or not UTF-8");
+      return error("a piece is empty, contains a line break or is not UTF-8");
     }
     if (text.size() > kMostPieceBytes) {
       return error(absl::StrCat("a piece has ", text.size(), " bytes; at most ",
-                                kMostPieceBytes, " wanted"));
+                                kMostPieceBytes, " are allowed"));
     }
     if (!std::isfinite(piece.score())) {
       return error(
@@ -83,7 +84,7 @@ absl::StatusOr<SentencepieceModel> SentencepieceModel::Parse(
     }
     if (!model.pieces_.try_emplace(text, Piece{piece.score(), user, unused})
              .second) {
-      return error(absl::StrCat("piece '", text, "' is there twice"));
+      return error(absl::StrCat("piece '", text, "' occurs twice"));
     }
     if (unused) continue;
     model.order_.push_back(text);

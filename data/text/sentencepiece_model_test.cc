@@ -308,7 +308,7 @@ TEST(SentencepieceModelTest, RefusesWhatItCannotRead) {
   Handmade words(sentencepiece::TrainerSpec::WORD);
   words.Add("a", 0);
   EXPECT_THAT(words.Parse(), StatusIs(absl::StatusCode::kInvalidArgument,
-                                      HasSubstr("whole words")));
+                                      HasSubstr("type WORD")));
   Handmade bytes(sentencepiece::TrainerSpec::BPE);
   bytes.Add("a", 0).proto().mutable_trainer_spec()->set_byte_fallback(true);
   EXPECT_THAT(bytes.Parse(), StatusIs(absl::StatusCode::kInvalidArgument,
@@ -316,14 +316,14 @@ TEST(SentencepieceModelTest, RefusesWhatItCannotRead) {
   Handmade twice(sentencepiece::TrainerSpec::BPE);
   twice.Add("a", 0).Add("a", 0);
   EXPECT_THAT(twice.Parse(), StatusIs(absl::StatusCode::kInvalidArgument,
-                                      HasSubstr("'a' is there twice")));
+                                      HasSubstr("'a' occurs twice")));
   Handmade damaged(sentencepiece::TrainerSpec::BPE);
   damaged.Add("a", 0)
       .proto()
       .mutable_normalizer_spec()
       ->set_precompiled_charsmap("\xff\xff\xff\xff junk");
   EXPECT_THAT(damaged.Parse(), StatusIs(absl::StatusCode::kInvalidArgument,
-                                        HasSubstr("map of characters")));
+                                        HasSubstr("character map")));
 }
 
 }  // namespace

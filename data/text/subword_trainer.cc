@@ -117,8 +117,8 @@ absl::StatusOr<int> RunProgram(std::vector<std::string> arguments,
                                   pointers.data(), environ);
   if (failed == ENOENT) {
     return absl::UnavailableError(
-        "subwords are trained by the program spm_train, which is not "
-        "installed: apt-get install sentencepiece");
+        "training subwords requires the program spm_train, which is not "
+        "installed; install it with apt-get install sentencepiece");
   }
   if (failed != 0) {
     return WriteError(kProgram, "run it", failed);

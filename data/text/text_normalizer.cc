@@ -41,7 +41,7 @@ absl::StatusOr<TextNormalizer> TextNormalizer::Create(
   if (map.size() > sizeof(bytes)) std::memcpy(&bytes, map.data(), sizeof bytes);
   if (bytes == 0 || bytes % sizeof(uint32_t) != 0 ||
       bytes >= map.size() - sizeof(bytes) || map.back() != '\0') {
-    return absl::InvalidArgumentError("the map of characters is damaged");
+    return absl::InvalidArgumentError("the character map is damaged");
   }
   normalizer.trie_.resize(bytes / sizeof(uint32_t));
   std::memcpy(normalizer.trie_.data(), map.data() + sizeof(bytes), bytes);
@@ -50,8 +50,8 @@ absl::StatusOr<TextNormalizer> TextNormalizer::Create(
        absl::StrSplit(normalizer.replacements_, '\0')) {
     if (replacement.size() > kMostReplacementBytes) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "the map of characters has a replacement of ", replacement.size(),
-          " bytes; at most ", kMostReplacementBytes, " wanted"));
+          "the character map has a replacement of ", replacement.size(),
+          " bytes; at most ", kMostReplacementBytes, " are allowed"));
     }
   }
   return normalizer;

@@ -65,7 +65,7 @@ class TextSource : public WithOptions<DataSource<TextData>, TextConfig> {
   absl::StatusOr<TextData> Load(const DataRequest& request) const override {
     if (request.path.empty()) {
       return absl::InvalidArgumentError(
-          "error: data.path names no file; give a text by --set "
+          "error: data.path names no text file; set it with --set "
           "data.path=FILE");
     }
     const std::string path = ResolveUserPath(request.path);
@@ -236,9 +236,9 @@ absl::StatusOr<TextData> ReadTextFile(const std::string& path,
 
 REGARD_DATA_SOURCES(TextSource) {
   sources.Add<TextSource>("a text file");
-  sources.Add<GrammarSource>("sentences of a grammar whose entropy is known");
+  sources.Add<GrammarSource>("sentences of a grammar with known entropy");
   sources.Add<RepeatedTokensSource>(
-      "random words that come twice, for induction heads");
+      "random words that occur twice, for induction heads");
   sources.Add<PlaceholderTextSource>("text of a given size, for //tools:plan");
 }
 

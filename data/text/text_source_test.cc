@@ -103,7 +103,7 @@ TEST_F(ReadTextFileTest, EveryLineEndsWithANewline) {
 
 TEST_F(ReadTextFileTest, SaysWhereAFileIsBroken) {
   EXPECT_THAT(ErrorOf("ab\nc\xff"),
-              HasSubstr("text.txt:2:2: error: bytes that are not UTF-8"));
+              HasSubstr("text.txt:2:2: error: the text is not UTF-8"));
   EXPECT_THAT(ErrorOf(absl::string_view("a\0b", 3)),
               HasSubstr("text.txt:1:2: error: NUL byte"));
   EXPECT_THAT(ErrorOf("a"), HasSubstr("text.txt:1:1: error: the file is too"));
@@ -127,7 +127,7 @@ TEST(TextSourceTest, AllOfAFileMayBeTest) {
   EXPECT_EQ(data.splits.dev, "");
   EXPECT_EQ(data.splits.test, "ab\u00e9");
   EXPECT_THAT(std::string(source->LoadAny({.path = ""}).status().message()),
-              HasSubstr("error: data.path names no file"));
+              HasSubstr("error: data.path names no text file"));
   // Else there must be something to train on.
   *config.mutable_text() = Shares(0.9, 0);
   std::ofstream(path) << "a";
@@ -233,7 +233,7 @@ TEST_F(RepeatedTokensTest, MakesNoMoreThanMemoryHolds) {
   ASSERT_EQ(problems.problems().size(), 1);
   EXPECT_EQ(problems.problems()[0].path, "repeated_tokens.train");
   EXPECT_THAT(problems.problems()[0].message,
-              ::testing::HasSubstr("words, more than 67108864"));
+              ::testing::HasSubstr("words; at most 67108864"));
 }
 
 TEST_F(RepeatedTokensTest, HasAsManySymbolsAsTheStretchAtLeast) {

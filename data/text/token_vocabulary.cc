@@ -56,8 +56,9 @@ std::vector<std::string> TokensOfTokenizer(const JsonObject& tokenizer) {
       continue;
     }
     vocabulary->Complain(
-        token, absl::StrCat("the id of '", token, "' must be one of 0 to ",
-                            tokens.size() - 1, " that no other token has"));
+        token,
+        absl::StrCat("the id of '", token, "' must be from 0 to ",
+                     tokens.size() - 1, ", and no other token may have it"));
     break;
   }
   return tokens;

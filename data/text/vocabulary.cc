@@ -62,34 +62,37 @@ absl::Status TokenList::AppendText(absl::string_view text,
     ++line;
     const size_t end = text.find('\n');
     if (end == absl::string_view::npos) {
-      return error("the last line does not end: the file was cut short");
+      return error(
+          "the last line does not end with a line feed: the file was cut "
+          "short");
     }
     const absl::string_view written = text.substr(0, end);
     text.remove_prefix(end + 1);
     std::string token(written);
     if (escaped_ && !absl::CUnescape(written, &token)) {
-      return error("no token: an escape that C does not have");
+      return error("the token has an escape that C does not have");
     }
-    if (token.empty()) return error("empty line where a token should be");
-    if (absl::StrContains(token, '\0')) return error("NUL byte in a token");
+    if (token.empty()) return error("the line is empty; expected a token");
+    if (absl::StrContains(token, '\0'))
+      return error("the token has a NUL byte");
     if (FindInvalidUtf8(token).has_value()) {
-      return error("token is not UTF-8");
+      return error("the token is not UTF-8");
     }
     if (line <= reserved) {
       const std::string& wanted = tokens_[line - 1];
       if (token == wanted) continue;
-      return error(absl::StrCat("got token '", written, "', want '", wanted,
+      return error(absl::StrCat("expected token '", wanted, "', got '", written,
                                 "': the reserved tokens come first"));
     }
     if (!Append(token)) {
       return error(absl::StrCat("token '", written,
-                                "' is here twice, first on ", "line ",
+                                "' occurs twice, first on line ",
                                 Find(token) + 1));
     }
   }
   if (line >= reserved) return absl::OkStatus();
   ++line;
-  return error(absl::StrCat("the file ends, want reserved token '",
+  return error(absl::StrCat("the file ends before the reserved token '",
                             tokens_[line - 1], "'"));
 }
 

@@ -195,17 +195,17 @@ absl::StatusOr<WordPiece> WordPiece::Create(std::vector<std::string> tokens,
     const std::string& token = tokens[i];
     std::string problem;
     if (token.empty()) {
-      problem = "an empty line; each line is a token";
+      problem = "the line is empty; expected a token";
     } else if (FindInvalidUtf8(token).has_value()) {
-      problem = "bytes that are not UTF-8";
+      problem = "the token is not UTF-8";
     } else if (token.size() > kMostTokenBytes &&
                std::ssize(Characters(token)) <= options.longest_word) {
-      problem = absl::StrCat("a token of ", token.size(),
-                             " bytes; a token has at most ", kMostTokenBytes);
+      problem = absl::StrCat("the token has ", token.size(), " bytes; at most ",
+                             kMostTokenBytes, " are allowed");
     } else if (!pieces.Append(token)) {
       problem =
-          absl::StrCat("token '", absl::Utf8SafeCEscape(token), "' is on line ",
-                       pieces.Find(token) + 1, " already");
+          absl::StrCat("token '", absl::Utf8SafeCEscape(token),
+                       "' already occurs on line ", pieces.Find(token) + 1);
     }
     if (!problem.empty()) {
       complain(i + 1, problem);

@@ -43,12 +43,12 @@ WordPieceConfig TokensOf(const WordPieceOptions& options) {
 void ValidateTokens(const WordPieceConfig& config, ConfigProblems& problems) {
   problems.CheckRanges(config);
   if (config.has_vocabulary() && config.vocabulary().empty()) {
-    problems.Add("vocabulary", "names no file");
+    problems.Add("vocabulary", "must name a file");
   }
   if (!config.vocabulary().empty() &&
       config.min_frequency() != WordPieceConfig().min_frequency()) {
     problems.Note("min_frequency",
-                  "has no effect: no token of a given vocabulary is left out");
+                  "has no effect: a given vocabulary keeps all of its tokens");
   }
   const WordPieceOptions options = TokenOptions(config);
   for (const auto& [name, token] : {std::pair("unknown", options.unknown),
@@ -58,9 +58,9 @@ void ValidateTokens(const WordPieceConfig& config, ConfigProblems& problems) {
                                     std::pair("mask", options.mask)}) {
     if (token.empty()) problems.Add(name, "must not be empty");
     if (absl::StrContains(token, '\n') || absl::StrContains(token, '\r')) {
-      problems.Add(name,
-                   "must have no line break: a vocabulary has a token a "
-                   "line");
+      problems.Add(
+          name,
+          "must not contain a line break: a vocabulary has one token per line");
     }
   }
 }

@@ -76,8 +76,8 @@ TEST(WordPieceConfigTest, NoTokenOfAVocabularyIsLeftOutByFrequency) {
   EXPECT_TRUE(problems.ok());
   ASSERT_EQ(problems.notes().size(), 1u);
   EXPECT_EQ(problems.notes()[0],
-            "min_frequency: has no effect: no token of a given vocabulary is "
-            "left out");
+            "min_frequency: has no effect: a given vocabulary keeps all of its "
+            "tokens");
 }
 
 }  // namespace

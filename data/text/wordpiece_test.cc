@@ -79,11 +79,10 @@ TEST(WordPieceTest, ATokenIsCapped) {
         .status();
   };
   EXPECT_TRUE(create(512, 1000).ok());
-  EXPECT_THAT(
-      create(513, 1000),
-      StatusIs(absl::StatusCode::kInvalidArgument,
-               "vocab.txt:4: error: a token of 513 bytes; a token has at most "
-               "512"));
+  EXPECT_THAT(create(513, 1000),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "vocab.txt:4: error: the token has 513 bytes; at most "
+                       "512 are allowed"));
   // Vocabularies of the words of a text may have some that no word is.
   EXPECT_TRUE(create(513, 512).ok());
   const WordPiece pieces = Of({std::string(600, 'a'), "a"});
@@ -222,14 +221,15 @@ TEST(WordPieceTest, NamesAllThatIsWrongWithAVocabulary) {
   };
   EXPECT_THAT(
       of("[UNK]\na\n\na\n[CLS]\nb\xff\n"),
-      StatusIs(absl::StatusCode::kInvalidArgument,
-               AllOf(HasSubstr("v.txt:3: error: an empty line"),
-                     HasSubstr("v.txt:4: error: token 'a' is on line 2"),
-                     HasSubstr("v.txt:6: error: bytes that are not UTF-8"),
-                     HasSubstr("ends without the token [SEP]"),
-                     Not(HasSubstr("[MASK]")))));
+      StatusIs(
+          absl::StatusCode::kInvalidArgument,
+          AllOf(HasSubstr("v.txt:3: error: the line is empty"),
+                HasSubstr("v.txt:4: error: token 'a' already occurs on line 2"),
+                HasSubstr("v.txt:6: error: the token is not UTF-8"),
+                HasSubstr("ends without the token [SEP]"),
+                Not(HasSubstr("[MASK]")))));
   EXPECT_THAT(of(""), StatusIs(absl::StatusCode::kInvalidArgument,
-                               HasSubstr("v.txt:1: error: an empty line")));
+                               HasSubstr("v.txt:1: error: the line is empty")));
   std::string many = "[UNK]\n[CLS]\n[SEP]\n";
   for (int i = 0; i < 30; ++i) many += "same\n";
   EXPECT_THAT(of(many), StatusIs(absl::StatusCode::kInvalidArgument,

@@ -264,7 +264,7 @@ TEST(ExperimentConfigTest, AnEmptyPathIsNotADefault) {
       {"text {} path: 'x' dev_path: ''", "language_model { block: 512 }",
        "data.dev_path: must name a file or be left out"},
       {"grammar {}", "bert { masked_words { vocabulary: '' } }",
-       "model.bert.masked_words.vocabulary: names no file"},
+       "model.bert.masked_words.vocabulary: must name a file"},
       {"grammaticality {}", "text_classifier { pretrained: '' }",
        "model.text_classifier.pretrained: names no run"},
       {"pairs { train { path: '' } }",
@@ -273,7 +273,7 @@ TEST(ExperimentConfigTest, AnEmptyPathIsNotADefault) {
        "encoder {} attention { dot {} } decoder {}", "data.pairs.train: give "},
       {"pairs { train { path: 'x' } subwords { source_model: '' } }",
        "encoder {} attention { dot {} } decoder {}",
-       "data.pairs.subwords.source_model: names no file"},
+       "data.pairs.subwords.source_model: must name a file"},
   };
   for (const auto& [data, model, problem] : kCases) {
     EXPECT_THAT(

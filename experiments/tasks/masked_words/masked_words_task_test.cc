@@ -162,7 +162,7 @@ TEST(MaskedWordsTaskTest, SaysWhatOfTheDataDoesNotFit) {
   EXPECT_THAT(
       ProblemsOf(
           *TaskOf(kGrammar, absl::StrCat("vocabulary: \"", spoiled, "\""))),
-      HasSubstr("spoiled.txt:3: error: token 'a' is on line 2 already"));
+      HasSubstr("spoiled.txt:3: error: token 'a' already occurs on line 2"));
 }
 
 // The whole error of a config.

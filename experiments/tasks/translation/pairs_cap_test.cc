@@ -45,8 +45,8 @@ TEST(PairsCapTest, AllTextOfASplitIsCapped) {
               ::regard::testing::StatusIs(
                   absl::StatusCode::kInvalidArgument,
                   ::testing::HasSubstr(
-                      "s.gz:16385:1: error: more than 2 GiB of pairs; of "
-                      "`train`, max_pairs reads the first ones")));
+                      "s.gz:16385:1: error: more than 2 GiB of pairs; set "
+                      "max_pairs to read only the first pairs of `train`")));
 }
 
 }  // namespace

@@ -331,9 +331,9 @@ TEST_F(PairsSourceTest, SamplingNeedsAModelThatCanSample) {
   };
   EXPECT_EQ(given("BPE", "nbest_size: -1"), "");
   EXPECT_THAT(given("BPE", "nbest_size: 4"),
-              HasSubstr("data.pairs.subwords: sampling.nbest_size: is of "
-                        "UNIGRAM; the model is BPE"));
-  EXPECT_THAT(given("CHARACTERS", ""), HasSubstr("a model of characters"));
+              HasSubstr("data.pairs.subwords: sampling.nbest_size: applies "
+                        "only to unigram models; this model is BPE"));
+  EXPECT_THAT(given("CHARACTERS", ""), HasSubstr("a character model has"));
 }
 
 TEST_F(PairsSourceTest, SidesMayHaveSubwordsOfTheirOwn) {
@@ -356,11 +356,12 @@ TEST_F(PairsSourceTest, TooManySubwordsAreAnError) {
 
 TEST_F(PairsSourceTest, UnequalLineCountsAreALocatedError) {
   Write("t", "W x.\nY z.\n");
-  EXPECT_THAT(Load(absl::StrCat("train {", Lines("s", "t"), "}")),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       AllOf(HasSubstr(Path("s") + ":3:1: error: this line has "
-                                                   "no other side"),
-                             HasSubstr(Path("t") + " has 2 lines"))));
+  EXPECT_THAT(
+      Load(absl::StrCat("train {", Lines("s", "t"), "}")),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               AllOf(HasSubstr(Path("s") +
+                               ":3:1: error: this line has no counterpart"),
+                     HasSubstr(Path("t") + " has 2 lines"))));
 }
 
 TEST_F(PairsSourceTest, CarriageReturnsAreCounted) {
@@ -374,9 +375,9 @@ TEST_F(PairsSourceTest, CarriageReturnsAreCounted) {
 TEST_F(PairsSourceTest, BrokenLinesAreLocatedErrors) {
   const std::pair<std::string, std::string> cases[] = {
       {std::string("a\nb\0c\nd\n", 8), "s:2:2: error: NUL byte"},
-      {"a\nb\ncaf\xe9\n", "s:3:4: error: bytes that are not UTF-8"},
+      {"a\nb\ncaf\xe9\n", "s:3:4: error: the text is not UTF-8"},
       {"a\n" + std::string(1 << 20, 'x') + "\nc\n",
-       "s:2:65537: error: line of more than 64 KiB"}};
+       "s:2:65537: error: the line is longer than 64 KiB"}};
   for (const auto& [text, message] : cases) {
     Write("s", text);
     EXPECT_THAT(
@@ -396,7 +397,7 @@ TEST_F(PairsSourceTest, EmptyFilesAreAnError) {
 TEST_F(PairsSourceTest, ASourceThatIsItsTargetIsAnError) {
   EXPECT_THAT(Load(absl::StrCat("train {", Lines("s", "s"), "}")),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("source and target are the same file")));
+                       HasSubstr("source and target must be different files")));
   // Another file of the same text has nothing to learn from either.
   Write("copy", "A b.\nC d e.\nF.\n");
   EXPECT_THAT(Load(absl::StrCat("train {", Lines("s", "copy"), "}")),
@@ -438,7 +439,7 @@ TEST(PairsConfigTest, FilesOrDataPath) {
                     HasSubstr("set either them or data.path")));
   EXPECT_THAT(ConfigProblemsOf("pairs {}"), HasSubstr("requires data.path"));
   EXPECT_THAT(ConfigProblemsOf("path: 'x' pairs { subwords {} }"),
-              HasSubstr("needs `train`"));
+              HasSubstr("requires `train`"));
 }
 
 TEST(PairsConfigTest, EachSplitNamesItsFiles) {
@@ -448,7 +449,7 @@ TEST(PairsConfigTest, EachSplitNamesItsFiles) {
             HasSubstr("--set data.pairs.train.source=FILE")));
   EXPECT_THAT(ConfigProblemsOf("pairs { train { path: 'p' } test { path: 'q' } "
                                "test { path: 'r' } }"),
-              HasSubstr("another test has the name ''"));
+              HasSubstr("repeats the name ''"));
   EXPECT_THAT(ConfigProblemsOf(
                   "pairs { train { path: 'p' } test { path: 'q' name: '/' } }"),
               HasSubstr("data.pairs.test[0].name"));
@@ -478,9 +479,9 @@ TEST(PairsConfigTest, SubwordsHaveLimits) {
   EXPECT_THAT(problems("normalization: 'nfk'"), HasSubstr("must be one of"));
   EXPECT_THAT(problems("character_coverage: 0.5"), HasSubstr("0.98"));
   EXPECT_THAT(problems("joint: false source_model: 'm'"),
-              HasSubstr("give both source_model and target_model"));
+              HasSubstr("requires both source_model and target_model"));
   EXPECT_THAT(problems("target_model: 'm'"),
-              HasSubstr("given by source_model"));
+              HasSubstr("source_model names the joint model"));
   EXPECT_EQ(problems("sampling { nbest_size: -1 }"), "");
   EXPECT_EQ(problems("kind: UNIGRAM sampling { alpha: 1 nbest_size: 64 }"), "");
   EXPECT_EQ(problems("source_model: 'm' sampling { nbest_size: -1 }"), "");
@@ -490,9 +491,9 @@ TEST(PairsConfigTest, SubwordsHaveLimits) {
   EXPECT_THAT(problems("kind: UNIGRAM sampling { nbest_size: 1 }"),
               HasSubstr("subwords.sampling.nbest_size"));
   EXPECT_THAT(problems("sampling { nbest_size: 4 }"),
-              HasSubstr("is of kind: UNIGRAM"));
+              HasSubstr("applies only to kind: UNIGRAM"));
   EXPECT_THAT(problems("kind: CHARACTERS sampling {}"),
-              HasSubstr("characters have one segmentation"));
+              HasSubstr("CHARACTERS have only one segmentation"));
 }
 
 }  // namespace
