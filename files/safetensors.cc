@@ -297,10 +297,10 @@ bool HoldsFloats(const TensorInfo& tensor) {
 absl::Status SafetensorsReader::Check(const std::string& name,
                                       absl::Span<const int64_t> shape) const {
   const auto found = header_.tensors.find(name);
-  const std::string wanted = absl::StrCat("F32 ", ShapeText(shape), " wanted");
+  const std::string wanted = absl::StrCat("F32 ", ShapeText(shape));
   if (found == header_.tensors.end()) {
     return absl::NotFoundError(
-        absl::StrCat("no tensor '", name, "', ", wanted));
+        absl::StrCat("the tensor '", name, "', ", wanted, ", is missing"));
   }
   const TensorInfo& tensor = found->second;
   if (tensor.dtype == "F32" && absl::MakeConstSpan(tensor.shape) == shape) {
@@ -308,7 +308,7 @@ absl::Status SafetensorsReader::Check(const std::string& name,
   }
   return absl::InvalidArgumentError(
       absl::StrCat("tensor '", name, "' is ", tensor.dtype, " ",
-                   ShapeText(tensor.shape), ", ", wanted));
+                   ShapeText(tensor.shape), "; expected ", wanted));
 }
 
 absl::Status SafetensorsReader::Read(const std::string& name,
@@ -363,7 +363,7 @@ absl::StatusOr<std::vector<double>> SafetensorsReader::ReadNumbers(
   if (tensor.dtype == "I64") return read(int64_t());
   return absl::InvalidArgumentError(
       absl::StrCat("tensor '", name, "' is ", tensor.dtype,
-                   "; F32, F64, I32 or I64 wanted"));
+                   "; expected F32, F64, I32 or I64"));
 }
 
 }  // namespace regard

@@ -119,10 +119,10 @@ TEST(SafetensorsTest, AnotherNameShapeOrTypeIsAnError) {
   EXPECT_THAT(
       reader->Read("w", {1, 2}, absl::MakeSpan(read)),
       StatusIs(absl::StatusCode::kInvalidArgument,
-               HasSubstr("tensor 'w' is F32 [2, 1], F32 [1, 2] wanted")));
+               HasSubstr("tensor 'w' is F32 [2, 1]; expected F32 [1, 2]")));
   EXPECT_THAT(reader->Read("n", {1}, absl::MakeSpan(read).first(1)),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("tensor 'n' is I64 [1], F32 [1] wanted")));
+                       HasSubstr("tensor 'n' is I64 [1]; expected F32 [1]")));
 }
 
 template <typename Stored>
@@ -148,7 +148,7 @@ TEST(SafetensorsTest, ReadsNumbersOfSeveralTypes) {
   EXPECT_THAT(*reader->ReadNumbers("l"), ElementsAre(1099511627776.0));
   EXPECT_THAT(reader->ReadNumbers("u").status(),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("'u' is U8; F32, F64, I32 or I64 wanted")));
+                       HasSubstr("'u' is U8; expected F32, F64, I32 or I64")));
   EXPECT_THAT(
       reader->ReadNumbers("x").status(),
       StatusIs(absl::StatusCode::kNotFound, HasSubstr("no tensor 'x'")));

@@ -201,7 +201,7 @@ TEST_F(BertClassifierTest, OnlyWhatTransformersHasIsWritten) {
   };
   TextClassifierConfig config = ConfigOf(folder_);
   config.set_pooling(TextClassifierConfig::MEAN);
-  EXPECT_THAT(error_of(config), HasSubstr("pooling is not POOLER"));
+  EXPECT_THAT(error_of(config), HasSubstr("pooling must be POOLER"));
   config = ConfigOf(folder_);
   config.mutable_bert()->mutable_transformer()->set_norm_order(
       TransformerConfig::PRE);
@@ -239,13 +239,14 @@ TEST_F(BertClassifierTest, NamesWhatIsWrongWithItsConfig) {
                         "single_label_classification"));
   EXPECT_THAT(error_of("\"2\": \"unrelated\"", "\"3\": \"unrelated\""),
               HasSubstr("the id '3' must be from 0 to 2"));
-  EXPECT_THAT(error_of(",\n    \"2\": \"unrelated\"", ""),
-              HasSubstr("tensor 'classifier.weight' is F32 [3, 8], F32 [2, 8] "
-                        "wanted"));
+  EXPECT_THAT(
+      error_of(",\n    \"2\": \"unrelated\"", ""),
+      HasSubstr(
+          "tensor 'classifier.weight' is F32 [3, 8]; expected F32 [2, 8]"));
   // Classes without names.
   EXPECT_EQ(error_of("\"id2label\"", "\"num_labels\": 3, \"names\""), "");
   EXPECT_THAT(error_of("\"id2label\"", "\"num_labels\": 4, \"names\""),
-              HasSubstr("F32 [3, 8], F32 [4, 8] wanted"));
+              HasSubstr("F32 [3, 8]; expected F32 [4, 8]"));
   EXPECT_THAT(
       error_of("\"classifier_dropout\": 0.2", "\"classifier_dropout\": 1"),
       HasSubstr("classifier_dropout must be"));

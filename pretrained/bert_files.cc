@@ -70,11 +70,11 @@ bool IsGeneric(const JsonObject& config) {
 void ComplainOfClass(const JsonObject& config) {
   config.Complain(
       kTokenizerClass,
-      absl::StrCat(kTokenizerClass, " is ",
+      absl::StrCat(kTokenizerClass, " must be one of ",
+                   absl::StrJoin(kBertTokenizers, ", "), ", but is ",
                    absl::Utf8SafeCHexEscape(config.Text(kTokenizerClass)),
-                   ", which does not cut texts as BERT does (",
-                   absl::StrJoin(kBertTokenizers, ", "), "); where it does, ",
-                   "a ", kTokenizer, " that transformers writes says so"));
+                   "; if it cuts texts as BERT does, add the ", kTokenizer,
+                   " that transformers writes"));
 }
 
 // A string, or an object with a string "content".
@@ -93,7 +93,8 @@ void AddToken(const JsonObject& json, std::vector<std::string>* added) {
   added->push_back(token.text);
   if (token.normalized) {
     json.Complain("normalized",
-                  "normalized is true: tokens are found as they are spelled");
+                  "normalized must be false: added tokens are matched as they "
+                  "are spelled");
   }
 }
 
@@ -172,10 +173,11 @@ void ReadTokenizerConfig(const JsonObject& json, bool generic,
   const bool normalizes = !description->lower_case_file.empty();
   const auto needs = [&](const char* key, bool differs) {
     if (generic || !normalizes || !differs || json.Has(key)) return;
-    json.Complain(key, absl::StrCat(key,
-                                    " is missing: transformers goes by its "
-                                    "default then, not by the normalizer of ",
-                                    kTokenizer));
+    json.Complain(key,
+                  absl::StrCat(key,
+                               " is missing: without it, transformers uses its "
+                               "default instead of the normalizer of ",
+                               kTokenizer));
   };
   needs("do_lower_case", !options.lower_case);
   needs("tokenize_chinese_chars", !options.split_chinese);
@@ -187,8 +189,9 @@ void ReadTokenizerConfig(const JsonObject& json, bool generic,
     const bool value = json.Bool(key, known);
     if (fixed && value != known) {
       json.Complain(
-          key, absl::StrCat(key, " is not as the normalizer of ", kTokenizer,
-                            " has it, which counts for this tokenizer_class"));
+          key,
+          absl::StrCat(key, " must match the normalizer of ", kTokenizer,
+                       ", which transformers uses for this tokenizer_class"));
     }
     return value;
   };
@@ -265,11 +268,11 @@ absl::StatusOr<TokenizerDescription> ReadTokenizerFiles(
           })) {
         continue;
       }
-      return absl::InvalidArgumentError(absl::StrCat(
-          JoinPath(folder, file), ": error: the added token '",
-          absl::Utf8SafeCHexEscape(token),
-          "' is none of unk_token, cls_token, sep_token, pad_token "
-          "and mask_token"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(JoinPath(folder, file), ": error: the added token '",
+                       absl::Utf8SafeCHexEscape(token),
+                       "' must be one of unk_token, cls_token, sep_token, "
+                       "pad_token and mask_token"));
     }
   }
   return description;
@@ -334,11 +337,12 @@ TextEmbedderConfig::Pooling ReadPooling(const JsonObject& json) {
     if (name == std::end(kPoolings)) {
       json.Complain(key,
                     absl::StrCat(absl::Utf8SafeCHexEscape(key),
-                                 " is true: only the mean, the maximum and the "
-                                 "first of the tokens are computed"));
+                                 " must be false: only the mean, the maximum "
+                                 "and the first of the tokens are supported"));
     } else if (chosen != nullptr) {
-      json.Complain(key, absl::StrCat(key, " is true, as is ", chosen->key,
-                                      ": only one of them is computed"));
+      json.Complain(
+          key, absl::StrCat(key, " must be false: ", chosen->key,
+                            " is true, and only one pooling is supported"));
     } else {
       chosen = name;
     }
@@ -346,8 +350,9 @@ TextEmbedderConfig::Pooling ReadPooling(const JsonObject& json) {
   if (chosen != nullptr) return chosen->pooling;
   const PoolingName& mean = kPoolings[0];
   if (!json.Bool(mean.key, true)) {
-    json.Complain(mean.key,
-                  absl::StrCat(mean.key, " is false, and no other is true"));
+    json.Complain(
+        mean.key,
+        absl::StrCat(mean.key, " must be true when no other pooling mode is"));
   }
   return mean.pooling;
 }
@@ -357,7 +362,9 @@ void CheckPrompts(const JsonObject& json) {
   if (!json.Has(kName) || json.Texts("prompts")[json.Text(kName)].empty()) {
     return;
   }
-  json.Complain(kName, "default_prompt_name: no prompt is put before a text");
+  json.Complain(kName,
+                "default_prompt_name must name an empty prompt: Regard puts no "
+                "prompt before a text");
 }
 
 // Notes a similarity that is no cosine; of vectors of norm 1 the inner product
@@ -393,7 +400,7 @@ absl::StatusOr<bool> ReadModules(const std::string& folder) {
       normalize = true;
       const std::string inner = each.Text("path");
       if (inner == ".." || absl::StrContains(inner, '/')) {
-        each.Complain("path", "path must be a name in the folder itself");
+        each.Complain("path", "path must name a subfolder of this folder");
         continue;
       }
       REGARD_ASSIGN_OR_RETURN(JsonFile config,
@@ -403,8 +410,8 @@ absl::StatusOr<bool> ReadModules(const std::string& folder) {
       REGARD_RETURN_IF_ERROR(config.status());
     } else if (name != "Transformer" && name != "Dropout") {
       each.Complain("type",
-                    absl::StrCat("a module '", absl::Utf8SafeCHexEscape(name),
-                                 "', which is not computed"));
+                    absl::StrCat("the module '", absl::Utf8SafeCHexEscape(name),
+                                 "' is not supported"));
     }
   }
   REGARD_RETURN_IF_ERROR(file.status());

@@ -121,7 +121,7 @@ absl::StatusOr<BertFolder> OpenBertFolder(absl::string_view path,
   if (model.longest < 2) {
     return absl::InvalidArgumentError(
         absl::StrCat(folder, ": error: texts are cut to ", model.longest,
-                     " ids; [CLS] and [SEP] alone are 2"));
+                     " tokens; at least 2 are required, for [CLS] and [SEP]"));
   }
   return model;
 }
@@ -138,8 +138,8 @@ absl::StatusOr<BertDescription> DescriptionOf(const BertModel& model) {
   if (const auto* classifier = dynamic_cast<const TextClassifier*>(&model)) {
     if (classifier->config().pooling() != TextClassifierConfig::POOLER) {
       return absl::InvalidArgumentError(
-          "error: a BERT of transformers reads classes from its pooler: "
-          "pooling is not POOLER");
+          "error: pooling must be POOLER: in transformers, BERT predicts "
+          "classes from its pooler");
     }
     description.head = BertHead::kClasses;
     description.classes = classifier->data().labels;
@@ -156,8 +156,8 @@ absl::StatusOr<BertDescription> DescriptionOf(const BertModel& model) {
   TransformerConfig ours = BertTransformer(description.config);
   if (ours.attention().attention().has_relative_dot()) {
     return absl::InvalidArgumentError(
-        "error: the BERT of transformers 5 has no relative positions, "
-        "relative_dot");
+        "error: relative_dot is not supported: in transformers 5, BERT has no "
+        "relative positions");
   }
   if (!PredictsWords(description.head)) {
     // There is no output of words, whatever these say of it.
@@ -165,8 +165,7 @@ absl::StatusOr<BertDescription> DescriptionOf(const BertModel& model) {
     ours.set_output_transform(theirs.output_transform());
     ours.set_output_bias(theirs.output_bias());
   }
-  REGARD_RETURN_IF_ERROR(
-      CheckSameTransformer(theirs, ours, "BERT of transformers"));
+  REGARD_RETURN_IF_ERROR(CheckSameTransformer(theirs, ours, "BERT"));
   return description;
 }
 

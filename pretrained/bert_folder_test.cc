@@ -230,9 +230,11 @@ TEST_F(BertFolderTest, NamesAllThatIsWrongWithTheWeights) {
       ErrorOf(),
       AllOf(HasSubstr("model.safetensors: error: tensor "
                       "'encoder.layer.0.intermediate.dense.weight' is F32 [8, "
-                      "12], F32 [12, 8] wanted"),
-            HasSubstr("error: no tensor 'pooler.dense.bias', F32 [8] wanted"),
-            HasSubstr("error: tensor 'pooler.dense.b' is none of this model's"),
+                      "12]; expected F32 [12, 8]"),
+            HasSubstr(
+                "error: the tensor 'pooler.dense.bias', F32 [8], is missing"),
+            HasSubstr(
+                "error: tensor 'pooler.dense.b' does not belong to this model"),
             HasSubstr("error: tensor 'encoder.layer.1.output.dense.bias' has 2 "
                       "numbers that are not finite, the first at index 3")));
 }
@@ -293,21 +295,22 @@ TEST_F(BertFolderTest, NamesAllThatIsWrongWithTheConfig) {
         "hidden_size must be an integer", "num_hidden_layers must be",
         "num_attention_heads must be", "layer_norm_eps must be a number",
         "hidden_act must be one of gelu, relu", "intermediate_size is missing",
-        "is_decoder is true"}) {
+        "is_decoder must be false"}) {
     EXPECT_THAT(error, HasSubstr(part));
   }
 }
 
 TEST_F(BertFolderTest, SizesOfConfigAndWeightsMustAgree) {
   Replace("config.json", "\"hidden_size\": 8", "\"hidden_size\": 16");
-  EXPECT_THAT(ErrorOf(), AllOf(HasSubstr("is F32 [32, 8], F32 [32, 16] wanted"),
-                               HasSubstr("'pooler.dense.bias' is F32 [8]")));
+  EXPECT_THAT(ErrorOf(),
+              AllOf(HasSubstr("is F32 [32, 8]; expected F32 [32, 16]"),
+                    HasSubstr("'pooler.dense.bias' is F32 [8]")));
   Replace("config.json", "\"hidden_size\": 16", "\"hidden_size\": 9");
   EXPECT_THAT(ErrorOf(), HasSubstr("num_attention_heads 2 must divide"));
   // Nothing is allocated for sizes that are not there.
   Replace("config.json", "\"hidden_size\": 9", "\"hidden_size\": 65536");
   Replace("config.json", "\"vocab_size\": 32", "\"vocab_size\": 16777216");
-  EXPECT_THAT(ErrorOf(), HasSubstr("F32 [16777216, 65536] wanted"));
+  EXPECT_THAT(ErrorOf(), HasSubstr("expected F32 [16777216, 65536]"));
 }
 
 TEST_F(BertFolderTest, NamesAllThatIsWrongWithTheVocabulary) {
@@ -407,9 +410,11 @@ TEST_F(BertFolderTest, ReadsTokenizerJson) {
   // tokenizer_config.json, which is gone, had said so.
   EXPECT_EQ(VectorsOf(**ReadModel(folder_, /*longest=*/24)), wanted);
   Write("tokenizer.json", json("false"));
-  EXPECT_THAT(Read().status(),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("do_lower_case is missing: transformers")));
+  EXPECT_THAT(
+      Read().status(),
+      StatusIs(
+          absl::StatusCode::kInvalidArgument,
+          HasSubstr("do_lower_case is missing: without it, transformers")));
   Write("tokenizer_config.json", R"({"do_lower_case": false})");
   model = Read();
   ASSERT_THAT(model, IsOk());
@@ -419,11 +424,10 @@ TEST_F(BertFolderTest, ReadsTokenizerJson) {
         R"({"added_tokens": [{"id": 4, "content": "[MASK]"}]})");
   EXPECT_THAT(ReadTokenizerFiles(folder_), IsOk());
   Write("tokenizer.json", R"({"added_tokens": [{"id": 5, "content": "the"}]})");
-  EXPECT_THAT(
-      ReadTokenizerFiles(folder_).status(),
-      StatusIs(absl::StatusCode::kInvalidArgument,
-               HasSubstr("tokenizer.json: error: the added token 'the' is none "
-                         "of unk_token, cls_token")));
+  EXPECT_THAT(ReadTokenizerFiles(folder_).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("tokenizer.json: error: the added token 'the' "
+                                 "must be one of unk_token, cls_token")));
   Write("tokenizer.json",
         R"({"added_tokens": [{"content": "[MASK]", "normalized": true}]})");
   EXPECT_THAT(ReadTokenizerFiles(folder_).status(),
@@ -445,7 +449,7 @@ TEST_F(BertFolderTest, ObeysTheFilesOfSentenceTransformers) {
   Write("sentence_bert_config.json", R"({"max_seq_length": 1})");
   EXPECT_THAT(ErrorOf(), HasSubstr("max_seq_length must be an integer from 2"));
   Write("sentence_bert_config.json", "{}");
-  EXPECT_THAT(ErrorOf(), HasSubstr("pooling_mode_mean_tokens is false"));
+  EXPECT_THAT(ErrorOf(), HasSubstr("pooling_mode_mean_tokens must be true"));
 }
 
 TEST_F(BertFolderTest, MayBeALink) {

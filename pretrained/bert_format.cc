@@ -59,7 +59,7 @@ void ReadClassifier(const JsonObject& json, BertDescription* description) {
       json, "id2label",
       UnnamedClasses(json.Integer("num_labels", 2, 0, kMostClasses)));
   if (description->classes.size() < 2) {
-    json.Complain("id2label", "one class: a classifier tells two or more");
+    json.Complain("id2label", "id2label must name at least two classes");
   }
   json.Choice("problem_type", {"single_label_classification"}, 0);
   description->classifier_dropout =
@@ -130,7 +130,9 @@ absl::StatusOr<BertDescription> ParseBertConfig(absl::string_view text,
   config.set_types(size("type_vocab_size", 2, 1024));
   for (const char* key : {"is_decoder", "add_cross_attention"}) {
     if (json.Bool(key, false)) {
-      json.Complain(key, absl::StrCat(key, " is true: only encoders are read"));
+      json.Complain(
+          key,
+          absl::StrCat(key, " must be false: only encoders are supported"));
     }
   }
   ReadHead(json, &description);

@@ -232,7 +232,7 @@ TEST(BertWordsTest, WordsOfATextAreNoVocabularyOfTheirs) {
   EXPECT_THAT(
       WriteBertFolder(model, JoinPath(::testing::TempDir(), "none"), files),
       StatusIs(absl::StatusCode::kInvalidArgument,
-               HasSubstr("the tokens are the words of the training text")));
+               HasSubstr("this model uses the words of its training text")));
 }
 
 TEST(BertWordsTest, WritesToNewFoldersAlone) {
@@ -242,9 +242,10 @@ TEST(BertWordsTest, WritesToNewFoldersAlone) {
   const std::string path = JoinPath(::testing::TempDir(), "there");
   ASSERT_THAT(MakeDirectories(path, files), IsOk());
   ASSERT_THAT(WritePretrainedFolder(*model, path, files), IsOk());
-  EXPECT_THAT(WritePretrainedFolder(*model, path, files),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("there: error: is not empty")));
+  EXPECT_THAT(
+      WritePretrainedFolder(*model, path, files),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("there: error: must be a new or empty folder")));
 }
 
 TEST(BertWordsTest, IsARunThatFillsInWords) {

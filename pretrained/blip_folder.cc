@@ -93,14 +93,14 @@ absl::Status CheckIsBlip(const std::string& text,
   if (!config.cross_attention() ||
       vision.pooling() != VisionTransformerConfig::CLASS_TOKEN) {
     return absl::InvalidArgumentError(
-        "error: a BLIP attends to the image, and to a class token in front of "
-        "its patches: cross_attention and pooling");
+        "error: BLIP requires cross_attention: true, and pooling: CLASS_TOKEN "
+        "in the vision transformer");
   }
   const ImageFormat& images = description.images;
   if (images.crop() || images.grey() || images.height() != images.width()) {
     return absl::InvalidArgumentError(
-        "error: a BLIP reads squares in colour that images are stretched to: "
-        "data.captions.format");
+        "error: BLIP requires a data.captions.format that stretches images to "
+        "a square in colour: height must equal width, without crop or grey");
   }
   REGARD_ASSIGN_OR_RETURN(const BlipDescription read,
                           ParseBlipConfig(text, kConfig, tokenizer));
@@ -122,8 +122,8 @@ absl::Status WriteBlipFolder(const CaptionModel& model,
   const std::optional<ImageFormat>& format = model.data().train.images.format;
   if (model.tokens().words() || !format.has_value()) {
     return absl::InvalidArgumentError(
-        "error: a BLIP describes images of files, data.captions.list, in "
-        "pieces of words, model.captioner.tokens");
+        "error: BLIP requires images from files (data.captions.list) and "
+        "captions of subwords (model.captioner.tokens)");
   }
   const BlipDescription description = {
       .config = model.config(), .ids = model.tokens().ids(), .images = *format};

@@ -138,16 +138,16 @@ TEST_F(BlipFolderTest, WhatDoesNotFitNamesItsKey) {
               HasSubstr("patch_size 5 must divide image_size 12"));
   EXPECT_THAT(config("\"sep_token_id\": 3", "\"sep_token_id\": 4"),
               HasSubstr("sep_token_id must be 3, the tokeniser's [SEP]"));
-  EXPECT_THAT(config("\"bos_token_id\": 20", "\"bos_token_id\": 21"),
-              HasSubstr("bos_token_id must be the id of one of the 20 tokens "
-                        "or the next one"));
+  EXPECT_THAT(
+      config("\"bos_token_id\": 20", "\"bos_token_id\": 21"),
+      HasSubstr("bos_token_id must be at most 20, the number of tokens"));
   EXPECT_THAT(config("\"vocab_size\": 22", "\"vocab_size\": 20"),
               HasSubstr("vocab_size must be at least 21"));
   EXPECT_THAT(config("\"is_decoder\": true", "\"is_decoder\": false"),
               HasSubstr("is_decoder must be true"));
   EXPECT_THAT(config("\"BlipForConditionalGeneration\"",
                      "\"BlipForQuestionAnswering\""),
-              HasSubstr("'BlipForQuestionAnswering' is not read"));
+              HasSubstr("'BlipForQuestionAnswering' is not supported"));
   EXPECT_THAT(config("\"text_config\"", "\"text\""), HasSubstr("text_config"));
   // The tensors are of another width.
   EXPECT_THAT(config("\"intermediate_size\": 7", "\"intermediate_size\": 9"),
@@ -225,12 +225,12 @@ TEST_F(BlipFolderTest, OnlyWhatTransformersHasIsWritten) {
     const char* message;
   } kCases[] = {
       {[](Config& config, Format&) { config.set_cross_attention(false); },
-       "cross_attention and pooling"},
+       "BLIP requires cross_attention: true, and pooling"},
       {[](Config& config, Format&) {
          config.mutable_vision_transformer()->set_pooling(
              VisionTransformerConfig::MEAN);
        },
-       "cross_attention and pooling"},
+       "BLIP requires cross_attention: true, and pooling"},
       {[](Config&, Format& format) { format.set_crop(true); },
        "data.captions.format"},
       {[](Config&, Format& format) { format.set_grey(true); },

@@ -98,7 +98,7 @@ void RequireId(const JsonObject& json, const char* key, int64_t otherwise,
       key, wanted < 0 ? absl::StrCat(key, " is ", id,
                                      ", but the tokeniser has no token ", token)
                       : absl::StrCat(key, " must be ", wanted,
-                                     ", the tokeniser's ", token));
+                                     ", the id of the tokeniser's ", token));
 }
 
 void ReadTokens(const JsonObject& json, const WordPieceFiles& tokenizer,
@@ -113,15 +113,15 @@ void ReadTokens(const JsonObject& json, const WordPieceFiles& tokenizer,
     config.set_begin(pieces.Token(static_cast<int32_t>(begin)));
   } else if (begin > pieces.size()) {
     json.Complain("bos_token_id",
-                  absl::StrCat("bos_token_id must be the id of one of the ",
-                               pieces.size(), " tokens or the next one"));
+                  absl::StrCat("bos_token_id must be at most ", pieces.size(),
+                               ", the number of tokens"));
   }
   const int64_t least = std::max<int64_t>(pieces.size(), begin + 1);
   config.set_ids(SizeOf(json, "vocab_size", 30524, 1 << 24));
   if (config.ids() < least) {
     json.Complain("vocab_size",
                   absl::StrCat("vocab_size must be at least ", least,
-                               ": the tokens, and bos_token_id"));
+                               ": it covers all tokens and bos_token_id"));
   }
   description->ids = {
       .count = config.ids(),
@@ -186,8 +186,8 @@ absl::StatusOr<BlipDescription> ParseBlipConfig(
   if (constexpr char kKinds[] = "architectures"; root.Has(kKinds)) {
     for (const std::string& kind : root.TextList(kKinds)) {
       if (kind == kArchitecture) continue;
-      root.Complain(kKinds, absl::StrCat("'", kind, "' is not read; ",
-                                         kArchitecture, " is"));
+      root.Complain(kKinds, absl::StrCat("'", kind, "' is not supported; use ",
+                                         kArchitecture));
     }
   }
   REGARD_RETURN_IF_ERROR(file.status());

@@ -28,7 +28,8 @@ std::vector<std::string> ReadClasses(const JsonObject& json, const char* key,
   if (json.json()[key].is_array()) {
     classes = json.TextList(key);
     if (!std::ranges::all_of(classes, check)) {
-      json.Complain(key, "a name that is empty or has a line break");
+      json.Complain(
+          key, "the name of a class must not be empty or contain a line break");
     }
     return classes;
   }
@@ -42,10 +43,11 @@ std::vector<std::string> ReadClasses(const JsonObject& json, const char* key,
         !classes[index].empty()) {
       names->Complain(id,
                       absl::StrCat("the id '", absl::Utf8SafeCHexEscape(id),
-                                   "' must be one of 0 to ", classes.size() - 1,
-                                   " that no other class has"));
+                                   "' must be from 0 to ", classes.size() - 1,
+                                   ", and no other class may have it"));
     } else if (!check(name)) {
-      names->Complain(id, "a name that is empty or has a line break");
+      names->Complain(
+          id, "the name of a class must not be empty or contain a line break");
     } else {
       classes[index] = name;
     }

@@ -63,14 +63,15 @@ void RefuseWhatIsNotComputed(const JsonObject& json) {
   for (const char* key : {"scale_attn_by_inverse_layer_idx",
                           "reorder_and_upcast_attn", "add_cross_attention"}) {
     if (json.Bool(key, false)) {
-      json.Complain(key, absl::StrCat(key, " is true, which is not computed"));
+      json.Complain(key,
+                    absl::StrCat(key, " must be false: true is not supported"));
     }
   }
   constexpr char kScale[] = "scale_attn_weights";
   if (!json.Bool(kScale, true)) {
-    json.Complain(kScale, absl::StrCat(kScale,
-                                       " is false: scores are always "
-                                       "scaled"));
+    json.Complain(
+        kScale,
+        absl::StrCat(kScale, " must be true: scores are always scaled"));
   }
 }
 

@@ -71,8 +71,8 @@ absl::StatusOr<std::string> TokenOf(const BytePairs& pairs,
   pairs.AppendBytes(static_cast<int32_t>(*id), &token);
   if (pairs.Find(token) == static_cast<int32_t>(*id)) return token;
   return absl::InvalidArgumentError(
-      absl::StrCat(path, ": error: ", key, " is ", *id, ", whose token '",
-                   absl::Utf8SafeCHexEscape(token), "' has another id, too"));
+      absl::StrCat(path, ": error: ", key, " is ", *id, ", but its token '",
+                   absl::Utf8SafeCHexEscape(token), "' also has another id"));
 }
 
 absl::Status CheckModel(const AttentionRegistry& scorers,
@@ -185,10 +185,9 @@ absl::Status WriteGpt2Folder(const LanguageModelConfig& config,
                              const std::string& folder, FileOperations& files) {
   const BytePairs* const pairs = model.vocabulary().pairs();
   if (pairs == nullptr) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("error: a GPT-2 reads pieces of words, unit: BYTE_PAIRS; "
-                     "this model reads ",
-                     model.vocabulary().unit_name()));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "error: GPT-2 requires subwords (unit: BYTE_PAIRS); this model reads ",
+        model.vocabulary().unit_name()));
   }
   REGARD_ASSIGN_OR_RETURN(const std::string text,
                           Gpt2ConfigText(config, *pairs));

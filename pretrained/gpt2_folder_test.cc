@@ -343,7 +343,7 @@ TEST_F(Gpt2FolderTest, WritesNothingThatAGpt2CannotBe) {
   config.mutable_transformer()->mutable_feed_forward()->set_activation(
       FeedForwardConfig::SWIGLU);
   EXPECT_THAT(error(config),
-              AllOf(HasSubstr("the model is no GPT-2"),
+              AllOf(HasSubstr("does not fit GPT-2"),
                     HasSubstr("feed_forward.activation: GELU -> SWIGLU")));
 }
 
@@ -362,10 +362,10 @@ TEST_F(Gpt2FolderTest, NamesAllThatIsWrongWithTheConfig) {
         "n_positions must be", "n_inner must be",
         "config.json:3:36: error: activation_function must be one of gelu, "
         "relu, gelu_new, gelu_pytorch_tanh, but is \"swish\"",
-        "error: add_cross_attention is true", "resid_pdrop must be",
-        "error: scale_attn_by_inverse_layer_idx is true",
-        "error: reorder_and_upcast_attn is true",
-        "error: scale_attn_weights is false"}) {
+        "error: add_cross_attention must be false", "resid_pdrop must be",
+        "error: scale_attn_by_inverse_layer_idx must be false",
+        "error: reorder_and_upcast_attn must be false",
+        "error: scale_attn_weights must be true"}) {
     EXPECT_THAT(error, HasSubstr(part));
   }
   Write("config.json", R"({"model_type": "gpt2", "n_head": 1, "n_head": 1})");
@@ -381,13 +381,14 @@ TEST_F(Gpt2FolderTest, SizesMustAgree) {
   EXPECT_THAT(ErrorOf(), HasSubstr("n_head 3 must divide n_embd 8"));
   Replace("config.json", "\"n_head\": 3", "\"n_head\": 2");
   Replace("config.json", "\"n_layer\": 2", "\"n_layer\": 1");
-  EXPECT_THAT(ErrorOf(),
-              HasSubstr("'transformer.h.1.attn.c_attn.bias' is none of this "
-                        "model's"));
+  EXPECT_THAT(
+      ErrorOf(),
+      HasSubstr(
+          "'transformer.h.1.attn.c_attn.bias' does not belong to this model"));
   Replace("config.json", "\"n_layer\": 1", "\"n_layer\": 3");
   EXPECT_THAT(ErrorOf(),
-              HasSubstr("no tensor 'transformer.h.2.attn.c_attn.weight', F32 "
-                        "[8, 24] wanted"));
+              HasSubstr("the tensor 'transformer.h.2.attn.c_attn.weight', F32 "
+                        "[8, 24], is missing"));
   Replace("config.json", "\"vocab_size\": 290", "\"vocab_size\": 289");
   EXPECT_THAT(ErrorOf(),
               HasSubstr("290 tokens, but vocab_size of config.json is 289"));

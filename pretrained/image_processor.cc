@@ -28,7 +28,7 @@ constexpr int64_t kBicubic = 3;
 void Require(const JsonObject& json, const std::string& key, bool wanted) {
   if (json.Bool(key, wanted) == wanted) return;
   json.Complain(key, absl::StrCat(key, " must be ", wanted ? "true" : "false",
-                                  ": nothing else is computed here"));
+                                  ": Regard supports nothing else"));
 }
 
 void CheckSide(const JsonObject& json, const std::string& key, int64_t side) {
@@ -65,16 +65,16 @@ std::optional<int64_t> ReadShorterSide(const JsonObject& json,
     if (crops && !type.empty() && !is("ViT") && !is("Blip") && !is("DeiT") &&
         !is("Beit")) {
       json.Complain("size",
-                    "a number with do_center_crop, which this "
-                    "image_processor_type may take for the shorter side: want "
-                    "height and width, or shortest_edge");
+                    "size must have height and width, or shortest_edge: with "
+                    "do_center_crop, this image_processor_type may read one "
+                    "number as the shorter side");
     }
     return std::nullopt;
   }
   if (!value.contains("shortest_edge")) return std::nullopt;
   const auto size = json.Object("size");
   if (size->Has("longest_edge")) {
-    size->Complain("longest_edge", "longest_edge is not computed");
+    size->Complain("longest_edge", "longest_edge is not supported");
   }
   return size->Integer("shortest_edge", {}, 1, kMostSide);
 }
@@ -103,9 +103,9 @@ void ReadResizing(const JsonObject& json, ImageFormat* format) {
   const std::optional<int64_t> side = ReadShorterSide(json, type, crops);
   if (!side.has_value()) return CheckSize(json, "size", *format);
   if (!crops) {
-    json.Complain("size", "a shortest_edge without do_center_crop");
+    json.Complain("size", "size.shortest_edge requires do_center_crop");
   } else if (*side < std::max(format->height(), format->width())) {
-    json.Complain("size", "is less than what is cut out");
+    json.Complain("size", "size must be at least the larger side of crop_size");
   }
   format->set_crop(true);
   if (*side != format->height() || *side != format->width()) {
@@ -179,8 +179,8 @@ ImageFormat ReadTimmFormat(const JsonObject& json, const ImageShape& images) {
   format.set_crop(json.Choice("crop_mode", {"center", "squash"}, 0) == 0);
   if (kept < 1 && (!format.crop() || !square)) {
     json.Complain("crop_pct",
-                  "crop_pct is below 1, which is computed of squares that are "
-                  "cut from the center");
+                  "crop_pct below 1 requires square images that are cropped "
+                  "from the center");
   }
   if (kept < 1) {
     format.set_shorter_side(static_cast<int>(
@@ -197,9 +197,9 @@ bool HasImageProcessor(const std::string& folder) {
 absl::StatusOr<ImageFormat> ReadImageProcessor(const std::string& folder,
                                                const ImageFormat& otherwise) {
   if (!HasImageProcessor(folder)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(folder, ": error: has neither ", kPreprocessor, " nor ",
-                     kProcessor, ", which say how images are to be read"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        folder, ": error: has neither ", kPreprocessor, " nor ", kProcessor,
+        ", one of which must say how images are read"));
   }
   ImageFormat format = otherwise;
   const bool alone = PathExists(JoinPath(folder, kPreprocessor));

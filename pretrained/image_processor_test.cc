@@ -87,7 +87,7 @@ TEST_F(ImageProcessorTest, TheTypeSaysWhatANumberIs) {
   EXPECT_THAT(read(R"("image_processor_type": "ViTImageProcessor")", 8),
               AllOf(HasSubstr("height: 8"), Not(HasSubstr("crop"))));
   EXPECT_THAT(read(R"("image_processor_type": "BitImageProcessor")", 8),
-              HasSubstr("json:1:10: error: a number with do_center_crop"));
+              HasSubstr("json:1:10: error: size must have height and width"));
 }
 
 TEST_F(ImageProcessorTest, HasTwoNames) {
@@ -116,10 +116,10 @@ TEST_F(ImageProcessorTest, NamesWhatIsNotComputed) {
   EXPECT_THAT(Read(R"({"do_center_crop": true})"),
               HasSubstr("crop_size is missing"));
   EXPECT_THAT(Read(R"({"size": {"shortest_edge": 8}})"),
-              HasSubstr("without do_center_crop"));
+              HasSubstr("requires do_center_crop"));
   EXPECT_THAT(Read(R"({"size": {"shortest_edge": 7}, "do_center_crop": true,
                        "crop_size": 8})"),
-              HasSubstr("less than what is cut out"));
+              HasSubstr("at least the larger side of crop_size"));
   EXPECT_THAT(Read(R"({"size": {"shortest_edge": 8, "longest_edge": 9}})"),
               HasSubstr("longest_edge"));
   EXPECT_THAT(Read(R"({"size": 9, "do_center_crop": true, "crop_size": 8})"),

@@ -76,9 +76,11 @@ absl::StatusOr<BertConfig> BertWithTokens(const BertFolder& folder) {
   const WordPieceConfig said = options_of(TokenOptions(tokens));
   const WordPieceConfig wanted = options_of(folder.options);
   if (said.SerializeAsString() == wanted.SerializeAsString()) return config;
-  return absl::InvalidArgumentError(absl::StrCat(
-      folder.path, ": error: this model cannot cut texts as its tokeniser ",
-      "does, but for lower case: ", wanted.ShortDebugString()));
+  return absl::InvalidArgumentError(
+      absl::StrCat(folder.path,
+                   ": error: this model supports no tokeniser option but lower "
+                   "case; the folder requires ",
+                   wanted.ShortDebugString()));
 }
 
 // A model that predicts masked words, one that classifies texts, and one that
@@ -290,8 +292,9 @@ absl::StatusOr<std::string> PretrainedFolder::Beginning(
     for (const auto& [part, text] : parts) {
       if (absl::StartsWith(part, "model.")) known.push_back(part);
     }
-    return absl::InvalidArgumentError(
-        absl::StrCat("begins no ", path, ", but ", absl::StrJoin(known, ", ")));
+    return absl::InvalidArgumentError(absl::StrCat("has no weights for ", path,
+                                                   ", only for ",
+                                                   absl::StrJoin(known, ", ")));
   }
   REGARD_RETURN_IF_ERROR(found->second.status());
   std::string text = Wrapped(path, *found->second);
@@ -334,7 +337,7 @@ absl::Status WritePretrainedFolder(const Model<float>& model,
                             ListDirectory(folder, files));
     if (!there.empty()) {
       return absl::InvalidArgumentError(
-          absl::StrCat(folder, ": error: is not empty; want a new folder"));
+          absl::StrCat(folder, ": error: must be a new or empty folder"));
     }
   }
   if (const auto* bert = dynamic_cast<const BertModel*>(&model)) {
@@ -351,8 +354,8 @@ absl::Status WritePretrainedFolder(const Model<float>& model,
     return WriteVitFolder(*vit, folder, files);
   }
   return absl::InvalidArgumentError(
-      "error: transformers has no such model; it has models that read texts by "
-      "BERT, language models, Vision Transformers and captioners");
+      "error: this model cannot be written for transformers; only BERT models, "
+      "language models, Vision Transformers and captioners can");
 }
 
 }  // namespace regard

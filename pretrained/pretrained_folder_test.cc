@@ -75,10 +75,11 @@ TEST(PretrainedFolderTest, SaysHowImagesAreRead) {
 }
 
 TEST(PretrainedFolderTest, NamesTheModelsThatItBegins) {
-  EXPECT_THAT(Read("bert").Beginning("", "captioner"),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       "begins no model.captioner, but model.bert, "
-                       "model.text_classifier, model.text_embedder"));
+  EXPECT_THAT(
+      Read("bert").Beginning("", "captioner"),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               "has no weights for model.captioner, only for model.bert, "
+               "model.text_classifier, model.text_embedder"));
 }
 
 TEST(PretrainedFolderTest, TheWeightsBelongToACase) {

@@ -170,7 +170,7 @@ PretrainedWeights::Plan::Plan(const PretrainedWeights& weights,
   for (const auto& [canonical, tensor] : weights.names_) {
     if (uses_.contains(tensor)) continue;
     Add(tensors_.PathOf(tensor), "tensor '", absl::Utf8SafeCHexEscape(tensor),
-        "' is none of this model's");
+        "' does not belong to this model");
   }
 }
 
@@ -208,9 +208,10 @@ void PretrainedWeights::Plan::Find(const std::string& name, int32_t parameter,
   if (of_task && kept != nullptr) {
     kept->push_back(name);
   } else if (wanted.empty()) {
-    Add(tensors_.path(), "no tensor holds '", name, "' of this model");
+    Add(tensors_.path(), "no tensor holds the parameter '", name,
+        "' of this model");
   } else {
-    Add(tensors_.path(), "no tensor ", wanted, " wanted");
+    Add(tensors_.path(), "the tensor ", wanted, ", is missing");
   }
 }
 
@@ -220,8 +221,8 @@ bool PretrainedWeights::Plan::Fits(const std::string& tensor,
   const bool floats = HoldsFloats(info);
   if (floats && absl::MakeConstSpan(info.shape) == shape) return true;
   Add(tensors_.PathOf(tensor), "tensor '", tensor, "' is ", info.dtype, " ",
-      ShapeText(info.shape), ", ", floats ? info.dtype : "F32, F16 or BF16",
-      " ", ShapeText(shape), " wanted");
+      ShapeText(info.shape), "; expected ",
+      floats ? info.dtype : "F32, F16 or BF16", " ", ShapeText(shape));
   return false;
 }
 
@@ -369,8 +370,8 @@ absl::Status WritePretrainedWeights(const WeightTable& table,
         });
     if (line == table.names.end()) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "error: ", folder, ": no tensor of such a folder holds '", view.name,
-          "' of this model"));
+          "error: ", folder, ": no tensor of this format holds the parameter '",
+          view.name, "' of this model"));
     }
     if (!line->written) continue;
     const Shape& shape =

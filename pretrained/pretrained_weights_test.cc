@@ -221,7 +221,8 @@ TEST_F(PretrainedWeightsTest, IsWrittenByTheSameTable) {
   unknown.FinalizeWithZeros();
   EXPECT_THAT(
       WritePretrainedWeights(table, unknown, copy, files).message(),
-      HasSubstr("no tensor of such a folder holds 'gate' of this model"));
+      HasSubstr(
+          "no tensor of this format holds the parameter 'gate' of this model"));
 }
 
 // As of a config with other images than the folder's.
@@ -230,8 +231,9 @@ TEST_F(PretrainedWeightsTest, AFixedShapeIsNotThatOfAnotherSize) {
   ParameterStore<float> store;
   store.Root().Add("token", {3}, Zeros());
   store.FinalizeWithZeros();
-  EXPECT_THAT(Load(store).message(),
-              HasSubstr("tensor 'model.token' is F32 [1, 1, 2], F32 [3]"));
+  EXPECT_THAT(
+      Load(store).message(),
+      HasSubstr("tensor 'model.token' is F32 [1, 1, 2]; expected F32 [3]"));
 }
 
 TEST_F(PretrainedWeightsTest, NamesAllThatIsWrong) {
@@ -240,18 +242,15 @@ TEST_F(PretrainedWeightsTest, NamesAllThatIsWrong) {
   tensors_[3].values[4] = std::numeric_limits<float>::quiet_NaN();
   tensors_[3].values[5] = std::numeric_limits<float>::infinity();
   tensors_.push_back({"h.1.attn.bias", {6}, Counted(6, 0)});
-  EXPECT_EQ(
-      absl::StrReplaceAll(ErrorOf(), {{folder_, "DIR"}}),
-      "DIR/model.safetensors: error: tensor 'model.wte.weight' is F32 [2, 3], "
-      "F32 [3, 2] wanted\n"
-      "DIR/model.safetensors: error: no tensor 'model.token', F32 [1, 1, 2] "
-      "wanted\n"
-      "DIR/model.safetensors: error: tensor 'h.1.attn.bias' is none of this "
-      "model's\n"
-      "DIR/model.safetensors: error: tensor 'model.tokens' is none of this "
-      "model's\n"
-      "DIR/model.safetensors: error: tensor 'model.h.0.attn.bias' has 2 "
-      "numbers that are not finite, the first at index 4");
+  EXPECT_EQ(absl::StrReplaceAll(ErrorOf(), {{folder_, "DIR"}}),
+            "DIR/model.safetensors: error: tensor 'model.wte.weight' is F32 "
+            "[2, 3]; expected F32 [3, 2]\nDIR/model.safetensors: error: the "
+            "tensor 'model.token', F32 [1, 1, 2], is "
+            "missing\nDIR/model.safetensors: error: tensor 'h.1.attn.bias' "
+            "does not belong to this model\nDIR/model.safetensors: error: "
+            "tensor 'model.tokens' does not belong to this "
+            "model\nDIR/model.safetensors: error: tensor 'model.h.0.attn.bias' "
+            "has 2 numbers that are not finite, the first at index 4");
 }
 
 // Both parameters that it holds would complain.
@@ -259,11 +258,11 @@ TEST_F(PretrainedWeightsTest, NamesATensorOfSeveralParametersOnce) {
   tensors_[2].shape = {6, 2};
   EXPECT_EQ(absl::StrReplaceAll(ErrorOf(), {{folder_, "DIR"}}),
             "DIR/model.safetensors: error: tensor 'model.h.0.attn.weight' is "
-            "F32 [6, 2], F32 [2, 6] wanted");
+            "F32 [6, 2]; expected F32 [2, 6]");
   tensors_.erase(tensors_.begin() + 2);
   EXPECT_EQ(absl::StrReplaceAll(ErrorOf(), {{folder_, "DIR"}}),
-            "DIR/model.safetensors: error: no tensor 'model.h.0.attn.weight', "
-            "F32 [2, 6] wanted");
+            "DIR/model.safetensors: error: the tensor 'model.h.0.attn.weight', "
+            "F32 [2, 6], is missing");
 }
 
 TEST_F(PretrainedWeightsTest, FindsNumbersThatAreNotFinite) {
@@ -282,7 +281,7 @@ TEST_F(PretrainedWeightsTest, ChecksWithoutTheModelsMemory) {
   const auto weights = PretrainedWeights::Open(folder_, Table());
   ASSERT_THAT(weights, IsOk());
   EXPECT_THAT(std::string(weights->Check(store).message()),
-              AllOf(HasSubstr("[3, 2] wanted"), HasSubstr("not finite")));
+              AllOf(HasSubstr("expected F32 [3, 2]"), HasSubstr("not finite")));
 }
 
 TEST_F(PretrainedWeightsTest, TiedTensorsMustBeTheSame) {
@@ -297,8 +296,8 @@ TEST_F(PretrainedWeightsTest, TiedTensorsMustBeTheSame) {
               HasSubstr("tensors 'model.wte.weight' and 'lm_head.weight' are "
                         "the same parameter, but 2 of their numbers differ"));
   tensors_.back().shape = {2, 3};
-  EXPECT_THAT(ErrorOf(), HasSubstr("'lm_head.weight' is F32 [2, 3], F32 [3, 2] "
-                                   "wanted"));
+  EXPECT_THAT(ErrorOf(),
+              HasSubstr("'lm_head.weight' is F32 [2, 3]; expected F32 [3, 2]"));
   // With the prefix and without it.
   tensors_.back() = {"token", {1, 1, 2}, {6, 8}};
   EXPECT_THAT(ErrorOf(), HasSubstr("'model.token' and 'token' are the same "
@@ -330,10 +329,12 @@ TEST_F(PretrainedWeightsTest, KeepsWhatTheFolderLacksIfToldTo) {
     std::vector<std::string> kept;
     EXPECT_THAT(load(&kept), IsOk());
     EXPECT_THAT(kept, ElementsAre("head.bias", "width"));
-    EXPECT_THAT(std::string(load(nullptr).message()),
-                AllOf(HasSubstr(size > 0 ? "'score' is F32 [3], F32 [2] wanted"
-                                         : "no tensor 'score', F32 [2] wanted"),
-                      HasSubstr("no tensor holds 'width' of this model")));
+    EXPECT_THAT(
+        std::string(load(nullptr).message()),
+        AllOf(
+            HasSubstr(size > 0 ? "'score' is F32 [3]; expected F32 [2]"
+                               : "the tensor 'score', F32 [2], is missing"),
+            HasSubstr("no tensor holds the parameter 'width' of this model")));
   }
 }
 
@@ -369,10 +370,11 @@ TEST_F(PretrainedWeightsTest, ReadsNumbersOfTwoBytes) {
   WriteText("model.safetensors", Halves("BF16", {0x3f80, 0x7f80, 0x7fc0}));
   EXPECT_THAT(load().message(), HasSubstr("2 numbers that are not finite"));
   WriteText("model.safetensors", Halves("I16", {1, 2, 3}));
-  EXPECT_THAT(load().message(), HasSubstr("tensor 'w' is I16 [3], F32, F16 or "
-                                          "BF16 [3] wanted"));
+  EXPECT_THAT(
+      load().message(),
+      HasSubstr("tensor 'w' is I16 [3]; expected F32, F16 or BF16 [3]"));
   WriteText("model.safetensors", Halves("F16", {1, 2, 3, 4}));
-  EXPECT_THAT(load().message(), HasSubstr("is F16 [4], F16 [3] wanted"));
+  EXPECT_THAT(load().message(), HasSubstr("is F16 [4]; expected F16 [3]"));
 }
 
 class ShardsTest : public PretrainedWeightsTest {
@@ -417,20 +419,20 @@ TEST_F(ShardsTest, NothingOutsideOfTheFolderIsOpened) {
        {std::string("../b"), absl::StrCat(folder_, "/b"), std::string("./b"),
         std::string("deep/../b"), std::string(".."), std::string(".")}) {
     places_["model.token"] = name;
-    EXPECT_THAT(ErrorOfShards(),
-                AllOf(HasSubstr("model.safetensors.index.json:4:1: error: '"),
-                      HasSubstr(absl::StrCat("'", name,
-                                             "' is no name of a file in "
-                                             "this folder"))));
+    EXPECT_THAT(
+        ErrorOfShards(),
+        AllOf(HasSubstr("model.safetensors.index.json:4:1: error: '"),
+              HasSubstr(absl::StrCat(
+                  "'", name, "' must be the name of a file in this folder"))));
   }
   places_["model.token"] = "";
-  EXPECT_THAT(ErrorOfShards(), HasSubstr("'' is no name of a file"));
+  EXPECT_THAT(ErrorOfShards(), HasSubstr("'' must be the name of a file"));
   std::filesystem::create_symlink(JoinPath(folder_, "b"),
                                   JoinPath(folder_, "link"));
   places_["model.token"] = "link";
   EXPECT_THAT(ErrorOfShards(), HasSubstr("'link' is a link"));
   places_["model.token"] = "deep";
-  EXPECT_THAT(ErrorOfShards(), HasSubstr("'deep' is no file"));
+  EXPECT_THAT(ErrorOfShards(), HasSubstr("'deep' is not a file"));
 }
 
 TEST_F(ShardsTest, AllMissingFilesAreNamed) {
@@ -444,22 +446,21 @@ TEST_F(ShardsTest, AllMissingFilesAreNamed) {
 TEST_F(ShardsTest, TensorsMustBeWhereTheIndexHasThem) {
   places_["model.token"] = "a";
   EXPECT_THAT(ErrorOfShards(),
-              HasSubstr("/a: error: tensor 'model.token' is not there, as the "
-                        "index has it"));
+              HasSubstr("/a: error: tensor 'model.token' is missing from this "
+                        "file, in which the index places it"));
   places_.erase("model.token");
   places_["other"] = "b";
-  EXPECT_THAT(
-      ErrorOfShards(),
-      AllOf(HasSubstr("/b: error: tensor 'other' is not there"),
-            HasSubstr("/b: error: tensor 'model.token' is there, which the "
-                      "index does not have")));
+  EXPECT_THAT(ErrorOfShards(),
+              AllOf(HasSubstr("/b: error: tensor 'other' is missing from"),
+                    HasSubstr("/b: error: tensor 'model.token' is in this "
+                              "file, but not in the index")));
 }
 
 TEST_F(ShardsTest, ProblemsOfTensorsNameTheirFile) {
   places_["more"] = "b";
   Write("b", {tensors_[1], {"more", {1}, {0}}});
   EXPECT_THAT(ErrorOfShards(),
-              AllOf(HasSubstr("/b: error: tensor 'more' is none of"),
+              AllOf(HasSubstr("/b: error: tensor 'more' does not belong to"),
                     Not(HasSubstr("/a: error"))));
 }
 

@@ -87,10 +87,9 @@ absl::Status CheckSameTransformer(const TransformerConfig& read,
     absl::StrAppend(&differences, "added: ", path, "\n");
   }
   if (same) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("error: the model is no ", kind,
-                   ", which its `transformer` would have to be changed for:\n",
-                   differences));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "error: the `transformer` of the model does not fit ", kind,
+      " in transformers; it requires these changes:\n", differences));
 }
 
 TransformerConfig WithoutRates(TransformerConfig config) {

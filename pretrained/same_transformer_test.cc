@@ -34,7 +34,7 @@ TEST(SameTransformerTest, WhatIsNotSaidIsItsDefault) {
 
 TEST(SameTransformerTest, NamesWhatDiffers) {
   EXPECT_THAT(Problem("width: 8", "width: 16"),
-              AllOf(HasSubstr("the model is no GPT-2"), HasSubstr("width")));
+              AllOf(HasSubstr("does not fit GPT-2"), HasSubstr("width")));
 }
 
 TEST(SameTransformerTest, AnotherScoreWithoutFieldsDiffers) {

@@ -22,7 +22,7 @@ std::string ProblemOf(const std::string& folder, const std::string& name) {
   if (name.empty() || name == "." || name == ".." ||
       name.find('/') != std::string::npos ||
       name.find('\0') != std::string::npos) {
-    return absl::StrCat(shown, " is no name of a file in this folder");
+    return absl::StrCat(shown, " must be the name of a file in this folder");
   }
   const absl::StatusOr<PathKind> kind = KindOfPath(JoinPath(folder, name));
   if (!kind.ok()) return std::string(kind.status().message());
@@ -31,10 +31,10 @@ std::string ProblemOf(const std::string& folder, const std::string& name) {
   }
   if (*kind == PathKind::kLink) {
     return absl::StrCat(shown,
-                        " is a link, which may point outside of the folder; "
-                        "cp -L copies what it points to");
+                        " is a link, which may point outside the folder; "
+                        "replace it with a copy (cp -L)");
   }
-  return *kind == PathKind::kFile ? "" : absl::StrCat(shown, " is no file");
+  return *kind == PathKind::kFile ? "" : absl::StrCat(shown, " is not a file");
 }
 
 }  // namespace
@@ -102,14 +102,15 @@ void TensorFolder::CheckPlaces(std::vector<std::string>* messages) const {
   };
   for (const auto& [tensor, file] : tensors_) {
     if (!files_[file].reader.header().tensors.contains(tensor)) {
-      complain(file, tensor, "is not there, as the index has it");
+      complain(file, tensor,
+               "is missing from this file, in which the index places it");
     }
   }
   for (size_t file = 0; file < files_.size(); ++file) {
     for (const auto& [tensor, info] : files_[file].reader.header().tensors) {
       const auto found = tensors_.find(tensor);
       if (found == tensors_.end() || found->second != file) {
-        complain(file, tensor, "is there, which the index does not have");
+        complain(file, tensor, "is in this file, but not in the index");
       }
     }
   }

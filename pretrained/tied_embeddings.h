@@ -12,8 +12,8 @@ inline void RequireTiedEmbeddings(const JsonObject& json) {
   constexpr char kTied[] = "tie_word_embeddings";
   if (json.Bool(kTied, true)) return;
   json.Complain(kTied,
-                "tie_word_embeddings must be true: the output has the "
-                "embedding of the tokens");
+                "tie_word_embeddings must be true: the output layer shares the "
+                "token embedding");
 }
 
 }  // namespace regard

@@ -79,7 +79,7 @@ void ReadTimmArguments(const JsonObject& json, const TimmName& name,
   for (const auto& [key, value] : json.json().items()) {
     if (std::ranges::find(kKnown, key) == std::end(kKnown)) {
       json.Complain(key, absl::StrCat(absl::Utf8SafeCHexEscape(key),
-                                      " is no argument that is computed"));
+                                      " is not a supported argument"));
     }
   }
   const auto rate = [&](const char* key) {
@@ -111,9 +111,8 @@ void ReadTimmArguments(const JsonObject& json, const TimmName& name,
   if (json.Bool("class_token", !name.mean) == mean ||
       (mean && json.Bool("fc_norm", !name.mean))) {
     json.Complain("global_pool",
-                  "classes are predicted from a class token, or from the mean "
-                  "of all patches behind the norm: class_token and fc_norm "
-                  "must be false where global_pool is avg");
+                  "class_token must be true without global_pool: avg; with it, "
+                  "class_token and fc_norm must be false");
   }
   config->set_pooling(mean ? VisionTransformerConfig::MEAN
                            : VisionTransformerConfig::CLASS_TOKEN);
@@ -132,8 +131,11 @@ absl::StatusOr<VitDescription> ReadTimmConfig(const std::string& folder) {
   json.Require("pretrained_cfg");
   const auto pretrained = json.Object("pretrained_cfg");
   if (!cut.has_value()) {
-    json.Complain(kName, absl::StrCat("'", absl::Utf8SafeCHexEscape(name),
-                                      "' is no vit_SIZE_patchP_N"));
+    json.Complain(
+        kName,
+        absl::StrCat(
+            "architecture must have the form vit_SIZE_patchP_N, but is '",
+            absl::Utf8SafeCHexEscape(name), "'"));
   }
   if (!cut.has_value() || !pretrained.has_value()) return file.status();
   const std::vector<int64_t> input = pretrained->Has("input_size")
@@ -162,7 +164,8 @@ absl::StatusOr<VitDescription> ReadTimmConfig(const std::string& folder) {
   description.classes =
       ReadClasses(json, "label_names", UnnamedClasses(classes));
   if (static_cast<int64_t>(description.classes.size()) != classes) {
-    json.Complain("label_names", "has a name for each of num_classes");
+    json.Complain("label_names",
+                  "label_names must have one name for each of num_classes");
   }
   REGARD_RETURN_IF_ERROR(file.status());
   return description;

@@ -38,8 +38,9 @@ int ReadPatch(const JsonObject& json, int64_t otherwise) {
   constexpr char kKey[] = "patch_size";
   const auto [height, width] = ReadSides(json, kKey, {otherwise, otherwise});
   if (height != width || height > 1024) {
-    json.Complain(kKey, absl::StrCat("patches of ", height, " x ", width,
-                                     "; squares of at most 1024 are computed"));
+    json.Complain(
+        kKey, absl::StrCat(kKey, " must be square and at most 1024, but is ",
+                           height, " x ", width));
   }
   return static_cast<int>(height);
 }
@@ -48,8 +49,7 @@ int64_t ReadColours(const JsonObject& json, const char* key,
                     int64_t otherwise) {
   const int64_t colours = json.Integer(key, otherwise);
   if (colours != 1 && colours != 3) {
-    json.Complain(key, absl::StrCat(key, " is ", colours,
-                                    "; images have 1 or 3 channels"));
+    json.Complain(key, absl::StrCat(key, " must be 1 or 3, but is ", colours));
   }
   return colours;
 }

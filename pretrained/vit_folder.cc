@@ -44,7 +44,8 @@ absl::Status CheckConfig(const std::string& path,
                               format.height(), " x ", format.width()));
   }
   if (description.classes.empty()) {
-    problems.Add("num_classes", "is 0: images are to be classified");
+    problems.Add("num_classes",
+                 "must be at least 1: the model classifies images");
   }
   if (problems.ok()) return absl::OkStatus();
   const ConfigProblems::Problem& first = problems.problems().front();
@@ -167,18 +168,19 @@ absl::Status CheckIsVit(const std::string& text,
   if (format.crop() && format.shorter_side() == 0 &&
       format.height() != format.width()) {
     return absl::InvalidArgumentError(
-        "error: preprocessor_config.json cannot say that images just cover a "
-        "rectangle");
+        "error: data.images.format must set shorter_side or be square: "
+        "preprocessor_config.json cannot express this crop otherwise");
   }
   if (description.config.pooling() != VisionTransformerConfig::CLASS_TOKEN) {
     return absl::InvalidArgumentError(
-        "error: a ViT of transformers predicts classes from a class token");
+        "error: pooling must be CLASS_TOKEN: in transformers, ViT predicts "
+        "classes from its class token");
   }
   REGARD_ASSIGN_OR_RETURN(const VitDescription read,
                           ParseVitConfig(text, kConfig));
   return CheckSameTransformer(WithoutLength(read.config.transformer()),
                               WithoutLength(description.config.transformer()),
-                              "ViT of transformers");
+                              "ViT");
 }
 
 }  // namespace
@@ -191,7 +193,7 @@ absl::Status WriteVitFolder(const ImageClassifier& model,
   description.classes = data.classes;
   if (!data.train.format.has_value()) {
     return absl::InvalidArgumentError(
-        "error: only models of images of files, data.images, are written");
+        "error: only models of image files (data.images) can be written");
   }
   description.format = *data.train.format;
   const std::string text = VitConfigText(description);

@@ -167,8 +167,9 @@ TEST(VitFolderTest, AHeadMayBeMissingOrLeftOut) {
   const absl::StatusOr<VitFolder> headless = Open(Path("vit_headless"));
   ASSERT_THAT(headless, IsOk());
   ImageClassifier model = ClassifierOf(headless->description);
-  EXPECT_THAT(headless->LoadWeights(model.parameters()).message(),
-              HasSubstr("no tensor 'classifier.weight', F32 [2, 6] wanted"));
+  EXPECT_THAT(
+      headless->LoadWeights(model.parameters()).message(),
+      HasSubstr("the tensor 'classifier.weight', F32 [2, 6], is missing"));
 }
 
 // The folder's are tabby cat, dog, bird.
@@ -282,7 +283,7 @@ TEST_F(VitFilesTest, NamesWhatIsWrongWithATransformersConfig) {
   EXPECT_THAT(ConfigError("/patch_size", 3),
               HasSubstr("3 must divide the images"));
   EXPECT_THAT(ConfigError("/num_channels", 4),
-              HasSubstr("num_channels is 4; images have 1 or 3"));
+              HasSubstr("num_channels must be 1 or 3, but is 4"));
   EXPECT_THAT(ConfigError("/image_size", {8, 8, 8}), HasSubstr("image_size"));
   EXPECT_THAT(ConfigError("/image_size", 16),
               HasSubstr("height must be 16, the image_size of config.json"));
@@ -294,19 +295,19 @@ TEST_F(VitFilesTest, NamesWhatIsWrongWithATransformersConfig) {
               HasSubstr("problem_type must be one of single_label"));
   // The tensors tell.
   EXPECT_THAT(ConfigError("/num_hidden_layers", 1),
-              HasSubstr("'vit.encoder.layer.1.attention.attention.key.bias' is "
-                        "none of this model's"));
+              HasSubstr("'vit.encoder.layer.1.attention.attention.key.bias' "
+                        "does not belong to this model"));
   EXPECT_THAT(ConfigError("/qkv_bias", false),
-              HasSubstr("is none of this model's"));
+              HasSubstr("does not belong to this model"));
   EXPECT_THAT(ConfigError("/id2label/2", nullptr),
-              HasSubstr("'classifier.bias' is F32 [3], F32 [2] wanted"));
+              HasSubstr("'classifier.bias' is F32 [3]; expected F32 [2]"));
   Json unnamed =
       Json::parse(ReadFile(JoinPath(folder_, "config.json")).value());
   unnamed.erase("id2label");
   Write("config.json", unnamed.dump());
   EXPECT_EQ(ConfigError("/num_labels", 3), "");
   EXPECT_THAT(ConfigError("/num_labels", 4),
-              HasSubstr("'classifier.bias' is F32 [3], F32 [4] wanted"));
+              HasSubstr("'classifier.bias' is F32 [3]; expected F32 [4]"));
 }
 
 TEST_F(VitFilesTest, NamesWhatIsWrongWithATimmConfig) {
@@ -315,10 +316,10 @@ TEST_F(VitFilesTest, NamesWhatIsWrongWithATimmConfig) {
        {"vit_base_patch16_clip_224", "resnet50", "vit_small_patch16_18x2_224",
         "vit_tiny_patchx_9", "vit_base_patch0_224", "vit_base_patch-16_224"}) {
     EXPECT_THAT(ConfigError("/architecture", name),
-                HasSubstr("is no vit_SIZE_patchP_N"));
+                HasSubstr("must have the form vit_SIZE_patchP_N"));
   }
   EXPECT_THAT(ConfigError("/model_args/init_values", 1e-5),
-              HasSubstr("init_values is no argument that is computed"));
+              HasSubstr("init_values is not a supported argument"));
   EXPECT_THAT(ConfigError("/model_args/global_pool", "avg"),
               HasSubstr("class_token and fc_norm must be false"));
   EXPECT_THAT(ConfigError("/model_args/global_pool", "map"),
@@ -343,8 +344,9 @@ TEST_F(VitFilesTest, NamesWhatIsWrongWithATimmConfig) {
   EXPECT_THAT(ConfigError("/label_names", {"a"}), HasSubstr("num_classes"));
   EXPECT_THAT(ConfigError("/model_args/num_heads", 3),
               HasSubstr("num_heads 3 must divide"));
-  EXPECT_THAT(ConfigError("/model_args/qkv_bias", false),
-              HasSubstr("'blocks.0.attn.qkv.bias' is none of this model's"));
+  EXPECT_THAT(
+      ConfigError("/model_args/qkv_bias", false),
+      HasSubstr("'blocks.0.attn.qkv.bias' does not belong to this model"));
 }
 
 TEST_F(VitFilesTest, WritesWhatItReads) {
@@ -400,7 +402,7 @@ TEST_F(VitFilesTest, NamesWhatCannotBeWritten) {
                 vit.format.set_crop(true);
                 vit.format.set_width(4);
               }),
-              HasSubstr("rectangle"));
+              HasSubstr("must set shorter_side"));
 }
 
 }  // namespace

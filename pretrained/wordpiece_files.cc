@@ -46,14 +46,15 @@ absl::Status CheckWordPieceFiles(const WordPieceFiles& tokenizer) {
   if (tokenizer.options.clean_text != defaults.clean_text ||
       tokenizer.options.longest_word != defaults.longest_word) {
     return absl::InvalidArgumentError(
-        "error: the tokeniser's clean_text or max_input_chars_per_word is not "
-        "the usual one, which is all that tokenizer_config.json can say");
+        "error: the tokeniser's clean_text and max_input_chars_per_word must "
+        "be the defaults: tokenizer_config.json can store no others");
   }
   if (!tokenizer.options.split_punctuation ||
       !tokenizer.options.continuations) {
     return absl::InvalidArgumentError(
-        "error: the tokens are the words of the training text; transformers "
-        "reads those of a vocabulary of WordPiece");
+        "error: the tokens must come from a WordPiece vocabulary, as "
+        "transformers requires; this model uses the words of its training "
+        "text");
   }
   return absl::OkStatus();
 }

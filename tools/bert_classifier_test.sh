@@ -148,7 +148,7 @@ expect 'the tokens of tokenizer.json' "$(cat scored/vocab.txt)" \
   "$(cat fast_run/vocab.txt)"
 quietly "${train}" --config=tuned.textproto --run=mean \
   --set model.text_classifier.pooling=MEAN
-fails 'what is not POOLER is not written' 'pooling is not POOLER' \
+fails 'what is not POOLER is not written' 'pooling must be POOLER' \
   "${export}" --run=mean none
 printf 'a\tb\tc\nb\td\n' >short.tsv
 fails 'a column too few' 'short.tsv:2:4: error: expected a label, a tab and a' \

@@ -173,11 +173,11 @@ expect 'and is a folder again' "$(cat of_copy)" \
 fails 'other letters' 'copy/tokenizer_config.json says' "${train}" \
   --config=tune.textproto --run=none \
   --set model.captioner.tokens.lower_case=false
-fails 'other sizes' 'wanted' "${train}" --config=tune.textproto --run=none \
+fails 'other sizes' 'expected' "${train}" --config=tune.textproto --run=none \
   --set model.captioner.decoder.layers=3
 sed -i 's/"hidden_act": "gelu"/"hidden_act": "mish"/' copy/config.json
 fails 'an activation that is not there' 'hidden_act' "${caption}" --run=copy 0.png
-fails 'a captioner of words' 'in pieces of words' "${export}" --run=own none
+fails 'a captioner of words' 'captions of subwords' "${export}" --run=own none
 mkdir other
 mv red other/red
 cp -r blue other/green

@@ -150,11 +150,11 @@ mv gone model
   >/dev/null 2>err
 expect_in err "model has no 'layers.0.attention.score.w_q', which starts from"
 fails 'no GPT-2' 'additive' "${export}" --run=added bad
-fails 'other sizes' 'wanted' "${train}" --config=tuned.textproto --run=none \
+fails 'other sizes' 'expected' "${train}" --config=tuned.textproto --run=none \
   --set model.language_model.transformer.feed_forward.hidden=33
 sed 's/^model .*/model { transformer {} }/' tuned.textproto >translates.textproto
-fails 'another model' "training.initial_weights.run: begins no \
-model.transformer, but model.language_model" \
+fails 'another model' "training.initial_weights.run: has no weights \
+for model.transformer, only for model.language_model" \
   "${train}" --config=translates.textproto --run=none
 # A model that the folder gives whole, and its sizes alone.
 sed '/^model/d' tuned.textproto >whole.textproto
@@ -181,7 +181,7 @@ sed -i 's/"n_head": 0/"n_head": 3/' untied/config.json
 shard=model-00001-of-00003.safetensors
 cp "untied/${shard}" .
 sed -i "s/\"${shard}\"/\"..\/${shard}\"/" untied/model.safetensors.index.json
-fails 'a file outside' "'../${shard}' is no name of a file in this folder" \
+fails 'a file outside' "'../${shard}' must be the name of a file in this folder" \
   "${generate}" --run=untied a
 # A header of 2 GB.
 printf '\0\0\0\200\0\0\0\0{' >copy/model.safetensors

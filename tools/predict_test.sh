@@ -334,7 +334,7 @@ fails 'a run that replaces values' 'which embed does not support' \
   "${embed}" --run=replaced
 fails 'a model that is not theirs' \
   'added: attention.attention.position_encoding' "${export}" --run=filled copy
-fails 'a translator' 'transformers has no such model' "${export}" --run=words copy
+fails 'a translator' 'this model cannot be written for transformers' "${export}" --run=words copy
 
 # Nor is the run needed that a classifier began with, but by earlier programs.
 run begun grammaticality --set model.text_classifier.pretrained=filled \

@@ -102,7 +102,7 @@ fails 'a norm without a bias' "'vit.layernorm.bias' is none" \
   "${train}" --config=tuned.textproto --run=none
 
 # A folder without a head gives a training what it has, and no answer.
-fails 'no head' "no tensor 'classifier.weight', F32 [2, 6] wanted" \
+fails 'no head' "the tensor 'classifier.weight', F32 [2, 6], is missing" \
   "${predict}" --run=vit_headless image.png
 sed -i 's/"num_attention_heads": 2/"num_attention_heads": 0/' vit/config.json
 for program in "${predict}" "${evaluate}" "${inspect}"; do
