@@ -8,8 +8,8 @@ namespace regard {
 
 void RequireEqualWidths(const ScoreWidths& widths, ConfigProblems& problems) {
   if (widths.query == widths.key) return;
-  problems.Add("", absl::StrCat("this score needs query and key of one width; "
-                                "the query has ",
+  problems.Add("", absl::StrCat("this score requires a query and a key of the "
+                                "same width; the query has ",
                                 widths.query, ", the key ", widths.key));
 }
 

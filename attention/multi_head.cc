@@ -74,14 +74,13 @@ void ValidateMultiHead(const AttentionRegistry& scorers,
   if (config.head_width() == 0 && widths.query % config.heads() != 0) {
     problems.Add(
         "heads",
-        absl::StrCat("must divide the width of the queries, as no "
-                     "head_width is given; the width is ",
-                     widths.query, ", the heads are ", config.heads()));
+        absl::StrCat("must divide the width of the queries, ", widths.query,
+                     ", unless head_width is set; got ", config.heads()));
     return;
   }
   const ScoreWidths of_head = HeadWidths(config, widths);
   if (config.heads() % of_head.key_heads != 0) {
-    problems.Add("key_heads", absl::StrCat("must divide the heads, which are ",
+    problems.Add("key_heads", absl::StrCat("must divide the number of heads, ",
                                            config.heads()));
     return;
   }
@@ -89,10 +88,12 @@ void ValidateMultiHead(const AttentionRegistry& scorers,
   scorers.Validate(config.attention(), of_head, problems);
   const ScorerInfo* info = scorers.Find(config.attention());
   if (info != nullptr && info->uses_history) {
-    problems.Add("", absl::StrCat(info->name,
-                                  " reads the weights of earlier queries, one "
-                                  "query at a time; heads compare all queries "
-                                  "at once"));
+    problems.Add(
+        "",
+        absl::StrCat(
+            info->name,
+            " requires one query at a time: it reads the weights of earlier "
+            "queries. Multi-head attention compares all queries at once"));
   }
 }
 

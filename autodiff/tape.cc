@@ -13,10 +13,10 @@ namespace regard {
 void RefuseOperand(const char* operation, bool absent) {
   REGARD_CHECK(!absent)
       << operation << " of an empty Var: each operand that is not optional "
-      << "requires a value; has_value() tells";
+      << "requires a value: check has_value()";
   REGARD_CHECK(absent)
       << operation << " of values on different tapes, which would lose a "
-      << "gradient: compute them on one tape, or copy a value to it by "
+      << "gradient: compute them on one tape, or copy a value to it with "
       << "Constant(x.shape(), x.span())";
   std::abort();
 }
@@ -59,8 +59,7 @@ void Tape<T>::CheckLeafGrad(const T* grad, const Shape& shape) {
     for (const LeafGrad& other : leaf_grads_) {
       REGARD_CHECK(end <= other.begin || other.end <= grad)
           << "a second leaf " << shape << " would overwrite the gradient of an "
-          << "earlier one: make one leaf per parameter and step, and use it "
-          << "again";
+          << "earlier one: make one leaf per parameter and step, and reuse it";
     }
     highest = std::max(end, leaf_grads_.back().highest_end);
   }
@@ -209,8 +208,8 @@ void Tape<T>::ClaimMask(const char* site, uint64_t key) {
   for (const ClaimedMask& other : claimed_masks_) {
     REGARD_CHECK(other.scope != scope_ || other.key != key)
         << "two Dropout() at \"" << site << "\" in one scope \""
-        << scope_->ToString() << "\" would share a mask: give each a site of "
-        << "its own";
+        << scope_->ToString() << "\" would share a mask: give each its "
+        << "own site";
   }
   claimed_masks_.push_back({key, scope_, nodes_});
 }
@@ -250,7 +249,7 @@ void Tape<T>::Reset() {
 template <typename T>
 void Tape<T>::KeepLeaves() {
   REGARD_CHECK(last_ == nullptr && deferred_ == nullptr)
-      << "leaves are kept before anything is recorded";
+      << "KeepLeaves() must come before anything is recorded";
   kept_leaves_ = nodes_;
   end_of_kept_ = leaf_arena_.Save();
 }

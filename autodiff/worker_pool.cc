@@ -76,7 +76,7 @@ void WorkerPool::Run(int64_t count, absl::FunctionRef<void(int64_t)> work) {
     return;
   }
   REGARD_CHECK(!running_.exchange(true))
-      << "Run() inside of Run() of the same pool";
+      << "Run() was called inside Run() of the same pool";
   work_ = &work;
   count_ = count;
   next_ = 0;

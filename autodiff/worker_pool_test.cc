@@ -76,7 +76,7 @@ TEST(WorkerPoolDeathTest, DoesNotRunInsideOfItself) {
     WorkerPool pool(2);
     pool.Run(2, [&](int64_t) { pool.Run(2, [](int64_t) {}); });
   };
-  EXPECT_DEATH(nested(), "Run\\(\\) inside of Run\\(\\)");
+  EXPECT_DEATH(nested(), "Run\\(\\) was called inside Run\\(\\)");
 }
 
 }  // namespace

@@ -237,7 +237,7 @@ std::optional<TextProblem> FindEncodingProblem(absl::string_view text) {
   if (text.size() > kMostConfigBytes) {
     return TextProblem{
         {0, 1},
-        absl::StrCat("has ", text.size(), " bytes; a config has at most ",
+        absl::StrCat("has ", text.size(), " bytes; a config may have at most ",
                      kMostConfigBytes)};
   }
   if (absl::StartsWith(text, "\xEF\xBB\xBF")) {

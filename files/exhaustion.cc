@@ -28,7 +28,7 @@ void EndWithMessageIfExhausted() {
       End("error: out of memory\n");
     } catch (const std::system_error&) {
       // The standard library throws it where a thread cannot be started.
-      End("error: the system starts no more threads; try --threads=1\n");
+      End("error: the system cannot start more threads; try --threads=1\n");
     } catch (...) {
     }
     std::abort();

@@ -23,7 +23,7 @@ TEST(ExhaustionDeathTest, EndsWithAMessage) {
               ::testing::ExitedWithCode(1), "^error: out of memory\n$");
   EXPECT_EXIT(RunAndEnd([] { throw std::system_error(std::error_code()); }),
               ::testing::ExitedWithCode(1),
-              "^error: the system starts no more threads");
+              "^error: the system cannot start more threads");
 }
 
 TEST(ExhaustionDeathTest, OtherExceptionsAbort) {

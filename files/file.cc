@@ -167,7 +167,7 @@ absl::Status WriteFileAtomically(
   struct stat there;
   if (stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode)) {
     return absl::InvalidArgumentError(
-        absl::StrCat(path, ": is there already, and is no regular file"));
+        absl::StrCat(path, ": already exists and is not a regular file"));
   }
   const std::string sibling = absl::StrCat(path, ".tmp-", getpid());
   const absl::Status written = [&] {
@@ -268,12 +268,12 @@ absl::Status MakeDirectories(const std::string& path, FileOperations& files) {
   if (stat(path.c_str(), &info) == 0) {
     if (S_ISDIR(info.st_mode)) return absl::OkStatus();
     return absl::FailedPreconditionError(
-        absl::StrCat(path, ": is there already, and is no folder"));
+        absl::StrCat(path, ": already exists and is not a directory"));
   }
   const std::string parent = Parent(path);
   if (parent != path) REGARD_RETURN_IF_ERROR(MakeDirectories(parent, files));
   if (files.MakeDirectory(path) != 0 && errno != EEXIST) {
-    return WriteError(path, "make the folder", errno);
+    return WriteError(path, "create the directory", errno);
   }
   return absl::OkStatus();
 }
@@ -323,7 +323,7 @@ absl::StatusOr<PathKind> KindOfPath(const std::string& path,
                                     FileOperations& files) {
   struct stat info;
   if (files.Status(path, &info) != 0) {
-    const absl::Status error = FileError(path, "look at it", errno);
+    const absl::Status error = FileError(path, "access it", errno);
     if (absl::IsNotFound(error)) return PathKind::kNothing;
     return error;
   }

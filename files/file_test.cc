@@ -75,7 +75,7 @@ TEST_F(FileTest, APipeIsNotReplaced) {
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
   EXPECT_THAT(WriteFileAtomically(path, "text"),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("is no regular file")));
+                       HasSubstr("is not a regular file")));
   EXPECT_TRUE(std::filesystem::is_fifo(path));
 }
 

@@ -79,7 +79,7 @@ class TreeBuilder : public nlohmann::json_sax<Json> {
     // As Python writes them.
     for (const absl::string_view name : {"NaN", "Infinity"}) {
       if (absl::StartsWith(text_.substr(offset), name)) {
-        return Fail(offset, absl::StrCat(name, " is no number of JSON"));
+        return Fail(offset, absl::StrCat(name, " is not a JSON number"));
       }
     }
     return Fail(offset, "not JSON from here on");
@@ -111,7 +111,7 @@ class TreeBuilder : public nlohmann::json_sax<Json> {
   bool Open(Json value) {
     constexpr size_t kMostOpen = 100;
     if (open_.size() == kMostOpen) {
-      return Fail(Position() - 1, "more than 100 brackets in each other");
+      return Fail(Position() - 1, "more than 100 nested brackets");
     }
     if (!Add(std::move(value))) return false;
     open_.push_back(added_);
@@ -324,9 +324,10 @@ std::map<std::string, double> JsonObject::Numbers(
 }
 
 std::vector<int64_t> JsonObject::Counts(const std::string& key) const {
-  return FindArray(key, "array of integers from 0 on", [](const Json& each) {
-    return each.is_number_unsigned() && each.get<int64_t>() >= 0;
-  });
+  return FindArray(
+      key, "array of integers of at least 0", [](const Json& each) {
+        return each.is_number_unsigned() && each.get<int64_t>() >= 0;
+      });
 }
 
 std::vector<std::string> JsonObject::TextList(const std::string& key) const {

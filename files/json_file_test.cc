@@ -67,9 +67,9 @@ TEST(JsonFileTest, SaysWhereTextIsNotJson) {
   EXPECT_EQ(ParseError(""),
             "a.json:1:1: error: not JSON: the text ends too soon");
   EXPECT_EQ(ParseError("{\"a\": [1, NaN]}"),
-            "a.json:1:11: error: NaN is no number of JSON");
+            "a.json:1:11: error: NaN is not a JSON number");
   EXPECT_EQ(ParseError("{\"a\": -Infinity}"),
-            "a.json:1:8: error: Infinity is no number of JSON");
+            "a.json:1:8: error: Infinity is not a JSON number");
   EXPECT_EQ(ParseError("{\"a\": [1e999]}"),
             "a.json:1:12: error: the number is too large");
   EXPECT_EQ(ParseError("{} {}"), "a.json:1:4: error: not JSON from here on");
@@ -79,7 +79,7 @@ TEST(JsonFileTest, SaysWhereTextIsNotJson) {
             "a.json:1:24: error: 'b' occurs twice");
   EXPECT_EQ(ParseError("[1]"), "a.json:1:1: error: not a JSON object");
   EXPECT_EQ(ParseError("{\"a\":" + std::string(1000, '[')),
-            "a.json:1:105: error: more than 100 brackets in each other");
+            "a.json:1:105: error: more than 100 nested brackets");
 }
 
 // 64 MiB of such values would take gigabytes.
@@ -235,12 +235,11 @@ TEST(JsonFileTest, NamesWhatIsWrongInsideArraysAndLines) {
                "a.json:7:12: error: s is missing\n"
                "a.json:7:24: error: x must be a string, but is 1\n"
                "a.json:7:39: error: y must be a number, but is \"z\"\n"
-               "a.json:7:52: error: p must be an array of objects, but is "
-               "[1]\n"
+               "a.json:7:52: error: p must be an array of objects, but is [1]\n"
                "a.json:7:62: error: i must be an integer from 0 to "
                "9223372036854775807, but is 18446744073709551615\n"
-               "a.json:7:89: error: k must be an array of integers from 0 on, "
-               "but is [1,-1]\n"
+               "a.json:7:89: error: k must be an array of integers of at least "
+               "0, but is [1,-1]\n"
                "a.json:7:103: error: l must be an array of strings, but is "
                "[\"\",2]\n"
                "a.json:7:117: error: n must be an array, but is 3"));

@@ -138,7 +138,7 @@ TensorInfo ReadTensor(const JsonObject& json) {
     json.Complain("data_offsets", "data_offsets must be two numbers");
   }
   if (json.json().size() > 3) {
-    json.Complain("", "a tensor has dtype, shape and data_offsets alone");
+    json.Complain("", "a tensor must have only dtype, shape and data_offsets");
   }
   return tensor;
 }
@@ -155,7 +155,7 @@ absl::StatusOr<int64_t> BytesFor(const std::string& name,
   overflow |= __builtin_mul_overflow(bytes, BytesOfType(tensor.dtype), &bytes);
   if (!overflow) return bytes;
   return MalformedTensor("ValidationOverflow", name,
-                         "the bytes of its shape are past 64 bits");
+                         "its size in bytes exceeds 64 bits");
 }
 
 // The tensors must cover the buffer without a hole, an overlap or a rest.
@@ -181,7 +181,7 @@ absl::Status CheckOffsets(const SafetensorsHeader& header,
     if (tensor.end - tensor.begin != bytes) {
       return MalformedTensor("TensorInvalidInfo", name,
                              tensor.end - tensor.begin,
-                             " bytes, but dtype and shape ask for ", bytes);
+                             " bytes, but dtype and shape require ", bytes);
     }
     covered = tensor.end;
   }
@@ -266,20 +266,21 @@ absl::StatusOr<SafetensorsReader> SafetensorsReader::Open(
         absl::StrCat(path, ": ", problem.message()));
   };
   if (file.size() < kLengthBytes) {
-    return malformed(Malformed("HeaderTooSmall", "a file of ", file.size(),
-                               " bytes, at least 8 wanted"));
+    return malformed(Malformed("HeaderTooSmall", "the file has ", file.size(),
+                               " bytes; at least 8 are required"));
   }
   std::array<char, kLengthBytes> length_bytes;
   REGARD_RETURN_IF_ERROR(file.ReadAt(0, absl::MakeSpan(length_bytes)));
   const auto length = std::bit_cast<uint64_t>(length_bytes);
   if (length > static_cast<uint64_t>(kMostHeaderBytes)) {
-    return malformed(Malformed("HeaderTooLarge", "a header of ", length,
-                               " bytes, at most ", kMostHeaderBytes));
+    return malformed(Malformed("HeaderTooLarge", "the header has ", length,
+                               " bytes; at most ", kMostHeaderBytes,
+                               " are allowed"));
   }
   const int64_t buffer_begin = kLengthBytes + static_cast<int64_t>(length);
   if (buffer_begin > file.size()) {
-    return malformed(Malformed("InvalidHeaderLength", "a header of ", length,
-                               " bytes in a file of ", file.size()));
+    return malformed(Malformed("InvalidHeaderLength", "the header has ", length,
+                               " bytes, but the file has ", file.size()));
   }
   std::string text(length, '\0');
   REGARD_RETURN_IF_ERROR(file.ReadAt(kLengthBytes, absl::MakeSpan(text)));

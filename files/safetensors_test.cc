@@ -327,10 +327,10 @@ INSTANTIATE_TEST_SUITE_P(
             kSyntax},
         Malformed{"MetadataNull", File("{\"__metadata__\":{\"a\":null}}", 0),
                   kSyntax},
-        Malformed{"NegativeSize", One("[-1]", "[0,4]", 4),
-                  "InvalidHeaderDeserialization: tensor 't': header:1:29: "
-                  "error: shape must be an array of integers from 0 on, but is "
-                  "[-1]"},
+        Malformed{
+            "NegativeSize", One("[-1]", "[0,4]", 4),
+            "InvalidHeaderDeserialization: tensor 't': header:1:29: error: "
+            "shape must be an array of integers of at least 0, but is [-1]"},
         Malformed{"FractionalSize", One("[1.0]", "[0,4]", 4), kSyntax},
         Malformed{"NestedShape", One("[[1]]", "[0,4]", 4), kSyntax},
         Malformed{"ThreeOffsets", One("[1]", "[0,4,4]", 4), kSyntax},

@@ -14,7 +14,8 @@ std::vector<std::string> CutNotes(const WordPiece& pieces,
     all += std::ssize(pieces.Tokenize(text));
   }
   if (all <= longest) return {};
-  return {absl::StrCat("is cut: of ", all, " tokens, ", longest, " are read")};
+  return {
+      absl::StrCat("is cut: only ", longest, " of ", all, " tokens are read")};
 }
 
 }  // namespace regard

@@ -17,10 +17,10 @@ TEST(CutNotesTest, SayHowMuchIsRead) {
   // [CLS] a a ##b [SEP]
   EXPECT_THAT(CutNotes(pieces, {"a ab"}, 5), IsEmpty());
   EXPECT_THAT(CutNotes(pieces, {"a ab"}, 4),
-              ElementsAre("is cut: of 5 tokens, 4 are read"));
+              ElementsAre("is cut: only 4 of 5 tokens are read"));
   EXPECT_THAT(CutNotes(pieces, {"a ab", "a"}, 7), IsEmpty());
   EXPECT_THAT(CutNotes(pieces, {"a ab", "a"}, 6),
-              ElementsAre("is cut: of 7 tokens, 6 are read"));
+              ElementsAre("is cut: only 6 of 7 tokens are read"));
 }
 
 }  // namespace

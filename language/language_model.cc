@@ -21,16 +21,16 @@ void ValidateTransformerPart(const LanguageModelConfig& config,
   if (positions.kind() == PositionEmbeddingConfig::LEARNED &&
       positions.longest() < config.block()) {
     problems.Add("position_embedding.longest",
-                 absl::StrCat("must be at least the block, ", config.block()));
+                 absl::StrCat("must be at least block, ", config.block()));
   }
 }
 
 void ValidateUnit(const LanguageModelConfig& config, ConfigProblems& problems) {
   if (config.unit() != LanguageModelConfig::WORDS &&
       config.min_frequency() > 1) {
-    problems.Note("min_frequency",
-                  "has no effect without unit: WORDS; nothing else is unknown "
-                  "for being rare");
+    problems.Note(
+        "min_frequency",
+        "applies only to word vocabularies; remove it without unit: WORDS");
   }
   const BytePairsConfig& tokens = config.tokens();
   if (config.unit() != LanguageModelConfig::BYTE_PAIRS) {
@@ -42,12 +42,12 @@ void ValidateUnit(const LanguageModelConfig& config, ConfigProblems& problems) {
   if (tokens.folder().empty()) {
     problems.Add("tokens.folder",
                  "must name a folder with tokenizer.json, or with vocab.json "
-                 "and merges.txt: what unit: BYTE_PAIRS cuts texts by");
+                 "and merges.txt, which unit: BYTE_PAIRS requires");
   }
   const bool both = !tokens.begin().empty() && !tokens.end().empty();
   if (config.examples() == LanguageModelConfig::LINES && !both) {
     problems.Add("tokens",
-                 "begin and end must not be empty where lines are examples");
+                 "begin and end must not be empty with examples: LINES");
   }
 }
 

@@ -55,10 +55,9 @@ TEST(ValidateLanguageModelTest, TakesWhatFits) {
 }
 
 TEST(ValidateLanguageModelTest, NamesWhatDoesNotFit) {
-  EXPECT_THAT(
-      ProblemsOf("min_frequency: 2"),
-      ElementsAre("note: min_frequency: has no effect without unit: WORDS; "
-                  "nothing else is unknown for being rare"));
+  EXPECT_THAT(ProblemsOf("min_frequency: 2"),
+              ElementsAre("note: min_frequency: applies only to word "
+                          "vocabularies; remove it without unit: WORDS"));
   EXPECT_THAT(
       ProblemsOf("tokens { folder: 'x' }"),
       ElementsAre("note: tokens: has no effect without unit: BYTE_PAIRS"));
@@ -73,10 +72,11 @@ TEST(ValidateLanguageModelTest, NamesWhatDoesNotFit) {
                           "note: evaluation_stride: has no effect without "
                           "examples: BLOCKS"));
   EXPECT_THAT(ProblemsOf("block: 8 evaluation_stride: 9").size(), 1);
-  EXPECT_THAT(ProblemsOf("block: 8 transformer { position_embedding { kind: "
-                         "LEARNED longest: 7 } }"),
-              ElementsAre("transformer.position_embedding.longest: must be at "
-                          "least the block, 8"));
+  EXPECT_THAT(
+      ProblemsOf("block: 8 transformer { position_embedding { kind: "
+                 "LEARNED longest: 7 } }"),
+      ElementsAre(
+          "transformer.position_embedding.longest: must be at least block, 8"));
   EXPECT_THAT(ProblemsOf("transformer { cross_attention {} }"),
               ElementsAre("note: transformer.cross_attention: has no effect: "
                           "a language model has no memory to attend to"));

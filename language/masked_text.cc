@@ -26,16 +26,16 @@ WordPieceOptions TokenOptions(const MaskedWordsConfig& config) {
 void ValidateMaskedWords(const MaskedWordsConfig& config,
                          ConfigProblems& problems) {
   if (config.has_vocabulary() && config.vocabulary().empty()) {
-    problems.Add("vocabulary", "names no file");
+    problems.Add("vocabulary", "must name a file");
   }
   problems.CheckRanges(config);
   if (config.mask_share() + config.random_share() > 1) {
-    problems.Add("random_share", "is more than mask_share leaves");
+    problems.Add("random_share", "must not exceed 1 - mask_share");
   }
   if (config.whole_words() && config.vocabulary().empty()) {
-    problems.Note("whole_words",
-                  "has no effect without a vocabulary of pieces: tokens are "
-                  "words");
+    problems.Note(
+        "whole_words",
+        "has no effect without a subword vocabulary: each token is a word");
   }
   const double weight = config.next_sentence_weight();
   if (config.next_sentence()) {

@@ -297,8 +297,8 @@ TEST(MaskedWordsConfigTest, NamesWhatIsWrong) {
   EXPECT_THAT(paths, ElementsAre("block", "share", "random_share"));
   EXPECT_THAT(
       problems.notes(),
-      ElementsAre("whole_words: has no effect without a vocabulary of pieces: "
-                  "tokens are words",
+      ElementsAre("whole_words: has no effect without a subword vocabulary: "
+                  "each token is a word",
                   "next_sentence_weight: has no effect without next_sentence: "
                   "true"));
 }

@@ -116,9 +116,10 @@ void MaskedWordModel::ValidateData(ConfigProblems& problems) const {
     problems.Add("masked_words.vocabulary", "has no token [MASK]");
   }
   if (bert_.longest_position() < masked.block()) {
-    problems.Add("masked_words.block",
-                 absl::StrCat("is longer than the ", bert_.longest_position(),
-                              " positions that the model knows"));
+    problems.Add(
+        "masked_words.block",
+        absl::StrCat("must be at most ", bert_.longest_position(),
+                     ", the number of positions that the model supports"));
   }
   const bool any = std::any_of(known_.begin(), known_.end(),
                                [](bool known) { return known; });
@@ -292,8 +293,8 @@ absl::StatusOr<MaskedWordModel::Asked> MaskedWordModel::ReadTyped(
   Asked asked = {.pair = parts.size() > 1};
   if (const int least = asked.pair ? 3 : 2; longest() < least) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the model reads ", longest(),
-                     " tokens; what has no words has ", least));
+        absl::StrCat("the model reads at most ", longest(),
+                     " tokens; even an empty input has ", least));
   }
   asked.notes = CutNotes(pieces_, parts, longest());
   if (!asked.pair) {
@@ -346,13 +347,11 @@ absl::StatusOr<MaskedWordModel::Asked> MaskedWordModel::Read(
 absl::Status MaskedWordModel::WithoutMask(const Question& question) const {
   if (question.example >= 0) {
     return absl::InvalidArgumentError(
-        "no token of this example is masked: only known ones are");
+        "no token of this example is masked: only known tokens can be");
   }
   return absl::InvalidArgumentError(absl::StrCat(
-      "want a text with [MASK] where a word is to be filled in, among its "
-      "first ",
-      longest(), " tokens",
-      next_sentence_.has_value() ? ", or a pair with a tab between" : "",
+      "expected a text with [MASK] among its first ", longest(), " tokens",
+      next_sentence_.has_value() ? ", or a pair separated by a tab" : "",
       "; got '", question.text, "'"));
 }
 

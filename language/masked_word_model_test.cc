@@ -243,8 +243,8 @@ TEST(MaskedWordModelTest, SaysWhatDoesNotFit) {
   EXPECT_EQ(problem(config, Text()), "");
   config = ConfigOf("block: 17");
   EXPECT_EQ(problem(config, Text()),
-            "masked_words.block: is longer than the 16 positions that the "
-            "model knows");
+            "masked_words.block: must be at most 16, the number of positions "
+            "that the model supports");
   config = ConfigOf("block: 16 next_sentence: true");
   config.set_pooler(false);
   EXPECT_EQ(problem(config, Text()), "pooler: must be true for next_sentence");
@@ -253,8 +253,8 @@ TEST(MaskedWordModelTest, SaysWhatDoesNotFit) {
   EXPECT_EQ(problem(config, Text()),
             "pooler: must be true for next_sentence\n"
             "types: must be 2 or more for next_sentence\n"
-            "masked_words.block: is longer than the 16 positions that the "
-            "model knows");
+            "masked_words.block: must be at most 16, the number of positions "
+            "that the model supports");
   config.mutable_masked_words()->set_block(16);
   config.set_pooler(true);
   EXPECT_EQ(problem(config, Text()),
@@ -291,18 +291,19 @@ TEST(MaskedWordModelTest, AnswersPairsWhereItLearnsNextSentences) {
   EXPECT_EQ(cut.find("a "), 0);
   EXPECT_TRUE(absl::StrContains(cut, " b [MASK]\t")) << cut;
   EXPECT_FALSE(absl::StrContains(cut, "\t[MASK]")) << cut;
-  EXPECT_TRUE(absl::EndsWith(cut, "is cut: of 8 tokens, 6 are read")) << cut;
+  EXPECT_TRUE(absl::EndsWith(cut, "is cut: only 6 of 8 tokens are read"))
+      << cut;
   EXPECT_TRUE(absl::EndsWith(answer_of("block: 16", 3, "[MASK] b"),
-                             "is cut: of 4 tokens, 3 are read"));
+                             "is cut: only 3 of 4 tokens are read"));
   EXPECT_EQ(answer_of(pairs, 16, "a\tb\tc"),
-            "want a text, or two with a tab between; got 2 tabs");
+            "expected a text, or two texts separated by a tab; got 2 tabs");
   EXPECT_EQ(answer_of(pairs, 2, "a\tb"),
-            "the model reads 2 tokens; what has no words has 3");
+            "the model reads at most 2 tokens; even an empty input has 3");
   EXPECT_EQ(answer_of("block: 16", 1, "a [MASK]"),
-            "the model reads 1 tokens; what has no words has 2");
-  EXPECT_EQ(answer_of("block: 16", 16, "a\tb"),
-            "want a text with [MASK] where a word is to be filled in, among "
-            "its first 16 tokens; got 'a\tb'");
+            "the model reads at most 1 tokens; even an empty input has 2");
+  EXPECT_EQ(
+      answer_of("block: 16", 16, "a\tb"),
+      "expected a text with [MASK] among its first 16 tokens; got 'a\tb'");
 }
 
 // With the maps of its attention, and no output.
@@ -337,8 +338,8 @@ TEST(MaskedWordModelTest, ATraceSaysWhatIsCut) {
     const auto traced = model->Trace(forward, {.text = text}, {});
     EXPECT_EQ(traced.ok() ? absl::StrJoin(traced->labels.notes, "")
                           : std::string(traced.status().message()),
-              block == 16 ? "is cut: of 101 tokens, 16 are read"
-                          : "input: want 1 to 100 tokens, got 101");
+              block == 16 ? "is cut: only 16 of 101 tokens are read"
+                          : "input: requires 1 to 100 tokens, got 101");
   }
 }
 
@@ -351,7 +352,7 @@ TEST(MaskedWordModelTest, OfUnknownWordsNothingIsMasked) {
   Tape<float> tape;
   Forward<float> forward(tape, model->parameters(), nullptr);
   EXPECT_EQ(model->Answer(forward, {.example = 0}, {}).status().message(),
-            "no token of this example is masked: only known ones are");
+            "no token of this example is masked: only known tokens can be");
 }
 
 }  // namespace

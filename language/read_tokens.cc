@@ -29,7 +29,7 @@ std::map<std::string, std::string> MissingTokens(
         std::tuple("end", &tokens.end(), &defaults.end())}) {
     const bool wanted = !token->empty() && (lines || *token != *by_default);
     if (!wanted || pairs.Find(*token).has_value()) continue;
-    problems[field] = absl::StrCat("no token of ", folder, " is '",
+    problems[field] = absl::StrCat("must be a token of ", folder, "; got '",
                                    absl::Utf8SafeCHexEscape(*token), "'");
   }
   return problems;

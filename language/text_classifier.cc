@@ -51,7 +51,7 @@ void ValidateTextClassifier(const TextClassifierConfig& config,
                             ConfigProblems& problems) {
   problems.CheckRanges(config);
   if (config.has_pretrained() && config.pretrained().empty()) {
-    problems.Add("pretrained", "names no run");
+    problems.Add("pretrained", "must name a run");
   }
   const ConfigProblems::Scope scope(problems, "bert");
   if (config.pooling() == TextClassifierConfig::POOLER &&
@@ -63,8 +63,9 @@ void ValidateTextClassifier(const TextClassifierConfig& config,
       BertTransformer(config.bert()).position_embedding();
   if (positions.kind() == PositionEmbeddingConfig::LEARNED &&
       positions.longest() == 1) {
-    problems.Add("transformer.position_embedding.longest",
-                 "must be at least 2: a text begins and ends with a token");
+    problems.Add(
+        "transformer.position_embedding.longest",
+        "must be at least 2: a text begins and ends with a special token");
   }
   const ConfigProblems::Scope inner(problems, "masked_words");
   ValidateMaskedWords(config.bert().masked_words(), problems);
@@ -93,8 +94,8 @@ void TextClassifier::ValidateData(ConfigProblems& problems) const {
   if (bert_.longest_position() < kShortestText) {
     problems.Add(
         "bert.transformer.attention.attention",
-        absl::StrCat("knows positions up to ", bert_.longest_position() - 1,
-                     "; a text without words has positions up to ",
+        absl::StrCat("supports positions up to ", bert_.longest_position() - 1,
+                     "; even an empty text has positions up to ",
                      kShortestText - 1));
     return;
   }
@@ -108,14 +109,16 @@ void TextClassifier::ValidateData(ConfigProblems& problems) const {
 
 std::string TextClassifier::WhyNot(const LabelledText& text) const {
   if (!text.second.has_value()) {
-    return longest() >= kShortestText ? "" : "the model reads no text";
+    return longest() >= kShortestText
+               ? ""
+               : "the model is too short to read any text";
   }
   if (config_.bert().types() < 2) {
     return "with types: 1 the model reads single texts, not pairs";
   }
   if (longest() >= kShortestPair) return "";
-  return absl::StrCat("the model reads ", longest(),
-                      " tokens; a pair without words has ", kShortestPair);
+  return absl::StrCat("the model reads at most ", longest(),
+                      " tokens; even an empty pair has ", kShortestPair);
 }
 
 int64_t TextClassifier::longest() const {

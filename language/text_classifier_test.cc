@@ -227,12 +227,12 @@ TEST_F(PairClassifierTest, Learns) {
 TEST_F(PairClassifierTest, SaysWhatItCuts) {
   EXPECT_THAT(Answer("a b\tb c a")->notes, IsEmpty());
   EXPECT_THAT(Answer("a b\tb c a c")->notes,
-              ElementsAre("is cut: of 9 tokens, 8 are read"));
+              ElementsAre("is cut: only 8 of 9 tokens are read"));
   EXPECT_THAT(Answer("a b c a b c a")->notes,
-              ElementsAre("is cut: of 9 tokens, 8 are read"));
+              ElementsAre("is cut: only 8 of 9 tokens are read"));
   EXPECT_THAT(
       model_.Trace(forward_, {.text = "a b\tb c a c"}, {})->labels.notes,
-      ElementsAre("is cut: of 9 tokens, 8 are read"));
+      ElementsAre("is cut: only 8 of 9 tokens are read"));
 }
 
 TEST_F(PairClassifierTest, ThePartsOfAPairHaveTheirTypes) {
@@ -268,7 +268,7 @@ TEST_F(PairClassifierTest, TracesBothTexts) {
 
 TEST_F(PairClassifierTest, SaysWhatItCannotRead) {
   EXPECT_EQ(ErrorOf("a\tb\tc"),
-            "want a text, or two with a tab between; got 2 tabs");
+            "expected a text, or two texts separated by a tab; got 2 tabs");
   EXPECT_EQ(ErrorOf("a\t"), "");
   EXPECT_EQ(ErrorOf(""), "");
 }
@@ -300,7 +300,7 @@ TEST_F(LongTextTest, IsTracedUpTo100Tokens) {
   for (int i = 0; i < 98; ++i) text += "a ";
   EXPECT_TRUE(model_.Trace(forward_, {.text = text}, {}).ok());
   EXPECT_EQ(model_.Trace(forward_, {.text = text + "b"}, {}).status().message(),
-            "input: want 1 to 100 tokens, got 101");
+            "input: requires 1 to 100 tokens, got 101");
 }
 
 class TwoPositionsTest : public PairClassifierTest {
@@ -312,7 +312,7 @@ class TwoPositionsTest : public PairClassifierTest {
 
 TEST_F(TwoPositionsTest, AreTooFewForAPair) {
   EXPECT_EQ(ErrorOf("a\tb"),
-            "the model reads 2 tokens; a pair without words has 3");
+            "the model reads at most 2 tokens; even an empty pair has 3");
   EXPECT_EQ(ErrorOf("a"), "");
 }
 

@@ -59,8 +59,8 @@ void ValidateTextEmbedder(const TextEmbedderConfig& config,
   ValidateBert(config.bert(), scorers, problems);
   if (config.bert().has_masked_words()) {
     problems.Note("masked_words",
-                  "has no effect: an embedder masks no words; its `tokens` "
-                  "and `longest` say how texts are cut");
+                  "has no effect: an embedder masks no words; set its `tokens` "
+                  "and `longest` instead");
   }
 }
 
@@ -83,8 +83,8 @@ int64_t TextEmbedder::longest() const {
 void TextEmbedder::ValidateData(ConfigProblems& problems) const {
   if (longest() >= kShortestText) return;
   problems.Add("bert.transformer",
-               absl::StrCat("knows positions up to ", longest() - 1,
-                            "; a text without words has positions up to ",
+               absl::StrCat("supports positions up to ", longest() - 1,
+                            "; even an empty text has positions up to ",
                             kShortestText - 1));
 }
 
@@ -248,8 +248,8 @@ absl::StatusOr<Traced<float>> TextEmbedder::Trace(
   const int64_t most = std::min(longest(), kMostTraced);
   if (std::ssize(first) <= kShortestText || std::ssize(first) > most) {
     return absl::InvalidArgumentError(
-        absl::StrCat("want a text of ", kShortestText + 1, " to ", most,
-                     " tokens, [CLS] and [SEP] included; got ", first.size()));
+        absl::StrCat("expected a text of ", kShortestText + 1, " to ", most,
+                     " tokens, including [CLS] and [SEP]; got ", first.size()));
   }
   Traced<float> traced = {.labels = BertLabels(pieces_, first)};
   TraceLabels& labels = traced.labels;

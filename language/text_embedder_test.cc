@@ -188,12 +188,13 @@ TEST_F(TextEmbedderTest, AnswersWithVectorsAndSimilarities) {
             VectorText({static_cast<float>(similarity->values[0])}));
   EXPECT_THAT(model_.Answer(forward_, {.text = "a\tb\tc"}),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("two with a tab between; got 2 tabs")));
+                       HasSubstr("two texts separated by a tab; got 2 tabs")));
   std::string many = "a";
   while (many.size() < 2 * 255 - 1) many += " a";
   const auto cut = model_.Answer(forward_, {.text = "b\t" + many});
   ASSERT_THAT(cut, IsOk());
-  EXPECT_THAT(cut->notes, ElementsAre("is cut: of 257 tokens, 256 are read"));
+  EXPECT_THAT(cut->notes,
+              ElementsAre("is cut: only 256 of 257 tokens are read"));
   const auto traced = model_.Trace(forward_, {.text = "b\t" + many}, {});
   ASSERT_THAT(traced, IsOk());
   EXPECT_EQ(traced->labels.notes, cut->notes);
@@ -261,9 +262,9 @@ TEST_F(TextEmbedderTest, TextsAreCut) {
       BuiltInScorers(), WordVocabulary("a b c", {}, 1), Data(), {});
   none.ValidateData(problems);
   ASSERT_EQ(problems.problems().size(), 1u);
-  EXPECT_EQ(problems.problems()[0].message,
-            "knows positions up to 0; a text without words has positions up to "
-            "1");
+  EXPECT_EQ(
+      problems.problems()[0].message,
+      "supports positions up to 0; even an empty text has positions up to 1");
 }
 
 TEST(TextEmbedderConfigTest, SpecialTokensMayBeTheSame) {
@@ -288,10 +289,9 @@ TEST(TextEmbedderConfigTest, NamesWhatIsWrong) {
   EXPECT_THAT(paths,
               ElementsAre("longest", "tokens.longest_word", "tokens.vocabulary",
                           "tokens.separator", "tokens.mask", "bert.types"));
-  EXPECT_THAT(
-      problems.notes(),
-      ElementsAre("bert.masked_words: has no effect: an embedder masks no "
-                  "words; its `tokens` and `longest` say how texts are cut"));
+  EXPECT_THAT(problems.notes(),
+              ElementsAre("bert.masked_words: has no effect: an embedder masks "
+                          "no words; set its `tokens` and `longest` instead"));
 }
 
 }  // namespace

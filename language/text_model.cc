@@ -86,13 +86,14 @@ std::string TextModel::Problem() const {
   const int64_t block = model_.block();
   const int64_t positions = model_.decoder().longest_position();
   if (positions < block) {
-    return absl::StrCat("is longer than the ", positions,
-                        " positions that the attention's score knows");
+    return absl::StrCat(
+        "must be at most ", positions,
+        ", the number of positions that the attention's score supports");
   }
   if (num_examples() <= 0 && !only_test_) {
     return model_.vocabulary().lines()
                ? "the text has no line to train on"
-               : absl::StrCat("needs ", block + 1,
+               : absl::StrCat("requires ", block + 1,
                               " ids to train on; the text has ",
                               train_.ids.size());
   }
@@ -104,7 +105,7 @@ std::string TextModel::Problem() const {
   }
   if (longest > block) {
     return absl::StrCat("must be at least ", longest,
-                        ", the longest line of the text and its <bos>");
+                        ", the length of the longest line with its <bos>");
   }
   return "";
 }
@@ -164,16 +165,14 @@ absl::StatusOr<Answered> TextModel::Answer(Forward<float>& forward,
   const int64_t block = model_.block();
   if (std::ssize(asked.prompt) > block) {
     answer.notes.push_back(absl::StrCat(
-        "the text has ", asked.prompt.size(), " ids, of which the last ",
-        std::max<int64_t>(1, block / 2), " are read; the model reads ", block,
-        " at once"));
+        "the text has ", asked.prompt.size(), " ids, but only the last ",
+        std::max<int64_t>(1, block / 2), " are read; the model reads at most ",
+        block, " at once"));
   }
   // A model that never ends a text is not cut short.
   if (made[0][0].at_limit && model_.vocabulary().special_ids().end >= 0) {
-    answer.notes.push_back(
-        absl::StrCat("the continuation ended at its limit "
-                     "of ",
-                     options.length, " ids"));
+    answer.notes.push_back(absl::StrCat(
+        "the continuation stopped at its limit of ", options.length, " ids"));
   }
   return answer;
 }
@@ -182,7 +181,8 @@ absl::StatusOr<Traced<float>> TextModel::Trace(
     Forward<float>& forward, const Question& question,
     const TraceOptions& options) const {
   if (options.beam > 0) {
-    return absl::InvalidArgumentError("beam: a language model does not search");
+    return absl::InvalidArgumentError(
+        "beam: does not apply to a language model, which has no beam search");
   }
   REGARD_ASSIGN_OR_RETURN(Asked asked, Read(question));
   std::vector<int32_t>& ids = asked.prompt;

@@ -258,15 +258,15 @@ TEST(TextModelTest, ATraceReadsABlockAtMost) {
   };
   EXPECT_EQ(traced("8", "abcabcab", {.text = "abcabcab"}), "8");
   EXPECT_EQ(traced("8", "abcabcab", {.text = "abcabcabc"}),
-            "input: want 1 to 8 tokens, got 9");
+            "input: requires 1 to 8 tokens, got 9");
   // The last id of a target is not read.
   EXPECT_EQ(traced("8", "abcabcab", {.text = "abcabcab"}, {.target = "c"}),
             "8");
   EXPECT_EQ(traced("8", "abcabcab", {.text = "abcabcab"}, {.target = "ca"}),
-            "input and target: want 1 to 8 tokens, got 9");
+            "input and target: requires 1 to 8 tokens, got 9");
   const std::string dev(256, 'a');
   EXPECT_EQ(traced("256", dev, {.text = dev}),
-            "input: want 1 to 100 tokens, got 256");
+            "input: requires 1 to 100 tokens, got 256");
   // Half of an example, of which as much as can be traced is.
   EXPECT_EQ(traced("8", dev, {.example = 0}), "4");
   EXPECT_EQ(traced("256", dev, {.example = 0}), "100");
@@ -287,7 +287,7 @@ TEST(TextModelTest, SaysWhyATextDoesNotFit) {
             "the text has no line to train on");
   EXPECT_EQ(
       ModelOf("block: 3 examples: LINES", {"ab\n", "a\nabc", ""}).Problem(),
-      "must be at least 4, the longest line of the text and its <bos>");
+      "must be at least 4, the length of the longest line with its <bos>");
 }
 
 // All lines but the first have `length` ids, <bos> included.

@@ -101,10 +101,10 @@ absl::StatusOr<TextVocabulary> TextVocabulary::FromText(
         std::pair(&tokens.end(), &vocabulary.end_)}) {
     if (!token->empty()) *id = vocabulary.pairs_->Find(*token).value_or(-1);
     if (*id >= 0 || !vocabulary.lines_) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        path, ": error: no token is '", absl::Utf8SafeCHexEscape(*token),
-        "', which lines begin or end with: model.language_model.tokens says "
-        "so"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": error: '", absl::Utf8SafeCHexEscape(*token),
+                     "' is not a token, but model.language_model.tokens names "
+                     "it as the begin or end of lines"));
   }
   return vocabulary;
 }
@@ -125,7 +125,7 @@ std::string TextVocabulary::Token(int32_t id) const {
 }
 
 absl::string_view TextVocabulary::unit_name() const {
-  return pairs_ ? "pieces of words" : words() ? "words" : "characters";
+  return pairs_ ? "subwords" : words() ? "words" : "characters";
 }
 
 SpecialIds TextVocabulary::special_ids() const {
@@ -183,7 +183,7 @@ absl::StatusOr<std::vector<int32_t>> TextVocabulary::EncodePrompt(
     absl::string_view prompt) const {
   if (const std::optional<int64_t> bad = FindInvalidUtf8(prompt)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("byte ", *bad + 1, ": the prompt is not UTF-8 there"));
+        absl::StrCat("byte ", *bad + 1, ": the prompt is not valid UTF-8"));
   }
   std::vector<int32_t> ids;
   if (lines_ || prompt.empty()) ids.push_back(begin_);
@@ -203,7 +203,7 @@ absl::StatusOr<std::vector<int32_t>> TextVocabulary::EncodePrompt(
   const int32_t newline = pairs_ ? -1 : Find(kNewline);
   if (newline >= 0) return std::vector<int32_t>{newline};
   return absl::InvalidArgumentError(
-      absl::StrCat("the prompt is empty, and the model knows no ",
+      absl::StrCat("the prompt is empty, and the model has no ",
                    pairs_ ? "token" : "newline", " to begin after"));
 }
 

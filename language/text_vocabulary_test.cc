@@ -141,8 +141,8 @@ TEST(TextVocabularyTest, AnUnknownPromptIsNamedWithItsPosition) {
   EXPECT_EQ(error(characters, "a\nb"),
             "character 2: the model does not know '\\n' (U+000A)");
   EXPECT_EQ(error(characters, "a\xff"),
-            "byte 2: the prompt is not UTF-8 there");
-  EXPECT_THAT(error(characters, ""), HasSubstr("knows no newline"));
+            "byte 2: the prompt is not valid UTF-8");
+  EXPECT_THAT(error(characters, ""), HasSubstr("has no newline"));
   EXPECT_EQ(error(TextVocabulary::Of("the cat", kWords), "the  dog"),
             "word 2: the model does not know 'dog'");
 }
@@ -202,7 +202,7 @@ TEST(TextVocabularyTest, PiecesOfWordsGoThroughLineEnds) {
   const TextVocabulary vocabulary =
       BytePairVocabulary(BytePairsOf(LanguageModelConfig::BLOCKS));
   EXPECT_EQ(vocabulary.size(), kEnd + 1);
-  EXPECT_EQ(vocabulary.unit_name(), "pieces of words");
+  EXPECT_EQ(vocabulary.unit_name(), "subwords");
   const EncodedText text = vocabulary.Encode("the the\n\nth\u00e9\u00ea");
   EXPECT_THAT(text.ids, ElementsAre(kThe, kSpaceThe, '\n', '\n', 256, kEAcute,
                                     0xc3, 0xaa));
@@ -242,7 +242,7 @@ TEST(TextVocabularyTest, TokensOfTheConfigBeginAndEnd) {
       std::string(TextVocabulary::FromText(Tokenizer(), "t.json", config)
                       .status()
                       .message()),
-      HasSubstr("t.json: error: no token is 'no such'"));
+      HasSubstr("t.json: error: 'no such' is not a token"));
   config.mutable_tokens()->set_begin("");
   config.mutable_tokens()->set_end("");
   config.set_examples(LanguageModelConfig::BLOCKS);
@@ -250,7 +250,7 @@ TEST(TextVocabularyTest, TokensOfTheConfigBeginAndEnd) {
   EXPECT_EQ(neither.special_ids().begin, -1);
   EXPECT_EQ(neither.special_ids().end, -1);
   EXPECT_THAT(std::string(neither.EncodePrompt("").status().message()),
-              HasSubstr("the model knows no token to begin after"));
+              HasSubstr("the model has no token to begin after"));
 }
 
 TEST(TextVocabularyTest, TextOfATokenizerGivesItBack) {

@@ -13,13 +13,14 @@ namespace regard {
 absl::Status CheckIsText(const Question& question) {
   if (const std::optional<int64_t> bad = FindInvalidUtf8(question.text)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("byte ", *bad + 1, ": the text is not UTF-8 there"));
+        absl::StrCat("byte ", *bad + 1, ": the text is not valid UTF-8"));
   }
   for (const char* ending : {".png", ".jpg", ".jpeg"}) {
     if (absl::EndsWithIgnoreCase(question.text, ending) &&
         PathExists(ResolveUserPath(question.text))) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "'", question.text, "' is an image, and this run's task reads none"));
+          "'", question.text,
+          "' is an image, but the task of this run reads no images"));
     }
   }
   return absl::OkStatus();
@@ -30,7 +31,7 @@ absl::StatusOr<std::vector<absl::string_view>> TextOrPair(
   std::vector<absl::string_view> texts = absl::StrSplit(typed, '\t');
   if (texts.size() <= 2) return texts;
   return absl::InvalidArgumentError(
-      absl::StrCat("want a text, or two with a tab between; got ",
+      absl::StrCat("expected a text, or two texts separated by a tab; got ",
                    texts.size() - 1, " tabs"));
 }
 

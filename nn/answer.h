@@ -78,10 +78,10 @@ inline absl::Status CheckExample(const Question& question, size_t size) {
   if (question.example < static_cast<int64_t>(size)) return absl::OkStatus();
   if (size == 0) {
     return absl::InvalidArgumentError(
-        "there are none: the data have neither a test nor a dev split");
+        "there are no examples: the data have neither a test nor a dev split");
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("there are ", size, ", counted from 0"));
+      absl::StrCat("there are ", size, " examples, counted from 0"));
 }
 
 }  // namespace regard

@@ -19,16 +19,16 @@ TEST(CheckExampleTest, ExamplesAreCountedFromZero) {
   EXPECT_TRUE(CheckExample({.example = 1}, 2).ok());
   EXPECT_TRUE(CheckExample({.text = "typed"}, 0).ok());
   EXPECT_EQ(CheckExample({.example = 1}, 1),
-            absl::InvalidArgumentError("there are 1, counted from 0"));
+            absl::InvalidArgumentError("there are 1 examples, counted from 0"));
   EXPECT_EQ(CheckExample({.example = 0}, 0),
-            absl::InvalidArgumentError("there are none: the data have neither "
-                                       "a test nor a dev split"));
+            absl::InvalidArgumentError("there are no examples: the data have "
+                                       "neither a test nor a dev split"));
 }
 
 TEST(CheckIsTextTest, ATextIsUtf8) {
   EXPECT_TRUE(CheckIsText({.text = "\u00e9"}).ok());
   EXPECT_EQ(CheckIsText({.text = "a\xff"}).message(),
-            "byte 2: the text is not UTF-8 there");
+            "byte 2: the text is not valid UTF-8");
 }
 
 TEST(CheckIsTextTest, AnImageThatIsThereIsNoText) {
@@ -44,9 +44,10 @@ TEST(TextOrPairTest, APairHasATabBetween) {
   EXPECT_THAT(*TextOrPair(""), ElementsAre(""));
   EXPECT_THAT(*TextOrPair("a b"), ElementsAre("a b"));
   EXPECT_THAT(*TextOrPair("a\t"), ElementsAre("a", ""));
-  EXPECT_EQ(TextOrPair("a\tb\tc").status(),
-            absl::InvalidArgumentError(
-                "want a text, or two with a tab between; got 2 tabs"));
+  EXPECT_EQ(
+      TextOrPair("a\tb\tc").status(),
+      absl::InvalidArgumentError(
+          "expected a text, or two texts separated by a tab; got 2 tabs"));
 }
 
 TEST(RankedChoicesTest, AreTheLikeliestAndTheFirstOfEqualOnes) {

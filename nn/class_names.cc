@@ -29,11 +29,11 @@ ClassNames::ClassNames(const std::vector<std::string>& names) {
                     " classes are named '", name, "'");
   }
   if (repeated > kMostNamed) {
-    absl::StrAppend(&note_, ", and of ", repeated - kMostNamed,
-                    " more names there are several");
+    absl::StrAppend(&note_, ", and ", repeated - kMostNamed,
+                    " more names belong to several classes");
   }
   if (repeated > 0) {
-    absl::StrAppend(&note_, ": a prediction is right if its name is");
+    absl::StrAppend(&note_, ": a prediction is correct if its name is");
   }
 }
 

@@ -25,9 +25,9 @@ TEST(ClassNamesTest, ClassesOfOneNameAreOne) {
   EXPECT_NEAR(names.Loss({kQuarter, kQuarter, kHalf}, 0), -std::log(0.75),
               1e-6);
   EXPECT_EQ(names.Loss({kQuarter, kQuarter, kHalf}, 1), -kQuarter);
-  EXPECT_EQ(names.note(),
-            "2 classes are named 'crane': a prediction is right if its name "
-            "is");
+  EXPECT_EQ(
+      names.note(),
+      "2 classes are named 'crane': a prediction is correct if its name is");
 }
 
 TEST(ClassNamesTest, OtherwiseEachIsItself) {
@@ -41,7 +41,7 @@ TEST(ClassNamesTest, TheNoteIsShort) {
   std::vector<std::string> names;
   for (int i = 0; i < 60; ++i) names.push_back(absl::StrCat("class ", i % 30));
   EXPECT_THAT(ClassNames(names).note(),
-              HasSubstr("and of 10 more names there are several"));
+              HasSubstr("and 10 more names belong to several classes"));
 }
 
 }  // namespace

@@ -144,7 +144,7 @@ std::optional<std::string> FindEnumProblem(const FieldDescriptor& field,
     if (!written.negative && written.text == name) return std::nullopt;
     names.push_back(name);
   }
-  return absl::StrCat(Quoted(written), " is no value of ", type.name(),
+  return absl::StrCat(Quoted(written), " is not a value of ", type.name(),
                       SuggestName(written.text, names));
 }
 

@@ -16,7 +16,7 @@ template <typename T>
 Forward<T>::Forward(Tape<T>& tape, const ParameterStore<T>& parameters,
                     GradientSlab<T>* gradients)
     : tape_(tape), parameters_(parameters), gradients_(gradients) {
-  REGARD_CHECK(parameters.finalized()) << "Forward over an unfinished store";
+  REGARD_CHECK(parameters.finalized()) << "Forward requires a finalized store";
 }
 
 template <typename T>
@@ -55,7 +55,7 @@ template <typename T>
 Forward<T>& Forward<T>::companion(int64_t index) {
   REGARD_CHECK(index >= 0 && index < std::ssize(companions_))
       << "companion " << index << " of " << companions_.size()
-      << ": MakeCompanions() comes first";
+      << ": call MakeCompanions() first";
   return companions_[static_cast<size_t>(index)]->passes;
 }
 
@@ -88,7 +88,7 @@ Var<T> Forward<T>::operator[](Parameter<T> parameter) const {
   parameters_.CheckOwns(parameter);
   REGARD_CHECK(parameter.index < static_cast<int>(leaves_.size()))
       << "parameter " << parameter.index << " of " << leaves_.size()
-      << " leaves: BeginStep() comes first";
+      << " leaves: call BeginStep() first";
   return leaves_[parameter.index];
 }
 
@@ -137,10 +137,11 @@ Var<T> Forward<T>::Visit(const char* name, Var<T> value, Var<T> input) const {
 template <typename T>
 void Forward<T>::Backward(absl::Span<const Var<T>> scalars,
                           absl::Span<const double> seeds) {
-  REGARD_CHECK(gradients_ != nullptr) << "Backward() without gradients";
+  REGARD_CHECK(gradients_ != nullptr) << "Backward() requires gradients";
   REGARD_CHECK_EQ(scalars.size(), seeds.size());
   REGARD_CHECK(!std::exchange(went_back_, true))
-      << "a second Backward() of a step: add scalars and call it once";
+      << "Backward() was called twice in a step: add the scalars and call it "
+         "once";
   gradients_->ClearTouchedRows(parameters_);
   Var<T> oldest;
   for (size_t i = 0; i < scalars.size(); ++i) {

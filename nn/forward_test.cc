@@ -104,7 +104,7 @@ TEST(ForwardDeathTest, AStepGoesBackOnce) {
     forward.Backward({Sum(forward[weight])}, {1.0});
   }
   EXPECT_DEATH(forward.Backward({Sum(forward[weight])}, {1.0}),
-               "a second Backward\\(\\) of a step");
+               "Backward\\(\\) was called twice in a step");
 }
 
 TEST(ForwardTest, KeptLeavesGiveTheSameBits) {
@@ -147,7 +147,7 @@ TEST(ForwardTest, CompanionsTakeTheModeAndTheRandomState) {
       EXPECT_EQ(of_companion.random().NumberOf(1), 5);
     }
   }
-  EXPECT_DEATH(passes.companion(2), "MakeCompanions\\(\\) comes first");
+  EXPECT_DEATH(passes.companion(2), "call MakeCompanions\\(\\) first");
 }
 
 TEST(ForwardDeathTest, AParameterOfAnotherStoreIsRefused) {
@@ -159,8 +159,8 @@ TEST(ForwardDeathTest, AParameterOfAnotherStoreIsRefused) {
   Forward<float> passes(tape, store, nullptr);
   passes.BeginStep();
   EXPECT_EQ(passes[own].size(), 1);
-  EXPECT_DEATH(passes[foreign], "parameter 0 is of another store");
-  EXPECT_DEATH(passes[Parameter<float>()], "an empty Parameter");
+  EXPECT_DEATH(passes[foreign], "parameter 0 belongs to another store");
+  EXPECT_DEATH(passes[Parameter<float>()], "the Parameter is empty");
 }
 
 TEST(ForwardDeathTest, ScalarsAreOnTheTape) {

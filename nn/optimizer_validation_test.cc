@@ -80,8 +80,8 @@ TEST(OptimizerValidationTest, AWarmUpUpToTheFloorIsNoted) {
     EXPECT_THAT(
         NotesOn("schedule { " + schedule + " { warmup: 10 updates: 10 } }"),
         ElementsAre("schedule." + schedule +
-                    ".updates: is 10, not after the warm-up of 10: the rate "
-                    "rises and then is at its floor"));
+                    ".updates: is 10, within the warm-up of 10: the rate rises "
+                    "and then stays at its floor"));
   }
 }
 

@@ -48,11 +48,11 @@ void AddOptionProblem(const ChosenOption& chosen, const OneofDescriptor& choice,
                               absl::StrJoin(known, ", ")));
   } else if (chosen.path == kOutside) {
     problems.Add(chosen.path,
-                 absl::StrCat("`outside` holds exactly one ", kind,
+                 absl::StrCat("`outside` must hold exactly one ", kind,
                               ", as in outside { [lab.my_", name, "] {} }"));
   } else {
-    problems.Add(
-        "", absl::StrCat("no ", kind, " is chosen; give one, as in ", example));
+    problems.Add("",
+                 absl::StrCat("has no ", kind, "; set one, such as ", example));
   }
 }
 

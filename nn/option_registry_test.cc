@@ -116,12 +116,12 @@ TEST(OptionRegistryTest, ValidatesUnderThePathOfTheOptions) {
 
 TEST(OptionRegistryTest, SaysThatNothingIsChosen) {
   EXPECT_EQ(Problem(LineAndPower(), ""),
-            ": no curve shape is chosen; give one, as in line { slope: 1 }");
+            ": has no curve shape; set one, such as line { slope: 1 }");
 }
 
 TEST(OptionRegistryTest, SaysThatOutsideHoldsOneExtension) {
   const std::string expected =
-      "outside: `outside` holds exactly one curve shape, as in outside { "
+      "outside: `outside` must hold exactly one curve shape, as in outside { "
       "[lab.my_curve_shape] {} }";
   EXPECT_EQ(Problem(LineAndPower(), "outside {}"), expected);
   EXPECT_EQ(Problem(LineAndPower(),

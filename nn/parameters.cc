@@ -58,7 +58,8 @@ Parameter<T> ParameterStore<T>::Add(std::string name, const Shape& shape,
                                     Initializer initializer,
                                     const ParameterOptions& options) {
   REGARD_CHECK(!finalized_) << name << " is registered after Finalize()";
-  REGARD_CHECK(!FindByName(name).has_value()) << name << " is taken";
+  REGARD_CHECK(!FindByName(name).has_value())
+      << name << " is already registered";
   ParameterInfo info;
   info.name = std::move(name);
   info.shape = shape;
@@ -71,7 +72,8 @@ Parameter<T> ParameterStore<T>::Add(std::string name, const Shape& shape,
 template <typename T>
 void ParameterStore<T>::AddAlias(std::string name, Parameter<T> target) {
   REGARD_CHECK(!finalized_) << name << " is registered after Finalize()";
-  REGARD_CHECK(!FindByName(name).has_value()) << name << " is taken";
+  REGARD_CHECK(!FindByName(name).has_value())
+      << name << " is already registered";
   CheckOwns(target);
   aliases_.push_back({std::move(name), target.index});
 }
@@ -79,17 +81,17 @@ void ParameterStore<T>::AddAlias(std::string name, Parameter<T> target) {
 template <typename T>
 void ParameterStore<T>::CheckOwns(Parameter<T> parameter) const {
   REGARD_CHECK(parameter.has_value())
-      << "an empty Parameter: has_value() tells whether there is one";
+      << "the Parameter is empty: check has_value() first";
   REGARD_CHECK(parameter.store == this &&
                parameter.index < static_cast<int>(parameters_.size()))
-      << "parameter " << parameter.index << " is of another store, whose "
-      << "parameters are others: take the handle from this store by Add() or "
+      << "parameter " << parameter.index << " belongs to another store: "
+      << "take the handle from this store with Add() or "
       << "FindByName()";
 }
 
 template <typename T>
 void ParameterStore<T>::FinalizeWithZeros() {
-  REGARD_CHECK(!finalized_) << "Finalize() twice";
+  REGARD_CHECK(!finalized_) << "Finalize() was called twice";
   constexpr int64_t kStep = Slab<T>::kAlignment / sizeof(T);
   int64_t end = 0;
   for (ParameterInfo& info : parameters_) {
@@ -185,7 +187,7 @@ void ParameterScope<T>::Alias(absl::string_view name,
 template <typename T>
 GradientSlab<T>::GradientSlab(const ParameterStore<T>& store)
     : values_(store.slab_size()) {
-  REGARD_CHECK(store.finalized()) << "gradients of an unfinished store";
+  REGARD_CHECK(store.finalized()) << "gradients require a finalized store";
   auto marks = static_cast<int64_t>(store.parameters().size());
   for (const ParameterInfo& info : store.parameters()) {
     const bool sparse = info.options.sparse_gradient && info.options.trainable;

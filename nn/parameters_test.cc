@@ -157,7 +157,7 @@ TEST(ParametersTest, AnUntouchedSegmentIsClearedOnce) {
 TEST(ParametersDeathTest, ANameIsTakenOnce) {
   ParameterStore<float> store;
   store.Root().Sub("a").Add("w", {1}, Zeros());
-  EXPECT_DEATH(store.Root().Add("a.w", {1}, Zeros()), "a.w is taken");
+  EXPECT_DEATH(store.Root().Add("a.w", {1}, Zeros()), "a.w is already registered");
 }
 
 TEST(ParametersDeathTest, AHandleBelongsToItsStore) {
@@ -167,7 +167,7 @@ TEST(ParametersDeathTest, AHandleBelongsToItsStore) {
   const Parameter<float> foreign = other.Root().Add("v", {1}, Constant(2));
   EXPECT_FALSE(own == foreign);
   EXPECT_TRUE(own == *store.FindByName("w"));
-  const char* const expected = "is of another store";
+  const char* const expected = "belongs to another store";
   EXPECT_DEATH(store.Root().Alias("a", foreign), expected);
   store.Root().Alias("a", own);
   EXPECT_TRUE(own == *store.FindByName("a"));
@@ -175,7 +175,7 @@ TEST(ParametersDeathTest, AHandleBelongsToItsStore) {
   other.Finalize(0);
   EXPECT_DEATH(store.info(foreign), expected);
   EXPECT_DEATH(store.value(foreign), expected);
-  EXPECT_DEATH(store.info({}), "an empty Parameter");
+  EXPECT_DEATH(store.info({}), "the Parameter is empty");
 }
 
 TEST(ParametersDeathTest, NothingIsRegisteredAfterFinalize) {

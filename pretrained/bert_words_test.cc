@@ -139,11 +139,10 @@ TEST(BertWordsTest, ProbabilitiesAreThoseOfTransformers) {
     });
   }
   EXPECT_TRUE(rows.empty());
-  EXPECT_THAT(
-      model->Answer(forward, {.text = "the cat"}, {}),
-      StatusIs(absl::StatusCode::kInvalidArgument,
-               HasSubstr("want a text with [MASK] where a word is to be filled "
-                         "in, among its first 24 tokens, or a pair")));
+  EXPECT_THAT(model->Answer(forward, {.text = "the cat"}, {}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("expected a text with [MASK] among its first "
+                                 "24 tokens, or a pair")));
 }
 
 TEST(BertWordsTest, IsReadAsItWasWritten) {

@@ -404,7 +404,7 @@ TEST_F(Gpt2FolderTest, IdsBeyondTheVocabularyAreNone) {
   EXPECT_THAT(
       std::string(
           read->model->vocabulary().EncodePrompt("").status().message()),
-      HasSubstr("the model knows no token to begin after"));
+      HasSubstr("the model has no token to begin after"));
 }
 
 // transformers would add <|endoftext|> for a token that is not named.

@@ -244,13 +244,15 @@ TEST_F(PretrainedWeightsTest, NamesAllThatIsWrong) {
   tensors_.push_back({"h.1.attn.bias", {6}, Counted(6, 0)});
   EXPECT_EQ(absl::StrReplaceAll(ErrorOf(), {{folder_, "DIR"}}),
             "DIR/model.safetensors: error: tensor 'model.wte.weight' is F32 "
-            "[2, 3]; expected F32 [3, 2]\nDIR/model.safetensors: error: the "
-            "tensor 'model.token', F32 [1, 1, 2], is "
-            "missing\nDIR/model.safetensors: error: tensor 'h.1.attn.bias' "
-            "does not belong to this model\nDIR/model.safetensors: error: "
-            "tensor 'model.tokens' does not belong to this "
-            "model\nDIR/model.safetensors: error: tensor 'model.h.0.attn.bias' "
-            "has 2 numbers that are not finite, the first at index 4");
+            "[2, 3]; expected F32 [3, 2]\n"
+            "DIR/model.safetensors: error: the tensor 'model.token', F32 "
+            "[1, 1, 2], is missing\n"
+            "DIR/model.safetensors: error: tensor 'h.1.attn.bias' does not "
+            "belong to this model\n"
+            "DIR/model.safetensors: error: tensor 'model.tokens' does not "
+            "belong to this model\n"
+            "DIR/model.safetensors: error: tensor 'model.h.0.attn.bias' has 2 "
+            "numbers that are not finite, the first at index 4");
 }
 
 // Both parameters that it holds would complain.

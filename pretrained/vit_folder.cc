@@ -40,7 +40,7 @@ absl::Status CheckConfig(const std::string& path,
   const ImageFormat& format = description.format;
   if (format.height() % patch != 0 || format.width() % patch != 0) {
     problems.Add("patch_size",
-                 absl::StrCat(patch, " must divide the images, which are ",
+                 absl::StrCat(patch, " must divide the image size, ",
                               format.height(), " x ", format.width()));
   }
   if (description.classes.empty()) {

@@ -281,7 +281,7 @@ TEST_F(VitFilesTest, NamesWhatIsWrongWithATransformersConfig) {
               HasSubstr("hidden_size is missing"));
   EXPECT_THAT(ConfigError("/patch_size", {4, 2}), HasSubstr("4 x 2"));
   EXPECT_THAT(ConfigError("/patch_size", 3),
-              HasSubstr("3 must divide the images"));
+              HasSubstr("3 must divide the image size"));
   EXPECT_THAT(ConfigError("/num_channels", 4),
               HasSubstr("num_channels must be 1 or 3, but is 4"));
   EXPECT_THAT(ConfigError("/image_size", {8, 8, 8}), HasSubstr("image_size"));

@@ -20,8 +20,8 @@ namespace {
 template <typename Config>
 std::string SizeOf(const Config& config) {
   return absl::StrCat(config.layers(), " ",
-                      RecurrentConfig::Cell_Name(config.cell()), " of ",
-                      config.hidden());
+                      RecurrentConfig::Cell_Name(config.cell()),
+                      " layers of width ", config.hidden());
 }
 
 // `encoder` is null if it is a Transformer.
@@ -38,38 +38,38 @@ void ValidateDecoder(const RecurrentEncoderConfig* encoder,
       decoder.initial_state() == RecurrentDecoderConfig::FINAL_STATE;
   if (starts_from_encoder && encoder == nullptr) {
     problems.Add("initial_state",
-                 "FINAL_STATE needs a recurrent encoder; of a Transformer, "
-                 "PROJECTED reads the mean of its outputs");
+                 "FINAL_STATE requires a recurrent encoder; with a Transformer "
+                 "encoder use PROJECTED, which reads the mean of its outputs");
   } else if (starts_from_encoder && (encoder->layers() != decoder.layers() ||
                                      encoder->hidden() != decoder.hidden() ||
                                      encoder->cell() != decoder.cell())) {
     problems.Add(
         "initial_state",
-        absl::StrCat(
-            "FINAL_STATE needs an encoder and a decoder of one cell, width "
-            "and number of layers; the encoder has ",
-            SizeOf(*encoder), ", the decoder ", SizeOf(decoder),
-            "; PROJECTED fits any"));
+        absl::StrCat("FINAL_STATE requires an encoder and a decoder with the "
+                     "same cell, width and number of layers; the encoder has ",
+                     SizeOf(*encoder), ", the decoder ", SizeOf(decoder),
+                     ". PROJECTED supports any"));
   }
   if (decoder.context() == RecurrentDecoderConfig::NO_CONTEXT &&
       decoder.readout() != RecurrentDecoderConfig::STATE) {
-    problems.Add("readout", "NO_CONTEXT leaves nothing to read but STATE");
+    problems.Add("readout", "must be STATE with context: NO_CONTEXT");
   }
   if (decoder.context() == RecurrentDecoderConfig::NO_CONTEXT &&
       decoder.initial_state() == RecurrentDecoderConfig::ZERO) {
-    problems.Note("initial_state",
-                  "NO_CONTEXT and ZERO hide the source from the decoder");
+    problems.Note(
+        "initial_state",
+        "ZERO with context: NO_CONTEXT hides the source from the decoder");
   }
   if (decoder.context() != RecurrentDecoderConfig::NO_CONTEXT &&
       decoder.query() == RecurrentDecoderConfig::CURRENT_STATE &&
       decoder.readout() == RecurrentDecoderConfig::STATE) {
     problems.Add("readout",
-                 "with query: CURRENT_STATE the context must be read out: "
-                 "ATTENTIONAL or STATE_CONTEXT_EMBEDDING");
+                 "must be ATTENTIONAL or STATE_CONTEXT_EMBEDDING with query: "
+                 "CURRENT_STATE");
   }
   if (decoder.input_feeding() &&
       decoder.readout() != RecurrentDecoderConfig::ATTENTIONAL) {
-    problems.Add("input_feeding", "needs readout: ATTENTIONAL");
+    problems.Add("input_feeding", "requires readout: ATTENTIONAL");
   }
 }
 
@@ -81,8 +81,8 @@ void ValidateDecoderAttention(const RecurrentDecoderConfig& decoder,
   const ConfigProblems::Scope scope(problems, "attention");
   if (attention == nullptr) {
     problems.Add("",
-                 "the decoder attends, but no score is chosen; give one, as in "
-                 "attention { additive {} }");
+                 "requires a score, such as attention { additive {} }, for the "
+                 "decoder to attend with");
     return;
   }
   scorers.Validate(*attention,
@@ -106,7 +106,7 @@ const char* PathOf(bool own, const char* name) {
 void ValidateKinds(const EncoderDecoderConfig& config,
                    ConfigProblems& problems) {
   if (config.has_encoder() && config.has_transformer_encoder()) {
-    problems.Add("encoder", "there is transformer_encoder already: give one");
+    problems.Add("encoder", "excludes transformer_encoder; remove one of them");
   }
   if (!HasTransformerDecoder(config)) {
     if (config.has_alignment()) {
@@ -119,14 +119,14 @@ void ValidateKinds(const EncoderDecoderConfig& config,
     problems.Add(
         "decoder",
         config.has_transformer()
-            ? "the decoder is a Transformer; for a Transformer encoder alone "
-              "give transformer_encoder, not transformer"
-            : "there is transformer_decoder already: give one; beside a "
-              "recurrent encoder, a Transformer decoder is `transformer`");
+            ? "excludes transformer, which describes a Transformer decoder; "
+              "for only a Transformer encoder use transformer_encoder"
+            : "excludes transformer_decoder; remove one of them. With a "
+              "recurrent encoder, use `transformer` for a Transformer decoder");
   }
   if (config.has_attention()) {
     problems.Add("attention",
-                 "is of a recurrent decoder; that of a Transformer is "
+                 "applies only to a recurrent decoder; for a Transformer use "
                  "transformer.attention.attention");
   }
 }
@@ -141,7 +141,7 @@ void ValidateTransformerEncoder(const EncoderDecoderConfig& config,
                       /*memory_width=*/0, problems);
   // In `transformer` they are the decoder's.
   const TransformerConfig& own = config.transformer_encoder();
-  constexpr char kNote[] = "has no effect: only a decoder has it";
+  constexpr char kNote[] = "has no effect: it applies only to a decoder";
   NoteCrossAttention(own, kNote, problems);
   for (const auto& [name, is_given] :
        {std::pair("tied_embeddings", own.has_tied_embeddings()),
@@ -166,9 +166,11 @@ void ValidateTransformerDecoder(const EncoderDecoderConfig& config,
     problems.Add("tied_embeddings",
                  "the embedding of a recurrent encoder cannot be shared");
   } else if (MemoryWidth(config) != decoder.width()) {
-    problems.Add("tied_embeddings",
-                 absl::StrCat("the widths of encoder and decoder differ: ",
-                              MemoryWidth(config), " and ", decoder.width()));
+    problems.Add(
+        "tied_embeddings",
+        absl::StrCat(
+            "requires an encoder and a decoder of the same width; got ",
+            MemoryWidth(config), " and ", decoder.width()));
   }
 }
 
@@ -255,21 +257,21 @@ void ValidateSearch(const SearchConfig& config, ConfigProblems& problems) {
       OutputLimit(config, /*source_ids=*/0, {}) <=
           std::max(config.min_length(), 0)) {
     problems.Add("max_length",
-                 absl::StrCat("leaves no room for ", config.min_length(),
+                 absl::StrCat("is too small for ", config.min_length(),
                               " words and <eos>"));
   }
   problems.RequireInRange("n_best", config.n_best(), 1, kMaxBeam);
   if (!config.has_sampling()) {
     if (config.beam() > 0 && config.n_best() > config.beam()) {
       problems.Add("n_best",
-                   absl::StrCat("a beam of ", config.beam(), " cannot find ",
-                                config.n_best(), " hypotheses"));
+                   absl::StrCat("must not exceed beam, ", config.beam(),
+                                "; got ", config.n_best()));
     }
     return;
   }
   if (config.beam() > 1) {
     problems.Note("beam",
-                  "has no effect in sampling, which draws n_best hypotheses");
+                  "has no effect with sampling, which draws n_best hypotheses");
   }
   problems.CheckRanges(config.sampling(), "sampling");
 }

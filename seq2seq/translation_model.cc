@@ -81,9 +81,9 @@ std::string CutNote(const SentenceData& data, const ParallelCorpus& train) {
 }
 
 std::string LimitNote(const Translation& translation) {
-  return absl::StrCat("the translation ended at its limit of ",
+  return absl::StrCat("the translation stopped at its limit of ",
                       translation.num_choices(),
-                      " ids; search.max_length raises it");
+                      " ids; raise search.max_length for a longer one");
 }
 
 // Where the config says how the decoder attends.
@@ -133,11 +133,11 @@ void TranslationModel::ValidateData(ConfigProblems& problems) const {
   const auto check = [&](int64_t known, int64_t needed, const char* side,
                          const std::string& path) {
     if (needed <= known) return;
-    problems.Add(path, absl::StrCat("knows positions up to ", known - 1,
-                                    "; the longest ", side,
-                                    " of the data, <eos> included, has "
-                                    "positions up to ",
-                                    needed - 1));
+    problems.Add(
+        path,
+        absl::StrCat(
+            "supports positions up to ", known - 1, "; the longest ", side,
+            " in the data, including <eos>, has positions up to ", needed - 1));
   };
   check(model.encoder->longest_position(), longest[0], "source",
         config_.has_transformer_encoder() ? "transformer_encoder"
@@ -227,9 +227,9 @@ absl::StatusOr<Traced<float>> TranslationModel::Trace(
     target.resize(std::min(all, static_cast<size_t>(kMostTraced)));
     translator_.CutTarget(&target);
     if (target.size() < all) {
-      asked.notes.push_back(absl::StrCat("the translation is cut: of ", all,
-                                         " tokens, ", target.size(),
-                                         " are shown"));
+      asked.notes.push_back(absl::StrCat("the translation is cut: only ",
+                                         target.size(), " of ", all,
+                                         " tokens are shown"));
     }
   }
   for (std::string& note : TargetNotes(target, translator_)) {

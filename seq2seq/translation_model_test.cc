@@ -237,14 +237,14 @@ TEST(TranslationModelTest, SaysWhatOfAPairItDoesNotRead) {
               ::testing::IsEmpty());
   EXPECT_THAT(
       model.Answer(forward, {.text = "c c d"})->notes,
-      ::testing::ElementsAre("the source is cut: of 3 tokens, 2 are read",
+      ::testing::ElementsAre("the source is cut: only 2 of 3 tokens are read",
                              "the model does not know 'c'"));
   const auto traced =
       model.Trace(forward, {.text = "a"}, {.target = "x w w x"});
   ASSERT_TRUE(traced.ok()) << traced.status();
   EXPECT_THAT(
       traced->labels.notes,
-      ::testing::ElementsAre("the target is cut: of 4 tokens, 2 are read",
+      ::testing::ElementsAre("the target is cut: only 2 of 4 tokens are read",
                              "the model does not know 'w'"));
 }
 
@@ -269,8 +269,8 @@ TEST(TranslationModelTest, OutputsMayBeAsLongAsTargetsOfTheTraining) {
     const bool cut =
         answer.notes.size() == 1 &&
         answer.notes[0] ==
-            absl::StrCat("the translation ended at its limit of ", *ids,
-                         " ids; search.max_length raises it");
+            absl::StrCat("the translation stopped at its limit of ", *ids,
+                         " ids; raise search.max_length for a longer one");
     const double outputs =
         model.Evaluate(forward, Split::kDev)[0].totals.at("cut_outputs");
     EXPECT_EQ(cut, outputs > 0);

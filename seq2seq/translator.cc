@@ -47,8 +47,8 @@ absl::Status CheckLength(absl::string_view side, absl::Span<const int32_t> ids,
   const auto length = static_cast<int64_t>(ids.size());
   if (length <= longest) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
-      "a ", side, " of ", length, " tokens, <eos> included; the model knows ",
-      side, "s of at most ", longest));
+      "the ", side, " has ", length,
+      " tokens, including <eos>; the model supports at most ", longest));
 }
 
 // Of the sources whose numbers are in `order`.

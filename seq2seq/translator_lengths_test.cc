@@ -59,8 +59,8 @@ TEST(TranslatorTest, ALongSourceIsAnError) {
                   .num_choices(),
               10);
     EXPECT_EQ(translator.CheckSource(five).message(),
-              "a source of 6 tokens, <eos> included; the model knows sources "
-              "of at most 5");
+              "the source has 6 tokens, including <eos>; the model supports at "
+              "most 5");
     EXPECT_DEATH(translator.Translate(forward, {five}, SearchConfig(), false),
                  "knows 5|of 5");
   }

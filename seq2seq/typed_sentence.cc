@@ -34,8 +34,8 @@ std::vector<std::string> SideNotes(absl::string_view side,
       UnknownWords(vocabulary).NotesOn(words.first(read));
   if (read < words.size()) {
     notes.insert(notes.begin(),
-                 absl::StrCat("the ", side, " is cut: of ", words.size(),
-                              " tokens, ", read, " are read"));
+                 absl::StrCat("the ", side, " is cut: only ", read, " of ",
+                              words.size(), " tokens are read"));
   }
   return notes;
 }
@@ -67,7 +67,7 @@ std::vector<std::string> UnknownWords::NotesOn(
     }
     notes.push_back(
         named_.size() > kMostUnknown
-            ? "further unknown words are not named"
+            ? "further unknown words are not listed"
             : absl::StrCat("the model does not know '",
                            CutToWidth(PrintableText(word), kWordWidth, "~"),
                            "'"));

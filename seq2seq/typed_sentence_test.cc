@@ -40,7 +40,7 @@ TEST(UnknownWords, AreNamedUpToTwenty) {
   const std::vector<std::string> notes = unknown.NotesOn(words);
   ASSERT_EQ(notes.size(), 21);
   EXPECT_EQ(notes[19], "the model does not know 'word19'");
-  EXPECT_EQ(notes[20], "further unknown words are not named");
+  EXPECT_EQ(notes[20], "further unknown words are not listed");
   EXPECT_THAT(unknown.NotesOn(words), IsEmpty());
 }
 

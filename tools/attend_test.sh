@@ -144,7 +144,7 @@ fails_with() { # fails_with WHAT PART ATTENTION JSON
   fails "$1" "$2" "${attend}" --attention="$3" --arrays=wrong.json
 }
 ok='"keys": [[1, 2], [3, 4]], "values": [[1], [2]]'
-fails_with 'NaN' 'wrong.json:1:15: error: NaN is no number of JSON' 'dot {}' \
+fails_with 'NaN' 'wrong.json:1:15: error: NaN is not a JSON number' 'dot {}' \
   "{\"queries\": [[NaN, 1]], ${ok}}"
 fails_with 'a ragged list' 'wrong.json:1:13: error: queries[1] is a list of 1; '\
 'a list of 2 is required' 'dot {}' "{\"queries\": [[1, 1], [1]], ${ok}}"
@@ -177,7 +177,7 @@ fails_with 'a mask against lengths' 'mask[0][1] is 1, but key_lengths has 1 '\
 fails_with 'an unknown name' "no array 'querys'; did you mean 'queries'?" \
   'dot {}' "{\"querys\": [[1, 1]], ${ok}}"
 expect_in err 'error: queries is missing'
-fails_with 'widths' '--attention:1:1: error: dot: this score needs query and key of' \
+fails_with 'widths' '--attention:1:1: error: dot: this score requires a query and a key of' \
   'dot {}' "{\"queries\": [[1, 1, 1]], ${ok}}"
 expect_in err '^~~'
 fails_with 'an unknown score' '--attention:1:1: error: no field' 'dott {}' \

@@ -27,7 +27,7 @@ expect 'as many are right' "$(awk "BEGIN { print ${right} / 20 }")" \
   "$(grep -o '"test/accuracy":[0-9.]*' out | head -n 1 | cut -d : -f 2)"
 "${inspect}" --run="${folder}" --out=page.html $'the cat\ta dog sings' >out
 expect_in page.html '[SEP]' 'entails'
-fails 'three texts' 'input 1: want a text, or two with a tab between; got 2' \
+fails 'three texts' 'input 1: expected a text, or two texts separated by a tab; got 2' \
   "${predict}" --run="${folder}" $'a\tb\tc'
 printf 'maybe\ta\tb\n' >other.tsv
 fails 'a class that it does not know' "the model does not know label 'maybe'" \

@@ -22,7 +22,7 @@ tail -n "$(wc -l <"${folder}/pairs.txt")" "${folder}/logits.txt" |
   awk '{ print ($1 >= $2 ? "follows" : "does not follow") }' >wanted
 expect 'pairs' "$(cat wanted)" \
   "$("${predict}" --run="${folder}" <"${folder}/pairs.txt")"
-fails 'nothing to fill in' 'or a pair with a tab between; got' \
+fails 'nothing to fill in' 'or a pair separated by a tab; got' \
   "${predict}" --run="${folder}" 'the cat'
 fails 'three texts' 'got 2 tabs' "${predict}" --run="${folder}" $'a\tb\tc'
 "${inspect}" --run="${folder}" $'the cat\tsings' --out=pair.html >out

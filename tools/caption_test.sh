@@ -79,7 +79,7 @@ expect_in pictures/caption_1.html 'data:image/png;base64' '>Gradients<'
 fails 'no image' 'error: at least one IMAGE is required' "${caption}" --run=pictures
 fails 'another size' "error: image 1: 'own/red/0.png': has 9 x 9 pixels" \
   "${caption}" --run=pictures own/red/0.png
-fails 'a long prompt' 'error: image 1: prompt: 17 words; the model reads at' \
+fails 'a long prompt' 'error: image 1: prompt: has 17 words; the model reads at' \
   "${caption}" --run=pictures --prompt="$(printf 'a %.0s' $(seq 17))" canvas.png
 fails 'a beam of samples' 'error: --temperature, --top_k, --top_p, --min_p and' \
   "${caption}" --run=pictures --seed=1 canvas.png

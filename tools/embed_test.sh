@@ -89,7 +89,7 @@ expect 'a long line is not cut silently' \
 code=0
 printf 'a\na c\377at\n' | "${embed}" --model="${model}" >out 2>err || code=$?
 expect 'nor are other bytes left out' \
-  '2 1 error: line 2: byte 4: the text is not UTF-8 there' \
+  '2 1 error: line 2: byte 4: the text is not valid UTF-8' \
   "${code} $(wc -l <out) $(cat err)"
 code=0
 printf 'a\tb\tc\n' | "${embed}" --model="${model}" --pairs >out 2>err || code=$?

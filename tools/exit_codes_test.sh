@@ -44,7 +44,7 @@ done
 
 # Failed writes.
 touch file
-ends 1 'a run in a folder that cannot be made' 'cannot make the folder' \
+ends 1 'a run in a folder that cannot be made' 'cannot create the directory' \
   "${train}" "${small[@]}" --run=/proc/nowhere/run
 ends 1 'a page where no file can be made' 'cannot' \
   "${runfiles}/tools/inspect" --run=run --source='1 2' --out=/proc/page.html

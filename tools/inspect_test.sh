@@ -65,17 +65,17 @@ fails_when_full 'heads' "${inspect}" --model="${bert}" --source=the
 fails 'no run' '--run=DIR must name' "${inspect}" --source=they
 fails 'two texts' 'exactly one INPUT is required, got 2' \
   "${inspect}" --run=run --source=they watching
-fails 'no source' 'input: want 1 to 100 tokens, got 0' \
+fails 'no source' 'input: requires 1 to 100 tokens, got 0' \
   "${inspect}" --run=run
 fails 'a long source' 'got 101' \
   "${inspect}" --run=run --source="$(printf 'a %.0s' $(seq 101))"
-fails 'an empty target' 'error: --target: want 1 to 100 tokens, got 0' \
+fails 'an empty target' 'error: --target: requires 1 to 100 tokens, got 0' \
   "${inspect}" --run=run --source=they --target=' '
 fails 'an output beyond' 'error: --output=4: must be less than 4, the number of outputs' \
   "${inspect}" --run=run they --target='ils regardent .' --output=4
 fails 'an example and a text' 'exclude each other; give only one of them' \
   "${inspect}" --run=run they --example=0
-fails 'no such example' 'error: --example=10: there are 10, counted from 0' \
+fails 'no such example' 'error: --example=10: there are 10 examples, counted from 0' \
   "${inspect}" --run=run --example=10
 fails 'half a patch' '--patch=SITE and --from=INPUT require each other' \
   "${inspect}" --run=run they --patch='*'
@@ -96,7 +96,7 @@ expect_in patch.safetensors '"patch/encoder/embedded"' \
 fails 'another shape' "--patch: 'encoder/embedded' is [1, 5, " \
   "${inspect}" --run=run 'they are watching .' --from='i am .' \
   --patch=encoder/embedded
-fails 'no such site' "no site of this model is of '*/sate'; the nearest is" \
+fails 'no such site' "no hook point (site) of this model matches '*/sate'; the nearest is" \
   "${inspect}" --run=run they --from=they --patch='*/sate'
 
 quietly "${train}" --config="${config}" --run=blind "${small[@]}" \
@@ -125,7 +125,7 @@ for flag in --target=the --beam=2 --output=0 --example=0; do
   fails "${flag} of a BERT" '--target, --beam, --output and --example require --run' \
     "${inspect}" --model="${bert}" "${flag}"
 done
-fails 'no text' 'want a text of 3 to 24 tokens, [CLS] and [SEP] included; got 2' \
+fails 'no text' 'expected a text of 3 to 24 tokens, including [CLS] and [SEP]; got 2' \
   "${inspect}" --model="${bert}"
 fails 'a long text' 'got 102' \
   "${inspect}" --model="${bert}" --source="$(printf 'a %.0s' $(seq 100))"
@@ -133,7 +133,7 @@ fails 'no folder' 'nowhere is neither a run folder' "${inspect}" --model=nowhere
 fails 'nothing to change' '--patch: this input has no output' \
   "${inspect}" --model="${bert}" --source='the cat' --patch='*residual' \
   --from='the dog'
-fails 'another output' '--patch: the other input has not the output' \
+fails 'another output' '--patch: the other input does not have the' \
   "${inspect}" --model="${bert}" --source=$'the cat\tthe' \
   --patch='*residual' --from='the dog'
 
@@ -190,7 +190,7 @@ run curve nadaraya_watson
 looks curve 1.5 -- '"output_unit":"value"' '"name":"value"' \
   '"site":"attention/queries"'
 fails 'a target of a curve' \
-  "error: --target: this run's model writes no text" \
+  "error: --target: applies only to models that write text" \
   "${inspect}" --run=curve 1.5 --target=2
 
 run shapes shapes_vit --set 'data.shapes={train: 100 dev: 10 test: 12}' \

@@ -272,12 +272,12 @@ expect 'two words a mask' 2 "$(grep -o '"probability"' out | wc -l)"
 expect 'five words a mask' 5 "$(grep -o '"probability"' out | wc -l)"
 "${predict}" --run=filled --example=0 --json >out
 expect_in out '[MASK]' '"reference":'
-fails 'nothing to fill in' 'error: input 1: want a text with [MASK]' \
+fails 'nothing to fill in' 'error: input 1: expected a text with [MASK]' \
   "${predict}" --run=filled 'the cat sleeps'
 
 "${predict}" --run=shapes --example=3 --example=0 >out
 expect 'the classes of images' 2 "$(wc -l <out)"
-fails 'no such example' 'error: example 12: there are 12, counted from 0' \
+fails 'no such example' 'error: example 12: there are 12 examples, counted from 0' \
   "${predict}" --run=shapes --example=12
 fails 'a text where an image is wanted' \
   "error: input 1: 'they are watching .': cannot read a PNG or JPEG file: " \
@@ -291,7 +291,7 @@ fails 'an image of another size' \
   "error: input 1: 'pixel.png': has 1 x 1 pixels (height x width); the model" \
   "${predict}" --run=shapes pixel.png
 fails 'an image where a text is wanted' \
-  "error: input 1: 'pixel.png' is an image, and this run's task reads none" \
+  "error: input 1: 'pixel.png' is an image, but the task of this run reads no images" \
   "${predict}" --run=words pixel.png
 expect 'a caption' 1 "$("${predict}" --run=pictures --example=0 | wc -l)"
 "${predict}" --run=pictures --example=0 --json >out
@@ -304,7 +304,7 @@ expect 'a vector' "$(cat vector)" "$("${predict}" --run="${bert}" 'the cat')"
 expect 'the similarity of a pair' \
   "$("${embed}" --run="${bert}" --pairs <<<$'the cat\tan old bird')" \
   "$(sed 's/.*"answer":"\([^"]*\)".*/\1/' out)"
-fails 'three texts' 'error: input 1: want a text, or two with a tab between' \
+fails 'three texts' 'error: input 1: expected a text, or two texts separated by a tab' \
   "${predict}" --run="${bert}" $'the\tcat\tsleeps'
 fails 'evaluated on nothing' \
   'error: data.path names no file; set it with --set data.path=FILE: each' \

@@ -31,9 +31,10 @@ TEST(ScoreListTest, SaysNameFormulaParametersAndOptions) {
 TEST(ScoreListTest, SaysWhichWidthsAScoreRefuses) {
   AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);
-  EXPECT_THAT(ListScores(scorers, {.heads = 1, .query = 2, .key = 3}),
-              HasSubstr("\ndot\n    q . k\n    this score needs query and key "
-                        "of one width; the query has 2, the key 3\n"));
+  EXPECT_THAT(
+      ListScores(scorers, {.heads = 1, .query = 2, .key = 3}),
+      HasSubstr("\ndot\n    q . k\n    this score requires a query and a key "
+                "of the same width; the query has 2, the key 3\n"));
 }
 
 }  // namespace

@@ -54,10 +54,10 @@ void CaptionModel::ValidateData(ConfigProblems& problems) const {
     const VisionTransformer<float>& encoder = *captioner_.encoder();
     if (data_.train.points() &&
         (encoder.rows() % 2 != 0 || encoder.columns() % 2 != 0)) {
-      problems.Add(
-          "patch",
-          absl::StrCat("makes ", encoder.rows(), " x ", encoder.columns(),
-                       " patches, which do not divide into quadrants"));
+      problems.Add("patch", absl::StrCat("makes ", encoder.rows(), " x ",
+                                         encoder.columns(),
+                                         " patches; both numbers must be even, "
+                                         "because the images have quadrants"));
     }
   }
   const int64_t known = captioner_.decoder().longest_memory();
@@ -65,7 +65,7 @@ void CaptionModel::ValidateData(ConfigProblems& problems) const {
       captioner_.encoder()->tokens() > known) {
     problems.Add(
         "decoder",
-        absl::StrCat("knows ", known, " positions of its memory; an image has ",
+        absl::StrCat("supports ", known, " memory positions; an image has ",
                      captioner_.encoder()->tokens(), " tokens"));
   }
   size_t longest = 0;
@@ -75,7 +75,7 @@ void CaptionModel::ValidateData(ConfigProblems& problems) const {
       longest = std::max(longest, ids.size());
       // Never predicted, and no part of what is written.
       if (std::ranges::count(ids, tokens_.ids().special.begin) > 0) {
-        problems.Add("begin", "is a token of the sentences of the data");
+        problems.Add("begin", "must not occur in the sentences of the data");
         return;
       }
       // WithoutPrompt() takes as many words off as the prompt has.
@@ -84,7 +84,7 @@ void CaptionModel::ValidateData(ConfigProblems& problems) const {
       if (ids.size() > prompt().size() && tokens_.Encode(first) == prompt()) {
         continue;
       }
-      problems.Add("prompt", "is not how the sentences of the data begin");
+      problems.Add("prompt", "must be how the sentences of the data begin");
       return;
     }
   }
@@ -93,11 +93,10 @@ void CaptionModel::ValidateData(ConfigProblems& problems) const {
   if (needed > captioner_.decoder().longest_position()) {
     problems.Add(
         "decoder",
-        absl::StrCat("knows ", captioner_.decoder().longest_position(),
-                     " positions; the longest sentence of the data "
-                     "takes ",
-                     needed, ", ", tokens_.Name(tokens_.ids().special.begin),
-                     " included"));
+        absl::StrCat("supports ", captioner_.decoder().longest_position(),
+                     " positions; the longest sentence in the data takes ",
+                     needed, ", including ",
+                     tokens_.Name(tokens_.ids().special.begin)));
   }
 }
 

@@ -273,11 +273,12 @@ TEST(CaptionModelTest, WhatDoesNotFitTheDataIsSaid) {
   EXPECT_THAT(problems_of(""), ElementsAre());
   EXPECT_THAT(
       problems_of("prompt: \"a view of\""),
-      ElementsAre("prompt: is not how the sentences of the data begin"));
+      ElementsAre("prompt: must be how the sentences of the data begin"));
   EXPECT_THAT(problems_of("prompt: \"\""), ElementsAre());
   EXPECT_THAT(problems_of("prompt: \"\" tokens {}"), ElementsAre());
-  EXPECT_THAT(problems_of("prompt: \"\" tokens {} begin: \"circle\""),
-              ElementsAre("begin: is a token of the sentences of the data"));
+  EXPECT_THAT(
+      problems_of("prompt: \"\" tokens {} begin: \"circle\""),
+      ElementsAre("begin: must not occur in the sentences of the data"));
   // Nothing follows the prompt.
   CaptionSplits bare = Canvases(3);
   bare.train.captions[1].words.resize(3);
@@ -289,15 +290,16 @@ TEST(CaptionModelTest, WhatDoesNotFitTheDataIsSaid) {
       problems_of("decoder { cross_attention { attention { "
                   "relative_dot { max_position: 16 } } } }"),
       ElementsAre(
-          "decoder: knows 16 positions of its memory; an image has 17 tokens"));
+          "decoder: supports 16 memory positions; an image has 17 tokens"));
   EXPECT_THAT(problems_of("decoder { position_embedding { longest: 13 } }"),
-              ElementsAre("decoder: knows 13 positions; the longest sentence "
-                          "of the data takes 14, <bos> included"));
+              ElementsAre("decoder: supports 13 positions; the longest "
+                          "sentence in the data takes 14, including <bos>"));
   EXPECT_THAT(problems_of("decoder { position_embedding { longest: 14 } }"),
               ElementsAre());
-  EXPECT_THAT(problems_of("vision_transformer { patch: 8 }"),
-              ElementsAre("vision_transformer.patch: makes 1 x 1 patches, "
-                          "which do not divide into quadrants"));
+  EXPECT_THAT(
+      problems_of("vision_transformer { patch: 8 }"),
+      ElementsAre("vision_transformer.patch: makes 1 x 1 patches; both numbers "
+                  "must be even, because the images have quadrants"));
   EXPECT_THAT(problems_of("vision_transformer { patch: 3 }"),
               ElementsAre(HasSubstr("vision_transformer.patch: ")));
 }

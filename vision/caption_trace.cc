@@ -30,9 +30,9 @@ namespace regard {
 namespace {
 
 std::string LimitNote(const Hypothesis& sentence) {
-  return absl::StrCat("the sentence ended at its limit of ",
+  return absl::StrCat("the sentence stopped at its limit of ",
                       sentence.num_choices(),
-                      " ids; search.max_length raises it");
+                      " ids; raise search.max_length for a longer one");
 }
 
 }  // namespace
@@ -46,9 +46,9 @@ absl::StatusOr<CaptionModel::Asked> CaptionModel::Read(
   const int64_t most = captioner_.decoder().longest_position() - 1;
   const int64_t count = std::ssize(tokens_.Encode(prompt));
   if (count > most) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("prompt: ", count, tokens_.words() ? " words" : " tokens",
-                     "; the model reads at most ", most));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "prompt: has ", count, tokens_.words() ? " words" : " tokens",
+        "; the model reads at most ", most));
   }
   if (question.example < 0) {
     const auto typed = std::make_shared<CaptionSet>();
@@ -112,8 +112,8 @@ absl::StatusOr<Traced<float>> CaptionModel::Trace(
     const TraceOptions& options) const {
   if (options.beam > 0) {
     return absl::InvalidArgumentError(
-        "beam: a captioner searches as its run's "
-        "config says");
+        "beam: does not apply to a captioner, which uses the search in its "
+        "run's config");
   }
   REGARD_ASSIGN_OR_RETURN(const Asked asked, Read(question));
   if (!options.target.has_value()) {
@@ -165,8 +165,8 @@ Traced<float> CaptionModel::TraceWritten(const Asked& asked,
       kMostTraced + prompt, captioner_.decoder().longest_position() - 1));
   if (ids.size() > longest) {
     labels.notes.push_back(absl::StrCat(
-        "the sentence is cut: of ", std::ssize(ids) - prompt, " ids, ",
-        static_cast<int64_t>(longest) - prompt, " are shown"));
+        "the sentence is cut: only ", static_cast<int64_t>(longest) - prompt,
+        " of ", std::ssize(ids) - prompt, " ids are shown"));
     ids.resize(longest);
   }
   names.resize(ids.size());

@@ -32,7 +32,8 @@ void ValidateCaptioner(const CaptionerConfig& config,
     ValidateTransformer(scorers, decoder, WidthOfMemory(config), problems);
     if (decoder.tied_embeddings() == TransformerConfig::SOURCE_TARGET_OUTPUT) {
       problems.Add("tied_embeddings",
-                   "an image has no tokens to share with: use TARGET_OUTPUT");
+                   "must not be SOURCE_TARGET_OUTPUT, as an image has no "
+                   "tokens: use TARGET_OUTPUT");
     }
   }
   problems.RequireInRange("map_layer", config.map_layer(), -1,

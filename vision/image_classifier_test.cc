@@ -189,9 +189,9 @@ TEST(ImageClassifierTest, APredictionIsRightIfItsNameIs) {
   }
   EXPECT_DOUBLE_EQ(measured.metrics[0].Value(), correct / 105);
   EXPECT_NEAR(measured.metrics[1].Value(), loss, 1e-9);
-  EXPECT_EQ(model.names().note(),
-            "4 classes are named 'crane': a prediction is right if its name "
-            "is");
+  EXPECT_EQ(
+      model.names().note(),
+      "4 classes are named 'crane': a prediction is correct if its name is");
 }
 
 TEST(ImageClassifierTest, TheLossDoesNotDependOnTheCut) {

@@ -80,13 +80,13 @@ template <typename T>
 void VisionTransformer<T>::ValidateImages(ConfigProblems& problems) const {
   if (images_.height % patch_ != 0 || images_.width % patch_ != 0 ||
       images_.size() == 0) {
-    problems.Add("patch", absl::StrCat("must divide the images, which are ",
+    problems.Add("patch", absl::StrCat("must divide the image size, ",
                                        images_.height, " x ", images_.width));
     return;
   }
   if (const int64_t longest = stack_.longest_position(); tokens() > longest) {
     problems.Add("transformer.attention.attention",
-                 absl::StrCat("knows ", longest, " positions; an image has ",
+                 absl::StrCat("supports ", longest, " positions; an image has ",
                               tokens(), " tokens"));
   }
 }

@@ -82,7 +82,9 @@ class Lowering {
 
   int Number(double number) {
     if (std::isnan(number)) {
-      Fail("this is not a number, as a logarithm or root of a negative one");
+      Fail(
+          "this is not a number, like the logarithm or root of a negative "
+          "number");
     }
     return Intern({.op = kNumber, .number = number});
   }
@@ -361,7 +363,7 @@ class Lowering {
         continue;
       }
       if (is_product && part.inverse && at(part.node).number == 0) {
-        Fail("a division by 0");
+        Fail("this divides by 0");
       }
       number =
           Make(part.inverse ? chain.inverse_op : chain.op, {number, part.node});
@@ -376,9 +378,9 @@ class Lowering {
     const double size = std::abs(node.number);
     const bool is_mask = std::isinf(node.number) && node.number < 0;
     if (size > std::numeric_limits<float>::max() && !is_mask) {
-      Fail("this is a number that is too large");
+      Fail("this number is too large");
     } else if (size > 0 && size < std::numeric_limits<float>::min()) {
-      Fail("this is a number that is too small: it would be 0");
+      Fail("this number is too small: it would become 0");
     }
   }
 

@@ -46,12 +46,13 @@ class Parser {
     if (text_.size() > kLongestFormula) {
       Fail({kLongestFormula, 1},
            absl::StrCat("a formula has at most ", kLongestFormula,
-                        " characters, this one ", text_.size()));
+                        " characters; this one has ", text_.size()));
       return problem_;
     }
     Advance();
     if (AtEnd()) {
-      Fail(token_.range, "an empty formula; write one such as q . k / sqrt(d)");
+      Fail(token_.range,
+           "the formula is empty; write one, such as q . k / sqrt(d)");
     }
     formula_.root = Sum();
     if (!AtEnd()) FailAtToken();
@@ -64,7 +65,8 @@ class Parser {
   // Counts what is open.
   void Open() {
     if (++depth_ <= kDeepestFormula) return;
-    Fail(token_.range, absl::StrCat("nested deeper than ", kDeepestFormula));
+    Fail(token_.range,
+         absl::StrCat("the formula is nested deeper than ", kDeepestFormula));
   }
   void Close() { --depth_; }
 
@@ -86,17 +88,18 @@ class Parser {
   // What stands there cannot.
   int FailAtToken() {
     const TextRange range = token_.range;
-    if (AtEnd()) return Fail(range, "the formula ends where a value is due");
+    if (AtEnd())
+      return Fail(range, "the formula ends where a value is expected");
     if (At('<')) {
-      return Fail(range, "'<' stands only in where(a < b, x, y)");
+      return Fail(range, "'<' is allowed only in where(a < b, x, y)");
     }
     if (At(')')) return Fail(range, "this ')' closes nothing");
-    if (At(',')) return Fail(range, "a ',' stands only between operands");
+    if (At(',')) return Fail(range, "a ',' is allowed only between operands");
     if (At('.') && absl::ascii_isdigit(CharacterAt(token_.end()))) {
       return Fail(range, "a number begins with a digit: write 0.5, not .5");
     }
     return Fail(range,
-                absl::StrCat("a value is due before '", Text(range), "'"));
+                absl::StrCat("a value is expected before '", Text(range), "'"));
   }
 
   char CharacterAt(size_t at) const {
@@ -131,10 +134,11 @@ class Parser {
     }
     token_.kind = Kind::kSymbol;
     if (absl::string_view("+-*/^.,()<").find(c) == absl::string_view::npos) {
-      Fail({begin, 1},
-           absl::ascii_isascii(c)
-               ? absl::StrCat("a formula has no '", Printable({&c, 1}), "'")
-               : "a formula is ASCII: write names of Greek letters out");
+      Fail({begin, 1}, absl::ascii_isascii(c)
+                           ? absl::StrCat("a formula cannot contain '",
+                                          Printable({&c, 1}), "'")
+                           : "a formula must be ASCII: spell out the names of "
+                             "Greek letters");
     }
   }
 
@@ -162,14 +166,14 @@ class Parser {
     if (runs_on) {
       Fail({begin, at + 1 - begin},
            absl::StrCat("'", Text({begin, at + 1 - begin}),
-                        "' begins like a number but is none: numbers are 12, "
-                        "0.5 and 1e-3, and a product is written 2 * q"));
+                        "' is not a number: write numbers as 12, 0.5 or 1e-3, "
+                        "and products as 2 * q"));
     } else if (!absl::SimpleAtod(Text(token_.range), &token_.number) ||
                !(token_.number <= std::numeric_limits<float>::max())) {
       Fail(token_.range, "the number is too large");
     } else if (token_.number != 0 &&
                token_.number < std::numeric_limits<float>::min()) {
-      Fail(token_.range, "the number is too small: it would be 0");
+      Fail(token_.range, "the number is too small: it would become 0");
     }
   }
 
@@ -231,8 +235,9 @@ class Parser {
     Advance();
     if (first.kind == Kind::kNumber && dot == first.end() &&
         (AtEnd() || token_.range.begin != dot + 1)) {
-      return Fail({first.range.begin, dot + 1 - first.range.begin},
-                  "a decimal point has digits on both sides: write 2.0 or 2");
+      return Fail(
+          {first.range.begin, dot + 1 - first.range.begin},
+          "a decimal point must have digits on both sides: write 2.0 or 2");
     }
     if (At('-')) {
       return Fail(token_.range,
@@ -280,7 +285,8 @@ class Parser {
     const double sign = At('-') ? -1 : 1;
     if (sign < 0) Advance();
     if (token_.kind != Kind::kNumber) {
-      return Fail(token_.range, "the exponent of '^' is a number, as in x^2");
+      return Fail(token_.range,
+                  "the exponent of '^' must be a number, as in x^2");
     }
     const double number = sign * token_.number;
     Advance();
@@ -316,10 +322,11 @@ class Parser {
     }
     if (function == nullptr) return AddParameter(name, first.range.begin);
     if (is_variable) return Add(function->op, {}, first.range.begin);
-    return Fail(first.range, absl::StrCat("'", name,
-                                          "' is a function: '(' follows it "
-                                          "directly, as in ",
-                                          name, "(x)"));
+    return Fail(
+        first.range,
+        absl::StrCat("'", name,
+                     "' is a function: '(' must follow it directly, as in ",
+                     name, "(x)"));
   }
 
   int FailNoFunction(const TextRange& range) {
@@ -334,7 +341,7 @@ class Parser {
     std::string suggestion = SuggestName(name, known);
     if (suggestion.empty() && FindFunction(name) == nullptr) {
       suggestion = absl::StrCat(
-          "; a product has a space after its parameter: ", name, " (...)");
+          "; for a product, put a space after the parameter: ", name, " (...)");
     }
     return Fail(range, absl::StrCat("there is no function '", Printable(name),
                                     "'", suggestion));

@@ -151,7 +151,7 @@ TEST(SyntaxTest, DepthAndLengthAreBounded) {
   EXPECT_EQ(longest.size(), kLongestFormula);
   EXPECT_NE(Parsed(longest).find("(+"), std::string::npos);
   EXPECT_EQ(Parsed(longest + "1"),
-            "a formula has at most 4096 characters, this one 4097");
+            "a formula has at most 4096 characters; this one has 4097");
 }
 
 }  // namespace

@@ -96,7 +96,7 @@ class Inference {
         ++product;
       }
       FailAt(n, absl::StrCat("'", parameters_[p].name, "' is a matrix in ",
-                             At(product), ", but no matrix at character ",
+                             At(product), ", but not at character ",
                              nodes_[value].range.begin + 1));
     }
   }
@@ -128,9 +128,9 @@ class Inference {
       if (is_declared[p]) fail(absl::StrCat("'", name, "' is declared twice"));
       is_declared[p] = true;
       if (columns > 0 && columns_[p] < 0) {
-        fail(absl::StrCat("'", name,
-                          "' has columns here, but is never left of a product, "
-                          "as a matrix is"));
+        fail(absl::StrCat(
+            "'", name,
+            "' has columns here, but no product has it as its matrix"));
       }
       if (rows > 0 && rows_[p] == kOpen) rows_[p] = NewAxis(0);
       if (rows_[p] >= 0) axes_[rows_[p]].width = rows;
@@ -203,8 +203,8 @@ class Inference {
                                  shape_of(node.operands[0]), ", ",
                                  shape_of(node.operands[1])));
         } else if (node.op == kProduct) {
-          FailAt(n, absl::StrCat("a matrix multiplies a vector; ", shape_of(x),
-                                 ". Scalars take '*'"));
+          FailAt(n, absl::StrCat("a matrix must multiply a vector; ",
+                                 shape_of(x), ". Multiply scalars with '*'"));
         } else {
           FailAt(n, absl::StrCat(FunctionOf<double>(node.op).name(),
                                  " takes a vector; ", shape_of(x)));
@@ -213,8 +213,8 @@ class Inference {
     }
     if (axis_of_[formula_.root] >= 0) {
       FailAt(formula_.root,
-             "a score is one number, but this is a vector: sum(..), "
-             "norm(..) or '.' makes a scalar of it");
+             "a score must be a scalar, but this is a vector: reduce it with "
+             "sum(..), norm(..) or '.'");
     }
   }
 
@@ -248,9 +248,11 @@ class Inference {
     for (int n = 0; n < static_cast<int>(nodes_.size()); ++n) {
       const FormulaNode& node = nodes_[n];
       if (node.op == kWidth && widths_.query != widths_.key) {
-        FailAt(n,
-               absl::StrCat("'d' needs query and key of one width, but dq is ",
-                            widths_.query, " and dk is ", widths_.key));
+        FailAt(
+            n,
+            absl::StrCat(
+                "'d' requires a query and a key of the same width, but dq is ",
+                widths_.query, " and dk is ", widths_.key));
       }
       if (node.op == kProduct) {
         const int matrix = nodes_[node.operands[0]].parameter;
@@ -268,8 +270,8 @@ class Inference {
         if (axis >= 0 && other >= 0 && !Unify(axis, other, n)) {
           FailAt(n,
                  absl::StrCat(node.op == kDot
-                                  ? "'.' takes two vectors of one width: "
-                                  : "vectors that go together have one width: ",
+                                  ? "'.' takes two vectors of the same width: "
+                                  : "these vectors must have the same width: ",
                               Quoted(node.operands[0]), " has ", WidthOf(axis),
                               ", ", Quoted(operand), " has ", WidthOf(other)));
         }

@@ -75,10 +75,10 @@ TEST(TypesTest, TheOrderOfUsesChangesNothing) {
   };
   same("sum(a * b) + sum(b)", "sum(b) + sum(a * b)", "a 5, b 5", "b 5, a 5");
   same("a * norm(q) + a . q", "a . q + a * norm(q)",
-       "a score is one number, but this is a vector: sum(..), norm(..) or '.' "
-       "makes a scalar of it",
-       "a score is one number, but this is a vector: sum(..), norm(..) or '.' "
-       "makes a scalar of it");
+       "a score must be a scalar, but this is a vector: reduce it with "
+       "sum(..), norm(..) or '.'",
+       "a score must be a scalar, but this is a vector: reduce it with "
+       "sum(..), norm(..) or '.'");
   same("u . (A q) + u . k", "u . k + u . (A q)", "u 4, A 4x3", "u 4, A 4x3");
 }
 
@@ -90,7 +90,8 @@ TEST(TypesTest, OneWidthHasAName) {
   EXPECT_EQ(Inferred("dq + dk"), "");
   EXPECT_EQ(Inferred("q . k / d", {}, {.query = 4, .key = 4}), "");
   EXPECT_EQ(Inferred("1 / d"),
-            "'d' needs query and key of one width, but dq is 3 and dk is 4");
+            "'d' requires a query and a key of the same width, but dq is 3 and "
+            "dk is 4");
 }
 
 TEST(TypesTest, DeclarationsComeFirst) {
@@ -102,14 +103,13 @@ TEST(TypesTest, DeclarationsComeFirst) {
 
 TEST(TypesTest, DeclarationsThatCannotBe) {
   EXPECT_EQ(Inferred("(W q) . k", {{"W", 5}}),
-            "'.' takes two vectors of one width: 'W q' has 5, 'k' has 4");
+            "'.' takes two vectors of the same width: 'W q' has 5, 'k' has 4");
   EXPECT_EQ(Inferred("(W q) . k", {{"W", 0, 7}}),
             "'W' has columns 7, but 'q' has width 3");
   EXPECT_EQ(Inferred("(Wq q) . k", {{"Wk"}}),
             "the formula has no parameter 'Wk'; did you mean 'Wq'?");
   EXPECT_EQ(Inferred("s + 1", {{"s", 0, 2}}),
-            "'s' has columns here, but is never left of a product, as a matrix "
-            "is");
+            "'s' has columns here, but no product has it as its matrix");
   EXPECT_EQ(Inferred("s + 1", {{"s"}, {"s"}}), "'s' is declared twice");
   EXPECT_EQ(Inferred("q . W k", {{"q", 3}}),
             "the formula has no parameter 'q'; did you mean 'W'?");
@@ -119,11 +119,10 @@ TEST(TypesTest, AWidthIsExplainedByTheUseThatGaveIt) {
   EXPECT_EQ(Inferred("sum(W q) + sum(W k)"),
             "'W' has columns 3 by 'W q', character 5, but 'k' has width 4");
   EXPECT_EQ(Inferred("b . q + b . k"),
-            "'.' takes two vectors of one width: 'b' has 3 by 'b . q', "
+            "'.' takes two vectors of the same width: 'b' has 3 by 'b . q', "
             "character 1, 'k' has 4");
   EXPECT_EQ(Inferred("W * sum(q) + sum(W q)"),
-            "'W' is a matrix in 'W q', character 18, but no matrix at "
-            "character 1");
+            "'W' is a matrix in 'W q', character 18, but not at character 1");
 }
 
 }  // namespace

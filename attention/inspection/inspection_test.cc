@@ -288,14 +288,14 @@ TEST(TraceTest, RefusesWhatCannotBeTraced) {
   EXPECT_THAT(CheckTracedSize("input", 100), testing::IsOk());
   EXPECT_THAT(CheckTracedSize("input", 1, 1), testing::IsOk());
   EXPECT_EQ(CheckTracedSize("input", 101).message(),
-            "input: want 1 to 100 tokens, got 101");
+            "input: requires 1 to 100 tokens, got 101");
   EXPECT_EQ(CheckTracedSize("target", 0, 7).message(),
-            "target: want 1 to 7 tokens, got 0");
+            "target: requires 1 to 7 tokens, got 0");
   EXPECT_THAT(RefuseTarget({}), testing::IsOk());
   EXPECT_EQ(RefuseTarget({.target = ""}).message(),
-            "target: this run's model writes no text");
+            "target: applies only to models that write text");
   EXPECT_EQ(RefuseTarget({.beam = 1}).message(),
-            "beam: this run's model writes no text");
+            "beam: applies only to models that write text");
 }
 
 using PatchTest = InspectTest;
@@ -410,7 +410,7 @@ TEST_F(PatchTest, BothInputsHaveTheChosenOutput) {
   EXPECT_EQ(error(3, 1, 0), "");
   EXPECT_EQ(error(0, 3, kAllOutputs),
             "this input has no output that a patch could change");
-  const std::string other = "the other input has not the output that is chosen";
+  const std::string other = "the other input does not have the chosen output";
   EXPECT_EQ(error(3, 0, kAllOutputs), other);
   EXPECT_EQ(error(3, 2, 2), other);
 }
@@ -419,13 +419,14 @@ TEST_F(PatchTest, WantsASiteOfTheSameShape) {
   const Traced<double> traced = Toy(kInputs);
   EXPECT_THAT(
       Patch(forward_, traced, traced, "*/residaul", 0).status().message(),
-      HasSubstr("no site of this model is of '*/residaul'; the nearest is"));
+      HasSubstr("no hook point (site) of this model matches '*/residaul'; the "
+                "nearest is"));
   std::vector<double> longer = kInputs;
   longer.insert(longer.end(), {1, 1});
   EXPECT_EQ(
       Patch(forward_, traced, Toy(longer), "*embedded", 0).status().message(),
-      "'decoder/embedded' is [1, 3, 2]; in the pass over the other input it "
-      "is [1, 4, 2]: want one as long");
+      "'decoder/embedded' is [1, 3, 2]; for the other input it is [1, 4, 2]: "
+      "both inputs must have the same length");
   // Others fit, but not the inputs.
   const auto patched = Patch(forward_, traced, Toy(longer), "*/residual", 0);
   ASSERT_THAT(patched.status(), testing::IsOk());

@@ -95,9 +95,9 @@ absl::Status CheckSame(const Seen<T>& seen, const SiteRecorder<T>& other) {
   return absl::InvalidArgumentError(absl::StrCat(
       "'", seen.site, "' is ", TextOf(seen.shape),
       there == nullptr
-          ? "; the pass over the other input has no such site"
-          : absl::StrCat("; in the pass over the other input it is ",
-                         TextOf(there->shape), ": want one as long")));
+          ? "; the other input has no such hook point (site)"
+          : absl::StrCat("; for the other input it is ", TextOf(there->shape),
+                         ": both inputs must have the same length")));
 }
 
 // That of `traced` when all that it reads is that of the other pass; NaN if
@@ -144,7 +144,7 @@ absl::StatusOr<PatchedOutput> Patch(Forward<T>& forward,
   if (other.labels.outputs.empty() ||
       chosen >= std::ssize(other.labels.outputs)) {
     return absl::InvalidArgumentError(
-        "the other input has not the output that is chosen");
+        "the other input does not have the chosen output");
   }
   SiteRecorder<T> here({pattern});
   SiteRecorder<T> there({pattern});

@@ -76,14 +76,14 @@ absl::Status RefuseTarget(const TraceOptions& options) {
   }
   return absl::InvalidArgumentError(
       absl::StrCat(options.target.has_value() ? "target" : "beam",
-                   ": this run's model writes no text"));
+                   ": applies only to models that write text"));
 }
 
 absl::Status CheckTracedSize(absl::string_view what, size_t size,
                              int64_t most) {
   if (size > 0 && static_cast<int64_t>(size) <= most) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat(what, ": want 1 to ", most, " tokens, got ", size));
+      absl::StrCat(what, ": requires 1 to ", most, " tokens, got ", size));
 }
 
 REGARD_INSTANTIATE_FUNCTION(PickEach);

@@ -31,8 +31,7 @@ class RelativeBuckets : public PositionEncoding<T> {
                             65536);
     if (options.buckets() % directions != 0) {
       problems.Add("buckets",
-                   "must be even, as half of them are for keys after "
-                   "the query");
+                   "must be even: half of them are for keys after the query");
     }
     problems.RequireInRange("max_distance", options.max_distance(),
                             options.buckets() / directions / 2 + 1, 1 << 30);

@@ -67,10 +67,9 @@ class Rotary : public PositionEncoding<T> {
                             static_cast<double>(narrower));
     const int64_t turned = options.width() > 0 ? options.width() : widths.query;
     if (turned % 2 != 0 || turned > narrower) {
-      problems.Add(
-          "width",
-          "dimensions turn in pairs, in queries and keys: give an even "
-          "width that both have");
+      problems.Add("width",
+                   "must be even and at most the width of queries and of keys: "
+                   "dimensions turn in pairs");
     }
   }
 

@@ -92,8 +92,8 @@ void ValidateLayer(const AttentionRegistry& scorers,
       (layer.feed_forward().hidden() != 4 * width ||
        !HasDefaults(layer.feed_forward()))) {
     problems.Note("feed_forward.none",
-                  "is not a network: the other fields of feed_forward have no "
-                  "effect");
+                  "disables the network: the other fields of feed_forward have "
+                  "no effect");
   }
 }
 

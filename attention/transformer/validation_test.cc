@@ -76,16 +76,18 @@ TEST(ValidateTransformerTest, PointsAtEachField) {
               ElementsAre(StartsWith("feed_forward.hidden: "),
                           StartsWith("feed_forward.dropout: ")));
   EXPECT_THAT(ProblemsOf("feed_forward { none {} bias: true }"), IsEmpty());
-  EXPECT_THAT(ProblemsOf("feed_forward { none {} hidden: 7 }"),
-              ElementsAre(StartsWith("note: feed_forward.none: is not a ")));
-  EXPECT_THAT(ProblemsOf("feed_forward { none {} activation: GELU }"),
-              ElementsAre(StartsWith("note: feed_forward.none: is not a ")));
+  EXPECT_THAT(
+      ProblemsOf("feed_forward { none {} hidden: 7 }"),
+      ElementsAre(StartsWith("note: feed_forward.none: disables the ")));
+  EXPECT_THAT(
+      ProblemsOf("feed_forward { none {} activation: GELU }"),
+      ElementsAre(StartsWith("note: feed_forward.none: disables the ")));
   EXPECT_THAT(ProblemsOf("feed_forward { hidden: 7 activation: GELU } pattern "
                          "{ feed_forward { none {} } }"),
               IsEmpty());
   EXPECT_THAT(
       ProblemsOf("pattern { feed_forward { none {} dropout: 0.1 } }"),
-      ElementsAre(StartsWith("note: pattern[0].feed_forward.none: is not ")));
+      ElementsAre(StartsWith("note: pattern[0].feed_forward.none: disables ")));
   EXPECT_THAT(ProblemsOf("norm { epsilon: 0 }"),
               ElementsAre(StartsWith("norm.epsilon: ")));
   // A config in full names fields of other choices too.

@@ -352,7 +352,7 @@ TEST(GemmDeathTest, AProductInsideOfItsPoolsWorkIsRefused) {
       Gemm<float>({a.data(), m, k}, {b.data(), k, n}, {c.data(), m, n});
     });
   };
-  EXPECT_DEATH(nested(), "Run\\(\\) inside of Run\\(\\)");
+  EXPECT_DEATH(nested(), "Run\\(\\) was called inside Run\\(\\)");
 }
 
 TEST(GemmDeathTest, MismatchedShapesAreNamed) {

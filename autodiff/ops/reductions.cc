@@ -80,14 +80,14 @@ Var<T> ScaledSum(const char* name, Var<T> x, const Extents& extents, T scale) {
 
 template <typename T>
 Var<T> ScaledMean(Var<T> x, const Extents& extents) {
-  REGARD_CHECK(extents.extent > 0) << "Mean of nothing in " << x.shape();
+  REGARD_CHECK(extents.extent > 0) << "Mean over no elements of " << x.shape();
   return ScaledSum("Mean", x, extents, T(1) / static_cast<T>(extents.extent));
 }
 
 template <typename T>
 Var<T> ReduceMax(Var<T> x, const Extents& extents) {
   const auto [outer, extent, inner, shape] = extents;
-  REGARD_CHECK(extent > 0) << "Max of nothing in " << x.shape();
+  REGARD_CHECK(extent > 0) << "Max over no elements of " << x.shape();
   Tape<T>& tape = x.tape();
   Var<T> y = tape.New(shape, x.needs_grad());
   // The position of each maximum in x.

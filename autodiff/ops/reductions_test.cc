@@ -88,8 +88,9 @@ TEST_F(ReductionsValueTest, TheFirstNanIsTheMaximum) {
 using ReductionsDeathTest = ReductionsValueTest;
 
 TEST_F(ReductionsDeathTest, ReductionsOfNothing) {
-  EXPECT_DEATH(Max(tape_.Full({2, 0}, 0), 1), "Max of nothing in \\[2, 0\\]");
-  EXPECT_DEATH(Mean(tape_.Full({0}, 0)), "Mean of nothing");
+  EXPECT_DEATH(Max(tape_.Full({2, 0}, 0), 1),
+               "Max over no elements of \\[2, 0\\]");
+  EXPECT_DEATH(Mean(tape_.Full({0}, 0)), "Mean over no elements");
   EXPECT_DEATH(Sum(x_, 2), "axis 2 of \\[2, 3\\]");
 }
 

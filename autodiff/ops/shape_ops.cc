@@ -182,7 +182,7 @@ Var<T> Transpose(Var<T> x) {
 
 template <typename T>
 Var<T> Concat(absl::Span<const Var<T>> inputs, int axis) {
-  REGARD_CHECK(!inputs.empty()) << "Concat of nothing";
+  REGARD_CHECK(!inputs.empty()) << "Concat requires at least one input";
   const Shape& first = inputs[0].shape();
   axis = first.Axis(axis);
   int64_t extent = 0;
@@ -221,7 +221,7 @@ Var<T> RowsOfExample(Var<T> x, int64_t example, int64_t first, int64_t count) {
 
 template <typename T>
 Var<T> Stack(absl::Span<const Var<T>> inputs, int axis) {
-  REGARD_CHECK(!inputs.empty()) << "Stack of nothing";
+  REGARD_CHECK(!inputs.empty()) << "Stack requires at least one input";
   const Shape& first = inputs[0].shape();
   const Shape shape = first.Insert(axis, static_cast<int64_t>(inputs.size()));
   axis = shape.Axis(axis);

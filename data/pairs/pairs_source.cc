@@ -43,9 +43,9 @@ constexpr int64_t kMostSplitBytes = int64_t{2} << 30;
 constexpr absl::string_view kWhereCorporaComeFrom =
     "\n  A corpus is a text file of sentence pairs, one pair per line, the two "
     "sentences\n  separated by a tab. The English-French pairs `fra-eng` of "
-    "Tatoeba are at\n  www.manythings.org/anki (fra-eng.zip; unpack "
-    "fra.txt).\n  Name the file in the config, `data { path: \"fra.txt\" }`, "
-    "or with\n  --set data.path=fra.txt";
+    "Tatoeba are at\n  www.manythings.org/anki (fra-eng.zip; unpack fra.txt)."
+    "\n  Name the file in the config, `data { path: \"fra.txt\" }`, or with"
+    "\n  --set data.path=fra.txt";
 
 // Why a training pair is left out, or that it is kept.
 enum Fate { kEmpty, kCopy, kTooLong, kUneven, kKept, kNumFates };

@@ -78,7 +78,7 @@ TEST_F(BrokenConfigTest, UnlikeNamesAreListedWhenFew) {
 
 TEST_F(BrokenConfigTest, MisspeltEnumIsOnItsOwnLine) {
   EXPECT_EQ(ErrorIn("task: TRANSLATOIN\nseed: 3\n"),
-            "a.textproto:1:7: error: 'TRANSLATOIN' is no value of Task; did "
+            "a.textproto:1:7: error: 'TRANSLATOIN' is not a value of Task; did "
             "you mean 'TRANSLATION'?\n"
             "  task: TRANSLATOIN\n"
             "        ^~~~~~~~~~~");
@@ -86,13 +86,13 @@ TEST_F(BrokenConfigTest, MisspeltEnumIsOnItsOwnLine) {
 
 TEST_F(BrokenConfigTest, EnumInLowerCaseAndByNumber) {
   EXPECT_THAT(ErrorIn("task: regression"),
-              StartsWith("a.textproto:1:7: error: 'regression' is no value of "
-                         "Task; did you mean 'REGRESSION'?\n"));
+              StartsWith("a.textproto:1:7: error: 'regression' is not a value "
+                         "of Task; did you mean 'REGRESSION'?\n"));
   EXPECT_THAT(ErrorIn("task: 1"),
-              StartsWith("a.textproto:1:7: error: '1' is no value of Task; it "
-                         "can be TRANSLATION, REGRESSION\n"));
+              StartsWith("a.textproto:1:7: error: '1' is not a value of Task; "
+                         "it can be TRANSLATION, REGRESSION\n"));
   EXPECT_THAT(ErrorIn("task: TASK_UNSPECIFIED"),
-              StartsWith("a.textproto:1:7: error: 'TASK_UNSPECIFIED' is no "
+              StartsWith("a.textproto:1:7: error: 'TASK_UNSPECIFIED' is not a "
                          "value of Task; it can be TRANSLATION, REGRESSION\n"));
 }
 
@@ -483,7 +483,7 @@ TEST_F(BrokenConfigTest, OverridesPointIntoTheArgument) {
             "first\n"
             "  model.layers.heads=1\n"
             "        ^~~~~~\n"
-            "--set: error: 'TRANSLATON' is no value of Task; did you mean "
+            "--set: error: 'TRANSLATON' is not a value of Task; did you mean "
             "'TRANSLATION'?\n"
             "  task=TRANSLATON\n"
             "       ^~~~~~~~~~\n"

@@ -285,7 +285,7 @@ TEST_F(ReaderTest, ReadsUpToTheCap) {
   EXPECT_THAT(ReadConfig({"a.textproto", largest + "#"}, {}, &config),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        StartsWith("a.textproto:1:1: error: has 1048577 bytes; "
-                                  "a config has at most 1048576\n")));
+                                  "a config may have at most 1048576\n")));
 }
 
 TEST_F(ReaderTest, TheBaseOfABrokenFileIsNotOpened) {

@@ -222,7 +222,7 @@ TEST(ExperimentConfigTest, PartsOfATranslationModelMustFit) {
               IsEmpty());
   EXPECT_THAT(problems("transformer {} attention { dot {} }"),
               ElementsAre(StartsWith(
-                  "model.attention: is of a recurrent decoder; that of")));
+                  "model.attention: applies only to a recurrent decoder")));
   EXPECT_THAT(problems("decoder { context: NO_CONTEXT }"),
               ElementsAre("model: a decoder requires an encoder: set "
                           "encoder {} or transformer_encoder {}"));
@@ -266,7 +266,7 @@ TEST(ExperimentConfigTest, AnEmptyPathIsNotADefault) {
       {"grammar {}", "bert { masked_words { vocabulary: '' } }",
        "model.bert.masked_words.vocabulary: must name a file"},
       {"grammaticality {}", "text_classifier { pretrained: '' }",
-       "model.text_classifier.pretrained: names no run"},
+       "model.text_classifier.pretrained: must name a run"},
       {"pairs { train { path: '' } }",
        "encoder {} attention { dot {} } decoder {}", "data.pairs.train: give "},
       {"pairs { train { source: 's' target: '' } }",
@@ -303,17 +303,17 @@ TEST(ExperimentConfigTest, SubwordsAreNotLeftOutByFrequency) {
   };
   EXPECT_THAT(problems("min_frequency: 2"), IsEmpty());
   EXPECT_THAT(problems("min_frequency: 1 subwords {}"), IsEmpty());
-  EXPECT_THAT(
-      problems("min_frequency: 2 subwords {}"),
-      ElementsAre(StartsWith("note: data.pairs.min_frequency: has no ")));
+  EXPECT_THAT(problems("min_frequency: 2 subwords {}"),
+              ElementsAre(StartsWith(
+                  "note: data.pairs.min_frequency: applies only to ")));
 }
 
 TEST(ExperimentConfigTest, DataAndModelMustBeChosen) {
-  EXPECT_THAT(ProblemsOf(""),
-              ElementsAre("data: no data source is chosen; give one, as in "
-                          "phrasebook {}",
-                          "model: no model is chosen; give one, as in decoder "
-                          "{}, transformer {} or nadaraya_watson {}"));
+  EXPECT_THAT(
+      ProblemsOf(""),
+      ElementsAre("data: has no data source; set one, such as phrasebook {}",
+                  "model: has no model; set one, such as decoder {}, "
+                  "transformer {} or nadaraya_watson {}"));
 }
 
 TEST(ExperimentConfigTest, LengthsWithoutGroupsAreNoted) {

@@ -72,8 +72,8 @@ TEST_F(BrokenConfigProgramTest, SaysWhereAndWhat) {
   } kCases[] = {
       {"sead: 3", "a.textproto:2:1: error: no field 'sead'"},
       {"loss { normalizer: PER_TOKN }",
-       "a.textproto:2:20: error: 'PER_TOKN' is no value of Normalizer; did you "
-       "mean 'PER_TOKEN'?"},
+       "a.textproto:2:20: error: 'PER_TOKN' is not a value of Normalizer; did "
+       "you mean 'PER_TOKEN'?"},
       {"seed: \"x\"", "a.textproto:2:7: error: 'seed' takes an integer"},
       {"training {\n  batch_size: 0\n}",
        "a.textproto:3:3: error: training.batch_size: must be in"},
@@ -91,8 +91,8 @@ TEST_F(BrokenConfigProgramTest, SaysWhereAndWhat) {
       // Widths that do not fit one another.
       {"model {\n  attention { dot {} }\n  encoder { hidden: 8 }\n"
        "  decoder { initial_state: ZERO }\n}",
-       "a.textproto:3:15: error: model.attention.dot: this score needs query "
-       "and key of one width; the query has 16, the key 8"},
+       "a.textproto:3:15: error: model.attention.dot: this score requires a "
+       "query and a key of the same width; the query has 16, the key 8"},
       {"model { decoder { layers: 2 } }",
        "a.textproto:2:9: error: model.decoder.initial_state: FINAL_STATE "},
       {"model { nadaraya_watson {} }", "good.textproto:6:3: error: model."},
@@ -102,14 +102,15 @@ TEST_F(BrokenConfigProgramTest, SaysWhereAndWhat) {
        "a.textproto:2:8: error: data.path: does not apply to generated data"},
       // Sites.
       {"intervene {\n  site: \"*/weihgts\" replace { zeros {} } }",
-       "a.textproto:3:3: error: intervene[0].site: no site of this model is of "
-       "'*/weihgts'; the nearest is 'step[*]/decoder/attention/weights'"},
+       "a.textproto:3:3: error: intervene[0].site: no hook point (site) of "
+       "this model matches '*/weihgts'; the nearest is "
+       "'step[*]/decoder/attention/weights'"},
       {"intervene { site: \"*/state\" replace { mean {} } }",
        "a.textproto:2:39: error: intervene[0].replace.mean: requires a "
        "trained model"},
       {"probe { site: \"*\" statistic: ENTROPIE }",
-       "a.textproto:2:30: error: 'ENTROPIE' is no value of Statistic; did you "
-       "mean 'ENTROPY'?"},
+       "a.textproto:2:30: error: 'ENTROPIE' is not a value of Statistic; did "
+       "you mean 'ENTROPY'?"},
       {"data { pairs {} }", "a.textproto:2:1: error: data: `pairs` reads a "},
   };
   for (const auto& [change, refusal] : kCases) {
@@ -124,9 +125,9 @@ TEST_F(BrokenConfigProgramTest, ScoresMustKnowTheDistancesOfTheData) {
           "data { reverse { max_length: 10 max_test_length: 15 } }\n"
           "model {\n  attention {\n"
           "    relative_dot { max_position: 8 }\n  }\n}"),
-      StartsWith("a.textproto:5:5: error: model.attention.relative_dot: knows "
-                 "positions up to 7; the longest source of the data, <eos> "
-                 "included, has positions up to "));
+      StartsWith("a.textproto:5:5: error: model.attention.relative_dot: "
+                 "supports positions up to 7; the longest source in the data, "
+                 "including <eos>, has positions up to "));
 }
 
 TEST_F(BrokenConfigProgramTest, AClassifierMustKnowThePositionsOfAText) {
@@ -137,9 +138,10 @@ TEST_F(BrokenConfigProgramTest, AClassifierMustKnowThePositionsOfAText) {
                     "      attention { heads: 2 attention {\n"
                     "        relative_dot { max_position: 1 } } } } }\n"
                     "  }\n}"),
-      StartsWith("a.textproto:6:28: error: model.text_classifier.bert."
-                 "transformer.attention.attention: knows positions up to 0; a "
-                 "text without words has positions up to 1"));
+      StartsWith("a.textproto:6:28: error: "
+                 "model.text_classifier.bert.transformer.attention.attention: "
+                 "supports positions up to 0; even an empty text has positions "
+                 "up to 1"));
 }
 
 TEST_F(BrokenConfigProgramTest, TheModelMustKnowThePositionsOfSamples) {
@@ -221,7 +223,7 @@ TEST_F(BrokenConfigProgramTest, ABaselineIsCheckedBeforeTraining) {
           "baseline { name: \"b\" override { path: \"model.attention\" "
           "value: \"{ relative_dot { max_position: 8 } }\" } }\n"),
       AllOf(StartsWith("a.textproto:2:1: error: baseline: its overrides make "),
-            HasSubstr("model.attention.relative_dot: knows positions up to "
+            HasSubstr("model.attention.relative_dot: supports positions up to "
                       "7")));
   // Also where a run is to go on that has not begun.
   std::filesystem::create_directory(Path("empty"));
@@ -254,7 +256,7 @@ TEST_F(BrokenConfigProgramTest, AWrongFieldOfABaselineIsShownWhereItIsSaid) {
   EXPECT_THAT(RefusalOfChange("baseline { override {\n"
                               "  path: 'model.encoder.hidden' value: '8' } }"),
               HasSubstr("\ngood.textproto:8:3: error: "
-                        "model.decoder.initial_state: FINAL_STATE needs"));
+                        "model.decoder.initial_state: FINAL_STATE requires"));
   EXPECT_THAT(RefusalOf({"--config=good.textproto", "--set",
                          "baseline.override={path: 'seed' value: 'x'}"}),
               HasSubstr("\n--set: error: 'seed' takes an integer"));

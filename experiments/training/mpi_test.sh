@@ -90,7 +90,7 @@ ends killed 137 'process rank 1' 'on signal 9'
 resumes killed "${train}"
 start 2 silent
 kill -STOP "${ranks[1]}"
-ends silent 1 'rank 1 on ' 'has not been heard of for'
+ends silent 1 'rank 1 on ' 'has not responded for'
 resumes silent "${train}"
 
 refuses 'three ranks' 'error: 3 ranks: ' -n 3 "${train_mpi}" "${config[@]}"

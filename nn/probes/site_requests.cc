@@ -20,7 +20,9 @@ namespace {
 constexpr int64_t kMostExamples = 2;
 
 void RequireSite(const std::string& site, ConfigProblems& problems) {
-  if (site.empty()) problems.Add("site", "is missing: a pattern of sites");
+  if (site.empty())
+    problems.Add("site",
+                 "is missing: it must be a pattern of hook points (sites)");
 }
 
 // Notes every site that a pass visits, and the shapes of those of `patterns`.
@@ -87,19 +89,20 @@ std::pair<std::string, std::string> WrongIntervention(
     const Intervention& intervention, const std::string& site,
     const Shape& shape) {
   if (IsOfWeights(intervention.replace()) && !IsWeights(site)) {
-    return {"replace", "is no site of attention weights, which this needs"};
+    return {"replace",
+            "is not a hook point of attention weights, which this requires"};
   }
   if (intervention.replace().has_mean() &&
       (IsWeights(site) || IsSiteOf("scores", site))) {
-    return {"replace", "has no mean: its keys differ from example to example"};
+    return {"replace", "has no mean: its keys differ between examples"};
   }
   if (intervention.replace().has_input() && !IsSiteOf("residual", site)) {
-    return {"replace", "is no `residual`, which this needs"};
+    return {"replace", "is not a `residual`, which this requires"};
   }
   if (!intervention.has_head()) return {};
   if (shape.rank() != 4) return {"head", "has no heads"};
   if (intervention.head() < shape[1]) return {};
-  return {"head", absl::StrCat("has ", shape[1], " heads, from 0; got ",
+  return {"head", absl::StrCat("has ", shape[1], " heads, counted from 0; got ",
                                intervention.head())};
 }
 
@@ -142,12 +145,12 @@ SiteShapes SitesOf(Model<float>& model, uint64_t seed,
 }
 
 std::string NoSuchSite(const SiteShapes& sites, absl::string_view pattern) {
-  if (sites.empty()) return "this model has no sites";
+  if (sites.empty()) return "this model has no hook points (sites)";
   const auto nearest = std::min_element(
       sites.begin(), sites.end(), [&](const auto& a, const auto& b) {
         return Distance(pattern, a.first) < Distance(pattern, b.first);
       });
-  return absl::StrCat("no site of this model is of '", pattern,
+  return absl::StrCat("no hook point (site) of this model matches '", pattern,
                       "'; the nearest is '", JoinSteps(nearest->first), "'");
 }
 
@@ -162,10 +165,9 @@ void ValidateSiteRequests(const SiteRequests& requests,
     problems.CheckRanges(intervention.replace(), "replace");
     if (intervention.replace().replacement_case() ==
         Replacement::REPLACEMENT_NOT_SET) {
-      problems.Add(
-          "replace",
-          "must say what the value is replaced by: zeros {}, uniform {}, "
-          "permuted {}, mean {}, input {} or scale: NUMBER");
+      problems.Add("replace",
+                   "must set one of zeros {}, uniform {}, permuted {}, mean "
+                   "{}, input {} and scale: NUMBER");
     }
     if (intervention.has_to_step() &&
         intervention.to_step() <= intervention.from_step()) {
@@ -200,22 +202,22 @@ void ValidateSites(const SiteRequests& requests, uint64_t seed,
                   });
     if (intervention.replace().has_mean() && model.num_examples() == 0) {
       problems.Add("replace.mean",
-                   "is over training examples, of which there are none");
+                   "requires training examples, but there are none");
     }
   }
   for (int i = 0; i < requests.probe.size(); ++i) {
     const SiteStatistic& statistic = requests.probe[i];
     const ConfigProblems::Scope scope(problems, absl::StrCat("probe[", i, "]"));
-    CheckEachSite(
-        sites, statistic.site(), problems,
-        [&](const std::string& site, const Shape&) {
-          using Wrong = std::pair<std::string, std::string>;
-          return IsOfWeights(statistic.statistic()) && !IsWeights(site)
-                     ? Wrong(
-                           "statistic",
-                           "is no site of attention weights, which this needs")
-                     : Wrong();
-        });
+    CheckEachSite(sites, statistic.site(), problems,
+                  [&](const std::string& site, const Shape&) {
+                    using Wrong = std::pair<std::string, std::string>;
+                    return IsOfWeights(statistic.statistic()) &&
+                                   !IsWeights(site)
+                               ? Wrong("statistic",
+                                       "is not a hook point of attention "
+                                       "weights, which this requires")
+                               : Wrong();
+                  });
   }
 }
 

@@ -86,7 +86,7 @@ MpiRanks::MpiRanks(int* argc, char*** argv) {
   int threads = 0;
   MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &threads);
   if (threads < MPI_THREAD_MULTIPLE) {
-    std::fputs("this MPI lets one thread at a time call it, not several\n",
+    std::fputs("error: the MPI library must support MPI_THREAD_MULTIPLE\n",
                stderr);
     EndAll(EXIT_FAILURE);
   }
@@ -200,8 +200,8 @@ void MpiRanks::Watch() {
       if (!parted) MPI_Irecv(&heard, 1, MPI_CHAR, next, 0, beats_, &hearing);
     } else if (now - last_heard > kSilence) {
       std::fprintf(stderr,
-                   "rank %d on %s has not been heard of for %d seconds: all "
-                   "ranks stop; what rank 0 saved last stands\n",
+                   "rank %d on %s has not responded for %d seconds: all ranks "
+                   "stop, and the last checkpoint of rank 0 remains\n",
                    next, machines_[next].c_str(),
                    static_cast<int>(kSilence.count()));
       // So that the one before this rank does not miss it in turn.

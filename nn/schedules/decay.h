@@ -29,9 +29,9 @@ class DecaySchedule : public Schedule {
     if (options.updates() > 0 && options.warmup() >= options.updates()) {
       problems.Note(
           "updates",
-          absl::StrCat("is ", options.updates(), ", not after the warm-up of ",
+          absl::StrCat("is ", options.updates(), ", within the warm-up of ",
                        options.warmup(),
-                       ": the rate rises and then is at its floor"));
+                       ": the rate rises and then stays at its floor"));
     }
   }
 

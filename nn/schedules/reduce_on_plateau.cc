@@ -22,7 +22,7 @@ class ReduceOnPlateauSchedule : public Schedule {
       : options_(options), learning_rate_(context.learning_rate) {}
 
   static void Validate(const Options& options, ConfigProblems& problems) {
-    if (options.metric().empty()) problems.Add("metric", "names no metric");
+    if (options.metric().empty()) problems.Add("metric", "must name a metric");
     problems.CheckRanges(options);
   }
 

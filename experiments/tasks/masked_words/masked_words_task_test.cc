@@ -154,7 +154,7 @@ TEST(MaskedWordsTaskTest, SaysWhatOfTheDataDoesNotFit) {
   constexpr char kGrammar[] = "grammar { train: 9 }";
   EXPECT_EQ(ProblemsOf(*TaskOf(kGrammar, "")), "");
   EXPECT_THAT(ProblemsOf(*TaskOf(kGrammar, "block: 600")),
-              HasSubstr("model.bert.masked_words.block: is longer"));
+              HasSubstr("model.bert.masked_words.block: must be at most"));
   EXPECT_THAT(
       ProblemsOf(*TaskOf(kGrammar, "vocabulary: \"nowhere.txt\"")),
       HasSubstr("model.bert.masked_words.vocabulary: nowhere.txt: cannot"));

@@ -176,7 +176,8 @@ TEST(LanguageModelTaskTest, NamedTokensMustBeThere) {
                       absl::StrCat("block: 300 unit: BYTE_PAIRS tokens { ",
                                    "folder: '", folder, "' ", tokens));
   };
-  const std::string missing = absl::StrCat(": no token of ", folder, " is '");
+  const std::string missing =
+      absl::StrCat(": must be a token of ", folder, "; got '");
   constexpr char kTokens[] = "model.language_model.tokens.";
   EXPECT_EQ(problems_of("}"), "");
   EXPECT_EQ(problems_of("begin: '<end>' end: '<end>' } examples: LINES"), "");
@@ -207,7 +208,7 @@ TEST(LanguageModelTaskTest, PiecesOfWordsAreThoseOfAFolder) {
   Tape<float> tape;
   Forward<float> forward(tape, task->model().parameters(), nullptr);
   const Showcase shown = task->Show(forward, /*final=*/true);
-  EXPECT_THAT(shown.summary, HasSubstr(", 259 different pieces of words."));
+  EXPECT_THAT(shown.summary, HasSubstr(", 259 different subwords."));
   // The entropy of the grammar is of characters.
   EXPECT_THAT(shown.notes, IsEmpty());
 
