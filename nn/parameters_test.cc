@@ -157,7 +157,8 @@ TEST(ParametersTest, AnUntouchedSegmentIsClearedOnce) {
 TEST(ParametersDeathTest, ANameIsTakenOnce) {
   ParameterStore<float> store;
   store.Root().Sub("a").Add("w", {1}, Zeros());
-  EXPECT_DEATH(store.Root().Add("a.w", {1}, Zeros()), "a.w is already registered");
+  EXPECT_DEATH(store.Root().Add("a.w", {1}, Zeros()),
+               "a.w is already registered");
 }
 
 TEST(ParametersDeathTest, AHandleBelongsToItsStore) {

@@ -224,7 +224,7 @@ TEST_F(ImageListTest, NamesBadImages) {
       all,
       AllOf(HasSubstr("birds/29.png"), Not(HasSubstr("birds/30.png")),
             HasSubstr("\nerror: 25 of 37 images cannot be read; the first 20 "
-                      "are named\n"),
+                      "are listed\n"),
             EndsWith("\nerror: no image can be read in the classes 'birds'")));
   for (int i = 11; i < 35; ++i) {
     std::filesystem::remove(Path(absl::StrCat("birds/", i, ".png")));
