@@ -36,8 +36,8 @@ struct SiteWish {
   bool value = false;
   bool gradient = false;
   bool replacement = false;
-  // Of a replacement: Replace() gets the site's input in place of its value. Of
-  // a "residual", that is what the branch is added to.
+  // Passes the site's input to Replace() in place of its value. The input of a
+  // "residual" is the term to which the branch is added.
   bool input = false;
 
   bool any() const { return value || gradient || replacement; }
@@ -51,7 +51,7 @@ class Probe {
  public:
   virtual ~Probe() = default;
 
-  // Of a full name, such as "encoder/layers[2]/self/attention/weights".
+  // `site` is a full name, such as "encoder/layers[2]/self/attention/weights".
   virtual SiteWish Wish(const std::string& site) = 0;
 
   // A site whose value is wanted, once in a pass, also where layers are

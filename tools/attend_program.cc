@@ -219,7 +219,7 @@ std::vector<double> VisibleScores(const SiteRecorder<double>::Seen& scores,
   return visible;
 }
 
-// Finalizes the parameters, which are those of the layer.
+// Finalizes the layer's parameters and runs it.
 absl::StatusOr<std::vector<Output>> Attend(const Call& call, Layer layer,
                                            ParameterStore<double>& parameters,
                                            int seed) {

@@ -54,7 +54,7 @@ constexpr char kUsage[] =
     "  generate --run=runs/text --beam=5 --n_best=3 'the ' 'a '";
 // Prompts that are continued together, where more than one is waiting.
 constexpr size_t kMostWaiting = 64;
-// Of a text, without --length.
+// Maximum length of a text without --length.
 constexpr int kLength = 500;
 
 struct Arguments {
@@ -146,9 +146,9 @@ class Session {
   std::vector<std::string> prompts_;  // waiting
   std::vector<std::vector<int32_t>> ids_;
   size_t answered_ = 0;       // prompts before them
-  int64_t long_prompts_ = 0;  // of all, those that are longer than a block
+  int64_t long_prompts_ = 0;  // prompts that are longer than a block
   int64_t written_ = 0;       // texts
-  int64_t at_limit_ = 0;      // of these
+  int64_t at_limit_ = 0;      // texts that reached the limit
 };
 
 void Session::NoteCuts(bool asked_length) const {

@@ -32,7 +32,7 @@ expect 'a length' 1 \
   "$(("$("${generate}" --run=lines --length=4 'the cat' | wc -c)" <= 12))"
 "${generate}" --run=lines --length=1 --top_k=1 'the cat' 'the' >/dev/null 2>err
 expect 'a length that was asked for' '' "$(cat err)"
-# What favours repetition that much never ends.
+# A penalty that favours repetition so much never ends a text.
 "${generate}" --run=lines --top_k=1 --repetition_penalty=0.01 'the cat' 'the' \
   >/dev/null 2>err
 expect 'a length that was not' "note: 2 of 2 texts were cut at 500 characters,\

@@ -33,12 +33,12 @@ namespace regard {
 namespace {
 
 constexpr int kRounds = 41;
-constexpr double kSeconds = 0.02;  // of a score in a round
+constexpr double kSeconds = 0.02;  // per score and round
 constexpr int64_t kBatch = 4;
 constexpr int64_t kHeads = 4;
 // `location` knows no more keys by default.
 constexpr int64_t kTime = 64;
-constexpr int64_t kWidth = 64;  // of a head
+constexpr int64_t kWidth = 64;  // per head
 
 constexpr ScoreWidths kWidths = {
     .heads = kHeads, .query = kWidth, .key = kWidth};

@@ -12,7 +12,7 @@
 namespace regard {
 
 struct InterleavedTime {
-  double seconds = 0;  // of a step, the median over the rounds
+  double seconds = 0;  // per step, the median over the rounds
   // Time divided by the baseline's in the same round: median and quartiles.
   double ratio = 0;
   double lower_quartile = 0;

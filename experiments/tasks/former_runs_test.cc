@@ -70,7 +70,7 @@ TEST(FormerRunsTest, FormerNamesAreReadInTheFilesOfARun) {
     EXPECT_THAT(Load(name, "phrasebook { test_apart: 7 test_unseen_pairs: 7 }"),
                 StatusIs(absl::StatusCode::kInvalidArgument,
                          HasSubstr("'test_unseen_pairs' is set twice")));
-    // What the user types is not of the run.
+    // An override that a user types does not belong to the run.
     EXPECT_THAT(
         Load(name, kFormer, {"data.phrasebook.test_apart=9"}),
         StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("was renamed")));

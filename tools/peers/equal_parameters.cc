@@ -1,7 +1,7 @@
 // Prints a table in Markdown: the time of training per target token of a
 // Transformer and of a recurrent encoder-decoder with attention that have the
-// same number of parameters, on one thread. The models are those of
-// //configs/ablations/transformer:transformer_recurrent, on a batch of the
+// same number of parameters, on one thread. The two models come from
+// //configs/ablations/transformer:transformer_recurrent, and the batch from the
 // phrasebook.
 //
 //   equal_parameters [ROUNDS]
@@ -32,7 +32,7 @@ namespace regard {
 namespace {
 
 constexpr int kRounds = 41;
-constexpr double kSeconds = 0.2;  // of a model in a round
+constexpr double kSeconds = 0.2;  // per model and round
 constexpr size_t kBatch = 64;
 constexpr int kShards = 2;
 
