@@ -227,7 +227,7 @@ TEST(TextModelTest, BitsArePerCharacterOfPiecesOfWords) {
   text.test = "";
   EXPECT_EQ(ModelOf("unit: BYTE_PAIRS tokens { folder: 'x' } block: 8", text)
                 .Problem(),
-            "needs 9 ids to train on; the text has 0");
+            "requires 9 ids to train on; the text has 0");
 }
 
 TEST(TextModelTest, ATextToEvaluateMayBeBlank) {
@@ -282,7 +282,7 @@ TEST(TextModelTest, AStrideOfOneMakesEveryOffsetAnExample) {
 
 TEST(TextModelTest, SaysWhyATextDoesNotFit) {
   EXPECT_EQ(ModelOf("block: 8", {"abcdefgh", "", ""}).Problem(),
-            "needs 9 ids to train on; the text has 8");
+            "requires 9 ids to train on; the text has 8");
   EXPECT_EQ(ModelOf("block: 8 examples: LINES", {"\n\n", "a", ""}).Problem(),
             "the text has no line to train on");
   EXPECT_EQ(

@@ -50,7 +50,7 @@ ends 1 'a page where no file can be made' 'cannot' \
   "${runfiles}/tools/inspect" --run=run --source='1 2' --out=/proc/page.html
 ends 1 'an export to a folder that cannot be made' 'cannot' \
   "${runfiles}/tools/export" --model="${model}" /proc/nowhere/copy
-ends 2 'a run where a file is' 'is no folder' \
+ends 2 'a run where a file is' 'is not a directory' \
   "${train}" "${small[@]}" --run=file
 
 # A missing program.

@@ -98,7 +98,7 @@ expect 'all of a head' "$(loss_of)" \
   expect 'nothing of a head' other same
 fails 'a head that is not there' 'intervene[0].head' "${evaluate}" --model=model \
   --text=model/text.txt --set "intervene={site: '*/context' head: 9 replace {scale: 1}}"
-fails 'a mean of no examples' 'intervene[0].replace.mean: is over training' \
+fails 'a mean of no examples' 'intervene[0].replace.mean: requires training' \
   "${evaluate}" --model=model --text=model/text.txt \
   --set "intervene={site: '*/context' replace {mean {}}}"
 fails 'a stride over a block' 'error: --stride: ' \

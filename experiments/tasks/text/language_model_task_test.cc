@@ -162,7 +162,7 @@ TEST(LanguageModelTaskTest, SaysWhatOfTheDataDoesNotFit) {
               HasSubstr("model.language_model.block: must be at least "));
   EXPECT_EQ(ProblemsOf("placeholder_text { vocabulary: 3 characters: 9 }",
                        "block: 9"),
-            "model.language_model.block: needs 10 ids to train on; the text "
+            "model.language_model.block: requires 10 ids to train on; the text "
             "has 9\n");
 }
 
