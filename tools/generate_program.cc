@@ -164,7 +164,7 @@ void Session::NoteCuts(bool asked_length) const {
   if (!asked_length && at_limit_ > 0 &&
       model_.vocabulary().special_ids().end >= 0) {
     note(at_limit_, " of ", written_, " texts were cut at ", options_.length,
-         " characters, words or pieces of words, which --length=N changes");
+         " characters, words or subwords; raise the limit with --length=N");
   }
 }
 

@@ -198,7 +198,7 @@ absl::StatusOr<std::string> TrainSubwords(const SubwordsConfig& options,
     std::string folder =
         absl::StrCat(error ? "/tmp" : parent.string(), "/subwords-XXXXXX");
     if (mkdtemp(folder.data()) == nullptr) {
-      return WriteError(folder, "make the folder", errno);
+      return WriteError(folder, "create the directory", errno);
     }
     model = TrainInFolder(options, sentences, folder, signals, &stopped_by);
     std::filesystem::remove_all(folder, error);

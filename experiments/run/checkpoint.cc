@@ -319,7 +319,7 @@ absl::Status SaveCheckpoint(const std::string& run_folder,
   if (files.MakeDirectory(folder) == 0) {
     REGARD_RETURN_IF_ERROR(SyncDirectory(run_folder, files));
   } else if (errno != EEXIST) {
-    return WriteError(folder, "make the folder", errno);
+    return WriteError(folder, "create the directory", errno);
   }
   const std::string path =
       JoinPath(folder, absl::StrCat(kPrefix, content.step));

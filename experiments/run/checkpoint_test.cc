@@ -210,8 +210,9 @@ TEST_F(CheckpointTest, TheSameStepIsReplaced) {
 
 TEST_F(CheckpointTest, ARunThatIsGoneIsNotMadeAgain) {
   ASSERT_THAT(RemoveTree(folder_, files_), IsOk());
-  EXPECT_THAT(Save(5, 1), StatusIs(absl::StatusCode::kUnavailable,
-                                   HasSubstr("checkpoints: cannot make")));
+  EXPECT_THAT(Save(5, 1),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       HasSubstr("checkpoints: cannot create the directory")));
   EXPECT_FALSE(PathExists(folder_));
 }
 

@@ -46,7 +46,7 @@ absl::StatusOr<std::string> MakeNewFolder(const RunFolderOptions& options) {
       JoinPath(runs, FolderName(options.name, options.now));
   std::string path = base;
   for (int number = 2; SystemFiles().MakeDirectory(path) != 0; ++number) {
-    if (errno != EEXIST) return WriteError(path, "make the folder", errno);
+    if (errno != EEXIST) return WriteError(path, "create the directory", errno);
     path = absl::StrCat(base, "-", number);
   }
   return path;
