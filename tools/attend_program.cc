@@ -45,7 +45,7 @@ namespace regard {
 namespace {
 
 constexpr char kUsage[] =
-    "Computes one attention of given arrays.\n\n"
+    "Computes attention over given arrays.\n\n"
     "  attend --attention=TEXT --arrays=FILE [--heads=N] [--json]\n"
     "  attend --multi_head=TEXT --arrays=FILE [--json]\n\n"
     "Prints the scores, weights and context, one query per line, with their\n"
@@ -100,7 +100,8 @@ std::string ArrayText(const Output& output, int digits) {
   const auto count = static_cast<int64_t>(numbers.size());
   std::string text = absl::StrCat(output.name, " ", ShapeText(shape));
   if (count > kMostPrinted) {
-    return absl::StrCat(text, ": ", count, " numbers, see --json\n");
+    return absl::StrCat(text, ": ", count,
+                        " numbers; use --json to print them\n");
   }
   absl::StrAppend(&text, "\n");
   size_t width = 0;
@@ -175,8 +176,8 @@ absl::Status CheckHeads(const AttentionArrays& arrays, int heads) {
                                     {"values", &arrays.values}}) {
     if (array->shape[2] % heads != 0) {
       return absl::InvalidArgumentError(
-          absl::StrCat("error: --heads=", heads, " does not divide ",
-                       array->shape[2], ", the width of ", name));
+          absl::StrCat("error: --heads=", heads, " must divide ",
+                       array->shape[2], ", the width of `", name, "`"));
     }
   }
   return absl::OkStatus();
@@ -196,9 +197,11 @@ absl::Status CheckSizes(const Call& call) {
   }
   const int64_t distance = std::max(queries, keys) - 1;
   if (distance > call.longest_distance) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "error: queries and keys are up to ", distance,
-        " positions apart; this attention knows ", call.longest_distance));
+    return absl::InvalidArgumentError(
+        absl::StrCat("error: queries and keys are up to ", distance,
+                     " positions apart, but this attention supports at most ",
+                     call.longest_distance, "; use at most ",
+                     call.longest_distance + 1, " queries and keys"));
   }
   return absl::OkStatus();
 }
@@ -344,8 +347,9 @@ absl::StatusOr<AttentionArrays> ReadStandardInput() {
   while (const size_t size = std::fread(part.data(), 1, part.size(), stdin)) {
     text.append(part.data(), size);
     if (static_cast<int64_t>(text.size()) > kMostTextFileBytes) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          kName, ": error: longer than ", kMostTextFileBytes >> 20, " MiB"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(kName, ": error: must not be longer than ",
+                       kMostTextFileBytes >> 20, " MiB"));
     }
   }
   if (std::ferror(stdin) != 0) {
@@ -365,17 +369,21 @@ absl::Status AttendArrays(int argc, char** argv,
   bool json = false;
   CommandLine line(kUsage);
   line.Text("attention", "TEXT", &attention,
-            "attention as in a config; //tools:scores lists the scores");
+            "attention, written as the field `attention` of a config; "
+            "//tools:scores lists the score functions");
   line.Text("multi_head", "TEXT", &multi_head,
-            "multi-head attention as in a Transformer layer of a config");
+            "multi-head attention, written as the field `attention` of a "
+            "config's `transformer`");
   line.Text("arrays", "FILE", &path,
-            "file with the arrays; -: JSON from standard input");
-  line.Number("heads", &heads, 1, 65536, "number of heads of --attention", "1");
+            "file with the arrays: .safetensors or JSON; - reads JSON from "
+            "standard input");
+  line.Number("heads", &heads, 1, 65536,
+              "number of attention heads; applies only to --attention", "1");
   line.Number("digits", &digits, 1, 17,
               "number of significant digits in printed text");
   line.Switch("json", &json, kJsonHelp);
   line.Number("seed", &seed, 0, std::numeric_limits<int>::max(),
-              "random seed of the learned parameters");
+              "random seed of the initial values of the learned parameters");
   REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
   if (attention.empty() == multi_head.empty() || path.empty()) {
     return absl::InvalidArgumentError(
@@ -384,8 +392,8 @@ absl::Status AttendArrays(int argc, char** argv,
   }
   if (heads > 0 && !multi_head.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "error: --heads applies only to --attention; write heads: ", heads,
-        " into --multi_head"));
+        "error: --heads applies only to --attention; write `heads: ", heads,
+        "` into the text of --multi_head"));
   }
   REGARD_ASSIGN_OR_RETURN(const AttentionArrays arrays,
                           path == "-"

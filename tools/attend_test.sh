@@ -146,17 +146,17 @@ fails_with() { # fails_with WHAT PART ATTENTION JSON
 ok='"keys": [[1, 2], [3, 4]], "values": [[1], [2]]'
 fails_with 'NaN' 'wrong.json:1:15: error: NaN is not a JSON number' 'dot {}' \
   "{\"queries\": [[NaN, 1]], ${ok}}"
-fails_with 'a ragged list' 'wrong.json:1:13: error: queries[1] is a list of 1; '\
-'a list of 2 is required' 'dot {}' "{\"queries\": [[1, 1], [1]], ${ok}}"
+fails_with 'a ragged list' 'wrong.json:1:13: error: queries[1] is a list of 1 '\
+'elements; a list of 2 elements is required' 'dot {}' "{\"queries\": [[1, 1], [1]], ${ok}}"
 fails_with 'a text' 'queries[0][1] is "x"; a number is required' 'dot {}' \
   "{\"queries\": [[1, \"x\"]], ${ok}}"
-fails_with 'a depth' 'keys has the shape [1, 1, 2]; as many axes as in queries' \
+fails_with 'a depth' 'keys has the shape [1, 1, 2]; 2 axes are required' \
   'dot {}' '{"queries": [[1, 1]], "keys": [[[1, 1]]], "values": [[1]]}'
 fails_with 'no axis' 'queries has the shape [2]; [queries, width] or [batch' \
   'dot {}' "{\"queries\": [1, 1], ${ok}}"
 fails_with 'nothing' 'queries has the shape [1, 0]; at least one number' \
   'dot {}' "{\"queries\": [[]], ${ok}}"
-fails_with 'the batch' 'keys has the shape [2, 1, 1]; a batch of 1 is required' \
+fails_with 'the batch' 'keys has the shape [2, 1, 1]; the batch size must be 1' \
   'dot {}' '{"queries": [[[1]]], "keys": [[[1]], [[1]]], "values": [[[1]]]}'
 fails_with 'values' "wrong.json:1:58: error: values must have one row per key" \
   'dot {}' '{"queries": [[1, 1]], "keys": [[1, 1], [1, 1]],"values": [[1]]}'
@@ -171,8 +171,8 @@ fails_with 'lengths' \
 fails_with 'a mask' \
   'mask has the shape [3]; it must be [keys] = [2] or [queries, keys] = [1, 2]' \
   'dot {}' "{\"queries\": [[1, 1]], ${ok}, \"mask\": [1, 1, 1]}"
-fails_with 'a mask against lengths' 'mask[0][1] is 1, but key_lengths has 1 '\
-'there; give 0, or only one of mask and key_lengths' 'dot {}' \
+fails_with 'a mask against lengths' 'mask[0][1] is 1, but key_lengths is 1 '\
+'there and masks this key; write 0, or give only `mask` or only `key_lengths`' 'dot {}' \
   "{\"queries\": [[1, 1]], ${ok}, \"key_lengths\": 1, \"mask\": [[1, 1]]}"
 fails_with 'an unknown name' "no array 'querys'; did you mean 'queries'?" \
   'dot {}' "{\"querys\": [[1, 1]], ${ok}}"
@@ -189,7 +189,7 @@ fails_with 'distances' 'up to 1 positions apart, but this attention supports at 
 fails_with 'what overflows' 'the context is not finite' 'dot {}' \
   "{\"queries\": [[1e200, 1e200]], \"keys\": [[1e200, -1e200]], \
   \"values\": [[1]]}"
-fails 'heads' 'error: --heads=3 does not divide 4, the width of queries' \
+fails 'heads' 'error: --heads=3 must divide 4, the width of `queries`' \
   "${attend}" "${arrays[@]}" --heads=3
 fails_multi_head() { # fails_multi_head WHAT PART MULTI_HEAD [FLAG]
   fails "$1" "$2" "${attend}" --multi_head="$3" --arrays=arrays.json "${@:4}"
@@ -201,13 +201,13 @@ fails_multi_head 'a layer without a score' \
 fails_multi_head 'history' 'reads the weights of earlier queries' \
   'heads: 2 attention { coverage {} }'
 fails_multi_head 'heads twice' \
-  '--heads is for --attention; write heads: 2 into --multi_head' \
+  '--heads applies only to --attention; write `heads: 2` into the text of ' \
   "${multi_head}" --heads=2
 fails_multi_head 'two layers' \
-  'one of --attention and --multi_head must be given' \
+  '--arrays and either --attention or --multi_head are required' \
   "${multi_head}" --attention='dot {}'
 fails_multi_head 'distances of a layer' \
-  'up to 2 positions apart; this attention knows 0' \
+  'up to 2 positions apart, but this attention supports at most 0' \
   'heads: 2 attention { relative_dot { max_position: 1 } }'
 fails 'no arrays' 'nowhere.json' "${attend}" --attention='dot {}' \
   --arrays=nowhere.json

@@ -55,7 +55,9 @@ std::string ElementName(const std::string& name, const NumberArray& array,
 }
 
 std::string Found(const Json& json) {
-  if (json.is_array()) return absl::StrCat("a list of ", json.size());
+  if (json.is_array()) {
+    return absl::StrCat("a list of ", json.size(), " elements");
+  }
   return Printable(json.dump(-1, ' ', /*ensure_ascii=*/true,
                              Json::error_handler_t::replace));
 }
@@ -78,7 +80,7 @@ bool AppendNumbers(const Json& json, size_t depth, const std::string& place,
   const auto wanted = static_cast<size_t>(array->shape[depth]);
   if (!json.is_array() || json.size() != wanted) {
     complain(absl::StrCat(place, " is ", Found(json), "; a list of ", wanted,
-                          " is required"));
+                          " elements is required"));
     return false;
   }
   for (size_t i = 0; i < json.size(); ++i) {
@@ -113,12 +115,13 @@ std::string ProblemOf(const NumberArray& array, const std::string& name,
   if (&array == &queries && axes != 2 && axes != 3) {
     return found + "[queries, width] or [batch, queries, width] is required";
   }
-  if (array.shape.size() != axes)
-    return found + "as many axes as in queries are required";
+  if (array.shape.size() != axes) {
+    return absl::StrCat(found, axes, " axes are required, as in `queries`");
+  }
   if (array.numbers.empty()) return found + "at least one number is required";
   if (axes == 3 && array.shape[0] != queries.shape[0]) {
-    return absl::StrCat(found, "a batch of ", queries.shape[0],
-                        " is required, as in queries");
+    return absl::StrCat(found, "the batch size must be ", queries.shape[0],
+                        ", as in `queries`");
   }
   for (size_t i = 0; i < array.numbers.size(); ++i) {
     if (std::isfinite(array.numbers[i])) continue;
@@ -150,8 +153,8 @@ void CheckRows(const Complain& complain, Arrays& arrays,
   result->values = move("values");
   if (result->values.shape[1] != result->keys.shape[1]) {
     complain("values",
-             absl::StrCat("values must have one row per key; keys has ",
-                          result->keys.shape[1], ", values has ",
+             absl::StrCat("values must have one row per key: `keys` has ",
+                          result->keys.shape[1], " rows, `values` has ",
                           result->values.shape[1]));
   }
 }
@@ -235,13 +238,14 @@ void CheckMask(const Complain& complain, const NumberArray& mask,
     const double number = mask.numbers[i];
     std::string problem;
     if (number != 0 && number != 1) {
-      problem = absl::StrCat(number,
-                             "; it must be 1, the key may be seen, or 0, it "
-                             "may not");
+      problem =
+          absl::StrCat(number,
+                       "; it must be 1 for a visible key or 0 for a masked "
+                       "key");
     } else if (number == 1 && i % keys >= lengths[i / keys]) {
-      problem = absl::StrCat("1, but key_lengths has ", lengths[i / keys],
-                             " there; give 0, or only one of mask and "
-                             "key_lengths");
+      problem = absl::StrCat("1, but key_lengths is ", lengths[i / keys],
+                             " there and masks this key; write 0, or give only "
+                             "`mask` or only `key_lengths`");
     }
     if (!problem.empty()) {
       complain(kMask,
@@ -316,7 +320,8 @@ absl::StatusOr<AttentionArrays> ReadTensors(const std::string& path) {
   }
   for (const char* name : {"queries", "keys", "values"}) {
     if (!file->header().tensors.contains(name)) {
-      complain(name, absl::StrCat(name, " is missing"));
+      complain(name, absl::StrCat("the array `", name,
+                                  "` is required, but is missing"));
     }
   }
   AttentionArrays result;

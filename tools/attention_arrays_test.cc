@@ -70,19 +70,19 @@ TEST(AttentionArraysTest, HaveAnAxisOfTheBatch) {
 
 TEST(AttentionArraysTest, SayWhatDoesNotFitABatch) {
   EXPECT_EQ(ErrorOf(Batch(kQueries, "[[[1], [2]]]", kKeys, "[1, 2]")),
-            "2:9: error: keys has the shape [1, 2, 1]; a batch of 2 is "
-            "required, as in queries");
+            "2:9: error: keys has the shape [1, 2, 1]; the batch size "
+            "must be 2, as in `queries`");
   EXPECT_EQ(ErrorOf(Batch(kQueries, kKeys, "[[[1]], [[2]]]", "[1, 2]")),
-            "3:11: error: values must have one row per key; keys has 2, values "
-            "has 1");
+            "3:11: error: values must have one row per key: `keys` has 2 "
+            "rows, `values` has 1");
   EXPECT_EQ(ErrorOf(Batch(kQueries, kKeys, "[[1], [2]]", "[1, 2]")),
-            "3:11: error: values has the shape [2, 1]; as many axes as in "
-            "queries are required");
+            "3:11: error: values has the shape [2, 1]; 3 axes are "
+            "required, as in `queries`");
   EXPECT_EQ(ErrorOf(Batch("[[[[1]]]]", kKeys, kKeys, "[1, 2]")),
             "1:13: error: queries has the shape [1, 1, 1, 1]; [queries, width] "
             "or [batch, queries, width] is required");
   EXPECT_EQ(ErrorOf(Batch(kQueries, "[[[1], [2]], [[3], 4]]", kKeys, "[1]")),
-            "2:9: error: keys[1][1] is 4; a list of 1 is required");
+            "2:9: error: keys[1][1] is 4; a list of 1 elements is required");
 }
 
 TEST(AttentionArraysTest, SayWhatLengthsAreWanted) {
@@ -141,25 +141,27 @@ TEST(AttentionArraysTest, SayWhatMasksMustBe) {
             "5:9: error: mask has the shape [2]; it must be [batch, keys] = "
             "[2, 2] or [batch, queries, keys] = [2, 3, 2]");
   EXPECT_EQ(ErrorOf(Masked("[2, 2]", "[[1, 0], [0.5, 1]]")),
-            "5:9: error: mask[1][0] is 0.5; it must be 1, the key may be seen, "
-            "or 0, it may not");
+            "5:9: error: mask[1][0] is 0.5; it must be 1 for a visible key or "
+            "0 for a masked key");
 }
 
 TEST(AttentionArraysTest, MasksMustNotContradictLengths) {
-  EXPECT_EQ(ErrorOf(Masked("[1, 2]", "[[1, 1], [1, 1]]")),
-            "5:9: error: mask[0][1] is 1, but key_lengths has 1 there; give 0, "
-            "or only one of mask and key_lengths");
+  EXPECT_EQ(
+      ErrorOf(Masked("[1, 2]", "[[1, 1], [1, 1]]")),
+      "5:9: error: mask[0][1] is 1, but key_lengths is 1 there and "
+      "masks this key; write 0, or give only `mask` or only `key_lengths`");
   EXPECT_EQ(
       ErrorOf(Masked("[1, 2]",
                      "[[[1, 0], [1, 0], [1, 1]], [[1, 1], [1, 1], [1, 1]]]")),
-      "5:9: error: mask[0][2][1] is 1, but key_lengths has 1 there; give 0, "
-      "or only one of mask and key_lengths");
+      "5:9: error: mask[0][2][1] is 1, but key_lengths is 1 there and "
+      "masks this key; write 0, or give only `mask` or only `key_lengths`");
   // A row of the mask holds for all queries of an example, whose last one sees
   // one key.
   const std::string per_query = "[[2, 2, 2], [2, 2, 1]]";
-  EXPECT_EQ(ErrorOf(Masked(per_query, "[[1, 1], [1, 1]]")),
-            "5:9: error: mask[1][1] is 1, but key_lengths has 1 there; give 0, "
-            "or only one of mask and key_lengths");
+  EXPECT_EQ(
+      ErrorOf(Masked(per_query, "[[1, 1], [1, 1]]")),
+      "5:9: error: mask[1][1] is 1, but key_lengths is 1 there and "
+      "masks this key; write 0, or give only `mask` or only `key_lengths`");
   EXPECT_THAT(Read(Masked(per_query,
                           "[[[1, 1], [1, 1], [1, 1]], "
                           "[[1, 1], [1, 1], [1, 0]]]")),

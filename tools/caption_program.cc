@@ -34,8 +34,9 @@ namespace {
 constexpr char kUsage[] =
     "Writes captions of images with the captioner of a run.\n\n"
     "  caption --run=DIR [--prompt=TEXT] [--beam=N] [--inspect] IMAGE...\n\n"
-    "DIR is a run folder or a Hugging Face model folder with a BLIP. IMAGE is\n"
-    "a PNG or JPEG file. Each caption is one line of standard output and\n"
+    "DIR is a run folder or a Hugging Face model folder of a BLIP model. "
+    "IMAGE\n"
+    "is a PNG or JPEG file. Each caption is one line of standard output and\n"
     "begins with the prompt. With --n_best, a line is INDEX ||| CAPTION |||\n"
     "SCORE: images are counted from 0, and the best caption comes first.\n"
     "--inspect writes caption_N.html into the run folder, or into the current\n"
@@ -111,7 +112,9 @@ absl::Status WriteCaptions(int argc, char** argv, const Plugins& plugins) {
   const auto* const model = run.model<CaptionModel>();
   if (model == nullptr) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "error: ", run.path(), ": the model of this run is not a captioner"));
+        "error: ", run.path(),
+        ": the model of this run is not a captioner; caption requires a run "
+        "with model.captioner, or a BLIP model"));
   }
   const auto page_of = [&](size_t image) {
     const std::string name = absl::StrCat("caption_", image + 1, ".html");
@@ -156,8 +159,9 @@ absl::Status WriteCaptions(int argc, char** argv, const Plugins& plugins) {
     std::fprintf(
         stderr, "%s\n",
         absl::StrCat("note: ", at_limit, " of ", written,
-                     " captions were cut at their maximum length; --length=N "
-                     "raises it, up to the positions that the model has")
+                     " captions were cut at their maximum length; raise it "
+                     "with --length=N, up to the number of positions of the "
+                     "model")
             .c_str());
   }
   return absl::OkStatus();

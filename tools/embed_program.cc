@@ -32,7 +32,7 @@ constexpr char kUsage[] =
     "as\n"
     "a line of numbers separated by spaces. With --pairs, a line holds two\n"
     "sentences separated by a tab, and their similarity is printed. DIR is a\n"
-    "run folder or a Hugging Face model folder with a BERT.\n\n"
+    "run folder or a Hugging Face model folder of a BERT model.\n\n"
     "Examples:\n"
     "  embed --run=runs/words <sentences.txt >embeddings.txt\n"
     "  embed --model=all-MiniLM-L6-v2 --pairs <pairs.tsv";
@@ -74,7 +74,7 @@ absl::Status PrintAll(SentenceEmbedder& embedder, bool pairs, LineEnds ends) {
   for (int64_t number = 1; written && reader.Next(&line, &cut); ++number) {
     if (cut) {
       wrong = absl::InvalidArgumentError(
-          absl::StrCat("error: line ", number, ": longer than ",
+          absl::StrCat("error: line ", number, ": must not be longer than ",
                        kMostInputLineBytes >> 10, " KiB"));
       break;
     }
@@ -129,7 +129,8 @@ absl::Status Embed(int argc, char** argv, const Plugins& plugins) {
   const auto* const model = run.model<BertModel>();
   if (model == nullptr) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "error: ", run.path(), ": the model of this run has no BERT"));
+        "error: ", run.path(),
+        ": the model of this run is not a BERT model; embed requires one"));
   }
   REGARD_RETURN_IF_ERROR(RefuseReplaced(run, "embed"));
   VectorOptions vectors = model->vectors();

@@ -66,7 +66,7 @@ rm copy/config_sentence_transformers.json
 
 fails 'no folder' 'exactly one FOLDER is required, got 0' "${export}" --run="${model}"
 fails 'no model' '--run=DIR must name' "${embed}"
-fails 'two models' '--run and --model exclude each other' \
+fails 'two models' '--run and --model cannot be given together' \
   "${embed}" --model="${model}" --run="${model}"
 fails 'no folder' 'nowhere is neither a run folder' "${embed}" --model=nowhere
 fails 'an unknown flag' '--moddel' "${embed}" --moddel=copy
@@ -85,7 +85,7 @@ code=0
 { echo a; yes 'the cat' | head -n 9000 | tr '\n' ' '; } |
   "${embed}" --model="${model}" >out 2>err || code=$?
 expect 'a long line is not cut silently' \
-  '2 1 error: line 2: longer than 64 KiB' "${code} $(wc -l <out) $(cat err)"
+  '2 1 error: line 2: must not be longer than 64 KiB' "${code} $(wc -l <out) $(cat err)"
 code=0
 printf 'a\na c\377at\n' | "${embed}" --model="${model}" >out 2>err || code=$?
 expect 'nor are other bytes left out' \

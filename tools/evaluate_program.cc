@@ -59,8 +59,8 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
             "evaluates a language model on all of this text file");
   line.Number(
       "stride", &arguments->stride, 1, 1 << 20,
-      "tokens from the start of a window to the next one; each token is "
-      "predicted once",
+      "number of tokens between the starts of two successive windows; each "
+      "token is predicted once",
       kRunConfigDefault);
   line.Switch("json", &arguments->json, kJsonHelp);
   line.Number("threads", &arguments->threads, 1, 1024, kThreadsHelp,
@@ -128,7 +128,8 @@ absl::Status EvaluateRun(int argc, char** argv, const Plugins& plugins) {
   const Evaluation evaluation = EvaluateAll(run.task(), run.forward());
   if (!arguments.text.empty() && evaluation.metrics.empty()) {
     return absl::InvalidArgumentError(
-        "error: --text: holds nothing that the model can predict");
+        "error: --text: the file is too short; it must contain at least two "
+        "tokens");
   }
   if (evaluation.metrics.empty()) {
     std::fputs(

@@ -8,7 +8,9 @@ flags="${runfiles}/$1"
 for program in "${@:2}"; do
   printf '## %s\n' "$(basename "${program}")"
   "${runfiles}/${program}" --help
-  "${runfiles}/${program}" --help | grep -o '^  --[a-z_]*=' | tr -d ' ' |
+  # A program may have only switches.
+  { "${runfiles}/${program}" --help | grep -o '^  --[a-z_]*=' || true; } |
+    tr -d ' ' |
     while read -r flag; do
       # Flags that may be repeated take any text.
       { "${runfiles}/${program}" "${flag}" 2>&1 </dev/null || true; } |

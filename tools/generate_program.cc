@@ -164,7 +164,8 @@ void Session::NoteCuts(bool asked_length) const {
   if (!asked_length && at_limit_ > 0 &&
       model_.vocabulary().special_ids().end >= 0) {
     note(at_limit_, " of ", written_, " texts were cut at ", options_.length,
-         " characters, words or subwords; raise the limit with --length=N");
+         " tokens (characters, words or subwords); raise the limit with "
+         "--length=N");
   }
 }
 
@@ -250,7 +251,7 @@ bool Session::Flush() {
 absl::Status ContinueInput(const LanguageModel& model, LineEnds ends,
                            Session& session) {
   if (isatty(STDIN_FILENO) != 0) {
-    std::fputs("one prompt per line; Ctrl-D ends\n", stderr);
+    std::fputs("enter one prompt per line; Ctrl-D ends the input\n", stderr);
   }
   LineReader reader(STDIN_FILENO, kMostInputLineBytes, ends);
   std::string line;
@@ -259,9 +260,9 @@ absl::Status ContinueInput(const LanguageModel& model, LineEnds ends,
   absl::Status status;
   for (int64_t number = 1; written && reader.Next(&line, &cut); ++number) {
     auto ids = model.vocabulary().EncodePrompt(line);
-    status = cut ? absl::InvalidArgumentError(
-                       absl::StrCat("error: line ", number, " is longer than ",
-                                    kMostInputLineBytes >> 10, " KiB"))
+    status = cut ? absl::InvalidArgumentError(absl::StrCat(
+                       "error: line ", number, ": must not be longer than ",
+                       kMostInputLineBytes >> 10, " KiB"))
                  : Located(ids.status(), "line", number);
     if (!status.ok()) break;
     written = session.Add(line, *std::move(ids));
@@ -296,9 +297,10 @@ absl::Status GenerateTexts(int argc, char** argv, const Plugins& plugins) {
   REGARD_ASSIGN_OR_RETURN(const Run run, OpenRun(arguments.run, plugins));
   const auto* const text_model = run.model<TextModel>();
   if (text_model == nullptr) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("error: ", run.path(),
-                     ": the model of this run is not a language model"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "error: ", run.path(),
+        ": the model of this run is not a language model; generate "
+        "requires one"));
   }
   const LanguageModel& model = text_model->language_model();
   WorkerPool pool(arguments.threads);

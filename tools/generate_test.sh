@@ -35,8 +35,8 @@ expect 'a length that was asked for' '' "$(cat err)"
 # A penalty that favours repetition so much never ends a text.
 "${generate}" --run=lines --top_k=1 --repetition_penalty=0.01 'the cat' 'the' \
   >/dev/null 2>err
-expect 'a length that was not' "note: 2 of 2 texts were cut at 500 characters,\
- words or subwords; raise the limit with --length=N" "$(cat err)"
+expect 'a length that was not' "note: 2 of 2 texts were cut at 500 tokens (characters,\
+ words or subwords); raise the limit with --length=N" "$(cat err)"
 expect 'no line in, none out' '' "$("${generate}" --run=lines </dev/null)"
 
 # Blocks go on to the length, over their context of 64.

@@ -171,7 +171,7 @@ fails 'sizes of a run' 'random requires a Hugging Face model folder' "${train}" 
   --set training.initial_weights.run=random
 
 # What is wrong with a folder ends with 2, wherever it is opened.
-fails 'two models' '--run and --model exclude each other' \
+fails 'two models' '--run and --model cannot be given together' \
   "${generate}" --run=model --model=model a
 sed -i 's/"n_head": 3/"n_head": 0/' untied/config.json
 for program in "${generate}" "${predict}" "${evaluate}" "${inspect}"; do

@@ -86,7 +86,7 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   line.Text("run", "DIR", &arguments->run, kRunHelp);
   line.Text("model", "DIR", &arguments->model, kModelHelp);
   line.Text("source", "INPUT", &arguments->source,
-            "what the model reads, instead of the argument INPUT");
+            "input of the model, in place of the argument INPUT");
   line.Number("example", &arguments->example, 0,
               std::numeric_limits<int>::max(), kExampleHelp);
   line.Text("target", "TEXT", &arguments->target, "output text to explain",
@@ -95,11 +95,12 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
               "number of hypotheses that beam search keeps; 1 is greedy search",
               kRunConfigDefault);
   line.Number("output", &arguments->output, 0, std::numeric_limits<int>::max(),
-              "index of the word, class or [MASK] to explain, from 0",
-              "the whole text or the likeliest class");
+              "index, from 0, of the output word, class or [MASK] to explain",
+              "the whole text or the most likely class");
   line.Text("patch", "SITE", &arguments->patch,
-            "hook points, as a pattern (docs/interventions.md): measures how "
-            "values from another input change the output");
+            "pattern of the hook points (docs/interventions.md) at which "
+            "values from the input of --from replace the model's own; shows "
+            "how this changes the output");
   line.Text("from", "INPUT", &arguments->from,
             "input whose values --patch inserts");
   line.Text("out", "FILE", &arguments->out,
@@ -124,12 +125,12 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   };
   if (sources.size() > 1) {
     return wrong("exactly one INPUT is required, got ", sources.size(),
-                 "; put quotes around a text");
+                 "; put quotes around a text with spaces");
   }
   if (!sources.empty()) arguments->source = sources[0];
   if (!sources.empty() && arguments->example >= 0) {
     return wrong(
-        "--example and INPUT exclude each other; give only one of them");
+        "--example and INPUT cannot be given together; remove one of them");
   }
   if (!arguments->out.empty()) {
     REGARD_RETURN_IF_ERROR(CheckOutputFile(
@@ -140,7 +141,7 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
         "--arrays", ResolveUserPath(arguments->arrays), {".safetensors"}));
   }
   if (arguments->patch.empty() != arguments->from.empty()) {
-    return wrong("--patch=SITE and --from=INPUT require each other; give both");
+    return wrong("--patch=SITE and --from=INPUT must be given together");
   }
   const FigureChoice& figures = arguments->figures;
   if ((figures.layer >= 0 || figures.head >= 0) &&
@@ -152,7 +153,8 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   }
   if (arguments->model.empty()) return absl::OkStatus();
   if (!arguments->run.empty()) {
-    return wrong("--run and --model exclude each other; give only one of them");
+    return wrong(
+        "--run and --model cannot be given together; remove one of them");
   }
   if (!arguments->target.empty() || arguments->beam > 0 ||
       arguments->output >= 0 || arguments->example >= 0) {

@@ -73,13 +73,13 @@ fails 'an empty target' 'error: --target: requires 1 to 100 tokens, got 0' \
   "${inspect}" --run=run --source=they --target=' '
 fails 'an output beyond' 'error: --output=4: must be less than 4, the number of outputs' \
   "${inspect}" --run=run they --target='ils regardent .' --output=4
-fails 'an example and a text' 'exclude each other; give only one of them' \
+fails 'an example and a text' 'cannot be given together; remove one of them' \
   "${inspect}" --run=run they --example=0
 fails 'no such example' 'error: --example=10: there are 10 examples, counted from 0' \
   "${inspect}" --run=run --example=10
-fails 'half a patch' '--patch=SITE and --from=INPUT require each other' \
+fails 'half a patch' '--patch=SITE and --from=INPUT must be given together' \
   "${inspect}" --run=run they --patch='*'
-fails 'the other half' '--patch=SITE and --from=INPUT require each other' \
+fails 'the other half' '--patch=SITE and --from=INPUT must be given together' \
   "${inspect}" --run=run they --from=he
 
 # What a site carries. The same input carries nothing else.
@@ -119,7 +119,7 @@ fails 'hook points without a pass' 'has no training examples; give an INPUT' \
 expect_in out 'bert/layers[0]/self/attention/context'
 "${inspect}" --model="${bert}" --source=$'the cat\tthe' --json >out
 expect_in out '"similarity"' '"gradients"'
-fails 'two models' 'exclude each other; give only one of them' \
+fails 'two models' 'cannot be given together; remove one of them' \
   "${inspect}" --run=run --model="${bert}" --source=the
 for flag in --target=the --beam=2 --output=0 --example=0; do
   fails "${flag} of a BERT" '--target, --beam, --output and --example require --run' \

@@ -29,7 +29,8 @@ absl::StatusOr<Run> OpenRun(const RunFlags& flags, const Plugins& plugins,
                             const RunOptions& options) {
   if (!flags.run.empty() && !flags.model.empty()) {
     return absl::InvalidArgumentError(
-        "error: --run and --model exclude each other; give only one of them");
+        "error: --run and --model cannot be given together; remove one of "
+        "them");
   }
   return OpenRun(flags.run.empty() ? flags.model : flags.run, plugins, options);
 }
@@ -52,16 +53,17 @@ absl::Status RefuseReplaced(const Run& run, absl::string_view program) {
   if (run.config().intervene_size() == 0) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("error: ", run.path(),
-                   ": the config's `intervene` replaces values of the model, "
-                   "which ",
-                   program, " does not support; use //tools:predict"));
+                   ": the config of this run sets `intervene`, which ", program,
+                   " does not support; //tools:predict supports it"));
 }
 
 absl::StatusOr<const Translator*> TranslatorOf(const Run& run) {
   const auto* const model = run.model<TranslationModel>();
   if (model != nullptr) return &model->translator();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "error: ", run.path(), ": the model of this run does not translate"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("error: ", run.path(),
+                   ": the model of this run does not translate; this program "
+                   "requires a translation model"));
 }
 
 }  // namespace regard

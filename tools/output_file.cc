@@ -45,11 +45,11 @@ absl::Status CheckOutputFile(absl::string_view flag, const std::string& path,
       file.has_parent_path() ? file.parent_path().string() : ".";
   std::error_code unknown;
   if (!std::filesystem::is_directory(folder, unknown)) {
-    return wrong("there is no folder ", folder);
+    return wrong("the directory ", folder, " does not exist; create it first");
   }
   REGARD_ASSIGN_OR_RETURN(const PathKind kind, KindOfPath(path));
   if (kind == PathKind::kDirectory || kind == PathKind::kOther) {
-    return wrong("already exists and is not a regular file");
+    return wrong("already exists and is not a regular file; name another file");
   }
   const std::string name = file.filename().string();
   const std::string inside = file.parent_path().filename().string();

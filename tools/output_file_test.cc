@@ -38,7 +38,7 @@ TEST(OutputFileTest, IsNoFileOfARun) {
                   "belongs to a run"),
         std::pair("run/checkpoints/x.safetensors", "belongs to a run"),
         std::pair("run/x.json", "is not a regular file"),
-        std::pair("nowhere/x.json", "there is no folder"),
+        std::pair("nowhere/x.json", "does not exist; create it"),
         std::pair("run/x.png", "must end in .json or .safetensors")}) {
     EXPECT_THAT(check(path),
                 StatusIs(absl::StatusCode::kInvalidArgument,

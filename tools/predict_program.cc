@@ -66,8 +66,9 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   line.Repeated("example", "N", &arguments->example_numbers, kExampleHelp);
   line.Switch("json", &arguments->json, kJsonHelp);
   line.Number("length", &arguments->length, 0, INT_MAX, kLengthHelp);
-  line.Number("top", &arguments->top, 1, INT_MAX,
-              "number of likeliest classes or words to list");
+  line.Number(
+      "top", &arguments->top, 1, INT_MAX,
+      "maximum number of classes or words to list, the most likely first");
   line.Number("threads", &arguments->threads, 1, 1024, kThreadsHelp,
               kThreadsDefault);
   line.Positional(&arguments->inputs, "INPUT");
@@ -143,7 +144,7 @@ absl::StatusOr<bool> Answer(const Run& run, const Arguments& arguments,
 
 absl::Status AnswerInput(const Run& run, const Arguments& arguments) {
   if (isatty(STDIN_FILENO) != 0) {
-    std::fputs("one input per line; Ctrl-D ends\n", stderr);
+    std::fputs("enter one input per line; Ctrl-D ends the input\n", stderr);
   }
   LineReader reader(STDIN_FILENO, kMostInputLineBytes, LineEndsOf(run));
   std::string line;
@@ -153,7 +154,7 @@ absl::Status AnswerInput(const Run& run, const Arguments& arguments) {
     const std::string what = absl::StrCat("line ", number);
     if (cut) {
       return absl::InvalidArgumentError(
-          absl::StrCat("error: ", what, ": longer than ",
+          absl::StrCat("error: ", what, ": must not be longer than ",
                        kMostInputLineBytes >> 10, " KiB"));
     }
     REGARD_ASSIGN_OR_RETURN(written,

@@ -121,7 +121,7 @@ head -c 200 text >prose
 "${evaluate}" --run=letters --text=prose --stride=3 --json >out
 expect_in out '"test/perplexity":' 'evaluation_stride=3'
 printf a >prose
-fails 'a text of one character' '--text: holds nothing that' \
+fails 'a text of one character' '--text: the file is too short; it must' \
   "${evaluate}" --run=letters --text=prose
 # Other texts, by the vocabulary and labels of the run.
 printf 'bad\tdogs sing\ngood\tzebras run\nbad\tthe\nbad\tdogs\n' >other
@@ -325,7 +325,7 @@ done
 expect 'the vector of an embedder' \
   "$("${embed}" --run=vectors <<<'the cat sleeps')" \
   "$("${predict}" --run=vectors 'the cat sleeps')"
-fails 'vectors of a translator' "the model of this run has no BERT" \
+fails 'vectors of a translator' "the model of this run is not a BERT model" \
   "${embed}" --run=words
 cp -r filled replaced
 echo 'intervene { site: "*context" replace { zeros {} } }' \

@@ -44,7 +44,7 @@ constexpr Program kPrograms[] = {
     {"average", AverageMain, "averages the checkpoints of a run"},
     {"plan", PlanMain, "estimates the memory and work of an experiment"},
     {"scores", ScoresMain, "lists the scores, or checks a formula as a score"},
-    {"attend", AttendMain, "computes one attention of given arrays"},
+    {"attend", AttendMain, "computes attention over given arrays"},
 };
 
 std::string Usage() {

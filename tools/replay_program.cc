@@ -91,7 +91,9 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
               "last optimizer step to record");
   line.Repeated("site", "PATTERN", &arguments->sites,
                 "hook points to record; may be repeated");
-  line.Text("out", "FILE", &arguments->out, "file to write", "standard output");
+  line.Text("out", "FILE", &arguments->out,
+            "file for the statistics (.jsonl) or the arrays (.safetensors)",
+            "statistics on standard output");
   line.Number("threads", &arguments->threads, 1, 1024, kThreadsHelp,
               kThreadsDefault);
   REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
@@ -110,9 +112,11 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
 std::string EnvironmentDifferences(const std::string& run) {
   const absl::StatusOr<std::vector<std::string>> differences =
       ProgramDifferences(run);
-  if (!differences.ok()) return "\nenvironment.json cannot be read";
-  if (differences->empty()) return "\nenvironment.json does not differ";
-  return absl::StrCat("\nenvironment.json:\n  ",
+  if (!differences.ok()) return "\nthe run's environment.json cannot be read";
+  if (differences->empty()) {
+    return "\nenvironment.json does not differ from this program";
+  }
+  return absl::StrCat("\nenvironment.json differs from this program:\n  ",
                       absl::StrJoin(*differences, "\n  "));
 }
 
@@ -167,7 +171,9 @@ class Replay {
     if (!digest_.empty() && (next_ == records_.size() || ended_by_time)) {
       return absl::OkStatus();
     }
-    return Differs(trainer.step(), "the run has logged other numbers");
+    return Differs(trainer.step(),
+                   "the replay ended before it repeated all records of "
+                   "metrics.jsonl and the last checkpoint");
   }
 
   absl::Status Write() const {
@@ -269,20 +275,23 @@ class Replay {
   }
 
   absl::Status Differs(int64_t step, absl::string_view what) const {
-    return absl::FailedPreconditionError(absl::StrCat(
-        run_.path, ": error: step ", step, ": ", what,
-        ": this is not the same run", EnvironmentDifferences(run_.path)));
+    return absl::FailedPreconditionError(
+        absl::StrCat(run_.path, ": error: step ", step, ": ", what,
+                     "; the replay must repeat the run exactly",
+                     EnvironmentDifferences(run_.path)));
   }
 
   absl::Status CheckRecord(const MetricsRecord& record) {
     if (next_ == records_.size() || records_[next_].step != record.step) {
-      return Differs(record.step, "the run has no such record");
+      return Differs(record.step,
+                     "metrics.jsonl of the run lacks a record of this step");
     }
     const MetricsRecord& before = records_[next_++];
     for (const auto& [name, value] : record.metrics) {
       const auto found = before.metrics.find(name);
       if (found == before.metrics.end()) {
-        return Differs(record.step, absl::StrCat("the run has no ", name));
+        return Differs(record.step,
+                       absl::StrCat("the run did not record ", name));
       }
       ++numbers_;
       if (found->second == value ||
@@ -296,7 +305,8 @@ class Replay {
     if (before.metrics.size() == record.metrics.size()) {
       return absl::OkStatus();
     }
-    return Differs(record.step, "the run has more numbers");
+    return Differs(record.step,
+                   "the run recorded more metrics than the replay");
   }
 
   absl::Status CheckWeights(const CheckpointContent& content) {
@@ -308,8 +318,8 @@ class Replay {
           reader.Read(view.name, view.shape, absl::MakeSpan(before)));
       if (std::memcmp(before.data(), view.values.data(),
                       before.size() * sizeof(float)) != 0) {
-        return Differs(content.step,
-                       absl::StrCat("the weights ", view.name, " differ"));
+        return Differs(content.step, absl::StrCat("the weights ", view.name,
+                                                  " differ from the run"));
       }
     }
     digest_ = WeightsDigest(content.weights);
@@ -353,7 +363,8 @@ absl::Status ReplayPart(int argc, char** argv, const Plugins& plugins) {
     const auto found = digests.data.find(field);
     if (found != digests.data.end() && found->second == digest) continue;
     return Wrong(absl::StrCat(field, " has changed since the training of ",
-                              run.path, ": its SHA-256 is now ", digest));
+                              run.path, ": its SHA-256 is now ", digest,
+                              "; restore the data of the training"));
   }
   if (!arguments.out.empty()) {
     REGARD_RETURN_IF_ERROR(CheckOutputFile(

@@ -79,15 +79,16 @@ differs() { # differs WHAT PART EDIT
   rm -rf other
   cp -r run other
   sed -i "$3" other/metrics.jsonl
-  fails "$1" "other: error: step $2: this is not the same run" \
+  fails "$1" "other: error: step $2; the replay must repeat the run exactly" \
     "${replay}" --run=other --from=8 --to=9 --site='*/weights'
 }
-differs 'a record less' '8: the run has no such record' '/"step":8,/d'
-differs 'a record more' '9: the run has logged other numbers' \
+differs 'a record less' '8: metrics.jsonl of the run lacks a record of this step' '/"step":8,/d'
+differs 'a record more' '9: the replay ended before it repeated all records of '\
+'metrics.jsonl and the last checkpoint' \
   '/"step":9,/p'
-differs 'a number less' '8: the run has no train/loss' \
+differs 'a number less' '8: the run did not record train/loss' \
   '/"step":8,/s/"train.loss":[0-9.]*,//'
-differs 'a number more' '9: the run has more numbers' \
+differs 'a number more' '9: the run recorded more metrics than the replay' \
   '/"step":9,/s/"train.loss"/"train\/more":1,&/'
 cp run/metrics.jsonl other
 cp run/checkpoints/step-6/weights.safetensors other/checkpoints/step-9
@@ -103,5 +104,5 @@ sed -i 's/\("step":8.*"train\/loss":\)[0-9.]*/\11/; s/"seconds":[0-9.e-]*/"secon
 sed -i 's/"compiler": ".*"/"compiler": "GCC 4"/' run/environment.json
 fails 'another number' 'error: step 8: train/loss is ' \
   "${replay}" --run=run --from=8 --to=9 --site='*/weights'
-expect_in err ', but 1 in the run: this is not the same run' \
+expect_in err ', but 1 in the run; the replay must repeat the run exactly' \
   '  compiler: GCC 4 before, '

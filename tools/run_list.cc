@@ -177,8 +177,9 @@ absl::StatusOr<std::vector<GridRun>> FindRuns(const std::string& folder,
   std::vector<GridRun> runs;
   REGARD_RETURN_IF_ERROR(WithErrorPrefix(AddRuns(folder, "", files, &runs)));
   if (runs.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("error: ", folder, ": contains no run"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "error: ", folder,
+        ": contains no run; name a directory that contains run folders"));
   }
   std::ranges::sort(runs, {}, &GridRun::label);
   return runs;

@@ -56,10 +56,13 @@ int ScoresMain(int argc, char** argv, const Plugins& plugins) {
                       "number of attention heads");
   std::string formula;
   int width = 0;
-  command_line.Text("formula", "TEXT", &formula, "score as a formula");
+  command_line.Text("formula", "TEXT", &formula,
+                    "formula of the attention score of a query q and a key k, "
+                    "such as 'q . k'");
   command_line.Number(
       "width", &width, 0, kMaxWidth,
-      "width of the formula's parameters where it is free; 0: the query's");
+      "width of the parameters where the formula does not determine it; 0: the "
+      "width of the query");
   bool json = false;
   command_line.Switch("json", &json, kJsonHelp);
   const absl::Status status = command_line.Parse(argc, argv);
@@ -68,7 +71,7 @@ int ScoresMain(int argc, char** argv, const Plugins& plugins) {
   const ScoreWidths widths = {.heads = heads, .query = query, .key = key};
   if (!formula.empty() && json) {
     return ExitCode(absl::InvalidArgumentError(
-        "error: --json and --formula exclude each other; give only one of "
+        "error: --json and --formula cannot be given together; remove one of "
         "them"));
   }
   if (formula.empty() && width > 0) {

@@ -24,4 +24,4 @@ fails 'a wrong formula' "no function 'tan'; did you mean 'tanh'?" \
     "${scores}" --formula='v . tan(W q)'
 fails 'its place' '      ^~~' "${scores}" --formula='v . tan(W q)'
 fails 'a width of nothing' 'error: --width applies only to --formula' "${scores}" --width=5
-fails 'a JSON formula' 'error: --json and --formula exclude each other' "${scores}" --json --formula=0
+fails 'a JSON formula' 'error: --json and --formula cannot be given together' "${scores}" --json --formula=0

@@ -25,9 +25,11 @@ void AddBeamFlags(CommandLine& line, SearchConfig* search,
   line.Field("length_penalty", search, 0, 10,
              "length penalty of beam search; larger values favour longer texts",
              otherwise);
-  line.Field("repetition_penalty", search, 0.01, 100,
-             "makes tokens that the text already has less likely; 1: off",
-             otherwise);
+  line.Field(
+      "repetition_penalty", search, 0.01, 100,
+      "penalty for tokens that are already in the text; above 1, they become "
+      "less likely; 1: off",
+      otherwise);
   line.Field("no_repeat_ngram", search, 0, 100000,
              "never repeats an n-gram of this length; 0: off", otherwise);
 }
@@ -38,11 +40,10 @@ void AddSamplingFlags(CommandLine& line, SamplingConfig* sampling,
              "sampling temperature; below 1, likely tokens become likelier",
              otherwise);
   line.Field("top_k", sampling, 0, 10000000,
-             "samples from this many of the likeliest tokens; 0: all",
-             otherwise);
+             "number of most likely tokens to sample from; 0: all", otherwise);
   line.Field("top_p", sampling, 1e-6, 1,
-             "samples from the fewest likeliest tokens that together have this "
-             "probability",
+             "samples from the smallest set of most likely tokens whose "
+             "probabilities sum to at least this value",
              otherwise);
   line.Field("min_p", sampling, 0, 1,
              "samples from tokens with at least this fraction of the highest "
@@ -57,7 +58,7 @@ void AddSamplingFlags(CommandLine& line, SamplingConfig* sampling,
 void AddSearchFlags(CommandLine& line, SearchFlags* flags) {
   AddBeamFlags(line, &flags->search, kRunConfigDefault, kRunConfigDefault);
   line.Switch("sample", &flags->sample,
-              "samples texts instead of searching for the likeliest");
+              "samples texts instead of searching for the most likely ones");
   AddSamplingFlags(line, &flags->sampling, kRunConfigDefault);
 }
 

@@ -44,7 +44,7 @@ namespace {
 
 constexpr char kUsage[] =
     "Translates sentences with the model of a run, or with an ensemble of\n"
-    "runs.\n\n"
+    "runs that have equal vocabularies.\n\n"
     "  translate --run=DIR [--run=DIR]... [--beam=N] [--align] [SENTENCE...]\n"
     "  translate --run=DIR --score\n\n"
     "Without a SENTENCE, reads one sentence per line from standard input. If\n"
@@ -78,12 +78,13 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   bool log_probabilities = false;
   CommandLine line(kUsage);
   line.Repeated("run", "DIR", &arguments->runs,
-                "run folder; several with equal vocabularies form an ensemble");
+                "run folder; may be repeated to form an ensemble of runs");
   AddSearchFlags(line, &arguments->flags);
   line.Field("coverage_penalty", &arguments->flags.search, 0, 10,
-             "larger values penalize untranslated words", kRunConfigDefault);
+             "penalty for untranslated words; 0: off", kRunConfigDefault);
   line.Field("min_length", &arguments->flags.search, 0, 100000,
-             "minimum number of words in a translation", kRunConfigDefault);
+             "minimum number of tokens in a translation, without <eos>",
+             kRunConfigDefault);
   line.Field("max_length", &arguments->flags.search, 1, kMostLength,
              "maximum number of tokens in a translation, with <eos>",
              kRunConfigDefault);
@@ -201,8 +202,9 @@ void Session::ShowProgress(bool last) {
 
 void Session::Finish() {
   if (invalid_ > 0) {
-    Tell(absl::StrCat(invalid_, invalid_ == 1 ? " line has" : " lines have",
-                      " bytes that are not UTF-8; each is read as U+FFFD"));
+    Tell(absl::StrCat(
+        invalid_, invalid_ == 1 ? " line has" : " lines have",
+        " bytes that are not UTF-8; each of these bytes is read as U+FFFD"));
   }
   ShowProgress(/*last=*/true);
   line_.Finish();
@@ -210,8 +212,8 @@ void Session::Finish() {
   const int64_t known = translator_.longest_target();
   line_.Message(absl::StrCat(
       "note: ", at_limit_, " of ", written_,
-      " translations were cut at their maximum length; --max_length=N raises "
-      "it",
+      " translations were cut at their maximum length; raise it with "
+      "--max_length=N",
       known < kMostLength
           ? absl::StrCat(", up to the ", known, " positions of the model")
           : ""));
@@ -224,8 +226,8 @@ void Session::CheckMinLength(const std::vector<std::string>& words) {
     const int64_t longest = member.translator.LongestFound(words, search_);
     if (search_.min_length() < longest) continue;
     Note(": its translation has at most ", longest,
-         " ids, too few for min_length: ", search_.min_length(),
-         " words and <eos>");
+         " tokens, too few for min_length: ", search_.min_length(),
+         " tokens and <eos>");
     return;
   }
 }
@@ -239,9 +241,10 @@ absl::Status Session::Score(absl::string_view text) {
     return absl::OkStatus();
   }
   if (sides.size() != 2) {
-    return Error("line", sides.size() == 1
-                             ? "must be SOURCE<TAB>TARGET"
-                             : "must be SOURCE<TAB>TARGET; has a second tab");
+    return Error("line",
+                 sides.size() == 1
+                     ? "must be SOURCE<TAB>TARGET, but has no tab"
+                     : "must be SOURCE<TAB>TARGET, but has a second tab");
   }
   const std::vector<std::string> source = TypedSource(sides[0], translator_);
   const std::vector<std::string> target = TypedTarget(sides[1], translator_);
@@ -393,7 +396,7 @@ void Session::DrawAlignment(const std::vector<std::string>& source,
 
 absl::Status TranslateInput(LineEnds ends, Session& session) {
   if (isatty(STDIN_FILENO) != 0) {
-    std::fputs("one sentence per line; Ctrl-D ends\n", stderr);
+    std::fputs("enter one sentence per line; Ctrl-D ends the input\n", stderr);
   }
   LineReader reader(STDIN_FILENO, kMostInputLineBytes, ends);
   std::string line;
@@ -419,8 +422,8 @@ absl::StatusOr<std::vector<Run>> OpenRuns(const Arguments& arguments,
   if (runs.empty()) runs.emplace_back();  // for the message
   if (arguments.score && (runs.size() > 1 || !arguments.sentences.empty())) {
     return absl::InvalidArgumentError(
-        "error: --score requires exactly one --run and reads its pairs from "
-        "standard input");
+        "error: --score requires exactly one --run and no SENTENCE; it reads "
+        "pairs from standard input");
   }
   if (arguments.score &&
       (arguments.flags.any() || arguments.align || arguments.replace_unknown)) {

@@ -127,7 +127,7 @@ expect 'room for seven words' '' "$(cat err)"
 printf 'they are watching .\n\nthey are\n' |
   "${translate}" --run=run --min_length=19 >out 2>err
 expect 'no room for nineteen words' 'note: sentence 3: its translation has at '\
-'most 16 ids, too few for min_length: 19 words and <eos>' \
+'most 16 tokens, too few for min_length: 19 tokens and <eos>' \
   "$(grep sentence err)"
 expect 'at most two ids' 1 "$(("$("${translate}" --run=run --max_length=2 \
   'they are watching .' 2>/dev/null | wc -w)" <= 2))"
@@ -197,7 +197,7 @@ expect 'nothing was cut' '' "$(cat err)"
 expect 'a limit that is set' '4' "$("${translate}" --run=long --max_length=5 go \
   2>err | wc -w)"
 expect 'what was cut' 'note: 1 of 1 translations were cut at their maximum length; '\
-'--max_length=N raises it' "$(cat err)"
+'raise it with --max_length=N' "$(cat err)"
 sed -i -z 's/,\n"training_data":[^}]*}//' long/run.json
 expect 'a run of an earlier program' '13' \
   "$("${translate}" --run=long go 2>err | wc -w)"

@@ -214,7 +214,7 @@ absl::Status CommandLine::Parse(int argc, char** argv) const {
     }
     const Flag& flag = flags_[found - names.begin()];
     if (!flag.repeats && !seen.insert(flag.name).second) {
-      return error("--", name, " is given twice");
+      return error("--", name, " is given twice; give it only once");
     }
     std::string value;
     if (equals < argument.size()) {

@@ -31,8 +31,8 @@ inline constexpr char kRunConfigDefault[] = "as in the run's config";
 inline constexpr char kJsonHelp[] =
     "prints JSON instead of text (docs/json.md)";
 inline constexpr char kExampleHelp[] =
-    "index of an example of the run's data, from 0: of the test split, or of "
-    "dev without one";
+    "index, from 0, of an example in the run's test split, or in its dev split "
+    "if it has no test split";
 inline constexpr char kLengthHelp[] =
     "maximum number of tokens to generate: characters, words or subwords";
 

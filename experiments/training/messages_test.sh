@@ -18,9 +18,9 @@ says() { # says WHAT WANTED ARGUMENT...: all but the updates.
 }
 
 # How a run that begins says that it trains a second model.
-note="note: trains two models: this one, then the baseline 'short'; to train \
-no baseline: --set 'baseline.override=[]'"
-says 'a run and its baseline' "num_shards is 2: 2 of 9 threads have work
+note="note: this run trains two models: its own, then the baseline 'short'; to train \
+no baseline, use --set 'baseline.override=[]'"
+says 'a run and its baseline' "num_shards is 2: only 2 of 9 threads have work
 ${note}
 training the baseline 'short'" "${small[@]}" --run=run --threads=9
 expect 'about twenty lines' "1/40 $(seq -f '%g/40' -s' ' 2 2 40) 1/2 2/2" \
@@ -67,7 +67,7 @@ says 'no checkpoint' "run has no complete checkpoint: starting at step 0
 ${note}
 training the baseline 'short'
 resuming at step 2" --run=run --resume
-fails 'nothing to resume' 'nowhere holds no run to resume; name the folder' \
+fails 'nothing to resume' 'nowhere holds no run to resume; name a run folder' \
   "${train}" --run=nowhere --resume
 expect 'what it left' '' "$(ls -d nowhere 2>/dev/null)"
 mkdir empty
@@ -80,7 +80,7 @@ fails 'a config that is lost' 'is missing from a run that has metrics.jsonl' \
 fails 'another config in its place' 'is missing from a run that has' \
   "${train}" "${small[@]}" --run=empty --resume
 rm empty/{metrics.jsonl,status.json}
-fails 'no config' 'stopped before training began; give its --config again' \
+fails 'no config' 'stopped before training began; give its config file again' \
   "${train}" --run=empty --resume
 says 'a run that was stopped' "empty stopped before training began: starting at step 0
 ${note}
@@ -146,5 +146,5 @@ training the baseline 'short'" "${habits[@]}" --run=noted
 expect 'the notes of the run' "${notes}" "$(cat noted/notes.txt)"
 expect_in noted/report.html 'has no effect: it watches dev/loss'
 expect 'a run without notes' '' "$(ls run/notes.txt 2>/dev/null)"
-fails 'a check of a run' '--check excludes --resume' \
+fails 'a check of a run' '--check and --resume cannot be given together' \
   "${train}" --run=run --resume --check

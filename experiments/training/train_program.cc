@@ -102,8 +102,8 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   }
   if (arguments->resume && arguments->check) {
     return absl::InvalidArgumentError(
-        "error: --check excludes --resume; to check the config of a run, use "
-        "--config=DIR/resolved.textproto");
+        "error: --check and --resume cannot be given together; to check the "
+        "config of a run, use --config=DIR/resolved.textproto");
   }
   return absl::OkStatus();
 }
@@ -123,13 +123,14 @@ absl::StatusOr<ConfigSource> SourceOf(const Arguments& arguments,
     REGARD_RETURN_IF_ERROR(RefuseLostConfig(found.path));
     return absl::InvalidArgumentError(absl::StrCat(
         "error: ", text.status().message(),
-        ": the run stopped before training began; give its --config again"));
+        ": the run stopped before training began; give its config file again "
+        "with --config=FILE"));
   }
   if (arguments.resume) {
     return absl::InvalidArgumentError(absl::StrCat(
         "error: ", ResolveUserPath(arguments.run),
-        " holds no run to resume; name the folder of a run with --run, or "
-        "give the --config of a new one"));
+        " holds no run to resume; name a run folder with --run=DIR, or start a "
+        "new run with --config=FILE"));
   }
   return ConfigSource{"built-in config", std::string(default_config)};
 }
@@ -197,7 +198,8 @@ absl::StatusOr<Given> Examine(const Arguments& arguments,
     if (run.baseline().name().empty() || run.baseline().name() == run.name()) {
       ConfigProblems problems;
       problems.Add("baseline.name",
-                   "must not be empty or equal to name: reports show both");
+                   "must not be empty or equal to `name`, because reports show "
+                   "both names");
       return LocateProblems(problems, given.loaded.origins);
     }
     absl::StatusOr<FittingTask> baseline =
@@ -276,8 +278,8 @@ absl::StatusOr<int> TrainAndReport(TrainingRun& run,
   if (run.loaded().baseline != nullptr && !run.resumes()) {
     std::fprintf(
         stderr,
-        "note: trains two models: this one, then the baseline '%s'; to train "
-        "no baseline: --set 'baseline.override=[]'\n",
+        "note: this run trains two models: its own, then the baseline '%s'; to "
+        "train no baseline, use --set 'baseline.override=[]'\n",
         PrintableText(run.loaded().config.baseline().name()).c_str());
   }
   REGARD_ASSIGN_OR_RETURN(int stopped_by, run.Train(options, plugins));
@@ -336,7 +338,7 @@ TrainerOptions OptionsOf(const Arguments& arguments, int num_shards) {
   if (options.threads == 0) {
     options.threads = HardwareThreads();
   } else if (options.threads > shards && Leads(ranks)) {
-    std::fprintf(stderr, "num_shards is %d: %d of %d threads have work\n",
+    std::fprintf(stderr, "num_shards is %d: only %d of %d threads have work\n",
                  num_shards, shards, options.threads);
   }
   options.stop_signal = &stop_signal;
@@ -352,7 +354,7 @@ absl::StatusOr<int> Train(int argc, char** argv, const Plugins& plugins,
   if (ranks != nullptr && !RanksFit(ranks->size(), ranks->size())) {
     return absl::InvalidArgumentError(
         absl::StrCat("error: ", ranks->size(),
-                     " ranks: the number of ranks must be a power of two, "
+                     " ranks: the number of ranks must be a power of two and "
                      "at most num_shards of the config"));
   }
   REGARD_ASSIGN_OR_RETURN(Given given,
