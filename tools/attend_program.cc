@@ -369,13 +369,13 @@ absl::Status AttendArrays(int argc, char** argv,
   bool json = false;
   CommandLine line(kUsage);
   line.Text("attention", "TEXT", &attention,
-            "attention, written as the field `attention` of a config; "
-            "//tools:scores lists the score functions");
+            "attention as in the field `attention` of a config, such as "
+            "'dot {}'; //tools:scores lists the score functions");
   line.Text("multi_head", "TEXT", &multi_head,
-            "multi-head attention, written as the field `attention` of a "
-            "config's `transformer`");
+            "multi-head attention as in the field `attention` of a config's "
+            "`transformer`, such as 'heads: 2 attention { dot {} }'");
   line.Text("arrays", "FILE", &path,
-            "file with the arrays: .safetensors or JSON; - reads JSON from "
+            "file with the arrays (.safetensors or JSON); use - for JSON from "
             "standard input");
   line.Number("heads", &heads, 1, 65536,
               "number of attention heads; applies only to --attention", "1");

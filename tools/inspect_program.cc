@@ -98,9 +98,8 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
               "index, from 0, of the output word, class or [MASK] to explain",
               "the whole text or the most likely class");
   line.Text("patch", "SITE", &arguments->patch,
-            "pattern of the hook points (docs/interventions.md) at which "
-            "values from the input of --from replace the model's own; shows "
-            "how this changes the output");
+            "pattern of hook points (docs/interventions.md); shows how the "
+            "output changes when their values come from the input of --from");
   line.Text("from", "INPUT", &arguments->from,
             "input whose values --patch inserts");
   line.Text("out", "FILE", &arguments->out,

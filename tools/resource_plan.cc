@@ -187,7 +187,7 @@ absl::StatusOr<ResourcePlan> MakeResourcePlan(const LoadedConfig& loaded,
   ConfigProblems problems;
   ValidateTask(*task, config, problems);
   if (task->model().num_examples() == 0) {
-    problems.Add("data", "has no training examples");
+    problems.Add("data", "must have at least one training example");
   }
   REGARD_RETURN_IF_ERROR(LocateProblems(problems, loaded.origins));
   MeasureBatch(config, task->model(), &plan);

@@ -252,17 +252,16 @@ std::string SignificanceText(const Grid& grid) {
   std::string text = Listing("examples (mean [95 % interval])", intervals, "");
   const std::vector<std::string> alone = RunsWithoutPartner(grid);
   if (!alone.empty()) {
-    absl::StrAppend(
-        &text, "not compared because no run to compare with has their seed: ",
-        absl::StrJoin(alone, ", "), "\n");
+    absl::StrAppend(&text,
+                    "not compared because no baseline run has the same seed: ",
+                    absl::StrJoin(alone, ", "), "\n");
   }
   if (any([](const Comparison& c) { return c.over_examples.has_value(); })) {
     text += Listing("over examples", ExamplesSection(grid, comparisons));
   } else if (alone.size() < grid.runs.size()) {
     text +=
         "over examples: not compared because the runs were evaluated on "
-        "different "
-        "examples\n";
+        "different examples\n";
   }
   if (any([](const Comparison& c) { return c.differences.n > 1; })) {
     text += Listing("over seeds", SeedsSection(grid, comparisons));

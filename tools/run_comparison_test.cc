@@ -163,7 +163,7 @@ TEST(SignificanceText, NamesRunsWithoutAPartnerOfTheirSeed) {
   const GridRun a1 = RunOf("a1", 1, "1", 5);
   const GridRun b2 = RunOf("b2", 2, "2", 5);
   constexpr char kAlone[] =
-      "not compared because no run to compare with has their seed: ";
+      "not compared because no baseline run has the same seed: ";
   EXPECT_THAT(SignificanceText(GridOfRuns({a0, a1, b2})),
               EndsWith(absl::StrCat(kAlone, "a0, a1, b2\n")));
   EXPECT_THAT(

@@ -53,8 +53,8 @@ absl::StatusOr<WorkOptions> ParseWorkOptions(int argc, char** argv) {
       good = false;
     }
     if (!good) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("got ", argv[i], ", wanted --field=value of a work"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "'", argv[i], "' must be --FIELD=VALUE with a field of a workload"));
     }
   }
   options.threads = static_cast<int>(threads);

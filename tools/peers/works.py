@@ -302,5 +302,5 @@ def by_name(name):
         for work in (base, grown):
             if work.name == name:
                 return work
-    raise SystemExit(f"no work is named {name}; the works are "
+    raise SystemExit(f"no workload is named {name}; the workloads are "
                      + ", ".join(work.name for work in WORKS))
