@@ -77,7 +77,7 @@ expect 'the best first' 'right words' "$("${runs}" --by=dev/loss . |
   sed 's/ $//')"
 "${runs}" --json words >out
 expect_in out '{"typical":".","runs":[{"run":".","state":"finished","step":'
-fails 'no run' 'no run there' "${runs}" "${configs}"
+fails 'no run' 'contains no run' "${runs}" "${configs}"
 fails 'no metric' "did you mean 'test/bleu'?" "${runs}" --by=test/blue .
 fails 'two folders' 'exactly one FOLDER is required' "${runs}" words right
 

@@ -193,8 +193,7 @@ TEST(GridOfRuns, OnlyFinishedRunsAreTested) {
     EXPECT_NEAR(comparison.differences.mean, 0.86, 1e-12);
     EXPECT_EQ(comparison.p_value, 0.0625);
     EXPECT_THAT(SignificanceText(GridOfRuns(some)),
-                HasSubstr("because no run to compare with has their "
-                          "seed: a5"));
+                HasSubstr("because no baseline run has the same seed: a5"));
   }
   // Those that did not fail are not a random choice.
   runs[11] = With(RunOf("b5", 5, "2", 0), RunState::kFailed);
@@ -210,7 +209,7 @@ TEST(GridOfRuns, AnUnfinishedBaselineIsNotReplaced) {
                   RunOf("b", 0, "2", 5), RunOf("c", 0, "3", 5)});
   EXPECT_EQ(grid.axes[0].values[0].label, "a");
   EXPECT_THAT(SignificanceText(grid),
-              EndsWith("not compared because no run to compare with has their "
+              EndsWith("not compared because no baseline run has the same "
                        "seed: b, c\n"));
 }
 
