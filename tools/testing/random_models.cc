@@ -255,12 +255,12 @@ class RandomModel {
            absl::StrCat("--set=training.initial_weights={run: '", Path("whole"),
                         "'}")},
           kExitDiverged);
-    Run({"tools/average", run, "--checkpoints=1", "--out=" + Path("average")});
+    Run({"tools/average", run, "--last=1", "--out=" + Path("average")});
     for (const char* metric : {"dev/loss", "dev/mse"}) {
       if (!absl::StrContains(ReadAll(Path("whole/status.json")), metric)) {
         continue;
       }
-      Run({"tools/average", run, "--checkpoints=1",
+      Run({"tools/average", run, "--last=1",
            absl::StrCat("--metric=", metric), "--out=" + Path("best")});
       break;
     }
