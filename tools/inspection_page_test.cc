@@ -132,7 +132,7 @@ TEST(InspectionHtmlTest, LeavesOutWhatDoesNotApply) {
     EXPECT_THAT(page, HasSubstr(section));
   }
   EXPECT_THAT(page, HasSubstr("bad 0.750"));
-  EXPECT_THAT(page, HasSubstr("of the other input"));
+  EXPECT_THAT(page, HasSubstr("from the other input"));
   EXPECT_THAT(page, Not(HasSubstr(">Gradients<")));
   InspectedAnswer bare = Classified();
   bare.patched.reset();
