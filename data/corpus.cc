@@ -40,9 +40,11 @@ absl::StatusOr<bool> PairReader::Next() {
     if (has_source != has_target) {
       const TextFile& longer = has_source ? first_ : *second_;
       return longer.Error(
-          0, absl::StrCat("this line has no counterpart: ",
-                          has_source ? files_.target() : files_.source(),
-                          " has ", longer.number() - 1, " lines"));
+          0, absl::StrCat(
+                 "this line has no counterpart: ",
+                 has_source ? files_.target() : files_.source(), " has ",
+                 longer.number() - 1,
+                 " lines; both files must have the same number of lines"));
     }
     source_ = first_.text();
     target_ = second_->text();
@@ -71,10 +73,10 @@ absl::Status PairReader::SplitColumns() {
     if (column >= static_cast<int>(columns.size())) {
       return first_.Error(
           text.size(),
-          absl::StrCat("expected a tab and the ",
-                       is_source ? "source" : "target", " sentence in column ",
-                       column + 1, ", got ", columns.size(), " column",
-                       columns.size() == 1 ? "" : "s"));
+          absl::StrCat("expected the ", is_source ? "source" : "target",
+                       " sentence in column ", column + 1,
+                       " (columns are separated by tabs), got ", columns.size(),
+                       " column", columns.size() == 1 ? "" : "s"));
     }
     (is_source ? source_ : target_) = columns[column];
   }

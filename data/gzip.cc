@@ -41,9 +41,10 @@ size_t Inflater::Next(absl::string_view* input, absl::Span<char> output) {
     input->remove_prefix(input->size() - stream_.avail_in);
     between_members_ = code == Z_STREAM_END;
     if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR) {
-      problem_ = absl::StrCat(
-          "the compressed file is damaged: ",
-          stream_.msg == nullptr ? "zlib rejects it" : stream_.msg);
+      problem_ =
+          absl::StrCat("the compressed file is damaged: ",
+                       stream_.msg == nullptr ? "zlib rejects it" : stream_.msg,
+                       "; copy or download it again");
     }
     if (input->empty()) break;
   }
@@ -52,7 +53,7 @@ size_t Inflater::Next(absl::string_view* input, absl::Span<char> output) {
 
 std::string Inflater::problem_at_end() const {
   if (!problem_.empty() || between_members_) return problem_;
-  return "the compressed file is cut short";
+  return "the compressed file is cut short; copy or download it again";
 }
 
 absl::StatusOr<std::string> Gunzip(std::string bytes, absl::string_view path,
@@ -66,8 +67,8 @@ absl::StatusOr<std::string> Gunzip(std::string bytes, absl::string_view path,
     const size_t count = inflater.Next(&rest, absl::MakeSpan(piece));
     if (static_cast<int64_t>(content.size() + count) > limit) {
       return absl::InvalidArgumentError(
-          absl::StrCat(path, ": error: holds more than ", limit,
-                       " bytes after decompression"));
+          absl::StrCat(path, ": error: must have at most ", limit,
+                       " bytes after decompression, but has more"));
     }
     content.append(piece.data(), count);
     const bool at_end = count == 0 && rest.empty();

@@ -55,7 +55,8 @@ TEST(GunzipTest, JoinsMembersAndHasALimit) {
   const std::string two = absl::StrCat(Gzip("abc"), Gzip("def"));
   EXPECT_EQ(*Gunzip(two, "file", 6), "abcdef");
   EXPECT_EQ(Gunzip(two, "file", 5).status().message(),
-            "file: error: holds more than 5 bytes after decompression");
+            "file: error: must have at most 5 bytes after decompression, but "
+            "has more");
   EXPECT_EQ(*Gunzip("plain", "file", 5), "plain");
   EXPECT_EQ(*Gunzip("", "file", 5), "");
   EXPECT_THAT(

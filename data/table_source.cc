@@ -53,7 +53,9 @@ absl::StatusOr<std::vector<Field>> FieldsOf(const TextFile& file,
     if (at < line.size() && line[at] == '"') {
       for (++at;; ++at) {
         if (at >= line.size()) {
-          return file.Error(field.offset, "the quote is not closed");
+          return file.Error(
+              field.offset,
+              "the quote is not closed; add \" at the end of the field");
         }
         if (line[at] == '"') {
           if (line.substr(at + 1, 1) != "\"") break;
@@ -64,7 +66,9 @@ absl::StatusOr<std::vector<Field>> FieldsOf(const TextFile& file,
       ++at;
       while (is_blank(at)) ++at;
       if (at < line.size() && line[at] != separator) {
-        return file.Error(at, "unexpected text after a closing quote");
+        return file.Error(at,
+                          "expected a separator or the end of the line after a "
+                          "closing quote");
       }
     } else {
       const size_t end = std::min(line.find(separator, at), line.size());
@@ -88,7 +92,7 @@ absl::StatusOr<double> NumberOf(const TextFile& file, const Field& field,
     return file.Error(field.offset,
                       absl::StrCat("column '", column, "' ", parts...));
   };
-  if (field.text.empty()) return error("has no number here");
+  if (field.text.empty()) return error("must be a number, but is empty");
   double number;
   if (!absl::SimpleAtod(field.text, &number)) {
     return error("must be a number, got '", field.text, "'");
@@ -112,7 +116,8 @@ absl::StatusOr<size_t> Find(const std::vector<std::string>& names,
                      "; the columns are ", absl::StrJoin(names, ", ")));
   }
   if (std::find(found + 1, names.end(), name) != names.end()) {
-    return file.Error(0, absl::StrCat("two columns are named '", name, "'"));
+    return file.Error(0, absl::StrCat("two columns are named '", name,
+                                      "'; rename one of them"));
   }
   return static_cast<size_t>(found - names.begin());
 }
@@ -242,8 +247,8 @@ std::string NoteOn(const std::string& column, std::vector<double> values,
                                   " in float32, the precision of the model");
   if (const size_t then = CountDifferent(values, standardized);
       then > different) {
-    absl::StrAppend(&note, "; data.table.standardize=true keeps ", then,
-                    " of them");
+    absl::StrAppend(&note, "; with data.table.standardize=true, ", then,
+                    " stay different");
   }
   return note;
 }
@@ -282,7 +287,9 @@ absl::StatusOr<NadarayaWatsonData> ReadTable(const std::string& path,
     if (!more) break;
     bytes += std::ssize(file.text()) + 1;
     if (bytes > kMostTableBytes)
-      return file.Error(0, "the file is larger than 512 MiB");
+      return file.Error(0,
+                        "the file is larger than 512 MiB, the limit for a "
+                        "table; remove rows or columns");
     if (IsBlankLine(file.text(), /*text_version=*/1)) continue;
     REGARD_ASSIGN_OR_RETURN(const std::vector<Field> fields,
                             FieldsOf(file, separator));
@@ -294,9 +301,10 @@ absl::StatusOr<NadarayaWatsonData> ReadTable(const std::string& path,
       all.width = static_cast<int64_t>(columns.x.size());
       if (all.width > kMostTableColumns) {
         return file.Error(
-            0, absl::StrCat(
-                   all.width, " input columns; at most ", kMostTableColumns,
-                   " are allowed: select some with data.table.columns"));
+            0,
+            absl::StrCat("has ", all.width, " input columns; at most ",
+                         kMostTableColumns,
+                         " are allowed: select some with data.table.columns"));
       }
       if (is_header) continue;
     }
@@ -319,7 +327,9 @@ absl::StatusOr<NadarayaWatsonData> ReadTable(const std::string& path,
         NumberOf(file, fields[columns.y], columns.names[columns.y]));
     all.y.push_back(number);
     if (all.size() > kMostTableRows) {
-      return file.Error(0, absl::StrCat("more than ", kMostTableRows, " rows"));
+      return file.Error(
+          0, absl::StrCat("more than ", kMostTableRows,
+                          " rows, the limit for a table; remove rows"));
     }
   }
 
@@ -372,11 +382,10 @@ absl::StatusOr<NadarayaWatsonData> ReadTable(const std::string& path,
   // Squared errors are floats.
   if (std::abs(std::log10(data.y_scale.deviation)) > 15) {
     return file.Error(
-        0,
-        absl::StrCat(
-            "column '", data.y_name, "' has standard deviation ",
-            NumberText(data.y_scale.deviation),
-            "; data.table.standardize requires a target with 1e-15 to 1e+15"));
+        0, absl::StrCat("column '", data.y_name, "' has standard deviation ",
+                        NumberText(data.y_scale.deviation),
+                        "; data.table.standardize requires a standard "
+                        "deviation from 1e-15 to 1e+15"));
   }
   if (!options.standardize()) data.x_scales.clear();
   REGARD_ASSIGN_OR_RETURN(data.digests["data.path"], file.Digest());

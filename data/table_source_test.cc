@@ -141,9 +141,9 @@ TEST(TableTest, SaysWhichValuesBecomeEqual) {
   ASSERT_THAT(data, IsOk());
   EXPECT_THAT(data->notes,
               ElementsAre(EndsWith(
-                  "table.csv: column 'time': 150 different values "
-                  "become only 2 in float32, the precision of the "
-                  "model; data.table.standardize=true keeps 150 of them")));
+                  "table.csv: column 'time': 150 different values become only "
+                  "2 in float32, the precision of the model; with "
+                  "data.table.standardize=true, 150 stay different")));
   EXPECT_THAT(data->x_scales, SizeIs(0));
   EXPECT_EQ(data->y_scale, ColumnScale());
   const auto standardized =
@@ -179,10 +179,14 @@ std::string ErrorOf(absl::string_view text,
 }
 
 TEST(TableTest, SaysWhereAFieldIsNoNumber) {
-  EXPECT_THAT(ErrorOf("x,y\n1,2\n3,\n"),
-              EndsWith("table.csv:3:3: error: column 'y' has no number here"));
-  EXPECT_THAT(ErrorOf("x,y\n1,2\n ,4\n"),
-              EndsWith("table.csv:3:2: error: column 'x' has no number here"));
+  EXPECT_THAT(
+      ErrorOf("x,y\n1,2\n3,\n"),
+      EndsWith(
+          "table.csv:3:3: error: column 'y' must be a number, but is empty"));
+  EXPECT_THAT(
+      ErrorOf("x,y\n1,2\n ,4\n"),
+      EndsWith(
+          "table.csv:3:2: error: column 'x' must be a number, but is empty"));
   EXPECT_THAT(
       ErrorOf("1,2\n3, four\n"),
       EndsWith(
@@ -208,10 +212,11 @@ TEST(TableTest, SaysWhereRowsOrQuotesAreWrong) {
               EndsWith("table.csv:2:5: error: expected 2 fields, as in the "
                        "first line; got 4"));
   EXPECT_THAT(ErrorOf("x,y\n1,\"2\n"),
-              EndsWith("table.csv:2:3: error: the quote is not closed"));
-  EXPECT_THAT(
-      ErrorOf("x,y\n\"1\"2,3\n"),
-      EndsWith("table.csv:2:4: error: unexpected text after a closing quote"));
+              EndsWith("table.csv:2:3: error: the quote is not closed; add \" "
+                       "at the end of the field"));
+  EXPECT_THAT(ErrorOf("x,y\n\"1\"2,3\n"),
+              EndsWith("table.csv:2:4: error: expected a separator or the end "
+                       "of the line after a closing quote"));
 }
 
 TEST(TableTest, SaysWhatColumnsThereAre) {
@@ -226,7 +231,7 @@ TEST(TableTest, SaysWhatColumnsThereAre) {
               EndsWith("table.csv:1:5: error: column 'y' is the target and "
                        "must not be in data.table.columns"));
   EXPECT_THAT(ErrorOf("a,a,y\n1,2,3\n", "columns: 'a'"),
-              EndsWith("two columns are named 'a'"));
+              EndsWith("two columns are named 'a'; rename one of them"));
   EXPECT_THAT(
       ErrorOf(",a,y\n0,2,3\n"),
       EndsWith(
@@ -254,7 +259,7 @@ TEST(TableTest, ColumnsAreCapped) {
   EXPECT_THAT(
       Read(line),
       StatusIs(absl::StatusCode::kInvalidArgument,
-               EndsWith(":1:1: error: 4097 input columns; at most 4096 are "
+               EndsWith(":1:1: error: has 4097 input columns; at most 4096 are "
                         "allowed: select some with data.table.columns")));
   EXPECT_EQ(
       Read(absl::StrCat(line, "\n", line), absl::StrCat(kWhole, "columns: '1'"))
@@ -277,9 +282,10 @@ TEST(TableTest, AllTextIsCapped) {
   std::ofstream all(path, std::ios::binary | std::ios::app);
   for (int i = 0; i < 512; ++i) all << member.str();
   all.close();
-  EXPECT_EQ(
-      ReadTable(path, TableConfig(), /*seed=*/1).status().message(),
-      absl::StrCat(path, ":8193:1: error: the file is larger than 512 MiB"));
+  EXPECT_EQ(ReadTable(path, TableConfig(), /*seed=*/1).status().message(),
+            absl::StrCat(path,
+                         ":8193:1: error: the file is larger than 512 MiB, the "
+                         "limit for a table; remove rows or columns"));
 }
 
 }  // namespace

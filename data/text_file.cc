@@ -27,10 +27,10 @@ constexpr int64_t kMostTextBytes = int64_t{256} << 20;
 std::optional<std::pair<size_t, const char*>> FindProblem(
     absl::string_view text) {
   if (const size_t nul = text.find('\0'); nul != absl::string_view::npos) {
-    return std::pair(nul, "NUL byte: is this a text file?");
+    return std::pair(nul, "the text must not contain a NUL byte");
   }
   if (const std::optional<int64_t> bad = FindInvalidUtf8(text)) {
-    return std::pair(static_cast<size_t>(*bad), "the text is not UTF-8");
+    return std::pair(static_cast<size_t>(*bad), "the text must be valid UTF-8");
   }
   return std::nullopt;
 }
@@ -169,7 +169,9 @@ absl::StatusOr<bool> TextFile::Next() {
     first_column_ += static_cast<int64_t>(kByteOrderMark.size());
   }
   if (cut || static_cast<int64_t>(text_.size()) > kMostLineBytes) {
-    return Error(kMostLineBytes, "the line is longer than 64 KiB");
+    return Error(
+        kMostLineBytes,
+        "the line is longer than 64 KiB, the limit for a line; shorten it");
   }
   if (const auto problem = FindProblem(text_)) {
     return Error(problem->first, problem->second);

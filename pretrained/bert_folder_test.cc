@@ -316,13 +316,12 @@ TEST_F(BertFolderTest, SizesOfConfigAndWeightsMustAgree) {
 TEST_F(BertFolderTest, NamesAllThatIsWrongWithTheVocabulary) {
   std::string text = TextOf(JoinPath(folder_, "vocab.txt"));
   Write("vocab.txt", absl::StrCat(text, "cat\n\n\xff\n"));
-  EXPECT_THAT(
-      ErrorOf(),
-      AllOf(HasSubstr(
-                "vocab.txt:33: error: token 'cat' already occurs on line 8"),
-            HasSubstr("vocab.txt:34: error: the line is empty"),
-            HasSubstr("vocab.txt:35: error: the token is not"),
-            Not(HasSubstr("vocab.txt:36"))));
+  EXPECT_THAT(ErrorOf(),
+              AllOf(HasSubstr("vocab.txt:33: error: token 'cat' must occur "
+                              "only once, but is already on line 8"),
+                    HasSubstr("vocab.txt:34: error: the line is empty"),
+                    HasSubstr("vocab.txt:35: error: the token must be"),
+                    Not(HasSubstr("vocab.txt:36"))));
   Write("vocab.txt", absl::StrCat(text, "more\n"));
   EXPECT_THAT(ErrorOf(),
               HasSubstr("33 tokens, but vocab_size of config.json is 32"));

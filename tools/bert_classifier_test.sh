@@ -151,7 +151,7 @@ quietly "${train}" --config=tuned.textproto --run=mean \
 fails 'what is not POOLER is not written' 'pooling must be POOLER' \
   "${export}" --run=mean none
 printf 'a\tb\tc\nb\td\n' >short.tsv
-fails 'a column too few' 'short.tsv:2:4: error: expected a label, a tab and a' \
+fails 'a column too few' 'short.tsv:2:4: error: expected LABEL<TAB>TEXT' \
   "${train}" --config=tuned.textproto --run=none --set data.path=short.tsv
 fails 'pairs without types' 'with types: 1 the model reads single texts' \
   "${train}" --config=tuned.textproto --run=none \

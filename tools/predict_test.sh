@@ -307,7 +307,7 @@ expect 'the similarity of a pair' \
 fails 'three texts' 'error: input 1: expected a text, or two texts separated by a tab' \
   "${predict}" --run="${bert}" $'the\tcat\tsleeps'
 fails 'evaluated on nothing' \
-  'error: data.path names no file; set it with --set data.path=FILE: each' \
+  'error: data.path names no file; set it with --set data.path=FILE; each' \
   "${evaluate}" --run="${bert}"
 "${evaluate}" --run="${bert}" --set data.path=pairs.tsv --json >out
 expect_in out '"step":0' '"test/loss":' '"test/spearman":0.' '"test/pearson":0.' \

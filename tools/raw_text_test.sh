@@ -32,7 +32,7 @@ splits=(--set data.pairs.train.source=train.en
   --set data.pairs.test.source=dev.en --set data.pairs.test.target=dev.fr)
 quietly "${train}" --config="${config}" --run=run "${splits[@]}"
 expect 'what is left out is told' 1 "$(grep -c \
-  'note: .*1 of 341 pairs of train are left out: 1 with an empty side' log)"
+  'note: .*1 of 341 pairs of `train` are left out: 1 with an empty side' log)"
 field() { # field NAME: a metric or signature of status.json.
   python3 - "$1" <<'PYTHON'
 import json, sys

@@ -74,7 +74,8 @@ absl::StatusOr<Things> ImageThings(const ImageSet& images,
     }
     if (of_kind.empty()) {
       return absl::InvalidArgumentError(
-          absl::StrCat(what, " include none of class '", kind, "'"));
+          absl::StrCat(what, " must have at least one image of class '", kind,
+                       "', but have none"));
     }
   }
   const RandomStream random(seed, "canvases/images");

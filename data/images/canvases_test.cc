@@ -133,7 +133,8 @@ TEST(CanvasesTest, EachKindNeedsAnImage) {
   const std::vector<std::string> kinds = {"b"};
   EXPECT_THAT(ImageThings(images, {"a", "b"}, kinds, 1, "the images"),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       "the images include none of class 'b'"));
+                       "the images must have at least one image of class 'b', "
+                       "but have none"));
 }
 
 }  // namespace

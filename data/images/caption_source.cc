@@ -45,7 +45,9 @@ class CaptionsSource
   static void Validate(const Options& options, ConfigProblems& problems) {
     problems.CheckRanges(options);
     if (options.dev_fraction() + options.test_fraction() > 1) {
-      problems.Add("test_fraction", "must not exceed 1 - dev_fraction");
+      problems.Add("test_fraction",
+                   absl::StrCat("must be at most 1 - `dev_fraction` (",
+                                1 - options.dev_fraction(), ")"));
     }
     {
       const ConfigProblems::Scope scope(problems, "format");
@@ -191,9 +193,11 @@ class CaptionsSource
   static std::string TooMany(const Options& options, int64_t side) {
     const int64_t canvases =
         int64_t{options.train()} + options.dev() + options.test();
-    if (canvases <= kMostPixels / (4 * side * side)) return "";
-    return absl::StrCat("makes ", canvases, " canvases, which exceed ",
-                        kMostPixels, " pixels in total");
+    const int64_t most = kMostPixels / (4 * side * side);
+    if (canvases <= most) return "";
+    return absl::StrCat("makes ", canvases, " canvases; at most ", most,
+                        " canvases of ", 2 * side, " x ", 2 * side,
+                        " pixels are allowed");
   }
 
   void MakeSplits(const Things& train, const Things& test, uint64_t seed,

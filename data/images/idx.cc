@@ -41,9 +41,9 @@ absl::StatusOr<IdxArray> ParseIdx(absl::string_view bytes,
                                   absl::string_view path, int rank) {
   const size_t header = 4 + 4 * static_cast<size_t>(rank);
   if (bytes.size() < header) {
-    return ErrorAt(
-        path, static_cast<int64_t>(bytes.size()),
-        absl::StrCat("the file ends within its header of ", header, " bytes"));
+    return ErrorAt(path, static_cast<int64_t>(bytes.size()),
+                   absl::StrCat("the file ends here, but its header must have ",
+                                header, " bytes"));
   }
   // Two zeros, the type of unsigned bytes, the number of axes.
   const uint32_t wanted = 0x00000800 + static_cast<uint32_t>(rank);
@@ -67,10 +67,11 @@ absl::StatusOr<IdxArray> ParseIdx(absl::string_view bytes,
                                                           : elements * extent;
   }
   if (elements != present) {
-    return ErrorAt(path, 4,
-                   absl::StrCat("the header promises ", elements,
-                                elements == kTooMany ? " or more" : "",
-                                " elements; the file has ", present));
+    return ErrorAt(
+        path, 4,
+        absl::StrCat("the file must have ", elements,
+                     elements == kTooMany ? " or more" : "",
+                     " elements, as its header says, but has ", present));
   }
   return array;
 }
@@ -94,12 +95,14 @@ absl::StatusOr<ImageSet> ParseLabelledImages(std::string image_bytes,
                           ParseIdx(label_content, label_path, /*rank=*/1));
   const int64_t count = images.extents[0];
   if (images.elements.empty()) {
-    return ErrorAt(image_path, 4, "there are no images");
+    return ErrorAt(image_path, 4,
+                   "the file must have at least one image, but has none");
   }
   if (labels.extents[0] != count) {
-    return ErrorAt(label_path, 4,
-                   absl::StrCat(labels.extents[0], " labels for the ", count,
-                                " images of ", image_path));
+    return ErrorAt(
+        label_path, 4,
+        absl::StrCat("must have ", count, " labels, one for each image of ",
+                     image_path, ", but has ", labels.extents[0]));
   }
   ImageSet set;
   set.shape = {1, images.extents[1], images.extents[2]};
@@ -107,9 +110,9 @@ absl::StatusOr<ImageSet> ParseLabelledImages(std::string image_bytes,
   for (size_t i = 0; i < labels.elements.size(); ++i) {
     const auto label = static_cast<unsigned char>(labels.elements[i]);
     if (label >= classes) {
-      return ErrorAt(
-          label_path, static_cast<int64_t>(8 + i),
-          absl::StrCat("label ", label, "; there are ", classes, " classes"));
+      return ErrorAt(label_path, static_cast<int64_t>(8 + i),
+                     absl::StrCat("label ", label, " must be less than ",
+                                  classes, ", the number of classes"));
     }
     set.labels.push_back(label);
   }

@@ -83,11 +83,11 @@ TEST(IdxTest, EveryPlaceToCutIsAnError) {
 TEST(IdxTest, AHeaderCannotAskForMemory) {
   const uint32_t most = 0xffffffff;
   EXPECT_EQ(ParseError(Header({most, most, most}) + "abc", Labels()),
-            "images: error: byte 4: the header promises 4611686018427387904 "
-            "or more elements; the file has 3");
+            "images: error: byte 4: the file must have 4611686018427387904 or "
+            "more elements, as its header says, but has 3");
   // 2^32 times 2^32 times 0 elements are none.
   EXPECT_THAT(ParseError(Header({most, most, 0}), Labels()),
-              HasSubstr("there are no images"));
+              HasSubstr("the file must have at least one image"));
 }
 
 TEST(IdxTest, SaysWhatIsWrongAndWhere) {
@@ -97,14 +97,19 @@ TEST(IdxTest, SaysWhatIsWrongAndWhere) {
             "images: error: byte 0: the magic number is 0x00000d03; an IDX "
             "file of bytes with 3 axes has 0x00000803");
   // Files in the wrong order.
-  EXPECT_THAT(ParseError(Labels(), Images()),
-              HasSubstr("the file ends within its header of 16 bytes"));
-  EXPECT_THAT(ParseError(Images() + "g", Labels()),
-              HasSubstr("promises 6 elements; the file has 7"));
+  EXPECT_THAT(
+      ParseError(Labels(), Images()),
+      HasSubstr("the file ends here, but its header must have 16 bytes"));
+  EXPECT_THAT(
+      ParseError(Images() + "g", Labels()),
+      HasSubstr(
+          "the file must have 6 elements, as its header says, but has 7"));
   EXPECT_EQ(ParseError(Images(), Header({1}) + std::string(1, '\0')),
-            "labels: error: byte 4: 1 labels for the 2 images of images");
+            "labels: error: byte 4: must have 2 labels, one for each image of "
+            "images, but has 1");
   EXPECT_EQ(ParseError(Images(), Header({2}) + std::string("\0\2", 2)),
-            "labels: error: byte 9: label 2; there are 2 classes");
+            "labels: error: byte 9: label 2 must be less than 2, the number of "
+            "classes");
   std::string broken = Gzip(Header({10, 10, 10}) + Noise(1000));
   broken[500] ^= 0x55;
   EXPECT_THAT(ParseError(broken, Labels()), StartsWith("images: error: byte "));

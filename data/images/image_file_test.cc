@@ -74,9 +74,10 @@ TEST(ReadImageTest, SaysWhatIsWrong) {
   const std::string path = WritePng("row.png", PNG_FORMAT_GRAY, {0, 7, 255});
   std::string whole = ReadFile(path).value();
   ASSERT_THAT(WriteFileAtomically(Path("cut"), whole.substr(0, 50)), IsOk());
-  EXPECT_EQ(
-      ErrorOf(Path("cut")),
-      "'" + Path("cut") + "': is a damaged PNG file: the file is cut short");
+  EXPECT_EQ(ErrorOf(Path("cut")),
+            "'" + Path("cut") +
+                "': is a damaged PNG file: the file is cut short; replace it "
+                "with an intact copy");
 }
 
 // libpng would allocate it. The first chunk ends at byte 33.
@@ -122,8 +123,9 @@ TEST(DecodeImageTest, RefusesCmykAndTooManyPixels) {
   const auto error = [](const std::string& bytes) {
     return std::string(DecodeImage(bytes, 3).status().message());
   };
-  EXPECT_EQ(error(JpegOf(4, 0)), "is in CMYK; must be grey or RGB");
-  EXPECT_EQ(error(JpegOf(3, 200)), "has too many pixels");
+  EXPECT_EQ(error(JpegOf(4, 0)), "is in CMYK; convert it to grey or RGB");
+  EXPECT_EQ(error(JpegOf(3, 200)),
+            "has 51201 x 51201 pixels; at most 67108864 pixels are allowed");
   EXPECT_THAT(error(JpegOf(3, 0)), StartsWith("is a damaged JPEG file: "));
 }
 

@@ -17,13 +17,14 @@ void ValidateImageFormat(const ImageFormat& format, ConfigProblems& problems) {
   problems.RequirePositive("deviation.blue", format.deviation().blue());
   if (format.shorter_side() == 0) return;
   if (!format.crop()) {
-    problems.Note("shorter_side", "has no effect without crop");
-  } else if (format.shorter_side() <
-             std::max(format.height(), format.width())) {
-    problems.Add("shorter_side",
-                 absl::StrCat("must be at least the longer side of the crop, ",
-                              format.height(), " x ", format.width(), "; got ",
-                              format.shorter_side()));
+    problems.Note("shorter_side", "has no effect without crop: true");
+  } else if (const int longer = std::max(format.height(), format.width());
+             format.shorter_side() < longer) {
+    problems.Add(
+        "shorter_side",
+        absl::StrCat("must be at least ", longer,
+                     ", the longer side of the crop (", format.height(), " x ",
+                     format.width(), "), got ", format.shorter_side()));
   }
 }
 

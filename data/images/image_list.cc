@@ -86,10 +86,12 @@ absl::Status CheckImageBytes(const std::vector<ListedImage>& images,
   const int64_t size = ShapeOf(format).size();
   const auto count = std::ssize(images);
   if (count <= kMostBytes / size) return absl::OkStatus();
-  return ErrorAt(images[0], absl::InvalidArgumentError(
-                                absl::StrCat(count, " images of ", size,
-                                             " bytes each exceed the limit of ",
-                                             kMostBytes, " bytes in total")));
+  return ErrorAt(
+      images[0],
+      absl::InvalidArgumentError(absl::StrCat(
+          count, " images of ", size, " bytes each exceed the limit of ",
+          kMostBytes,
+          " bytes in total; use fewer images or a smaller `format`")));
 }
 
 absl::StatusOr<ImageSet> ReadImages(const std::vector<ListedImage>& images,

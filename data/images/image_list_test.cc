@@ -225,7 +225,8 @@ TEST_F(ImageListTest, NamesBadImages) {
       AllOf(HasSubstr("birds/29.png"), Not(HasSubstr("birds/30.png")),
             HasSubstr("\nerror: 25 of 37 images cannot be read; the first 20 "
                       "are listed\n"),
-            EndsWith("\nerror: no image can be read in the classes 'birds'")));
+            EndsWith("\nerror: each class requires at least one image that can "
+                     "be read; none can be read in 'birds'")));
   for (int i = 11; i < 35; ++i) {
     std::filesystem::remove(Path(absl::StrCat("birds/", i, ".png")));
   }
@@ -287,9 +288,8 @@ TEST_F(ImageListTest, ErrorsAreLocated) {
   EXPECT_THAT(error("cats/0.png\ta\ncats/1.png a"),
               StartsWith(":2:13: error: expected the path of an image, a tab"));
   EXPECT_THAT(error("\ta"), StartsWith(":1:1: error: expected the path of"));
-  EXPECT_THAT(
-      error("cats/0.png\ta\tb"),
-      StartsWith(":1:12: error: expected one label, got a tab within it"));
+  EXPECT_THAT(error("cats/0.png\ta\tb"),
+              StartsWith(":1:12: error: the label must not contain a tab"));
   EXPECT_THAT(error("cats/0.png\ta\nnone.png\tb"),
               HasSubstr("none.png': cannot read a PNG or JPEG file: "));
   EXPECT_THAT(error("cats/0.png\ta\nlist.tsv\tb"),
@@ -370,7 +370,8 @@ TEST_F(ImageListTest, AllPixelsOfAllSplitsAreCapped) {
                                    "' format { height: 4096 width: 4096 } "
                                    "dev_fraction: 0.3 test_fraction: 0.3 }")),
                 HasSubstr(":1:1: error: 22 images of 50331648 bytes each "
-                          "exceed the limit of 1073741824 bytes in total"));
+                          "exceed the limit of 1073741824 bytes in total; use "
+                          "fewer images or a smaller `format`"));
   }
 }
 
@@ -380,12 +381,13 @@ TEST(ReadImagesTest, AllPixelsAreCapped) {
   format.set_width(4096);
   std::string digests;
   BadImages bad;
-  EXPECT_EQ(ReadImages(std::vector<ListedImage>(22, {"no file", "list:1:1"}),
-                       format, &digests, &bad)
-                .status()
-                .message(),
-            "list:1:1: error: 22 images of 50331648 bytes each exceed the "
-            "limit of 1073741824 bytes in total");
+  EXPECT_EQ(
+      ReadImages(std::vector<ListedImage>(22, {"no file", "list:1:1"}), format,
+                 &digests, &bad)
+          .status()
+          .message(),
+      "list:1:1: error: 22 images of 50331648 bytes each exceed the limit of "
+      "1073741824 bytes in total; use fewer images or a smaller `format`");
 }
 
 TEST(DrawSplitsTest, SharesAreOfTheCount) {

@@ -34,9 +34,10 @@ class ShapesSource : public WithOptions<DataSource<ImageData>, ShapesConfig> {
     const int64_t images =
         int64_t{options.train()} + options.dev() + options.test();
     if (images * options.size() * options.size() > kMostFileBytes) {
-      problems.Add("size",
-                   absl::StrCat("makes ", images, " images, which exceed ",
-                                kMostFileBytes, " pixels in total"));
+      problems.Add(
+          "size", absl::StrCat("makes ", images, " images of ", options.size(),
+                               " x ", options.size(), " pixels; at most ",
+                               kMostFileBytes, " pixels in total are allowed"));
     }
   }
 
@@ -152,10 +153,10 @@ absl::Status ErrorOf(const LabelledFiles& files, const BadImages& bad) {
   }
   if (names.empty()) return error;
   return absl::Status(
-      error.code(),
-      absl::StrCat(error.message(),
-                   "\nerror: no image can be read in the classes ",
-                   NamesText(names)));
+      error.code(), absl::StrCat(error.message(),
+                                 "\nerror: each class requires at least one "
+                                 "image that can be read; none can be read in ",
+                                 NamesText(names)));
 }
 
 class ImagesSource : public WithOptions<DataSource<ImageData>, ImagesConfig> {
@@ -192,8 +193,7 @@ class ImagesSource : public WithOptions<DataSource<ImageData>, ImagesConfig> {
       const auto add = [&](ListedImage image,
                            absl::string_view label) -> absl::Status {
         if (absl::StrContains(label, '\t')) {
-          return absl::InvalidArgumentError(
-              "expected one label, got a tab within it");
+          return absl::InvalidArgumentError("the label must not contain a tab");
         }
         files.images.push_back(std::move(image));
         files.labels.emplace_back(label);
@@ -218,8 +218,8 @@ class ImagesSource : public WithOptions<DataSource<ImageData>, ImagesConfig> {
     classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
     if (classes.size() < 2) {
       return absl::InvalidArgumentError(
-          absl::StrCat(where, ": error: ", files.images.size(), " images of ",
-                       classes.size(),
+          absl::StrCat(where, ": error: found ", files.images.size(),
+                       " images of ", classes.size(),
                        " classes; at least 2 classes are required. A class is "
                        "a folder of PNG and JPEG files, or a label in the "
                        "lines \"FILE<TAB>LABEL\" of data.images.labels"));
@@ -356,7 +356,7 @@ absl::StatusOr<ImageData> ReadFashionMnist(const std::string& given,
   const int64_t wanted = int64_t{config.dev()} + std::max(config.train(), 1);
   if (wanted > train.size()) {
     return absl::InvalidArgumentError(
-        absl::StrCat(path, ": error: ", train.size(),
+        absl::StrCat(path, ": error: has ", train.size(),
                      " training images; data.fashion_mnist requires ", wanted,
                      " (train + dev)"));
   }

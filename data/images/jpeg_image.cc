@@ -40,7 +40,8 @@ JpegReader& ReaderOf(j_common_ptr info) {
 [[noreturn]] void Fail(j_common_ptr info) {
   char message[JMSG_LENGTH_MAX];
   info->err->format_message(info, message);
-  ReaderOf(info).problem = absl::StrCat("is a damaged JPEG file: ", message);
+  ReaderOf(info).problem = absl::StrCat("is a damaged JPEG file: ", message,
+                                        "; replace it with an intact copy");
   std::longjmp(ReaderOf(info).failed, 1);
 }
 
@@ -51,8 +52,16 @@ void FailOnWarning(j_common_ptr info, int level) {
 void CheckScans(j_common_ptr info) {
   JpegReader& reader = ReaderOf(info);
   if (reader.info.input_scan_number <= kMostScans) return;
-  reader.problem = absl::StrCat("has more than ", kMostScans, " scans");
+  reader.problem =
+      absl::StrCat("has more than ", kMostScans,
+                   " scans, the limit; save it as a baseline JPEG file");
   std::longjmp(reader.failed, 1);
+}
+
+void SayTooLarge(JpegReader& reader) {
+  reader.problem = absl::StrCat("has ", reader.rows.height, " x ",
+                                reader.rows.width, " pixels; at most ",
+                                kMostImagePixels, " pixels are allowed");
 }
 
 // False with a problem. Nothing in here has a destructor after setjmp().
@@ -69,11 +78,11 @@ bool Decode(absl::string_view bytes, JpegReader* reader) {
   rows.height = info->image_height;
   rows.width = info->image_width;
   if (rows.height * rows.width > kMostImagePixels) {
-    reader->problem = "has too many pixels";
+    SayTooLarge(*reader);
     return false;
   }
   if (info->num_components == 4) {
-    reader->problem = "is in CMYK; must be grey or RGB";
+    reader->problem = "is in CMYK; convert it to grey or RGB";
     return false;
   }
   rows.channels = info->num_components == 1 ? 1 : 3;

@@ -23,8 +23,8 @@ namespace regard {
 namespace {
 
 absl::Status Damaged(absl::string_view problem) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("is a damaged PNG file: ", problem));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "is a damaged PNG file: ", problem, "; replace it with an intact copy"));
 }
 
 // libpng reports errors by longjmp(), so all that has a destructor is here.

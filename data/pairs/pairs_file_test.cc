@@ -117,10 +117,13 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Malformed{"", "pairs.txt:1:1: error: the file is empty"},
         Malformed{"\n\n", "pairs.txt:1:1: error: the file has no sentence"},
-        Malformed{"a\tb\nabc\n", "pairs.txt:2:4: error: expected a tab"},
+        Malformed{
+            "a\tb\nabc\n",
+            "pairs.txt:2:4: error: expected the target sentence in column 2"},
         Malformed{"a\tb\n\tc\n", "pairs.txt:2:1: error: the source sentence"},
         Malformed{"abc\t \n", "pairs.txt:1:5: error: the target sentence"},
-        Malformed{"a\tb\nc\tx\xffy\n", "pairs.txt:2:4: error: the text is"},
+        Malformed{"a\tb\nc\tx\xffy\n",
+                  "pairs.txt:2:4: error: the text must be"},
         Malformed{"\xef\xbb\xbf\xff\tb\n", "pairs.txt:1:4: error: the text"},
         Malformed{std::string("a\0\tb\n", 5), "pairs.txt:1:2: error: NUL"},
         Malformed{"a\tb\n" + std::string(70000, 'x'),

@@ -54,9 +54,9 @@ using FateCounts = std::array<int64_t, kNumFates>;
 // "4 of 100 pairs of train are left out: 1 with an empty side, ..."; empty if
 // all are kept.
 std::string OmissionsText(const FateCounts& counts) {
-  constexpr const char* kReasons[kKept] = {"with an empty side",
-                                           "with two equal sides",
-                                           "over max_tokens", "over max_ratio"};
+  constexpr const char* kReasons[kKept] = {
+      "with an empty side", "with two equal sides", "over `max_tokens`",
+      "over `max_ratio`"};
   std::vector<std::string> reasons;
   for (int fate = 0; fate < kKept; ++fate) {
     if (counts[fate] == 0) continue;
@@ -66,7 +66,7 @@ std::string OmissionsText(const FateCounts& counts) {
   const int64_t all = std::accumulate(counts.begin(), counts.end(), int64_t{0});
   return absl::StrCat(
       all - counts[kKept], " of ", all,
-      " pairs of train are left out: ", absl::StrJoin(reasons, ", "));
+      " pairs of `train` are left out: ", absl::StrJoin(reasons, ", "));
 }
 
 // A subword model, of one side or of both.
@@ -205,16 +205,20 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
                                     reader->target().size()) +
                2;
       if (bytes > kMostTextBytes) {
-        return reader->Error(reader->source(),
-                             "more than 256 MiB of pairs: set max_pairs");
+        return reader->Error(
+            reader->source(),
+            "more than 256 MiB of pairs, the limit for data.path; set "
+            "max_pairs to read only the first pairs");
       }
       last.push_back(
           Tokenize(data.tokenizers, reader->source(), reader->target()));
       if (last.back().source.empty()) {
-        return reader->Error(reader->source(), "the source sentence is empty");
+        return reader->Error(reader->source(),
+                             "the source sentence must not be empty");
       }
       if (last.back().target.empty()) {
-        return reader->Error(reader->target(), "the target sentence is empty");
+        return reader->Error(reader->target(),
+                             "the target sentence must not be empty");
       }
       if (static_cast<int64_t>(last.size()) > options_.dev_pairs()) {
         data.train.Add(last.front().source, last.front().target);

@@ -20,17 +20,17 @@ void ValidateFiles(const std::string& path, const PairFilesConfig& files,
   if (files.has_path() == lines ||
       (lines && (files.source().empty() || files.target().empty())) ||
       (!lines && files.path().empty())) {
-    problems.Add("",
-                 absl::StrCat("requires either source and target, or path; set "
-                              "them in the config or with --set data.pairs.",
-                              path, ".source=FILE"));
+    problems.Add(
+        "", absl::StrCat("requires either `source` and `target`, or `path`; "
+                         "set them in the config or with --set data.pairs.",
+                         path, ".source=FILE"));
   }
   problems.CheckRanges(files);
   if (lines && (files.source_column() != PairFilesConfig().source_column() ||
                 files.target_column() != PairFilesConfig().target_column())) {
     problems.Add("",
-                 "source_column and target_column apply only to `path`; remove "
-                 "them when using source and target");
+                 "`source_column` and `target_column` apply only to `path`; "
+                 "remove them when using `source` and `target`");
   }
 }
 
@@ -58,7 +58,7 @@ void ValidateTests(const PairsConfig& options, ConfigProblems& problems) {
           return std::isalnum(c) != 0 || c == '-' || c == '_';
         })) {
       problems.Add(absl::StrCat(path, ".name"),
-                   "must consist of letters, digits, '-' and '_'");
+                   "must contain only letters, digits, '-' and '_'");
     }
   }
 }
@@ -75,12 +75,13 @@ void ValidateSampling(const SubwordsConfig& options, ConfigProblems& problems) {
   if (options.has_source_model()) return;
   if (options.kind() == SubwordsConfig::CHARACTERS) {
     problems.Add("",
-                 "applies only to BPE and UNIGRAM; CHARACTERS have only one "
-                 "segmentation");
+                 "requires kind: BPE or kind: UNIGRAM; with kind: CHARACTERS, "
+                 "each text has only one segmentation");
   } else if (options.kind() == SubwordsConfig::BPE &&
              sampling.nbest_size() != SubwordSamplingConfig().nbest_size()) {
-    problems.Add("nbest_size",
-                 "applies only to kind: UNIGRAM; BPE uses only alpha");
+    problems.Add(
+        "nbest_size",
+        "applies only to kind: UNIGRAM; with kind: BPE, only `alpha` is used");
   }
 }
 
@@ -103,13 +104,13 @@ void ValidateSubwords(const SubwordsConfig& options, ConfigProblems& problems) {
   }
   if (options.joint() && options.has_target_model()) {
     problems.Add("target_model",
-                 "must not be set when joint is true; source_model names the "
-                 "joint model");
+                 "must not be set when `joint` is true; `source_model` names "
+                 "the joint model");
   }
   if (!options.joint() &&
       options.has_source_model() != options.has_target_model()) {
-    problems.Add("",
-                 "requires both source_model and target_model, or joint: true");
+    problems.Add(
+        "", "requires both `source_model` and `target_model`, or joint: true");
   }
 }
 
@@ -136,25 +137,25 @@ void ValidatePairs(const PairsConfig& options, ConfigProblems& problems) {
     if (options.dev_sample() > 0) {
       problems.Add("dev_sample",
                    "requires `train`, the files of the training split; with "
-                   "data.path use dev_pairs");
+                   "data.path, use `dev_pairs`");
     }
     return;
   }
   if (options.source_column() != PairsConfig().source_column() ||
       options.target_column() != PairsConfig().target_column()) {
     problems.Add("source_column",
-                 "applies, like target_column, only to data.path; with `train` "
-                 "set the columns there");
+                 "applies only to data.path, as `target_column` does; with "
+                 "`train`, set train.source_column and train.target_column");
   }
   ValidateUnnamed("train", options.train(), problems);
   if (options.has_dev()) ValidateUnnamed("dev", options.dev(), problems);
   if (options.has_dev() && options.dev_sample() > 0) {
     problems.Add("dev_sample",
-                 "excludes dev, which names its own files; remove one of them");
+                 "cannot be set together with `dev`; remove one of them");
   }
   if (options.dev_pairs() > 0) {
     problems.Add("dev_pairs",
-                 "requires data.path; with `train` use dev or dev_sample");
+                 "requires data.path; with `train`, use `dev` or `dev_sample`");
   }
   ValidateTests(options, problems);
   if (options.has_subwords()) {

@@ -39,7 +39,8 @@ class Language::Checker {
       CheckSteps(rule.step(), rule.name(), /*english=*/"");
     }
     for (const Construction& construction : grammar_.construction()) {
-      Require(construction.weight() > 0, construction.name(), "has no weight");
+      Require(construction.weight() > 0, construction.name(),
+              "must have a weight above 0");
       AddTexts(construction.english(), construction.french(),
                construction.name());
       CheckSteps(construction.step(), construction.name(),
@@ -59,7 +60,7 @@ class Language::Checker {
                     absl::string_view where, absl::string_view what) {
     for (const absl::string_view name : names) {
       Require(FindWordOrNull(words, name) != nullptr, where,
-              absl::StrCat("names no ", what, ": ", name));
+              absl::StrCat("names an unknown ", what, ": ", name));
     }
   }
 
@@ -68,16 +69,17 @@ class Language::Checker {
     const absl::string_view name =
         word.english_size() == 0 ? "" : absl::string_view(word.english(0));
     Require(word.english_size() == english, name,
-            absl::StrCat("needs ", english, " English forms"));
+            absl::StrCat("must have ", english, " English forms"));
     Require(word.french_size() == french, name,
-            absl::StrCat("needs ", french, " French forms"));
+            absl::StrCat("must have ", french, " French forms"));
   }
 
   void CheckWords() {
     for (const Noun& noun : grammar_.noun()) {
       const int numbers = noun.english_size() == 1 ? 1 : 2;
       CheckForms(noun, numbers, numbers);
-      Require(noun.kind_size() > 0, noun.english(0), "has no kind");
+      Require(noun.kind_size() > 0, noun.english(0),
+              "must have at least one kind");
     }
     for (const Adjective& word : grammar_.adjective()) {
       CheckForms(word, word.english_size() == 1 ? 1 : 3, 4);
@@ -86,7 +88,7 @@ class Language::Checker {
       CheckForms(verb, 4, 6);
       const Bits traits = BitsOf(verb.trait());
       Require(verb.object_size() > 0 || (traits & INTRANSITIVE) != 0,
-              NameOf(verb), "takes no object and is not INTRANSITIVE");
+              NameOf(verb), "must take an object or be INTRANSITIVE");
     }
     for (const Pronoun& pronoun : grammar_.pronoun()) {
       CheckForms(pronoun, 2, 3);
@@ -98,7 +100,7 @@ class Language::Checker {
       for (const int forms :
            {auxiliary.english_size(), auxiliary.french_size()}) {
         Require(forms == 0 || forms == 4, auxiliary.name(),
-                "needs no forms or four");
+                "must have either no forms or four");
       }
     }
   }
@@ -112,7 +114,8 @@ class Language::Checker {
         RequireNamed(grammar_.rule(), std::array{step.rule()}, where, "rule");
       }
       for (const Alternative& alternative : step.one_of()) {
-        Require(alternative.weight() > 0, where, "has a choice of no weight");
+        Require(alternative.weight() > 0, where,
+                "must give each choice a weight above 0");
         CheckSteps(alternative.step(), where, english);
       }
       CheckSteps(step.retry().step(), where, english);
@@ -151,8 +154,8 @@ class Language::Checker {
       for (const std::string& link : token.links) {
         Require(known.count(link) != 0 || token.type == Token::Type::kClitic,
                 where,
-                absl::StrCat("links to no English word: ", token.text, "(",
-                             link, ")"));
+                absl::StrCat("links to an unknown English word: ", token.text,
+                             "(", link, ")"));
       }
     }
   }
@@ -204,7 +207,7 @@ class Language::Checker {
         absl::StrSplit(token.text, absl::MaxSplits('.', 1));
     if (!name.second.empty()) {
       Require(Slot_Parse(name.second, &token.slot), where,
-              absl::StrCat("names no slot: ", token.text));
+              absl::StrCat("names an unknown slot: ", token.text));
     }
     if (Slot_Parse(name.first, &token.slot)) {
       token.type = Type::kPhrase;
@@ -239,7 +242,8 @@ absl::StatusOr<Language> Language::Parse(absl::string_view words,
     Grammar part;
     if (!google::protobuf::TextFormat::ParseFromString(std::string(text),
                                                        &part)) {
-      return absl::InvalidArgumentError("not a regard.phrasebook.Grammar");
+      return absl::InvalidArgumentError(
+          "must be a regard.phrasebook.Grammar in the text format");
     }
     language.grammar_.MergeFrom(part);
   }

@@ -26,7 +26,8 @@ std::string ProblemsOf(absl::string_view grammar) {
 }
 
 TEST(PhrasebookLanguageTest, ReportsAllThatIsWrongWithATextAtOnce) {
-  EXPECT_THAT(ProblemsOf(R"(
+  EXPECT_THAT(
+      ProblemsOf(R"(
         noun { english: ["cat", "cats"] french: "chat" kind: PET }
         verb { english: ["see", "sees"]
                french: ["voir", "vois", "voit", "voyons", "voient", "vu"] }
@@ -39,20 +40,20 @@ TEST(PhrasebookLanguageTest, ReportsAllThatIsWrongWithATextAtOnce) {
           step { retry { step { verb { one_of: "fly" } } } }
           step { one_of { weight: 0 } english: "WHOM" }
         })"),
-              AllOf(HasSubstr("cat needs 2 French forms"),
-                    HasSubstr("see needs 4 English forms"),
-                    HasSubstr("see takes no object and is not INTRANSITIVE"),
-                    HasSubstr("pattern has an unknown token: SUBJET"),
-                    HasSubstr("pattern names no slot: BE.NOWHERE"),
-                    HasSubstr("odd has no weight"),
-                    HasSubstr("odd names no rule: missing"),
-                    HasSubstr("odd names no particle: soon"),
-                    AllOf(HasSubstr("odd names no noun: dog"),
-                          HasSubstr("odd names no preposition: off"),
-                          HasSubstr("odd names no determiner: any"),
-                          HasSubstr("odd names no verb: fly"),
-                          HasSubstr("odd has a choice of no weight"),
-                          HasSubstr("odd has an unknown token: WHOM"))));
+      AllOf(HasSubstr("cat needs 2 French forms"),
+            HasSubstr("see must have 4 English forms"),
+            HasSubstr("see must take an object or be INTRANSITIVE"),
+            HasSubstr("pattern has an unknown token: SUBJET"),
+            HasSubstr("pattern names an unknown slot: BE.NOWHERE"),
+            HasSubstr("odd must have a weight above 0"),
+            HasSubstr("odd names an unknown rule: missing"),
+            HasSubstr("odd names an unknown particle: soon"),
+            AllOf(HasSubstr("odd names an unknown noun: dog"),
+                  HasSubstr("odd names an unknown preposition: off"),
+                  HasSubstr("odd names an unknown determiner: any"),
+                  HasSubstr("odd names an unknown verb: fly"),
+                  HasSubstr("odd must give each choice a weight above 0"),
+                  HasSubstr("odd has an unknown token: WHOM"))));
 }
 
 TEST(PhrasebookLanguageTest, RefusesLinksToWordsThatThePatternDoesNotHave) {
@@ -64,7 +65,7 @@ TEST(PhrasebookLanguageTest, RefusesLinksToWordsThatThePatternDoesNotHave) {
   EXPECT_THAT(
       ProblemsOf(std::string(kWho) +
                  "pattern { english: 'SUBJECT not' french: 'pas(never)' }"),
-      HasSubstr("links to no English word: pas(never)"));
+      HasSubstr("links to an unknown English word: pas(never)"));
 }
 
 TEST(PhrasebookLanguageTest, RefusesWhatIsNoGrammar) {

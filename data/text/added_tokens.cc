@@ -48,9 +48,9 @@ AddedToken ReadAddedToken(const JsonObject& json) {
   token.special = json.Bool("special", true);
   token.normalized = json.Bool("normalized", !token.special);
   if (json.Bool("single_word", false)) {
-    json.Complain(
-        "single_word",
-        "single_word must be false: tokens are also found inside words");
+    json.Complain("single_word",
+                  "single_word must be false: Regard also finds added tokens "
+                  "inside words");
   }
   return token;
 }

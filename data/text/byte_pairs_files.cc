@@ -54,7 +54,9 @@ void CheckByteLevel(const JsonObject& json, const std::string& key) {
 // What tokenizer.json says beside its tokens.
 void CheckOptions(const JsonObject& json) {
   if (json.Has("normalizer")) {
-    json.Complain("normalizer", "normalizer must be null");
+    json.Complain("normalizer",
+                  "normalizer must be null: Regard does not normalize text "
+                  "before it is split into byte pairs");
   }
   CheckByteLevel(json, "pre_tokenizer");
   CheckByteLevel(json, "decoder");
@@ -135,7 +137,7 @@ int32_t BytePairsReader::Find(const std::string& text) const {
 }
 
 std::string BytePairsReader::TakeId(const std::string& text, int64_t id) {
-  if (text.empty()) return "the token is empty";
+  if (text.empty()) return "a token must not be empty";
   if (id < 0 || id >= kMostTokens) {
     return absl::StrCat("the id of ", Quoted(text), " must be from 0 to ",
                         kMostTokens - 1);
@@ -143,8 +145,9 @@ std::string BytePairsReader::TakeId(const std::string& text, int64_t id) {
   const auto [other, is_new] =
       texts_.try_emplace(static_cast<int32_t>(id), text);
   if (is_new || other->second == text) return "";
-  return absl::StrCat(Quoted(text), " has id ", id, ", which belongs to ",
-                      Quoted(other->second));
+  return absl::StrCat(Quoted(other->second), " and ", Quoted(text),
+                      " have the same id, ", id,
+                      "; each token must have its own id");
 }
 
 void BytePairsReader::ReadVocabulary(const JsonObject& json) {
@@ -168,8 +171,8 @@ std::string BytePairsReader::AddMerge(const std::string& left,
     const auto found = vocabulary_.find(token);
     if (found == vocabulary_.end()) {
       return absl::StrCat("the merge of ", Quoted(left), " and ", Quoted(right),
-                          " requires ", Quoted(token),
-                          ", which the vocabulary lacks");
+                          " requires the token ", Quoted(token),
+                          ", which must be in the vocabulary");
     }
     *id = found->second;
   }
@@ -178,7 +181,8 @@ std::string BytePairsReader::AddMerge(const std::string& left,
       pairs_.ranks_.try_emplace({merge.left, merge.right}, rank);
   if (!is_new) {
     return absl::StrCat("the merge of ", Quoted(left), " and ", Quoted(right),
-                        " occurs twice, first as number ", other->second + 1);
+                        " occurs twice, first as number ", other->second + 1,
+                        "; remove one of the two");
   }
   pairs_.merges_.push_back(merge);
   return "";
@@ -227,8 +231,9 @@ void BytePairsReader::AddToken(const JsonObject& json, const std::string& key,
   if (token.text.empty()) return;  // a problem already
   const int32_t known = Find(token.text);
   if (known >= 0 && known != id) {
-    return json.Complain(key, absl::StrCat(Quoted(token.text), " has two ids, ",
-                                           id, " and ", known));
+    return json.Complain(
+        key, absl::StrCat(Quoted(token.text), " has two ids, ", id, " and ",
+                          known, "; each token must have only one"));
   }
   const std::string problem = TakeId(token.text, id);
   if (!problem.empty()) return json.Complain(key, problem);
@@ -278,7 +283,8 @@ void BytePairsReader::ReadSpecialTokens(const JsonObject& json) {
     const int32_t id = Find(token.text);
     if (id < 0) {
       return json.Complain(
-          key, absl::StrCat(key, " ", Quoted(token.text), " has no id"));
+          key, absl::StrCat(key, " must be a token of the vocabulary; ",
+                            Quoted(token.text), " has no id"));
     }
     AddToken(json, key, std::move(token), id);
   };
@@ -313,8 +319,8 @@ std::vector<std::string> BytePairsReader::SetBytes() {
         SpellBytes(std::string(1, static_cast<char>(byte)));
     const auto found = vocabulary_.find(spelled);
     if (found == vocabulary_.end()) {
-      complain("token ", Quoted(spelled), ", which stands for byte ", byte,
-               ", is missing");
+      complain("the vocabulary must have the token ", Quoted(spelled),
+               ", which stands for byte ", byte);
       continue;
     }
     pairs_.byte_ids_[byte] = found->second;
@@ -324,7 +330,7 @@ std::vector<std::string> BytePairsReader::SetBytes() {
   for (const auto& [id, text] : texts_) {
     if (static_cast<size_t>(id) != pairs_.bytes_.size()) {
       complain("no token has id ", pairs_.bytes_.size(), ", but ", Quoted(text),
-               " has id ", id);
+               " has id ", id, "; ids must be consecutive from 0");
       break;
     }
     std::optional<std::string> bytes = UnspellBytes(text);
@@ -337,7 +343,7 @@ std::vector<std::string> BytePairsReader::SetBytes() {
       bytes = text;
     } else if (!bytes.has_value()) {
       complain("token ", Quoted(text),
-               " has a character that stands for no byte");
+               " must contain only characters that stand for bytes");
     }
     pairs_.bytes_.push_back(bytes.value_or(""));
   }

@@ -138,7 +138,9 @@ absl::StatusOr<std::vector<absl::string_view>> ColumnsOf(
     absl::string_view line, size_t wanted,
     absl::FunctionRef<absl::Status(size_t, absl::string_view)> error) {
   if (std::ssize(line) > kMostLineBytes) {
-    return error(kMostLineBytes + 1, "the line is longer than 64 KiB");
+    return error(
+        kMostLineBytes + 1,
+        "the line is longer than 64 KiB, the limit for a line; shorten it");
   }
   const std::vector<absl::string_view> columns = absl::StrSplit(line, '\t');
   if (columns.size() != wanted) {
@@ -146,13 +148,12 @@ absl::StatusOr<std::vector<absl::string_view>> ColumnsOf(
     if (columns.size() > wanted) {
       column = columns[wanted].data() - line.data();  // its tab, from 1
     }
-    return error(
-        column,
-        absl::StrCat("expected a label, a tab and a text",
-                     wanted == 3 ? ", a tab and a second text" : "",
-                     ", as in line 1; got ", columns.size() - 1, " tabs"));
+    return error(column, absl::StrCat("expected LABEL<TAB>TEXT",
+                                      wanted == 3 ? "<TAB>SECOND_TEXT" : "",
+                                      ", as in line 1; got ",
+                                      columns.size() - 1, " tabs"));
   }
-  if (columns[0].empty()) return error(1, "the label is empty");
+  if (columns[0].empty()) return error(1, "the label must not be empty");
   return columns;
 }
 
@@ -214,8 +215,10 @@ absl::StatusOr<LabelledTextData> ReadLabelledText(
     numbers.push_back(number);
   }
   if (lines.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ":1:1: error: the file has no labelled text"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        path,
+        ":1:1: error: the file has no labelled text; each line must be a label "
+        "and one or two texts, separated by tabs"));
   }
   const auto begin_of = [&](double share) {
     return static_cast<size_t>(
@@ -240,7 +243,8 @@ absl::StatusOr<LabelledTextData> ReadLabelledText(
     if (is_new) {
       if (i >= dev && dev > 0) {
         return error(1, absl::StrCat("label '", columns[0],
-                                     "' does not occur in the training part"));
+                                     "' must also occur in the training part, "
+                                     "the first lines of the file"));
       }
       splits.labels.emplace_back(columns[0]);
     }
@@ -249,8 +253,10 @@ absl::StatusOr<LabelledTextData> ReadLabelledText(
     if (columns.size() == 3) split.back().second.emplace(columns[2]);
   }
   if (dev > 0 && splits.labels.size() < 2) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        path, ":1:1: error: the training part has fewer than two labels"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(path,
+                     ":1:1: error: the training part must have at least two "
+                     "labels, but has only one"));
   }
   data.digests["data.path"] = whole.sha256;
   const std::string note = counts.Note("data.path");

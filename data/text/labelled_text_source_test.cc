@@ -105,24 +105,23 @@ TEST_F(LabelledTextTest, AFileCanBeATestAlone) {
 
 TEST_F(LabelledTextTest, SaysWhereColumnsAreWrong) {
   EXPECT_EQ(ErrorOf("a\tb\nbcd\n").substr(::testing::TempDir().size()),
-            "/text.txt:2:4: error: expected a label, a tab and a text, as in "
-            "line 1; got 0 tabs");
+            "/text.txt:2:4: error: expected LABEL<TAB>TEXT, as in line 1; got "
+            "0 tabs");
   EXPECT_THAT(ErrorOf("a\tb\nb\tcd\te\n"),
-              HasSubstr("text.txt:2:5: error: expected a label, a tab and a "
-                        "text, as in line 1; got 2 tabs"));
+              HasSubstr("text.txt:2:5: error: expected LABEL<TAB>TEXT, as in "
+                        "line 1; got 2 tabs"));
   EXPECT_THAT(
       ErrorOf("a\tb\tc\nb\tcd\n"),
-      HasSubstr("text.txt:2:5: error: expected a label, a tab and a text, a "
-                "tab and a second text, as in line 1; got 1 tabs"));
+      HasSubstr("text.txt:2:5: error: expected LABEL<TAB>TEXT<TAB>SECOND_TEXT, "
+                "as in line 1; got 1 tabs"));
   EXPECT_THAT(ErrorOf("a\tb\tc\nb\tc\td\te\t\n"),
               HasSubstr("text.txt:2:6: error: expected"));
-  EXPECT_THAT(
-      ErrorOf("a\tb\tc\td\n"),
-      HasSubstr("text.txt:1:4: error: expected a label, a tab and a text"));
+  EXPECT_THAT(ErrorOf("a\tb\tc\td\n"),
+              HasSubstr("text.txt:1:4: error: expected LABEL<TAB>TEXT"));
   EXPECT_THAT(ErrorOf("a\tb\n\nb\n"),
               HasSubstr("text.txt:3:2: error: expected"));
   EXPECT_THAT(ErrorOf("a\tb\n\tb\n"),
-              HasSubstr("text.txt:2:1: error: the label is empty"));
+              HasSubstr("text.txt:2:1: error: the label must not be empty"));
 }
 
 TEST_F(LabelledTextTest, ALineIsCapped) {
@@ -136,13 +135,15 @@ TEST_F(LabelledTextTest, ALineIsCapped) {
 TEST_F(LabelledTextTest, SaysWhereAFileIsBroken) {
   EXPECT_THAT(ErrorOf("a\tb\nb\t\xff\n"),
               HasSubstr("text.txt:2:3: error: the text"));
-  EXPECT_THAT(ErrorOf(absl::string_view("a\tb\nb\tb\0b\n", 10)),
-              HasSubstr("text.txt:2:4: error: NUL byte"));
+  EXPECT_THAT(
+      ErrorOf(absl::string_view("a\tb\nb\tb\0b\n", 10)),
+      HasSubstr("text.txt:2:4: error: the text must not contain a NUL byte"));
   EXPECT_THAT(
       ErrorOf("a\tb\nb\tb\na\tc\nd\te", 0.25),
       HasSubstr(
-          "text.txt:4:1: error: label 'd' does not occur in the training"));
-  EXPECT_THAT(ErrorOf("a\tb\na\tb\n"), HasSubstr("fewer than two labels"));
+          "text.txt:4:1: error: label 'd' must also occur in the training"));
+  EXPECT_THAT(ErrorOf("a\tb\na\tb\n"),
+              HasSubstr("must have at least two labels"));
   EXPECT_THAT(ErrorOf(""), HasSubstr("text.txt:1:1: error:"));
 }
 

@@ -38,7 +38,9 @@ class ScoredPairsSource
   static void Validate(const Options& options, ConfigProblems& problems) {
     problems.CheckRanges(options);
     if (options.dev_fraction() + options.test_fraction() > 1) {
-      problems.Add("test_fraction", "must not exceed 1 - dev_fraction");
+      problems.Add("test_fraction",
+                   absl::StrCat("must be at most 1 - `dev_fraction` (",
+                                1 - options.dev_fraction(), ")"));
     }
   }
 
@@ -46,7 +48,7 @@ class ScoredPairsSource
       const DataRequest& request) const override {
     if (request.path.empty()) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "error: data.path names no file; set it with --set data.path=FILE: ",
+          "error: data.path names no file; set it with --set data.path=FILE; ",
           kWanted));
     }
     return ReadScoredPairs(ResolveUserPath(request.path), options_,
@@ -70,7 +72,8 @@ absl::StatusOr<ScoredPairsData> ReadScoredPairs(const std::string& path,
     if (!more) break;
     bytes += std::ssize(file.text()) + 1;
     if (bytes > kMostTextBytes) {
-      return file.Error(0, "more than 256 MiB of pairs");
+      return file.Error(
+          0, "more than 256 MiB of scored pairs, the limit; remove lines");
     }
     if (SplitOnWhitespace(file.text()).empty()) {
       ++counts.blank_lines;

@@ -61,7 +61,9 @@ TEST(ScoredPairsTest, AllTextIsCapped) {
   }
   gzclose(file);
   EXPECT_EQ(ReadScoredPairs(path, ScoredPairsConfig()).status().message(),
-            absl::StrCat(path, ":4097:1: error: more than 256 MiB of pairs"));
+            absl::StrCat(path,
+                         ":4097:1: error: more than 256 MiB of scored pairs, "
+                         "the limit; remove lines"));
 }
 
 TEST(ScoredPairsTest, TestMayTakeAll) {

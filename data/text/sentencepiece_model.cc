@@ -44,7 +44,8 @@ absl::StatusOr<SentencepieceModel> SentencepieceModel::Parse(
   ModelProto proto;
   if (!proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) ||
       proto.pieces_size() == 0) {
-    return error("not a SentencePiece model");
+    return error(
+        "must be a SentencePiece model, such as the .model file of spm_train");
   }
   const TrainerSpec& trainer = proto.trainer_spec();
   if (trainer.model_type() == TrainerSpec::WORD) {
@@ -54,7 +55,7 @@ absl::StatusOr<SentencepieceModel> SentencepieceModel::Parse(
   if (trainer.byte_fallback() || trainer.treat_whitespace_as_suffix()) {
     return error(
         "models with byte_fallback or treat_whitespace_as_suffix are not "
-        "supported");
+        "supported; train the model without these options");
   }
   absl::StatusOr<TextNormalizer> normalizer =
       TextNormalizer::Create(proto.normalizer_spec());
@@ -72,19 +73,22 @@ absl::StatusOr<SentencepieceModel> SentencepieceModel::Parse(
     if (!unused &&
         (text.empty() || text.find_first_of({"\n\0", 2}) != std::string::npos ||
          FindInvalidUtf8(text).has_value())) {
-      return error("a piece is empty, contains a line break or is not UTF-8");
+      return error(
+          "each piece must be valid UTF-8, must not be empty, and must not "
+          "contain a line feed or a NUL byte");
     }
     if (text.size() > kMostPieceBytes) {
       return error(absl::StrCat("a piece has ", text.size(), " bytes; at most ",
                                 kMostPieceBytes, " are allowed"));
     }
     if (!std::isfinite(piece.score())) {
-      return error(
-          absl::StrCat("the score of piece '", text, "' is not finite"));
+      return error(absl::StrCat("the score of piece '", text,
+                                "' must be a finite number"));
     }
     if (!model.pieces_.try_emplace(text, Piece{piece.score(), user, unused})
              .second) {
-      return error(absl::StrCat("piece '", text, "' occurs twice"));
+      return error(absl::StrCat(
+          "piece '", text, "' occurs twice; each piece must occur only once"));
     }
     if (unused) continue;
     model.order_.push_back(text);
@@ -96,7 +100,9 @@ absl::StatusOr<SentencepieceModel> SentencepieceModel::Parse(
     model.highest_score_ = std::max(model.highest_score_, piece.score());
     any = true;
   }
-  if (!any) return error("the model has no pieces");
+  if (!any)
+    return error(
+        "the model must have at least one piece of type NORMAL, but has none");
   return model;
 }
 

@@ -54,10 +54,11 @@ TEST(SentencepieceModelTest, ScoresAreFinite) {
                             -std::numeric_limits<float>::infinity()}) {
     Handmade unigram(sentencepiece::TrainerSpec::UNIGRAM);
     unigram.Add("a", -2).Add("b", score);
-    EXPECT_THAT(unigram.Parse(),
-                StatusIs(absl::StatusCode::kInvalidArgument,
-                         "m.model: error: the score of piece 'b' is not "
-                         "finite"));
+    EXPECT_THAT(
+        unigram.Parse(),
+        StatusIs(
+            absl::StatusCode::kInvalidArgument,
+            "m.model: error: the score of piece 'b' must be a finite number"));
   }
 }
 

@@ -186,7 +186,8 @@ absl::StatusOr<std::string> TrainSubwords(const SubwordsConfig& options,
         return SplitOnWhitespace(line).empty();
       })) {
     return absl::InvalidArgumentError(
-        "the text has no word to learn subwords from");
+        "learning subwords requires at least one word, but the training text "
+        "has none");
   }
   absl::StatusOr<std::string> model = absl::InternalError("");
   int stopped_by = 0;

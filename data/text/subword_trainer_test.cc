@@ -35,9 +35,9 @@ TEST(TrainSubwordsTest, SaysWhyItFailed) {
 }
 
 TEST(TrainSubwordsTest, NeedsAWord) {
-  EXPECT_THAT(
-      TrainSubwords(SubwordsConfig(), " \n"),
-      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("has no word")));
+  EXPECT_THAT(TrainSubwords(SubwordsConfig(), " \n"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("at least one word")));
 }
 
 // As a parent that ignores its children leaves it.

@@ -41,7 +41,9 @@ absl::StatusOr<TextNormalizer> TextNormalizer::Create(
   if (map.size() > sizeof(bytes)) std::memcpy(&bytes, map.data(), sizeof bytes);
   if (bytes == 0 || bytes % sizeof(uint32_t) != 0 ||
       bytes >= map.size() - sizeof(bytes) || map.back() != '\0') {
-    return absl::InvalidArgumentError("the character map is damaged");
+    return absl::InvalidArgumentError(
+        "the character map (precompiled_charsmap) of the model file is "
+        "malformed; copy the file or train the model again");
   }
   normalizer.trie_.resize(bytes / sizeof(uint32_t));
   std::memcpy(normalizer.trie_.data(), map.data() + sizeof(bytes), bytes);

@@ -222,11 +222,13 @@ absl::StatusOr<TextData> ReadTextFile(const std::string& path,
     return absl::InvalidArgumentError(
         ErrorInText(path, whole.text, 0, problem));
   };
-  if (whole.text.empty()) return error("the file is empty");
+  if (whole.text.empty()) return error("the file must not be empty");
   TextData data;
   data.splits = SplitText(whole.text, config);
   if (data.splits.train.empty() && !IsTest(config)) {
-    return error("the file is too short: it has no training text");
+    return error(
+        "no text is left for training; use a longer file, or lower "
+        "data.text.dev_fraction or data.text.test_fraction");
   }
   data.digests["data.path"] = whole.sha256;
   const TextCounts counts = {.carriage_returns = whole.carriage_returns};

@@ -103,12 +103,14 @@ TEST_F(ReadTextFileTest, EveryLineEndsWithANewline) {
 
 TEST_F(ReadTextFileTest, SaysWhereAFileIsBroken) {
   EXPECT_THAT(ErrorOf("ab\nc\xff"),
-              HasSubstr("text.txt:2:2: error: the text is not UTF-8"));
-  EXPECT_THAT(ErrorOf(absl::string_view("a\0b", 3)),
-              HasSubstr("text.txt:1:2: error: NUL byte"));
-  EXPECT_THAT(ErrorOf("a"), HasSubstr("text.txt:1:1: error: the file is too"));
-  EXPECT_THAT(ErrorOf(""), HasSubstr("text.txt:1:1: error: the file is empty"));
-  EXPECT_THAT(ErrorOf("\xef\xbb\xbf"), HasSubstr("the file is empty"));
+              HasSubstr("text.txt:2:2: error: the text must be valid UTF-8"));
+  EXPECT_THAT(
+      ErrorOf(absl::string_view("a\0b", 3)),
+      HasSubstr("text.txt:1:2: error: the text must not contain a NUL byte"));
+  EXPECT_THAT(ErrorOf("a"), HasSubstr("text.txt:1:1: error: no text is left"));
+  EXPECT_THAT(ErrorOf(""),
+              HasSubstr("text.txt:1:1: error: the file must not be empty"));
+  EXPECT_THAT(ErrorOf("\xef\xbb\xbf"), HasSubstr("the file must not be empty"));
   EXPECT_THAT(ReadTextFile("nowhere.txt", TextConfig()).status().message(),
               HasSubstr("error: text nowhere.txt: cannot open"));
 }
@@ -134,7 +136,7 @@ TEST(TextSourceTest, AllOfAFileMayBeTest) {
   EXPECT_THAT(
       std::string(
           sources.Create(config)->LoadAny({.path = path}).status().message()),
-      HasSubstr("it has no training text"));
+      HasSubstr("no text is left for training"));
 }
 
 TEST(PlaceholderTextTest, CountsThroughItsCharactersAgainAndAgain) {

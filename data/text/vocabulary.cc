@@ -63,20 +63,20 @@ absl::Status TokenList::AppendText(absl::string_view text,
     const size_t end = text.find('\n');
     if (end == absl::string_view::npos) {
       return error(
-          "the last line does not end with a line feed: the file was cut "
+          "the last line must end with a line feed; the file may have been cut "
           "short");
     }
     const absl::string_view written = text.substr(0, end);
     text.remove_prefix(end + 1);
     std::string token(written);
     if (escaped_ && !absl::CUnescape(written, &token)) {
-      return error("the token has an escape that C does not have");
+      return error("the token must use only the escapes of C, such as \\n");
     }
     if (token.empty()) return error("the line is empty; expected a token");
     if (absl::StrContains(token, '\0'))
-      return error("the token has a NUL byte");
+      return error("the token must not contain a NUL byte");
     if (FindInvalidUtf8(token).has_value()) {
-      return error("the token is not UTF-8");
+      return error("the token must be valid UTF-8");
     }
     if (line <= reserved) {
       const std::string& wanted = tokens_[line - 1];
@@ -85,15 +85,16 @@ absl::Status TokenList::AppendText(absl::string_view text,
                                 "': the reserved tokens come first"));
     }
     if (!Append(token)) {
-      return error(absl::StrCat("token '", written,
-                                "' occurs twice, first on line ",
-                                Find(token) + 1));
+      return error(absl::StrCat(
+          "token '", written, "' must occur only once, but is already on line ",
+          Find(token) + 1));
     }
   }
   if (line >= reserved) return absl::OkStatus();
   ++line;
-  return error(absl::StrCat("the file ends before the reserved token '",
-                            tokens_[line - 1], "'"));
+  return error(absl::StrCat(
+      "the file must begin with all reserved tokens, but ends before '",
+      tokens_[line - 1], "'"));
 }
 
 Vocabulary::Vocabulary() : TokenList(/*escaped=*/false) {

@@ -115,18 +115,19 @@ std::string AfterReserved(absl::string_view text) {
 INSTANTIATE_TEST_SUITE_P(
     Texts, MalformedVocabularyTest,
     ::testing::Values(
-        Malformed{"", "v.txt:1: error: the file ends"},
-        Malformed{"<unk>\n<pad>\n", "v.txt:3: error: the file ends"},
+        Malformed{"", "v.txt:1: error: the file must begin"},
+        Malformed{"<unk>\n<pad>\n", "v.txt:3: error: the file must begin"},
         Malformed{"<unk>\n<bos>\n", "v.txt:2: error: expected token '"},
         Malformed{AfterReserved("a\n\nb\n"),
                   "v.txt:6: error: the line is empty"},
         Malformed{AfterReserved("a\nb\na\n"),
-                  "v.txt:7: error: token 'a' occurs twice, first on line 5"},
-        Malformed{AfterReserved("a\n<pad>\n"), "first on line 2"},
+                  "v.txt:7: error: token 'a' must occur only once, but is "
+                  "already on line 5"},
+        Malformed{AfterReserved("a\n<pad>\n"), "already on line 2"},
         Malformed{AfterReserved("a\nb"), "v.txt:6: error: the last line"},
-        Malformed{AfterReserved("\xff\n"), "v.txt:5: error: the token is not"},
+        Malformed{AfterReserved("\xff\n"), "v.txt:5: error: the token must be"},
         Malformed{AfterReserved(absl::string_view("a\0\n", 3)),
-                  "v.txt:5: error: the token has a NUL"}));
+                  "v.txt:5: error: the token must not contain a NUL"}));
 
 }  // namespace
 }  // namespace regard

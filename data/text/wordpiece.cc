@@ -197,15 +197,15 @@ absl::StatusOr<WordPiece> WordPiece::Create(std::vector<std::string> tokens,
     if (token.empty()) {
       problem = "the line is empty; expected a token";
     } else if (FindInvalidUtf8(token).has_value()) {
-      problem = "the token is not UTF-8";
+      problem = "the token must be valid UTF-8";
     } else if (token.size() > kMostTokenBytes &&
                std::ssize(Characters(token)) <= options.longest_word) {
       problem = absl::StrCat("the token has ", token.size(), " bytes; at most ",
                              kMostTokenBytes, " are allowed");
     } else if (!pieces.Append(token)) {
-      problem =
-          absl::StrCat("token '", absl::Utf8SafeCEscape(token),
-                       "' already occurs on line ", pieces.Find(token) + 1);
+      problem = absl::StrCat("token '", absl::Utf8SafeCEscape(token),
+                             "' must occur only once, but is already on line ",
+                             pieces.Find(token) + 1);
     }
     if (!problem.empty()) {
       complain(i + 1, problem);
@@ -228,7 +228,7 @@ absl::StatusOr<WordPiece> WordPiece::Create(std::vector<std::string> tokens,
       special.push_back({.text = token, .id = id});
     } else if (required) {
       complain(tokens.size(),
-               absl::StrCat("the file ends without the token ", token));
+               absl::StrCat("the file must contain the token ", token));
     }
     return id;
   };

@@ -221,13 +221,13 @@ TEST(WordPieceTest, NamesAllThatIsWrongWithAVocabulary) {
   };
   EXPECT_THAT(
       of("[UNK]\na\n\na\n[CLS]\nb\xff\n"),
-      StatusIs(
-          absl::StatusCode::kInvalidArgument,
-          AllOf(HasSubstr("v.txt:3: error: the line is empty"),
-                HasSubstr("v.txt:4: error: token 'a' already occurs on line 2"),
-                HasSubstr("v.txt:6: error: the token is not UTF-8"),
-                HasSubstr("ends without the token [SEP]"),
-                Not(HasSubstr("[MASK]")))));
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               AllOf(HasSubstr("v.txt:3: error: the line is empty"),
+                     HasSubstr("v.txt:4: error: token 'a' must occur only "
+                               "once, but is already on line 2"),
+                     HasSubstr("v.txt:6: error: the token must be valid UTF-8"),
+                     HasSubstr("the file must contain the token [SEP]"),
+                     Not(HasSubstr("[MASK]")))));
   EXPECT_THAT(of(""), StatusIs(absl::StatusCode::kInvalidArgument,
                                HasSubstr("v.txt:1: error: the line is empty")));
   std::string many = "[UNK]\n[CLS]\n[SEP]\n";

@@ -159,10 +159,10 @@ TEST(MaskedWordsTaskTest, SaysWhatOfTheDataDoesNotFit) {
       ProblemsOf(*TaskOf(kGrammar, "vocabulary: \"nowhere.txt\"")),
       HasSubstr("model.bert.masked_words.vocabulary: nowhere.txt: cannot"));
   const std::string spoiled = Write("spoiled.txt", "[UNK]\na\na\n");
-  EXPECT_THAT(
-      ProblemsOf(
-          *TaskOf(kGrammar, absl::StrCat("vocabulary: \"", spoiled, "\""))),
-      HasSubstr("spoiled.txt:3: error: token 'a' already occurs on line 2"));
+  EXPECT_THAT(ProblemsOf(*TaskOf(
+                  kGrammar, absl::StrCat("vocabulary: \"", spoiled, "\""))),
+              HasSubstr("spoiled.txt:3: error: token 'a' must occur only once, "
+                        "but is already on line 2"));
 }
 
 // The whole error of a config.

@@ -145,10 +145,11 @@ TEST_F(PairsSourceTest, CountsWhatTrainingLeavesOut) {
                                       Lines("s", "t"), "}"));
   ASSERT_THAT(data, IsOk());
   EXPECT_THAT(Train(*data), ElementsAre("a | w"));
-  EXPECT_THAT(data->notes,
-              ElementsAre("5 of 6 pairs of train are left out: 2 with an empty "
-                          "side, 1 with two equal sides, 1 over max_tokens, 1 "
-                          "over max_ratio"));
+  EXPECT_THAT(
+      data->notes,
+      ElementsAre(
+          "5 of 6 pairs of `train` are left out: 2 with an empty side, 1 with "
+          "two equal sides, 1 over `max_tokens`, 1 over `max_ratio`"));
 }
 
 TEST_F(PairsSourceTest, EvaluationKeepsEveryLine) {
@@ -374,8 +375,8 @@ TEST_F(PairsSourceTest, CarriageReturnsAreCounted) {
 
 TEST_F(PairsSourceTest, BrokenLinesAreLocatedErrors) {
   const std::pair<std::string, std::string> cases[] = {
-      {std::string("a\nb\0c\nd\n", 8), "s:2:2: error: NUL byte"},
-      {"a\nb\ncaf\xe9\n", "s:3:4: error: the text is not UTF-8"},
+      {std::string("a\nb\0c\nd\n", 8), "s:2:2: error: the text must"},
+      {"a\nb\ncaf\xe9\n", "s:3:4: error: the text must be valid UTF-8"},
       {"a\n" + std::string(1 << 20, 'x') + "\nc\n",
        "s:2:65537: error: the line is longer than 64 KiB"}};
   for (const auto& [text, message] : cases) {
@@ -406,11 +407,10 @@ TEST_F(PairsSourceTest, ASourceThatIsItsTargetIsAnError) {
 }
 
 TEST_F(PairsSourceTest, SaysIfEverySentenceIsOverTheCap) {
-  EXPECT_THAT(
-      Load(absl::StrCat("max_tokens: 1 train {", Lines("s", "t"), "}")),
-      StatusIs(absl::StatusCode::kInvalidArgument,
-               HasSubstr("nothing is left to train on: 3 of 3 pairs of train "
-                         "are left out: 3 over max_tokens")));
+  EXPECT_THAT(Load(absl::StrCat("max_tokens: 1 train {", Lines("s", "t"), "}")),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("nothing is left to train on: 3 of 3 pairs of "
+                                 "`train` are left out: 3 over `max_tokens`")));
 }
 
 TEST_F(PairsSourceTest, AMissingFileIsAnError) {
@@ -479,9 +479,9 @@ TEST(PairsConfigTest, SubwordsHaveLimits) {
   EXPECT_THAT(problems("normalization: 'nfk'"), HasSubstr("must be one of"));
   EXPECT_THAT(problems("character_coverage: 0.5"), HasSubstr("0.98"));
   EXPECT_THAT(problems("joint: false source_model: 'm'"),
-              HasSubstr("requires both source_model and target_model"));
+              HasSubstr("requires both `source_model` and `target_model`"));
   EXPECT_THAT(problems("target_model: 'm'"),
-              HasSubstr("source_model names the joint model"));
+              HasSubstr("`source_model` names the joint model"));
   EXPECT_EQ(problems("sampling { nbest_size: -1 }"), "");
   EXPECT_EQ(problems("kind: UNIGRAM sampling { alpha: 1 nbest_size: 64 }"), "");
   EXPECT_EQ(problems("source_model: 'm' sampling { nbest_size: -1 }"), "");
@@ -493,7 +493,7 @@ TEST(PairsConfigTest, SubwordsHaveLimits) {
   EXPECT_THAT(problems("sampling { nbest_size: 4 }"),
               HasSubstr("applies only to kind: UNIGRAM"));
   EXPECT_THAT(problems("kind: CHARACTERS sampling {}"),
-              HasSubstr("CHARACTERS have only one segmentation"));
+              HasSubstr("each text has only one segmentation"));
 }
 
 }  // namespace
