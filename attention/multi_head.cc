@@ -74,14 +74,15 @@ void ValidateMultiHead(const AttentionRegistry& scorers,
   if (config.head_width() == 0 && widths.query % config.heads() != 0) {
     problems.Add(
         "heads",
-        absl::StrCat("must divide the width of the queries, ", widths.query,
-                     ", unless head_width is set; got ", config.heads()));
+        absl::StrCat("must divide the width of the queries (", widths.query,
+                     ") unless `head_width` is set; got ", config.heads()));
     return;
   }
   const ScoreWidths of_head = HeadWidths(config, widths);
   if (config.heads() % of_head.key_heads != 0) {
-    problems.Add("key_heads", absl::StrCat("must divide the number of heads, ",
-                                           config.heads()));
+    problems.Add("key_heads",
+                 absl::StrCat("must divide `heads` (", config.heads(),
+                              "); got ", of_head.key_heads));
     return;
   }
   const ConfigProblems::Scope scope(problems, "attention");
@@ -92,8 +93,8 @@ void ValidateMultiHead(const AttentionRegistry& scorers,
         "",
         absl::StrCat(
             info->name,
-            " requires one query at a time: it reads the weights of earlier "
-            "queries. Multi-head attention compares all queries at once"));
+            " reads the weights of earlier queries, but multi-head attention "
+            "compares all queries at once; use it in a recurrent decoder"));
   }
 }
 

@@ -376,7 +376,7 @@ TEST(ValidateMultiHeadTest, PointsAtHeadsThatDoNotDivideTheWidth) {
       ProblemsOf("heads: 3 attention { dot {} }", {512, 512, 512});
   ASSERT_EQ(problems.size(), 1u);
   EXPECT_EQ(problems[0].first, "layer.heads");
-  EXPECT_THAT(problems[0].second, HasSubstr("the width of the queries, 512"));
+  EXPECT_THAT(problems[0].second, HasSubstr("the width of the queries (512)"));
 }
 
 TEST(ValidateMultiHeadTest, PointsAtWrongHeads) {

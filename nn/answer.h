@@ -81,7 +81,8 @@ inline absl::Status CheckExample(const Question& question, size_t size) {
         "there are no examples: the data have neither a test nor a dev split");
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("there are ", size, " examples, counted from 0"));
+      absl::StrCat("the index of an example must be less than ", size,
+                   ", the number of examples; got ", question.example));
 }
 
 }  // namespace regard

@@ -18,8 +18,10 @@ using ::testing::ElementsAre;
 TEST(CheckExampleTest, ExamplesAreCountedFromZero) {
   EXPECT_TRUE(CheckExample({.example = 1}, 2).ok());
   EXPECT_TRUE(CheckExample({.text = "typed"}, 0).ok());
-  EXPECT_EQ(CheckExample({.example = 1}, 1),
-            absl::InvalidArgumentError("there are 1 examples, counted from 0"));
+  EXPECT_EQ(
+      CheckExample({.example = 1}, 1),
+      absl::InvalidArgumentError("the index of an example must be less than 1, "
+                                 "the number of examples; got 1"));
   EXPECT_EQ(CheckExample({.example = 0}, 0),
             absl::InvalidArgumentError("there are no examples: the data have "
                                        "neither a test nor a dev split"));

@@ -79,9 +79,10 @@ TEST(OptimizerValidationTest, AWarmUpUpToTheFloorIsNoted) {
         IsEmpty());
     EXPECT_THAT(
         NotesOn("schedule { " + schedule + " { warmup: 10 updates: 10 } }"),
-        ElementsAre("schedule." + schedule +
-                    ".updates: is 10, within the warm-up of 10: the rate rises "
-                    "and then stays at its floor"));
+        ElementsAre(
+            "schedule." + schedule +
+            ".updates: is 10, but must be greater than `warmup` (10) for a "
+            "decay; the learning rate now rises and then stays at its floor"));
   }
 }
 

@@ -28,10 +28,11 @@ absl::Status CheckMemory(int64_t parameters, int64_t bytes) {
       int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
   if (bytes <= memory) return absl::OkStatus();
   constexpr double kGibibyte = 1 << 30;
-  return absl::ResourceExhaustedError(absl::StrFormat(
-      "%d parameters take %.1f GiB; this machine has %.1f GiB of memory",
-      parameters, static_cast<double>(bytes) / kGibibyte,
-      static_cast<double>(memory) / kGibibyte));
+  return absl::ResourceExhaustedError(
+      absl::StrFormat("%d parameters take %.1f GiB, but this machine has %.1f "
+                      "GiB of memory; use a smaller model",
+                      parameters, static_cast<double>(bytes) / kGibibyte,
+                      static_cast<double>(memory) / kGibibyte));
 }
 
 // Large pages for what is inside of this memory, all of which will be written:

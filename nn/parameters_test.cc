@@ -51,10 +51,11 @@ TEST(ParametersTest, WhatMemoryCannotHoldIsCountedButHasNoValues) {
   store.Finalize(0);
   const double memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
                         static_cast<double>(sysconf(_SC_PAGESIZE));
-  EXPECT_EQ(store.status().message(),
-            absl::StrFormat("17592186044416 parameters take 65536.0 GiB; this "
-                            "machine has %.1f GiB of memory",
-                            memory / (1 << 30)));
+  EXPECT_EQ(
+      store.status().message(),
+      absl::StrFormat("17592186044416 parameters take 65536.0 GiB, but this "
+                      "machine has %.1f GiB of memory; use a smaller model",
+                      memory / (1 << 30)));
   EXPECT_EQ(store.num_elements(), int64_t{1} << 44);
   EXPECT_EQ(store.slab_size(), 0);
 

@@ -61,7 +61,8 @@ absl::Status LoadWeights(const std::string& path,
   const std::string name = ParameterNotFinite(parameters);
   if (name.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
-      path, ": tensor '", name, "' has numbers that are not finite"));
+      path, ": tensor '", name,
+      "' has numbers that are not finite; all weights must be finite"));
 }
 
 namespace {

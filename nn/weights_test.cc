@@ -35,10 +35,10 @@ TEST(LoadWeightsTest, RefusesNumbersThatAreNotFinite) {
   for (const float bad : {std::nanf(""), -HUGE_VALF}) {
     store.values()[store.parameters()[1].offset] = bad;
     ASSERT_THAT(write(), IsOk());
-    EXPECT_THAT(
-        LoadWeights(path, store),
-        StatusIs(absl::StatusCode::kInvalidArgument,
-                 path + ": tensor 'b' has numbers that are not finite"));
+    EXPECT_THAT(LoadWeights(path, store),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         path + ": tensor 'b' has numbers that are not finite; "
+                                "all weights must be finite"));
   }
 }
 

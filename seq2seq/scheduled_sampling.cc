@@ -16,8 +16,9 @@ void ValidateScheduledSampling(const ScheduledSamplingConfig& config,
     problems.RequireInRange("updates", static_cast<double>(config.updates()), 1,
                             1e9);
   } else if (config.updates() != ScheduledSamplingConfig().updates()) {
-    problems.Note("updates",
-                  "has no effect without schedule: LINEAR or INVERSE_SIGMOID");
+    problems.Note(
+        "updates",
+        "has no effect unless `schedule` is LINEAR or INVERSE_SIGMOID");
   }
 }
 

@@ -71,7 +71,7 @@ TEST(ValidateScheduledSamplingTest, LocatesWhatIsWrong) {
   EXPECT_THAT(problems("schedule: LINEAR"), ElementsAre("updates"));
   EXPECT_THAT(problems("schedule: INVERSE_SIGMOID"), ElementsAre("updates"));
   EXPECT_THAT(problems("updates: 5"),
-              ElementsAre("note: updates: has no effect without schedule: "
+              ElementsAre("note: updates: has no effect unless `schedule` is "
                           "LINEAR or INVERSE_SIGMOID"));
   // A resolved config writes defaults out.
   EXPECT_THAT(problems("updates: 0"), ElementsAre());

@@ -48,11 +48,11 @@ void ValidateDecoder(const RecurrentEncoderConfig* encoder,
         absl::StrCat("FINAL_STATE requires an encoder and a decoder with the "
                      "same cell, width and number of layers; the encoder has ",
                      SizeOf(*encoder), ", the decoder ", SizeOf(decoder),
-                     ". PROJECTED supports any"));
+                     ". PROJECTED allows them to differ"));
   }
   if (decoder.context() == RecurrentDecoderConfig::NO_CONTEXT &&
       decoder.readout() != RecurrentDecoderConfig::STATE) {
-    problems.Add("readout", "must be STATE with context: NO_CONTEXT");
+    problems.Add("readout", "must be STATE when `context` is NO_CONTEXT");
   }
   if (decoder.context() == RecurrentDecoderConfig::NO_CONTEXT &&
       decoder.initial_state() == RecurrentDecoderConfig::ZERO) {
@@ -64,12 +64,12 @@ void ValidateDecoder(const RecurrentEncoderConfig* encoder,
       decoder.query() == RecurrentDecoderConfig::CURRENT_STATE &&
       decoder.readout() == RecurrentDecoderConfig::STATE) {
     problems.Add("readout",
-                 "must be ATTENTIONAL or STATE_CONTEXT_EMBEDDING with query: "
-                 "CURRENT_STATE");
+                 "must be ATTENTIONAL or STATE_CONTEXT_EMBEDDING when `query` "
+                 "is CURRENT_STATE");
   }
   if (decoder.input_feeding() &&
       decoder.readout() != RecurrentDecoderConfig::ATTENTIONAL) {
-    problems.Add("input_feeding", "requires readout: ATTENTIONAL");
+    problems.Add("input_feeding", "requires `readout: ATTENTIONAL`");
   }
 }
 
@@ -81,8 +81,8 @@ void ValidateDecoderAttention(const RecurrentDecoderConfig& decoder,
   const ConfigProblems::Scope scope(problems, "attention");
   if (attention == nullptr) {
     problems.Add("",
-                 "requires a score, such as attention { additive {} }, for the "
-                 "decoder to attend with");
+                 "must set a score, such as attention { additive {} }, because "
+                 "the `context` of the decoder is ATTENTION");
     return;
   }
   scorers.Validate(*attention,
@@ -106,28 +106,31 @@ const char* PathOf(bool own, const char* name) {
 void ValidateKinds(const EncoderDecoderConfig& config,
                    ConfigProblems& problems) {
   if (config.has_encoder() && config.has_transformer_encoder()) {
-    problems.Add("encoder", "excludes transformer_encoder; remove one of them");
+    problems.Add("encoder",
+                 "cannot be set together with `transformer_encoder`; remove "
+                 "one of them");
   }
   if (!HasTransformerDecoder(config)) {
     if (config.has_alignment()) {
-      problems.Note("alignment",
-                    "has no effect: a recurrent decoder has one attention");
+      problems.Note(
+          "alignment",
+          "has no effect: a recurrent decoder has only one attention");
     }
     return;
   }
   if (config.has_decoder()) {
-    problems.Add(
-        "decoder",
-        config.has_transformer()
-            ? "excludes transformer, which describes a Transformer decoder; "
-              "for only a Transformer encoder use transformer_encoder"
-            : "excludes transformer_decoder; remove one of them. With a "
-              "recurrent encoder, use `transformer` for a Transformer decoder");
+    problems.Add("decoder",
+                 config.has_transformer()
+                     ? "cannot be set together with `transformer`, which "
+                       "describes a Transformer decoder; if only the encoder "
+                       "is a Transformer, use `transformer_encoder`"
+                     : "cannot be set together with `transformer_decoder`; "
+                       "remove one of them");
   }
   if (config.has_attention()) {
     problems.Add("attention",
-                 "applies only to a recurrent decoder; for a Transformer use "
-                 "transformer.attention.attention");
+                 "applies only to a recurrent decoder; for a Transformer, use "
+                 "`transformer.attention.attention`");
   }
 }
 
@@ -164,7 +167,8 @@ void ValidateTransformerDecoder(const EncoderDecoderConfig& config,
   }
   if (!HasTransformerEncoder(config)) {
     problems.Add("tied_embeddings",
-                 "the embedding of a recurrent encoder cannot be shared");
+                 "SOURCE_TARGET_OUTPUT requires a Transformer encoder; with a "
+                 "recurrent encoder, use TARGET_OUTPUT");
   } else if (MemoryWidth(config) != decoder.width()) {
     problems.Add(
         "tied_embeddings",
@@ -257,21 +261,23 @@ void ValidateSearch(const SearchConfig& config, ConfigProblems& problems) {
       OutputLimit(config, /*source_ids=*/0, {}) <=
           std::max(config.min_length(), 0)) {
     problems.Add("max_length",
-                 absl::StrCat("is too small for ", config.min_length(),
-                              " words and <eos>"));
+                 absl::StrCat("must be greater than `min_length` (",
+                              std::max(config.min_length(), 0),
+                              "), because each output ends with <eos>"));
   }
   problems.RequireInRange("n_best", config.n_best(), 1, kMaxBeam);
   if (!config.has_sampling()) {
     if (config.beam() > 0 && config.n_best() > config.beam()) {
       problems.Add("n_best",
-                   absl::StrCat("must not exceed beam, ", config.beam(),
-                                "; got ", config.n_best()));
+                   absl::StrCat("must be at most `beam` (", config.beam(),
+                                "); got ", config.n_best()));
     }
     return;
   }
   if (config.beam() > 1) {
-    problems.Note("beam",
-                  "has no effect with sampling, which draws n_best hypotheses");
+    problems.Note(
+        "beam",
+        "has no effect with `sampling`, which draws `n_best` hypotheses");
   }
   problems.CheckRanges(config.sampling(), "sampling");
 }

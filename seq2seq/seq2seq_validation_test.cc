@@ -34,10 +34,11 @@ std::string ProblemOf(const std::string& decoder_text) {
 }
 
 TEST(Seq2SeqValidationTest, AContextThatNothingReadsIsAProblem) {
-  EXPECT_THAT(ProblemOf("context: LAST_STATE query: CURRENT_STATE "
-                        "readout: STATE"),
-              HasSubstr("decoder.readout: must be ATTENTIONAL or "
-                        "STATE_CONTEXT_EMBEDDING with query: CURRENT_STATE"));
+  EXPECT_THAT(
+      ProblemOf("context: LAST_STATE query: CURRENT_STATE "
+                "readout: STATE"),
+      HasSubstr("decoder.readout: must be ATTENTIONAL or "
+                "STATE_CONTEXT_EMBEDDING when `query` is CURRENT_STATE"));
 }
 
 TEST(Seq2SeqValidationTest, AFixedContextEntersTheRecurrenceOrTheReadout) {
@@ -49,7 +50,7 @@ TEST(Seq2SeqValidationTest, AFixedContextEntersTheRecurrenceOrTheReadout) {
 }
 
 TEST(Seq2SeqValidationTest, AttentionNeedsAScore) {
-  EXPECT_THAT(ProblemOf(""), HasSubstr("attention: requires a score, such as"));
+  EXPECT_THAT(ProblemOf(""), HasSubstr("attention: must set a score, such as"));
 }
 
 // "path: message" of each problem of a whole model.
@@ -80,12 +81,17 @@ TEST(ValidateEncoderDecoderTest, EachPartIsRecurrentOrATransformer) {
   EXPECT_THAT(ProblemsOfModel("decoder { context: LAST_STATE }"), IsEmpty());
   EXPECT_THAT(ProblemsOfModel("encoder {} transformer {}"), IsEmpty());
   EXPECT_THAT(ProblemsOfModel("encoder {} decoder {} transformer {}"),
-              ElementsAre(StartsWith("decoder: excludes transformer, ")));
-  EXPECT_THAT(ProblemsOfModel("encoder {} decoder {} transformer_decoder {}"),
-              ElementsAre(StartsWith("decoder: excludes transformer_decoder")));
-  EXPECT_THAT(ProblemsOfModel("encoder {} transformer {} "
-                              "transformer_encoder {}"),
-              ElementsAre(StartsWith("encoder: excludes transformer_encoder")));
+              ElementsAre(StartsWith(
+                  "decoder: cannot be set together with `transformer`, ")));
+  EXPECT_THAT(
+      ProblemsOfModel("encoder {} decoder {} transformer_decoder {}"),
+      ElementsAre(StartsWith(
+          "decoder: cannot be set together with `transformer_decoder`")));
+  EXPECT_THAT(
+      ProblemsOfModel("encoder {} transformer {} "
+                      "transformer_encoder {}"),
+      ElementsAre(StartsWith(
+          "encoder: cannot be set together with `transformer_encoder`")));
   EXPECT_THAT(ProblemsOfModel("transformer {} attention { additive {} }"),
               ElementsAre(StartsWith("attention: ")));
 }

@@ -136,7 +136,7 @@ void TranslationModel::ValidateData(ConfigProblems& problems) const {
     problems.Add(
         path,
         absl::StrCat(
-            "supports positions up to ", known - 1, "; the longest ", side,
+            "supports positions up to ", known - 1, ", but the longest ", side,
             " in the data, including <eos>, has positions up to ", needed - 1));
   };
   check(model.encoder->longest_position(), longest[0], "source",

@@ -65,7 +65,7 @@ fails 'samples of a beam' 'remove them or --beam' \
   "${generate}" --model=model --beam=2 --seed=1 a
 fails 'a penalty of one text' '--length_penalty requires --beam or --n_best' \
   "${generate}" --model=model --length_penalty=0 a
-fails 'more than a beam finds' 'must not exceed beam, 2; got 3' \
+fails 'more than a beam finds' 'must be at most `beam` (2); got 3' \
   "${generate}" --model=model --beam=2 --n_best=3 a
 
 "${inspect}" --run=model --json --target=' sat' 'the cat' >out

@@ -75,7 +75,7 @@ fails 'an output beyond' 'error: --output=4: must be less than 4, the number of 
   "${inspect}" --run=run they --target='ils regardent .' --output=4
 fails 'an example and a text' 'cannot be given together; remove one of them' \
   "${inspect}" --run=run they --example=0
-fails 'no such example' 'error: --example=10: there are 10 examples, counted from 0' \
+fails 'no such example' 'error: --example=10: the index of an example must be less than 10, the number of examples; got 10' \
   "${inspect}" --run=run --example=10
 fails 'half a patch' '--patch=SITE and --from=INPUT must be given together' \
   "${inspect}" --run=run they --patch='*'

@@ -277,7 +277,7 @@ fails 'nothing to fill in' 'error: input 1: expected a text with [MASK]' \
 
 "${predict}" --run=shapes --example=3 --example=0 >out
 expect 'the classes of images' 2 "$(wc -l <out)"
-fails 'no such example' 'error: example 12: there are 12 examples, counted from 0' \
+fails 'no such example' 'error: example 12: the index of an example must be less than 12, the number of examples; got 12' \
   "${predict}" --run=shapes --example=12
 fails 'a text where an image is wanted' \
   "error: input 1: 'they are watching .': cannot read a PNG or JPEG file: " \

@@ -162,7 +162,7 @@ TEST(RunTest, HasExamplesWithItsData) {
   EXPECT_NE(answer.reference, "");
   EXPECT_THAT(run.Answer({.example = 1000000}),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("counted from 0")));
+                       HasSubstr("index of an example must be less than")));
 }
 
 // The losses of the examples by the trainer's calls.

@@ -218,7 +218,7 @@ fails 'a flag that is misspelt' 'no flag --beem' \
   "${translate}" --run=run --beem=3
 fails 'no threads' '--threads' "${translate}" --run=run --threads=0
 fails 'a beam of nothing' '--beam' "${translate}" --run=run --beam=0
-fails 'more than a beam finds' 'must not exceed beam, 2; got 3' \
+fails 'more than a beam finds' 'must be at most `beam` (2); got 3' \
   "${translate}" --run=run --beam=2 --n_best=3
 fails 'sampling from a beam' '--beam has no effect on sampling' \
   "${translate}" --run=run --beam=2 --sample

@@ -409,8 +409,11 @@ TEST_F(PatchTest, BothInputsHaveTheChosenOutput) {
   };
   EXPECT_EQ(error(3, 1, 0), "");
   EXPECT_EQ(error(0, 3, kAllOutputs),
-            "this input has no output that a patch could change");
-  const std::string other = "the other input does not have the chosen output";
+            "this input has no output that a patch could change; use another "
+            "input");
+  const std::string other =
+      "the other input does not have the chosen output; choose an output that "
+      "both inputs have";
   EXPECT_EQ(error(3, 0, kAllOutputs), other);
   EXPECT_EQ(error(3, 2, 2), other);
 }

@@ -139,12 +139,14 @@ absl::StatusOr<PatchedOutput> Patch(Forward<T>& forward,
                                     int64_t chosen) {
   if (traced.labels.outputs.empty()) {
     return absl::InvalidArgumentError(
-        "this input has no output that a patch could change");
+        "this input has no output that a patch could change; use another "
+        "input");
   }
   if (other.labels.outputs.empty() ||
       chosen >= std::ssize(other.labels.outputs)) {
     return absl::InvalidArgumentError(
-        "the other input does not have the chosen output");
+        "the other input does not have the chosen output; choose an output "
+        "that both inputs have");
   }
   SiteRecorder<T> here({pattern});
   SiteRecorder<T> there({pattern});

@@ -68,8 +68,8 @@ class Rotary : public PositionEncoding<T> {
     const int64_t turned = options.width() > 0 ? options.width() : widths.query;
     if (turned % 2 != 0 || turned > narrower) {
       problems.Add("width",
-                   "must be even and at most the width of queries and of keys: "
-                   "dimensions turn in pairs");
+                   "must be even and at most the smaller width of queries and "
+                   "keys, because dimensions rotate in pairs");
     }
   }
 

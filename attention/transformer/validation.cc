@@ -68,7 +68,8 @@ void ValidateAttention(const AttentionRegistry& scorers,
   ValidateMultiHead(scorers, config, {width, key_width, key_width}, problems);
   if (config.output_width() != 0 && config.output_width() != width) {
     problems.Add("output_width",
-                 absl::StrCat("must be 0 or the width of the layer, ", width));
+                 absl::StrCat("must be 0 or the width of the layer (", width,
+                              "); got ", config.output_width()));
   }
 }
 
@@ -126,8 +127,9 @@ void ValidateInitialization(const TransformerInitialization& config,
   const bool normal =
       config.weights() == NORMAL || config.weights() == TRUNCATED_NORMAL;
   if (config.scale_residual() && !normal) {
-    problems.Note("scale_residual",
-                  "has no effect without weights: NORMAL or TRUNCATED_NORMAL");
+    problems.Note(
+        "scale_residual",
+        "has no effect unless `weights` is NORMAL or TRUNCATED_NORMAL");
   }
 }
 

@@ -377,11 +377,10 @@ TEST(ExperimentConfigTest, TheLossMayHaveAnotherName) {
 }
 
 TEST(ExperimentConfigTest, AnAlignmentOfARecurrentDecoderIsNoted) {
-  EXPECT_THAT(
-      ProblemsOf("data { reverse {} } model { encoder {} decoder {} "
-                 "attention { dot {} } alignment { layer: 0 } }"),
-      ElementsAre("note: model.alignment: has no effect: a recurrent decoder "
-                  "has one attention"));
+  EXPECT_THAT(ProblemsOf("data { reverse {} } model { encoder {} decoder {} "
+                         "attention { dot {} } alignment { layer: 0 } }"),
+              ElementsAre("note: model.alignment: has no effect: a recurrent "
+                          "decoder has only one attention"));
 }
 
 // A loss like a contrastive one.

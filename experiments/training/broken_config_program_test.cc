@@ -126,8 +126,8 @@ TEST_F(BrokenConfigProgramTest, ScoresMustKnowTheDistancesOfTheData) {
           "model {\n  attention {\n"
           "    relative_dot { max_position: 8 }\n  }\n}"),
       StartsWith("a.textproto:5:5: error: model.attention.relative_dot: "
-                 "supports positions up to 7; the longest source in the data, "
-                 "including <eos>, has positions up to "));
+                 "supports positions up to 7, but the longest source in the "
+                 "data, including <eos>, has positions up to "));
 }
 
 TEST_F(BrokenConfigProgramTest, AClassifierMustKnowThePositionsOfAText) {
@@ -371,7 +371,7 @@ TEST_F(BrokenConfigProgramTest, AModelThatMemoryCannotHoldIsRefused) {
       "}\n");
   EXPECT_THAT(refusal, StartsWith("a.textproto:2:1: error: model: "));
   EXPECT_THAT(refusal, HasSubstr(" parameters take "));
-  EXPECT_THAT(refusal, HasSubstr(" GiB; this machine has "));
+  EXPECT_THAT(refusal, HasSubstr(" GiB, but this machine has "));
 }
 
 }  // namespace

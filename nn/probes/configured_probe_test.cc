@@ -346,17 +346,17 @@ TEST(SiteRequests, ProblemsAreLocated) {
   ValidateSiteRequests(requests, problems);
   EXPECT_EQ(
       Problems(problems),
-      "intervene[0].site: is missing: it must be a pattern of hook points "
-      "(sites)\n"
+      "intervene[0].site: must be set to a pattern of hook points (sites)\n"
       "intervene[0].head: must be in [0, 1000], got -1\n"
-      "intervene[0].replace: must set one of zeros {}, uniform {}, permuted "
-      "{}, mean {}, input {} and scale: NUMBER\n"
+      "intervene[0].replace: must set exactly one of zeros {}, uniform {}, "
+      "permuted {}, mean {}, input {} or scale: NUMBER\n"
       "intervene[1].replace.scale: must be in [-1000000, 1000000], got "
       "1000000000\n"
-      "intervene[1].to_step: must be above from_step, which is 4\n"
-      "probe[0].site: is missing: it must be a pattern of hook points (sites)\n"
+      "intervene[1].to_step: must be greater than `from_step` (4)\n"
+      "probe[0].site: must be set to a pattern of hook points (sites)\n"
       "probe[0].every: must be in [1, 1000000000000], got 0\n"
-      "probe[0].statistic: is missing: ENTROPY, NORM, MAX or TOP_KEY_SHARE\n");
+      "probe[0].statistic: must be set to ENTROPY, NORM, MAX or "
+      "TOP_KEY_SHARE\n");
 }
 
 class SmallModel : public Model<float> {
@@ -413,22 +413,23 @@ TEST(SiteRequests, WhatTheModelDoesNotHaveIsAProblem) {
       .Intervene("site: '*' replace { input {} }")
       .Probe("site: '*/residual' statistic: TOP_KEY_SHARE");
   ValidateSites(requests, 0, model, problems);
-  EXPECT_EQ(Problems(problems),
-            "intervene[1].site: no hook point (site) of this model matches "
-            "'decoder/weihgts'; the nearest is 'decoder/weights'\n"
-            "intervene[2].site: no hook point (site) of this model matches "
-            "'*/residaul'; the nearest is 'decoder/residual'\n"
-            "intervene[3].replace: 'decoder/residual' is not a hook point of "
-            "attention weights, which this requires\n"
-            "intervene[4].head: 'decoder/weights' has 3 heads, counted from 0; "
-            "got 3\n"
-            "intervene[5].head: 'decoder/residual' has no heads\n"
-            "intervene[7].replace: 'decoder/weights' has no mean: its keys "
-            "differ between examples\n"
-            "intervene[9].replace: 'decoder/weights' is not a `residual`, "
-            "which this requires\n"
-            "probe[2].statistic: 'decoder/residual' is not a hook point of "
-            "attention weights, which this requires\n");
+  EXPECT_EQ(
+      Problems(problems),
+      "intervene[1].site: no hook point (site) of this model matches "
+      "'decoder/weihgts'; the nearest is 'decoder/weights'\n"
+      "intervene[2].site: no hook point (site) of this model matches "
+      "'*/residaul'; the nearest is 'decoder/residual'\n"
+      "intervene[3].replace: 'decoder/residual' is not a hook point of "
+      "attention weights; uniform and permuted require one\n"
+      "intervene[4].head: 'decoder/weights' has 3 heads; `head` must be less "
+      "than 3, got 3\n"
+      "intervene[5].head: 'decoder/residual' has no heads; remove `head`\n"
+      "intervene[7].replace: 'decoder/weights' cannot be replaced by a mean: "
+      "its keys differ between examples\n"
+      "intervene[9].replace: 'decoder/weights' is not a `residual` hook point; "
+      "`input` requires one\n"
+      "probe[2].statistic: 'decoder/residual' is not a hook point of attention "
+      "weights; ENTROPY and TOP_KEY_SHARE require one\n");
 }
 
 // Its site holds the number of an example.

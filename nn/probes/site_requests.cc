@@ -21,8 +21,7 @@ constexpr int64_t kMostExamples = 2;
 
 void RequireSite(const std::string& site, ConfigProblems& problems) {
   if (site.empty())
-    problems.Add("site",
-                 "is missing: it must be a pattern of hook points (sites)");
+    problems.Add("site", "must be set to a pattern of hook points (sites)");
 }
 
 // Notes every site that a pass visits, and the shapes of those of `patterns`.
@@ -90,20 +89,23 @@ std::pair<std::string, std::string> WrongIntervention(
     const Shape& shape) {
   if (IsOfWeights(intervention.replace()) && !IsWeights(site)) {
     return {"replace",
-            "is not a hook point of attention weights, which this requires"};
+            "is not a hook point of attention weights; uniform and permuted "
+            "require one"};
   }
   if (intervention.replace().has_mean() &&
       (IsWeights(site) || IsSiteOf("scores", site))) {
-    return {"replace", "has no mean: its keys differ between examples"};
+    return {"replace",
+            "cannot be replaced by a mean: its keys differ between examples"};
   }
   if (intervention.replace().has_input() && !IsSiteOf("residual", site)) {
-    return {"replace", "is not a `residual`, which this requires"};
+    return {"replace", "is not a `residual` hook point; `input` requires one"};
   }
   if (!intervention.has_head()) return {};
-  if (shape.rank() != 4) return {"head", "has no heads"};
+  if (shape.rank() != 4) return {"head", "has no heads; remove `head`"};
   if (intervention.head() < shape[1]) return {};
-  return {"head", absl::StrCat("has ", shape[1], " heads, counted from 0; got ",
-                               intervention.head())};
+  return {"head",
+          absl::StrCat("has ", shape[1], " heads; `head` must be less than ",
+                       shape[1], ", got ", intervention.head())};
 }
 
 }  // namespace
@@ -166,13 +168,13 @@ void ValidateSiteRequests(const SiteRequests& requests,
     if (intervention.replace().replacement_case() ==
         Replacement::REPLACEMENT_NOT_SET) {
       problems.Add("replace",
-                   "must set one of zeros {}, uniform {}, permuted {}, mean "
-                   "{}, input {} and scale: NUMBER");
+                   "must set exactly one of zeros {}, uniform {}, permuted {}, "
+                   "mean {}, input {} or scale: NUMBER");
     }
     if (intervention.has_to_step() &&
         intervention.to_step() <= intervention.from_step()) {
-      problems.Add("to_step", absl::StrCat("must be above from_step, which is ",
-                                           intervention.from_step()));
+      problems.Add("to_step", absl::StrCat("must be greater than `from_step` (",
+                                           intervention.from_step(), ")"));
     }
   }
   for (int i = 0; i < requests.probe.size(); ++i) {
@@ -181,7 +183,7 @@ void ValidateSiteRequests(const SiteRequests& requests,
     problems.CheckRanges(requests.probe[i]);
     if (requests.probe[i].statistic() == SiteStatistic::STATISTIC_UNSPECIFIED) {
       problems.Add("statistic",
-                   "is missing: ENTROPY, NORM, MAX or TOP_KEY_SHARE");
+                   "must be set to ENTROPY, NORM, MAX or TOP_KEY_SHARE");
     }
   }
 }
@@ -208,16 +210,16 @@ void ValidateSites(const SiteRequests& requests, uint64_t seed,
   for (int i = 0; i < requests.probe.size(); ++i) {
     const SiteStatistic& statistic = requests.probe[i];
     const ConfigProblems::Scope scope(problems, absl::StrCat("probe[", i, "]"));
-    CheckEachSite(sites, statistic.site(), problems,
-                  [&](const std::string& site, const Shape&) {
-                    using Wrong = std::pair<std::string, std::string>;
-                    return IsOfWeights(statistic.statistic()) &&
-                                   !IsWeights(site)
-                               ? Wrong("statistic",
-                                       "is not a hook point of attention "
-                                       "weights, which this requires")
-                               : Wrong();
-                  });
+    CheckEachSite(
+        sites, statistic.site(), problems,
+        [&](const std::string& site, const Shape&) {
+          using Wrong = std::pair<std::string, std::string>;
+          return IsOfWeights(statistic.statistic()) && !IsWeights(site)
+                     ? Wrong("statistic",
+                             "is not a hook point of attention weights; "
+                             "ENTROPY and TOP_KEY_SHARE require one")
+                     : Wrong();
+        });
   }
 }
 

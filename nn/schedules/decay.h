@@ -27,11 +27,12 @@ class DecaySchedule : public Schedule {
   static void Validate(const Options& options, ConfigProblems& problems) {
     problems.CheckRanges(options);
     if (options.updates() > 0 && options.warmup() >= options.updates()) {
-      problems.Note(
-          "updates",
-          absl::StrCat("is ", options.updates(), ", within the warm-up of ",
-                       options.warmup(),
-                       ": the rate rises and then stays at its floor"));
+      problems.Note("updates",
+                    absl::StrCat("is ", options.updates(),
+                                 ", but must be greater than `warmup` (",
+                                 options.warmup(),
+                                 ") for a decay; the learning rate now rises "
+                                 "and then stays at its floor"));
     }
   }
 

@@ -22,7 +22,8 @@ class ReduceOnPlateauSchedule : public Schedule {
       : options_(options), learning_rate_(context.learning_rate) {}
 
   static void Validate(const Options& options, ConfigProblems& problems) {
-    if (options.metric().empty()) problems.Add("metric", "must name a metric");
+    if (options.metric().empty())
+      problems.Add("metric", "must name a metric, such as dev/loss");
     problems.CheckRanges(options);
   }
 
@@ -54,16 +55,17 @@ class ReduceOnPlateauSchedule : public Schedule {
 
   absl::Status set_state(const ScheduleState& state) override {
     for (const char* name : {"factor", "bad_evaluations"}) {
-      if (!state.contains(name)) return Wrong("lacks", name);
+      if (!state.contains(name)) return Wrong("has no number", name);
     }
     for (const auto& [name, value] : state) {
       if (name != "factor" && name != "bad_evaluations" && name != "best") {
-        return Wrong("has an unknown", name);
+        return Wrong("has an unknown number", name);
       }
-      if (!std::isfinite(value)) return Wrong("has no finite", name);
+      if (!std::isfinite(value))
+        return Wrong("has a number that is not finite:", name);
       const double most = name == "factor" ? 1 : kMostEvaluations;
       if (name != "best" && (value < 0 || value > most)) {
-        return Wrong("has an impossible", name);
+        return Wrong("has a number that is out of range:", name);
       }
     }
     factor_ = state.at("factor");
@@ -78,7 +80,7 @@ class ReduceOnPlateauSchedule : public Schedule {
 
   static absl::Status Wrong(absl::string_view problem, absl::string_view name) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "state of reduce_on_plateau: ", problem, " number '", name, "'"));
+        "the state of reduce_on_plateau ", problem, " '", name, "'"));
   }
 
   // An infinite best value would have an undefined margin.

@@ -162,19 +162,20 @@ TEST(ScheduleTest, AStateOfAnotherFormatIsAnError) {
   };
   EXPECT_EQ(message({{"factor", 0.5}, {"bad_evaluations", 1}}), "");
   EXPECT_EQ(message({{"factor", 0.25}}),
-            "state of reduce_on_plateau: lacks number 'bad_evaluations'");
+            "the state of reduce_on_plateau has no number 'bad_evaluations'");
   EXPECT_EQ(
       message({{"factor", 0.25}, {"bad_evaluations", 0}, {"patience", 1}}),
-      "state of reduce_on_plateau: has an unknown number 'patience'");
+      "the state of reduce_on_plateau has an unknown number 'patience'");
   EXPECT_EQ(message({{"factor", 0.25}, {"bad_evaluations", NAN}}),
-            "state of reduce_on_plateau: has no finite number "
+            "the state of reduce_on_plateau has a number that is not finite: "
             "'bad_evaluations'");
   for (const double wrong : {-1.0, 1e300}) {
     EXPECT_EQ(message({{"factor", 1}, {"bad_evaluations", wrong}}),
-              "state of reduce_on_plateau: has an impossible number "
-              "'bad_evaluations'");
+              "the state of reduce_on_plateau has a number that is out of "
+              "range: 'bad_evaluations'");
     EXPECT_EQ(message({{"factor", wrong}, {"bad_evaluations", 0}}),
-              "state of reduce_on_plateau: has an impossible number 'factor'");
+              "the state of reduce_on_plateau has a number that is out of "
+              "range: 'factor'");
   }
   EXPECT_EQ(schedule->state(),
             (ScheduleState{{"factor", 0.5}, {"bad_evaluations", 1}}));

@@ -54,13 +54,15 @@ TEST(SearchValidationTest, NamesTheFieldThatIsOutOfRange) {
   EXPECT_THAT(ProblemOf("length_penalty: nan"), HasSubstr("length_penalty: "));
   EXPECT_THAT(ProblemOf("min_length: -1"), HasSubstr("min_length: "));
   EXPECT_THAT(ProblemOf("max_length: -1"), HasSubstr("max_length: "));
-  EXPECT_THAT(ProblemOf("max_length_ratio: 0 max_length: 5 min_length: 5"),
-              HasSubstr("max_length: is too small for 5 words and <eos>"));
+  EXPECT_THAT(
+      ProblemOf("max_length_ratio: 0 max_length: 5 min_length: 5"),
+      HasSubstr(
+          "max_length: must be greater than `min_length` (5), because each"));
   EXPECT_THAT(ProblemOf("max_length_ratio: 0 max_length: 0"),
-              HasSubstr("max_length: is too small for"));
+              HasSubstr("max_length: must be greater than `min_length` (0)"));
   EXPECT_THAT(ProblemsOf("max_length_ratio: 0 min_length: 2147483647"),
               ElementsAre(HasSubstr("min_length: "),
-                          HasSubstr("max_length: is too small for")));
+                          HasSubstr("max_length: must be greater than")));
   EXPECT_THAT(ProblemOf("sampling { temperature: 0 }"),
               HasSubstr("sampling.temperature: "));
   EXPECT_THAT(ProblemOf("sampling { top_p: 0 }"),
@@ -74,9 +76,9 @@ TEST(SearchValidationTest, NamesTheFieldThatIsOutOfRange) {
 
 TEST(SearchValidationTest, AskForNoMoreThanABeamFinds) {
   EXPECT_THAT(ProblemOf("beam: 3 n_best: 4"),
-              HasSubstr("n_best: must not exceed beam, 3; got 4"));
+              HasSubstr("n_best: must be at most `beam` (3); got 4"));
   EXPECT_THAT(ProblemOf("beam: 3 sampling {}"),
-              HasSubstr("note: beam: has no effect with sampling"));
+              HasSubstr("note: beam: has no effect with `sampling`"));
 }
 
 }  // namespace
