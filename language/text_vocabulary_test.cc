@@ -113,10 +113,11 @@ TEST(TextVocabularyTest, BrokenTextsAreErrorsWithTheirLine) {
               HasSubstr("v.txt:2: error: the line is empty"));
   EXPECT_THAT(error("a\n\\q\n", kCharacters),
               HasSubstr("v.txt:2: error: the token"));
-  EXPECT_THAT(error("a\na\n", kCharacters), HasSubstr("'a' occurs twice"));
+  EXPECT_THAT(error("a\na\n", kCharacters),
+              HasSubstr("'a' must occur only once"));
   EXPECT_THAT(error("a\nb\n", kCharacterLines),
               HasSubstr("expected token '<bos>'"));
-  EXPECT_THAT(error("<bos>\n", kCharacterLines), HasSubstr("the file ends"));
+  EXPECT_THAT(error("<bos>\n", kCharacterLines), HasSubstr("ends before"));
 }
 
 TEST(TextVocabularyTest, APromptBeginsALineOrStandsAlone) {
