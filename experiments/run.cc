@@ -165,8 +165,9 @@ absl::StatusOr<PassLosses> Run::Forward(const TrainingPass& pass,
   for (const int64_t example : pass.examples) {
     if (example >= 0 && example < size) continue;
     return absl::InvalidArgumentError(absl::StrCat(
-        "there is no training example ", example, "; there are ", size,
-        size == 0 ? ", because the run was opened without its data" : ""));
+        "there is no training example ", example,
+        size == 0 ? std::string("; the run must be opened with its data")
+                  : absl::StrCat("; the index must be from 0 to ", size - 1)));
   }
   if (pass.examples.empty()) {
     return absl::InvalidArgumentError("a pass requires at least one example");

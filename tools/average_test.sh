@@ -88,7 +88,7 @@ truncate -s -4 damaged/checkpoints/step-8/weights.safetensors
 quietly "${average}" --run=damaged --last=2 --out=rest
 expect_in log 'training.initial_weights: checkpoint of step 8 is damaged'
 
-fails 'too many' 'has 3 complete checkpoints, but average requires 4' \
+fails 'too many' 'has 3 complete checkpoints, but `average` requires 4' \
   "${average}" --run=run --last=4 --out=never
 fails 'a former name' 'no flag --checkpoints any more; write --last=N' \
   "${average}" --run=run --checkpoints=3 --out=never
@@ -99,7 +99,7 @@ fails 'other sizes' "training.initial_weights.run: " \
   "${train}" --config="${config}" --run=never "${small[@]}" \
   --set model.transformer.feed_forward.hidden=4 \
   --set 'training.initial_weights={run: "run"}'
-fails 'another vocabulary' 'does not match the data of this config' \
+fails 'another vocabulary' 'does not match the data of this config; use the data with which the weights were trained' \
   "${train}" --config="${config}" --run=never "${small[@]}" \
   --set data.reverse.symbols=20 --set 'training.initial_weights={run: "run"}'
 fails 'a baseline that is another model' 'baseline: its overrides make' \

@@ -166,7 +166,7 @@ quietly "${train}" --config=tuned.textproto --run=random \
 if [[ "$(digest random)" == "$(digest same)" ]]; then
   expect 'other weights' "not $(digest random)" "$(digest same)"
 fi
-fails 'sizes of a run' 'random requires a Hugging Face model folder' "${train}" \
+fails 'sizes of a run' '`random` requires a Hugging Face model folder' "${train}" \
   --config=random/resolved.textproto --run=none \
   --set training.initial_weights.run=random
 

@@ -225,7 +225,7 @@ TEST(RunTest, PassesOverTrainingExamplesAsTheTrainerDoes) {
   EXPECT_THAT(run.Forward({.examples = {0, 1000000}}),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("there is no training example 1000000; "
-                                 "there are ")));
+                                 "the index must be from 0 to ")));
   EXPECT_THAT(run.Forward({.examples = {-1}}),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("no training example -1")));
@@ -234,8 +234,8 @@ TEST(RunTest, PassesOverTrainingExamplesAsTheTrainerDoes) {
   EXPECT_THAT(
       regard::Run::Open(kRun, BuiltInPlugins())->Forward({.examples = {0}}),
       StatusIs(absl::StatusCode::kInvalidArgument,
-               HasSubstr("there are 0, because the run was opened without "
-                         "its data")));
+               HasSubstr("there is no training example 0; the run must be "
+                         "opened with its data")));
 }
 
 TEST(RunTest, TakesOtherDataAndAnotherSearchAlone) {

@@ -109,16 +109,16 @@ void ValidateClaims(const Claims& claims, ConfigProblems& problems) {
     const Claim& claim = claims.claims(i);
     const ConfigProblems::Scope scope(problems,
                                       absl::StrCat("claims[", i, "]"));
-    if (claim.what().empty()) problems.Add("what", "must say what is claimed");
+    if (claim.what().empty()) problems.Add("what", "must state the claim");
     if (claim.source().empty()) {
       problems.Add("source", "must say where the claim is published");
     }
     if (claim.experiment().empty() || claim.metric().empty()) {
-      problems.Add("", "must name an experiment and one of its metrics");
+      problems.Add("", "must set `experiment` and `metric`");
     }
     if (claim.expectation_case() == Claim::EXPECTATION_NOT_SET) {
       problems.Add("",
-                   "must set what confirms it: near, at_least, at_most, "
+                   "must set exactly one of near, at_least, at_most, "
                    "greater_than_experiment or less_than_experiment");
     }
     if (claim.has_near() && !claim.near().has_value()) {

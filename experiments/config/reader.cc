@@ -221,10 +221,10 @@ absl::Status ApplyOverrides(absl::Span<const ConfigText> overrides,
   for (const ConfigText& text : overrides) {
     absl::Status status = ReadText(text, config, origins);
     if (status.ok() && origins->Find(kBaseField).has_value()) {
-      status = absl::InvalidArgumentError(origins->Diagnostic(
-          kBaseField,
-          "an override cannot set base; put it into a file, and give that file "
-          "as the config"));
+      status = absl::InvalidArgumentError(
+          origins->Diagnostic(kBaseField,
+                              "an override cannot set `base`; set `base` in a "
+                              "file, and give that file as the config"));
       origins->Forget(kBaseField);
     }
     if (!status.ok()) errors.emplace_back(status.message());

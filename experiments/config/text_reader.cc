@@ -148,15 +148,14 @@ class TextReader {
   void SetTwice(const FieldAssignment& before, const FieldAssignment& now) {
     const auto line =
         1 + std::count(text_.begin(), text_.begin() + before.range.begin, '\n');
-    Problem(
-        NameOf(now),
-        before.field == now.field
-            ? absl::StrCat("'", now.field->name(),
-                           "' is set twice; first on line ", line)
-            : absl::StrCat("'", now.field->name(), "' excludes '",
-                           before.field->name(), "', set on line ", line,
-                           ": only one ", now.field->containing_oneof()->name(),
-                           " can be set"));
+    Problem(NameOf(now),
+            before.field == now.field
+                ? absl::StrCat("'", now.field->name(),
+                               "' is set twice; first on line ", line)
+                : absl::StrCat(
+                      "'", now.field->name(), "' and '", before.field->name(),
+                      "' (line ", line, ") cannot both be set: only one ",
+                      now.field->containing_oneof()->name(), " can be set"));
   }
 
   // Messages need no colon.
@@ -230,8 +229,10 @@ class TextReader {
   void ReadMessage(const FieldAssignment& assignment, Message* message) {
     const Token opening = tokens_.Peek();
     if (depth_ == kDeepestNesting) {
-      Problem(opening, absl::StrCat("messages are nested deeper than ",
-                                    kDeepestNesting));
+      Problem(
+          opening,
+          absl::StrCat("messages are nested too deeply; the maximum depth is ",
+                       kDeepestNesting));
       tokens_.SkipBracketed();
       return;
     }

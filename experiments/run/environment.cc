@@ -202,8 +202,8 @@ absl::Status EndProcess(const std::string& run_folder, int64_t step) {
   if (!json[kProcesses].is_array() || json[kProcesses].empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat(path,
-                     ": error: has no entry in processes for the process "
-                     "that trains"));
+                     ": error: must have an entry in `processes` for the "
+                     "process that trains"));
   }
   json[kProcesses].back()[kToStep] = step;
   return WriteEnvironment(path, json);

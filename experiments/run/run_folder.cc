@@ -134,8 +134,9 @@ absl::StatusOr<RunFolder> RunFolder::Open(const RunFolderOptions& options) {
   while (flock(folder.lock_.number(), LOCK_EX | LOCK_NB) != 0) {
     if (errno == EINTR) continue;
     if (errno != EWOULDBLOCK) return WriteError(lock_path, "lock", errno);
-    return absl::FailedPreconditionError(
-        absl::StrCat(path, ": another process is writing to this run"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        path,
+        ": another process is writing to this run; wait until it has ended"));
   }
   REGARD_ASSIGN_OR_RETURN(folder.holds_run_, HoldsRun(path));
   REGARD_ASSIGN_OR_RETURN(const PathKind config,

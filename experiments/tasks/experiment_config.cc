@@ -90,10 +90,10 @@ void ValidatePath(const Data& config, const DataSourceInfo& source,
     const auto reads_dev_path = [](const auto& info) {
       return info.reads_dev_path;
     };
-    problems.Add("dev_path", absl::StrCat("`", name,
-                                          "` does not read it; remove it, or "
-                                          "use one of: ",
-                                          NamesOf(sources, reads_dev_path)));
+    problems.Add("dev_path",
+                 absl::StrCat("is not read by `", name,
+                              "`; remove it, or use data that reads it: ",
+                              NamesOf(sources, reads_dev_path)));
   }
   if (path != DataPath::kNone || !config.has_path()) return;
   const auto reads_a_file = [](const auto& info) {
@@ -102,14 +102,13 @@ void ValidatePath(const Data& config, const DataSourceInfo& source,
   };
   if (reads_a_file(source)) {
     problems.Add("path", absl::StrCat("`", name,
-                                      "` has fields for its files: set "
-                                      "either them or data.path"));
+                                      "` has fields for its files; set either "
+                                      "these fields or data.path"));
     return;
   }
-  problems.Add("path",
-               absl::StrCat("does not apply to generated data; remove it, or "
-                            "use one of: ",
-                            NamesOf(sources, reads_a_file)));
+  problems.Add("path", absl::StrCat("does not apply to generated data; remove "
+                                    "it, or use data that reads a file: ",
+                                    NamesOf(sources, reads_a_file)));
 }
 
 // Adds problems of either, and of a task that does not fit the data.
@@ -140,7 +139,8 @@ void ValidateDataAndModel(const Experiment& config, const TaskInfo* task,
     const std::string name(field->name());
     if (field->containing_oneof() == nullptr &&
         std::count(task->parts.begin(), task->parts.end(), name) == 0) {
-      problems.Add(name, absl::StrCat("`", model, "` has no ", name));
+      problems.Add(name,
+                   absl::StrCat("does not apply to `", model, "`; remove it"));
     }
   }
   task->validate_parts(context, problems);
@@ -171,8 +171,8 @@ void ValidateName(const Experiment& config, ConfigProblems& problems) {
                      });
   if (!plain) {
     problems.Add("name",
-                 "must be 1 to 100 letters, digits, '-' and '_': it names the "
-                 "run folder");
+                 "must have 1 to 100 characters, each a letter, a digit, '-' "
+                 "or '_': it names the run folder");
   }
 }
 
@@ -194,9 +194,8 @@ const MetricInfo* FindOnDev(const std::string& name, const TaskInfo& task,
 void NoteMissingEvaluations(const Training& training,
                             ConfigProblems& problems) {
   if (training.evaluate_every() > 0) return;
-  problems.Note("",
-                "has no effect without evaluations: training.evaluate_every "
-                "is 0");
+  problems.Note(
+      "", "has no effect without evaluations: `training.evaluate_every` is 0");
 }
 
 // A schedule that watches a metric needs one of the task's.
@@ -228,9 +227,10 @@ void ValidateChoice(const std::string& name, const TaskInfo* task,
   const MetricInfo* const metric =
       FindOnDev(name, *task, "metric", name, problems);
   if (metric != nullptr && metric->better == Better::kNeither) {
-    problems.Add("metric", absl::StrCat("cannot be ", name,
-                                        ": neither higher nor lower values "
-                                        "of it are better"));
+    problems.Add("metric",
+                 absl::StrCat("cannot be ", name,
+                              ": neither higher nor lower values of it are "
+                              "better; choose another metric"));
   }
 }
 
@@ -243,15 +243,15 @@ void ValidateInitialWeights(const InitialWeights& weights, const TaskInfo* task,
   }
   problems.CheckRanges(weights);
   if (weights.random() && weights.average() > 0) {
-    problems.Add(
-        "random",
-        "random and average exclude each other: random loads no weights");
+    problems.Add("random",
+                 "cannot be set together with `average`: `random` loads no "
+                 "weights; remove one of them");
   }
   if (weights.metric().empty()) return;
   if (weights.average() == 0) {
     problems.Note("metric",
-                  "has no effect without average: it chooses which checkpoints "
-                  "are averaged");
+                  "has no effect unless `average` is set: it chooses the "
+                  "checkpoints to average");
   }
   ValidateChoice(weights.metric(), task, problems);
 }
@@ -270,23 +270,23 @@ void ValidateTraining(const Training& training, const TaskInfo* task,
   const FieldScope scope(problems, "training");
   problems.CheckRanges(training);
   if (training.ema_decay() > 0 && training.average() > 0) {
-    problems.Add(
-        "ema_decay",
-        "ema_decay and average exclude each other: both are means of the "
-        "weights");
+    problems.Add("ema_decay",
+                 "cannot be set together with `average`: both average the "
+                 "weights; remove one of them");
   }
   if (training.average() > 0 && training.evaluate_every() == 0) {
     problems.Note("average",
-                  "has no effect without evaluations: evaluate_every is 0");
+                  "has no effect without evaluations: `evaluate_every` is 0");
   }
   if (training.batch_tokens() > 0 && !training.group_by_length()) {
     problems.Note("batch_tokens",
-                  "has no effect without group_by_length: true; batches have "
-                  "batch_size examples");
+                  "has no effect without `group_by_length: true`; batches have "
+                  "`batch_size` examples");
   }
   const int default_step = Training::default_instance().length_step();
   if (training.length_step() != default_step && !training.group_by_length()) {
-    problems.Note("length_step", "has no effect without group_by_length: true");
+    problems.Note("length_step",
+                  "has no effect without `group_by_length: true`");
   }
   if (training.has_early_stopping()) {
     ValidateEarlyStopping(training, task, problems);
@@ -347,7 +347,9 @@ void NameLoss(const Plugins& plugins, Experiment& config,
   const auto rename = [&](auto* options, absl::string_view path) {
     if (options->metric() != kLoss) return;
     options->set_metric(loss);
-    problems.Note(path, absl::StrCat(kLoss, " is called ", loss, " here"));
+    problems.Note(path,
+                  absl::StrCat("was changed to ", loss,
+                               ", because this task does not measure ", kLoss));
   };
   if (config.training().has_early_stopping()) {
     rename(config.mutable_training()->mutable_early_stopping(),
@@ -450,8 +452,8 @@ void ValidateTask(Task& task, const Experiment& config,
   } else if (config.training().group_by_length() &&
              config.training().examples_per_epoch() > 0) {
     problems.Note("training.examples_per_epoch",
-                  "has no effect with group_by_length: an epoch has all "
-                  "examples; use training.max_updates to end a run early");
+                  "has no effect with `group_by_length`: an epoch has all "
+                  "examples; to end a run early, use `training.max_updates`");
   }
 }
 

@@ -122,9 +122,10 @@ TEST(ExperimentConfigTest, AMovingAverageIsTheOnlyMean) {
               ElementsAre(StartsWith("training.ema_decay: must be in [0, ")));
   EXPECT_THAT(problems("ema_decay: -0.1"),
               ElementsAre(StartsWith("training.ema_decay: must be in [0, ")));
-  EXPECT_THAT(problems("ema_decay: 0.9 average: 2"),
-              ElementsAre("training.ema_decay: ema_decay and average exclude "
-                          "each other: both are means of the weights"));
+  EXPECT_THAT(
+      problems("ema_decay: 0.9 average: 2"),
+      ElementsAre("training.ema_decay: cannot be set together with `average`: "
+                  "both average the weights; remove one of them"));
 }
 
 TEST(ExperimentConfigTest, InitialWeightsAreOfARun) {
@@ -145,10 +146,10 @@ TEST(ExperimentConfigTest, InitialWeightsAreOfARun) {
       ElementsAre(StartsWith("training.initial_weights.average: must be in")));
   EXPECT_THAT(problems("run: \"r\" random: true average: 1"),
               ElementsAre(StartsWith("training.initial_weights.random: ")));
-  EXPECT_THAT(problems("run: \"r\" metric: \"dev/bleu\""),
-              ElementsAre("note: training.initial_weights.metric: has no "
-                          "effect without average: it chooses which "
-                          "checkpoints are averaged"));
+  EXPECT_THAT(
+      problems("run: \"r\" metric: \"dev/bleu\""),
+      ElementsAre("note: training.initial_weights.metric: has no effect unless "
+                  "`average` is set: it chooses the checkpoints to average"));
   EXPECT_THAT(problems("run: \"r\" average: 3 metric: \"dev/blue\""),
               ElementsAre(StartsWith("training.initial_weights.metric: "
                                      "dev/blue is not a metric on dev")));
@@ -203,12 +204,12 @@ TEST(ExperimentConfigTest, ATaskThatDoesNotFitTheDataSaysWhatDoes) {
 }
 
 TEST(ExperimentConfigTest, APartThatTheModelDoesNotReadIsRefusedOrNoted) {
-  EXPECT_THAT(ProblemsOf("data { nadaraya_watson {} } model { encoder {} "
-                         "  nadaraya_watson {} attention { gaussian {} } } "
-                         "search {}"),
-              ElementsAre("model.encoder: `nadaraya_watson` has no encoder",
-                          "note: search: has no effect: `nadaraya_watson` does "
-                          "not search"));
+  EXPECT_THAT(
+      ProblemsOf("data { nadaraya_watson {} } model { encoder {} "
+                 "nadaraya_watson {} attention { gaussian {} } } search {}"),
+      ElementsAre(
+          "model.encoder: does not apply to `nadaraya_watson`; remove it",
+          "note: search: has no effect: `nadaraya_watson` does not search"));
 }
 
 TEST(ExperimentConfigTest, PartsOfATranslationModelMustFit) {
@@ -324,10 +325,10 @@ TEST(ExperimentConfigTest, LengthsWithoutGroupsAreNoted) {
   EXPECT_THAT(ProblemsOf(start + "1 }"), IsEmpty());
   EXPECT_THAT(ProblemsOf(start + "2 }"),
               ElementsAre("note: training.length_step: has no effect without "
-                          "group_by_length: true"));
+                          "`group_by_length: true`"));
   EXPECT_THAT(ProblemsOf(start + "1 batch_tokens: 9 }"),
               ElementsAre("note: training.batch_tokens: has no effect without "
-                          "group_by_length: true; batches have batch_size "
+                          "`group_by_length: true`; batches have `batch_size` "
                           "examples"));
 }
 
@@ -339,14 +340,14 @@ TEST(ExperimentConfigTest, AScheduleWatchesAMetricOfDev) {
   EXPECT_THAT(ProblemsOf(start + "metric: \"dev/mse\" } } } training { "
                                  "evaluate_every: 0 }"),
               ElementsAre("note: optimizer.schedule: has no effect without "
-                          "evaluations: training.evaluate_every is 0"));
-  EXPECT_THAT(ProblemsOf("data { reverse {} } model { transformer {} } "
-                         "training { evaluate_every: 0 average: 3 "
-                         "early_stopping {} }"),
-              ElementsAre("note: training.average: has no effect without "
-                          "evaluations: evaluate_every is 0",
-                          "note: training.early_stopping: has no effect "
-                          "without evaluations: training.evaluate_every is 0"));
+                          "evaluations: `training.evaluate_every` is 0"));
+  EXPECT_THAT(
+      ProblemsOf("data { reverse {} } model { transformer {} } training { "
+                 "evaluate_every: 0 average: 3 early_stopping {} }"),
+      ElementsAre("note: training.average: has no effect without evaluations: "
+                  "`evaluate_every` is 0",
+                  "note: training.early_stopping: has no effect without "
+                  "evaluations: `training.evaluate_every` is 0"));
   EXPECT_THAT(ProblemsOf(start + "metric: \"dev/bleu\" } } }"),
               ElementsAre("optimizer.schedule: watches dev/bleu, which is not "
                           "a metric on dev; did you mean 'dev/mse'?"));
@@ -370,10 +371,10 @@ TEST(ExperimentConfigTest, TheLossMayHaveAnotherName) {
             "dev/mse");
   EXPECT_THAT(
       loaded->notes,
-      ElementsAre("training.early_stopping.metric: dev/loss is called dev/mse "
-                  "here",
-                  "optimizer.schedule.reduce_on_plateau.metric: dev/loss is "
-                  "called dev/mse here"));
+      ElementsAre("training.early_stopping.metric: was changed to dev/mse, "
+                  "because this task does not measure dev/loss",
+                  "optimizer.schedule.reduce_on_plateau.metric: was changed to "
+                  "dev/mse, because this task does not measure dev/loss"));
 }
 
 TEST(ExperimentConfigTest, AnAlignmentOfARecurrentDecoderIsNoted) {

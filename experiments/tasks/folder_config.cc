@@ -65,9 +65,9 @@ absl::Status ReadOverFolder(const AttentionRegistry& scorers,
     if (there == theirs.end()) continue;
     const auto here = ours.find(field);
     if (here == ours.end()) {
-      problems.Add(field,
-                   absl::StrCat("must match ", file, ", but the config or ",
-                                "its base chooses another model first"));
+      problems.Add(field, absl::StrCat("must match ", file,
+                                       ", but the config or its base sets "
+                                       "another model; remove that model"));
       break;  // as all others of this model are
     }
     if (here->second == there->second) continue;

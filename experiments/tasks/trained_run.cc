@@ -163,8 +163,10 @@ absl::Status CheckKeptFiles(const TrainedRun& run, const Task& task, bool mean,
       continue;
     }
     REGARD_RETURN_IF_ERROR(there.status());
-    return absl::InvalidArgumentError(absl::StrCat(
-        JoinPath(run.path, name), " does not match the data of this config"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(JoinPath(run.path, name),
+                     " does not match the data of this config; use the data "
+                     "with which the weights were trained"));
   }
   return absl::OkStatus();
 }
@@ -213,12 +215,12 @@ absl::StatusOr<std::vector<Checkpoint>> CheckpointsOf(
                                         metric, run_folder, &checkpoints));
   }
   if (checkpoints.size() < count) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(run_folder, " has ", checkpoints.size(),
-                     " complete checkpoint", checkpoints.size() == 1 ? "" : "s",
-                     metric.empty() ? "" : absl::StrCat(" with ", metric),
-                     ", but average requires ", count,
-                     "; training.keep_checkpoints sets how many a run keeps"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        run_folder, " has ", checkpoints.size(), " complete checkpoint",
+        checkpoints.size() == 1 ? "" : "s",
+        metric.empty() ? "" : absl::StrCat(" with ", metric),
+        ", but `average` requires ", count,
+        "; the `training.keep_checkpoints` of a run sets how many it keeps"));
   }
   checkpoints.resize(count);
   std::ranges::sort(checkpoints, {}, &Checkpoint::step);
@@ -254,7 +256,7 @@ absl::Status Load(const InitialWeights& config, const Plugins& plugins,
     if (run.pretrained.has_value()) return absl::OkStatus();
     return absl::InvalidArgumentError(absl::StrCat(
         run.path,
-        " is a run folder, but random requires a Hugging Face model folder"));
+        " is a run folder, but `random` requires a Hugging Face model folder"));
   }
   ParameterStore<float>& parameters = task.model().parameters();
   if (config.average() == 0) {

@@ -82,7 +82,7 @@ TEST_F(BrokenConfigProgramTest, SaysWhereAndWhat) {
        "a.textproto:2:13: error: '99999999999' is outside int32"},
       {"seed: 99999999999999999999999", "a.textproto:2:7: error: "},
       {"loss { scale: nan }", "a.textproto:2:15: error: 'scale' must be a "},
-      {"name: \"a b\"", "a.textproto:2:1: error: name: must be 1 to 100"},
+      {"name: \"a b\"", "a.textproto:2:1: error: name: must have 1 to 100"},
       {"baseline { name: \"\" override { path: \"seed\" value: \"2\" } }",
        "a.textproto:2:12: error: baseline.name: must not be empty or "},
       {"baseline { name: \"good\" override { path: \"seed\" value: \"2\" } }",

@@ -153,7 +153,8 @@ absl::Status Trainer::Restore(const Checkpoint& checkpoint) {
       state.term_counts_size() != state.term_sums_size()) {
     return absl::InvalidArgumentError(
         absl::StrCat(checkpoint.StatePath(),
-                     ": does not hold the state of this experiment"));
+                     ": does not hold the state of this experiment: its step "
+                     "or its loss terms differ"));
   }
   ScheduleState schedule;
   for (const ScheduleNumber& number : state.schedule()) {

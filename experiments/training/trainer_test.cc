@@ -462,7 +462,9 @@ TEST(TrainerTest, TheStateOfACheckpointIsOfItsStep) {
   std::filesystem::create_directories(folder);
   FallingTask task(Better::kHigher);
   for (const auto& wrong :
-       {std::pair("step: -", ": does not hold the state of this experiment"),
+       {std::pair("step: -",
+                  ": does not hold the state of this experiment: its step or "
+                  "its loss terms differ"),
         std::pair("stop: ", ":1:5: error: ")}) {
     TrainingHooks hooks;
     hooks.checkpointed = [&](CheckpointContent content) {

@@ -46,7 +46,8 @@ refuses 'Data for this model: outside.[lab.random_numbers]' \
   --set 'data={reverse {}}'
 refuses 'Models for this data: outside.[lab.sorting]' \
   --set 'model={nadaraya_watson {}}'
-refuses '`outside.[lab.sorting]` has no encoder' --set 'model={encoder {}}'
+refuses 'does not apply to `outside.[lab.sorting]`; remove it' \
+  --set 'model={encoder {}}'
 
 notes() { # notes TEXT ARGUMENT...
   "${train}" --config="${config}" --check "${@:2}" 2>err >checked

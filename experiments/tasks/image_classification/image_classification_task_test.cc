@@ -179,9 +179,10 @@ TEST(ImageClassificationTaskTest, ErrorsAreLocated) {
               HasSubstr("learns from labelled images, but data.reverse "
                         "provides sentence pairs. Data for this model: "
                         "fashion_mnist, images, shapes"));
-  EXPECT_THAT(Error("", "path: \"a\" shapes {}"),
-              HasSubstr("does not apply to generated data; remove it, or use "
-                        "one of: fashion_mnist, images, labelled_text"));
+  EXPECT_THAT(
+      Error("", "path: \"a\" shapes {}"),
+      HasSubstr("does not apply to generated data; remove it, or use data that "
+                "reads a file: fashion_mnist, images, labelled_text"));
   // A path may be given, or not.
   EXPECT_EQ(Error("", "path: \"a\" fashion_mnist {}"), "");
   EXPECT_EQ(Error("", "fashion_mnist {}"), "");

@@ -181,8 +181,9 @@ TEST(MaskedWordsTaskTest, UnfitFieldsAreErrorsAtTheirLines) {
               HasSubstr("a.textproto:2:"));
   EXPECT_THAT(ErrorOf("data { grammar {} dev_path: \"a\" }\n"
                       "model { bert {} }\n"),
-              HasSubstr("a.textproto:1:19: error: data.dev_path: `grammar` "
-                        "does not read it; remove it, or use one of: text"));
+              HasSubstr("a.textproto:1:19: error: data.dev_path: is not "
+                        "read by `grammar`; remove it, or use data that reads "
+                        "it: text"));
   EXPECT_THAT(ErrorOf("data { reverse {} }\nmodel { bert {} }\n"),
               HasSubstr("learns from text, but"));
 }

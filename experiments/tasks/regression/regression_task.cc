@@ -65,10 +65,11 @@ class RegressionTask : public Task {
     }
     const ScorerInfo* const info = context.scorers.Find(config);
     if (info != nullptr && info->uses_history) {
-      problems.Add("", absl::StrCat(info->name,
-                                    " reads the weights of earlier queries, "
-                                    "but the queries of a regression have no "
-                                    "order"));
+      problems.Add(
+          "",
+          absl::StrCat(info->name,
+                       " reads the weights of earlier queries, but the queries "
+                       "of a regression have no order; use another score"));
     }
     // Of a table, its file says how wide the points are.
     if (!context.config.data().has_nadaraya_watson()) return;

@@ -436,7 +436,7 @@ TEST(PairsConfigTest, FilesOrDataPath) {
   EXPECT_THAT(ConfigProblemsOf("path: 'x' "
                                "pairs { train { source: 's' target: 't' } }"),
               AllOf(HasSubstr("c.textproto:1:7: error: data.path"),
-                    HasSubstr("set either them or data.path")));
+                    HasSubstr("set either these fields or data.path")));
   EXPECT_THAT(ConfigProblemsOf("pairs {}"), HasSubstr("requires data.path"));
   EXPECT_THAT(ConfigProblemsOf("path: 'x' pairs { subwords {} }"),
               HasSubstr("requires `train`"));
