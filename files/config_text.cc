@@ -168,7 +168,9 @@ class Lexer {
         ++at_;
       }
     }
-    if (Peek() != quote) return Bad(begin, "the string is never closed");
+    if (Peek() != quote) {
+      return Bad(begin, "the string has no closing quote");
+    }
     ++at_;
     return good ? Token::Kind::kString : Token::Kind::kBad;
   }
@@ -249,12 +251,12 @@ std::optional<TextProblem> FindEncodingProblem(absl::string_view text) {
   const size_t invalid = static_cast<size_t>(
       FindInvalidUtf8(text).value_or(static_cast<int64_t>(text.size())));
   if (nul < invalid) {
-    return TextProblem{{nul, 1}, "a NUL byte: this is not a text config"};
+    return TextProblem{{nul, 1}, "a config must not contain NUL bytes"};
   }
   if (invalid == text.size()) return std::nullopt;
   return TextProblem{
       {invalid, 1},
-      absl::StrFormat("byte 0x%02X is not valid UTF-8",
+      absl::StrFormat("byte 0x%02X: a config must be UTF-8",
                       static_cast<unsigned char>(text[invalid]))};
 }
 

@@ -118,9 +118,9 @@ absl::Status FileReader::ReadAt(int64_t offset, absl::Span<char> bytes) const {
     });
     if (count < 0) return FileError(path_, "read", errno);
     if (count == 0) {
-      return absl::DataLossError(absl::StrCat(path_, ": ends at byte ", offset,
-                                              ", ", bytes.size(),
-                                              " bytes too early"));
+      return absl::DataLossError(absl::StrCat(
+          path_, ": ends at byte ", offset, ", but ", bytes.size(),
+          " more bytes are required; the file may have been cut short"));
     }
     bytes.remove_prefix(count);
     offset += count;
@@ -134,8 +134,8 @@ absl::StatusOr<std::string> ReadFile(const std::string& path, int64_t limit,
                           FileReader::Open(path, files));
   if (reader.size() > limit) {
     return absl::InvalidArgumentError(
-        absl::StrCat(path, ": holds ", reader.size(), " bytes; at most ", limit,
-                     " are read"));
+        absl::StrCat(path, ": has ", reader.size(), " bytes; at most ", limit,
+                     " are allowed"));
   }
   std::string bytes(reader.size(), '\0');
   REGARD_RETURN_IF_ERROR(reader.ReadAt(0, absl::MakeSpan(bytes)));
@@ -166,8 +166,9 @@ absl::Status WriteFileAtomically(
   // A device or a pipe would be replaced by a file.
   struct stat there;
   if (stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": already exists and is not a regular file"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        path,
+        ": already exists and is not a regular file; choose another path"));
   }
   const std::string sibling = absl::StrCat(path, ".tmp-", getpid());
   const absl::Status written = [&] {
@@ -267,8 +268,8 @@ absl::Status MakeDirectories(const std::string& path, FileOperations& files) {
   struct stat info;
   if (stat(path.c_str(), &info) == 0) {
     if (S_ISDIR(info.st_mode)) return absl::OkStatus();
-    return absl::FailedPreconditionError(
-        absl::StrCat(path, ": already exists and is not a directory"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        path, ": already exists and is not a directory; choose another path"));
   }
   const std::string parent = Parent(path);
   if (parent != path) REGARD_RETURN_IF_ERROR(MakeDirectories(parent, files));

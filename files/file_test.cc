@@ -67,7 +67,7 @@ TEST_F(FileTest, ALongerFileThanTheCapIsRefused) {
   ASSERT_THAT(WriteFileAtomically(Path("x"), "12345"), IsOk());
   EXPECT_THAT(ReadFile(Path("x"), 4),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("/x: holds 5 bytes; at most 4")));
+                       HasSubstr("/x: has 5 bytes; at most 4")));
 }
 
 TEST_F(FileTest, APipeIsNotReplaced) {

@@ -94,8 +94,8 @@ class TreeBuilder : public nlohmann::json_sax<Json> {
 
   bool Add(Json value) {
     if (++values_ > most_values_) {
-      return Fail(Position(),
-                  absl::StrCat("more than ", most_values_, " values"));
+      return Fail(Position(), absl::StrCat("more than ", most_values_,
+                                           " values, the limit"));
     }
     if (open_.empty()) {
       added_ = &(root_ = std::move(value));
@@ -111,7 +111,7 @@ class TreeBuilder : public nlohmann::json_sax<Json> {
   bool Open(Json value) {
     constexpr size_t kMostOpen = 100;
     if (open_.size() == kMostOpen) {
-      return Fail(Position() - 1, "more than 100 nested brackets");
+      return Fail(Position() - 1, "more than 100 nested brackets, the limit");
     }
     if (!Add(std::move(value))) return false;
     open_.push_back(added_);
@@ -188,7 +188,9 @@ absl::StatusOr<JsonFile> JsonFile::Parse(absl::string_view text,
   TreeBuilder builder(text, most_values, file.offsets_);
   if (!builder.Parse()) return error(builder.error_offset(), builder.problem());
   file.json_ = std::move(builder.root());
-  if (!file.json_.is_object()) return error(0, "not a JSON object");
+  if (!file.json_.is_object()) {
+    return error(0, "the text must be a JSON object");
+  }
   return file;
 }
 

@@ -60,26 +60,31 @@ std::string ParseError(absl::string_view text) {
 }
 
 TEST(JsonFileTest, SaysWhereTextIsNotJson) {
-  EXPECT_EQ(ParseError("{\n  \"a\": 1,\n  \"b\": x\n}"),
-            "a.json:3:8: error: not JSON from here on");
+  EXPECT_EQ(
+      ParseError("{\n  \"a\": 1,\n  \"b\": x\n}"),
+      "a.json:3:8: error: the text must be JSON, but is not from here on");
   EXPECT_EQ(ParseError("{\n  \"a\": 1"),
-            "a.json:2:9: error: not JSON: the text ends too soon");
+            "a.json:2:9: error: the text ends before its JSON is complete");
   EXPECT_EQ(ParseError(""),
-            "a.json:1:1: error: not JSON: the text ends too soon");
+            "a.json:1:1: error: the text ends before its JSON is complete");
   EXPECT_EQ(ParseError("{\"a\": [1, NaN]}"),
             "a.json:1:11: error: NaN is not a JSON number");
   EXPECT_EQ(ParseError("{\"a\": -Infinity}"),
             "a.json:1:8: error: Infinity is not a JSON number");
   EXPECT_EQ(ParseError("{\"a\": [1e999]}"),
             "a.json:1:12: error: the number is too large");
-  EXPECT_EQ(ParseError("{} {}"), "a.json:1:4: error: not JSON from here on");
-  EXPECT_EQ(ParseError("{\"a\": \"\xff\"}"),
-            "a.json:1:8: error: not JSON from here on");
+  EXPECT_EQ(
+      ParseError("{} {}"),
+      "a.json:1:4: error: the text must be JSON, but is not from here on");
+  EXPECT_EQ(
+      ParseError("{\"a\": \"\xff\"}"),
+      "a.json:1:8: error: the text must be JSON, but is not from here on");
   EXPECT_EQ(ParseError("{\"a\": {\"b\": 1, \"\\u0062\": 2}}"),
             "a.json:1:24: error: 'b' occurs twice");
-  EXPECT_EQ(ParseError("[1]"), "a.json:1:1: error: not a JSON object");
+  EXPECT_EQ(ParseError("[1]"),
+            "a.json:1:1: error: the text must be a JSON object");
   EXPECT_EQ(ParseError("{\"a\":" + std::string(1000, '[')),
-            "a.json:1:105: error: more than 100 nested brackets");
+            "a.json:1:105: error: more than 100 nested brackets, the limit");
 }
 
 // 64 MiB of such values would take gigabytes.
@@ -87,7 +92,7 @@ TEST(JsonFileTest, RefusesMoreValuesThanAnyFileNeeds) {
   std::string text = "{\"a\":[0";
   for (int i = 0; i < 4'200'000; ++i) text += ",0";
   EXPECT_EQ(ParseError(text + "]}"),
-            "a.json:1:8388613: error: more than 4194304 values");
+            "a.json:1:8388613: error: more than 4194304 values, the limit");
 }
 
 TEST(JsonFileTest, ReadsFields) {

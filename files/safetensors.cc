@@ -128,8 +128,10 @@ TensorInfo ReadTensor(const JsonObject& json) {
                        .shape = json.Counts("shape")};
   const std::vector<int64_t> offsets = json.Counts("data_offsets");
   if (BytesOfType(tensor.dtype) == 0) {
-    json.Complain("dtype",
-                  absl::StrCat("unknown dtype ", Quoted(tensor.dtype)));
+    json.Complain(
+        "dtype",
+        absl::StrCat("dtype must be a type of safetensors, such as F32; got ",
+                     Quoted(tensor.dtype)));
   }
   if (offsets.size() == 2) {
     tensor.begin = offsets[0];
@@ -155,7 +157,7 @@ absl::StatusOr<int64_t> BytesFor(const std::string& name,
   overflow |= __builtin_mul_overflow(bytes, BytesOfType(tensor.dtype), &bytes);
   if (!overflow) return bytes;
   return MalformedTensor("ValidationOverflow", name,
-                         "its size in bytes exceeds 64 bits");
+                         "its size in bytes must fit into 64 bits");
 }
 
 // The tensors must cover the buffer without a hole, an overlap or a rest.
@@ -173,13 +175,14 @@ absl::Status CheckOffsets(const SafetensorsHeader& header,
   for (const Named* named : order) {
     const auto& [name, tensor] = *named;
     if (tensor.begin != covered || tensor.end < tensor.begin) {
-      return MalformedTensor("InvalidOffset", name, "data_offsets [",
-                             tensor.begin, ", ", tensor.end,
-                             "], but the tensors before it end at ", covered);
+      return MalformedTensor(
+          "InvalidOffset", name, "data_offsets [", tensor.begin, ", ",
+          tensor.end, "] must begin at ", covered,
+          ", where the tensors before it end, and must not decrease");
     }
     REGARD_ASSIGN_OR_RETURN(const int64_t bytes, BytesFor(name, tensor));
     if (tensor.end - tensor.begin != bytes) {
-      return MalformedTensor("TensorInvalidInfo", name,
+      return MalformedTensor("TensorInvalidInfo", name, "has ",
                              tensor.end - tensor.begin,
                              " bytes, but dtype and shape require ", bytes);
     }
@@ -187,18 +190,18 @@ absl::Status CheckOffsets(const SafetensorsHeader& header,
   }
   if (covered == buffer_bytes) return absl::OkStatus();
   return Malformed("MetadataIncompleteBuffer", "the tensors cover ", covered,
-                   " bytes, the file holds ", buffer_bytes,
-                   " after its header");
+                   " bytes, but the file has ", buffer_bytes,
+                   " after its header; both numbers must be equal");
 }
 
 absl::StatusOr<SafetensorsHeader> ParseHeader(absl::string_view text,
                                               int64_t buffer_bytes) {
   if (FindInvalidUtf8(text).has_value()) {
-    return Malformed("InvalidHeader", "not UTF-8");
+    return Malformed("InvalidHeader", "the header must be UTF-8");
   }
   // The format's rule, which also keeps out a byte-order mark.
   if (text.empty() || text.front() != '{') {
-    return Malformed("InvalidHeaderStart", "does not begin with '{'");
+    return Malformed("InvalidHeaderStart", "the header must begin with '{'");
   }
   absl::StatusOr<JsonFile> file = JsonFile::Parse(text, "header");
   if (!file.ok()) return Malformed(kSyntax, file.status().message());
@@ -346,7 +349,8 @@ absl::StatusOr<std::vector<double>> SafetensorsReader::ReadNumbers(
     const std::string& name) const {
   const auto found = header_.tensors.find(name);
   if (found == header_.tensors.end()) {
-    return absl::NotFoundError(absl::StrCat("no tensor '", name, "'"));
+    return absl::NotFoundError(
+        absl::StrCat("the tensor '", name, "' is missing"));
   }
   const TensorInfo& tensor = found->second;
   const auto read =

@@ -113,9 +113,9 @@ TEST(SafetensorsTest, AnotherNameShapeOrTypeIsAnError) {
            16));
   ASSERT_THAT(reader, IsOk());
   std::vector<float> read(2);
-  EXPECT_THAT(
-      reader->Read("v", {2, 1}, absl::MakeSpan(read)),
-      StatusIs(absl::StatusCode::kNotFound, HasSubstr("no tensor 'v'")));
+  EXPECT_THAT(reader->Read("v", {2, 1}, absl::MakeSpan(read)),
+              StatusIs(absl::StatusCode::kNotFound,
+                       HasSubstr("the tensor 'v', F32 [2, 1], is missing")));
   EXPECT_THAT(
       reader->Read("w", {1, 2}, absl::MakeSpan(read)),
       StatusIs(absl::StatusCode::kInvalidArgument,
@@ -149,9 +149,9 @@ TEST(SafetensorsTest, ReadsNumbersOfSeveralTypes) {
   EXPECT_THAT(reader->ReadNumbers("u").status(),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("'u' is U8; expected F32, F64, I32 or I64")));
-  EXPECT_THAT(
-      reader->ReadNumbers("x").status(),
-      StatusIs(absl::StatusCode::kNotFound, HasSubstr("no tensor 'x'")));
+  EXPECT_THAT(reader->ReadNumbers("x").status(),
+              StatusIs(absl::StatusCode::kNotFound,
+                       HasSubstr("the tensor 'x' is missing")));
 }
 
 // Each of a header of one tensor of `dtype`, whose bytes are `numbers`.
@@ -246,7 +246,7 @@ INSTANTIATE_TEST_SUITE_P(
         Malformed{"LengthOnly", std::string("\x3c\0\0\0\0\0\0\0", 8),
                   "InvalidHeaderLength"},
         Malformed{"NoHeader", File("", 0), "InvalidHeaderStart"},
-        Malformed{"NotUtf8", File("\xff", 0), "InvalidHeader: not UTF-8"},
+        Malformed{"NotUtf8", File("\xff", 0), "InvalidHeader: must be UTF-8"},
         Malformed{"ByteOrderMark", File("\xef\xbb\xbf{}", 0),
                   "InvalidHeaderStart"},
         Malformed{"SpaceFirst", File(" {}", 0), "InvalidHeaderStart"},

@@ -20,17 +20,17 @@ void ValidateTransformerPart(const LanguageModelConfig& config,
   const PositionEmbeddingConfig& positions = transformer.position_embedding();
   if (positions.kind() == PositionEmbeddingConfig::LEARNED &&
       positions.longest() < config.block()) {
-    problems.Add("position_embedding.longest",
-                 absl::StrCat("must be at least block, ", config.block()));
+    problems.Add(
+        "position_embedding.longest",
+        absl::StrCat("must be at least `block` (", config.block(), ")"));
   }
 }
 
 void ValidateUnit(const LanguageModelConfig& config, ConfigProblems& problems) {
   if (config.unit() != LanguageModelConfig::WORDS &&
       config.min_frequency() > 1) {
-    problems.Note(
-        "min_frequency",
-        "applies only to word vocabularies; remove it without unit: WORDS");
+    problems.Note("min_frequency",
+                  "applies only to unit: WORDS; remove it, or set unit: WORDS");
   }
   const BytePairsConfig& tokens = config.tokens();
   if (config.unit() != LanguageModelConfig::BYTE_PAIRS) {
@@ -42,12 +42,12 @@ void ValidateUnit(const LanguageModelConfig& config, ConfigProblems& problems) {
   if (tokens.folder().empty()) {
     problems.Add("tokens.folder",
                  "must name a folder with tokenizer.json, or with vocab.json "
-                 "and merges.txt, which unit: BYTE_PAIRS requires");
+                 "and merges.txt, when `unit` is BYTE_PAIRS");
   }
   const bool both = !tokens.begin().empty() && !tokens.end().empty();
   if (config.examples() == LanguageModelConfig::LINES && !both) {
     problems.Add("tokens",
-                 "begin and end must not be empty with examples: LINES");
+                 "`begin` and `end` must not be empty with examples: LINES");
   }
 }
 

@@ -56,8 +56,8 @@ TEST(ValidateLanguageModelTest, TakesWhatFits) {
 
 TEST(ValidateLanguageModelTest, NamesWhatDoesNotFit) {
   EXPECT_THAT(ProblemsOf("min_frequency: 2"),
-              ElementsAre("note: min_frequency: applies only to word "
-                          "vocabularies; remove it without unit: WORDS"));
+              ElementsAre("note: min_frequency: applies only to unit: WORDS; "
+                          "remove it, or set unit: WORDS"));
   EXPECT_THAT(
       ProblemsOf("tokens { folder: 'x' }"),
       ElementsAre("note: tokens: has no effect without unit: BYTE_PAIRS"));
@@ -65,18 +65,17 @@ TEST(ValidateLanguageModelTest, NamesWhatDoesNotFit) {
               ElementsAre(StartsWith("tokens.folder: must name a folder")));
   EXPECT_THAT(ProblemsOf("unit: BYTE_PAIRS examples: LINES tokens { folder: "
                          "'x' end: '' }"),
-              ElementsAre(StartsWith("tokens: begin and end must not")));
+              ElementsAre(StartsWith("tokens: `begin` and `end` must not")));
   EXPECT_THAT(ProblemsOf("examples: LINES stride: 4 evaluation_stride: 2"),
               ElementsAre("note: stride: has no effect without examples: "
                           "BLOCKS",
                           "note: evaluation_stride: has no effect without "
                           "examples: BLOCKS"));
   EXPECT_THAT(ProblemsOf("block: 8 evaluation_stride: 9").size(), 1);
-  EXPECT_THAT(
-      ProblemsOf("block: 8 transformer { position_embedding { kind: "
-                 "LEARNED longest: 7 } }"),
-      ElementsAre(
-          "transformer.position_embedding.longest: must be at least block, 8"));
+  EXPECT_THAT(ProblemsOf("block: 8 transformer { position_embedding { kind: "
+                         "LEARNED longest: 7 } }"),
+              ElementsAre("transformer.position_embedding.longest: must be at "
+                          "least `block` (8)"));
   EXPECT_THAT(ProblemsOf("transformer { cross_attention {} }"),
               ElementsAre("note: transformer.cross_attention: has no effect: "
                           "a language model has no memory to attend to"));

@@ -30,7 +30,9 @@ void ValidateMaskedWords(const MaskedWordsConfig& config,
   }
   problems.CheckRanges(config);
   if (config.mask_share() + config.random_share() > 1) {
-    problems.Add("random_share", "must not exceed 1 - mask_share");
+    problems.Add("random_share",
+                 absl::StrCat("must be at most 1 - `mask_share` (",
+                              1 - config.mask_share(), ")"));
   }
   if (config.whole_words() && config.vocabulary().empty()) {
     problems.Note(

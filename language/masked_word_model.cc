@@ -54,10 +54,10 @@ void ValidateMaskedWordModel(const BertConfig& config,
   ValidateBert(config, scorers, problems);
   const MaskedWordsConfig& masked = config.masked_words();
   if (masked.next_sentence() && !config.pooler()) {
-    problems.Add("pooler", "must be true for next_sentence");
+    problems.Add("pooler", "must be true with next_sentence: true");
   }
   if (masked.next_sentence() && config.types() < 2) {
-    problems.Add("types", "must be 2 or more for next_sentence");
+    problems.Add("types", "must be at least 2 with next_sentence: true");
   }
   const ConfigProblems::Scope scope(problems, "masked_words");
   ValidateMaskedWords(masked, problems);
@@ -113,7 +113,7 @@ int64_t MaskedWordModel::longest() const {
 void MaskedWordModel::ValidateData(ConfigProblems& problems) const {
   const MaskedWordsConfig& masked = config_.masked_words();
   if (pieces_.mask() < 0) {
-    problems.Add("masked_words.vocabulary", "has no token [MASK]");
+    problems.Add("masked_words.vocabulary", "must contain the token [MASK]");
   }
   if (bert_.longest_position() < masked.block()) {
     problems.Add(
@@ -123,7 +123,11 @@ void MaskedWordModel::ValidateData(ConfigProblems& problems) const {
   }
   const bool any = std::any_of(known_.begin(), known_.end(),
                                [](bool known) { return known; });
-  if (!any) problems.Add("masked_words", "no token may be masked");
+  if (!any) {
+    problems.Add("masked_words",
+                 "requires at least one known token that can be masked; the "
+                 "vocabulary has none");
+  }
 }
 
 int64_t MaskedWordModel::CountWork(absl::Span<const int64_t> examples) const {
@@ -294,7 +298,7 @@ absl::StatusOr<MaskedWordModel::Asked> MaskedWordModel::ReadTyped(
   if (const int least = asked.pair ? 3 : 2; longest() < least) {
     return absl::InvalidArgumentError(
         absl::StrCat("the model reads at most ", longest(),
-                     " tokens; even an empty input has ", least));
+                     " tokens, but an input has at least ", least));
   }
   asked.notes = CutNotes(pieces_, parts, longest());
   if (!asked.pair) {
@@ -347,7 +351,7 @@ absl::StatusOr<MaskedWordModel::Asked> MaskedWordModel::Read(
 absl::Status MaskedWordModel::WithoutMask(const Question& question) const {
   if (question.example >= 0) {
     return absl::InvalidArgumentError(
-        "no token of this example is masked: only known tokens can be");
+        "no token of this example is masked: only known tokens can be masked");
   }
   return absl::InvalidArgumentError(absl::StrCat(
       "expected a text with [MASK] among its first ", longest(), " tokens",

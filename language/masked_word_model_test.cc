@@ -247,24 +247,27 @@ TEST(MaskedWordModelTest, SaysWhatDoesNotFit) {
             "that the model supports");
   config = ConfigOf("block: 16 next_sentence: true");
   config.set_pooler(false);
-  EXPECT_EQ(problem(config, Text()), "pooler: must be true for next_sentence");
+  EXPECT_EQ(problem(config, Text()),
+            "pooler: must be true with next_sentence: true");
   config.mutable_masked_words()->set_block(17);
   config.set_types(1);
   EXPECT_EQ(problem(config, Text()),
-            "pooler: must be true for next_sentence\n"
-            "types: must be 2 or more for next_sentence\n"
+            "pooler: must be true with next_sentence: true\n"
+            "types: must be at least 2 with next_sentence: true\n"
             "masked_words.block: must be at most 16, the number of positions "
             "that the model supports");
   config.mutable_masked_words()->set_block(16);
   config.set_pooler(true);
   EXPECT_EQ(problem(config, Text()),
-            "types: must be 2 or more for next_sentence");
+            "types: must be at least 2 with next_sentence: true");
   EXPECT_EQ(problem(ConfigOf("block: 16"),
                     TextSplits{.train = "\n", .dev = "", .test = ""}),
-            "masked_words: no token may be masked");
+            "masked_words: requires at least one known token that can be "
+            "masked; the vocabulary has none");
   EXPECT_EQ(problem(ConfigOf("block: 16 min_frequency: 9"),
                     TextSplits{.train = "a b", .dev = "", .test = ""}),
-            "masked_words: no token may be masked");
+            "masked_words: requires at least one known token that can be "
+            "masked; the vocabulary has none");
 }
 
 TEST(MaskedWordModelTest, AnswersPairsWhereItLearnsNextSentences) {
@@ -298,9 +301,9 @@ TEST(MaskedWordModelTest, AnswersPairsWhereItLearnsNextSentences) {
   EXPECT_EQ(answer_of(pairs, 16, "a\tb\tc"),
             "expected a text, or two texts separated by a tab; got 2 tabs");
   EXPECT_EQ(answer_of(pairs, 2, "a\tb"),
-            "the model reads at most 2 tokens; even an empty input has 3");
+            "the model reads at most 2 tokens, but an input has at least 3");
   EXPECT_EQ(answer_of("block: 16", 1, "a [MASK]"),
-            "the model reads at most 1 tokens; even an empty input has 2");
+            "the model reads at most 1 tokens, but an input has at least 2");
   EXPECT_EQ(
       answer_of("block: 16", 16, "a\tb"),
       "expected a text with [MASK] among its first 16 tokens; got 'a\tb'");
@@ -352,7 +355,8 @@ TEST(MaskedWordModelTest, OfUnknownWordsNothingIsMasked) {
   Tape<float> tape;
   Forward<float> forward(tape, model->parameters(), nullptr);
   EXPECT_EQ(model->Answer(forward, {.example = 0}, {}).status().message(),
-            "no token of this example is masked: only known tokens can be");
+            "no token of this example is masked: only known tokens can be "
+            "masked");
 }
 
 }  // namespace

@@ -92,11 +92,10 @@ TextClassifier::TextClassifier(const TextClassifierConfig& config,
 
 void TextClassifier::ValidateData(ConfigProblems& problems) const {
   if (bert_.longest_position() < kShortestText) {
-    problems.Add(
-        "bert.transformer.attention.attention",
-        absl::StrCat("supports positions up to ", bert_.longest_position() - 1,
-                     "; even an empty text has positions up to ",
-                     kShortestText - 1));
+    problems.Add("bert.transformer.attention.attention",
+                 absl::StrCat("must support at least ", kShortestText,
+                              " positions, for [CLS] and [SEP]; supports only ",
+                              bert_.longest_position()));
     return;
   }
   for (const auto* split : {&data_.train, &data_.dev, &data_.test}) {
@@ -111,14 +110,16 @@ std::string TextClassifier::WhyNot(const LabelledText& text) const {
   if (!text.second.has_value()) {
     return longest() >= kShortestText
                ? ""
-               : "the model is too short to read any text";
+               : "the model must read at least 2 tokens, [CLS] and [SEP]";
   }
   if (config_.bert().types() < 2) {
-    return "with types: 1 the model reads single texts, not pairs";
+    return "pairs of texts require types: 2 or more; with types: 1, the model "
+           "reads only single texts";
   }
   if (longest() >= kShortestPair) return "";
   return absl::StrCat("the model reads at most ", longest(),
-                      " tokens; even an empty pair has ", kShortestPair);
+                      " tokens, but a pair of texts has at least ",
+                      kShortestPair);
 }
 
 int64_t TextClassifier::longest() const {

@@ -280,7 +280,8 @@ class OneTypeTest : public PairClassifierTest {
 
 TEST_F(OneTypeTest, ReadsNoPairs) {
   constexpr char kProblem[] =
-      "with types: 1 the model reads single texts, not pairs";
+      "pairs of texts require types: 2 or more; with types: 1, the model "
+      "reads only single texts";
   ConfigProblems problems;
   model_.ValidateData(problems);
   ASSERT_EQ(problems.problems().size(), 1);
@@ -312,7 +313,8 @@ class TwoPositionsTest : public PairClassifierTest {
 
 TEST_F(TwoPositionsTest, AreTooFewForAPair) {
   EXPECT_EQ(ErrorOf("a\tb"),
-            "the model reads at most 2 tokens; even an empty pair has 3");
+            "the model reads at most 2 tokens, but a pair of texts has at "
+            "least 3");
   EXPECT_EQ(ErrorOf("a"), "");
 }
 

@@ -83,9 +83,9 @@ int64_t TextEmbedder::longest() const {
 void TextEmbedder::ValidateData(ConfigProblems& problems) const {
   if (longest() >= kShortestText) return;
   problems.Add("bert.transformer",
-               absl::StrCat("supports positions up to ", longest() - 1,
-                            "; even an empty text has positions up to ",
-                            kShortestText - 1));
+               absl::StrCat("must support at least ", kShortestText,
+                            " positions, for [CLS] and [SEP]; supports only ",
+                            longest()));
 }
 
 SequenceLengths TextEmbedder::Lengths(int64_t example) const {

@@ -262,9 +262,9 @@ TEST_F(TextEmbedderTest, TextsAreCut) {
       BuiltInScorers(), WordVocabulary("a b c", {}, 1), Data(), {});
   none.ValidateData(problems);
   ASSERT_EQ(problems.problems().size(), 1u);
-  EXPECT_EQ(
-      problems.problems()[0].message,
-      "supports positions up to 0; even an empty text has positions up to 1");
+  EXPECT_EQ(problems.problems()[0].message,
+            "must support at least 2 positions, for [CLS] and [SEP]; supports "
+            "only 1");
 }
 
 TEST(TextEmbedderConfigTest, SpecialTokensMayBeTheSame) {

@@ -92,7 +92,7 @@ std::string TextModel::Problem() const {
   }
   if (num_examples() <= 0 && !only_test_) {
     return model_.vocabulary().lines()
-               ? "the text has no line to train on"
+               ? "requires at least one line to train on; the text has none"
                : absl::StrCat("requires ", block + 1,
                               " ids to train on; the text has ",
                               train_.ids.size());

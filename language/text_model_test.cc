@@ -284,7 +284,7 @@ TEST(TextModelTest, SaysWhyATextDoesNotFit) {
   EXPECT_EQ(ModelOf("block: 8", {"abcdefgh", "", ""}).Problem(),
             "requires 9 ids to train on; the text has 8");
   EXPECT_EQ(ModelOf("block: 8 examples: LINES", {"\n\n", "a", ""}).Problem(),
-            "the text has no line to train on");
+            "requires at least one line to train on; the text has none");
   EXPECT_EQ(
       ModelOf("block: 3 examples: LINES", {"ab\n", "a\nabc", ""}).Problem(),
       "must be at least 4, the length of the longest line with its <bos>");

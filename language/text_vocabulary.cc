@@ -103,8 +103,8 @@ absl::StatusOr<TextVocabulary> TextVocabulary::FromText(
     if (*id >= 0 || !vocabulary.lines_) continue;
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": error: '", absl::Utf8SafeCHexEscape(*token),
-                     "' is not a token, but model.language_model.tokens names "
-                     "it as the begin or end of lines"));
+                     "' must be a token, because model.language_model.tokens "
+                     "names it as the begin or end of lines"));
   }
   return vocabulary;
 }
@@ -203,7 +203,7 @@ absl::StatusOr<std::vector<int32_t>> TextVocabulary::EncodePrompt(
   const int32_t newline = pairs_ ? -1 : Find(kNewline);
   if (newline >= 0) return std::vector<int32_t>{newline};
   return absl::InvalidArgumentError(
-      absl::StrCat("the prompt is empty, and the model has no ",
+      absl::StrCat("the prompt must not be empty: the model has no ",
                    pairs_ ? "token" : "newline", " to begin after"));
 }
 

@@ -243,7 +243,7 @@ TEST(TextVocabularyTest, TokensOfTheConfigBeginAndEnd) {
       std::string(TextVocabulary::FromText(Tokenizer(), "t.json", config)
                       .status()
                       .message()),
-      HasSubstr("t.json: error: 'no such' is not a token"));
+      HasSubstr("t.json: error: 'no such' must be a token"));
   config.mutable_tokens()->set_begin("");
   config.mutable_tokens()->set_end("");
   config.set_examples(LanguageModelConfig::BLOCKS);

@@ -477,7 +477,7 @@ TEST_F(ShardsTest, TheIndexIsReadStrictly) {
   EXPECT_THAT(error(R"({"weight_map": {"a": 1}})"),
               HasSubstr("a must be a string"));
   EXPECT_THAT(error(R"({"weight_map": {}})"),
-              HasSubstr("no tensor 'model.wte.weight'"));
+              HasSubstr("the tensor 'model.wte.weight', F32"));
   EXPECT_THAT(error(R"({"weight_map": {"a": "a", "a": "a"}})"),
               HasSubstr("'a' occurs twice"));
 }

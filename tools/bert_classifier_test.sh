@@ -153,6 +153,6 @@ fails 'what is not POOLER is not written' 'pooling must be POOLER' \
 printf 'a\tb\tc\nb\td\n' >short.tsv
 fails 'a column too few' 'short.tsv:2:4: error: expected LABEL<TAB>TEXT' \
   "${train}" --config=tuned.textproto --run=none --set data.path=short.tsv
-fails 'pairs without types' 'with types: 1 the model reads single texts' \
+fails 'pairs without types' 'pairs of texts require types: 2 or more' \
   "${train}" --config=tuned.textproto --run=none \
   --set model.text_classifier.bert.types=1

@@ -65,8 +65,10 @@ void CaptionModel::ValidateData(ConfigProblems& problems) const {
       captioner_.encoder()->tokens() > known) {
     problems.Add(
         "decoder",
-        absl::StrCat("supports ", known, " memory positions; an image has ",
-                     captioner_.encoder()->tokens(), " tokens"));
+        absl::StrCat(
+            "must support ", captioner_.encoder()->tokens(),
+            " memory positions, one for each token of an image; supports only ",
+            known));
   }
   size_t longest = 0;
   for (const CaptionSet* set : {&data_.train, &data_.dev, &data_.test}) {
@@ -84,7 +86,9 @@ void CaptionModel::ValidateData(ConfigProblems& problems) const {
       if (ids.size() > prompt().size() && tokens_.Encode(first) == prompt()) {
         continue;
       }
-      problems.Add("prompt", "must be how the sentences of the data begin");
+      problems.Add("prompt",
+                   "must be the words with which every sentence of the data "
+                   "begins; each sentence must also have more words");
       return;
     }
   }
@@ -93,10 +97,11 @@ void CaptionModel::ValidateData(ConfigProblems& problems) const {
   if (needed > captioner_.decoder().longest_position()) {
     problems.Add(
         "decoder",
-        absl::StrCat("supports ", captioner_.decoder().longest_position(),
-                     " positions; the longest sentence in the data takes ",
-                     needed, ", including ",
-                     tokens_.Name(tokens_.ids().special.begin)));
+        absl::StrCat("must support ", needed,
+                     " positions, for the longest sentence in the data and ",
+                     tokens_.Name(tokens_.ids().special.begin),
+                     "; supports only ",
+                     captioner_.decoder().longest_position()));
   }
 }
 

@@ -273,7 +273,8 @@ TEST(CaptionModelTest, WhatDoesNotFitTheDataIsSaid) {
   EXPECT_THAT(problems_of(""), ElementsAre());
   EXPECT_THAT(
       problems_of("prompt: \"a view of\""),
-      ElementsAre("prompt: must be how the sentences of the data begin"));
+      ElementsAre("prompt: must be the words with which every sentence of the "
+                  "data begins; each sentence must also have more words"));
   EXPECT_THAT(problems_of("prompt: \"\""), ElementsAre());
   EXPECT_THAT(problems_of("prompt: \"\" tokens {}"), ElementsAre());
   EXPECT_THAT(
@@ -290,10 +291,11 @@ TEST(CaptionModelTest, WhatDoesNotFitTheDataIsSaid) {
       problems_of("decoder { cross_attention { attention { "
                   "relative_dot { max_position: 16 } } } }"),
       ElementsAre(
-          "decoder: supports 16 memory positions; an image has 17 tokens"));
+          "decoder: must support 17 memory positions, one for each token of "
+          "an image; supports only 16"));
   EXPECT_THAT(problems_of("decoder { position_embedding { longest: 13 } }"),
-              ElementsAre("decoder: supports 13 positions; the longest "
-                          "sentence in the data takes 14, including <bos>"));
+              ElementsAre("decoder: must support 14 positions, for the longest "
+                          "sentence in the data and <bos>; supports only 13"));
   EXPECT_THAT(problems_of("decoder { position_embedding { longest: 14 } }"),
               ElementsAre());
   EXPECT_THAT(

@@ -61,7 +61,7 @@ CaptionTokens::CaptionTokens(const CaptionerConfig& config,
   if (!vocabulary.problem.empty()) {
     problem_ = {"tokens.vocabulary", vocabulary.problem};
   } else if (pad < 0) {
-    problem_ = {"tokens.padding", "is not a token of the vocabulary"};
+    problem_ = {"tokens.padding", "must be a token of the vocabulary"};
   } else if (pad == pieces_->separator()) {
     // Padding is never learnt, so no sentence would end.
     problem_ = {"tokens.padding",

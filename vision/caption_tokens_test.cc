@@ -94,7 +94,7 @@ TEST(CaptionTokensTest, AVocabularyThatDoesNotFitIsSaid) {
   EXPECT_THAT(ProblemsOf(Of("tokens { vocabulary: '/no/file' }")),
               ElementsAre(HasSubstr("tokens.vocabulary: /no/file")));
   EXPECT_THAT(ProblemsOf(Of("tokens {}", "[UNK]\n[CLS]\n[SEP]\n")),
-              ElementsAre("tokens.padding: is not a token of the vocabulary"));
+              ElementsAre("tokens.padding: must be a token of the vocabulary"));
   EXPECT_THAT(
       ProblemsOf(Of("tokens { padding: '[SEP]' }", "[UNK]\n[CLS]\n[SEP]\n")),
       ElementsAre(

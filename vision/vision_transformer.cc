@@ -85,9 +85,12 @@ void VisionTransformer<T>::ValidateImages(ConfigProblems& problems) const {
     return;
   }
   if (const int64_t longest = stack_.longest_position(); tokens() > longest) {
-    problems.Add("transformer.attention.attention",
-                 absl::StrCat("supports ", longest, " positions; an image has ",
-                              tokens(), " tokens"));
+    problems.Add(
+        "transformer.attention.attention",
+        absl::StrCat(
+            "must support ", tokens(),
+            " positions, one for each token of an image; supports only ",
+            longest));
   }
 }
 

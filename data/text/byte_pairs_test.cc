@@ -259,7 +259,7 @@ TEST(BytePairsTest, NamesWhatItDoesNotDo) {
   EXPECT_THAT(error("/model/ignore_merges", true),
               HasSubstr("ignore_merges must be false"));
   EXPECT_THAT(BytePairs::FromText("[]", "t.json").status().message(),
-              HasSubstr("t.json:1:1: error: not a JSON object"));
+              HasSubstr("t.json:1:1: error: the text must be a JSON object"));
   EXPECT_THAT(StatusOf(Json::object()).message(),
               AllOf(HasSubstr("pre_tokenizer is missing"),
                     HasSubstr("model is missing")));

@@ -217,7 +217,7 @@ TEST_F(BrokenConfigTest, UnterminatedMessageIsToldWhereItOpens) {
 
 TEST_F(BrokenConfigTest, Strings) {
   EXPECT_EQ(ErrorIn("data_path: \"fra.txt\nseed: x\n"),
-            "a.textproto:1:12: error: the string is never closed\n"
+            "a.textproto:1:12: error: the string has no closing quote\n"
             "  data_path: \"fra.txt\n"
             "             ^~~~~~~~\n"
             "a.textproto:2:7: error: 'seed' takes an integer, got 'x'\n"
@@ -377,8 +377,8 @@ TEST_F(BrokenConfigTest, HugeFileIsRefusedUnread) {
   WriteFile("a.textproto", "seed: 3");
   std::filesystem::resize_file(Path("a.textproto"), int64_t{1} << 30);
   EXPECT_EQ(ErrorOf("a.textproto"),
-            "a.textproto: error: holds 1073741824 bytes; at most 1048576 are "
-            "read");
+            "a.textproto: error: has 1073741824 bytes; at most 1048576 are "
+            "allowed");
 }
 
 TEST_F(BrokenConfigTest, EmptyFile) {
@@ -392,7 +392,7 @@ TEST_F(BrokenConfigTest, CommentsAloneAreAConfig) {
 
 TEST_F(BrokenConfigTest, NulByte) {
   EXPECT_EQ(ErrorIn(absl::string_view("seed: 3\nra\0te: 1", 16)),
-            "a.textproto:2:3: error: a NUL byte: this is not a text config\n"
+            "a.textproto:2:3: error: a config must not contain NUL bytes\n"
             "  ra?te: 1\n"
             "    ^");
 }
@@ -405,7 +405,7 @@ TEST_F(BrokenConfigTest, ByteOrderMark) {
 
 TEST_F(BrokenConfigTest, InvalidUtf8) {
   EXPECT_EQ(ErrorIn("data_path: \"caf\xE9\""),
-            "a.textproto:1:16: error: byte 0xE9 is not valid UTF-8\n"
+            "a.textproto:1:16: error: byte 0xE9: a config must be UTF-8\n"
             "  data_path: \"caf?\"\n"
             "                 ^");
 }

@@ -334,7 +334,7 @@ TEST_F(ReaderTest, OverridesAreUtf8) {
   EXPECT_THAT(
       ReadConfig({"a.textproto", "seed: 3"}, {"data_path=caf\xE9"}, &config),
       StatusIs(absl::StatusCode::kInvalidArgument,
-               "--set: error: byte 0xE9 is not valid UTF-8\n"
+               "--set: error: byte 0xE9: a config must be UTF-8\n"
                "  data_path=caf?\n"
                "               ^"));
 }

@@ -140,8 +140,8 @@ TEST_F(BrokenConfigProgramTest, AClassifierMustKnowThePositionsOfAText) {
                     "  }\n}"),
       StartsWith("a.textproto:6:28: error: "
                  "model.text_classifier.bert.transformer.attention.attention: "
-                 "supports positions up to 0; even an empty text has positions "
-                 "up to 1"));
+                 "must support at least 2 positions, for [CLS] and [SEP]; "
+                 "supports only 1"));
 }
 
 TEST_F(BrokenConfigProgramTest, TheModelMustKnowThePositionsOfSamples) {
