@@ -175,8 +175,8 @@ void ReadTokenizerConfig(const JsonObject& json, bool generic,
     if (generic || !normalizes || !differs || json.Has(key)) return;
     json.Complain(key,
                   absl::StrCat(key,
-                               " is missing: without it, transformers uses its "
-                               "default instead of the normalizer of ",
+                               " must be set: without it, transformers uses "
+                               "its default instead of the normalizer of ",
                                kTokenizer));
   };
   needs("do_lower_case", !options.lower_case);
@@ -271,8 +271,8 @@ absl::StatusOr<TokenizerDescription> ReadTokenizerFiles(
       return absl::InvalidArgumentError(
           absl::StrCat(JoinPath(folder, file), ": error: the added token '",
                        absl::Utf8SafeCHexEscape(token),
-                       "' must be one of unk_token, cls_token, sep_token, "
-                       "pad_token and mask_token"));
+                       "' must be unk_token, cls_token, sep_token, pad_token "
+                       "or mask_token"));
     }
   }
   return description;
@@ -335,14 +335,15 @@ TextEmbedderConfig::Pooling ReadPooling(const JsonObject& json) {
     const auto* const name = std::ranges::find_if(
         kPoolings, [&key = key](const auto& one) { return key == one.key; });
     if (name == std::end(kPoolings)) {
-      json.Complain(key,
-                    absl::StrCat(absl::Utf8SafeCHexEscape(key),
-                                 " must be false: only the mean, the maximum "
-                                 "and the first of the tokens are supported"));
+      json.Complain(
+          key,
+          absl::StrCat(
+              absl::Utf8SafeCHexEscape(key),
+              " must be false: only mean, max and cls pooling are supported"));
     } else if (chosen != nullptr) {
       json.Complain(
           key, absl::StrCat(key, " must be false: ", chosen->key,
-                            " is true, and only one pooling is supported"));
+                            " is true, and only one pooling mode may be true"));
     } else {
       chosen = name;
     }
@@ -352,7 +353,8 @@ TextEmbedderConfig::Pooling ReadPooling(const JsonObject& json) {
   if (!json.Bool(mean.key, true)) {
     json.Complain(
         mean.key,
-        absl::StrCat(mean.key, " must be true when no other pooling mode is"));
+        absl::StrCat(mean.key,
+                     " must be true when no other pooling mode is true"));
   }
   return mean.pooling;
 }
@@ -377,7 +379,7 @@ void NoteSimilarity(const JsonObject& json, const std::string& path,
   if (name == "cosine" || (name == "dot" && read->vectors.normalize)) return;
   read->notes.push_back(absl::StrCat(
       path, ": similarity_fn_name is '", absl::Utf8SafeCHexEscape(name),
-      "', but Regard's similarities of texts are cosines"));
+      "', but Regard compares texts by cosine similarity"));
 }
 
 // Whether vectors are normalized; the default, if there is no such file.
@@ -411,7 +413,8 @@ absl::StatusOr<bool> ReadModules(const std::string& folder) {
     } else if (name != "Transformer" && name != "Dropout") {
       each.Complain("type",
                     absl::StrCat("the module '", absl::Utf8SafeCHexEscape(name),
-                                 "' is not supported"));
+                                 "' is not supported; the modules must be "
+                                 "Transformer, Pooling, Normalize or Dropout"));
     }
   }
   REGARD_RETURN_IF_ERROR(file.status());
@@ -429,7 +432,7 @@ absl::StatusOr<SentenceFiles> ReadSentenceFiles(const std::string& folder,
   if (sentence.root().Bool(kLowerCase, false) && !lower_case) {
     sentence.root().Complain(
         kLowerCase,
-        "do_lower_case is true, but the tokeniser keeps upper case");
+        "do_lower_case must be false, because the tokeniser keeps upper case");
   }
   REGARD_RETURN_IF_ERROR(sentence.status());
   REGARD_ASSIGN_OR_RETURN(

@@ -61,7 +61,8 @@ class BertFilesTest : public ::testing::Test {
 
 // They are found in a text before it is cut, whichever file names them.
 TEST_F(BertFilesTest, AddedTokensAreSpecialOnes) {
-  const std::string none = ": error: the added token '[E1]' must be one of";
+  const std::string none =
+      ": error: the added token '[E1]' must be unk_token, cls_token, sep_token";
   for (const char* field :
        {R"("additional_special_tokens": ["[MASK]", "[E1]"])",
         R"("additional_special_tokens": [{"content": "[E1]"}])",
@@ -214,16 +215,15 @@ TEST_F(BertFilesTest, NamesWhatMakesAnotherVector) {
   EXPECT_EQ(SentenceError(sentence, R"({"do_lower_case": true})"), "");
   EXPECT_THAT(SentenceError(sentence, R"({"do_lower_case": true})", false),
               HasSubstr("F/sentence_bert_config.json:1:19: error: "
-                        "do_lower_case is true, but"));
+                        "do_lower_case must be false, because"));
   EXPECT_THAT(SentenceError(kPooling, R"({"pooling_mode_cls_token": true,
                                           "pooling_mode_max_tokens": true})"),
               HasSubstr("pooling_mode_max_tokens must be false: "
                         "pooling_mode_cls_token is true"));
   EXPECT_THAT(
       SentenceError(kPooling, R"({"pooling_mode_weightedmean_tokens": true})"),
-      HasSubstr(
-          "F/1_Pooling/config.json:1:38: error: "
-          "pooling_mode_weightedmean_tokens must be false: only the mean"));
+      HasSubstr("F/1_Pooling/config.json:1:38: error: "
+                "pooling_mode_weightedmean_tokens must be false: only mean"));
   EXPECT_THAT(SentenceError(kPooling, R"({"pooling_mode": "lasttoken"})"),
               HasSubstr("pooling_mode must be one of mean, cls, max"));
   EXPECT_EQ(SentenceError(kPooling, "{}"), "");

@@ -100,7 +100,8 @@ absl::Status CheckIsBlip(const std::string& text,
   if (images.crop() || images.grey() || images.height() != images.width()) {
     return absl::InvalidArgumentError(
         "error: BLIP requires a data.captions.format that stretches images to "
-        "a square in colour: height must equal width, without crop or grey");
+        "a square in colour: `height` must equal `width`, and `crop` and "
+        "`grey` must be false");
   }
   REGARD_ASSIGN_OR_RETURN(const BlipDescription read,
                           ParseBlipConfig(text, kConfig, tokenizer));

@@ -166,7 +166,7 @@ TEST_F(BlipFolderTest, WhatDoesNotFitNamesItsKey) {
   std::filesystem::remove(JoinPath(folder_, "preprocessor_config.json"));
   EXPECT_THAT(OpenBlipFolder(folder_, Scorers()),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("has neither preprocessor_config.json nor")));
+                       HasSubstr("must contain preprocessor_config.json or")));
 }
 
 // transformers 5 has them in one file.

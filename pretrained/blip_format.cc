@@ -96,7 +96,8 @@ void RequireId(const JsonObject& json, const char* key, int64_t otherwise,
   if (id == wanted) return;
   json.Complain(
       key, wanted < 0 ? absl::StrCat(key, " is ", id,
-                                     ", but the tokeniser has no token ", token)
+                                     ", but the tokeniser has no token ", token,
+                                     "; its vocabulary must contain it")
                       : absl::StrCat(key, " must be ", wanted,
                                      ", the id of the tokeniser's ", token));
 }
@@ -121,7 +122,7 @@ void ReadTokens(const JsonObject& json, const WordPieceFiles& tokenizer,
   if (config.ids() < least) {
     json.Complain("vocab_size",
                   absl::StrCat("vocab_size must be at least ", least,
-                               ": it covers all tokens and bos_token_id"));
+                               ": it must cover all tokens and bos_token_id"));
   }
   description->ids = {
       .count = config.ids(),

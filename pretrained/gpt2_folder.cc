@@ -72,7 +72,8 @@ absl::StatusOr<std::string> TokenOf(const BytePairs& pairs,
   if (pairs.Find(token) == static_cast<int32_t>(*id)) return token;
   return absl::InvalidArgumentError(
       absl::StrCat(path, ": error: ", key, " is ", *id, ", but its token '",
-                   absl::Utf8SafeCHexEscape(token), "' also has another id"));
+                   absl::Utf8SafeCHexEscape(token),
+                   "' also has another id; each token must have only one"));
 }
 
 absl::Status CheckModel(const AttentionRegistry& scorers,

@@ -457,10 +457,11 @@ TEST_F(Gpt2FolderTest, NeedsItsFiles) {
   folder_ = CopyOf("gpt2_untied");
   std::filesystem::remove(
       JoinPath(folder_, "model-00002-of-00003.safetensors"));
-  EXPECT_THAT(ErrorOf(),
-              AllOf(HasSubstr("model.safetensors.index.json:"),
-                    HasSubstr("'model-00002-of-00003.safetensors' is not in "
-                              "this folder")));
+  EXPECT_THAT(
+      ErrorOf(),
+      AllOf(HasSubstr("model.safetensors.index.json:"),
+            HasSubstr(
+                "'model-00002-of-00003.safetensors' must be in this folder")));
 }
 
 TEST_F(Gpt2FolderTest, IsReadAsTheRunThatItWouldBe) {

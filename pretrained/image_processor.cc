@@ -74,7 +74,9 @@ std::optional<int64_t> ReadShorterSide(const JsonObject& json,
   if (!value.contains("shortest_edge")) return std::nullopt;
   const auto size = json.Object("size");
   if (size->Has("longest_edge")) {
-    size->Complain("longest_edge", "longest_edge is not supported");
+    size->Complain(
+        "longest_edge",
+        "longest_edge must not be set: only shortest_edge is supported");
   }
   return size->Integer("shortest_edge", {}, 1, kMostSide);
 }
@@ -103,9 +105,12 @@ void ReadResizing(const JsonObject& json, ImageFormat* format) {
   const std::optional<int64_t> side = ReadShorterSide(json, type, crops);
   if (!side.has_value()) return CheckSize(json, "size", *format);
   if (!crops) {
-    json.Complain("size", "size.shortest_edge requires do_center_crop");
+    json.Complain("size", "size.shortest_edge requires do_center_crop: true");
   } else if (*side < std::max(format->height(), format->width())) {
-    json.Complain("size", "size must be at least the larger side of crop_size");
+    json.Complain("size",
+                  absl::StrCat("size must be at least ",
+                               std::max(format->height(), format->width()),
+                               ", the larger side of crop_size"));
   }
   format->set_crop(true);
   if (*side != format->height() || *side != format->width()) {
@@ -197,9 +202,9 @@ bool HasImageProcessor(const std::string& folder) {
 absl::StatusOr<ImageFormat> ReadImageProcessor(const std::string& folder,
                                                const ImageFormat& otherwise) {
   if (!HasImageProcessor(folder)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        folder, ": error: has neither ", kPreprocessor, " nor ", kProcessor,
-        ", one of which must say how images are read"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(folder, ": error: must contain ", kPreprocessor, " or ",
+                     kProcessor, " to say how images are read"));
   }
   ImageFormat format = otherwise;
   const bool alone = PathExists(JoinPath(folder, kPreprocessor));

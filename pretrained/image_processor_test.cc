@@ -92,7 +92,7 @@ TEST_F(ImageProcessorTest, TheTypeSaysWhatANumberIs) {
 
 TEST_F(ImageProcessorTest, HasTwoNames) {
   EXPECT_FALSE(HasImageProcessor(folder_));
-  EXPECT_THAT(Read(), HasSubstr("has neither preprocessor_config.json nor"));
+  EXPECT_THAT(Read(), HasSubstr("must contain preprocessor_config.json or"));
   EXPECT_THAT(Read(R"({"image_processor": {"size": 8, "resample": 3}})",
                    "processor_config.json"),
               HasSubstr("BICUBIC"));
@@ -119,7 +119,7 @@ TEST_F(ImageProcessorTest, NamesWhatIsNotComputed) {
               HasSubstr("requires do_center_crop"));
   EXPECT_THAT(Read(R"({"size": {"shortest_edge": 7}, "do_center_crop": true,
                        "crop_size": 8})"),
-              HasSubstr("at least the larger side of crop_size"));
+              HasSubstr("at least 8, the larger side of crop_size"));
   EXPECT_THAT(Read(R"({"size": {"shortest_edge": 8, "longest_edge": 9}})"),
               HasSubstr("longest_edge"));
   EXPECT_THAT(Read(R"({"size": 9, "do_center_crop": true, "crop_size": 8})"),

@@ -78,8 +78,8 @@ absl::StatusOr<BertConfig> BertWithTokens(const BertFolder& folder) {
   if (said.SerializeAsString() == wanted.SerializeAsString()) return config;
   return absl::InvalidArgumentError(
       absl::StrCat(folder.path,
-                   ": error: this model supports no tokeniser option but lower "
-                   "case; the folder requires ",
+                   ": error: the only tokeniser option of this model is "
+                   "lower_case, but the folder requires ",
                    wanted.ShortDebugString()));
 }
 
@@ -354,8 +354,9 @@ absl::Status WritePretrainedFolder(const Model<float>& model,
     return WriteVitFolder(*vit, folder, files);
   }
   return absl::InvalidArgumentError(
-      "error: this model cannot be written for transformers; only BERT models, "
-      "language models, Vision Transformers and captioners can");
+      "error: this model cannot be written as a Hugging Face model folder; "
+      "only BERT models, language models, Vision Transformers and captioners "
+      "can be");
 }
 
 }  // namespace regard

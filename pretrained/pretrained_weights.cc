@@ -235,7 +235,7 @@ absl::Status PretrainedWeights::Plan::Read(const std::string& tensor,
   Add(tensors_.PathOf(tensor), "tensor '", tensor, "' has ",
       std::count_if(first, values.end(), is_bad),
       " numbers that are not finite, the first at index ",
-      first - values.begin());
+      first - values.begin(), "; all must be finite");
   return absl::OkStatus();
 }
 
@@ -294,7 +294,7 @@ absl::Status PretrainedWeights::Plan::CompareRepeated(
       if (different == 0) continue;
       Add(tensors_.PathOf(tensor), "tensors '", sources_[parameter], "' and '",
           tensor, "' are the same parameter, but ", different,
-          " of their numbers differ");
+          " of their numbers differ; they must be equal");
     }
   }
   return absl::OkStatus();

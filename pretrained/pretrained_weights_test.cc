@@ -242,17 +242,18 @@ TEST_F(PretrainedWeightsTest, NamesAllThatIsWrong) {
   tensors_[3].values[4] = std::numeric_limits<float>::quiet_NaN();
   tensors_[3].values[5] = std::numeric_limits<float>::infinity();
   tensors_.push_back({"h.1.attn.bias", {6}, Counted(6, 0)});
-  EXPECT_EQ(absl::StrReplaceAll(ErrorOf(), {{folder_, "DIR"}}),
-            "DIR/model.safetensors: error: tensor 'model.wte.weight' is F32 "
-            "[2, 3]; expected F32 [3, 2]\n"
-            "DIR/model.safetensors: error: the tensor 'model.token', F32 "
-            "[1, 1, 2], is missing\n"
-            "DIR/model.safetensors: error: tensor 'h.1.attn.bias' does not "
-            "belong to this model\n"
-            "DIR/model.safetensors: error: tensor 'model.tokens' does not "
-            "belong to this model\n"
-            "DIR/model.safetensors: error: tensor 'model.h.0.attn.bias' has 2 "
-            "numbers that are not finite, the first at index 4");
+  EXPECT_EQ(
+      absl::StrReplaceAll(ErrorOf(), {{folder_, "DIR"}}),
+      "DIR/model.safetensors: error: tensor 'model.wte.weight' is F32 "
+      "[2, 3]; expected F32 [3, 2]\n"
+      "DIR/model.safetensors: error: the tensor 'model.token', F32 "
+      "[1, 1, 2], is missing\n"
+      "DIR/model.safetensors: error: tensor 'h.1.attn.bias' does not "
+      "belong to this model\n"
+      "DIR/model.safetensors: error: tensor 'model.tokens' does not "
+      "belong to this model\n"
+      "DIR/model.safetensors: error: tensor 'model.h.0.attn.bias' has 2 "
+      "numbers that are not finite, the first at index 4; all must be finite");
 }
 
 // Both parameters that it holds would complain.
@@ -434,28 +435,29 @@ TEST_F(ShardsTest, NothingOutsideOfTheFolderIsOpened) {
   places_["model.token"] = "link";
   EXPECT_THAT(ErrorOfShards(), HasSubstr("'link' is a link"));
   places_["model.token"] = "deep";
-  EXPECT_THAT(ErrorOfShards(), HasSubstr("'deep' is not a file"));
+  EXPECT_THAT(ErrorOfShards(), HasSubstr("'deep' must be a regular file"));
 }
 
 TEST_F(ShardsTest, AllMissingFilesAreNamed) {
   places_["model.token"] = "c";
   places_["model.wte.weight"] = "d";
   places_["model.h.0.attn.bias"] = "c";
-  EXPECT_THAT(ErrorOfShards(), AllOf(HasSubstr("'c' is not in this folder"),
-                                     HasSubstr("'d' is not in this folder")));
+  EXPECT_THAT(ErrorOfShards(), AllOf(HasSubstr("'c' must be in this folder"),
+                                     HasSubstr("'d' must be in this folder")));
 }
 
 TEST_F(ShardsTest, TensorsMustBeWhereTheIndexHasThem) {
   places_["model.token"] = "a";
   EXPECT_THAT(ErrorOfShards(),
-              HasSubstr("/a: error: tensor 'model.token' is missing from this "
-                        "file, in which the index places it"));
+              HasSubstr("/a: error: tensor 'model.token' must be in this file, "
+                        "as the index says, but is not there"));
   places_.erase("model.token");
   places_["other"] = "b";
-  EXPECT_THAT(ErrorOfShards(),
-              AllOf(HasSubstr("/b: error: tensor 'other' is missing from"),
-                    HasSubstr("/b: error: tensor 'model.token' is in this "
-                              "file, but not in the index")));
+  EXPECT_THAT(
+      ErrorOfShards(),
+      AllOf(HasSubstr("/b: error: tensor 'other' must be in this file"),
+            HasSubstr("/b: error: tensor 'model.token' is in this file, but "
+                      "the index does not list it there; correct the index")));
 }
 
 TEST_F(ShardsTest, ProblemsOfTensorsNameTheirFile) {

@@ -27,14 +27,16 @@ std::string ProblemOf(const std::string& folder, const std::string& name) {
   const absl::StatusOr<PathKind> kind = KindOfPath(JoinPath(folder, name));
   if (!kind.ok()) return std::string(kind.status().message());
   if (*kind == PathKind::kNothing) {
-    return absl::StrCat(shown, " is not in this folder");
+    return absl::StrCat(shown, " must be in this folder, but is not there");
   }
   if (*kind == PathKind::kLink) {
     return absl::StrCat(shown,
                         " is a link, which may point outside the folder; "
                         "replace it with a copy (cp -L)");
   }
-  return *kind == PathKind::kFile ? "" : absl::StrCat(shown, " is not a file");
+  return *kind == PathKind::kFile
+             ? ""
+             : absl::StrCat(shown, " must be a regular file");
 }
 
 }  // namespace
@@ -103,14 +105,16 @@ void TensorFolder::CheckPlaces(std::vector<std::string>* messages) const {
   for (const auto& [tensor, file] : tensors_) {
     if (!files_[file].reader.header().tensors.contains(tensor)) {
       complain(file, tensor,
-               "is missing from this file, in which the index places it");
+               "must be in this file, as the index says, but is not there");
     }
   }
   for (size_t file = 0; file < files_.size(); ++file) {
     for (const auto& [tensor, info] : files_[file].reader.header().tensors) {
       const auto found = tensors_.find(tensor);
       if (found == tensors_.end() || found->second != file) {
-        complain(file, tensor, "is in this file, but not in the index");
+        complain(file, tensor,
+                 "is in this file, but the index does not list it there; "
+                 "correct the index");
       }
     }
   }

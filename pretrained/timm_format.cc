@@ -111,8 +111,8 @@ void ReadTimmArguments(const JsonObject& json, const TimmName& name,
   if (json.Bool("class_token", !name.mean) == mean ||
       (mean && json.Bool("fc_norm", !name.mean))) {
     json.Complain("global_pool",
-                  "class_token must be true without global_pool: avg; with it, "
-                  "class_token and fc_norm must be false");
+                  "with global_pool: avg, class_token and fc_norm must be "
+                  "false; otherwise, class_token must be true");
   }
   config->set_pooling(mean ? VisionTransformerConfig::MEAN
                            : VisionTransformerConfig::CLASS_TOKEN);
@@ -165,7 +165,9 @@ absl::StatusOr<VitDescription> ReadTimmConfig(const std::string& folder) {
       ReadClasses(json, "label_names", UnnamedClasses(classes));
   if (static_cast<int64_t>(description.classes.size()) != classes) {
     json.Complain("label_names",
-                  "label_names must have one name for each of num_classes");
+                  absl::StrCat("label_names must have ", classes,
+                               " names, the number in num_classes; got ",
+                               description.classes.size()));
   }
   REGARD_RETURN_IF_ERROR(file.status());
   return description;

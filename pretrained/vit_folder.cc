@@ -193,7 +193,8 @@ absl::Status WriteVitFolder(const ImageClassifier& model,
   description.classes = data.classes;
   if (!data.train.format.has_value()) {
     return absl::InvalidArgumentError(
-        "error: only models of image files (data.images) can be written");
+        "error: this model was not trained on image files (data.images); only "
+        "a model of image files can be written as a Hugging Face model folder");
   }
   description.format = *data.train.format;
   const std::string text = VitConfigText(description);

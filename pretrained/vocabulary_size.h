@@ -20,8 +20,9 @@ inline absl::Status CheckVocabularySize(const std::string& path, int64_t tokens,
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(
-      absl::StrCat(path, ": error: ", tokens,
-                   " tokens, but vocab_size of config.json is ", vocab_size));
+      absl::StrCat(path, ": error: has ", tokens,
+                   " tokens, but vocab_size of config.json is ", vocab_size,
+                   "; use the tokeniser of this model"));
 }
 
 }  // namespace regard

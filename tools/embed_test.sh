@@ -59,7 +59,7 @@ for name in euclidean dot cosine; do
     >"${name}" 2>"${name}.err"
 done
 expect_in euclidean.err "copy/config_sentence_transformers.json: similarity_fn_\
-name is 'euclidean', but Regard's similarities of texts are cosines"
+name is 'euclidean', but Regard compares texts by cosine similarity"
 expect 'the inner product of norm 1 is a cosine' '' "$(cat dot.err cosine.err)"
 expect 'cosines' "$(cat cosine cosine)" "$(cat dot euclidean)"
 rm copy/config_sentence_transformers.json

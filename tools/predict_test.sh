@@ -334,7 +334,7 @@ fails 'a run that replaces values' 'which embed does not support' \
   "${embed}" --run=replaced
 fails 'a model that is not theirs' \
   'added: attention.attention.position_encoding' "${export}" --run=filled copy
-fails 'a translator' 'this model cannot be written for transformers' "${export}" --run=words copy
+fails 'a translator' 'this model cannot be written as a' "${export}" --run=words copy
 
 # Nor is the run needed that a classifier began with, but by earlier programs.
 run begun grammaticality --set model.text_classifier.pretrained=filled \
@@ -400,7 +400,7 @@ wrong 'no weights' 'folder/model.safetensors: cannot open'
 another
 sed -i '$d' folder/vocab.txt
 wrong 'a smaller vocabulary' \
-  'vocab.txt: error: 31 tokens, but vocab_size of config.json is 32'
+  'vocab.txt: error: has 31 tokens, but vocab_size of config.json is 32'
 another
 echo '{' >folder/config.json
 wrong 'a broken config' 'folder/config.json:'
