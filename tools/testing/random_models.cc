@@ -260,8 +260,8 @@ class RandomModel {
       if (!absl::StrContains(ReadAll(Path("whole/status.json")), metric)) {
         continue;
       }
-      Run({"tools/average", run, "--last=1",
-           absl::StrCat("--metric=", metric), "--out=" + Path("best")});
+      Run({"tools/average", run, "--last=1", absl::StrCat("--metric=", metric),
+           "--out=" + Path("best")});
       break;
     }
   }
