@@ -229,10 +229,8 @@ class TextReader {
   void ReadMessage(const FieldAssignment& assignment, Message* message) {
     const Token opening = tokens_.Peek();
     if (depth_ == kDeepestNesting) {
-      Problem(
-          opening,
-          absl::StrCat("messages are nested too deeply; the maximum depth is ",
-                       kDeepestNesting));
+      Problem(opening, absl::StrCat("messages can be nested at most ",
+                                    kDeepestNesting, " levels"));
       tokens_.SkipBracketed();
       return;
     }
