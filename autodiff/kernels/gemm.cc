@@ -269,7 +269,7 @@ void GemmPlus(ConstMatrix<T> a, ConstMatrix<T> b, ConstMatrix<T> addend,
               MutableMatrix<T> c) {
   REGARD_CHECK_EQ(addend.rows, c.rows) << "rows of the addend";
   REGARD_CHECK_EQ(addend.cols, c.cols) << "columns of the addend";
-  REGARD_CHECK(!addend.transposed) << "an addend is read row by row";
+  REGARD_CHECK(!addend.transposed) << "the addend must not be transposed";
   Multiply<T>(a, b, {addend.data, addend.stride}, c, T(1));
 }
 
