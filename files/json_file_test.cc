@@ -60,25 +60,21 @@ std::string ParseError(absl::string_view text) {
 }
 
 TEST(JsonFileTest, SaysWhereTextIsNotJson) {
-  EXPECT_EQ(
-      ParseError("{\n  \"a\": 1,\n  \"b\": x\n}"),
-      "a.json:3:8: error: the text must be JSON, but is not from here on");
+  EXPECT_EQ(ParseError("{\n  \"a\": 1,\n  \"b\": x\n}"),
+            "a.json:3:8: error: not JSON from here on");
   EXPECT_EQ(ParseError("{\n  \"a\": 1"),
-            "a.json:2:9: error: the text ends before its JSON is complete");
+            "a.json:2:9: error: not JSON: the text ends too soon");
   EXPECT_EQ(ParseError(""),
-            "a.json:1:1: error: the text ends before its JSON is complete");
+            "a.json:1:1: error: not JSON: the text ends too soon");
   EXPECT_EQ(ParseError("{\"a\": [1, NaN]}"),
             "a.json:1:11: error: NaN is not a JSON number");
   EXPECT_EQ(ParseError("{\"a\": -Infinity}"),
             "a.json:1:8: error: Infinity is not a JSON number");
   EXPECT_EQ(ParseError("{\"a\": [1e999]}"),
             "a.json:1:12: error: the number is too large");
-  EXPECT_EQ(
-      ParseError("{} {}"),
-      "a.json:1:4: error: the text must be JSON, but is not from here on");
-  EXPECT_EQ(
-      ParseError("{\"a\": \"\xff\"}"),
-      "a.json:1:8: error: the text must be JSON, but is not from here on");
+  EXPECT_EQ(ParseError("{} {}"), "a.json:1:4: error: not JSON from here on");
+  EXPECT_EQ(ParseError("{\"a\": \"\xff\"}"),
+            "a.json:1:8: error: not JSON from here on");
   EXPECT_EQ(ParseError("{\"a\": {\"b\": 1, \"\\u0062\": 2}}"),
             "a.json:1:24: error: 'b' occurs twice");
   EXPECT_EQ(ParseError("[1]"),
