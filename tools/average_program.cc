@@ -44,7 +44,7 @@ int AverageMain(int argc, char** argv, const Plugins& plugins) {
   line.Number("last", &last, 1, 1000,
               "number of checkpoints to average: the newest, or the best by "
               "--metric",
-              "all, at most 5");
+              "5, or all if there are fewer");
   line.Former("checkpoints", "--last=N");
   line.Text("metric", "NAME", &metric,
             "averages the best checkpoints by this metric, such as dev/bleu");

@@ -85,8 +85,9 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   constexpr int kMostSteps = 2000000000;
   CommandLine line(kUsage);
   line.Text("run", "DIR", &arguments->run, kRunHelp);
-  line.Number("from", &arguments->from, 1, kMostSteps,
-              "first optimizer step to record, from 1");
+  line.Number(
+      "from", &arguments->from, 1, kMostSteps,
+      "number of the first optimizer step to record; steps count from 1");
   line.Number("to", &arguments->to, 1, kMostSteps,
               "last optimizer step to record");
   line.Repeated("site", "PATTERN", &arguments->sites,

@@ -257,8 +257,12 @@ absl::Status Session::Score(absl::string_view text) {
   // With <eos>.
   if (pair[0].source.size() < source.size() + 1 ||
       pair[0].target.size() < target.size() + 1) {
-    return Error("line",
-                 "must not be longer than the run's data.pairs.cut_tokens");
+    return Error("line", absl::StrCat("each sentence may have at most ",
+                                      std::max(pair[0].source.size(),
+                                               pair[0].target.size()),
+                                      " tokens with <eos>, as set by the "
+                                      "run's data.pairs.cut_tokens; shorten "
+                                      "the longer one"));
   }
   Forward<float>& forward = members_.front().forward;
   const EncoderDecoder<float>& model = translator_.model();

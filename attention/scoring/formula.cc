@@ -35,9 +35,9 @@ std::optional<FormulaProblem> Compile(const FormulaScore& options,
                         formula);
 }
 
-// "n is a parameter; did you mean 'd'?" for a name that is not declared and is
-// one edit away from what a formula knows, letter case aside. A matrix or a
-// vector is not meant to be a number.
+// "n is taken as a learned parameter; did you mean 'd'?" for a name that is not
+// declared and is one edit away from what a formula knows, letter case aside. A
+// matrix or a vector is not meant to be a number.
 void NoteTypo(const FormulaVariable& parameter, ConfigProblems& problems) {
   std::vector<std::string> meant;
   for (const FormulaFunction<double>& function : FormulaFunctions<double>()) {
@@ -55,9 +55,10 @@ void NoteTypo(const FormulaVariable& parameter, ConfigProblems& problems) {
     }
   }
   if (meant.empty()) return;
-  problems.Note("score", absl::StrCat("'", parameter.name,
-                                      "' is a parameter; did you mean ",
-                                      absl::StrJoin(meant, ", "), "?"));
+  problems.Note("score",
+                absl::StrCat("'", parameter.name,
+                             "' is taken as a learned parameter; did you mean ",
+                             absl::StrJoin(meant, ", "), "?"));
 }
 
 void NoteParameters(const FormulaScore& options, const FormulaGraph& formula,

@@ -254,21 +254,28 @@ TEST(FormulaScoresTest, ParametersAreNoted) {
 }
 
 TEST(FormulaScoresTest, WhatMayBeATypoIsNoted) {
-  EXPECT_THAT(NotesOn("score: 'q . k / sqrt(n)'"),
-              ElementsAre("formula.score: 'n' is a parameter; did you mean "
-                          "'i', 'j', 'd'?",
-                          "formula.score: parameters of the formula: n (2)"));
-  EXPECT_THAT(NotesOn("score: 'W * q . k'"),
-              ElementsAre(StartsWith("formula.score: 'W' is a parameter; did "),
-                          "formula.score: parameters of the formula: W (2)"));
-  EXPECT_THAT(NotesOn("score: 'q . k / sqrt(qd) + tahn + min2 * i'"),
-              ElementsAre(HasSubstr("'qd' is a parameter; did you mean 'd', "
-                                    "'dq'?"),
-                          HasSubstr("'tahn' is a parameter; did you mean "
-                                    "'tanh'?"),
-                          HasSubstr("'min2' is a parameter; did you mean "
-                                    "'min'?"),
-                          HasSubstr("parameters of the formula: ")));
+  EXPECT_THAT(
+      NotesOn("score: 'q . k / sqrt(n)'"),
+      ElementsAre(
+          "formula.score: 'n' is taken as a learned parameter; did you mean "
+          "'i', 'j', 'd'?",
+          "formula.score: parameters of the formula: n (2)"));
+  EXPECT_THAT(
+      NotesOn("score: 'W * q . k'"),
+      ElementsAre(
+          StartsWith(
+              "formula.score: 'W' is taken as a learned parameter; did "),
+          "formula.score: parameters of the formula: W (2)"));
+  EXPECT_THAT(
+      NotesOn("score: 'q . k / sqrt(qd) + tahn + min2 * i'"),
+      ElementsAre(
+          HasSubstr("'qd' is taken as a learned parameter; did you mean 'd', "
+                    "'dq'?"),
+          HasSubstr("'tahn' is taken as a learned parameter; did you mean "
+                    "'tanh'?"),
+          HasSubstr("'min2' is taken as a learned parameter; did you mean "
+                    "'min'?"),
+          HasSubstr("parameters of the formula: ")));
   // A name that is declared is meant.
   EXPECT_THAT(NotesOn("score: 'q . k / sqrt(n)' parameter { name: 'n' }"),
               ElementsAre("formula.score: parameters of the formula: n (2)"));

@@ -243,7 +243,8 @@ absl::StatusOr<Language> Language::Parse(absl::string_view words,
     if (!google::protobuf::TextFormat::ParseFromString(std::string(text),
                                                        &part)) {
       return absl::InvalidArgumentError(
-          "must be a regard.phrasebook.Grammar in the text format");
+          "cannot be parsed; the file must be a regard.phrasebook.Grammar in "
+          "protobuf text format");
     }
     language.grammar_.MergeFrom(part);
   }

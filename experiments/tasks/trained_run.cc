@@ -52,7 +52,9 @@ absl::Status TrainedRun::FindNewest() {
   notes = std::move(newest.notes);
   if (newest.checkpoints.empty()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("error: ", path, " has no complete checkpoint"));
+        absl::StrCat("error: ", path,
+                     " has no complete checkpoint, but one is required; "
+                     "train the run until its first checkpoint"));
   }
   step = newest.checkpoints[0].step;
   weights = newest.checkpoints[0].ChosenWeightsPath();

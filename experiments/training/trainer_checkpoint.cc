@@ -51,8 +51,9 @@ absl::Status Trainer::CheckWeights() const {
   const std::string name = ParameterNotFinite(model_.parameters());
   if (name.empty()) return absl::OkStatus();
   return absl::InternalError(absl::StrCat(
-      "step ", step(), ": an optimizer step made '", name,
-      "' overflow; the last learning rate was ", state_.learning_rate()));
+      "step ", step(), ": the optimizer made '", name,
+      "' overflow at the learning rate ", state_.learning_rate(),
+      "; lower optimizer.learning_rate, or set optimizer.clip_norm"));
 }
 
 absl::Status Trainer::Save() {

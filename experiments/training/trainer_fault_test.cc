@@ -128,10 +128,12 @@ TEST(TrainerFaultTest, NamesTheOperationInWhicheverBatchOfAnUpdateItIs) {
 TEST(TrainerFaultTest, WeightsThatOverflowAreNeitherMeasuredNorSaved) {
   for (const auto& [epochs, evaluate_every] :
        {std::pair(2, 1), std::pair(2, 0), std::pair(1, 1)}) {
-    EXPECT_EQ(MessageOf(Fault::kOverflow, 1, 0, /*ranks=*/nullptr, epochs,
-                        evaluate_every),
-              "step 1: an optimizer step made 'weight' overflow; the last "
-              "learning rate was 1e+06");
+    EXPECT_EQ(
+        MessageOf(Fault::kOverflow, 1, 0, /*ranks=*/nullptr, epochs,
+                  evaluate_every),
+        "step 1: the optimizer made 'weight' overflow at the learning rate "
+        "1e+06; lower optimizer.learning_rate, or set "
+        "optimizer.clip_norm");
   }
 }
 
