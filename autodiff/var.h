@@ -139,7 +139,7 @@ class Var {
 
   Node<T>* node() const {
 #ifndef NDEBUG
-    REGARD_CHECK(node_ != nullptr) << "the Var is empty";
+    REGARD_CHECK(node_ != nullptr) << "an empty Var";
     REGARD_CHECK_EQ(serial_, tape_->NodeSerial(index_))
         << "a Var is used after its tape was reset, rewound past it, or "
            "released it in a backward pass";
