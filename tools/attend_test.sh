@@ -197,7 +197,7 @@ fails_multi_head() { # fails_multi_head WHAT PART MULTI_HEAD [FLAG]
 fails_multi_head 'heads of a layer' '--multi_head:1:1: error: heads: must divide '\
 'the width of the queries' 'heads: 3 attention { scaled_dot {} }'
 fails_multi_head 'a layer without a score' \
-  '--multi_head:1:1: error: attention: no score' 'heads: 2'
+  '--multi_head:1:1: error: attention: has no score; set one' 'heads: 2'
 fails_multi_head 'history' 'reads the weights of earlier queries' \
   'heads: 2 attention { coverage {} }'
 fails_multi_head 'heads twice' \

@@ -64,7 +64,7 @@ model {
   }
 }
 END
-fails 'data that are all test' 'tested.textproto:1:1: error: data: has no' \
+fails 'data that are all test' 'data: must have at least one training' \
   "${plan}" --config=tested.textproto
 fails 'no config' '--config=FILE must name' "${plan}"
 fails 'a config that is not there' 'nowhere' "${plan}" --config=nowhere

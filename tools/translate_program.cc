@@ -257,12 +257,9 @@ absl::Status Session::Score(absl::string_view text) {
   // With <eos>.
   if (pair[0].source.size() < source.size() + 1 ||
       pair[0].target.size() < target.size() + 1) {
-    return Error("line", absl::StrCat("each sentence may have at most ",
-                                      std::max(pair[0].source.size(),
-                                               pair[0].target.size()),
-                                      " tokens with <eos>, as set by the "
-                                      "run's data.pairs.cut_tokens; shorten "
-                                      "the longer one"));
+    const size_t limit = std::max(pair[0].source.size(), pair[0].target.size());
+    return Error("line", absl::StrCat("a sentence may have ", limit, " tokens ",
+                                      "with <eos> (the run's cut_tokens)"));
   }
   Forward<float>& forward = members_.front().forward;
   const EncoderDecoder<float>& model = translator_.model();

@@ -142,11 +142,15 @@ TEST(SyntaxTest, DepthAndLengthAreBounded) {
     return Parsed(Repeated("(", depth) + "1" + Repeated(")", depth));
   };
   EXPECT_EQ(nested(kDeepestFormula), "1");
-  EXPECT_EQ(nested(kDeepestFormula + 1), "nested deeper than 64");
-  EXPECT_EQ(nested(2000), "nested deeper than 64");
-  EXPECT_EQ(Parsed(Repeated("-", 65) + "1"), "nested deeper than 64");
-  EXPECT_EQ(Parsed(Repeated("A ", 65) + "q"), "nested deeper than 64");
-  EXPECT_EQ(Parsed(Repeated("abs(", 65) + "1"), "nested deeper than 64");
+  EXPECT_EQ(nested(kDeepestFormula + 1),
+            "the formula is nested deeper than 64");
+  EXPECT_EQ(nested(2000), "the formula is nested deeper than 64");
+  EXPECT_EQ(Parsed(Repeated("-", 65) + "1"),
+            "the formula is nested deeper than 64");
+  EXPECT_EQ(Parsed(Repeated("A ", 65) + "q"),
+            "the formula is nested deeper than 64");
+  EXPECT_EQ(Parsed(Repeated("abs(", 65) + "1"),
+            "the formula is nested deeper than 64");
   const std::string longest = Repeated("1+", kLongestFormula / 2 - 1) + "11";
   EXPECT_EQ(longest.size(), kLongestFormula);
   EXPECT_NE(Parsed(longest).find("(+"), std::string::npos);

@@ -73,7 +73,7 @@ absl::StatusOr<ScoredPairsData> ReadScoredPairs(const std::string& path,
     bytes += std::ssize(file.text()) + 1;
     if (bytes > kMostTextBytes) {
       return file.Error(
-          0, "more than 256 MiB of scored pairs, the limit; remove lines");
+          0, "the scored pairs exceed the limit of 256 MiB; remove lines");
     }
     if (SplitOnWhitespace(file.text()).empty()) {
       ++counts.blank_lines;

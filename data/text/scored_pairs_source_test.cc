@@ -62,8 +62,8 @@ TEST(ScoredPairsTest, AllTextIsCapped) {
   gzclose(file);
   EXPECT_EQ(ReadScoredPairs(path, ScoredPairsConfig()).status().message(),
             absl::StrCat(path,
-                         ":4097:1: error: more than 256 MiB of scored pairs, "
-                         "the limit; remove lines"));
+                         ":4097:1: error: the scored pairs exceed the limit of "
+                         "256 MiB; remove lines"));
 }
 
 TEST(ScoredPairsTest, TestMayTakeAll) {

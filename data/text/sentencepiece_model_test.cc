@@ -303,7 +303,7 @@ TEST(SentencepieceModelTest, ItsVocabularyKeepsTheOrderOfThePieces) {
 TEST(SentencepieceModelTest, RefusesWhatItCannotRead) {
   EXPECT_THAT(SentencepieceModel::Parse("hello", "m.model"),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("m.model: error: not a sentencepiece")));
+                       HasSubstr("m.model: error: must be a SentencePiece")));
   EXPECT_THAT(SentencepieceModel::Parse("", "m.model"),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("")));
   Handmade words(sentencepiece::TrainerSpec::WORD);

@@ -154,7 +154,7 @@ TEST(AblationReportTest, CountsAnExampleOfSeveralRunsOnce) {
     run.sets[0].examples[7].input = absl::StrCat("of seed ", run.seed);
   }
   EXPECT_THAT(examples_of(),
-              HasSubstr("| 6 | 8 a run, 13 different | -0.25 |"));
+              HasSubstr("| 6 | 8 per run, 13 different | -0.25 |"));
 }
 
 // Seeds that are too few for so many comparisons; enough; and more than all
@@ -291,7 +291,7 @@ TEST(AttentionSideBySideTest, TheSameSourceOfOneSeedInEveryCell) {
   const std::vector<Section> sources = AttentionSideBySide(grid);
   ASSERT_EQ(sources.size(), 2u);
   EXPECT_EQ(sources[0].title, "Side by side: a cat");
-  EXPECT_THAT(NoteOf(sources[0]), HasSubstr("of seed 0;"));
+  EXPECT_THAT(NoteOf(sources[0]), HasSubstr("with seed 0."));
   EXPECT_THAT(Titles(sources[0]), ElementsAre("additive", "dot", "cosine"));
   EXPECT_EQ(MapsOf(sources[0])[1].heads[0][0], 0.3);
   EXPECT_THAT(NoteOf(sources[0]), Not(HasSubstr("Without")));
@@ -318,7 +318,7 @@ TEST(AttentionSideBySideTest, ASeedWithoutMapsIsPassedOver) {
       GridOf({{}, {Map("s", 1)}, {}, {Map("s", 2)}, {}, {Map("s", 3)}});
   const std::vector<Section> sources = AttentionSideBySide(grid);
   ASSERT_EQ(sources.size(), 1u);
-  EXPECT_THAT(NoteOf(sources[0]), HasSubstr("of seed 1;"));
+  EXPECT_THAT(NoteOf(sources[0]), HasSubstr("with seed 1."));
 }
 
 TEST(AttentionSideBySideTest, NothingIsSharedByOneCell) {
