@@ -136,8 +136,9 @@ TEST_F(BlipFolderTest, WhatDoesNotFitNamesItsKey) {
       HasSubstr("num_attention_heads 3 must divide hidden_size 8"));
   EXPECT_THAT(config("\"patch_size\": 4", "\"patch_size\": 5"),
               HasSubstr("patch_size 5 must divide image_size 12"));
-  EXPECT_THAT(config("\"sep_token_id\": 3", "\"sep_token_id\": 4"),
-              HasSubstr("sep_token_id must be 3, the tokeniser's [SEP]"));
+  EXPECT_THAT(
+      config("\"sep_token_id\": 3", "\"sep_token_id\": 4"),
+      HasSubstr("sep_token_id must be 3, the id of the tokeniser's [SEP]"));
   EXPECT_THAT(
       config("\"bos_token_id\": 20", "\"bos_token_id\": 21"),
       HasSubstr("bos_token_id must be at most 20, the number of tokens"));
@@ -242,26 +243,26 @@ TEST_F(BlipFolderTest, OnlyWhatTransformersHasIsWritten) {
              ->mutable_transformer()
              ->set_norm_order(TransformerConfig::POST);
        },
-       "no BLIP (vision_transformer)"},
+       "does not fit BLIP (vision_transformer)"},
       {[](Config& config, Format&) {
          config.mutable_decoder()->set_scale_embedding(true);
        },
-       "no BLIP (decoder)"},
+       "does not fit BLIP (decoder)"},
       {[](Config& config, Format&) {
          config.mutable_decoder()->set_output_bias(false);
        },
-       "no BLIP (decoder)"},
+       "does not fit BLIP (decoder)"},
       {[](Config& config, Format&) {
          config.mutable_decoder()
              ->mutable_cross_attention()
              ->mutable_attention()
              ->mutable_average();
        },
-       "no BLIP (cross_attention of decoder)"},
+       "does not fit BLIP (cross_attention of decoder)"},
       {[](Config& config, Format&) {
          config.mutable_decoder()->mutable_cross_attention()->set_heads(1);
        },
-       "no BLIP (cross_attention of decoder)"},
+       "does not fit BLIP (cross_attention of decoder)"},
   };
   for (const auto& [change, message] : kCases) {
     EXPECT_THAT(error_of(change), HasSubstr(message));

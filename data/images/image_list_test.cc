@@ -338,7 +338,7 @@ TEST_F(ImageListTest, AnImageOutsideOfTheFolderNeedsARoot) {
     std::string labels = Error(absl::StrCat("images { labels: '", rest));
     EXPECT_EQ(captions.empty(), labels.empty()) << captions;
     if (!captions.empty()) {
-      EXPECT_THAT(captions, EndsWith("by data.captions.root"));
+      EXPECT_THAT(captions, HasSubstr("or set data.captions.root to a"));
     }
     return labels;
   };

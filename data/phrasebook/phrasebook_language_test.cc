@@ -40,7 +40,7 @@ TEST(PhrasebookLanguageTest, ReportsAllThatIsWrongWithATextAtOnce) {
           step { retry { step { verb { one_of: "fly" } } } }
           step { one_of { weight: 0 } english: "WHOM" }
         })"),
-      AllOf(HasSubstr("cat needs 2 French forms"),
+      AllOf(HasSubstr("cat must have 2 French forms"),
             HasSubstr("see must have 4 English forms"),
             HasSubstr("see must take an object or be INTRANSITIVE"),
             HasSubstr("pattern has an unknown token: SUBJET"),
@@ -69,7 +69,7 @@ TEST(PhrasebookLanguageTest, RefusesLinksToWordsThatThePatternDoesNotHave) {
 }
 
 TEST(PhrasebookLanguageTest, RefusesWhatIsNoGrammar) {
-  EXPECT_THAT(ProblemsOf("nouns {}"), HasSubstr("not a regard.phrasebook"));
+  EXPECT_THAT(ProblemsOf("nouns {}"), HasSubstr("must be a regard.phrasebook"));
 }
 
 TEST(PhrasebookLanguageTest, SeveralKindsTogetherAreTheirBits) {
