@@ -98,7 +98,7 @@ expect 'what was written is the run' \
   "$("${predict}" --run=tuned --json image.png)" \
   "$("${predict}" --run=written --json image.png)"
 sed -i 's/bias: true/bias: false/' tuned.textproto
-fails 'a norm without a bias' "'vit.layernorm.bias' is none" \
+fails 'a norm without a bias' "'vit.layernorm.bias' does not belong" \
   "${train}" --config=tuned.textproto --run=none
 
 # A folder without a head gives a training what it has, and no answer.
