@@ -170,10 +170,10 @@ expect_in tuned/resolved.textproto 'ids: 22  # copy, as a config:'
 "${export}" --run=tuned tuned_copy >/dev/null
 expect 'and is a folder again' "$(cat of_copy)" \
   "$("${caption}" --run=tuned_copy "${files[1]}")"
-fails 'other letters' 'copy/tokenizer_config.json says' "${train}" \
+fails 'other letters' 'must match copy/tokenizer_config.json' "${train}" \
   --config=tune.textproto --run=none \
   --set model.captioner.tokens.lower_case=false
-fails 'other sizes' 'expected' "${train}" --config=tune.textproto --run=none \
+fails 'other sizes' 'is missing' "${train}" --config=tune.textproto --run=none \
   --set model.captioner.decoder.layers=3
 sed -i 's/"hidden_act": "gelu"/"hidden_act": "mish"/' copy/config.json
 fails 'an activation that is not there' 'hidden_act' "${caption}" --run=copy 0.png

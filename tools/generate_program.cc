@@ -71,7 +71,8 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   int length = -1;  // not given
   AddRunFlags(line, &arguments->run);
   AddGenerationFlags(line, &arguments->flags);
-  line.Number("length", &length, 0, INT_MAX, kLengthHelp);
+  line.Number("length", &length, 0, INT_MAX, kLengthHelp,
+              absl::StrCat(kLength));
   line.Repeated("stop", "STRING", &arguments->options.stops,
                 "ends a text before this string; may be repeated");
   line.Number("threads", &arguments->threads, 1, 1024, kThreadsHelp,
