@@ -136,7 +136,7 @@ habits=("${small[@]}" --set optimizer.learning_rate=0
   --set training.early_stopping.patience=2 --set data.reverse.dev=0
   --set training.batch_tokens=50)
 notes="optimizer.learning_rate: is 0: training changes no parameter
-training.batch_tokens: has no effect without `group_by_length: true`; batches have `batch_size` examples
+training.batch_tokens: has no effect without \`group_by_length: true\`; batches have \`batch_size\` examples
 training.early_stopping.metric: has no effect: it watches dev/loss, but the data have no dev split"
 said="$(sed 's/^/note: /' <<<"${notes}")"
 says 'what has no effect' "${said}" "${habits[@]}" --check
