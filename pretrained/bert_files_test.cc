@@ -262,7 +262,7 @@ TEST_F(BertFilesTest, RefusesTheClassOfAnotherTokenizer) {
   // That of config.json counts where the tokeniser's file has none.
   EXPECT_EQ(Error(kTokenizerConfig, "{}"), "");
   EXPECT_THAT(Error("config.json", class_of("BertJapaneseTokenizer")),
-              HasSubstr("F/config.json:1:44: error: tokenizer_class is"));
+              HasSubstr("F/config.json:1:44: error: tokenizer_class must"));
   EXPECT_EQ(Error(kTokenizerConfig, class_of("BertTokenizer")), "");
   // A tokenizer.json says what it does.
   Write(kTokenizerConfig, class_of("XLMRobertaTokenizer"));
