@@ -215,5 +215,5 @@ fails 'no flags' \
   '--arrays and either --attention or --multi_head are required' "${attend}"
 fails 'tensors' "more.safetensors: error: there is no array 'more'" \
   "${attend}" --attention='dot {}' --arrays=more.safetensors
-expect_in err 'more.safetensors: error: values is missing'
+expect_in err 'more.safetensors: error: the array `values` is required'
 fails_when_full 'attend' "${attend}" "${arrays[@]}"

@@ -125,7 +125,8 @@ INSTANTIATE_TEST_SUITE_P(
         Malformed{"a\tb\nc\tx\xffy\n",
                   "pairs.txt:2:4: error: the text must be"},
         Malformed{"\xef\xbb\xbf\xff\tb\n", "pairs.txt:1:4: error: the text"},
-        Malformed{std::string("a\0\tb\n", 5), "pairs.txt:1:2: error: NUL"},
+        Malformed{std::string("a\0\tb\n", 5),
+                  "pairs.txt:1:2: error: the text must not contain a NUL"},
         Malformed{"a\tb\n" + std::string(70000, 'x'),
                   "pairs.txt:2:65537: error: the line is longer than 64 KiB"}));
 

@@ -111,7 +111,7 @@ TEST_F(BrokenConfigProgramTest, SaysWhereAndWhat) {
       {"probe { site: \"*\" statistic: ENTROPIE }",
        "a.textproto:2:30: error: 'ENTROPIE' is not a value of Statistic; did "
        "you mean 'ENTROPY'?"},
-      {"data { pairs {} }", "a.textproto:2:1: error: data: `pairs` reads a "},
+      {"data { pairs {} }", "a.textproto:2:1: error: data: `pairs` requires "},
   };
   for (const auto& [change, refusal] : kCases) {
     EXPECT_THAT(RefusalOfChange(change), StartsWith(refusal)) << change;
