@@ -22,7 +22,7 @@ wants() { # wants FILE TEXT
 "${train}" --config="${config}" --run=run >out
 # The folder's own config can be read.
 "${train}" --resume --run=run >/dev/null
-wants out 'fraction of ranks that find their number; higher is better'
+wants out 'fraction of ranks that find their number;'
 wants run/report.html 'Ranks (rows) look at numbers (columns)'
 wants run/report.html 'accuracy'
 wants run/report.html 'rank 5'
