@@ -258,8 +258,8 @@ absl::Status Session::Score(absl::string_view text) {
   if (pair[0].source.size() < source.size() + 1 ||
       pair[0].target.size() < target.size() + 1) {
     const size_t limit = std::max(pair[0].source.size(), pair[0].target.size());
-    return Error("line", absl::StrCat("a sentence may have ", limit, " tokens ",
-                                      "with <eos> (the run's cut_tokens)"));
+    return Error("line", absl::StrCat("a sentence may have at most ", limit,
+                                      " tokens with <eos> (cut_tokens)"));
   }
   Forward<float>& forward = members_.front().forward;
   const EncoderDecoder<float>& model = translator_.model();
