@@ -8,9 +8,9 @@
 #include "attention/position_encoding.h"
 #include "attention/scoring_function.h"
 #include "google/protobuf/message.h"
-#include "nn/config_problems.h"
-#include "nn/option_registry.h"
 #include "nn/parameters.h"
+#include "options/config_problems.h"
+#include "options/option_registry.h"
 
 namespace regard {
 

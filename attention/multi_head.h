@@ -15,11 +15,11 @@
 #include "attention/multi_head.pb.h"
 #include "attention/positions.h"
 #include "autodiff/tape.h"
-#include "nn/config_problems.h"
 #include "nn/forward.h"
 #include "nn/initialization.pb.h"
 #include "nn/layers/linear.h"
 #include "nn/parameters.h"
+#include "options/config_problems.h"
 
 namespace regard {
 

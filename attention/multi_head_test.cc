@@ -17,10 +17,10 @@
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
-#include "nn/config_problems.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
 #include "nn/testing/held_sites.h"
+#include "options/config_problems.h"
 
 namespace regard {
 namespace {

@@ -14,8 +14,8 @@
 #include "attention/attention_registry.h"
 #include "attention/inspection/trace.h"
 #include "attention/nadaraya_watson.pb.h"
-#include "nn/column_scale.h"
-#include "nn/model.h"
+#include "data/column_scale.h"
+#include "optimization/model.h"
 
 namespace regard {
 

@@ -13,14 +13,14 @@
 #include "attention/nadaraya_watson.pb.h"
 #include "attention/scoring/built_in_scores.h"
 #include "autodiff/tape.h"
+#include "data/column_scale.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
-#include "nn/column_scale.h"
 #include "nn/forward.h"
-#include "nn/model.h"
 #include "nn/parameters.h"
-#include "nn/testing/metrics_of.h"
+#include "optimization/model.h"
+#include "optimization/testing/metrics_of.h"
 
 namespace regard {
 namespace {

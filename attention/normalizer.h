@@ -14,8 +14,8 @@
 #include "attention/normalizers/normalizer.pb.h"
 #include "attention/positions.h"
 #include "autodiff/tape.h"
-#include "nn/config_problems.h"
-#include "nn/option_registry.h"
+#include "options/config_problems.h"
+#include "options/option_registry.h"
 
 namespace regard {
 

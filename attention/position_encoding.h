@@ -11,10 +11,10 @@
 #include "attention/position_encodings/position_encoding.pb.h"
 #include "attention/scoring_function.h"
 #include "autodiff/tape.h"
-#include "nn/config_problems.h"
 #include "nn/forward.h"
-#include "nn/option_registry.h"
 #include "nn/parameters.h"
+#include "options/config_problems.h"
+#include "options/option_registry.h"
 
 namespace regard {
 

@@ -5,7 +5,7 @@ load("@com_google_protobuf//bazel:proto_library.bzl", "proto_library")
 load("@rules_cc//cc:cc_binary.bzl", "cc_binary")
 load("@rules_cc//cc:cc_library.bzl", "cc_library")
 load("@rules_cc//cc:cc_test.bzl", "cc_test")
-load("//nn:plugin_list.bzl", "camel_case", "generated_source")
+load("//options:plugin_list.bzl", "camel_case", "generated_source")
 
 _TEST = """// Generated for {label}.
 #include "attention/testing/scoring_function_test_body.h"
@@ -77,7 +77,7 @@ def scoring_function(
             name = name + "_proto",
             srcs = [config_proto],
             visibility = visibility,
-            deps = config_proto_deps + [_label("//nn:config_options_proto")],
+            deps = config_proto_deps + [_label("//options:config_options_proto")],
         )
         cc_proto_library(
             name = name + "_cc_proto",

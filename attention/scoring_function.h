@@ -24,9 +24,9 @@
 #include "attention/mask.h"
 #include "attention/positions.h"
 #include "autodiff/tape.h"
-#include "nn/config_problems.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
+#include "options/config_problems.h"
 
 namespace regard {
 

@@ -13,10 +13,10 @@
 #include "autodiff/ops/reductions.h"
 #include "autodiff/ops/shape_ops.h"
 #include "autodiff/tape.h"
-#include "nn/config_problems.h"
 #include "nn/forward.h"
 #include "nn/initializers.h"
 #include "nn/parameters.h"
+#include "options/config_problems.h"
 
 namespace regard {
 

@@ -55,10 +55,10 @@ class WorkerPool {
 
 // During its lifetime, inference of the thread that created it may use the
 // threads of `pool`: large products are cut (kernels/gemm.h), attention is over
-// heads (attention/kernels), and batches are spread (nn/batches.h). They do no
-// other work meanwhile: a product inside of the pool's Run() is a failed check.
-// The bits do not change. Training needs none, since each thread has a shard.
-// Scopes nest.
+// heads (attention/kernels), and batches are spread (evaluation/batches.h).
+// They do no other work meanwhile: a product inside of the pool's Run() is a
+// failed check. The bits do not change. Training needs none, since each thread
+// has a shard. Scopes nest.
 class InferenceThreads {
  public:
   explicit InferenceThreads(WorkerPool& pool) : InferenceThreads(&pool) {}

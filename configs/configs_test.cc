@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "experiments/config/reader.h"
 #include "experiments/experiment.pb.h"
 #include "experiments/tasks/built_in_plugins.h"
 #include "experiments/tasks/experiment_config.h"
 #include "experiments/testing/read_back.h"
 #include "gtest/gtest.h"
+#include "options/reader.h"
 
 namespace regard {
 namespace {

@@ -1,6 +1,6 @@
 // What a new data source is written with. A source gives examples; it is a
 // plug-in: an options message, a class, and one line of registration (see
-// nn/option_registry.h). docs/add_a_task.md is the guide.
+// options/option_registry.h). docs/add_a_task.md is the guide.
 #ifndef DATA_DATA_SOURCE_H_
 #define DATA_DATA_SOURCE_H_
 
@@ -14,8 +14,8 @@
 #include "absl/status/statusor.h"
 #include "data/data.pb.h"
 #include "google/protobuf/message.h"
-#include "nn/config_problems.h"
-#include "nn/option_registry.h"
+#include "options/config_problems.h"
+#include "options/option_registry.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {

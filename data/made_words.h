@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "absl/strings/str_format.h"
-#include "nn/config_problems.h"
+#include "options/config_problems.h"
 
 namespace regard {
 

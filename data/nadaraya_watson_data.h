@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "data/column_scale.h"
 #include "data/nadaraya_watson_data.pb.h"
-#include "nn/column_scale.h"
 
 namespace regard {
 

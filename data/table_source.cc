@@ -15,13 +15,13 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "autodiff/random.h"
+#include "data/column_scale.h"
 #include "data/data_source.h"
 #include "data/text/prepared_text.h"
 #include "data/text_file.h"
 #include "files/file.h"
 #include "files/number_text.h"
-#include "nn/column_scale.h"
-#include "nn/config_problems.h"
+#include "options/config_problems.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {

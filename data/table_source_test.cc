@@ -12,12 +12,12 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "data/column_scale.h"
 #include "data/nadaraya_watson_data.h"
 #include "data/table.pb.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
-#include "nn/column_scale.h"
 #include "third_party/abseil_backport/status_matchers.h"
 
 namespace regard {

@@ -10,13 +10,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "data/data_source.h"
-#include "experiments/config/reader.h"
 #include "experiments/run/environment.h"
 #include "experiments/run/metric.h"
 #include "experiments/tasks/experiment_config.h"
-#include "nn/config_problems.h"
-#include "nn/probes/scoped_probe.h"
-#include "nn/probes/site_requests.h"
+#include "nn/scoped_probe.h"
+#include "optimization/interventions/site_requests.h"
+#include "options/config_problems.h"
+#include "options/reader.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {

@@ -25,10 +25,10 @@
 #include "experiments/tasks/task.h"
 #include "experiments/tasks/trained_run.h"
 #include "nn/forward.h"
-#include "nn/model.h"
 #include "nn/parameters.h"
 #include "nn/probe.h"
-#include "nn/probes/configured_probe.h"
+#include "optimization/interventions/configured_probe.h"
+#include "optimization/model.h"
 
 namespace regard {
 

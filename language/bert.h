@@ -17,10 +17,10 @@
 #include "attention/transformer/transformer.pb.h"
 #include "autodiff/tape.h"
 #include "language/bert.pb.h"
-#include "nn/config_problems.h"
 #include "nn/forward.h"
 #include "nn/layers/linear.h"
 #include "nn/parameters.h"
+#include "options/config_problems.h"
 
 namespace regard {
 

@@ -8,8 +8,8 @@
 #include "language/bert.h"
 #include "language/bert.pb.h"
 #include "language/text_vectors.h"
-#include "nn/model.h"
 #include "nn/parameters.h"
+#include "optimization/model.h"
 
 namespace regard {
 

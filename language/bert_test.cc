@@ -12,10 +12,10 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "language/bert.pb.h"
-#include "nn/config_problems.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
 #include "nn/testing/held_sites.h"
+#include "options/config_problems.h"
 #include "seq2seq/output_head.h"
 #include "seq2seq/transformer_head.h"
 

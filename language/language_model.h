@@ -9,8 +9,8 @@
 #include "attention/attention_registry.h"
 #include "language/language_model.pb.h"
 #include "language/text_vocabulary.h"
-#include "nn/config_problems.h"
 #include "nn/parameters.h"
+#include "options/config_problems.h"
 #include "seq2seq/transformer_decoder.h"
 
 namespace regard {

@@ -11,8 +11,8 @@
 #include "gtest/gtest.h"
 #include "language/language_model.pb.h"
 #include "language/text_vocabulary.h"
-#include "nn/config_problems.h"
 #include "nn/parameters.h"
+#include "options/config_problems.h"
 
 namespace regard {
 namespace {

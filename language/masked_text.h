@@ -15,7 +15,7 @@
 #include "language/bert.pb.h"
 #include "language/text_pairs.h"
 #include "language/text_vocabulary.h"
-#include "nn/config_problems.h"
+#include "options/config_problems.h"
 
 namespace regard {
 

@@ -16,7 +16,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "language/bert.pb.h"
-#include "nn/config_problems.h"
+#include "options/config_problems.h"
 
 namespace regard {
 namespace {

@@ -17,10 +17,10 @@
 #include "autodiff/ops/loss.h"
 #include "autodiff/ops/softmax.h"
 #include "autodiff/tape.h"
+#include "evaluation/batches.h"
 #include "language/bert_trace.h"
 #include "language/cut_note.h"
 #include "language/text_pairs.h"
-#include "nn/batches.h"
 #include "seq2seq/output_head.h"
 #include "third_party/abseil_backport/status_macros.h"
 

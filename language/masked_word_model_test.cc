@@ -21,13 +21,13 @@
 #include "language/bert.pb.h"
 #include "language/masked_text.h"
 #include "language/text_model.h"
-#include "nn/config_problems.h"
-#include "nn/evaluated_set.h"
 #include "nn/forward.h"
-#include "nn/model.h"
 #include "nn/parameters.h"
-#include "nn/testing/metrics_of.h"
 #include "nn/testing/rows_of.h"
+#include "optimization/evaluated_set.h"
+#include "optimization/model.h"
+#include "optimization/testing/metrics_of.h"
+#include "options/config_problems.h"
 
 namespace regard {
 namespace {

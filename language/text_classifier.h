@@ -15,15 +15,15 @@
 #include "autodiff/arena.h"
 #include "data/text/text_splits.h"
 #include "data/text/wordpiece.h"
+#include "evaluation/answer.h"
+#include "evaluation/class_names.h"
 #include "language/bert.h"
 #include "language/bert_model.h"
 #include "language/text_classifier.pb.h"
-#include "nn/answer.h"
-#include "nn/class_names.h"
-#include "nn/config_problems.h"
 #include "nn/layers/linear.h"
-#include "nn/model.h"
 #include "nn/parameters.h"
+#include "optimization/model.h"
+#include "options/config_problems.h"
 
 namespace regard {
 

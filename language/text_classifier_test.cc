@@ -15,17 +15,17 @@
 #include "autodiff/testing/allocation_counter.h"
 #include "data/text/text_splits.h"
 #include "data/text/token_vocabulary.h"
+#include "evaluation/answer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "language/masked_text.h"
 #include "language/text_classifier.pb.h"
-#include "nn/answer.h"
-#include "nn/config_problems.h"
 #include "nn/forward.h"
-#include "nn/model.h"
 #include "nn/parameters.h"
-#include "nn/testing/metrics_of.h"
 #include "nn/testing/rows_of.h"
+#include "optimization/model.h"
+#include "optimization/testing/metrics_of.h"
+#include "options/config_problems.h"
 
 namespace regard {
 namespace {

@@ -15,14 +15,14 @@
 #include "autodiff/tape.h"
 #include "data/text/text_splits.h"
 #include "data/text/wordpiece.h"
+#include "evaluation/answer.h"
 #include "language/bert.h"
 #include "language/bert_model.h"
 #include "language/text_embedder.pb.h"
 #include "language/text_vectors.h"
-#include "nn/answer.h"
-#include "nn/config_problems.h"
-#include "nn/model.h"
 #include "nn/parameters.h"
+#include "optimization/model.h"
+#include "options/config_problems.h"
 
 namespace regard {
 

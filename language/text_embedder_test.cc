@@ -18,12 +18,12 @@
 #include "gtest/gtest.h"
 #include "language/sentence_embedder.h"
 #include "language/text_embedder.pb.h"
-#include "nn/config_problems.h"
 #include "nn/forward.h"
-#include "nn/model.h"
 #include "nn/parameters.h"
-#include "nn/testing/metrics_of.h"
 #include "nn/testing/rows_of.h"
+#include "optimization/model.h"
+#include "optimization/testing/metrics_of.h"
+#include "options/config_problems.h"
 #include "third_party/abseil_backport/status_matchers.h"
 
 namespace regard {

@@ -12,11 +12,11 @@
 #include "attention/inspection/trace.h"
 #include "autodiff/arena.h"
 #include "data/text/text_splits.h"
+#include "evaluation/answer.h"
 #include "language/language_model.h"
 #include "language/language_model.pb.h"
 #include "language/text_vocabulary.h"
-#include "nn/answer.h"
-#include "nn/model.h"
+#include "optimization/model.h"
 #include "seq2seq/output_head.h"
 #include "seq2seq/padded_ids.h"
 

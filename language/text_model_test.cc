@@ -18,18 +18,18 @@
 #include "autodiff/testing/allocation_counter.h"
 #include "data/text/testing/byte_pairs_text.h"
 #include "data/text/text_splits.h"
+#include "evaluation/answer.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "language/language_model.pb.h"
 #include "language/prefix_matching.h"
-#include "nn/answer.h"
 #include "nn/forward.h"
-#include "nn/model.h"
 #include "nn/parameters.h"
-#include "nn/testing/metrics_of.h"
 #include "nn/testing/rows_of.h"
-#include "nn/testing/warm_step.h"
+#include "optimization/model.h"
+#include "optimization/testing/metrics_of.h"
+#include "optimization/testing/warm_step.h"
 
 namespace regard {
 namespace {

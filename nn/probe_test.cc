@@ -15,7 +15,7 @@
 #include "nn/forward.h"
 #include "nn/initializers.h"
 #include "nn/parameters.h"
-#include "nn/probes/scoped_probe.h"
+#include "nn/scoped_probe.h"
 
 namespace regard {
 namespace {

@@ -27,7 +27,7 @@
 #include "language/sentence_embedder.h"
 #include "language/text_embedder.h"
 #include "language/text_embedder.pb.h"
-#include "nn/model.h"
+#include "optimization/model.h"
 #include "pretrained/bert_format.h"
 #include "pretrained/pretrained_folder.h"
 #include "third_party/abseil_backport/status_macros.h"

@@ -10,7 +10,7 @@
 #include "data/images/image_format.h"
 #include "data/images/image_format.pb.h"
 #include "data/text/wordpiece.h"
-#include "nn/config_problems.h"
+#include "options/config_problems.h"
 #include "pretrained/image_processor.h"
 #include "pretrained/pretrained_weights.h"
 #include "pretrained/same_transformer.h"

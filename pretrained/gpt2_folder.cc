@@ -9,7 +9,7 @@
 #include "data/text/added_tokens.h"
 #include "data/text/byte_level.h"
 #include "nlohmann/json.hpp"
-#include "nn/config_problems.h"
+#include "options/config_problems.h"
 #include "pretrained/gpt2_config.h"
 #include "pretrained/pretrained_weights.h"
 #include "pretrained/vocabulary_size.h"

@@ -15,8 +15,8 @@
 #include "absl/strings/string_view.h"
 #include "attention/attention_registry.h"
 #include "files/file.h"
-#include "nn/model.h"
 #include "nn/parameters.h"
+#include "optimization/model.h"
 
 namespace regard {
 

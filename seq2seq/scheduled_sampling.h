@@ -10,8 +10,8 @@
 
 #include "absl/types/span.h"
 #include "autodiff/tape.h"
-#include "nn/config_problems.h"
 #include "nn/forward.h"
+#include "options/config_problems.h"
 #include "seq2seq/output_head.h"
 #include "seq2seq/seq2seq.pb.h"
 

@@ -7,7 +7,7 @@
 #include "attention/attention.pb.h"
 #include "attention/attention_registry.h"
 #include "attention/transformer/transformer.pb.h"
-#include "nn/config_problems.h"
+#include "options/config_problems.h"
 #include "seq2seq/decoding/search.pb.h"
 #include "seq2seq/seq2seq.pb.h"
 

@@ -11,7 +11,7 @@
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
-#include "nn/config_problems.h"
+#include "options/config_problems.h"
 #include "seq2seq/seq2seq.pb.h"
 
 namespace regard {

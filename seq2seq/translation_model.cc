@@ -11,7 +11,7 @@
 #include "autodiff/ops/softmax.h"
 #include "autodiff/tape.h"
 #include "data/target_lengths.h"
-#include "nn/option_registry.h"
+#include "options/option_registry.h"
 #include "seq2seq/decoder.h"
 #include "seq2seq/decoder_lens.h"
 #include "seq2seq/encoder_decoder.h"

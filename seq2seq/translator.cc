@@ -11,7 +11,7 @@
 #include "autodiff/arena.h"
 #include "data/parallel_corpus.h"
 #include "data/target_lengths.h"
-#include "nn/batches.h"
+#include "evaluation/batches.h"
 #include "seq2seq/decoding/output_limit.h"
 #include "seq2seq/padded_ids.h"
 

@@ -11,12 +11,12 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "files/config_text.h"
 #include "files/file.h"
 #include "files/json_file.h"
 #include "files/safetensors.h"
 #include "nlohmann/json.hpp"
-#include "nn/name_suggestion.h"
+#include "options/config_text.h"
+#include "options/name_suggestion.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {

@@ -7,10 +7,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "experiments/config/command_line.h"
 #include "experiments/run/checkpoint.h"
 #include "experiments/training/train_program.h"
 #include "files/file.h"
+#include "options/command_line.h"
 #include "tools/programs.h"
 
 namespace regard {

@@ -6,12 +6,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "experiments/ablation/grid.h"
-#include "experiments/config/command_line.h"
+#include "experiments/comparison/run_comparison.h"
 #include "experiments/tasks/plugins.h"
 #include "files/file.h"
 #include "files/json_file.h"
+#include "options/command_line.h"
 #include "tools/programs.h"
-#include "tools/run_comparison.h"
 
 namespace regard {
 namespace {

@@ -4,9 +4,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "experiments/config/command_line.h"
 #include "experiments/run.h"
 #include "files/file.h"
+#include "options/command_line.h"
 #include "pretrained/pretrained_folder.h"
 #include "third_party/abseil_backport/status_macros.h"
 #include "tools/programs.h"

@@ -10,11 +10,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "attention/attention.pb.h"
+#include "attention/checks/expectations.h"
+#include "attention/checks/score_checks.h"
 #include "attention/formula/compiler.h"
 #include "attention/formula/node.h"
-#include "attention/testing/expectations.h"
-#include "attention/testing/score_checks.h"
-#include "files/config_text.h"
+#include "options/config_text.h"
 
 namespace regard {
 

@@ -12,12 +12,12 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "autodiff/worker_pool.h"
-#include "experiments/config/command_line.h"
 #include "experiments/report/terminal_text.h"
 #include "experiments/run.h"
 #include "files/json_file.h"
 #include "files/line_reader.h"
 #include "nlohmann/json.hpp"
+#include "options/command_line.h"
 #include "third_party/abseil_backport/status_macros.h"
 #include "tools/programs.h"
 

@@ -9,10 +9,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "experiments/config/command_line.h"
 #include "experiments/run.h"
 #include "experiments/tasks/plugins.h"
 #include "files/line_reader.h"
+#include "options/command_line.h"
 #include "seq2seq/translator.h"
 
 namespace regard {

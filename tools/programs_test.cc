@@ -25,9 +25,9 @@
 #include "gtest/gtest.h"
 #include "language/text_model.h"
 #include "nn/forward.h"
-#include "nn/model.h"
 #include "nn/parameters.h"
 #include "nn/probe.h"
+#include "optimization/model.h"
 #include "seq2seq/translation_model.h"
 #include "third_party/abseil_backport/status_matchers.h"
 

@@ -8,10 +8,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
-#include "experiments/config/command_line.h"
 #include "experiments/default_config.h"
 #include "experiments/training/train_program.h"
-#include "nn/name_suggestion.h"
+#include "options/command_line.h"
+#include "options/name_suggestion.h"
 #include "tools/programs.h"
 #include "tools/replay_program.h"
 

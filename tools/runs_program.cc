@@ -5,13 +5,13 @@
 
 #include "absl/status/status.h"
 #include "experiments/ablation/grid.h"
-#include "experiments/config/command_line.h"
+#include "experiments/comparison/run_list.h"
 #include "experiments/tasks/plugins.h"
 #include "files/file.h"
 #include "files/json_file.h"
+#include "options/command_line.h"
 #include "third_party/abseil_backport/status_macros.h"
 #include "tools/programs.h"
-#include "tools/run_list.h"
 
 namespace regard {
 namespace {

@@ -11,8 +11,8 @@
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
 #include "google/protobuf/text_format.h"
-#include "nn/config_problems.h"
 #include "nn/parameters.h"
+#include "options/config_problems.h"
 
 namespace regard {
 

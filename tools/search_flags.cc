@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "nn/config_problems.h"
+#include "options/config_problems.h"
 #include "seq2seq/seq2seq_validation.h"
 #include "third_party/abseil_backport/status_macros.h"
 

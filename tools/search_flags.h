@@ -4,7 +4,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "experiments/config/command_line.h"
+#include "options/command_line.h"
 #include "seq2seq/decoding/search.pb.h"
 
 namespace regard {

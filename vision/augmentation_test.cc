@@ -8,7 +8,7 @@
 #include "autodiff/tape.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "nn/config_problems.h"
+#include "options/config_problems.h"
 
 namespace regard {
 namespace {

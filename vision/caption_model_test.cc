@@ -17,13 +17,13 @@
 #include "data/images/caption_set.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "nn/config_problems.h"
 #include "nn/forward.h"
-#include "nn/model.h"
 #include "nn/parameters.h"
-#include "nn/testing/metrics_of.h"
 #include "nn/testing/rows_of.h"
-#include "nn/testing/warm_step.h"
+#include "optimization/model.h"
+#include "optimization/testing/metrics_of.h"
+#include "optimization/testing/warm_step.h"
+#include "options/config_problems.h"
 #include "vision/captioner.pb.h"
 
 namespace regard {

@@ -13,7 +13,7 @@
 #include "data/images/caption_set.h"
 #include "data/text/vocabulary.h"
 #include "data/text/wordpiece.h"
-#include "nn/config_problems.h"
+#include "options/config_problems.h"
 #include "vision/captioner.h"
 #include "vision/captioner.pb.h"
 

@@ -8,7 +8,7 @@
 #include "data/images/caption_set.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "nn/config_problems.h"
+#include "options/config_problems.h"
 #include "vision/captioner.pb.h"
 
 namespace regard {

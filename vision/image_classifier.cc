@@ -9,7 +9,7 @@
 #include "autodiff/ops/softmax.h"
 #include "autodiff/tape.h"
 #include "data/images/image_file.h"
-#include "nn/batches.h"
+#include "evaluation/batches.h"
 #include "third_party/abseil_backport/check.h"
 #include "third_party/abseil_backport/status_macros.h"
 #include "vision/augmentation.h"

@@ -13,10 +13,10 @@
 #include "attention/transformer/stack.h"
 #include "autodiff/tape.h"
 #include "data/images/image_set.h"
-#include "nn/config_problems.h"
 #include "nn/forward.h"
 #include "nn/layers/linear.h"
 #include "nn/parameters.h"
+#include "options/config_problems.h"
 #include "vision/vision_transformer.pb.h"
 
 namespace regard {

@@ -13,10 +13,10 @@
 #include "data/images/image_set.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "nn/config_problems.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
 #include "nn/probe.h"
+#include "options/config_problems.h"
 #include "vision/image_classifier.h"
 #include "vision/vision_transformer.pb.h"
 

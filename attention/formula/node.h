@@ -16,7 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "autodiff/tape.h"
-#include "files/config_text.h"
+#include "options/config_text.h"
 
 namespace regard {
 

@@ -10,7 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/substitute.h"
-#include "nn/name_suggestion.h"
+#include "options/name_suggestion.h"
 
 namespace regard {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "nn/name_suggestion.h"
+#include "options/name_suggestion.h"
 
 namespace regard {
 namespace {

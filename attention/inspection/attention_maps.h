@@ -15,7 +15,7 @@
 #include "autodiff/shape.h"
 #include "nn/forward.h"
 #include "nn/probe.h"
-#include "nn/probes/scoped_probe.h"
+#include "nn/scoped_probe.h"
 
 namespace regard {
 

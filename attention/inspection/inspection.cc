@@ -13,7 +13,7 @@
 #include "autodiff/ops/shape_ops.h"
 #include "autodiff/tape.h"
 #include "nn/probe.h"
-#include "nn/probes/scoped_probe.h"
+#include "nn/scoped_probe.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {

@@ -15,8 +15,8 @@
 #include "autodiff/shape.h"
 #include "autodiff/tape.h"
 #include "nn/probe.h"
-#include "nn/probes/scoped_probe.h"
-#include "nn/probes/site_requests.h"
+#include "nn/scoped_probe.h"
+#include "optimization/interventions/site_requests.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {

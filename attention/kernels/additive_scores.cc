@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "autodiff/kernels/additive_score.h"
+#include "attention/kernels/additive_score.h"
 #include "autodiff/kernels/gemm.h"
 
 namespace regard {

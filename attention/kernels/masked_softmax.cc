@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <limits>
 
+#include "attention/kernels/softmax_row.h"
 #include "attention/kernels/weighted_values.h"
 #include "autodiff/kernels/packets.h"
 #include "autodiff/kernels/reduce.h"
-#include "autodiff/kernels/softmax_row.h"
 #include "autodiff/kernels/transcendental.h"
 
 namespace regard {

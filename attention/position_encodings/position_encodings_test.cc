@@ -13,9 +13,9 @@
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
-#include "nn/config_problems.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
+#include "options/config_problems.h"
 
 namespace regard {
 namespace {

@@ -14,8 +14,8 @@
 #include "attention/formula/syntax.h"
 #include "attention/scoring/formula.pb.h"
 #include "attention/scoring_kit.h"
-#include "nn/config_problems.h"
-#include "nn/name_suggestion.h"
+#include "options/config_problems.h"
+#include "options/name_suggestion.h"
 
 namespace regard {
 

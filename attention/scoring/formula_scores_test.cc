@@ -8,15 +8,15 @@
 #include "absl/strings/str_cat.h"
 #include "attention/attention.pb.h"
 #include "attention/attention_registry.h"
+#include "attention/checks/expectations.h"
+#include "attention/checks/scoring_problem.h"
 #include "attention/scoring/built_in_scores.h"
 #include "attention/scoring_function.h"
-#include "attention/testing/expectations.h"
-#include "attention/testing/scoring_problem.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
-#include "nn/config_problems.h"
 #include "nn/parameters.h"
+#include "options/config_problems.h"
 
 namespace regard {
 namespace {

@@ -24,9 +24,9 @@
 #include "autodiff/testing/interleaved_times.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
-#include "nn/config_problems.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
+#include "options/config_problems.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {

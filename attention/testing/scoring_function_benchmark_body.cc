@@ -5,8 +5,8 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "attention/checks/scoring_problem.h"
 #include "attention/scoring_function.h"
-#include "attention/testing/scoring_problem.h"
 #include "benchmark/benchmark.h"
 #include "google/protobuf/message.h"
 #include "google/protobuf/text_format.h"

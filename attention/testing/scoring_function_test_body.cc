@@ -6,8 +6,8 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "attention/testing/expectations.h"
-#include "attention/testing/scoring_problem.h"
+#include "attention/checks/expectations.h"
+#include "attention/checks/scoring_problem.h"
 #include "google/protobuf/text_format.h"
 
 namespace regard {

@@ -7,8 +7,8 @@
 #include <tuple>
 
 #include "attention/attention_registry.h"
+#include "attention/checks/score_checks.h"
 #include "attention/scoring_function.h"
-#include "attention/testing/score_checks.h"
 #include "google/protobuf/message.h"
 #include "gtest/gtest.h"
 

@@ -12,8 +12,8 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
+#include "attention/checks/joined_source.h"
 #include "attention/multi_head.h"
-#include "attention/testing/joined_source.h"
 #include "attention/transformer/layer.h"
 #include "attention/transformer/testing/layer_check.h"
 #include "attention/transformer/transformer.pb.h"
@@ -24,8 +24,8 @@
 #include "nn/forward.h"
 #include "nn/parameters.h"
 #include "nn/probe.h"
-#include "nn/probes/configured_probe.h"
-#include "nn/probes/intervention.pb.h"
+#include "optimization/interventions/configured_probe.h"
+#include "optimization/interventions/intervention.pb.h"
 
 namespace regard {
 namespace {

@@ -7,8 +7,8 @@
 #include "absl/strings/string_view.h"
 #include "attention/attention_registry.h"
 #include "attention/transformer/transformer.pb.h"
-#include "nn/config_fields.h"
-#include "nn/config_problems.h"
+#include "options/config_fields.h"
+#include "options/config_problems.h"
 
 namespace regard {
 

@@ -21,7 +21,7 @@
 #include "data/text/prepared_text.h"
 #include "files/file.h"
 #include "files/sha256.h"
-#include "nn/config_problems.h"
+#include "options/config_problems.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {

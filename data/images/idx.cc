@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "data/gzip.h"
+#include "files/gzip.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {

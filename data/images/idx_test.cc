@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "data/testing/gzip_writer.h"
+#include "files/testing/gzip_writer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -6,7 +6,7 @@
 
 #include "data/images/image_format.pb.h"
 #include "data/images/image_set.h"
-#include "nn/config_problems.h"
+#include "options/config_problems.h"
 
 namespace regard {
 

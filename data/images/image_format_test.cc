@@ -7,7 +7,7 @@
 #include "data/images/resize.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "nn/config_problems.h"
+#include "options/config_problems.h"
 
 namespace regard {
 namespace {

@@ -16,7 +16,7 @@
 #include "data/images/shapes.h"
 #include "files/file.h"
 #include "files/sha256.h"
-#include "nn/config_problems.h"
+#include "options/config_problems.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {

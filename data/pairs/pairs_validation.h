@@ -3,7 +3,7 @@
 #define DATA_PAIRS_PAIRS_VALIDATION_H_
 
 #include "data/pairs/pairs.pb.h"
-#include "nn/config_problems.h"
+#include "options/config_problems.h"
 
 namespace regard {
 

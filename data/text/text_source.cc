@@ -19,7 +19,7 @@
 #include "data/text_file.h"
 #include "files/file.h"
 #include "files/utf8.h"
-#include "nn/config_problems.h"
+#include "options/config_problems.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {

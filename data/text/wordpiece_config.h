@@ -4,7 +4,7 @@
 
 #include "data/text/wordpiece.h"
 #include "data/text/wordpiece.pb.h"
-#include "nn/config_problems.h"
+#include "options/config_problems.h"
 
 namespace regard {
 

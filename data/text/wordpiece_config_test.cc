@@ -8,7 +8,7 @@
 #include "data/text/wordpiece.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "nn/config_problems.h"
+#include "options/config_problems.h"
 
 namespace regard {
 namespace {

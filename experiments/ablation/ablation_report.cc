@@ -12,11 +12,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "evaluation/statistics.h"
 #include "experiments/ablation/comparison.h"
 #include "experiments/report/figure.h"
 #include "experiments/run/status.h"
 #include "files/json_file.h"
-#include "nn/statistics.h"
 
 namespace regard {
 namespace {

@@ -7,14 +7,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "experiments/ablation/grid.h"
-#include "experiments/config/resolved.h"
 #include "experiments/report/report.h"
 #include "experiments/report/run_results.h"
 #include "experiments/run/metric.h"
 #include "files/file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "nn/evaluated_set.h"
+#include "optimization/evaluated_set.h"
+#include "options/resolved.h"
 
 namespace regard {
 namespace {

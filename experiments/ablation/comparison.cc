@@ -13,8 +13,8 @@
 #include "experiments/report/examples_report.h"
 #include "experiments/report/run_results.h"
 #include "experiments/run/metric.h"
-#include "nn/config_fields.h"
-#include "nn/evaluated_set.h"
+#include "optimization/evaluated_set.h"
+#include "options/config_fields.h"
 
 namespace regard {
 namespace {

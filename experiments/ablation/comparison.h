@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "evaluation/statistics.h"
 #include "experiments/ablation/grid.h"
 #include "experiments/report/report.h"
-#include "nn/statistics.h"
 
 namespace regard {
 

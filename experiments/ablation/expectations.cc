@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
-#include "nn/statistics.h"
+#include "evaluation/statistics.h"
 
 namespace regard {
 namespace {

@@ -11,7 +11,7 @@
 #include "experiments/ablation/claims.pb.h"
 #include "experiments/report/run_results.h"
 #include "experiments/run/status.h"
-#include "nn/config_problems.h"
+#include "options/config_problems.h"
 
 namespace regard {
 

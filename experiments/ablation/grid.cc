@@ -12,7 +12,7 @@
 #include "experiments/report/attention_file.h"
 #include "files/file.h"
 #include "files/json_file.h"
-#include "nn/name_suggestion.h"
+#include "options/name_suggestion.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {

@@ -10,11 +10,11 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "experiments/config/resolved.h"
 #include "experiments/report/run_results.h"
 #include "experiments/run/metric.h"
 #include "experiments/run/status.h"
-#include "nn/evaluated_set.h"
+#include "optimization/evaluated_set.h"
+#include "options/resolved.h"
 
 namespace regard {
 

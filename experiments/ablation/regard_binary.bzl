@@ -1,7 +1,7 @@
 """`regard_binary`: programs with plug-ins of one's own."""
 
 load("@rules_cc//cc:cc_binary.bzl", "cc_binary")
-load("//nn:plugin_list.bzl", "generated_source", "registration")
+load("//options:plugin_list.bzl", "generated_source", "registration")
 
 _MAIN = """// Generated for {label}.
 #include "experiments/tasks/built_in_plugins.h"
@@ -106,7 +106,7 @@ def regard_binary(
     libraries = ["//experiments:default_config", "//experiments/training:train_program"]
     call = "regard::TrainMain(argc, argv, plugins, regard::DefaultConfig()"
     if mpi:
-        libraries.append("//nn/ranks:mpi_ranks")
+        libraries.append("//optimization/ranks:mpi_ranks")
         call = "ranks.End({}, &ranks))".format(call)
     else:
         call += ")"

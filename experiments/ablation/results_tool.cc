@@ -21,14 +21,14 @@
 #include "experiments/ablation/claims.pb.h"
 #include "experiments/ablation/expectations.h"
 #include "experiments/ablation/grid.h"
-#include "experiments/config/command_line.h"
-#include "experiments/config/reader.h"
 #include "experiments/report/report.h"
 #include "experiments/run/status.h"
 #include "experiments/tasks/built_in_plugins.h"
 #include "experiments/tasks/plugins.h"
 #include "files/file.h"
-#include "nn/config_problems.h"
+#include "options/command_line.h"
+#include "options/config_problems.h"
+#include "options/reader.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {

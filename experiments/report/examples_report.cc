@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "nn/statistics.h"
+#include "evaluation/statistics.h"
 
 namespace regard {
 namespace {

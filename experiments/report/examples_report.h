@@ -9,7 +9,7 @@
 #include "absl/types/span.h"
 #include "experiments/report/run_results.h"
 #include "experiments/run/metric.h"
-#include "nn/evaluated_set.h"
+#include "optimization/evaluated_set.h"
 
 namespace regard {
 

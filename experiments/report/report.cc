@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/substitute.h"
+#include "evaluation/statistics.h"
 #include "experiments/report/chart_script.h"
 #include "experiments/report/figure.h"
 #include "experiments/report/page_script.h"
@@ -13,7 +14,6 @@
 #include "experiments/report/page_template.h"
 #include "experiments/report/terminal_text.h"
 #include "nlohmann/json.hpp"
-#include "nn/statistics.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {

@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "evaluation/statistics.h"
 #include "experiments/report/run_results.h"
 #include "experiments/report/terminal_text.h"
 #include "experiments/run/metric.h"
 #include "experiments/run/status.h"
-#include "nn/evaluated_set.h"
-#include "nn/statistics.h"
+#include "optimization/evaluated_set.h"
 
 namespace regard {
 

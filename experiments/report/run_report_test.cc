@@ -8,7 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "nn/evaluated_set.h"
+#include "optimization/evaluated_set.h"
 
 namespace regard {
 namespace {

@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "nn/evaluated_set.h"
+#include "optimization/evaluated_set.h"
 
 namespace regard {
 

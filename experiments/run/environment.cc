@@ -10,12 +10,12 @@
 #include "Eigen/Core"
 #include "absl/base/config.h"
 #include "absl/strings/str_cat.h"
-#include "experiments/config/command_line.h"
 #include "files/file.h"
 #include "files/json_file.h"
 #include "files/sha256.h"
 #include "google/protobuf/stubs/common.h"
 #include "nlohmann/json.hpp"
+#include "options/command_line.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {

@@ -11,7 +11,7 @@
 #include "files/file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "nn/evaluated_set.h"
+#include "optimization/evaluated_set.h"
 #include "third_party/abseil_backport/status_matchers.h"
 
 namespace regard {

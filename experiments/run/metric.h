@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "nn/metric.h"
+#include "evaluation/metric.h"
 
 namespace regard {
 

@@ -21,9 +21,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "evaluation/statistics.h"
 #include "files/file.h"
-#include "nn/evaluated_set.h"
-#include "nn/statistics.h"
+#include "optimization/evaluated_set.h"
 
 namespace regard {
 

@@ -16,16 +16,16 @@
 #include "attention/inspection/inspection.h"
 #include "attention/inspection/trace.h"
 #include "autodiff/tape.h"
-#include "experiments/config/reader.h"
+#include "evaluation/answer.h"
 #include "experiments/tasks/built_in_plugins.h"
 #include "experiments/tasks/experiment_config.h"
 #include "experiments/tasks/task.h"
 #include "files/file.h"
 #include "gtest/gtest.h"
-#include "nn/answer.h"
 #include "nn/forward.h"
-#include "nn/model.h"
 #include "nn/parameters.h"
+#include "optimization/model.h"
+#include "options/reader.h"
 
 namespace regard {
 namespace {

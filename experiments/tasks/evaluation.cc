@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "experiments/run/metric.h"
-#include "nn/ranks/inference_ranks.h"
+#include "optimization/ranks/inference_ranks.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "experiments/tasks/task.h"
-#include "nn/evaluated_set.h"
 #include "nn/forward.h"
-#include "nn/model.h"
-#include "nn/ranks/ranks.h"
+#include "optimization/evaluated_set.h"
+#include "optimization/model.h"
+#include "optimization/ranks/ranks.h"
 
 namespace regard {
 

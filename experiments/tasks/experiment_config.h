@@ -10,11 +10,11 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "data/data_source.h"
-#include "experiments/config/reader.h"
 #include "experiments/experiment.pb.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
-#include "nn/config_problems.h"
+#include "options/config_problems.h"
+#include "options/reader.h"
 
 namespace regard {
 

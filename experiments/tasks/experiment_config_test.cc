@@ -13,14 +13,14 @@
 #include "experiments/experiment.pb.h"
 #include "experiments/tasks/built_in_plugins.h"
 #include "experiments/tasks/task.h"
-#include "files/config_text.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
-#include "nn/config_problems.h"
 #include "nn/forward.h"
-#include "nn/model.h"
 #include "nn/parameters.h"
+#include "optimization/model.h"
+#include "options/config_problems.h"
+#include "options/config_text.h"
 #include "third_party/abseil_backport/status_matchers.h"
 
 namespace regard {

@@ -5,8 +5,8 @@
 
 #include "absl/status/status.h"
 #include "attention/attention_registry.h"
-#include "experiments/config/reader.h"
 #include "experiments/experiment.pb.h"
+#include "options/reader.h"
 
 namespace regard {
 

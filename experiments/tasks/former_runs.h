@@ -4,8 +4,8 @@
 
 #include "absl/status/statusor.h"
 #include "attention/attention_registry.h"
-#include "experiments/config/reader.h"
 #include "experiments/experiment.pb.h"
+#include "options/reader.h"
 
 namespace regard {
 

@@ -7,13 +7,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "experiments/config/reader.h"
 #include "experiments/experiment.pb.h"
 #include "experiments/tasks/built_in_plugins.h"
 #include "experiments/tasks/experiment_config.h"
 #include "files/file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "options/reader.h"
 #include "third_party/abseil_backport/status_matchers.h"
 
 namespace regard {

@@ -21,11 +21,11 @@
 #include "experiments/experiment.pb.h"
 #include "experiments/run/metric.h"
 #include "experiments/tasks/task.h"
-#include "nn/config_problems.h"
-#include "nn/evaluated_set.h"
-#include "nn/optimizer.h"
-#include "nn/option_registry.h"
-#include "nn/schedule.h"
+#include "optimization/evaluated_set.h"
+#include "optimization/optimizer.h"
+#include "optimization/schedule.h"
+#include "options/config_problems.h"
+#include "options/option_registry.h"
 
 namespace regard {
 

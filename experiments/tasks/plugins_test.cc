@@ -18,9 +18,9 @@
 #include "google/protobuf/message.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
-#include "nn/config_options.pb.h"
-#include "nn/config_problems.h"
-#include "nn/evaluated_set.h"
+#include "optimization/evaluated_set.h"
+#include "options/config_options.pb.h"
+#include "options/config_problems.h"
 
 namespace regard {
 namespace {

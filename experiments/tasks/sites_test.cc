@@ -22,19 +22,19 @@
 #include "attention/inspection/trace.h"
 #include "autodiff/ops/elementwise.h"
 #include "autodiff/tape.h"
-#include "experiments/config/reader.h"
+#include "evaluation/answer.h"
 #include "experiments/report/figure.h"
 #include "experiments/report/inspection_report.h"
 #include "experiments/tasks/built_in_plugins.h"
 #include "experiments/tasks/experiment_config.h"
 #include "experiments/tasks/task.h"
 #include "gtest/gtest.h"
-#include "nn/answer.h"
 #include "nn/forward.h"
-#include "nn/model.h"
 #include "nn/parameters.h"
 #include "nn/probe.h"
-#include "nn/probes/site_requests.h"
+#include "optimization/interventions/site_requests.h"
+#include "optimization/model.h"
+#include "options/reader.h"
 
 namespace regard {
 namespace {

@@ -1,7 +1,7 @@
 // What a new task is written with: a model with its metrics and what it shows
 // of itself. It learns from the examples of a data source (data/data_source.h).
 // Both are plug-ins: an options message, a class, and one line of registration
-// (see nn/option_registry.h). docs/add_a_task.md is the guide.
+// (see options/option_registry.h). docs/add_a_task.md is the guide.
 #ifndef EXPERIMENTS_TASKS_TASK_H_
 #define EXPERIMENTS_TASKS_TASK_H_
 
@@ -18,13 +18,13 @@
 #include "attention/attention_registry.h"
 #include "attention/inspection/trace.h"
 #include "data/data_source.h"
+#include "evaluation/answer.h"
 #include "experiments/experiment.pb.h"
 #include "experiments/report/run_results.h"
 #include "experiments/run/metric.h"
-#include "nn/answer.h"
-#include "nn/config_problems.h"
 #include "nn/forward.h"
-#include "nn/model.h"
+#include "optimization/model.h"
+#include "options/config_problems.h"
 
 namespace regard {
 

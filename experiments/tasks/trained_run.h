@@ -14,12 +14,12 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "experiments/config/reader.h"
 #include "experiments/experiment.pb.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
-#include "nn/config_problems.h"
 #include "nn/parameters.h"
+#include "options/config_problems.h"
+#include "options/reader.h"
 #include "pretrained/pretrained_folder.h"
 
 namespace regard {

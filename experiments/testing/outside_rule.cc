@@ -1,7 +1,7 @@
 // An optimizer of another namespace, which a program names in its BUILD file.
 #include "google/protobuf/empty.pb.h"
-#include "nn/optimizer.h"
 #include "nn/parameters.h"
+#include "optimization/optimizer.h"
 
 namespace lab {
 

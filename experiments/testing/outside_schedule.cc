@@ -2,7 +2,7 @@
 #include <cstdint>
 
 #include "google/protobuf/empty.pb.h"
-#include "nn/schedule.h"
+#include "optimization/schedule.h"
 
 namespace lab {
 

@@ -16,13 +16,13 @@
 #include "data/images/image_format.pb.h"
 #include "data/text/subword_trainer.h"
 #include "data/text/subwords.pb.h"
-#include "experiments/config/reader.h"
 #include "experiments/tasks/built_in_plugins.h"
 #include "experiments/tasks/experiment_config.h"
 #include "files/tensorboard/png.h"
 #include "google/protobuf/text_format.h"
-#include "nn/config_fields.h"
-#include "nn/config_problems.h"
+#include "options/config_fields.h"
+#include "options/config_problems.h"
+#include "options/reader.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard::testing {

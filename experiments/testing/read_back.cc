@@ -1,15 +1,15 @@
 #include "experiments/testing/read_back.h"
 
 #include "absl/strings/str_cat.h"
-#include "experiments/config/reader.h"
-#include "experiments/config/resolved.h"
 #include "experiments/tasks/experiment_config.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
 #include "google/protobuf/text_format.h"
 #include "google/protobuf/util/message_differencer.h"
-#include "nn/config_options.pb.h"
-#include "nn/config_problems.h"
+#include "options/config_options.pb.h"
+#include "options/config_problems.h"
+#include "options/reader.h"
+#include "options/resolved.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard::testing {

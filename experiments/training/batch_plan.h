@@ -8,7 +8,7 @@
 
 #include "absl/types/span.h"
 #include "experiments/experiment.pb.h"
-#include "nn/model.h"
+#include "optimization/model.h"
 
 namespace regard {
 

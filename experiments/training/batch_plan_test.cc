@@ -11,8 +11,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
-#include "nn/model.h"
 #include "nn/parameters.h"
+#include "optimization/model.h"
 
 namespace regard {
 namespace {

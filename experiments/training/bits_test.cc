@@ -37,10 +37,10 @@
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
-#include "nn/model.h"
 #include "nn/parameters.h"
-#include "nn/ranks/ranks.h"
-#include "nn/testing/thread_ranks.h"
+#include "optimization/model.h"
+#include "optimization/ranks/ranks.h"
+#include "optimization/testing/thread_ranks.h"
 
 namespace regard {
 namespace {

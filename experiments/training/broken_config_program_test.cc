@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "experiments/testing/child_program.h"
-#include "experiments/testing/temporary_files.h"
+#include "files/testing/temporary_files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

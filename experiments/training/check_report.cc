@@ -7,13 +7,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
+#include "evaluation/statistics.h"
 #include "experiments/experiment.pb.h"
 #include "experiments/training/batch_plan.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
-#include "nn/model.h"
 #include "nn/parameters.h"
-#include "nn/statistics.h"
+#include "optimization/model.h"
 
 namespace regard {
 

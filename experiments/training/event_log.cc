@@ -9,7 +9,6 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "experiments/config/resolved.h"
 #include "experiments/report/figure.h"
 #include "experiments/report/terminal_text.h"
 #include "experiments/run/metric.h"
@@ -17,6 +16,7 @@
 #include "files/sha256.h"
 #include "files/tensorboard/summary.h"
 #include "nn/parameters.h"
+#include "options/resolved.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {

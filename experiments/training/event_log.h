@@ -11,12 +11,12 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "evaluation/metric.h"
 #include "experiments/experiment.pb.h"
 #include "experiments/run/status.h"
 #include "experiments/tasks/task.h"
 #include "experiments/training/trainer.h"
 #include "files/tensorboard/event_writer.h"
-#include "nn/metric.h"
 
 namespace regard {
 

@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "evaluation/metric.h"
 #include "experiments/experiment.pb.h"
 #include "experiments/report/progress.h"
 #include "experiments/run/checkpoint.h"
@@ -29,7 +30,6 @@
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
-#include "nn/metric.h"
 #include "third_party/abseil_backport/status_matchers.h"
 
 namespace regard {

@@ -20,8 +20,8 @@
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
-#include "nn/model.h"
 #include "nn/parameters.h"
+#include "optimization/model.h"
 
 namespace regard {
 namespace {

@@ -10,7 +10,7 @@
 #include "experiments/tasks/experiment_config.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
-#include "nn/ranks/ranks.h"
+#include "optimization/ranks/ranks.h"
 
 namespace regard {
 

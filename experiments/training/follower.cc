@@ -9,7 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "experiments/training/fitting_task.h"
 #include "experiments/training/training_run.h"
-#include "nn/ranks/agreement.h"
+#include "optimization/ranks/agreement.h"
 #include "third_party/abseil_backport/check.h"
 #include "third_party/abseil_backport/status_macros.h"
 

@@ -14,7 +14,7 @@
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
 #include "experiments/training/trainer.h"
-#include "nn/ranks/ranks.h"
+#include "optimization/ranks/ranks.h"
 
 namespace regard {
 

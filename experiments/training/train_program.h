@@ -4,7 +4,7 @@
 
 #include "absl/strings/string_view.h"
 #include "experiments/tasks/plugins.h"
-#include "nn/ranks/ranks.h"
+#include "optimization/ranks/ranks.h"
 
 namespace regard {
 

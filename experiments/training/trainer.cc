@@ -12,10 +12,10 @@
 #include "autodiff/profile.h"
 #include "autodiff/tape.h"
 #include "experiments/tasks/evaluation.h"
-#include "nn/probes/gathered_statistics.h"
-#include "nn/probes/scoped_probe.h"
-#include "nn/ranks/agreement.h"
+#include "nn/scoped_probe.h"
 #include "nn/weights.h"
+#include "optimization/interventions/gathered_statistics.h"
+#include "optimization/ranks/agreement.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {

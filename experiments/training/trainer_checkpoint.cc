@@ -16,8 +16,8 @@
 #include "files/safetensors.h"
 #include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/text_format.h"
-#include "nn/ranks/agreement.h"
 #include "nn/weights.h"
+#include "optimization/ranks/agreement.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {

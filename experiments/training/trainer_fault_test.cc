@@ -18,10 +18,10 @@
 #include "gtest/gtest.h"
 #include "nn/forward.h"
 #include "nn/initializers.h"
-#include "nn/model.h"
 #include "nn/parameters.h"
-#include "nn/ranks/ranks.h"
-#include "nn/testing/thread_ranks.h"
+#include "optimization/model.h"
+#include "optimization/ranks/ranks.h"
+#include "optimization/testing/thread_ranks.h"
 
 namespace regard {
 namespace {

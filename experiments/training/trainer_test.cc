@@ -30,8 +30,8 @@
 #include "gtest/gtest.h"
 #include "nn/forward.h"
 #include "nn/initializers.h"
-#include "nn/model.h"
 #include "nn/parameters.h"
+#include "optimization/model.h"
 #include "third_party/abseil_backport/status_matchers.h"
 
 namespace regard {

@@ -10,8 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "autodiff/tape.h"
-#include "experiments/config/reader.h"
-#include "experiments/config/resolved.h"
+#include "evaluation/statistics.h"
 #include "experiments/report/attention_file.h"
 #include "experiments/report/run_report.h"
 #include "experiments/report/terminal_text.h"
@@ -23,9 +22,10 @@
 #include "files/tensorboard/event_writer.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
-#include "nn/probes/configured_probe.h"
-#include "nn/statistics.h"
 #include "nn/weights.h"
+#include "optimization/interventions/configured_probe.h"
+#include "options/reader.h"
+#include "options/resolved.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {

@@ -26,7 +26,7 @@
 #include "experiments/training/fitting_task.h"
 #include "experiments/training/trainer.h"
 #include "files/file.h"
-#include "nn/evaluated_set.h"
+#include "optimization/evaluated_set.h"
 
 namespace regard {
 

@@ -18,10 +18,10 @@
 #include "absl/types/span.h"
 #include "autodiff/recurrent/recurrent.h"
 #include "autodiff/tape.h"
-#include "nn/config_problems.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
 #include "nn/recurrent.pb.h"
+#include "options/config_problems.h"
 
 namespace regard {
 

@@ -8,7 +8,7 @@
 
 #include "nn/forward.h"
 #include "nn/probe.h"
-#include "nn/probes/scoped_probe.h"
+#include "nn/scoped_probe.h"
 
 namespace regard {
 

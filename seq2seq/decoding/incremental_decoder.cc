@@ -4,7 +4,7 @@
 
 #include "attention/inspection/attention_maps.h"
 #include "autodiff/ops/shape_ops.h"
-#include "nn/probes/scoped_probe.h"
+#include "nn/scoped_probe.h"
 #include "seq2seq/memory.h"
 #include "seq2seq/memory_alignment.h"
 #include "third_party/abseil_backport/check.h"

@@ -5,7 +5,7 @@
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
-#include "nn/config_problems.h"
+#include "options/config_problems.h"
 #include "seq2seq/decoding/search.pb.h"
 #include "seq2seq/seq2seq_validation.h"
 

@@ -11,7 +11,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "nn/evaluated_set.h"
+#include "optimization/evaluated_set.h"
 
 namespace regard {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "nn/evaluated_set.h"
+#include "optimization/evaluated_set.h"
 
 namespace regard {
 

@@ -1,7 +1,7 @@
 #include "seq2seq/metrics/chrf.h"
 
 #include "gtest/gtest.h"
-#include "nn/evaluated_set.h"
+#include "optimization/evaluated_set.h"
 #include "seq2seq/testing/corpus_score.h"
 
 namespace regard {

@@ -13,7 +13,7 @@
 #include <string>
 
 #include "absl/types/span.h"
-#include "nn/evaluated_set.h"
+#include "optimization/evaluated_set.h"
 
 namespace regard {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "nn/evaluated_set.h"
+#include "optimization/evaluated_set.h"
 #include "seq2seq/metrics/bleu.h"
 #include "seq2seq/metrics/chrf.h"
 #include "seq2seq/metrics/ter.h"

@@ -1,8 +1,9 @@
 """Checks that dependencies between the layers point downwards only."""
 
 # Lowest first. A package may use its own layer and those before it.
-_LAYERS = ("third_party", "files", "autodiff", "nn", "data", "attention",
-           "seq2seq", "language", "vision", "pretrained", "experiments")
+_LAYERS = ("third_party", "files", "options", "autodiff", "nn", "optimization",
+           "evaluation", "data", "attention", "seq2seq", "language", "vision",
+           "pretrained", "experiments")
 # Above all layers; configs may use tools, nobody else may.
 _LEAVES = ("tools", "configs")
 _ORDER = _LAYERS + _LEAVES
@@ -11,12 +12,13 @@ _ORDER = _LAYERS + _LEAVES
 _ROOMS = {
     "files": ("tensorboard",),
     "autodiff": ("kernels", "ops", "recurrent"),
-    "nn": ("ranks", "layers", "optimizers", "schedules", "probes"),
+    "nn": ("layers",),
+    "optimization": ("ranks", "optimizers", "schedules", "interventions"),
     "data": ("text", "images", "phrasebook", "pairs"),
     "attention": ("kernels", "position_encodings", "normalizers", "formula",
-                  "scoring", "transformer", "inspection"),
+                  "scoring", "checks", "transformer", "inspection"),
     "seq2seq": ("metrics", "decoding", "recurrent"),
-    "experiments": ("config", "run", "report", "tasks", "ablation",
+    "experiments": ("run", "report", "tasks", "ablation", "comparison",
                     "training"),
     "experiments/tasks": ("image_classification", "captions", "masked_words",
                           "regression", "text", "text_classification",

@@ -22,7 +22,7 @@
 #include "data/phrasebook/phrasebook.h"
 #include "data/sentence_pair.h"
 #include "google/protobuf/text_format.h"
-#include "nn/model.h"
+#include "optimization/model.h"
 #include "seq2seq/seq2seq.pb.h"
 #include "seq2seq/translation_model.h"
 #include "third_party/abseil_backport/check.h"

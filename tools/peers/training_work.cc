@@ -7,9 +7,9 @@
 #include "absl/types/span.h"
 #include "autodiff/tape.h"
 #include "nn/forward.h"
-#include "nn/optimizer.h"
-#include "nn/optimizer.pb.h"
-#include "nn/optimizers/built_in_optimizers.h"
+#include "optimization/optimizer.h"
+#include "optimization/optimizer.pb.h"
+#include "optimization/optimizers/built_in_optimizers.h"
 
 namespace regard {
 

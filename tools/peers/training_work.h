@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "autodiff/worker_pool.h"
-#include "nn/gradient_reducer.h"
-#include "nn/model.h"
-#include "nn/optimizer.h"
+#include "optimization/gradient_reducer.h"
+#include "optimization/model.h"
+#include "optimization/optimizer.h"
 #include "tools/peers/timed_work.h"
 
 namespace regard {

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "nn/model.h"
+#include "optimization/model.h"
 #include "tools/peers/timed_work.h"
 #include "tools/peers/work_options.h"
 

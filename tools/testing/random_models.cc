@@ -31,11 +31,11 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "experiments/config/command_line.h"
 #include "experiments/experiment.pb.h"
 #include "experiments/testing/child_program.h"
 #include "experiments/testing/random_config.h"
 #include "google/protobuf/text_format.h"
+#include "options/command_line.h"
 
 namespace regard {
 namespace {

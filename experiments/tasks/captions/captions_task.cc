@@ -21,7 +21,7 @@
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
 #include "files/file.h"
-#include "nn/config_problems.h"
+#include "options/config_problems.h"
 #include "third_party/abseil_backport/status_macros.h"
 #include "vision/caption_model.h"
 #include "vision/caption_tokens.h"

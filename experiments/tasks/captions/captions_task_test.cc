@@ -7,16 +7,16 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "autodiff/tape.h"
-#include "experiments/config/reader.h"
 #include "experiments/report/run_results.h"
 #include "experiments/tasks/built_in_plugins.h"
 #include "experiments/tasks/experiment_config.h"
 #include "experiments/tasks/task.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "nn/config_problems.h"
 #include "nn/forward.h"
-#include "nn/model.h"
+#include "optimization/model.h"
+#include "options/config_problems.h"
+#include "options/reader.h"
 
 namespace regard {
 namespace {

@@ -26,7 +26,7 @@
 #include "experiments/report/inspection_report.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
-#include "nn/config_problems.h"
+#include "options/config_problems.h"
 #include "third_party/abseil_backport/status_macros.h"
 #include "vision/image_classifier.h"
 #include "vision/image_trace.h"

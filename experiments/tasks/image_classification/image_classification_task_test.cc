@@ -9,7 +9,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "autodiff/tape.h"
-#include "experiments/config/reader.h"
 #include "experiments/experiment.pb.h"
 #include "experiments/report/run_results.h"
 #include "experiments/tasks/built_in_plugins.h"
@@ -17,10 +16,11 @@
 #include "experiments/tasks/task.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "nn/config_problems.h"
 #include "nn/forward.h"
-#include "nn/model.h"
 #include "nn/parameters.h"
+#include "optimization/model.h"
+#include "options/config_problems.h"
+#include "options/reader.h"
 
 namespace regard {
 namespace {

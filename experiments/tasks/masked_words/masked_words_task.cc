@@ -23,7 +23,7 @@
 #include "language/bert_trace.h"
 #include "language/masked_text.h"
 #include "language/masked_word_model.h"
-#include "nn/config_problems.h"
+#include "options/config_problems.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {

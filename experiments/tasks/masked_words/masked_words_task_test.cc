@@ -7,7 +7,6 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "autodiff/tape.h"
-#include "experiments/config/reader.h"
 #include "experiments/experiment.pb.h"
 #include "experiments/report/run_results.h"
 #include "experiments/run/metric.h"
@@ -17,10 +16,11 @@
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
-#include "nn/config_problems.h"
 #include "nn/forward.h"
-#include "nn/model.h"
-#include "nn/testing/metrics_of.h"
+#include "optimization/model.h"
+#include "optimization/testing/metrics_of.h"
+#include "options/config_problems.h"
+#include "options/reader.h"
 
 namespace regard {
 namespace {

@@ -18,13 +18,13 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "attention/nadaraya_watson.h"
+#include "data/column_scale.h"
 #include "data/data_source.h"
 #include "data/nadaraya_watson_data.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/regression/training_points.h"
 #include "experiments/tasks/task.h"
 #include "files/number_text.h"
-#include "nn/column_scale.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {

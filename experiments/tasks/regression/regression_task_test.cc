@@ -11,17 +11,17 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "autodiff/tape.h"
+#include "evaluation/answer.h"
 #include "experiments/experiment.pb.h"
 #include "experiments/tasks/built_in_plugins.h"
 #include "experiments/tasks/experiment_config.h"
 #include "experiments/tasks/task.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "nn/answer.h"
-#include "nn/config_problems.h"
 #include "nn/forward.h"
-#include "nn/model.h"
-#include "nn/testing/metrics_of.h"
+#include "optimization/model.h"
+#include "optimization/testing/metrics_of.h"
+#include "options/config_problems.h"
 
 namespace regard {
 namespace {

@@ -9,12 +9,12 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "data/column_scale.h"
 #include "experiments/run/environment.h"
 #include "files/file.h"
 #include "files/json_file.h"
 #include "files/sha256.h"
 #include "nlohmann/json.hpp"
-#include "nn/column_scale.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {

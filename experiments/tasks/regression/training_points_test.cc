@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "data/column_scale.h"
 #include "data/nadaraya_watson_data.h"
 #include "experiments/run/environment.h"
 #include "experiments/tasks/task.h"
@@ -13,7 +14,6 @@
 #include "files/sha256.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "nn/column_scale.h"
 #include "third_party/abseil_backport/status_matchers.h"
 
 namespace regard {

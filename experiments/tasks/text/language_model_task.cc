@@ -26,7 +26,7 @@
 #include "language/read_tokens.h"
 #include "language/text_model.h"
 #include "language/text_vocabulary.h"
-#include "nn/config_problems.h"
+#include "options/config_problems.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {

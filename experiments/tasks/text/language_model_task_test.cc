@@ -11,7 +11,6 @@
 #include "autodiff/tape.h"
 #include "data/text/byte_pairs.h"
 #include "data/text/testing/byte_pairs_text.h"
-#include "experiments/config/reader.h"
 #include "experiments/experiment.pb.h"
 #include "experiments/report/run_results.h"
 #include "experiments/run/metric.h"
@@ -23,10 +22,11 @@
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
-#include "nn/config_problems.h"
 #include "nn/forward.h"
-#include "nn/model.h"
-#include "nn/testing/metrics_of.h"
+#include "optimization/model.h"
+#include "optimization/testing/metrics_of.h"
+#include "options/config_problems.h"
+#include "options/reader.h"
 
 namespace regard {
 namespace {

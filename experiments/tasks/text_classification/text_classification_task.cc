@@ -20,7 +20,6 @@
 #include "data/text/text_splits.h"
 #include "data/text/token_vocabulary.h"
 #include "data/text/wordpiece.h"
-#include "experiments/config/resolved.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
 #include "experiments/tasks/trained_run.h"
@@ -32,9 +31,10 @@
 #include "language/bert.pb.h"
 #include "language/masked_text.h"
 #include "language/text_classifier.h"
-#include "nn/config_problems.h"
 #include "nn/parameters.h"
 #include "nn/weights.h"
+#include "options/config_problems.h"
+#include "options/resolved.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {

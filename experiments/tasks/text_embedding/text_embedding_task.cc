@@ -18,7 +18,7 @@
 #include "files/file.h"
 #include "language/correlation.h"
 #include "language/text_embedder.h"
-#include "nn/config_problems.h"
+#include "options/config_problems.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {

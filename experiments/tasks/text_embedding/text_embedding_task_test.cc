@@ -4,7 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "autodiff/tape.h"
-#include "experiments/config/reader.h"
 #include "experiments/report/run_results.h"
 #include "experiments/tasks/built_in_plugins.h"
 #include "experiments/tasks/experiment_config.h"
@@ -12,10 +11,11 @@
 #include "files/file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "nn/config_problems.h"
-#include "nn/evaluated_set.h"
 #include "nn/forward.h"
-#include "nn/model.h"
+#include "optimization/evaluated_set.h"
+#include "optimization/model.h"
+#include "options/config_problems.h"
+#include "options/reader.h"
 
 namespace regard {
 namespace {

@@ -22,7 +22,7 @@
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
-#include "nn/model.h"
+#include "optimization/model.h"
 #include "third_party/abseil_backport/status_matchers.h"
 
 namespace regard {

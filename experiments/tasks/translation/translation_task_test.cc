@@ -9,7 +9,6 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "autodiff/tape.h"
-#include "experiments/config/reader.h"
 #include "experiments/report/run_results.h"
 #include "experiments/tasks/built_in_plugins.h"
 #include "experiments/tasks/experiment_config.h"
@@ -18,7 +17,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
-#include "nn/model.h"
+#include "optimization/model.h"
+#include "options/reader.h"
 
 namespace regard {
 namespace {

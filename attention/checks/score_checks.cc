@@ -1,0 +1,446 @@
+#include "attention/checks/score_checks.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "attention/checks/expectations.h"
+#include "attention/checks/scoring_problem.h"
+#include "autodiff/ops/elementwise.h"
+#include "autodiff/testing/gradient_failures.h"
+#include "google/protobuf/text_format.h"
+#include "nn/forward.h"
+#include "options/config_problems.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+
+namespace {
+
+constexpr double kRounding = 1e-12;
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+double LargestDifference(const TestArray& a, const TestArray& b) {
+  double largest = 0;
+  for (size_t i = 0; i < a.values.size(); ++i) {
+    largest = std::max(largest, std::abs(a.values[i] - b.values[i]));
+  }
+  return largest;
+}
+
+// Sets the elements of keys 3 .. to `value`: `axis` is that of the keys.
+void FillHidden(TestArray* array, int axis, double value) {
+  const int64_t keys = array->shape[axis];
+  const int64_t inner = axis == 2 ? array->shape[3] : 1;
+  for (size_t i = 0; i < array->values.size(); ++i) {
+    if (static_cast<int64_t>(i) / inner % keys >= 3) array->values[i] = value;
+  }
+}
+
+// Six keys of which 3, 4 and 5 are hidden from all three queries, each time by
+// another mask.
+std::vector<std::pair<std::string, ScoringProblem>> MaskedProblems(
+    const ScoreWidths& widths) {
+  constexpr int64_t kBatch = 2;
+  constexpr int64_t kQueries = 3;
+  constexpr int64_t kKeys = 6;
+  ScoringProblem open = ScoringProblem::Random(kBatch, kQueries, kKeys, widths);
+  // Hidden keys never had a weight.
+  FillHidden(&open.previous, 3, 0);
+  FillHidden(&open.cumulative, 3, 0);
+  std::vector<std::pair<std::string, ScoringProblem>> problems;
+  const auto add = [&](const std::string& name) -> ScoringProblem& {
+    return problems.emplace_back(name, open).second;
+  };
+  add("lengths").key_lengths = {3, 3};
+  add("lengths of queries").key_lengths = {1, 2, 3, 3, 3, 3};
+  add("causal").causal = true;
+  ScoringProblem& window = add("causal window");
+  window.causal = true;
+  window.window = 2;
+  ScoringProblem& both = add("window and lengths");
+  both.window = 2;
+  both.key_lengths = {3, 2};
+  ScoringProblem& beams = add("causal alternatives");
+  beams.causal = true;
+  beams.positions = {.first_query = 2, .query_step = 0};
+  ScoringProblem& dense = add("dense");
+  for (int64_t i = 0; i < kBatch * kQueries * kKeys; ++i) {
+    dense.dense.push_back(i % kKeys < 3 && i % 5 != 0);
+  }
+  return problems;
+}
+
+void IsReachableByAConfig(const CheckedScore& score, Expectations& expect) {
+  const Attention config = ConfigFor(score.options);
+  expect.True(score.registry.Find(config) == &score.info,
+              score.info.name +
+                  " is neither a member of regard.Attention.score nor an "
+                  "extension of regard.OutsideScore");
+  expect.True(!score.info.description.empty(), "it has no description");
+}
+
+void GradientsAgreeWithDifferences(const CheckedScore& score,
+                                   Expectations& expect) {
+  constexpr int64_t kBatch = 2;
+  constexpr int64_t kQueries = 2;
+  constexpr int64_t kKeys = 3;
+  const ScoringProblem problem =
+      ScoringProblem::Random(kBatch, kQueries, kKeys, score.widths);
+  ScorerUnderTest<double> in_double(score.registry, score.options,
+                                    score.widths);
+  ScorerUnderTest<float> in_float(score.registry, score.options, score.widths);
+  std::vector<CheckedInput> inputs = {{problem.queries.shape},
+                                      {problem.keys.shape}};
+  if (score.info.uses_history) {
+    inputs.push_back({problem.previous.shape, 0, 1});
+    inputs.push_back({problem.cumulative.shape, 0, 2});
+  }
+  const size_t first_parameter = inputs.size();
+  for (const ParameterInfo& parameter : in_double.scorer_store().parameters()) {
+    inputs.push_back({parameter.shape});
+  }
+  const auto scores = [&]<typename T>(Tape<T>& tape,
+                                      absl::Span<const Var<T>> in) {
+    ScorerUnderTest<T>* tested;
+    if constexpr (std::is_same_v<T, float>) {
+      tested = &in_float;
+    } else {
+      tested = &in_double;
+    }
+    Forward<T> forward(tape, tested->scorer_store(),
+                       in.subspan(first_parameter));
+    ScoreInputs<T> score;
+    score.queries = in[0];
+    score.keys = tested->scorer().Prepare(forward, in[1], /*key_position=*/0);
+    if (first_parameter > 2) {
+      score.previous_weights = in[2];
+      score.cumulative_weights = in[3];
+    }
+    // -inf has no differences, and passes a gradient of 0.
+    const Var<T> raw = tested->scorer().Score(forward, score);
+    const Var<T> finite = tape.Constant(raw.shape());
+    for (int64_t i = 0; i < raw.size(); ++i) {
+      finite.data()[i] = std::isfinite(raw.data()[i]);
+    }
+    return Where(finite, raw, tape.Full({}, T(0)));
+  };  // NOLINT(readability/braces)
+  const std::vector<double> raw = in_double.Scores(problem).values;
+  expect.True(std::any_of(raw.begin(), raw.end(),
+                          [](double x) { return std::isfinite(x); }),
+              "no score is finite: there is no gradient to check");
+  for (const std::string& failure : GradientFailures(
+           {MakeCase(score.info.name, "scores", inputs, scores)})) {
+    expect.True(false, failure);
+  }
+}
+
+void FaultFinderFindsNone(const CheckedScore& score, Expectations& expect) {
+  ScorerUnderTest<double> scorer(score.registry, score.options, score.widths);
+  for (const auto& [mask, problem] : MaskedProblems(score.widths)) {
+    const std::string fault = scorer.FaultOf(problem);
+    expect.True(fault.empty(), absl::StrCat(mask, ": ", fault));
+  }
+}
+
+void PaddingChangesNothing(const CheckedScore& score, Expectations& expect) {
+  ScorerUnderTest<double> scorer(score.registry, score.options, score.widths);
+  ScoringProblem padded = ScoringProblem::Random(2, 3, 6, score.widths);
+  const ScoringProblem exact = padded.TakeKeys(Range(0, 3));
+  FillHidden(&padded.keys, 2, kNaN);
+  FillHidden(&padded.values, 2, kNaN);
+  FillHidden(&padded.previous, 3, 0);
+  FillHidden(&padded.cumulative, 3, 0);
+  padded.key_lengths = {3, 3};
+  const ScoringAnswer got = scorer.Answer(padded);
+  const ScoringAnswer expected = scorer.Answer(exact);
+  expect.Near(got.context, expected.context, kRounding, "context");
+  expect.Near(Take(got.weights, 3, Range(0, 3)), expected.weights, kRounding,
+              "weights");
+  expect.Near(scorer.FusedAnswer(padded).context, expected.context, kRounding,
+              "context without weights");
+}
+
+void NothingFlowsToMaskedKeys(const CheckedScore& score, Expectations& expect) {
+  ScorerUnderTest<double> scorer(score.registry, score.options, score.widths);
+  for (const auto& [mask, problem] : MaskedProblems(score.widths)) {
+    const std::vector<int64_t> hidden = Range(3, 6);
+    for (const bool fused : {false, true}) {
+      const ScoringAnswer answer =
+          fused ? scorer.FusedAnswer(problem) : scorer.Answer(problem);
+      if (!fused) expect.Zero(Take(answer.weights, 3, hidden), mask);
+      expect.Zero(Take(answer.d_keys, 2, hidden), mask + ": gradient of keys");
+      expect.Zero(Take(answer.d_values, 2, hidden),
+                  mask + ": gradient of values");
+      expect.Finite(answer);
+    }
+  }
+}
+
+void HiddenNaNsReachNothing(const CheckedScore& score, Expectations& expect) {
+  ScorerUnderTest<double> scorer(score.registry, score.options, score.widths);
+  for (const auto& [mask, problem] : MaskedProblems(score.widths)) {
+    ScoringProblem of_values = problem;
+    FillHidden(&of_values.values, 2, kNaN);
+    ScoringProblem of_both = of_values;
+    FillHidden(&of_both.keys, 2, kNaN);
+    const ScoringAnswer expected = scorer.Answer(problem);
+    ScoringAnswer got = scorer.Answer(of_values);
+    expect.SameAnswer(got, expected, kRounding, mask + ", NaN in values");
+    expect.SameParameterGradients(got, expected, kRounding);
+    got = scorer.Answer(of_both);
+    expect.Near(got.context, expected.context, kRounding, mask + ": context");
+    expect.Near(got.weights, expected.weights, kRounding, mask + ": weights");
+    expect.Near(got.d_values, expected.d_values, kRounding,
+                mask + ": gradient of the values");
+    const ScoringAnswer fused = scorer.FusedAnswer(problem);
+    got = scorer.FusedAnswer(of_values);
+    expect.SameAnswer(got, fused, kRounding, mask + ", fused, NaN in values");
+    expect.SameParameterGradients(got, fused, kRounding);
+    expect.Near(scorer.FusedAnswer(of_both).context, fused.context, kRounding,
+                mask + ": fused context");
+  }
+}
+
+void AllMaskedRowsAreZero(const CheckedScore& score, Expectations& expect) {
+  ScorerUnderTest<double> scorer(score.registry, score.options, score.widths);
+  ScoringProblem problem = ScoringProblem::Random(2, 2, 3, score.widths);
+  // All of example 0, and query 1 of example 1.
+  problem.key_lengths = {0, 0, 3, 0};
+  const ScoringAnswer answer = scorer.Answer(problem);
+  expect.Finite(answer);
+  const int64_t first[] = {0};
+  const int64_t second[] = {1};
+  for (const auto& [array, what] :
+       {std::pair(&answer.weights, "weights"),
+        std::pair(&answer.context, "context"),
+        std::pair(&answer.d_queries, "gradient of the queries")}) {
+    expect.Zero(Take(*array, 0, first), what);
+    expect.Zero(Take(Take(*array, 0, second), 2, second), what);
+  }
+  expect.Zero(Take(answer.d_keys, 0, first), "gradient of the keys");
+  expect.Zero(Take(answer.d_values, 0, first), "gradient of the values");
+}
+
+void OneKeyHasAllTheWeight(const CheckedScore& score, Expectations& expect) {
+  ScorerUnderTest<double> scorer(score.registry, score.options, score.widths);
+  const ScoringProblem problem = ScoringProblem::Random(2, 2, 1, score.widths);
+  const ScoringAnswer answer = scorer.Answer(problem);
+  const TestArray scores = scorer.Scores(problem);
+  expect.Finite(answer);
+  for (size_t i = 0; i < answer.weights.values.size(); ++i) {
+    // A compact kernel may see none.
+    const bool hidden =
+        scores.values[i] == -std::numeric_limits<double>::infinity();
+    expect.True(
+        answer.weights.values[i] == (hidden ? 0 : 1),
+        absl::StrCat("the weight of one key is ", answer.weights.values[i]));
+  }
+  expect.Zero(answer.d_queries, "gradient of the queries");
+  expect.Zero(answer.d_keys, "gradient of the keys");
+}
+
+void OrderOfPairsMattersOnlyIfPositionAware(const CheckedScore& score,
+                                            Expectations& expect) {
+  ScorerUnderTest<double> scorer(score.registry, score.options, score.widths);
+  ScoringProblem problem = ScoringProblem::Random(2, 3, 5, score.widths);
+  const int64_t order[] = {3, 0, 4, 1, 2};
+  const TestArray expected = scorer.Answer(problem).context;
+  const TestArray got = scorer.Answer(problem.TakeKeys(order)).context;
+  if (!score.info.position_aware(score.options)) {
+    return expect.Near(got, expected, kRounding,
+                       "the order of keys changes the context, but "
+                       "kPositionAware is false");
+  }
+  // The position of the query alone may matter.
+  problem.positions.first_query = 2;
+  const TestArray moved = scorer.Answer(problem).context;
+  expect.True(LargestDifference(got, expected) > 1e-6 ||
+                  LargestDifference(moved, expected) > 1e-6,
+              "kPositionAware is true, but neither the order of keys nor the "
+              "position of the query changes anything");
+}
+
+void PositionsMatterOnlyIfPositionAware(const CheckedScore& score,
+                                        Expectations& expect) {
+  if (score.info.position_aware(score.options))
+    return expect.Skip("it reads them");
+  ScorerUnderTest<double> scorer(score.registry, score.options, score.widths);
+  ScoringProblem problem = ScoringProblem::Random(2, 3, 4, score.widths);
+  const TestArray expected = scorer.Answer(problem).context;
+  problem.positions = {.first_query = 5, .query_step = 0, .first_key = 2};
+  expect.Near(scorer.Answer(problem).context, expected, kRounding,
+              "positions change the context, but kPositionAware is false");
+}
+
+void OtherQueriesChangeNothing(const CheckedScore& score,
+                               Expectations& expect) {
+  ScorerUnderTest<double> scorer(score.registry, score.options, score.widths);
+  for (const int64_t step : {1, 0}) {
+    for (const bool causal : {false, true}) {
+      ScoringProblem problem = ScoringProblem::Random(2, 3, 4, score.widths);
+      problem.causal = causal;
+      problem.positions = {
+          .first_query = 3, .query_step = step, .first_key = 1};
+      const ScoringAnswer together = scorer.Answer(problem);
+      for (int64_t i = 0; i < 3; ++i) {
+        const int64_t one[] = {i};
+        ScoringProblem alone = problem.TakeQueries(one);
+        alone.causal = causal;
+        alone.positions = {.first_query = 3 + i * step, .first_key = 1};
+        expect.Near(Take(together.context, 2, one),
+                    scorer.Answer(alone).context, kRounding,
+                    absl::StrCat("query ", i, ", step ", step));
+      }
+    }
+  }
+}
+
+void PrepareIsRowWise(const CheckedScore& score, Expectations& expect) {
+  ScorerUnderTest<double> scorer(score.registry, score.options, score.widths);
+  const TestArray keys =
+      RandomArray({2, score.widths.heads, 5, score.widths.key}, "keys");
+  const TestArray whole = scorer.Prepared(keys, /*first_key=*/2);
+  for (int64_t i = 0; i < 5; ++i) {
+    const int64_t one[] = {i};
+    expect.Near(scorer.Prepared(Take(keys, 2, one), 2 + i), Take(whole, 2, one),
+                kRounding, absl::StrCat("key ", i));
+  }
+}
+
+// A config error before training relies on what the score declares.
+void AcceptsItsLongestDistance(const CheckedScore& score,
+                               Expectations& expect) {
+  ScorerUnderTest<double> scorer(score.registry, score.options, score.widths);
+  const int64_t longest = scorer.scorer().LongestDistance();
+  if (longest == kUnlimited) return expect.Skip("it accepts all distances");
+  expect.True(score.info.position_aware(score.options),
+              "a limit of distances, but kPositionAware is false");
+  ScoringProblem problem = ScoringProblem::Random(1, 1, 1, score.widths);
+  problem.positions.first_query = longest;
+  expect.Finite(scorer.Answer(problem));
+  problem.positions = {.first_query = 0, .first_key = longest};
+  expect.Finite(scorer.Answer(problem));
+  // A window that hides what is beyond.
+  problem.positions.first_key = longest + 1;
+  problem.window = longest + 1;
+  expect.Finite(scorer.Answer(problem));
+}
+
+void ReadsTheHistoryItDeclares(const CheckedScore& score,
+                               Expectations& expect) {
+  if (!score.info.uses_history) return expect.Skip("it declares none");
+  ScorerUnderTest<double> scorer(score.registry, score.options, score.widths);
+  ScoringProblem problem = ScoringProblem::Random(2, 1, 5, score.widths);
+  const TestArray before = scorer.Answer(problem).context;
+  std::reverse(problem.previous.values.begin(), problem.previous.values.end());
+  std::reverse(problem.cumulative.values.begin(),
+               problem.cumulative.values.end());
+  expect.True(LargestDifference(scorer.Answer(problem).context, before) > 1e-6,
+              "kUsesHistory is true, but earlier weights change nothing");
+}
+
+void ParametersAreAllThereIsToSave(const CheckedScore& score,
+                                   Expectations& expect) {
+  const ScoringProblem problem = ScoringProblem::Random(2, 2, 4, score.widths);
+  ScorerUnderTest<double> saved(score.registry, score.options, score.widths,
+                                /*seed=*/1);
+  ScorerUnderTest<double> loaded(score.registry, score.options, score.widths,
+                                 /*seed=*/2);
+  for (const ParameterInfo& parameter : saved.store().parameters()) {
+    const auto to = loaded.store().FindByName(parameter.name);
+    const auto from =
+        saved.store().value(*saved.store().FindByName(parameter.name));
+    std::copy(from.begin(), from.end(), loaded.store().value(*to).begin());
+  }
+  expect.SameAnswer(loaded.Answer(problem), saved.Answer(problem), 0, "loaded");
+}
+
+void FloatAgreesWithDouble(const CheckedScore& score, Expectations& expect) {
+  const ScoringProblem problem = ScoringProblem::Random(2, 3, 5, score.widths);
+  ScorerUnderTest<float> in_float(score.registry, score.options, score.widths);
+  ScorerUnderTest<double> in_double(score.registry, score.options,
+                                    score.widths);
+  const ScoringAnswer got = in_float.Answer(problem);
+  const ScoringAnswer expected = in_double.Answer(problem);
+  expect.SameAnswer(got, expected, 2e-5, "float");
+  expect.SameParameterGradients(got, expected, 2e-5);
+}
+
+void AttendAgreesWithScoreAndSoftmax(const CheckedScore& score,
+                                     Expectations& expect) {
+  ScorerUnderTest<double> scorer(score.registry, score.options, score.widths);
+  auto problems = MaskedProblems(score.widths);
+  problems.emplace_back("an empty example",
+                        ScoringProblem::Random(2, 3, 5, score.widths));
+  problems.back().second.key_lengths = {4, 0};
+  for (const auto& [mask, problem] : problems) {
+    if (!scorer.HasFusedContext(problem))
+      return expect.Skip("it has no FusedContext()");
+    ScoringAnswer got = scorer.FusedAnswer(problem);
+    const ScoringAnswer expected = scorer.ReferenceAnswer(problem);
+    got.weights = expected.weights;  // the fused kernel has none
+    expect.SameAnswer(got, expected, kRounding, mask);
+    expect.SameParameterGradients(got, expected, kRounding);
+  }
+}
+
+}  // namespace
+
+std::optional<ScoreWidths> CheckedWidths(
+    const ScorerInfo& info, const google::protobuf::Message& options) {
+  for (const int64_t query : {3, 4}) {
+    const ScoreWidths widths = {.heads = 2, .query = query, .key = 4};
+    ConfigProblems problems;
+    info.validate(options, widths, problems);
+    if (problems.ok()) return widths;
+  }
+  return std::nullopt;
+}
+
+Attention ConfigWith(const CheckedScore& score, const char* fields) {
+  Attention config = ConfigFor(score.options);
+  REGARD_CHECK(google::protobuf::TextFormat::MergeFromString(fields, &config));
+  ConfigProblems problems;
+  score.registry.Validate(config, score.widths, problems);
+  REGARD_CHECK(problems.ok()) << fields;
+  return config;
+}
+
+std::vector<ScoreCheck> ScoreChecks() {
+  std::vector<ScoreCheck> checks = {
+      {"IsReachableByAConfig", &IsReachableByAConfig},
+      {"GradientsAgreeWithDifferences", &GradientsAgreeWithDifferences},
+      {"FaultFinderFindsNone", &FaultFinderFindsNone},
+      {"PaddingChangesNothing", &PaddingChangesNothing},
+      {"NothingFlowsToMaskedKeys", &NothingFlowsToMaskedKeys},
+      {"HiddenNaNsReachNothing", &HiddenNaNsReachNothing},
+      {"AllMaskedRowsAreZero", &AllMaskedRowsAreZero},
+      {"OneKeyHasAllTheWeight", &OneKeyHasAllTheWeight},
+      {"OrderOfPairsMattersOnlyIfPositionAware",
+       &OrderOfPairsMattersOnlyIfPositionAware},
+      {"PositionsMatterOnlyIfPositionAware",
+       &PositionsMatterOnlyIfPositionAware},
+      {"OtherQueriesChangeNothing", &OtherQueriesChangeNothing},
+      {"PrepareIsRowWise", &PrepareIsRowWise},
+      {"AcceptsItsLongestDistance", &AcceptsItsLongestDistance},
+      {"ReadsTheHistoryItDeclares", &ReadsTheHistoryItDeclares},
+      {"ParametersAreAllThereIsToSave", &ParametersAreAllThereIsToSave},
+      {"FloatAgreesWithDouble", &FloatAgreesWithDouble},
+      {"AttendAgreesWithScoreAndSoftmax", &AttendAgreesWithScoreAndSoftmax},
+  };
+  for (const auto& more : {ScorePositionChecks(), ScoreBlockChecks()}) {
+    checks.insert(checks.end(), more.begin(), more.end());
+  }
+  return checks;
+}
+
+}  // namespace regard

@@ -1,0 +1,47 @@
+// What every scoring function has to satisfy, without a test framework: the
+// generated tests of scores and //tools:scores run the same checks.
+#ifndef ATTENTION_CHECKS_SCORE_CHECKS_H_
+#define ATTENTION_CHECKS_SCORE_CHECKS_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attention/attention.pb.h"
+#include "attention/attention_registry.h"
+#include "attention/checks/expectations.h"
+#include "attention/scoring_function.h"
+#include "google/protobuf/message.h"
+
+namespace regard {
+
+struct CheckedScore {
+  const AttentionRegistry& registry;
+  const ScorerInfo& info;  // of the registry
+  const google::protobuf::Message& options;
+  ScoreWidths widths;
+};
+
+// Two heads; query and key differ if valid options allow it. nullopt if they
+// are invalid.
+std::optional<ScoreWidths> CheckedWidths(
+    const ScorerInfo& info, const google::protobuf::Message& options);
+
+// The score with fields of regard.Attention, as a valid text proto.
+Attention ConfigWith(const CheckedScore& score, const char* fields);
+
+struct ScoreCheck {
+  const char* name;  // "PaddingChangesNothing"
+  void (*run)(const CheckedScore& score, Expectations& expect);
+};
+
+// All of them.
+std::vector<ScoreCheck> ScoreChecks();
+
+// Those with every way of telling positions, and those by blocks of queries.
+std::vector<ScoreCheck> ScorePositionChecks();
+std::vector<ScoreCheck> ScoreBlockChecks();
+
+}  // namespace regard
+
+#endif  // ATTENTION_CHECKS_SCORE_CHECKS_H_

@@ -1,0 +1,140 @@
+// The checks of a score with every way of telling positions: those that its
+// file says nothing about.
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "attention/attend.h"
+#include "attention/attention.pb.h"
+#include "attention/checks/expectations.h"
+#include "attention/checks/score_checks.h"
+#include "attention/checks/scoring_problem.h"
+#include "autodiff/tape.h"
+#include "autodiff/testing/gradient_failures.h"
+#include "nn/forward.h"
+
+namespace regard {
+
+namespace {
+
+constexpr const char* kPositions[] = {
+    "",
+    "window: 2",
+    "position_encoding { rotary { width: 2 } }",
+    "position_encoding { rotary { style: INTERLEAVED width: 2 } }",
+    "position_encoding { alibi {} }",
+    "position_encoding { relative_buckets { buckets: 4 max_distance: 3 } }",
+    "position_encoding { alibi {} } window: 3",
+    "position_encoding { rotary { width: 2 } } window: 2"};
+
+void ContextsHaveTheGradientsOfDifferences(const CheckedScore& score,
+                                           Expectations& expect) {
+  const ScoringProblem problem = ScoringProblem::Random(2, 2, 3, score.widths);
+  std::vector<GradientCase> cases;
+  for (const char* positions : kPositions) {
+    const Attention config = ConfigWith(score, positions);
+    std::vector<CheckedInput> inputs = {{problem.queries.shape},
+                                        {problem.keys.shape}};
+    if (score.info.uses_history) {
+      inputs.push_back({problem.previous.shape, 0, 1});
+      inputs.push_back({problem.cumulative.shape, 0, 2});
+    }
+    const size_t first_parameter = inputs.size();
+    // Records may refer to them.
+    const auto in_double = std::make_shared<ScorerUnderTest<double>>(
+        score.registry, config, score.widths);
+    const auto in_float = std::make_shared<ScorerUnderTest<float>>(
+        score.registry, config, score.widths);
+    for (const ParameterInfo& parameter : in_double->store().parameters()) {
+      inputs.push_back({parameter.shape});
+    }
+    const auto context = [=]<typename T>(Tape<T>& tape,
+                                         absl::Span<const Var<T>> in) {
+      ScorerUnderTest<T>* tested;
+      if constexpr (std::is_same_v<T, float>) {
+        tested = in_float.get();
+      } else {
+        tested = in_double.get();
+      }
+      Forward<T> forward(tape, tested->store(), in.subspan(first_parameter));
+      AttendInputs<T> attend;
+      attend.score.queries = in[0];
+      attend.score.keys =
+          tested->attender().Prepare(forward, in[1], /*key_position=*/0);
+      if (first_parameter > 2) {
+        attend.score.previous_weights = in[2];
+        attend.score.cumulative_weights = in[3];
+      }
+      const std::vector<T> values(problem.values.values.begin(),
+                                  problem.values.values.end());
+      attend.values = tape.Constant(problem.values.shape, values);
+      return tested->attender().Attend(forward, attend).context;
+    };  // NOLINT(readability/braces)
+    cases.push_back(MakeCase(
+        score.info.name, absl::StrCat("context ", positions), inputs, context));
+  }
+  for (const std::string& failure : GradientFailures(cases)) {
+    expect.True(false, failure);
+  }
+}
+
+// In every bit: the kernels of one query are those of many.
+void StepByStepHasTheBitsOfAllAtOnce(const CheckedScore& score,
+                                     Expectations& expect) {
+  if (score.info.uses_history) return expect.Skip("it sees one step at a time");
+  for (const char* positions : kPositions) {
+    ScorerUnderTest<float> scorer(score.registry, ConfigWith(score, positions),
+                                  score.widths);
+    ScoringProblem problem = ScoringProblem::Random(2, 5, 5, score.widths);
+    problem.causal = true;
+    for (const bool want_weights : {true, false}) {
+      const ScoringAnswer all =
+          want_weights ? scorer.Answer(problem) : scorer.FusedAnswer(problem);
+      expect.Near(scorer.AnswerStepwise(problem, want_weights).context,
+                  all.context, 0, absl::StrCat("context ", positions));
+    }
+  }
+}
+
+void OtherExamplesChangeNoBit(const CheckedScore& score, Expectations& expect) {
+  for (const char* positions : kPositions) {
+    ScorerUnderTest<float> scorer(score.registry, ConfigWith(score, positions),
+                                  score.widths);
+    ScoringProblem problem = ScoringProblem::Random(3, 2, 5, score.widths);
+    const std::vector<int32_t> lengths = {5, 2, 4};
+    problem.key_lengths = lengths;
+    problem.positions.first_query = 2;
+    const ScoringAnswer together = scorer.Answer(problem);
+    for (int64_t i = 0; i < 3; ++i) {
+      const int64_t one[] = {i};
+      ScoringProblem alone = problem.TakeExamples(one);
+      alone.key_lengths = {lengths[i]};
+      alone.positions = problem.positions;
+      const ScoringAnswer expected = scorer.Answer(alone);
+      ScoringAnswer got;
+      got.weights = Take(together.weights, 0, one);
+      got.context = Take(together.context, 0, one);
+      got.d_queries = Take(together.d_queries, 0, one);
+      got.d_keys = Take(together.d_keys, 0, one);
+      got.d_values = Take(together.d_values, 0, one);
+      expect.SameAnswer(got, expected, 0,
+                        absl::StrCat("example ", i, " ", positions));
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<ScoreCheck> ScorePositionChecks() {
+  return {{"ContextsHaveTheGradientsOfDifferences",
+           &ContextsHaveTheGradientsOfDifferences},
+          {"StepByStepHasTheBitsOfAllAtOnce", &StepByStepHasTheBitsOfAllAtOnce},
+          {"OtherExamplesChangeNoBit", &OtherExamplesChangeNoBit}};
+}
+
+}  // namespace regard

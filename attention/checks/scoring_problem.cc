@@ -1,0 +1,313 @@
+#include "attention/checks/scoring_problem.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "autodiff/fault_finder.h"
+#include "autodiff/ops/shape_ops.h"
+#include "autodiff/random.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+
+using ::google::protobuf::DescriptorPool;
+using ::google::protobuf::FieldDescriptor;
+using ::google::protobuf::Message;
+
+TestArray RandomArray(const Shape& shape, const std::string& purpose) {
+  const RandomStream random(1, purpose);
+  TestArray array = {shape, std::vector<double>(shape.size())};
+  for (size_t i = 0; i < array.values.size(); ++i) {
+    array.values[i] = 2 * random.UniformAt(i) - 1;
+  }
+  return array;
+}
+
+TestArray Take(const TestArray& array, int axis,
+               absl::Span<const int64_t> indices) {
+  int64_t outer = 1;
+  int64_t inner = 1;
+  std::vector<int64_t> extents;
+  for (int i = 0; i < array.shape.rank(); ++i) {
+    const int64_t extent = array.shape[i];
+    if (i < axis) outer *= extent;
+    if (i > axis) inner *= extent;
+    extents.push_back(i == axis ? static_cast<int64_t>(indices.size())
+                                : extent);
+  }
+  TestArray taken = {Shape(extents), {}};
+  for (int64_t o = 0; o < outer; ++o) {
+    for (const int64_t index : indices) {
+      const auto from =
+          array.values.begin() + (o * array.shape[axis] + index) * inner;
+      taken.values.insert(taken.values.end(), from, from + inner);
+    }
+  }
+  return taken;
+}
+
+std::vector<int64_t> Range(int64_t begin, int64_t end) {
+  std::vector<int64_t> range(end - begin);
+  std::iota(range.begin(), range.end(), begin);
+  return range;
+}
+
+ScoringProblem ScoringProblem::Random(int64_t batch, int64_t queries,
+                                      int64_t keys, const ScoreWidths& widths) {
+  constexpr int64_t kValueWidth = 3;
+  const int64_t heads = widths.heads;
+  ScoringProblem problem;
+  problem.queries =
+      RandomArray({batch, heads, queries, widths.query}, "queries");
+  problem.keys = RandomArray({batch, heads, keys, widths.key}, "keys");
+  problem.values = RandomArray({batch, heads, keys, kValueWidth}, "values");
+  problem.previous = RandomArray({batch, heads, queries, keys}, "previous");
+  problem.cumulative = RandomArray({batch, heads, queries, keys}, "cumulative");
+  for (double& weight : problem.previous.values) weight = (weight + 1) / 2;
+  for (double& weight : problem.cumulative.values) weight += 1;
+  return problem;
+}
+
+ScoringProblem ScoringProblem::TakeExamples(
+    absl::Span<const int64_t> indices) const {
+  ScoringProblem taken;
+  taken.queries = Take(queries, 0, indices);
+  taken.keys = Take(keys, 0, indices);
+  taken.values = Take(values, 0, indices);
+  taken.previous = Take(previous, 0, indices);
+  taken.cumulative = Take(cumulative, 0, indices);
+  return taken;
+}
+
+ScoringProblem ScoringProblem::TakeQueries(
+    absl::Span<const int64_t> indices) const {
+  ScoringProblem taken;
+  taken.queries = Take(queries, 2, indices);
+  taken.keys = keys;
+  taken.values = values;
+  taken.previous = Take(previous, 2, indices);
+  taken.cumulative = Take(cumulative, 2, indices);
+  return taken;
+}
+
+ScoringProblem ScoringProblem::TakeKeys(
+    absl::Span<const int64_t> indices) const {
+  ScoringProblem taken;
+  taken.queries = queries;
+  taken.keys = Take(keys, 2, indices);
+  taken.values = Take(values, 2, indices);
+  taken.previous = Take(previous, 3, indices);
+  taken.cumulative = Take(cumulative, 3, indices);
+  return taken;
+}
+
+Attention ConfigFor(const Message& options) {
+  Attention config;
+  const auto copy_into = [&](Message* parent, const FieldDescriptor* field) {
+    if (field->message_type() != options.GetDescriptor()) return;
+    parent->GetReflection()->MutableMessage(parent, field)->CopyFrom(options);
+  };
+  const auto* members = Attention::descriptor()->FindOneofByName("score");
+  for (int i = 0; i < members->field_count(); ++i) {
+    copy_into(&config, members->field(i));
+  }
+  std::vector<const FieldDescriptor*> extensions;
+  DescriptorPool::generated_pool()->FindAllExtensions(
+      OutsideScore::descriptor(), &extensions);
+  for (const FieldDescriptor* extension : extensions) {
+    if (extension->message_type() == options.GetDescriptor()) {
+      copy_into(config.mutable_outside(), extension);
+    }
+  }
+  return config;
+}
+
+namespace {
+
+template <typename T>
+std::vector<T> Cast(const std::vector<double>& values) {
+  return std::vector<T>(values.begin(), values.end());
+}
+
+template <typename T>
+TestArray Copy(const T* values, const Shape& shape) {
+  TestArray copy = {shape, std::vector<double>(shape.size(), 0)};
+  if (values != nullptr) {
+    std::copy_n(values, shape.size(), copy.values.begin());
+  }
+  return copy;
+}
+
+template <typename T>
+TestArray CopyOf(Var<T> x) {
+  return Copy(x.data(), x.shape());
+}
+
+template <typename T>
+TestArray GradientOf(Var<T> x) {
+  return Copy(x.grad_data(), x.shape());
+}
+
+// Lets the gradient of x's projection flow into it.
+template <typename T>
+void Project(Var<T> x, const std::string& purpose) {
+  // Per row of an example, so that the batch around it changes nothing.
+  const TestArray row = RandomArray({x.size() / x.dim(0)}, purpose);
+  const int64_t n = row.shape.size();
+  if (auto d = x.grad_ref()) {
+    d.AddEach([&](int64_t i) { return static_cast<T>(row.values[i % n]); });
+  }
+}
+
+}  // namespace
+
+template <typename T>
+ScorerUnderTest<T>::ScorerUnderTest(const AttentionRegistry& registry,
+                                    const Attention& config,
+                                    const ScoreWidths& widths, uint64_t seed) {
+  attention_ = std::make_unique<AttentionLayer<T>>(registry, config,
+                                                   store_.Root(), widths);
+  store_.Finalize(seed);
+  scorer_ = registry.Create<T>(config, scorer_store_.Root(), widths);
+  scorer_store_.Finalize(seed);
+  // What begins at zero would hide the gradients of other parameters.
+  for (const ParameterInfo& info : store_.parameters()) {
+    const RandomStream random(seed, info.name);
+    const auto values = store_.value(*store_.FindByName(info.name));
+    for (size_t i = 0; i < values.size(); ++i) {
+      values[i] += static_cast<T>(random.UniformAt(i) - 0.5);
+    }
+  }
+  gradients_ = std::make_unique<GradientSlab<T>>(store_);
+  forward_ = std::make_unique<Forward<T>>(tape_, store_, gradients_.get());
+  scorer_forward_ = std::make_unique<Forward<T>>(
+      tape_, std::as_const(scorer_store_), nullptr);
+}
+
+template <typename T>
+Forward<T>& ScorerUnderTest<T>::BeginScorerStep() {
+  for (const ParameterInfo& info : scorer_store_.parameters()) {
+    const auto from = store_.value(*store_.FindByName(info.name));
+    const auto to = scorer_store_.value(*scorer_store_.FindByName(info.name));
+    std::copy(from.begin(), from.end(), to.begin());
+  }
+  scorer_forward_->BeginStep();
+  return *scorer_forward_;
+}
+
+template <typename T>
+Var<T> ScorerUnderTest<T>::Input(const TestArray& array) {
+  return tape_.Input(array.shape, Cast<T>(array.values));
+}
+
+template <typename T>
+ScoreInputs<T> ScorerUnderTest<T>::Inputs(const ScoringProblem& problem) {
+  ScoreInputs<T> in;
+  in.queries = Input(problem.queries);
+  in.keys = Input(problem.keys);
+  in.mask = problem.mask();
+  in.positions = problem.positions;
+  if (attention_->uses_history() && problem.previous.shape.rank() > 0) {
+    in.previous_weights = Input(problem.previous);
+    in.cumulative_weights = Input(problem.cumulative);
+  }
+  return in;
+}
+
+template <typename T>
+ScoringAnswer ScorerUnderTest<T>::Answer(const ScoringProblem& problem,
+                                         Wanted wanted) {
+  forward_->BeginStep();
+  AttendInputs<T> inputs;
+  inputs.score = Inputs(problem);
+  inputs.values = Input(problem.values);
+  inputs.fused_score = !wanted.want_weights;
+  const Var<T> keys = inputs.score.keys;
+  inputs.score.keys =
+      attention_->Prepare(*forward_, keys, inputs.score.positions.first_key);
+  const Attended<T> attended = attention_->Attend(*forward_, inputs);
+  Project(attended.context, "projection of the context");
+  if (wanted.project_weights) {
+    Project(attended.weights, "projection of the weights");
+  }
+  forward_->Backward({}, {});
+
+  ScoringAnswer answer;
+  answer.context = CopyOf(attended.context);
+  if (wanted.want_weights) answer.weights = CopyOf(attended.weights);
+  answer.d_queries = GradientOf(inputs.score.queries);
+  answer.d_keys = GradientOf(keys);
+  answer.d_values = GradientOf(inputs.values);
+  for (const ParameterInfo& info : store_.parameters()) {
+    answer.d_parameters[info.name] =
+        Copy(store_.Segment(gradients_->values(), *store_.FindByName(info.name))
+                 .data(),
+             info.shape);
+  }
+  return answer;
+}
+
+template <typename T>
+std::string ScorerUnderTest<T>::FaultOf(const ScoringProblem& problem) {
+  FaultFinder<T> finder(tape_);
+  Answer(problem);
+  return finder.fault();
+}
+
+template <typename T>
+bool ScorerUnderTest<T>::HasFusedContext(const ScoringProblem& problem) {
+  Forward<T>& forward = BeginScorerStep();
+  ScoreInputs<T> in = Inputs(problem);
+  in.keys = scorer_->Prepare(forward, in.keys, in.positions.first_key);
+  return scorer_->FusedContext(forward, in, Input(problem.values), {})
+      .has_value();
+}
+
+template <typename T>
+TestArray ScorerUnderTest<T>::Scores(const ScoringProblem& problem) {
+  Forward<T>& forward = BeginScorerStep();
+  ScoreInputs<T> in = Inputs(problem);
+  in.keys = scorer_->Prepare(forward, in.keys, in.positions.first_key);
+  return CopyOf(scorer_->Score(forward, in));
+}
+
+template <typename T>
+TestArray ScorerUnderTest<T>::Prepared(const TestArray& keys,
+                                       int64_t first_key) {
+  Forward<T>& forward = BeginScorerStep();
+  return CopyOf(scorer_->Prepare(forward, Input(keys), first_key));
+}
+
+template <typename T>
+ScoringAnswer ScorerUnderTest<T>::AnswerStepwise(const ScoringProblem& problem,
+                                                 bool want_weights) {
+  forward_->BeginStep();
+  const int64_t steps = problem.queries.shape[2];
+  std::vector<Var<T>> prepared;
+  std::vector<Var<T>> contexts;
+  for (int64_t i = 0; i < steps; ++i) {
+    const int64_t now[] = {i};
+    const ScoringProblem step =
+        problem.TakeKeys(Range(0, i + 1)).TakeQueries(now);
+    prepared.push_back(
+        attention_->Prepare(*forward_, Input(Take(problem.keys, 2, now)), i));
+    AttendInputs<T> inputs;
+    inputs.score.queries = Input(step.queries);
+    inputs.score.keys = Concat<T>(prepared, /*axis=*/2);
+    inputs.score.positions.first_query = i;
+    inputs.score.mask.causal = true;
+    inputs.fused_score = !want_weights;
+    inputs.values = Input(step.values);
+    const Attended<T> attended = attention_->Attend(*forward_, inputs);
+    contexts.push_back(attended.context);
+  }
+  ScoringAnswer answer;
+  answer.context = CopyOf(Concat<T>(contexts, /*axis=*/2));
+  return answer;
+}
+
+template class ScorerUnderTest<float>;
+template class ScorerUnderTest<double>;
+
+}  // namespace regard

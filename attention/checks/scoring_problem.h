@@ -1,0 +1,157 @@
+// Attention problems in double, and what a scoring function makes of them: what
+// the generated tests of a score compute with.
+#ifndef ATTENTION_CHECKS_SCORING_PROBLEM_H_
+#define ATTENTION_CHECKS_SCORING_PROBLEM_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "attention/attend.h"
+#include "attention/attention.pb.h"
+#include "attention/attention_registry.h"
+#include "attention/mask.h"
+#include "attention/positions.h"
+#include "attention/scoring_function.h"
+#include "autodiff/shape.h"
+#include "autodiff/tape.h"
+#include "google/protobuf/message.h"
+#include "nn/forward.h"
+#include "nn/parameters.h"
+
+namespace regard {
+
+// A row-major array.
+struct TestArray {
+  Shape shape;
+  std::vector<double> values;
+};
+
+// Values of U(-1, 1) that depend on `purpose` alone.
+TestArray RandomArray(const Shape& shape, const std::string& purpose);
+
+// Element i along `axis` is element indices[i] of `array`.
+TestArray Take(const TestArray& array, int axis,
+               absl::Span<const int64_t> indices);
+
+// The integers begin .. end - 1.
+std::vector<int64_t> Range(int64_t begin, int64_t end);
+
+struct ScoringProblem {
+  TestArray queries;     // [batch, heads, queries, query width]
+  TestArray keys;        // [batch, heads, keys, key width]
+  TestArray values;      // [batch, heads, keys, value width]
+  TestArray previous;    // [batch, heads, queries, keys], as is
+  TestArray cumulative;  // this; of rank 0: none
+  std::vector<int32_t> key_lengths;
+  std::vector<uint8_t> dense;
+  std::vector<int64_t> hidden;
+  bool causal = false;
+  int64_t window = 0;
+  Positions positions;
+
+  // Random values without a mask, for `widths`.
+  static ScoringProblem Random(int64_t batch, int64_t queries, int64_t keys,
+                               const ScoreWidths& widths);
+
+  // The problem of these examples, queries or keys, without mask or positions.
+  ScoringProblem TakeExamples(absl::Span<const int64_t> indices) const;
+  ScoringProblem TakeQueries(absl::Span<const int64_t> indices) const;
+  ScoringProblem TakeKeys(absl::Span<const int64_t> indices) const;
+
+  Mask mask() const {
+    return {.key_lengths = key_lengths,
+            .causal = causal,
+            .window = window,
+            .dense = dense,
+            .hidden = hidden};
+  }
+};
+
+// Gradients are those of fixed random projections of weights and context.
+struct ScoringAnswer {
+  TestArray weights;
+  TestArray context;
+  TestArray d_queries;
+  TestArray d_keys;
+  TestArray d_values;
+  std::map<std::string, TestArray> d_parameters;
+};
+
+// The attention config that chooses a score by its options: a member of the
+// oneof, or an extension of OutsideScore. No score is chosen if there is none.
+Attention ConfigFor(const google::protobuf::Message& options);
+
+// A scoring function with parameters of its own.
+template <typename T>
+class ScorerUnderTest {
+ public:
+  ScorerUnderTest(const AttentionRegistry& registry, const Attention& config,
+                  const ScoreWidths& widths, uint64_t seed = 1);
+  ScorerUnderTest(const AttentionRegistry& registry,
+                  const google::protobuf::Message& options,
+                  const ScoreWidths& widths, uint64_t seed = 1)
+      : ScorerUnderTest(registry, ConfigFor(options), widths, seed) {}
+
+  ParameterStore<T>& store() { return store_; }
+  // Its parameters are of scorer_store(), with names and shapes of store().
+  const ScoringFunction<T>& scorer() const { return *scorer_; }
+  const ParameterStore<T>& scorer_store() const { return scorer_store_; }
+  const AttentionLayer<T>& attender() const { return *attention_; }
+  void set_training(bool training) { tape_.set_training(training); }
+
+  // With gradients of weights and context.
+  ScoringAnswer Answer(const ScoringProblem& problem) {
+    return Answer(problem, {.want_weights = true, .project_weights = true});
+  }
+  // With gradients of the context alone, as it is computed without and with
+  // its weights.
+  ScoringAnswer FusedAnswer(const ScoringProblem& problem) {
+    return Answer(problem, {.want_weights = false, .project_weights = false});
+  }
+  ScoringAnswer ReferenceAnswer(const ScoringProblem& problem) {
+    return Answer(problem, {.want_weights = true, .project_weights = false});
+  }
+  // What a FaultFinder finds in Answer(); empty: nothing.
+  std::string FaultOf(const ScoringProblem& problem);
+  // Whether the score has a fused context for `problem`.
+  bool HasFusedContext(const ScoringProblem& problem);
+
+  TestArray Scores(const ScoringProblem& problem);
+  // Of keys at positions first_key, first_key + 1, ...
+  TestArray Prepared(const TestArray& keys, int64_t first_key);
+  // Query i at position i sees keys 0 .. i; keys are prepared one by one. The
+  // answer is a context, computed with or without its weights.
+  ScoringAnswer AnswerStepwise(const ScoringProblem& problem,
+                               bool want_weights);
+
+ private:
+  struct Wanted {
+    bool want_weights;
+    bool project_weights;
+  };
+
+  ScoringAnswer Answer(const ScoringProblem& problem, Wanted wanted);
+  Var<T> Input(const TestArray& array);
+  // The inputs of a score, with keys that are not prepared.
+  ScoreInputs<T> Inputs(const ScoringProblem& problem);
+
+  // Begins a step of the scorer, with the values of store().
+  Forward<T>& BeginScorerStep();
+
+  ParameterStore<T> store_;
+  std::unique_ptr<AttentionLayer<T>> attention_;
+  ParameterStore<T> scorer_store_;
+  std::unique_ptr<ScoringFunction<T>> scorer_;
+  std::unique_ptr<GradientSlab<T>> gradients_;
+  Tape<T> tape_;
+  std::unique_ptr<Forward<T>> forward_;
+  std::unique_ptr<Forward<T>> scorer_forward_;
+};
+
+}  // namespace regard
+
+#endif  // ATTENTION_CHECKS_SCORING_PROBLEM_H_

@@ -1,0 +1,138 @@
+#include "attention/kernels/additive_score.h"
+
+#include "Eigen/Core"
+#include "autodiff/instantiate.h"
+#include "autodiff/kernels/packets.h"
+
+namespace regard {
+
+namespace {
+
+// Keys that are compared at once, which share what is read of the query and
+// the vector.
+constexpr int kKeys = 4;
+
+// The shares of one packet of one comparison, where d is the score's gradient.
+template <typename T>
+struct PacketGradients {
+  PacketGradients(const Packet<T>& q, const Packet<T>& k, const Packet<T>& v,
+                  const Packet<T>& d) {
+    const Packet<T> tanh = TanhPacket(packet::padd(q, k));
+    const Packet<T> one = packet::pset1<Packet<T>>(T(1));
+    vector = packet::pmul(d, tanh);
+    sum = packet::pmul(packet::pmul(d, v),
+                       packet::psub(one, packet::pmul(tanh, tanh)));
+  }
+
+  Packet<T> vector;
+  Packet<T> sum;  // of query + key
+};
+
+// Packets of a row from its element j on: whole ones, or the last elements.
+template <typename T>
+struct WholePacket {
+  Packet<T> Load(const T* x) const { return packet::ploadu<Packet<T>>(x); }
+  void Store(T* x, const Packet<T>& p) const { packet::pstoreu(x, p); }
+};
+template <typename T>
+struct PartOfPacket {
+  int64_t count;
+  Packet<T> Load(const T* x) const { return LoadPart(x, count); }
+  void Store(T* x, const Packet<T>& p) const { StorePart(x, p, count); }
+};
+
+// The scores of kCount keys from the first. Structs come by value here: of
+// those in memory, the compiler reads pointers again after each packet stored.
+template <int kCount, typename T>
+void Score(AdditiveScoreRow<T> row, int64_t first, T* scores) {
+  Packet<T> sums[kCount];
+  for (Packet<T>& sum : sums) sum = packet::pset1<Packet<T>>(T(0));
+  const auto add = [&](int64_t j, auto part) {
+    const Packet<T> q = part.Load(row.query + j);
+    const Packet<T> v = part.Load(row.vector + j);
+#pragma GCC unroll 4
+    for (int i = 0; i < kCount; ++i) {
+      const Packet<T> k = part.Load(row.keys + (first + i) * row.width + j);
+      const Packet<T> tanh = TanhPacket(packet::padd(q, k));
+      sums[i] = packet::padd(sums[i], packet::pmul(tanh, v));
+    }
+  };
+  constexpr int64_t kSize = kPacketSize<T>;
+  int64_t j = 0;
+  for (; j + kSize <= row.width; j += kSize) add(j, WholePacket<T>());
+  if (j < row.width) add(j, PartOfPacket<T>{row.width - j});
+  for (int i = 0; i < kCount; ++i) scores[first + i] = packet::predux(sums[i]);
+}
+
+// Adds the shares of elements j .. of kCount keys from the first. The gradients
+// of query and vector stay in registers meanwhile.
+template <int kCount, typename T, typename Part>
+void AddShares(AdditiveScoreRow<T> row, int64_t first, int64_t j, Part part,
+               const T* d_scores, AdditiveScoreGradients<T> d) {
+  const Packet<T> zero = packet::pset1<Packet<T>>(T(0));
+  const Packet<T> q = part.Load(row.query + j);
+  const Packet<T> v = part.Load(row.vector + j);
+  Packet<T> d_q = d.query == nullptr ? zero : part.Load(d.query + j);
+  Packet<T> d_v = d.vector == nullptr ? zero : part.Load(d.vector + j);
+#pragma GCC unroll 4
+  for (int64_t i = first; i < first + kCount; ++i) {
+    const int64_t at = i * row.width + j;
+    const PacketGradients<T> shares(q, part.Load(row.keys + at), v,
+                                    packet::pset1<Packet<T>>(d_scores[i]));
+    d_q = packet::padd(d_q, shares.sum);
+    d_v = packet::padd(d_v, shares.vector);
+    if (d.keys == nullptr) continue;
+    part.Store(d.keys + at, packet::padd(part.Load(d.keys + at), shares.sum));
+  }
+  if (d.query != nullptr) part.Store(d.query + j, d_q);
+  if (d.vector != nullptr) part.Store(d.vector + j, d_v);
+}
+
+template <int kCount, typename T>
+void AddShares(AdditiveScoreRow<T> row, int64_t first, const T* d_scores,
+               AdditiveScoreGradients<T> d) {
+  constexpr int64_t kSize = kPacketSize<T>;
+  int64_t j = 0;
+  for (; j + kSize <= row.width; j += kSize) {
+    AddShares<kCount>(row, first, j, WholePacket<T>(), d_scores, d);
+  }
+  if (j == row.width) return;
+  AddShares<kCount>(row, first, j, PartOfPacket<T>{row.width - j}, d_scores, d);
+}
+
+template <typename T>
+bool Overlap(const T* a, int64_t size_of_a, const T* b, int64_t size_of_b) {
+  return a != nullptr && b != nullptr && a < b + size_of_b && b < a + size_of_a;
+}
+
+}  // namespace
+
+template <typename T>
+void AdditiveScore(const AdditiveScoreRow<T>& row, T* scores) {
+  int64_t i = 0;
+  for (; i + kKeys <= row.n; i += kKeys) Score<kKeys>(row, i, scores);
+  for (; i < row.n; ++i) Score<1>(row, i, scores);
+}
+
+template <typename T>
+void AdditiveScoreBackward(const AdditiveScoreRow<T>& row, const T* d_scores,
+                           const AdditiveScoreGradients<T>& d) {
+  const int64_t size = row.n * row.width;
+  if (Overlap(d.query, row.width, d.keys, size) ||
+      Overlap(d.vector, row.width, d.keys, size) ||
+      Overlap(d.query, row.width, d.vector, row.width)) {
+    // A pass for each, as what stays in registers is not added to elsewhere.
+    AdditiveScoreBackward(row, d_scores, {d.query, nullptr, nullptr});
+    AdditiveScoreBackward(row, d_scores, {nullptr, d.keys, nullptr});
+    AdditiveScoreBackward(row, d_scores, {nullptr, nullptr, d.vector});
+    return;
+  }
+  int64_t i = 0;
+  for (; i + kKeys <= row.n; i += kKeys) AddShares<kKeys>(row, i, d_scores, d);
+  for (; i < row.n; ++i) AddShares<1>(row, i, d_scores, d);
+}
+
+REGARD_INSTANTIATE_FUNCTION(AdditiveScore);
+REGARD_INSTANTIATE_FUNCTION(AdditiveScoreBackward);
+
+}  // namespace regard

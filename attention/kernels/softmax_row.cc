@@ -1,0 +1,134 @@
+#include "attention/kernels/softmax_row.h"
+
+#include <bit>
+#include <cstring>
+#include <limits>
+
+#include "Eigen/Core"
+#include "autodiff/instantiate.h"
+#include "autodiff/kernels/packets.h"
+
+namespace regard {
+
+namespace {
+
+template <typename T>
+constexpr T kMinusInfinity = -std::numeric_limits<T>::infinity();
+
+template <typename T>
+Packet<T> Load(const T* x) {
+  return packet::ploadu<Packet<T>>(x);
+}
+
+// `x` where the mask's bits are set, and -inf where they are not.
+template <typename T>
+Packet<T> Select(const PacketIntegers<T>& mask, const Packet<T>& x) {
+  return packet::pselect(std::bit_cast<Packet<T>>(mask), x,
+                         packet::pset1<Packet<T>>(kMinusInfinity<T>));
+}
+
+// `x` where the bytes are not 0, and -inf elsewhere.
+template <typename T>
+Packet<T> Hide(const Packet<T>& x, const uint8_t* visible) {
+  typedef int8_t Bytes __attribute__((vector_size(kPacketSize<T>)));
+  Bytes bytes;
+  std::memcpy(&bytes, visible, sizeof(bytes));
+  return Select<T>(__builtin_convertvector(bytes != 0, PacketIntegers<T>), x);
+}
+
+// The same of the first `count` elements; -inf after them.
+template <typename T>
+Packet<T> HidePart(const T* x, const uint8_t* visible, int64_t count) {
+  // A bit each, which stay in a register: bytes that are written one by one
+  // have to reach the cache before they can be read as a packet.
+  int bits = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    bits |= (visible == nullptr || visible[i] != 0) << i;
+  }
+  PacketIntegers<T> bit_of_element;
+  for (int i = 0; i < kPacketSize<T>; ++i) bit_of_element[i] = 1 << i;
+  return Select<T>((bits & bit_of_element) != 0, LoadPart(x, count));
+}
+
+template <bool kMean, typename T>
+T Divide(int64_t n, const T* values, T* weights) {
+  constexpr int64_t kSize = kPacketSize<T>;
+  const int64_t whole = n / kSize * kSize;
+  const int64_t rest = n - whole;
+  const Packet<T> zero = packet::pset1<Packet<T>>(T(0));
+  const Packet<T> last = rest > 0 ? LoadPart(weights + whole, rest) : zero;
+  Packet<T> sums = last;
+  for (int64_t i = 0; i < whole; i += kSize) {
+    sums = packet::padd(sums, Load(weights + i));
+  }
+  const T sum = packet::predux(sums);
+  const Packet<T> scale =
+      packet::pset1<Packet<T>>(sum > T(0) ? T(1) / sum : T(0));
+  Packet<T> means = zero;
+  const auto add_mean = [&](const Packet<T>& weight, const Packet<T>& value) {
+    means =
+        packet::padd(means, packet::pselect(packet::pcmp_eq(weight, zero), zero,
+                                            packet::pmul(weight, value)));
+  };
+  for (int64_t i = 0; i < whole; i += kSize) {
+    const Packet<T> weight = packet::pmul(Load(weights + i), scale);
+    packet::pstoreu(weights + i, weight);
+    if constexpr (kMean) add_mean(weight, Load(values + i));
+  }
+  if (rest > 0) {
+    const Packet<T> weight = packet::pmul(last, scale);
+    StorePart(weights + whole, weight, rest);
+    if constexpr (kMean) add_mean(weight, LoadPart(values + whole, rest));
+  }
+  return kMean ? packet::predux(means) : T(0);
+}
+
+}  // namespace
+
+// Whole packets go through memory between the passes, as packets; the last
+// elements stay in a register. Memory that is read in other units than it was
+// just written in costs more than the arithmetic.
+template <typename T>
+void ShiftByMax(const T* x, const uint8_t* visible, int64_t n, T* shifted) {
+  constexpr int64_t kSize = kPacketSize<T>;
+  const int64_t whole = n / kSize * kSize;
+  const int64_t rest = n - whole;
+  Packet<T> last = packet::pset1<Packet<T>>(kMinusInfinity<T>);
+  if (rest > 0) {
+    last = HidePart(x + whole, visible == nullptr ? nullptr : visible + whole,
+                    rest);
+  }
+  Packet<T> maxima = last;
+  for (int64_t i = 0; i < whole; i += kSize) {
+    Packet<T> p = Load(x + i);
+    if (visible != nullptr) {
+      p = Hide<T>(p, visible + i);
+      packet::pstoreu(shifted + i, p);
+    }
+    maxima = packet::pmax(maxima, p);
+  }
+  if (visible != nullptr) x = shifted;
+  T max = packet::predux_max(maxima);
+  if (max == kMinusInfinity<T>) max = T(0);  // -inf less itself is NaN
+  const Packet<T> shift = packet::pset1<Packet<T>>(max);
+  for (int64_t i = 0; i < whole; i += kSize) {
+    packet::pstoreu(shifted + i, packet::psub(Load(x + i), shift));
+  }
+  if (rest > 0) StorePart(shifted + whole, packet::psub(last, shift), rest);
+}
+
+template <typename T>
+void Normalize(int64_t n, T* weights) {
+  Divide<false, T>(n, nullptr, weights);
+}
+
+template <typename T>
+T NormalizeAndMean(int64_t n, const T* values, T* weights) {
+  return Divide<true>(n, values, weights);
+}
+
+REGARD_INSTANTIATE_FUNCTION(ShiftByMax);
+REGARD_INSTANTIATE_FUNCTION(Normalize);
+REGARD_INSTANTIATE_FUNCTION(NormalizeAndMean);
+
+}  // namespace regard

@@ -1,0 +1,21 @@
+// How the values of a column are standardised.
+#ifndef DATA_COLUMN_SCALE_H_
+#define DATA_COLUMN_SCALE_H_
+
+namespace regard {
+
+// Models compute with (value - mean) / deviation; by default with the value.
+struct ColumnScale {
+  double mean = 0;
+  double deviation = 1;  // > 0
+
+  double Standardize(double value) const { return (value - mean) / deviation; }
+  double Restore(double standardized) const {
+    return mean + deviation * standardized;
+  }
+  friend bool operator==(const ColumnScale&, const ColumnScale&) = default;
+};
+
+}  // namespace regard
+
+#endif  // DATA_COLUMN_SCALE_H_

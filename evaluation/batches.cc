@@ -1,0 +1,32 @@
+#include "evaluation/batches.h"
+
+#include <atomic>
+
+#include "autodiff/instantiate.h"
+#include "autodiff/worker_pool.h"
+
+namespace regard {
+
+template <typename T>
+void ForEachApart(Forward<T>& forward, int64_t count,
+                  absl::FunctionRef<void(Forward<T>& passes, int64_t)> work) {
+  const ScopedFlushDenormals flush;  // as threads of a pool do
+  WorkerPool* const pool = InferenceThreads::Pool();
+  // Fewer than the threads share the products of each.
+  if (pool == nullptr || pool->threads() == 1 || count < pool->threads() ||
+      forward.probe() != nullptr) {
+    for (int64_t i = 0; i < count; ++i) work(forward, i);
+    return;
+  }
+  const InferenceThreads alone = InferenceThreads::None();
+  forward.MakeCompanions(pool->threads() - 1);
+  std::atomic<int64_t> next = 0;
+  pool->Run(pool->threads(), [&](int64_t index) {
+    Forward<T>& passes = index > 0 ? forward.companion(index - 1) : forward;
+    for (int64_t i = next++; i < count; i = next++) work(passes, i);
+  });
+}
+
+REGARD_INSTANTIATE_FUNCTION(ForEachApart);
+
+}  // namespace regard

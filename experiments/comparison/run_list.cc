@@ -1,0 +1,289 @@
+#include "experiments/comparison/run_list.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "evaluation/metric.h"
+#include "evaluation/statistics.h"
+#include "experiments/report/run_results.h"
+#include "experiments/report/terminal_text.h"
+#include "experiments/run/status.h"
+#include "files/file.h"
+#include "options/name_suggestion.h"
+#include "options/resolved.h"
+#include "third_party/abseil_backport/status_macros.h"
+
+namespace regard {
+namespace {
+
+constexpr size_t kMaxMetrics = 2;  // of a run, where none is asked for
+
+// Whether a field names the run, and so differs without meaning anything.
+bool IsName(absl::string_view path) { return path == "name"; }
+
+// What a run differs in, without what names it.
+std::vector<FieldDifference> Differences(const GridRun& typical,
+                                         const GridRun& run) {
+  std::vector<FieldDifference> differences =
+      DiffResolvedFields(typical.config, run.config);
+  std::erase_if(differences, [](const FieldDifference& difference) {
+    return IsName(difference.path);
+  });
+  return differences;
+}
+
+// Longer lists of differences are cut.
+constexpr size_t kMostDifferenceText = 240;
+
+// The fields that a text set, without those that have their defaults.
+std::vector<ResolvedField> SetFields(const GridRun& run) {
+  std::vector<ResolvedField> fields = run.config;
+  std::erase_if(fields, [](const ResolvedField& field) {
+    return field.origin == "default";
+  });
+  return fields;
+}
+
+// The value of a field by its path; null if there is none.
+const std::string* ValueOf(const GridRun& run, const std::string& path) {
+  const auto found = std::ranges::find(run.config, path, &ResolvedField::path);
+  return found == run.config.end() ? nullptr : &found->value;
+}
+
+// "PATH=VALUE  PATH=VALUE" of what a run differs in. A message that the typical
+// run lacks is shown without the fields that have their defaults.
+std::string DifferencesText(const GridRun& typical, const GridRun& run) {
+  std::vector<std::string> texts;
+  size_t size = 0;
+  size_t left_out = 0;
+  for (const FieldDifference& difference :
+       DiffResolvedFields(SetFields(typical), SetFields(run))) {
+    const std::string& path = difference.path;
+    if (IsName(path)) continue;
+    std::string after = difference.after;
+    const std::string* const value = ValueOf(run, path);
+    // One of the two configs may set what the other has as its default.
+    if (value != nullptr && difference.before == "not set" &&
+        ValueOf(typical, path) != nullptr &&
+        *ValueOf(typical, path) == *value && *value != "{...}") {
+      continue;
+    }
+    if (value != nullptr && after == "not set") {
+      const std::string* const other = ValueOf(typical, path);
+      if (other != nullptr && *other == *value) continue;
+      after = *value;
+    }
+    std::string text = absl::StrCat(path, "=", after);
+    if (size + text.size() > kMostDifferenceText && size > 0) {
+      ++left_out;
+      continue;
+    }
+    if (text.size() > kMostDifferenceText) {
+      text.resize(kMostDifferenceText);
+      text += "...";
+    }
+    size += text.size();
+    texts.push_back(std::move(text));
+  }
+  if (left_out > 0) texts.push_back(absl::StrCat("and ", left_out, " more"));
+  return absl::StrJoin(texts, "  ");
+}
+
+// The first ones that tests have, else dev, in the order of their declaration;
+// each of all tests, which may have names ("test.news/bleu").
+std::vector<std::string> KeyMetrics(const GridRun& run) {
+  std::vector<std::string> keys;
+  for (const std::vector<const char*>& prefixes :
+       {std::vector{"test/", "test."}, std::vector{"dev/"}}) {
+    size_t count = 0;
+    for (const MetricInfo& info : run.metric_infos) {
+      const size_t before = keys.size();
+      for (const auto& [name, value] : run.status.metrics) {
+        const bool is_of_split =
+            std::ranges::any_of(prefixes, [&name = name](const char* prefix) {
+              return absl::StartsWith(name, prefix);
+            });
+        if (is_of_split && FindMetric(run.metric_infos, name) == &info) {
+          keys.push_back(name);
+        }
+      }
+      if (keys.size() > before && ++count == kMaxMetrics) break;
+    }
+    if (!keys.empty()) break;
+  }
+  return keys;
+}
+
+// NaN where there is none.
+double MetricOf(const GridRun& run, const std::string& name) {
+  const auto found = run.status.metrics.find(name);
+  return found == run.status.metrics.end()
+             ? std::numeric_limits<double>::quiet_NaN()
+             : found->second;
+}
+
+// Adds the runs of the folder `name` below `top`, and of those in it. An error
+// if the folder itself cannot be looked into; one below is added with it.
+absl::Status AddRuns(const std::string& top, const std::string& name,
+                     FileOperations& files, std::vector<GridRun>* runs) {
+  const std::string folder = name.empty() ? top : JoinPath(top, name);
+  REGARD_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                          ListDirectory(folder, files));
+  const bool is_run = std::ranges::count(names, "resolved.textproto") > 0;
+  std::vector<std::string> folders;
+  std::vector<std::string> links;
+  for (const std::string& child : names) {
+    // Of a run they are its own, and large.
+    if (is_run && (child == "checkpoints" || child == "tensorboard")) continue;
+    REGARD_ASSIGN_OR_RETURN(const PathKind kind,
+                            KindOfPath(JoinPath(folder, child), files));
+    if (kind == PathKind::kDirectory) folders.push_back(JoinPath(name, child));
+    // A link may lead back, or far away: to a run itself and no further.
+    if (kind == PathKind::kLink &&
+        PathExists(JoinPath(folder, child) + "/resolved.textproto")) {
+      links.push_back(JoinPath(name, child));
+    }
+  }
+  const auto add = [&](const std::string& label, absl::StatusOr<GridRun> run) {
+    if (!run.ok()) {
+      run = GridRun{.missing = std::string(run.status().message())};
+    }
+    run->label = label;
+    runs->push_back(*std::move(run));
+  };
+  if (is_run) add(name.empty() ? "." : name, ReadRunSummary(folder));
+  for (const std::string& link : links) {
+    add(link, ReadRunSummary(JoinPath(top, link)));
+  }
+  for (const std::string& child : folders) {
+    const absl::Status added = AddRuns(top, child, files, runs);
+    if (!added.ok()) add(child, added);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<GridRun>> FindRuns(const std::string& folder,
+                                              FileOperations& files) {
+  std::vector<GridRun> runs;
+  REGARD_RETURN_IF_ERROR(WithErrorPrefix(AddRuns(folder, "", files, &runs)));
+  if (runs.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "error: ", folder,
+        ": contains no run; name a directory that contains run folders"));
+  }
+  std::ranges::sort(runs, {}, &GridRun::label);
+  return runs;
+}
+
+absl::Status SortByMetric(const std::string& metric,
+                          std::vector<GridRun>* runs) {
+  std::set<std::string> known;
+  Better better = Better::kNeither;
+  for (const GridRun& run : *runs) {
+    for (const auto& [name, value] : run.status.metrics) known.insert(name);
+    const MetricInfo* const info = FindMetric(run.metric_infos, metric);
+    if (info != nullptr) better = info->better;
+  }
+  if (known.count(metric) == 0) {
+    const std::vector<std::string> names(known.begin(), known.end());
+    return absl::InvalidArgumentError(absl::StrCat("error: --by=", metric,
+                                                   ": no run has this metric",
+                                                   SuggestName(metric, names)));
+  }
+  const double sign = better == Better::kHigher ? -1 : 1;
+  const auto key = [&](const GridRun& run) {
+    const double value = sign * MetricOf(run, metric);
+    return std::pair(std::isnan(value), std::isnan(value) ? 0 : value);
+  };
+  std::ranges::stable_sort(*runs, {}, key);
+  return absl::OkStatus();
+}
+
+size_t TypicalRun(const std::vector<GridRun>& runs) {
+  std::vector<size_t> indices;
+  std::vector<std::vector<ResolvedField>> configs;
+  for (size_t i = 0; i < runs.size(); ++i) {
+    if (runs[i].config.empty()) continue;
+    indices.push_back(i);
+    std::erase_if(
+        configs.emplace_back(runs[i].config),
+        [](const ResolvedField& field) { return IsName(field.path); });
+  }
+  if (indices.empty()) return 0;
+  const std::vector<size_t> counts = CountDifferences(configs);
+  return indices[std::ranges::min_element(counts) - counts.begin()];
+}
+
+std::string RunListText(const std::vector<GridRun>& runs,
+                        const std::string& metric) {
+  Table table = {{"run", "state", "step"}};
+  std::vector<std::string> metrics;
+  if (!metric.empty()) metrics.push_back(metric);
+  for (const GridRun& run : runs) {
+    for (const std::string& key : KeyMetrics(run)) {
+      if (std::ranges::find(metrics, key) == metrics.end()) {
+        metrics.push_back(key);
+      }
+    }
+  }
+  table.header.insert(table.header.end(), metrics.begin(), metrics.end());
+  const GridRun& typical = runs[TypicalRun(runs)];
+  table.header.push_back(
+      runs.size() > 1 ? absl::StrCat("differences from ", typical.label) : "");
+  for (const GridRun& run : runs) {
+    if (!run.missing.empty()) {
+      std::vector<std::string>& row =
+          table.rows.emplace_back(table.header.size());
+      row.front() = run.label;
+      row[1] = "unreadable";
+      row.back() = PrintableText(run.missing);
+      continue;
+    }
+    std::vector<std::string> row = {run.label,
+                                    std::string(StateName(run.status.state)),
+                                    absl::StrCat(run.status.step)};
+    for (const std::string& name : metrics) {
+      row.push_back(run.status.metrics.count(name) == 0
+                        ? "-"
+                        : FormatMetric(MetricOf(run, name)));
+    }
+    row.push_back(DifferencesText(typical, run));
+    table.rows.push_back(std::move(row));
+  }
+  return TableText(table, std::numeric_limits<int>::max(), "");
+}
+
+nlohmann::ordered_json RunListJson(const std::vector<GridRun>& runs) {
+  const GridRun& typical = runs[TypicalRun(runs)];
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const GridRun& run : runs) {
+    nlohmann::ordered_json& entry = list.emplace_back();
+    entry["run"] = run.label;
+    if (!run.missing.empty()) {
+      entry["unreadable"] = run.missing;
+      continue;
+    }
+    entry["state"] = StateName(run.status.state);
+    entry["step"] = run.status.step;
+    std::map<std::string, std::string> differences;
+    for (const FieldDifference& difference : Differences(typical, run)) {
+      differences[difference.path] = difference.after;
+    }
+    entry["differences"] = differences;
+    entry["metrics"] = run.status.metrics;
+    entry["weights_digest"] = run.status.weights_digest;
+  }
+  return {{"typical", typical.label}, {"runs", std::move(list)}};
+}
+
+}  // namespace regard

@@ -1,0 +1,103 @@
+#include "files/gzip.h"
+
+#include <zlib.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "files/testing/gzip_writer.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace regard {
+namespace {
+
+using ::testing::HasSubstr;
+
+// With FEXTRA, FNAME, FCOMMENT and FHCRC.
+std::string GzipWithFields(const std::string& content) {
+  std::string extra("BC\2\0ab", 6);
+  std::string name = "name.txt";
+  std::string comment = "a comment";
+  gz_header header = {};
+  header.extra = reinterpret_cast<Bytef*>(extra.data());
+  header.extra_len = 6;
+  header.name = reinterpret_cast<Bytef*>(name.data());
+  header.comment = reinterpret_cast<Bytef*>(comment.data());
+  header.hcrc = 1;
+  return Gzip(content, &header);
+}
+
+// Through an Inflater that gets and gives few bytes at a time; a problem begins
+// with "problem: ".
+std::string InPieces(const std::string& bytes, size_t in, size_t out) {
+  Inflater inflater;
+  std::string content;
+  std::string piece(out, '\0');
+  for (size_t at = 0; at < bytes.size(); at += in) {
+    absl::string_view input = absl::string_view(bytes).substr(at, in);
+    while (true) {
+      const size_t count = inflater.Next(&input, absl::MakeSpan(piece));
+      content += piece.substr(0, count);
+      if (count == 0) break;
+    }
+    if (!inflater.problem().empty()) break;
+  }
+  const std::string problem = inflater.problem_at_end();
+  return problem.empty() ? content : absl::StrCat("problem: ", problem);
+}
+
+TEST(GunzipTest, JoinsMembersAndHasALimit) {
+  const std::string two = absl::StrCat(Gzip("abc"), Gzip("def"));
+  EXPECT_EQ(*Gunzip(two, "file", 6), "abcdef");
+  EXPECT_EQ(Gunzip(two, "file", 5).status().message(),
+            "file: error: must have at most 5 bytes after decompression, but "
+            "has more");
+  EXPECT_EQ(*Gunzip("plain", "file", 5), "plain");
+  EXPECT_EQ(*Gunzip("", "file", 5), "");
+  EXPECT_THAT(
+      std::string(Gunzip(Gzip("abc") + "more", "file", 9).status().message()),
+      HasSubstr("file: error: byte 25: the compressed file is damaged"));
+  EXPECT_THAT(
+      std::string(
+          Gunzip(Gzip("abc").substr(0, 20), "file", 9).status().message()),
+      HasSubstr("file: error: byte 20: the compressed file is cut"));
+}
+
+TEST(GunzipTest, ReadsHeaderFieldsMembersAndTrailingZeros) {
+  const std::string zeros(1000, '\0');
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {GzipWithFields("abc"), "abc"},
+      {Gzip("abc") + zeros, "abc"},
+      {Gzip("abc") + '\0', "abc"},
+      {GzipWithFields("abc") + GzipWithFields("def"), "abcdef"},
+      {Gzip("abc") + Gzip("") + Gzip("def") + zeros, "abcdef"},
+      {Gzip("abc") + zeros + GzipWithFields("def"), "abcdef"},
+      {Gzip("") + zeros, ""},
+  };
+  for (const auto& [bytes, content] : cases) {
+    const auto whole = Gunzip(bytes, "file", 100);
+    ASSERT_TRUE(whole.ok()) << whole.status();
+    EXPECT_EQ(*whole, content);
+    for (const size_t in : {1, 7, 4096}) {
+      for (const size_t out : {1, 2, 100}) {
+        EXPECT_EQ(InPieces(bytes, in, out), content) << in << " " << out;
+      }
+    }
+  }
+}
+
+TEST(GunzipTest, ADamagedHeaderIsAnError) {
+  std::string bytes = GzipWithFields("abc");
+  bytes[bytes.find("comment")] ^= 1;
+  EXPECT_THAT(std::string(Gunzip(bytes, "file", 9).status().message()),
+              HasSubstr("header crc mismatch"));
+  EXPECT_THAT(InPieces(bytes, 1, 1), HasSubstr("header crc mismatch"));
+}
+
+}  // namespace
+}  // namespace regard

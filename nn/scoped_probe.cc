@@ -1,0 +1,50 @@
+#include "nn/scoped_probe.h"
+
+#include "autodiff/instantiate.h"
+
+namespace regard {
+
+template <typename T>
+ScopedProbe<T>::ScopedProbe(Forward<T>& forward, Probe<T>* probe)
+    : forward_(forward), outer_(forward.probe()), inner_(probe) {
+  forward.set_probe(outer_ == nullptr ? inner_ : this);
+}
+
+template <typename T>
+SiteWish ScopedProbe<T>::Wish(const std::string& site) {
+  const SiteWish a = outer_->Wish(site);
+  const SiteWish b = inner_->Wish(site);
+  return {.value = a.value || b.value,
+          .gradient = a.gradient || b.gradient,
+          .replacement = a.replacement || b.replacement,
+          .input = a.input || b.input};
+}
+
+template <typename T>
+void ScopedProbe<T>::OnValue(const std::string& site, Var<T> value) {
+  for (Probe<T>* const probe : {outer_, inner_}) {
+    if (probe->Wish(site).value) probe->OnValue(site, value);
+  }
+}
+
+template <typename T>
+void ScopedProbe<T>::OnGradient(const std::string& site, Var<T> value) {
+  for (Probe<T>* const probe : {outer_, inner_}) {
+    if (probe->Wish(site).gradient) probe->OnGradient(site, value);
+  }
+}
+
+template <typename T>
+Var<T> ScopedProbe<T>::Replace(Tape<T>& tape, const std::string& site,
+                               Var<T> value) {
+  const SiteWish after = inner_->Wish(site);
+  // The input takes the place of what the outer probe makes of the value.
+  if (!after.input && outer_->Wish(site).replacement) {
+    value = outer_->Replace(tape, site, value);
+  }
+  return after.replacement ? inner_->Replace(tape, site, value) : value;
+}
+
+REGARD_INSTANTIATE_CLASS(ScopedProbe);
+
+}  // namespace regard

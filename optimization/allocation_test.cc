@@ -1,0 +1,90 @@
+// A warm training step allocates nothing on the heap.
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "autodiff/ops/loss.h"
+#include "autodiff/tape.h"
+#include "autodiff/testing/allocation_counter.h"
+#include "autodiff/worker_pool.h"
+#include "google/protobuf/text_format.h"
+#include "gtest/gtest.h"
+#include "nn/forward.h"
+#include "nn/layers/embedding.h"
+#include "nn/layers/linear.h"
+#include "nn/layers/norm.h"
+#include "nn/layers/recurrent.h"
+#include "nn/parameters.h"
+#include "nn/recurrent.pb.h"
+#include "optimization/gradient_reducer.h"
+#include "optimization/optimizer.h"
+#include "optimization/optimizer.pb.h"
+#include "optimization/optimizers/built_in_optimizers.h"
+#include "optimization/schedule.h"
+#include "optimization/schedules/built_in_schedules.h"
+
+namespace regard {
+namespace {
+
+class WarmStep : public testing::TestWithParam<std::string> {};
+
+INSTANTIATE_TEST_SUITE_P(Cells, WarmStep,
+                         testing::Values("cell: LSTM",
+                                         "reset_gate: RESET_BEFORE",
+                                         "reset_gate: RESET_AFTER"));
+
+TEST_P(WarmStep, AllocatesNothing) {
+  RecurrentConfig recurrent_config;
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      "width: 8 layers: 2 bidirectional: true dropout: 0.1 " + GetParam(),
+      &recurrent_config));
+  ParameterStore<float> store;
+  const EmbeddingLayer<float> embedding(store.Root().Sub("embedding"), 11, 5);
+  const Recurrent<float> recurrent(store.Root().Sub("encoder"),
+                                   recurrent_config, 5);
+  const NormLayer<float> norm(store.Root().Sub("norm"), 16);
+  const LinearLayer<float> output(store.Root().Sub("output"), 16, 11);
+  store.Finalize(1);
+  WorkerPool pool(1);
+  GradientReducer<float> reducer(store, /*num_shards=*/3,
+                                 /*accumulate_batches=*/1, pool);
+  OptimizerRegistry optimizers;
+  RegisterBuiltInOptimizers(optimizers);
+  ScheduleRegistry schedules;
+  RegisterBuiltInSchedules(schedules);
+  const OptimizerConfig config;
+  const auto optimizer = optimizers.Create(config, store);
+  const auto schedule = schedules.Create(config.schedule(), {});
+  Tape<float> tape;
+  tape.set_training(true);
+  Forward<float> forward(tape, store, nullptr);
+  const std::vector<int32_t> ids = {1, 2, 3, 4, 0, 0, 9, 9, 9, 10, 10, 10};
+  const std::vector<int32_t> lengths = {4, 2, 3};
+
+  int64_t before = 0;
+  for (int step = 0; step < 6; ++step) {
+    if (step == 3) before = AllocationCount();
+    reducer.AddBatch([&](int, int, GradientSlab<float>& gradients) {
+      forward.set_gradients(&gradients);
+      forward.BeginStep();
+      const Var<float> encoded =
+          recurrent.Run(forward, embedding(forward, ids, {3, 4}), lengths)
+              .sequence;
+      const Var<float> logits = output(forward, norm(forward, encoded));
+      const Var<float> losses[] = {CrossEntropy<float>(logits, ids)};
+      const double seeds[] = {0.1};
+      forward.Backward(losses, seeds);
+    });
+    optimizer->Update(
+        {.learning_rate = schedule->LearningRate(optimizer->updates() + 1),
+         .clip_factor = ClipFactor(reducer.gradient_norm(), 1),
+         .gradient = reducer.gradient()},
+        pool);
+  }
+  EXPECT_EQ(AllocationCount() - before, 0);
+}
+
+}  // namespace
+}  // namespace regard

@@ -1,0 +1,312 @@
+#include "optimization/interventions/configured_probe.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "autodiff/instantiate.h"
+#include "autodiff/random.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+
+namespace {
+
+// Writes the row's sum, spread over the elements above 0.
+template <typename T>
+void MakeUniform(absl::Span<T> row) {
+  const auto keys =
+      std::count_if(row.begin(), row.end(), [](T w) { return w > 0; });
+  const T mean =
+      std::accumulate(row.begin(), row.end(), T(0)) / static_cast<T>(keys);
+  std::replace_if(
+      row.begin(), row.end(), [](T w) { return w > 0; }, mean);
+}
+
+// Puts the elements above 0 into a random order: Fisher and Yates's.
+template <typename T>
+void Permute(const RandomStream& random, absl::Span<T> row) {
+  std::vector<T*> keys;
+  for (T& weight : row) {
+    if (weight > 0) keys.push_back(&weight);
+  }
+  for (size_t last = keys.size(); last > 1; --last) {
+    std::swap(*keys[last - 1], *keys[random.BelowAt(last, last)]);
+  }
+}
+
+// Where an element belongs: sites [batch, heads, .., cols] of rank 4 have
+// heads.
+struct HeadLayout {
+  explicit HeadLayout(const Shape& shape)
+      : heads(shape.rank() == 4 ? shape[1] : 1),
+        inner(shape.rank() == 4 ? shape[2] * shape[3] : 1),
+        cols(shape.cols()) {}
+
+  int64_t Head(int64_t i) const { return i / inner % heads; }
+  // Among those of all heads.
+  int64_t Column(int64_t i) const { return Head(i) * cols + i % cols; }
+
+  int64_t heads;
+  int64_t inner;  // elements of an example's head
+  int64_t cols;
+};
+
+// Of weights [batch, .., queries, keys]: example, head and query, by which a
+// row has the same name however the batch is padded.
+template <typename T>
+std::string RowName(Var<T> weights, int64_t row) {
+  const absl::Span<const int64_t> examples = weights.tape().random().examples;
+  const Shape& shape = weights.shape();
+  const int64_t rows = weights.rows() / shape[0];
+  const int64_t queries = shape[-2];
+  const int64_t example = row / rows;
+  const bool known = example < static_cast<int64_t>(examples.size());
+  return absl::StrCat(known ? examples[example] : example, "/",
+                      row % rows / queries, "/", row % queries);
+}
+
+// NaN if either is.
+double Greater(double a, double b) { return b > a || std::isnan(b) ? b : a; }
+
+// Nothing of a row of weights that are all hidden.
+template <typename T>
+StatisticSum OfRow(SiteStatistic::Statistic statistic,
+                   absl::Span<const T> row) {
+  double sum = 0;
+  double squares = 0;
+  double top = -std::numeric_limits<double>::infinity();
+  for (const T element : row) {
+    const auto x = static_cast<double>(element);
+    sum += x;
+    squares += x * x;
+    top = Greater(top, x);
+  }
+  if (statistic == SiteStatistic::MAX) return {statistic, top, 1};
+  if (statistic == SiteStatistic::NORM) {
+    return {statistic, std::sqrt(squares), 1};
+  }
+  if (sum == 0) return {statistic};
+  if (statistic == SiteStatistic::TOP_KEY_SHARE) {
+    return {statistic, top / sum, 1};
+  }
+  double entropy = 0;
+  for (const T element : row) {
+    const double share = static_cast<double>(element) / sum;
+    if (share > 0) entropy -= share * std::log(share);
+  }
+  return {statistic, entropy, 1};
+}
+
+std::string ReportedName(const std::string& site, const SiteStatistic& wanted) {
+  const std::string joined = JoinSteps(site);
+  return absl::StrCat(
+      "probe/", MatchesSite(wanted.site(), joined) ? joined : site, "/",
+      absl::AsciiStrToLower(SiteStatistic::Statistic_Name(wanted.statistic())));
+}
+
+}  // namespace
+
+void StatisticSum::Add(const StatisticSum& other) {
+  if (rows == 0) {
+    *this = other;
+    return;
+  }
+  rows += other.rows;
+  if (other.rows == 0) return;
+  value = statistic == SiteStatistic::MAX ? Greater(value, other.value)
+                                          : value + other.value;
+}
+
+double StatisticSum::Value() const {
+  if (rows == 0) return 0;
+  return statistic == SiteStatistic::MAX ? value
+                                         : value / static_cast<double>(rows);
+}
+
+template <typename T>
+Probe<T>* ConfiguredProbe<T>::Begin(int64_t step, bool updates) {
+  step_ = step;
+  updates_ = updates;
+  const bool asked =
+      std::any_of(requests_.intervene.begin(), requests_.intervene.end(),
+                  [this](const auto& i) { return InForce(i); }) ||
+      std::any_of(requests_.probe.begin(), requests_.probe.end(),
+                  [this](const auto& s) { return IsDue(s); });
+  return asked ? this : nullptr;
+}
+
+template <typename T>
+bool ConfiguredProbe<T>::InForce(const Intervention& intervention) const {
+  return step_ >= intervention.from_step() &&
+         (!intervention.has_to_step() || step_ < intervention.to_step());
+}
+
+template <typename T>
+bool ConfiguredProbe<T>::IsDue(const SiteStatistic& statistic) const {
+  return updates_ && (step_ + 1) % statistic.every() == 0;
+}
+
+template <typename T>
+bool ConfiguredProbe<T>::Changes(const Intervention& intervention,
+                                 const std::string& site) const {
+  return InForce(intervention) && MatchesSite(intervention.site(), site);
+}
+
+template <typename T>
+SiteWish ConfiguredProbe<T>::Wish(const std::string& site) {
+  SiteWish wish;
+  for (const Intervention& intervention : requests_.intervene) {
+    if (!Changes(intervention, site)) continue;
+    if (!collects_) {
+      wish.replacement = true;
+      wish.input |= intervention.replace().has_input();
+    } else if (intervention.replace().has_mean()) {
+      wish.value = true;
+    }
+  }
+  for (const SiteStatistic& statistic : requests_.probe) {
+    wish.value |= IsDue(statistic) && MatchesSite(statistic.site(), site);
+  }
+  return wish;
+}
+
+template <typename T>
+void ConfiguredProbe<T>::AddToMean(const std::string& site, Var<T> value) {
+  const HeadLayout layout(value.shape());
+  MeanSum& mean = means_[JoinSteps(site)];
+  mean.sums.resize(static_cast<size_t>(layout.heads * layout.cols));
+  for (int64_t i = 0; i < value.size(); ++i) {
+    mean.sums[layout.Column(i)] += static_cast<double>(value.data()[i]);
+  }
+  mean.count += value.size() / (layout.heads * layout.cols);
+}
+
+template <typename T>
+void ConfiguredProbe<T>::OnValue(const std::string& site, Var<T> value) {
+  if (collects_) {
+    AddToMean(site, value);
+    return;
+  }
+  for (const SiteStatistic& wanted : requests_.probe) {
+    if (!IsDue(wanted) || !MatchesSite(wanted.site(), site) ||
+        (IsOfWeights(wanted.statistic()) && !IsWeights(site))) {
+      continue;
+    }
+    StatisticSum sum = {.statistic = wanted.statistic()};
+    for (int64_t row = 0; row < value.rows(); ++row) {
+      sum.Add(OfRow<T>(wanted.statistic(),
+                       value.span().subspan(row * value.cols(), value.cols())));
+    }
+    sums_[ReportedName(site, wanted)].Add(sum);
+  }
+}
+
+template <typename T>
+void ConfiguredProbe<T>::TakeStatistics(StatisticSums* sums) {
+  for (const auto& [name, sum] : sums_) (*sums)[name].Add(sum);
+  sums_.clear();
+}
+
+template <typename T>
+Var<T> ConfiguredProbe<T>::Replace(Tape<T>& tape, const std::string& site,
+                                   Var<T> value) {
+  // With an intervention that wants it, `value` is the site's input: those
+  // before have no effect.
+  const auto end = requests_.intervene.end();
+  auto first = requests_.intervene.begin();
+  for (auto i = first; i != end; ++i) {
+    if (Changes(*i, site) && i->replace().has_input()) first = i;
+  }
+  for (auto i = first; i != end; ++i) {
+    if (Changes(*i, site)) value = Apply(tape, *i, site, value);
+  }
+  return value;
+}
+
+template <typename T>
+Var<T> ConfiguredProbe<T>::Apply(Tape<T>& tape,
+                                 const Intervention& intervention,
+                                 const std::string& site, Var<T> value) const {
+  const Replacement& replace = intervention.replace();
+  const HeadLayout layout(value.shape());
+  const bool all = !intervention.has_head();
+  const int64_t head = intervention.head();
+  REGARD_CHECK(all || head < layout.heads)
+      << "head " << head << " of " << site << " " << value.shape();
+  const auto changes = [=](int64_t i) { return all || layout.Head(i) == head; };
+  const T factor = replace.has_input()   ? T(1)
+                   : replace.has_scale() ? static_cast<T>(replace.scale())
+                                         : T(0);
+  const auto scaled = [=](T x, int64_t i) {
+    if (!changes(i)) return x;
+    return factor == 0 ? T(0) : factor * x;
+  };
+  const Var<T> out = tape.NewLike(value, value.needs_grad());
+  for (int64_t i = 0; i < value.size(); ++i) {
+    out.data()[i] = scaled(value.data()[i], i);
+  }
+  if (replace.has_mean()) {
+    const auto found = means_.find(JoinSteps(site));
+    REGARD_CHECK(found != means_.end()) << "no mean of " << site;
+    const auto& [sums, count] = found->second;
+    for (int64_t i = 0; i < value.size(); ++i) {
+      if (!changes(i)) continue;
+      out.data()[i] =
+          static_cast<T>(sums[layout.Column(i)] / static_cast<double>(count));
+    }
+  }
+  for (int64_t row = 0; IsOfWeights(replace) && row < value.rows(); ++row) {
+    const int64_t begin = row * value.cols();
+    if (!changes(begin)) continue;
+    const absl::Span<T> keys = out.span().subspan(begin, value.cols());
+    std::copy_n(value.data() + begin, value.cols(), keys.data());
+    if (replace.has_uniform()) {
+      MakeUniform(keys);
+    } else {
+      Permute(RandomStream(seed_, absl::StrCat("intervene/", site, "/", step_,
+                                               "/", RowName(value, row))),
+              keys);
+    }
+  }
+  tape.Record("Intervention", out, [=] {
+    if (auto d = value.grad_ref()) {
+      d.AddEach([=](int64_t i) { return scaled(out.grad_data()[i], i); });
+    }
+  });
+  return out;
+}
+
+REGARD_INSTANTIATE_CLASS(ConfiguredProbe);
+
+void FindMeans(uint64_t seed, Model<float>& model, Forward<float>& forward,
+               ConfiguredProbe<float>& probe) {
+  if (!probe.has_means()) return;
+  const int64_t size = model.num_examples();
+  const int64_t count = std::min(size, kMeanExamples);
+  std::vector<double> denominators(model.loss_terms().size());
+  std::vector<Var<float>> sums(denominators.size());
+  model.BeginEpoch(std::nullopt);  // examples that are the same in all runs
+  probe.CollectMeans(true);
+  for (int64_t i = 0; i < count; ++i) {
+    const std::vector<int64_t> example = {i * size / count};
+    model.Denominators(example, absl::MakeSpan(denominators));
+    forward.BeginStep();
+    forward.tape().set_random({seed, 0, example});
+    model.Loss(forward, example, denominators, absl::MakeSpan(sums));
+  }
+  forward.tape().set_random({});
+  probe.CollectMeans(false);
+}
+
+}  // namespace regard

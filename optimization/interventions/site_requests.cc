@@ -1,0 +1,226 @@
+#include "optimization/interventions/site_requests.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "autodiff/tape.h"
+#include "nn/forward.h"
+#include "nn/probe.h"
+
+namespace regard {
+
+namespace {
+
+// More examples would make the pass that looks for sites slower.
+constexpr int64_t kMostExamples = 2;
+
+void RequireSite(const std::string& site, ConfigProblems& problems) {
+  if (site.empty())
+    problems.Add("site", "must be set to a pattern of hook points (sites)");
+}
+
+// Notes every site that a pass visits, and the shapes of those of `patterns`.
+class SiteCensus : public Probe<float> {
+ public:
+  explicit SiteCensus(std::vector<std::string> patterns)
+      : patterns_(std::move(patterns)) {}
+
+  SiteWish Wish(const std::string& site) override {
+    sites_.try_emplace(site);
+    return {.value = MatchesSite(patterns_, site)};
+  }
+  void OnValue(const std::string& site, Var<float> value) override {
+    sites_[site] = value.shape();
+  }
+
+  const SiteShapes& sites() const { return sites_; }
+
+ private:
+  const std::vector<std::string> patterns_;
+  SiteShapes sites_;
+};
+
+bool IsSiteOf(absl::string_view name, absl::string_view site) {
+  return absl::EndsWith(absl::StrCat("/", site), absl::StrCat("/", name));
+}
+
+// Edits that turn `pattern` into one of `site`.
+size_t Distance(absl::string_view pattern, absl::string_view site) {
+  std::vector<size_t> row(site.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (const char c : pattern) {
+    size_t diagonal = row[0];
+    if (c != '*') ++row[0];
+    for (size_t i = 1; i <= site.size(); ++i) {
+      const size_t above = row[i];
+      row[i] = c == '*' ? std::min(above, row[i - 1])
+                        : std::min({above + 1, row[i - 1] + 1,
+                                    diagonal + (c == site[i - 1] ? 0 : 1)});
+      diagonal = above;
+    }
+  }
+  return row.back();
+}
+
+// Adds at most one problem of a request, at paths within it: wrong(site, shape)
+// -> its path and message, or an empty path.
+template <typename Wrong>
+void CheckEachSite(const SiteShapes& sites, const std::string& pattern,
+                   ConfigProblems& problems, Wrong wrong) {
+  bool found = false;
+  for (const auto& [site, shape] : sites) {
+    if (!MatchesSite(pattern, site)) continue;
+    found = true;
+    const auto& [path, message] = wrong(site, shape);
+    if (path.empty()) continue;
+    problems.Add(path, absl::StrCat("'", site, "' ", message));
+    return;
+  }
+  if (!found) problems.Add("site", NoSuchSite(sites, pattern));
+}
+
+std::pair<std::string, std::string> WrongIntervention(
+    const Intervention& intervention, const std::string& site,
+    const Shape& shape) {
+  if (IsOfWeights(intervention.replace()) && !IsWeights(site)) {
+    return {"replace",
+            "is not a hook point of attention weights; uniform and permuted "
+            "require one"};
+  }
+  if (intervention.replace().has_mean() &&
+      (IsWeights(site) || IsSiteOf("scores", site))) {
+    return {"replace",
+            "cannot be replaced by a mean: its keys differ between examples"};
+  }
+  if (intervention.replace().has_input() && !IsSiteOf("residual", site)) {
+    return {"replace", "is not a `residual` hook point; `input` requires one"};
+  }
+  if (!intervention.has_head()) return {};
+  if (shape.rank() != 4) return {"head", "has no heads; remove `head`"};
+  if (intervention.head() < shape[1]) return {};
+  return {"head",
+          absl::StrCat("has ", shape[1], " heads; `head` must be less than ",
+                       shape[1], ", got ", intervention.head())};
+}
+
+}  // namespace
+
+bool IsWeights(absl::string_view site) { return IsSiteOf("weights", site); }
+
+bool IsOfWeights(const Replacement& replace) {
+  return replace.has_uniform() || replace.has_permuted();
+}
+
+bool IsOfWeights(SiteStatistic::Statistic statistic) {
+  return statistic == SiteStatistic::ENTROPY ||
+         statistic == SiteStatistic::TOP_KEY_SHARE;
+}
+
+SiteShapes SitesOf(Model<float>& model, uint64_t seed,
+                   std::vector<std::string> patterns) {
+  std::vector<int64_t> examples(
+      std::min<int64_t>(kMostExamples, model.num_examples()));
+  std::iota(examples.begin(), examples.end(), 0);
+  SiteCensus census(std::move(patterns));
+  Tape<float> tape;
+  Forward<float> forward(tape, model.parameters(), nullptr);
+  forward.set_probe(&census);
+  if (examples.empty()) {  // as of a text for evaluation
+    for (const Split split : {Split::kDev, Split::kTest}) {
+      if (census.sites().empty()) model.Evaluate(forward, split);
+    }
+    return census.sites();
+  }
+  std::vector<double> denominators(model.loss_terms().size());
+  std::vector<Var<float>> sums(denominators.size());
+  model.Denominators(examples, absl::MakeSpan(denominators));
+  forward.BeginStep();
+  tape.set_training(true);
+  tape.set_random({seed, 0, examples});
+  model.Loss(forward, examples, denominators, absl::MakeSpan(sums));
+  return census.sites();
+}
+
+std::string NoSuchSite(const SiteShapes& sites, absl::string_view pattern) {
+  if (sites.empty()) return "this model has no hook points (sites)";
+  const auto nearest = std::min_element(
+      sites.begin(), sites.end(), [&](const auto& a, const auto& b) {
+        return Distance(pattern, a.first) < Distance(pattern, b.first);
+      });
+  return absl::StrCat("no hook point (site) of this model matches '", pattern,
+                      "'; the nearest is '", JoinSteps(nearest->first), "'");
+}
+
+void ValidateSiteRequests(const SiteRequests& requests,
+                          ConfigProblems& problems) {
+  for (int i = 0; i < requests.intervene.size(); ++i) {
+    const Intervention& intervention = requests.intervene[i];
+    const ConfigProblems::Scope scope(problems,
+                                      absl::StrCat("intervene[", i, "]"));
+    RequireSite(intervention.site(), problems);
+    problems.CheckRanges(intervention);
+    problems.CheckRanges(intervention.replace(), "replace");
+    if (intervention.replace().replacement_case() ==
+        Replacement::REPLACEMENT_NOT_SET) {
+      problems.Add("replace",
+                   "must set exactly one of zeros {}, uniform {}, permuted {}, "
+                   "mean {}, input {} or scale: NUMBER");
+    }
+    if (intervention.has_to_step() &&
+        intervention.to_step() <= intervention.from_step()) {
+      problems.Add("to_step", absl::StrCat("must be greater than `from_step` (",
+                                           intervention.from_step(), ")"));
+    }
+  }
+  for (int i = 0; i < requests.probe.size(); ++i) {
+    const ConfigProblems::Scope scope(problems, absl::StrCat("probe[", i, "]"));
+    RequireSite(requests.probe[i].site(), problems);
+    problems.CheckRanges(requests.probe[i]);
+    if (requests.probe[i].statistic() == SiteStatistic::STATISTIC_UNSPECIFIED) {
+      problems.Add("statistic",
+                   "must be set to ENTROPY, NORM, MAX or TOP_KEY_SHARE");
+    }
+  }
+}
+
+void ValidateSites(const SiteRequests& requests, uint64_t seed,
+                   Model<float>& model, ConfigProblems& problems) {
+  if (requests.empty()) return;
+  std::vector<std::string> patterns;
+  for (const auto& i : requests.intervene) patterns.push_back(i.site());
+  const SiteShapes sites = SitesOf(model, seed, std::move(patterns));
+  for (int i = 0; i < requests.intervene.size(); ++i) {
+    const Intervention& intervention = requests.intervene[i];
+    const ConfigProblems::Scope scope(problems,
+                                      absl::StrCat("intervene[", i, "]"));
+    CheckEachSite(sites, intervention.site(), problems,
+                  [&](const std::string& site, const Shape& shape) {
+                    return WrongIntervention(intervention, site, shape);
+                  });
+    if (intervention.replace().has_mean() && model.num_examples() == 0) {
+      problems.Add("replace.mean",
+                   "requires training examples, but there are none");
+    }
+  }
+  for (int i = 0; i < requests.probe.size(); ++i) {
+    const SiteStatistic& statistic = requests.probe[i];
+    const ConfigProblems::Scope scope(problems, absl::StrCat("probe[", i, "]"));
+    CheckEachSite(
+        sites, statistic.site(), problems,
+        [&](const std::string& site, const Shape&) {
+          using Wrong = std::pair<std::string, std::string>;
+          return IsOfWeights(statistic.statistic()) && !IsWeights(site)
+                     ? Wrong("statistic",
+                             "is not a hook point of attention weights; "
+                             "ENTROPY and TOP_KEY_SHARE require one")
+                     : Wrong();
+        });
+  }
+}
+
+}  // namespace regard

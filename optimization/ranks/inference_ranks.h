@@ -1,0 +1,56 @@
+// Inference that ranks share.
+#ifndef OPTIMIZATION_RANKS_INFERENCE_RANKS_H_
+#define OPTIMIZATION_RANKS_INFERENCE_RANKS_H_
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "optimization/ranks/ranks.h"
+#include "optimization/ranks/value_bytes.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+
+// During its lifetime, inference over many examples (evaluation/batches.h) of
+// the thread that created it is shared by `ranks`, all of which do the same on
+// models of the same bits. Scopes nest. With null, or of one rank, the thread
+// works alone.
+class InferenceRanks {
+ public:
+  explicit InferenceRanks(Ranks* ranks);
+  ~InferenceRanks();
+
+  InferenceRanks(const InferenceRanks&) = delete;
+  InferenceRanks& operator=(const InferenceRanks&) = delete;
+
+  // Those of the calling thread's innermost scope, or null.
+  static Ranks* Current();
+
+ private:
+  Ranks* const outer_;
+};
+
+// Fills results[i], which rank i % size has computed, on all others.
+template <typename Result>
+void GatherResults(Ranks& ranks, std::vector<Result>* results) {
+  const auto size = static_cast<size_t>(ranks.size());
+  const auto each = [&](size_t rank, auto work) {
+    for (size_t i = rank; i < results->size(); i += size) work((*results)[i]);
+  };
+  const auto own = static_cast<size_t>(ranks.rank());
+  std::string text;
+  each(own, [&](const Result& result) { AppendBytes(result, &text); });
+  const std::vector<std::string> texts = GatherTexts(ranks, text);
+  for (size_t rank = 0; rank < size; ++rank) {
+    if (rank == own) continue;
+    absl::string_view bytes = texts[rank];
+    each(rank, [&](Result& result) { TakeBytes(&bytes, &result); });
+    REGARD_CHECK(bytes.empty()) << bytes.size() << " bytes of rank " << rank;
+  }
+}
+
+}  // namespace regard
+
+#endif  // OPTIMIZATION_RANKS_INFERENCE_RANKS_H_

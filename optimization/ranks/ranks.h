@@ -1,0 +1,62 @@
+// Processes, called ranks, that train one model together: each computes some of
+// the shards of every batch, and all have the same weights.
+//
+// R ranks, a power of two, are the nodes of that level of the tree of shards
+// (optimization/shard_tree.h) which has R of them, so that results have the
+// bits of one process. Ranks that talk call the same functions in the same
+// order. A connection that breaks ends the process: no call returns an error.
+#ifndef OPTIMIZATION_RANKS_RANKS_H_
+#define OPTIMIZATION_RANKS_RANKS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+namespace regard {
+
+// One thread calls at a time.
+class Ranks {
+ public:
+  virtual ~Ranks() = default;
+
+  virtual int rank() const = 0;  // 0 <= rank() < size()
+  virtual int size() const = 0;
+
+  // Sends `sent` to rank `partner`, which is another one and calls this with
+  // the number of this rank, and fills `received` with what that sends; the
+  // lengths agree, and either may be 0.
+  virtual void Exchange(int partner, absl::Span<const uint8_t> sent,
+                        absl::Span<uint8_t> received) = 0;
+};
+
+// Whether `size` ranks can share `num_shards` shards.
+inline bool RanksFit(int size, int num_shards) {
+  return size >= 1 && (size & (size - 1)) == 0 && size <= num_shards;
+}
+
+// `rows` is [num_shards, width], in which a rank has filled the rows of its own
+// shards. Fills the others. Allocates nothing.
+void GatherShards(Ranks& ranks, int num_shards, absl::Span<uint8_t> rows);
+template <typename T>
+void GatherShards(Ranks& ranks, int num_shards, absl::Span<T> rows) {
+  GatherShards(ranks, num_shards,
+               absl::MakeSpan(reinterpret_cast<uint8_t*>(rows.data()),
+                              rows.size() * sizeof(T)));
+}
+
+// What each rank gives, in the order of ranks.
+template <typename T>
+std::vector<T> GatherValues(Ranks& ranks, T value) {
+  std::vector<T> values(static_cast<size_t>(ranks.size()));
+  values[ranks.rank()] = value;
+  GatherShards(ranks, ranks.size(), absl::MakeSpan(values));
+  return values;
+}
+std::vector<std::string> GatherTexts(Ranks& ranks, absl::string_view text);
+
+}  // namespace regard
+
+#endif  // OPTIMIZATION_RANKS_RANKS_H_

@@ -1,0 +1,186 @@
+#include <cmath>
+#include <memory>
+#include <string>
+
+#include "google/protobuf/text_format.h"
+#include "gtest/gtest.h"
+#include "optimization/optimizer.pb.h"
+#include "optimization/schedule.h"
+#include "optimization/schedules/built_in_schedules.h"
+
+namespace regard {
+namespace {
+
+std::unique_ptr<Schedule> Make(const std::string& text) {
+  OptimizerConfig config;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &config));
+  ScheduleRegistry schedules;
+  RegisterBuiltInSchedules(schedules);
+  return schedules.Create(
+      config.schedule(),
+      {.learning_rate = config.learning_rate(), .total_updates = 210});
+}
+
+TEST(ScheduleTest, ConstantIsTheDefault) {
+  const std::unique_ptr<Schedule> schedule = Make("learning_rate: 0.25");
+  EXPECT_EQ(schedule->LearningRate(1), 0.25);
+  EXPECT_EQ(schedule->LearningRate(1000000), 0.25);
+  EXPECT_EQ(schedule->metric(), "");
+  EXPECT_EQ(schedule->warmup(), 0);
+}
+
+TEST(ScheduleTest, ExponentialFallsInSteps) {
+  const std::unique_ptr<Schedule> schedule = Make(
+      "learning_rate: 8 schedule { exponential { decay: 0.5 interval: 10 } }");
+  EXPECT_EQ(schedule->LearningRate(1), 8);
+  EXPECT_EQ(schedule->LearningRate(10), 8);
+  EXPECT_EQ(schedule->LearningRate(11), 4);
+  EXPECT_EQ(schedule->LearningRate(31), 1);
+}
+
+TEST(ScheduleTest, InverseSquareRootWarmsUpThenFalls) {
+  const std::unique_ptr<Schedule> schedule =
+      Make("learning_rate: 2 schedule { inverse_square_root { warmup: 100 } }");
+  EXPECT_EQ(schedule->warmup(), 100);
+  EXPECT_DOUBLE_EQ(schedule->LearningRate(1), 0.02);
+  EXPECT_DOUBLE_EQ(schedule->LearningRate(50), 1);
+  EXPECT_DOUBLE_EQ(schedule->LearningRate(100), 2);
+  EXPECT_DOUBLE_EQ(schedule->LearningRate(400), 1);
+}
+
+TEST(ScheduleTest, CosineWarmsUpThenFallsToItsFloor) {
+  const std::unique_ptr<Schedule> schedule =
+      Make("learning_rate: 2 schedule { cosine { warmup: 10 floor: 0.1 } }");
+  EXPECT_EQ(schedule->warmup(), 10);
+  EXPECT_DOUBLE_EQ(schedule->LearningRate(1), 0.2);
+  EXPECT_DOUBLE_EQ(schedule->LearningRate(10), 2);
+  // Of 200 updates that are left, a half and all.
+  EXPECT_DOUBLE_EQ(schedule->LearningRate(110), 1.1);
+  EXPECT_DOUBLE_EQ(schedule->LearningRate(210), 0.2);
+  EXPECT_DOUBLE_EQ(schedule->LearningRate(1000), 0.2);
+}
+
+TEST(ScheduleTest, PolynomialOfPowerOneIsALine) {
+  const std::unique_ptr<Schedule> line =
+      Make("learning_rate: 8 schedule { polynomial { updates: 100 } }");
+  EXPECT_DOUBLE_EQ(line->LearningRate(1), 7.92);
+  EXPECT_DOUBLE_EQ(line->LearningRate(75), 2);
+  EXPECT_EQ(line->LearningRate(100), 0);
+  const std::unique_ptr<Schedule> square = Make(
+      "learning_rate: 8 schedule { polynomial { updates: 100 power: 2 } }");
+  EXPECT_DOUBLE_EQ(square->LearningRate(75), 0.5);
+}
+
+// The warm-up may be as long as the run, or longer.
+TEST(ScheduleTest, AWarmUpMayNeverEnd) {
+  const std::unique_ptr<Schedule> schedule = Make(
+      "learning_rate: 8 schedule { polynomial { warmup: 400 floor: 0.5 } }");
+  EXPECT_DOUBLE_EQ(schedule->LearningRate(210), 4.2);
+  EXPECT_DOUBLE_EQ(schedule->LearningRate(400), 8);
+  EXPECT_DOUBLE_EQ(schedule->LearningRate(401), 4);
+}
+
+TEST(ScheduleTest, PlateauWaitsThenReduces) {
+  const std::unique_ptr<Schedule> schedule = Make(
+      "learning_rate: 1 schedule { reduce_on_plateau {"
+      " patience: 1 decay: 0.5 min_learning_rate: 0.3 threshold: 0.01 } }");
+  EXPECT_EQ(schedule->metric(), "dev/loss");
+  schedule->Observe(10);
+  schedule->Observe(9.95);  // not 1 % better
+  EXPECT_EQ(schedule->LearningRate(2), 1);
+  schedule->Observe(10);
+  EXPECT_EQ(schedule->LearningRate(3), 0.5);
+  schedule->Observe(5);
+  schedule->Observe(6);
+  schedule->Observe(NAN);  // no improvement either
+  EXPECT_EQ(schedule->LearningRate(6), 0.3);
+}
+
+TEST(ScheduleTest, PlateauOfAMetricToMaximise) {
+  const std::unique_ptr<Schedule> schedule = Make(
+      "learning_rate: 1 schedule { reduce_on_plateau { metric: 'dev/bleu'"
+      " higher_is_better: true patience: 0 } }");
+  schedule->Observe(0.1);
+  schedule->Observe(0.2);
+  EXPECT_EQ(schedule->LearningRate(1), 1);
+  schedule->Observe(0.2);
+  EXPECT_EQ(schedule->LearningRate(1), 0.5);
+}
+
+TEST(ScheduleTest, StateContinuesWhereItStopped) {
+  const std::string text =
+      "learning_rate: 1 schedule { reduce_on_plateau { patience: 1 } }";
+  const std::unique_ptr<Schedule> whole = Make(text);
+  const std::unique_ptr<Schedule> first = Make(text);
+  for (const double metric : {3.0, 3.0}) {
+    whole->Observe(metric);
+    first->Observe(metric);
+  }
+  const std::unique_ptr<Schedule> second = Make(text);
+  ASSERT_TRUE(second->set_state(first->state()).ok());
+  whole->Observe(3);
+  second->Observe(3);
+  EXPECT_EQ(whole->LearningRate(1), 0.5);
+  EXPECT_EQ(second->LearningRate(1), 0.5);
+}
+
+// An infinite best value would make every later comparison false.
+TEST(ScheduleTest, PlateauCountsWhatIsNotFiniteAsNoImprovement) {
+  for (const double bad : {NAN, INFINITY, -INFINITY}) {
+    const std::unique_ptr<Schedule> schedule =
+        Make("learning_rate: 1 schedule { reduce_on_plateau { patience: 1 } }");
+    schedule->Observe(bad);
+    EXPECT_EQ(schedule->LearningRate(1), 1) << bad;
+    schedule->Observe(10);
+    schedule->Observe(9);
+    schedule->Observe(8);
+    EXPECT_EQ(schedule->LearningRate(1), 1) << bad;
+    schedule->Observe(bad);
+    schedule->Observe(bad);
+    EXPECT_EQ(schedule->LearningRate(1), 0.5) << bad;
+  }
+}
+
+TEST(ScheduleTest, StateHasNamedNumbers) {
+  EXPECT_TRUE(Make("")->state().empty());
+  const std::unique_ptr<Schedule> schedule =
+      Make("schedule { reduce_on_plateau { patience: 0 } }");
+  EXPECT_EQ(schedule->state(),
+            (ScheduleState{{"factor", 1}, {"bad_evaluations", 0}}));
+  schedule->Observe(3);
+  schedule->Observe(4);
+  EXPECT_EQ(
+      schedule->state(),
+      (ScheduleState{{"factor", 0.5}, {"bad_evaluations", 0}, {"best", 3}}));
+}
+
+TEST(ScheduleTest, AStateOfAnotherFormatIsAnError) {
+  const std::unique_ptr<Schedule> schedule =
+      Make("schedule { reduce_on_plateau {} }");
+  const auto message = [&](const ScheduleState& state) {
+    return std::string(schedule->set_state(state).message());
+  };
+  EXPECT_EQ(message({{"factor", 0.5}, {"bad_evaluations", 1}}), "");
+  EXPECT_EQ(message({{"factor", 0.25}}),
+            "the state of reduce_on_plateau has no number 'bad_evaluations'");
+  EXPECT_EQ(
+      message({{"factor", 0.25}, {"bad_evaluations", 0}, {"patience", 1}}),
+      "the state of reduce_on_plateau has an unknown number 'patience'");
+  EXPECT_EQ(message({{"factor", 0.25}, {"bad_evaluations", NAN}}),
+            "the state of reduce_on_plateau has a number that is not finite: "
+            "'bad_evaluations'");
+  for (const double wrong : {-1.0, 1e300}) {
+    EXPECT_EQ(message({{"factor", 1}, {"bad_evaluations", wrong}}),
+              "the state of reduce_on_plateau has a number that is out of "
+              "range: 'bad_evaluations'");
+    EXPECT_EQ(message({{"factor", wrong}, {"bad_evaluations", 0}}),
+              "the state of reduce_on_plateau has a number that is out of "
+              "range: 'factor'");
+  }
+  EXPECT_EQ(schedule->state(),
+            (ScheduleState{{"factor", 0.5}, {"bad_evaluations", 1}}));
+  EXPECT_TRUE(Make("")->set_state({{"factor", 1}}).ok());
+}
+
+}  // namespace
+}  // namespace regard

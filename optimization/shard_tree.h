@@ -1,0 +1,35 @@
+// The balanced binary tree in which the gradients of a batch's shards are
+// added. Its shape depends on the number of shards alone.
+#ifndef OPTIMIZATION_SHARD_TREE_H_
+#define OPTIMIZATION_SHARD_TREE_H_
+
+namespace regard {
+
+// A node of the tree is consecutive shards [begin, end).
+struct ShardRange {
+  int begin = 0;
+  int end = 0;
+
+  int size() const { return end - begin; }
+};
+
+// The first shard of the right child of the node [begin, end), which has at
+// least two.
+inline int MiddleShard(int begin, int end) {
+  return begin + (end - begin + 1) / 2;
+}
+
+// Node `part` of the level that has `parts` nodes, a power of two of at most
+// `num_shards`.
+inline ShardRange ShardsOf(int part, int parts, int num_shards) {
+  ShardRange node = {0, num_shards};
+  for (int bit = parts / 2; bit > 0; bit /= 2) {
+    const int middle = MiddleShard(node.begin, node.end);
+    ((part & bit) != 0 ? node.begin : node.end) = middle;
+  }
+  return node;
+}
+
+}  // namespace regard
+
+#endif  // OPTIMIZATION_SHARD_TREE_H_

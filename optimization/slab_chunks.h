@@ -1,0 +1,69 @@
+// Cuts the slabs of a parameter store into chunks of equal size: the units of
+// work of gradient reduction and of parameter updates.
+#ifndef OPTIMIZATION_SLAB_CHUNKS_H_
+#define OPTIMIZATION_SLAB_CHUNKS_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "nn/parameters.h"
+
+namespace regard {
+
+// Consecutive chunks [begin, end).
+struct ChunkRange {
+  int64_t begin = 0;
+  int64_t end = 0;
+
+  int64_t size() const { return end - begin; }
+};
+
+class SlabChunks {
+ public:
+  static constexpr int64_t kElements = 4096;  // of a chunk; the last has fewer
+
+  // The part of one trainable parameter that lies in one chunk: elements
+  // [begin, end) of the slab.
+  struct Range {
+    int64_t begin;
+    int64_t end;
+    int32_t parameter;  // index in the store
+  };
+
+  // `store` is finalized.
+  template <typename T>
+  explicit SlabChunks(const ParameterStore<T>& store);
+
+  int64_t size() const { return static_cast<int64_t>(first_.size()) - 1; }
+
+  ChunkRange all() const { return {0, size()}; }
+
+  // The part of `values`, which has `width` elements for each chunk and maybe
+  // fewer for the last, that belongs to `chunks`.
+  template <typename T>
+  static absl::Span<T> PartOf(absl::Span<T> values, ChunkRange chunks,
+                              int64_t width = kElements) {
+    const auto size = static_cast<int64_t>(values.size());
+    const int64_t begin = std::min(size, chunks.begin * width);
+    const int64_t end = std::min(size, chunks.end * width);
+    return values.subspan(static_cast<size_t>(begin),
+                          static_cast<size_t>(end - begin));
+  }
+
+  // The ranges of one chunk, in order. What lies between them is zero in every
+  // gradient.
+  absl::Span<const Range> operator[](int64_t chunk) const {
+    return absl::MakeConstSpan(ranges_).subspan(
+        first_[chunk], first_[chunk + 1] - first_[chunk]);
+  }
+
+ private:
+  std::vector<Range> ranges_;
+  std::vector<size_t> first_;  // range of each chunk, and the number of ranges
+};
+
+}  // namespace regard
+
+#endif  // OPTIMIZATION_SLAB_CHUNKS_H_

@@ -1,0 +1,28 @@
+// The metrics of an evaluation.
+#ifndef OPTIMIZATION_TESTING_METRICS_OF_H_
+#define OPTIMIZATION_TESTING_METRICS_OF_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "optimization/evaluated_set.h"
+
+namespace regard {
+
+// Those of all sets by their names, which differ.
+inline std::map<std::string, double> MetricsOf(
+    const std::vector<EvaluatedSet>& sets) {
+  std::map<std::string, double> metrics;
+  for (const EvaluatedSet& set : sets) {
+    metrics.insert(set.totals.begin(), set.totals.end());
+    for (const ExampleMetric& metric : set.metrics) {
+      metrics[metric.name] = metric.Value();
+    }
+  }
+  return metrics;
+}
+
+}  // namespace regard
+
+#endif  // OPTIMIZATION_TESTING_METRICS_OF_H_

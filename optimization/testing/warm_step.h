@@ -1,0 +1,19 @@
+// What a training step costs once buffers have grown.
+#ifndef OPTIMIZATION_TESTING_WARM_STEP_H_
+#define OPTIMIZATION_TESTING_WARM_STEP_H_
+
+#include <cstdint>
+
+#include "absl/types/span.h"
+#include "optimization/model.h"
+
+namespace regard {
+
+// Heap allocations of the fourth forward and backward pass over `examples`; see
+// CountsAllocations() in autodiff/testing/allocation_counter.h.
+int64_t AllocationsOfAWarmStep(Model<float>& model,
+                               absl::Span<const int64_t> examples);
+
+}  // namespace regard
+
+#endif  // OPTIMIZATION_TESTING_WARM_STEP_H_

@@ -1,0 +1,59 @@
+#include "options/option_registry.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+
+namespace regard {
+
+using ::google::protobuf::FieldDescriptor;
+using ::google::protobuf::Message;
+using ::google::protobuf::OneofDescriptor;
+
+namespace {
+
+constexpr char kOutside[] = "outside";
+
+}  // namespace
+
+ChosenOption ChooseOption(const Message& config,
+                          const OneofDescriptor& choice) {
+  REGARD_CHECK(config.GetDescriptor() == choice.containing_type())
+      << std::string(config.GetDescriptor()->full_name()) << " has no oneof "
+      << std::string(choice.full_name());
+  const FieldDescriptor* member =
+      config.GetReflection()->GetOneofFieldDescriptor(config, &choice);
+  if (member == nullptr) return {};
+  const Message& options = config.GetReflection()->GetMessage(config, member);
+  std::string path(member->name());
+  if (path != kOutside) return {&options, std::move(path)};
+  std::vector<const FieldDescriptor*> extensions;
+  options.GetReflection()->ListFields(options, &extensions);
+  if (extensions.size() != 1) return {nullptr, std::move(path)};
+  return {
+      &options.GetReflection()->GetMessage(options, extensions[0]),
+      absl::StrCat(path, ".[", std::string(extensions[0]->full_name()), "]")};
+}
+
+void AddOptionProblem(const ChosenOption& chosen, const OneofDescriptor& choice,
+                      absl::string_view example,
+                      absl::Span<const std::string> known,
+                      ConfigProblems& problems) {
+  const std::string name(choice.name());
+  const std::string kind = absl::StrReplaceAll(name, {{"_", " "}});
+  if (chosen.options != nullptr) {
+    problems.Add(chosen.path,
+                 absl::StrCat(std::string(chosen.options->GetTypeName()),
+                              " is not linked into this program, which knows ",
+                              absl::StrJoin(known, ", ")));
+  } else if (chosen.path == kOutside) {
+    problems.Add(chosen.path,
+                 absl::StrCat("`outside` must hold exactly one ", kind,
+                              ", as in outside { [lab.my_", name, "] {} }"));
+  } else {
+    problems.Add("",
+                 absl::StrCat("has no ", kind, "; set one, such as ", example));
+  }
+}
+
+}  // namespace regard

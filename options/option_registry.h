@@ -1,0 +1,293 @@
+// A registry of plug-ins of one kind (scoring functions, optimisers, schedules,
+// ...). A config chooses one by a member of a oneof, and that member's message
+// holds its options:
+//
+//   oneof schedule {
+//     ConstantSchedule constant = 1;
+//     OutsideSchedule outside = 15;  // extensions 1000 to max
+//   }
+//
+// `outside`, if the oneof has it, is a message with open proto2 extensions. It
+// holds exactly one extension, the options of a plug-in from another
+// repository: `outside { [lab.my_schedule] { rate: 2 } }`.
+//
+// A kind defines an interface, what is known of each plug-in, and a registry:
+//
+//   class Schedule {
+//    public:
+//     virtual ~Schedule() = default;
+//     virtual double Factor(int64_t update) const = 0;
+//     // A plug-in with limits besides (range) declares its own, which calls
+//     // CheckRanges() too.
+//     static void Validate(const auto& options, ConfigProblems& problems) {
+//       problems.CheckRanges(options);
+//     }
+//   };
+//
+//   struct ScheduleInfo : OptionInfo<> {
+//     OptionFactory<Schedule> create;
+//   };
+//
+//   class ScheduleRegistry
+//       : public PluginRegistry<ScheduleConfig, ScheduleInfo> {
+//    public:
+//     ScheduleRegistry() : PluginRegistry("schedule", "constant {}") {}
+//   };
+//
+// A plug-in is a class with a constructor from its options and one line,
+// `REGARD_PLUGIN(ScheduleRegistry, Constant, "1")`:
+//
+//   class Constant : public Schedule {
+//    public:
+//     using Options = ConstantSchedule;
+//     explicit Constant(const Options&) {}
+//     double Factor(int64_t) const override { return 1; }
+//   };
+//
+// A Validate() that a plug-in declares hides the interface's. So one with a
+// wrong signature does not compile; it is never ignored.
+#ifndef OPTIONS_OPTION_REGISTRY_H_
+#define OPTIONS_OPTION_REGISTRY_H_
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/message.h"
+#include "options/config_problems.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+
+// What is known of one plug-in. Context is what its options are validated
+// against besides themselves, such as the widths of a layer.
+template <typename... Context>
+struct OptionInfo {
+  using Validator = void (*)(const google::protobuf::Message& options,
+                             const Context&... context,
+                             ConfigProblems& problems);
+
+  std::string name;         // of its options message: "regard.DotScore"
+  std::string description;  // one line, such as a formula: "q . k"
+  const google::protobuf::Message* default_options;
+  // Adds what is wrong with options, under paths relative to them.
+  Validator validate;
+};
+
+// Makes an Interface from options of the plug-in's own type.
+template <typename Interface, typename... Args>
+using OptionFactory = std::unique_ptr<Interface> (*)(
+    const google::protobuf::Message& options, Args... args);
+
+template <typename Plugin, typename... Context>
+concept ValidatesOptions = requires(const typename Plugin::Options& options,
+                                    const Context&... context,
+                                    ConfigProblems& problems) {
+  Plugin::Validate(options, context..., problems);
+};  // NOLINT(readability/braces)
+
+// Info of a plug-in that is a class template. Factory<T> is an OptionFactory.
+template <template <typename> class Factory, typename... Context>
+struct NumericInfo : OptionInfo<Context...> {
+  Factory<float> create_float;
+  Factory<double> create_double;
+};
+
+struct ChosenOption {
+  // Null if the oneof is unset, or if `outside` does not hold one extension.
+  const google::protobuf::Message* options = nullptr;
+  // Leads from the config to the options: "dot", "outside.[lab.my_score]" or,
+  // where there are none, "outside" or "".
+  std::string path;
+};
+
+ChosenOption ChooseOption(const google::protobuf::Message& config,
+                          const google::protobuf::OneofDescriptor& choice);
+
+// Says why `chosen` is not the choice of a plug-in in `known`.
+void AddOptionProblem(const ChosenOption& chosen,
+                      const google::protobuf::OneofDescriptor& choice,
+                      absl::string_view example,
+                      absl::Span<const std::string> known,
+                      ConfigProblems& problems);
+
+// The registry of one kind, chosen by a oneof of Config. Info derives from
+// OptionInfo, and has the factory `create` of classes, or is a NumericInfo of
+// class templates. What it has besides, Info::Describe<Plugin>() reads of the
+// class. Registries are passed, never global: main() registers the built-in
+// plug-ins and the user's.
+template <typename Config, typename Info>
+class PluginRegistry {
+ public:
+  using Message = google::protobuf::Message;
+
+  // `choice` is the name of the oneof, `example` a choice as a config writes
+  // it, for the message that none was made. With `fallback` a config need not
+  // choose: options of that message, with their defaults, then serve.
+  PluginRegistry(const char* choice, std::string example,
+                 const Message* fallback = nullptr)
+      : choice_(*Config::descriptor()->FindOneofByName(choice)),
+        example_(std::move(example)),
+        fallback_(fallback) {}
+
+  template <typename Plugin>
+  void Add(absl::string_view description) {
+    Info info = InfoOf<Plugin>(description);
+    SetFactory<Plugin>(&info.create);
+    Insert(std::move(info));
+  }
+  template <template <typename> class Plugin>
+  void Add(absl::string_view description) {
+    Info info = InfoOf<Plugin<float>>(description);
+    SetFactory<Plugin<float>>(&info.create_float);
+    SetFactory<Plugin<double>>(&info.create_double);
+    Insert(std::move(info));
+  }
+
+  // Sorted by name.
+  absl::Span<const Info> plugins() const { return plugins_; }
+
+  // Null if `config` makes no valid choice.
+  const Message* ChosenOptions(const Config& config) const {
+    return Choose(config).options;
+  }
+
+  // The plug-in that `config` chose; null if it is not registered.
+  const Info* Find(const Config& config) const {
+    return FindType(Choose(config).options);
+  }
+
+  // Adds what is wrong with the choice and with the chosen options, under paths
+  // relative to `config`.
+  template <typename... Context>
+  void ValidateChoice(const Config& config, ConfigProblems& problems,
+                      const Context&... context) const {
+    const ChosenOption chosen = Choose(config);
+    const Info* info = FindType(chosen.options);
+    if (info == nullptr) {
+      std::vector<std::string> known;
+      for (const Info& plugin : plugins_) known.push_back(plugin.name);
+      AddOptionProblem(chosen, choice_, example_, known, problems);
+      return;
+    }
+    const ConfigProblems::Scope scope(problems, chosen.path);
+    info->validate(*chosen.options, context..., problems);
+  }
+
+  // Makes what a valid `config` chose.
+  template <typename... Args>
+  auto Create(const Config& config, Args&&... args) const
+      requires(requires(Info info) { info.create; }) {
+    const auto& [info, options] = ValidChoice(config);
+    return info.create(options, std::forward<Args>(args)...);
+  }
+  template <typename T, typename... Args>
+  auto Create(const Config& config, Args&&... args) const
+      requires(requires(Info info) { info.create_float; }) {
+    const auto& [info, options] = ValidChoice(config);
+    if constexpr (std::is_same_v<T, float>) {
+      return info.create_float(options, std::forward<Args>(args)...);
+    } else {
+      return info.create_double(options, std::forward<Args>(args)...);
+    }
+  }
+
+ protected:
+  // All but the factory.
+  template <typename Plugin>
+  static Info InfoOf(absl::string_view description) {
+    Info info = {};
+    Describe<Plugin>(description, &info);
+    if constexpr (requires { info.template Describe<Plugin>(); }) {
+      info.template Describe<Plugin>();
+    }
+    return info;
+  }
+
+  void Insert(Info info) {
+    const auto position = std::lower_bound(
+        plugins_.begin(), plugins_.end(), info,
+        [](const Info& a, const Info& b) { return a.name < b.name; });
+    REGARD_CHECK(position == plugins_.end() || position->name != info.name)
+        << info.name << " is registered twice";
+    plugins_.insert(position, std::move(info));
+  }
+
+  // The plug-in that a valid `config` chose, and its options.
+  std::pair<const Info&, const Message&> ValidChoice(
+      const Config& config) const {
+    const Message* options = ChosenOptions(config);
+    const Info* info = FindType(options);
+    REGARD_CHECK(info != nullptr)
+        << "an unvalidated " << std::string(choice_.full_name());
+    return {*info, *options};
+  }
+
+  ChosenOption Choose(const Config& config) const {
+    ChosenOption chosen = ChooseOption(config, choice_);
+    if (chosen.options == nullptr && chosen.path.empty()) {
+      chosen.options = fallback_;
+    }
+    return chosen;
+  }
+
+ private:
+  template <typename Plugin, typename... Context>
+  static void Describe(absl::string_view description,
+                       OptionInfo<Context...>* info) {
+    using Options = typename Plugin::Options;
+    static_assert(
+        ValidatesOptions<Plugin, Context...>,
+        "declare `static void Validate(const Options&, <the context>, "
+        "ConfigProblems&)` in the public part of the plug-in");
+    *info = {std::string(Options::descriptor()->full_name()),
+             std::string(description), &Options::default_instance(),
+             [](const Message& options, const Context&... context,
+                ConfigProblems& problems) {
+               Plugin::Validate(static_cast<const Options&>(options),
+                                context..., problems);
+             }};
+  }
+
+  template <typename Plugin, typename Interface, typename... Args>
+  static void SetFactory(OptionFactory<Interface, Args...>* factory) {
+    *factory = [](const Message& options,
+                  Args... args) -> std::unique_ptr<Interface> {
+      return std::make_unique<Plugin>(
+          static_cast<const typename Plugin::Options&>(options),
+          std::forward<Args>(args)...);
+    };
+  }
+
+  const Info* FindType(const Message* options) const {
+    if (options == nullptr) return nullptr;
+    const std::string name(options->GetDescriptor()->full_name());
+    for (const Info& info : plugins_) {
+      if (info.name == name) return &info;
+    }
+    return nullptr;
+  }
+
+  const google::protobuf::OneofDescriptor& choice_;
+  std::string example_;
+  const Message* fallback_;
+  std::vector<Info> plugins_;
+};
+
+// Defines `void RegisterNAME(regard::REGISTRY&)` for the plug-in NAME, in
+// whatever namespace NAME is: with C linkage, declarations in all namespaces
+// name the same function. So two plug-ins of one program have different names.
+#define REGARD_PLUGIN(registry, name, description)         \
+  extern "C" void Register##name(::regard::registry& to) { \
+    to.Add<name>(description);                             \
+  }
+
+}  // namespace regard
+
+#endif  // OPTIONS_OPTION_REGISTRY_H_

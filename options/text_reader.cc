@@ -1,0 +1,430 @@
+// Reads one text or `path=value` argument in one pass: finds every problem with
+// its exact place, and notes where each field is set.
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "google/protobuf/descriptor.h"
+#include "options/config_fields.h"
+#include "options/config_text.h"
+#include "options/reader.h"
+
+namespace regard {
+namespace {
+
+using ::google::protobuf::FieldDescriptor;
+using ::google::protobuf::Message;
+using ::google::protobuf::OneofDescriptor;
+
+// A message, and what one body of the text has set in it so far: the first
+// assignment of each field or oneof, by its full name.
+struct Body {
+  Message* message;
+  std::string path;
+  std::map<std::string, FieldAssignment> assignments = {};
+};
+
+class TextReader {
+ public:
+  TextReader(absl::string_view text, size_t begin, ConfigOrigins* origins,
+             bool takes_former_names = false)
+      : text_(text),
+        tokens_(text, begin, &unreadable_),
+        origins_(*origins),
+        takes_former_names_(takes_former_names) {}
+
+  std::vector<TextProblem> ReadAll(Message* config) {
+    if (text_.empty()) return {{{0, 1}, "the config is empty"}};
+    ReadBody({config, ""}, std::nullopt);
+    return TakeProblems();
+  }
+
+  std::vector<TextProblem> ReadOnly(const FieldAssignment& assignment,
+                                    Message* message) {
+    Begin(assignment, message);
+    const Token first = tokens_.Peek();
+    const FieldDescriptor& field = *assignment.field;
+    // `attention=dot {}`; in a text that is the next field.
+    if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE &&
+        first.kind == Token::Kind::kIdentifier) {
+      const absl::string_view fields = text_.substr(first.range.begin);
+      const bool bare = fields.size() == first.range.length;
+      return {{first.range,
+               absl::StrCat("'", field.name(), "' takes ", DescribeType(field),
+                            "; write {", Printable(fields),
+                            bare ? " {...}" : "", "}")}};
+    }
+    ReadValue(assignment, message);
+    if (!AtEnd() && !IsFull()) {
+      Problem(tokens_.Peek(), absl::StrCat("nothing may follow the value, got ",
+                                           Quoted(tokens_.Peek())));
+    }
+    return TakeProblems();
+  }
+
+ private:
+  bool AtEnd() const { return tokens_.Peek().kind == Token::Kind::kEnd; }
+
+  bool IsFull() const { return problems_.size() >= kMostProblems; }
+
+  std::string Quoted(const Token& token) const {
+    return QuotedToken(token.kind, tokens_.Text(token));
+  }
+
+  // What the lexer could not read is reported already.
+  void Problem(const Token& token, std::string message) {
+    if (token.kind == Token::Kind::kBad) return;
+    problems_.push_back({token.range, std::move(message)});
+  }
+
+  static Token NameOf(const FieldAssignment& assignment) {
+    return {Token::Kind::kIdentifier, assignment.range};
+  }
+
+  std::vector<TextProblem> TakeProblems() {
+    problems_.insert(problems_.end(), unreadable_.begin(), unreadable_.end());
+    std::ranges::stable_sort(problems_, {}, [](const TextProblem& problem) {
+      return problem.range.begin;
+    });
+    if (problems_.size() > kMostProblems) problems_.resize(kMostProblems);
+    return std::move(problems_);
+  }
+
+  // What replaces is new at its first assignment in a body.
+  void Begin(const FieldAssignment& assignment, Message* message) {
+    origins_.Note(assignment);
+    if (!assignment.replaces()) return;
+    message->GetReflection()->ClearField(message, assignment.field);
+  }
+
+  void ReadField(Body* body) {
+    const Token first = tokens_.Peek();
+    const std::optional<Token> name = tokens_.ConsumeName();
+    if (!name.has_value()) {
+      Problem(first, absl::StrCat("expected the name of a field, got ",
+                                  Quoted(first)));
+      if (tokens_.Peek().range.begin == first.range.begin) tokens_.Next();
+      tokens_.SkipLine(first);
+      return;
+    }
+    std::string written(tokens_.Text(*name));
+    written.erase(
+        std::remove_if(written.begin(), written.end(), absl::ascii_isspace),
+        written.end());
+    const auto& type = *body->message->GetDescriptor();
+    const FieldDescriptor* field = FindField(type, written);
+    if (field == nullptr && takes_former_names_) {
+      field = FindRenamedField(type, written);
+    }
+    if (field == nullptr) {
+      Problem(*name, NoSuchField(type, written));
+      tokens_.SkipLine(*name);
+      return;
+    }
+    const OneofDescriptor* oneof = field->real_containing_oneof();
+    const FieldAssignment assignment{body->path, field, std::nullopt,
+                                     name->range};
+    const auto [before, is_new] = body->assignments.emplace(
+        oneof == nullptr ? field->full_name() : oneof->full_name(), assignment);
+    if (is_new) {
+      Begin(assignment, body->message);
+    } else if (!field->is_repeated()) {
+      SetTwice(before->second, assignment);
+    }
+    if (!ConsumeColon(*field, *name)) return;
+    ReadValue(assignment, body->message);
+    tokens_.TryConsume(",;");
+  }
+
+  void SetTwice(const FieldAssignment& before, const FieldAssignment& now) {
+    const auto line =
+        1 + std::count(text_.begin(), text_.begin() + before.range.begin, '\n');
+    Problem(NameOf(now),
+            before.field == now.field
+                ? absl::StrCat("'", now.field->name(),
+                               "' is set twice; first on line ", line)
+                : absl::StrCat(
+                      "'", now.field->name(), "' and '", before.field->name(),
+                      "' (line ", line, ") cannot both be set: only one ",
+                      now.field->containing_oneof()->name(), " can be set"));
+  }
+
+  // Messages need no colon.
+  bool ConsumeColon(const FieldDescriptor& field, const Token& name) {
+    if (tokens_.TryConsume(":")) return true;
+    if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) return true;
+    if (tokens_.AtSymbol("{<")) return true;  // reported as its value
+    Problem(name, absl::StrCat("expected ':' and ", DescribeType(field),
+                               " after '", field.name(), "'"));
+    tokens_.SkipLine(name);
+    return false;
+  }
+
+  // What follows the colon: of a list, one element or several in brackets.
+  void ReadValue(const FieldAssignment& assignment, Message* message) {
+    if (!assignment.is_list()) return ReadOne(assignment, message);
+    const Token opening = tokens_.Peek();
+    if (!tokens_.TryConsume("[")) return AddElement(assignment, message);
+    while (!IsFull() && !tokens_.AtSymbol("]")) {
+      if (AtEnd()) {
+        Problem(opening, "this '[' is never closed");
+        return;
+      }
+      AddElement(assignment, message);
+      if (tokens_.AtSymbol("]")) break;
+      if (!tokens_.TryConsume(",") && !AtEnd()) {
+        Problem(tokens_.Peek(), absl::StrCat("expected ',' or ']', got ",
+                                             Quoted(tokens_.Peek())));
+        tokens_.SkipLine(tokens_.Peek());
+        return;
+      }
+      if (tokens_.AtSymbol("]"))
+        Problem(tokens_.Peek(), "expected a value after ','");
+    }
+    tokens_.TryConsume("]");
+  }
+
+  void AddElement(const FieldAssignment& list, Message* message) {
+    FieldAssignment element = list;
+    element.index = message->GetReflection()->FieldSize(*message, list.field);
+    origins_.Note(element);
+    ReadOne(element, message);
+  }
+
+  void ReadOne(const FieldAssignment& assignment, Message* message) {
+    const FieldDescriptor& field = *assignment.field;
+    const Token first = tokens_.Peek();
+    const bool is_message =
+        field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
+    if (tokens_.AtSymbol("}>]") || AtEnd() ||
+        (tokens_.StartsNextField() &&
+         (is_message || !tokens_.SameLine(NameOf(assignment), first)))) {
+      Problem(NameOf(assignment),
+              absl::StrCat("'", field.name(), "' has no value: it takes ",
+                           DescribeType(field)));
+    } else if (is_message && tokens_.AtSymbol("{<")) {
+      ReadMessage(assignment, message);
+    } else {
+      ReadScalar(assignment, message);
+    }
+  }
+
+  // Reports what is wrong with the value at `place`; false if something is.
+  bool Suits(const FieldDescriptor& field, const WrittenValue& written,
+             const Token& place) {
+    std::optional<std::string> problem = FindValueProblem(field, written);
+    if (problem.has_value()) Problem(place, *problem);
+    return !problem.has_value();
+  }
+
+  void ReadMessage(const FieldAssignment& assignment, Message* message) {
+    const Token opening = tokens_.Peek();
+    if (depth_ == kDeepestNesting) {
+      Problem(opening, absl::StrCat("messages can be nested at most ",
+                                    kDeepestNesting, " levels"));
+      tokens_.SkipBracketed();
+      return;
+    }
+    tokens_.Next();
+    ++depth_;
+    ReadBody({MutableField(*assignment.field, assignment.index, message),
+              assignment.Path()},
+             opening);
+    --depth_;
+  }
+
+  // Reads fields up to what closes `opening`, without it to the end.
+  void ReadBody(Body body, const std::optional<Token>& opening) {
+    absl::string_view closing;
+    if (opening.has_value()) closing = tokens_.Is(*opening, "{") ? "}" : ">";
+    while (!IsFull() && !tokens_.TryConsume(closing)) {
+      if (AtEnd()) {
+        if (!opening.has_value()) return;
+        return Problem(*opening, absl::StrCat("this '", tokens_.Text(*opening),
+                                              "' is never closed"));
+      }
+      if (!tokens_.AtSymbol("}>")) {
+        ReadField(&body);
+        continue;
+      }
+      const Token wrong = tokens_.Next();
+      if (opening.has_value()) {
+        return Problem(wrong, absl::StrCat("expected '", closing, "', got ",
+                                           Quoted(wrong)));
+      }
+      Problem(wrong, "there is no open message to close");
+    }
+  }
+
+  void ReadScalar(const FieldAssignment& assignment, Message* message) {
+    const FieldDescriptor& field = *assignment.field;
+    const Token first = tokens_.Peek();
+    WrittenValue written{tokens_.TryConsume("-"), tokens_.Peek().kind,
+                         tokens_.Text(tokens_.Peek())};
+    const Token::Kind kind = written.kind;
+    if (tokens_.AtSymbol("{<[")) {
+      Suits(field, written, first);
+      return tokens_.SkipBracketed();
+    }
+    if (field.cpp_type() == FieldDescriptor::CPPTYPE_STRING &&
+        kind != Token::Kind::kString) {
+      tokens_.PassWord();
+      written = {false, kind, TextFrom(first)};
+    }
+    bool good = kind != Token::Kind::kBad;
+    absl::string_view value;
+    Token place{kind, {first.range.begin, TextFrom(first).size()}};
+    // Neighbouring strings are one.
+    do {
+      if (!Suits(field, written, place)) {
+        good = false;
+        if (kind == Token::Kind::kSymbol) return tokens_.SkipLine(first);
+      }
+      value = TextFrom(first);
+      tokens_.Next();
+      place = tokens_.Peek();
+      written.text = tokens_.Text(place);
+    } while (kind == Token::Kind::kString && place.kind == kind);
+    if (good) StoreFieldValue(value, field, assignment.index, message);
+  }
+
+  // From the beginning of `first` to the end of the next token.
+  absl::string_view TextFrom(const Token& first) const {
+    const TextRange& last = tokens_.Peek().range;
+    return text_.substr(first.range.begin,
+                        last.begin + last.length - first.range.begin);
+  }
+
+  absl::string_view text_;
+  std::vector<TextProblem> unreadable_;  // found by the lexer
+  std::vector<TextProblem> problems_;
+  TokenStream tokens_;
+  ConfigOrigins& origins_;
+  const bool takes_former_names_;
+  int depth_ = 0;
+};
+
+// The message that `assignment` leads into, or what keeps it from that. What is
+// there keeps its place: only a field inside it changes.
+std::optional<std::string> Enter(FieldAssignment* assignment, Message** message,
+                                 ConfigOrigins* origins) {
+  const FieldDescriptor* field = assignment->field;
+  const auto& fields = *(*message)->GetReflection();
+  if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) {
+    return absl::StrCat("'", field->name(), "' takes ", DescribeType(*field),
+                        " and has no fields");
+  }
+  bool is_there = !field->is_repeated() && fields.HasField(**message, field);
+  if (field->is_repeated()) {
+    const int size = fields.FieldSize(**message, field);
+    if (!assignment->index.has_value() && size > 1) {
+      return absl::StrCat("'", field->name(), "' has ", size,
+                          " elements: write ", FieldName(*field),
+                          "[0] for the first");
+    }
+    assignment->index = assignment->index.value_or(0);
+    is_there = *assignment->index < size;
+  }
+  if (!is_there) origins->Note(*assignment);
+  *message = MutableField(*field, assignment->index, *message);
+  assignment->parent = assignment->Path();
+  return std::nullopt;
+}
+
+std::optional<std::string> FindStepProblem(const FieldDescriptor* field,
+                                           const PathStep& step,
+                                           const Message& message) {
+  if (field == nullptr) {
+    return NoSuchField(*message.GetDescriptor(), step.name);
+  }
+  if (!step.index.has_value()) return std::nullopt;
+  if (!field->is_repeated()) {
+    return absl::StrCat("'", field->name(), "' is not repeated");
+  }
+  const int size = message.GetReflection()->FieldSize(message, field);
+  if (*step.index < size) return std::nullopt;
+  return absl::StrCat("'", field->name(), "' has ", size,
+                      size == 1 ? " element" : " elements", ", counted from 0");
+}
+
+// A string may go without quotes: `data.path=fra.txt`.
+bool IsBare(const FieldAssignment& assignment, absl::string_view value) {
+  if (assignment.field->cpp_type() != FieldDescriptor::CPPTYPE_STRING) {
+    return false;
+  }
+  const absl::string_view start = absl::StripLeadingAsciiWhitespace(value);
+  if (start.empty()) return true;
+  return start[0] != '"' && start[0] != '\'' &&
+         !(assignment.field->is_repeated() && start[0] == '[');
+}
+
+std::vector<TextProblem> ReadOverride(const std::string& argument,
+                                      Message* message,
+                                      ConfigOrigins* origins) {
+  const size_t equals = argument.find('=');
+  if (equals == std::string::npos) {
+    return {{{0, argument.size()}, "expected path=value"}};
+  }
+  FieldAssignment assignment;
+  for (const PathStep& step : SplitPath(argument.substr(0, equals))) {
+    std::optional<std::string> problem;
+    if (assignment.field != nullptr) {
+      problem = Enter(&assignment, &message, origins);
+      if (problem.has_value()) return {{assignment.range, *problem}};
+    }
+    assignment.field = FindField(*message->GetDescriptor(), step.name);
+    assignment.index = step.index;
+    assignment.range = step.range;
+    problem = FindStepProblem(assignment.field, step, *message);
+    if (problem.has_value()) return {{step.range, *problem}};
+  }
+  const std::string value = argument.substr(equals + 1);
+  if (IsBare(assignment, value)) {
+    return TextReader(absl::StrCat("\"", absl::CEscape(value), "\""), 0,
+                      origins)
+        .ReadOnly(assignment, message);
+  }
+  return TextReader(argument, equals + 1, origins)
+      .ReadOnly(assignment, message);
+}
+
+std::vector<TextProblem> FindProblems(const ConfigText& text, Message* config,
+                                      ConfigOrigins* origins) {
+  if (const std::optional<TextProblem> problem =
+          FindEncodingProblem(text.text())) {
+    return {*problem};
+  }
+  if (text.is_override()) return ReadOverride(text.text(), config, origins);
+  return TextReader(text.text(), 0, origins, IsOfRun(text.name()))
+      .ReadAll(config);
+}
+
+}  // namespace
+
+absl::Status ReadText(ConfigText added, Message* config,
+                      ConfigOrigins* origins) {
+  origins->Add(std::move(added));
+  const ConfigText& text = origins->texts().back();
+  std::vector<std::string> lines;
+  for (const TextProblem& problem : FindProblems(text, config, origins)) {
+    lines.push_back(text.Diagnostic(problem));
+  }
+  if (lines.empty()) return absl::OkStatus();
+  if (lines.size() == kMostProblems) {
+    lines.push_back(absl::StrCat(Printable(text.name(), kNameCharacters),
+                                 ": the first ", kMostProblems,
+                                 " problems are shown"));
+  }
+  return absl::InvalidArgumentError(absl::StrJoin(lines, "\n"));
+}
+
+}  // namespace regard
