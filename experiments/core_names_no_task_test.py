@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""No room but tasks/ depends on a task, or names its config or its data.
+"""No directory but tasks/ depends on a task or names its config or its data.
 
-The arguments are the labels that the rooms need, experiment.proto, data.proto,
-the protos of the data sources, and the sources of the rooms.
+The arguments are the labels that the other directories need, experiment.proto,
+data.proto, the protos of the data sources, and the directories' sources.
 """
 
 import pathlib
@@ -81,7 +81,7 @@ def main(paths):
     check_itself(types, members)
     problems = [f"{path} is not among the arguments"
                 for path in missing_protos(protos[1], paths)]
-    problems += [f"a room needs {label}" for label in tasks_among(deps.split())]
+    problems += [f"needs {label}" for label in tasks_among(deps.split())]
     for path, source in sorted(texts.items()):
         problems += [f"{path}:{line}"
                      for line in mentions(source, types, members)]

@@ -25,7 +25,7 @@
 #include "experiments/report/progress.h"
 #include "experiments/run/checkpoint.h"
 #include "experiments/run/environment.h"
-#include "experiments/run/status.h"
+#include "experiments/run/metrics_log.h"
 #include "experiments/tasks/experiment_config.h"
 #include "experiments/tasks/task.h"
 #include "experiments/tasks/trained_run.h"

@@ -15,7 +15,7 @@
 #include "evaluation/statistics.h"
 #include "experiments/ablation/comparison.h"
 #include "experiments/report/figure.h"
-#include "experiments/run/status.h"
+#include "experiments/run/metrics_log.h"
 #include "files/json_file.h"
 
 namespace regard {

@@ -10,6 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "experiments/report/attention_file.h"
+#include "experiments/run/examples_file.h"
 #include "files/file.h"
 #include "files/json_file.h"
 #include "options/name_suggestion.h"

@@ -12,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "experiments/report/run_results.h"
 #include "experiments/run/metric.h"
+#include "experiments/run/metrics_log.h"
 #include "experiments/run/status.h"
 #include "optimization/evaluated_set.h"
 #include "options/resolved.h"

@@ -18,6 +18,7 @@
 #include "experiments/report/report.h"
 #include "experiments/report/run_results.h"
 #include "experiments/report/terminal_text.h"
+#include "experiments/run/examples_file.h"
 #include "experiments/run/status.h"
 #include "options/resolved.h"
 

@@ -11,7 +11,7 @@
 #include "experiments/report/run_results.h"
 #include "experiments/report/terminal_text.h"
 #include "experiments/run/metric.h"
-#include "experiments/run/status.h"
+#include "experiments/run/metrics_log.h"
 #include "optimization/evaluated_set.h"
 
 namespace regard {

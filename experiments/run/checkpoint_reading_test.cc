@@ -15,7 +15,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "experiments/run/checkpoint.h"
-#include "experiments/run/status.h"
+#include "experiments/run/metrics_log.h"
 #include "files/file.h"
 #include "files/safetensors.h"
 #include "gmock/gmock.h"

@@ -1,3 +1,6 @@
+#include "experiments/run/examples_file.h"
+
+#include <filesystem>
 #include <limits>
 #include <string>
 #include <vector>
@@ -7,7 +10,6 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "experiments/run/status.h"
 #include "files/file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -135,6 +137,15 @@ TEST(ExamplesFileTest, SaysWhichLineIsWrong) {
   EXPECT_THAT(Read("x"),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("examples.jsonl:1:1: error: not JSON")));
+}
+
+TEST(ExamplesFileTest, AHugeFileIsRefusedUnread) {
+  const std::string path = JoinPath(::testing::TempDir(), "huge.jsonl");
+  ASSERT_THAT(WriteFileAtomically(path, ""), IsOk());
+  std::filesystem::resize_file(path, (1 << 30) + 1);  // takes no space
+  EXPECT_THAT(
+      ReadExamples(path, Known()),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("huge.jsonl")));
 }
 
 TEST(ExamplesFileTest, ErrorsNameTheFile) {

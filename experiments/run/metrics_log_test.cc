@@ -1,5 +1,8 @@
+#include "experiments/run/metrics_log.h"
+
 #include <cmath>
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <string>
@@ -7,7 +10,6 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "experiments/run/status.h"
 #include "files/file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -173,6 +175,15 @@ TEST_F(MetricsLogTest, AFullDiskIsAnError) {
   auto log = FileWriter::Create("/dev/full");
   if (!log.ok()) GTEST_SKIP() << "no /dev/full here";
   EXPECT_FALSE(log->Append(MetricsLine({.step = 1})).ok());
+}
+
+TEST_F(MetricsLogTest, AHugeLogIsRefusedUnread) {
+  Write("");
+  std::filesystem::resize_file(path_, (1 << 30) + 1);  // takes no space
+  const auto refused =
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("metrics.jsonl"));
+  EXPECT_THAT(ReadMetricsLog(path_), refused);
+  EXPECT_THAT(ResumeMetricsLog(path_, 0), refused);
 }
 
 TEST_F(MetricsLogTest, ErrorsNameTheFile) {

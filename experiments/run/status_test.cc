@@ -1,7 +1,6 @@
 #include "experiments/run/status.h"
 
 #include <cmath>
-#include <filesystem>
 #include <string>
 
 #include "absl/status/status.h"
@@ -98,17 +97,6 @@ TEST(ReadStatus, RefusesOtherTexts) {
       StatusIs(absl::StatusCode::kInvalidArgument,
                HasSubstr("status.json:2:53: error: dev/loss must be a number, "
                          "but is \"low\"")));
-}
-
-TEST(ReadStatus, AHugeLogIsRefusedUnread) {
-  const std::string path = JoinPath(::testing::TempDir(), "huge.jsonl");
-  ASSERT_THAT(WriteFileAtomically(path, ""), IsOk());
-  std::filesystem::resize_file(path, (1 << 30) + 1);  // takes no space
-  const auto refused =
-      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("huge.jsonl"));
-  EXPECT_THAT(ReadMetricsLog(path), refused);
-  EXPECT_THAT(ReadExamples(path, {}), refused);
-  EXPECT_THAT(ResumeMetricsLog(path, 0, SystemFiles()), refused);
 }
 
 TEST(ReadStatus, NamesAFileThatIsNotThere) {

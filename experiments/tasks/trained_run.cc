@@ -14,7 +14,7 @@
 #include "experiments/run/checkpoint.h"
 #include "experiments/run/environment.h"
 #include "experiments/run/metric.h"
-#include "experiments/run/status.h"
+#include "experiments/run/metrics_log.h"
 #include "experiments/tasks/experiment_config.h"
 #include "experiments/tasks/former_runs.h"
 #include "files/file.h"

@@ -13,7 +13,7 @@
 #include "absl/types/span.h"
 #include "evaluation/metric.h"
 #include "experiments/experiment.pb.h"
-#include "experiments/run/status.h"
+#include "experiments/run/metrics_log.h"
 #include "experiments/tasks/task.h"
 #include "experiments/training/trainer.h"
 #include "files/tensorboard/event_writer.h"

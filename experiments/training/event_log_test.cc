@@ -20,7 +20,7 @@
 #include "experiments/experiment.pb.h"
 #include "experiments/report/progress.h"
 #include "experiments/run/checkpoint.h"
-#include "experiments/run/status.h"
+#include "experiments/run/metrics_log.h"
 #include "experiments/tasks/built_in_plugins.h"
 #include "experiments/tasks/experiment_config.h"
 #include "experiments/tasks/task.h"

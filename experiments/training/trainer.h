@@ -31,7 +31,7 @@
 #include "experiments/report/progress.h"
 #include "experiments/run/checkpoint.h"
 #include "experiments/run/metric.h"
-#include "experiments/run/status.h"
+#include "experiments/run/metrics_log.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
 #include "experiments/training/batch_plan.h"

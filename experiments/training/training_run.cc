@@ -14,6 +14,8 @@
 #include "experiments/report/attention_file.h"
 #include "experiments/report/run_report.h"
 #include "experiments/report/terminal_text.h"
+#include "experiments/run/examples_file.h"
+#include "experiments/run/metrics_log.h"
 #include "experiments/tasks/experiment_config.h"
 #include "experiments/tasks/former_runs.h"
 #include "experiments/training/follower.h"
