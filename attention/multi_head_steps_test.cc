@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "attention/attention_registry.h"
-#include "attention/checks/joined_source.h"
 #include "attention/multi_head.h"
 #include "attention/multi_head.pb.h"
 #include "attention/scoring/built_in_scores.h"
+#include "attention/testing/joined_source.h"
 #include "autodiff/tape.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"

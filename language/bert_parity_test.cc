@@ -9,8 +9,8 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
-#include "attention/checks/joined_source.h"
 #include "attention/multi_head.h"
+#include "attention/testing/joined_source.h"
 #include "attention/transformer/layer.h"
 #include "attention/transformer/testing/layer_check.h"
 #include "attention/transformer/transformer.pb.h"

@@ -1,13 +1,14 @@
 // Keys and values that grow as positions are read.
-#ifndef ATTENTION_CHECKS_JOINED_SOURCE_H_
-#define ATTENTION_CHECKS_JOINED_SOURCE_H_
+#ifndef ATTENTION_TESTING_JOINED_SOURCE_H_
+#define ATTENTION_TESTING_JOINED_SOURCE_H_
 
 #include "attention/multi_head.h"
 #include "autodiff/ops/shape_ops.h"
 
 namespace regard {
 
-// What was prepared first, if anything, and what was prepared after it.
+// Joins the keys and values that were prepared first, if any, and those
+// prepared after them.
 template <typename T>
 PreparedSource<T> Joined(const PreparedSource<T>& first,
                          const PreparedSource<T>& second) {
@@ -19,4 +20,4 @@ PreparedSource<T> Joined(const PreparedSource<T>& first,
 
 }  // namespace regard
 
-#endif  // ATTENTION_CHECKS_JOINED_SOURCE_H_
+#endif  // ATTENTION_TESTING_JOINED_SOURCE_H_
