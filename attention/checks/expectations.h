@@ -1,5 +1,5 @@
-// Expectations about what a scoring function makes of a problem, without a test
-// framework: what does not hold is text.
+// Expectations about the answers of a scoring function. No test framework is
+// needed: a failure is text.
 #ifndef ATTENTION_CHECKS_EXPECTATIONS_H_
 #define ATTENTION_CHECKS_EXPECTATIONS_H_
 
@@ -20,7 +20,7 @@ class Expectations {
   void Near(const TestArray& got, const TestArray& expected, double tolerance,
             const std::string& what);
 
-  // All of them but the gradients of parameters.
+  // Compares everything except the gradients of parameters.
   void SameAnswer(const ScoringAnswer& got, const ScoringAnswer& expected,
                   double tolerance, const std::string& what);
 
@@ -31,10 +31,10 @@ class Expectations {
 
   void Finite(const ScoringAnswer& answer);
 
-  // What is checked says nothing of this score.
+  // The check does not apply to this score.
   void Skip(std::string reason) { skipped_ = std::move(reason); }
 
-  // One line each; empty: all held.
+  // One line each; empty if all held.
   const std::vector<std::string>& failures() const { return failures_; }
   const std::string& skipped() const { return skipped_; }
 

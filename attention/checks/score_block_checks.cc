@@ -1,5 +1,5 @@
-// The checks of a score by blocks of queries: what makes them legal, and that
-// they compute the same.
+// Checks that a score may be computed by blocks of queries, and that blocks
+// compute the same.
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -29,8 +29,8 @@ constexpr const char* kConfigs[] = {
     "position_encoding { relative_buckets { buckets: 4 max_distance: 3 } }",
     "position_encoding { alibi {} } normalizer { sparsemax {} } dropout: 0.3"};
 
-// What a config gives as a whole, and by blocks of each size: the context and
-// the gradient of the queries to the bit.
+// Compares a config computed as a whole with blocks of each size. The context
+// and the gradient of the queries must have the same bits.
 void SameByBlocks(const CheckedScore& score, const char* fields,
                   ScoringProblem problem, const std::vector<int>& sizes,
                   const std::string& what, Expectations& expect) {

@@ -1,5 +1,5 @@
-// What every scoring function has to satisfy, without a test framework: the
-// generated tests of scores and //tools:scores run the same checks.
+// Checks that every scoring function has to pass. `scores --check` runs them on
+// formulas, and the generated tests of scores run the same checks.
 #ifndef ATTENTION_CHECKS_SCORE_CHECKS_H_
 #define ATTENTION_CHECKS_SCORE_CHECKS_H_
 
@@ -35,10 +35,10 @@ struct ScoreCheck {
   void (*run)(const CheckedScore& score, Expectations& expect);
 };
 
-// All of them.
+// All checks, with the two lists below.
 std::vector<ScoreCheck> ScoreChecks();
 
-// Those with every way of telling positions, and those by blocks of queries.
+// The checks with each position encoding, and the checks by blocks of queries.
 std::vector<ScoreCheck> ScorePositionChecks();
 std::vector<ScoreCheck> ScoreBlockChecks();
 

@@ -1,5 +1,4 @@
-// The checks of a score with every way of telling positions: those that its
-// file says nothing about.
+// Checks of a score with each position encoding.
 #include <cstddef>
 #include <cstdint>
 #include <memory>

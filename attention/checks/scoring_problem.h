@@ -1,5 +1,5 @@
-// Attention problems in double, and what a scoring function makes of them: what
-// the generated tests of a score compute with.
+// Attention problems in double, and the answers of a scoring function to them.
+// The checks of scores compute with both.
 #ifndef ATTENTION_CHECKS_SCORING_PROBLEM_H_
 #define ATTENTION_CHECKS_SCORING_PROBLEM_H_
 
@@ -71,7 +71,7 @@ struct ScoringProblem {
   }
 };
 
-// Gradients are those of fixed random projections of weights and context.
+// The gradients belong to fixed random projections of weights and context.
 struct ScoringAnswer {
   TestArray weights;
   TestArray context;
