@@ -33,10 +33,12 @@
 namespace regard {
 namespace {
 
+constexpr char kFolder[] = "optimization/testdata";
+
 // A layer under test, its parameters' names being PyTorch's after `translate`.
 class ParityRun {
  public:
-  explicit ParityRun(const std::string& fixture) : fixture_(fixture) {}
+  explicit ParityRun(const std::string& fixture) : fixture_(fixture, kFolder) {}
 
   ParameterStore<float>& store() { return store_; }
   const Fixture& fixture() const { return fixture_; }
@@ -132,7 +134,7 @@ TEST(ParityTest, LayerNorm) {
 
 TEST(ParityTest, CrossEntropy) {
   for (const char* name : {"cross_entropy", "cross_entropy_smoothed"}) {
-    const Fixture fixture(name);
+    const Fixture fixture(name, kFolder);
     Tape<float> tape;
     const Var<float> logits =
         tape.Input(fixture["logits"].shape, fixture.Floats("logits"));
@@ -181,7 +183,7 @@ TEST(ParityTest, LstmOfTwoLayersAndDirectionsOnRaggedSequences) {
 
 void ExpectOptimizerParity(const std::string& name, const std::string& text) {
   SCOPED_TRACE(name);
-  const Fixture fixture(name);
+  const Fixture fixture(name, kFolder);
   OptimizerConfig config;
   ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &config));
   ParameterStore<float> store;

@@ -19,8 +19,7 @@ class Fixture {
   };
 
   // Reads <folder>/<name>.txt. What is missing or malformed fails a check.
-  explicit Fixture(const std::string& name,
-                   const std::string& folder = "nn/testdata");
+  Fixture(const std::string& name, const std::string& folder);
 
   const Array& operator[](const std::string& name) const;
   std::vector<float> Floats(const std::string& name) const;

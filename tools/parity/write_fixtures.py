@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes what PyTorch computes, for the parity tests of nn and attention.
+"""Writes what PyTorch computes, for the parity tests of optimization and attention.
 
     pip install torch==2.13.0 numpy
     tools/parity/write_fixtures.py .
@@ -345,7 +345,7 @@ def main():
         "relative_key_query": lambda: relative(of_keys=True),
     }
     for package, cases in {
-            "nn": nn_cases, "attention": attention_cases}.items():
+            "optimization": nn_cases, "attention": attention_cases}.items():
         folder = root / package / "testdata"
         folder.mkdir(parents=True, exist_ok=True)
         for name, case in cases.items():
