@@ -13,8 +13,8 @@
 #include "attention/checks/expectations.h"
 #include "attention/checks/score_checks.h"
 #include "attention/checks/scoring_problem.h"
+#include "autodiff/gradient_failures.h"
 #include "autodiff/tape.h"
-#include "autodiff/testing/gradient_failures.h"
 #include "nn/forward.h"
 
 namespace regard {

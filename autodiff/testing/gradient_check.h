@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "autodiff/testing/gradient_failures.h"
+#include "autodiff/gradient_failures.h"
 
 namespace regard {
 

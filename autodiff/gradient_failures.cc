@@ -1,4 +1,4 @@
-#include "autodiff/testing/gradient_failures.h"
+#include "autodiff/gradient_failures.h"
 
 #include <algorithm>
 #include <cmath>
@@ -23,7 +23,7 @@ using Arrays = std::vector<std::vector<T>>;
 
 class Failures {
  public:
-  // What is checked, before each text.
+  // The case under check, which precedes each text.
   void SetContext(std::string context) { context_ = std::move(context); }
 
   template <typename... Parts>

@@ -1,7 +1,7 @@
 // Gradient checks of operations, without a test framework: what is wrong is
 // text.
-#ifndef AUTODIFF_TESTING_GRADIENT_FAILURES_H_
-#define AUTODIFF_TESTING_GRADIENT_FAILURES_H_
+#ifndef AUTODIFF_GRADIENT_FAILURES_H_
+#define AUTODIFF_GRADIENT_FAILURES_H_
 
 #include <cstdint>
 #include <functional>
@@ -92,4 +92,4 @@ std::vector<std::string> ReferenceFailures(const ReferenceCase& test);
 
 }  // namespace regard
 
-#endif  // AUTODIFF_TESTING_GRADIENT_FAILURES_H_
+#endif  // AUTODIFF_GRADIENT_FAILURES_H_
