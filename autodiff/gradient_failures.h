@@ -1,5 +1,13 @@
-// Gradient checks of operations, without a test framework: what is wrong is
+// Gradient checks of operations. They need no test framework: failures are
 // text.
+//
+//   EXPECT_THAT(GradientFailures({MakeCase(
+//                   "Square", "a matrix", {{{2, 3}}},
+//                   [](auto&, auto in) { return Square(in[0]); })}),
+//               testing::IsEmpty());
+//
+// The operation is a template of the scalar type: differences are taken in
+// double, and float is compared with double.
 #ifndef AUTODIFF_GRADIENT_FAILURES_H_
 #define AUTODIFF_GRADIENT_FAILURES_H_
 
@@ -60,7 +68,7 @@ GradientCase MakeCase(std::string operation, std::string label,
 // * two runs over memory with different garbage agree in every bit;
 // * float agrees with double.
 //
-// The result names the cases that fail and says how.
+// Each text names a case that fails and says how; no text: all cases pass.
 std::vector<std::string> GradientFailures(
     const std::vector<GradientCase>& cases);
 
