@@ -16,7 +16,7 @@
 #include "attention/positions.h"
 #include "autodiff/tape.h"
 #include "nn/forward.h"
-#include "nn/initialization.pb.h"
+#include "nn/initializers.h"
 #include "nn/layers/linear.h"
 #include "nn/parameters.h"
 #include "options/config_problems.h"
@@ -49,11 +49,12 @@ struct PreparedSource {
   Var<T> values;  // [batch, key heads, keys, head width]
 };
 
-// First values of the projections. Whether there are biases, the config says.
+// Initial values of the projections. The config determines whether there are
+// biases.
 struct MultiHeadInitialization {
   LinearOptions inputs = {.initialization =
-                              XAVIER_UNIFORM};  // query, key, value
-  LinearOptions output = {.initialization = XAVIER_UNIFORM};
+                              XavierUniform};  // query, key, value
+  LinearOptions output = {.initialization = XavierUniform};
 };
 
 struct MultiHeadInputs {

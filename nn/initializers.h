@@ -1,8 +1,8 @@
-// First values of parameters.
+// Initial values of parameters.
 //
-// An initialiser gives element `index` (row-major) of a parameter as a function
-// of the parameter's own random stream, so one parameter's first values do not
-// depend on which others exist. Values are drawn in double and rounded once.
+// An initializer gives element `index` (row-major) of a parameter as a function
+// of the parameter's own random stream. So the initial values of one parameter
+// do not depend on the others. Values are drawn in double and rounded once.
 #ifndef NN_INITIALIZERS_H_
 #define NN_INITIALIZERS_H_
 
@@ -15,6 +15,11 @@ namespace regard {
 
 using Initializer =
     std::function<double(const RandomStream& stream, int64_t index)>;
+
+// Makes the initializer of a weight [fan_out, fan_in], such as XavierUniform. A
+// lambda that returns Normal(0.02) serves for weights of all widths.
+using WeightInitializer =
+    std::function<Initializer(int64_t fan_out, int64_t fan_in)>;
 
 Initializer Constant(double value);
 Initializer Zeros();

@@ -1,6 +1,5 @@
 // A warm training step allocates nothing on the heap.
 #include <cstdint>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -9,7 +8,6 @@
 #include "autodiff/tape.h"
 #include "autodiff/testing/allocation_counter.h"
 #include "autodiff/worker_pool.h"
-#include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
 #include "nn/layers/embedding.h"
@@ -17,7 +15,6 @@
 #include "nn/layers/norm.h"
 #include "nn/layers/recurrent.h"
 #include "nn/parameters.h"
-#include "nn/recurrent.pb.h"
 #include "optimization/gradient_reducer.h"
 #include "optimization/optimizer.h"
 #include "optimization/optimizer.pb.h"
@@ -28,22 +25,23 @@
 namespace regard {
 namespace {
 
-class WarmStep : public testing::TestWithParam<std::string> {};
+class WarmStep : public testing::TestWithParam<RecurrentCell> {};
 
 INSTANTIATE_TEST_SUITE_P(Cells, WarmStep,
-                         testing::Values("cell: LSTM",
-                                         "reset_gate: RESET_BEFORE",
-                                         "reset_gate: RESET_AFTER"));
+                         testing::Values(RecurrentCell::kLstm,
+                                         RecurrentCell::kGruResetBefore,
+                                         RecurrentCell::kGru));
 
 TEST_P(WarmStep, AllocatesNothing) {
-  RecurrentConfig recurrent_config;
-  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
-      "width: 8 layers: 2 bidirectional: true dropout: 0.1 " + GetParam(),
-      &recurrent_config));
   ParameterStore<float> store;
   const EmbeddingLayer<float> embedding(store.Root().Sub("embedding"), 11, 5);
   const Recurrent<float> recurrent(store.Root().Sub("encoder"),
-                                   recurrent_config, 5);
+                                   {.cell = GetParam(),
+                                    .width = 8,
+                                    .layers = 2,
+                                    .bidirectional = true,
+                                    .dropout = 0.1},
+                                   5);
   const NormLayer<float> norm(store.Root().Sub("norm"), 16);
   const LinearLayer<float> output(store.Root().Sub("output"), 16, 11);
   store.Finalize(1);

@@ -23,7 +23,6 @@
 #include "nn/layers/norm.h"
 #include "nn/layers/recurrent.h"
 #include "nn/parameters.h"
-#include "nn/recurrent.pb.h"
 #include "nn/testing/fixture.h"
 #include "optimization/gradient_reducer.h"
 #include "optimization/optimizer.h"
@@ -148,15 +147,11 @@ TEST(ParityTest, CrossEntropy) {
   }
 }
 
-void ExpectRecurrentParity(const std::string& name,
-                           RecurrentConfig::Cell cell) {
-  RecurrentConfig config;
-  config.set_cell(cell);
-  config.set_width(4);
-  config.set_layers(2);
-  config.set_bidirectional(true);
+void ExpectRecurrentParity(const std::string& name, RecurrentCell cell) {
   ParityRun run(name);
-  const Recurrent<float> layer(run.store().Root(), config, 3);
+  const Recurrent<float> layer(
+      run.store().Root(),
+      {.cell = cell, .width = 4, .layers = 2, .bidirectional = true}, 3);
   Forward<float>& forward = run.Begin();
   const Var<float> x = run.Input("x");
   const RecurrentOutputs<float> out =
@@ -165,7 +160,7 @@ void ExpectRecurrentParity(const std::string& name,
   for (int i = 0; i < 2; ++i) {
     run.ExpectPart("hidden", 2 * i, out.final_state[i][0]);
     run.ExpectPart("hidden", 2 * i + 1, out.reverse_final_state[i][0]);
-    if (cell == RecurrentConfig::GRU) continue;
+    if (cell == RecurrentCell::kGru) continue;
     run.ExpectPart("cell", 2 * i, out.final_state[i][1]);
     run.ExpectPart("cell", 2 * i + 1, out.reverse_final_state[i][1]);
   }
@@ -174,11 +169,11 @@ void ExpectRecurrentParity(const std::string& name,
 }
 
 TEST(ParityTest, GruOfTwoLayersAndDirectionsOnRaggedSequences) {
-  ExpectRecurrentParity("gru", RecurrentConfig::GRU);
+  ExpectRecurrentParity("gru", RecurrentCell::kGru);
 }
 
 TEST(ParityTest, LstmOfTwoLayersAndDirectionsOnRaggedSequences) {
-  ExpectRecurrentParity("lstm", RecurrentConfig::LSTM);
+  ExpectRecurrentParity("lstm", RecurrentCell::kLstm);
 }
 
 void ExpectOptimizerParity(const std::string& name, const std::string& text) {

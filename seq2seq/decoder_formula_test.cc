@@ -16,7 +16,6 @@
 #include "nn/forward.h"
 #include "nn/layers/recurrent.h"
 #include "nn/parameters.h"
-#include "nn/recurrent.pb.h"
 #include "nn/testing/held_sites.h"
 #include "seq2seq/decoder.h"
 #include "seq2seq/decoder_state.h"
@@ -141,13 +140,13 @@ TEST_P(PublishedDecoderTest, EveryGateSeesWordStateAndContext) {
 }
 
 TEST_P(PublishedDecoderTest, IsThePlainCellOnContextAndWordSideBySide) {
-  RecurrentConfig config;
-  config.set_width(kHidden);
-  RecurrentConfig::ResetGate reset;
-  ASSERT_TRUE(RecurrentConfig::ResetGate_Parse(GetParam(), &reset));
-  config.set_reset_gate(reset);
   ParameterStore<double> store;
-  const Recurrent<double> cell(store.Root(), config, kHidden + 2);
+  const bool before = std::string(GetParam()) == "RESET_BEFORE";
+  const Recurrent<double> cell(
+      store.Root(),
+      {.cell = before ? RecurrentCell::kGruResetBefore : RecurrentCell::kGru,
+       .width = kHidden},
+      kHidden + 2);
   store.Finalize(0);
   for (const ParameterInfo& info : store.parameters()) {
     const absl::Span<double> from = model_.value("decoder.rnn." + info.name);

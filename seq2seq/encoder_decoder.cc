@@ -21,9 +21,9 @@ namespace regard {
 
 namespace {
 
-RecurrentConfig StackOf(const RecurrentEncoderConfig& config) {
-  RecurrentConfig stack = RecurrentStack(config);
-  stack.set_bidirectional(config.bidirectional());
+RecurrentOptions StackOf(const RecurrentEncoderConfig& config) {
+  RecurrentOptions stack = RecurrentStack(config);
+  stack.bidirectional = config.bidirectional();
   return stack;
 }
 

@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "attention/transformer/validation.h"
+#include "nn/initialization.pb.h"
 #include "nn/layers/recurrent.h"
-#include "nn/recurrent.pb.h"
 #include "seq2seq/decoding/output_limit.h"
 #include "seq2seq/scheduled_sampling.h"
 
@@ -22,6 +22,21 @@ std::string SizeOf(const Config& config) {
   return absl::StrCat(config.layers(), " ",
                       RecurrentConfig::Cell_Name(config.cell()),
                       " layers of width ", config.hidden());
+}
+
+// `config` is a RecurrentEncoderConfig or a RecurrentDecoderConfig.
+template <typename Config>
+void ValidateRecurrent(const Config& config, ConfigProblems& problems) {
+  problems.RequireInRange("layers", config.layers(), 1, kMaxRecurrentLayers);
+  problems.CheckRanges(config);
+  if (config.cell() == RecurrentConfig::LSTM &&
+      config.reset_gate() != Config().reset_gate()) {
+    problems.Note("reset_gate", "has no effect: an LSTM has no reset gate");
+  }
+  if (config.initialization() != PYTORCH &&
+      config.initialization() != XAVIER_UNIFORM) {
+    problems.Add("initialization", "must be PYTORCH or XAVIER_UNIFORM");
+  }
 }
 
 // `encoder` is null if it is a Transformer.

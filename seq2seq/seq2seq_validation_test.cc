@@ -2,6 +2,7 @@
 #include "seq2seq/seq2seq_validation.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "attention/attention.pb.h"
@@ -117,6 +118,28 @@ TEST(ValidateEncoderDecoderTest, AFinalStateIsOfTheCellOfTheDecoder) {
                       "context: LAST_STATE }"),
       ElementsAre(HasSubstr("the encoder has 1 GRU layers of width 8, the "
                             "decoder 1 LSTM layers of width 8. PROJECTED")));
+}
+
+TEST(ValidateEncoderDecoderTest, ReportsEveryProblemOfARecurrentStack) {
+  const std::string decoder = "decoder { context: NO_CONTEXT ";
+  EXPECT_THAT(ProblemsOfModel("encoder { layers: 9 dropout: 1 initialization: "
+                              "NORMAL } " +
+                              decoder + "initial_state: PROJECTED }"),
+              ElementsAre(StartsWith("encoder.layers: "),
+                          StartsWith("encoder.dropout: "),
+                          "encoder.initialization: must be PYTORCH or "
+                          "XAVIER_UNIFORM"));
+  // A resolved config writes defaults out.
+  for (const auto& [gate, expected] :
+       {std::pair("RESET_BEFORE",
+                  "note: decoder.reset_gate: has no effect: an LSTM has no "
+                  "reset gate"),
+        std::pair("RESET_AFTER", "")}) {
+    const std::vector<std::string> found =
+        ProblemsOfModel(decoder + "initial_state: PROJECTED cell: LSTM " +
+                        "reset_gate: " + gate + " }");
+    EXPECT_EQ(found.empty() ? "" : found[0], expected) << gate;
+  }
 }
 
 TEST(ValidateEncoderDecoderTest, APartIsLaidOverBoth) {

@@ -4,21 +4,44 @@
 
 namespace regard {
 
+namespace {
+
+LinearOptions OptionsOf(const TransformerInitialization& config, bool bias,
+                        double deviation) {
+  LinearOptions options = {.bias = bias, .zero_bias = config.zero_bias()};
+  switch (config.weights()) {
+    case XAVIER_UNIFORM:
+      options.initialization = XavierUniform;
+      break;
+    case NORMAL:
+      options.initialization = [=](int64_t, int64_t) {
+        return Normal(deviation);
+      };
+      break;
+    case TRUNCATED_NORMAL:
+      options.initialization = [=](int64_t, int64_t) {
+        return TruncatedNormal(deviation);
+      };
+      break;
+    case PYTORCH:
+    case INITIALIZATION_UNSPECIFIED:
+      break;
+  }
+  return options;
+}
+
+}  // namespace
+
 LinearOptions LinearInitialization(const TransformerInitialization& config,
                                    bool bias) {
-  return {.bias = bias,
-          .initialization = config.weights(),
-          .standard_deviation = config.standard_deviation(),
-          .zero_bias = config.zero_bias()};
+  return OptionsOf(config, bias, config.standard_deviation());
 }
 
 LinearOptions BranchInitialization(const TransformerInitialization& config,
                                    bool bias, int64_t branches) {
-  LinearOptions options = LinearInitialization(config, bias);
-  if (config.scale_residual()) {
-    options.standard_deviation /= std::sqrt(static_cast<double>(branches));
-  }
-  return options;
+  const double root =
+      config.scale_residual() ? std::sqrt(static_cast<double>(branches)) : 1;
+  return OptionsOf(config, bias, config.standard_deviation() / root);
 }
 
 Initializer EmbeddingInitializer(const TransformerInitialization& config) {

@@ -11,7 +11,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
-#include "nn/initialization.pb.h"
+#include "nn/initializers.h"
 #include "nn/layers/embedding.h"
 #include "nn/layers/linear.h"
 #include "nn/layers/norm.h"
@@ -36,7 +36,7 @@ TEST(LinearLayerTest, CountsItsParameters) {
 TEST(LinearLayerTest, XavierWidensItsFirstValues) {
   ParameterStore<double> store;
   const LinearLayer<double> layer(store.Root(), 100, 2,
-                                  {.initialization = XAVIER_UNIFORM});
+                                  {.initialization = XavierUniform});
   store.Finalize(0);
   double largest = 0;
   for (const double w : store.value(layer.weight())) {
@@ -57,9 +57,12 @@ TEST(LinearLayerTest, StartsFromANormalDistributionAndZeroBiases) {
   ParameterStore<double> store;
   const LinearLayer<double> normal(
       store.Root().Sub("normal"), 100, 50,
-      {.initialization = NORMAL, .standard_deviation = 0.5, .zero_bias = true});
+      {.initialization = [](int64_t, int64_t) { return Normal(0.5); },
+       .zero_bias = true});
   const LinearLayer<double> cut(store.Root().Sub("cut"), 100, 50,
-                                {.initialization = TRUNCATED_NORMAL});
+                                {.initialization = [](int64_t, int64_t) {
+                                  return TruncatedNormal(0.02);
+                                }});
   store.Finalize(0);
   double sum = 0;
   for (const double w : store.value(normal.weight())) sum += w * w;

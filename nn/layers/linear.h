@@ -7,16 +7,14 @@
 
 #include "autodiff/tape.h"
 #include "nn/forward.h"
-#include "nn/initialization.pb.h"
+#include "nn/initializers.h"
 #include "nn/parameters.h"
 
 namespace regard {
 
 struct LinearOptions {
   bool bias = true;
-  Initialization initialization = PYTORCH;
-  // Of NORMAL and TRUNCATED_NORMAL.
-  double standard_deviation = 0.02;
+  WeightInitializer initialization = nullptr;  // null: LinearDefault()
   // Whether biases start at 0 instead of PyTorch's default.
   bool zero_bias = false;
 };

@@ -6,7 +6,6 @@
 #include "autodiff/ops/gather.h"
 #include "autodiff/ops/linear.h"
 #include "autodiff/ops/shape_ops.h"
-#include "nn/initializers.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
@@ -35,31 +34,36 @@ Var<T> LastRows(Var<T> sequences, absl::Span<const int32_t> lengths,
 }  // namespace
 
 template <typename T>
-typename Recurrent<T>::Kind Recurrent<T>::KindOf(
-    const RecurrentConfig& config) {
+typename Recurrent<T>::Kind Recurrent<T>::KindOf(RecurrentCell cell) {
   using Inputs = SequenceInputs<T>;
-  if (config.cell() == RecurrentConfig::LSTM) {
-    return {.gates = 4, .states = 2, .bias_hh = true, .run = &LstmSequence<T>};
-  }
-  if (config.reset_gate() == RecurrentConfig::RESET_AFTER) {
-    return {
-        .gates = 3, .states = 1, .bias_hh = true, .run = [](const Inputs& in) {
-          return GruSequence(in, GruForm::kResetAfter);
-        }};
+  switch (cell) {
+    case RecurrentCell::kLstm:
+      return {
+          .gates = 4, .states = 2, .bias_hh = true, .run = &LstmSequence<T>};
+    case RecurrentCell::kGruResetBefore:
+      return {.gates = 3,
+              .states = 1,
+              .bias_hh = false,
+              .run = [](const Inputs& in) {
+                return GruSequence(in, GruForm::kResetBefore);
+              }};
+    case RecurrentCell::kGru:
+      break;
   }
   return {
-      .gates = 3, .states = 1, .bias_hh = false, .run = [](const Inputs& in) {
-        return GruSequence(in, GruForm::kResetBefore);
+      .gates = 3, .states = 1, .bias_hh = true, .run = [](const Inputs& in) {
+        return GruSequence(in, GruForm::kResetAfter);
       }};
 }
 
 template <typename T>
 Recurrent<T>::Recurrent(const ParameterScope<T>& scope,
-                        const RecurrentConfig& config, int64_t inputs)
-    : config_(config),
-      kind_(KindOf(config)),
-      width_(config.width()),
-      directions_(config.bidirectional() ? 2 : 1) {
+                        const RecurrentOptions& options, int64_t inputs)
+    : options_(options),
+      kind_(KindOf(options.cell)),
+      directions_(options.bidirectional ? 2 : 1) {
+  REGARD_CHECK(options.layers >= 1 && options.layers <= kMaxRecurrentLayers)
+      << options.layers << " layers";
   for (int layer = 0; layer < layers(); ++layer) {
     const ParameterScope<T> of_layer = scope.Sub(layer);
     cells_.push_back(AddCell(of_layer, inputs));
@@ -73,14 +77,16 @@ Recurrent<T>::Recurrent(const ParameterScope<T>& scope,
 template <typename T>
 typename Recurrent<T>::Cell Recurrent<T>::AddCell(
     const ParameterScope<T>& scope, int64_t inputs) const {
-  const int64_t rows = gates() * width_;
-  const Initializer plain = RecurrentDefault(width_);
-  const bool xavier = config_.initialization() == XAVIER_UNIFORM;
+  const int64_t rows = gates() * width();
+  const Initializer plain = RecurrentDefault(width());
+  const auto weight = [&](int64_t columns) {
+    return options_.initialization == nullptr
+               ? plain
+               : options_.initialization(rows, columns);
+  };
   Cell cell;
-  cell.weight_ih = scope.Add("weight_ih", {rows, inputs},
-                             xavier ? XavierUniform(rows, inputs) : plain);
-  cell.weight_hh = scope.Add("weight_hh", {rows, width_},
-                             xavier ? XavierUniform(rows, width_) : plain);
+  cell.weight_ih = scope.Add("weight_ih", {rows, inputs}, weight(inputs));
+  cell.weight_hh = scope.Add("weight_hh", {rows, width()}, weight(width()));
   cell.bias_ih = scope.Add("bias_ih", {rows}, plain);
   if (kind_.bias_hh) {
     cell.bias_hh = scope.Add("bias_hh", {rows}, plain);
@@ -92,7 +98,7 @@ template <typename T>
 RecurrentState<T> Recurrent<T>::ZeroState(Forward<T>& forward,
                                           int64_t batch) const {
   // One constant serves all layers.
-  const Var<T> zero = forward.tape().Full({batch, width_}, T(0));
+  const Var<T> zero = forward.tape().Full({batch, width()}, T(0));
   RecurrentState<T> state;
   for (int layer = 0; layer < layers(); ++layer) {
     std::fill_n(state[layer].begin(), states(), zero);
@@ -114,9 +120,9 @@ SequenceOutputs<T> Recurrent<T>::RunCell(Forward<T>& forward, const Cell& cell,
 template <typename T>
 Var<T> Recurrent<T>::BetweenLayers(Forward<T>& forward, Var<T> x,
                                    int layer) const {
-  if (config_.dropout() == 0) return x;
+  if (options_.dropout == 0) return x;
   const NameScope<T> scope(forward.tape(), "layer", layer);
-  return Dropout(x, static_cast<T>(config_.dropout()), "dropout");
+  return Dropout(x, static_cast<T>(options_.dropout), "dropout");
 }
 
 template <typename T>
@@ -162,7 +168,7 @@ RecurrentOutputs<T> Recurrent<T>::RunLayers(
         Var<T>& last = (*finals[direction])[layer][0];
         last = LastRows(directions_ == 1 ? states
                                          : Slice(states, /*axis=*/2,
-                                                 direction * width_, width_),
+                                                 direction * width(), width()),
                         lengths, direction == 1, last);
       }
     });

@@ -5,9 +5,9 @@
 // "<k>.bias_ih" and, of the reverse direction, "<k>.reverse.weight_ih". Gates
 // are stacked r, z, n and i, f, g, o, as PyTorch's.
 //
-// Layer k has the site "layer[k]/state" of a probe: its outputs, of a sequence
-// [batch, time, directions width] or of a step [batch, width]. Of what replaces
-// those of a sequence, the final state has h, not the c of an LSTM.
+// Layer k has the hook point "layer[k]/state": its outputs, [batch, time,
+// directions width] for a sequence or [batch, width] for a step. If a hook
+// replaces a sequence, the final state takes h from it, but not an LSTM's c.
 #ifndef NN_LAYERS_RECURRENT_H_
 #define NN_LAYERS_RECURRENT_H_
 
@@ -19,9 +19,8 @@
 #include "autodiff/recurrent/recurrent.h"
 #include "autodiff/tape.h"
 #include "nn/forward.h"
+#include "nn/initializers.h"
 #include "nn/parameters.h"
-#include "nn/recurrent.pb.h"
-#include "options/config_problems.h"
 
 namespace regard {
 
@@ -41,33 +40,34 @@ struct RecurrentOutputs {
   RecurrentState<T> reverse_final_state;  // empty unless bidirectional
 };
 
-// Adds what is wrong with the fields of RecurrentConfig that `config`, which
-// may be another message, has under the same names.
-template <typename Config>
-void ValidateRecurrent(const Config& config, ConfigProblems& problems) {
-  problems.RequireInRange("layers", config.layers(), 1, kMaxRecurrentLayers);
-  problems.CheckRanges(config);
-  if (config.cell() == RecurrentConfig::LSTM &&
-      config.reset_gate() != Config().reset_gate()) {
-    problems.Note("reset_gate", "has no effect: an LSTM has no reset gate");
-  }
-  if (config.initialization() != PYTORCH &&
-      config.initialization() != XAVIER_UNIFORM) {
-    problems.Add("initialization", "must be PYTORCH or XAVIER_UNIFORM");
-  }
-}
+enum class RecurrentCell {
+  kGru,             // the reset gate after the product, as PyTorch and cuDNN
+  kGruResetBefore,  // as published: before the product, one bias for each gate
+  kLstm,            // with a forget gate
+};
+
+struct RecurrentOptions {
+  RecurrentCell cell = RecurrentCell::kGru;
+  int64_t width = 256;         // state width of each layer and direction
+  int layers = 1;              // at most kMaxRecurrentLayers
+  bool bidirectional = false;  // then there is Run(), but no Step()
+  double dropout = 0;          // probability, between layers only
+  // Initial values of weights, with the gates of a cell as one matrix. Null:
+  // RecurrentDefault(), from which biases always start.
+  WeightInitializer initialization = nullptr;
+};
 
 template <typename T>
 class Recurrent {
  public:
-  // Registers the parameters. `config` is valid; `inputs` is the width of x.
-  Recurrent(const ParameterScope<T>& scope, const RecurrentConfig& config,
+  // Registers the parameters. `inputs` is the width of x.
+  Recurrent(const ParameterScope<T>& scope, const RecurrentOptions& options,
             int64_t inputs);
 
-  int64_t width() const { return width_; }
-  int64_t output_width() const { return width_ * directions_; }
-  int layers() const { return config_.layers(); }
-  // Of a cell: 3 gates and 1 state for a GRU, 4 and 2 for an LSTM.
+  int64_t width() const { return options_.width; }
+  int64_t output_width() const { return width() * directions_; }
+  int layers() const { return options_.layers; }
+  // A GRU cell has 3 gates and 1 state, an LSTM cell 4 and 2.
   int64_t gates() const { return kind_.gates; }
   int states() const { return kind_.states; }
 
@@ -123,7 +123,7 @@ class Recurrent {
     Parameter<T> weight_ih, weight_hh, bias_ih, bias_hh;
   };
 
-  static Kind KindOf(const RecurrentConfig& config);
+  static Kind KindOf(RecurrentCell cell);
   Cell AddCell(const ParameterScope<T>& scope, int64_t inputs) const;
   const Cell& cell(int layer, int direction) const {
     return cells_[layer * directions_ + direction];
@@ -143,9 +143,8 @@ class Recurrent {
   static Var<T> StateSite(Forward<T>& forward, Var<T> state, int layer,
                           F changed);
 
-  RecurrentConfig config_;
+  RecurrentOptions options_;
   Kind kind_;
-  int64_t width_;
   int directions_;
   std::vector<Cell> cells_;  // [layers, directions]
 };

@@ -1,5 +1,6 @@
 #include "nn/layers/recurrent.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -11,30 +12,18 @@
 #include "autodiff/ops/loss.h"
 #include "autodiff/random.h"
 #include "autodiff/tape.h"
-#include "gmock/gmock.h"
-#include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
+#include "nn/initializers.h"
 #include "nn/parameters.h"
 #include "nn/probe.h"
-#include "nn/recurrent.pb.h"
-#include "options/config_problems.h"
 
 namespace regard {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-
-RecurrentConfig Config(const std::string& text) {
-  RecurrentConfig config;
-  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &config));
-  return config;
-}
-
-int64_t CountParameters(const std::string& config, int64_t inputs) {
+int64_t CountParameters(const RecurrentOptions& options, int64_t inputs) {
   ParameterStore<float> store;
-  const Recurrent<float> layer(store.Root(), Config(config), inputs);
+  const Recurrent<float> layer(store.Root(), options, inputs);
   return store.num_elements();
 }
 
@@ -54,37 +43,40 @@ void ExpectNear(Var<double> a, Var<double> b) {
 
 TEST(RecurrentTest, HasThePublishedNumberOfParameters) {
   // PyTorch's: gates * width * (inputs + width + 2).
-  EXPECT_EQ(CountParameters("width: 5", 7), 3 * 5 * (7 + 5 + 2));
-  EXPECT_EQ(CountParameters("cell: LSTM width: 5", 7), 4 * 5 * (7 + 5 + 2));
+  EXPECT_EQ(CountParameters({.width = 5}, 7), 3 * 5 * (7 + 5 + 2));
+  EXPECT_EQ(CountParameters({.cell = RecurrentCell::kLstm, .width = 5}, 7),
+            4 * 5 * (7 + 5 + 2));
   // The published formula has one bias a gate.
-  EXPECT_EQ(CountParameters("width: 5 reset_gate: RESET_BEFORE", 7),
-            3 * 5 * (7 + 5 + 1));
+  EXPECT_EQ(
+      CountParameters({.cell = RecurrentCell::kGruResetBefore, .width = 5}, 7),
+      3 * 5 * (7 + 5 + 1));
   // The second layer reads both directions.
-  EXPECT_EQ(CountParameters("width: 5 layers: 2 bidirectional: true", 7),
-            2 * 15 * (7 + 5 + 2) + 2 * 15 * (10 + 5 + 2));
+  EXPECT_EQ(
+      CountParameters({.width = 5, .layers = 2, .bidirectional = true}, 7),
+      2 * 15 * (7 + 5 + 2) + 2 * 15 * (10 + 5 + 2));
 }
 
 TEST(RecurrentTest, NamesSayLayerAndDirection) {
   ParameterStore<float> store;
   const Recurrent<float> layer(store.Root().Sub("encoder").Sub("gru"),
-                               Config("width: 2 layers: 2 bidirectional: true"),
+                               {.width = 2, .layers = 2, .bidirectional = true},
                                3);
   EXPECT_TRUE(store.FindByName("encoder.gru.0.weight_ih").has_value());
   EXPECT_TRUE(store.FindByName("encoder.gru.1.reverse.bias_hh").has_value());
   EXPECT_EQ(store.parameters().size(), 16u);
 }
 
-class RecurrentKinds : public testing::TestWithParam<std::string> {};
+class RecurrentKinds : public testing::TestWithParam<RecurrentCell> {};
 
-INSTANTIATE_TEST_SUITE_P(
-    Kinds, RecurrentKinds,
-    testing::Values("width: 3 layers: 2 reset_gate: RESET_BEFORE",
-                    "width: 3 layers: 2 reset_gate: RESET_AFTER",
-                    "width: 3 layers: 2 cell: LSTM"));
+INSTANTIATE_TEST_SUITE_P(Kinds, RecurrentKinds,
+                         testing::Values(RecurrentCell::kGruResetBefore,
+                                         RecurrentCell::kGru,
+                                         RecurrentCell::kLstm));
 
 TEST_P(RecurrentKinds, StepsEqualTheWholeSequence) {
   ParameterStore<double> store;
-  const Recurrent<double> layer(store.Root(), Config(GetParam()), 5);
+  const Recurrent<double> layer(
+      store.Root(), {.cell = GetParam(), .width = 3, .layers = 2}, 5);
   store.Finalize(1);
   Tape<double> tape;
   Forward<double> forward(tape, store, nullptr);
@@ -122,8 +114,9 @@ TEST_P(RecurrentKinds, StepsEqualTheWholeSequence) {
 
 TEST_P(RecurrentKinds, PaddingGetsExactlyZeroGradient) {
   ParameterStore<double> store;
-  const Recurrent<double> layer(store.Root(),
-                                Config(GetParam() + " bidirectional: true"), 2);
+  const Recurrent<double> layer(
+      store.Root(),
+      {.cell = GetParam(), .width = 3, .layers = 2, .bidirectional = true}, 2);
   store.Finalize(1);
   GradientSlab<double> gradients(store);
   Tape<double> tape;
@@ -141,7 +134,8 @@ TEST_P(RecurrentKinds, PaddingGetsExactlyZeroGradient) {
 
 TEST_P(RecurrentKinds, OverfitsATinyBatch) {
   ParameterStore<double> store;
-  const Recurrent<double> layer(store.Root(), Config(GetParam()), 2);
+  const Recurrent<double> layer(
+      store.Root(), {.cell = GetParam(), .width = 3, .layers = 2}, 2);
   store.Finalize(1);
   GradientSlab<double> gradients(store);
   Tape<double> tape;
@@ -165,7 +159,7 @@ TEST_P(RecurrentKinds, OverfitsATinyBatch) {
 TEST(RecurrentTest, DropoutActsInTrainingAlone) {
   ParameterStore<double> store;
   const Recurrent<double> layer(store.Root(),
-                                Config("width: 8 layers: 2 dropout: 0.5"), 2);
+                                {.width = 8, .layers = 2, .dropout = 0.5}, 2);
   store.Finalize(1);
   Tape<double> tape;
   Forward<double> forward(tape, store, nullptr);
@@ -180,17 +174,6 @@ TEST(RecurrentTest, DropoutActsInTrainingAlone) {
   EXPECT_EQ(outputs[0], outputs[1]);
   EXPECT_NE(outputs[0], outputs[2]);
   EXPECT_EQ(outputs[2], outputs[3]);
-}
-
-std::vector<std::string> WrongPaths(const std::string& text) {
-  ConfigProblems problems;
-  ValidateRecurrent(Config(text), problems);
-  std::vector<std::string> paths;
-  for (const auto& problem : problems.problems()) paths.push_back(problem.path);
-  for (const std::string& note : problems.notes()) {
-    paths.push_back("note: " + note);
-  }
-  return paths;
 }
 
 // Doubles the states of layer 0.
@@ -208,7 +191,7 @@ class Doubler : public Probe<double> {
 TEST(RecurrentTest, AReplacedStateIsWhatTheLayerLeaves) {
   ParameterStore<double> store;
   const Recurrent<double> layer(store.Root(),
-                                Config("width: 2 bidirectional: true"), 3);
+                                {.width = 2, .bidirectional = true}, 3);
   store.Finalize(1);
   Tape<double> tape;
   Forward<double> forward(tape, store, nullptr);
@@ -244,22 +227,34 @@ TEST(RecurrentTest, AReplacedStateIsWhatTheLayerLeaves) {
   }
 }
 
-TEST(RecurrentTest, EveryProblemOfAConfigIsReported) {
-  EXPECT_THAT(WrongPaths(""), IsEmpty());
-  EXPECT_THAT(WrongPaths("layers: 9 dropout: 1"),
-              ElementsAre("layers", "dropout"));
-  EXPECT_THAT(
-      WrongPaths("cell: LSTM reset_gate: RESET_BEFORE"),
-      ElementsAre(
-          "note: reset_gate: has no effect: an LSTM has no reset gate"));
-  // A resolved config writes defaults out.
-  EXPECT_THAT(WrongPaths("cell: LSTM reset_gate: RESET_AFTER"), IsEmpty());
+TEST(RecurrentTest, XavierWidensTheWeightsButNotTheBiases) {
+  ParameterStore<double> store;
+  const Recurrent<double> layer(
+      store.Root(), {.width = 64, .initialization = XavierUniform}, 2);
+  store.Finalize(1);
+  const auto largest = [&](const char* name) {
+    double largest = 0;
+    for (const double x : store.value(*store.FindByName(name))) {
+      largest = std::max(largest, std::abs(x));
+    }
+    return largest;
+  };
+  EXPECT_GT(largest("0.weight_ih"), 0.98 * std::sqrt(6.0 / (192 + 2)));
+  EXPECT_LE(largest("0.weight_ih"), std::sqrt(6.0 / (192 + 2)));
+  EXPECT_GT(largest("0.weight_hh"), 0.98 * std::sqrt(6.0 / (192 + 64)));
+  EXPECT_LE(largest("0.weight_hh"), std::sqrt(6.0 / (192 + 64)));
+  EXPECT_LE(largest("0.bias_ih"), 1.0 / 8);
+}
+
+TEST(RecurrentDeathTest, TheNumberOfLayersIsBounded) {
+  ParameterStore<double> store;
+  EXPECT_DEATH(Recurrent<double>(store.Root(), {.layers = 9}, 2), "9 layers");
 }
 
 TEST(RecurrentDeathTest, ABidirectionalNetworkHasNoStep) {
   ParameterStore<double> store;
   const Recurrent<double> layer(store.Root(),
-                                Config("width: 2 bidirectional: true"), 2);
+                                {.width = 2, .bidirectional = true}, 2);
   store.Finalize(1);
   Tape<double> tape;
   Forward<double> forward(tape, store, nullptr);

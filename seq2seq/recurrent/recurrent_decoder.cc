@@ -51,7 +51,8 @@ RecurrentDecoder<T>::RecurrentDecoder(const RecurrentDecoderConfig& config,
       std::make_unique<Recurrent<T>>(scope.Sub("rnn"), RecurrentStack(config),
                                      word_column_ + config.embedding() +
                                          (config.input_feeding() ? hidden : 0));
-  const Initialization initialization = config.initialization();
+  const WeightInitializer initialization =
+      RecurrentWeights(config.initialization());
   if (config.initial_state() == RecurrentDecoderConfig::PROJECTED) {
     bridge_ = std::make_unique<LinearLayer<T>>(
         scope.Sub("bridge"), widths.memory, hidden,

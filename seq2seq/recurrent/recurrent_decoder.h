@@ -16,6 +16,8 @@
 #include "attention/attention_registry.h"
 #include "autodiff/recurrent/recurrent.h"
 #include "nn/forward.h"
+#include "nn/initialization.pb.h"
+#include "nn/initializers.h"
 #include "nn/layers/embedding.h"
 #include "nn/layers/linear.h"
 #include "nn/layers/recurrent.h"
@@ -28,17 +30,27 @@
 
 namespace regard {
 
-// The fields that RecurrentEncoderConfig and RecurrentDecoderConfig share.
+// PYTORCH or XAVIER_UNIFORM.
+inline WeightInitializer RecurrentWeights(Initialization choice) {
+  if (choice == XAVIER_UNIFORM) return XavierUniform;
+  return nullptr;
+}
+
+// The options of the layers that `config` describes, a RecurrentEncoderConfig
+// or a RecurrentDecoderConfig.
 template <typename Config>
-RecurrentConfig RecurrentStack(const Config& config) {
-  RecurrentConfig stack;
-  stack.set_cell(config.cell());
-  stack.set_reset_gate(config.reset_gate());
-  stack.set_width(config.hidden());
-  stack.set_layers(config.layers());
-  stack.set_dropout(config.dropout());
-  stack.set_initialization(config.initialization());
-  return stack;
+RecurrentOptions RecurrentStack(const Config& config) {
+  RecurrentOptions options = {
+      .width = config.hidden(),
+      .layers = config.layers(),
+      .dropout = config.dropout(),
+      .initialization = RecurrentWeights(config.initialization())};
+  if (config.cell() == RecurrentConfig::LSTM) {
+    options.cell = RecurrentCell::kLstm;
+  } else if (config.reset_gate() == RecurrentConfig::RESET_BEFORE) {
+    options.cell = RecurrentCell::kGruResetBefore;
+  }
+  return options;
 }
 
 // If a step reads what the step before made besides the recurrent state (its
