@@ -17,10 +17,8 @@
 #include "nn/parameters.h"
 #include "optimization/gradient_reducer.h"
 #include "optimization/optimizer.h"
-#include "optimization/optimizer.pb.h"
-#include "optimization/optimizers/built_in_optimizers.h"
-#include "optimization/schedule.h"
-#include "optimization/schedules/built_in_schedules.h"
+#include "optimization/optimizers/adam.h"
+#include "optimization/schedules/schedules.h"
 
 namespace regard {
 namespace {
@@ -48,13 +46,9 @@ TEST_P(WarmStep, AllocatesNothing) {
   WorkerPool pool(1);
   GradientReducer<float> reducer(store, /*num_shards=*/3,
                                  /*accumulate_batches=*/1, pool);
-  OptimizerRegistry optimizers;
-  RegisterBuiltInOptimizers(optimizers);
-  ScheduleRegistry schedules;
-  RegisterBuiltInSchedules(schedules);
-  const OptimizerConfig config;
-  const auto optimizer = optimizers.Create(config, store);
-  const auto schedule = schedules.Create(config.schedule(), {});
+  Adam<float> adam({}, store);
+  const CosineSchedule schedule({},
+                                {.learning_rate = 1e-3, .total_updates = 6});
   Tape<float> tape;
   tape.set_training(true);
   Forward<float> forward(tape, store, nullptr);
@@ -75,11 +69,10 @@ TEST_P(WarmStep, AllocatesNothing) {
       const double seeds[] = {0.1};
       forward.Backward(losses, seeds);
     });
-    optimizer->Update(
-        {.learning_rate = schedule->LearningRate(optimizer->updates() + 1),
-         .clip_factor = ClipFactor(reducer.gradient_norm(), 1),
-         .gradient = reducer.gradient()},
-        pool);
+    adam.Update({.learning_rate = schedule.LearningRate(adam.updates() + 1),
+                 .clip_factor = ClipFactor(reducer.gradient_norm(), 1),
+                 .gradient = reducer.gradient()},
+                pool);
   }
   EXPECT_EQ(AllocationCount() - before, 0);
 }

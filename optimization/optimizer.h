@@ -1,29 +1,14 @@
 // Optimizers: rules that change parameters by their gradient.
 //
-// One rule is one file of optimization/optimizers/, for example
+//   Adam<float> adam({.beta2 = 0.98}, store);  // optimizers/adam.h
+//   adam.Update({.learning_rate = 1e-3, .gradient = gradients.values()}, pool);
 //
-//   template <typename T>
-//   class SignSgd : public Optimizer<T> {
-//    public:
-//     using Options = SignSgdConfig;  // a message
-//
-//     SignSgd(const Options&, ParameterStore<T>& parameters)
-//         : Optimizer<T>(parameters, {}) {}
-//
-//     void Apply(const ParameterUpdate<T>& update) override {
-//       const T rate = static_cast<T>(update.learning_rate);
-//       for (int64_t i = 0; i < update.size; ++i) {
-//         update.values[i] -= std::copysign(rate, update.gradient[i]);
-//       }
-//     }
-//   };
-//
-//   REGARD_OPTIMIZER(SignSgd, "x - rate sign(g)")
+// A rule is a class that derives from Optimizer. optimizer_registry.h says how
+// configs choose it.
 #ifndef OPTIMIZATION_OPTIMIZER_H_
 #define OPTIMIZATION_OPTIMIZER_H_
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,11 +16,7 @@
 #include "absl/types/span.h"
 #include "autodiff/worker_pool.h"
 #include "nn/parameters.h"
-#include "optimization/optimizer.pb.h"
-#include "optimization/schedule.h"
 #include "optimization/slab_chunks.h"
-#include "options/config_problems.h"
-#include "options/option_registry.h"
 
 namespace regard {
 
@@ -84,8 +65,9 @@ class Optimizer {
   void set_updates(int64_t updates) { updates_ = updates; }
   absl::Span<State> state() { return absl::MakeSpan(state_); }
 
-  // A rule with limits on its options besides (range) declares its own.
-  static void Validate(const auto& options, ConfigProblems& problems) {
+  // The default of OptimizerRegistry. A rule whose message has limits besides
+  // (range) declares its own.
+  static void Validate(const auto& options, auto& problems) {
     problems.CheckRanges(options);
   }
 
@@ -114,34 +96,6 @@ class Optimizer {
 // and 0 if it is infinite: an update by such a gradient shows in the
 // parameters.
 double ClipFactor(double gradient_norm, double max_norm);
-
-// Makes an optimizer of a store that is finalized and outlives it.
-template <typename T>
-using OptimizerFactory = OptionFactory<Optimizer<T>, ParameterStore<T>&>;
-
-// The description of an optimizer is its rule's formula.
-class OptimizerRegistry
-    : public PluginRegistry<OptimizerConfig, NumericInfo<OptimizerFactory>> {
- public:
-  OptimizerRegistry()
-      : PluginRegistry("optimizer", "adam {}",
-                       &AdamConfig::default_instance()) {}
-
-  template <typename T>
-  std::unique_ptr<Optimizer<T>> Create(const OptimizerConfig& config,
-                                       ParameterStore<T>& parameters) const {
-    return PluginRegistry::Create<T>(config, parameters);
-  }
-};
-
-#define REGARD_OPTIMIZER(name, formula) \
-  REGARD_PLUGIN(OptimizerRegistry, name, formula)
-
-// What an optimizer's config must satisfy; past it, code trusts the config.
-void ValidateOptimizer(const OptimizerConfig& config,
-                       const OptimizerRegistry& optimizers,
-                       const ScheduleRegistry& schedules,
-                       ConfigProblems& problems);
 
 }  // namespace regard
 

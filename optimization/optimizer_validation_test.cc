@@ -4,10 +4,9 @@
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
-#include "optimization/optimizer.h"
 #include "optimization/optimizer.pb.h"
+#include "optimization/optimizer_registry.h"
 #include "optimization/optimizers/built_in_optimizers.h"
-#include "optimization/schedule.h"
 #include "optimization/schedules/built_in_schedules.h"
 #include "options/config_problems.h"
 

@@ -12,6 +12,7 @@
 #include "nn/parameters.h"
 #include "optimization/optimizer.h"
 #include "optimization/optimizer.pb.h"
+#include "optimization/optimizer_registry.h"
 #include "optimization/optimizers/built_in_optimizers.h"
 #include "optimization/outside_optimizer_test.pb.h"
 #include "optimization/schedule.h"

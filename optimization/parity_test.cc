@@ -14,7 +14,6 @@
 #include "autodiff/ops/loss.h"
 #include "autodiff/tape.h"
 #include "autodiff/worker_pool.h"
-#include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
 #include "nn/initializers.h"
@@ -26,8 +25,8 @@
 #include "nn/testing/fixture.h"
 #include "optimization/gradient_reducer.h"
 #include "optimization/optimizer.h"
-#include "optimization/optimizer.pb.h"
-#include "optimization/optimizers/built_in_optimizers.h"
+#include "optimization/optimizers/adam.h"
+#include "optimization/optimizers/sgd.h"
 
 namespace regard {
 namespace {
@@ -176,20 +175,17 @@ TEST(ParityTest, LstmOfTwoLayersAndDirectionsOnRaggedSequences) {
   ExpectRecurrentParity("lstm", RecurrentCell::kLstm);
 }
 
-void ExpectOptimizerParity(const std::string& name, const std::string& text) {
+template <typename Rule, typename Options>
+void ExpectOptimizerParity(const std::string& name, const Options& options) {
   SCOPED_TRACE(name);
   const Fixture fixture(name, kFolder);
-  OptimizerConfig config;
-  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &config));
   ParameterStore<float> store;
   const Parameter<float> w = store.Root().Add("w", {6}, Zeros());
   store.Finalize(0);
   WorkerPool pool(1);
   GradientReducer<float> reducer(store, /*num_shards=*/1,
                                  /*accumulate_batches=*/1, pool);
-  OptimizerRegistry optimizers;
-  RegisterBuiltInOptimizers(optimizers);
-  const auto optimizer = optimizers.Create(config, store);
+  Rule rule(options, store);
   const auto set = [](absl::Span<float> to, const std::vector<double>& from) {
     std::copy(from.begin(), from.end(), to.begin());
   };
@@ -199,22 +195,25 @@ void ExpectOptimizerParity(const std::string& name, const std::string& text) {
       set(store.Segment(gradients.values(), w),
           fixture[absl::StrCat("grad.", step)].values);
     });
-    optimizer->Update(
-        {.learning_rate = 0.1,
-         .clip_factor = ClipFactor(reducer.gradient_norm(),
-                                   fixture["clip_norm"].values[0]),
-         .gradient = reducer.gradient()},
-        pool);
+    rule.Update({.learning_rate = 0.1,
+                 .clip_factor = ClipFactor(reducer.gradient_norm(),
+                                           fixture["clip_norm"].values[0]),
+                 .gradient = reducer.gradient()},
+                pool);
     ExpectParity(store.value(w), fixture[absl::StrCat("value.", step)],
                  absl::StrCat("step ", step));
   }
 }
 
 TEST(ParityTest, TenStepsOfEachOptimizer) {
-  ExpectOptimizerParity("sgd", "sgd { momentum: 0.9 weight_decay: 0.01 }");
-  ExpectOptimizerParity("sgd_nesterov", "sgd { momentum: 0.9 nesterov: true }");
-  ExpectOptimizerParity("adam", "adam { weight_decay: 0.01 }");
-  ExpectOptimizerParity("adamw", "adamw { weight_decay: 0.1 }");
+  ExpectOptimizerParity<Sgd<float>, SgdOptions>(
+      "sgd", {.momentum = 0.9, .weight_decay = 0.01});
+  ExpectOptimizerParity<Sgd<float>, SgdOptions>(
+      "sgd_nesterov", {.momentum = 0.9, .nesterov = true});
+  ExpectOptimizerParity<Adam<float>, AdamOptions>("adam",
+                                                  {.weight_decay = 0.01});
+  ExpectOptimizerParity<Adam<float>, AdamOptions>(
+      "adamw", {.weight_decay = 0.1, .decoupled = true});
 }
 
 }  // namespace

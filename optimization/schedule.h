@@ -1,41 +1,24 @@
 // Schedules: the learning rate as a function of the update and of a metric.
 //
-// One schedule is one file of optimization/schedules/:
+//   CosineSchedule cosine({.warmup = 100},  // schedules/schedules.h
+//                         {.learning_rate = 1e-3, .total_updates = 5000});
+//   adam.Update({.learning_rate = cosine.LearningRate(adam.updates() + 1), ...
 //
-//   class Halfway : public Schedule {
-//    public:
-//     using Options = HalfwayScheduleConfig;  // a message
-//
-//     Halfway(const Options&, const ScheduleContext& context)
-//         : context_(context) {}
-//
-//     double LearningRate(int64_t update) const override {
-//       const bool late = update > context_.total_updates / 2;
-//       return context_.learning_rate * (late ? 0.1 : 1);
-//     }
-//
-//    private:
-//     const ScheduleContext context_;
-//   };
-//
-//   REGARD_SCHEDULE(Halfway, "a tenth from half of the run on")
+// A schedule is a class that derives from Schedule. optimizer_registry.h says
+// how configs choose it.
 #ifndef OPTIMIZATION_SCHEDULE_H_
 #define OPTIMIZATION_SCHEDULE_H_
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <string>
 
 #include "absl/status/status.h"
-#include "optimization/optimizer.pb.h"
-#include "options/config_problems.h"
-#include "options/option_registry.h"
 
 namespace regard {
 
 struct ScheduleContext {
-  double learning_rate = 0;   // of the optimizer's config
+  double learning_rate = 0;   // which the factor of the schedule multiplies
   int64_t total_updates = 0;  // of the whole run
 };
 
@@ -65,30 +48,12 @@ class Schedule {
     return absl::OkStatus();
   }
 
-  // A schedule with limits on its options besides (range) declares its own.
-  static void Validate(const auto& options, ConfigProblems& problems) {
+  // The default of ScheduleRegistry. A schedule whose message has limits
+  // besides (range) declares its own.
+  static void Validate(const auto& options, auto& problems) {
     problems.CheckRanges(options);
   }
 };
-
-struct ScheduleInfo : OptionInfo<> {
-  OptionFactory<Schedule, const ScheduleContext&> create;
-};
-
-class ScheduleRegistry : public PluginRegistry<ScheduleConfig, ScheduleInfo> {
- public:
-  ScheduleRegistry()
-      : PluginRegistry("schedule", "constant {}",
-                       &ConstantScheduleConfig::default_instance()) {}
-
-  std::unique_ptr<Schedule> Create(const ScheduleConfig& config,
-                                   const ScheduleContext& context) const {
-    return PluginRegistry::Create(config, context);
-  }
-};
-
-#define REGARD_SCHEDULE(name, description) \
-  REGARD_PLUGIN(ScheduleRegistry, name, description)
 
 }  // namespace regard
 

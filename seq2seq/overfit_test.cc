@@ -13,9 +13,7 @@
 #include "gtest/gtest.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
-#include "optimization/optimizer.h"
-#include "optimization/optimizer.pb.h"
-#include "optimization/optimizers/built_in_optimizers.h"
+#include "optimization/optimizers/adam.h"
 #include "seq2seq/decoding/search.pb.h"
 #include "seq2seq/encoder_decoder.h"
 #include "seq2seq/seq2seq.pb.h"
@@ -62,9 +60,7 @@ TEST(OverfitTest, ATinyModelLearnsItsSentences) {
   store.Finalize(1);
   GradientSlab<float> gradients(store);
   WorkerPool pool(1);
-  OptimizerRegistry optimizers;
-  RegisterBuiltInOptimizers(optimizers);
-  const auto optimizer = optimizers.Create(OptimizerConfig(), store);
+  Adam<float> adam({}, store);
   Tape<float> tape;
   Forward<float> forward(tape, store, &gradients);
   const std::vector<EncodedPair> pairs = Pairs();
@@ -79,8 +75,7 @@ TEST(OverfitTest, ATinyModelLearnsItsSentences) {
     const double seeds[] = {1.0 / 8};
     loss = static_cast<double>(sums[0].item()) / 8;
     forward.Backward(sums, seeds);
-    optimizer->Update({.learning_rate = 0.01, .gradient = gradients.values()},
-                      pool);
+    adam.Update({.learning_rate = 0.01, .gradient = gradients.values()}, pool);
   }
   EXPECT_LT(loss, 0.05);
   for (const EncodedPair& pair : pairs) {

@@ -17,9 +17,7 @@
 #include "nn/forward.h"
 #include "nn/parameters.h"
 #include "optimization/gradient_reducer.h"
-#include "optimization/optimizer.h"
-#include "optimization/optimizer.pb.h"
-#include "optimization/optimizers/built_in_optimizers.h"
+#include "optimization/optimizers/adam.h"
 #include "seq2seq/decoding/search.pb.h"
 #include "seq2seq/encoder_decoder.h"
 #include "seq2seq/seq2seq.pb.h"
@@ -74,9 +72,7 @@ TEST(TransformerTrainingTest, ATinyModelLearnsItsSentences) {
     store.Finalize(1);
     GradientSlab<float> gradients(store);
     WorkerPool pool(1);
-    OptimizerRegistry optimizers;
-    RegisterBuiltInOptimizers(optimizers);
-    const auto optimizer = optimizers.Create(OptimizerConfig(), store);
+    Adam<float> adam({}, store);
     Tape<float> tape;
     Forward<float> forward(tape, store, &gradients);
     const std::vector<EncodedPair> pairs = Pairs();
@@ -90,8 +86,8 @@ TEST(TransformerTrainingTest, ATinyModelLearnsItsSentences) {
           /*label_smoothing=*/0)};
       loss = static_cast<double>(sums[0].item()) / 8;
       forward.Backward(sums, {1.0 / 8});
-      optimizer->Update({.learning_rate = 0.01, .gradient = gradients.values()},
-                        pool);
+      adam.Update({.learning_rate = 0.01, .gradient = gradients.values()},
+                  pool);
     }
     EXPECT_LT(loss, 0.05) << config;
     for (const EncodedPair& pair : pairs) {
@@ -172,9 +168,7 @@ TEST(TransformerTrainingTest, AWarmStepAllocatesNothing) {
     WorkerPool pool(1);
     GradientReducer<float> reducer(model.store(), /*num_shards=*/1,
                                    /*accumulate_batches=*/1, pool);
-    OptimizerRegistry optimizers;
-    RegisterBuiltInOptimizers(optimizers);
-    const auto optimizer = optimizers.Create(OptimizerConfig(), model.store());
+    Adam<float> adam({}, model.store());
     Tape<float> tape;
     tape.set_training(true);
     Forward<float> forward(tape, model.store(), nullptr);
@@ -188,8 +182,8 @@ TEST(TransformerTrainingTest, AWarmStepAllocatesNothing) {
         const double seeds[] = {1};
         forward.Backward(sums, seeds);
       });
-      optimizer->Update({.learning_rate = 1e-3, .gradient = reducer.gradient()},
-                        pool);
+      adam.Update({.learning_rate = 1e-3, .gradient = reducer.gradient()},
+                  pool);
     }
     EXPECT_EQ(AllocationCount() - before, 0) << recompute;
   }

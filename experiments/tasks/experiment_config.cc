@@ -16,7 +16,7 @@
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
 #include "optimization/interventions/site_requests.h"
-#include "optimization/optimizer.h"
+#include "optimization/optimizer_registry.h"
 #include "optimization/schedule.h"
 #include "options/config_text.h"
 #include "options/name_suggestion.h"

@@ -22,8 +22,7 @@
 #include "experiments/run/metric.h"
 #include "experiments/tasks/task.h"
 #include "optimization/evaluated_set.h"
-#include "optimization/optimizer.h"
-#include "optimization/schedule.h"
+#include "optimization/optimizer_registry.h"
 #include "options/config_problems.h"
 #include "options/option_registry.h"
 

@@ -2,6 +2,7 @@
 #include "google/protobuf/empty.pb.h"
 #include "nn/parameters.h"
 #include "optimization/optimizer.h"
+#include "optimization/optimizer_registry.h"
 
 namespace lab {
 

@@ -2,6 +2,7 @@
 #include <cstdint>
 
 #include "google/protobuf/empty.pb.h"
+#include "optimization/optimizer_registry.h"
 #include "optimization/schedule.h"
 
 namespace lab {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -17,7 +18,10 @@
 #include "nn/parameters.h"
 #include "optimization/optimizer.h"
 #include "optimization/optimizer.pb.h"
+#include "optimization/optimizer_registry.h"
+#include "optimization/optimizers/adam.h"
 #include "optimization/optimizers/built_in_optimizers.h"
+#include "optimization/optimizers/sgd.h"
 #include "optimization/slab_chunks.h"
 
 namespace regard {
@@ -98,7 +102,7 @@ TEST(OptimizerTest, WeightDecayIsInTheGradientOfAdamAndOutsideOfAdamW) {
 // The values of six parameters after an update by a gradient of 0 at rate 0.1,
 // from 1: a matrix, a bias, a normalisation's gain, an embedding, a vector that
 // is an embedding and a bias for each head.
-std::vector<double> Decayed(const std::string& config) {
+std::vector<double> ValuesAfterDecay(const std::string& config) {
   ParameterStore<double> store;
   const ParameterScope<double> root = store.Root();
   root.Add("matrix", {1, 1}, Constant(1));
@@ -119,7 +123,7 @@ std::vector<double> Decayed(const std::string& config) {
 
 TEST(OptimizerTest, WeightDecayAppliesToTheChosenParameters) {
   const auto apply = [](const std::string& choice) {
-    return Decayed("adamw { weight_decay: 0.5 " + choice + " }");
+    return ValuesAfterDecay("adamw { weight_decay: 0.5 " + choice + " }");
   };
   // 1 - 0.1 * 0.5.
   constexpr double k = 0.95;
@@ -135,13 +139,14 @@ TEST(OptimizerTest, WeightDecayAppliesToTheChosenParameters) {
 }
 
 TEST(OptimizerTest, EveryRuleWithWeightDecayHasTheChoice) {
-  EXPECT_THAT(Decayed("sgd { weight_decay: 0.5 decayed_parameters: MATRICES }"),
+  EXPECT_THAT(ValuesAfterDecay(
+                  "sgd { weight_decay: 0.5 decayed_parameters: MATRICES }"),
               ElementsAre(0.95, 1, 1, 0.95, 1, 1));
   // The first step of Adam has the length of the rate.
   const auto near = ::testing::DoubleNear(0.9, 1e-7);
-  EXPECT_THAT(
-      Decayed("adam { weight_decay: 0.5 decayed_parameters: MATRICES }"),
-      ElementsAre(near, 1, 1, near, 1, 1));
+  EXPECT_THAT(ValuesAfterDecay(
+                  "adam { weight_decay: 0.5 decayed_parameters: MATRICES }"),
+              ElementsAre(near, 1, 1, near, 1, 1));
 }
 
 TEST(OptimizerTest, ParametersMayOptOut) {
@@ -189,6 +194,12 @@ TEST(OptimizerTest, TheSmallestEpsilonKeepsAZeroGradientAtZero) {
 class ManyNumbers {
  public:
   explicit ManyNumbers(const std::string& config, int threads = 1)
+      : ManyNumbers([&](auto& store) { return Make(Config(config), store); },
+                    threads) {}
+
+  explicit ManyNumbers(const std::function<std::unique_ptr<Optimizer<float>>(
+                           ParameterStore<float>&)>& make,
+                       int threads = 1)
       : pool_(threads) {
     store_.Root().Add("a", {4001}, Normal(1));
     store_.Root().Add("frozen", {33}, Normal(1), {.trainable = false});
@@ -196,7 +207,7 @@ class ManyNumbers {
                       {.role = ParameterRole::kNormalization});
     store_.Finalize(5);
     gradient_ = Slab<float>(store_.slab_size());
-    optimizer_ = Make(Config(config), store_);
+    optimizer_ = make(store_);
   }
 
   void Update(uint64_t seed, std::optional<ChunkRange> chunks = std::nullopt) {
@@ -300,6 +311,34 @@ TEST(OptimizerTest, ContinuesFromASavedState) {
     second.Update(2);
     EXPECT_TRUE(second.HasBitsOf(whole)) << config;
   }
+}
+
+TEST(OptimizerTest, OptionsHaveTheDefaultsOfConfigs) {
+  const auto expect = [](auto rule, const std::string& config) {
+    ManyNumbers configured(config);
+    ManyNumbers plain(rule);
+    for (const uint64_t seed : {1, 2, 3}) {
+      configured.Update(seed);
+      plain.Update(seed);
+    }
+    EXPECT_TRUE(plain.HasBitsOf(configured)) << config;
+  };
+  const auto adam = [](const AdamOptions& options) {
+    return [=](ParameterStore<float>& store) {
+      return std::make_unique<Adam<float>>(options, store);
+    };
+  };
+  expect(adam({}), "adam {}");
+  expect(adam({.weight_decay = 0.5}), "adam { weight_decay: 0.5 }");
+  expect(adam({.weight_decay = 0.01, .decoupled = true}), "adamw {}");
+  const auto sgd = [](const SgdOptions& options) {
+    return [=](ParameterStore<float>& store) {
+      return std::make_unique<Sgd<float>>(options, store);
+    };
+  };
+  expect(sgd({}), "sgd {}");
+  expect(sgd({.momentum = 0.5, .nesterov = true, .weight_decay = 0.5}),
+         "sgd { momentum: 0.5 nesterov: true weight_decay: 0.5 }");
 }
 
 TEST(OptimizerTest, StateHasTheNamesOfTheCheckpointFormat) {

@@ -2,19 +2,18 @@
 
 namespace regard {
 
-bool IsDecayed(const ParameterInfo& parameter, DecayedParameters choice) {
+bool IsDecayed(const ParameterInfo& parameter, Decayed choice) {
   const ParameterRole role = parameter.options.role;
   const bool matrix =
       parameter.shape.rank() >= 2 && role != ParameterRole::kHeadBias;
   switch (choice) {
-    case EXCEPT_NORMALIZATION:
+    case Decayed::kExceptNormalization:
       return role != ParameterRole::kNormalization;
-    case MATRICES:
+    case Decayed::kMatrices:
       return matrix;
-    case MATRICES_EXCEPT_EMBEDDINGS:
+    case Decayed::kMatricesExceptEmbeddings:
       return matrix && role != ParameterRole::kEmbedding;
-    case DECAYED_PARAMETERS_UNSPECIFIED:
-    case ALL_PARAMETERS:
+    case Decayed::kAllParameters:
       break;
   }
   return true;

@@ -1,10 +1,14 @@
+#include "optimization/schedules/schedules.h"
+
 #include <cmath>
+#include <cstdint>
 #include <memory>
 #include <string>
 
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "optimization/optimizer.pb.h"
+#include "optimization/optimizer_registry.h"
 #include "optimization/schedule.h"
 #include "optimization/schedules/built_in_schedules.h"
 
@@ -27,6 +31,32 @@ TEST(ScheduleTest, ConstantIsTheDefault) {
   EXPECT_EQ(schedule->LearningRate(1000000), 0.25);
   EXPECT_EQ(schedule->metric(), "");
   EXPECT_EQ(schedule->warmup(), 0);
+}
+
+TEST(ScheduleTest, OptionsHaveTheDefaultsOfConfigs) {
+  const ScheduleContext context = {.learning_rate = 2, .total_updates = 210};
+  const auto expect = [](Schedule&& plain, const std::string& choice) {
+    const std::unique_ptr<Schedule> configured =
+        Make("learning_rate: 2 schedule { " + choice + " {} }");
+    EXPECT_EQ(plain.metric(), configured->metric()) << choice;
+    EXPECT_EQ(plain.warmup(), configured->warmup()) << choice;
+    double metric = 100;
+    for (int64_t update = 1; update < 1500; ++update) {
+      EXPECT_EQ(plain.LearningRate(update), configured->LearningRate(update))
+          << choice << " " << update;
+      // Improvements by more and by less than a threshold, then none.
+      if (update < 40) metric *= update < 20 ? 1 - 1.5e-4 : 1 - 0.5e-4;
+      plain.Observe(metric);
+      configured->Observe(metric);
+    }
+    EXPECT_EQ(plain.state(), configured->state()) << choice;
+  };
+  expect(ConstantSchedule(2), "constant");
+  expect(CosineSchedule({}, context), "cosine");
+  expect(ExponentialSchedule({}, context), "exponential");
+  expect(InverseSquareRootSchedule({}, context), "inverse_square_root");
+  expect(PolynomialSchedule({}, context), "polynomial");
+  expect(ReduceOnPlateauSchedule({}, context), "reduce_on_plateau");
 }
 
 TEST(ScheduleTest, ExponentialFallsInSteps) {

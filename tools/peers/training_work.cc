@@ -8,8 +8,6 @@
 #include "autodiff/tape.h"
 #include "nn/forward.h"
 #include "optimization/optimizer.h"
-#include "optimization/optimizer.pb.h"
-#include "optimization/optimizers/built_in_optimizers.h"
 
 namespace regard {
 
@@ -18,14 +16,6 @@ namespace {
 constexpr double kLearningRate = 1e-3;
 
 constexpr double kMaxNorm = 1;
-
-std::unique_ptr<Optimizer<float>> MakeAdam(ParameterStore<float>& parameters) {
-  OptimizerRegistry optimizers;
-  RegisterBuiltInOptimizers(optimizers);
-  OptimizerConfig config;
-  config.mutable_adam();
-  return optimizers.Create(config, parameters);
-}
 
 }  // namespace
 
@@ -48,7 +38,7 @@ TrainingWork::TrainingWork(std::unique_ptr<Model<float>> model, int shards,
       denominators_(model_->loss_terms().size()),
       reducer_(model_->parameters(), shards, /*accumulate_batches=*/1, pool_),
       shard_losses_(static_cast<size_t>(shards)),
-      optimizer_(MakeAdam(model_->parameters())) {
+      optimizer_({}, model_->parameters()) {
   std::iota(examples_.begin(), examples_.end(), 0);
   for (int i = 0; i < reducer_.num_workers(); ++i) {
     workers_.push_back(std::make_unique<Worker>(model_->parameters(),
@@ -88,7 +78,7 @@ void TrainingWork::Step() {
         ComputeShard(shard, *workers_[static_cast<size_t>(worker)], gradients);
       });
   if (!update_) return;
-  optimizer_->Update(
+  optimizer_.Update(
       {.learning_rate = kLearningRate,
        .clip_factor = ClipFactor(reducer_.gradient_norm(), kMaxNorm),
        .gradient = reducer_.gradient()},

@@ -9,7 +9,7 @@
 #include "autodiff/worker_pool.h"
 #include "optimization/gradient_reducer.h"
 #include "optimization/model.h"
-#include "optimization/optimizer.h"
+#include "optimization/optimizers/adam.h"
 #include "tools/peers/timed_work.h"
 
 namespace regard {
@@ -41,7 +41,7 @@ class TrainingWork : public TimedWork {
   GradientReducer<float> reducer_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<double> shard_losses_;
-  const std::unique_ptr<Optimizer<float>> optimizer_;
+  Adam<float> optimizer_;
 };
 
 }  // namespace regard

@@ -1,0 +1,104 @@
+// Optimizers and schedules as plug-ins, which an OptimizerConfig chooses.
+//
+// A plug-in is one file: a class with a constructor from its message, and one
+// line of registration. For example
+//
+//   template <typename T>
+//   class SignSgd : public Optimizer<T> {
+//    public:
+//     using Options = SignSgdConfig;  // a message
+//
+//     SignSgd(const Options&, ParameterStore<T>& parameters)
+//         : Optimizer<T>(parameters, {}) {}
+//
+//     void Apply(const ParameterUpdate<T>& update) override {
+//       const T rate = static_cast<T>(update.learning_rate);
+//       for (int64_t i = 0; i < update.size; ++i) {
+//         update.values[i] -= std::copysign(rate, update.gradient[i]);
+//       }
+//     }
+//   };
+//
+//   REGARD_OPTIMIZER(SignSgd, "x - rate sign(g)")
+//
+//   class Halfway : public Schedule {
+//    public:
+//     using Options = HalfwayScheduleConfig;  // a message
+//
+//     Halfway(const Options&, const ScheduleContext& context)
+//         : context_(context) {}
+//
+//     double LearningRate(int64_t update) const override {
+//       const bool late = update > context_.total_updates / 2;
+//       return context_.learning_rate * (late ? 0.1 : 1);
+//     }
+//
+//    private:
+//     const ScheduleContext context_;
+//   };
+//
+//   REGARD_SCHEDULE(Halfway, "a tenth from half of the run on")
+#ifndef OPTIMIZATION_OPTIMIZER_REGISTRY_H_
+#define OPTIMIZATION_OPTIMIZER_REGISTRY_H_
+
+#include <memory>
+
+#include "nn/parameters.h"
+#include "optimization/optimizer.h"
+#include "optimization/optimizer.pb.h"
+#include "optimization/schedule.h"
+#include "options/config_problems.h"
+#include "options/option_registry.h"
+
+namespace regard {
+
+struct ScheduleInfo : OptionInfo<> {
+  OptionFactory<Schedule, const ScheduleContext&> create;
+};
+
+class ScheduleRegistry : public PluginRegistry<ScheduleConfig, ScheduleInfo> {
+ public:
+  ScheduleRegistry()
+      : PluginRegistry("schedule", "constant {}",
+                       &ConstantScheduleConfig::default_instance()) {}
+
+  std::unique_ptr<Schedule> Create(const ScheduleConfig& config,
+                                   const ScheduleContext& context) const {
+    return PluginRegistry::Create(config, context);
+  }
+};
+
+#define REGARD_SCHEDULE(name, description) \
+  REGARD_PLUGIN(ScheduleRegistry, name, description)
+
+// Makes an optimizer of a store that is finalized and outlives it.
+template <typename T>
+using OptimizerFactory = OptionFactory<Optimizer<T>, ParameterStore<T>&>;
+
+// The description of an optimizer is its rule's formula.
+class OptimizerRegistry
+    : public PluginRegistry<OptimizerConfig, NumericInfo<OptimizerFactory>> {
+ public:
+  OptimizerRegistry()
+      : PluginRegistry("optimizer", "adam {}",
+                       &AdamConfig::default_instance()) {}
+
+  template <typename T>
+  std::unique_ptr<Optimizer<T>> Create(const OptimizerConfig& config,
+                                       ParameterStore<T>& parameters) const {
+    return PluginRegistry::Create<T>(config, parameters);
+  }
+};
+
+#define REGARD_OPTIMIZER(name, formula) \
+  REGARD_PLUGIN(OptimizerRegistry, name, formula)
+
+// Adds the problems of an optimizer's config; past it, code trusts the config.
+void ValidateOptimizer(const OptimizerConfig& config,
+                       const OptimizerRegistry& optimizers,
+                       const ScheduleRegistry& schedules,
+                       ConfigProblems& problems);
+
+}  // namespace regard
+
+#endif  // OPTIMIZATION_OPTIMIZER_REGISTRY_H_

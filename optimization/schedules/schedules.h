@@ -1,0 +1,149 @@
+// The built-in schedules. The messages beside this file give formulas and
+// ranges; `learning_rate` of the context is the highest rate.
+#ifndef OPTIMIZATION_SCHEDULES_SCHEDULES_H_
+#define OPTIMIZATION_SCHEDULES_SCHEDULES_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "optimization/schedule.h"
+
+namespace regard {
+
+class ConstantSchedule : public Schedule {
+ public:
+  explicit ConstantSchedule(double learning_rate)
+      : learning_rate_(learning_rate) {}
+
+  double LearningRate(int64_t) const override { return learning_rate_; }
+
+ private:
+  const double learning_rate_;
+};
+
+struct ExponentialOptions {
+  double decay = 0.5;
+  int64_t interval = 1000;  // updates from one decay to the next
+};
+
+class ExponentialSchedule : public Schedule {
+ public:
+  ExponentialSchedule(const ExponentialOptions& options,
+                      const ScheduleContext& context)
+      : options_(options), learning_rate_(context.learning_rate) {}
+
+  double LearningRate(int64_t update) const override;
+
+ private:
+  const ExponentialOptions options_;
+  const double learning_rate_;
+};
+
+struct InverseSquareRootOptions {
+  int64_t warmup = 4000;  // updates; at least 1
+};
+
+// Vaswani et al., "Attention is all you need", 2017.
+class InverseSquareRootSchedule : public Schedule {
+ public:
+  InverseSquareRootSchedule(const InverseSquareRootOptions& options,
+                            const ScheduleContext& context)
+      : warmup_(options.warmup), learning_rate_(context.learning_rate) {}
+
+  int64_t warmup() const override { return warmup_; }
+  double LearningRate(int64_t update) const override;
+
+ private:
+  const int64_t warmup_;
+  const double learning_rate_;
+};
+
+struct DecayOptions {
+  int64_t warmup = 0;   // updates over which the rate rises linearly from 0
+  int64_t updates = 0;  // the update that reaches the floor; 0: the run's last
+  double floor = 0;     // a fraction of the highest rate
+  double power = 1;     // for PolynomialSchedule only
+};
+
+// A linear warm-up, then a decay to a floor at a given update. The rate is
+//
+//   rate update / warmup                              up to the warm-up's end
+//   rate (floor + (1 - floor) Remaining(progress))    after it,
+//
+// where `progress` goes from 0 to 1 at `updates` and then stays there.
+class DecaySchedule : public Schedule {
+ public:
+  DecaySchedule(const DecayOptions& options, const ScheduleContext& context)
+      : options_(options), context_(context) {}
+
+  int64_t warmup() const final { return options_.warmup; }
+  double LearningRate(int64_t update) const final;
+
+ protected:
+  // From 1 at progress 0 to 0 at progress 1.
+  virtual double Remaining(double progress) const = 0;
+
+  const DecayOptions& options() const { return options_; }
+
+ private:
+  const DecayOptions options_;
+  const ScheduleContext context_;
+};
+
+// (1 + cos(pi progress)) / 2.
+class CosineSchedule : public DecaySchedule {
+ public:
+  using DecaySchedule::DecaySchedule;
+
+ protected:
+  double Remaining(double progress) const override;
+};
+
+// (1 - progress)^power.
+class PolynomialSchedule : public DecaySchedule {
+ public:
+  using DecaySchedule::DecaySchedule;
+
+ protected:
+  double Remaining(double progress) const override;
+};
+
+struct PlateauOptions {
+  std::string metric = "dev/loss";
+  bool higher_is_better = false;
+  double decay = 0.5;
+  // Evaluations without an improvement that change nothing; the next lowers the
+  // rate.
+  int64_t patience = 5;
+  double min_learning_rate = 0;
+  double threshold = 1e-4;  // smallest improvement, relative to the best value
+};
+
+// PyTorch's ReduceLROnPlateau, with a relative threshold.
+class ReduceOnPlateauSchedule : public Schedule {
+ public:
+  ReduceOnPlateauSchedule(const PlateauOptions& options,
+                          const ScheduleContext& context)
+      : options_(options), learning_rate_(context.learning_rate) {}
+
+  double LearningRate(int64_t update) const override;
+  std::string metric() const override { return options_.metric; }
+  void Observe(double metric) override;
+  ScheduleState state() const override;
+  absl::Status set_state(const ScheduleState& state) override;
+
+ private:
+  bool Improves(double metric) const;
+
+  const PlateauOptions options_;
+  const double learning_rate_;
+  double factor_ = 1;            // multiplies the rate
+  std::optional<double> best_;   // finite
+  int64_t bad_evaluations_ = 0;  // since the best
+};
+
+}  // namespace regard
+
+#endif  // OPTIMIZATION_SCHEDULES_SCHEDULES_H_
