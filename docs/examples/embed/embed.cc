@@ -7,6 +7,7 @@
 #include "experiments/run.h"
 #include "experiments/tasks/built_in_plugins.h"
 #include "nn/layers/linear.h"
+#include "optimization/optimizers/adam.h"
 
 int main(int, char** argv) {
   regard::ParameterStore<float> store;
@@ -17,8 +18,7 @@ int main(int, char** argv) {
   regard::Tape<float> tape;
   regard::Forward<float> forward(tape, store, &gradients);
   regard::WorkerPool pool(1);
-  const regard::Plugins plugins = regard::BuiltInPlugins();
-  const auto adam = plugins.optimizers.Create(regard::OptimizerConfig(), store);
+  regard::Adam<float> adam({}, store);
   float error = 1;
   for (int step = 0; step < 1000; ++step) {
     forward.BeginStep();
@@ -26,9 +26,10 @@ int main(int, char** argv) {
     for (int i = 0; i < 64; ++i) y.data()[i] = std::sin(x.data()[i] = i * .1f);
     auto loss = Mean(Square(output(forward, Tanh(hidden(forward, x))) - y));
     forward.Backward({loss}, {1.0});
-    adam->Update({.learning_rate = .01, .gradient = gradients.values()}, pool);
+    adam.Update({.learning_rate = .01, .gradient = gradients.values()}, pool);
     error = loss.data()[0];
   }
+  const regard::Plugins plugins = regard::BuiltInPlugins();
   const auto run = regard::Run::Open(argv[1], plugins, {.data = true}).value();
   regard::SiteRecorder<float> watch({"*decoder/attention/weights"});
   const auto answer = run.Answer({.text = "they are watching ."});
