@@ -79,54 +79,35 @@ absl::StatusOr<WholeText> ReadWholeText(const std::string& path,
   return whole;
 }
 
-// The bytes of a file, unpacked if it is one of gzip.
+// The bytes of a file, inflated if it is one of gzip.
 struct TextFile::Stream {
   Stream(FileReader opened, LineEnds ends)
       : file(std::move(opened)),
         input(kBufferBytes),
-        lines([this](char* bytes, size_t most) { return Read(bytes, most); },
-              kMostLineBytes + 2, ends) {}
+        bytes([this] { return NextPiece(); }),
+        lines(
+            [this](char* to, size_t most) {
+              return static_cast<ssize_t>(bytes.Read({to, most}));
+            },
+            kMostLineBytes + 2, ends) {}
 
-  // False at the end of the file.
-  bool Fill() {
+  // Empty at the end of the file and where it cannot be read.
+  absl::string_view NextPiece() {
     const auto count = static_cast<size_t>(std::min<int64_t>(
         static_cast<int64_t>(input.size()), file.size() - offset));
-    if (count == 0) return false;
+    if (count == 0) return {};
     failure = file.ReadAt(offset, absl::MakeSpan(input).first(count));
-    if (!failure.ok()) return false;
-    rest = {input.data(), count};
-    if (offset == 0 && IsGzip(rest)) inflater.emplace();
+    if (!failure.ok()) return {};
     offset += static_cast<int64_t>(count);
-    return true;
-  }
-
-  // A stream that ends too early is an error after its last bytes.
-  ssize_t Read(char* bytes, size_t most) {
-    size_t count = 0;
-    while (count == 0 && problem.empty()) {
-      if (rest.empty() && !Fill()) {
-        if (inflater.has_value()) problem = inflater->problem_at_end();
-        break;
-      }
-      if (inflater.has_value()) {
-        count = inflater->Next(&rest, {bytes, most});
-        problem = inflater->problem();
-      } else {
-        count = rest.copy(bytes, most);
-        rest.remove_prefix(count);
-      }
-    }
-    return static_cast<ssize_t>(count);
+    return {input.data(), count};
   }
 
   FileReader file;
   int64_t offset = 0;  // of what comes after `input`
   std::vector<char> input;
-  absl::string_view rest;  // of `input`
-  std::optional<Inflater> inflater;
-  LineReader lines;
   absl::Status failure;  // of the last read
-  std::string problem;   // of what was read
+  GunzipReader bytes;
+  LineReader lines;
 };
 
 TextFile::TextFile(std::string path, std::unique_ptr<Stream> stream)
@@ -158,8 +139,9 @@ absl::StatusOr<bool> TextFile::Next() {
   const bool any = stream_->lines.Next(&line_, &cut);
   text_ = line_;
   if (!stream_->failure.ok()) return WithErrorPrefix(stream_->failure);
-  if (!stream_->problem.empty()) {
-    return Error(line_.size(), stream_->problem);
+  // A stream that ends too early is an error after its last bytes.
+  if (const std::string& problem = stream_->bytes.problem(); !problem.empty()) {
+    return Error(line_.size(), problem);
   }
   if (!any) {
     --number_;

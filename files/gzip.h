@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -15,28 +16,35 @@
 
 namespace regard {
 
-// Whether a file that begins with `bytes` is one of gzip.
-bool IsGzip(absl::string_view bytes);
-
-// Inflates a gzip file piece by piece.
-class Inflater {
+// Reads the bytes of a file, inflated if they begin as gzip.
+class GunzipReader {
  public:
-  Inflater();
-  ~Inflater();
-  Inflater(const Inflater&) = delete;
-  Inflater& operator=(const Inflater&) = delete;
+  // `next` returns the next piece of the file, at most 4 GiB, empty at its end.
+  // A piece stays valid until the next call. The first has two bytes if the
+  // file does.
+  explicit GunzipReader(std::function<absl::string_view()> next);
+  ~GunzipReader();
+  GunzipReader(const GunzipReader&) = delete;
+  GunzipReader& operator=(const GunzipReader&) = delete;
 
-  // Inflates the beginning of `input`, at most 4 GiB, into `output` and removes
-  // it from `input`. Returns the number of bytes written: 0 at a problem, or
-  // where more input is needed.
-  size_t Next(absl::string_view* input, absl::Span<char> output);
+  // Returns the number of bytes written to `output`, which is not empty: 0 at
+  // the end or at a problem.
+  size_t Read(absl::Span<char> output);
 
-  // A problem of the input so far; empty if there is none.
+  // A problem of the file so far; empty if there is none.
   const std::string& problem() const { return problem_; }
-  // The problem of an input that ends here; empty if it may.
-  std::string problem_at_end() const;
+  // How many bytes of the file have been used.
+  int64_t offset() const { return taken_ - static_cast<int64_t>(rest_.size()); }
 
  private:
+  // Reads the next piece into `rest_`; false at the end.
+  bool Refill();
+  size_t Inflate(absl::Span<char> output);
+
+  std::function<absl::string_view()> next_;
+  absl::string_view rest_;  // unread part of the piece
+  int64_t taken_ = 0;       // bytes of all pieces so far
+  bool is_gzip_ = false;
   z_stream stream_ = {};
   bool between_members_ = false;
   std::string problem_;

@@ -2,6 +2,7 @@
 
 #include <zlib.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,23 +33,24 @@ std::string GzipWithFields(const std::string& content) {
   return Gzip(content, &header);
 }
 
-// Through an Inflater that gets and gives few bytes at a time; a problem begins
-// with "problem: ".
+// Through a GunzipReader that gets and gives few bytes at a time, but the magic
+// number whole; a problem begins with "problem: ".
 std::string InPieces(const std::string& bytes, size_t in, size_t out) {
-  Inflater inflater;
+  absl::string_view rest = bytes;
+  GunzipReader reader([&] {
+    const size_t count =
+        rest.size() == bytes.size() ? std::max<size_t>(in, 2) : in;
+    const absl::string_view next = rest.substr(0, count);
+    rest.remove_prefix(next.size());
+    return next;
+  });
   std::string content;
   std::string piece(out, '\0');
-  for (size_t at = 0; at < bytes.size(); at += in) {
-    absl::string_view input = absl::string_view(bytes).substr(at, in);
-    while (true) {
-      const size_t count = inflater.Next(&input, absl::MakeSpan(piece));
-      content += piece.substr(0, count);
-      if (count == 0) break;
-    }
-    if (!inflater.problem().empty()) break;
+  while (const size_t count = reader.Read(absl::MakeSpan(piece))) {
+    content += piece.substr(0, count);
   }
-  const std::string problem = inflater.problem_at_end();
-  return problem.empty() ? content : absl::StrCat("problem: ", problem);
+  return reader.problem().empty() ? content
+                                  : absl::StrCat("problem: ", reader.problem());
 }
 
 TEST(GunzipTest, JoinsMembersAndHasALimit) {
@@ -78,6 +80,8 @@ TEST(GunzipTest, ReadsHeaderFieldsMembersAndTrailingZeros) {
       {Gzip("abc") + Gzip("") + Gzip("def") + zeros, "abcdef"},
       {Gzip("abc") + zeros + GzipWithFields("def"), "abcdef"},
       {Gzip("") + zeros, ""},
+      {"plain\x1f\x8b", "plain\x1f\x8b"},
+      {"", ""},
   };
   for (const auto& [bytes, content] : cases) {
     const auto whole = Gunzip(bytes, "file", 100);
@@ -97,6 +101,15 @@ TEST(GunzipTest, ADamagedHeaderIsAnError) {
   EXPECT_THAT(std::string(Gunzip(bytes, "file", 9).status().message()),
               HasSubstr("header crc mismatch"));
   EXPECT_THAT(InPieces(bytes, 1, 1), HasSubstr("header crc mismatch"));
+}
+
+TEST(GunzipTest, ACutFileIsAnErrorInPiecesOfAnySize) {
+  const std::string bytes = Gzip("abc");
+  for (size_t size = 2; size < bytes.size(); ++size) {
+    EXPECT_THAT(InPieces(bytes.substr(0, size), 1, 1),
+                HasSubstr("problem: the compressed file is cut short"))
+        << size;
+  }
 }
 
 }  // namespace
