@@ -30,10 +30,6 @@ std::vector<GradientCase> Cases() {
 
 TEST(PatchesTest, Gradients) { CheckGradients(Cases()); }
 
-TEST(PatchesTest, EveryOperationHasACase) {
-  ExpectCaseForEachOperation("vision/patches.h", Cases());
-}
-
 TEST(PatchesTest, AreRowByRow) {
   Tape<double> tape;
   std::vector<double> pixels(16);

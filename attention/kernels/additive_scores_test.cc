@@ -87,10 +87,6 @@ std::vector<GradientCase> Cases() {
 
 TEST(AdditiveScoresTest, Gradients) { CheckGradients(Cases()); }
 
-TEST(AdditiveScoresTest, EveryOperationHasACase) {
-  ExpectCaseForEachOperation("attention/kernels/additive_scores.h", Cases());
-}
-
 TEST(AdditiveScoresTest, AgreesWithItsComposition) {
   const auto fused = [](auto&, auto in) {
     return AdditiveScores(in[0], in[1], in[2], {});

@@ -57,10 +57,6 @@ std::vector<GradientCase> Cases() {
 
 TEST(GaussianScoresTest, Gradients) { CheckGradients(Cases()); }
 
-TEST(GaussianScoresTest, EveryOperationHasACase) {
-  ExpectCaseForEachOperation("attention/kernels/gaussian_scores.h", Cases());
-}
-
 TEST(GaussianScoresTest, AgreesWithItsComposition) {
   const auto fused = [](auto&, auto in) {
     return GaussianScores(in[0], in[1], in[2]);

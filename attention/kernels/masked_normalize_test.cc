@@ -87,10 +87,6 @@ std::vector<GradientCase> Cases() {
 
 TEST(MaskedNormalizeTest, Gradients) { CheckGradients(Cases()); }
 
-TEST(MaskedNormalizeTest, EveryOperationHasACase) {
-  ExpectCaseForEachOperation("attention/kernels/masked_normalize.h", Cases());
-}
-
 // The bias of head h, query q and key k is at distance k - (1 + q).
 TEST(MaskedNormalizeTest, SoftmaxAndItsKernelsAgreeUnderEveryMask) {
   for (const Mask& mask : Masks()) {

@@ -127,10 +127,6 @@ std::vector<GradientCase> Cases() {
 
 TEST(MaskedSoftmaxTest, Gradients) { CheckGradients(Cases()); }
 
-TEST(MaskedSoftmaxTest, EveryOperationHasACase) {
-  ExpectCaseForEachOperation("attention/kernels/masked_softmax.h", Cases());
-}
-
 TEST(MaskedSoftmaxTest, AgreesWithItsCompositionUnderEveryMask) {
   for (const MaskCase& mask : Masks()) {
     CheckAgainstReference(MakeReferenceCase(

@@ -46,10 +46,6 @@ std::vector<GradientCase> Cases() {
 
 TEST(RelativeScoresTest, Gradients) { CheckGradients(Cases()); }
 
-TEST(RelativeScoresTest, EveryOperationHasACase) {
-  ExpectCaseForEachOperation("attention/kernels/relative_scores.h", Cases());
-}
-
 // A table of rows 0 .. 4 and inputs of ones give back the rows taken.
 TEST(RelativeScoresTest, TakesTheRowOfTheDistance) {
   Tape<float> tape;

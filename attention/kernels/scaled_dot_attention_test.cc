@@ -240,11 +240,6 @@ std::vector<GradientCase> Cases() {
 
 TEST(ScaledDotAttentionTest, Gradients) { CheckGradients(Cases()); }
 
-TEST(ScaledDotAttentionTest, EveryOperationHasACase) {
-  ExpectCaseForEachOperation("attention/kernels/scaled_dot_attention.h",
-                             Cases());
-}
-
 // The worked example, divided by the root of its width.
 TEST(ScaledDotAttentionTest, IsTheWorkedExample) {
   Tape<double> tape;

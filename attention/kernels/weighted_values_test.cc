@@ -40,10 +40,6 @@ std::vector<GradientCase> Cases() {
 
 TEST(WeightedValuesTest, Gradients) { CheckGradients(Cases()); }
 
-TEST(WeightedValuesTest, EveryOperationHasACase) {
-  ExpectCaseForEachOperation("attention/kernels/weighted_values.h", Cases());
-}
-
 TEST(WeightedValuesTest, AgreesWithMatMul) {
   for (const int64_t size : kRaggedSizes) {
     CheckAgainstReference(MakeReferenceCase(

@@ -36,10 +36,6 @@ std::vector<GradientCase> Cases() {
 
 TEST(DropoutTest, Gradients) { CheckGradients(Cases()); }
 
-TEST(DropoutTest, EveryOperationHasACase) {
-  ExpectCaseForEachOperation("autodiff/ops/dropout.h", Cases());
-}
-
 class DropoutMaskTest : public ::testing::Test {
  protected:
   DropoutMaskTest() { tape_.set_training(true); }

@@ -107,10 +107,6 @@ std::vector<GradientCase> Cases() {
 
 TEST(ElementwiseTest, Gradients) { CheckGradients(Cases()); }
 
-TEST(ElementwiseTest, EveryOperationHasACase) {
-  ExpectCaseForEachOperation("autodiff/ops/elementwise.h", Cases());
-}
-
 std::vector<double> Values(Var<double> x) {
   return {x.data(), x.data() + x.size()};
 }

@@ -31,10 +31,6 @@ std::vector<GradientCase> Cases() {
 
 TEST(GatherTest, Gradients) { CheckGradients(Cases()); }
 
-TEST(GatherTest, EveryOperationHasACase) {
-  ExpectCaseForEachOperation("autodiff/ops/gather.h", Cases());
-}
-
 TEST(GatherTest, CopiesRows) {
   Tape<double> tape;
   Var<double> table = tape.Input({3, 2}, {1, 2, 3, 4, 5, 6});

@@ -99,10 +99,6 @@ std::vector<GradientCase> Cases() {
 
 TEST(LinearTest, Gradients) { CheckGradients(Cases()); }
 
-TEST(LinearTest, EveryOperationHasACase) {
-  ExpectCaseForEachOperation("autodiff/ops/linear.h", Cases());
-}
-
 TEST(LinearTest, AgreesWithItsComposition) {
   for (const int64_t size : kRaggedSizes) {
     CheckAgainstReference(MakeReferenceCase(

@@ -43,10 +43,6 @@ std::vector<GradientCase> Cases() {
 
 TEST(ReductionsTest, Gradients) { CheckGradients(Cases()); }
 
-TEST(ReductionsTest, EveryOperationHasACase) {
-  ExpectCaseForEachOperation("autodiff/ops/reductions.h", Cases());
-}
-
 class ReductionsValueTest : public ::testing::Test {
  protected:
   Tape<double> tape_;

@@ -67,10 +67,6 @@ std::vector<GradientCase> Cases() {
 
 TEST(ShapeOpsTest, Gradients) { CheckGradients(Cases()); }
 
-TEST(ShapeOpsTest, EveryOperationHasACase) {
-  ExpectCaseForEachOperation("autodiff/ops/shape_ops.h", Cases());
-}
-
 class ShapeOpsValueTest : public ::testing::Test {
  protected:
   Tape<double> tape_;

@@ -32,10 +32,6 @@ std::vector<GradientCase> Cases() {
 
 TEST(SoftmaxTest, Gradients) { CheckGradients(Cases()); }
 
-TEST(SoftmaxTest, EveryOperationHasACase) {
-  ExpectCaseForEachOperation("autodiff/ops/softmax.h", Cases());
-}
-
 TEST(SoftmaxTest, AgreesWithItsComposition) {
   for (const int64_t size : kRaggedSizes) {
     CheckAgainstReference(MakeReferenceCase(

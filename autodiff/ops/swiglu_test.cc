@@ -29,10 +29,6 @@ std::vector<GradientCase> Cases() {
 
 TEST(SwiGluTest, Gradients) { CheckGradients(Cases()); }
 
-TEST(SwiGluTest, EveryOperationHasACase) {
-  ExpectCaseForEachOperation("autodiff/ops/swiglu.h", Cases());
-}
-
 TEST(SwiGluTest, AgreesWithItsComposition) {
   for (const int64_t size : kRaggedSizes) {
     CheckAgainstReference(MakeReferenceCase(

@@ -264,10 +264,6 @@ std::vector<GradientCase> GradientCases() {
 
 TEST(RecurrentTest, Gradients) { CheckGradients(GradientCases()); }
 
-TEST(RecurrentTest, EveryOperationHasACase) {
-  ExpectCaseForEachOperation("autodiff/recurrent/recurrent.h", GradientCases());
-}
-
 TEST(RecurrentTest, FloatAgreesWithItsCompositionOnRaggedSizes) {
   for (const int64_t width : kRaggedSizes) {
     const Case c = {3, 3, width, {3, 0, 1}};

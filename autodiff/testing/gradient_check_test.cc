@@ -1,11 +1,7 @@
 #include "autodiff/testing/gradient_check.h"
 
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
-#include <string>
 
-#include "absl/strings/str_cat.h"
 #include "autodiff/tape.h"
 #include "gtest/gtest-spi.h"
 #include "gtest/gtest.h"
@@ -64,47 +60,6 @@ TEST(GradientCheckTest, SeesAnAssignmentInPlaceOfAnAddition) {
         CheckGradients({test});
       },
       "on a standing gradient");
-}
-
-TEST(GradientCheckTest, MissesNoOperationOfAHeader) {
-  EXPECT_NONFATAL_FAILURE(
-      ExpectCaseForEachOperation(
-          "autodiff/ops/softmax.h",
-          {MakeCase("Softmax", "", {},
-                    [](auto& tape, auto) { return tape.Constant({}); })}),
-      "declares LogSoftmax");
-}
-
-TEST(GradientCheckTest, SeesOperationsOfSeveralOutputs) {
-  EXPECT_NONFATAL_FAILURE(
-      ExpectCaseForEachOperation("autodiff/recurrent/recurrent.h", {},
-                                 {"GruSequence"}),
-      "declares LstmSequence");
-  ExpectCaseForEachOperation("autodiff/recurrent/recurrent.h", {},
-                             {"GruSequence", "LstmSequence"});
-}
-
-// A folder with one operation that declares a Var, one whose source records a
-// gradient of a result of another type, and a header without operations.
-TEST(GradientCheckTest, MissesNoHeaderOfAFolder) {
-  const std::string folder = absl::StrCat(::testing::TempDir(), "/operations");
-  std::filesystem::create_directories(folder);
-  const auto write = [&](const std::string& name, const std::string& text) {
-    std::ofstream(absl::StrCat(folder, "/", name)) << text;
-  };
-  write("plain.h", "void F();\n");
-  write("one.h", "\ntemplate <typename T>\nVar<T> One(Var<T> x) {\n");
-  write("two.h", "struct Two;\n");
-  write("two.cc", "void F() { tape.Record(\"Two\", y, [=] {});");
-  write("one_test.cc", absl::StrCat("  ExpectCaseForEachOperation(\n      \"",
-                                    folder, "/one.h\", Cases());"));
-  EXPECT_NONFATAL_FAILURE(ExpectTestForEachHeader(folder),
-                          "two.h declares operations, but no test calls");
-  ExpectTestForEachHeader(folder, {absl::StrCat(folder, "/two.h")});
-  write("one_test.cc", "");
-  EXPECT_NONFATAL_FAILURE(
-      ExpectTestForEachHeader(folder, {absl::StrCat(folder, "/two.h")}),
-      "one.h declares operations, but no test calls");
 }
 
 TEST(CheckAgainstReferenceTest, AcceptsEqualFunctions) {

@@ -17,6 +17,7 @@ sys.path.insert(0, "tools/lint")
 import includes  # pylint: disable=wrong-import-position
 import layers  # pylint: disable=wrong-import-position
 import opens  # pylint: disable=wrong-import-position
+import operations  # pylint: disable=wrong-import-position
 
 _BUILDIFIER = "tools/lint/bin/buildifier"
 _INSTALL = "tools/lint/install"
@@ -116,6 +117,7 @@ def main(facts_path, deps_path=None):
         *check_output(facts),
         *includes.check(facts),
         *opens.check(facts),
+        *operations.check(facts),
         *layers.check_rooms(facts),
     ]
     if deps_path:
