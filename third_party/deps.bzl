@@ -124,7 +124,10 @@ def regard_deps():
     _system(
         name = "com_google_googletest",
         package = "libgtest-dev libgmock-dev",
-        links = {_INCLUDE + "gtest/gtest.h": "gtest.h"},
+        links = {
+            _INCLUDE + "gmock/gmock.h": "gmock.h",
+            _INCLUDE + "gtest/gtest.h": "gtest.h",
+        },
         build_file = "googletest:googletest.BUILD",
     )
     _system(

@@ -51,12 +51,13 @@ EOT
 }
 
 # bootstrap SCRIPT [VARIABLE=VALUE]...: sets out, err and status. Starts in the
-# folder ${from} of the workspace. The arguments of Bazel are in `arguments`.
+# folder ${from} of the workspace, with the PATH ${only}. The arguments of Bazel
+# are in `arguments`.
 arguments=(test //...)
 bootstrap() {
   status=0
   out="$(cd "${root}/ws/${from:-}" &&
-    env -u BAZEL_REAL -u CC PATH="${bin}:/usr/bin:/bin" "${@:2}" \
+    env -u BAZEL_REAL -u CC PATH="${only:-${bin}:/usr/bin:/bin}" "${@:2}" \
       "$1" "${arguments[@]}" 2>"${root}/err" </dev/null)" || status=$?
   err="$(<"${root}/err")"
 }
@@ -179,6 +180,25 @@ stub apt-get <<<'echo "no route to host"; exit 100'
 bootstrap tools/bazel
 expect "a failed installation exits 2" 2 "${status}"
 expect "a failed installation shows why" "*no route to host*" "${err}"
+
+# All programs but dpkg-query and apt-get.
+setup
+for program in /usr/bin/*; do
+  case "${program##*/}" in
+    apt-get | dpkg-query) rm "${bin}/${program##*/}" ;;
+    *) [[ -e "${bin}/${program##*/}" ]] || ln -s "${program}" "${bin}" ;;
+  esac
+done
+only="${bin}" bootstrap tools/bazel
+expect "without dpkg: quiet" "" "${err}"
+expect "without dpkg: runs Bazel" "bazel: * test //..." "${out}"
+expect "without dpkg: the linker and the C library are part of actions" \
+  "*=REGARD_TOOLCHAIN=gcc_*_GNU_ld_*_glibc_*" "$(rc x86-64-v3)"
+echo now >"${root}/changed"
+stub dpkg-query <<<'exit 1'
+only="${bin}" bootstrap tools/bazel
+expect "without apt: runs Bazel" "bazel: * test //..." "${out}"
+expect "without apt: quiet" "" "${err}"
 
 setup
 stub real <<<'echo "real:" "$@"'

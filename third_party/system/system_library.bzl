@@ -20,22 +20,28 @@ def _require(ctx, path, package):
         fail(_ADVICE.format(what = ctx.name, path = path, package = package))
     return found
 
-def _write_version(ctx):
+def _write_version(ctx, otherwise):
     """Writes version.bzl, whose `VERSION` is a macro that says what is installed.
 
     Files outside the workspace are no inputs of an action. A command that defines
     VERSION is another one after an upgrade, so caches serve nothing stale.
+
+    Args:
+      ctx: of the repository.
+      otherwise: a command that prints what changes with the version, for a
+        library that dpkg does not know. Empty if the repository has only our files.
     """
     query = ["dpkg-query", "-W", "-f", "${Version},"] + ctx.attr.package.split(" ")
-    result = ctx.execute(query)
-    if result.return_code != 0:
-        fail(_ADVICE.format(
-            what = ctx.name,
-            path = " ".join(query),
-            package = ctx.attr.package,
-        ))
+    result = ctx.execute(query) if ctx.which("dpkg-query") else None
+    if otherwise and (not result or result.return_code != 0):
+        result = ctx.execute(otherwise)
+    found = result.stdout if result and result.return_code == 0 else ""
+    words = found.replace(",", " ").replace("\n", " ").split(" ")
     ctx.file("version.bzl", "VERSION = {}\n".format(
-        repr("VERSION_OF_{}={}".format(ctx.name, result.stdout.strip(","))),
+        repr("VERSION_OF_{}={}".format(
+            ctx.name,
+            ",".join([word for word in words if word]),
+        )),
     ))
 
 # A library that only some targets need: what is absent fails when it is built.
@@ -75,7 +81,8 @@ def _system_library_impl(ctx):
     for label, target in ctx.attr.files.items():
         ctx.symlink(label, target)
     ctx.symlink(ctx.attr.build_file, "BUILD.bazel")
-    _write_version(ctx)
+    times = ["stat", "-L", "-c", "%Y"] + ctx.attr.links.keys()
+    _write_version(ctx, times if ctx.attr.links else [])
 
 system_library = repository_rule(
     implementation = _system_library_impl,
@@ -145,7 +152,8 @@ def _system_pkg_config_impl(ctx):
             (folder + "/" if folder else "") + "BUILD.bazel",
             _PACKAGE_HEADER + "".join(libraries),
         )
-    _write_version(ctx)
+    modules = [module for needed in ctx.attr.targets.values() for module in needed]
+    _write_version(ctx, ["pkg-config", "--modversion"] + modules[:1])
 
 system_pkg_config = repository_rule(
     implementation = _system_pkg_config_impl,
