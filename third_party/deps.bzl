@@ -160,8 +160,8 @@ def regard_deps():
     )
     _system(
         name = "libjpeg_turbo",
-        package = "libjpeg62-turbo-dev",
-        links = {_INCLUDE + "jpeglib.h": "jpeglib.h"},
+        package = "libturbojpeg0-dev",
+        links = {_INCLUDE + "turbojpeg.h": "turbojpeg.h"},
         build_file = "libjpeg_turbo:libjpeg_turbo.BUILD",
     )
     _system(

@@ -1,18 +1,14 @@
 #include "data/images/jpeg_image.h"
 
-// jpeglib.h uses FILE and size_t without including their headers.
-#include <jpeglib.h>
+#include <turbojpeg.h>
 
-#include <csetjmp>
 #include <cstddef>
-#include <cstdio>
-#include <string>
-#include <utility>
+#include <cstdint>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "data/images/exif.h"
 
 namespace regard {
@@ -23,103 +19,91 @@ namespace {
 // bytes it has; encoders write about ten.
 constexpr int kMostScans = 200;
 
-// libjpeg reports errors by longjmp(), so all that has a destructor is here.
-struct JpegReader {
-  jpeg_decompress_struct info = {};
-  jpeg_error_mgr errors = {};
-  jpeg_progress_mgr progress = {};
-  std::jmp_buf failed;
-  std::string problem = {};
-  ImageRows rows = {};
+constexpr absl::string_view kExif("Exif\0\0", 6);
+
+// Facts that TurboJPEG does not return.
+struct Segments {
+  int scans = 0;
+  absl::string_view exif = {};  // empty if there is none
 };
 
-JpegReader& ReaderOf(j_common_ptr info) {
-  return *static_cast<JpegReader*>(info->client_data);
-}
-
-[[noreturn]] void Fail(j_common_ptr info) {
-  char message[JMSG_LENGTH_MAX];
-  info->err->format_message(info, message);
-  ReaderOf(info).problem = absl::StrCat("is a damaged JPEG file: ", message,
-                                        "; replace it with an intact copy");
-  std::longjmp(ReaderOf(info).failed, 1);
-}
-
-void FailOnWarning(j_common_ptr info, int level) {
-  if (level < 0) Fail(info);
-}
-
-void CheckScans(j_common_ptr info) {
-  JpegReader& reader = ReaderOf(info);
-  if (reader.info.input_scan_number <= kMostScans) return;
-  reader.problem =
-      absl::StrCat("has more than ", kMostScans,
-                   " scans, the limit; save it as a baseline JPEG file");
-  std::longjmp(reader.failed, 1);
-}
-
-void SayTooLarge(JpegReader& reader) {
-  reader.problem = absl::StrCat("has ", reader.rows.height, " x ",
-                                reader.rows.width, " pixels; at most ",
-                                kMostImagePixels, " pixels are allowed");
-}
-
-// False with a problem. Nothing in here has a destructor after setjmp().
-bool Decode(absl::string_view bytes, JpegReader* reader) {
-  jpeg_decompress_struct* const info = &reader->info;
-  ImageRows& rows = reader->rows;
-  if (setjmp(reader->failed) != 0) return false;
-  jpeg_create_decompress(info);
-  info->progress = &reader->progress;
-  jpeg_mem_src(info, reinterpret_cast<const unsigned char*>(bytes.data()),
-               bytes.size());
-  jpeg_save_markers(info, JPEG_APP0 + 1, 0xffff);
-  jpeg_read_header(info, TRUE);
-  rows.height = info->image_height;
-  rows.width = info->image_width;
-  if (rows.height * rows.width > kMostImagePixels) {
-    SayTooLarge(*reader);
-    return false;
+Segments FindSegments(absl::string_view bytes) {
+  Segments found;
+  size_t at = 0;
+  while ((at = bytes.find('\xff', at)) < bytes.size()) {
+    const absl::string_view rest = bytes.substr(at);
+    const auto byte = [rest](size_t i) {
+      return i < rest.size() ? static_cast<uint8_t>(rest[i]) : 0;
+    };
+    const int marker = byte(1);
+    if (marker == 0xD9) break;  // end of image
+    // Data of a scan, a marker without a segment, or a fill byte.
+    if (marker < 0xC0 || (0xD0 <= marker && marker <= 0xD8) || marker == 0xFF) {
+      ++at;
+      continue;
+    }
+    const size_t length = size_t{256} * byte(2) + byte(3);
+    const absl::string_view data = rest.substr(0, 2 + length);
+    if (marker == 0xDA) ++found.scans;
+    if (marker == 0xE1 && found.exif.empty() &&
+        absl::StartsWith(absl::ClippedSubstr(data, 4), kExif)) {
+      found.exif = data.substr(4 + kExif.size());
+    }
+    at += 2 + length;
   }
-  if (info->num_components == 4) {
-    reader->problem = "is in CMYK; convert it to grey or RGB";
-    return false;
-  }
-  rows.channels = info->num_components == 1 ? 1 : 3;
-  info->out_color_space = rows.channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
-  jpeg_start_decompress(info);
-  const auto stride = static_cast<size_t>(rows.width * rows.channels);
-  rows.bytes.resize(static_cast<size_t>(rows.height) * stride);
-  while (info->output_scanline < info->output_height) {
-    JSAMPROW row = rows.bytes.data() + info->output_scanline * stride;
-    jpeg_read_scanlines(info, &row, 1);
-  }
-  for (auto* marker = info->marker_list; marker != nullptr;
-       marker = marker->next) {
-    absl::string_view data(reinterpret_cast<const char*>(marker->data),
-                           marker->data_length);
-    if (!absl::ConsumePrefix(&data, absl::string_view("Exif\0\0", 6))) continue;
-    rows.orientation = ExifOrientation(data);
-    break;
-  }
-  jpeg_finish_decompress(info);
-  return true;
+  return found;
+}
+
+absl::Status Damaged(tjhandle decoder) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("is a damaged JPEG file: ", tjGetErrorStr2(decoder),
+                   "; replace it with an intact copy"));
 }
 
 }  // namespace
 
 absl::StatusOr<ImageRows> DecodeJpeg(absl::string_view bytes) {
-  JpegReader reader;
-  reader.info.err = jpeg_std_error(&reader.errors);
-  reader.info.client_data = &reader;
-  reader.errors.error_exit = Fail;
-  reader.errors.emit_message = FailOnWarning;
-  reader.progress.progress_monitor = CheckScans;
-  const absl::Cleanup free = [&] { jpeg_destroy_decompress(&reader.info); };
-  if (!Decode(bytes, &reader)) {
-    return absl::InvalidArgumentError(reader.problem);
+  const tjhandle decoder = tjInitDecompress();
+  if (decoder == nullptr) {
+    return absl::UnavailableError("TurboJPEG cannot be initialized");
   }
-  return std::move(reader.rows);
+  const absl::Cleanup free = [decoder] { tjDestroy(decoder); };
+  const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
+  int width = 0;
+  int height = 0;
+  int subsampling = 0;
+  int colors = -1;
+  tjDecompressHeader3(decoder, data, bytes.size(), &width, &height,
+                      &subsampling, &colors);
+  // It also fails for factors of subsampling that it has no name for, such as
+  // 4:1:0, although it has read the header and can decode them.
+  if (height < 1 || colors < 0) return Damaged(decoder);
+  ImageRows rows = {.height = height, .width = width};
+  if (rows.height * rows.width > kMostImagePixels) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("has ", height, " x ", width, " pixels; at most ",
+                     kMostImagePixels, " pixels are allowed"));
+  }
+  if (colors == TJCS_CMYK || colors == TJCS_YCCK) {
+    return absl::InvalidArgumentError("is in CMYK; convert it to grey or RGB");
+  }
+  const Segments segments = FindSegments(bytes);
+  if (segments.scans > kMostScans) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("has more than ", kMostScans,
+                     " scans, the limit; save it as a baseline JPEG file"));
+  }
+  const bool is_grey = colors == TJCS_GRAY;
+  rows.channels = is_grey ? 1 : 3;
+  rows.bytes.resize(
+      static_cast<size_t>(rows.height * rows.width * rows.channels));
+  if (tjDecompress2(decoder, data, bytes.size(), rows.bytes.data(), width,
+                    /*pitch=*/0, height, is_grey ? TJPF_GRAY : TJPF_RGB,
+                    TJFLAG_STOPONWARNING) != 0) {
+    return Damaged(decoder);
+  }
+  if (!segments.exif.empty()) rows.orientation = ExifOrientation(segments.exif);
+  return rows;
 }
 
 }  // namespace regard

@@ -1,4 +1,4 @@
-// JPEG files (ISO/IEC 10918-1), decoded by libjpeg-turbo.
+// JPEG files (ISO/IEC 10918-1), decoded by libjpeg-turbo's TurboJPEG.
 #ifndef DATA_IMAGES_JPEG_IMAGE_H_
 #define DATA_IMAGES_JPEG_IMAGE_H_
 
