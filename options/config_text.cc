@@ -51,19 +51,17 @@ bool IsShown(char32_t code_point) {
 bool StartsIdentifier(char c) { return absl::ascii_isalpha(c) || c == '_'; }
 bool ContinuesIdentifier(char c) { return absl::ascii_isalnum(c) || c == '_'; }
 
-// Of the escape, or the one byte, that `text` begins with: text of a string
-// that has been read without a problem.
+// The length of the escape that `text` begins with, as protobuf reads it, or of
+// what there is of one.
 size_t EscapeLength(absl::string_view text) {
-  if (text[0] != '\\') return 1;
-  const auto digits = [&](size_t begin, size_t most, const char* kind) {
-    const size_t end = std::min(text.find_first_not_of(kind, begin),
-                                std::min(begin + most, text.size()));
-    return std::min(end, text.size());
+  const auto digits = [text](size_t begin, size_t most, const char* kind) {
+    const size_t end = std::min(begin + most, text.size());
+    return std::min(text.find_first_not_of(kind, begin), end);
   };
   constexpr char kHex[] = "0123456789abcdefABCDEF";
   switch (text[1]) {
     case 'x':
-      return digits(2, text.size(), kHex);
+      return digits(2, 2, kHex);
     case 'u':
       return digits(2, 4, kHex);
     case 'U':
@@ -176,35 +174,26 @@ class Lexer {
   }
 
   bool ConsumeEscape() {
-    const size_t begin = at_++;
-    const char c = Peek();
-    if (c == '\n' || c == '\0') return true;  // reported as never closed
-    ++at_;
-    if (absl::string_view("abfnrtv\\?'\"01234567").find(c) !=
-        absl::string_view::npos) {
-      return true;
+    const size_t begin = at_;
+    const char c = Peek(1);
+    if (c == '\n' || c == '\0') {
+      ++at_;
+      return true;  // reported as never closed
     }
-    // Protobuf reads \X as a question mark.
-    if (c == 'x' && absl::ascii_isxdigit(Peek())) return true;
-    if (c == 'u' && ConsumeHexDigits(4)) return true;
-    // Up to U+10FFFF, the last character.
-    if (c == 'U' && Peek() == '0' && Peek(1) == '0' &&
-        (Peek(2) == '0' || (Peek(2) == '1' && Peek(3) == '0')) &&
-        ConsumeHexDigits(8)) {
+    at_ += EscapeLength(text_.substr(at_));
+    const absl::string_view digits = text_.substr(begin + 2, at_ - begin - 2);
+    // Protobuf reads \X as a question mark. U+10FFFF is the last character.
+    if (absl::string_view("abfnrtv\\?'\"01234567").find(c) !=
+            absl::string_view::npos ||
+        (c == 'x' && !digits.empty()) || (c == 'u' && digits.size() == 4) ||
+        (c == 'U' && digits.size() == 8 &&
+         absl::AsciiStrToUpper(digits) <= "0010FFFF")) {
       return true;
     }
     Bad(begin, absl::StrCat("unknown escape '\\",
                             Printable(text_.substr(begin + 1, 1), 1),
                             "' in a string; a backslash itself is '\\\\'"));
     return false;
-  }
-
-  bool ConsumeHexDigits(int count) {
-    for (; count > 0; --count) {
-      if (!absl::ascii_isxdigit(Peek())) return false;
-      ++at_;
-    }
-    return true;
   }
 
   absl::string_view text_;
@@ -327,10 +316,11 @@ TextRange ConfigText::InString(const TextRange& name,
     while (at < end) {
       const absl::string_view rest =
           absl::string_view(text_).substr(at, end - at);
-      const size_t length = EscapeLength(rest);
+      const size_t length = rest[0] == '\\' ? EscapeLength(rest) : 1;
       std::string bytes;
-      absl::CUnescape(rest.substr(0, length), &bytes);
-      places.insert(places.end(), bytes.size(), {at, length});
+      // It refuses octal values above 255.
+      const bool read = absl::CUnescape(rest.substr(0, length), &bytes);
+      places.insert(places.end(), read ? bytes.size() : 1, {at, length});
       at += length;
     }
   }

@@ -64,11 +64,13 @@ TEST(ConfigTextTest, PartsOfStringsAreFoundWhereTheyAreWritten) {
   };
   EXPECT_EQ(Marked(file("s: \"abcd\" t: 'xyz'"), 1, 2), "bc");
   EXPECT_EQ(Marked(file("s : 'abcd'"), 0, 4), "abcd");
-  // \x takes all digits, octal up to three, and \u gives two bytes here.
-  EXPECT_EQ(Marked(file(R"(s: "\"\n\x0061\u00e9\1412z")"), 1, 1), "\\n");
-  EXPECT_EQ(Marked(file(R"(s: "\"\n\x0061\u00e9\1412z")"), 2, 1), "\\x0061");
-  EXPECT_EQ(Marked(file(R"(s: "\"\n\x0061\u00e9\1412z")"), 3, 2), "\\u00e9");
-  EXPECT_EQ(Marked(file(R"(s: "\"\n\x0061\u00e9\1412z")"), 5, 3), "\\1412z");
+  // \x takes two digits, octal up to three, and \u gives two bytes here.
+  const ConfigText escapes = file(R"(s: "\"\n\x616\u00e9\1412\777z")");
+  EXPECT_EQ(Marked(escapes, 1, 1), "\\n");
+  EXPECT_EQ(Marked(escapes, 2, 1), "\\x61");
+  EXPECT_EQ(Marked(escapes, 3, 1), "6");
+  EXPECT_EQ(Marked(escapes, 4, 2), "\\u00e9");
+  EXPECT_EQ(Marked(escapes, 6, 4), "\\1412\\777z");
   EXPECT_EQ(Marked(file("s: 'ab'  # 'x'\n   \"cd\""), 3, 1), "d");
   EXPECT_EQ(Marked(file("s: 'ab'\n 'cd'"), 1, 2), "b'\n 'c");
   EXPECT_EQ(Marked(file("s: 'ab' 'cd'"), 0, 2), "ab");
