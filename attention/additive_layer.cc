@@ -27,7 +27,7 @@ Var<T> AdditiveLayer<T>::Prepare(Forward<T>& forward, Var<T> keys,
   const Var<T> projected = ProjectHeads(keys, forward[w_k_]);
   if (!bias_.has_value()) return projected;
   const Var<T> bias = forward[bias_];
-  return projected + bias.WithShape({bias.dim(0), 1, width_});
+  return projected + bias.Reshape({bias.dim(0), 1, width_});
 }
 
 template <typename T>

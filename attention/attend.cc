@@ -24,9 +24,9 @@ template <typename T>
 Var<T> RepeatHeads(Var<T> x, int64_t copies) {
   if (copies == 1) return x;
   const Shape& s = x.shape();
-  return BroadcastTo(x.WithShape({s[0], s[1], 1, s[2], s[3]}),
+  return BroadcastTo(x.Reshape({s[0], s[1], 1, s[2], s[3]}),
                      {s[0], s[1], copies, s[2], s[3]})
-      .WithShape({s[0], s[1] * copies, s[2], s[3]});
+      .Reshape({s[0], s[1] * copies, s[2], s[3]});
 }
 
 // During its lifetime, the tape's random state is that of one example alone.

@@ -47,8 +47,7 @@ template <typename T>
 Var<T> SplitHeads(Var<T> x, int64_t heads) {
   REGARD_CHECK(x.shape().rank() == 3 && heads > 0 && x.dim(2) % heads == 0)
       << heads << " heads of " << x.shape();
-  const Var<T> split =
-      x.WithShape({x.dim(0), x.dim(1), heads, x.dim(2) / heads});
+  const Var<T> split = x.Reshape({x.dim(0), x.dim(1), heads, x.dim(2) / heads});
   return Permute(split, {0, 2, 1, 3});
 }
 
@@ -56,7 +55,7 @@ template <typename T>
 Var<T> MergeHeads(Var<T> x) {
   REGARD_CHECK_EQ(x.shape().rank(), 4) << x.shape();
   return Permute(x, {0, 2, 1, 3})
-      .WithShape({x.dim(0), x.dim(2), x.dim(1) * x.dim(3)});
+      .Reshape({x.dim(0), x.dim(2), x.dim(1) * x.dim(3)});
 }
 
 void ValidateMultiHead(const AttentionRegistry& scorers,

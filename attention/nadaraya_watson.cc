@@ -165,7 +165,7 @@ Traced<T> NadarayaWatsonModel<T>::TraceAt(
   labels.alignment = "*attention/weights";
   labels.inputs = {"*attention/queries"};
   traced.pass = [this, x = std::move(x)](Forward<T>& forward) {
-    return Regress(forward, x, /*want_weights=*/false).context.WithShape({1});
+    return Regress(forward, x, /*want_weights=*/false).context.Reshape({1});
   };
   return traced;
 }

@@ -58,7 +58,7 @@ Var<T> ScoreScaleParameter<T>::TimesLearned(Forward<T>& forward,
                                             Var<T> rows) const {
   if (!learned_.has_value()) return rows;
   const Var<T> scale = forward[learned_];
-  return rows * scale.WithShape({scale.dim(0), 1, scale.dim(1)});
+  return rows * scale.Reshape({scale.dim(0), 1, scale.dim(1)});
 }
 
 REGARD_INSTANTIATE_CLASS(ScoreScaleParameter);

@@ -9,16 +9,15 @@ Var<T> InnerProducts(Var<T> queries, Var<T> keys) {
   if (key_heads == q[1]) return MatMul(queries, keys, {.b = true});
   // The queries of the heads that share keys follow one another.
   const Var<T> grouped =
-      queries.WithShape({q[0], key_heads, q[1] / key_heads * q[2], q[3]});
+      queries.Reshape({q[0], key_heads, q[1] / key_heads * q[2], q[3]});
   return MatMul(grouped, keys, {.b = true})
-      .WithShape({q[0], q[1], q[2], keys.dim(2)});
+      .Reshape({q[0], q[1], q[2], keys.dim(2)});
 }
 
 template <typename T>
 Var<T> ProjectHeads(Var<T> x, Var<T> weight) {
   if (weight.dim(0) == 1) {
-    return Linear(x, weight.WithShape({weight.dim(1), weight.dim(2)}),
-                  Var<T>());
+    return Linear(x, weight.Reshape({weight.dim(1), weight.dim(2)}), Var<T>());
   }
   return MatMul(x, weight, {.b = true});
 }
@@ -41,7 +40,7 @@ Var<T> Windows(Var<T> weights, int64_t reach) {
     shifted[i] = Slice(row, /*axis=*/3, i, shape[3]);
   }
   return Stack<T>({shifted, static_cast<size_t>(seen)}, /*axis=*/4)
-      .WithShape({shape[0], shape[1], shape[2] * shape[3], seen});
+      .Reshape({shape[0], shape[1], shape[2] * shape[3], seen});
 }
 
 REGARD_INSTANTIATE_FUNCTION(InnerProducts);

@@ -70,7 +70,7 @@ TEST(TapeTest, AddsUpTheGradientsOfSeveralUses) {
 TEST(TapeTest, AReshapeSharesValueAndGradient) {
   Tape<double> tape;
   Var<double> x = tape.Input({2, 2}, {1, 2, 3, 4});
-  tape.Backward(Total(Square(x.WithShape({4}))));
+  tape.Backward(Total(Square(x.Reshape({4}))));
   EXPECT_THAT(Grad(x), ElementsAre(2, 4, 6, 8));
 }
 
@@ -81,7 +81,7 @@ TEST(TapeTest, AReshapeKeepsItsShapeWhenTheCallersGoes) {
   EXPECT_EQ(y.shape(), Shape());
   {
     const Shape shape = {3, 2};
-    y = x.WithShape(shape);
+    y = x.Reshape(shape);
   }
   EXPECT_EQ(y.shape(), Shape({3, 2}));
   EXPECT_EQ(tape.NewLike(y, false).shape(), Shape({3, 2}));
@@ -445,7 +445,7 @@ TEST(TapeDeathTest, UseAfterRewindIsCaught) {
   Var<double> before = tape.Input({1}, {1});
   const Tape<double>::Mark mark = tape.Save();
   Var<double> x = tape.Input({1}, {1});
-  Var<double> view = x.WithShape({});
+  Var<double> view = x.Reshape({});
   tape.Rewind(mark);
   EXPECT_EQ(before.item(), 1);
   EXPECT_DEATH(x.data(), "rewound past it");

@@ -128,9 +128,9 @@ class Var {
   const T* grad_data() const { return node()->touched ? node_->grad : nullptr; }
   GradRef<T> grad_ref() const { return {CheckedNode("grad_ref()"), cols()}; }
 
-  // A view of the same storage under another shape of equal size.
-  Var WithShape(const Shape& shape) const {
-    REGARD_CHECK_EQ(shape.size(), CheckedNode("WithShape()")->size)
+  // A view of the same storage under another shape of equal size; free.
+  Var Reshape(const Shape& shape) const {
+    REGARD_CHECK_EQ(shape.size(), CheckedNode("Reshape()")->size)
         << shape << " of " << this->shape();
     Var out = *this;
     out.shape_ = tape().KeepShape(shape);

@@ -75,7 +75,7 @@ template <typename T>
 Var<T> Bert<T>::Pool(Forward<T>& forward, Var<T> hidden) const {
   REGARD_CHECK(pooler_.has_value()) << "there is no pooler";
   const Var<T> first =
-      Slice(hidden, /*axis=*/1, 0, 1).WithShape({hidden.dim(0), hidden.dim(2)});
+      Slice(hidden, /*axis=*/1, 0, 1).Reshape({hidden.dim(0), hidden.dim(2)});
   return Tanh((*pooler_)(forward, first));
 }
 

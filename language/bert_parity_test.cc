@@ -274,7 +274,7 @@ TEST(BertParityTest, LossesOfPretraining) {
     targets.push_back(all[i]);
   }
   const auto count = static_cast<int64_t>(rows.size());
-  const Var<float> masked = Gather(hidden.WithShape({15, 6}), rows, {count});
+  const Var<float> masked = Gather(hidden.Reshape({15, 6}), rows, {count});
   const Var<float> words = head.Loss(forward, masked, targets, 0);
   const Var<float> sentences =
       CrossEntropy(next(forward, bert.Pool(forward, hidden)),

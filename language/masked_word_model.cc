@@ -36,7 +36,7 @@ constexpr int64_t kEvaluationIds = 4096;
 
 // The outputs at the positions that are predicted: [positions, width].
 Var<float> AtPositions(Var<float> hidden, absl::Span<const int32_t> positions) {
-  return Gather(hidden.WithShape({hidden.rows(), hidden.cols()}), positions,
+  return Gather(hidden.Reshape({hidden.rows(), hidden.cols()}), positions,
                 {static_cast<int64_t>(positions.size())});
 }
 

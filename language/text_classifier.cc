@@ -312,7 +312,7 @@ absl::StatusOr<Traced<float>> TextClassifier::Trace(
   traced.pass = [this, encoded](Forward<float>& with) {
     absl::Span<const int32_t> ignored;
     const Var<float> logits = LogSoftmax(Logits(with, encoded, {0}, &ignored));
-    return logits.WithShape({logits.cols()});
+    return logits.Reshape({logits.cols()});
   };
   traced.lens = {.sites = kBertResiduals,
                  .rows = {"the class"},

@@ -142,7 +142,7 @@ void TextEmbedder::Loss(Forward<float>& forward,
   random.examples = {texts, 2 * examples.size()};
   tape.set_random(random);
   const Var<float> pooled =
-      Reshape(Pooled(forward, train_, examples), {size, 2, bert_.width()});
+      Pooled(forward, train_, examples).Reshape({size, 2, bert_.width()});
   const Var<float> a = Slice(pooled, 1, 0, 1);
   const Var<float> b = Slice(pooled, 1, 1, 1);
   // Greater than 0 also where a vector is 0.

@@ -34,7 +34,7 @@ Var<float> PoolTokens(TextEmbedderConfig::Pooling pooling, Var<float> x,
                       absl::Span<const int32_t> lengths) {
   switch (pooling) {
     case TextEmbedderConfig::CLS:
-      return Slice(x, /*axis=*/1, 0, 1).WithShape({x.dim(0), x.dim(2)});
+      return Slice(x, /*axis=*/1, 0, 1).Reshape({x.dim(0), x.dim(2)});
     case TextEmbedderConfig::MAX:
       return MaxOfLengths(x, lengths);
     default:

@@ -191,7 +191,7 @@ TEST(DotAttentionTest, AllStepsAtOnceAreTheLoop) {
   // softmax(Q K^T) V.
   const Var<double> q = Concat<double>(queries, 0);
   const Var<double> k =
-      state[RecurrentDecoder<double>::kValues].WithShape({5, 4});
+      state[RecurrentDecoder<double>::kValues].Reshape({5, 4});
   const Var<double> all = Softmax(MatMul(q, k, {.b = true}));
   const Matrix contexts = MatrixOf(MatMul(all, k));
   const Matrix expected =

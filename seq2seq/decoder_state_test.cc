@@ -26,7 +26,7 @@ DecoderState<float> Begin(Tape<float>& tape,
   DecoderState<float> state(tape, /*sources=*/3, lengths, kNumSlots);
   const Var<float> keys = tape.Constant({3, 2, 1}, {1, 2, 3, 4, 5, 6});
   state.SetSource(kKeys, keys);
-  state.SetSource(kValues, keys.WithShape({3, 2}));
+  state.SetSource(kValues, keys.Reshape({3, 2}));
   state.SetRow(kHidden, tape.Constant({3, 2}, {10, 11, 20, 21, 30, 31}));
   return state;
 }

@@ -64,7 +64,7 @@ template <typename T>
 Var<T> LinearHead<T>::LossOf(Forward<T>& forward, Var<T> readout,
                              absl::Span<const int32_t> targets,
                              const CrossEntropyOptions& options) const {
-  return LinearCrossEntropy(readout.WithShape({readout.rows(), readout.cols()}),
+  return LinearCrossEntropy(readout.Reshape({readout.rows(), readout.cols()}),
                             forward[weight_], Bias(forward), targets, options);
 }
 

@@ -99,7 +99,7 @@ class TestModel {
         forward, absl::MakeConstSpan(&id, 1), {}, state);
     forward.set_probe(nullptr);
     return {LogSoftmax(model_.decoder->head().Logits(
-                forward, output.WithShape({1, output.cols()}))),
+                forward, output.Reshape({1, output.cols()}))),
             probe.names().empty() ? Var<float>() : probe["*"]};
   }
 

@@ -198,7 +198,7 @@ Traced<float> CaptionModel::TraceWritten(const Asked& asked,
         MakeBatch(absl::MakeConstSpan(&ids, 1), {0}, with.tape().arena());
     const Var<float> rows = LogSoftmax(decoder.head().Logits(
         with, Run(with, *asked.set, {asked.image}, batch)));
-    return PickEach(Slice(rows.WithShape({rows.rows(), rows.cols()}),
+    return PickEach(Slice(rows.Reshape({rows.rows(), rows.cols()}),
                           /*axis=*/0, prompt, rows.rows() - prompt),
                     absl::MakeConstSpan(ids).subspan(prompt));
   };

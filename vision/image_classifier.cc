@@ -145,7 +145,7 @@ absl::StatusOr<Traced<float>> ImageClassifier::Trace(
       std::max_element(predicted.begin(), predicted.end()) - predicted.begin();
   labels.answer = data_.classes[static_cast<size_t>(labels.chosen)];
   traced.pass = [this, image](Forward<float>& with) {
-    return PredictBatch(with, image, {0}).WithShape({classes()});
+    return PredictBatch(with, image, {0}).Reshape({classes()});
   };
   traced.lens = {
       .sites = "vision_transformer/layers[*]/*/residual",

@@ -45,7 +45,7 @@ TEST(PatchesDeathTest, WhatDoesNotDivideIsRefused) {
   const Var<double> images = tape.Full({1, 1, 4, 6}, 0.0);
   EXPECT_DEATH(Patches(images, 4), "patches of 4 in images .*1, 1, 4, 6");
   EXPECT_DEATH(Patches(images, 0), "patches of 0");
-  EXPECT_DEATH(Patches(images.WithShape({4, 6}), 2), "images .*4, 6");
+  EXPECT_DEATH(Patches(images.Reshape({4, 6}), 2), "images .*4, 6");
 }
 
 }  // namespace

@@ -121,7 +121,7 @@ template <typename T>
 Var<T> VisionTransformer<T>::Pool(Var<T> tokens) const {
   if (!class_token_.has_value()) return Mean(tokens, /*axis=*/1);
   return Slice(tokens, /*axis=*/1, 0, 1)
-      .WithShape({tokens.dim(0), tokens.dim(2)});
+      .Reshape({tokens.dim(0), tokens.dim(2)});
 }
 
 REGARD_INSTANTIATE_CLASS(VisionTransformer);

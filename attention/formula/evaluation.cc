@@ -76,7 +76,7 @@ class FormulaScorer<T>::Values {
 
   Var<T> Scores(int root) const {
     const Var<T> x = At(root);
-    const Var<T> scores = x.WithShape(x.shape().Remove(4));
+    const Var<T> scores = x.Reshape(x.shape().Remove(4));
     const Shape shape = ScoreShape(in_);
     return scores.shape() == shape ? scores : BroadcastTo(scores, shape);
   }
@@ -84,13 +84,13 @@ class FormulaScorer<T>::Values {
  private:
   // x with an axis of extent 1 as axis number `axis`.
   static Var<T> Insert(Var<T> x, int axis) {
-    return x.WithShape(x.shape().Insert(axis, 1));
+    return x.Reshape(x.shape().Insert(axis, 1));
   }
 
   // [batch, heads, queries * keys, width].
   static Var<T> WithRows(Var<T> x) {
     const Shape& s = x.shape();
-    return x.WithShape({s[0], s[1], s[2] * s[3], s[4]});
+    return x.Reshape({s[0], s[1], s[2] * s[3], s[4]});
   }
 
   // first, first + step, ..
@@ -105,7 +105,7 @@ class FormulaScorer<T>::Values {
   // x times a matrix [heads, out, in] from the right.
   Var<T> Project(Var<T> x, Var<T> matrix) const {
     return ProjectHeads(WithRows(x), matrix)
-        .WithShape(x.shape().With(4, matrix.dim(1)));
+        .Reshape(x.shape().With(4, matrix.dim(1)));
   }
 
   bool IsNumber(int node) const { return nodes_[node].op == kNumber; }
@@ -125,7 +125,7 @@ class FormulaScorer<T>::Values {
         return forward_[scorer_.parameters_[node.parameter]];
       case kParameter: {
         const Var<T> value = forward_[scorer_.parameters_[node.parameter]];
-        return value.WithShape(
+        return value.Reshape(
             {1, value.dim(0), 1, 1, std::max<int64_t>(node.width, 1)});
       }
       case kQueries:
@@ -144,7 +144,7 @@ class FormulaScorer<T>::Values {
         if (nodes_[node.operands[0]].level == FormulaLevel::kConstant &&
             node.level != FormulaLevel::kConstant) {
           const Var<T> a = x(0);
-          return Project(x(1), a.WithShape({a.dim(1), 1, a.dim(4)}));
+          return Project(x(1), a.Reshape({a.dim(1), 1, a.dim(4)}));
         }
         return Sum(x(0) * x(1), /*axis=*/-1, /*keep=*/true);
       case kSum:
@@ -158,7 +158,7 @@ class FormulaScorer<T>::Values {
       case kAdditive: {
         const Var<T> v = x(2);
         return Insert(
-            AdditiveScores(rows(0), rows(1), v.WithShape({v.dim(1), v.dim(4)}),
+            AdditiveScores(rows(0), rows(1), v.Reshape({v.dim(1), v.dim(4)}),
                            in_.mask, at),
             4);
       }

@@ -65,14 +65,14 @@ Traced<double> Toy(std::vector<double> inputs) {
           "weights",
           tape.Constant({1, kHeads, kPositions, kPositions}, kWeights));
       const Var<double> values =
-          Permute(x.WithShape({1, positions, kHeads, 1}), {0, 2, 1, 3});
+          Permute(x.Reshape({1, positions, kHeads, 1}), {0, 2, 1, 3});
       context = forward.Site("context",
                              MatMul(weights, Slice(values, 2, 0, kPositions)));
     }
     const NameScope<double> feed_forward(tape, "feed_forward");
     const Var<double> residual = forward.Site(
         "residual",
-        Permute(context, {0, 2, 1, 3}).WithShape({1, kPositions, kHeads}));
+        Permute(context, {0, 2, 1, 3}).Reshape({1, kPositions, kHeads}));
     return PickEach(LogSoftmax(residual), kTargets);
   };
   traced.lens = {.sites = "decoder/layers[*]/feed_forward/residual",
@@ -364,7 +364,7 @@ TEST_F(PatchTest, TheStepsOfASiteAreItsPositions) {
         states.push_back(
             forward.Site("state", tape.Full({2, 1}, t == 0 ? 1 : second)));
       }
-      return Slice(Concat<double>(states, 0), 0, 3, 1).WithShape({1});
+      return Slice(Concat<double>(states, 0), 0, 3, 1).Reshape({1});
     };
     return traced;
   };
@@ -384,9 +384,9 @@ TEST_F(PatchTest, AVectorIsOnePosition) {
     traced.pass = [value](Forward<double>& forward) {
       Tape<double>& tape = forward.tape();
       const Var<double> table =
-          forward.Site("table", tape.Full({3, 2}, value)).WithShape({6});
+          forward.Site("table", tape.Full({3, 2}, value)).Reshape({6});
       const Var<double> vector = forward.Site("vector", tape.Full({2}, value));
-      return Sum(Concat<double>({table, vector}, 0)).WithShape({1});
+      return Sum(Concat<double>({table, vector}, 0)).Reshape({1});
     };
     return traced;
   };

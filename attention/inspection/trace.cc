@@ -60,12 +60,12 @@ bool TraceLabels::Writes(absl::string_view site) const {
 template <typename T>
 Var<T> PickEach(Var<T> x, absl::Span<const int32_t> ids) {
   REGARD_CHECK_EQ(x.rows(), static_cast<int64_t>(ids.size()));
-  x = x.WithShape({x.rows(), x.cols()});
+  x = x.Reshape({x.rows(), x.cols()});
   std::vector<Var<T>> picked;
   for (size_t i = 0; i < ids.size(); ++i) {
     picked.push_back(
         Slice(Slice(x, /*axis=*/0, static_cast<int64_t>(i), 1), 1, ids[i], 1)
-            .WithShape({1}));
+            .Reshape({1}));
   }
   return Concat<T>(picked, /*axis=*/0);
 }

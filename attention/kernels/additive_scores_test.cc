@@ -38,18 +38,18 @@ template <typename T>
 Var<T> ReferenceWithTerm(Var<T> q, Var<T> k, Var<T> v, Var<T> x, Var<T> w) {
   const Shape pairs = {q.dim(0), q.dim(1), q.dim(2), k.dim(2), q.dim(3)};
   const Var<T> rows =
-      x.WithShape({q.dim(0), q.dim(1), q.dim(2) * k.dim(2), w.dim(2)});
-  const Var<T> sum = q.WithShape({q.dim(0), q.dim(1), q.dim(2), 1, q.dim(3)}) +
-                     k.WithShape({k.dim(0), k.dim(1), 1, k.dim(2), k.dim(3)}) +
-                     MatMul(rows, w, {.b = true}).WithShape(pairs);
-  return Sum(Tanh(sum) * v.WithShape({v.dim(0), 1, 1, v.dim(1)}), -1);
+      x.Reshape({q.dim(0), q.dim(1), q.dim(2) * k.dim(2), w.dim(2)});
+  const Var<T> sum = q.Reshape({q.dim(0), q.dim(1), q.dim(2), 1, q.dim(3)}) +
+                     k.Reshape({k.dim(0), k.dim(1), 1, k.dim(2), k.dim(3)}) +
+                     MatMul(rows, w, {.b = true}).Reshape(pairs);
+  return Sum(Tanh(sum) * v.Reshape({v.dim(0), 1, 1, v.dim(1)}), -1);
 }
 
 template <typename T>
 Var<T> Reference(Var<T> q, Var<T> k, Var<T> v) {
-  const Var<T> sum = q.WithShape({q.dim(0), q.dim(1), q.dim(2), 1, q.dim(3)}) +
-                     k.WithShape({k.dim(0), k.dim(1), 1, k.dim(2), k.dim(3)});
-  return Sum(Tanh(sum) * v.WithShape({v.dim(0), 1, 1, v.dim(1)}), -1);
+  const Var<T> sum = q.Reshape({q.dim(0), q.dim(1), q.dim(2), 1, q.dim(3)}) +
+                     k.Reshape({k.dim(0), k.dim(1), 1, k.dim(2), k.dim(3)});
+  return Sum(Tanh(sum) * v.Reshape({v.dim(0), 1, 1, v.dim(1)}), -1);
 }
 
 std::vector<GradientCase> Cases() {

@@ -321,8 +321,8 @@ Var<T> GaussianScores(Var<T> queries, Var<T> keys, Var<T> scale) {
       << "queries " << q << ", keys " << k << ", scale " << scale.shape();
   if (q[3] == 1) return ScalarScores(queries, keys, scale);
   const Var<T> of_rows = scale.size() == 1
-                             ? scale.WithShape({1})
-                             : scale.WithShape({q[1], 1, scale.dim(1)});
+                             ? scale.Reshape({1})
+                             : scale.Reshape({q[1], 1, scale.dim(1)});
   // In an order that is written: it is that of the sums of the gradients.
   const Var<T> scaled_keys = keys * of_rows;
   return RowScores(queries * of_rows, scaled_keys);

@@ -24,9 +24,9 @@ std::vector<CheckedInput> Inputs(int64_t queries, int64_t keys,
 
 template <typename T>
 Var<T> Reference(Var<T> q, Var<T> k, Var<T> scale) {
-  const Var<T> u = (q.WithShape({q.dim(0), q.dim(1), q.dim(2), 1, q.dim(3)}) -
-                    k.WithShape({k.dim(0), k.dim(1), 1, k.dim(2), k.dim(3)})) *
-                   scale.WithShape({scale.dim(0), 1, 1, scale.dim(1)});
+  const Var<T> u = (q.Reshape({q.dim(0), q.dim(1), q.dim(2), 1, q.dim(3)}) -
+                    k.Reshape({k.dim(0), k.dim(1), 1, k.dim(2), k.dim(3)})) *
+                   scale.Reshape({scale.dim(0), 1, 1, scale.dim(1)});
   return -0.5 * Sum(Square(u), -1);
 }
 

@@ -161,7 +161,7 @@ TEST(ScaledDotAttentionTest, AgreesAcrossBlocks) {
 template <typename T>
 Var<T> SideBySide(Var<T> x) {
   return Permute(x, {0, 2, 1, 3})
-      .WithShape({x.dim(0), x.dim(2), x.dim(1) * x.dim(3)});
+      .Reshape({x.dim(0), x.dim(2), x.dim(1) * x.dim(3)});
 }
 
 // Of 4 heads on 2 key heads, with NaN in values that some masks hide.

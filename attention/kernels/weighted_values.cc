@@ -101,8 +101,8 @@ Var<T> MeanOfLengths(Var<T> x, absl::Span<const int32_t> lengths) {
                 T(1) / static_cast<T>(std::max(length, 1)));
   }
   return WeightedValues(weights, {.key_lengths = lengths},
-                        x.WithShape({batch, 1, time, width}))
-      .WithShape({batch, width});
+                        x.Reshape({batch, 1, time, width}))
+      .Reshape({batch, width});
 }
 
 REGARD_INSTANTIATE_FUNCTION(WeightedValues);

@@ -75,11 +75,11 @@ Var<T> TransformerLayer<T>::AttendToMemory(Forward<T>& forward, Var<T> x,
   REGARD_CHECK(sources > 0 && x.dim(0) % sources == 0)
       << x.dim(0) << " rows of " << sources << " sources";
   const Var<T> queries =
-      x.WithShape({sources, x.dim(0) / sources * x.dim(1), x.dim(2)});
+      x.Reshape({sources, x.dim(0) / sources * x.dim(1), x.dim(2)});
   return (*cross_attention_)(
              forward, queries, inputs.memory,
              {.mask = inputs.memory_mask, .positions = inputs.memory_positions})
-      .WithShape(x.shape());
+      .Reshape(x.shape());
 }
 
 template <typename T>

@@ -41,7 +41,7 @@ Var<T> PositionEmbedding<T>::Sinusoids(Tape<T>& tape, int64_t first,
       *out++ = static_cast<T>(std::cos(angle));
     }
   }
-  return rows.WithShape({count, 2 * pairs});
+  return rows.Reshape({count, 2 * pairs});
 }
 
 template <typename T>

@@ -30,7 +30,7 @@ Var<T> DropPath(Var<T> x, std::type_identity_t<T> rate, const char* site) {
   const Var<T> kept = Dropout(x.tape().Full({x.dim(0)}, T(1)), rate, site);
   Shape shape = x.shape();
   for (int axis = 1; axis < shape.rank(); ++axis) shape = shape.With(axis, 1);
-  return x * kept.WithShape(shape);
+  return x * kept.Reshape(shape);
 }
 
 template <typename T>

@@ -71,7 +71,7 @@ Var<T> TokenEmbedding<T>::operator()(Forward<T>& forward,
   } else if (types_.has_value()) {
     const Var<T> first_type =
         Slice(forward[types_->weight()], /*axis=*/0, 0, 1);
-    x = x + first_type.WithShape({x.cols()});
+    x = x + first_type.Reshape({x.cols()});
   }
   x = positions_(forward, x, first);
   if (norm_.has_value()) x = (*norm_)(forward, x);

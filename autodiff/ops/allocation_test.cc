@@ -57,7 +57,7 @@ struct Model {
     const Var<float> scores = MatMul(x, x, {.b = true}) / 5;
     x = MatMul(Softmax(scores), x) + MatMul(Exp(LogSoftmax(scores)), x);
     const Var<float> parts[] = {Slice(x, -1, 0, 12), Slice(x, -1, 12, 12)};
-    x = Concat<float>(parts, -1) + Reshape(Transpose(Transpose(x)), x.shape());
+    x = Concat<float>(parts, -1) + Transpose(Transpose(x)).Reshape(x.shape());
     const Var<float> both[] = {x, tape.Leaf(x.data(), nullptr, x.shape())};
     x = Mean(Stack<float>(both, 0), 0) + BroadcastTo(Max(x), x.shape());
     const Var<float> inputs[] = {x, w};

@@ -98,7 +98,7 @@ TEST(GatherTest, ASparseLeafMayBeReadAsAMatrixToo) {
 TEST(GatherTest, AReshapedSparseLeafIsDense) {
   Tape<double> tape;
   SparseLeaf table(tape);
-  tape.Backward(Sum(Gather(table.leaf.WithShape({8, 1}), {7}, {1})));
+  tape.Backward(Sum(Gather(table.leaf.Reshape({8, 1}), {7}, {1})));
   EXPECT_THAT(tape.touched_rows(table.leaf), ElementsAre(1, 1, 1, 1));
   EXPECT_THAT(table.grad, ElementsAre(0, 0, 0, 0, 0, 0, 0, 1));
 }

@@ -124,14 +124,14 @@ TEST(LeafLayoutTest, OfAKeptLeafIsKeptByReset) {
 TEST(LeafLayoutTest, BelongsToAPartWhateverTheShape) {
   Tape<float> tape;
   const Var<float> weight = RandomLeaf(tape, {2, 2, 3}, 1);
-  const WeightPart<float> whole(weight.WithShape({4, 3}));
-  const WeightPart<float> left(weight.WithShape({4, 3}), 0, 4, 0, 2);
-  const WeightPart<float> lower(weight.WithShape({4, 3}), 2, 2, 0, 3);
+  const WeightPart<float> whole(weight.Reshape({4, 3}));
+  const WeightPart<float> left(weight.Reshape({4, 3}), 0, 4, 0, 2);
+  const WeightPart<float> lower(weight.Reshape({4, 3}), 2, 2, 0, 3);
   PanelsOf(whole);
   EXPECT_EQ(PanelsOf(left), nullptr);
   EXPECT_EQ(PanelsOf(lower), nullptr);
   const float* const panels =
-      PanelsOf(WeightPart<float>(weight.WithShape({4, 3})));
+      PanelsOf(WeightPart<float>(weight.Reshape({4, 3})));
   EXPECT_NE(panels, nullptr);
   EXPECT_EQ(PanelsOf(whole), panels);
   EXPECT_NE(PanelsOf(left), panels);
@@ -207,7 +207,7 @@ TEST(LeafQueueTest, OnlyWhatIsReachedIsAdded) {
   const Var<float> y = Linear(x, weight, {});
   Linear(tape.Full({1, 2}, 100), weight, {});
   Linear(x, unused, {});
-  tape.Backward(y.WithShape({}), 2);
+  tape.Backward(y.Reshape({}), 2);
   EXPECT_THAT(Gradient(weight), ElementsAre(2, 4));
   EXPECT_THAT(Gradient(x), ElementsAre(6, 10));
   EXPECT_EQ(unused.grad_data(), nullptr);
@@ -264,7 +264,7 @@ struct Step {
                Linear(in[1], Columns(weights.input, 4, in[1].cols()), {}));
     SequenceInputs<float> inputs;
     inputs.projected =
-        projected.WithShape({projected.dim(0), 1, projected.cols()});
+        projected.Reshape({projected.dim(0), 1, projected.cols()});
     inputs.weight_hh = weights.hidden;
     inputs.initial = {in[1]};
     if (!lstm) return GruSequence(inputs, GruForm::kResetBefore).final_state[0];

@@ -160,8 +160,8 @@ Var<T> MatMul(Var<T> a, Var<T> b, Transpositions transposed) {
     return BatchedMatMul(a, b, transposed);
   }
   const Var<T> y =
-      BatchedMatMul(a.WithShape({a.rows(), a.cols()}), b, transposed);
-  return y.WithShape(a.shape().With(-1, y.cols()));
+      BatchedMatMul(a.Reshape({a.rows(), a.cols()}), b, transposed);
+  return y.Reshape(a.shape().With(-1, y.cols()));
 }
 
 template <typename T>

@@ -135,7 +135,7 @@ TEST(OperandsDeathTest, AreNotAbsent) {
   EXPECT_DEATH(empty.needs_grad(), "needs_grad\\(\\) " + expected);
   EXPECT_DEATH(empty.grad_ref(), "grad_ref\\(\\) " + expected);
   EXPECT_DEATH(empty.item(), "item\\(\\) " + expected);
-  EXPECT_DEATH(empty.WithShape({1}), "WithShape\\(\\) " + expected);
+  EXPECT_DEATH(empty.Reshape({1}), "Reshape\\(\\) " + expected);
   EXPECT_DEATH(tape.Backward(empty), "Backward\\(\\) " + expected);
 }
 

@@ -9,12 +9,6 @@
 
 namespace regard {
 
-// The same storage under another shape of equal size; free.
-template <typename T>
-Var<T> Reshape(Var<T> x, const Shape& shape) {
-  return x.WithShape(shape);
-}
-
 // Axis i of the result is axis axes[i] of x.
 template <typename T>
 Var<T> Permute(Var<T> x, absl::Span<const int> axes);

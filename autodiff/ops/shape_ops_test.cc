@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 std::vector<GradientCase> Cases() {
   std::vector<GradientCase> cases;
   cases.push_back(MakeCase("Reshape", "", {{{2, 6}}}, [](auto&, auto in) {
-    return Reshape(in[0], {3, 4});
+    return in[0].Reshape({3, 4});
   }));
   const auto permute = [&](const Shape& shape, std::vector<int> axes) {
     cases.push_back(
@@ -80,7 +80,7 @@ TEST_F(ShapeOpsValueTest, TransposeSwapsTheLastTwoAxes) {
 }
 
 TEST_F(ShapeOpsValueTest, PermuteNamesTheSourceOfEachAxis) {
-  Var<double> y = Permute(Reshape(x_, {1, 2, 3}), {2, 0, 1});
+  Var<double> y = Permute(x_.Reshape({1, 2, 3}), {2, 0, 1});
   EXPECT_EQ(y.shape(), Shape({3, 1, 2}));
   EXPECT_THAT(y.span(), ElementsAre(1, 4, 2, 5, 3, 6));
 }
@@ -131,10 +131,10 @@ TEST_F(ShapeOpsValueTest, BroadcastToRepeats) {
 using ShapeOpsDeathTest = ShapeOpsValueTest;
 
 TEST_F(ShapeOpsDeathTest, NamesTheShapes) {
-  EXPECT_DEATH(Reshape(x_, {4}), "\\[4\\] of \\[2, 3\\]");
+  EXPECT_DEATH(x_.Reshape({4}), "\\[4\\] of \\[2, 3\\]");
   EXPECT_DEATH(Permute(x_, {0, 0}), "axis 0 twice");
   EXPECT_DEATH(Slice(x_, 1, 2, 2), "Slice of 2 from 2 along axis 1");
-  EXPECT_DEATH(RowsOfExample(Reshape(x_, {1, 2, 3}), 0, 1, 2),
+  EXPECT_DEATH(RowsOfExample(x_.Reshape({1, 2, 3}), 0, 1, 2),
                "rows 1 to 3 of example 0 of \\[1, 2, 3\\]");
   EXPECT_DEATH(BroadcastTo(x_, {3, 3}), "BroadcastTo of \\[2, 3\\]");
   const Var<double> parts[] = {x_, Transpose(x_)};

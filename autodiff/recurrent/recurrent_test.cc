@@ -185,7 +185,7 @@ TEST(RecurrentTest, FusedLstmEqualsItsComposition) {
 template <typename T>
 Var<T> Join(const std::vector<Var<T>>& outputs) {
   std::vector<Var<T>> flat;
-  for (const Var<T>& out : outputs) flat.push_back(Reshape(out, {out.size()}));
+  for (const Var<T>& out : outputs) flat.push_back(out.Reshape({out.size()}));
   return Concat<T>(flat, 0);
 }
 

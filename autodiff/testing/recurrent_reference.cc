@@ -56,7 +56,7 @@ Var<T> Arrange(Tape<T>& tape, std::vector<Var<T>> outputs, bool reverse,
   while (static_cast<int64_t>(rows.size()) < time) {
     rows.push_back(tape.Full({1, width}, T(0)));
   }
-  return Reshape(Concat<T>(rows, 0), {1, time, width});
+  return Concat<T>(rows, 0).Reshape({1, time, width});
 }
 
 // Calls step(b, x [1, gates]) for each step of sequence b in order.
@@ -68,7 +68,7 @@ void ForEachStep(Var<T> projected, absl::Span<const int32_t> lengths,
   for (int64_t s = 0; s < length; ++s) {
     const int64_t position = reverse ? length - 1 - s : s;
     const Var<T> one = Slice(Slice(projected, 0, b, 1), 1, position, 1);
-    step(Reshape(one, {1, projected.cols()}));
+    step(one.Reshape({1, projected.cols()}));
   }
 }
 

@@ -25,8 +25,8 @@ Var<T> LastRows(Var<T> sequences, absl::Span<const int32_t> lengths,
     const int64_t row = b * time + (reverse ? 0 : length - 1);
     rows[b] = static_cast<int32_t>(length == 0 ? batch * time + b : row);
   }
-  const Var<T> tables[] = {
-      sequences.WithShape({batch * time, sequences.dim(2)}), last};
+  const Var<T> tables[] = {sequences.Reshape({batch * time, sequences.dim(2)}),
+                           last};
   return Gather(Concat<T>(tables, 0), {rows, static_cast<size_t>(batch)},
                 {batch});
 }
@@ -215,7 +215,7 @@ RecurrentState<T> Recurrent<T>::Step(Forward<T>& forward, Var<T> projected,
     }
     next[layer] =
         RunCell(forward, parameters,
-                projected.WithShape({projected.dim(0), 1, projected.dim(1)}),
+                projected.Reshape({projected.dim(0), 1, projected.dim(1)}),
                 /*lengths=*/{}, /*reverse=*/false, state[layer])
             .final_state;
     next[layer][0] = StateSite(forward, next[layer][0], layer, [](Var<T>) {});

@@ -51,7 +51,7 @@ class HeldSites : public Probe<T> {
     held_.emplace_back(site, value);
   }
   Var<T> Replace(Tape<T>&, const std::string&, Var<T> context) override {
-    return context * factors_.WithShape({factors_.size(), 1, 1});
+    return context * factors_.Reshape({factors_.size(), 1, 1});
   }
 
  private:

@@ -63,7 +63,7 @@ Var<float> IncrementalDecoder::Read(absl::Span<const int32_t> ids,
   Var<float> last = decoder_.Advance(forward_, ids, /*lengths=*/{}, state);
   if (last.dim(1) > 1) last = Slice(last, /*axis=*/1, last.dim(1) - 1, 1);
   return decoder_.head().Logits(forward_,
-                                last.WithShape({last.dim(0), last.cols()}));
+                                last.Reshape({last.dim(0), last.cols()}));
 }
 
 SiteWish IncrementalDecoder::Wish(const std::string& site) {

@@ -20,9 +20,9 @@ Var<T> PlusOfSource(Var<T> x, Var<T> of_source) {
   if (!of_source.has_value()) return x;
   const int64_t sources = of_source.dim(0);
   const int64_t width = x.cols();
-  return (x.WithShape({sources, x.rows() / sources, width}) +
-          of_source.WithShape({sources, 1, width}))
-      .WithShape(x.shape());
+  return (x.Reshape({sources, x.rows() / sources, width}) +
+          of_source.Reshape({sources, 1, width}))
+      .Reshape(x.shape());
 }
 
 }  // namespace
@@ -120,7 +120,7 @@ DecoderState<T> RecurrentDecoder<T>::Begin(Forward<T>& forward,
         << "a memory of " << time << " positions; the attention knows "
         << longest_memory();
     const Var<T> values =
-        memory.values.WithShape({sources, 1, time, context_width_});
+        memory.values.Reshape({sources, 1, time, context_width_});
     state.SetSource(kValues, values);
     state.SetSource(kKeys,
                     attention_->Prepare(forward, values, /*key_position=*/0));
@@ -186,7 +186,7 @@ Attended<T> RecurrentDecoder<T>::Attend(Forward<T>& forward, Var<T> query,
   const int64_t rows = query.rows() / sources;
   const bool successive = query.rows() > state.rows();
   const auto by_source = [&](Var<T> x) {
-    return x.has_value() ? x.WithShape({sources, 1, rows, x.cols()}) : x;
+    return x.has_value() ? x.Reshape({sources, 1, rows, x.cols()}) : x;
   };
   AttendInputs<T> inputs;
   inputs.score.queries = by_source(query);
@@ -202,7 +202,7 @@ Attended<T> RecurrentDecoder<T>::Attend(Forward<T>& forward, Var<T> query,
   inputs.fused_score = successive;
   Attended<T> attended = attention_->Attend(forward, inputs);
   attended.context =
-      attended.context.WithShape(query.shape().With(-1, context_width_));
+      attended.context.Reshape(query.shape().With(-1, context_width_));
   return attended;
 }
 
@@ -224,12 +224,12 @@ Var<T> RecurrentDecoder<T>::Readout(Forward<T>& forward, Var<T> top,
     if (!context.has_value()) {
       const int64_t sources = state.sources();
       context =
-          BroadcastTo(state[kContext].WithShape({sources, 1, context_width_}),
+          BroadcastTo(state[kContext].Reshape({sources, 1, context_width_}),
                       {sources, top.rows() / sources, context_width_});
     }
     const Var<T> parts[] = {
-        top, context.WithShape(top.shape().With(-1, context_width_)),
-        embedding.WithShape(top.shape().With(-1, embedding.cols()))};
+        top, context.Reshape(top.shape().With(-1, context_width_)),
+        embedding.Reshape(top.shape().With(-1, embedding.cols()))};
     return Concat<T>(parts, /*axis=*/-1);
   };
   return Dropout(read(), config_.hidden_dropout(), "readout");
@@ -259,7 +259,7 @@ Var<T> RecurrentDecoder<T>::AdvanceOne(Forward<T>& forward, const Word& word,
   }
   if (attention_ != nullptr && attention_->uses_history()) {
     const Var<T> now =
-        attended.weights.WithShape({state->rows(), attended.weights.cols()});
+        attended.weights.Reshape({state->rows(), attended.weights.cols()});
     state->SetRow(kCumulativeWeights, (*state)[kCumulativeWeights] + now);
     state->SetRow(kPreviousWeights, now);
   }
@@ -279,7 +279,7 @@ Var<T> RecurrentDecoder<T>::AdvanceAtOnce(Forward<T>& forward,
   const Word words = ReadWords(forward, ids, {rows, time}, state);
   const NameScope<T> scope(forward.tape(), "decoder");
   const RecurrentOutputs<T> outputs = rnn_->RunProjected(
-      forward, words.projected.WithShape({rows, time, words.projected.cols()}),
+      forward, words.projected.Reshape({rows, time, words.projected.cols()}),
       lengths, StateOf(*state));
   SetState(outputs.final_state, state);
   const Var<T> top = outputs.sequence;
@@ -320,9 +320,9 @@ Var<T> RecurrentDecoder<T>::AdvanceInSteps(Forward<T>& forward,
       predicted > 0 ? Word() : ReadWords(forward, ids, {rows, time}, state);
   const auto at = [&](Var<T> x, int64_t t) {
     if (!x.has_value()) return x;
-    if (time == 1) return x.WithShape({rows, x.cols()});
-    x = Slice(x.WithShape({rows, time, x.cols()}), /*axis=*/1, t, 1)
-            .WithShape({rows, x.cols()});
+    if (time == 1) return x.Reshape({rows, x.cols()});
+    x = Slice(x.Reshape({rows, time, x.cols()}), /*axis=*/1, t, 1)
+            .Reshape({rows, x.cols()});
     return state->rows() == rows ? x : Slice(x, /*axis=*/0, 0, state->rows());
   };
   auto* const readouts = tape.arena().template New<Var<T>>(time);
@@ -347,7 +347,7 @@ Var<T> RecurrentDecoder<T>::AdvanceInSteps(Forward<T>& forward,
     readouts[t] = AdvanceOne(forward, word, state);
     state->AdvancePosition(1);
   }
-  if (time == 1) return readouts[0].WithShape({rows, 1, readouts[0].cols()});
+  if (time == 1) return readouts[0].Reshape({rows, 1, readouts[0].cols()});
   return Stack(absl::MakeConstSpan(readouts, static_cast<size_t>(time)),
                /*axis=*/1);
 }

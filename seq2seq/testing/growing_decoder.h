@@ -63,20 +63,20 @@ class GrowingDecoder : public Decoder<T>, public OutputHead<T> {
     // Causal: position first + i sees itself and those before it.
     const Var<T> self =
         Weights(x, keys, [&](int64_t, int64_t i) { return first + i + 1; });
-    site("self", self.WithShape({rows, 1, n, self.cols()}));
+    site("self", self.Reshape({rows, 1, n, self.cols()}));
     Var<T> y = x + MatMul(self, values);
     const Var<T> memory = (*state)[kMemory];
     if (memory.has_value()) {
       const int64_t sources = state->sources();
-      const Var<T> queries = y.WithShape({sources, rows / sources * n, kWidth});
+      const Var<T> queries = y.Reshape({sources, rows / sources * n, kWidth});
       const Var<T> cross = Weights(queries, memory, [&](int64_t s, int64_t) {
         return state->lengths().empty()
                    ? memory.dim(1)
                    : int64_t{state->lengths()[static_cast<size_t>(s)]};
       });
-      y = y + MatMul(cross, memory).WithShape({rows, n, kWidth});
+      y = y + MatMul(cross, memory).Reshape({rows, n, kWidth});
       site("cross",
-           cross.WithShape({sources, 1, rows / sources * n, cross.cols()}));
+           cross.Reshape({sources, 1, rows / sources * n, cross.cols()}));
     }
     return y;
   }

@@ -122,7 +122,7 @@ class Gpt2Work : public TimedWork {
     const int64_t last = readout.dim(1) - 1;
     if (last > 0) readout = Slice(readout, /*axis=*/1, last, 1);
     const Var<float> logits = decoder_.head().Logits(
-        *forward_, readout.WithShape({readout.dim(0), readout.cols()}));
+        *forward_, readout.Reshape({readout.dim(0), readout.cols()}));
     for (int64_t row = 0; row < logits.rows(); ++row) {
       const float* const of_row = logits.data() + row * vocabulary_;
       const float* const end = of_row + vocabulary_;
