@@ -28,7 +28,7 @@ GradientReducer<T>::GradientReducer(const ParameterStore<T>& store,
       accumulate_batches_(accumulate_batches),
       pool_(pool),
       shards_(ranks == nullptr
-                  ? ShardRange{0, num_shards}
+                  ? IndexRange<int>{0, num_shards}
                   : ShardsOf(ranks->rank(), ranks->size(), num_shards)),
       num_workers_(std::min(pool.threads(), shards_.size())),
       chunks_(store),

@@ -94,7 +94,6 @@ class GradientReducer {
   void KeepOwn(const Slab<T>& whole, Slab<T>* part) const;
 
   int num_shards() const { return static_cast<int>(nodes_.size()); }
-  ShardRange shards() const { return shards_; }  // of this rank
   int num_workers() const { return num_workers_; }
   int num_slabs() const { return static_cast<int>(slabs_.size()); }
 
@@ -128,7 +127,7 @@ class GradientReducer {
   const ParameterStore<T>& store_;
   const int accumulate_batches_;
   WorkerPool& pool_;
-  const ShardRange shards_;
+  const IndexRange<int> shards_;  // of this rank
   const int num_workers_;
   const SlabChunks chunks_;
   std::optional<RankSum<T>> rank_sum_;  // absent for one rank

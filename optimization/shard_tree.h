@@ -1,16 +1,18 @@
 // The balanced binary tree in which the gradients of a batch's shards are
-// added. Its shape depends on the number of shards alone.
+// added. A node of the tree is a range of consecutive shards. The shape of the
+// tree depends only on the number of shards.
 #ifndef OPTIMIZATION_SHARD_TREE_H_
 #define OPTIMIZATION_SHARD_TREE_H_
 
 namespace regard {
 
-// A node of the tree is consecutive shards [begin, end).
-struct ShardRange {
-  int begin = 0;
-  int end = 0;
+// Indices [begin, end).
+template <typename Index>
+struct IndexRange {
+  Index begin = 0;
+  Index end = 0;
 
-  int size() const { return end - begin; }
+  Index size() const { return end - begin; }
 };
 
 // The first shard of the right child of the node [begin, end), which has at
@@ -21,8 +23,8 @@ inline int MiddleShard(int begin, int end) {
 
 // Node `part` of the level that has `parts` nodes, a power of two of at most
 // `num_shards`.
-inline ShardRange ShardsOf(int part, int parts, int num_shards) {
-  ShardRange node = {0, num_shards};
+inline IndexRange<int> ShardsOf(int part, int parts, int num_shards) {
+  IndexRange<int> node = {0, num_shards};
   for (int bit = parts / 2; bit > 0; bit /= 2) {
     const int middle = MiddleShard(node.begin, node.end);
     ((part & bit) != 0 ? node.begin : node.end) = middle;

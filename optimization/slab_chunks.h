@@ -9,16 +9,11 @@
 
 #include "absl/types/span.h"
 #include "nn/parameters.h"
+#include "optimization/shard_tree.h"
 
 namespace regard {
 
-// Consecutive chunks [begin, end).
-struct ChunkRange {
-  int64_t begin = 0;
-  int64_t end = 0;
-
-  int64_t size() const { return end - begin; }
-};
+using ChunkRange = IndexRange<int64_t>;
 
 class SlabChunks {
  public:

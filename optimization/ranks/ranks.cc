@@ -12,7 +12,7 @@ namespace regard {
 void GatherShards(Ranks& ranks, int num_shards, absl::Span<uint8_t> rows) {
   const size_t width = rows.size() / static_cast<size_t>(num_shards);
   const auto rows_of = [&](int part, int parts) {
-    const ShardRange shards = ShardsOf(part, parts, num_shards);
+    const IndexRange<int> shards = ShardsOf(part, parts, num_shards);
     return rows.subspan(static_cast<size_t>(shards.begin) * width,
                         static_cast<size_t>(shards.size()) * width);
   };

@@ -27,7 +27,7 @@ using testing::StatusIs;
 std::vector<std::array<int, 2>> Level(int parts, int num_shards) {
   std::vector<std::array<int, 2>> nodes;
   for (int part = 0; part < parts; ++part) {
-    const ShardRange shards = ShardsOf(part, parts, num_shards);
+    const IndexRange<int> shards = ShardsOf(part, parts, num_shards);
     nodes.push_back({shards.begin, shards.end});
   }
   return nodes;
@@ -73,7 +73,7 @@ TEST(GatherShardsTest, GivesEveryRankTheRowsOfAll) {
       for (const int width : {0, 1, 3}) {
         RunRanks(size, [&](Ranks& ranks) {
           std::vector<int> rows(static_cast<size_t>(shards * width), -1);
-          const ShardRange own = ShardsOf(ranks.rank(), size, shards);
+          const IndexRange<int> own = ShardsOf(ranks.rank(), size, shards);
           for (int i = own.begin * width; i < own.end * width; ++i) rows[i] = i;
           GatherShards(ranks, shards, absl::MakeSpan(rows));
           for (int i = 0; i < shards * width; ++i) EXPECT_EQ(rows[i], i);
