@@ -22,7 +22,7 @@ AttentionRegistry::AttentionRegistry()
 void AttentionRegistry::Validate(const Attention& config,
                                  const ScoreWidths& widths,
                                  ConfigProblems& problems) const {
-  problems.CheckRanges(config);
+  problems.CheckOwnRanges(config);
   ValidateChoice(config, problems, widths);
   {
     const ConfigProblems::Scope scope(problems, "normalizer");

@@ -62,7 +62,7 @@ void ValidateMultiHead(const AttentionRegistry& scorers,
                        const MultiHead& config, const MultiHeadWidths& widths,
                        ConfigProblems& problems) {
   const size_t before = problems.problems().size();
-  problems.CheckRanges(config);
+  problems.CheckOwnRanges(config);
   problems.RequireInRange("key_heads", config.key_heads(), 0,
                           std::max(config.heads(), 0));
   // The heads side by side are one extent of a shape.

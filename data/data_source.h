@@ -60,7 +60,7 @@ class AnyDataSource {
   // Checks how a file is cut: options.dev_fraction() and test_fraction(). All
   // may be test, where its range allows 1.
   static void ValidateFractions(const auto& options, ConfigProblems& problems) {
-    problems.CheckRanges(options);
+    problems.CheckOwnRanges(options);
     if (options.dev_fraction() + options.test_fraction() >= 1 &&
         !(options.dev_fraction() == 0 && options.test_fraction() == 1)) {
       problems.Add("test_fraction",

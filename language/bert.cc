@@ -36,7 +36,7 @@ TransformerConfig BertTransformer(const BertConfig& config) {
 
 void ValidateBert(const BertConfig& config, const AttentionRegistry& scorers,
                   ConfigProblems& problems) {
-  problems.CheckRanges(config);
+  problems.CheckOwnRanges(config);
   const ConfigProblems::Scope scope(problems, "transformer");
   ValidateTransformer(scorers, BertTransformer(config), /*memory_width=*/0,
                       problems);

@@ -56,7 +56,7 @@ void ValidateUnit(const LanguageModelConfig& config, ConfigProblems& problems) {
 void ValidateLanguageModel(const LanguageModelConfig& config,
                            const AttentionRegistry& scorers,
                            ConfigProblems& problems) {
-  problems.CheckRanges(config);
+  problems.CheckOwnRanges(config);
   ValidateUnit(config, problems);
   problems.RequireInRange("evaluation_stride", config.evaluation_stride(), 0,
                           config.block());

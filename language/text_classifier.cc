@@ -49,7 +49,7 @@ constexpr int64_t kEvaluationTexts = 64;
 void ValidateTextClassifier(const TextClassifierConfig& config,
                             const AttentionRegistry& scorers,
                             ConfigProblems& problems) {
-  problems.CheckRanges(config);
+  problems.CheckOwnRanges(config);
   if (config.has_pretrained() && config.pretrained().empty()) {
     problems.Add("pretrained", "must name a run");
   }

@@ -50,7 +50,7 @@ double SimilarityOf(Var<float> pooled, size_t pair) {
 void ValidateTextEmbedder(const TextEmbedderConfig& config,
                           const AttentionRegistry& scorers,
                           ConfigProblems& problems) {
-  problems.CheckRanges(config);
+  problems.CheckOwnRanges(config);
   {
     const ConfigProblems::Scope scope(problems, "tokens");
     ValidateTokens(config.tokens(), problems);

@@ -6,7 +6,7 @@ void ValidateOptimizer(const OptimizerConfig& config,
                        const OptimizerRegistry& optimizers,
                        const ScheduleRegistry& schedules,
                        ConfigProblems& problems) {
-  problems.CheckRanges(config);
+  problems.CheckOwnRanges(config);
   if (config.learning_rate() == 0) {
     problems.Note("learning_rate", "is 0: training changes no parameter");
   }

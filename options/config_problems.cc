@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "google/protobuf/descriptor.h"
+#include "options/config_fields.h"
 #include "options/config_options.pb.h"
 #include "third_party/abseil_backport/check.h"
 
@@ -112,6 +113,26 @@ void ConfigProblems::RequireInRange(absl::string_view path, double value,
 
 void ConfigProblems::CheckRanges(const Message& options,
                                  absl::string_view path) {
+  CheckOwnRanges(options, path);
+  const Scope scope(*this, path);
+  const Reflection& reflection = *options.GetReflection();
+  std::vector<const FieldDescriptor*> set;
+  reflection.ListFields(options, &set);
+  for (const FieldDescriptor* field : set) {
+    if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) continue;
+    if (!field->is_repeated()) {
+      CheckRanges(reflection.GetMessage(options, field), FieldName(*field));
+      continue;
+    }
+    for (int i = 0; i < reflection.FieldSize(options, field); ++i) {
+      CheckRanges(reflection.GetRepeatedMessage(options, field, i),
+                  absl::StrCat(FieldName(*field), "[", i, "]"));
+    }
+  }
+}
+
+void ConfigProblems::CheckOwnRanges(const Message& options,
+                                    absl::string_view path) {
   const Scope scope(*this, path);
   const Descriptor& type = *options.GetDescriptor();
   for (int i = 0; i < type.field_count(); ++i) {

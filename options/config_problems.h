@@ -6,7 +6,7 @@
 // is a note.
 //
 //   void Validate(const DecoderConfig& config, ConfigProblems& problems) {
-//     problems.CheckRanges(config);
+//     problems.CheckOwnRanges(config);
 //     ConfigProblems::Scope scope(problems, "attention");
 //     Validate(config.attention(), problems);
 //   }
@@ -65,10 +65,15 @@ class ConfigProblems {
                       double max);
 
   // Adds a problem for each field of `options`, set or not, that is outside of
-  // its (range), see options/config_options.proto. Messages within are not
-  // read.
+  // its (range), see options/config_options.proto. Then does the same for each
+  // message that is set in `options`, extensions included.
   void CheckRanges(const google::protobuf::Message& options,
                    absl::string_view path = "");
+
+  // As CheckRanges(), but skips the messages in `options`. It is for a config
+  // whose parts are checked by validators of their own.
+  void CheckOwnRanges(const google::protobuf::Message& options,
+                      absl::string_view path = "");
 
   // Adds a problem unless 0 < value < infinity.
   void RequirePositive(absl::string_view path, double value);

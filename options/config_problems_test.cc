@@ -15,6 +15,7 @@
 #include "gtest/gtest.h"
 #include "options/config_options.pb.h"
 #include "options/test_config.pb.h"
+#include "options/test_extension.pb.h"
 
 namespace regard {
 namespace {
@@ -196,17 +197,40 @@ TEST_F(RangeTest, IsAnIntervalOfOneNumber) {
                "Message.x: a range is of one number");
 }
 
-TEST_F(RangeTest, IsReadOfTheMessageAlone) {
+testing::TestConfig OutOfRangeAtEveryDepth() {
   testing::TestConfig config;
   config.mutable_sgd()->set_momentum(2);
+  testing::TestModel& model = *config.mutable_model();
+  model.add_layers();
+  model.add_layers()->set_heads(0);
+  model.mutable_outside()->MutableExtension(lab::my_score)->set_width(-1);
+  return config;
+}
+
+TEST_F(RangeTest, IsReadOfAllMessagesThatAreSet) {
   ConfigProblems problems;
-  problems.CheckRanges(config);
+  const ConfigProblems::Scope scope(problems, "experiment");
+  problems.CheckRanges(OutOfRangeAtEveryDepth(), "one");
+  EXPECT_THAT(
+      problems.problems(),
+      ElementsAre(ProblemIs("experiment.one.model.layers[1].heads",
+                            "must be in [1, 64], got 0"),
+                  ProblemIs("experiment.one.model.outside.[lab.my_score].width",
+                            "must be in [0, 1024], got -1"),
+                  ProblemIs("experiment.one.sgd.momentum",
+                            "must be in [0, 1], got 2")));
+}
+
+TEST_F(RangeTest, OfTheMessageItselfCanBeReadAlone) {
+  const testing::TestConfig config = OutOfRangeAtEveryDepth();
+  ConfigProblems problems;
+  problems.CheckOwnRanges(config);
+  problems.CheckOwnRanges(config.model());
   EXPECT_TRUE(problems.ok());
-  ConfigProblems::Scope scope(problems, "optimizer");
-  problems.CheckRanges(config.sgd(), "sgd");
-  EXPECT_THAT(problems.problems(),
-              ElementsAre(ProblemIs("optimizer.sgd.momentum",
-                                    "must be in [0, 1], got 2")));
+  problems.CheckOwnRanges(config.sgd(), "sgd");
+  EXPECT_THAT(
+      problems.problems(),
+      ElementsAre(ProblemIs("sgd.momentum", "must be in [0, 1], got 2")));
 }
 
 TEST(ConfigProblemsTest, APartOfAStringIsKept) {

@@ -11,7 +11,6 @@ namespace regard {
 
 void ValidateScheduledSampling(const ScheduledSamplingConfig& config,
                                ConfigProblems& problems) {
-  problems.CheckRanges(config);
   if (config.schedule() != ScheduledSamplingConfig::CONSTANT) {
     problems.RequireInRange("updates", static_cast<double>(config.updates()), 1,
                             1e9);

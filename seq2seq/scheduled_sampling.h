@@ -17,7 +17,8 @@
 
 namespace regard {
 
-// Problems are at paths relative to the config.
+// Problems are at paths relative to the config. CheckRanges() of the
+// decoder checks the ranges of its fields.
 void ValidateScheduledSampling(const ScheduledSamplingConfig& config,
                                ConfigProblems& problems);
 

@@ -66,8 +66,6 @@ TEST(ValidateScheduledSamplingTest, LocatesWhatIsWrong) {
   };
   EXPECT_THAT(problems(""), ElementsAre());
   EXPECT_THAT(problems("schedule: LINEAR updates: 1"), ElementsAre());
-  EXPECT_THAT(problems("probability: 1.5"), ElementsAre("probability"));
-  EXPECT_THAT(problems("probability: nan"), ElementsAre("probability"));
   EXPECT_THAT(problems("schedule: LINEAR"), ElementsAre("updates"));
   EXPECT_THAT(problems("schedule: INVERSE_SIGMOID"), ElementsAre("updates"));
   EXPECT_THAT(problems("updates: 5"),

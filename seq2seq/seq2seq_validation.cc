@@ -294,7 +294,6 @@ void ValidateSearch(const SearchConfig& config, ConfigProblems& problems) {
         "beam",
         "has no effect with `sampling`, which draws `n_best` hypotheses");
   }
-  problems.CheckRanges(config.sampling(), "sampling");
 }
 
 }  // namespace regard

@@ -97,6 +97,13 @@ TEST(ValidateEncoderDecoderTest, EachPartIsRecurrentOrATransformer) {
               ElementsAre(StartsWith("attention: ")));
 }
 
+TEST(ValidateEncoderDecoderTest, RangesOfScheduledSamplingAreCheckedOnce) {
+  EXPECT_THAT(ProblemsOfModel("decoder { scheduled_sampling { probability: 1.5 "
+                              "} } attention { additive {} }"),
+              ElementsAre("decoder.scheduled_sampling.probability: must be in "
+                          "[0, 1], got 1.5"));
+}
+
 TEST(ValidateEncoderDecoderTest, ADecoderMayNotSeeTheSource) {
   EXPECT_THAT(
       ProblemsOfModel("decoder { context: NO_CONTEXT initial_state: ZERO }"),

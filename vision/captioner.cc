@@ -38,7 +38,7 @@ void ValidateCaptioner(const CaptionerConfig& config,
   }
   problems.RequireInRange("map_layer", config.map_layer(), -1,
                           std::max(decoder.layers(), 1) - 1);
-  problems.CheckRanges(config);
+  problems.CheckOwnRanges(config);
   if (!config.has_tokens()) return;
   if (config.begin().empty()) problems.Add("begin", "must not be empty");
   const ConfigProblems::Scope scope(problems, "tokens");

@@ -35,7 +35,7 @@ PositionEmbeddingConfig PositionsOf(const VisionTransformerConfig& config,
 void ValidateVisionTransformer(const VisionTransformerConfig& config,
                                const AttentionRegistry& scorers,
                                ConfigProblems& problems) {
-  problems.CheckRanges(config);
+  problems.CheckOwnRanges(config);
   problems.CheckRanges(config.augmentation(), "augmentation");
   const ConfigProblems::Scope scope(problems, "transformer");
   ValidateTransformer(scorers, config.transformer(), /*memory_width=*/0,

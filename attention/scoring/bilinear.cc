@@ -21,11 +21,6 @@ class Bilinear : public ScoringFunction<T> {
     }
   }
 
-  static void Validate(const Options& options, const ScoreWidths&,
-                       ConfigProblems& problems) {
-    problems.CheckRanges(options.scale(), "scale");
-  }
-
   Var<T> Prepare(Forward<T>& forward, Var<T> keys,
                  int64_t /*key_position*/) const override {
     return ProjectHeads(keys, forward[w_]);

@@ -15,11 +15,6 @@ class Cosine : public ScoringFunction<T> {
          const ScoreWidths& widths)
       : scale_(options.scale(), scope, "scale", widths, Constant(10)) {}
 
-  static void Validate(const Options& options, const ScoreWidths&,
-                       ConfigProblems& problems) {
-    problems.CheckRanges(options.scale(), "scale");
-  }
-
   Var<T> Prepare(Forward<T>&, Var<T> keys,
                  int64_t /*key_position*/) const override {
     return Normalized(keys);

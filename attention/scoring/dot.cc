@@ -25,11 +25,6 @@ class Dot : public ScoringFunction<T> {
     }
   }
 
-  static void Validate(const Options& options, const ScoreWidths&,
-                       ConfigProblems& problems) {
-    problems.CheckRanges(options.scale(), "scale");
-  }
-
   Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override {
     return InnerProducts(scale_.Times(forward, in.queries), in.keys);
   }

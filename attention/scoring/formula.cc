@@ -112,10 +112,6 @@ class Formula : public FormulaScorer<T> {
   static void Validate(const Options& options, const ScoreWidths& widths,
                        ConfigProblems& problems) {
     problems.CheckRanges(options);
-    for (int i = 0; i < options.parameter_size(); ++i) {
-      problems.CheckRanges(options.parameter(i),
-                           absl::StrCat("parameter[", i, "]"));
-    }
     FormulaGraph formula;
     const auto problem = Compile(options, widths, &formula);
     if (!problem.has_value()) {

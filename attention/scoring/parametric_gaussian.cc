@@ -19,11 +19,6 @@ class ParametricGaussian : public ScoringFunction<T> {
              return stream.UniformAt(static_cast<uint64_t>(i));
            }) {}
 
-  static void Validate(const Options& options, const ScoreWidths&,
-                       ConfigProblems& problems) {
-    problems.CheckRanges(options.scale(), "scale");
-  }
-
   Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override {
     return GaussianScores(in.queries, in.keys, w_.Values(forward));
   }

@@ -173,12 +173,13 @@ void ValidateTransformer(const AttentionRegistry& scorers,
                          ConfigProblems& problems) {
   const size_t before = problems.problems().size();
   const auto ok = [&] { return problems.problems().size() == before; };
-  problems.CheckRanges(config);
+  problems.CheckOwnRanges(config);
   problems.CheckRanges(config.norm(), "norm");
   problems.CheckRanges(config.position_embedding(), "position_embedding");
   ValidateInitialization(config.initialization(), problems);
   for (int i = 0; i < config.pattern_size(); ++i) {
-    problems.CheckRanges(config.pattern(i), absl::StrCat("pattern[", i, "]"));
+    problems.CheckOwnRanges(config.pattern(i),
+                            absl::StrCat("pattern[", i, "]"));
   }
   if (config.pattern_size() > config.layers()) {
     problems.Note("pattern",

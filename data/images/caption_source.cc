@@ -43,7 +43,7 @@ class CaptionsSource
   }
 
   static void Validate(const Options& options, ConfigProblems& problems) {
-    problems.CheckRanges(options);
+    problems.CheckOwnRanges(options);
     if (options.dev_fraction() + options.test_fraction() > 1) {
       problems.Add("test_fraction",
                    absl::StrCat("must be at most 1 - `dev_fraction` (",

@@ -10,8 +10,6 @@ namespace regard {
 
 void ValidateImageFormat(const ImageFormat& format, ConfigProblems& problems) {
   problems.CheckRanges(format);
-  problems.CheckRanges(format.mean(), "mean");
-  problems.CheckRanges(format.deviation(), "deviation");
   problems.RequirePositive("deviation.red", format.deviation().red());
   problems.RequirePositive("deviation.green", format.deviation().green());
   problems.RequirePositive("deviation.blue", format.deviation().blue());

@@ -25,7 +25,6 @@ void ValidateFiles(const std::string& path, const PairFilesConfig& files,
                          "set them in the config or with --set data.pairs.",
                          path, ".source=FILE"));
   }
-  problems.CheckRanges(files);
   if (lines && (files.source_column() != PairFilesConfig().source_column() ||
                 files.target_column() != PairFilesConfig().target_column())) {
     problems.Add("",
@@ -68,7 +67,6 @@ void ValidateSampling(const SubwordsConfig& options, ConfigProblems& problems) {
   if (!options.has_sampling()) return;
   const ConfigProblems::Scope scope(problems, "sampling");
   const SubwordSamplingConfig& sampling = options.sampling();
-  problems.CheckRanges(sampling);
   if (sampling.nbest_size() != -1) {
     problems.RequireInRange("nbest_size", sampling.nbest_size(), 2, 512);
   }
@@ -87,7 +85,6 @@ void ValidateSampling(const SubwordsConfig& options, ConfigProblems& problems) {
 
 void ValidateSubwords(const SubwordsConfig& options, ConfigProblems& problems) {
   const ConfigProblems::Scope scope(problems, "subwords");
-  problems.CheckRanges(options);
   const char* const rules[] = {"nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf",
                                "identity"};
   if (std::find(std::begin(rules), std::end(rules), options.normalization()) ==

@@ -122,7 +122,7 @@ void ValidateDataAndModel(const Experiment& config, const TaskInfo* task,
   const DataSourceInfo* source = plugins.data.Find(config.data());
   {
     const FieldScope scope(problems, "data");
-    problems.CheckRanges(config.data());
+    problems.CheckOwnRanges(config.data());
     plugins.data.ValidateChoice(config.data(), problems);
     if (source != nullptr) {
       ValidatePath(config.data(), *source, plugins.data, problems);
@@ -241,7 +241,6 @@ void ValidateInitialWeights(const InitialWeights& weights, const TaskInfo* task,
     problems.Add("run",
                  "must name a run folder or a Hugging Face model folder");
   }
-  problems.CheckRanges(weights);
   if (weights.random() && weights.average() > 0) {
     problems.Add("random",
                  "cannot be set together with `average`: `random` loads no "
@@ -260,7 +259,6 @@ void ValidateEarlyStopping(const Training& training, const TaskInfo* task,
                            ConfigProblems& problems) {
   const EarlyStopping& stopping = training.early_stopping();
   const FieldScope scope(problems, "early_stopping");
-  problems.CheckRanges(stopping);
   NoteMissingEvaluations(training, problems);
   ValidateChoice(stopping.metric(), task, problems);
 }
@@ -306,7 +304,7 @@ void ValidateExperiment(const Experiment& config, const Plugins& plugins,
     const FieldScope scope(problems, "search");
     ValidateSearch(config.search(), problems);
   }
-  problems.CheckRanges(config);
+  problems.CheckOwnRanges(config);
   ValidateDataAndModel(config, task, plugins, problems);
   {
     const FieldScope scope(problems, "loss");

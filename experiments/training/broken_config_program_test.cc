@@ -100,6 +100,12 @@ TEST_F(BrokenConfigProgramTest, SaysWhereAndWhat) {
       // Data.
       {"data { path: \"x\" }",
        "a.textproto:2:8: error: data.path: does not apply to generated data"},
+      // Parts.
+      {"training {\n  early_stopping { patience: -1 } }",
+       "a.textproto:3:20: error: training.early_stopping.patience: must be in "
+       "[0, 1000000], got -1"},
+      {"search { sampling { top_p: 2 } }",
+       "a.textproto:2:21: error: search.sampling.top_p: must be in "},
       // Sites.
       {"intervene {\n  site: \"*/weihgts\" replace { zeros {} } }",
        "a.textproto:3:3: error: intervene[0].site: no hook point (site) of "

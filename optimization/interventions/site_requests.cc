@@ -164,7 +164,6 @@ void ValidateSiteRequests(const SiteRequests& requests,
                                       absl::StrCat("intervene[", i, "]"));
     RequireSite(intervention.site(), problems);
     problems.CheckRanges(intervention);
-    problems.CheckRanges(intervention.replace(), "replace");
     if (intervention.replace().replacement_case() ==
         Replacement::REPLACEMENT_NOT_SET) {
       problems.Add("replace",
