@@ -19,7 +19,7 @@ constexpr size_t kMostListed = 12;
 
 }  // namespace
 
-int EditDistance(absl::string_view a, absl::string_view b) {
+int EditDistance(absl::string_view a, absl::string_view b, bool wildcards) {
   std::vector<int> before_last;
   std::vector<int> last;
   std::vector<int> row(b.size() + 1);
@@ -27,8 +27,13 @@ int EditDistance(absl::string_view a, absl::string_view b) {
   for (size_t i = 1; i <= a.size(); ++i) {
     before_last = last;
     last = row;
-    row[0] = static_cast<int>(i);
+    const bool any = wildcards && a[i - 1] == '*';
+    row[0] = last[0] + (any ? 0 : 1);
     for (size_t j = 1; j <= b.size(); ++j) {
+      if (any) {
+        row[j] = std::min(last[j], row[j - 1]);
+        continue;
+      }
       const int substituted = last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
       row[j] = std::min({last[j] + 1, row[j - 1] + 1, substituted});
       if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {

@@ -10,8 +10,10 @@
 namespace regard {
 
 // Insertions, deletions, substitutions and swaps of neighbours that turn `a`
-// into `b` (optimal string alignment). Costs |a| |b|.
-int EditDistance(absl::string_view a, absl::string_view b);
+// into `b` (optimal string alignment). With `wildcards`, a '*' in `a` stands
+// for any characters, which cost nothing. Costs |a| |b|.
+int EditDistance(absl::string_view a, absl::string_view b,
+                 bool wildcards = false);
 
 // "; did you mean 'optimizer'?" for the candidate nearest to `name`, letter
 // case aside, or that ends in _`name`. When none is near, "; it can be ..."

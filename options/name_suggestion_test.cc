@@ -22,6 +22,19 @@ TEST(EditDistanceTest, NeighboursSwapInOneEdit) {
   EXPECT_EQ(EditDistance("ab", "ba"), 1);
 }
 
+TEST(EditDistanceTest, AWildcardStandsForAnyCharacters) {
+  const auto distance = [](const char* pattern, const char* name) {
+    return EditDistance(pattern, name, /*wildcards=*/true);
+  };
+  EXPECT_EQ(distance("*", ""), 0);
+  EXPECT_EQ(distance("*", "decoder"), 0);
+  EXPECT_EQ(distance("*/weights", "decoder/self/weights"), 0);
+  EXPECT_EQ(distance("*/wieghts", "decoder/self/weights"), 1);
+  EXPECT_EQ(distance("enc*/weights", "decoder/self/weights"), 2);
+  EXPECT_EQ(distance("*a*", "b"), 1);
+  EXPECT_EQ(EditDistance("*", "decoder"), 7);
+}
+
 TEST(SuggestNameTest, NamesTheNearest) {
   EXPECT_EQ(SuggestName("optimzer", {"model", "optimizer", "seed"}),
             "; did you mean 'optimizer'?");

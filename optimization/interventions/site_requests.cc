@@ -11,6 +11,7 @@
 #include "autodiff/tape.h"
 #include "nn/forward.h"
 #include "nn/probe.h"
+#include "options/name_suggestion.h"
 
 namespace regard {
 
@@ -47,24 +48,6 @@ class SiteCensus : public Probe<float> {
 
 bool IsSiteOf(absl::string_view name, absl::string_view site) {
   return absl::EndsWith(absl::StrCat("/", site), absl::StrCat("/", name));
-}
-
-// Edits that turn `pattern` into one of `site`.
-size_t Distance(absl::string_view pattern, absl::string_view site) {
-  std::vector<size_t> row(site.size() + 1);
-  std::iota(row.begin(), row.end(), 0);
-  for (const char c : pattern) {
-    size_t diagonal = row[0];
-    if (c != '*') ++row[0];
-    for (size_t i = 1; i <= site.size(); ++i) {
-      const size_t above = row[i];
-      row[i] = c == '*' ? std::min(above, row[i - 1])
-                        : std::min({above + 1, row[i - 1] + 1,
-                                    diagonal + (c == site[i - 1] ? 0 : 1)});
-      diagonal = above;
-    }
-  }
-  return row.back();
 }
 
 // Adds at most one problem of a request, at paths within it: wrong(site, shape)
@@ -150,7 +133,8 @@ std::string NoSuchSite(const SiteShapes& sites, absl::string_view pattern) {
   if (sites.empty()) return "this model has no hook points (sites)";
   const auto nearest = std::min_element(
       sites.begin(), sites.end(), [&](const auto& a, const auto& b) {
-        return Distance(pattern, a.first) < Distance(pattern, b.first);
+        return EditDistance(pattern, a.first, /*wildcards=*/true) <
+               EditDistance(pattern, b.first, /*wildcards=*/true);
       });
   return absl::StrCat("no hook point (site) of this model matches '", pattern,
                       "'; the nearest is '", JoinSteps(nearest->first), "'");
