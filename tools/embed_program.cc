@@ -1,19 +1,17 @@
-#include <unistd.h>
-
-#include <cstdint>
 #include <cstdio>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "autodiff/worker_pool.h"
 #include "data/text/prepared_text.h"
 #include "evaluation/answer.h"
 #include "experiments/run.h"
-#include "files/line_reader.h"
 #include "language/bert_model.h"
 #include "language/sentence_embedder.h"
 #include "language/text_vectors.h"
@@ -64,55 +62,39 @@ bool PrintNumbers(SentenceEmbedder& embedder, bool pairs,
          std::fflush(stdout) == 0;
 }
 
-absl::Status PrintAll(SentenceEmbedder& embedder, bool pairs, LineEnds ends) {
-  LineReader reader(STDIN_FILENO, kMostInputLineBytes, ends);
+absl::Status PrintAll(const Run& run, SentenceEmbedder& embedder, bool pairs) {
   std::vector<std::string> texts;  // that wait
-  std::string line;
-  bool cut;
-  bool written = true;
-  absl::Status wrong;
-  for (int64_t number = 1; written && reader.Next(&line, &cut); ++number) {
-    if (cut) {
-      wrong = absl::InvalidArgumentError(
-          absl::StrCat("error: line ", number, ": must not be longer than ",
-                       kMostInputLineBytes >> 10, " KiB"));
-      break;
-    }
-    if (const absl::Status text = CheckIsText({.text = line}); !text.ok()) {
-      wrong = absl::InvalidArgumentError(
-          absl::StrCat("error: line ", number, ": ", text.message()));
-      break;
-    }
+  const auto flush = [&] {
+    const bool written = PrintNumbers(embedder, pairs, texts);
+    texts.clear();
+    return written;
+  };
+  const auto add = [&](const InputLine& line) -> absl::StatusOr<bool> {
+    const auto wrong = [&](absl::string_view problem) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("error: line ", line.number, ": ", problem));
+    };
+    const absl::Status is_text = CheckIsText({.text = line.text});
+    if (!is_text.ok()) return wrong(is_text.message());
     // A third part is enough to refuse the line, however many tabs it has.
     const std::vector<std::string> parts =
-        absl::StrSplit(line, absl::MaxSplits('\t', 2));
-    if (pairs && parts.size() == 1 && IsBlankLine(line, /*text_version=*/1)) {
-      // Its line has no similarity.
-      written = PrintNumbers(embedder, pairs, texts) && std::puts("") >= 0;
-      texts.clear();
-      continue;
+        absl::StrSplit(line.text, absl::MaxSplits('\t', 2));
+    if (pairs && parts.size() == 1 &&
+        IsBlankLine(line.text, /*text_version=*/1)) {
+      return flush() && std::puts("") >= 0;  // its line has no similarity
     }
     if (pairs && parts.size() != 2) {
-      wrong = absl::InvalidArgumentError(
-          absl::StrCat("error: line ", number,
-                       ": must be two sentences separated by a tab, "
-                       "as --pairs requires"));
-      break;
+      return wrong(
+          "must be two sentences separated by a tab, as --pairs requires");
     }
     if (pairs) {
       texts.insert(texts.end(), parts.begin(), parts.end());
     } else {
-      texts.push_back(line);
+      texts.push_back(line.text);
     }
-    if (texts.size() < kMostTexts && reader.Ready()) continue;
-    written = PrintNumbers(embedder, pairs, texts);
-    texts.clear();
-  }
-  if (written && !texts.empty()) written = PrintNumbers(embedder, pairs, texts);
-  PrintInputNote(reader);
-  if (!written) return absl::OkStatus();  // which the end of the program tells
-  wrong.Update(reader.status("standard input"));
-  return wrong;
+    return texts.size() < kMostTexts || flush();
+  };
+  return ReadInput(run, {.add = add, .flush = flush});
 }
 
 absl::Status Embed(int argc, char** argv, const Plugins& plugins) {
@@ -138,7 +120,7 @@ absl::Status Embed(int argc, char** argv, const Plugins& plugins) {
   SentenceEmbedder embedder(model->bert(), run.task().model().parameters(),
                             model->pieces(), model->longest(), threads,
                             vectors);
-  return PrintAll(embedder, pairs, LineEndsOf(run));
+  return PrintAll(run, embedder, pairs);
 }
 
 }  // namespace

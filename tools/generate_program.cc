@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
@@ -18,7 +19,6 @@
 #include "autodiff/worker_pool.h"
 #include "experiments/report/terminal_text.h"
 #include "experiments/run.h"
-#include "files/line_reader.h"
 #include "files/number_text.h"
 #include "language/generator.h"
 #include "language/language_model.h"
@@ -249,30 +249,16 @@ bool Session::Flush() {
   return written && std::fflush(stdout) == 0;
 }
 
-absl::Status ContinueInput(const LanguageModel& model, LineEnds ends,
+absl::Status ContinueInput(const Run& run, const LanguageModel& model,
                            Session& session) {
-  if (isatty(STDIN_FILENO) != 0) {
-    std::fputs("enter one prompt per line; Ctrl-D ends the input\n", stderr);
-  }
-  LineReader reader(STDIN_FILENO, kMostInputLineBytes, ends);
-  std::string line;
-  bool cut;
-  bool written = true;
-  absl::Status status;
-  for (int64_t number = 1; written && reader.Next(&line, &cut); ++number) {
-    auto ids = model.vocabulary().EncodePrompt(line);
-    status = cut ? absl::InvalidArgumentError(absl::StrCat(
-                       "error: line ", number, ": must not be longer than ",
-                       kMostInputLineBytes >> 10, " KiB"))
-                 : Located(ids.status(), "line", number);
-    if (!status.ok()) break;
-    written = session.Add(line, *std::move(ids));
-    // Whoever waits for a text before the next prompt gets it.
-    if (written && !reader.Ready()) written = session.Flush();
-  }
-  if (written) session.Flush();
-  PrintInputNote(reader);
-  return status.ok() ? reader.status("standard input") : status;
+  const auto add = [&](const InputLine& line) -> absl::StatusOr<bool> {
+    auto ids = model.vocabulary().EncodePrompt(line.text);
+    REGARD_RETURN_IF_ERROR(Located(ids.status(), "line", line.number));
+    return session.Add(line.text, *std::move(ids));
+  };
+  return ReadInput(run, {.unit = "prompt", .add = add, .flush = [&] {
+                           return session.Flush();
+                         }});
 }
 
 absl::Status ContinueAll(const std::vector<std::string>& prompts,
@@ -309,7 +295,7 @@ absl::Status GenerateTexts(int argc, char** argv, const Plugins& plugins) {
   Session session(model, run.forward(), arguments.options);
   const absl::Status status =
       arguments.prompts.empty()
-          ? ContinueInput(model, LineEndsOf(run), session)
+          ? ContinueInput(run, model, session)
           : ContinueAll(arguments.prompts, model, session);
   session.NoteCuts(arguments.asked_length);
   return status;

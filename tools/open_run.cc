@@ -3,7 +3,6 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "data/text/prepared_text.h"
 #include "files/printable_text.h"
 #include "seq2seq/translation_model.h"
 #include "third_party/abseil_backport/status_macros.h"
@@ -33,20 +32,6 @@ absl::StatusOr<Run> OpenRun(const RunFlags& flags, const Plugins& plugins,
         "them");
   }
   return OpenRun(flags.run.empty() ? flags.model : flags.run, plugins, options);
-}
-
-LineEnds LineEndsOf(const Run& run) {
-  return LineEndsOf(run.config().data().text_version());
-}
-
-std::string InputNote(const LineReader& reader) {
-  const TextCounts counts = {.carriage_returns = reader.carriage_returns()};
-  return counts.Note("standard input");
-}
-
-void PrintInputNote(const LineReader& reader) {
-  const std::string note = InputNote(reader);
-  if (!note.empty()) std::fprintf(stderr, "note: %s\n", note.c_str());
 }
 
 absl::Status RefuseReplaced(const Run& run, absl::string_view program) {

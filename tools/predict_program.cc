@@ -15,7 +15,6 @@
 #include "experiments/report/terminal_text.h"
 #include "experiments/run.h"
 #include "files/json_file.h"
-#include "files/line_reader.h"
 #include "nlohmann/json.hpp"
 #include "options/command_line.h"
 #include "third_party/abseil_backport/status_macros.h"
@@ -143,27 +142,14 @@ absl::StatusOr<bool> Answer(const Run& run, const Arguments& arguments,
 }
 
 absl::Status AnswerInput(const Run& run, const Arguments& arguments) {
-  if (isatty(STDIN_FILENO) != 0) {
-    std::fputs("enter one input per line; Ctrl-D ends the input\n", stderr);
-  }
-  LineReader reader(STDIN_FILENO, kMostInputLineBytes, LineEndsOf(run));
-  std::string line;
-  bool cut;
-  bool written = true;
-  for (int64_t number = 1; written && reader.Next(&line, &cut); ++number) {
-    const std::string what = absl::StrCat("line ", number);
-    if (cut) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("error: ", what, ": must not be longer than ",
-                       kMostInputLineBytes >> 10, " KiB"));
-    }
-    REGARD_ASSIGN_OR_RETURN(written,
-                            Answer(run, arguments, what, {.text = line}));
-    // Whoever waits for an answer before the next question gets it.
-    if (!reader.Ready()) written = written && std::fflush(stdout) == 0;
-  }
-  PrintInputNote(reader);
-  return reader.status("standard input");
+  return ReadInput(run, {.unit = "input",
+                         .add =
+                             [&](const InputLine& line) {
+                               return Answer(run, arguments,
+                                             absl::StrCat("line ", line.number),
+                                             {.text = line.text});
+                             },
+                         .flush = [] { return std::fflush(stdout) == 0; }});
 }
 
 absl::Status Predict(int argc, char** argv, const Plugins& plugins) {

@@ -166,6 +166,12 @@ expect_in out '"reference":' '"input":' '"answer":'
 expect 'an answer without waiting for more' \
   "$("${predict}" --run=words 'i am sad .')" \
   "$(first_answer 'i am sad .' "${predict}" --run=words)"
+code=0
+{ echo 'i am sad .'; yes sad | head -n 20000 | tr '\n' ' '; } |
+  "${predict}" --run=words >out 2>err || code=$?
+expect 'a long line is not cut silently' \
+  '2 1 error: line 2: must not be longer than 64 KiB' \
+  "${code} $(wc -l <out) $(cat err)"
 
 # Without the corpus, but for examples.
 mv text elsewhere

@@ -4,6 +4,8 @@
 #ifndef TOOLS_PROGRAMS_H_
 #define TOOLS_PROGRAMS_H_
 
+#include <cstdint>
+#include <functional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -11,7 +13,6 @@
 #include "absl/strings/string_view.h"
 #include "experiments/run.h"
 #include "experiments/tasks/plugins.h"
-#include "files/line_reader.h"
 #include "options/command_line.h"
 #include "seq2seq/translator.h"
 
@@ -52,13 +53,35 @@ void AddRunFlags(CommandLine& line, RunFlags* flags);
 absl::StatusOr<Run> OpenRun(const RunFlags& flags, const Plugins& plugins,
                             const RunOptions& options = {});
 
-// What ends a line of standard input: as in the files that the run reads.
-LineEnds LineEndsOf(const Run& run);
+// Prints "note: " and the note on standard error.
+void PrintNote(const std::string& note);
 
-// Says how many lines ended in a carriage return, if any did; empty otherwise.
-std::string InputNote(const LineReader& reader);
-// Prints the note on standard error.
-void PrintInputNote(const LineReader& reader);
+struct InputLine {
+  std::string text;
+  int64_t number = 0;  // from 1
+  bool cut = false;    // whether only the first kMostInputLineBytes are here
+};
+
+// What a program does with the lines of standard input.
+struct InputProgram {
+  // Names a line in the prompt on a terminal; without it there is no prompt.
+  std::string unit = {};
+  // Whether `add` takes lines that are cut; they are errors otherwise.
+  bool takes_cut_lines = false;
+  // Answers a line, or keeps it for `flush`. False when an answer cannot be
+  // written; an error, complete to print, ends the input.
+  std::function<absl::StatusOr<bool>(const InputLine& line)> add;
+  // Answers what is kept, and flushes standard output. False as above.
+  std::function<bool()> flush;
+  // Prints a note on the whole input.
+  std::function<void(const std::string& note)> tell = PrintNote;
+};
+
+// Reads lines, which end as in the files that the run reads, until one is an
+// error or an answer cannot be written. Flushes whenever no line is waiting to
+// be read, so that whoever waits for an answer before the next line gets it.
+// OK if an answer cannot be written: ExitCode() reports that.
+absl::Status ReadInput(const Run& run, const InputProgram& program);
 
 // An error, complete to print, if the run's config replaces values of the
 // model, which `program` cannot.

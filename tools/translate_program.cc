@@ -148,7 +148,7 @@ class Session {
   bool Flush();
   // Says something of the whole input.
   void Tell(const std::string& note) {
-    if (!note.empty()) line_.Message(absl::StrCat("note: ", note));
+    line_.Message(absl::StrCat("note: ", note));
   }
   // Leaves the last state of the progress line on the screen, and says what
   // was cut or could not be read.
@@ -395,24 +395,17 @@ void Session::DrawAlignment(const std::vector<std::string>& source,
       terminal_ ? stdout : stderr);
 }
 
-absl::Status TranslateInput(LineEnds ends, Session& session) {
-  if (isatty(STDIN_FILENO) != 0) {
-    std::fputs("enter one sentence per line; Ctrl-D ends the input\n", stderr);
-  }
-  LineReader reader(STDIN_FILENO, kMostInputLineBytes, ends);
-  std::string line;
-  bool cut;
-  absl::Status added;
-  bool written = true;
-  while (written && added.ok() && reader.Next(&line, &cut)) {
-    added = session.Add(line, cut);
-    // Whoever waits for an answer before the next sentence gets it.
-    if (!reader.Ready()) written = session.Flush();
-  }
-  session.Flush();
-  session.Tell(InputNote(reader));
-  if (!added.ok()) return added;
-  return reader.status("standard input");
+absl::Status TranslateInput(const Run& run, Session& session) {
+  const auto add = [&](const InputLine& line) -> absl::StatusOr<bool> {
+    REGARD_RETURN_IF_ERROR(session.Add(line.text, line.cut));
+    return true;
+  };
+  return ReadInput(
+      run, {.unit = "sentence",
+            .takes_cut_lines = true,
+            .add = add,
+            .flush = [&] { return session.Flush(); },
+            .tell = [&](const std::string& note) { session.Tell(note); }});
 }
 
 // All runs, which fit together, and their models.
@@ -478,7 +471,7 @@ absl::Status Translate(int argc, char** argv, const Plugins& plugins) {
   Session session(std::move(members), arguments, search);
   absl::Status status;
   if (arguments.sentences.empty()) {
-    status = TranslateInput(LineEndsOf(trained.front()), session);
+    status = TranslateInput(trained.front(), session);
   } else {
     for (const std::string& sentence : arguments.sentences) {
       status.Update(session.Add(sentence, /*cut=*/false));
