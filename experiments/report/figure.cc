@@ -8,6 +8,8 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
+#include "experiments/report/page_style.h"
 #include "experiments/report/terminal_text.h"
 #include "files/tensorboard/png.h"
 #include "third_party/abseil_backport/check.h"
@@ -17,26 +19,26 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Those of light pages in page.css: stops at equal distances from 0 to the
-// largest weight, and to the most negative one.
-constexpr int kStops = 5;
-constexpr Rgb kRamp[kStops] = {{243, 246, 246},
-                               {188, 224, 212},
-                               {70, 169, 189},
-                               {33, 93, 160},
-                               {8, 24, 84}};
-constexpr Rgb kNegativeRamp[kStops] = {{243, 246, 246},
-                                       {247, 212, 166},
-                                       {232, 144, 76},
-                                       {184, 76, 24},
-                                       {92, 24, 8}};
-
 constexpr int kUsualSize = 256;
 constexpr int kLargestCell = 8;
 // Below this side a border would leave nothing of a cell.
 constexpr int kSmallestBordered = 4;
-constexpr Rgb kGold = {224, 123, 0};
-constexpr Rgb kNotFinite = {95, 103, 116};
+
+// The colours of `property` in page.css, where light pages come first.
+std::vector<Rgb> PageColors(absl::string_view property) {
+  const absl::string_view style = PageStyle();
+  const size_t begin = style.find(absl::StrCat(" ", property, ": #"));
+  REGARD_CHECK(begin != style.npos) << property;
+  const absl::string_view text =
+      style.substr(begin, style.find(';', begin) - begin);
+  std::vector<Rgb> colors;
+  for (size_t i = text.find('#'); i != text.npos; i = text.find('#', i + 1)) {
+    Rgb& color = colors.emplace_back();
+    std::ranges::copy(absl::HexStringToBytes(text.substr(i + 1, 6)),
+                      color.begin());
+  }
+  return colors;
+}
 
 // Indices of the points of a line that are kept, ascending.
 std::vector<size_t> Thinned(const Series& series) {
@@ -266,11 +268,14 @@ std::string PictureFigure(const Picture& picture) {
 }
 
 Rgb ColorOf(double weight, double largest) {
-  if (!std::isfinite(weight)) return kNotFinite;
-  const Rgb* const stops = weight < 0 ? kNegativeRamp : kRamp;
-  const double scaled =
-      std::min(std::abs(weight) / largest, 1.0) * (kStops - 1);
-  const int stop = std::min(static_cast<int>(scaled), kStops - 2);
+  static const auto& grey = *new Rgb(PageColors("--muted")[0]);
+  static const auto& ramp = *new auto(PageColors("--stops"));
+  static const auto& negative = *new auto(PageColors("--negative-stops"));
+  if (!std::isfinite(weight)) return grey;
+  const std::vector<Rgb>& stops = weight < 0 ? negative : ramp;
+  const auto last = static_cast<int>(stops.size()) - 1;
+  const double scaled = std::min(std::abs(weight) / largest, 1.0) * last;
+  const int stop = std::min(static_cast<int>(scaled), last - 1);
   Rgb color;
   for (size_t i = 0; i < color.size(); ++i) {
     const int from = stops[stop][i];
@@ -311,6 +316,7 @@ HeatMapImage DrawHeatMap(const LabelledMatrix& map, size_t head) {
   const int cell =
       std::clamp(kUsualSize / std::max(rows, columns), 1, kLargestCell);
   const double largest = ScaleOf(map).largest;
+  const Rgb gold_color = PageColors("--gold")[0];
   std::vector<bool> bordered(map.heads[head].size());
   for (const Cell& gold : map.gold) {
     bordered[gold.row * columns + gold.column] = cell >= kSmallestBordered;
@@ -323,7 +329,7 @@ HeatMapImage DrawHeatMap(const LabelledMatrix& map, size_t head) {
     for (int x = 0; x < image.width; ++x) {
       const int at = y / cell * columns + x / cell;
       const Rgb color = bordered[at] && (on_edge(y) || on_edge(x))
-                            ? kGold
+                            ? gold_color
                             : ColorOf(map.heads[head][at], largest);
       image.rgb.insert(image.rgb.end(), color.begin(), color.end());
     }
