@@ -167,14 +167,14 @@ TEST(NadarayaWatsonTest, TheLearnedWidthHasTheGradientOfTheLoss) {
   Regression regression("parametric_gaussian {}");
   auto& parameters = regression.model->parameters();
   ASSERT_EQ(parameters.num_elements(), 1);
-  double& w = parameters.values()[0];
-  w = 0.8;
+  const auto set = [&](double w) { parameters.values()[0] = w; };
+  set(0.8);
   regression.Loss({0, 1, 2});
   const double gradient = regression.gradients->values()[0];
   const double h = 1e-5;
-  w = 0.8 + h;
+  set(0.8 + h);
   const double above = regression.Loss({0, 1, 2});
-  w = 0.8 - h;
+  set(0.8 - h);
   const double below = regression.Loss({0, 1, 2});
   EXPECT_NEAR(gradient, (above - below) / (2 * h), 1e-7 * std::abs(gradient));
   EXPECT_NE(gradient, 0);

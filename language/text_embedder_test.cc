@@ -153,11 +153,11 @@ TEST_F(TextEmbedderTest, AnEvaluationReads32PairsAtOnce) {
 TEST_F(TextEmbedderTest, GradientsAreThoseOfTheLoss) {
   const std::vector<int64_t> examples = {0, 5, 9};
   const auto value = [&](size_t i, float change) {
-    float& weight = model_.parameters().values()[i];
-    const float before = weight;
-    weight += change;
+    ParameterStore<float>& store = model_.parameters();
+    const float before = store.values()[i];
+    store.values()[i] += change;
     const double loss = Step(examples, 0, 0);
-    weight = before;
+    store.values()[i] = before;
     return loss;
   };
   Step(examples, 0, 0);

@@ -367,18 +367,19 @@ TEST(TextModelTest, GradientAgreesWithDifferences) {
     loss();
     const double seeds[] = {1};
     forward.Backward(sums, seeds);
-    const absl::Span<float> values = store.values();
-    const std::vector<float> start(values.begin(), values.end());
+    const std::vector<float> start(store.values().begin(),
+                                   store.values().end());
     const RandomStream random(11, "direction");
     for (const ParameterInfo& info : store.parameters()) {
       double expected = 0;
-      std::vector<float> direction(values.size());
+      std::vector<float> direction(start.size());
       for (int64_t i = 0; i < info.size(); ++i) {
         const auto at = static_cast<size_t>(info.offset + i);
         direction[at] = static_cast<float>(2 * random.UniformAt(at) - 1);
         expected += double{direction[at]} * gradients.values()[at];
       }
       const auto loss_at = [&](float step) -> double {
+        const absl::Span<float> values = store.values();
         for (size_t i = 0; i < values.size(); ++i) {
           values[i] = start[i] + step * direction[i];
         }

@@ -26,12 +26,13 @@ void Optimizer<T>::Update(const Step& step, WorkerPool& pool) {
                   parameters_.slab_size());
   ++updates_;
   const ChunkRange chunks = step.chunks.value_or(chunks_.all());
+  T* const values = parameters_.values().data();
   pool.Run(chunks.size(), [&](int64_t i) {
     const int64_t chunk = chunks.begin + i;
     for (const SlabChunks::Range& range : chunks_[chunk]) {
       const ParameterInfo& info = parameters_.parameters()[range.parameter];
       Apply({.size = range.end - range.begin,
-             .values = parameters_.values().data() + range.begin,
+             .values = values + range.begin,
              .gradient = step.gradient.data() + range.begin,
              .clip_factor = static_cast<T>(step.clip_factor),
              .offset = range.begin,

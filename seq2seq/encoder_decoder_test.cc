@@ -159,22 +159,23 @@ TEST_P(EncoderDecoderTest, GradientAgreesWithDifferences) {
   const double seeds[] = {1};
   forward.Backward(scalars, seeds);
   const RandomStream random(11, "direction");
-  const absl::Span<double> values = model.store().values();
-  const std::vector<double> start(values.begin(), values.end());
+  const std::vector<double> start(model.store().values().begin(),
+                                  model.store().values().end());
   const absl::Span<const ParameterInfo> parameters = model.store().parameters();
   // Each parameter alone, and all along random directions.
   for (size_t k = 0; k < parameters.size() + 3; ++k) {
-    std::vector<double> direction(values.size());
+    std::vector<double> direction(start.size());
     double expected = 0;
     for (size_t p = 0; p < parameters.size(); ++p) {
       if (k < parameters.size() && p != k) continue;
       for (int64_t i = 0; i < parameters[p].size(); ++i) {
         const auto at = static_cast<size_t>(parameters[p].offset + i);
-        direction[at] = 2 * random.UniformAt(k * values.size() + at) - 1;
+        direction[at] = 2 * random.UniformAt(k * start.size() + at) - 1;
         expected += direction[at] * gradients.values()[at];
       }
     }
     const auto loss_at = [&](double step) {
+      const absl::Span<double> values = model.store().values();
       for (size_t i = 0; i < values.size(); ++i) {
         values[i] = start[i] + step * direction[i];
       }
@@ -186,7 +187,7 @@ TEST_P(EncoderDecoderTest, GradientAgreesWithDifferences) {
                               (12 * kStep);
     EXPECT_NEAR(expected, difference, 1e-8 * (1 + std::abs(difference)))
         << (k < parameters.size() ? parameters[k].name : "all");
-    std::copy(start.begin(), start.end(), values.begin());
+    std::copy(start.begin(), start.end(), model.store().values().begin());
   }
 }
 

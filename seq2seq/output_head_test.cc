@@ -94,14 +94,13 @@ TEST(LinearHeadTest, ASharedWeightGetsTheGradientsOfBothUses) {
   const std::vector<double> gradient(gradients.values().begin(),
                                      gradients.values().end());
   for (size_t i = 0; i < 18; ++i) {
-    double& value = tied.store.values()[i];
-    const double start = value;
+    const double start = tied.store.values()[i];
     constexpr double kStep = 1e-5;
-    value = start + kStep;
+    tied.store.values()[i] = start + kStep;
     const double above = tied.Loss(forward).item();
-    value = start - kStep;
+    tied.store.values()[i] = start - kStep;
     const double below = tied.Loss(forward).item();
-    value = start;
+    tied.store.values()[i] = start;
     EXPECT_NEAR(gradient[i], (above - below) / (2 * kStep), 1e-8);
   }
 }

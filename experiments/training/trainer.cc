@@ -397,11 +397,15 @@ std::string Trainer::Profile() const {
 }
 
 void Trainer::ChooseWeights() {
-  const absl::Span<float> values = model_.parameters().values();
-  last_weights_.assign(values.begin(), values.end());
+  const auto set_weights = [&](absl::Span<const float> weights) {
+    std::copy(weights.begin(), weights.end(),
+              model_.parameters().values().begin());
+  };
+  const absl::Span<const float> last = model_.parameters().values();
+  last_weights_.assign(last.begin(), last.end());
   const std::vector<float> mean = selection_.Mean();
   if (!mean.empty()) {
-    std::copy(mean.begin(), mean.end(), values.begin());
+    set_weights(mean);
     if (selection_.metric().empty()) return;
     const InferenceThreads help(pool_);
     Tape<float> tape;
@@ -416,8 +420,7 @@ void Trainer::ChooseWeights() {
     }
   }
   // Empty if the metric was never a number.
-  const absl::Span<const float> chosen = selection_.chosen();
-  std::copy(chosen.begin(), chosen.end(), values.begin());
+  set_weights(selection_.chosen());
 }
 
 absl::Status Trainer::Finish() {
