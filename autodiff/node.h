@@ -25,6 +25,8 @@ struct Node {
 
 template <typename T>
 struct LeafPart;
+template <typename T>
+class PackedWeight;
 
 // A value whose storage outlives the records, such as a parameter.
 template <typename T>
@@ -34,8 +36,10 @@ struct LeafNode : Node<T> {
   // [rows], nonzero where the gradient was written; null unless the gradient is
   // sparse. Rows of a sparse gradient that are not marked hold zeros.
   uint8_t* touched_rows;
-  // What products with the leaf keep: autodiff/ops/leaf_products.h.
+  // What products with the leaf keep on the tape: autodiff/ops/leaf_products.h.
   LeafPart<T>* parts;
+  // The copies that products share; null if the leaf's owner keeps none.
+  PackedWeight<T>* packed;
 };
 
 }  // namespace regard

@@ -45,9 +45,10 @@ Var<T> Tape<T>::View(T* values, const Shape& shape) {
 }
 
 template <typename T>
-Var<T> Tape<T>::Leaf(T* value, T* grad, const Shape& shape, bool sparse) {
+Var<T> Tape<T>::Leaf(T* value, T* grad, const Shape& shape, bool sparse,
+                     PackedWeight<T>* packed) {
   if (grad != nullptr && shape.size() > 0) CheckLeafGrad(grad, shape);
-  return NewLeaf(value, grad, shape, sparse);
+  return NewLeaf(value, grad, shape, sparse, packed);
 }
 
 template <typename T>
@@ -67,7 +68,8 @@ void Tape<T>::CheckLeafGrad(const T* grad, const Shape& shape) {
 }
 
 template <typename T>
-Var<T> Tape<T>::NewLeaf(T* value, T* grad, const Shape& shape, bool sparse) {
+Var<T> Tape<T>::NewLeaf(T* value, T* grad, const Shape& shape, bool sparse,
+                        PackedWeight<T>* packed) {
   void* const memory =
       leaf_arena_.Allocate(sizeof(LeafNode<T>), alignof(LeafNode<T>));
   auto* const leaf = new (memory)
@@ -77,7 +79,8 @@ Var<T> Tape<T>::NewLeaf(T* value, T* grad, const Shape& shape, bool sparse) {
                   shape.rows(),
                   shape.cols(),
                   /*touched_rows=*/nullptr,
-                  /*parts=*/nullptr};
+                  /*parts=*/nullptr,
+                  packed};
   if (sparse && grad != nullptr) {
     REGARD_CHECK_EQ(shape.rank(), 2) << "a sparse gradient " << shape;
     leaf->touched_rows = leaf_arena_.New<uint8_t>(leaf->rows);
@@ -103,7 +106,7 @@ Var<T> Tape<T>::Input(const Shape& shape, absl::Span<const T> values) {
   T* const value = leaf_arena_.New<T>(shape.size());
   std::copy(values.begin(), values.end(), value);
   return NewLeaf(value, leaf_arena_.New<T>(shape.size()), shape,
-                 /*sparse=*/false);
+                 /*sparse=*/false, /*packed=*/nullptr);
 }
 
 template <typename T>
@@ -230,28 +233,16 @@ void Tape<T>::Rewind(const Mark& mark) {
 template <typename T>
 void Tape<T>::Reset() {
   arena_.Reset();
-  if (kept_leaves_ > 0) {
-    leaf_arena_.Rewind(end_of_kept_);
-  } else {
-    leaf_arena_.Reset();
-  }
+  leaf_arena_.Reset();
   scratch_.Reset();
   leaf_grads_.clear();
   claimed_masks_.clear();
   last_ = nullptr;
   deferred_ = nullptr;
   records_ = 0;
-  nodes_ = kept_leaves_;
+  nodes_ = 0;
   scope_ = nullptr;
   if (observer_ != nullptr) observer_->OnReset();
-}
-
-template <typename T>
-void Tape<T>::KeepLeaves() {
-  REGARD_CHECK(last_ == nullptr && deferred_ == nullptr)
-      << "KeepLeaves() must come before anything is recorded";
-  kept_leaves_ = nodes_;
-  end_of_kept_ = leaf_arena_.Save();
 }
 
 template <typename T>

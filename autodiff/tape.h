@@ -107,13 +107,17 @@ class Tape {
   // null if the gradient is not needed. Two leaves whose gradients overlap fail
   // a check, as the second would overwrite the gradient of the first: create
   // one leaf per parameter and step. A leaf that is made before a mark, and
-  // what products with it keep, are not rewound. Values do not change between
-  // products with one leaf, which may keep a copy (ops/leaf_products.h).
+  // what products with it keep, are not rewound.
   //
   // If `sparse`, few rows of the gradient [rows, cols] are written, as for an
   // embedding: `grad` holds zeros, and rows that are not among touched_rows()
   // are neither read nor written.
-  Var<T> Leaf(T* value, T* grad, const Shape& shape, bool sparse = false);
+  //
+  // `packed` outlives the leaf. With it, many products of few rows are faster:
+  // they read copies, which tapes share, and whose owner is told of each change
+  // of the values (packed_weights.h).
+  Var<T> Leaf(T* value, T* grad, const Shape& shape, bool sparse = false,
+              PackedWeight<T>* packed = nullptr);
 
   // [rows], nonzero for each row of the leaf's gradient that was written. Empty
   // unless the gradient is sparse.
@@ -177,10 +181,6 @@ class Tape {
   void Rewind(const Mark& mark);
   // Discards everything; the memory is kept for the next step.
   void Reset();
-  // From now on, Reset() keeps the leaves made so far, and what products with
-  // them keep. They need no gradient, their values never change, and nothing
-  // else was made since the last Reset().
-  void KeepLeaves();
 
 #ifndef NDEBUG
   // A number that no other node of this tape ever has; 0 if `index` is no node.
@@ -193,10 +193,6 @@ class Tape {
   Arena& arena() { return arena_; }
   // What Rewind() keeps and Reset() releases: leaves and what belongs to them.
   Arena& leaf_arena() { return leaf_arena_; }
-  // For what belongs to this leaf, as long as the leaf itself.
-  Arena& ArenaOf(const LeafNode<T>& leaf) {
-    return leaf.index < kept_leaves_ ? kept_arena_ : leaf_arena_;
-  }
   // Released at the end of the enclosing ScratchScope or backward closure.
   Arena& scratch() { return scratch_; }
 
@@ -229,7 +225,7 @@ class Tape {
   size_t records() const { return records_; }
   size_t high_water_bytes() const {
     return arena_.high_water() + leaf_arena_.high_water() +
-           kept_arena_.high_water() + scratch_.high_water();
+           scratch_.high_water();
   }
 
   // Returns a copy of `shape` with the lifetime of the values.
@@ -297,7 +293,8 @@ class Tape {
     return new (memory) Node<T>{value,      grad,  this,  size, NextIndex(),
                                 needs_grad, false, false, false};
   }
-  Var<T> NewLeaf(T* value, T* grad, const Shape& shape, bool sparse);
+  Var<T> NewLeaf(T* value, T* grad, const Shape& shape, bool sparse,
+                 PackedWeight<T>* packed);
   void CheckLeafGrad(const T* grad, const Shape& shape);
   uint32_t NextIndex([[maybe_unused]] bool leaf = false) {
 #ifndef NDEBUG
@@ -315,7 +312,6 @@ class Tape {
 
   Arena arena_;
   Arena leaf_arena_;
-  Arena kept_arena_;  // of what belongs to kept leaves
   Arena scratch_;
   ReclaimedMemory reclaimed_[3];           // of arena_, by depth of the pass
   ReclaimedMemory* reclaiming_ = nullptr;  // null: the pass releases nothing
@@ -324,8 +320,6 @@ class Tape {
   int backward_depth_ = 0;                 // passes that have not returned
   size_t records_ = 0;
   uint32_t nodes_ = 0;
-  uint32_t kept_leaves_ = 0;      // the first nodes
-  Arena::Mark end_of_kept_ = {};  // of leaf_arena_
   // Gradients of nodes below this index may not be allocated now, because their
   // memory would be rewound while in use. Set during a recomputation.
   uint32_t grad_floor_ = 0;

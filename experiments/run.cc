@@ -124,7 +124,6 @@ Run::Run(TrainedRun record, std::unique_ptr<Task> task)
       tape_(std::make_unique<Tape<float>>()),
       forward_(std::make_unique<regard::Forward<float>>(
           *tape_, std::as_const(task_->model().parameters()), nullptr)) {
-  forward_->KeepLeaves();
   const SiteRequests requests = {config().intervene(), config().probe()};
   if (requests.empty()) return;
   configured_ =

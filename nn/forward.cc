@@ -63,9 +63,6 @@ template <typename T>
 void Forward<T>::BeginStep() {
   tape_.Reset();
   went_back_ = false;
-  REGARD_CHECK(!keeps_leaves_ || gradients_ == nullptr)
-      << "gradients of leaves that are kept";
-  if (has_kept_leaves_) return;
   leaves_.clear();
   // A Var's storage is mutable, but operations write to outputs only.
   T* const values = const_cast<T*>(parameters_.values().data());
@@ -76,11 +73,10 @@ void Forward<T>::BeginStep() {
     const bool trained = gradients_ != nullptr && info.options.trainable;
     T* const gradient =
         trained ? gradients_->values().data() + info.offset : nullptr;
-    leaves_.push_back(
-        tape_.Leaf(value, gradient, info.shape, info.options.sparse_gradient));
+    leaves_.push_back(tape_.Leaf(value, gradient, info.shape,
+                                 info.options.sparse_gradient,
+                                 &parameters_.packed(i)));
   }
-  if (keeps_leaves_) tape_.KeepLeaves();
-  has_kept_leaves_ = keeps_leaves_;
 }
 
 template <typename T>

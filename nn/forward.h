@@ -37,11 +37,6 @@ class Forward {
   // From the next BeginStep() on; null: as in the constructor.
   void set_gradients(GradientSlab<T>* gradients) { gradients_ = gradients; }
 
-  // The parameters never change from now on, as those of a trained model: later
-  // steps, from the next BeginStep() on, keep what products with them keep. For
-  // inference only; companions keep nothing.
-  void KeepLeaves() { keeps_leaves_ = true; }
-
   ~Forward();
 
   // Makes those of the companions 0 .. count - 1 that are missing: passes of
@@ -51,8 +46,7 @@ class Forward {
   void MakeCompanions(int64_t count);
   Forward& companion(int64_t index);
 
-  // Resets the tape and makes each parameter's one leaf, see Tape::Leaf(), if
-  // they are not kept.
+  // Resets the tape and makes each parameter's one leaf, see Tape::Leaf().
   void BeginStep();
 
   // The parameter's leaf of this step; never written to.
@@ -106,9 +100,7 @@ class Forward {
   const ParameterStore<T>& parameters_;
   GradientSlab<T>* gradients_;
   std::vector<Var<T>> leaves_;
-  bool keeps_leaves_ = false;
-  bool has_kept_leaves_ = false;  // `leaves_` are kept by the tape
-  bool went_back_ = false;        // in this step
+  bool went_back_ = false;  // in this step
   Probe<T>* probe_ = nullptr;
   mutable std::string site_name_;  // whose memory is kept
   std::vector<std::unique_ptr<Companion>> companions_;

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "autodiff/ops/linear.h"
 #include "autodiff/ops/reductions.h"
 #include "autodiff/tape.h"
+#include "autodiff/testing/allocation_counter.h"
 #include "gtest/gtest.h"
 #include "nn/initializers.h"
 #include "nn/parameters.h"
@@ -25,32 +27,36 @@ Parameter<float> OnlyWeight(ParameterStore<float>& store, int64_t rows,
   return weight;
 }
 
-// y = x w^T of a store with one weight, step by step.
+// y = x w^T of a store's weight, step by step, on a tape of its own.
 class Steps {
  public:
-  explicit Steps(bool keeps) : passes_(tape_, std::as_const(store_), nullptr) {
-    if (keeps) passes_.KeepLeaves();
-  }
+  explicit Steps(const ParameterStore<float>& store,
+                 GradientSlab<float>* gradients = nullptr)
+      : store_(store), passes_(tape_, store, gradients) {}
 
-  // x is [rows, 24] of ones.
-  std::vector<float> Run(int64_t rows) {
+  // The last of several products with x [rows, 24] of ones.
+  std::vector<float> Run(int64_t rows, int products = 1) {
     passes_.BeginStep();
-    const Var<float> x = tape_.Full({rows, 24}, 1);
-    const Var<float> y = Linear(x, passes_[weight_], {});
-    // Belongs to the step.
-    tape_.Input(y.shape(), y.span());
+    const Parameter<float> weight = {0, &store_};
+    Var<float> y;
+    for (int i = 0; i < products; ++i) {
+      y = Linear(tape_.Full({rows, 24}, 1), passes_[weight], {});
+    }
     return {y.span().begin(), y.span().end()};
   }
 
-  Forward<float>& passes() { return passes_; }
-  void KeepLeaves() { passes_.KeepLeaves(); }
-  const Tape<float>& tape() const { return tape_; }
-  const float* weight() const { return passes_[weight_].data(); }
-  float* stored() { return store_.values().data(); }
+  // The same result from a leaf that has no copies.
+  std::vector<float> Expected(int64_t rows) const {
+    Tape<float> tape;
+    const ParameterInfo& info = store_.parameters()[0];
+    const Var<float> y =
+        Linear(tape.Full({rows, 24}, 1),
+               tape.Input(info.shape, store_.value({0, &store_})), {});
+    return {y.span().begin(), y.span().end()};
+  }
 
  private:
-  ParameterStore<float> store_;
-  Parameter<float> weight_ = OnlyWeight(store_, 40, 24);
+  const ParameterStore<float>& store_;
   Tape<float> tape_;
   Forward<float> passes_;
 };
@@ -107,25 +113,78 @@ TEST(ForwardDeathTest, AStepGoesBackOnce) {
                "Backward\\(\\) was called twice in a step");
 }
 
-TEST(ForwardTest, KeptLeavesGiveTheSameBits) {
-  Steps kept(true), anew(false);
+TEST(ForwardTest, PackedWeightsGiveTheSameBits) {
+  ParameterStore<float> store;
+  OnlyWeight(store, 40, 24);
+  GradientSlab<float> gradients(store);
+  Steps training(store, &gradients);
+  Steps inference(store);
   for (const int64_t rows : {1, 3, 40, 1, 0, 700, 5}) {
-    EXPECT_EQ(kept.Run(rows), anew.Run(rows)) << rows;
-    EXPECT_EQ(kept.weight(), kept.stored());
+    EXPECT_EQ(training.Run(rows), training.Expected(rows)) << rows;
+    EXPECT_EQ(inference.Run(rows, 8), inference.Expected(rows)) << rows;
+  }
+  EXPECT_GT(store.packed_bytes(), 0);
+}
+
+TEST(ForwardTest, AWeightThatIsWrittenToIsPackedAnew) {
+  ParameterStore<float> store;
+  const Parameter<float> weight = OnlyWeight(store, 40, 24);
+  GradientSlab<float> gradients(store);
+  for (GradientSlab<float>* const slab : {&gradients, {}}) {
+    Steps steps(store, slab);
+    std::vector<float> last = steps.Run(2, 8);
+    const auto changed = [&] {
+      const std::vector<float> before = std::exchange(last, steps.Run(2, 8));
+      EXPECT_EQ(last, steps.Expected(2));
+      return last != before;
+    };
+    EXPECT_FALSE(changed());
+    store.values()[0] += 1;
+    EXPECT_TRUE(changed());
+    store.value(weight)[30] += 1;
+    EXPECT_TRUE(changed());
+    for (float& value : store.values()) value *= 2;
+    EXPECT_TRUE(changed());
   }
 }
 
-TEST(ForwardTest, LeavesMayBeKeptFromALaterStepOn) {
-  Steps kept(false), anew(false);
-  const std::vector<float> first = kept.Run(1);
-  kept.KeepLeaves();
-  for (const int64_t rows : {1, 3, 700, 1, 1}) {
-    EXPECT_EQ(kept.Run(rows), anew.Run(rows)) << rows;
-    EXPECT_EQ(kept.weight(), kept.stored());
+TEST(ForwardTest, AllThreadsShareThePackedWeights) {
+  ParameterStore<float> store;
+  OnlyWeight(store, 40, 24);
+  Steps alone(store);
+  const std::vector<float> expected = alone.Run(2, 8);
+  const int64_t bytes = store.packed_bytes();
+  ASSERT_GT(bytes, 0);
+  store.values();  // The threads make the next copy.
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 2; ++i) {
+    threads.emplace_back([&] {
+      Steps steps(store);
+      EXPECT_EQ(steps.Run(2, 20), expected);
+    });
   }
-  // They are kept now.
-  kept.stored()[0] += 1;
-  EXPECT_EQ(kept.Run(1), first);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(store.packed_bytes(), bytes);
+}
+
+TEST(ForwardTest, AWarmStepOverNewWeightsAllocatesNothing) {
+  if (!CountsAllocations()) GTEST_SKIP() << "a sanitizer allocates";
+  ParameterStore<float> store;
+  const Parameter<float> weight = OnlyWeight(store, 40, 24);
+  GradientSlab<float> gradients(store);
+  Tape<float> tape;
+  Forward<float> passes(tape, store, &gradients);
+  int64_t before = 0;
+  for (int step = 0; step < 6; ++step) {
+    if (step == 3) before = AllocationCount();
+    passes.BeginStep();
+    for (int i = 0; i < 3; ++i) {
+      Linear(tape.Full({2, 24}, 1), passes[weight], {});
+    }
+    store.values()[0] += 1;
+  }
+  EXPECT_GT(store.packed_bytes(), 0);
+  EXPECT_EQ(AllocationCount() - before, 0);
 }
 
 TEST(ForwardTest, CompanionsTakeTheModeAndTheRandomState) {
@@ -175,36 +234,6 @@ TEST(ForwardDeathTest, ScalarsAreOnTheTape) {
                "Backward\\(\\) of values on different tapes");
   EXPECT_DEATH(passes.Backward({Var<float>()}, {1.0}),
                "Backward\\(\\) of an empty Var");
-}
-
-TEST(ForwardTest, OnlyKeptLeavesKeepWhatProductsKeep) {
-  for (const bool keeps : {true, false}) {
-    Steps steps(keeps);
-    const std::vector<float> first = steps.Run(1);
-    for (int step = 0; step < 3; ++step) steps.Run(1);
-    // A layout is a copy: it does not see what is against the rules.
-    steps.stored()[0] += 1;
-    EXPECT_EQ(steps.Run(1) == first, keeps);
-  }
-}
-
-TEST(ForwardTest, StepsOverKeptLeavesTakeNoMoreMemory) {
-  Steps steps(true);
-  for (int step = 0; step < 3; ++step) steps.Run(100);
-  const size_t before = steps.tape().high_water_bytes();
-  for (int step = 0; step < 100; ++step) steps.Run(100);
-  EXPECT_EQ(steps.tape().high_water_bytes(), before);
-}
-
-TEST(ForwardDeathTest, KeptLeavesHaveNoGradients) {
-  ParameterStore<float> store;
-  store.Root().Add("w", {2, 2}, Constant(1));
-  store.Finalize(1);
-  GradientSlab<float> gradients(store);
-  Tape<float> tape;
-  Forward<float> passes(tape, store, &gradients);
-  passes.KeepLeaves();
-  EXPECT_DEATH(passes.BeginStep(), "gradients of leaves that are kept");
 }
 
 }  // namespace

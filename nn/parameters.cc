@@ -67,6 +67,7 @@ Parameter<T> ParameterStore<T>::Add(std::string name, const Shape& shape,
   info.options = options;
   info.initializer = std::move(initializer);
   parameters_.push_back(std::move(info));
+  packed_.Add();
   return {static_cast<int32_t>(parameters_.size()) - 1, this};
 }
 

@@ -11,6 +11,7 @@
 #ifndef NN_PARAMETERS_H_
 #define NN_PARAMETERS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -23,6 +24,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "autodiff/packed_weights.h"
 #include "autodiff/shape.h"
 #include "nn/initializers.h"
 #include "third_party/abseil_backport/check.h"
@@ -167,7 +169,16 @@ class ParameterStore {
   // Elements of a slab: segments start at multiples of 64 bytes, and the gaps
   // between them hold zeros for good.
   int64_t slab_size() const { return values_.size(); }
-  absl::Span<T> values() { return values_.span(); }
+
+  // Whoever writes values asks for them first, by the functions that are not
+  // const: products that follow then make new packed copies. Between asking and
+  // writing there is no product, so that a span is not kept for later changes.
+  // Meanwhile no other thread computes with the store. Debug builds check that
+  // copies are up to date.
+  absl::Span<T> values() {
+    packed_.Invalidate();
+    return values_.span();
+  }
   absl::Span<const T> values() const { return values_.span(); }
   absl::Span<T> value(Parameter<T> parameter) {
     return Segment(values(), parameter);
@@ -175,6 +186,11 @@ class ParameterStore {
   absl::Span<const T> value(Parameter<T> parameter) const {
     return Segment(values(), parameter);
   }
+
+  // The packed copies of the parameter at `index`, which serve all tapes; and
+  // the memory of all of them.
+  PackedWeight<T>& packed(size_t index) const { return packed_[index]; }
+  int64_t packed_bytes() const { return packed_.bytes(); }
 
   // The part of any slab of this layout that belongs to `parameter`.
   template <typename U>
@@ -189,6 +205,7 @@ class ParameterStore {
   std::vector<ParameterInfo> parameters_;
   std::vector<ParameterAlias> aliases_;
   Slab<T> values_;
+  mutable PackedWeights<T> packed_;
   absl::Status status_;
   bool finalized_ = false;
 };

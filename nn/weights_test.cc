@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "autodiff/packed_weights.h"
 #include "files/file.h"
 #include "files/safetensors.h"
 #include "files/sha256.h"
@@ -40,6 +41,21 @@ TEST(LoadWeightsTest, RefusesNumbersThatAreNotFinite) {
                          path + ": tensor 'b' has numbers that are not finite; "
                                 "all weights must be finite"));
   }
+}
+
+TEST(LoadWeightsTest, MakesPackedCopiesOutOfDate) {
+  ParameterStore<float> store;
+  store.Root().Add("a", {2, 1}, Constant(1));
+  store.Finalize(0);
+  const std::string path = JoinPath(::testing::TempDir(), "a.safetensors");
+  ASSERT_THAT(WriteSafetensorsFile(path, SlabViews(store, store.values(), ""),
+                                   {}, SystemFiles()),
+              IsOk());
+  PackedPart<float>* const part = store.packed(0).FindOrAdd({0, 2, 1, 1});
+  part->Pack({store.values().data(), 1, 2});
+  ASSERT_NE(part->Current(), nullptr);
+  ASSERT_THAT(LoadWeights(path, store), IsOk());
+  EXPECT_EQ(part->Current(), nullptr);
 }
 
 TEST(WeightsDigestTest, IsTheDigestOfTheDocumentedBytes) {

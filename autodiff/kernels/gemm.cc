@@ -1,6 +1,7 @@
 #include "autodiff/kernels/gemm.h"
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <new>
 
@@ -287,11 +288,25 @@ ConstMatrix<T> Packed(ConstMatrix<T> b, T* panels) {
   return b;
 }
 
+template <typename T>
+bool PanelsMatch(const ConstMatrix<T>& b) {
+  for (int64_t col = 0; col < b.cols; ++col) {
+    const int64_t within = col % kGemmPanel<T>;
+    const T* const panel = b.panels + (col - within) * b.rows + within;
+    for (int64_t row = 0; row < b.rows; ++row) {
+      const T* const copy = panel + row * kGemmPanel<T>;
+      if (std::memcmp(copy, At(b, row, col), sizeof(T)) != 0) return false;
+    }
+  }
+  return true;
+}
+
 int64_t GemmFlops() { return gemm_flops; }
 
 REGARD_INSTANTIATE_FUNCTION(Gemm);
 REGARD_INSTANTIATE_FUNCTION(GemmPlus);
 REGARD_INSTANTIATE_FUNCTION(PackedSize);
 REGARD_INSTANTIATE_FUNCTION(Packed);
+REGARD_INSTANTIATE_FUNCTION(PanelsMatch);
 
 }  // namespace regard

@@ -50,6 +50,10 @@ int64_t PackedSize(int64_t rows, int64_t cols);
 template <typename T>
 ConstMatrix<T> Packed(ConstMatrix<T> b, T* panels);
 
+// Whether `b.panels`, which is not null, is still a copy of `b`, bit for bit.
+template <typename T>
+bool PanelsMatch(const ConstMatrix<T>& b);
+
 // Floating-point operations (2 m n k each) of this thread's products so far.
 int64_t GemmFlops();
 

@@ -4,22 +4,20 @@
 #include <new>
 
 #include "autodiff/arena.h"
+#include "autodiff/instantiate.h"
+#include "third_party/abseil_backport/check.h"
 
 namespace regard {
 
-// In the leaf's arena. A part is identified by its place in the storage of the
-// leaf, so all shapes of the leaf share it.
+// State of a part on the tape of a leaf that has a gradient, in the leaf's
+// arena. A part is identified by its place, so all shapes of the leaf share it.
 template <typename T>
 struct LeafPart {
-  int64_t offset;
-  int64_t rows;
-  int64_t cols;
-  int64_t stride;
+  PartPlace place;
   LeafPart* next;
 
-  // Layout.
-  int64_t products = 0;       // of few rows, so far
-  const T* panels = nullptr;  // null: not laid out
+  PackedPart<T>* packed;  // null: the leaf's owner keeps no copies
+  int64_t products = 0;   // of few rows, before there was a copy
 
   // Queue of gradient products.
   T* g = nullptr;  // [kGemmDepth, rows]
@@ -30,31 +28,59 @@ struct LeafPart {
 
 namespace {
 
-// Products of more rows are not worth a layout that is kept: packing takes a
+// Products of more rows are not worth a copy that is kept: packing takes a
 // small share of their time, and with recomputation each weight is used twice.
-constexpr int64_t kMostRowsForLayout = 512;
+constexpr int64_t kMostRowsForCopy = 512;
+
+// The product that makes the copy. With a gradient, the weight changes in each
+// step, and only a weight that a step uses again is worth one. Without,
+// products of all steps count: rare ones, as with the last batch of an
+// evaluation, make none.
+constexpr int64_t kSecond = 2;
+constexpr int64_t kOfInference = 8;
 
 // Elements of a part that exceeds a core's own cache. Products of inference
 // with very few rows wait for memory then. Packing takes as long as dozens of
 // them save, and the copy takes space: it is made once as many were computed.
 constexpr int64_t kLeastToStream = int64_t{1} << 18;
-constexpr int64_t kReadsInPlace = 64;
+constexpr int64_t kOfStreams = 64;
+
+template <typename T>
+PackedPart<T>* PackedPartOf(LeafNode<T>* leaf, const PartPlace& place) {
+  return leaf->packed == nullptr ? nullptr : leaf->packed->FindOrAdd(place);
+}
 
 template <typename T>
 LeafPart<T>* FindOrAdd(LeafNode<T>* leaf, const WeightPart<T>& part) {
-  const int64_t offset = part.offset();
-  const int64_t stride = part.stride();
+  const PartPlace place = part.place();
   for (LeafPart<T>* known = leaf->parts; known != nullptr;
        known = known->next) {
-    if (known->offset == offset && known->rows == part.rows &&
-        known->cols == part.cols && known->stride == stride) {
-      return known;
-    }
+    if (known->place == place) return known;
   }
-  void* const memory = leaf->tape->ArenaOf(*leaf).Allocate(sizeof(LeafPart<T>));
-  leaf->parts = new (memory)
-      LeafPart<T>{offset, part.rows, part.cols, stride, leaf->parts};
+  void* const memory = leaf->tape->leaf_arena().Allocate(sizeof(LeafPart<T>));
+  leaf->parts =
+      new (memory) LeafPart<T>{place, leaf->parts, PackedPartOf(leaf, place)};
   return leaf->parts;
+}
+
+// The copy that a product of few rows of a leaf reads; null for none.
+template <typename T>
+const T* PanelsOf(LeafNode<T>* leaf, const WeightPart<T>& part,
+                  int64_t rows_of_x, int64_t products) {
+  LeafPart<T>* const known = leaf->needs_grad ? FindOrAdd(leaf, part) : nullptr;
+  PackedPart<T>* const packed =
+      known != nullptr ? known->packed : leaf->packed->FindOrAdd(part.place());
+  const T* const panels = packed->Current();
+  if (panels != nullptr || rows_of_x > kMostRowsForCopy) return panels;
+  const bool streams =
+      rows_of_x <= kGemmFewRows && part.rows * part.cols >= kLeastToStream;
+  const bool makes =
+      known != nullptr
+          ? (known->products += products) >= kSecond
+          : packed->Count(products) >= (streams ? kOfStreams : kOfInference);
+  if (!makes) return nullptr;
+  // One product takes as long to read the part itself as to wait for the copy.
+  return packed->Pack(part.matrix().Transposed(), /*waits=*/products > 1);
 }
 
 // gradient += g^T x, in the part of `node` of x.cols columns at `offset`.
@@ -73,9 +99,9 @@ void AddProduct(Node<T>* node, int64_t offset, int64_t stride,
 
 template <typename T>
 void Flush(LeafNode<T>* leaf, LeafPart<T>* part) {
-  AddProduct<T>(leaf, part->offset, part->stride,
-                {part->g, part->queued, part->rows},
-                {part->x, part->queued, part->cols});
+  AddProduct<T>(leaf, part->place.offset, part->place.stride,
+                {part->g, part->queued, part->place.rows},
+                {part->x, part->queued, part->place.cols});
   part->queued = 0;
 }
 
@@ -83,9 +109,10 @@ template <typename T>
 void Enqueue(LeafNode<T>* leaf, LeafPart<T>* part, const ConstMatrix<T>& g,
              const ConstMatrix<T>& x) {
   Tape<T>& tape = *leaf->tape;
+  const auto [offset, rows, cols, stride] = part->place;
   if (part->g == nullptr) {
-    part->g = tape.leaf_arena().template New<T>(kGemmDepth * part->rows);
-    part->x = tape.leaf_arena().template New<T>(kGemmDepth * part->cols);
+    part->g = tape.leaf_arena().template New<T>(kGemmDepth * rows);
+    part->x = tape.leaf_arena().template New<T>(kGemmDepth * cols);
   }
   if (!part->deferred) {
     part->deferred = true;
@@ -96,10 +123,8 @@ void Enqueue(LeafNode<T>* leaf, LeafPart<T>* part, const ConstMatrix<T>& g,
     });
   }
   for (int64_t i = 0; i < g.rows; ++i) {
-    std::copy_n(g.data + i * g.stride, part->rows,
-                part->g + part->queued * part->rows);
-    std::copy_n(x.data + i * x.stride, part->cols,
-                part->x + part->queued * part->cols);
+    std::copy_n(g.data + i * g.stride, rows, part->g + part->queued * rows);
+    std::copy_n(x.data + i * x.stride, cols, part->x + part->queued * cols);
     if (++part->queued == kGemmDepth) Flush(leaf, part);
   }
 }
@@ -109,28 +134,20 @@ void Enqueue(LeafNode<T>* leaf, LeafPart<T>* part, const ConstMatrix<T>& g,
 template <typename T>
 ConstMatrix<T> TransposedForProducts(const WeightPart<T>& part,
                                      int64_t rows_of_x, int64_t products) {
-  const ConstMatrix<T> transposed = part.matrix().Transposed();
+  ConstMatrix<T> transposed = part.matrix().Transposed();
   Node<T>* const node = part.weight.node();
+  auto* const leaf = node->is_leaf ? static_cast<LeafNode<T>*>(node) : nullptr;
+  if (leaf != nullptr && leaf->packed != nullptr) {
+    transposed.panels = PanelsOf(leaf, part, rows_of_x, products);
+#ifndef NDEBUG
+    REGARD_CHECK(transposed.panels == nullptr || PanelsMatch(transposed))
+        << "a weight was changed through a span from before the last product";
+#endif
+    return transposed;
+  }
+  if (products < 2) return transposed;
   const int64_t size = PackedSize<T>(part.cols, part.rows);
-  if (!node->is_leaf) {
-    if (products < 2) return transposed;
-    return Packed(transposed, node->tape->scratch().template New<T>(size));
-  }
-  auto* const leaf = static_cast<LeafNode<T>*>(node);
-  LeafPart<T>* const kept = FindOrAdd(leaf, part);
-  if (kept->panels == nullptr) {
-    if (rows_of_x > kMostRowsForLayout) return transposed;
-    const bool streams = rows_of_x <= kGemmFewRows && !node->needs_grad &&
-                         part.rows * part.cols >= kLeastToStream;
-    kept->products += products;
-    if (kept->products < (streams ? kReadsInPlace : 2)) return transposed;
-    T* const panels = node->tape->ArenaOf(*leaf).template NewDense<T>(size);
-    kept->panels = panels;
-    return Packed(transposed, panels);
-  }
-  ConstMatrix<T> packed = transposed;
-  packed.panels = kept->panels;
-  return packed;
+  return Packed(transposed, node->tape->scratch().template New<T>(size));
 }
 
 template <typename T>
@@ -142,7 +159,8 @@ void AddWeightGradient(const WeightPart<T>& part, const ConstMatrix<T>& g,
     auto* const leaf = static_cast<LeafNode<T>*>(node);
     Enqueue(leaf, FindOrAdd(leaf, part), g, x);
   } else {
-    AddProduct(node, part.offset(), part.stride(), g, x);
+    const PartPlace place = part.place();
+    AddProduct(node, place.offset, place.stride, g, x);
   }
 }
 

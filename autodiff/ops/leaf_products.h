@@ -1,26 +1,28 @@
 // Products of rows with a weight, for operations that make them. Internal to
 // autodiff: others call Linear().
 //
-// A leaf remembers, for each part of it that takes part in products:
+// Each part of a leaf that takes part in products has:
 //
-// * The layout. The second product of few rows packs the part; later products
-//   read the packed copy. It is kept as long as the leaf, also if the tape is
-//   rewound. A large part that needs no gradient is read in place by the first
-//   products of up to kGemmFewRows rows, and packed if they become many. Bits
-//   do not depend on the layout.
+// * A packed copy, if the leaf's owner keeps such copies (packed_weights.h). It
+//   is made by the second product of few rows with the leaf or, if the leaf has
+//   no gradient, by one of the first with the weights as they are now. Later
+//   products of all tapes read it, until the weights change. A large part
+//   without gradient is read in place by many products of up to kGemmFewRows
+//   rows first. Bits do not depend on the copy.
 // * A queue of gradient products of few rows. Their rows are copied, and one
 //   product is made of each kGemmDepth rows: many small products would read and
 //   write the whole gradient each. The rest is added after the records of the
 //   backward pass. The result has the bits of one product of all rows, in the
 //   order in which the backward pass reached them.
 //
-// A weight that is not a leaf keeps nothing.
+// A weight that is not a leaf has neither.
 #ifndef AUTODIFF_OPS_LEAF_PRODUCTS_H_
 #define AUTODIFF_OPS_LEAF_PRODUCTS_H_
 
 #include <cstdint>
 
 #include "autodiff/kernels/gemm.h"
+#include "autodiff/packed_weights.h"
 #include "autodiff/tape.h"
 
 namespace regard {
@@ -41,18 +43,21 @@ struct WeightPart {
              int64_t cols)
       : weight(weight), row(row), rows(rows), col(col), cols(cols) {}
 
-  int64_t stride() const { return weight.cols(); }
-  int64_t offset() const { return row * stride() + col; }
+  PartPlace place() const {
+    const int64_t stride = weight.cols();
+    return {row * stride + col, rows, cols, stride};
+  }
 
   // The right operand of gradients of x: [rows, cols].
   ConstMatrix<T> matrix() const {
-    return {weight.data() + offset(), rows, cols, stride()};
+    const PartPlace at = place();
+    return {weight.data() + at.offset, rows, cols, at.stride};
   }
 };
 
 // The transpose of a part, [cols, rows], as the right operand of `products`
-// products with `rows_of_x` rows each. For several products, the layout of a
-// part whose weight is not a leaf is in scratch storage.
+// products with `rows_of_x` rows each. For several products with a weight that
+// has no owner of packed copies, there is one in scratch storage.
 template <typename T>
 ConstMatrix<T> TransposedForProducts(const WeightPart<T>& part,
                                      int64_t rows_of_x, int64_t products);

@@ -10,6 +10,7 @@
 #include "autodiff/ops/linear.h"
 #include "autodiff/ops/recompute.h"
 #include "autodiff/ops/reductions.h"
+#include "autodiff/packed_weights.h"
 #include "autodiff/random.h"
 #include "autodiff/recurrent/recurrent.h"
 #include "autodiff/tape.h"
@@ -22,6 +23,7 @@ namespace {
 
 using ::testing::Each;
 using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
 
 Var<float> RandomLeaf(Tape<float>& tape, const Shape& shape, uint64_t seed) {
   const RandomStream stream(seed, "leaf");
@@ -51,79 +53,121 @@ const float* PanelsOf(const WeightPart<float>& part, int64_t rows = 1,
   return TransposedForProducts(part, rows, products).panels;
 }
 
-TEST(LeafLayoutTest, TheSecondProductLaysThePartOut) {
+// A weight of zeros and ones whose owner keeps packed copies.
+struct OwnWeight {
+  explicit OwnWeight(const Shape& shape)
+      : shape(shape), values(shape.size()), gradient(shape.size()) {
+    for (size_t i = 0; i < values.size(); i += 3) values[i] = 1;
+    packed.Add();
+  }
+
+  Var<float> Leaf(Tape<float>& tape, bool needs_grad = true) {
+    return tape.Leaf(values.data(), needs_grad ? gradient.data() : nullptr,
+                     shape, /*sparse=*/false, &packed[0]);
+  }
+
+  // The first of 100 products of a leaf that finds a copy.
+  int64_t FirstOfLeaf(bool needs_grad, int64_t rows) {
+    Tape<float> tape;
+    const WeightPart<float> part(Leaf(tape, needs_grad));
+    int64_t product = 1;
+    while (product < 100 && PanelsOf(part, rows) == nullptr) ++product;
+    packed.Invalidate();
+    return product;
+  }
+
+  Shape shape;
+  std::vector<float> values;
+  std::vector<float> gradient;
+  PackedWeights<float> packed;
+};
+
+TEST(LeafCopyTest, TheSecondProductOfAStepMakesIt) {
+  OwnWeight weight({5, 3});
   Tape<float> tape;
-  const WeightPart<float> part(RandomLeaf(tape, {5, 3}, 1));
+  for (int step = 0; step < 3; ++step) {
+    tape.Reset();
+    EXPECT_EQ(PanelsOf(WeightPart<float>(weight.Leaf(tape))), nullptr);
+  }
+  tape.Reset();
+  const WeightPart<float> part(weight.Leaf(tape));
   EXPECT_EQ(PanelsOf(part), nullptr);
   const float* const panels = PanelsOf(part);
   ASSERT_NE(panels, nullptr);
   EXPECT_EQ(PanelsOf(part), panels);
-  const WeightPart<float> many(RandomLeaf(tape, {5, 3}, 2));
-  EXPECT_NE(PanelsOf(many, 1, 2), nullptr);
+  OwnWeight many({5, 3});
+  EXPECT_NE(PanelsOf(WeightPart<float>(many.Leaf(tape)), 1, 2), nullptr);
 }
 
-TEST(LeafLayoutTest, AFewRowsReadALargePartWithoutGradientInPlaceAtFirst) {
+TEST(LeafCopyTest, WithoutAGradientItTakesMoreProductsButOfAllSteps) {
+  OwnWeight weight({5, 3});
+  EXPECT_EQ(weight.FirstOfLeaf(true, 1), 2);
+  EXPECT_EQ(weight.FirstOfLeaf(false, 1), 8);
   Tape<float> tape;
-  std::vector<float> values(512 * 512), gradient(512 * 512);
-  // The first product that finds the part laid out.
-  const auto first = [&](float* of_gradient, int64_t width, int64_t rows) {
-    const WeightPart<float> part(
-        tape.Leaf(values.data(), of_gradient, {width, width}));
-    int64_t product = 1;
-    while (product < 100 && PanelsOf(part, rows) == nullptr) ++product;
-    return product;
-  };
-  EXPECT_EQ(first(nullptr, 512, 1), 64);
-  EXPECT_EQ(first(nullptr, 512, kGemmFewRows), 64);
-  EXPECT_EQ(first(nullptr, 512, kGemmFewRows + 1), 2);
-  EXPECT_EQ(first(nullptr, 511, 1), 2);
-  EXPECT_EQ(first(gradient.data(), 512, 1), 2);
-}
-
-TEST(LeafLayoutTest, IsKeptByRewindAndForgottenByReset) {
-  Tape<float> tape;
-  Var<float> weight = RandomLeaf(tape, {5, 3}, 1);
-  const Tape<float>::Mark mark = tape.Save();
-  const Var<float> x = tape.Full({2, 3}, 1);
-  const Var<float> first = Linear(x, weight, {});
-  const std::vector<float> expected(first.data(), first.data() + 10);
-  PanelsOf(WeightPart<float>(weight));
-  const float* const panels = PanelsOf(WeightPart<float>(weight));
-  for (int step = 0; step < 3; ++step) {
-    tape.Rewind(mark);
-    EXPECT_EQ(PanelsOf(WeightPart<float>(weight)), panels);
-    tape.Full({100, 100}, 7);  // takes what was rewound
-    const Var<float> again = Linear(tape.Full({2, 3}, 1), weight, {});
-    EXPECT_EQ(std::vector<float>(again.data(), again.data() + 10), expected);
-  }
-  tape.Reset();
-  weight = RandomLeaf(tape, {5, 3}, 1);
-  EXPECT_EQ(PanelsOf(WeightPart<float>(weight)), nullptr);
-}
-
-TEST(LeafLayoutTest, OfAKeptLeafIsKeptByReset) {
-  Tape<float> tape;
-  float values[] = {1, 2, 3, 4};
-  const Var<float> weight = tape.Leaf(values, nullptr, {2, 2});
-  tape.KeepLeaves();
-  PanelsOf(WeightPart<float>(weight));
-  const float* const panels = PanelsOf(WeightPart<float>(weight));
-  ASSERT_NE(panels, nullptr);
-  for (int step = 0; step < 3; ++step) {
+  for (int product = 1; product <= 8; ++product) {
     tape.Reset();
-    // What a step makes itself is not kept: its memory is used again.
-    const Var<float> other = tape.Leaf(values, nullptr, {2, 2});
-    EXPECT_EQ(PanelsOf(WeightPart<float>(other)), nullptr);
-    EXPECT_NE(PanelsOf(WeightPart<float>(other)), nullptr);
-    EXPECT_EQ(PanelsOf(WeightPart<float>(weight)), panels);
-    const Var<float> y = Linear(tape.Full({1, 2}, 1), weight, {});
-    EXPECT_THAT(y.span(), ElementsAre(3, 7));
+    EXPECT_EQ(PanelsOf(WeightPart<float>(weight.Leaf(tape, false))) != nullptr,
+              product == 8);
   }
+  // As many steps of a sequence as that.
+  OwnWeight recurrent({5, 3});
+  EXPECT_NE(PanelsOf(WeightPart<float>(recurrent.Leaf(tape, false)), 1, 8),
+            nullptr);
 }
 
-TEST(LeafLayoutTest, BelongsToAPartWhateverTheShape) {
+TEST(LeafCopyTest, AFewRowsReadALargePartWithoutGradientInPlaceAtFirst) {
+  OwnWeight large({512, 512});
+  EXPECT_EQ(large.FirstOfLeaf(false, 1), 64);
+  EXPECT_EQ(large.FirstOfLeaf(false, kGemmFewRows), 64);
+  EXPECT_EQ(large.FirstOfLeaf(false, kGemmFewRows + 1), 8);
+  EXPECT_EQ(large.FirstOfLeaf(true, 1), 2);
+  EXPECT_EQ(OwnWeight({511, 511}).FirstOfLeaf(false, 1), 8);
+}
+
+TEST(LeafCopyTest, AllTapesReadOneUntilTheWeightChanges) {
+  OwnWeight weight({5, 3});
+  Tape<float> first;
+  Tape<float> second;
+  const float* const panels =
+      PanelsOf(WeightPart<float>(weight.Leaf(first)), 1, 2);
+  ASSERT_NE(panels, nullptr);
+  const int64_t bytes = weight.packed.bytes();
+  for (const bool needs_grad : {true, false}) {
+    second.Reset();
+    const WeightPart<float> other(weight.Leaf(second, needs_grad));
+    EXPECT_EQ(PanelsOf(other), panels);
+    EXPECT_EQ(PanelsOf(other), panels);
+  }
+  EXPECT_EQ(weight.packed.bytes(), bytes);
+  // Also within a step.
+  second.Reset();
+  const Var<float> leaf = weight.Leaf(second);
+  const Var<float> x = second.Full({2, 3}, 1);
+  EXPECT_EQ(Linear(x, leaf, {}).data()[0], 1);
+  weight.packed.Invalidate();
+  weight.values[0] = 7;
+  EXPECT_EQ(PanelsOf(WeightPart<float>(leaf)), nullptr);
+  EXPECT_EQ(Linear(x, leaf, {}).data()[0], 7);
+  EXPECT_EQ(PanelsOf(WeightPart<float>(leaf)), panels);
+  EXPECT_EQ(Linear(x, leaf, {}).data()[0], 7);
+  EXPECT_EQ(weight.packed.bytes(), bytes);
+}
+
+#ifndef NDEBUG
+TEST(LeafCopyDeathTest, AChangeThatNobodyIsToldOfIsFound) {
+  OwnWeight weight({5, 3});
   Tape<float> tape;
-  const Var<float> weight = RandomLeaf(tape, {2, 2, 3}, 1);
+  const WeightPart<float> part(weight.Leaf(tape));
+  PanelsOf(part, 1, 2);
+  weight.values[14] = 2;
+  EXPECT_DEATH(PanelsOf(part), "a weight was changed through a span");
+}
+#endif
+
+TEST(LeafCopyTest, BelongsToAPartWhateverTheShape) {
+  OwnWeight owner({2, 2, 3});
+  Tape<float> tape;
+  const Var<float> weight = owner.Leaf(tape);
   const WeightPart<float> whole(weight.Reshape({4, 3}));
   const WeightPart<float> left(weight.Reshape({4, 3}), 0, 4, 0, 2);
   const WeightPart<float> lower(weight.Reshape({4, 3}), 2, 2, 0, 3);
@@ -138,25 +182,46 @@ TEST(LeafLayoutTest, BelongsToAPartWhateverTheShape) {
   EXPECT_NE(PanelsOf(lower), panels);
 }
 
-TEST(LeafLayoutTest, ProductsOfManyRowsUseItButDoNotMakeIt) {
+TEST(LeafCopyTest, ProductsOfManyRowsUseItButDoNotMakeIt) {
+  OwnWeight weight({5, 3});
   Tape<float> tape;
-  const WeightPart<float> part(RandomLeaf(tape, {5, 3}, 1));
+  const WeightPart<float> part(weight.Leaf(tape));
   for (int i = 0; i < 3; ++i) EXPECT_EQ(PanelsOf(part, 1000), nullptr);
   PanelsOf(part);
   EXPECT_NE(PanelsOf(part), nullptr);
   EXPECT_NE(PanelsOf(part, 1000), nullptr);
 }
 
-TEST(LeafLayoutTest, NeedsALeafButNoGradient) {
+TEST(LeafCopyTest, WithoutAnOwnerOfCopiesThereIsOneForSeveralProductsAtOnce) {
   Tape<float> tape;
-  float values[] = {1, 2, 3, 4};
-  const WeightPart<float> constant(tape.Leaf(values, nullptr, {2, 2}));
-  PanelsOf(constant);
-  EXPECT_NE(PanelsOf(constant), nullptr);
-  const WeightPart<float> computed(tape.Full({2, 2}, 1));
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(PanelsOf(computed), nullptr);
-  const ScratchScope<float> scratch(tape);
-  EXPECT_NE(PanelsOf(computed, 1, 2), nullptr);
+  for (const Var<float> weight :
+       {RandomLeaf(tape, {2, 2}, 1), tape.Full({2, 2}, 1)}) {
+    const WeightPart<float> part(weight);
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(PanelsOf(part), nullptr);
+    const ScratchScope<float> scratch(tape);
+    EXPECT_NE(PanelsOf(part, 1, 2), nullptr);
+    EXPECT_EQ(PanelsOf(part), nullptr);
+  }
+}
+
+TEST(LeafCopyTest, ChangesNoBits) {
+  OwnWeight weight({40, 24});
+  for (size_t i = 0; i < weight.values.size(); ++i) {
+    weight.values[i] =
+        static_cast<float>(RandomStream(1, "weight").NormalAt(i));
+  }
+  Tape<float> tape;
+  const Var<float> with = weight.Leaf(tape);
+  const Var<float> without =
+      tape.Leaf(weight.values.data(), nullptr, weight.shape);
+  for (const int64_t rows : {1, 3, 40, 1, 0, 700, 5}) {
+    const Var<float> x = RandomLeaf(tape, {rows, 24}, rows);
+    const Var<float> y = Linear(x, with, {});
+    EXPECT_THAT(y.span(), ElementsAreArray(Linear(x, without, {}).span()))
+        << rows;
+  }
+  EXPECT_NE(PanelsOf(WeightPart<float>(with)), nullptr);
+  EXPECT_EQ(PanelsOf(WeightPart<float>(without)), nullptr);
 }
 
 // What a queue adds up against one product of all rows, in the order of the
@@ -322,14 +387,15 @@ TEST(LeafQueueTest, AnyMixOfRecomputedAndPlainStepsHasTheSameBits) {
 }
 
 TEST(LeafQueueTest, AWarmStepAllocatesNothing) {
+  OwnWeight owner({2, 3});
   Tape<float> tape;
   int64_t before = 0;
   for (int step = 0; step < 6; ++step) {
     if (step == 3) before = AllocationCount();
     tape.Reset();
-    float values[6] = {1, 2, 3, 4, 5, 6};
-    float grad[6];
-    const Var<float> weight = tape.Leaf(values, grad, {2, 3});
+    // As an optimizer does.
+    owner.packed.Invalidate();
+    const Var<float> weight = owner.Leaf(tape);
     Var<float> y = tape.Full({100, 2}, 1);
     for (int t = 0; t < 5; ++t) {
       const Var<float> inputs[] = {y};

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "autodiff/packed_weights.h"
 #include "autodiff/random.h"
 #include "autodiff/worker_pool.h"
 #include "gmock/gmock.h"
@@ -70,6 +71,20 @@ class OneNumber {
   Slab<double> gradient_;
   std::unique_ptr<Optimizer<double>> optimizer_;
 };
+
+TEST(OptimizerTest, AnUpdateMakesPackedCopiesOutOfDate) {
+  ParameterStore<double> store;
+  store.Root().Add("w", {1, 1}, Constant(1));
+  store.Finalize(0);
+  const auto optimizer = Make(Config("sgd {}"), store);
+  const Slab<double> gradient(store.slab_size());
+  WorkerPool pool(1);
+  PackedPart<double>* const part = store.packed(0).FindOrAdd({0, 1, 1, 1});
+  part->Pack({store.values().data(), 1, 1});
+  ASSERT_NE(part->Current(), nullptr);
+  optimizer->Update({.learning_rate = 0.1, .gradient = gradient.span()}, pool);
+  EXPECT_EQ(part->Current(), nullptr);
+}
 
 TEST(OptimizerTest, SgdFollowsTheGradient) {
   OneNumber w("sgd {}");

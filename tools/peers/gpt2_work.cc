@@ -58,7 +58,6 @@ class Gpt2Work : public TimedWork {
     // With this seed, no two ids are about equally likely.
     parameters_.Finalize(/*seed=*/2);
     forward_.emplace(tape_, parameters_, /*gradients=*/nullptr);
-    forward_->KeepLeaves();
     tape_.set_recording(false);
   }
 

@@ -1,0 +1,125 @@
+#include "autodiff/packed_weights.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+#include "autodiff/kernels/gemm.h"
+#include "autodiff/kernels/matrix.h"
+#include "autodiff/testing/allocation_counter.h"
+#include "gtest/gtest.h"
+
+namespace regard {
+namespace {
+
+// Weights of an owner with one weight [40, 24].
+struct Owner {
+  Owner() : values(40 * 24) {
+    packed.Add();
+    Set(0);
+  }
+
+  void Set(float first) {
+    packed.Invalidate();
+    for (size_t i = 0; i < values.size(); ++i) {
+      values[i] = first + static_cast<float>(i);
+    }
+  }
+
+  PackedPart<float>* Part(const PartPlace& place) {
+    return packed[0].FindOrAdd(place);
+  }
+  ConstMatrix<float> Transposed(const PartPlace& place) const {
+    return ConstMatrix<float>(values.data() + place.offset, place.rows,
+                              place.cols, place.stride)
+        .Transposed();
+  }
+  const float* Pack(const PartPlace& place) {
+    return Part(place)->Pack(Transposed(place));
+  }
+
+  std::vector<float> values;
+  PackedWeights<float> packed;
+};
+
+constexpr PartPlace kWhole = {0, 40, 24, 24};
+constexpr PartPlace kColumns = {3, 40, 7, 24};
+
+bool IsCopy(const Owner& owner, const PartPlace& place, const float* panels) {
+  ConstMatrix<float> part = owner.Transposed(place);
+  part.panels = panels;
+  return PanelsMatch(part);
+}
+
+TEST(PackedWeightsTest, EachPartHasACopyOfItself) {
+  Owner owner;
+  owner.packed.Add();
+  const float* const whole = owner.Pack(kWhole);
+  const float* const columns = owner.Pack(kColumns);
+  EXPECT_TRUE(IsCopy(owner, kWhole, whole));
+  EXPECT_TRUE(IsCopy(owner, kColumns, columns));
+  EXPECT_EQ(owner.Part(kWhole)->Current(), whole);
+  EXPECT_EQ(owner.Part(kColumns)->Current(), columns);
+  EXPECT_EQ(owner.packed[1].FindOrAdd(kWhole)->Current(), nullptr);
+}
+
+TEST(PackedWeightsTest, ACopyIsMadeOnceUntilTheWeightsChange) {
+  Owner owner;
+  EXPECT_EQ(owner.Part(kWhole)->Current(), nullptr);
+  EXPECT_EQ(owner.packed.bytes(), 0);
+  const float* const panels = owner.Pack(kWhole);
+  const int64_t bytes = owner.packed.bytes();
+  EXPECT_GE(bytes, PackedSize<float>(24, 40) * int64_t{sizeof(float)});
+  // A second copy would differ from the values.
+  owner.values[5] = -1;
+  EXPECT_EQ(owner.Pack(kWhole), panels);
+  EXPECT_FALSE(IsCopy(owner, kWhole, panels));
+  owner.Set(100);
+  EXPECT_EQ(owner.Part(kWhole)->Current(), nullptr);
+  // The next one takes the memory of the last.
+  const int64_t before = AllocationCount();
+  EXPECT_EQ(owner.Pack(kWhole), panels);
+  EXPECT_EQ(AllocationCount(), before);
+  EXPECT_EQ(owner.packed.bytes(), bytes);
+  EXPECT_EQ(owner.Part(kWhole)->Current(), panels);
+  EXPECT_TRUE(IsCopy(owner, kWhole, panels));
+}
+
+TEST(PackedWeightsTest, ProductsAreCountedUntilTheWeightsChange) {
+  Owner owner;
+  EXPECT_EQ(owner.Part(kWhole)->Count(1), 1);
+  EXPECT_EQ(owner.Part(kWhole)->Count(5), 6);
+  EXPECT_EQ(owner.Part(kColumns)->Count(1), 1);
+  owner.Set(100);
+  EXPECT_EQ(owner.Part(kWhole)->Count(2), 2);
+}
+
+TEST(PackedWeightsTest, ThreadsShareOneCopy) {
+  Owner owner;
+  int64_t bytes = 0;
+  for (int step = 0; step < 50; ++step) {
+    owner.Set(static_cast<float>(step));
+    const float* found[2] = {};
+    std::vector<std::thread> threads;
+    for (const float*& panels : found) {
+      threads.emplace_back([&owner, &panels] {
+        owner.Pack(kColumns);
+        panels = owner.Pack(kWhole);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(found[0], found[1]);
+    EXPECT_TRUE(IsCopy(owner, kWhole, found[0]));
+    if (step == 0) bytes = owner.packed.bytes();
+    EXPECT_EQ(owner.packed.bytes(), bytes);
+  }
+  // As much as one thread makes.
+  Owner alone;
+  alone.Pack(kColumns);
+  alone.Pack(kWhole);
+  EXPECT_EQ(bytes, alone.packed.bytes());
+}
+
+}  // namespace
+}  // namespace regard
