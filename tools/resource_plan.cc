@@ -165,6 +165,7 @@ void MeasureBatch(const Experiment& config, Model<float>& model,
                            static_cast<double>(plan->measured_examples) *
                            static_cast<double>(plan->threads) /
                            static_cast<double>(config.num_shards()));
+  plan->packed_bytes = model.parameters().packed_bytes();
   plan->update_flops =
       static_cast<double>(GemmFlops() - flops) * batch.per_update;
 }
@@ -282,6 +283,9 @@ std::string ResourcePlanText(const ResourcePlan& plan,
     return absl::StrCat(
         text, "  activations: the model is too large to measure\n\nwork\n");
   }
+  if (plan.packed_bytes > 0) {
+    memory("packed weights", plan.packed_bytes, "  copies for fast products");
+  }
   memory(
       "activations", *plan.activation_bytes,
       absl::StrCat("  about, at ",
@@ -291,7 +295,7 @@ std::string ResourcePlanText(const ResourcePlan& plan,
                    measured));
   memory("all",
          plan.value_bytes + plan.gradient_bytes + plan.optimizer_bytes +
-             plan.selection_bytes + *plan.activation_bytes,
+             plan.selection_bytes + plan.packed_bytes + *plan.activation_bytes,
          "");
   absl::StrAppendFormat(&text,
                         "\nwork\n  %-14s %12s  about, in matrix products%s\n",
@@ -329,6 +333,7 @@ nlohmann::ordered_json ResourcePlanJson(const ResourcePlan& plan,
         {{"name", parameter.name}, {"shape", std::move(shape)}});
   }
   if (plan.activation_bytes.has_value()) {
+    json["bytes"]["packed_weights"] = plan.packed_bytes;
     json["bytes"]["activations"] = *plan.activation_bytes;
   }
   if (plan.update_flops.has_value()) json["update_flops"] = *plan.update_flops;

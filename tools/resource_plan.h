@@ -35,6 +35,8 @@ struct ResourcePlan {
   // Of earlier weights and of moving averages: early_stopping, average and
   // ema_decay.
   int64_t selection_bytes = 0;
+  // Copies of weights, which fast products of all threads read.
+  int64_t packed_bytes = 0;
   // Of forward and backward of one shard a thread, for the largest batch; in
   // proportion from the examples that were measured. Absent for a model that is
   // too large.

@@ -116,8 +116,11 @@ TEST(ResourcePlan, MeasuresWorkAndMemoryInProportionToTheBatch) {
   // Forward and backward at least of the output: 2 operations, 3 products, for
   // each of 6 ids of 8 sentences.
   EXPECT_GT(*small.update_flops, 2 * 3 * 20 * 16 * 6 * 8);
-  // Layouts of weights and queues of their gradients have a constant size; the
-  // rest is in proportion to the batch.
+  // The cells' weights are packed.
+  EXPECT_GT(small.packed_bytes, 0);
+  EXPECT_EQ(largest.packed_bytes, small.packed_bytes);
+  // Queues of gradients of weights have a constant size; the rest is in
+  // proportion to the batch.
   const auto growth =
       static_cast<double>(*large.activation_bytes - *small.activation_bytes);
   EXPECT_GT(growth, 0);
@@ -281,9 +284,11 @@ TEST(ResourcePlan, IsPrintedAsATableAndAsAnObject) {
             R"({"name":"encoder.bias","shape":[2]},)"
             R"({"name":"scale","shape":[1000]}],"bytes":{"values":1610612736,)"
             R"("gradients":2684354560,"optimizer":1073741824,)"
-            R"("kept_weights":0,"activations":1072693248},"batch_examples":8,)"
+            R"("kept_weights":0,"packed_weights":0,"activations":1072693248},)"
+            R"("batch_examples":8,)"
             R"("measured_examples":4,"update_flops":2.5e+08,"updates":6000})");
   plan.selection_bytes = 1 << 30;
+  plan.packed_bytes = 1 << 29;
   plan.update_flops = 4e9;
   plan.updates = 1000000;
   plan.threads = 2;
@@ -297,8 +302,9 @@ TEST(ResourcePlan, IsPrintedAsATableAndAsAnObject) {
           "  moments             1.0 GiB  of the optimizer\n"
           "  kept weights        1.0 GiB  the best, the earlier and the "
           "averaged weights\n"
+          "  packed weights    512.0 MiB  copies for fast products\n"
           "  activations      1023.0 MiB  about, at batch_size: 8\n"
-          "  all                 7.0 GiB\n\n"
+          "  all                 7.5 GiB\n\n"
           "work\n"
           "  optimizer step   4.00 GFLOP  about, in matrix products\n"
           "  steps             1,000,000  in total, limited by "
