@@ -118,6 +118,7 @@ def regard_deps():
             "protobuf:bazel.BUILD": "bazel/BUILD.bazel",
             "protobuf:cc_proto_library.bzl": "bazel/cc_proto_library.bzl",
             "protobuf:proto_library.bzl": "bazel/proto_library.bzl",
+            "protobuf:protoc.sh": "protoc.sh",
         },
         build_file = "protobuf:protobuf.BUILD",
     )
