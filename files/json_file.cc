@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "files/file.h"
 #include "files/number_text.h"
+#include "nlohmann/json.hpp"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
@@ -174,6 +175,11 @@ std::string JsonText(const nlohmann::ordered_json& value) {
   return text + (is_object ? "}" : "]");
 }
 
+JsonFile::JsonFile() = default;
+JsonFile::JsonFile(JsonFile&& other) = default;
+JsonFile& JsonFile::operator=(JsonFile&& other) = default;
+JsonFile::~JsonFile() = default;
+
 absl::StatusOr<JsonFile> JsonFile::Parse(absl::string_view text,
                                          absl::string_view path, int64_t line,
                                          size_t most_values) {
@@ -187,8 +193,8 @@ absl::StatusOr<JsonFile> JsonFile::Parse(absl::string_view text,
   };
   TreeBuilder builder(text, most_values, file.offsets_);
   if (!builder.Parse()) return error(builder.error_offset(), builder.problem());
-  file.json_ = std::move(builder.root());
-  if (!file.json_.is_object()) {
+  file.json_ = std::make_unique<Json>(std::move(builder.root()));
+  if (!file.json_->is_object()) {
     return error(0, "the text must be a JSON object");
   }
   return file;

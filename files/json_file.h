@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,7 +17,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "nlohmann/json.hpp"
+#include "nlohmann/json_fwd.hpp"
 
 namespace regard {
 
@@ -91,6 +92,10 @@ class JsonObject {
 
 class JsonFile {
  public:
+  JsonFile(JsonFile&& other);
+  JsonFile& operator=(JsonFile&& other);
+  ~JsonFile();
+
   // Locating one takes a pass over the text.
   static constexpr size_t kMostProblems = 100;
   // A tree of more takes several hundred megabytes.
@@ -109,17 +114,19 @@ class JsonFile {
   static absl::StatusOr<JsonFile> Read(const std::string& path);
 
   // Valid while this is not moved.
-  JsonObject root() { return {this, &json_}; }
+  JsonObject root() { return {this, json_.get()}; }
 
   absl::Status status() const;
 
  private:
   friend class JsonObject;
 
+  JsonFile();
+
   std::string text_;
   std::string path_;
   int64_t line_ = 1;  // of the text's first
-  nlohmann::json json_;
+  std::unique_ptr<nlohmann::json> json_;
   // The offsets in the text of all objects, by the address of their fields, and
   // of the values of fields, by their own.
   std::map<const void*, size_t> offsets_;

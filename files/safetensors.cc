@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "files/json_file.h"
 #include "files/utf8.h"
+#include "nlohmann/json.hpp"
 #include "third_party/abseil_backport/check.h"
 #include "third_party/abseil_backport/status_macros.h"
 

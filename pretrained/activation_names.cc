@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "files/json_file.h"
+
 namespace regard {
 
 namespace {

@@ -6,9 +6,10 @@
 
 #include "absl/strings/string_view.h"
 #include "attention/transformer/transformer.pb.h"
-#include "files/json_file.h"
 
 namespace regard {
+
+class JsonObject;
 
 // A problem of the file unless the field is one that is computed here.
 FeedForwardConfig::Activation ReadActivation(

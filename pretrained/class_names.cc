@@ -7,6 +7,8 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "files/json_file.h"
+#include "nlohmann/json.hpp"
 
 namespace regard {
 

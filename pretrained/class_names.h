@@ -7,10 +7,11 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "files/json_file.h"
-#include "nlohmann/json.hpp"
+#include "nlohmann/json_fwd.hpp"
 
 namespace regard {
+
+class JsonObject;
 
 // What UnnamedClasses() may be asked for by a file.
 inline constexpr int64_t kMostClasses = int64_t{1} << 20;

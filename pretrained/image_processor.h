@@ -10,9 +10,10 @@
 #include "data/images/image_format.pb.h"
 #include "data/images/image_set.h"
 #include "files/file.h"
-#include "files/json_file.h"
 
 namespace regard {
+
+class JsonObject;
 
 // Whether the folder has preprocessor_config.json or, as since transformers 5,
 // processor_config.json.

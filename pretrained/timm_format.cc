@@ -11,6 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "files/file.h"
 #include "files/json_file.h"
+#include "nlohmann/json.hpp"
 #include "pretrained/class_names.h"
 #include "pretrained/image_processor.h"
 #include "pretrained/vit_fields.h"

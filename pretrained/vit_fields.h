@@ -8,9 +8,10 @@
 #include <utility>
 
 #include "attention/transformer/transformer.pb.h"
-#include "files/json_file.h"
 
 namespace regard {
+
+class JsonObject;
 
 inline constexpr int64_t kMostWidth = 65536;
 inline constexpr int64_t kMostHidden = int64_t{1} << 20;

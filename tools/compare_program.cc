@@ -10,6 +10,7 @@
 #include "experiments/tasks/plugins.h"
 #include "files/file.h"
 #include "files/json_file.h"
+#include "nlohmann/json.hpp"
 #include "options/command_line.h"
 #include "tools/programs.h"
 

@@ -34,6 +34,7 @@
 #include "files/json_file.h"
 #include "files/safetensors.h"
 #include "google/protobuf/repeated_field.h"
+#include "nlohmann/json.hpp"
 #include "nn/probe.h"
 #include "nn/weights.h"
 #include "optimization/interventions/configured_probe.h"

@@ -15,6 +15,7 @@
 #include "experiments/tasks/task.h"
 #include "experiments/training/batch_plan.h"
 #include "files/json_file.h"
+#include "nlohmann/json.hpp"
 #include "nn/forward.h"
 #include "optimization/gradient_reducer.h"
 #include "optimization/model.h"

@@ -12,7 +12,7 @@
 #include "experiments/experiment.pb.h"
 #include "experiments/tasks/experiment_config.h"
 #include "experiments/tasks/plugins.h"
-#include "nlohmann/json.hpp"
+#include "nlohmann/json_fwd.hpp"
 #include "nn/parameters.h"
 
 namespace regard {

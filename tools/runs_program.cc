@@ -9,6 +9,7 @@
 #include "experiments/tasks/plugins.h"
 #include "files/file.h"
 #include "files/json_file.h"
+#include "nlohmann/json.hpp"
 #include "options/command_line.h"
 #include "third_party/abseil_backport/status_macros.h"
 #include "tools/programs.h"

@@ -11,6 +11,7 @@
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
 #include "google/protobuf/text_format.h"
+#include "nlohmann/json.hpp"
 #include "nn/parameters.h"
 #include "options/config_problems.h"
 

@@ -7,7 +7,7 @@
 
 #include "attention/attention_registry.h"
 #include "attention/scoring_function.h"
-#include "nlohmann/json.hpp"
+#include "nlohmann/json_fwd.hpp"
 
 namespace regard {
 

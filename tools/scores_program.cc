@@ -11,6 +11,7 @@
 #include "attention/scoring_function.h"
 #include "experiments/tasks/plugins.h"
 #include "files/json_file.h"
+#include "nlohmann/json.hpp"
 #include "options/command_line.h"
 #include "tools/formula_report.h"
 #include "tools/programs.h"

@@ -7,6 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "data/text/code_points.h"
+#include "files/json_file.h"
 #include "files/utf8.h"
 #include "third_party/abseil_backport/check.h"
 

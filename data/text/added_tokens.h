@@ -11,9 +11,10 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "files/json_file.h"
 
 namespace regard {
+
+class JsonObject;
 
 struct AddedToken {
   std::string text;

@@ -14,6 +14,7 @@
 #include "data/text/byte_level.h"
 #include "data/text/byte_pairs.h"
 #include "files/file.h"
+#include "files/json_file.h"
 #include "files/printable_text.h"
 #include "nlohmann/json.hpp"
 #include "third_party/abseil_backport/status_macros.h"

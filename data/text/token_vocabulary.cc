@@ -10,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "data/text/vocabulary.h"
 #include "files/file.h"
+#include "files/json_file.h"
 #include "files/sha256.h"
 #include "nlohmann/json.hpp"
 #include "third_party/abseil_backport/status_macros.h"

@@ -8,9 +8,10 @@
 
 #include "absl/strings/string_view.h"
 #include "data/text/wordpiece.h"
-#include "files/json_file.h"
 
 namespace regard {
+
+class JsonObject;
 
 // Names the vocabulary in a run folder.
 inline constexpr char kVocabularyFile[] = "vocab.txt";

@@ -17,6 +17,7 @@
 #include "experiments/report/figure.h"
 #include "experiments/run/metrics_log.h"
 #include "files/json_file.h"
+#include "nlohmann/json.hpp"
 
 namespace regard {
 namespace {

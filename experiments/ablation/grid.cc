@@ -13,6 +13,7 @@
 #include "experiments/run/examples_file.h"
 #include "files/file.h"
 #include "files/json_file.h"
+#include "nlohmann/json.hpp"
 #include "options/name_suggestion.h"
 #include "third_party/abseil_backport/status_macros.h"
 

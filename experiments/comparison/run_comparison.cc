@@ -20,6 +20,7 @@
 #include "experiments/report/terminal_text.h"
 #include "experiments/run/examples_file.h"
 #include "experiments/run/status.h"
+#include "nlohmann/json.hpp"
 #include "options/resolved.h"
 
 namespace regard {

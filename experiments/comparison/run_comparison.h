@@ -7,7 +7,7 @@
 
 #include "absl/types/span.h"
 #include "experiments/ablation/grid.h"
-#include "nlohmann/json.hpp"
+#include "nlohmann/json_fwd.hpp"
 
 namespace regard {
 

@@ -12,6 +12,7 @@
 #include "files/json_file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
 #include "optimization/evaluated_set.h"
 #include "third_party/abseil_backport/status_matchers.h"
 

@@ -17,6 +17,7 @@
 #include "experiments/report/terminal_text.h"
 #include "experiments/run/status.h"
 #include "files/file.h"
+#include "nlohmann/json.hpp"
 #include "options/name_suggestion.h"
 #include "options/resolved.h"
 #include "third_party/abseil_backport/status_macros.h"

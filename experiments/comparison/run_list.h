@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "experiments/ablation/grid.h"
 #include "files/file.h"
-#include "nlohmann/json.hpp"
+#include "nlohmann/json_fwd.hpp"
 
 namespace regard {
 

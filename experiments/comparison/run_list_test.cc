@@ -15,6 +15,7 @@
 #include "files/json_file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
 #include "third_party/abseil_backport/status_matchers.h"
 
 namespace regard {

@@ -12,6 +12,7 @@
 #include "experiments/report/page_style.h"
 #include "experiments/report/terminal_text.h"
 #include "files/tensorboard/png.h"
+#include "nlohmann/json.hpp"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {

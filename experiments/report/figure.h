@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "experiments/report/run_results.h"
-#include "nlohmann/json.hpp"
+#include "nlohmann/json_fwd.hpp"
 
 namespace regard {
 

@@ -12,6 +12,7 @@
 #include "experiments/report/inspection_page.h"
 #include "files/file.h"
 #include "files/safetensors.h"
+#include "nlohmann/json.hpp"
 
 namespace regard {
 

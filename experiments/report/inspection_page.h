@@ -10,7 +10,7 @@
 #include "attention/inspection/inspection.h"
 #include "attention/inspection/patching.h"
 #include "experiments/report/run_results.h"
-#include "nlohmann/json.hpp"
+#include "nlohmann/json_fwd.hpp"
 
 namespace regard {
 

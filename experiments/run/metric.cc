@@ -9,6 +9,7 @@
 #include "absl/strings/strip.h"
 #include "files/file.h"
 #include "files/json_file.h"
+#include "nlohmann/json.hpp"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {

@@ -17,6 +17,7 @@
 #include "files/json_file.h"
 #include "files/printable_text.h"
 #include "files/utf8.h"
+#include "nlohmann/json.hpp"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
