@@ -1,6 +1,7 @@
 #include "attention/attention_registry.h"
 
 #include "absl/strings/str_cat.h"
+#include "attention/attention.pb.h"
 #include "attention/normalizers/built_in_normalizers.h"
 #include "attention/position_encodings/built_in_position_encodings.h"
 

@@ -3,16 +3,20 @@
 #ifndef ATTENTION_ATTENTION_REGISTRY_H_
 #define ATTENTION_ATTENTION_REGISTRY_H_
 
-#include "attention/attention.pb.h"
 #include "attention/normalizer.h"
 #include "attention/position_encoding.h"
 #include "attention/scoring_function.h"
-#include "google/protobuf/message.h"
 #include "nn/parameters.h"
 #include "options/config_problems.h"
 #include "options/option_registry.h"
 
+namespace google::protobuf {
+class Message;
+}  // namespace google::protobuf
+
 namespace regard {
+
+class Attention;
 
 template <typename T>
 using ScorerFactory =

@@ -11,13 +11,14 @@
 #include "attention/kernels/distance_bias.h"
 #include "attention/kernels/masked_softmax.h"
 #include "attention/mask.h"
-#include "attention/normalizers/normalizer.pb.h"
 #include "attention/positions.h"
 #include "autodiff/tape.h"
 #include "options/config_problems.h"
 #include "options/option_registry.h"
 
 namespace regard {
+
+class NormalizerConfig;
 
 // Kernels that take the place of a normalizer's Normalize() and Backward(),
 // with which they agree up to rounding. Null: there is none.
@@ -63,9 +64,7 @@ using NormalizerFactory = OptionFactory<Normalizer<T>>;
 class NormalizerRegistry
     : public PluginRegistry<NormalizerConfig, NumericInfo<NormalizerFactory>> {
  public:
-  NormalizerRegistry()
-      : PluginRegistry("normalizer", "softmax {}",
-                       &SoftmaxNormalizer::default_instance()) {}
+  NormalizerRegistry();
 };
 
 #define REGARD_NORMALIZER(name, formula) \

@@ -8,7 +8,6 @@
 
 #include <cstdint>
 
-#include "attention/position_encodings/position_encoding.pb.h"
 #include "attention/scoring_function.h"
 #include "autodiff/tape.h"
 #include "nn/forward.h"
@@ -17,6 +16,8 @@
 #include "options/option_registry.h"
 
 namespace regard {
+
+class PositionEncodingConfig;
 
 template <typename T>
 class PositionEncoding {
@@ -61,7 +62,7 @@ class PositionEncodingRegistry
     : public PluginRegistry<PositionEncodingConfig,
                             NumericInfo<PositionEncodingFactory, ScoreWidths>> {
  public:
-  PositionEncodingRegistry() : PluginRegistry("encoding", "rotary {}") {}
+  PositionEncodingRegistry();
 };
 
 #define REGARD_POSITION_ENCODING(name, formula) \

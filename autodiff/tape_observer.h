@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "autodiff/node.h"
 #include "autodiff/var.h"
@@ -26,7 +25,8 @@ struct ScopeName {
       text->push_back('/');
     }
     text->append(name);
-    if (index >= 0) absl::StrAppend(text, "[", index, "]");
+    if (index < 0) return;
+    text->append("[").append(std::to_string(index)).append("]");
   }
   std::string ToString() const {
     std::string text;

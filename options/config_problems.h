@@ -22,8 +22,11 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "google/protobuf/message.h"
 #include "options/config_text.h"
+
+namespace google::protobuf {
+class Message;
+}  // namespace google::protobuf
 
 namespace regard {
 

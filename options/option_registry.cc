@@ -1,11 +1,16 @@
 #include "options/option_registry.h"
 
+#include <cstdlib>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/message.h"
 
 namespace regard {
 
+using ::google::protobuf::Descriptor;
 using ::google::protobuf::FieldDescriptor;
 using ::google::protobuf::Message;
 using ::google::protobuf::OneofDescriptor;
@@ -35,6 +40,22 @@ ChosenOption ChooseOption(const Message& config,
       absl::StrCat(path, ".[", std::string(extensions[0]->full_name()), "]")};
 }
 
+const OneofDescriptor& OneofNamed(const char* name, const Descriptor& message) {
+  const OneofDescriptor* const choice = message.FindOneofByName(name);
+  REGARD_CHECK(choice != nullptr)
+      << std::string(message.full_name()) << " has no oneof " << name;
+  return *choice;
+}
+
+std::string TypeName(const Message& options) {
+  return std::string(options.GetDescriptor()->full_name());
+}
+
+void RefuseUnvalidated(const OneofDescriptor& choice) {
+  REGARD_CHECK(false) << "an unvalidated " << std::string(choice.full_name());
+  std::abort();
+}
+
 void AddOptionProblem(const ChosenOption& chosen, const OneofDescriptor& choice,
                       absl::string_view example,
                       absl::Span<const std::string> known,
@@ -43,7 +64,7 @@ void AddOptionProblem(const ChosenOption& chosen, const OneofDescriptor& choice,
   const std::string kind = absl::StrReplaceAll(name, {{"_", " "}});
   if (chosen.options != nullptr) {
     problems.Add(chosen.path,
-                 absl::StrCat(std::string(chosen.options->GetTypeName()),
+                 absl::StrCat(TypeName(*chosen.options),
                               " is not linked into this program, which knows ",
                               absl::StrJoin(known, ", ")));
   } else if (chosen.path == kOutside) {

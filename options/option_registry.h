@@ -58,10 +58,14 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "google/protobuf/descriptor.h"
-#include "google/protobuf/message.h"
 #include "options/config_problems.h"
 #include "third_party/abseil_backport/check.h"
+
+namespace google::protobuf {
+class Descriptor;
+class Message;
+class OneofDescriptor;
+}  // namespace google::protobuf
 
 namespace regard {
 
@@ -110,6 +114,17 @@ struct ChosenOption {
 ChosenOption ChooseOption(const google::protobuf::Message& config,
                           const google::protobuf::OneofDescriptor& choice);
 
+// The oneof `name` of a message.
+const google::protobuf::OneofDescriptor& OneofNamed(
+    const char* name, const google::protobuf::Descriptor& message);
+
+// "regard.DotScore".
+std::string TypeName(const google::protobuf::Message& options);
+
+// Ends the program: a config with this choice was used before it was validated.
+[[noreturn]] void RefuseUnvalidated(
+    const google::protobuf::OneofDescriptor& choice);
+
 // Says why `chosen` is not the choice of a plug-in in `known`.
 void AddOptionProblem(const ChosenOption& chosen,
                       const google::protobuf::OneofDescriptor& choice,
@@ -132,7 +147,7 @@ class PluginRegistry {
   // choose: options of that message, with their defaults, then serve.
   PluginRegistry(const char* choice, std::string example,
                  const Message* fallback = nullptr)
-      : choice_(*Config::descriptor()->FindOneofByName(choice)),
+      : choice_(OneofNamed(choice, *Config::descriptor())),
         example_(std::move(example)),
         fallback_(fallback) {}
 
@@ -224,8 +239,7 @@ class PluginRegistry {
       const Config& config) const {
     const Message* options = ChosenOptions(config);
     const Info* info = FindType(options);
-    REGARD_CHECK(info != nullptr)
-        << "an unvalidated " << std::string(choice_.full_name());
+    if (info == nullptr) RefuseUnvalidated(choice_);
     return {*info, *options};
   }
 
@@ -246,8 +260,8 @@ class PluginRegistry {
         ValidatesOptions<Plugin, Context...>,
         "declare `static void Validate(const Options&, <the context>, "
         "ConfigProblems&)` in the public part of the plug-in");
-    *info = {std::string(Options::descriptor()->full_name()),
-             std::string(description), &Options::default_instance(),
+    *info = {TypeName(Options::default_instance()), std::string(description),
+             &Options::default_instance(),
              [](const Message& options, const Context&... context,
                 ConfigProblems& problems) {
                Plugin::Validate(static_cast<const Options&>(options),
@@ -267,7 +281,7 @@ class PluginRegistry {
 
   const Info* FindType(const Message* options) const {
     if (options == nullptr) return nullptr;
-    const std::string name(options->GetDescriptor()->full_name());
+    const std::string name = TypeName(*options);
     for (const Info& info : plugins_) {
       if (info.name == name) return &info;
     }

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "attention/normalizer.h"
+#include "attention/normalizers/normalizer.pb.h"
 #include "autodiff/kernels/transcendental.h"
 
 namespace regard {

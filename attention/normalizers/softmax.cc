@@ -4,6 +4,7 @@
 
 #include "attention/kernels/masked_softmax.h"
 #include "attention/normalizer.h"
+#include "attention/normalizers/normalizer.pb.h"
 #include "autodiff/kernels/reduce.h"
 #include "autodiff/kernels/transcendental.h"
 

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "attention/normalizer.h"
+#include "attention/normalizers/normalizer.pb.h"
 #include "autodiff/kernels/reduce.h"
 
 namespace regard {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "attention/position_encoding.h"
+#include "attention/position_encodings/position_encoding.pb.h"
 
 namespace regard {
 

@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "attention/position_encoding.h"
+#include "attention/position_encodings/position_encoding.pb.h"
 #include "nn/initializers.h"
 
 namespace regard {

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "attention/position_encoding.h"
+#include "attention/position_encodings/position_encoding.pb.h"
 
 namespace regard {
 
