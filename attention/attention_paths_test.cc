@@ -17,7 +17,6 @@
 #include "autodiff/ops/reductions.h"
 #include "autodiff/tape.h"
 #include "autodiff/testing/gradient_check.h"
-#include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"

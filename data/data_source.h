@@ -12,25 +12,32 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "data/data.pb.h"
-#include "google/protobuf/message.h"
 #include "options/config_problems.h"
 #include "options/option_registry.h"
 #include "third_party/abseil_backport/status_macros.h"
 
+namespace google::protobuf {
+class Message;
+}  // namespace google::protobuf
+
 namespace regard {
+
+class Data;
 
 // Reads a file that a run folder has kept (Task::Files()), by its name. An
 // error is complete to print.
 using ReadRunFile =
     std::function<absl::StatusOr<std::string>(const std::string& name)>;
 
+// The default of Data.text_version.
+int PresentTextVersion();
+
 // What data is made from besides a source's options.
 struct DataRequest {
   std::string path;           // data.path as the user gave it
   std::string dev_path = {};  // data.dev_path; empty where it is not given
   uint64_t seed = 0;
-  int text_version = Data::default_instance().text_version();
+  int text_version = PresentTextVersion();
   // Reads the files that a run to be resumed has made from the same options;
   // null for a new run.
   ReadRunFile read_run_file = nullptr;
@@ -132,7 +139,7 @@ struct DataSourceInfo : OptionInfo<> {
 
 class DataSourceRegistry : public PluginRegistry<Data, DataSourceInfo> {
  public:
-  DataSourceRegistry() : PluginRegistry("data_source", "phrasebook {}") {}
+  DataSourceRegistry();
 };
 
 // Begins the definition of `void RegisterNAME(regard::DataSourceRegistry&

@@ -93,9 +93,9 @@ absl::StatusOr<std::unique_ptr<Task>> MakeTask(TrainedRun& record,
       ValidateSites({config.intervene(), config.probe()}, config.seed(),
                     task->model(), problems);
     }
-  } else if (const absl::Status& fits = task->model().parameters().status();
-             !fits.ok()) {
-    problems.Add("model", std::string(fits.message()));
+  } else if (const std::string& problem = task->model().parameters().problem();
+             !problem.empty()) {
+    problems.Add("model", problem);
   }
   REGARD_RETURN_IF_ERROR(LocateProblems(problems, record.origins));
   REGARD_RETURN_IF_ERROR(record.LoadWeightsInto(task->model().parameters()));

@@ -23,16 +23,17 @@ int64_t Sum(int64_t a, int64_t b) {
   return std::min(a + std::min(b, kMostElements), kMostElements);
 }
 
-absl::Status CheckMemory(int64_t parameters, int64_t bytes) {
+// Says that `bytes` exceed the memory of this machine; empty if they do not.
+std::string MemoryProblem(int64_t parameters, int64_t bytes) {
   const int64_t memory =
       int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
-  if (bytes <= memory) return absl::OkStatus();
+  if (bytes <= memory) return "";
   constexpr double kGibibyte = 1 << 30;
-  return absl::ResourceExhaustedError(
-      absl::StrFormat("%d parameters take %.1f GiB, but this machine has %.1f "
-                      "GiB of memory; use a smaller model",
-                      parameters, static_cast<double>(bytes) / kGibibyte,
-                      static_cast<double>(memory) / kGibibyte));
+  return absl::StrFormat(
+      "%d parameters take %.1f GiB, but this machine has %.1f "
+      "GiB of memory; use a smaller model",
+      parameters, static_cast<double>(bytes) / kGibibyte,
+      static_cast<double>(memory) / kGibibyte);
 }
 
 // Large pages for what is inside of this memory, all of which will be written:
@@ -102,8 +103,8 @@ void ParameterStore<T>::FinalizeWithZeros() {
   }
   finalized_ = true;
   const int64_t bytes = end * int64_t{sizeof(T)};
-  status_ = CheckMemory(num_elements(), bytes);
-  if (!status_.ok()) return;
+  problem_ = MemoryProblem(num_elements(), bytes);
+  if (!problem_.empty()) return;
   values_ = Slab<T>(end);
   AdviseLargePages(values_.data(), bytes);
 }
@@ -111,7 +112,7 @@ void ParameterStore<T>::FinalizeWithZeros() {
 template <typename T>
 void ParameterStore<T>::Finalize(uint64_t seed) {
   FinalizeWithZeros();
-  if (!status_.ok()) return;
+  if (!problem_.empty()) return;
   for (const ParameterInfo& info : parameters_) {
     const RandomStream stream(seed, absl::StrCat("init/", info.name));
     T* const value = values_.data() + info.offset;

@@ -21,7 +21,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "autodiff/packed_weights.h"
@@ -138,16 +137,17 @@ class ParameterStore {
   void AddAlias(std::string name, Parameter<T> target);
 
   // Lays out the slab and gives each parameter its first values, from the
-  // random stream (seed, "init/" + its name). See status().
+  // random stream (seed, "init/" + its name). See problem().
   void Finalize(uint64_t seed);
   // The same with zeros as values, for a model whose every weight is read from
   // a file: drawing millions of values takes longer than reading them.
   void FinalizeWithZeros();
   bool finalized() const { return finalized_; }
 
-  // An error after Finalize() if the values exceed physical memory. They have
-  // no storage then, and the parameters can only be counted.
-  const absl::Status& status() const { return status_; }
+  // Says after Finalize() that the values exceed physical memory; empty if they
+  // do not. They have no storage then, and the parameters can only be counted.
+  // CheckMemory() of nn/weights.h gives the same as a status.
+  const std::string& problem() const { return problem_; }
 
   // In the order of registration; aliases apart.
   absl::Span<const ParameterInfo> parameters() const { return parameters_; }
@@ -206,7 +206,7 @@ class ParameterStore {
   std::vector<ParameterAlias> aliases_;
   Slab<T> values_;
   mutable PackedWeights<T> packed_;
-  absl::Status status_;
+  std::string problem_;
   bool finalized_ = false;
 };
 

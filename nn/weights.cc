@@ -54,7 +54,7 @@ std::string ParameterNotFinite(const ParameterStore<float>& parameters) {
 
 absl::Status LoadWeights(const std::string& path,
                          ParameterStore<float>& parameters) {
-  REGARD_RETURN_IF_ERROR(parameters.status());
+  REGARD_RETURN_IF_ERROR(CheckMemory(parameters));
   REGARD_ASSIGN_OR_RETURN(const SafetensorsReader reader,
                           SafetensorsReader::Open(path));
   REGARD_RETURN_IF_ERROR(ReadSlab(reader, "", parameters, parameters.values()));

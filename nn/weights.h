@@ -15,6 +15,13 @@
 
 namespace regard {
 
+// An error if the values of `parameters` exceed physical memory.
+template <typename T>
+absl::Status CheckMemory(const ParameterStore<T>& parameters) {
+  if (parameters.problem().empty()) return absl::OkStatus();
+  return absl::ResourceExhaustedError(parameters.problem());
+}
+
 // A shape as files of tensors have it.
 std::vector<int64_t> Extents(const Shape& shape);
 

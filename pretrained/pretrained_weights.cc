@@ -349,7 +349,7 @@ absl::Status PretrainedWeights::Check(
 
 absl::Status PretrainedWeights::Load(ParameterStore<float>& parameters,
                                      std::vector<std::string>* kept) const {
-  REGARD_RETURN_IF_ERROR(parameters.status());
+  REGARD_RETURN_IF_ERROR(CheckMemory(parameters));
   Plan plan(*this, parameters, kept);
   REGARD_RETURN_IF_ERROR(plan.fits() ? plan.Fill(parameters)
                                      : plan.CheckNumbers());

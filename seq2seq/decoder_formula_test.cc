@@ -11,6 +11,7 @@
 #include "autodiff/ops/linear.h"
 #include "autodiff/ops/shape_ops.h"
 #include "autodiff/ops/softmax.h"
+#include "autodiff/shape.h"
 #include "autodiff/tape.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
@@ -27,11 +28,24 @@ namespace {
 
 using Matrix = Eigen::MatrixXd;
 
+using RowMajor =
+    Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
 // The value as [rows, cols].
 Matrix MatrixOf(const Var<double>& x) {
-  return Eigen::Map<const Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic,
-                                        Eigen::RowMajor>>(x.data(), x.rows(),
-                                                          x.cols());
+  return Eigen::Map<const RowMajor>(x.data(), x.rows(), x.cols());
+}
+
+// A parameter as a matrix or a column.
+Matrix MatrixOf(TestModel<double>& model, const char* name) {
+  const Shape& shape = model.shape(name);
+  return Eigen::Map<const RowMajor>(model.value(name).data(), shape.rows(),
+                                    shape.cols());
+}
+Eigen::VectorXd VectorOf(TestModel<double>& model, const char* name) {
+  const absl::Span<const double> values = model.value(name);
+  return Eigen::Map<const Eigen::VectorXd>(values.data(),
+                                           static_cast<int64_t>(values.size()));
 }
 
 Matrix SigmoidOf(const Matrix& x) {
@@ -64,11 +78,11 @@ class PublishedDecoderTest : public ::testing::TestWithParam<const char*> {
     forward_.set_probe(nullptr);
     alignment_ = probe["*"];
     after_ = Hidden(state);
-    y_ = model_.matrix("decoder.embedding.weight").row(kWord).transpose();
+    y_ = MatrixOf(model_, "decoder.embedding.weight").row(kWord).transpose();
     // softmax_t(w_v . tanh(W_q s + W_k h_t)), and the mean of h_t by it.
-    const Matrix w_q = model_.matrix("attention.w_q");
-    const Matrix w_k = model_.matrix("attention.w_k");
-    const Eigen::VectorXd w_v = model_.vector("attention.w_v");
+    const Matrix w_q = MatrixOf(model_, "attention.w_q");
+    const Matrix w_k = MatrixOf(model_, "attention.w_k");
+    const Eigen::VectorXd w_v = VectorOf(model_, "attention.w_v");
     weights_.resize(4);
     for (int t = 0; t < 4; ++t) {
       weights_(t) = std::exp(
@@ -112,9 +126,9 @@ TEST_P(PublishedDecoderTest, EveryGateSeesWordStateAndContext) {
     EXPECT_NEAR(alignment_.at(0, t), weights_(t), 1e-12);
   }
   // Gates are stacked r, z, n; inputs c, y.
-  const Matrix input = model_.matrix("decoder.rnn.0.weight_ih");
-  const Matrix hidden = model_.matrix("decoder.rnn.0.weight_hh");
-  const Eigen::VectorXd bias = model_.vector("decoder.rnn.0.bias_ih");
+  const Matrix input = MatrixOf(model_, "decoder.rnn.0.weight_ih");
+  const Matrix hidden = MatrixOf(model_, "decoder.rnn.0.weight_hh");
+  const Eigen::VectorXd bias = VectorOf(model_, "decoder.rnn.0.bias_ih");
   const auto gate = [&](int g) -> Matrix {
     const Matrix rows = input.middleRows(g * kHidden, kHidden);
     return rows.leftCols(kHidden) * c_ + rows.rightCols(2) * y_ +
@@ -125,7 +139,7 @@ TEST_P(PublishedDecoderTest, EveryGateSeesWordStateAndContext) {
   };
   Eigen::VectorXd hidden_bias = Eigen::VectorXd::Zero(3 * kHidden);
   const bool before = std::string(GetParam()) == "RESET_BEFORE";
-  if (!before) hidden_bias = model_.vector("decoder.rnn.0.bias_hh");
+  if (!before) hidden_bias = VectorOf(model_, "decoder.rnn.0.bias_hh");
   const Matrix r =
       SigmoidOf(gate(0) + recurrent(0, s_) + hidden_bias.segment(0, kHidden));
   const Matrix z = SigmoidOf(gate(1) + recurrent(1, s_) +
@@ -196,7 +210,7 @@ TEST(DotAttentionTest, AllStepsAtOnceAreTheLoop) {
   const Matrix contexts = MatrixOf(MatMul(all, k));
   const Matrix expected =
       ((Matrix(4, 8) << MatrixOf(q), contexts).finished() *
-       model.matrix("decoder.attentional.weight").transpose())
+       MatrixOf(model, "decoder.attentional.weight").transpose())
           .array()
           .tanh();
   for (int t = 0; t < 4; ++t) {

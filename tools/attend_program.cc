@@ -32,6 +32,7 @@
 #include "nn/forward.h"
 #include "nn/parameters.h"
 #include "nn/probe.h"
+#include "nn/weights.h"
 #include "options/command_line.h"
 #include "options/config_problems.h"
 #include "options/config_text.h"
@@ -228,7 +229,7 @@ absl::StatusOr<std::vector<Output>> Attend(const Call& call, Layer layer,
                                            int seed) {
   REGARD_RETURN_IF_ERROR(CheckSizes(call));
   parameters.Finalize(static_cast<uint64_t>(seed));
-  REGARD_RETURN_IF_ERROR(WithErrorPrefix(parameters.status()));
+  REGARD_RETURN_IF_ERROR(WithErrorPrefix(CheckMemory(parameters)));
   Tape<double> tape;
   Forward<double> forward(tape, parameters, nullptr);
   SiteRecorder<double> sites(

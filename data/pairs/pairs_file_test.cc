@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "data/built_in_data_sources.h"
+#include "data/data.pb.h"
 #include "data/data_source.h"
 #include "data/pairs/pairs.pb.h"
 #include "data/pairs/sentence_source.h"

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "autodiff/random.h"
+#include "data/data.pb.h"
 #include "data/made_words.h"
 #include "data/phrasebook/phrasebook.h"
 

@@ -21,6 +21,8 @@
 
 namespace regard {
 
+class Data;
+
 struct SentenceData {
   static constexpr char kName[] = "sentence pairs";
 

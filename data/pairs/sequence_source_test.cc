@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "data/built_in_data_sources.h"
+#include "data/data.pb.h"
 #include "data/data_source.h"
 #include "data/pairs/sentence_source.h"
 #include "data/parallel_corpus.h"

@@ -432,9 +432,9 @@ absl::StatusOr<std::unique_ptr<Task>> BuildTask(
 void ValidateTask(Task& task, const Experiment& config,
                   ConfigProblems& problems) {
   task.ValidateData(problems);
-  if (const absl::Status& status = task.model().parameters().status();
-      !status.ok()) {
-    problems.Add("model", std::string(status.message()));
+  if (const std::string& problem = task.model().parameters().problem();
+      !problem.empty()) {
+    problems.Add("model", problem);
   }
   if (task.model().couples_examples() && config.num_shards() > 1) {
     problems.Add("num_shards",

@@ -18,7 +18,6 @@
 #include "absl/types/span.h"
 #include "attention/attention_registry.h"
 #include "data/data_source.h"
-#include "experiments/experiment.pb.h"
 #include "experiments/run/metric.h"
 #include "experiments/tasks/task.h"
 #include "optimization/evaluated_set.h"
@@ -27,6 +26,8 @@
 #include "options/option_registry.h"
 
 namespace regard {
+
+class ModelConfig;
 
 struct TaskInfo : OptionInfo<TaskContext> {
   std::string data;  // the name of the type that it learns from
@@ -62,9 +63,7 @@ struct TaskInfo : OptionInfo<TaskContext> {
 
 class TaskRegistry : public PluginRegistry<ModelConfig, TaskInfo> {
  public:
-  TaskRegistry()
-      : PluginRegistry("model",
-                       "decoder {}, transformer {} or nadaraya_watson {}") {}
+  TaskRegistry();
 
   template <typename Plugin>
   void Add(absl::string_view description) {

@@ -19,7 +19,6 @@
 #include "attention/inspection/trace.h"
 #include "data/data_source.h"
 #include "evaluation/answer.h"
-#include "experiments/experiment.pb.h"
 #include "experiments/report/run_results.h"
 #include "experiments/run/metric.h"
 #include "nn/forward.h"
@@ -28,15 +27,10 @@
 
 namespace regard {
 
-inline LossOptions LossOptionsOf(const Loss& loss) {
-  using Normalizer = LossOptions::Normalizer;
-  return {.normalizer = loss.normalizer() == Loss::SUM ? Normalizer::kSum
-                        : loss.normalizer() == Loss::PER_SEQUENCE
-                            ? Normalizer::kPerSequence
-                            : Normalizer::kPerToken,
-          .scale = loss.scale(),
-          .label_smoothing = loss.label_smoothing()};
-}
+class Experiment;
+class Loss;
+
+LossOptions LossOptionsOf(const Loss& loss);
 
 // What a task is made from besides its options and data.
 struct TaskContext {
@@ -45,11 +39,7 @@ struct TaskContext {
   // As in ModelOptions. A task that needs values has them nevertheless.
   bool finalize = true;
 
-  ModelOptions model_options() const {
-    return {.loss = LossOptionsOf(config.loss()),
-            .seed = config.seed(),
-            .finalize = finalize};
-  }
+  ModelOptions model_options() const;
 };
 
 // The texts that a task kept in a run folder, see Task::Files().

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "autodiff/random.h"
+#include "experiments/experiment.pb.h"
 
 namespace regard {
 

@@ -7,10 +7,12 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "experiments/experiment.pb.h"
 #include "optimization/model.h"
 
 namespace regard {
+
+class Experiment;
+class Training;
 
 // Whether batches are made of examples of about one length: the config asks for
 // it, and the examples have lengths.

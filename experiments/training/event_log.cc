@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "experiments/experiment.pb.h"
 #include "experiments/report/figure.h"
 #include "experiments/report/terminal_text.h"
 #include "experiments/run/metric.h"

@@ -12,13 +12,14 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "evaluation/metric.h"
-#include "experiments/experiment.pb.h"
 #include "experiments/run/metrics_log.h"
 #include "experiments/tasks/task.h"
 #include "experiments/training/trainer.h"
 #include "files/tensorboard/event_writer.h"
 
 namespace regard {
+
+class Experiment;
 
 // Every record's metrics become scalars, described as they are declared.
 // A picture of the model is taken at an evaluation, but at most about

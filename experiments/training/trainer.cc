@@ -11,6 +11,7 @@
 #include "autodiff/fault_finder.h"
 #include "autodiff/profile.h"
 #include "autodiff/tape.h"
+#include "experiments/experiment.pb.h"
 #include "experiments/tasks/evaluation.h"
 #include "nn/scoped_probe.h"
 #include "nn/weights.h"

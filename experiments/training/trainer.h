@@ -27,7 +27,6 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "autodiff/worker_pool.h"
-#include "experiments/experiment.pb.h"
 #include "experiments/report/progress.h"
 #include "experiments/run/checkpoint.h"
 #include "experiments/run/metric.h"
@@ -48,6 +47,8 @@
 #include "optimization/weight_selection.h"
 
 namespace regard {
+
+class Experiment;
 
 struct TrainerOptions {
   int threads = 1;

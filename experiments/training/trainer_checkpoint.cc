@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "experiments/experiment.pb.h"
 #include "experiments/run/checkpoint.h"
 #include "experiments/training/trainer.h"
 #include "experiments/training/trainer_state.pb.h"

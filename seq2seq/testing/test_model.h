@@ -4,7 +4,6 @@
 
 #include <cstdint>
 
-#include "Eigen/Core"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "attention/attention.pb.h"
@@ -87,16 +86,8 @@ class TestModel {
   absl::Span<T> value(absl::string_view name) {
     return store_.value(*store_.FindByName(name));
   }
-  // A parameter as a matrix or a column.
-  Eigen::MatrixXd matrix(absl::string_view name) {
-    const Shape& shape = store_.info(*store_.FindByName(name)).shape;
-    return Eigen::Map<
-        Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>(
-        value(name).data(), shape.rows(), shape.cols());
-  }
-  Eigen::VectorXd vector(absl::string_view name) {
-    return Eigen::Map<Eigen::VectorXd>(
-        value(name).data(), static_cast<int64_t>(value(name).size()));
+  const Shape& shape(absl::string_view name) const {
+    return store_.info(*store_.FindByName(name)).shape;
   }
 
  private:

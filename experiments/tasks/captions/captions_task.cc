@@ -17,6 +17,7 @@
 #include "data/images/caption_set.h"
 #include "data/images/image_format.h"
 #include "data/target_lengths.h"
+#include "experiments/experiment.pb.h"
 #include "experiments/report/inspection_report.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"

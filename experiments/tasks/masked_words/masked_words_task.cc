@@ -15,6 +15,7 @@
 #include "data/text/text_source.h"
 #include "data/text/token_vocabulary.h"
 #include "data/text/wordpiece.h"
+#include "experiments/experiment.pb.h"
 #include "experiments/report/inspection_report.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"

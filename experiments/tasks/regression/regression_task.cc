@@ -21,6 +21,7 @@
 #include "data/column_scale.h"
 #include "data/data_source.h"
 #include "data/nadaraya_watson_data.h"
+#include "experiments/experiment.pb.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/regression/training_points.h"
 #include "experiments/tasks/task.h"

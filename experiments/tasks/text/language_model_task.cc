@@ -17,6 +17,7 @@
 #include "data/data_source.h"
 #include "data/text/text_source.h"
 #include "data/text/text_splits.h"
+#include "experiments/experiment.pb.h"
 #include "experiments/report/inspection_report.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"

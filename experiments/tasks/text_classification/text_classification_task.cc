@@ -20,6 +20,7 @@
 #include "data/text/text_splits.h"
 #include "data/text/token_vocabulary.h"
 #include "data/text/wordpiece.h"
+#include "experiments/experiment.pb.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
 #include "experiments/tasks/trained_run.h"
@@ -165,7 +166,7 @@ TokenVocabulary VocabularyOf(const Beginning& beginning,
 // not. All that does not fit is said at once.
 absl::Status LoadPretrained(const std::string& weights,
                             ParameterStore<float>& parameters) {
-  REGARD_RETURN_IF_ERROR(parameters.status());
+  REGARD_RETURN_IF_ERROR(CheckMemory(parameters));
   REGARD_ASSIGN_OR_RETURN(const SafetensorsReader reader,
                           SafetensorsReader::Open(weights));
   std::vector<std::string> problems;

@@ -13,6 +13,7 @@
 #include "data/text/token_vocabulary.h"
 #include "data/text/wordpiece.h"
 #include "data/text/wordpiece_config.h"
+#include "experiments/experiment.pb.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
 #include "files/file.h"
