@@ -2,16 +2,18 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <string>
+#include <sstream>
 
 namespace regard::check_internal {
 
-Failure::Failure(const char* file, int line, const std::string& what) {
-  stream_ << file << ":" << line << ": check failed: " << what << " ";
+std::ostream& NewMessage(const char* file, int line, const char* condition) {
+  std::ostream* const message = new std::ostringstream;
+  return *message << file << ":" << line << ": check failed: " << condition;
 }
 
 Failure::~Failure() {
-  std::fprintf(stderr, "%s\n", stream_.str().c_str());
+  std::fprintf(stderr, "%s\n",
+               static_cast<std::ostringstream&>(message_).str().c_str());
   std::fflush(stderr);
   std::abort();
 }

@@ -9,25 +9,25 @@
 #ifndef THIRD_PARTY_ABSEIL_BACKPORT_CHECK_H_
 #define THIRD_PARTY_ABSEIL_BACKPORT_CHECK_H_
 
-#include <memory>
 #include <ostream>
-#include <sstream>
-#include <string>
 
 #include "absl/base/optimization.h"
 
 namespace regard::check_internal {
 
-// Collects the message of a failed check; aborts when destroyed.
+// Begins the message of a failed check. Nothing frees it: the program ends.
+std::ostream& NewMessage(const char* file, int line, const char* condition);
+
+// Prints the message of a failed check and aborts when destroyed.
 class Failure {
  public:
-  Failure(const char* file, int line, const std::string& what);
+  explicit Failure(std::ostream& message) : message_(message << " ") {}
   [[noreturn]] ~Failure();
 
-  std::ostream& stream() { return stream_; }
+  std::ostream& stream() { return message_; }
 
  private:
-  std::ostringstream stream_;
+  std::ostream& message_;  // NewMessage() made it
 };
 
 // Makes both branches of the check's conditional expression void.
@@ -35,30 +35,32 @@ struct Voidify {
   void operator&(std::ostream&) {}
 };
 
-// Null when the comparison holds, else the text of both sides.
+// Null when the comparison holds, else the message with both sides.
 template <typename A, typename B, typename Compare>
-std::unique_ptr<std::string> Compared(const A& a, const B& b, Compare compare,
-                                      const char* expression) {
+std::ostream* Compared(const A& a, const B& b, Compare compare,
+                       const char* file, int line, const char* expression) {
   if (ABSL_PREDICT_TRUE(compare(a, b))) return nullptr;
-  std::ostringstream text;
-  text << expression << " (" << a << " vs. " << b << ")";
-  return std::make_unique<std::string>(text.str());
+  return &(NewMessage(file, line, expression)
+           << " (" << a << " vs. " << b << ")");
 }
 
 }  // namespace regard::check_internal
 
-#define REGARD_CHECK(condition)                                             \
-  ABSL_PREDICT_TRUE(condition)                                              \
-  ? (void)0                                                                 \
-  : ::regard::check_internal::Voidify() &                                   \
-          ::regard::check_internal::Failure(__FILE__, __LINE__, #condition) \
+#define REGARD_CHECK(condition)                                        \
+  ABSL_PREDICT_TRUE(condition)                                         \
+  ? (void)0                                                            \
+  : ::regard::check_internal::Voidify() &                              \
+          ::regard::check_internal::Failure(                           \
+              ::regard::check_internal::NewMessage(__FILE__, __LINE__, \
+                                                   #condition))        \
               .stream()
 
-#define REGARD_CHECK_OP_(a, op, b)                                          \
-  while (auto regard_failed = ::regard::check_internal::Compared(           \
-             (a), (b), [](const auto& x, const auto& y) { return x op y; }, \
-             #a " " #op " " #b))                                            \
-  ::regard::check_internal::Failure(__FILE__, __LINE__, *regard_failed).stream()
+#define REGARD_CHECK_OP_(a, op, b)                                            \
+  while (                                                                     \
+      std::ostream* const regard_failed = ::regard::check_internal::Compared( \
+          (a), (b), [](const auto& x, const auto& y) { return x op y; },      \
+          __FILE__, __LINE__, #a " " #op " " #b))                             \
+  ::regard::check_internal::Failure(*regard_failed).stream()
 
 #define REGARD_CHECK_EQ(a, b) REGARD_CHECK_OP_(a, ==, b)
 #define REGARD_CHECK_NE(a, b) REGARD_CHECK_OP_(a, !=, b)
