@@ -5,7 +5,6 @@
 
 #include <cstdint>
 
-#include "absl/strings/str_cat.h"
 #include "attention/attention_registry.h"
 #include "attention/scoring_function.h"
 #include "autodiff/ops/elementwise.h"
