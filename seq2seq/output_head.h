@@ -12,7 +12,7 @@
 #include "absl/types/span.h"
 #include "autodiff/ops/loss.h"
 #include "autodiff/tape.h"
-#include "data/text/vocabulary.h"
+#include "data/text/reserved_ids.h"
 #include "nn/forward.h"
 #include "nn/layers/linear.h"
 #include "nn/parameters.h"
@@ -21,9 +21,9 @@ namespace regard {
 
 // The ids that generation treats apart; -1 where there is none.
 struct SpecialIds {
-  int32_t begin = Vocabulary::kBegin;  // the first id read; never generated
-  int32_t end = Vocabulary::kEnd;      // ends a hypothesis
-  int32_t pad = Vocabulary::kPad;      // never generated, nor counted in a loss
+  int32_t begin = ReservedIds::kBegin;  // the first id read; never generated
+  int32_t end = ReservedIds::kEnd;      // ends a hypothesis
+  int32_t pad = ReservedIds::kPad;  // never generated, nor counted in a loss
 };
 
 // Of a head whose ids are chosen one apart from another.

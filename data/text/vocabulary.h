@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "data/text/reserved_ids.h"
 
 namespace regard {
 
@@ -83,13 +84,8 @@ class TokenList {
 };
 
 // Copyable. A vocabulary does not change once it is made.
-class Vocabulary : public TokenList {
+class Vocabulary : public TokenList, public ReservedIds {
  public:
-  static constexpr int32_t kUnknown = 0;
-  static constexpr int32_t kPad = 1;
-  static constexpr int32_t kBegin = 2;
-  static constexpr int32_t kEnd = 3;
-  static constexpr int32_t kReserved = 4;
   static constexpr absl::string_view kReservedTokens[kReserved] = {
       "<unk>", "<pad>", "<bos>", "<eos>"};
 
