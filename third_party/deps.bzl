@@ -49,10 +49,10 @@ def _system(
             optional_library = optional_library,
             links = links,
             files = {
-                Label("//third_party/" + label): path
+                Label("//third_party" + label): path
                 for label, path in files.items()
             },
-            build_file = Label("//third_party/" + build_file),
+            build_file = Label("//third_party" + build_file),
         )
 
 def regard_deps():
@@ -63,24 +63,24 @@ def regard_deps():
         name = "rules_cc",
         package = "bazel-bootstrap",
         files = {
-            "rules_cc:rules_cc.BUILD": "cc/BUILD.bazel",
-            "rules_cc:cc_binary.bzl": "cc/cc_binary.bzl",
-            "rules_cc:cc_library.bzl": "cc/cc_library.bzl",
-            "rules_cc:cc_test.bzl": "cc/cc_test.bzl",
-            "rules_cc:defs.bzl": "cc/defs.bzl",
+            "/rules_cc:rules_cc.BUILD": "cc/BUILD.bazel",
+            "/rules_cc:cc_binary.bzl": "cc/cc_binary.bzl",
+            "/rules_cc:cc_library.bzl": "cc/cc_library.bzl",
+            "/rules_cc:cc_test.bzl": "cc/cc_test.bzl",
+            "/rules_cc:defs.bzl": "cc/defs.bzl",
         },
-        build_file = "system:empty.BUILD",
+        build_file = "/system:empty.BUILD",
     )
     _system(
         name = "rules_java",
         package = "bazel-rules-java",
         links = {"/usr/share/bazel/rules/java/java": "java"},
-        build_file = "system:empty.BUILD",
+        build_file = "/system:empty.BUILD",
     )
     _system(
         name = "remote_coverage_tools",
         package = "bazel-bootstrap",
-        build_file = "coverage_tools:coverage_tools.BUILD",
+        build_file = ":coverage_tools.BUILD",
     )
     _system(
         name = "bazel_skylib",
@@ -89,7 +89,7 @@ def regard_deps():
             "/usr/share/bazel/tools/skylib/lib": "lib",
             "/usr/share/bazel/tools/skylib/rules": "rules",
         },
-        build_file = "system:empty.BUILD",
+        build_file = "/system:empty.BUILD",
     )
 
     if "com_google_absl" not in native.existing_rules():
@@ -105,7 +105,7 @@ def regard_deps():
             _INCLUDE + "eigen3/Eigen": "Eigen",
             _INCLUDE + "eigen3/unsupported": "unsupported",
         },
-        build_file = "eigen:eigen.BUILD",
+        build_file = ":eigen.BUILD",
     )
     _system(
         name = "com_google_protobuf",
@@ -115,12 +115,12 @@ def regard_deps():
             _INCLUDE + "google/protobuf": "include/google/protobuf",
         },
         files = {
-            "protobuf:bazel.BUILD": "bazel/BUILD.bazel",
-            "protobuf:cc_proto_library.bzl": "bazel/cc_proto_library.bzl",
-            "protobuf:proto_library.bzl": "bazel/proto_library.bzl",
-            "protobuf:protoc.sh": "protoc.sh",
+            "/protobuf:bazel.BUILD": "bazel/BUILD.bazel",
+            "/protobuf:cc_proto_library.bzl": "bazel/cc_proto_library.bzl",
+            "/protobuf:proto_library.bzl": "bazel/proto_library.bzl",
+            "/protobuf:protoc.sh": "protoc.sh",
         },
-        build_file = "protobuf:protobuf.BUILD",
+        build_file = "/protobuf:protobuf.BUILD",
     )
     _system(
         name = "com_google_googletest",
@@ -129,19 +129,19 @@ def regard_deps():
             _INCLUDE + "gmock/gmock.h": "gmock.h",
             _INCLUDE + "gtest/gtest.h": "gtest.h",
         },
-        build_file = "googletest:googletest.BUILD",
+        build_file = ":googletest.BUILD",
     )
     _system(
         name = "com_github_google_benchmark",
         package = "libbenchmark-dev",
         links = {_INCLUDE + "benchmark/benchmark.h": "benchmark.h"},
-        build_file = "benchmark:benchmark.BUILD",
+        build_file = ":benchmark.BUILD",
     )
     _system(
         name = "nlohmann_json",
         package = "nlohmann-json3-dev",
         links = {_INCLUDE + "nlohmann/json.hpp": "json.hpp"},
-        build_file = "nlohmann_json:nlohmann_json.BUILD",
+        build_file = ":nlohmann_json.BUILD",
     )
     _system(
         name = "openmpi",
@@ -150,42 +150,42 @@ def regard_deps():
             _OPENMPI + "include": "include",
             "/usr/bin/mpirun": "bin/mpirun",
         },
-        build_file = "openmpi:openmpi.BUILD",
+        build_file = ":openmpi.BUILD",
         optional_library = "mpi",
     )
     _system(
         name = "openssl",
         package = "libssl-dev",
         links = {_INCLUDE + "openssl/evp.h": "evp.h"},
-        build_file = "openssl:openssl.BUILD",
+        build_file = ":openssl.BUILD",
     )
     _system(
         name = "libjpeg_turbo",
         package = "libturbojpeg0-dev",
         links = {_INCLUDE + "turbojpeg.h": "turbojpeg.h"},
-        build_file = "libjpeg_turbo:libjpeg_turbo.BUILD",
+        build_file = ":libjpeg_turbo.BUILD",
     )
     _system(
         name = "libpng",
         package = "libpng-dev",
         links = {_INCLUDE + "png.h": "png.h"},
-        build_file = "libpng:libpng.BUILD",
+        build_file = ":libpng.BUILD",
     )
     _system(
         name = "utf8proc",
         package = "libutf8proc-dev",
         links = {_INCLUDE + "utf8proc.h": "utf8proc.h"},
-        build_file = "utf8proc:utf8proc.BUILD",
+        build_file = ":utf8proc.BUILD",
     )
     _system(
         name = "zlib",
         package = "zlib1g-dev",
         links = {_INCLUDE + "zlib.h": "zlib.h"},
-        build_file = "zlib:zlib.BUILD",
+        build_file = ":zlib.BUILD",
     )
     _system(
         name = "chartjs",
         package = "libjs-chart.js",
         links = {"/usr/share/javascript/chart.js/chart.min.js": "chart.min.js"},
-        build_file = "chartjs:chartjs.BUILD",
+        build_file = ":chartjs.BUILD",
     )
