@@ -356,5 +356,12 @@ TEST_F(ReaderTest, MistakenOverridesAreToldEvenAfterOthers) {
                          "  adam=rate 8\n       ^~~~")));
 }
 
+// third_party/protobuf/protoc.sh sees to it.
+TEST(GeneratedHeaderTest, DoesNotIncludeTheFieldOptions) {
+#ifdef GOOGLE_PROTOBUF_INCLUDED_options_2fconfig_5foptions_2eproto
+  FAIL() << "options/config_options.pb.h is included";
+#endif
+}
+
 }  // namespace
 }  // namespace regard

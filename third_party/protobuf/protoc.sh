@@ -1,8 +1,7 @@
 #!/bin/bash
-# Runs protoc, then lets generated headers do without the header of the field
-# options. A message that uses options needs them when its source is compiled. Its
-# header includes them all the same, and with them 12,000 lines of descriptor.pb.h.
-# `import option` of newer protobuf, for which this stands in, has the same effect.
+# Runs protoc, then moves the include of the field options from each generated
+# header to its source. Only the source needs them, and they bring 12,000 lines of
+# descriptor.pb.h. `import option` of newer protobuf has the same effect.
 
 set -euo pipefail
 
