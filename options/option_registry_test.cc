@@ -150,6 +150,11 @@ TEST(OptionRegistryTest, AFallbackServesWhereNothingIsChosen) {
   EXPECT_NE(Problem(registry, "outside {}"), "");
 }
 
+TEST(OptionRegistryDeathTest, RefusesAnUnknownOneof) {
+  EXPECT_DEATH(OneofNamed("shape", *CurveConfig::descriptor()),
+               "CurveConfig has no oneof shape");
+}
+
 TEST(OptionRegistryDeathTest, RefusesATypeTwiceAndAnInvalidConfig) {
   CurveRegistry registry = LineAndPower();
   EXPECT_DEATH(registry.Add<Line>("b x"), "LineOptions is registered twice");
