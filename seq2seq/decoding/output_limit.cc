@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "seq2seq/decoding/search.pb.h"
+
 namespace regard {
 
 namespace {

@@ -5,9 +5,10 @@
 #include <cstdint>
 
 #include "data/target_lengths.h"
-#include "seq2seq/decoding/search.pb.h"
 
 namespace regard {
+
+class SearchConfig;
 
 // Ids, the ending one included, that an output has at most, of a source of
 // `source_ids` ids; not positive if there is no room for one.

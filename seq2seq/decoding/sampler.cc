@@ -6,6 +6,7 @@
 
 #include "autodiff/kernels/reduce.h"
 #include "autodiff/kernels/transcendental.h"
+#include "seq2seq/decoding/search.pb.h"
 
 namespace regard {
 

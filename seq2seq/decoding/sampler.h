@@ -6,9 +6,10 @@
 
 #include "absl/types/span.h"
 #include "autodiff/arena.h"
-#include "seq2seq/decoding/search.pb.h"
 
 namespace regard {
+
+class SamplingConfig;
 
 class Sampler {
  public:
