@@ -19,6 +19,7 @@ _CHECKED_ELSEWHERE = (
     "Intervention",     # optimization/interventions: it adds or replaces values
     "LogKernelScores",  # attention/checks: as the score "kernel"
     "Probe",            # nn/forward.cc: the identity
+    "Project",          # the gradient checker's own
     "RunSequence",      # autodiff/recurrent: by GruSequence and LstmSequence
 )
 
