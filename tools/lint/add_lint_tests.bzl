@@ -1,7 +1,9 @@
 """`add_lint_tests()`: the last line of every BUILD file."""
 
 load("//tools/lint:lint_facts.bzl", "lint_facts")
+load("//tools/lint:packages.bzl", "PACKAGES")
 
+_FACTS = "lint_facts"
 _FOLDERS = ["", "**/"]
 _PATTERNS = [
     "*.bzl",
@@ -14,48 +16,55 @@ _PATTERNS = [
 _KINDS = ["cc_binary", "cc_library", "cc_test"]
 
 def add_lint_tests(name = "lint_test"):
-    """Adds one test, which checks all of the package's files.
+    """Adds the package to the lint test of its top-level directory.
 
-    It must come last: it checks the C++ targets declared before it.
+    It must come last, after the C++ targets to check. The test itself is in the
+    package of the top-level directory.
 
     Args:
       name: of the test; leave it at its default.
     """
-    facts = name + "_facts"
-    deps = name + "_deps"
     package = native.package_name()
+    top = package.partition("/")[0]
 
     # The root holds Bazel's own symbolic links: it is not searched in depth.
     folders = _FOLDERS if package else [""]
-    sources = native.glob(
-        [folder + pattern for folder in folders for pattern in _PATTERNS] +
-        ["BUILD", "WORKSPACE"],
-    )
-    targets = [
-        target
-        for target, rule in native.existing_rules().items()
-        if rule["kind"] in _KINDS
-    ]
     lint_facts(
-        name = facts,
+        name = _FACTS,
         testonly = True,
-        srcs = sources,
-        targets = targets,
+        srcs = native.glob(
+            [folder + pattern for folder in folders for pattern in _PATTERNS] +
+            ["BUILD", "WORKSPACE"],
+        ),
+        targets = [
+            target
+            for target, rule in native.existing_rules().items()
+            if rule["kind"] in _KINDS
+        ],
+        visibility = ["//{}:__pkg__".format(top)],
     )
-    if targets:
-        labels = ["//{}:{}".format(package, target) for target in targets]
-        native.genquery(
-            name = deps,
-            testonly = True,
-            expression = "kind(rule, deps(set({})))".format(" ".join(labels)),
-            opts = ["--noimplicit_deps"],
-            scope = labels,
-        )
-    reports = [facts] + ([deps] if targets else [])
+    if package == top:
+        _lint_test(name, [
+            "//{}:{}".format(place, _FACTS)
+            for place in [package] + [
+                "{}/{}".format(package, below)
+                for below in PACKAGES.get(package, [])
+            ]
+        ])
+
+def _lint_test(name, facts):
+    deps = name + "_deps"
+    native.genquery(
+        name = deps,
+        testonly = True,
+        expression = "kind(rule, deps(set({})))".format(" ".join(facts)),
+        opts = ["--noimplicit_deps"],
+        scope = facts,
+    )
     native.sh_test(
         name = name,
         size = "small",
         srcs = ["//tools/lint:lint.py"],
-        args = ["$(rootpath {})".format(report) for report in reports],
-        data = reports + sources + ["//tools/lint:checks"],
+        args = ["$(rootpath {})".format(label) for label in [deps] + facts],
+        data = [deps, "//tools/lint:checks"] + facts,
     )

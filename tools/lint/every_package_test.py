@@ -1,13 +1,25 @@
 #!/usr/bin/env python3
-"""Fails when a BUILD file does not end with add_lint_tests().
+"""Fails when a BUILD file is not linted.
 
-Looks at the tree itself, not at declared inputs: a new package is in no list.
+The file must end with add_lint_tests(), and packages.bzl must list its package.
+Looks at the tree itself: a new package is not a declared input.
 """
 
+import ast
 import os
 import sys
 
 _LAST_LINE = "add_lint_tests()"
+_LIST = "tools/lint/packages.bzl"
+
+
+def _listed(root):
+    """The packages below top-level directories that packages.bzl lists."""
+    with open(os.path.join(root, _LIST), encoding="utf-8") as file:
+        assignment = ast.parse(file.read()).body[-1]
+    return {f"{top}/{below}"
+            for top, packages in ast.literal_eval(assignment.value).items()
+            for below in packages}
 
 
 def main():
@@ -15,6 +27,7 @@ def main():
     with open(os.path.join(root, ".bazelignore"), encoding="utf-8") as file:
         ignored = file.read().split()
     findings = []
+    listed = _listed(root)
     for folder, folders, files in os.walk(root):
         place = os.path.relpath(folder, root)
         folders[:] = [
@@ -27,9 +40,12 @@ def main():
             path = os.path.join(folder, "BUILD")
             with open(path, encoding="utf-8") as file:
                 if file.read().rstrip().split("\n")[-1] != _LAST_LINE:
-                    findings.append(os.path.normpath(f"{place}/BUILD"))
-    for path in findings:
-        print(f"{path}: its last line is not {_LAST_LINE}")
+                    findings.append(os.path.normpath(f"{place}/BUILD") +
+                                    f": its last line is not {_LAST_LINE}")
+            if "/" in place and place not in listed:
+                findings.append(f"{_LIST}: does not list {place}")
+    for finding in findings:
+        print(finding)
     return 1 if findings else 0
 
 

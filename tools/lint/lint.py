@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Checks the files of one package: the test that add_lint_tests() declares.
+"""Checks the files of packages: the test that add_lint_tests() declares.
 
-Usage: lint.py FACTS [DEPS], started by Bazel at the root of the sources.
-FACTS comes from lint_facts.bzl; DEPS lists the labels that the package needs.
+Usage: lint.py DEPS FACTS..., started by Bazel at the root of the sources.
+lint_facts.bzl writes FACTS for each package of a top-level directory. DEPS lists
+the labels that these packages need.
 """
 
 import json
@@ -105,14 +106,8 @@ def check_output(facts):
                 yield f"{path}: uses std::cout in a library; return the text"
 
 
-def main(facts_path, deps_path=None):
-    facts = json.loads(pathlib.Path(facts_path).read_text(encoding="utf-8"))
-    files = facts["files"]
-    findings = [
-        *check_format(files),
-        *check_cpplint(files),
-        *check_build_files(files),
-        *check_lengths(files),
+def check_package(facts):
+    return [
         *check_owners(facts),
         *check_output(facts),
         *includes.check(facts),
@@ -120,9 +115,22 @@ def main(facts_path, deps_path=None):
         *operations.check(facts),
         *layers.check_rooms(facts),
     ]
-    if deps_path:
+
+
+def main(deps_path, *facts_paths):
+    packages = [json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
+                for path in facts_paths]
+    files = [file for facts in packages for file in facts["files"]]
+    findings = [
+        *check_format(files),
+        *check_cpplint(files),
+        *check_build_files(files),
+        *check_lengths(files),
+        *(finding for facts in packages for finding in check_package(facts)),
+    ]
+    if any(facts["targets"] for facts in packages):
         labels = pathlib.Path(deps_path).read_text(encoding="utf-8").split("\n")
-        findings += layers.check(facts["package"], labels)
+        findings += layers.check(packages[0]["package"], labels)
     for finding in findings:
         print(finding)
     return 1 if findings else 0

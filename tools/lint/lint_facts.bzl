@@ -59,12 +59,13 @@ def _lint_facts_impl(ctx):
     ).to_json())
     return [DefaultInfo(
         files = depset([output]),
-        runfiles = ctx.runfiles(files = [output]),
+        runfiles = ctx.runfiles(files = [output] + ctx.files.srcs),
     )]
 
 lint_facts = rule(
     implementation = _lint_facts_impl,
-    doc = "Writes the package's files and C++ targets to <name>.json.",
+    doc = "Writes the package's files and C++ targets to <name>.json; its runfiles " +
+          "are the files, too.",
     attrs = {
         "srcs": attr.label_list(allow_files = True),
         "targets": attr.label_list(aspects = [_lint_facts_aspect]),
