@@ -59,10 +59,11 @@ def includes(text):
     return [(path, mark == '"') for mark, path in _INCLUDE.findall(text)]
 
 
-def check_target(target, read):
+def check_target(target, read, shared=()):
     """Yields what is wrong with one target of a package's lint facts.
 
-    read(path) returns a source's text, or None if it is generated.
+    read(path) returns a source's text, or None if it is generated. `shared` are
+    the labels that the target may use or not.
     """
     granted = {}
     for dep in target["deps"]:
@@ -100,17 +101,27 @@ def check_target(target, read):
     for dep in target["deps"]:
         offers = dep["headers"] or dep["external"]
         linked = _without_repository(dep["label"]) in _LINKED_ONLY
-        if offers and not linked and dep["label"] not in used:
+        if (offers and not linked and dep["label"] not in used
+                and dep["label"] not in shared):
             yield (f"{target['label']}: nothing is included from the "
                    f"dependency {dep['label']}")
 
 
 def check(facts):
-    """Yields what is wrong with the targets of a package."""
+    """Yields what is wrong with the targets of a package.
+
+    A test may have dependencies without use that a library of its package has:
+    cc_pair() and directory_test() add them.
+    """
 
     def read(path):
         file = pathlib.Path(path)
         return file.read_text(encoding="utf-8") if file.exists() else None
 
+    libraries = [target for target in facts["targets"]
+                 if target["kind"] == "cc_library"]
+    shared = {target["label"] for target in libraries} | {
+        dep["label"] for target in libraries for dep in target["deps"]}
     for target in facts["targets"]:
-        yield from check_target(target, read)
+        yield from check_target(
+            target, read, shared if target["kind"] == "cc_test" else ())

@@ -57,6 +57,17 @@ class IncludesTest(unittest.TestCase):
         finding, = _findings("", [_TAPE])
         self.assertIn("nothing is included from the dependency", finding)
 
+    def test_a_test_shares_the_dependencies_of_libraries(self):
+        library = {"label": "//nn:gru", "kind": "cc_library", "sources": [],
+                   "deps": [_TAPE]}
+        test = {"label": "//nn:gru_test", "kind": "cc_test",
+                "sources": [__file__], "deps": [_TAPE, _STRINGS]}
+        finding, = includes.check({"targets": [library, test]})
+        self.assertIn(f"the dependency {_STRINGS['label']}", finding)
+        test["kind"] = "cc_binary"
+        self.assertEqual(
+            2, len(list(includes.check({"targets": [library, test]}))))
+
     def test_gtest_main_is_linked_only(self):
         self.assertEqual([], _findings(
             "", [_dep("@com_google_googletest//:gtest_main")]))

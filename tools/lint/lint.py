@@ -21,6 +21,7 @@ import opens  # pylint: disable=wrong-import-position
 import operations  # pylint: disable=wrong-import-position
 
 _BUILDIFIER = "tools/lint/bin/buildifier"
+_TABLES = "-add_tables=tools/lint/buildifier_tables.json"
 _INSTALL = "tools/lint/install"
 _FIX = "tools/lint/fix"
 _MAX_LINES = 500
@@ -73,8 +74,9 @@ def check_build_files(files):
             (ours, ["-lint=warn",
                     "-warnings=-native-sh-test,-native-sh-binary"])):
             if sources:
-                yield from _run([_BUILDIFIER, "-mode=check", *lint, *sources],
-                                f"{_FIX} formats it")
+                yield from _run(
+                    [_BUILDIFIER, "-mode=check", _TABLES, *lint, *sources],
+                    f"{_FIX} formats it")
     for path in outside + _with_suffix(ours, "BUILD"):
         if not pathlib.Path(path).read_text(encoding="utf-8").startswith("# "):
             yield f"{path}: must begin with a comment on the package"

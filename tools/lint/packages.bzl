@@ -92,6 +92,7 @@ PACKAGES = {
         "peers",
         "peers/products",
         "platforms",
+        "rules",
         "testing/fuzz",
     ],
 }
