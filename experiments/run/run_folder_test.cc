@@ -34,6 +34,7 @@ class RunFolderTest : public ::testing::Test {
     EXPECT_THAT(MakeDirectories(root_, files), IsOk());
     setenv("BUILD_WORKSPACE_DIRECTORY", root_.c_str(), 1);
   }
+  ~RunFolderTest() override { unsetenv("BUILD_WORKSPACE_DIRECTORY"); }
 
   const std::string root_ = JoinPath(::testing::TempDir(), "run_folder");
 };

@@ -28,7 +28,10 @@ class TemporaryFiles : public ::testing::Test {
     std::filesystem::create_directories(directory_);
     setenv("BUILD_WORKING_DIRECTORY", directory_.c_str(), /*overwrite=*/1);
   }
-  ~TemporaryFiles() override { std::filesystem::remove_all(directory_); }
+  ~TemporaryFiles() override {
+    unsetenv("BUILD_WORKING_DIRECTORY");
+    std::filesystem::remove_all(directory_);
+  }
 
   std::string Path(absl::string_view name) const {
     return absl::StrCat(directory_, "/", name);
