@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes random captions with their scores by pycocoevalcap, for
-//seq2seq/metrics:cider_test.
+//seq2seq/metrics:metrics_test.
 
 The shipped fixture is `write_caption_scores.py --corpora=10`. More corpora are
 compared by

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes images with the pixels that Pillow reads and resizes from them, for
-//data/images:pillow_test.
+//data/images:images_test.
 
 The shipped fixture is `write_image_fixtures.py --files=46`. More files are
 compared by

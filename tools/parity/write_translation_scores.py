@@ -1,5 +1,5 @@
 """Writes random corpora with sacreBLEU's scores of them, for
-//seq2seq/metrics:sacrebleu_test.
+//seq2seq/metrics:metrics_test.
 
 The shipped fixture is `write_translation_scores.py --corpora=12 --lines=4`.
 More corpora are compared by
