@@ -4,8 +4,8 @@
 _LAYERS = ("third_party", "files", "options", "autodiff", "nn", "optimization",
            "evaluation", "data", "attention", "seq2seq", "language", "vision",
            "pretrained", "experiments")
-# Above all layers; configs may use tools, nobody else may.
-_LEAVES = ("tools", "configs")
+# Above all layers. configs and docs may use tools, nobody else may.
+_LEAVES = ("tools", "configs", "docs")
 _ORDER = _LAYERS + _LEAVES
 # Rooms within a room, lowest first. Each may use the room's own floor, which in
 # turn lists what the rooms offer, and those before it.
