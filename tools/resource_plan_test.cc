@@ -11,6 +11,7 @@
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
 #include "nn/parameters.h"
 
 namespace regard {
