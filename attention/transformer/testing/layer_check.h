@@ -170,6 +170,7 @@ void CheckLayerGradients(LayerRun<double>& run,
       }
     }
     const auto at = [&](double step) {
+      run.store().values();  // asked anew, so that packed copies are made anew
       for (size_t p = 0; p < parts.size(); ++p) {
         for (size_t i = 0; i < start[p].size(); ++i) {
           parts[p].value[i] = start[p][i] + step * directions[p][i];
