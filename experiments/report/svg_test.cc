@@ -63,7 +63,7 @@ TEST(FiguresSvgTest, IsAsInTheFile) {
       {{"pictures", pictures}});
   // Not the bytes of compressed pixels.
   EXPECT_EQ(std::regex_replace(svg, std::regex("base64,[^\"]*"), "base64,"),
-            ReadFile("tools/testdata/figures.svg").value());
+            ReadFile("experiments/report/testdata/figures.svg").value());
 }
 
 TEST(FiguresSvgTest, HeadsStandSideBySideUntilARowIsFull) {
