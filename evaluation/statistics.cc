@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -298,6 +300,44 @@ double PairedPermutationTest(absl::Span<const double> differences) {
     if (std::abs(flipped) >= seen) ++extreme;
   }
   return static_cast<double>(extreme) / static_cast<double>(choices + besides);
+}
+
+std::optional<DifferenceInterval> PermutationInterval(
+    absl::Span<const double> differences) {
+  const size_t n = differences.size();
+  const bool exact = n <= kMostExactPairs;
+  const size_t subsets = exact ? (size_t{1} << n) - 1 : kRandomChoices;
+  const auto outside = static_cast<size_t>(kSignificanceLevel / 2 *
+                                           static_cast<double>(subsets + 1));
+  if (outside == 0 || !std::ranges::all_of(differences, [](double difference) {
+        return std::isfinite(difference);
+      })) {
+    return std::nullopt;
+  }
+  const RandomStream random(0, "permutation_interval");
+  std::vector<double> means;
+  means.reserve(subsets);
+  for (size_t subset = 1; subset <= subsets; ++subset) {
+    double sum = 0;
+    int members = 0;
+    const auto add = [&](size_t i, bool is_member) {
+      if (!is_member) return;
+      sum += differences[i];
+      ++members;
+    };
+    if (exact) {
+      for (size_t i = 0; i < n; ++i) add(i, (subset >> i & 1) != 0);
+    } else {
+      TossCoins(random, static_cast<int>(subset), n, add);
+    }
+    if (members > 0) means.push_back(sum / members);
+  }
+  const auto at = [&](size_t index) {
+    const auto place = means.begin() + static_cast<std::ptrdiff_t>(index);
+    std::nth_element(means.begin(), place, means.end());
+    return *place;
+  };
+  return DifferenceInterval{at(outside - 1), at(means.size() - outside)};
 }
 
 std::vector<double> HolmAdjusted(absl::Span<const double> p_values) {

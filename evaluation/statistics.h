@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -105,6 +106,20 @@ inline constexpr int kRandomChoices = 100000;
 // at least 2 / 2^n. NaN without pairs, or where a difference is not finite. The
 // same differences always give the same bits.
 double PairedPermutationTest(absl::Span<const double> differences);
+
+struct DifferenceInterval {
+  double low = 0;
+  double high = 0;
+};
+
+// The values that PairedPermutationTest does not reject at kSignificanceLevel
+// as the centre of the differences: a confidence interval of at least 95 %. It
+// excludes 0 where that p-value is at most 0.05. The ends are order statistics
+// of the means of all subsets (Hartigan, "Using subsample values as typical
+// values", JASA 64, 1969), or of random ones beyond kMostExactPairs. Absent for
+// fewer than 6 differences, or where one is not finite.
+std::optional<DifferenceInterval> PermutationInterval(
+    absl::Span<const double> differences);
 
 // Holm's correction of p-values for many comparisons: "A simple sequentially
 // rejective multiple test procedure", Scandinavian Journal of Statistics 6

@@ -286,6 +286,53 @@ TEST(PairedPermutationTest, FlipsEverySignOfMoreThanSixtyFourPairs) {
   EXPECT_EQ(PairedPermutationTest(differences), 1.0 / (kRandomChoices + 1));
 }
 
+TEST(PermutationInterval, OfSixSpansAllDifferences) {
+  // 63 means; one is left out at either end, as 64 * 0.025 is 1.6.
+  const auto interval = PermutationInterval({3, 1, 2, 6, 5, 4});
+  ASSERT_TRUE(interval.has_value());
+  EXPECT_EQ(interval->low, 1);
+  EXPECT_EQ(interval->high, 6);
+}
+
+TEST(PermutationInterval, OfSevenIsWithinThem) {
+  // 127 means, of which two are beyond each end: 0, 0.5 (of 0 and 1) and 12.5,
+  // 13.
+  const auto interval = PermutationInterval({0, 1, 2, 10, 11, 12, 13});
+  ASSERT_TRUE(interval.has_value());
+  EXPECT_EQ(interval->low, 1);
+  EXPECT_EQ(interval->high, 12);
+}
+
+TEST(PermutationInterval, ExcludesZeroWhereTheTestRejectsIt) {
+  const std::vector<std::vector<double>> cases = {
+      {1, 2, 3, 4, 5, 6},         {-1, 2, 3, 4, 5, 6},
+      {-1, 2, 3, 4, 5, 6, 7},     {-4, 2, 3, 4, 5, 6, 7},
+      {1, -2, 4, -8, 16, -32, 5}, {-1, -2, -3, -4, -5, -6, 0.5, -9}};
+  for (const std::vector<double>& differences : cases) {
+    const auto interval = PermutationInterval(differences);
+    ASSERT_TRUE(interval.has_value());
+    EXPECT_EQ(interval->low > 0 || interval->high < 0,
+              PairedPermutationTest(differences) <= kSignificanceLevel)
+        << differences[0] << " of " << differences.size();
+  }
+}
+
+TEST(PermutationInterval, SamplesSubsetsOfManyDifferences) {
+  std::vector<double> differences;
+  for (int i = 0; i < 25; ++i) differences.push_back(i);
+  const auto interval = PermutationInterval(differences);
+  ASSERT_TRUE(interval.has_value());
+  // The normal approximation: 12 -+ 1.96 * sqrt(52 / 25).
+  EXPECT_NEAR(interval->low, 9.2, 0.4);
+  EXPECT_NEAR(interval->high, 14.8, 0.4);
+}
+
+TEST(PermutationInterval, NeedsSixFiniteDifferences) {
+  EXPECT_FALSE(PermutationInterval({}).has_value());
+  EXPECT_FALSE(PermutationInterval({1, 2, 3, 4, 5}).has_value());
+  EXPECT_FALSE(PermutationInterval({1, 2, 3, 4, 5, NAN}).has_value());
+}
+
 using ::testing::DoubleEq;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
