@@ -20,7 +20,7 @@ namespace {
 constexpr char kUsage[] =
     "Lists the runs below a directory: their state, their metrics, and the\n"
     "config fields in which they differ from the most typical run.\n\n"
-    "  runs [--by=METRIC] [--json] FOLDER\n\n"
+    "  runs [--by=METRIC] [--tag=T] [--json] FOLDER\n\n"
     "Examples:\n"
     "  runs --json runs\n"
     "  runs --by=test/bleu bazel-bin/configs";
@@ -28,11 +28,15 @@ constexpr char kUsage[] =
 absl::Status ListRuns(int argc, char** argv) {
   std::vector<std::string> folders;
   std::string metric;
+  std::string tag;
   bool json = false;
   CommandLine line(kUsage);
   line.Text("by", "METRIC", &metric,
             "sorts the runs by this metric, such as test/bleu, the best first",
             "by path");
+  line.Text("tag", "T", &tag,
+            "lists only the runs whose config has this word among its `tags`",
+            "all runs");
   line.Switch("json", &json, kJsonHelp);
   line.Positional(&folders, "FOLDER");
   REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
@@ -42,6 +46,7 @@ absl::Status ListRuns(int argc, char** argv) {
   }
   REGARD_ASSIGN_OR_RETURN(std::vector<GridRun> runs,
                           FindRuns(ResolveUserPath(folders[0])));
+  if (!tag.empty()) REGARD_RETURN_IF_ERROR(KeepTag(tag, &runs));
   if (!metric.empty()) REGARD_RETURN_IF_ERROR(SortByMetric(metric, &runs));
   const std::string text =
       json ? JsonText(RunListJson(runs)) + "\n" : RunListText(runs, metric);

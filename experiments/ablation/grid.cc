@@ -62,6 +62,10 @@ std::string Counted(size_t count, absl::string_view noun) {
   return absl::StrCat(count, " ", noun, count == 1 ? "" : "s");
 }
 
+bool IsAnnotation(absl::string_view path) {
+  return path == "name" || path == "note" || path == "tags";
+}
+
 absl::StatusOr<GridRun> ReadRunSummary(const std::string& folder) {
   GridRun run = {.label = folder};
   REGARD_ASSIGN_OR_RETURN(run.metric_infos, ReadRunDescription(folder));

@@ -44,6 +44,10 @@ struct GridRun {
   std::vector<LabelledMatrix> maps = {};  // what it shows of its attention
 };
 
+// Whether a field of an experiment describes the run for its readers, so that
+// runs which differ only there are the same: its name, note and tags.
+bool IsAnnotation(absl::string_view path);
+
 // Reads run.json, resolved.textproto and status.json, which are small. The
 // error names the file.
 absl::StatusOr<GridRun> ReadRunSummary(const std::string& folder);

@@ -99,7 +99,7 @@ bool DifferInSeedAlone(const GridRun& a, const GridRun& b) {
          std::all_of(differences.begin(), differences.end(),
                      [](const FieldDifference& difference) {
                        return difference.path == "seed" ||
-                              difference.path == "name";
+                              IsAnnotation(difference.path);
                      });
 }
 

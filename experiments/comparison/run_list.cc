@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "evaluation/metric.h"
 #include "evaluation/statistics.h"
 #include "experiments/report/run_results.h"
@@ -27,16 +28,13 @@ namespace {
 
 constexpr size_t kMaxMetrics = 2;  // of a run, where none is asked for
 
-// Whether a field names the run, and so differs without meaning anything.
-bool IsName(absl::string_view path) { return path == "name"; }
-
-// What a run differs in, without what names it.
+// The differences of a run, without its annotations.
 std::vector<FieldDifference> Differences(const GridRun& typical,
                                          const GridRun& run) {
   std::vector<FieldDifference> differences =
       DiffResolvedFields(typical.config, run.config);
   std::erase_if(differences, [](const FieldDifference& difference) {
-    return IsName(difference.path);
+    return IsAnnotation(difference.path);
   });
   return differences;
 }
@@ -68,7 +66,7 @@ std::string DifferencesText(const GridRun& typical, const GridRun& run) {
   for (const FieldDifference& difference :
        DiffResolvedFields(SetFields(typical), SetFields(run))) {
     const std::string& path = difference.path;
-    if (IsName(path)) continue;
+    if (IsAnnotation(path)) continue;
     std::string after = difference.after;
     const std::string* const value = ValueOf(run, path);
     // One of the two configs may set what the other has as its default.
@@ -210,6 +208,35 @@ absl::Status SortByMetric(const std::string& metric,
   return absl::OkStatus();
 }
 
+absl::Status KeepTag(const std::string& tag, std::vector<GridRun>* runs) {
+  std::set<std::string> known;
+  const auto tags_of = [](const GridRun& run) {
+    std::vector<std::string> tags;
+    for (const ResolvedField& field : run.config) {
+      if (field.path != "tags") continue;
+      // A string has quotes, and a tag has none of its own to escape.
+      absl::string_view tag = field.value;
+      absl::ConsumePrefix(&tag, "\"");
+      absl::ConsumeSuffix(&tag, "\"");
+      tags.emplace_back(tag);
+    }
+    return tags;
+  };
+  for (const GridRun& run : *runs) {
+    for (const std::string& of_run : tags_of(run)) known.insert(of_run);
+  }
+  if (known.count(tag) == 0) {
+    const std::vector<std::string> names(known.begin(), known.end());
+    return absl::InvalidArgumentError(absl::StrCat("error: --tag=", tag,
+                                                   ": no run has this tag",
+                                                   SuggestName(tag, names)));
+  }
+  std::erase_if(*runs, [&](const GridRun& run) {
+    return std::ranges::count(tags_of(run), tag) == 0;
+  });
+  return absl::OkStatus();
+}
+
 size_t TypicalRun(const std::vector<GridRun>& runs) {
   std::vector<size_t> indices;
   std::vector<std::vector<ResolvedField>> configs;
@@ -218,7 +245,7 @@ size_t TypicalRun(const std::vector<GridRun>& runs) {
     indices.push_back(i);
     std::erase_if(
         configs.emplace_back(runs[i].config),
-        [](const ResolvedField& field) { return IsName(field.path); });
+        [](const ResolvedField& field) { return IsAnnotation(field.path); });
   }
   if (indices.empty()) return 0;
   const std::vector<size_t> counts = CountDifferences(configs);

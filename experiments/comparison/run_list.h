@@ -27,6 +27,10 @@ absl::StatusOr<std::vector<GridRun>> FindRuns(
 absl::Status SortByMetric(const std::string& metric,
                           std::vector<GridRun>* runs);
 
+// Keeps the runs whose config has the tag. An error, complete to print, if no
+// run has it.
+absl::Status KeepTag(const std::string& tag, std::vector<GridRun>* runs);
+
 // The run from whose config the others differ in the fewest fields, the first
 // one of several; runs without a config are not counted.
 size_t TypicalRun(const std::vector<GridRun>& runs);

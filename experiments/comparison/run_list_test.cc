@@ -24,6 +24,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::IsOk;
+using ::testing::Not;
 using testing::StatusIs;
 
 GridRun RunOf(const std::string& label, const std::string& width,
@@ -61,6 +62,29 @@ TEST(RunListTest, TellsDifferencesFromTheMostTypicalRun) {
             R"({"run":"a","state":"finished","step":7,)"
             R"("differences":{"width":"64"},"metrics":{"dev/accuracy":0.25,)"
             R"("test/accuracy":0.5,"train/loss":2},"weights_digest":""})");
+}
+
+TEST(RunListTest, KeepsTheRunsOfATag) {
+  std::vector<GridRun> runs = {RunOf("a", "64", 0.5), RunOf("b", "32", 0.75),
+                               RunOf("c", "32", 0.25)};
+  runs[0].config.push_back({"tags", "\"scores\""});
+  runs[0].config.push_back({"tags", "\"old\""});
+  runs[2].config.push_back({"tags", "\"old\""});
+  EXPECT_THAT(KeepTag("ol", &runs),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "error: --tag=ol: no run has this tag; did you mean "
+                       "'old'?"));
+  EXPECT_THAT(KeepTag("old", &runs), IsOk());
+  EXPECT_THAT(Labels(runs), ElementsAre("a", "c"));
+}
+
+TEST(RunListTest, TakesNotesAndTagsForNoDifference) {
+  GridRun noted = RunOf("b", "64", 0.5);
+  noted.config.push_back({"note", "\"again\""});
+  noted.config.push_back({"tags", "\"old\""});
+  const std::vector<GridRun> runs = {RunOf("a", "64", 0.5), noted};
+  EXPECT_THAT(RunListText(runs, ""), Not(HasSubstr("again")));
+  EXPECT_EQ(RunListJson(runs)["runs"][1]["differences"].size(), 0);
 }
 
 TEST(RunListTest, LeavesOutDefaults) {

@@ -80,6 +80,8 @@ absl::Status CheckSameConfig(const RunFolder& folder, const Plugins& plugins,
   // Both in full, by this program's defaults.
   for (const FieldDifference& difference :
        DiffResolvedFields(ResolvedFields(stored), ResolvedFields(config))) {
+    // They are for readers.
+    if (difference.path == "note" || difference.path == "tags") continue;
     absl::StrAppend(&differences, "\n  ", difference.path, ": ",
                     difference.before, " in the run, ", difference.after,
                     " now");
