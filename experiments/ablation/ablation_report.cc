@@ -10,10 +10,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "evaluation/statistics.h"
 #include "experiments/ablation/comparison.h"
+#include "experiments/ablation/result_picture.h"
 #include "experiments/report/figure.h"
 #include "experiments/run/metrics_log.h"
 #include "files/json_file.h"
@@ -39,15 +41,6 @@ std::vector<GridCell> CellsOf(const Grid& grid) {
     cells[place->second].push_back(&run);
   }
   return cells;
-}
-
-// "dot", "width 64, dot".
-std::string CellName(const Grid& grid, const GridRun& run) {
-  std::vector<std::string> names;
-  for (size_t a = 0; a < grid.axes.size(); ++a) {
-    names.push_back(ValueName(grid.axes[a], run.coordinates[a]));
-  }
-  return absl::StrJoin(names, ", ");
 }
 
 // "12 cells, 5 seeds each; 2 of 60 runs are missing."
@@ -87,8 +80,7 @@ std::vector<std::string> LabelsOf(const Grid& grid, const GridRun& run) {
 
 // A row for each cell: its values, how many runs of how many, and mean and
 // standard deviation of each metric.
-Table ResultsTable(const Grid& grid) {
-  const std::vector<std::string> metrics = MetricsToShow(grid);
+Table ResultsTable(const Grid& grid, const std::vector<std::string>& metrics) {
   Table table = TableOfMetrics(grid, {"n"}, metrics);
   for (const GridCell& cell : CellsOf(grid)) {
     std::vector<std::string> row = LabelsOf(grid, *cell[0]);
@@ -152,12 +144,45 @@ bool IsShared(const Grid& grid, const ResolvedField& field) {
   });
 }
 
-// The files, overrides and fields that are the same in all runs.
-Section SharedSection(const Grid& grid) {
-  Section section = {"What all runs share", {}};
+// " Data: data.path (SHA-256 12345678...)."; empty if nothing is shared.
+std::string SharedData(const Grid& grid, const GridRun& first) {
+  std::vector<std::string> parts;
+  for (const auto& [name, digest] : first.data) {
+    const bool shared = std::ranges::all_of(grid.runs, [&](const GridRun& run) {
+      const auto found = run.data.find(name);
+      return run.data.empty() ||
+             (found != run.data.end() && found->second == digest);
+    });
+    if (!shared) continue;
+    parts.push_back(
+        absl::StrCat(name, " (SHA-256 ", digest.substr(0, 8), "...)"));
+  }
+  if (parts.empty()) return "";
+  return absl::StrCat(" Data: ", absl::StrJoin(parts, ", "), ".");
+}
+
+// " Training took 2.5 hours in all."; empty where runs tell no times.
+std::string TrainingTime(const Grid& grid) {
+  double seconds = 0;
+  for (const GridRun& run : grid.runs) {
+    if (run.records.empty()) continue;
+    seconds += run.records.back().seconds.value_or(0);
+  }
+  if (seconds == 0) return "";
+  const double minutes = seconds / 60;
+  return absl::StrFormat(" Training took %.2g %s in all.",
+                         minutes < 60 ? minutes : minutes / 60,
+                         minutes < 60 ? "minutes" : "hours");
+}
+
+// The size of the grid, and the files, overrides, data and fields that are the
+// same in all runs.
+std::vector<Block> SharedBlocks(const Grid& grid) {
+  const std::string size =
+      absl::StrCat(grid.label, ": ", GridSummary(grid), TrainingTime(grid));
   const auto first = std::ranges::find_if(
       grid.runs, [](const GridRun& run) { return !run.config.empty(); });
-  if (first == grid.runs.end()) return section;
+  if (first == grid.runs.end()) return {size};
   std::vector<std::string> files;
   std::vector<std::string> overrides;
   Table table = {{"field", "value", "set by"}};
@@ -174,12 +199,30 @@ Section SharedSection(const Grid& grid) {
     }
     table.rows.push_back({field.path, field.value, field.origin});
   }
-  if (table.rows.empty()) return section;
-  section.blocks = {
-      absl::StrCat("Config: ", absl::StrJoin(files, ", "), ". Overrides: ",
+  if (table.rows.empty()) return {size};
+  return {
+      size,
+      absl::StrCat("All runs share: config ", absl::StrJoin(files, ", "),
+                   "; overrides ",
                    overrides.empty() ? "none" : absl::StrJoin(overrides, ", "),
-                   "."),
+                   ".", SharedData(grid, *first)),
       Folded{"Fields that differ from their defaults", std::move(table)}};
+}
+
+// The primary metric, then the others, folded away.
+Section ResultsSection(const Grid& grid) {
+  std::vector<std::string> metrics = MetricsToShow(grid);
+  const std::string primary = PrimaryMetric(grid);
+  std::erase(metrics, primary);
+  Section section = {
+      "Results", {"Mean (standard deviation) [lowest, highest] over n runs."}};
+  section.blocks.emplace_back(ResultsTable(
+      grid, primary.empty() ? metrics : std::vector<std::string>{primary}));
+  if (!metrics.empty()) {
+    section.blocks.emplace_back(Folded{.label = kOtherMetrics,
+                                       .content = ResultsTable(grid, metrics),
+                                       .in_markdown = true});
+  }
   return section;
 }
 
@@ -264,12 +307,12 @@ Report AblationReport(const Grid& grid) {
                      "and its band spans the lowest to the highest run. Both "
                      "end where the first of these runs ends."}};
   curves.blocks.insert(curves.blocks.end(), plots.begin(), plots.end());
-  report.Add({"Grid", {absl::StrCat(grid.label, ": ", GridSummary(grid))}});
-  report.Add(SharedSection(grid));
+  report.lead = ResultPicture(grid, comparisons);
+  for (Block& block : SharedBlocks(grid)) {
+    report.lead.push_back(std::move(block));
+  }
   report.Add({"Warnings", {warnings.begin(), warnings.end()}});
-  report.Add({"Results",
-              {"Mean (standard deviation) [lowest, highest] over n runs.",
-               ResultsTable(grid)}});
+  report.Add(ResultsSection(grid));
   report.Add({"Missing runs", {MissingTable(grid)}});
   report.Add(SeedsSection(grid, comparisons));
   report.Add(ExamplesSection(grid, comparisons));

@@ -45,71 +45,6 @@ Grid TwoCells(const std::string& config) {
   return grid;
 }
 
-TEST(AblationReportTest, WarnsWhereCellsDifferInMoreThanTheirAxis) {
-  const Grid grid = TwoCells("rate: 2\nwidth: 16\n");
-  EXPECT_THAT(
-      ReportMarkdown(AblationReport(grid)),
-      HasSubstr("## Warnings\n\nwidth 16 and width 8 differ in more than "
-                "their axis: also in rate (2; 1)."));
-  EXPECT_THAT(ReportHtml(AblationReport(grid)),
-              HasSubstr(">Warnings</h2>\n<p>width 16"));
-}
-
-TEST(AblationReportTest, IsQuietWhereTheyDifferInTheirAxisAlone) {
-  const Grid grid = TwoCells("rate: 1\nwidth: 16\n");
-  EXPECT_THAT(ReportMarkdown(AblationReport(grid)), Not(HasSubstr("Warning")));
-  EXPECT_THAT(ReportHtml(AblationReport(grid)), Not(HasSubstr("Warnings")));
-}
-
-TEST(AblationReportTest, SaysWhatAllRunsShare) {
-  Grid grid = TwoCells("");
-  for (const int width : {8, 16}) {
-    grid.runs[width / 16].config = *ParseResolvedFields(
-        absl::StrCat("rate: 1  # --set\n"
-                     "width: ",
-                     width,
-                     "  # --set\n"
-                     "model {  # configs/a.textproto:3\n"
-                     "  heads: 2  # configs/a.textproto:4\n"
-                     "  depth: 3  # default\n"
-                     "}\n"));
-  }
-  const std::string text = ReportMarkdown(AblationReport(grid));
-  EXPECT_THAT(text, HasSubstr("## What all runs share\n\n"
-                              "Config: configs/a.textproto. Overrides: "
-                              "rate=1.\n"));
-  const std::string page = ReportHtml(AblationReport(grid));
-  EXPECT_THAT(page, HasSubstr("<td>model.heads</td>"));
-  EXPECT_THAT(page, Not(HasSubstr("<td>model.depth</td>")));
-  EXPECT_THAT(page, Not(HasSubstr("<td>width</td>")));
-  // A run that is missing shares nothing, and says nothing.
-  grid.runs[1].config.clear();
-  EXPECT_THAT(ReportMarkdown(AblationReport(grid)),
-              HasSubstr("Overrides: rate=1, width=8."));
-}
-
-// An accuracy near 1 over seeds that differ: mean plus deviation is above it.
-TEST(AblationReportTest, IntervalsStayInTheRangeOfTheMetric) {
-  Grid grid = TwoCells("width: 16\n");
-  GridRun run = grid.runs[0];
-  for (const double accuracy : {1.0, 1.0, 0.4}) {
-    run.seed = absl::StrCat("1", grid.runs.size());
-    run.status.metrics = {{"dev/accuracy", accuracy}};
-    grid.runs.push_back(run);
-  }
-  EXPECT_THAT(ReportMarkdown(AblationReport(grid)),
-              HasSubstr("| 0.8 (0.35) [0.4, 1] |"));
-}
-
-TEST(AblationReportTest, ShowsTestsWithAndWithoutAName) {
-  Grid grid = TwoCells("rate: 1\nwidth: 16\n");
-  EXPECT_THAT(MetricsToShow(grid), ElementsAre("dev/loss"));
-  grid.runs[0].status.metrics["test.news/loss"] = 2;
-  EXPECT_THAT(MetricsToShow(grid), ElementsAre("test.news/loss"));
-  grid.runs[1].status.metrics["test/loss"] = 3;
-  EXPECT_THAT(MetricsToShow(grid), ElementsAre("test.news/loss", "test/loss"));
-}
-
 // Runs of three widths and so many seeds, whose accuracy grows with the width
 // and whose loss only changes with the seed.
 Grid ThreeWidths(int seeds) {
@@ -143,6 +78,97 @@ Grid ThreeWidths(int seeds) {
     }
   }
   return grid;
+}
+
+TEST(AblationReportTest, WarnsWhereCellsDifferInMoreThanTheirAxis) {
+  const Grid grid = TwoCells("rate: 2\nwidth: 16\n");
+  EXPECT_THAT(
+      ReportMarkdown(AblationReport(grid)),
+      HasSubstr("## Warnings\n\nwidth 16 and width 8 differ in more than "
+                "their axis: also in rate (2; 1)."));
+  EXPECT_THAT(ReportHtml(AblationReport(grid)),
+              HasSubstr(">Warnings</h2>\n<p>width 16"));
+}
+
+TEST(AblationReportTest, IsQuietWhereTheyDifferInTheirAxisAlone) {
+  const Grid grid = TwoCells("rate: 1\nwidth: 16\n");
+  EXPECT_THAT(ReportMarkdown(AblationReport(grid)), Not(HasSubstr("Warning")));
+  EXPECT_THAT(ReportHtml(AblationReport(grid)), Not(HasSubstr("Warnings")));
+}
+
+TEST(AblationReportTest, SaysWhatAllRunsShare) {
+  Grid grid = TwoCells("");
+  for (const int width : {8, 16}) {
+    grid.runs[width / 16].config = *ParseResolvedFields(
+        absl::StrCat("rate: 1  # --set\n"
+                     "width: ",
+                     width,
+                     "  # --set\n"
+                     "model {  # configs/a.textproto:3\n"
+                     "  heads: 2  # configs/a.textproto:4\n"
+                     "  depth: 3  # default\n"
+                     "}\n"));
+  }
+  const std::string text = ReportMarkdown(AblationReport(grid));
+  EXPECT_THAT(text, HasSubstr("\n\nAll runs share: config "
+                              "configs/a.textproto; overrides rate=1.\n"));
+  const std::string page = ReportHtml(AblationReport(grid));
+  EXPECT_THAT(page, HasSubstr("<td>model.heads</td>"));
+  EXPECT_THAT(page, Not(HasSubstr("<td>model.depth</td>")));
+  EXPECT_THAT(page, Not(HasSubstr("<td>width</td>")));
+  // A run that is missing shares nothing, and says nothing.
+  grid.runs[1].config.clear();
+  EXPECT_THAT(ReportMarkdown(AblationReport(grid)),
+              HasSubstr("; overrides rate=1, width=8."));
+}
+
+TEST(AblationReportTest, NamesTheDataThatAllRunsShareAndTheirTime) {
+  Grid grid = TwoCells("rate: 1  # --set\nwidth: 16  # --set\n");
+  grid.runs[0].data = {{"data.path", std::string(64, 'a')},
+                       {"data.dev_path", std::string(64, 'b')}};
+  grid.runs[1].data = {{"data.path", std::string(64, 'a')},
+                       {"data.dev_path", std::string(64, 'c')}};
+  for (GridRun& run : grid.runs) {
+    run.config.front().origin = "--set";
+    run.records = {{.step = 1, .seconds = 1}, {.step = 2, .seconds = 45}};
+  }
+  const std::string text = ReportMarkdown(AblationReport(grid));
+  EXPECT_THAT(text, HasSubstr("rate=1. Data: data.path (SHA-256 "
+                              "aaaaaaaa...).\n"));
+  EXPECT_THAT(text, HasSubstr("Training took 1.5 minutes in all.\n"));
+}
+
+TEST(AblationReportTest, FoldsAllMetricsButThePrimaryOne) {
+  Grid grid = ThreeWidths(6);
+  const std::string page = ReportHtml(AblationReport(grid));
+  EXPECT_THAT(page, HasSubstr("<th class=\"n\">n</th><th>test/accuracy</th>"
+                              "</tr>"));
+  EXPECT_THAT(page, HasSubstr("<details><summary>Other metrics</summary>"));
+  grid.primary = "test/loss";
+  EXPECT_THAT(ReportMarkdown(AblationReport(grid)),
+              HasSubstr("| arm | seeds | test/loss (lower is better) |"));
+}
+
+// An accuracy near 1 over seeds that differ: mean plus deviation is above it.
+TEST(AblationReportTest, IntervalsStayInTheRangeOfTheMetric) {
+  Grid grid = TwoCells("width: 16\n");
+  GridRun run = grid.runs[0];
+  for (const double accuracy : {1.0, 1.0, 0.4}) {
+    run.seed = absl::StrCat("1", grid.runs.size());
+    run.status.metrics = {{"dev/accuracy", accuracy}};
+    grid.runs.push_back(run);
+  }
+  EXPECT_THAT(ReportMarkdown(AblationReport(grid)),
+              HasSubstr("| 0.8 (0.35) [0.4, 1] |"));
+}
+
+TEST(AblationReportTest, ShowsTestsWithAndWithoutAName) {
+  Grid grid = TwoCells("rate: 1\nwidth: 16\n");
+  EXPECT_THAT(MetricsToShow(grid), ElementsAre("dev/loss"));
+  grid.runs[0].status.metrics["test.news/loss"] = 2;
+  EXPECT_THAT(MetricsToShow(grid), ElementsAre("test.news/loss"));
+  grid.runs[1].status.metrics["test/loss"] = 3;
+  EXPECT_THAT(MetricsToShow(grid), ElementsAre("test.news/loss", "test/loss"));
 }
 
 TEST(AblationReportTest, CountsAnExampleOfSeveralRunsOnce) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -106,6 +107,7 @@ Comparison Compare(const Grid& grid, const std::string& metric, size_t axis,
     differences.push_back(Summarize(of_seed).mean);
   }
   comparison.differences = Summarize(differences);
+  comparison.by_seed = differences;
   comparison.p_value = PairedPermutationTest(differences);
   comparison.over_examples = CompareOverExamples(pairs, metric);
   // The survivors of a cell are no random sample of it.
@@ -182,19 +184,6 @@ size_t MostOfAMetric(const std::vector<Comparison>& comparisons,
   return most;
 }
 
-// " (better)" or " (worse)", where the metric says which is.
-absl::string_view Judgement(const Grid& grid, const Comparison& comparison) {
-  if (comparison.differences.n == 0 || !comparison.Significant()) return "";
-  const bool higher = comparison.differences.mean > 0;
-  for (const GridRun& run : grid.runs) {
-    const MetricInfo* info = FindMetric(run.metric_infos, comparison.metric);
-    if (info == nullptr || info->better == Better::kNeither) continue;
-    return higher == (info->better == Better::kHigher) ? " (better)"
-                                                       : " (worse)";
-  }
-  return "";
-}
-
 std::vector<Block> SeedsNotes(const std::vector<Comparison>& comparisons) {
   int seeds = 0;
   bool missing = false;
@@ -241,6 +230,20 @@ std::vector<Block> SeedsNotes(const std::vector<Comparison>& comparisons) {
   return notes;
 }
 
+// The rows of the primary metric, then those of others, folded away. The first
+// column is the metric.
+std::vector<Block> ByMetric(Table table, const std::string& primary) {
+  const auto others = std::ranges::stable_partition(
+      table.rows, [&](const auto& row) { return row[0] == primary; });
+  Table folded = {table.header, {others.begin(), others.end()}};
+  table.rows.erase(others.begin(), others.end());
+  if (table.rows.empty()) return {std::move(folded)};
+  if (folded.rows.empty()) return {std::move(table)};
+  return {std::move(table), Folded{.label = kOtherMetrics,
+                                   .content = std::move(folded),
+                                   .in_markdown = true}};
+}
+
 }  // namespace
 
 std::vector<Comparison> CompareWithBaselines(const Grid& grid) {
@@ -280,6 +283,16 @@ std::string Verdict(const Comparison& comparison) {
                                          : "significantly lower";
 }
 
+absl::string_view Judgement(const Grid& grid, const Comparison& comparison) {
+  const Better better = DirectionOf(grid, comparison.metric);
+  if (comparison.differences.n == 0 || !comparison.Significant() ||
+      better == Better::kNeither) {
+    return "";
+  }
+  const bool higher = comparison.differences.mean > 0;
+  return higher == (better == Better::kHigher) ? " (better)" : " (worse)";
+}
+
 Section SeedsSection(const Grid& grid,
                      const std::vector<Comparison>& comparisons) {
   Table table = {{"metric", "value", "against", "seeds", "difference", "p",
@@ -294,8 +307,10 @@ Section SeedsSection(const Grid& grid,
          PValue(comparison.p_value), PValue(comparison.corrected_p_value),
          absl::StrCat(Verdict(comparison), Judgement(grid, comparison))});
   }
-  Section section = {"Comparisons over seeds", SeedsNotes(comparisons)};
-  section.blocks.insert(section.blocks.begin(), std::move(table));
+  Section section = {"Comparisons over seeds",
+                     ByMetric(std::move(table), PrimaryMetric(grid))};
+  std::ranges::move(SeedsNotes(comparisons),
+                    std::back_inserter(section.blocks));
   return section;
 }
 
@@ -338,7 +353,10 @@ Section ExamplesSection(const Grid& grid,
       "at once. Corrected p is the second p after Holm's correction for the ",
       Counted(most, "comparison"), " of a metric.");
 
-  return {"Comparisons over examples", {std::move(table), note}};
+  Section section = {"Comparisons over examples",
+                     ByMetric(std::move(table), PrimaryMetric(grid))};
+  section.blocks.emplace_back(note);
+  return section;
 }
 
 std::vector<std::string> ConfoundedComparisons(const Grid& grid) {

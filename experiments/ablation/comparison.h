@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "evaluation/statistics.h"
 #include "experiments/ablation/grid.h"
 #include "experiments/report/report.h"
@@ -31,6 +32,7 @@ struct Comparison {
   // of runs that agree on all other axes. Runs that share a seed share data and
   // luck, so they count as one.
   SampleSummary differences = {};
+  std::vector<double> by_seed = {};  // the differences
   // Pairs of which a run failed or lacks the metric that its partner has. The
   // differences are of the others; where there are any, they are not tested.
   int missing_pairs = 0;
@@ -53,10 +55,17 @@ std::vector<Comparison> CompareWithBaselines(const Grid& grid);
 // "significantly higher", "not significant", "2 pairs missing", ...
 std::string Verdict(const Comparison& comparison);
 
+// " (better)" or " (worse)" of a significant difference, where the metric says
+// which is; else empty.
+absl::string_view Judgement(const Grid& grid, const Comparison& comparison);
+
+// What is folded away below the primary metric.
+inline constexpr char kOtherMetrics[] = "Other metrics";
+
 // Sections of a report: a row for each comparison, with p-values and the
 // verdict, how they were made, and whether the seeds are enough for so many
 // comparisons. The second is of comparisons over examples, and its table is
-// empty without any.
+// empty without any. Metrics but the primary one are folded away.
 Section SeedsSection(const Grid& grid,
                      const std::vector<Comparison>& comparisons);
 Section ExamplesSection(const Grid& grid,

@@ -9,8 +9,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "experiments/report/attention_file.h"
 #include "experiments/run/examples_file.h"
+#include "experiments/run/environment.h"
 #include "files/file.h"
 #include "files/json_file.h"
 #include "nlohmann/json.hpp"
@@ -31,6 +33,14 @@ std::string ValueName(const Axis& axis, size_t value) {
   return absl::StrCat(axis.name.substr(last), " ", label);
 }
 
+std::string CellName(const Grid& grid, const GridRun& run) {
+  std::vector<std::string> names;
+  for (size_t a = 0; a < grid.axes.size(); ++a) {
+    names.push_back(ValueName(grid.axes[a], run.coordinates[a]));
+  }
+  return absl::StrJoin(names, ", ");
+}
+
 std::set<std::string> AllMetrics(const Grid& grid) {
   std::set<std::string> all;
   for (const GridRun& run : grid.runs) {
@@ -48,9 +58,40 @@ std::vector<std::string> MetricsToShow(const Grid& grid) {
     for (const std::string& name : all) {
       if (absl::StartsWith(name, prefix)) chosen.push_back(name);
     }
-    if (!chosen.empty()) return chosen;
+    if (chosen.empty()) continue;
+    if (!grid.primary.empty() &&
+        std::ranges::count(chosen, grid.primary) == 0) {
+      chosen.insert(chosen.begin(), grid.primary);
+    }
+    return chosen;
   }
   return {};
+}
+
+std::string PrimaryMetric(const Grid& grid) {
+  if (!grid.primary.empty()) return grid.primary;
+  const std::vector<std::string> shown = MetricsToShow(grid);
+  if (shown.empty() || !grid.metrics.empty()) {
+    return shown.empty() ? "" : shown[0];
+  }
+  for (const GridRun& run : grid.runs) {
+    for (const MetricInfo& info : run.metric_infos) {
+      for (const std::string& name : shown) {
+        if (FindMetric(run.metric_infos, name) == &info) return name;
+      }
+    }
+  }
+  return shown[0];
+}
+
+Better DirectionOf(const Grid& grid, const std::string& metric) {
+  for (const GridRun& run : grid.runs) {
+    const MetricInfo* const info = FindMetric(run.metric_infos, metric);
+    if (info != nullptr && info->better != Better::kNeither) {
+      return info->better;
+    }
+  }
+  return Better::kNeither;
 }
 
 std::string UnfinishedText(const RunStatus& status) {
@@ -96,14 +137,18 @@ namespace {
 
 constexpr int64_t kMostBytes = int64_t{1} << 28;
 
+}  // namespace
+
 absl::StatusOr<GridRun> ReadFinishedRun(const std::string& folder,
                                         const Aggregates& aggregates) {
-  REGARD_ASSIGN_OR_RETURN(
-      const std::string failure,
-      ReadFile(JoinPath(folder, "failure.txt"), kMostBytes));
-  if (!failure.empty()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("failed: ", absl::StripAsciiWhitespace(failure)));
+  const std::string path = JoinPath(folder, "failure.txt");
+  if (PathExists(path)) {
+    REGARD_ASSIGN_OR_RETURN(const std::string failure,
+                            ReadFile(path, kMostBytes));
+    if (!failure.empty()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("failed: ", absl::StripAsciiWhitespace(failure)));
+    }
   }
   REGARD_ASSIGN_OR_RETURN(GridRun run, ReadRun(folder, aggregates));
   if (const std::string unfinished = UnfinishedText(run.status);
@@ -116,10 +161,11 @@ absl::StatusOr<GridRun> ReadFinishedRun(const std::string& folder,
       const std::string attention,
       ReadFile(JoinPath(folder, "attention.json"), kMostBytes));
   REGARD_ASSIGN_OR_RETURN(run.maps, ParseAttentionJson(attention));
+  REGARD_ASSIGN_OR_RETURN(const Environment environment,
+                          ReadRunDigests(folder));
+  run.data = environment.data;
   return run;
 }
-
-}  // namespace
 
 absl::StatusOr<Grid> ReadGrid(const std::string& path,
                               const Aggregates& aggregates) {

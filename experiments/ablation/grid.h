@@ -4,12 +4,14 @@
 #define EXPERIMENTS_ABLATION_GRID_H_
 
 #include <cstddef>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "evaluation/metric.h"
 #include "experiments/report/run_results.h"
 #include "experiments/run/metric.h"
 #include "experiments/run/metrics_log.h"
@@ -39,6 +41,8 @@ struct GridRun {
   RunStatus status = {};
   std::vector<MetricInfo> metric_infos = {};
   std::vector<ResolvedField> config = {};
+  // SHA-256 of the data, by the field that names them.
+  std::map<std::string, std::string> data = {};
   std::vector<EvaluatedSet> sets = {};  // of examples.jsonl
   std::vector<MetricsRecord> records = {};
   std::vector<LabelledMatrix> maps = {};  // what it shows of its attention
@@ -64,6 +68,7 @@ struct Grid {
   std::string name = {};
   std::string question = {};  // may be empty
   std::vector<std::string> metrics = {};
+  std::string primary = {};  // see PrimaryMetric
   std::vector<Axis> axes = {};
   std::vector<GridRun> runs = {};
 };
@@ -72,18 +77,34 @@ struct Grid {
 // truth value: "dot", "width 64".
 std::string ValueName(const Axis& axis, size_t value);
 
-// Those that any run has.
+// The name of the run's cell: "dot", or "width 64, dot" of several axes.
+std::string CellName(const Grid& grid, const GridRun& run);
+
+// Metrics that any run has.
 std::set<std::string> AllMetrics(const Grid& grid);
 
 // Those that the grid names, else all of tests that any run has, else all dev/
-// ones, else all.
+// ones, else all; the primary metric is one of them.
 std::vector<std::string> MetricsToShow(const Grid& grid);
+
+// The metric that a report begins with: the grid's own, else the first that it
+// names, else the task's first on the test split, else on dev. Empty if no run
+// has a metric.
+std::string PrimaryMetric(const Grid& grid);
+
+// Which values of the metric are better, as far as any run tells.
+Better DirectionOf(const Grid& grid, const std::string& metric);
 
 // "interrupted at step 40"; empty for a finished run, whose numbers are final.
 std::string UnfinishedText(const RunStatus& status);
 
 // "1 cell", "2 cells".
 std::string Counted(size_t count, absl::string_view noun);
+
+// Reads what a finished run left in its folder. The error says why there is
+// none: the run's failure.txt, its state, or a file that cannot be read.
+absl::StatusOr<GridRun> ReadFinishedRun(const std::string& folder,
+                                        const Aggregates& aggregates);
 
 // Reads the description that the build rule `ablation` writes (JSON), and the
 // folders of runs that it names. A run that failed, or whose files cannot be

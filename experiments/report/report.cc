@@ -9,6 +9,7 @@
 #include "evaluation/statistics.h"
 #include "experiments/report/chart_script.h"
 #include "experiments/report/figure.h"
+#include "experiments/report/forest_plot.h"
 #include "experiments/report/page_script.h"
 #include "experiments/report/page_style.h"
 #include "experiments/report/page_template.h"
@@ -88,6 +89,7 @@ class HtmlWriter {
     for (const Picture& picture : pictures) Append(PictureFigure(picture));
     Append("</div>\n");
   }
+  void operator()(const ForestPlot& plot) { Append(ForestFigure(plot)); }
   void operator()(const ShownMetric& metric) {
     Append("<div class=\"card\"><dt>", EscapeHtml(metric.name),
            "</dt><dd class=\"value\">", FormatMetric(metric.value), "</dd>");
@@ -156,7 +158,16 @@ class MarkdownWriter {
     absl::StrAppend(&text_, "\n");
   }
   void operator()(const AttentionCaution&) {}
-  void operator()(const Folded&) {}
+  void operator()(const Folded& folded) {
+    if (!folded.in_markdown) return;
+    (*this)(Heading{folded.label});
+    if (const Table* table = std::get_if<Table>(&folded.content)) {
+      (*this)(*table);
+    } else {
+      (*this)(std::get<std::string>(folded.content));
+    }
+  }
+  void operator()(const ForestPlot& plot) { (*this)(ForestTable(plot)); }
   template <typename Figure>
   void operator()(const Figure&) {
     has_figure_ = true;
@@ -208,6 +219,7 @@ std::string ReportHtml(const Report& report) {
     writer.Append("</dl>\n");
   }
   writer.Append("</div>\n");
+  for (const Block& block : report.lead) std::visit(writer, block);
   if (report.sections.size() > kSectionsWithoutContents) {
     writer.Append("<nav aria-label=\"Contents\"><ol>\n");
     for (size_t s = 0; s < report.sections.size(); ++s) {
@@ -232,6 +244,11 @@ std::string ReportHtml(const Report& report) {
 std::string ReportMarkdown(const Report& report) {
   std::string text = absl::StrCat("# ", report.title, "\n\n");
   if (!report.summary.empty()) absl::StrAppend(&text, report.summary, "\n\n");
+  MarkdownWriter lead;
+  for (const Block& block : report.lead) {
+    std::visit([&](const auto& part) { lead(part); }, block);
+  }
+  text += lead.Text();
   for (const Section& section : report.sections) {
     MarkdownWriter writer;
     for (const Block& block : section.blocks) {

@@ -15,6 +15,7 @@ struct Report {
   std::string summary = {};  // one sentence under the title; may be empty
   std::vector<ShownMetric> metrics = {};        // cards at the top of the page
   std::vector<LabelledMatrix> first_maps = {};  // beside the cards
+  std::vector<Block> lead = {};                 // before the list of sections
   std::vector<Section> sections = {};
 
   // Adds a section, unless it has no blocks, or one without rows or maps.
@@ -32,7 +33,8 @@ inline constexpr char kVerdictDiffers[] = "✗ differs";
 std::string ReportHtml(const Report& report);
 
 // For reading in a terminal or on a code host, without metrics, sections with
-// figures and what is folded away. Bars in cells are escaped.
+// figures and text that is folded away. A forest plot is a table. Bars in cells
+// are escaped.
 std::string ReportMarkdown(const Report& report);
 
 }  // namespace regard

@@ -91,6 +91,27 @@ struct Plot {
   bool logarithmic_y = false;  // values that are not positive become gaps
 };
 
+// One arm of a forest plot.
+struct ForestRow {
+  std::string label = {};
+  std::vector<double> values = {};  // one for each seed
+  // To the baseline, one for each seed; empty for the baseline itself.
+  std::vector<double> differences = {};
+  // Ends of an interval of the mean difference; equal: there is none.
+  double low = 0;
+  double high = 0;
+  std::string verdict = {};
+  enum class Tone { kNone, kBetter, kWorse } tone = Tone::kNone;
+};
+
+struct ForestPlot {
+  std::string title = {};     // such as "test/bleu by score"
+  std::string metric = {};    // such as "test/bleu (higher is better)"
+  std::string baseline = {};  // its label; empty: there are no differences
+  std::vector<ForestRow> rows = {};
+  std::string legend = {};
+};
+
 struct Heading {
   std::string text = {};
 };
@@ -108,13 +129,15 @@ struct Maps {
 struct Folded {
   std::string label = {};
   std::variant<Table, std::string> content = {};
-  bool open = false;  // at first
+  bool open = false;         // at first
+  bool in_markdown = false;  // under its label, as a heading
 };
 
 // A string is a paragraph. Every row of a table has as many cells as the
 // header, CHECKed; a column of numbers is set to the right.
-using Block = std::variant<std::string, Heading, AttentionCaution, Table,
-                           Folded, Plot, Maps, std::vector<Picture>>;
+using Block =
+    std::variant<std::string, Heading, AttentionCaution, Table, Folded, Plot,
+                 Maps, std::vector<Picture>, ForestPlot>;
 
 struct Section {
   std::string title = {};  // may be empty in Markdown
