@@ -236,6 +236,20 @@ absl::Status ApplyOverrides(absl::Span<const ConfigText> overrides,
 absl::StatusOr<ConfigOrigins> ReadConfig(
     const ConfigSource& source, absl::Span<const std::string> overrides,
     Message* config) {
+  return ReadConfigWith(source, OverrideTexts(overrides), config);
+}
+
+std::vector<ConfigText> OverrideTexts(absl::Span<const std::string> overrides) {
+  std::vector<ConfigText> texts;
+  for (const std::string& argument : overrides) {
+    texts.push_back(ConfigText::Override(argument));
+  }
+  return texts;
+}
+
+absl::StatusOr<ConfigOrigins> ReadConfigWith(
+    const ConfigSource& source, absl::Span<const ConfigText> overrides,
+    Message* config) {
   config->Clear();
   ConfigOrigins origins;
   BasesReader reader(config, &origins);
@@ -248,11 +262,7 @@ absl::StatusOr<ConfigOrigins> ReadConfig(
     config->GetReflection()->ClearField(config, field);
     origins.Forget(kBaseField);
   }
-  std::vector<ConfigText> texts;
-  for (const std::string& argument : overrides) {
-    texts.push_back(ConfigText::Override(argument));
-  }
-  REGARD_RETURN_IF_ERROR(ApplyOverrides(texts, config, &origins));
+  REGARD_RETURN_IF_ERROR(ApplyOverrides(overrides, config, &origins));
   return origins;
 }
 

@@ -111,6 +111,14 @@ absl::StatusOr<ConfigOrigins> ReadConfig(
     const ConfigSource& source, absl::Span<const std::string> overrides,
     google::protobuf::Message* config);
 
+// The arguments of --set as texts.
+std::vector<ConfigText> OverrideTexts(absl::Span<const std::string> overrides);
+
+// The same as ReadConfig with overrides that say where the user wrote them.
+absl::StatusOr<ConfigOrigins> ReadConfigWith(
+    const ConfigSource& source, absl::Span<const ConfigText> overrides,
+    google::protobuf::Message* config);
+
 // Lays `overrides` over `config`, which was read from `origins`, and adds them
 // there. Errors are as ReadConfig's.
 absl::Status ApplyOverrides(absl::Span<const ConfigText> overrides,

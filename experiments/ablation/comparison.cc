@@ -230,8 +230,8 @@ std::vector<Block> SeedsNotes(const std::vector<Comparison>& comparisons) {
   return notes;
 }
 
-// The rows of the primary metric, then those of others, folded away. The first
-// column is the metric.
+// Two tables: the rows of the primary metric, and all other rows, folded away.
+// The first column is the metric.
 std::vector<Block> ByMetric(Table table, const std::string& primary) {
   const auto others = std::ranges::stable_partition(
       table.rows, [&](const auto& row) { return row[0] == primary; });

@@ -59,7 +59,7 @@ std::string Verdict(const Comparison& comparison);
 // which is; else empty.
 absl::string_view Judgement(const Grid& grid, const Comparison& comparison);
 
-// What is folded away below the primary metric.
+// The label of the tables that are folded away below the primary metric.
 inline constexpr char kOtherMetrics[] = "Other metrics";
 
 // Sections of a report: a row for each comparison, with p-values and the

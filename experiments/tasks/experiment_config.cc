@@ -18,7 +18,6 @@
 #include "optimization/interventions/site_requests.h"
 #include "optimization/optimizer_registry.h"
 #include "optimization/schedule.h"
-#include "options/config_text.h"
 #include "options/name_suggestion.h"
 #include "options/option_registry.h"
 #include "options/resolved.h"
@@ -385,9 +384,15 @@ absl::Status Complete(const Plugins& plugins, LoadedConfig& loaded) {
 absl::StatusOr<LoadedConfig> LoadConfig(const ConfigSource& source,
                                         absl::Span<const std::string> overrides,
                                         const Plugins& plugins) {
+  return LoadConfigWith(source, OverrideTexts(overrides), plugins);
+}
+
+absl::StatusOr<LoadedConfig> LoadConfigWith(
+    const ConfigSource& source, absl::Span<const ConfigText> overrides,
+    const Plugins& plugins) {
   LoadedConfig loaded;
   REGARD_ASSIGN_OR_RETURN(loaded.origins,
-                          ReadConfig(source, overrides, &loaded.config));
+                          ReadConfigWith(source, overrides, &loaded.config));
   KeepFormerMeaning(source, plugins.scorers, &loaded.config);
   REGARD_RETURN_IF_ERROR(
       ReadOverFolder(plugins.scorers, &loaded.config, &loaded.origins));

@@ -14,6 +14,7 @@
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
 #include "options/config_problems.h"
+#include "options/config_text.h"
 #include "options/reader.h"
 
 namespace regard {
@@ -36,6 +37,11 @@ struct LoadedConfig {
 absl::StatusOr<LoadedConfig> LoadConfig(const ConfigSource& source,
                                         absl::Span<const std::string> overrides,
                                         const Plugins& plugins);
+
+// The same with overrides that say where the user wrote them.
+absl::StatusOr<LoadedConfig> LoadConfigWith(
+    const ConfigSource& source, absl::Span<const ConfigText> overrides,
+    const Plugins& plugins);
 
 // Sets run.baseline if there are overrides for it: the config of `run` with
 // them. An error shows what is wrong where the run's texts say it.
