@@ -34,6 +34,7 @@ int PlanMain(int argc, char** argv, const Plugins& plugins);
 int PredictMain(int argc, char** argv, const Plugins& plugins);
 int RunsMain(int argc, char** argv, const Plugins& plugins);
 int ScoresMain(int argc, char** argv, const Plugins& plugins);
+int SweepMain(int argc, char** argv, const Plugins& plugins);
 int TranslateMain(int argc, char** argv, const Plugins& plugins);
 
 // Run::Open(), with its notes on standard error.

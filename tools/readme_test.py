@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Runs the commands of README.md on small data; follows the links of all pages.
 
-Arguments: README.md, tools/ablate, configs, and the programs by target,
+Arguments: README.md, configs, and the programs by target,
 LABEL=FILE. Links lead through the tree itself, not through declared inputs.
 """
 
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 
@@ -72,28 +73,16 @@ def make_data():
             file.write(f"{i % 10 / 10},{i % 3},{i % 10 + i % 3}\n")
 
 
-def make_workspace(ablate, configs):
-    """A folder in which tools/ablate finds a stand-in for Bazel."""
-    os.makedirs("tools")
+def copy_configs(configs):
+    """The configs, where the commands look for them."""
     os.makedirs("configs")
-    for source, to in [(ablate, "tools/ablate")] + [
-            (config, f"configs/{os.path.basename(config)}")
-            for config in configs]:
-        with open(source, encoding="utf-8") as file:
-            text = file.read()
-        with open(to, "w", encoding="utf-8") as file:
-            file.write(text)
-    with open("tools/bazel", "w", encoding="utf-8") as file:
-        file.write("#!/bin/sh\n")
-    os.chmod("tools/ablate", 0o755)
-    os.chmod("tools/bazel", 0o755)
+    for config in configs:
+        shutil.copyfile(config, f"configs/{os.path.basename(config)}")
 
 
 def to_run(line, programs):
     """What stands in for a command; None if nothing can be started."""
     words = shlex.split(line)
-    if words[0] == "tools/ablate":
-        return words
     if words[1] != "run":
         return None
     program = programs[words[2]]
@@ -101,6 +90,8 @@ def to_run(line, programs):
     own = [small for name, small in _SMALL_OWN.items() if name in line]
     if own:
         arguments += [f"--set={setting}" for setting in own[0]]
+    elif words[2] == "//tools:sweep":
+        arguments += _SMALL
     elif words[2] == "//experiments:train":
         run = re.sub(r"\W+", "_", "".join(arguments)) or "DIR"
         arguments += _SMALL + [f"--run=runs/{run}"]
@@ -108,11 +99,11 @@ def to_run(line, programs):
 
 
 def main():
-    readme, ablate = (os.path.abspath(path) for path in sys.argv[1:3])
-    configs = [os.path.abspath(path) for path in sys.argv[3:]
+    readme = os.path.abspath(sys.argv[1])
+    configs = [os.path.abspath(path) for path in sys.argv[2:]
                if "=" not in path]
     programs = {label: os.path.abspath(path) for label, path in
-                (pair.split("=") for pair in sys.argv[3:] if "=" in pair)}
+                (pair.split("=") for pair in sys.argv[2:] if "=" in pair)}
     root = os.path.dirname(os.path.realpath(readme))
     failures = [f"{page}: no {link}" for page in sorted(pages(root))
                 for link in broken_links(page)]
@@ -122,7 +113,7 @@ def main():
         failures.append(f"README.md begins with {lines[:2]}, not {_FIRST}")
 
     os.chdir(os.environ["TEST_TMPDIR"])
-    make_workspace(ablate, configs)
+    copy_configs(configs)
     make_data()
     os.environ["BUILD_WORKING_DIRECTORY"] = os.getcwd()
     for line in lines:

@@ -30,6 +30,7 @@ struct Program {
 
 constexpr Program kPrograms[] = {
     {"train", TrainByDefault, "trains an experiment and writes a run folder"},
+    {"sweep", SweepMain, "trains a grid of runs and judges their differences"},
     {"predict", PredictMain, "predicts with the model of any run"},
     {"evaluate", EvaluateMain, "evaluates any run, on its own or other data"},
     {"inspect", InspectMain, "shows what a model attends to when it predicts"},

@@ -19,7 +19,7 @@ while read -r program; do
   fails "${program}" 'error: there is no flag --nonesuch' \
     "${regard}" "${program}" --nonesuch
 done < <(sed -n 's/^  \([a-z]*\)  .*/\1/p' help)
-expect 'number of programs' 16 "${programs}"
+expect 'number of programs' 17 "${programs}"
 fails 'no program' 'error: a program is required' "${regard}"
 fails 'a wrong program' "error: there is no program 'trian'; did you mean 'train'?" \
   "${regard}" trian

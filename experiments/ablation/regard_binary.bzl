@@ -98,7 +98,8 @@ def regard_binary(
         REGARD_SCHEDULE(MySchedule, ...).
       tools: whether to make the programs of `//tools` for runs of this one, too:
         NAME_average, NAME_caption, NAME_embed, NAME_evaluate, NAME_generate,
-        NAME_inspect, NAME_plan, NAME_predict, NAME_replay and NAME_translate.
+        NAME_inspect, NAME_plan, NAME_predict, NAME_replay, NAME_sweep and
+        NAME_translate.
       mpi: whether it trains in several processes (docs/several_machines.md).
         This requires Debian's libopenmpi-dev. The target is then tagged manual.
       **kwargs: passed to each cc_binary.
@@ -128,7 +129,7 @@ def regard_binary(
     )
     if not tools:
         return
-    for tool in ["average", "caption", "embed", "evaluate", "generate", "inspect", "plan", "predict", "replay", "translate"]:
+    for tool in ["average", "caption", "embed", "evaluate", "generate", "inspect", "plan", "predict", "replay", "sweep", "translate"]:
         plugin_binary(
             name + "_" + tool,
             ["//tools:replay_program" if tool == "replay" else "//tools:programs"],

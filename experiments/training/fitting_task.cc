@@ -1,7 +1,6 @@
 #include "experiments/training/fitting_task.h"
 
 #include <cstdint>
-#include <map>
 #include <utility>
 #include <vector>
 
@@ -108,6 +107,17 @@ absl::StatusOr<std::map<std::string, std::string>> FactsOf(
 }
 
 }  // namespace
+
+std::map<std::string, std::string> DataDigests(const Training& training,
+                                               Task& task) {
+  std::map<std::string, std::string> digests = task.data_digests();
+  if (training.has_initial_weights()) {
+    const ParameterStore<float>& parameters = task.model().parameters();
+    digests["training.initial_weights"] =
+        WeightsDigest(SlabViews(parameters, parameters.values(), ""));
+  }
+  return digests;
+}
 
 absl::StatusOr<FittingTask> BuildFittingTask(const LoadedConfig& loaded,
                                              const std::string& run_folder,

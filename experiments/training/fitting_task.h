@@ -2,11 +2,13 @@
 #ifndef EXPERIMENTS_TRAINING_FITTING_TASK_H_
 #define EXPERIMENTS_TRAINING_FITTING_TASK_H_
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "experiments/experiment.pb.h"
 #include "experiments/tasks/experiment_config.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
@@ -20,10 +22,15 @@ struct FittingTask {
   std::vector<std::string> notes = {};
 };
 
-// `run_folder` is that of a run
-// that has begun, or empty. Where there are `ranks`, all call this, and get the
-// same error if one of them fails, if their configs, data, first weights or
-// programs differ, or if the config has too few shards for them.
+// SHA-256 of the data by the field that names them, and of the weights that
+// training begins with if they are from another run.
+std::map<std::string, std::string> DataDigests(const Training& training,
+                                               Task& task);
+
+// `run_folder` is the folder of a run that has begun, or empty. Where there are
+// `ranks`, all call this, and get the same error if one of them fails, if their
+// configs, data, first weights or programs differ, or if the config has too few
+// shards for them.
 absl::StatusOr<FittingTask> BuildFittingTask(const LoadedConfig& loaded,
                                              const std::string& run_folder,
                                              const Plugins& plugins,

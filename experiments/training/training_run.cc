@@ -24,7 +24,6 @@
 #include "files/tensorboard/event_writer.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
-#include "nn/weights.h"
 #include "optimization/interventions/configured_probe.h"
 #include "options/reader.h"
 #include "options/resolved.h"
@@ -36,19 +35,6 @@ namespace {
 
 // Off a terminal, a run writes about this many lines of progress.
 constexpr int64_t kPlainLines = 20;
-
-// Digests of the data, and of the weights that training begins with if they are
-// those of another run.
-std::map<std::string, std::string> DigestsOf(const Training& training,
-                                             Task& task) {
-  std::map<std::string, std::string> digests = task.data_digests();
-  if (training.has_initial_weights()) {
-    const ParameterStore<float>& parameters = task.model().parameters();
-    digests["training.initial_weights"] =
-        WeightsDigest(SlabViews(parameters, parameters.values(), ""));
-  }
-  return digests;
-}
 
 std::vector<MetricInfo> MetricsOf(Task& task) {
   std::vector<MetricInfo> metrics = task.metrics();
@@ -180,7 +166,7 @@ TrainingRun::TrainingRun(LoadedConfig loaded, RunFolder folder,
       folder_(std::move(folder)),
       task_(std::move(fitting.task)),
       notes_(std::move(fitting.notes)),
-      digests_(DigestsOf(loaded_.config.training(), *task_)),
+      digests_(DataDigests(loaded_.config.training(), *task_)),
       metrics_(MetricsOf(*task_)) {}
 
 absl::Status TrainingRun::OpenCheckpointFolder(const std::string& checkpoints) {

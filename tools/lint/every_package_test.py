@@ -33,7 +33,6 @@ def main():
         folders[:] = [
             name for name in folders
             if not name.startswith((".", "bazel-"))
-            and (place, name) != (".", "lab")  # tools/ablate writes it
             and os.path.normpath(os.path.join(place, name)) not in ignored
         ]
         if "BUILD" in files:

@@ -18,7 +18,7 @@ _ROOMS = {
     "attention": ("kernels", "position_encodings", "normalizers", "formula",
                   "scoring", "checks", "transformer", "inspection"),
     "seq2seq": ("metrics", "decoding", "recurrent"),
-    "experiments": ("run", "report", "tasks", "ablation", "comparison",
+    "experiments": ("run", "report", "tasks", "ablation", "sweep", "comparison",
                     "training"),
     "experiments/tasks": ("image_classification", "captions", "masked_words",
                           "regression", "text", "text_classification",

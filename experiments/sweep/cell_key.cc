@@ -1,0 +1,71 @@
+#include "experiments/sweep/cell_key.h"
+
+#include <algorithm>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "experiments/ablation/grid.h"
+#include "files/file.h"
+#include "files/sha256.h"
+#include "options/config_fields.h"
+#include "options/resolved.h"
+#include "third_party/abseil_backport/status_macros.h"
+
+namespace regard {
+namespace {
+
+constexpr char kInitialWeights[] = "training.initial_weights";
+
+// Whether a digest of content stands for the path that the field holds. Names
+// of digests are fields, some with the name of a file after them.
+bool CountsByContent(const std::string& field,
+                     const std::map<std::string, std::string>& data) {
+  if (field == absl::StrCat(kInitialWeights, ".run")) {
+    return data.count(kInitialWeights) > 0;
+  }
+  return std::ranges::any_of(data, [&](const auto& digest) {
+    return digest.first == field ||
+           absl::StartsWith(digest.first, absl::StrCat(field, "/"));
+  });
+}
+
+bool HasNoEffect(absl::string_view field) {
+  return IsAnnotation(field) || field == "training.max_minutes" ||
+         IsWithin(field, "baseline");
+}
+
+}  // namespace
+
+std::string CellKey::Hex() const {
+  return Sha256Hex(absl::StrCat("config ", config, "\ndata ", data,
+                                "\nprogram ", program, "\n"));
+}
+
+absl::StatusOr<std::string> ComputeDigest() {
+  REGARD_ASSIGN_OR_RETURN(const FileReader program,
+                          FileReader::Open("/proc/self/exe"));
+  return Sha256OfFile(program);
+}
+
+CellKey MakeCellKey(const Experiment& config,
+                    const std::map<std::string, std::string>& data,
+                    const std::string& level,
+                    const std::string& compute_digest) {
+  Sha256 fields;
+  for (const ResolvedField& field : ResolvedFields(config)) {
+    if (HasNoEffect(field.path)) continue;
+    fields.Update(absl::StrCat(
+        field.path, "=",
+        CountsByContent(field.path, data) ? "by content" : field.value, "\n"));
+  }
+  Sha256 contents;
+  for (const auto& [name, digest] : data) {
+    contents.Update(absl::StrCat(name, ": ", digest, "\n"));
+  }
+  return {.config = fields.HexDigest(),
+          .data = contents.HexDigest(),
+          .program = Sha256Hex(absl::StrCat(level, "\n", compute_digest))};
+}
+
+}  // namespace regard

@@ -1,0 +1,51 @@
+// Records of cells: cells.jsonl has the results of finished ones, and a file
+// beside each run folder says what is trained there.
+#ifndef EXPERIMENTS_SWEEP_CELL_RECORDS_H_
+#define EXPERIMENTS_SWEEP_CELL_RECORDS_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "experiments/sweep/cell_key.h"
+
+namespace regard {
+
+// A line of cells.jsonl.
+struct FinishedCell {
+  std::string key = {};
+  std::string arm = {};
+  uint64_t seed = 0;
+  std::map<std::string, double> metrics = {};
+  std::string weights_digest = {};
+  double core_seconds = 0;  // summed over its processes
+  std::string host = {};    // where it ended
+};
+
+std::string FinishedCellsText(absl::Span<const FinishedCell> cells);
+
+// Reads a file of such lines. Errors are complete to print.
+absl::StatusOr<std::vector<FinishedCell>> ReadFinishedCells(
+    const std::string& path);
+
+// The file beside a run folder.
+struct CellRecord {
+  CellKey key = {};
+  // Exit code of the process that ended last: 0 also if none has ended, and 128
+  // plus the signal that ended it.
+  int exit_code = 0;
+  std::string failure = {};  // the last line that a failed process wrote
+  double core_seconds = 0;
+  std::string host = {};
+};
+
+absl::Status WriteCellRecord(const std::string& path, const CellRecord& record);
+absl::StatusOr<CellRecord> ReadCellRecord(const std::string& path);
+
+}  // namespace regard
+
+#endif  // EXPERIMENTS_SWEEP_CELL_RECORDS_H_

@@ -1,0 +1,222 @@
+// Trains a grid of runs: sweep --config=FILE --axis PATH=V1,V2 --out=DIR
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "autodiff/worker_pool.h"
+#include "experiments/ablation/comparison.h"
+#include "experiments/ablation/grid.h"
+#include "experiments/ablation/result_picture.h"
+#include "experiments/report/progress.h"
+#include "experiments/sweep/axis_flag.h"
+#include "experiments/sweep/expansion.h"
+#include "experiments/sweep/sweep.pb.h"
+#include "experiments/sweep/sweep_cells.h"
+#include "experiments/sweep/sweep_run.h"
+#include "experiments/tasks/experiment_config.h"
+#include "experiments/tasks/plugins.h"
+#include "experiments/training/fitting_task.h"
+#include "experiments/training/train_program.h"
+#include "files/file.h"
+#include "files/printable_text.h"
+#include "options/command_line.h"
+#include "options/reader.h"
+#include "third_party/abseil_backport/status_macros.h"
+#include "tools/programs.h"
+
+namespace regard {
+namespace {
+
+constexpr char kUsage[] =
+    "Trains every combination of some values with several seeds, in parallel\n"
+    "processes, and reports on the differences. The same command again goes\n"
+    "on with a sweep that was stopped.\n\n"
+    "  sweep --config=FILE --axis PATH=V1,V2... [--axis ...] --out=DIR\n"
+    "        [--seeds=N] [--set PATH=VALUE]... [--metric=NAME] [--jobs=N]\n"
+    "        [--threads=N] [--cells=FILE] [--replace]\n"
+    "        [--commands | --collect]\n"
+    "  sweep --grid=FILE --out=DIR ...\n\n"
+    "Examples:\n"
+    "  sweep --config=configs/phrasebook.textproto --out=runs/scores \\\n"
+    "      --axis model.attention=additive,dot --seeds=6\n"
+    "  sweep --grid=scores.textproto --out=runs/scores --jobs=8";
+
+struct Arguments {
+  std::string config;
+  std::string grid;
+  std::vector<std::string> axes;
+  std::vector<std::string> overrides;
+  int seeds = 0;  // 0: as in the grid
+  std::string metric;
+  bool commands = false;
+  SweepOptions sweep = {.jobs = 0};  // 0: by the cores
+};
+
+absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
+  SweepOptions& sweep = arguments->sweep;
+  CommandLine line(kUsage);
+  line.Text("config", "FILE", &arguments->config, kConfigHelp, "as in --grid");
+  line.Text("grid", "FILE", &arguments->grid,
+            "file that describes the sweep (docs/sweeps.md); flags add to it",
+            "the flags describe it");
+  line.Repeated("axis", "PATH=V1,V2", &arguments->axes,
+                "field and the values to compare, the baseline first; a "
+                "message may go without its braces; may be repeated");
+  line.Repeated("set", "PATH=VALUE", &arguments->overrides, kSetHelp);
+  line.Number("seeds", &arguments->seeds, 1, 1000,
+              "number of seeds with which each combination is trained; m "
+              "comparisons can all be significant with 1 + log2(20 m) seeds",
+              "as in --grid, or 6");
+  line.Text("out", "DIR", &sweep.out,
+            "directory for the run folders, the report and cells.jsonl",
+            "required");
+  line.Text("metric", "NAME", &arguments->metric,
+            "metric that the report begins with, such as test/bleu",
+            "the task's first");
+  line.Number("jobs", &sweep.jobs, 1, 1024,
+              "number of runs that train at the same time",
+              "the number of cores, divided by --threads");
+  line.Number("threads", &sweep.threads, 1, 1024,
+              "number of threads of a run; results are bit-identical for any "
+              "number");
+  line.Text("cells", "FILE", &sweep.cells,
+            "cells.jsonl of another sweep, whose runs count as finished",
+            "none");
+  line.Switch("replace", &sweep.replace,
+              "trains runs in --out again that another config, data or "
+              "program has trained");
+  line.Switch("commands", &arguments->commands,
+              "trains nothing; prints a command for each run, for srun or GNU "
+              "parallel");
+  line.Switch("collect", &sweep.collect,
+              "trains nothing; makes the report of the runs that are there");
+  REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
+  if (sweep.out.empty()) {
+    return absl::InvalidArgumentError(
+        "error: --out=DIR is required: it names the directory of the sweep");
+  }
+  if (arguments->commands && sweep.collect) {
+    return absl::InvalidArgumentError(
+        "error: --commands and --collect cannot be given together");
+  }
+  sweep.out = ResolveUserPath(sweep.out);
+  if (!sweep.cells.empty()) sweep.cells = ResolveUserPath(sweep.cells);
+  if (sweep.jobs == 0) {
+    sweep.jobs = std::max(HardwareThreads() / sweep.threads, 1);
+  }
+  return absl::OkStatus();
+}
+
+// The file, if there is one, and then the flags.
+absl::StatusOr<SweepSource> ReadSource(const Arguments& arguments) {
+  SweepSource source;
+  Sweep& sweep = source.sweep;
+  if (!arguments.grid.empty()) {
+    REGARD_ASSIGN_OR_RETURN(source.origins,
+                            ReadConfig({arguments.grid, {}}, {}, &sweep));
+  }
+  source.axes_in_file = sweep.axis_size();
+  source.overrides_in_file = sweep.override_size();
+  for (const std::string& text : arguments.axes) {
+    REGARD_ASSIGN_OR_RETURN(*sweep.add_axis(), ParseAxisFlag(text));
+  }
+  for (const std::string& text : arguments.overrides) {
+    const size_t equals = text.find('=');
+    if (equals == std::string::npos) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("error: --set ", text, ": must be PATH=VALUE"));
+    }
+    Override* const added = sweep.add_override();
+    added->set_path(text.substr(0, equals));
+    added->set_value(text.substr(equals + 1));
+  }
+  if (!arguments.config.empty()) sweep.set_config(arguments.config);
+  if (!arguments.metric.empty()) sweep.set_metric(arguments.metric);
+  if (arguments.seeds > 0) sweep.set_seeds(arguments.seeds);
+  return source;
+}
+
+CellPrograms ProgramsWith(const Plugins& plugins) {
+  using Digests = std::map<std::string, std::string>;
+  return {
+      .data_digests =
+          [&plugins](const LoadedConfig& loaded) -> absl::StatusOr<Digests> {
+        FlushDenormalsToZero();
+        REGARD_ASSIGN_OR_RETURN(const FittingTask fitting,
+                                BuildFittingTask(loaded, "", plugins, nullptr));
+        return DataDigests(loaded.config.training(), *fitting.task);
+      },
+      .train =
+          [&plugins](const std::vector<std::string>& arguments) {
+            std::vector<std::string> all = {"train"};
+            all.insert(all.end(), arguments.begin(), arguments.end());
+            std::vector<char*> argv;
+            for (std::string& argument : all) argv.push_back(argument.data());
+            argv.push_back(nullptr);
+            return TrainMain(static_cast<int>(all.size()), argv.data(), plugins,
+                             /*default_config=*/"");
+          }};
+}
+
+// Writes the report, and prints the result and where it is.
+absl::Status Report(const SweepSource& source, const SweepOptions& options,
+                    const SweepCells& cells, const Plugins& plugins) {
+  const Grid grid = GridOf(source.sweep, cells, plugins);
+  REGARD_RETURN_IF_ERROR(
+      WithErrorPrefix(WriteSweepReport(options, cells, grid)));
+  const std::string words = ResultInWords(grid, CompareWithBaselines(grid));
+  if (!words.empty()) {
+    std::fprintf(stderr, "%s\n", PrintableText(words).c_str());
+  }
+  for (const char* name : {"report.html", "report.md", "cells.jsonl"}) {
+    std::printf("%s\n", JoinPath(options.out, name).c_str());
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int> RunSweep(int argc, char** argv, const Plugins& plugins) {
+  Arguments arguments;
+  REGARD_RETURN_IF_ERROR(ParseArguments(argc, argv, &arguments));
+  const SweepOptions& options = arguments.sweep;
+  REGARD_ASSIGN_OR_RETURN(const SweepSource source, ReadSource(arguments));
+  const CellPrograms programs = ProgramsWith(plugins);
+  REGARD_ASSIGN_OR_RETURN(SweepCells cells,
+                          PlanSweep(source, options, programs, plugins));
+  if (arguments.commands) {
+    REGARD_ASSIGN_OR_RETURN(
+        const std::string commands,
+        WithErrorPrefix(TrainCommands(source.sweep, options, cells)));
+    std::fputs(commands.c_str(), stdout);
+    return FinishOutput();
+  }
+  if (!options.collect) {
+    REGARD_ASSIGN_OR_RETURN(
+        const int stopped_by,
+        WithErrorPrefix(TrainCells(source.sweep, options, programs,
+                                   ProgressToStandardError(), cells)));
+    if (stopped_by != 0) {
+      std::fprintf(stderr,
+                   "stopped, with everything saved; the same command goes "
+                   "on\n");
+      return 128 + stopped_by;
+    }
+  }
+  REGARD_RETURN_IF_ERROR(Report(source, options, cells, plugins));
+  const int output = FinishOutput();
+  return output != 0 ? output : SweepExitCode(cells);
+}
+
+}  // namespace
+
+int SweepMain(int argc, char** argv, const Plugins& plugins) {
+  const absl::StatusOr<int> code = RunSweep(argc, argv, plugins);
+  return code.ok() ? *code : ExitCode(code.status());
+}
+
+}  // namespace regard
