@@ -1,8 +1,11 @@
 #include "experiments/sweep/sweep_run.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/utsname.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -79,6 +82,29 @@ absl::Status WriteResults(const SweepOptions& options,
   }
   return WriteFileAtomically(JoinPath(options.out, "cells.jsonl"),
                              FinishedCellsText(finished));
+}
+
+// Runs of a sweep that was killed hold its lock until they have saved.
+constexpr absl::Duration kLockPatience = absl::Seconds(10);
+
+// Holds the folder of a sweep. Child processes hold it too.
+absl::StatusOr<Descriptor> LockSweep(const std::string& out) {
+  REGARD_RETURN_IF_ERROR(MakeDirectories(out, SystemFiles()));
+  const std::string path = JoinPath(out, "lock");
+  Descriptor lock(path, O_RDWR | O_CREAT | O_NOFOLLOW, SystemFiles());
+  if (lock.number() < 0) return WriteError(path, "open", errno);
+  const absl::Time patient_until = absl::Now() + kLockPatience;
+  while (flock(lock.number(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EINTR && errno != EWOULDBLOCK) {
+      return WriteError(path, "lock", errno);
+    }
+    if (absl::Now() > patient_until) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          out, ": another process trains this sweep; wait until it has ended"));
+    }
+    absl::SleepFor(absl::Milliseconds(100));
+  }
+  return lock;
 }
 
 // Leaves the description of the sweep, for --grid.
@@ -296,7 +322,7 @@ absl::StatusOr<int> TrainCells(const Sweep& sweep, const SweepOptions& options,
                                const CellPrograms& programs,
                                const ProgressOutput& output,
                                SweepCells& cells) {
-  REGARD_RETURN_IF_ERROR(MakeDirectories(options.out, SystemFiles()));
+  REGARD_ASSIGN_OR_RETURN(const Descriptor lock, LockSweep(options.out));
   REGARD_RETURN_IF_ERROR(WriteSweep(sweep, options));
   for (PlannedCell& cell : cells.cells) {
     if (cell.state == CellStage::kOther) {
