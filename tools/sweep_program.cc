@@ -74,7 +74,7 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
               "comparisons can all be significant with 1 + log2(20 m) seeds",
               "as in --grid, or 6");
   line.Text("out", "DIR", &sweep.out,
-            "directory for the run folders, the report and cells.jsonl",
+            "directory for the run folders, the report and cells.jsonl; "
             "required");
   line.Text("metric", "NAME", &arguments->metric,
             "metric that the report begins with, such as test/bleu",
@@ -86,8 +86,7 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
               "number of threads of a run; results are bit-identical for any "
               "number");
   line.Text("cells", "FILE", &sweep.cells,
-            "cells.jsonl of another sweep, whose runs count as finished",
-            "none");
+            "cells.jsonl of another sweep, whose runs count as finished");
   line.Switch("replace", &sweep.replace,
               "trains runs in --out again that another config, data or "
               "program has trained");
