@@ -7,9 +7,12 @@ regard="${runfiles}/$1"
 config="${runfiles}/$2"
 phrasebook="${runfiles}/$3"
 
+small=(--config="${config}" --set data.reverse.train=64
+  --set data.reverse.dev=8 --set data.reverse.test=8
+  --set model.transformer.width=8 --set model.transformer.attention.heads=2
+  --set training.checkpoint_every=1)
 sweep() {
-  "${regard}" sweep --config="${config}" --seeds=2 --jobs=2 \
-    --set training.max_updates=4 --set training.checkpoint_every=1 "$@"
+  "${regard}" sweep "${small[@]}" --set training.epochs=4 --seeds=2 --jobs=2 "$@"
 }
 axis=(--axis optimizer.learning_rate=.002,.004)
 
@@ -23,9 +26,8 @@ expect_in whole/report.html '<figure class="forest">' 'Training took'
 quietly "${regard}" runs whole
 
 # A run is what `regard train` makes of the same settings.
-quietly "${regard}" train --config="${config}" --run=alone --threads=2 \
-  --set training.max_updates=4 --set training.checkpoint_every=1 \
-  --set optimizer.learning_rate=.004 --set seed=1
+quietly "${regard}" train "${small[@]}" --run=alone --threads=2 \
+  --set training.epochs=4 --set optimizer.learning_rate=.004 --set seed=1
 expect 'digest' "$(digest alone)" \
   "$(digest whole/cells/learning_rate_0.004/seed-1)"
 
@@ -44,12 +46,14 @@ cmp whole/cells.jsonl again/cells.jsonl || expect 'records' 'the same' 'others'
 # Stopped, and resumed.
 code=0
 (
-  sleep 2
+  until compgen -G 'stopped/cells/*_0.002/seed-0/checkpoints/step-*' >steps; do
+    sleep 0.1
+  done
   kill -INT "$(<pid)"
 ) &
-bash -c 'echo $$ >pid; exec "$@"' - "${regard}" sweep --config="${config}" \
+bash -c 'echo $$ >pid; exec "$@"' - "${regard}" sweep "${small[@]}" \
   --seeds=2 --jobs=2 "${axis[@]}" --out=stopped \
-  --set training.max_updates=100000 >log 2>&1 || code=$?
+  --set training.epochs=100000 >log 2>&1 || code=$?
 wait
 expect 'exit code of a sweep that is stopped' 130 "${code}"
 expect_in log 'stopped, with everything saved'
@@ -62,10 +66,11 @@ expect 'results' "$(strip whole)" "$(strip stopped)"
 
 # A run that fails.
 code=0
-sweep --axis 'optimizer.learning_rate=.002,1e30' --out=failed \
-  --set optimizer.clip_norm=0 >out 2>err || code=$?
+sweep --axis 'optimizer.learning_rate=.002,1e6' --out=failed \
+  --set training.epochs=400 --set training.checkpoint_every=0 \
+  --set training.evaluate_every=0 >out 2>err || code=$?
 expect 'exit code of a loss that diverges' 3 "${code}"
-expect_in err 'failed learning_rate_1e30/seed-0: error: '
+expect_in err 'failed learning_rate_1e6/seed-0: error: '
 expect_in failed/report.md '2 of 4 runs are missing'
 
 sweep "${axis[@]}" --out=commands --commands >out
