@@ -139,17 +139,19 @@ std::string SignificantSentence(const Grid& grid,
       row.label, Verdict(comparison), Judgement(grid, comparison),
       comparison.metric, ValueName(axis, axis.baseline), mean(comparison.value),
       mean(axis.baseline), FormatMetric(comparison.differences.mean),
-      row.low == row.high ? ""
-                          : absl::StrFormat(" [%s, %s]", FormatMetric(row.low),
-                                            FormatMetric(row.high)),
+      row.low == 0 && row.high == 0
+          ? ""
+          : absl::StrFormat(" [%s, %s]", FormatMetric(row.low),
+                            FormatMetric(row.high)),
       Counted(comparison.differences.n, "seed"), comparison.corrected_p_value);
 }
 
-// "a", "a and b", "a, b and c".
-std::string InAList(const std::vector<std::string>& names) {
+// "a", "a or b", "a, b or c".
+std::string InAList(const std::vector<std::string>& names,
+                    absl::string_view last) {
   if (names.size() < 2) return absl::StrJoin(names, "");
-  return absl::StrCat(absl::StrJoin(names.begin(), names.end() - 1, ", "),
-                      " and ", names.back());
+  return absl::StrCat(absl::StrJoin(names.begin(), names.end() - 1, ", "), last,
+                      names.back());
 }
 
 }  // namespace
@@ -183,13 +185,13 @@ std::string ResultInWords(const Grid& grid,
     const std::string baseline =
         ValueName(grid.axes[axis], grid.axes[axis].baseline);
     if (!even.empty()) {
-      sentences.push_back(absl::StrCat("These runs show no difference in ",
-                                       metric, " between ", baseline, " and ",
-                                       InAList(even), "."));
+      sentences.push_back(absl::StrCat("These runs do not show that ",
+                                       InAList(even, " or "), " differs from ",
+                                       baseline, " in ", metric, "."));
     }
     if (!unjudged.empty()) {
       sentences.push_back(absl::StrCat(
-          InAList(unjudged), unjudged.size() == 1 ? " is" : " are",
+          InAList(unjudged, " and "), unjudged.size() == 1 ? " is" : " are",
           " not compared with ", baseline, ", because runs are missing."));
     }
   }

@@ -51,8 +51,8 @@ TEST(ResultInWordsTest, SaysWhatDiffersAndWhatDoesNot) {
   EXPECT_EQ(Words(TwoByTwo(8)),
             "dot has a significantly higher (better) test/accuracy than "
             "additive: 1.375 instead of 0.375, a difference of 1 over 8 seeds "
-            "(corrected p 0.016). These runs show no difference in "
-            "test/accuracy between width 8 and width 16.");
+            "(corrected p 0.016). These runs do not show that width 16 differs "
+            "from width 8 in test/accuracy.");
 }
 
 TEST(ResultInWordsTest, JudgesByTheDirectionOfTheMetric) {
@@ -69,9 +69,9 @@ TEST(ResultInWordsTest, JudgesByTheDirectionOfTheMetric) {
 
 TEST(ResultInWordsTest, SaysThatSeedsAreTooFew) {
   EXPECT_EQ(Words(TwoByTwo(3)),
-            "These runs show no difference in test/accuracy between additive "
-            "and dot. These runs show no difference in test/accuracy between "
-            "width 8 and width 16. With 3 seeds no difference can be "
+            "These runs do not show that dot differs from additive in "
+            "test/accuracy. These runs do not show that width 16 differs from "
+            "width 8 in test/accuracy. With 3 seeds no difference can be "
             "significant: 2 comparisons take 7.");
 }
 

@@ -96,7 +96,7 @@ std::string Signed(double value) {
   return absl::StrCat(value > 0 ? "+" : "", FormatMetric(value));
 }
 
-bool HasInterval(const ForestRow& row) { return row.low != row.high; }
+bool HasInterval(const ForestRow& row) { return row.low != 0 || row.high != 0; }
 
 // "+0.25 [0.1, 0.4]".
 std::string DifferenceText(const ForestRow& row) {
