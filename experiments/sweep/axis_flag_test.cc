@@ -5,6 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "experiments/experiment.pb.h"
+#include "experiments/sweep/sweep.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "third_party/abseil_backport/status_matchers.h"

@@ -9,6 +9,7 @@
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "options/config_text.h"
+#include "options/reader.h"
 #include "third_party/abseil_backport/status_matchers.h"
 
 namespace regard {

@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -18,6 +20,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "experiments/ablation/grid.h"
+#include "experiments/report/progress.h"
 #include "experiments/run/metric.h"
 #include "experiments/run/status.h"
 #include "experiments/sweep/axis_flag.h"
@@ -25,6 +28,7 @@
 #include "experiments/sweep/expansion.h"
 #include "experiments/sweep/sweep_cells.h"
 #include "experiments/tasks/built_in_plugins.h"
+#include "experiments/tasks/experiment_config.h"
 #include "experiments/tasks/plugins.h"
 #include "files/file.h"
 #include "gmock/gmock.h"
@@ -62,7 +66,9 @@ class FakeTrainer {
     for (const std::string& argument : arguments) {
       const std::vector<std::string> parts = absl::StrSplit(argument, '=');
       if (parts[0] == "--run") folder = parts[1];
-      if (parts[0] == "seed") EXPECT_TRUE(absl::SimpleAtoi(parts[1], &seed));
+      if (parts[0] == "seed") {
+        EXPECT_TRUE(absl::SimpleAtoi(parts[1], &seed));
+      }
       if (parts[0] == "optimizer.learning_rate") {
         EXPECT_TRUE(absl::SimpleAtod(parts[1], &rate));
       }
