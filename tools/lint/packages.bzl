@@ -35,6 +35,7 @@ PACKAGES = {
         "comparison",
         "report",
         "run",
+        "sweep",
         "tasks",
         "tasks/captions",
         "tasks/image_classification",
