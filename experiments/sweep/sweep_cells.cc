@@ -13,6 +13,7 @@
 #include "experiments/sweep/cell_processes.h"
 #include "files/file.h"
 #include "files/json_file.h"
+#include "nlohmann/json.hpp"
 #include "options/command_line.h"
 #include "options/config_text.h"
 #include "options/name_suggestion.h"
