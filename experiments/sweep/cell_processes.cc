@@ -190,7 +190,7 @@ std::vector<absl::StatusOr<std::string>> ComputeInChildren(
     close(ends[1]);
   }
   while (!children.empty()) finish();
-  results.resize(count, failure);
+  if (!failure.ok()) results.resize(count, failure);
   return results;
 }
 

@@ -20,6 +20,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "experiments/ablation/grid.h"
+#include "experiments/report/attention_file.h"
 #include "experiments/report/progress.h"
 #include "experiments/run/metric.h"
 #include "experiments/run/status.h"
@@ -81,7 +82,7 @@ class FakeTrainer {
     Write(folder, "resolved.textproto", absl::StrCat("rate: ", rate, "\n"));
     Write(folder, "environment.json", "{}\n");
     Write(folder, "metrics.jsonl", "");
-    Write(folder, "attention.json", "[]\n");
+    Write(folder, "attention.json", AttentionJson({}));
     RunStatus status = {.step = 1};
     if (rate == 3) {
       Finish(folder, RunState::kFailed, status);
