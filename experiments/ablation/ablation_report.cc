@@ -169,10 +169,15 @@ std::string TrainingTime(const Grid& grid) {
     seconds += run.records.back().seconds.value_or(0);
   }
   if (seconds == 0) return "";
-  const double minutes = seconds / 60;
-  return absl::StrFormat(" Training took %.2g %s in all.",
-                         minutes < 60 ? minutes : minutes / 60,
-                         minutes < 60 ? "minutes" : "hours");
+  constexpr double kMinute = 60;
+  constexpr double kHour = 3600;
+  return seconds < 2 * kMinute
+             ? absl::StrFormat(" Training took %.2g seconds in all.", seconds)
+         : seconds < 2 * kHour
+             ? absl::StrFormat(" Training took %.2g minutes in all.",
+                               seconds / kMinute)
+             : absl::StrFormat(" Training took %.3g hours in all.",
+                               seconds / kHour);
 }
 
 // The size of the grid, and the files, overrides, data and fields that are the

@@ -130,12 +130,12 @@ TEST(AblationReportTest, NamesTheDataThatAllRunsShareAndTheirTime) {
                        {"data.dev_path", std::string(64, 'c')}};
   for (GridRun& run : grid.runs) {
     run.config.front().origin = "--set";
-    run.records = {{.step = 1, .seconds = 1}, {.step = 2, .seconds = 45}};
+    run.records = {{.step = 1, .seconds = 1}, {.step = 2, .seconds = 90}};
   }
   const std::string text = ReportMarkdown(AblationReport(grid));
   EXPECT_THAT(text, HasSubstr("rate=1. Data: data.path (SHA-256 "
                               "aaaaaaaa...).\n"));
-  EXPECT_THAT(text, HasSubstr("Training took 1.5 minutes in all.\n"));
+  EXPECT_THAT(text, HasSubstr("Training took 3 minutes in all.\n"));
 }
 
 TEST(AblationReportTest, FoldsAllMetricsButThePrimaryOne) {

@@ -50,8 +50,9 @@ std::string Words(const Grid& grid) {
 TEST(ResultInWordsTest, SaysWhatDiffersAndWhatDoesNot) {
   EXPECT_EQ(Words(TwoByTwo(8)),
             "dot has a significantly higher (better) test/accuracy than "
-            "additive: 1.375 instead of 0.375, a difference of 1 over 8 seeds "
-            "(corrected p 0.016). These runs do not show that width 16 differs "
+            "additive: 1.375 instead of 0.375, a difference of 1 [1, 1] over "
+            "8 seeds (corrected p 0.016). These runs do not show that width 16 "
+            "differs "
             "from width 8 in test/accuracy.");
 }
 

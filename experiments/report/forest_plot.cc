@@ -15,19 +15,26 @@
 namespace regard {
 namespace {
 
-// Pixels. Columns: labels, values, their mean, differences, their mean.
+// Pixels.
 constexpr double kWidth = 900;
-constexpr double kValues = 176;
-constexpr double kValuesEnd = 398;
-constexpr double kMean = 412;
 constexpr double kDifferences = 506;
 constexpr double kDifferencesEnd = 664;
 constexpr double kVerdict = 678;
 constexpr double kTop = 34;
 constexpr double kRow = 44;
 constexpr double kBottom = 30;
-constexpr size_t kLabelCharacters = 23;
 constexpr int kMaxTicks = 4;
+
+// The columns of labels, values and their mean, which have more room where
+// there are no differences.
+struct Columns {
+  size_t label_characters;
+  double values;
+  double values_end;
+  double mean;
+};
+constexpr Columns kBesideDifferences = {23, 176, 398, 412};
+constexpr Columns kAlone = {52, 390, 790, 810};
 
 // Maps values to a column of pixels.
 struct Scale {
@@ -112,11 +119,11 @@ absl::string_view ToneClass(const ForestRow& row) {
                                                : "even";
 }
 
-// At most kLabelCharacters, which are whole.
-std::string ShortLabel(const std::string& label) {
+// At most so many characters, which are whole.
+std::string ShortLabel(const std::string& label, size_t most) {
   size_t bytes = 0;
   size_t characters = 0;
-  while (bytes < label.size() && characters < kLabelCharacters) {
+  while (bytes < label.size() && characters < most) {
     ++bytes;
     while (bytes < label.size() && (label[bytes] & 0xc0) == 0x80) ++bytes;
     ++characters;
@@ -135,7 +142,8 @@ std::string AxisTicks(const Scale& scale, double bottom) {
   return svg;
 }
 
-std::string RowValues(const ForestRow& row, const Scale& scale, double y) {
+std::string RowValues(const ForestRow& row, const Scale& scale, double mean_at,
+                      double y) {
   std::string svg;
   const SampleSummary summary = Summarize(row.values);
   for (const double value : row.values) {
@@ -144,17 +152,17 @@ std::string RowValues(const ForestRow& row, const Scale& scale, double y) {
   }
   if (!std::isfinite(summary.mean)) {
     return absl::StrCat(
-        svg, Text("", kMean, y + 5, row.values.empty() ? "missing" : "nan"));
+        svg, Text("", mean_at, y + 5, row.values.empty() ? "missing" : "nan"));
   }
   const double x = scale.At(summary.mean);
   absl::StrAppend(&svg, Line("mean", x, y - 11, x, y + 11));
   if (summary.n < 2) {
     return absl::StrCat(
-        svg, Text("number", kMean, y + 5, FormatMetric(summary.mean)));
+        svg, Text("number", mean_at, y + 5, FormatMetric(summary.mean)));
   }
   return absl::StrCat(
-      svg, Text("number", kMean, y - 2, FormatMetric(summary.mean)),
-      Text("tick", kMean, y + 14,
+      svg, Text("number", mean_at, y - 2, FormatMetric(summary.mean)),
+      Text("tick", mean_at, y + 14,
            absl::StrFormat("sd %.2g", summary.standard_deviation)));
 }
 
@@ -183,7 +191,9 @@ std::string RowDifferences(const ForestRow& row, const Scale& scale, double y) {
 }  // namespace
 
 std::string ForestFigure(const ForestPlot& plot) {
-  Scale values = {.begin = kValues, .end = kValuesEnd};
+  const bool compares = !plot.baseline.empty();
+  const Columns& columns = compares ? kBesideDifferences : kAlone;
+  Scale values = {.begin = columns.values, .end = columns.values_end};
   Scale differences = {.begin = kDifferences, .end = kDifferencesEnd};
   differences.Include(0);
   double baseline_mean = std::nan("");
@@ -200,16 +210,15 @@ std::string ForestFigure(const ForestPlot& plot) {
   }
   values.Widen();
   differences.Widen();
-  const bool compares = !plot.baseline.empty();
   const double bottom = kTop + kRow * static_cast<double>(plot.rows.size());
-  const double width = compares ? kWidth : kDifferences;
-  std::string svg = absl::StrCat(Text("head", kValues, 16, plot.metric),
+  std::string svg = absl::StrCat(Text("head", columns.values, 16, plot.metric),
                                  AxisTicks(values, bottom));
   if (compares) {
     absl::StrAppend(
         &svg,
         Text("head", kDifferences, 16,
-             absl::StrCat("difference to ", ShortLabel(plot.baseline))),
+             absl::StrCat("difference to ",
+                          ShortLabel(plot.baseline, columns.label_characters))),
         AxisTicks(differences, bottom),
         Line("zero", differences.At(0), kTop, differences.At(0), bottom));
     if (std::isfinite(baseline_mean)) {
@@ -221,19 +230,19 @@ std::string ForestFigure(const ForestPlot& plot) {
     const ForestRow& row = plot.rows[i];
     const double y = kTop + kRow * (static_cast<double>(i) + 0.5);
     const bool is_baseline = compares && row.label == plot.baseline;
-    absl::StrAppend(
-        &svg, "<g><title>", EscapeHtml(row.label), "</title>",
-        Text("", 0, is_baseline ? y - 2 : y + 5, ShortLabel(row.label)),
-        is_baseline ? Text("tick", 0, y + 14, "baseline") : "", "</g>",
-        RowValues(row, values, y));
+    absl::StrAppend(&svg, "<g><title>", EscapeHtml(row.label), "</title>",
+                    Text("", 0, is_baseline ? y - 2 : y + 5,
+                         ShortLabel(row.label, columns.label_characters)),
+                    is_baseline ? Text("tick", 0, y + 14, "baseline") : "",
+                    "</g>", RowValues(row, values, columns.mean, y));
     if (compares && !is_baseline) svg += RowDifferences(row, differences, y);
     svg += "\n";
   }
   return absl::StrCat(
       "<figure class=\"forest\"><figcaption>", EscapeHtml(plot.title),
       "</figcaption><div class=\"drawing\"><svg role=\"img\" aria-label=\"",
-      EscapeHtml(plot.title), "\" viewBox=\"0 0 ", Number(width), " ",
-      Number(bottom + kBottom), "\" width=\"", Number(width), "\">\n", svg,
+      EscapeHtml(plot.title), "\" viewBox=\"0 0 ", Number(kWidth), " ",
+      Number(bottom + kBottom), "\" width=\"", Number(kWidth), "\">\n", svg,
       "</svg></div>", plot.legend.empty() ? "" : "<p class=\"legend\">",
       EscapeHtml(plot.legend), plot.legend.empty() ? "" : "</p>",
       "</figure>\n");
