@@ -34,7 +34,7 @@ expect 'digest' "$(digest alone)" \
 # Nothing is left to do. Standard output has the paths only.
 sweep "${axis[@]}" --out=whole >out 2>err
 expect 'paths' "$(printf '%s\n' report.html report.md cells.jsonl |
-  sed "s|^|${PWD}/whole/|")" "$(<out)"
+  sed "s|^|whole/|")" "$(<out)"
 expect 'nothing is trained' '' "$(grep -c finished err | grep -v '^0$' || true)"
 
 # The description that the flags gave.
@@ -70,7 +70,7 @@ sweep --axis 'optimizer.learning_rate=.002,1e6' --out=failed \
   --set training.epochs=400 --set training.checkpoint_every=0 \
   --set training.evaluate_every=0 >out 2>err || code=$?
 expect 'exit code of a loss that diverges' 3 "${code}"
-expect_in err 'failed learning_rate_1e6/seed-0: error: '
+expect_in err 'failed learning_rate_1e6/seed-0: step '
 expect_in failed/report.md '2 of 4 runs are missing'
 
 sweep "${axis[@]}" --out=commands --commands >out

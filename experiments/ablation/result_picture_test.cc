@@ -1,6 +1,7 @@
 #include "experiments/ablation/result_picture.h"
 
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 

@@ -97,7 +97,7 @@ struct ForestRow {
   std::vector<double> values = {};  // one for each seed
   // To the baseline, one for each seed; empty for the baseline itself.
   std::vector<double> differences = {};
-  // Ends of an interval of the mean difference; equal: there is none.
+  // Ends of an interval of the mean difference; both 0: there is none.
   double low = 0;
   double high = 0;
   std::string verdict = {};
