@@ -129,6 +129,12 @@ expect_in out 'transformer, ' ' parameters' 'reverse, 120 training examples, ' \
   'dev 4 examples, test 4 examples' '40 optimizer steps, 40 per epoch' \
   'baseline   short, ' '2 optimizer steps, 40 per epoch' \
   'p < 0.05 over seeds needs 6 of them or more, and one more for each doubling'
+says 'the config of a check' '' "${small[@]}" --check --print
+expect 'what is printed is what a run keeps' "$(<run/resolved.textproto)" "$(<out)"
+expect_in out '  epochs: 1  # --set' 'reverse_transformer.textproto:' '  # default'
+fails 'a config without a check' '--print requires --check' \
+  "${train}" "${small[@]}" --run=printed --print
+expect 'what it left' '' "$(ls -d printed 2>/dev/null)"
 
 # What has no effect is said once, by the run and not by its baseline again, and
 # kept.
@@ -140,6 +146,8 @@ training.batch_tokens: has no effect without \`group_by_length: true\`; batches 
 training.early_stopping.metric: has no effect: it watches dev/loss, but the data have no dev split"
 said="$(sed 's/^/note: /' <<<"${notes}")"
 says 'what has no effect' "${said}" "${habits[@]}" --check
+says 'notes beside a config' "${said}" "${habits[@]}" --check --print
+expect 'notes in a config' 0 "$(grep -c '^note' out)"
 says 'a run with notes' "${said}
 ${note}
 training the baseline 'short'" "${habits[@]}" --run=noted

@@ -45,7 +45,7 @@ namespace {
 constexpr char kUsage[] =
     "Trains an experiment and writes a run folder.\n\n"
     "  train [--config=FILE] [--run=DIR] [--set PATH=VALUE]... [--threads=N]\n"
-    "        [--checkpoints=DIR] [--resume] [--check] [--profile]\n"
+    "        [--checkpoints=DIR] [--resume] [--check [--print]] [--profile]\n"
     "        [--omit_times]\n\n"
     "Examples:\n"
     "  train --config=configs/phrasebook.textproto --set training.epochs=5\n"
@@ -58,6 +58,7 @@ struct Arguments {
   std::vector<std::string> overrides;
   bool resume = false;
   bool check = false;
+  bool print = false;
   TrainerOptions trainer = {.threads = 0};  // 0: one per core
   Provenance provenance;                    // empty where files are to repeat
 };
@@ -87,6 +88,9 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   line.Switch("check", &arguments->check,
               "checks the config and prints what would be trained, without "
               "training");
+  line.Switch("print", &arguments->print,
+              "with --check: prints the config with all defaults, and where "
+              "each value comes from");
   line.Switch("profile", &arguments->trainer.profile,
               "prints the time and FLOP/s of each operation");
   line.Switch("omit_times", &arguments->trainer.omit_times,
@@ -104,6 +108,11 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
     return absl::InvalidArgumentError(
         "error: --check and --resume cannot be given together; to check the "
         "config of a run, use --config=DIR/resolved.textproto");
+  }
+  if (arguments->print && !arguments->check) {
+    return absl::InvalidArgumentError(
+        "error: --print requires --check; a run folder has the same text in "
+        "resolved.textproto");
   }
   return absl::OkStatus();
 }
@@ -210,13 +219,15 @@ absl::StatusOr<Given> Examine(const Arguments& arguments,
   return given;
 }
 
-// Notes and what has been checked.
-void PrintCheck(const Given& given) {
+// Prints the notes, then the resolved config or a summary of what was checked.
+void PrintCheck(const Given& given, bool print_config) {
   for (const std::string& note : given.fitting.notes) {
     std::fprintf(stderr, "note: %s\n", PrintableText(note).c_str());
   }
-  const std::string text =
-      CheckReport(given.loaded, *given.fitting.task, given.baseline.task.get());
+  const std::string text = print_config
+                               ? given.loaded.resolved
+                               : CheckReport(given.loaded, *given.fitting.task,
+                                             given.baseline.task.get());
   std::fputs(text.c_str(), stdout);
 }
 
@@ -360,7 +371,7 @@ absl::StatusOr<int> Train(int argc, char** argv, const Plugins& plugins,
   REGARD_ASSIGN_OR_RETURN(Given given,
                           Examine(arguments, plugins, default_config));
   if (arguments.check) {
-    if (Leads(ranks)) PrintCheck(given);
+    if (Leads(ranks)) PrintCheck(given, arguments.print);
     return FinishOutput();
   }
   const TrainerOptions options =
