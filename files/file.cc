@@ -194,6 +194,20 @@ absl::Status WriteFileAtomically(const std::string& path,
       path, files, [&](FileWriter& writer) { return writer.Append(bytes); });
 }
 
+absl::Status ReplaceLink(const std::string& path, const std::string& target,
+                         FileOperations& files) {
+  const std::string sibling = absl::StrCat(path, ".tmp-", getpid());
+  // An earlier process of that number may have been killed.
+  files.Remove(sibling);
+  if (files.MakeLink(target, sibling) != 0) {
+    return WriteError(path, "make a link", errno);
+  }
+  if (files.Rename(sibling, path) == 0) return absl::OkStatus();
+  const int error = errno;
+  files.Remove(sibling);
+  return WriteError(path, "replace the link", error);
+}
+
 absl::StatusOr<FileWriter> FileWriter::Create(const std::string& path,
                                               FileOperations& files) {
   Descriptor descriptor(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, files);

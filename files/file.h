@@ -62,6 +62,10 @@ class FileOperations {
   virtual int MakeDirectory(const std::string& path) {
     return mkdir(path.c_str(), 0777);
   }
+  // Makes a symbolic link at `path`.
+  virtual int MakeLink(const std::string& target, const std::string& path) {
+    return symlink(target.c_str(), path.c_str());
+  }
   // Removes a file or an empty folder.
   virtual int Remove(const std::string& path) { return remove(path.c_str()); }
 };
@@ -208,6 +212,12 @@ absl::Status WriteFileAtomically(const std::string& path,
 absl::Status WriteFileAtomically(
     const std::string& path, FileOperations& files,
     absl::FunctionRef<absl::Status(FileWriter&)> write);
+
+// Replaces the symbolic link or file `path` by a link to `target`, or makes it,
+// so that it exists at any moment if it did before. After an error, nothing has
+// changed.
+absl::Status ReplaceLink(const std::string& path, const std::string& target,
+                         FileOperations& files);
 
 // Puts the names in a folder on the disk, so that a rename there lasts.
 absl::Status SyncDirectory(const std::string& path, FileOperations& files);

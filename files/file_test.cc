@@ -236,6 +236,29 @@ TEST_F(FileTest, AfterAFailedWriteAFileEndsWithWhatWasThereBefore) {
   EXPECT_EQ(ReadFile(Path("x")).value(), "one\n");
 }
 
+// Fails to rename.
+class NoRenames : public FileOperations {
+ public:
+  int Rename(const std::string&, const std::string&) override {
+    errno = EIO;
+    return -1;
+  }
+};
+
+TEST_F(FileTest, ALinkIsReplacedOrStaysAsItWas) {
+  FileOperations files;
+  ASSERT_THAT(ReplaceLink(Path("link"), "old", files), IsOk());
+  ASSERT_THAT(ReplaceLink(Path("link"), "new", files), IsOk());
+  EXPECT_EQ(std::filesystem::read_symlink(Path("link")), "new");
+  NoRenames broken;
+  EXPECT_THAT(ReplaceLink(Path("link"), "newer", broken).message(),
+              HasSubstr("link: cannot replace the link: "));
+  EXPECT_EQ(std::filesystem::read_symlink(Path("link")), "new");
+  EXPECT_THAT(ListDirectory(folder_).value(), ElementsAre("link"));
+  EXPECT_THAT(ReplaceLink(Path("none/link"), "new", files).message(),
+              HasSubstr("link: cannot make a link: "));
+}
+
 TEST(ResolveUserPathTest, ARelativePathCountsFromWhereTheCommandWasTyped) {
   setenv("BUILD_WORKING_DIRECTORY", "/home/lab", 1);
   EXPECT_EQ(ResolveUserPath("a/b"), "/home/lab/a/b");

@@ -71,6 +71,7 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
               kThreadsDefault);
   line.Positional(&arguments->images, "IMAGE");
   REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
+  UseLatestRun(&arguments->run);
   if (arguments->images.empty()) {
     return absl::InvalidArgumentError(
         "error: at least one IMAGE is required; see --help");

@@ -107,6 +107,7 @@ absl::Status Embed(int argc, char** argv, const Plugins& plugins) {
               "prints the similarity of each pair of sentences, from -1 to 1");
   line.Number("threads", &threads, 1, 1024, kThreadsHelp, kThreadsDefault);
   REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
+  UseLatestRun(&flags);
   REGARD_ASSIGN_OR_RETURN(const Run run, OpenRun(flags, plugins));
   const auto* const model = run.model<BertModel>();
   if (model == nullptr) {

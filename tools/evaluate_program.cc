@@ -66,6 +66,7 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   line.Number("threads", &arguments->threads, 1, 1024, kThreadsHelp,
               kThreadsDefault);
   REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
+  UseLatestRun(&arguments->run);
   if (!arguments->text.empty()) {
     overrides.push_back(
         absl::StrCat("data={path: \"", absl::CEscape(arguments->text),

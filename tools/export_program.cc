@@ -35,7 +35,7 @@ absl::Status Export(int argc, char** argv, const Plugins& plugins) {
   RunFlags flags;
   std::vector<std::string> folders;
   CommandLine line(kUsage);
-  AddRunFlags(line, &flags);
+  AddRunFlags(line, &flags, /*otherwise=*/"");
   line.Positional(&folders, "FOLDER");
   REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
   if (folders.size() != 1) {

@@ -79,6 +79,7 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
               kThreadsDefault);
   line.Positional(&arguments->prompts, "PROMPT");
   REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
+  UseLatestRun(&arguments->run);
   arguments->asked_length = length >= 0;
   arguments->options.length = arguments->asked_length ? length : kLength;
   for (const std::string& stop : arguments->options.stops) {

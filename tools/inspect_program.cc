@@ -83,7 +83,7 @@ struct Arguments {
 
 absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   CommandLine line(kUsage);
-  line.Text("run", "DIR", &arguments->run, kRunHelp);
+  line.Text("run", "DIR", &arguments->run, kRunHelp, kRunDefault);
   line.Text("model", "DIR", &arguments->model, kModelHelp);
   line.Text("source", "INPUT", &arguments->source,
             "input of the model, in place of the argument INPUT");
@@ -341,7 +341,8 @@ absl::Status InspectModel(int argc, char** argv, const Plugins& plugins) {
   Arguments arguments;
   REGARD_RETURN_IF_ERROR(ParseArguments(argc, argv, &arguments));
   const bool is_run = arguments.model.empty();
-  const std::string& folder = is_run ? arguments.run : arguments.model;
+  const std::string folder =
+      is_run ? RunOrLatest(arguments.run) : arguments.model;
   const bool from_data = arguments.sites && arguments.source.empty();
   if (from_data && HoldsPretrained(ResolveUserPath(folder))) {
     return absl::InvalidArgumentError(

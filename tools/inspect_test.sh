@@ -221,6 +221,12 @@ printf 'good\tthe cat sleeps\nbad\tthe cat sleep\ngood\tdogs run\nbad\tdogs runs
 run right grammaticality --set 'data={labelled_text {dev_fraction: 0.5}}' \
   --set data.path=labelled --set training.batch_size=2
 looks right 'dogs sleep' --output=0 -- '"outputs":[{"name":"' '"stack":"bert"'
+mkdir runs
+ln -s ../right runs/latest
+"${inspect}" --json 'dogs sleep' >latest 2>err
+expect_in err 'note: no --run was given; using the latest run, runs/../right'
+expect 'the latest run' "$("${inspect}" --run=right --json 'dogs sleep')" \
+  "$(<latest)"
 # The last residual carries the answer.
 "${inspect}" --run=right 'dogs sleep' --from='cats sleep' \
   --patch='bert/embedded' --json >out

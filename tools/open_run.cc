@@ -3,6 +3,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "experiments/run/latest_run.h"
 #include "files/printable_text.h"
 #include "seq2seq/translation_model.h"
 #include "third_party/abseil_backport/status_macros.h"
@@ -19,9 +20,22 @@ absl::StatusOr<Run> OpenRun(absl::string_view folder, const Plugins& plugins,
   return run;
 }
 
-void AddRunFlags(CommandLine& line, RunFlags* flags) {
-  line.Text("run", "DIR", &flags->run, kRunHelp);
+std::string RunOrLatest(const std::string& run) {
+  if (!run.empty()) return run;
+  const absl::StatusOr<std::string> latest = LatestRun();
+  if (!latest.ok()) return "";
+  std::fprintf(stderr, "%s\n", LatestRunNote(*latest).c_str());
+  return *latest;
+}
+
+void AddRunFlags(CommandLine& line, RunFlags* flags,
+                 absl::string_view otherwise) {
+  line.Text("run", "DIR", &flags->run, kRunHelp, otherwise);
   line.Text("model", "DIR", &flags->model, kModelHelp);
+}
+
+void UseLatestRun(RunFlags* flags) {
+  if (flags->model.empty()) flags->run = RunOrLatest(flags->run);
 }
 
 absl::StatusOr<Run> OpenRun(const RunFlags& flags, const Plugins& plugins,

@@ -72,6 +72,7 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
               kThreadsDefault);
   line.Positional(&arguments->inputs, "INPUT");
   REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
+  UseLatestRun(&arguments->run);
   for (const std::string& text : arguments->example_numbers) {
     int64_t number = 0;
     if (!absl::SimpleAtoi(text, &number) || number < 0) {

@@ -413,6 +413,42 @@ wrong 'a broken config' 'folder/config.json:'
 
 fails_when_full 'an answer' "${predict}" --run=curve 1
 fails 'no run' '--run=DIR must name' "${predict}" 1
+
+# Without --run, the run under runs/ that was trained last.
+run runs/first nadaraya_watson
+run runs/second nadaraya_watson --set seed=2
+run runs/deeper/third nadaraya_watson --set seed=3
+run elsewhere nadaraya_watson --set seed=4
+latest() { # latest NAME: the latest run.
+  expect "the link to $1" "$1" "$(readlink runs/latest)"
+  "${predict}" 1.5 >out 2>err
+  expect "the answer of $1" "$("${predict}" --run="runs/$1" 1.5)" "$(<out)"
+  expect "the note on $1" \
+    "note: no --run was given; using the latest run, runs/$1" \
+    "$(grep 'no --run' err)"
+}
+latest second
+quietly "${train}" --resume --run=runs/first
+latest first
+quietly "${train}" --resume
+expect_in log 'using the latest run, runs/first'
+"${evaluate}" --json >out 2>err
+expect 'notes of an evaluation' 1 "$(grep -c 'the latest run' err)"
+expect_in out '"run":"runs/first"'
+expect 'the list' 3 "$("${runs}" --json runs | grep -o '"run":' | wc -l)"
+fails 'a translation' 'runs/first: the model of this run does not translate' \
+  "${translate}" 'a word'
+fails 'a text' 'using the latest run, runs/first' "${generate}" 'a word'
+fails 'an embedding' 'using the latest run, runs/first' "${embed}"
+fails 'an export needs its run' '--run=DIR must name' "${export}" folder
+rm -r runs/first
+fails 'a latest run that is gone' 'runs/first' "${predict}" 1
+mv runs/second runs/moved
+rm runs/latest
+mv runs/moved runs/latest
+quietly "${train}" --config="${configs}/nadaraya_watson.textproto" \
+  --run=runs/other --set training.epochs=1 --set 'baseline.override=[]'
+expect_in log 'note: runs/latest: is not a link to the latest run; rename it'
 fails 'no number of an example' \
   "error: --example requires a whole number, 0 or more, got '-1'" \
   "${predict}" --run=curve --example=-1

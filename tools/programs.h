@@ -41,16 +41,27 @@ int TranslateMain(int argc, char** argv, const Plugins& plugins);
 absl::StatusOr<Run> OpenRun(absl::string_view folder, const Plugins& plugins,
                             const RunOptions& options = {});
 
+// Default of --run in --help.
+inline constexpr char kRunDefault[] = "the latest run under runs/";
+
+// Returns `run`. If it is empty, returns the latest run and names it on
+// standard error, or an empty string if there is no such run.
+std::string RunOrLatest(const std::string& run);
+
 // The run that a program is about.
 struct RunFlags {
   std::string run;
   std::string model;  // the same, for a folder of Hugging Face's
 };
 
-// --run and --model.
-void AddRunFlags(CommandLine& line, RunFlags* flags);
+// Adds --run and --model; --help says what a program does without them.
+void AddRunFlags(CommandLine& line, RunFlags* flags,
+                 absl::string_view otherwise = kRunDefault);
 
-// That of the flags, of which one must be given.
+// Sets the run to the latest one if no flag was given.
+void UseLatestRun(RunFlags* flags);
+
+// Opens the run of the flags, of which one must be given.
 absl::StatusOr<Run> OpenRun(const RunFlags& flags, const Plugins& plugins,
                             const RunOptions& options = {});
 

@@ -25,6 +25,7 @@
 #include "experiments/report/progress.h"
 #include "experiments/run/checkpoint.h"
 #include "experiments/run/environment.h"
+#include "experiments/run/latest_run.h"
 #include "experiments/run/metrics_log.h"
 #include "experiments/tasks/experiment_config.h"
 #include "experiments/tasks/task.h"
@@ -85,7 +86,8 @@ absl::Status Wrong(absl::string_view message) {
 absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   constexpr int kMostSteps = 2000000000;
   CommandLine line(kUsage);
-  line.Text("run", "DIR", &arguments->run, kRunHelp);
+  line.Text("run", "DIR", &arguments->run, kRunHelp,
+            "the latest run under runs/");
   line.Number(
       "from", &arguments->from, 1, kMostSteps,
       "number of the first optimizer step to record; steps count from 1");
@@ -107,6 +109,11 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
     return Wrong("--site=PATTERN is required, such as --site='*/weights'");
   }
   if (arguments->threads == 0) arguments->threads = HardwareThreads();
+  if (!arguments->run.empty()) return absl::OkStatus();
+  if (const absl::StatusOr<std::string> latest = LatestRun(); latest.ok()) {
+    std::fprintf(stderr, "%s\n", LatestRunNote(*latest).c_str());
+    arguments->run = *latest;
+  }
   return absl::OkStatus();
 }
 

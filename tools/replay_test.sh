@@ -24,6 +24,11 @@ expect_in err 'repeated steps 7 to 9 from the checkpoint of step 6: 12 numbers' 
 expect 'steps' '8 9' "$(grep -o '"step":[0-9]*' seen.jsonl | cut -d: -f2 |
   paste -sd' ')"
 expect_in seen.jsonl "\"probe/${site}/top_key_share\":"
+mkdir runs
+ln -s ../run runs/latest
+expect 'the latest run' "$(<seen.jsonl)" "$("${replay}" --from=8 --to=9 \
+  --site='*/self/*/weights' 2>err)"
+expect_in err 'note: no --run was given; using the latest run, runs/../run'
 
 # To the end, whose digest the run has.
 "${replay}" --run=run --from=10 --to=10 --site="${site}" >seen 2>err

@@ -78,7 +78,8 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   bool log_probabilities = false;
   CommandLine line(kUsage);
   line.Repeated("run", "DIR", &arguments->runs,
-                "run folder; may be repeated to form an ensemble of runs");
+                "run folder; may be repeated to form an ensemble of runs "
+                "(default: the latest run under runs/)");
   AddSearchFlags(line, &arguments->flags);
   line.Field("coverage_penalty", &arguments->flags.search, 0, 10,
              "penalty for untranslated words; 0: off", kRunConfigDefault);
@@ -413,7 +414,6 @@ absl::StatusOr<std::vector<Run>> OpenRuns(const Arguments& arguments,
                                           const Plugins& plugins,
                                           std::vector<Member>* members) {
   std::vector<std::string> runs = arguments.runs;
-  if (runs.empty()) runs.emplace_back();  // for the message
   if (arguments.score && (runs.size() > 1 || !arguments.sentences.empty())) {
     return absl::InvalidArgumentError(
         "error: --score requires exactly one --run and no SENTENCE; it reads "
@@ -425,6 +425,7 @@ absl::StatusOr<std::vector<Run>> OpenRuns(const Arguments& arguments,
         "error: --score does not search; remove all flags but --run and "
         "--threads");
   }
+  if (runs.empty()) runs.push_back(RunOrLatest(""));
   std::vector<Run> trained;
   for (const std::string& run : runs) {
     REGARD_ASSIGN_OR_RETURN(Run opened, OpenRun(run, plugins));

@@ -16,6 +16,7 @@
 #include "evaluation/statistics.h"
 #include "experiments/report/run_results.h"
 #include "experiments/report/terminal_text.h"
+#include "experiments/run/latest_run.h"
 #include "experiments/run/status.h"
 #include "files/file.h"
 #include "nlohmann/json.hpp"
@@ -145,8 +146,9 @@ absl::Status AddRuns(const std::string& top, const std::string& name,
     REGARD_ASSIGN_OR_RETURN(const PathKind kind,
                             KindOfPath(JoinPath(folder, child), files));
     if (kind == PathKind::kDirectory) folders.push_back(JoinPath(name, child));
-    // A link may lead back, or far away: to a run itself and no further.
-    if (kind == PathKind::kLink &&
+    // A link may lead back, or far away: to a run itself and no further. The
+    // latest run is in the list by its name.
+    if (kind == PathKind::kLink && child != kLatestRun &&
         PathExists(JoinPath(folder, child) + "/resolved.textproto")) {
       links.push_back(JoinPath(name, child));
     }

@@ -219,6 +219,9 @@ TEST(RunListTest, FindsRunsAtAnyDepth) {
   std::filesystem::create_directory_symlink("../b",
                                             JoinPath(folder, "links/linked"));
   std::filesystem::create_directory_symlink("..", JoinPath(folder, "links/up"));
+  // The link to the latest run, which is in the list by its name.
+  std::filesystem::create_directory_symlink("../b",
+                                            JoinPath(folder, "links/latest"));
   EXPECT_THAT(Labels(FindRuns(JoinPath(folder, "links")).value()),
               ElementsAre("linked"));
   std::filesystem::create_directories(JoinPath(folder, "empty"));

@@ -38,10 +38,7 @@ std::string FolderName(absl::string_view name, absl::Time now) {
 
 // Makes a folder that nobody else has made.
 absl::StatusOr<std::string> MakeNewFolder(const RunFolderOptions& options) {
-  const char* const workspace = std::getenv("BUILD_WORKSPACE_DIRECTORY");
-  const std::string runs = workspace == nullptr || *workspace == '\0'
-                               ? ResolveUserPath("runs")
-                               : JoinPath(workspace, "runs");
+  const std::string runs = NewRunsFolder();
   REGARD_RETURN_IF_ERROR(MakeDirectories(runs, SystemFiles()));
   const std::string base =
       JoinPath(runs, FolderName(options.name, options.now));
@@ -108,6 +105,13 @@ std::string RecordText(const CheckpointRecord& record) {
 }
 
 }  // namespace
+
+std::string NewRunsFolder() {
+  const char* const workspace = std::getenv("BUILD_WORKSPACE_DIRECTORY");
+  return workspace == nullptr || *workspace == '\0'
+             ? ResolveUserPath("runs")
+             : JoinPath(workspace, "runs");
+}
 
 absl::StatusOr<bool> HoldsRun(const std::string& path) {
   for (const char* name :

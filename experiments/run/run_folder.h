@@ -33,6 +33,9 @@ struct RunFolderOptions {
   bool resume = false;
 };
 
+// The folder `runs` that new runs are made in.
+std::string NewRunsFolder();
+
 // Holds the folder's lock for as long as it lives. Move-only.
 class RunFolder {
  public:

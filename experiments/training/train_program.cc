@@ -18,6 +18,7 @@
 #include "absl/time/time.h"
 #include "autodiff/worker_pool.h"
 #include "experiments/run/environment.h"
+#include "experiments/run/latest_run.h"
 #include "experiments/run/run_folder.h"
 #include "experiments/run/status.h"
 #include "experiments/tasks/experiment_config.h"
@@ -84,7 +85,8 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   line.Number("threads", &arguments->trainer.threads, 1, 1024, kThreadsHelp,
               kThreadsDefault);
   line.Switch("resume", &arguments->resume,
-              "resumes from the last checkpoint of --run");
+              "resumes --run, or the latest run under runs/, from its last "
+              "checkpoint");
   line.Switch("check", &arguments->check,
               "checks the config and prints what would be trained, without "
               "training");
@@ -100,10 +102,6 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   if (!arguments->trainer.omit_times) {
     arguments->provenance = ReadProvenance(argc, argv);
   }
-  if (arguments->resume && arguments->run.empty()) {
-    return absl::InvalidArgumentError(
-        "error: --resume requires --run=DIR, the folder of the run to resume");
-  }
   if (arguments->resume && arguments->check) {
     return absl::InvalidArgumentError(
         "error: --check and --resume cannot be given together; to check the "
@@ -114,6 +112,21 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
         "error: --print requires --check; a run folder has the same text in "
         "resolved.textproto");
   }
+  return absl::OkStatus();
+}
+
+// Sets the run to resume, on rank 0, if none was given.
+absl::Status ChooseRun(const Ranks* ranks, Arguments* arguments) {
+  if (!Leads(ranks) || !arguments->resume || !arguments->run.empty()) {
+    return absl::OkStatus();
+  }
+  const absl::StatusOr<std::string> latest = LatestRun();
+  if (!latest.ok()) {
+    return absl::InvalidArgumentError(
+        "error: --resume requires --run=DIR, the folder of the run to resume");
+  }
+  arguments->run = *latest;
+  std::fprintf(stderr, "%s\n", LatestRunNote(*latest).c_str());
   return absl::OkStatus();
 }
 
@@ -246,6 +259,10 @@ absl::StatusOr<std::unique_ptr<TrainingRun>> Prepare(const Arguments& arguments,
                                            std::move(given.fitting));
   REGARD_RETURN_IF_ERROR(run->Prepare(arguments.resume, arguments.checkpoints,
                                       arguments.provenance, plugins));
+  const absl::Status linked = RecordLatestRun(run->folder().path());
+  if (!linked.ok()) {
+    std::fprintf(stderr, "note: %s\n", PrintableText(linked.message()).c_str());
+  }
   return run;
 }
 
@@ -361,6 +378,7 @@ absl::StatusOr<int> Train(int argc, char** argv, const Plugins& plugins,
   Arguments arguments;
   REGARD_RETURN_IF_ERROR(ParseArguments(argc, argv, &arguments));
   arguments.trainer.ranks = ranks;
+  REGARD_RETURN_IF_ERROR(ChooseRun(ranks, &arguments));
   // Before they exchange anything.
   if (ranks != nullptr && !RanksFit(ranks->size(), ranks->size())) {
     return absl::InvalidArgumentError(

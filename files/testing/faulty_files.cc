@@ -91,6 +91,11 @@ int FaultyFiles::MakeDirectory(const std::string& path) {
                                        : FileOperations::MakeDirectory(path);
 }
 
+int FaultyFiles::MakeLink(const std::string& target, const std::string& path) {
+  return Strikes({.needs_room = true}) ? -1
+                                       : FileOperations::MakeLink(target, path);
+}
+
 int FaultyFiles::Remove(const std::string& path) {
   return Strikes({}) ? -1 : FileOperations::Remove(path);
 }

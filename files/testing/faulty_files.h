@@ -46,6 +46,7 @@ class FaultyFiles : public FileOperations {
   int Close(int descriptor) override;
   int Rename(const std::string& from, const std::string& to) override;
   int MakeDirectory(const std::string& path) override;
+  int MakeLink(const std::string& target, const std::string& path) override;
   int Remove(const std::string& path) override;
 
  private:
