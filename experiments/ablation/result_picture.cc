@@ -160,6 +160,7 @@ std::string ResultInWords(const Grid& grid,
                           const std::vector<Comparison>& comparisons) {
   const std::string metric = PrimaryMetric(grid);
   std::vector<std::string> sentences;
+  std::vector<std::string> others;  // which follow them
   size_t tests = 0;
   int seeds = 0;
   for (const Comparison& comparison : comparisons) {
@@ -170,6 +171,7 @@ std::string ResultInWords(const Grid& grid,
   for (size_t axis = 0; axis < grid.axes.size(); ++axis) {
     std::vector<std::string> even;
     std::vector<std::string> unjudged;
+    bool missing = false;
     for (const Comparison& comparison : comparisons) {
       if (comparison.metric != metric || comparison.axis != axis ||
           !comparison.Measured()) {
@@ -179,22 +181,25 @@ std::string ResultInWords(const Grid& grid,
         sentences.push_back(SignificantSentence(grid, comparison));
         continue;
       }
+      missing = missing || comparison.missing_pairs > 0;
       (std::isnan(comparison.corrected_p_value) ? unjudged : even)
           .push_back(ValueName(grid.axes[axis], comparison.value));
     }
     const std::string baseline =
         ValueName(grid.axes[axis], grid.axes[axis].baseline);
     if (!even.empty()) {
-      sentences.push_back(absl::StrCat("These runs do not show that ",
-                                       InAList(even, " or "), " differs from ",
-                                       baseline, " in ", metric, "."));
+      others.push_back(absl::StrCat("These runs do not show that ",
+                                    InAList(even, " or "), " differs from ",
+                                    baseline, " in ", metric, "."));
     }
     if (!unjudged.empty()) {
-      sentences.push_back(absl::StrCat(
+      others.push_back(absl::StrCat(
           InAList(unjudged, " and "), unjudged.size() == 1 ? " is" : " are",
-          " not compared with ", baseline, ", because runs are missing."));
+          " not compared with ", baseline, ", because ",
+          missing ? "runs are missing." : "values are not finite."));
     }
   }
+  sentences.insert(sentences.end(), others.begin(), others.end());
   if (tests > 0 && seeds > 0 && seeds < SeedsForSignificance(tests)) {
     sentences.push_back(absl::StrCat(
         "With ", Counted(seeds, "seed"),

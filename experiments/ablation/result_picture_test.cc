@@ -1,5 +1,6 @@
 #include "experiments/ablation/result_picture.h"
 
+#include <cmath>
 #include <string>
 #include <utility>
 #include <variant>
@@ -86,6 +87,20 @@ TEST(ResultInWordsTest, DoesNotJudgeWhereRunsAreMissing) {
             "dot is not compared with additive, because runs are missing. "
             "width 16 is not compared with width 8, because runs are "
             "missing.");
+}
+
+TEST(ResultInWordsTest, BeginsWithWhatDiffers) {
+  Grid grid = TwoByTwo(8);
+  std::swap(grid.axes[0], grid.axes[1]);
+  for (GridRun& run : grid.runs) {
+    std::swap(run.coordinates[0], run.coordinates[1]);
+  }
+  EXPECT_EQ(Words(grid), Words(TwoByTwo(8)));
+  grid.runs[0].status.metrics["test/accuracy"] = INFINITY;
+  EXPECT_EQ(Words(grid),
+            "width 16 is not compared with width 8, because values are not "
+            "finite. dot is not compared with additive, because values are "
+            "not finite.");
 }
 
 TEST(ResultPictureTest, ShowsEachAxisAndEachCombination) {
