@@ -1,5 +1,6 @@
 #include "options/resolved.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <set>
@@ -146,6 +147,51 @@ std::string ParentPath(const std::string& path,
   return parent;
 }
 
+// Parses a resolved config. `lines` gets the line of each field, from 0; it may
+// be null.
+absl::StatusOr<std::vector<ResolvedField>> ParseFields(
+    absl::string_view text, std::vector<size_t>* lines) {
+  std::vector<ResolvedField> fields;
+  std::vector<std::string> messages;  // paths of those that are open
+  int number = 0;
+  const auto bad_line = [&number] {
+    return absl::InvalidArgumentError(
+        absl::StrCat("line ", number, " is not valid in a resolved config"));
+  };
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    ++number;
+    // A comment is no token.
+    std::vector<TextProblem> problems;
+    const std::vector<Token> tokens = Tokenize(line, 0, &problems);
+    if (tokens.size() < 2) continue;
+    const TextRange last = tokens[tokens.size() - 2].range;
+    absl::string_view comment =
+        absl::StripAsciiWhitespace(line.substr(last.begin + last.length));
+    absl::ConsumePrefix(&comment, "# ");
+    const std::string origin(comment);
+    line = absl::StripAsciiWhitespace(line.substr(0, last.begin + last.length));
+    if (line == "}") {
+      if (messages.empty()) return bad_line();
+      messages.pop_back();
+      continue;
+    }
+    if (lines != nullptr) lines->push_back(number - 1);
+    const std::string parent =
+        messages.empty() ? "" : absl::StrCat(messages.back(), ".");
+    if (absl::ConsumeSuffix(&line, " {")) {
+      messages.push_back(absl::StrCat(parent, line));
+      fields.push_back({messages.back(), std::string(kMessage), origin});
+      continue;
+    }
+    const std::vector<std::string> parts =
+        absl::StrSplit(line, absl::MaxSplits(": ", 1));
+    if (parts.size() != 2) return bad_line();
+    fields.push_back({absl::StrCat(parent, parts[0]), parts[1], origin});
+  }
+  if (!messages.empty()) return bad_line();
+  return fields;
+}
+
 }  // namespace
 
 std::string PrintedValue(const Message& message, const FieldDescriptor& field,
@@ -224,44 +270,31 @@ std::vector<ResolvedField> ResolvedFields(const Message& config) {
 
 absl::StatusOr<std::vector<ResolvedField>> ParseResolvedFields(
     absl::string_view text) {
-  std::vector<ResolvedField> fields;
-  std::vector<std::string> messages;  // paths of those that are open
-  int number = 0;
-  const auto bad_line = [&number] {
-    return absl::InvalidArgumentError(
-        absl::StrCat("line ", number, " is not valid in a resolved config"));
-  };
-  for (absl::string_view line : absl::StrSplit(text, '\n')) {
-    ++number;
-    // A comment is no token.
-    std::vector<TextProblem> problems;
-    const std::vector<Token> tokens = Tokenize(line, 0, &problems);
-    if (tokens.size() < 2) continue;
-    const TextRange last = tokens[tokens.size() - 2].range;
-    absl::string_view comment =
-        absl::StripAsciiWhitespace(line.substr(last.begin + last.length));
-    absl::ConsumePrefix(&comment, "# ");
-    const std::string origin(comment);
-    line = absl::StripAsciiWhitespace(line.substr(0, last.begin + last.length));
-    if (line == "}") {
-      if (messages.empty()) return bad_line();
-      messages.pop_back();
-      continue;
+  return ParseFields(text, nullptr);
+}
+
+std::string ReplaceResolvedFields(const std::string& text,
+                                  const std::string& changed,
+                                  const std::vector<std::string>& paths) {
+  std::vector<size_t> old_lines;
+  std::vector<size_t> new_lines;
+  const auto old_fields = ParseFields(text, &old_lines);
+  const auto new_fields = ParseFields(changed, &new_lines);
+  if (!old_fields.ok() || !new_fields.ok()) return changed;
+  std::vector<std::string> lines = absl::StrSplit(text, '\n');
+  const std::vector<std::string> others = absl::StrSplit(changed, '\n');
+  for (const std::string& path : paths) {
+    const auto before =
+        std::ranges::find(*old_fields, path, &ResolvedField::path);
+    const auto after =
+        std::ranges::find(*new_fields, path, &ResolvedField::path);
+    if (before == old_fields->end() || after == new_fields->end()) {
+      return changed;
     }
-    const std::string parent =
-        messages.empty() ? "" : absl::StrCat(messages.back(), ".");
-    if (absl::ConsumeSuffix(&line, " {")) {
-      messages.push_back(absl::StrCat(parent, line));
-      fields.push_back({messages.back(), std::string(kMessage), origin});
-      continue;
-    }
-    const std::vector<std::string> parts =
-        absl::StrSplit(line, absl::MaxSplits(": ", 1));
-    if (parts.size() != 2) return bad_line();
-    fields.push_back({absl::StrCat(parent, parts[0]), parts[1], origin});
+    lines[old_lines[before - old_fields->begin()]] =
+        others[new_lines[after - new_fields->begin()]];
   }
-  if (!messages.empty()) return bad_line();
-  return fields;
+  return absl::StrJoin(lines, "\n");
 }
 
 std::vector<FieldDifference> DiffResolvedFields(

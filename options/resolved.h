@@ -59,6 +59,14 @@ std::vector<ResolvedField> ResolvedFields(
 absl::StatusOr<std::vector<ResolvedField>> ParseResolvedFields(
     absl::string_view text);
 
+// The resolved config `text` with the values and origins that the resolved
+// config `changed` has for the scalars at `paths`. Other lines stay as they
+// are. Returns `changed` if one of the two is another text or lacks such a
+// line.
+std::string ReplaceResolvedFields(const std::string& text,
+                                  const std::string& changed,
+                                  const std::vector<std::string>& paths);
+
 struct FieldDifference {
   std::string path = {};
   // "not set" where a config lacks the field; values of a list are joined.

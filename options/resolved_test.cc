@@ -291,6 +291,21 @@ TEST(DiffResolvedFields, ShowsTheOnlyElementOfALongerListOnTheOtherSide) {
       ElementsAre(FieldsAre("l", "{a: 1}", "{a: 1}, {n {b: 2}}")));
 }
 
+TEST(ReplaceResolvedFields, TakesTheLinesOfPathsAndNothingElse) {
+  const std::string text =
+      "# a comment\n\nname: \"a\"  # a.textproto:1\n"
+      "t {  # a.textproto:2\n  n: 1  # default\n  m: 2  # --set\n}\nn: 1\n";
+  const std::string changed =
+      "name: \"a\"  # r:3\nt {  # r:4\n  n: 5  # --set\n  m: 2  # r:6\n}\n";
+  EXPECT_EQ(
+      ReplaceResolvedFields(text, changed, {"t.n"}),
+      "# a comment\n\nname: \"a\"  # a.textproto:1\n"
+      "t {  # a.textproto:2\n  n: 5  # --set\n  m: 2  # --set\n}\nn: 1\n");
+  EXPECT_EQ(ReplaceResolvedFields(text, changed, {}), text);
+  EXPECT_EQ(ReplaceResolvedFields(text, changed, {"t.n", "t.o"}), changed);
+  EXPECT_EQ(ReplaceResolvedFields("}\n", changed, {"t.n"}), changed);
+}
+
 // Texts of configs with messages that some lack, whose number is in `choice`.
 std::string NestedText(int choice) {
   std::string text = absl::StrCat("s: ", choice % 2, "\n");

@@ -386,6 +386,17 @@ absl::Status PruneCheckpoints(const std::string& run_folder, int64_t newest,
   return PruneSnapshots(run_folder, files);
 }
 
+absl::Status RemoveCheckpointsAfter(const std::string& run_folder, int64_t step,
+                                    FileOperations& files) {
+  REGARD_ASSIGN_OR_RETURN(const std::vector<Entry> entries,
+                          ListSteps(run_folder, files));
+  for (const Entry& entry : entries) {
+    if (entry.step <= step) continue;
+    REGARD_RETURN_IF_ERROR(RemoveCheckpoint(entry.path, files));
+  }
+  return PruneSnapshots(run_folder, files);
+}
+
 absl::Status CleanUpCheckpoints(const std::string& run_folder,
                                 FileOperations& files) {
   REGARD_ASSIGN_OR_RETURN(const std::vector<Entry> entries,

@@ -107,6 +107,11 @@ absl::Status CleanUpCheckpoints(const std::string& run_folder,
 absl::Status PruneCheckpoints(const std::string& run_folder, int64_t newest,
                               int keep, FileOperations& files);
 
+// Removes the checkpoints of later steps than `step`, whole or not: the run
+// goes another way from there.
+absl::Status RemoveCheckpointsAfter(const std::string& run_folder, int64_t step,
+                                    FileOperations& files);
+
 struct FileFacts {
   int64_t bytes = 0;
   std::string sha256;

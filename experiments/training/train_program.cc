@@ -50,7 +50,8 @@ constexpr char kUsage[] =
     "        [--omit_times]\n\n"
     "Examples:\n"
     "  train --config=configs/phrasebook.textproto --set training.epochs=5\n"
-    "  train --run=runs/pairs --resume";
+    "  train --run=runs/pairs --resume\n"
+    "  train --run=runs/pairs --resume --set training.epochs=20";
 
 struct Arguments {
   std::string config;

@@ -101,6 +101,10 @@ struct TrainingHooks {
 // What the trainer itself measures, beside the metrics of the task.
 std::vector<MetricInfo> TrainerMetrics(const Model<float>& model);
 
+// Whether a checkpoint was saved after the last optimizer step of a run, so
+// that it lacks what only further steps need.
+absl::StatusOr<bool> IsOfEnd(const Checkpoint& checkpoint);
+
 class Trainer {
  public:
   // `config` and `task` outlive the trainer; `config` is valid.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -46,7 +47,26 @@ std::string StatePrefix(const Optimizer<float>::State& state) {
 // optimizer if the weights to use are others.
 constexpr char kEmaPrefix[] = "ema/";
 
+absl::StatusOr<TrainerState> ReadState(const Checkpoint& checkpoint) {
+  REGARD_ASSIGN_OR_RETURN(const std::string text,
+                          ReadFile(checkpoint.StatePath()));
+  TrainerState state;
+  google::protobuf::TextFormat::Parser parser;
+  FirstError error;
+  parser.RecordErrorsTo(&error);
+  if (!parser.ParseFromString(text, &state)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(checkpoint.StatePath(), error.text()));
+  }
+  return state;
+}
+
 }  // namespace
+
+absl::StatusOr<bool> IsOfEnd(const Checkpoint& checkpoint) {
+  REGARD_ASSIGN_OR_RETURN(const TrainerState state, ReadState(checkpoint));
+  return state.finished() || state.has_records();
+}
 
 absl::Status Trainer::CheckWeights() const {
   const std::string name = ParameterNotFinite(model_.parameters());
@@ -140,16 +160,7 @@ absl::Status Trainer::Restore(const Checkpoint& checkpoint) {
         ReadSlab(reader, StatePrefix(slab), model_.parameters(), whole.span()));
     reducer_.KeepOwn(whole, &slab.values);
   }
-  REGARD_ASSIGN_OR_RETURN(const std::string text,
-                          ReadFile(checkpoint.StatePath()));
-  TrainerState state;
-  google::protobuf::TextFormat::Parser parser;
-  FirstError error;
-  parser.RecordErrorsTo(&error);
-  if (!parser.ParseFromString(text, &state)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(checkpoint.StatePath(), error.text()));
-  }
+  REGARD_ASSIGN_OR_RETURN(TrainerState state, ReadState(checkpoint));
   if (state.step() != checkpoint.step ||
       state.term_sums_size() != state_.term_sums_size() ||
       state.term_counts_size() != state.term_sums_size()) {

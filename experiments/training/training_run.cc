@@ -1,6 +1,7 @@
 #include "experiments/training/training_run.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <system_error>
@@ -19,6 +20,7 @@
 #include "experiments/tasks/experiment_config.h"
 #include "experiments/tasks/former_runs.h"
 #include "experiments/training/follower.h"
+#include "experiments/training/run_extension.h"
 #include "files/printable_text.h"
 #include "files/sha256.h"
 #include "files/tensorboard/event_writer.h"
@@ -53,26 +55,39 @@ absl::Status CheckSame(const RunFolder& folder, absl::string_view what,
                    what, " of the run to resume:", differences));
 }
 
-// A run is resumed with the config that it began with alone.
-absl::Status CheckSameConfig(const RunFolder& folder, const Plugins& plugins,
-                             const Experiment& config) {
+// Compares the config with the run's. An error if fields differ that may not
+// change.
+absl::StatusOr<RunExtension> CompareConfig(const RunFolder& folder,
+                                           const Plugins& plugins,
+                                           const Experiment& config) {
   REGARD_ASSIGN_OR_RETURN(const std::string text,
                           WithErrorPrefix(folder.Read("resolved.textproto")));
   REGARD_ASSIGN_OR_RETURN(
       const Experiment stored,
       ReadFormerConfig({folder.File("resolved.textproto"), text},
                        plugins.scorers, config));
+  RunExtension extension = {.before = stored};
+  const auto may_change = FieldsThatMayChange();
   std::string differences;
   // Both in full, by this program's defaults.
   for (const FieldDifference& difference :
        DiffResolvedFields(ResolvedFields(stored), ResolvedFields(config))) {
     // They are for readers.
     if (difference.path == "note" || difference.path == "tags") continue;
+    if (std::ranges::count(may_change, difference.path) > 0) {
+      extension.paths.push_back(difference.path);
+      continue;
+    }
     absl::StrAppend(&differences, "\n  ", difference.path, ": ",
                     difference.before, " in the run, ", difference.after,
                     " now");
   }
-  return CheckSame(folder, "config", differences);
+  if (!differences.empty()) {
+    absl::StrAppend(&differences, "\nonly these fields may change: ",
+                    absl::StrJoin(may_change, ", "));
+  }
+  REGARD_RETURN_IF_ERROR(CheckSame(folder, "config", differences));
+  return extension;
 }
 
 // Compares the data files, and what the run made of them and kept.
@@ -221,9 +236,11 @@ absl::Status TrainingRun::Prepare(bool resume, const std::string& checkpoints,
     std::fprintf(stderr, "note: %s\n", PrintableText(note).c_str());
   }
   const bool begun = folder_.has_begun();
+  RunExtension extension;
   if (begun) {
     REGARD_RETURN_IF_ERROR(ReadRunDescription(folder_.path()).status());
-    REGARD_RETURN_IF_ERROR(CheckSameConfig(folder_, plugins, loaded_.config));
+    REGARD_ASSIGN_OR_RETURN(extension,
+                            CompareConfig(folder_, plugins, loaded_.config));
     REGARD_RETURN_IF_ERROR(CheckSameData(folder_, digests_));
   }
   if (!begun) REGARD_RETURN_IF_ERROR(RefuseLostConfig(folder_.path()));
@@ -241,8 +258,9 @@ absl::Status TrainingRun::Prepare(bool resume, const std::string& checkpoints,
     return folder_.Write("resolved.textproto", loaded_.resolved);
   }
   REGARD_RETURN_IF_ERROR(CleanUpCheckpoints(folder_.path(), SystemFiles()));
-  REGARD_ASSIGN_OR_RETURN(const FoundCheckpoints latest,
-                          FindCheckpoints(folder_.path()));
+  REGARD_ASSIGN_OR_RETURN(
+      const FoundCheckpoints latest,
+      FindCheckpoints(folder_.path(), extension.paths.empty() ? 1 : SIZE_MAX));
   for (const std::string& note : latest.notes) {
     std::fprintf(stderr, "%s\n", note.c_str());
   }
@@ -251,15 +269,53 @@ absl::Status TrainingRun::Prepare(bool resume, const std::string& checkpoints,
     std::fprintf(stderr, "%s has no complete checkpoint: starting at step 0\n",
                  folder_.path().c_str());
     // The config may have been read from the folder: its text stays as given.
-    return WriteTaskFiles();
+    REGARD_RETURN_IF_ERROR(WriteTaskFiles());
+    return Extend(extension, plugins);
   }
   checkpoint_ = latest.checkpoints[0];
+  if (!extension.paths.empty()) {
+    REGARD_ASSIGN_OR_RETURN(
+        checkpoint_,
+        ExtensibleCheckpoint(
+            latest.checkpoints, extension,
+            LengthsOf(extension.before, loaded_.config, task_->model())));
+  }
   REGARD_RETURN_IF_ERROR(PruneCheckpoints(
       folder_.path(), checkpoint_->step,
       loaded_.config.training().keep_checkpoints(), SystemFiles()));
   REGARD_RETURN_IF_ERROR(RestoreTaskFiles(folder_, *task_));
+  REGARD_RETURN_IF_ERROR(Extend(extension, plugins));
   std::fprintf(stderr, "resuming at step %s\n",
                absl::StrCat(checkpoint_->step).c_str());
+  return absl::OkStatus();
+}
+
+absl::Status TrainingRun::Extend(const RunExtension& extension,
+                                 const Plugins& plugins) const {
+  if (extension.paths.empty()) return absl::OkStatus();
+  const int64_t step = checkpoint_.has_value() ? checkpoint_->step : 0;
+  REGARD_ASSIGN_OR_RETURN(const std::string before,
+                          folder_.Read("resolved.textproto"));
+  const std::string former =
+      absl::StrCat("resolved.until-step-", step, ".textproto");
+  // An earlier extension from here has trained nothing that is left.
+  if (!PathExists(folder_.File(former))) {
+    REGARD_RETURN_IF_ERROR(folder_.Write(former, before));
+  }
+  // Without the old end, the old config resumes to it again. With the new
+  // config, the old end would be taken for the new one.
+  REGARD_RETURN_IF_ERROR(
+      RemoveCheckpointsAfter(folder_.path(), step, SystemFiles()));
+  REGARD_RETURN_IF_ERROR(folder_.Write(
+      "resolved.textproto",
+      ReplaceResolvedFields(before, loaded_.resolved, extension.paths)));
+  std::fprintf(stderr, "note: %s changed; the config so far is in %s\n",
+               absl::StrJoin(extension.paths, ", ").c_str(),
+               folder_.File(former).c_str());
+  const std::string note =
+      ScheduleNote(loaded_.config, plugins, step,
+                   LengthsOf(extension.before, loaded_.config, task_->model()));
+  if (!note.empty()) std::fprintf(stderr, "note: %s\n", note.c_str());
   return absl::OkStatus();
 }
 

@@ -24,6 +24,7 @@
 #include "experiments/tasks/task.h"
 #include "experiments/training/event_log.h"
 #include "experiments/training/fitting_task.h"
+#include "experiments/training/run_extension.h"
 #include "experiments/training/trainer.h"
 #include "files/file.h"
 #include "optimization/evaluated_set.h"
@@ -74,6 +75,10 @@ class TrainingRun {
   // The files of a run that begins but for the config, as given and in full.
   absl::Status WriteTaskFiles() const;
   absl::Status WriteDescription() const;  // run.json
+  // Changes the folder to go on with the changed config from checkpoint_, and
+  // says on standard error what that means.
+  absl::Status Extend(const RunExtension& extension,
+                      const Plugins& plugins) const;
   // Locks the folder of the checkpoints if that is not in the run's own:
   // `checkpoints`, which gets recorded, else the one on record.
   absl::Status OpenCheckpointFolder(const std::string& checkpoints);
