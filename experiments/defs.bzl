@@ -13,6 +13,7 @@ load(
 load(
     "//experiments/ablation:regard_binary.bzl",
     _plugin_binary = "plugin_binary",
+    _program_link = "program_link",
     _regard_binary = "regard_binary",
 )
 
@@ -21,4 +22,5 @@ claims_report = _claims_report
 experiment = _experiment
 experiment_test = _experiment_test
 plugin_binary = _plugin_binary
+program_link = _program_link
 regard_binary = _regard_binary

@@ -1,4 +1,5 @@
-// All programs in one, as a package has them: regard PROGRAM ARGUMENTS...
+// All programs in one: regard PROGRAM ARGUMENTS... A link to it that is named
+// as a program, such as `predict` or `my_train_predict`, is that program.
 #ifndef TOOLS_REGARD_PROGRAM_H_
 #define TOOLS_REGARD_PROGRAM_H_
 
@@ -6,8 +7,8 @@
 
 namespace regard {
 
-// Runs the program that the first argument names with those after it, and
-// returns its exit code.
+// Runs the program that argv[0] names. If it names none, the first argument
+// does, and the program gets the arguments after it. Returns the exit code.
 int RegardMain(int argc, char** argv, const Plugins& plugins);
 
 }  // namespace regard

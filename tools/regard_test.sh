@@ -7,9 +7,15 @@ launcher="${runfiles}/$1"
 regard="${runfiles}/$2"
 instruction_set="${runfiles}/$3"
 citation="${runfiles}/$4"
+predict="${runfiles}/$5"
 
 "${regard}" --help >help
 expect_in help 'regard PROGRAM ARGUMENTS...' '  train       trains an experiment'
+expect 'purposes' 'Train and compare:
+Use a model:
+Look inside:
+Manage runs:
+Examples:' "$(grep ':$' help)"
 # Each that the help lists is there, and takes its own arguments.
 programs=0
 while read -r program; do
@@ -21,6 +27,22 @@ while read -r program; do
 done < <(sed -n 's/^  \([a-z]*\)  .*/\1/p' help)
 expect 'number of programs' 17 "${programs}"
 fails 'no program' 'error: a program is required' "${regard}"
+
+# By another name.
+"${regard}" predict --help >help_of
+expect 'the link' "$(<help_of)" "$("${predict}" --help)"
+mkdir a_train
+for name in predict a_train/lab_predict; do
+  ln -s "${regard}" "${name}"
+  expect "${name}" "$(<help_of)" "$("./${name}" --help)"
+done
+fails 'a wrong flag of a link' 'error: there is no flag --nonesuch' \
+  ./predict --nonesuch
+ln -s "${regard}" a_train/regard
+expect 'a directory that is named as a program' "$(<help)" \
+  "$(a_train/regard --help)"
+ln -s "${regard}" another
+expect 'another name' "$(<help_of)" "$(./another predict --help)"
 fails 'a wrong program' "error: there is no program 'trian'; did you mean 'train'?" \
   "${regard}" trian
 fails 'a wrong flag' 'error: there is no flag --nonesuch' "${regard}" --nonesuch

@@ -74,6 +74,37 @@ def plugin_binary(name, libraries, call, plugins = {}, before = "", **kwargs):
         **kwargs
     )
 
+def _program_link_impl(ctx):
+    link = ctx.actions.declare_file(ctx.label.name)
+    binary = ctx.attr.binary[DefaultInfo]
+    ctx.actions.symlink(
+        output = link,
+        target_file = ctx.executable.binary,
+        is_executable = True,
+    )
+    return [DefaultInfo(
+        executable = link,
+        files = depset([link]),
+        runfiles = ctx.runfiles(files = [link]).merge(binary.default_runfiles),
+    )]
+
+program_link = rule(
+    implementation = _program_link_impl,
+    doc = """One of the programs in a binary whose main() is RegardMain().
+
+    The binary looks at the name of the link, which must end with the program's:
+    `predict`, or `my_train_predict`.""",
+    attrs = {
+        "binary": attr.label(
+            doc = "The binary that has the program.",
+            executable = True,
+            cfg = "target",
+            mandatory = True,
+        ),
+    },
+    executable = True,
+)
+
 def regard_binary(
         name,
         scores = [],
@@ -96,10 +127,10 @@ def regard_binary(
       schedules: labels of libraries. Target `my_schedule` provides
         `RegisterMySchedule(ScheduleRegistry&)`, by
         REGARD_SCHEDULE(MySchedule, ...).
-      tools: whether to make the programs of `//tools` for runs of this one, too:
-        NAME_average, NAME_caption, NAME_embed, NAME_evaluate, NAME_generate,
-        NAME_inspect, NAME_plan, NAME_predict, NAME_replay, NAME_sweep and
-        NAME_translate.
+      tools: whether to make NAME_regard, too, which has all programs of
+        `//tools` for runs of this one, and links to it: NAME_average,
+        NAME_caption, NAME_embed, NAME_evaluate, NAME_generate, NAME_inspect,
+        NAME_plan, NAME_predict, NAME_replay, NAME_sweep and NAME_translate.
       mpi: whether it trains in several processes (docs/several_machines.md).
         This requires Debian's libopenmpi-dev. The target is then tagged manual.
       **kwargs: passed to each cc_binary.
@@ -129,12 +160,19 @@ def regard_binary(
     )
     if not tools:
         return
+    plugin_binary(
+        name + "_regard",
+        ["//tools:regard_program"],
+        "regard::RegardMain(argc, argv, plugins)",
+        plugins,
+        tags = tags,
+        **kwargs
+    )
     for tool in ["average", "caption", "embed", "evaluate", "generate", "inspect", "plan", "predict", "replay", "sweep", "translate"]:
-        plugin_binary(
-            name + "_" + tool,
-            ["//tools:replay_program" if tool == "replay" else "//tools:programs"],
-            "regard::{}Main(argc, argv, plugins)".format(tool.capitalize()),
-            plugins,
+        program_link(
+            name = name + "_" + tool,
+            binary = ":" + name + "_regard",
             tags = tags,
-            **kwargs
+            testonly = kwargs.get("testonly"),
+            visibility = kwargs.get("visibility"),
         )
