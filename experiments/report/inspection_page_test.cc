@@ -217,10 +217,12 @@ TracedImage Image(int first) {
 }
 
 TEST(InspectionHtmlTest, IsAsInTheFiles) {
-  EXPECT_EQ(ContentOf(Translated({})),
-            ReadFile("experiments/report/testdata/inspected_text.html").value());
-  EXPECT_EQ(ContentOf(Translated(Image(0))) + ContentOf(Translated(Image(1))),
-            ReadFile("experiments/report/testdata/inspected_images.html").value());
+  EXPECT_EQ(
+      ContentOf(Translated({})),
+      ReadFile("experiments/report/testdata/inspected_text.html").value());
+  EXPECT_EQ(
+      ContentOf(Translated(Image(0))) + ContentOf(Translated(Image(1))),
+      ReadFile("experiments/report/testdata/inspected_images.html").value());
 }
 
 // Two layers of two heads.

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "experiments/run/run_folder.h"
 #include "files/file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

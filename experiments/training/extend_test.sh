@@ -55,6 +55,18 @@ quietly "${train}" "${watching[@]}" --run=watched --set training.max_updates=20 
 quietly "${train}" --omit_times --resume --run=watched --set training.max_updates=31
 same 'schedule, average and choice of weights' watched_long watched
 
+# A baseline is trained on, too, unless its own length stays.
+for baseline in 'name: "wide" override {path: "model.transformer.width" value: "12"}' \
+  'name: "short" override {path: "training.max_updates" value: "2"}'; do
+  rm -rf two two_long
+  with=("${small[@]}" "${constant[@]}" --set "baseline={${baseline}}")
+  quietly "${train}" "${with[@]}" --run=two_long --set training.epochs=3
+  quietly "${train}" "${with[@]}" --run=two --set training.epochs=2
+  quietly "${train}" --omit_times --resume --run=two --set training.epochs=3
+  same "a baseline, ${baseline}" two_long two
+  expect_in two/baseline/resolved.textproto '  epochs: 3  # --set'
+done
+
 # A schedule that depends on the length is said to.
 quietly "${train}" "${small[@]}" --run=cosine --set training.epochs=3 \
   --set optimizer.schedule.cosine.warmup=1

@@ -20,7 +20,6 @@
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
-
 namespace {
 
 // A mean, or 0 of nothing.
