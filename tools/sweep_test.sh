@@ -97,7 +97,7 @@ quietly "${regard}" sweep --config="${phrasebook}" --seeds=1 --out=scores \
   --axis model.attention=additive,dot --set training.max_updates=1 \
   --set data.phrasebook.train=50 --set data.phrasebook.dev=5 \
   --set data.phrasebook.test=5 --set data.phrasebook.test_unseen_pairs=5 \
-  --set model.encoder.hidden=8 --set model.decoder.hidden=8
+  --set model.encoder.hidden=8 --set model.decoder.hidden=16
 expect 'no baseline of the config' 'none' \
   "$([[ -e scores/cells/dot/seed-0/baseline ]] || echo none)"
 grep -q '^    dot {' scores/cells/dot/seed-0/resolved.textproto ||
