@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 #include <utility>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -30,6 +31,9 @@ constexpr size_t kMostSquares = 50'000;
 
 // The runs with the same coordinates.
 using GridCell = std::vector<const GridRun*>;
+
+// The label of the tables that are folded away below the primary metric.
+constexpr char kOtherMetrics[] = "Other metrics";
 
 // In the order of their first runs.
 std::vector<GridCell> CellsOf(const Grid& grid) {
@@ -300,6 +304,29 @@ Section SideBySide(const Grid& grid, const std::vector<const GridRun*>& runs,
           {AttentionCaution(), note, std::move(maps)}};
 }
 
+// Two tables: the rows of the primary metric, and all other rows, folded away.
+// The first column is the metric.
+std::vector<Block> ByMetric(Table table, const std::string& primary) {
+  const auto others = std::ranges::stable_partition(
+      table.rows, [&](const auto& row) { return row[0] == primary; });
+  Table folded = {table.header, {others.begin(), others.end()}};
+  table.rows.erase(others.begin(), others.end());
+  if (table.rows.empty()) return {std::move(folded)};
+  if (folded.rows.empty()) return {std::move(table)};
+  return {std::move(table), Folded{.label = kOtherMetrics,
+                                   .content = std::move(folded),
+                                   .in_markdown = true}};
+}
+
+// The same section, whose first block is a table of all metrics.
+Section FoldOthers(Section section, const std::string& primary) {
+  std::vector<Block> blocks =
+      ByMetric(std::get<Table>(std::move(section.blocks[0])), primary);
+  blocks.insert(blocks.end(), section.blocks.begin() + 1, section.blocks.end());
+  section.blocks = std::move(blocks);
+  return section;
+}
+
 }  // namespace
 
 Report AblationReport(const Grid& grid) {
@@ -319,8 +346,9 @@ Report AblationReport(const Grid& grid) {
   report.Add({"Warnings", {warnings.begin(), warnings.end()}});
   report.Add(ResultsSection(grid));
   report.Add({"Missing runs", {MissingTable(grid)}});
-  report.Add(SeedsSection(grid, comparisons));
-  report.Add(ExamplesSection(grid, comparisons));
+  report.Add(FoldOthers(SeedsSection(grid, comparisons), PrimaryMetric(grid)));
+  report.Add(
+      FoldOthers(ExamplesSection(grid, comparisons), PrimaryMetric(grid)));
   if (!plots.empty()) report.Add(std::move(curves));
   for (Section& section : AttentionSideBySide(grid)) {
     report.Add(std::move(section));

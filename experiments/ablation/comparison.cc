@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -230,20 +229,6 @@ std::vector<Block> SeedsNotes(const std::vector<Comparison>& comparisons) {
   return notes;
 }
 
-// Two tables: the rows of the primary metric, and all other rows, folded away.
-// The first column is the metric.
-std::vector<Block> ByMetric(Table table, const std::string& primary) {
-  const auto others = std::ranges::stable_partition(
-      table.rows, [&](const auto& row) { return row[0] == primary; });
-  Table folded = {table.header, {others.begin(), others.end()}};
-  table.rows.erase(others.begin(), others.end());
-  if (table.rows.empty()) return {std::move(folded)};
-  if (folded.rows.empty()) return {std::move(table)};
-  return {std::move(table), Folded{.label = kOtherMetrics,
-                                   .content = std::move(folded),
-                                   .in_markdown = true}};
-}
-
 }  // namespace
 
 std::vector<Comparison> CompareWithBaselines(const Grid& grid) {
@@ -307,10 +292,8 @@ Section SeedsSection(const Grid& grid,
          PValue(comparison.p_value), PValue(comparison.corrected_p_value),
          absl::StrCat(Verdict(comparison), Judgement(grid, comparison))});
   }
-  Section section = {"Comparisons over seeds",
-                     ByMetric(std::move(table), PrimaryMetric(grid))};
-  std::ranges::move(SeedsNotes(comparisons),
-                    std::back_inserter(section.blocks));
+  Section section = {"Comparisons over seeds", SeedsNotes(comparisons)};
+  section.blocks.insert(section.blocks.begin(), std::move(table));
   return section;
 }
 
@@ -353,10 +336,7 @@ Section ExamplesSection(const Grid& grid,
       "at once. Corrected p is the second p after Holm's correction for the ",
       Counted(most, "comparison"), " of a metric.");
 
-  Section section = {"Comparisons over examples",
-                     ByMetric(std::move(table), PrimaryMetric(grid))};
-  section.blocks.emplace_back(note);
-  return section;
+  return {"Comparisons over examples", {std::move(table), note}};
 }
 
 std::vector<std::string> ConfoundedComparisons(const Grid& grid) {

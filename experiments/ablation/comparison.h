@@ -59,13 +59,10 @@ std::string Verdict(const Comparison& comparison);
 // which is; else empty.
 absl::string_view Judgement(const Grid& grid, const Comparison& comparison);
 
-// The label of the tables that are folded away below the primary metric.
-inline constexpr char kOtherMetrics[] = "Other metrics";
-
 // Sections of a report: a row for each comparison, with p-values and the
 // verdict, how they were made, and whether the seeds are enough for so many
 // comparisons. The second is of comparisons over examples, and its table is
-// empty without any. Metrics but the primary one are folded away.
+// empty without any.
 Section SeedsSection(const Grid& grid,
                      const std::vector<Comparison>& comparisons);
 Section ExamplesSection(const Grid& grid,
