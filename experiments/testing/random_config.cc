@@ -104,11 +104,13 @@ length_step 1|3; min_gain 0|0.01; average 0|2; max_updates !6|9;
 max_minutes 0|1000; ema_decay 0|0.9;)";
 
 // Bases are of files, `NameFiles` gives paths, sites are those of the model,
-// `none` goes with no other field, and the others need a run that has the same
-// parameters.
+// `none` goes with no other field, `note` and `tags` change nothing, and the
+// others need a run that has the same parameters.
 constexpr const char* kNotDrawn[] = {"regard.Experiment.base",
                                      "regard.Experiment.intervene",
+                                     "regard.Experiment.note",
                                      "regard.Experiment.probe",
+                                     "regard.Experiment.tags",
                                      "regard.PairFilesConfig.source",
                                      "regard.PairFilesConfig.target",
                                      "regard.FeedForwardConfig.none",
