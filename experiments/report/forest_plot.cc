@@ -16,7 +16,7 @@ namespace regard {
 namespace {
 
 // Pixels.
-constexpr double kWidth = 900;
+constexpr double kWidth = 960;
 constexpr double kDifferences = 506;
 constexpr double kDifferencesEnd = 664;
 constexpr double kVerdict = 678;
