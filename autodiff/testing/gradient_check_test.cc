@@ -1,13 +1,20 @@
 #include "autodiff/testing/gradient_check.h"
 
 #include <cstdint>
+#include <limits>
 
+#include "autodiff/gradient_failures.h"
 #include "autodiff/tape.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest-spi.h"
 #include "gtest/gtest.h"
 
 namespace regard {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 // x^2, whose gradient is `factor` x.
 template <typename T>
@@ -60,6 +67,60 @@ TEST(GradientCheckTest, SeesAnAssignmentInPlaceOfAnAddition) {
         CheckGradients({test});
       },
       "on a standing gradient");
+}
+
+// [x, constant], whose second element has no gradient.
+template <typename T>
+Var<T> Beside(Var<T> x, double constant) {
+  const Var<T> y = x.tape().New({2}, x.needs_grad());
+  y.data()[0] = *x.data();
+  y.data()[1] = static_cast<T>(constant);
+  y.tape().Record("Beside", y, [=] {
+    if (auto d = x.grad_ref()) {
+      d.AddEach([=](int64_t) { return y.grad_data()[0]; });
+    }
+  });
+  return y;
+}
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+TEST(GradientCheckTest, AcceptsEqualInfinities) {
+  for (const double infinity : {kInfinity, -kInfinity}) {
+    EXPECT_THAT(GradientFailures({MakeCase(
+                    "Beside", "", {{{1}}},
+                    [=](auto&, auto in) { return Beside(in[0], infinity); })}),
+                IsEmpty());
+  }
+}
+
+TEST(GradientCheckTest, SeesOtherInfinitiesInFloat) {
+  GradientCase test = MakeCase("Beside", "", {{{1}}}, [](auto&, auto in) {
+    return Beside(in[0], kInfinity);
+  });
+  test.in_float = [](auto&, auto in) { return Beside(in[0], -kInfinity); };
+  EXPECT_THAT(GradientFailures({test}),
+              ElementsAre(HasSubstr("value in float, element 1: -inf")));
+}
+
+TEST(GradientCheckTest, ComparesFiniteElementsBesideAnInfinity) {
+  GradientCase test = MakeCase("Beside", "", {{{1}}}, [](auto&, auto in) {
+    return Beside(in[0], kInfinity);
+  });
+  test.in_float = [](auto& tape, auto in) {
+    const Var<float> y = Beside(in[0], kInfinity);
+    const Var<float> wrong = tape.NewLike(y, y.needs_grad());
+    wrong.data()[0] = y.data()[0] + 1;
+    wrong.data()[1] = y.data()[1];
+    tape.Record("Wrong", wrong, [=] {
+      if (auto d = y.grad_ref()) {
+        d.AddEach([=](int64_t i) { return wrong.grad_data()[i]; });
+      }
+    });
+    return wrong;
+  };
+  EXPECT_THAT(GradientFailures({test}),
+              ElementsAre(HasSubstr("value in float, element 0")));
 }
 
 TEST(CheckAgainstReferenceTest, AcceptsEqualFunctions) {
