@@ -97,6 +97,7 @@ template <typename T>
 struct Outcome {
   std::vector<T> value;
   Arrays<T> gradients;  // zeros where untouched
+  std::vector<bool> touched;
 };
 
 // Value, and the gradient of its inner product with `cotangent`; of its sum
@@ -152,8 +153,8 @@ Outcome<T> RunFunction(const CheckedFunction<T>& f,
   }
   tape.Backward(scalar);
   for (size_t k = 0; k < values.size(); ++k) {
-    if (vars[k].grad_data() == nullptr)
-      gradients[k].assign(values[k].size(), 0);
+    outcome.touched.push_back(vars[k].grad_data() != nullptr);
+    if (!outcome.touched[k]) gradients[k].assign(values[k].size(), 0);
   }
   outcome.gradients = gradients;
   return outcome;
@@ -222,7 +223,11 @@ std::string WorstEntry(const GradientCase& test, const Arrays<double>& values,
         worst =
             std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
         text = absl::StrCat("output ", o, " by element ", i, " of input ", k,
-                            ": ", analytic, ", by differences ", numeric);
+                            ": ", analytic, ", by differences ", numeric,
+                            outcome.touched[k]
+                                ? ""
+                                : " (the operation records no gradient of this "
+                                  "input)");
       }
     }
   }

@@ -48,6 +48,17 @@ TEST(GradientCheckTest, NamesTheWorstEntryOfAWrongGradient) {
       "worst: output 0 by element 0 of input 0");
 }
 
+TEST(GradientCheckTest, NamesAnInputWithoutRecordedGradient) {
+  const GradientCase test =
+      MakeCase("Square", "", {{{1}}}, [](auto& tape, auto in) {
+        const auto y = tape.NewLike(in[0], in[0].needs_grad());
+        *y.data() = *in[0].data() * *in[0].data();
+        return y;
+      });
+  EXPECT_THAT(GradientFailures({test}),
+              ElementsAre(HasSubstr("records no gradient of this input")));
+}
+
 TEST(GradientCheckTest, SeesAnAssignmentInPlaceOfAnAddition) {
   EXPECT_NONFATAL_FAILURE(
       {
