@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <numbers>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "autodiff/kernels/integer_power.h"
+#include "third_party/abseil_backport/check.h"
 
 namespace regard {
 
@@ -19,20 +21,33 @@ absl::Status WrongState(absl::string_view problem, absl::string_view name) {
       "the state of reduce_on_plateau ", problem, " '", name, "'"));
 }
 
+void CheckUpdate(int64_t update) {
+  REGARD_CHECK_GE(update, 1) << "updates count from 1: the first one has the "
+                             << "learning rate LearningRate(1)";
+}
+
 }  // namespace
 
+double ConstantSchedule::LearningRate(int64_t update) const {
+  CheckUpdate(update);
+  return learning_rate_;
+}
+
 double ExponentialSchedule::LearningRate(int64_t update) const {
+  CheckUpdate(update);
   return learning_rate_ *
          IntegerPower(options_.decay, (update - 1) / options_.interval);
 }
 
 double InverseSquareRootSchedule::LearningRate(int64_t update) const {
+  CheckUpdate(update);
   const auto now = static_cast<double>(update);
   const auto warmup = static_cast<double>(warmup_);
   return learning_rate_ * std::min(now / warmup, std::sqrt(warmup / now));
 }
 
 double DecaySchedule::LearningRate(int64_t update) const {
+  CheckUpdate(update);
   const int64_t warmup = options_.warmup;
   if (update <= warmup) {
     return context_.learning_rate * static_cast<double>(update) /
@@ -56,7 +71,8 @@ double PolynomialSchedule::Remaining(double progress) const {
   return std::pow(1 - progress, options().power);
 }
 
-double ReduceOnPlateauSchedule::LearningRate(int64_t) const {
+double ReduceOnPlateauSchedule::LearningRate(int64_t update) const {
+  CheckUpdate(update);
   // A rate that starts below the minimum stays as it is.
   return std::max(learning_rate_ * factor_,
                   std::min(options_.min_learning_rate, learning_rate_));

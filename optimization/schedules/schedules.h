@@ -17,7 +17,7 @@ class ConstantSchedule : public Schedule {
   explicit ConstantSchedule(double learning_rate)
       : learning_rate_(learning_rate) {}
 
-  double LearningRate(int64_t) const override { return learning_rate_; }
+  double LearningRate(int64_t update) const override;
 
  private:
   const double learning_rate_;

@@ -212,5 +212,15 @@ TEST(ScheduleTest, AStateOfAnotherFormatIsAnError) {
   EXPECT_TRUE(Make("")->set_state({{"factor", 1}}).ok());
 }
 
+TEST(ScheduleDeathTest, UpdatesCountFromOne) {
+  for (const char* choice :
+       {"constant", "cosine", "exponential", "inverse_square_root",
+        "polynomial", "reduce_on_plateau"}) {
+    const std::unique_ptr<Schedule> schedule =
+        Make(std::string("schedule { ") + choice + " {} }");
+    EXPECT_DEATH(schedule->LearningRate(0), "updates count from 1") << choice;
+  }
+}
+
 }  // namespace
 }  // namespace regard

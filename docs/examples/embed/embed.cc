@@ -20,7 +20,7 @@ int main(int, char** argv) {
   regard::WorkerPool pool(1);
   regard::Adam<float> adam({}, store);
   float error = 1;
-  for (int step = 0; step < 1000; ++step) {
+  for (int step = 1; step <= 1000; ++step) {
     forward.BeginStep();
     regard::Var<float> x = tape.Constant({64, 1}), y = tape.Constant({64, 1});
     for (int i = 0; i < 64; ++i) y.data()[i] = std::sin(x.data()[i] = i * .1f);
