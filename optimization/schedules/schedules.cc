@@ -48,13 +48,17 @@ double InverseSquareRootSchedule::LearningRate(int64_t update) const {
 
 double DecaySchedule::LearningRate(int64_t update) const {
   CheckUpdate(update);
+  // Not in the constructor: a run without updates has a schedule too.
+  const int64_t updates =
+      options_.updates > 0 ? options_.updates : context_.total_updates;
+  REGARD_CHECK_GE(updates, 1)
+      << "the decay has no end: set ScheduleContext::total_updates, or "
+      << "DecayOptions::updates";
   const int64_t warmup = options_.warmup;
   if (update <= warmup) {
     return context_.learning_rate * static_cast<double>(update) /
            static_cast<double>(warmup);
   }
-  const int64_t updates =
-      options_.updates > 0 ? options_.updates : context_.total_updates;
   const double progress = update >= updates
                               ? 1
                               : static_cast<double>(update - warmup) /

@@ -222,5 +222,12 @@ TEST(ScheduleDeathTest, UpdatesCountFromOne) {
   }
 }
 
+TEST(ScheduleDeathTest, ADecayHasAnEnd) {
+  const CosineSchedule endless({.warmup = 5}, {.learning_rate = 1});
+  EXPECT_DEATH(endless.LearningRate(1), "the decay has no end");
+  const CosineSchedule own_end({.updates = 2}, {.learning_rate = 1});
+  EXPECT_DOUBLE_EQ(own_end.LearningRate(1), 0.5);
+}
+
 }  // namespace
 }  // namespace regard
