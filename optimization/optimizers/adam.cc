@@ -5,13 +5,19 @@
 
 #include "autodiff/instantiate.h"
 #include "autodiff/kernels/integer_power.h"
+#include "optimization/option_range.h"
 
 namespace regard {
 
 template <typename T>
 Adam<T>::Adam(const AdamOptions& options, ParameterStore<T>& parameters)
     : Optimizer<T>(parameters, {"first_moment", "second_moment"}),
-      options_(options) {}
+      options_(options) {
+  CheckOption("AdamOptions::beta1", options.beta1, 0, 0.999999);
+  CheckOption("AdamOptions::beta2", options.beta2, 0, 0.999999);
+  CheckOption("AdamOptions::epsilon", options.epsilon, 1e-30, 1);
+  CheckOption("AdamOptions::weight_decay", options.weight_decay, 0, 1e6);
+}
 
 template <typename T>
 void Adam<T>::Apply(const ParameterUpdate<T>& update) {

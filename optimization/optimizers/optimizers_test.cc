@@ -378,5 +378,17 @@ TEST(OptimizerDeathTest, AGradientHasTheSizeOfTheParameters) {
   EXPECT_DEATH(many.optimizer().Update({.gradient = gradient}, pool), "3");
 }
 
+TEST(OptimizerDeathTest, OptionsHaveTheRangesOfConfigs) {
+  ParameterStore<float> store;
+  store.Finalize(0);
+  EXPECT_DEATH(Adam<float>({.beta1 = 2}, store),
+               "AdamOptions::beta1 is 2, but must be from 0 to 0.999999");
+  EXPECT_DEATH(Adam<float>({.beta2 = 1}, store), "beta2 is 1");
+  EXPECT_DEATH(Adam<float>({.epsilon = 0}, store), "epsilon is 0");
+  EXPECT_DEATH(Adam<float>({.weight_decay = -1}, store), "weight_decay is -1");
+  EXPECT_DEATH(Sgd<float>({.momentum = NAN}, store), "momentum is nan");
+  EXPECT_DEATH(Sgd<float>({.weight_decay = -1}, store), "weight_decay is -1");
+}
+
 }  // namespace
 }  // namespace regard

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "autodiff/instantiate.h"
+#include "optimization/option_range.h"
 
 namespace regard {
 
@@ -13,7 +14,10 @@ Sgd<T>::Sgd(const SgdOptions& options, ParameterStore<T>& parameters)
     : Optimizer<T>(parameters, options.momentum > 0
                                    ? std::vector<std::string>{"momentum"}
                                    : std::vector<std::string>()),
-      options_(options) {}
+      options_(options) {
+  CheckOption("SgdOptions::momentum", options.momentum, 0, 0.999999);
+  CheckOption("SgdOptions::weight_decay", options.weight_decay, 0, 1e6);
+}
 
 template <typename T>
 void Sgd<T>::Apply(const ParameterUpdate<T>& update) {

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "autodiff/kernels/integer_power.h"
+#include "optimization/option_range.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
@@ -15,6 +16,7 @@ namespace regard {
 namespace {
 
 constexpr double kMaxEvaluations = 1e6;
+constexpr double kMaxUpdates = 1e12;
 
 absl::Status WrongState(absl::string_view problem, absl::string_view name) {
   return absl::InvalidArgumentError(absl::StrCat(
@@ -33,10 +35,25 @@ double ConstantSchedule::LearningRate(int64_t update) const {
   return learning_rate_;
 }
 
+ExponentialSchedule::ExponentialSchedule(const ExponentialOptions& options,
+                                         const ScheduleContext& context)
+    : options_(options), learning_rate_(context.learning_rate) {
+  CheckOption("ExponentialOptions::decay", options.decay, 1e-6, 1);
+  CheckOption("ExponentialOptions::interval",
+              static_cast<double>(options.interval), 1, kMaxUpdates);
+}
+
 double ExponentialSchedule::LearningRate(int64_t update) const {
   CheckUpdate(update);
   return learning_rate_ *
          IntegerPower(options_.decay, (update - 1) / options_.interval);
+}
+
+InverseSquareRootSchedule::InverseSquareRootSchedule(
+    const InverseSquareRootOptions& options, const ScheduleContext& context)
+    : warmup_(options.warmup), learning_rate_(context.learning_rate) {
+  CheckOption("InverseSquareRootOptions::warmup",
+              static_cast<double>(options.warmup), 1, kMaxUpdates);
 }
 
 double InverseSquareRootSchedule::LearningRate(int64_t update) const {
@@ -44,6 +61,17 @@ double InverseSquareRootSchedule::LearningRate(int64_t update) const {
   const auto now = static_cast<double>(update);
   const auto warmup = static_cast<double>(warmup_);
   return learning_rate_ * std::min(now / warmup, std::sqrt(warmup / now));
+}
+
+DecaySchedule::DecaySchedule(const DecayOptions& options,
+                             const ScheduleContext& context)
+    : options_(options), context_(context) {
+  CheckOption("DecayOptions::warmup", static_cast<double>(options.warmup), 0,
+              kMaxUpdates);
+  CheckOption("DecayOptions::updates", static_cast<double>(options.updates), 0,
+              kMaxUpdates);
+  CheckOption("DecayOptions::floor", options.floor, 0, 1);
+  CheckOption("DecayOptions::power", options.power, 0.01, 100);
 }
 
 double DecaySchedule::LearningRate(int64_t update) const {
@@ -73,6 +101,17 @@ double CosineSchedule::Remaining(double progress) const {
 
 double PolynomialSchedule::Remaining(double progress) const {
   return std::pow(1 - progress, options().power);
+}
+
+ReduceOnPlateauSchedule::ReduceOnPlateauSchedule(const PlateauOptions& options,
+                                                 const ScheduleContext& context)
+    : options_(options), learning_rate_(context.learning_rate) {
+  CheckOption("PlateauOptions::decay", options.decay, 1e-6, 0.999999);
+  CheckOption("PlateauOptions::patience", static_cast<double>(options.patience),
+              0, kMaxEvaluations);
+  CheckOption("PlateauOptions::min_learning_rate", options.min_learning_rate, 0,
+              1e6);
+  CheckOption("PlateauOptions::threshold", options.threshold, 0, 0.999999);
 }
 
 double ReduceOnPlateauSchedule::LearningRate(int64_t update) const {

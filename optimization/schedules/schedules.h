@@ -31,8 +31,7 @@ struct ExponentialOptions {
 class ExponentialSchedule : public Schedule {
  public:
   ExponentialSchedule(const ExponentialOptions& options,
-                      const ScheduleContext& context)
-      : options_(options), learning_rate_(context.learning_rate) {}
+                      const ScheduleContext& context);
 
   double LearningRate(int64_t update) const override;
 
@@ -49,8 +48,7 @@ struct InverseSquareRootOptions {
 class InverseSquareRootSchedule : public Schedule {
  public:
   InverseSquareRootSchedule(const InverseSquareRootOptions& options,
-                            const ScheduleContext& context)
-      : warmup_(options.warmup), learning_rate_(context.learning_rate) {}
+                            const ScheduleContext& context);
 
   int64_t warmup() const override { return warmup_; }
   double LearningRate(int64_t update) const override;
@@ -75,8 +73,7 @@ struct DecayOptions {
 // where `progress` goes from 0 to 1 at `updates` and then stays there.
 class DecaySchedule : public Schedule {
  public:
-  DecaySchedule(const DecayOptions& options, const ScheduleContext& context)
-      : options_(options), context_(context) {}
+  DecaySchedule(const DecayOptions& options, const ScheduleContext& context);
 
   int64_t warmup() const final { return options_.warmup; }
   double LearningRate(int64_t update) const final;
@@ -125,8 +122,7 @@ struct PlateauOptions {
 class ReduceOnPlateauSchedule : public Schedule {
  public:
   ReduceOnPlateauSchedule(const PlateauOptions& options,
-                          const ScheduleContext& context)
-      : options_(options), learning_rate_(context.learning_rate) {}
+                          const ScheduleContext& context);
 
   double LearningRate(int64_t update) const override;
   std::string metric() const override { return options_.metric; }

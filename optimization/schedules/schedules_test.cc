@@ -229,5 +229,25 @@ TEST(ScheduleDeathTest, ADecayHasAnEnd) {
   EXPECT_DOUBLE_EQ(own_end.LearningRate(1), 0.5);
 }
 
+TEST(ScheduleDeathTest, OptionsHaveTheRangesOfConfigs) {
+  const ScheduleContext context = {.learning_rate = 1, .total_updates = 9};
+  EXPECT_DEATH(ExponentialSchedule({.decay = 0}, context),
+               "ExponentialOptions::decay is 0, but must be from 1e-06 to 1");
+  EXPECT_DEATH(ExponentialSchedule({.interval = 0}, context), "interval is 0");
+  EXPECT_DEATH(InverseSquareRootSchedule({.warmup = 0}, context),
+               "warmup is 0");
+  EXPECT_DEATH(CosineSchedule({.warmup = -1}, context), "warmup is -1");
+  EXPECT_DEATH(CosineSchedule({.updates = -1}, context), "updates is -1");
+  EXPECT_DEATH(CosineSchedule({.floor = 2}, context), "floor is 2");
+  EXPECT_DEATH(PolynomialSchedule({.power = 0}, context), "power is 0");
+  const auto plateau = [&](const PlateauOptions& options) {
+    const ReduceOnPlateauSchedule schedule(options, context);
+  };
+  EXPECT_DEATH(plateau({.decay = 1}), "decay is 1");
+  EXPECT_DEATH(plateau({.patience = -1}), "patience is -1");
+  EXPECT_DEATH(plateau({.min_learning_rate = -1}), "min_learning_rate is -1");
+  EXPECT_DEATH(plateau({.threshold = 1}), "threshold is 1");
+}
+
 }  // namespace
 }  // namespace regard
