@@ -112,7 +112,8 @@ Var<T> Tape<T>::Input(const Shape& shape, absl::Span<const T> values) {
 template <typename T>
 void Tape<T>::Backward(Var<T> scalar, T seed) {
   CheckOperand("Backward()", *this, scalar);
-  REGARD_CHECK_EQ(scalar.size(), 1) << "Backward() from " << scalar.shape();
+  REGARD_CHECK_EQ(scalar.size(), 1)
+      << "losses are scalars: Backward() from " << scalar.shape();
   auto d = scalar.grad_ref();
   if (!d) return;
   d.AddEach([=](int64_t) { return seed; });

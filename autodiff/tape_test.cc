@@ -408,6 +408,13 @@ TEST(TapeDeathTest, ASecondBackwardIsRefused) {
   EXPECT_DEATH(tape.Backward(Square(y)), "was differentiated before");
 }
 
+TEST(TapeDeathTest, OnlyAScalarGoesBack) {
+  Tape<double> tape;
+  Var<double> x = tape.Input({2}, {3, 4});
+  EXPECT_DEATH(tape.Backward(x),
+               "losses are scalars: Backward\\(\\) from \\[2\\]");
+}
+
 TEST(TapeDeathTest, NothingIsReleasedWithinAScope) {
   Tape<double> tape;
   Var<double> y = Square(tape.Input({1}, {3}));

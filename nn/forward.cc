@@ -142,7 +142,8 @@ void Forward<T>::Backward(absl::Span<const Var<T>> scalars,
   Var<T> oldest;
   for (size_t i = 0; i < scalars.size(); ++i) {
     CheckOperand("Backward()", tape_, scalars[i]);
-    REGARD_CHECK_EQ(scalars[i].size(), 1) << scalars[i].shape();
+    REGARD_CHECK_EQ(scalars[i].size(), 1)
+        << "losses are scalars: Backward() from " << scalars[i].shape();
     const T seed = static_cast<T>(seeds[i]);
     if (auto d = scalars[i].grad_ref()) {
       d.AddEach([=](int64_t) { return seed; });

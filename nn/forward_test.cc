@@ -234,6 +234,8 @@ TEST(ForwardDeathTest, ScalarsAreOnTheTape) {
                "Backward\\(\\) of values on different tapes");
   EXPECT_DEATH(passes.Backward({Var<float>()}, {1.0}),
                "Backward\\(\\) of an empty Var");
+  EXPECT_DEATH(passes.Backward({tape.Full({2}, 1)}, {1.0}),
+               "losses are scalars: Backward\\(\\) from \\[2\\]");
 }
 
 }  // namespace

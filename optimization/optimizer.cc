@@ -23,7 +23,8 @@ Optimizer<T>::Optimizer(ParameterStore<T>& parameters,
 template <typename T>
 void Optimizer<T>::Update(const Step& step, WorkerPool& pool) {
   REGARD_CHECK_EQ(static_cast<int64_t>(step.gradient.size()),
-                  parameters_.slab_size());
+                  parameters_.slab_size())
+      << "the gradient is not a slab of this store";
   ++updates_;
   const ChunkRange chunks = step.chunks.value_or(chunks_.all());
   T* const values = parameters_.values().data();

@@ -375,7 +375,8 @@ TEST(OptimizerDeathTest, AGradientHasTheSizeOfTheParameters) {
   ManyNumbers many("sgd {}");
   WorkerPool pool(1);
   const std::vector<float> gradient(3);
-  EXPECT_DEATH(many.optimizer().Update({.gradient = gradient}, pool), "3");
+  EXPECT_DEATH(many.optimizer().Update({.gradient = gradient}, pool),
+               "3 vs. .* the gradient is not a slab of this store");
 }
 
 TEST(OptimizerDeathTest, OptionsHaveTheRangesOfConfigs) {
