@@ -1,5 +1,5 @@
-// The code of from_cpp.md: an operation with its gradient check, a layer of it,
-// and a training loop.
+// The code of from_cpp.md: operations with their gradient check, a layer, and a
+// training loop.
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -46,11 +46,38 @@ Var<T> Bump(Var<T> x) {
   return y;
 }
 
-int CheckBump() {
+// The sum of squares of each row: x [.., n] -> [..].
+template <typename T>
+Var<T> SquaredNorm(Var<T> x) {
+  Tape<T>& tape = x.tape();
+  const int64_t n = x.cols();
+  const Var<T> y = tape.New(x.shape().Remove(-1), x.needs_grad());
+  for (int64_t row = 0; row < x.rows(); ++row) {
+    T sum = 0;
+    for (int64_t i = 0; i < n; ++i) sum += x.at(row, i) * x.at(row, i);
+    y.data()[row] = sum;
+  }
+  tape.Record("SquaredNorm", y, [=] {
+    auto d = x.grad_ref();
+    if (!d) return;
+    const bool add = d.MarkTouched();
+    for (int64_t row = 0; row < x.rows(); ++row) {
+      const T factor = 2 * y.grad_data()[row];
+      regard::AddOrAssign(add, n, d.data() + row * n,
+                          [=](int64_t i) { return factor * x.at(row, i); });
+    }
+  });
+  return y;
+}
+
+int CheckOperations() {
   int failures = 0;
   for (const std::string& failure : regard::GradientFailures(
            {regard::MakeCase("Bump", "a matrix", {{{2, 3}}},
-                             [](auto&, auto in) { return Bump(in[0]); })})) {
+                             [](auto&, auto in) { return Bump(in[0]); }),
+            regard::MakeCase(
+                "SquaredNorm", "rows", {{{4, 2, 3}}},
+                [](auto&, auto in) { return SquaredNorm(in[0]); })})) {
     std::printf("%s\n", failure.c_str());
     ++failures;
   }
@@ -129,7 +156,7 @@ float TrainSine() {
 }  // namespace lab
 
 int main() {
-  const int failures = lab::CheckBump();
+  const int failures = lab::CheckOperations();
   const float error = lab::TrainSine();
   std::printf("%d failures, error %g\n", failures, error);
   return failures == 0 && error < 1e-3f ? 0 : 1;
