@@ -36,7 +36,7 @@ struct LeafNode : Node<T> {
   // [rows], nonzero where the gradient was written; null unless the gradient is
   // sparse. Rows of a sparse gradient that are not marked hold zeros.
   uint8_t* touched_rows;
-  // What products with the leaf keep on the tape: autodiff/ops/leaf_products.h.
+  // State of products with the leaf on the tape: autodiff/ops/leaf_products.h.
   LeafPart<T>* parts;
   // The copies that products share; null if the leaf's owner keeps none.
   PackedWeight<T>* packed;

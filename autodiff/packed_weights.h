@@ -63,7 +63,7 @@ class PackedPart {
   std::mutex mutex_;
   T* panels_ = nullptr;  // read by others after `packed_version_`
   std::atomic<int64_t> packed_version_ = 0;
-  // Products are missed where threads change these at once.
+  // The count is approximate if threads change these at once.
   std::atomic<int64_t> counted_version_ = 0;
   std::atomic<int64_t> products_ = 0;
 };

@@ -90,6 +90,8 @@ class Shape {
     return out;
   }
 
+  // This shape without `axis`: Remove(-1) of [.., n] is [..], with rows()
+  // elements.
   Shape Remove(int axis) const {
     Shape out = *this;
     axis = Axis(axis);

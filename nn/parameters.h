@@ -170,11 +170,10 @@ class ParameterStore {
   // between them hold zeros for good.
   int64_t slab_size() const { return values_.size(); }
 
-  // Whoever writes values asks for them first, by the functions that are not
-  // const: products that follow then make new packed copies. Between asking and
-  // writing there is no product, so that a span is not kept for later changes.
-  // Meanwhile no other thread computes with the store. Debug builds check that
-  // copies are up to date.
+  // Call a function that is not const before each change of values: it makes
+  // later products pack the weights anew. Do not write to a span after a later
+  // product, which may have packed the old values. No other thread may compute
+  // with the store during a change. Only debug builds check these rules.
   absl::Span<T> values() {
     packed_.Invalidate();
     return values_.span();

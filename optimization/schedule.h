@@ -22,7 +22,7 @@ struct ScheduleContext {
   int64_t total_updates = 0;  // of the whole run
 };
 
-// What a checkpoint keeps of a schedule: named numbers.
+// The state of a schedule in a checkpoint: named numbers.
 using ScheduleState = std::map<std::string, double>;
 
 class Schedule {

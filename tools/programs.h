@@ -74,7 +74,7 @@ struct InputLine {
   bool cut = false;    // whether only the first kMostInputLineBytes are here
 };
 
-// What a program does with the lines of standard input.
+// A program that reads lines from standard input.
 struct InputProgram {
   // Names a line in the prompt on a terminal; without it there is no prompt.
   std::string unit = {};

@@ -98,7 +98,7 @@ TEST(DecodeJpegTest, LimitsScans) {
   EXPECT_EQ(ErrorOf(Jpeg("", "\x11", 1, 201)),
             "has more than 200 scans, the limit; save it as a baseline JPEG "
             "file");
-  // Another file behind the image is no part of it.
+  // Another file behind the image is not a part of it.
   EXPECT_TRUE(DecodeJpeg(Jpeg("", "\x11", 1) + Jpeg("", "\x11", 1, 201)).ok());
 }
 

@@ -25,8 +25,8 @@ constexpr double kRow = 44;
 constexpr double kBottom = 30;
 constexpr int kMaxTicks = 4;
 
-// The columns of labels, values and their mean, which have more room where
-// there are no differences.
+// Columns of labels, values and their mean. They are wider in a plot without
+// differences.
 struct Columns {
   size_t label_characters;
   double values;

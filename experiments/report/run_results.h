@@ -107,7 +107,7 @@ struct ForestRow {
 struct ForestPlot {
   std::string title = {};     // such as "test/bleu by score"
   std::string metric = {};    // such as "test/bleu (higher is better)"
-  std::string baseline = {};  // its label; empty: there are no differences
+  std::string baseline = {};  // its label; empty: no differences are drawn
   std::vector<ForestRow> rows = {};
   std::string legend = {};
 };
