@@ -182,6 +182,24 @@ class SweepRunTest : public ::testing::Test {
     return *ReadFinishedCells(JoinPath(options_.out, "cells.jsonl"));
   }
 
+  std::string SlowStatus() {
+    return JoinPath(options_.out, "cells/learning_rate_2/seed-0/status.json");
+  }
+
+  // Sends `signal` to the process of a sweep that is training slow cells.
+  // Returns how the process ended, as waitpid() says it.
+  int EndSlowSweep(int signal) {
+    SetRates("1,2");
+    Touch("slow");
+    const pid_t process = fork();
+    if (process == 0) _exit(Train());
+    while (!PathExists(SlowStatus())) absl::SleepFor(absl::Milliseconds(10));
+    kill(process, signal);
+    int end = 0;
+    EXPECT_EQ(waitpid(process, &end, 0), process);
+    return end;
+  }
+
   void Touch(const std::string& name) {
     EXPECT_THAT(WriteFileAtomically(JoinPath(options_.out, name), ""), IsOk());
   }
@@ -244,19 +262,10 @@ TEST_F(SweepRunTest, GoesOnPastACellThatFails) {
 }
 
 TEST_F(SweepRunTest, GoesOnWhereASignalStoppedIt) {
-  SetRates("1,2");
-  Touch("slow");
-  const pid_t process = fork();
-  if (process == 0) _exit(Train());
-  const std::string status =
-      JoinPath(options_.out, "cells/learning_rate_2/seed-0/status.json");
-  while (!PathExists(status)) absl::SleepFor(absl::Milliseconds(10));
-  kill(process, SIGINT);
-  int end = 0;
-  ASSERT_EQ(waitpid(process, &end, 0), process);
+  const int end = EndSlowSweep(SIGINT);
   ASSERT_TRUE(WIFEXITED(end));
   EXPECT_EQ(WEXITSTATUS(end), SIGINT);
-  EXPECT_EQ(ReadStatus(status)->state, RunState::kInterrupted);
+  EXPECT_EQ(ReadStatus(SlowStatus())->state, RunState::kInterrupted);
   EXPECT_FALSE(PathExists(JoinPath(options_.out,
                                    "cells/learning_rate_1/"
                                    "seed-1")));
@@ -270,16 +279,8 @@ TEST_F(SweepRunTest, GoesOnWhereASignalStoppedIt) {
 
 // Children do not outlive a sweep that is killed, and save what they have.
 TEST_F(SweepRunTest, GoesOnAfterItWasKilled) {
-  SetRates("1,2");
-  Touch("slow");
-  const pid_t process = fork();
-  if (process == 0) _exit(Train());
-  const std::string status =
-      JoinPath(options_.out, "cells/learning_rate_2/seed-0/status.json");
-  while (!PathExists(status)) absl::SleepFor(absl::Milliseconds(10));
-  kill(process, SIGKILL);
-  ASSERT_EQ(waitpid(process, nullptr, 0), process);
-  while (ReadStatus(status)->state != RunState::kInterrupted) {
+  EndSlowSweep(SIGKILL);
+  while (ReadStatus(SlowStatus())->state != RunState::kInterrupted) {
     absl::SleepFor(absl::Milliseconds(10));
   }
   EXPECT_THAT(RemoveTree(JoinPath(options_.out, "slow"), SystemFiles()),
