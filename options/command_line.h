@@ -14,8 +14,8 @@
 
 namespace regard {
 
-// What --version prints; CHANGELOG.md says what is in it.
-inline constexpr char kVersion[] = "Regard 0.10.0";
+// What --version prints: "Regard" and the latest release in CHANGELOG.md.
+extern const char* const kVersion;
 
 // Help texts and defaults of flags that several programs share.
 inline constexpr char kRunHelp[] = "run folder";

@@ -12,6 +12,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
+#include "options/command_line.h"
 #include "third_party/abseil_backport/status_matchers.h"
 
 namespace regard {
@@ -31,21 +32,21 @@ TEST(EnvironmentTest, TextIsAsDocumented) {
                              .libraries = {{"b", "2"}, {"a", "1"}},
                              .data = {},
                              .files = {{"vocabulary.txt", "00ff"}}}),
-            "{\n"
-            "  \"version\": \"Regard 0.10.0\",\n"
-            "  \"compiler\": \"GCC \\\"12\\\"\",\n"
-            "  \"c_library\": \"glibc 2.36\",\n"
-            "  \"instruction_set\": \"x86-64-v3\",\n"
-            "  \"mode\": \"opt\",\n"
-            "  \"libraries\": {\n"
-            "    \"a\": \"1\",\n"
-            "    \"b\": \"2\"\n"
-            "  },\n"
-            "  \"data\": {},\n"
-            "  \"files\": {\n"
-            "    \"vocabulary.txt\": \"00ff\"\n"
-            "  }\n"
-            "}\n");
+            std::string("{\n  \"version\": \"") + kVersion +
+                "\",\n"
+                "  \"compiler\": \"GCC \\\"12\\\"\",\n"
+                "  \"c_library\": \"glibc 2.36\",\n"
+                "  \"instruction_set\": \"x86-64-v3\",\n"
+                "  \"mode\": \"opt\",\n"
+                "  \"libraries\": {\n"
+                "    \"a\": \"1\",\n"
+                "    \"b\": \"2\"\n"
+                "  },\n"
+                "  \"data\": {},\n"
+                "  \"files\": {\n"
+                "    \"vocabulary.txt\": \"00ff\"\n"
+                "  }\n"
+                "}\n");
 }
 
 TEST(EnvironmentTest, SaysWhereARunComesFromIfAsked) {
