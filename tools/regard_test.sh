@@ -69,6 +69,13 @@ expect 'a level by hand' 'x86-64 plan' \
 fails 'a wrong level' 'REGARD_ISA=i386: must be x86-64, x86-64-v3 or x86-64-v4' \
   env REGARD_ISA=i386 package/regard plan
 
+# As pip lays it out.
+mkdir -p installed/bin installed/lib
+cp -r package/lib installed/lib/regard
+cp package/regard installed/bin
+expect 'installed by pip' "$("${instruction_set}") train two words" \
+  "$(installed/bin/regard train 'two words' || true)"
+
 # A package with fewer levels.
 rm -r package/lib/x86-64-v4
 printf '#!/bin/sh\necho "${REGARD_ISA:-x86-64-v4}"\n' >package/lib/instruction_set

@@ -81,6 +81,7 @@ PACKAGES = {
         "peers",
         "peers/products",
         "platforms",
+        "python",
         "rules",
         "testing/fuzz",
     ],
