@@ -6,9 +6,12 @@
 
 namespace regard::check_internal {
 
-std::ostream& NewMessage(const char* file, int line, const char* condition) {
+std::ostream& NewMessage(const char* file, int line, const char* function,
+                         const char* condition) {
   std::ostream* const message = new std::ostringstream;
-  return *message << file << ":" << line << ": check failed: " << condition;
+  *message << file << ":";
+  if (line > 0) *message << line << ":";
+  return *message << " check failed in " << function << "(): " << condition;
 }
 
 Failure::~Failure() {

@@ -6,6 +6,10 @@
 //   REGARD_CHECK_EQ(query.cols(), key.cols()) << "dot score";
 //
 // Data from outside the program is never checked this way: it gets a Status.
+//
+// The message names file and function. Only debug builds add the line, because
+// an edited comment must not change the code that computes
+// (docs/decisions/0021-what-computes-has-a-digest.md).
 #ifndef THIRD_PARTY_ABSEIL_BACKPORT_CHECK_H_
 #define THIRD_PARTY_ABSEIL_BACKPORT_CHECK_H_
 
@@ -16,7 +20,9 @@
 namespace regard::check_internal {
 
 // Begins the message of a failed check. Nothing frees it: the program ends.
-std::ostream& NewMessage(const char* file, int line, const char* condition);
+// `line` is 0 if it is not known.
+std::ostream& NewMessage(const char* file, int line, const char* function,
+                         const char* condition);
 
 // Prints the message of a failed check and aborts when destroyed.
 class Failure {
@@ -38,28 +44,35 @@ struct Voidify {
 // Null when the comparison holds, else the message with both sides.
 template <typename A, typename B, typename Compare>
 std::ostream* Compared(const A& a, const B& b, Compare compare,
-                       const char* file, int line, const char* expression) {
+                       const char* file, int line, const char* function,
+                       const char* expression) {
   if (ABSL_PREDICT_TRUE(compare(a, b))) return nullptr;
-  return &(NewMessage(file, line, expression)
+  return &(NewMessage(file, line, function, expression)
            << " (" << a << " vs. " << b << ")");
 }
 
 }  // namespace regard::check_internal
 
-#define REGARD_CHECK(condition)                                        \
-  ABSL_PREDICT_TRUE(condition)                                         \
-  ? (void)0                                                            \
-  : ::regard::check_internal::Voidify() &                              \
-          ::regard::check_internal::Failure(                           \
-              ::regard::check_internal::NewMessage(__FILE__, __LINE__, \
-                                                   #condition))        \
+#ifdef NDEBUG
+#define REGARD_CHECK_PLACE_ __FILE__, 0, __func__
+#else
+#define REGARD_CHECK_PLACE_ __FILE__, __LINE__, __func__
+#endif
+
+#define REGARD_CHECK(condition)                                         \
+  ABSL_PREDICT_TRUE(condition)                                          \
+  ? (void)0                                                             \
+  : ::regard::check_internal::Voidify() &                               \
+          ::regard::check_internal::Failure(                            \
+              ::regard::check_internal::NewMessage(REGARD_CHECK_PLACE_, \
+                                                   #condition))         \
               .stream()
 
 #define REGARD_CHECK_OP_(a, op, b)                                            \
   while (                                                                     \
       std::ostream* const regard_failed = ::regard::check_internal::Compared( \
           (a), (b), [](const auto& x, const auto& y) { return x op y; },      \
-          __FILE__, __LINE__, #a " " #op " " #b))                             \
+          REGARD_CHECK_PLACE_, #a " " #op " " #b))                            \
   ::regard::check_internal::Failure(*regard_failed).stream()
 
 #define REGARD_CHECK_EQ(a, b) REGARD_CHECK_OP_(a, ==, b)
