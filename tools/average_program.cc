@@ -8,6 +8,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "experiments/run/checkpoint.h"
+#include "experiments/training/run_pages.h"
 #include "experiments/training/train_program.h"
 #include "files/file.h"
 #include "options/command_line.h"
@@ -87,7 +88,7 @@ int AverageMain(int argc, char** argv, const Plugins& plugins) {
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   return TrainMain(static_cast<int>(pointers.size()), pointers.data(), plugins,
-                   /*default_config=*/"");
+                   /*default_config=*/"", &RunPages());
 }
 
 }  // namespace regard

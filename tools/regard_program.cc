@@ -10,6 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "experiments/default_config.h"
+#include "experiments/training/run_pages.h"
 #include "experiments/training/train_program.h"
 #include "options/command_line.h"
 #include "options/name_suggestion.h"
@@ -20,7 +21,7 @@ namespace regard {
 namespace {
 
 int TrainByDefault(int argc, char** argv, const Plugins& plugins) {
-  return TrainMain(argc, argv, plugins, DefaultConfig());
+  return TrainMain(argc, argv, plugins, DefaultConfig(), &RunPages());
 }
 
 using Main = int (*)(int argc, char** argv, const Plugins& plugins);

@@ -22,6 +22,7 @@
 #include "experiments/tasks/experiment_config.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/training/fitting_task.h"
+#include "experiments/training/run_pages.h"
 #include "experiments/training/train_program.h"
 #include "files/file.h"
 #include "files/printable_text.h"
@@ -159,7 +160,7 @@ CellPrograms ProgramsWith(const Plugins& plugins) {
             for (std::string& argument : all) argv.push_back(argument.data());
             argv.push_back(nullptr);
             return TrainMain(static_cast<int>(all.size()), argv.data(), plugins,
-                             /*default_config=*/"");
+                             /*default_config=*/"", &RunPages());
           }};
 }
 

@@ -135,8 +135,12 @@ def regard_binary(
         This requires Debian's libopenmpi-dev. The target is then tagged manual.
       **kwargs: passed to each cc_binary.
     """
-    libraries = ["//experiments:default_config", "//experiments/training:train_program"]
-    call = "regard::TrainMain(argc, argv, plugins, regard::DefaultConfig()"
+    libraries = [
+        "//experiments:default_config",
+        "//experiments/training:run_pages",
+        "//experiments/training:train_program",
+    ]
+    call = "regard::TrainMain(argc, argv, plugins, regard::DefaultConfig(), &regard::RunPages()"
     if mpi:
         libraries.append("//optimization/ranks:mpi_ranks")
         call = "ranks.End({}, &ranks))".format(call)

@@ -17,6 +17,7 @@
 #include "experiments/report/inspection_report.h"
 #include "experiments/report/report.h"
 #include "experiments/report/svg.h"
+#include "experiments/report/traced_maps.h"
 
 namespace regard {
 

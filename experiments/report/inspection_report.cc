@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "data/sentence_pair.h"
+#include "experiments/report/traced_maps.h"
 #include "files/printable_text.h"
 #include "seq2seq/metrics/alignment_error_rate.h"
 
@@ -29,29 +30,6 @@ constexpr char kOutputGradientsMeaning[] =
     "Beside the weights are gradients: how the chosen output changes with "
     "each weight while the other weights stay fixed. Where a gradient is above "
     "0, more weight would have made the output larger.";
-
-LabelledMatrix MatrixOf(const TraceLabels& labels,
-                        const AttentionMap<float>& map,
-                        const std::vector<float>& numbers) {
-  const int64_t queries = map.shape[2];
-  const int64_t keys = map.shape[3];
-  LabelledMatrix matrix = {.title = map.name,
-                           .rows = labels.QueryLabels(map.site, queries),
-                           .columns = labels.KeyLabels(map.site, keys),
-                           .site = map.site};
-  const auto all = absl::MakeConstSpan(numbers);
-  const auto size = static_cast<size_t>(queries * keys);
-  for (int64_t head = 0; head < map.shape[1]; ++head) {
-    const auto of_head = all.subspan(static_cast<size_t>(head) * size, size);
-    matrix.heads.emplace_back(of_head.begin(), of_head.end());
-  }
-  if (map.over_memory) {
-    for (const TraceLabels::Link& link : labels.gold) {
-      matrix.gold.push_back({link.query, link.key});
-    }
-  }
-  return matrix;
-}
 
 // Those that a section shows: over the memory, else all.
 std::vector<const AttentionMap<float>*> ShownMaps(
@@ -139,25 +117,6 @@ bool HasLooks(const Inspection<float>& inspection) {
 }
 
 }  // namespace
-
-LabelledMatrix WeightsOf(const TraceLabels& labels,
-                         const AttentionMap<float>& map) {
-  return MatrixOf(labels, map, map.weights);
-}
-
-LabelledMatrix GradientsOf(const TraceLabels& labels,
-                           const AttentionMap<float>& map) {
-  return MatrixOf(labels, map, map.gradients);
-}
-
-Picture PictureOf(const TracedImage& image, std::vector<double> weights) {
-  return {.height = image.height,
-          .width = image.width,
-          .rgb = image.rgb,
-          .rows = image.rows,
-          .columns = image.columns,
-          .weights = std::move(weights)};
-}
 
 Table OutputsTable(const Inspection<float>& inspection) {
   const TraceLabels& labels = inspection.labels;

@@ -15,17 +15,6 @@
 
 namespace regard {
 
-// The weights of a map, of all heads, with the labels of a trace. Gold links
-// are of maps over a memory.
-LabelledMatrix WeightsOf(const TraceLabels& labels,
-                         const AttentionMap<float>& map);
-// The same of the gradients; the map has them.
-LabelledMatrix GradientsOf(const TraceLabels& labels,
-                           const AttentionMap<float>& map);
-
-// An image under a weight for each of its patches, row by row. Without a title.
-Picture PictureOf(const TracedImage& image, std::vector<double> weights);
-
 // A row for each output: its value and, if there is an alignment, the entropy
 // of its weights in nats, where the weight is greatest, and where more of it
 // would gain and lose most.

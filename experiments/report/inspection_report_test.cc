@@ -10,6 +10,7 @@
 #include "attention/inspection/inspection.h"
 #include "attention/inspection/trace.h"
 #include "experiments/report/run_results.h"
+#include "experiments/report/traced_maps.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -12,7 +12,13 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "experiments/report/examples_report.h"
+#include "experiments/report/inspection_report.h"
 #include "experiments/report/report.h"
+#include "experiments/report/run_results.h"
+#include "experiments/run/metric.h"
+#include "experiments/run/metrics_log.h"
+#include "files/printable_text.h"
+#include "optimization/evaluated_set.h"
 
 namespace regard {
 
@@ -223,6 +229,9 @@ std::string RunReportHtml(const RunReport& report) {
   page.Add({"Result", {showcase.plots.begin(), showcase.plots.end()}});
   page.Add({showcase.samples.title, {SamplesTable(showcase.samples)}});
   for (const Section& section : showcase.sections) page.Add(section);
+  if (!showcase.inspections.empty()) {
+    page.Add(AttentionSection(showcase.inspections));
+  }
   if (showcase.heat_maps_on_page) {
     page.Add({"Attention", {AttentionCaution(), Maps{showcase.heat_maps}}});
   }

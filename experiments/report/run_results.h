@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "attention/inspection/inspection.h"
 #include "optimization/evaluated_set.h"
 
 namespace regard {
@@ -150,6 +151,8 @@ struct Showcase {
   std::vector<Plot> plots = {};  // such as a fitted curve
   Samples samples = {};
   std::vector<Section> sections = {};  // of the page
+  // Answers to explain in a section of the page.
+  std::vector<Inspection<float>> inspections = {};
   // Weights by sample; they also go to attention.json and TensorBoard.
   std::vector<LabelledMatrix> heat_maps = {};
   // False if a section shows them, and more.

@@ -24,7 +24,7 @@
 #include "autodiff/tape.h"
 #include "evaluation/answer.h"
 #include "experiments/report/figure.h"
-#include "experiments/report/inspection_report.h"
+#include "experiments/report/traced_maps.h"
 #include "experiments/tasks/built_in_plugins.h"
 #include "experiments/tasks/experiment_config.h"
 #include "experiments/tasks/task.h"

@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "experiments/tasks/built_in_plugins.h"
+#include "experiments/training/run_pages.h"
 #include "experiments/training/train_program.h"
 #include "files/file.h"
 #include "files/testing/faulty_files.h"
@@ -17,8 +18,9 @@ int main(int argc, char** argv) {
   static regard::FaultyFiles files(
       static_cast<regard::FileFault>(std::atoi(argv[1])), std::atoi(argv[2]));
   regard::ReplaceSystemFilesForTest(files);
-  const int code = regard::TrainMain(
-      argc - 2, argv + 2, regard::BuiltInPlugins(), /*default_config=*/"");
+  const int code =
+      regard::TrainMain(argc - 2, argv + 2, regard::BuiltInPlugins(),
+                        /*default_config=*/"", &regard::RunPages());
   std::fprintf(stderr, "%d operations\n", files.operations());
   return code;
 }

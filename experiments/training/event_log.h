@@ -14,6 +14,7 @@
 #include "evaluation/metric.h"
 #include "experiments/run/metrics_log.h"
 #include "experiments/tasks/task.h"
+#include "experiments/training/run_presenter.h"
 #include "experiments/training/trainer.h"
 #include "files/tensorboard/event_writer.h"
 
@@ -24,7 +25,7 @@ class Experiment;
 // Every record's metrics become scalars, described as they are declared.
 // A picture of the model is taken at an evaluation, but at most about
 // kMostPictures in a run: some runs evaluate after each of many short epochs.
-class EventLog {
+class EventLog : public TrainingEvents {
  public:
   static constexpr int64_t kMostPictures = 20;
 
@@ -35,12 +36,9 @@ class EventLog {
       const Experiment& config, const Task& task,
       absl::Span<const MetricInfo> metrics);
 
-  absl::Status Recorded(const MetricsRecord& record);
-  absl::Status Evaluated(const EvaluatedModel& evaluated);
-
-  // Says how the run ended, at its last step. One that was interrupted has not
-  // ended: leave this out.
-  absl::Status End(bool success, int64_t step);
+  absl::Status Recorded(const MetricsRecord& record) override;
+  absl::Status Evaluated(const EvaluatedModel& evaluated) override;
+  absl::Status End(bool success, int64_t step) override;
 
  private:
   EventLog(const tensorboard::EventWriterOptions& options,

@@ -27,6 +27,7 @@
 #include "experiments/training/check_report.h"
 #include "experiments/training/fitting_task.h"
 #include "experiments/training/follower.h"
+#include "experiments/training/run_presenter.h"
 #include "experiments/training/trainer.h"
 #include "experiments/training/training_run.h"
 #include "files/file.h"
@@ -273,6 +274,7 @@ absl::StatusOr<int> TrainBaseline(const TrainingRun& run,
                                   const TrainerOptions& options,
                                   const Provenance& provenance,
                                   const Plugins& plugins,
+                                  const RunPresenter* presenter,
                                   std::unique_ptr<TrainingRun>* baseline) {
   const LoadedConfig& loaded = *run.loaded().baseline;
   REGARD_ASSIGN_OR_RETURN(
@@ -292,7 +294,7 @@ absl::StatusOr<int> TrainBaseline(const TrainingRun& run,
       checkpoints.empty() ? "" : JoinPath(checkpoints, "baseline"), provenance,
       plugins, run.notes()));
   REGARD_ASSIGN_OR_RETURN(const int stopped_by,
-                          (*baseline)->Train(options, plugins));
+                          (*baseline)->Train(options, plugins, presenter));
   if (stopped_by == 0) {
     REGARD_RETURN_IF_ERROR((*baseline)->End(RunState::kFinished));
   }
@@ -303,7 +305,8 @@ absl::StatusOr<int> TrainBaseline(const TrainingRun& run,
 absl::StatusOr<int> TrainAndReport(TrainingRun& run,
                                    const TrainerOptions& options,
                                    const Provenance& provenance,
-                                   const Plugins& plugins) {
+                                   const Plugins& plugins,
+                                   const RunPresenter* presenter) {
   if (run.loaded().baseline != nullptr && !run.resumes()) {
     std::fprintf(
         stderr,
@@ -311,14 +314,15 @@ absl::StatusOr<int> TrainAndReport(TrainingRun& run,
         "train no baseline, use --set 'baseline.override=[]'\n",
         PrintableText(run.loaded().config.baseline().name()).c_str());
   }
-  REGARD_ASSIGN_OR_RETURN(int stopped_by, run.Train(options, plugins));
+  REGARD_ASSIGN_OR_RETURN(int stopped_by,
+                          run.Train(options, plugins, presenter));
   std::unique_ptr<TrainingRun> baseline;
   absl::Status failure;
   if (stopped_by == 0 && run.loaded().baseline != nullptr) {
     std::fprintf(stderr, "training the baseline '%s'\n",
                  PrintableText(run.loaded().config.baseline().name()).c_str());
     const absl::StatusOr<int> trained =
-        TrainBaseline(run, options, provenance, plugins, &baseline);
+        TrainBaseline(run, options, provenance, plugins, presenter, &baseline);
     failure = trained.status();
     stopped_by = trained.value_or(0);
   }
@@ -335,8 +339,10 @@ absl::StatusOr<int> TrainAndReport(TrainingRun& run,
     return 128 + stopped_by;
   }
   // If the baseline failed, the run itself is good: its report is worth having.
-  const absl::StatusOr<std::string> text =
-      run.Report(failure.ok() ? baseline.get() : nullptr);
+  absl::StatusOr<std::string> text = "";
+  if (presenter != nullptr) {
+    text = run.Report(*presenter, failure.ok() ? baseline.get() : nullptr);
+  }
   if (failure.ok()) failure = text.status();
   // Before printing, which may end the process by SIGPIPE.
   REGARD_RETURN_IF_ERROR(
@@ -375,7 +381,8 @@ TrainerOptions OptionsOf(const Arguments& arguments, int num_shards) {
 }
 
 absl::StatusOr<int> Train(int argc, char** argv, const Plugins& plugins,
-                          absl::string_view default_config, Ranks* ranks) {
+                          absl::string_view default_config,
+                          const RunPresenter* presenter, Ranks* ranks) {
   Arguments arguments;
   REGARD_RETURN_IF_ERROR(ParseArguments(argc, argv, &arguments));
   arguments.trainer.ranks = ranks;
@@ -406,16 +413,18 @@ absl::StatusOr<int> Train(int argc, char** argv, const Plugins& plugins,
                           Prepare(arguments, plugins, std::move(given)));
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
-  return TrainAndReport(*run, options, arguments.provenance, plugins);
+  return TrainAndReport(*run, options, arguments.provenance, plugins,
+                        presenter);
 }
 
 }  // namespace
 
 int TrainMain(int argc, char** argv, const Plugins& plugins,
-              absl::string_view default_config, Ranks* ranks) {
+              absl::string_view default_config, const RunPresenter* presenter,
+              Ranks* ranks) {
   FlushDenormalsToZero();
   const absl::StatusOr<int> code =
-      Train(argc, argv, plugins, default_config, ranks);
+      Train(argc, argv, plugins, default_config, presenter, ranks);
   if (code.ok()) return *code;
   if (!Leads(ranks)) {
     if (absl::IsCancelled(code.status())) return 0;

@@ -12,9 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "autodiff/tape.h"
 #include "evaluation/statistics.h"
-#include "experiments/report/attention_file.h"
-#include "experiments/report/run_report.h"
-#include "experiments/report/terminal_text.h"
+#include "experiments/report/reported_run.h"
 #include "experiments/run/examples_file.h"
 #include "experiments/run/metrics_log.h"
 #include "experiments/tasks/experiment_config.h"
@@ -23,7 +21,6 @@
 #include "experiments/training/run_extension.h"
 #include "files/printable_text.h"
 #include "files/sha256.h"
-#include "files/tensorboard/event_writer.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
 #include "optimization/interventions/configured_probe.h"
@@ -335,18 +332,18 @@ absl::Status TrainingRun::ReadSets(const Aggregates& aggregates) {
 }
 
 TrainingHooks TrainingRun::Hooks(FileWriter& log, Progress& progress,
-                                 std::optional<EventLog>& events) const {
+                                 TrainingEvents* events) const {
   TrainingHooks hooks;
   hooks.updated = [&progress](const StepProgress& update) {
     progress.Update(update);
   };
-  hooks.recorded = [&log, &events](const MetricsRecord& record) {
+  hooks.recorded = [&log, events](const MetricsRecord& record) {
     const absl::Status appended = log.Append(MetricsLine(record));
-    if (!appended.ok() || !events.has_value()) return appended;
+    if (!appended.ok() || events == nullptr) return appended;
     return events->Recorded(record);
   };
   hooks.evaluated = [this, &progress,
-                     &events](const EvaluatedModel& evaluated) -> absl::Status {
+                     events](const EvaluatedModel& evaluated) -> absl::Status {
     if (evaluated.final) {
       // Before the last checkpoint: a run that is over has the file.
       REGARD_RETURN_IF_ERROR(
@@ -357,7 +354,7 @@ TrainingHooks TrainingRun::Hooks(FileWriter& log, Progress& progress,
           "status.json",
           StatusJson({.step = evaluated.step, .metrics = evaluated.metrics})));
     }
-    return events.has_value() ? events->Evaluated(evaluated) : absl::OkStatus();
+    return events != nullptr ? events->Evaluated(evaluated) : absl::OkStatus();
   };
   hooks.checkpointed =
       [this, &log](const CheckpointContent& content) -> absl::Status {
@@ -372,7 +369,8 @@ TrainingHooks TrainingRun::Hooks(FileWriter& log, Progress& progress,
 }
 
 absl::StatusOr<int> TrainingRun::Train(const TrainerOptions& options,
-                                       const Plugins& plugins) {
+                                       const Plugins& plugins,
+                                       const RunPresenter* presenter) {
   TellStart(folder_.path(), checkpoint_, options.ranks);
   const std::string log_path = folder_.File("metrics.jsonl");
   Trainer trainer(loaded_.config, *task_, plugins, options);
@@ -399,16 +397,16 @@ absl::StatusOr<int> TrainingRun::Train(const TrainerOptions& options,
           PrintableText(difference).c_str());
     }
   }
-  std::optional<EventLog> events;
+  std::unique_ptr<TrainingEvents> events;
   // Events have times; and of a run that is over nothing more is to be told.
-  if (!options.omit_times && !was_over) {
-    tensorboard::EventWriterOptions writer;
-    writer.folder = folder_.File("tensorboard");
-    if (checkpoint_.has_value()) writer.resumed_step = checkpoint_->step;
-    REGARD_ASSIGN_OR_RETURN(
-        EventLog opened,
-        EventLog::Open(writer, total, loaded_.config, *task_, metrics_));
-    events.emplace(std::move(opened));
+  if (presenter != nullptr && !options.omit_times && !was_over) {
+    StartedRun run = {.folder = folder_,
+                      .total_steps = total,
+                      .config = loaded_.config,
+                      .task = *task_,
+                      .metrics = metrics_};
+    if (checkpoint_.has_value()) run.resumed_step = checkpoint_->step;
+    REGARD_ASSIGN_OR_RETURN(events, presenter->BeginEvents(run));
   }
   // What a run that is over has left may be damaged: it stays as it is then.
   if (was_over) {
@@ -421,11 +419,12 @@ absl::StatusOr<int> TrainingRun::Train(const TrainerOptions& options,
       folder_.path(), {.step = trainer.step(), .metrics = trainer.metrics()}));
   Progress progress(total, std::max<int64_t>(total / kPlainLines, 1),
                     ProgressToStandardError());
-  absl::StatusOr<int> stopped_by = trainer.Run(Hooks(log, progress, events));
+  absl::StatusOr<int> stopped_by =
+      trainer.Run(Hooks(log, progress, events.get()));
   progress.Finish();
   std::fputs(trainer.Profile().c_str(), stderr);
   const bool interrupted = stopped_by.ok() && *stopped_by != 0;
-  if (events.has_value() && !interrupted) {
+  if (events != nullptr && !interrupted) {
     const absl::Status ended = events->End(stopped_by.ok(), trainer.step());
     if (stopped_by.ok() && !ended.ok()) stopped_by = ended;
   }
@@ -451,7 +450,7 @@ absl::StatusOr<int> TrainingRun::Train(const TrainerOptions& options,
 }
 
 absl::StatusOr<std::string> TrainingRun::Report(
-    const TrainingRun* baseline) const {
+    const RunPresenter& presenter, const TrainingRun* baseline) const {
   Tape<float> tape;
   Forward<float> forward(tape, task_->model().parameters(), nullptr);
   const Experiment& config = loaded_.config;
@@ -477,12 +476,7 @@ absl::StatusOr<std::string> TrainingRun::Report(
   // As at the start: a resumed run may have read its config from there.
   REGARD_ASSIGN_OR_RETURN(report.resolved_config,
                           folder_.Read("resolved.textproto"));
-  REGARD_RETURN_IF_ERROR(folder_.Write(
-      "attention.json", AttentionJson(report.showcase.heat_maps)));
-  REGARD_RETURN_IF_ERROR(folder_.Write("report.html", RunReportHtml(report)));
-  report.run_path = folder_.path();
-  report.report_path = folder_.File("report.html");
-  return RunReportText(report, TerminalStyle());
+  return presenter.WriteReport(folder_, std::move(report));
 }
 
 }  // namespace regard

@@ -22,9 +22,9 @@
 #include "experiments/tasks/experiment_config.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
-#include "experiments/training/event_log.h"
 #include "experiments/training/fitting_task.h"
 #include "experiments/training/run_extension.h"
+#include "experiments/training/run_presenter.h"
 #include "experiments/training/trainer.h"
 #include "files/file.h"
 #include "optimization/evaluated_set.h"
@@ -51,14 +51,17 @@ class TrainingRun {
   }
 
   // Trains to the end or until stopped, and says in status.json if it was
-  // stopped or failed. Returns the signal that stopped it, or 0. With
-  // omit_times there are no TensorBoard events.
+  // stopped or failed. Returns the signal that stopped it, or 0. Without a
+  // presenter or with omit_times, which events would contradict, none are
+  // written.
   absl::StatusOr<int> Train(const TrainerOptions& options,
-                            const Plugins& plugins);
+                            const Plugins& plugins,
+                            const RunPresenter* presenter);
 
-  // Once it has trained to the end: writes report.html and attention.json, and
-  // returns what to print. `baseline`, which may be null, has as well.
-  absl::StatusOr<std::string> Report(const TrainingRun* baseline) const;
+  // Once it has trained to the end: has its report written, and returns what to
+  // print. `baseline`, which may be null, has trained, too.
+  absl::StatusOr<std::string> Report(const RunPresenter& presenter,
+                                     const TrainingRun* baseline) const;
 
   // Leaves the final status.json: the last thing that a run does.
   absl::Status End(RunState state);
@@ -82,9 +85,9 @@ class TrainingRun {
   // Locks the folder of the checkpoints if that is not in the run's own:
   // `checkpoints`, which gets recorded, else the one on record.
   absl::Status OpenCheckpointFolder(const std::string& checkpoints);
-  // What is written and shown while it trains; `events` may be absent.
+  // What is written and shown while it trains; `events` may be null.
   TrainingHooks Hooks(FileWriter& log, Progress& progress,
-                      std::optional<EventLog>& events) const;
+                      TrainingEvents* events) const;
   // Reads what the last evaluation wrote.
   absl::Status ReadSets(const Aggregates& aggregates);
 

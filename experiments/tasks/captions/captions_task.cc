@@ -18,7 +18,7 @@
 #include "data/images/image_format.h"
 #include "data/target_lengths.h"
 #include "experiments/experiment.pb.h"
-#include "experiments/report/inspection_report.h"
+#include "experiments/report/traced_maps.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
 #include "files/file.h"

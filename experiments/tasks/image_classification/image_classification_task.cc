@@ -24,7 +24,7 @@
 #include "data/images/image_set.h"
 #include "data/images/image_source.h"
 #include "experiments/experiment.pb.h"
-#include "experiments/report/inspection_report.h"
+#include "experiments/report/traced_maps.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
 #include "options/config_problems.h"

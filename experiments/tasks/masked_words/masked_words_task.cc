@@ -16,7 +16,7 @@
 #include "data/text/token_vocabulary.h"
 #include "data/text/wordpiece.h"
 #include "experiments/experiment.pb.h"
-#include "experiments/report/inspection_report.h"
+#include "experiments/report/traced_maps.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
 #include "files/file.h"

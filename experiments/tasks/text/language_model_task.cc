@@ -18,7 +18,7 @@
 #include "data/text/text_source.h"
 #include "data/text/text_splits.h"
 #include "experiments/experiment.pb.h"
-#include "experiments/report/inspection_report.h"
+#include "experiments/report/traced_maps.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
 #include "files/file.h"

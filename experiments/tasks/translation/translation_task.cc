@@ -15,7 +15,7 @@
 #include "data/target_lengths.h"
 #include "data/text/vocabulary.h"
 #include "experiments/experiment.pb.h"
-#include "experiments/report/inspection_report.h"
+#include "experiments/report/run_results.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
 #include "files/file.h"
@@ -371,7 +371,6 @@ Showcase TranslationTask::Show(Forward<float>& forward, bool final) const {
   for (const SentencePair& pair : shown) sources.push_back(pair.source);
   const std::vector<std::vector<Translation>> translations =
       translator.Translate(forward, sources, search_, /*want_weights=*/true);
-  std::vector<Inspection<float>> inspections;
   for (size_t i = 0; i < shown.size(); ++i) {
     const Translation& best = translations[i].front();
     const std::vector<std::string> words = translator.Words(best);
@@ -383,13 +382,10 @@ Showcase TranslationTask::Show(Forward<float>& forward, bool final) const {
       showcase.heat_maps.push_back(HeatMap(shown[i], best));
     }
     if (final && i < kMostHeatMaps && model_.has_attention()) {
-      Explain(forward, shown[i], words, &inspections);
+      Explain(forward, shown[i], words, &showcase.inspections);
     }
   }
-  if (!inspections.empty()) {
-    showcase.sections.push_back(AttentionSection(inspections));
-    showcase.heat_maps_on_page = false;
-  }
+  showcase.heat_maps_on_page = showcase.inspections.empty();
   for (const EvaluationSet& test : data.tests) {
     const auto name = [&](const char* metric) {
       return absl::StrCat("test", test.name.empty() ? "" : ".", test.name, "/",

@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "autodiff/tape.h"
+#include "experiments/report/inspection_report.h"
 #include "experiments/report/run_results.h"
 #include "experiments/tasks/built_in_plugins.h"
 #include "experiments/tasks/experiment_config.h"
@@ -96,9 +97,10 @@ TEST(TranslationTaskTest, AtTheEndSixAreExplainedInPlaceOfTheirMaps) {
   const Showcase shown = ShowcaseOf(kTransformer, /*final=*/true);
   EXPECT_FALSE(shown.heat_maps_on_page);
   EXPECT_THAT(shown.heat_maps, SizeIs(6));
-  ASSERT_THAT(shown.sections, SizeIs(1));
+  ASSERT_THAT(shown.inspections, SizeIs(6));
+  const Section section = AttentionSection(shown.inspections);
   std::vector<std::string> headings;
-  for (const Block& block : shown.sections[0].blocks) {
+  for (const Block& block : section.blocks) {
     const auto* const heading = std::get_if<Heading>(&block);
     if (heading != nullptr) headings.push_back(heading->text);
   }

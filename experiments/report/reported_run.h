@@ -1,0 +1,41 @@
+// What the report of a run is made from.
+#ifndef EXPERIMENTS_REPORT_REPORTED_RUN_H_
+#define EXPERIMENTS_REPORT_REPORTED_RUN_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "evaluation/statistics.h"
+#include "experiments/report/run_results.h"
+#include "experiments/run/metric.h"
+#include "experiments/run/metrics_log.h"
+#include "optimization/evaluated_set.h"
+
+namespace regard {
+
+struct RunReport {
+  std::string name = {};
+  Showcase showcase = {};
+  std::vector<MetricInfo> metric_infos = {};
+  // Last value of each metric.
+  std::map<std::string, double> metrics = {};
+  // What the baseline reached, by the same names; may be empty.
+  std::string baseline_name = {};
+  std::map<std::string, double> baseline_metrics = {};
+  // What the run and the baseline made of each example of these sets.
+  std::vector<EvaluatedSet> sets = {};
+  std::vector<EvaluatedSet> baseline_sets = {};
+  std::map<std::string, Confidence> confidence = {};
+  uint64_t seed = 0;  // of what is drawn at random
+  std::vector<MetricsRecord> records = {};
+  std::vector<std::string> notes = {};  // see ConfigProblems
+  std::string resolved_config = {};
+  std::string run_path = {};
+  std::string report_path = {};  // empty where no report was written
+};
+
+}  // namespace regard
+
+#endif  // EXPERIMENTS_REPORT_REPORTED_RUN_H_

@@ -1,0 +1,14 @@
+// Shows runs as most programs do: in TensorBoard, report.html and
+// attention.json, and as text for a terminal.
+#ifndef EXPERIMENTS_TRAINING_RUN_PAGES_H_
+#define EXPERIMENTS_TRAINING_RUN_PAGES_H_
+
+#include "experiments/training/run_presenter.h"
+
+namespace regard {
+
+const RunPresenter& RunPages();
+
+}  // namespace regard
+
+#endif  // EXPERIMENTS_TRAINING_RUN_PAGES_H_
