@@ -1,7 +1,6 @@
 // Trains a grid of runs: sweep --config=FILE --axis PATH=V1,V2 --out=DIR
 #include <algorithm>
 #include <cstdio>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,19 +14,16 @@
 #include "experiments/ablation/result_picture.h"
 #include "experiments/report/progress.h"
 #include "experiments/sweep/axis_flag.h"
+#include "experiments/sweep/cell_programs.h"
 #include "experiments/sweep/expansion.h"
+#include "experiments/sweep/imported_runs.h"
 #include "experiments/sweep/sweep.pb.h"
 #include "experiments/sweep/sweep_cells.h"
 #include "experiments/sweep/sweep_run.h"
-#include "experiments/tasks/experiment_config.h"
 #include "experiments/tasks/plugins.h"
-#include "experiments/training/fitting_task.h"
-#include "experiments/training/run_pages.h"
-#include "experiments/training/train_program.h"
 #include "files/file.h"
 #include "files/printable_text.h"
 #include "options/command_line.h"
-#include "options/reader.h"
 #include "third_party/abseil_backport/status_macros.h"
 #include "tools/programs.h"
 
@@ -40,7 +36,7 @@ constexpr char kUsage[] =
     "on with a sweep that was stopped.\n\n"
     "  sweep --config=FILE --axis PATH=V1,V2... [--axis ...] --out=DIR\n"
     "        [--seeds=N] [--set PATH=VALUE]... [--metric=NAME] [--jobs=N]\n"
-    "        [--threads=N] [--cells=FILE] [--replace]\n"
+    "        [--threads=N] [--cells=FILE] [--import=DIR] [--replace]\n"
     "        [--commands | --collect]\n"
     "  sweep --grid=FILE --out=DIR ...\n\n"
     "Examples:\n"
@@ -88,6 +84,9 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
               "number");
   line.Text("cells", "FILE", &sweep.cells,
             "cells.jsonl of another sweep, whose runs count as finished");
+  line.Text("import", "DIR", &sweep.import_from,
+            "directory with finished runs, such as the runs of an ablation() "
+            "in bazel-bin; runs that this sweep would train are copied");
   line.Switch("replace", &sweep.replace,
               "trains runs in --out again that another config, data or "
               "program has trained");
@@ -107,6 +106,9 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   }
   sweep.out = ResolveUserPath(sweep.out);
   if (!sweep.cells.empty()) sweep.cells = ResolveUserPath(sweep.cells);
+  if (!sweep.import_from.empty()) {
+    sweep.import_from = ResolveUserPath(sweep.import_from);
+  }
   if (sweep.jobs == 0) {
     sweep.jobs = std::max(HardwareThreads() / sweep.threads, 1);
   }
@@ -118,11 +120,8 @@ absl::StatusOr<SweepSource> ReadSource(const Arguments& arguments) {
   SweepSource source;
   Sweep& sweep = source.sweep;
   if (!arguments.grid.empty()) {
-    REGARD_ASSIGN_OR_RETURN(source.origins,
-                            ReadConfig({arguments.grid, {}}, {}, &sweep));
+    REGARD_ASSIGN_OR_RETURN(source, ReadSweep(arguments.grid));
   }
-  source.axes_in_file = sweep.axis_size();
-  source.overrides_in_file = sweep.override_size();
   for (const std::string& text : arguments.axes) {
     REGARD_ASSIGN_OR_RETURN(*sweep.add_axis(), ParseAxisFlag(text));
   }
@@ -140,28 +139,6 @@ absl::StatusOr<SweepSource> ReadSource(const Arguments& arguments) {
   if (!arguments.metric.empty()) sweep.set_metric(arguments.metric);
   if (arguments.seeds > 0) sweep.set_seeds(arguments.seeds);
   return source;
-}
-
-CellPrograms ProgramsWith(const Plugins& plugins) {
-  using Digests = std::map<std::string, std::string>;
-  return {
-      .data_digests =
-          [&plugins](const LoadedConfig& loaded) -> absl::StatusOr<Digests> {
-        FlushDenormalsToZero();
-        REGARD_ASSIGN_OR_RETURN(const FittingTask fitting,
-                                BuildFittingTask(loaded, "", plugins, nullptr));
-        return DataDigests(loaded.config.training(), *fitting.task);
-      },
-      .train =
-          [&plugins](const std::vector<std::string>& arguments) {
-            std::vector<std::string> all = {"train"};
-            all.insert(all.end(), arguments.begin(), arguments.end());
-            std::vector<char*> argv;
-            for (std::string& argument : all) argv.push_back(argument.data());
-            argv.push_back(nullptr);
-            return TrainMain(static_cast<int>(all.size()), argv.data(), plugins,
-                             /*default_config=*/"", &RunPages());
-          }};
 }
 
 // Writes the report, and prints the result and where it is.
@@ -188,6 +165,11 @@ absl::StatusOr<int> RunSweep(int argc, char** argv, const Plugins& plugins) {
   const CellPrograms programs = ProgramsWith(plugins);
   REGARD_ASSIGN_OR_RETURN(SweepCells cells,
                           PlanSweep(source, options, programs, plugins));
+  if (!options.import_from.empty()) {
+    REGARD_ASSIGN_OR_RETURN(const size_t imported,
+                            WithErrorPrefix(ImportRuns(options, cells)));
+    std::fprintf(stderr, "imported %zu runs\n", imported);
+  }
   if (arguments.commands) {
     REGARD_ASSIGN_OR_RETURN(
         const std::string commands,

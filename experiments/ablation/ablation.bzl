@@ -7,9 +7,17 @@ load(
     "locate_runs",
     "override_arguments",
     "override_value",
+    "program_beside",
     "shell_quote",
     "skipped_when_slow",
 )
+
+_SWEEP = """# proto-file: experiments/sweep/sweep.proto
+# proto-message: regard.Sweep
+
+# Generated for {label}.
+config: {config}
+"""
 
 _PRINT = """#!/bin/bash
 # Prints the report of {label}.
@@ -31,75 +39,69 @@ for report in {reports}; do
 done
 """
 
-def _check_impl(ctx):
-    cells = ctx.actions.declare_file(ctx.label.name + ".cells")
-    ctx.actions.write(cells, "".join([
-        locate_runs(cell, ctx.attr.data) + "\n"
-        for cell in ctx.attr.cells
-    ]))
-    output = ctx.actions.declare_file(ctx.label.name + ".ok")
+def _plan_impl(ctx):
+    sweep = ctx.actions.declare_file(ctx.label.name + ".textproto")
+    text = locate_runs(ctx.attr.sweep, ctx.attr.data)
+    ctx.actions.write(sweep, _SWEEP.format(
+        label = ctx.label,
+        config = _quote(ctx.file.config.path),
+    ) + text)
     arguments = ctx.actions.args()
-    arguments.add(output)
-    arguments.add(ctx.attr.ablation)
-    arguments.add(cells)
-    arguments.add(ctx.executable.binary)
-    arguments.add(ctx.file.config, format = "--config=%s")
+    arguments.add_all(["plan", sweep] + ctx.outputs.arms)
     ctx.actions.run(
-        executable = ctx.executable._check_cells,
+        executable = ctx.executable.results_program,
         arguments = [arguments],
-        inputs = [cells, ctx.file.config] + ctx.files.data,
-        tools = [ctx.attr.binary[DefaultInfo].files_to_run],
-        outputs = [output],
-        mnemonic = "CheckCells",
-        progress_message = "Checking the cells of {}".format(ctx.attr.ablation),
+        inputs = [sweep, ctx.file.config] + ctx.files.data,
+        outputs = ctx.outputs.arms,
+        mnemonic = "PlanCells",
+        progress_message = "Checking the cells of {}".format(ctx.label),
         env = {"LC_ALL": "C", "PATH": "/usr/bin:/bin"},
     )
-    return [DefaultInfo(files = depset([output]))]
+    return [DefaultInfo(
+        files = depset([sweep]),
+        runfiles = ctx.runfiles(files = [sweep]),
+    )]
 
-_check = rule(
-    implementation = _check_impl,
+_plan = rule(
+    implementation = _plan_impl,
     attrs = {
-        "ablation": attr.string(mandatory = True),
-        "binary": attr.label(mandatory = True, executable = True, cfg = "target"),
-        "cells": attr.string_list(mandatory = True),
+        "arms": attr.output_list(mandatory = True),
         "config": attr.label(mandatory = True, allow_single_file = True),
         "data": attr.label_list(allow_files = True),
-        "_check_cells": attr.label(
-            default = Label("//experiments/ablation:check_cells"),
-            executable = True,
-            cfg = "target",
-        ),
+        "results_program": attr.label(mandatory = True, executable = True, cfg = "target"),
+        "sweep": attr.string(mandatory = True),
     },
 )
 
 def _report_impl(ctx):
-    description = json.decode(ctx.attr.description)
-    description["label"] = str(ctx.label)
-    description["runs"] = [
-        struct(
-            label = str(cell.label),
-            coordinates = cell[ExperimentInfo].coordinates,
-            seed = cell[ExperimentInfo].seed,
-            folder = cell[ExperimentInfo].status.dirname,
-        )
-        for cell in ctx.attr.cells
-    ]
-    grid = ctx.actions.declare_file(ctx.label.name + ".grid.json")
-    ctx.actions.write(grid, json.encode_indent(description) + "\n")
     markdown = ctx.actions.declare_file(ctx.label.name + ".md")
     table = ctx.actions.declare_file(ctx.label.name + ".csv")
     page = ctx.actions.declare_file(ctx.label.name + ".html")
+    records = ctx.actions.declare_file(ctx.label.name + ".cells.jsonl")
     arguments = ctx.actions.args()
-    arguments.add_all(["report", grid, markdown, table, page])
+    arguments.add_all([
+        "report",
+        ctx.file.sweep,
+        str(ctx.label),
+        markdown,
+        table,
+        page,
+        records,
+    ])
+    arguments.add_all([
+        cell[ExperimentInfo].status.dirname
+        for cell in ctx.attr.cells
+    ])
+    outputs = [markdown, table, page, records]
     ctx.actions.run(
-        executable = ctx.executable._results_tool,
+        executable = ctx.executable.results_program,
         arguments = [arguments],
-        inputs = [grid] + [
+        inputs = [ctx.file.sweep] + [
             file
             for cell in ctx.attr.cells
             for file in cell[ExperimentInfo].files
         ],
-        outputs = [markdown, table, page],
+        outputs = outputs,
         mnemonic = "AblationReport",
         progress_message = "Reporting on {}".format(ctx.label),
     )
@@ -112,13 +114,14 @@ def _report_impl(ctx):
     return [
         DefaultInfo(
             executable = script,
-            files = depset([markdown, table, page]),
-            runfiles = ctx.runfiles(files = [markdown, table, page]),
+            files = depset(outputs),
+            runfiles = ctx.runfiles(files = outputs),
         ),
         OutputGroupInfo(
             markdown = depset([markdown]),
             csv = depset([table]),
             html = depset([page]),
+            cells = depset([records]),
         ),
     ]
 
@@ -127,12 +130,8 @@ _report = rule(
     executable = True,
     attrs = {
         "cells": attr.label_list(mandatory = True, providers = [ExperimentInfo]),
-        "description": attr.string(mandatory = True),
-        "_results_tool": attr.label(
-            default = Label("//experiments/ablation:results_tool"),
-            executable = True,
-            cfg = "target",
-        ),
+        "results_program": attr.label(mandatory = True, executable = True, cfg = "target"),
+        "sweep": attr.label(mandatory = True, allow_single_file = True),
     },
 )
 
@@ -171,6 +170,21 @@ def _slug(text):
         for c in text.elems()
     ])
 
+def _quote(text):
+    """The text as a string of a textproto."""
+    text = text.replace("\\", "\\\\").replace("\"", "\\\"").replace("\n", "\\n")
+    return "\"" + text + "\""
+
+def _override_text(override):
+    """`path=value` as an `override` of a textproto."""
+    path, _, value = override.partition("=")
+    if path.strip() == "seed":
+        fail("{}: must not set seed; `seeds` sets it".format(override))
+    return "override {{ path: {} value: {} }}".format(
+        _quote(path.strip()),
+        _quote(value),
+    )
+
 def _axis_value(path, value):
     """An axis value as a struct of label, name in targets, and overrides."""
     if type(value) == "dict":
@@ -201,6 +215,19 @@ def _axis_values(path, values):
         distinct.append(struct(label = value.label, name = name, overrides = value.overrides))
     return distinct
 
+def _axis_text(path, values, baseline):
+    """An axis as an `axis` of a textproto."""
+    lines = ["axis {", "  name: " + _quote(path)]
+    for value in values:
+        lines.append("  value {")
+        lines.append("    label: " + _quote(value.label))
+        for override in value.overrides:
+            lines.append("    " + _override_text(override))
+        lines.append("  }")
+    if baseline != None:
+        lines.append("  baseline: " + _quote(baseline))
+    return "\n".join(lines + ["}"]) + "\n"
+
 def _cells(axes):
     """The Cartesian product: lists of axis values, the last axis fastest."""
     cells = [[]]
@@ -225,6 +252,10 @@ def ablation(
         **kwargs):
     """A grid of training runs, and the report NAME.md, NAME.csv, NAME.html.
 
+    NAME_sweep.textproto describes the grid (experiments/sweep/sweep.proto), and
+    `regard sweep --grid` trains the same runs from it. NAME.cells.jsonl has the
+    records of finished runs, for `regard sweep --cells`.
+
     `bazel build` makes the report, and `bazel run` prints it. `bazel run` of
     NAME_update copies it to the folder `results`. Each run is an `experiment`
     NAME__AXIS_VALUE__...__seed_N, tagged manual.
@@ -232,11 +263,12 @@ def ablation(
     Args:
       name: name of the report.
       base: config that all runs share.
-      axes: dict of field path to a list of values. A value may also be a dict
+      axes: dict of field path to a list of values, in which a message may go
+        without its braces: `dot` stands for `{dot {}}`. A value may also be a dict
         of `label` and `overrides` (as for `experiment`). The key is then only
         the name of the axis. The first value of an axis is its baseline.
-      seeds: number of seeds, counted from 0, or a list of seeds. One comparison
-        needs six seeds to be significant, m comparisons need 1 + log2(20 m).
+      seeds: number of seeds, counted from 0. One comparison needs six seeds to
+        be significant, m comparisons need 1 + log2(20 m).
       question: one sentence that opens the report.
       baseline: dict of axis to its baseline, a value or a label. Default: the
         first value of the axis.
@@ -254,9 +286,8 @@ def ablation(
     label = "//{}:{}".format(native.package_name(), name)
     if not axes:
         fail("{}: axes must not be empty".format(label))
-    seed_list = range(seeds) if type(seeds) == "int" else seeds
-    if not seed_list:
-        fail("{}: seeds must not be empty".format(label))
+    if type(seeds) != "int" or seeds < 1:
+        fail("{}: seeds must be a number of seeds, got {}".format(label, seeds))
     axis_list = [
         (path, _axis_values(path, values))
         for path, values in axes.items()
@@ -275,70 +306,56 @@ def ablation(
         labels = [v.label for p, values in axis_list for v in values if p == path]
         if value not in labels:
             fail("{}: baseline: axis {} has no value {}; its values are {}".format(label, path, value, ", ".join(labels)))
-    common = override_arguments(overrides)
-    check_lines = []
-    runs = []
-    for cell in _cells(axis_list):
-        cell_name = "__".join([value.name for value in cell])
-        cell_overrides = common + [
-            override
-            for value in cell
-            for override in value.overrides
-        ]
-        for override in cell_overrides:
-            if "\t" in override or "\n" in override:
-                fail("{}: an override must be on one line: {}".format(label, override))
-            if override.partition("=")[0].strip() == "seed":
-                fail("{}: {}: must not set seed; `seeds` sets it".format(label, override))
-        check_lines.append("\t".join(
-            [cell_name] + cell_overrides + ["seed={}".format(seed_list[0])],
-        ))
-        for seed in seed_list:
-            run = "{}__{}__seed_{}".format(name, cell_name, seed)
-            runs.append(run)
-            experiment(
-                name = run,
-                config = base,
-                data = data,
-                overrides = cell_overrides + ["seed={}".format(seed)],
-                binary = binary,
-                check = name + "_check",
-                coordinates = [value.label for value in cell],
-                seed = str(seed),
-                keep_failure = True,
-                tags = ["manual"],
-                testonly = testonly,
-            )
-    _check(
-        name = name + "_check",
-        ablation = label,
-        binary = binary,
-        cells = check_lines,
+    sweep = "".join([
+        "name: {}\n".format(_quote(name)),
+        "question: {}\n".format(_quote(question)) if question else "",
+        "seeds: {}\n".format(seeds),
+    ] + [
+        "metrics: {}\n".format(_quote(metric))
+        for metric in metrics
+    ] + [
+        _override_text(override) + "\n"
+        for override in override_arguments(overrides)
+    ] + [
+        _axis_text(path, values, baselines.get(path))
+        for path, values in axis_list
+    ])
+    results_program = program_beside(binary, "results")
+    arms = [
+        "__".join([name] + [value.name for value in cell])
+        for cell in _cells(axis_list)
+    ]
+    _plan(
+        name = name + "_sweep",
+        arms = [arm + ".overrides" for arm in arms],
         config = base,
         data = data,
+        results_program = results_program,
+        sweep = sweep,
         tags = ["manual"],
         target_compatible_with = skipped_when_slow(),
         testonly = testonly,
     )
+    runs = []
+    for seed in range(seeds):
+        for arm in arms:
+            runs.append("{}__seed_{}".format(arm, seed))
+            experiment(
+                name = runs[-1],
+                config = base,
+                data = data,
+                overrides = {"seed": seed},
+                override_file = arm + ".overrides",
+                binary = binary,
+                keep_failure = True,
+                tags = ["manual"],
+                testonly = testonly,
+            )
     _report(
         name = name,
         cells = runs,
-        description = json.encode(struct(
-            name = name,
-            question = question,
-            metrics = metrics,
-            axes = [
-                struct(
-                    name = path,
-                    baseline = baselines.get(path, values[0].label),
-                    values = [
-                        struct(label = value.label, overrides = value.overrides)
-                        for value in values
-                    ],
-                )
-                for path, values in axis_list
-            ],
-        )),
+        results_program = results_program,
+        sweep = name + "_sweep",
         tags = tags,
         target_compatible_with = skipped_when_slow(),
         testonly = testonly,

@@ -23,7 +23,7 @@ def _claims_report_impl(ctx):
         label = "//{}:{}".format(experiment.label.package, experiment.label.name)
         arguments.add(status, format = label + "=%s")
     ctx.actions.run(
-        executable = ctx.executable._results_tool,
+        executable = ctx.executable._results_program,
         arguments = [arguments],
         inputs = [ctx.file.claims] + statuses,
         outputs = [report],
@@ -47,8 +47,8 @@ _claims_report = rule(
     attrs = {
         "claims": attr.label(mandatory = True, allow_single_file = True),
         "experiments": attr.label_list(providers = [ExperimentInfo]),
-        "_results_tool": attr.label(
-            default = Label("//experiments/ablation:results_tool"),
+        "_results_program": attr.label(
+            default = Label("//experiments:train_results"),
             executable = True,
             cfg = "target",
         ),

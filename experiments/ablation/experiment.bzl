@@ -3,30 +3,33 @@
 ExperimentInfo = provider(
     doc = "A training run and its results.",
     fields = {
-        "coordinates": "List of value labels, one for each axis of a grid.",
         "files": "List of files of the run folder that a report on a grid reads.",
-        "seed": "String: the seed, of a cell.",
         "status": "File: status.json.",
     },
 )
 
-# The files of a run folder that a run leaves, with the output group of each.
+# The files of a run folder that training leaves, with the output group of each.
 _FILES = {
-    "attention.json": "attention",
     "config.textproto": "config",
     "environment.json": "environment",
     "examples.jsonl": "examples",
     "failure.txt": "log",
     "metrics.jsonl": "metrics",
-    "report.html": "report",
     "resolved.textproto": "config",
     "run.json": "config",
     "status.json": "status",
     "weights.safetensors": "weights",
 }
 
+# The files that its report adds.
+_REPORT_FILES = {
+    "attention.json": "attention",
+    "report.html": "report",
+}
+
 _REPORTED_FILES = [
     "attention.json",
+    "environment.json",
     "examples.jsonl",
     "failure.txt",
     "metrics.jsonl",
@@ -47,7 +50,14 @@ config={config}
 if [[ ! -e "${{BUILD_WORKING_DIRECTORY}}/${{config}}" ]]; then
   config="${{runfiles}}/${{config}}"
 fi
-exec "${{runfiles}}/"{trainer} --config="${{config}}" {overrides} "$@"
+overrides=()
+for file in {override_files}; do
+  while IFS= read -r override; do
+    overrides+=(--set "${{override}}")
+  done <"${{runfiles}}/${{file}}"
+done
+exec "${{runfiles}}/"{trainer} --config="${{config}}" "${{overrides[@]}}" \\
+  {overrides} "$@"
 """
 
 # What a tag says of a target that holds for its action too.
@@ -84,21 +94,28 @@ def locate_runs(text, data):
         fail("data must have the experiment that $(location) names: {}".format(text))
     return text
 
-def _experiment_impl(ctx):
-    outputs = {
+def _declare(ctx, names):
+    """Files of the run folder, by their names."""
+    return {
         name: ctx.actions.declare_file(ctx.label.name + "/" + name)
-        for name in _FILES.keys() + ctx.attr.files
+        for name in names
     }
+
+def _experiment_impl(ctx):
+    outputs = _declare(ctx, _FILES.keys() + ctx.attr.files)
+    baseline = ctx.actions.declare_directory(ctx.label.name + "/baseline")
     checkpoints = ctx.actions.declare_directory(
         ctx.label.name + "/checkpoints",
     )
-    results = outputs.values() + [checkpoints]
+    results = outputs.values() + [baseline, checkpoints]
+    data = [ctx.file.config] + ctx.files.override_file + ctx.files.data
     arguments = ctx.actions.args()
     arguments.add(outputs["status.json"].dirname)
     arguments.add(str(ctx.label))
     arguments.add("keep" if ctx.attr.keep_failure else "fail")
     arguments.add_joined(ctx.attr.files, join_with = " ", omit_if_empty = False)
-    arguments.add(ctx.executable.binary)
+    arguments.add_joined(ctx.files.override_file, join_with = " ", omit_if_empty = False)
+    arguments.add(ctx.executable.cell)
     arguments.add("--threads=1")
     arguments.add("--omit_times")
     arguments.add(ctx.file.config, format = "--config=%s")
@@ -110,14 +127,35 @@ def _experiment_impl(ctx):
     ctx.actions.run(
         executable = ctx.executable._train_as_action,
         arguments = [arguments],
-        inputs = [ctx.file.config] + ctx.files.data + ctx.files.check,
-        tools = [ctx.attr.binary[DefaultInfo].files_to_run],
+        inputs = data,
+        tools = [ctx.attr.cell[DefaultInfo].files_to_run],
         outputs = results,
         mnemonic = "Train",
         progress_message = "Training {}".format(ctx.label),
         env = {"LC_ALL": "C", "PATH": "/usr/bin:/bin"},
         execution_requirements = action_requirements(ctx.attr.tags),
     )
+
+    # An action of its own, so that a new page trains nothing.
+    pages = _declare(ctx, _REPORT_FILES.keys())
+    arguments = ctx.actions.args()
+    folder = outputs["status.json"].dirname
+    arguments.add_all([folder, folder, ctx.executable.binary])
+    arguments.add("--threads=1")
+    arguments.add("--omit_times")
+    ctx.actions.run(
+        executable = ctx.executable._report_as_action,
+        arguments = [arguments],
+        inputs = data + results,
+        tools = [ctx.attr.binary[DefaultInfo].files_to_run],
+        outputs = pages.values(),
+        mnemonic = "RunReport",
+        progress_message = "Reporting on {}".format(ctx.label),
+        env = {"LC_ALL": "C", "PATH": "/usr/bin:/bin"},
+        execution_requirements = action_requirements(ctx.attr.tags),
+    )
+    outputs.update(pages)
+    results = results + pages.values()
 
     # Not called like the target, whose name the folder of results has.
     script = ctx.actions.declare_file(ctx.label.name + "/train")
@@ -126,16 +164,20 @@ def _experiment_impl(ctx):
         workspace = ctx.workspace_name,
         config = shell_quote(ctx.file.config.short_path),
         trainer = shell_quote(ctx.executable.binary.short_path),
+        override_files = " ".join([
+            shell_quote(file.short_path)
+            for file in ctx.files.override_file
+        ]),
         overrides = " ".join([
             "--set=" + shell_quote(override)
             for override in overrides
         ]),
     ), is_executable = True)
     to_run = ctx.runfiles(
-        files = [script, ctx.file.config] + ctx.files.data,
+        files = [script] + data,
     ).merge(ctx.attr.binary[DefaultInfo].default_runfiles)
     groups = {}
-    for name, group in _FILES.items():
+    for name, group in _FILES.items() + _REPORT_FILES.items():
         groups[group] = groups.get(group, []) + [outputs[name]]
     return [
         DefaultInfo(
@@ -146,9 +188,7 @@ def _experiment_impl(ctx):
             data_runfiles = ctx.runfiles(files = results),
         ),
         ExperimentInfo(
-            coordinates = ctx.attr.coordinates,
             files = [outputs[name] for name in _REPORTED_FILES],
-            seed = ctx.attr.seed,
             status = outputs["status.json"],
         ),
         OutputGroupInfo(
@@ -167,14 +207,18 @@ _experiment = rule(
             # The same build of the trainer as tests use.
             cfg = "target",
         ),
-        "check": attr.label(),
+        "cell": attr.label(mandatory = True, executable = True, cfg = "target"),
         "config": attr.label(mandatory = True, allow_single_file = True),
-        "coordinates": attr.string_list(),
         "data": attr.label_list(allow_files = True),
         "files": attr.string_list(),
         "keep_failure": attr.bool(),
+        "override_file": attr.label(allow_single_file = True),
         "overrides": attr.string_list(),
-        "seed": attr.string(),
+        "_report_as_action": attr.label(
+            default = Label("//experiments/ablation:report_as_action"),
+            executable = True,
+            cfg = "target",
+        ),
         "_train_as_action": attr.label(
             default = Label("//experiments/ablation:train_as_action"),
             executable = True,
@@ -182,6 +226,21 @@ _experiment = rule(
         ),
     },
 )
+
+def program_beside(binary, suffix):
+    """The label of a further program of a `regard_binary`.
+
+    Args:
+      binary: label of the `regard_binary`.
+      suffix: of the program's name, such as "cell".
+
+    Returns:
+      the label, such as `:train_cell`.
+    """
+    label = str(binary)
+    if ":" not in label:
+        label += ":" + label.rpartition("/")[2]
+    return "{}_{}".format(label, suffix)
 
 def skipped_when_slow():
     """A `target_compatible_with` for what trains.
@@ -246,7 +305,7 @@ def experiment(
         `$(location LABEL)` in it is the run folder of an experiment in `data`.
       files: names of further files of the run folder to keep. The task writes
         them, such as vocabularies, and the weights cannot be used without them.
-      binary: training program, such as a `regard_binary`.
+      binary: a `regard_binary`. NAME_cell trains, and NAME writes the report.
       **kwargs: tags, visibility and other attributes.
     """
     _experiment(
@@ -256,6 +315,7 @@ def experiment(
         overrides = override_arguments(overrides),
         files = files,
         binary = binary,
+        cell = program_beside(binary, "cell"),
         target_compatible_with = skipped_when_slow(),
         **kwargs
     )

@@ -15,14 +15,14 @@ def _experiment_test_impl(ctx):
     status = ctx.attr.experiment[ExperimentInfo].status
     script = ctx.actions.declare_file(ctx.label.name + ".sh")
     ctx.actions.write(script, _SCRIPT.format(
-        checker = shell_quote(ctx.executable._results_tool.short_path),
+        checker = shell_quote(ctx.executable._results_program.short_path),
         status = shell_quote(status.short_path),
         bounds = " ".join([shell_quote(bound) for bound in ctx.attr.expect]),
     ), is_executable = True)
     return [DefaultInfo(
         executable = script,
         runfiles = ctx.runfiles(files = [status]).merge(
-            ctx.attr._results_tool[DefaultInfo].default_runfiles,
+            ctx.attr._results_program[DefaultInfo].default_runfiles,
         ),
     )]
 
@@ -35,8 +35,8 @@ _experiment_test = rule(
             mandatory = True,
             providers = [ExperimentInfo],
         ),
-        "_results_tool": attr.label(
-            default = Label("//experiments/ablation:results_tool"),
+        "_results_program": attr.label(
+            default = Label("//experiments:train_results"),
             executable = True,
             cfg = "target",
         ),

@@ -61,7 +61,7 @@ absl::StatusOr<GridRun> ReadRunSummary(const std::string& folder);
 absl::StatusOr<GridRun> ReadRun(const std::string& folder,
                                 const Aggregates& aggregates);
 
-// Invariants, which ReadGrid checks: coordinates are in range; no two runs have
+// Invariants: coordinates are in range; no two runs have
 // the same coordinates and seed.
 struct Grid {
   std::string label = {};
@@ -105,13 +105,6 @@ std::string Counted(size_t count, absl::string_view noun);
 // none: the run's failure.txt, its state, or a file that cannot be read.
 absl::StatusOr<GridRun> ReadFinishedRun(const std::string& folder,
                                         const Aggregates& aggregates);
-
-// Reads the description that the build rule `ablation` writes (JSON), and the
-// folders of runs that it names. A run that failed, or whose files cannot be
-// read, is in the grid with the reason; only a bad description is an error, as
-// is one that names a metric which no run has, though all have finished.
-absl::StatusOr<Grid> ReadGrid(const std::string& path,
-                              const Aggregates& aggregates);
 
 }  // namespace regard
 

@@ -1,6 +1,7 @@
 """`regard_binary`: programs with plug-ins of one's own."""
 
 load("@rules_cc//cc:cc_binary.bzl", "cc_binary")
+load("//experiments/ablation:link_digest.bzl", "link_digest")
 load("//options:plugin_list.bzl", "generated_source", "registration")
 
 _MAIN = """// Generated for {label}.
@@ -8,11 +9,13 @@ _MAIN = """// Generated for {label}.
 #include "experiments/tasks/plugins.h"
 {includes}
 namespace regard {{
+extern const char kComputeDigest[];
 {declarations}
 }}  // namespace regard
 
 int main(int argc, char** argv) {{
 {before}  regard::Plugins plugins = regard::BuiltInPlugins();
+  plugins.compute_digest = regard::kComputeDigest;
 {calls}  return {call};
 }}
 """
@@ -57,20 +60,27 @@ def plugin_binary(name, libraries, call, plugins = {}, before = "", **kwargs):
         ),
         testonly = kwargs.get("testonly", False),
     )
+    plugin_labels = [label for labels in plugins.values() for label in labels]
+    link_digest(
+        name = name + "_compute_digest",
+        out = name + "_compute_digest.cc",
+        libraries = [str(Label("//experiments:compute"))] + plugin_labels,
+        tags = ["manual"],
+        testonly = kwargs.get("testonly", False),
+    )
     cc_binary(
         name = name,
-        srcs = [name + "_main.cc"],
+        srcs = [
+            name + "_compute_digest.cc",
+            name + "_main.cc",
+        ],
         deps = [
             str(Label("//experiments/tasks:built_in_plugins")),
             str(Label("//experiments/tasks:plugins")),
         ] + [
             str(Label(library))
             for library in libraries
-        ] + [
-            label
-            for labels in plugins.values()
-            for label in labels
-        ],
+        ] + plugin_labels,
         **kwargs
     )
 
@@ -115,6 +125,10 @@ def regard_binary(
         mpi = False,
         **kwargs):
     """A program like `//experiments:train` with more plug-ins.
+
+    NAME_cell trains the same without a report, and is linked only with what
+    computes. NAME_results plans grids and reports on them. `experiment` and
+    `ablation` use both.
 
     Args:
       name: name of the program.
@@ -162,6 +176,23 @@ def regard_binary(
         tags = tags + (["manual"] if mpi else []),
         **kwargs
     )
+    if not mpi:
+        plugin_binary(
+            name + "_cell",
+            ["//experiments/training:train_program"],
+            "regard::TrainMain(argc, argv, plugins, /*default_config=*/\"\", /*presenter=*/nullptr)",
+            plugins,
+            tags = tags + ["manual"],
+            **kwargs
+        )
+        plugin_binary(
+            name + "_results",
+            ["//experiments/sweep:results_program"],
+            "regard::ResultsMain(argc, argv, plugins)",
+            plugins,
+            tags = tags + ["manual"],
+            **kwargs
+        )
     if not tools:
         return
     plugin_binary(

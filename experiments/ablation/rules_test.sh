@@ -1,6 +1,5 @@
 #!/bin/bash
-# What the build rules make of runs of a stand-in for the trainer. With a folder
-# as argument, writes the golden files there instead:
+# What the build rules make of small runs. With a folder as argument, writes the golden files there instead:
 # bazel run //experiments/ablation:rules_test -- "$PWD/experiments/ablation/testdata"
 
 set -euo pipefail
@@ -33,34 +32,67 @@ expect_text() {
 
 update="${1:-}"
 
-expect_equal "the report of a grid with failed runs" fake_grid.md fake_grid.md
-expect_equal "the runs of the grid as CSV" fake_grid.csv fake_grid.csv
-expect_equal "claims and ours" fake_claims.md fake_claims.md
+expect_equal "the report of a grid with failed runs" tiny_grid.md tiny_grid.md
+expect_equal "the runs of the grid as CSV" tiny_grid.csv tiny_grid.csv
+expect_equal "claims and ours" tiny_claims.md tiny_claims.md
 expect_text "the page draws curves with bands" '*"low":\[*' \
-  "$(<fake_grid.html)"
+  "$(<tiny_grid.html)"
 expect_text "and every cell's weights for the same source" \
-  '*Side by side: a source*q + k, rate 0.5*q | k, rate 1*\[750,250\]*\[125,875\]*' \
-  "$(<fake_grid.html)"
+  '*Side by side: *q + k, learning_rate 0.5*q | k, learning_rate 1*' \
+  "$(<tiny_grid.html)"
+expect_text "each finished run has a record" 12 "$(wc -l <tiny_grid.cells.jsonl)"
 
 for file in attention.json config.textproto environment.json examples.jsonl \
   failure.txt metrics.jsonl report.html resolved.textproto status.json weights.safetensors \
-  checkpoints/step-3/weights.safetensors; do
-  [[ -e "fake_experiment/${file}" ]] || fail "an experiment leaves ${file}"
+  baseline/status.json checkpoints/step-3/weights.safetensors; do
+  [[ -e "tiny_experiment/${file}" ]] || fail "an experiment leaves ${file}"
 done
+
+# A grid has comparisons of its own.
+baseline="$(echo tiny_grid__q___k_2__learning_rate_0p5__seed_0/baseline/*)"
+expect_text "a cell trains no baseline" "*/\*" "${baseline}"
 
 # The tools of the actions, by hand.
 cd ../..
 scratch="$(mktemp -d "${TEST_TMPDIR:-/tmp}/XXXXXX")"
 trap 'rm -rf "${scratch}"' EXIT
 tools=experiments/ablation
-trainer=("${tools}/fake_trainer" --config="${tools}/testdata/fake.textproto")
+
+# A trainer that ends with the given code and writes little.
+trainer="${scratch}/trainer"
+cat >"${trainer}" <<'END'
+#!/bin/bash
+code=0
+for argument in "$@"; do
+  case "${argument}" in
+    --run=*) run="${argument#--run=}" ;;
+    code=*) code="${argument#code=}" ;;
+    best) best=1 ;;
+  esac
+done
+mkdir -p "${run}/checkpoints/step-2" "${run}/checkpoints/step-3"
+echo "$@" | sed "s|--run=.*||" >"${run}/config.textproto"
+echo '{}' >"${run}/status.json"
+if ((code != 0)); then
+  echo "step 2: decoder/score: not a number" >&2
+  exit "${code}"
+fi
+for file in environment.json examples.jsonl metrics.jsonl resolved.textproto \
+  run.json; do
+  echo "${file}" >"${run}/${file}"
+done
+echo w >"${run}/checkpoints/step-3/weights.safetensors"
+[[ -z "${best:-}" ]] || echo best >"${run}/checkpoints/step-3/best.safetensors"
+END
+chmod +x "${trainer}"
 
 files=""
+overrides=""
 train() { # train fail|keep OUTPUTS [ARGUMENT...]: sets out and code.
   mkdir -p "$2"
   code=0
   out="$("${tools}/train_as_action" "$2" //some:label "$1" "${files}" \
-    "${trainer[@]}" "${@:3}" 2>&1)" || code=$?
+    "${overrides}" "${trainer}" "${@:3}" 2>&1)" || code=$?
 }
 
 train fail "${scratch}/once"
@@ -70,59 +102,90 @@ expect_text "success is quiet, and needs no other folder" "0 " "${code} ${out}"
   fail "a run takes away what it worked in"
 diff -r "${scratch}/once" "${scratch}/twice" || fail "a run repeats its bytes"
 
-train fail "${scratch}/last" --set rate=1
+train fail "${scratch}/last"
 expect_text "the weights are the last ones" w \
   "$(<"${scratch}/last/weights.safetensors")"
-train fail "${scratch}/best" --set rate=2
+expect_text "and other checkpoints are not kept" step-3 \
+  "$(ls "${scratch}/last/checkpoints")"
+train fail "${scratch}/best" best
 expect_text "but for a run that measured others" best \
   "$(<"${scratch}/best/weights.safetensors")"
 expect_text "whose last ones are those of its checkpoint" w \
   "$(<"${scratch}/best/checkpoints/step-3/weights.safetensors")"
 
-train fail "${scratch}/failed" --set rate=-1
+train fail "${scratch}/failed" code=3
 expect_text "a failure fails the action, and says why" \
   "3 //some:label: training ended with exit code 3:*not a number" \
   "${code} ${out}"
-train keep "${scratch}/kept" --set rate=-1
+train keep "${scratch}/kept" code=3
 expect_text "unless it is kept" "0 //some:label:*not a number" "${code} ${out}"
 expect_text "with its reason" "step 2: decoder/score: not a number" \
   "$(<"${scratch}/kept/failure.txt")"
-train keep "${scratch}/full" --set rate=-2
+train keep "${scratch}/full" code=1
 expect_text "a full disk is never kept" \
-  "1 //some:label: training ended with exit code 1:*No space left*" \
-  "${code} ${out}"
+  "1 //some:label: training ended with exit code 1:*" "${code} ${out}"
 [[ ! -e "${scratch}/full/failure.txt" ]] ||
   fail "what is not kept leaves no result"
-train keep "${scratch}/wrong" --set rat=1
-expect_text "a wrong config is never kept" "2 *" "${code} ${out}"
+
+overrides="${scratch}/overrides"
+printf 'rate=2\nname="a b"\n' >"${overrides}"
+train fail "${scratch}/overridden" --set seed=1
+expect_text "overrides of a file come first" \
+  '--set rate=2 --set name="a b" --set seed=1 ' \
+  "$(<"${scratch}/overridden/config.textproto")"
+overrides=""
 
 files="run.json vocabulary.txt"
 train fail "${scratch}/further"
 expect_text "a further file that the run lacks fails the action" \
   "1 *the training program did not write vocabulary.txt" "${code} ${out}"
 
-printf 'good\trate=2\nbad\trate=2\tmodel.additve.width=3\n' >"${scratch}/cells"
-printf 'high\tmodel.additive.width=101\n' >>"${scratch}/cells"
-code=0
-out="$("${tools}/check_cells" "${scratch}/ok" //some:grid "${scratch}/cells" \
-  "${trainer[@]}" 2>&1)" || code=$?
-expect_text "a misspelt path fails the check of the cells" \
-  "1 //some:grid: cell bad:*additve*did you mean 'additive'*\^*" "${code} ${out}"
-expect_text "and so does a wrong value, at once" \
-  "*//some:grid: cell high:*101*2 of its cells cannot be trained" "${out}"
-[[ ! -e "${scratch}/ok" ]] || fail "cells that are wrong are not ok"
+# The report adds to a run the files that the whole program writes itself.
+real=experiments/train
+"${real}" --config="${tools}/testdata/tiny.textproto" --omit_times \
+  --set optimizer.learning_rate=0.25 --set seed=2 --run="${scratch}/whole" \
+  >/dev/null 2>&1
+for file in attention.json report.html status.json metrics.jsonl \
+  environment.json resolved.textproto; do
+  diff -q "${scratch}/whole/${file}" "${tools}/tiny_experiment/${file}" ||
+    fail "cell and report make the ${file} of one training"
+done
+mkdir -p "${scratch}/reported"
+"${tools}/report_as_action" "${scratch}/reported" "${scratch}/kept" false
+expect_text "a run that failed has an empty report" 0 \
+  "$(wc -c <"${scratch}/reported/report.html")"
 
-cat >"${scratch}/grid.json" <<'END'
-{"label": "//some:grid", "name": "grid", "question": "", "axes": [],
- "metrics": ["dev/loss", "dev/los"],
- "runs": [{"label": "//some:run", "coordinates": [], "seed": "2",
-           "folder": "experiments/ablation/fake_experiment"}]}
+# All that is wrong with a grid is told before anything is trained.
+plan() { # plan: sets out and code.
+  code=0
+  out="$("${real}_results" plan "${scratch}/sweep.textproto" \
+    "${scratch}/"{a,b}.out 2>&1)" || code=$?
+}
+cat >"${scratch}/sweep.textproto" <<END
+# proto-file: experiments/sweep/sweep.proto
+# proto-message: regard.Sweep
+config: "${tools}/testdata/tiny.textproto"
+axis {
+  name: "a"
+  value { label: "b" override { path: "model.additve.width" value: "3" } }
+  value { label: "c" override { path: "optimizer.learning_rate" value: "-1" } }
+}
 END
-code=0
-out="$("${tools}/results_tool" report "${scratch}/grid.json" \
-  "${scratch}/grid."{md,csv,html} 2>&1)" || code=$?
-expect_text "a metric that no run has ends the report" \
-  "2 *grid.json:2:*no run has the metric 'dev/los'; did you mean 'dev/loss'?*" \
-  "${code} ${out}"
+plan
+expect_text "a misspelt path fails the plan" \
+  "2 arm b:*additve*\^*" "${code} ${out}"
+expect_text "and so does a wrong value, at once" "*arm c:*learning_rate*-1*" \
+  "${out}"
+[[ ! -e "${scratch}/a.out" ]] || fail "a wrong grid has no plan"
+sed -i 's/model.additve.width/name/; s/-1/2/' "${scratch}/sweep.textproto"
+echo 'metrics: ["test/mse", "dev/los"]' >>"${scratch}/sweep.textproto"
+plan
+expect_text "a metric that no run has fails the plan" \
+  "2 error: metrics=dev/los: the task has no such metric*" "${code} ${out}"
+sed -i 's/, "dev.los"//' "${scratch}/sweep.textproto"
+plan
+expect_text "a plan has the overrides of each arm" \
+  "0 baseline.override=*optimizer.learning_rate=2" \
+  "${code} ${out}$(<"${scratch}/b.out")"
 
 exit "$((failures > 0))"

@@ -2,9 +2,12 @@
 # Trains in a scratch folder and copies the results to where a build action must
 # leave them.
 #
-# Usage: train_as_action OUTPUTS LABEL fail|keep FILES TRAINER [ARGUMENT...]
+# Usage: train_as_action OUTPUTS LABEL fail|keep FILES OVERRIDES TRAINER
+#     [ARGUMENT...]
 #
 # FILES, separated by spaces, are left beside those that every run leaves.
+# OVERRIDES is empty, or a file with an override on each line. They come before
+# the overrides among the arguments.
 #
 # With `keep`, a training whose loss diverged (exit code 3) is a result, since it
 # would diverge again: status.json says so, failure.txt why, and the other files
@@ -17,7 +20,16 @@ outputs="$1"
 label="$2"
 on_failure="$3"
 read -r -a files <<<"$4"
-shift 4
+override_file="$5"
+trainer="$6"
+shift 6
+
+overrides=()
+if [[ -n "${override_file}" ]]; then
+  while IFS= read -r override; do
+    overrides+=(--set "${override}")
+  done <"${override_file}"
+fi
 
 # Among the outputs: what a run that is killed leaves goes with its sandbox.
 scratch="$(mktemp -d "$(realpath "${outputs}")/scratch.XXXXXX")"
@@ -25,7 +37,7 @@ trap 'rm -rf "${scratch}"' EXIT
 run="${scratch}/run"
 
 code=0
-"$@" --run="${run}" >"${scratch}/log" 2>&1 || code=$?
+"${trainer}" "${overrides[@]}" "$@" --run="${run}" >"${scratch}/log" 2>&1 || code=$?
 
 if [[ "${code}" != 0 ]]; then
   printf '%s: training ended with exit code %s:\n' "${label}" "${code}" >&2
@@ -35,9 +47,8 @@ if [[ "${code}" != 0 ]]; then
   fi
 fi
 
-for file in attention.json config.textproto environment.json examples.jsonl \
-  metrics.jsonl report.html resolved.textproto run.json status.json \
-  "${files[@]}"; do
+for file in config.textproto environment.json examples.jsonl metrics.jsonl \
+  resolved.textproto run.json status.json "${files[@]}"; do
   if [[ -e "${run}/${file}" ]]; then
     cp "${run}/${file}" "${outputs}/${file}"
   elif [[ "${code}" == 0 ]]; then
@@ -52,17 +63,26 @@ if [[ "${code}" != 0 ]]; then
   tail -n 1 "${scratch}/log" >"${outputs}/failure.txt"
 fi
 
-# The last checkpoint only.
-mkdir -p "${outputs}/checkpoints"
-last="$(find "${run}/checkpoints" -maxdepth 1 -name 'step-*' 2>/dev/null |
-  sort -V | tail -n 1)" || true
-if [[ "${code}" == 0 && -n "${last}" ]]; then
-  cp -R "${last}" "${outputs}/checkpoints/"
+# copy_last_checkpoint RUN COPY
+copy_last_checkpoint() {
+  mkdir -p "$2/checkpoints"
+  last="$(find "$1/checkpoints" -maxdepth 1 -name 'step-*' 2>/dev/null |
+    sort -V | tail -n 1)" || true
+  [[ -z "${last}" ]] || cp -R "${last}" "$2/checkpoints/"
+}
+
+mkdir -p "${outputs}/baseline" "${outputs}/checkpoints"
+: >"${outputs}/weights.safetensors"
+if [[ "${code}" == 0 ]]; then
+  if [[ -d "${run}/baseline" ]]; then
+    find "${run}/baseline" -maxdepth 1 -type f -exec \
+      cp -t "${outputs}/baseline" '{}' +
+    copy_last_checkpoint "${run}/baseline" "${outputs}/baseline"
+  fi
+  copy_last_checkpoint "${run}" "${outputs}"
   # The weights that were measured: where they are not the last ones, as with
   # early stopping, these are beside them.
   weights="${last}/best.safetensors"
   [[ -e "${weights}" ]] || weights="${last}/weights.safetensors"
-  cp "${weights}" "${outputs}/weights.safetensors"
-else
-  : >"${outputs}/weights.safetensors"
+  [[ -z "${last}" ]] || cp "${weights}" "${outputs}/weights.safetensors"
 fi

@@ -1,4 +1,4 @@
-// What the report of a run is made from.
+// Contents of the report of a run, as plain data.
 #ifndef EXPERIMENTS_REPORT_REPORTED_RUN_H_
 #define EXPERIMENTS_REPORT_REPORTED_RUN_H_
 
@@ -21,14 +21,14 @@ struct RunReport {
   std::vector<MetricInfo> metric_infos = {};
   // Last value of each metric.
   std::map<std::string, double> metrics = {};
-  // What the baseline reached, by the same names; may be empty.
+  // Metrics of the baseline, by the same names; may be empty.
   std::string baseline_name = {};
   std::map<std::string, double> baseline_metrics = {};
-  // What the run and the baseline made of each example of these sets.
+  // Outputs and metrics of the run and the baseline for each example.
   std::vector<EvaluatedSet> sets = {};
   std::vector<EvaluatedSet> baseline_sets = {};
   std::map<std::string, Confidence> confidence = {};
-  uint64_t seed = 0;  // of what is drawn at random
+  uint64_t seed = 0;  // for confidence intervals
   std::vector<MetricsRecord> records = {};
   std::vector<std::string> notes = {};  // see ConfigProblems
   std::string resolved_config = {};

@@ -26,9 +26,10 @@ using Json = nlohmann::ordered_json;
 constexpr char kProcesses[] = "processes";
 constexpr char kFromStep[] = "from_step";
 constexpr char kToStep[] = "to_step";
+constexpr char kComputeDigestKey[] = "compute_digest";
 // What a process says of its program, in this order.
 constexpr const char* kProgramKeys[] = {
-    "version",   "commit",          "changed", "compiler",
+    "version",   "commit",          "changed", kComputeDigestKey, "compiler",
     "c_library", "instruction_set", "mode",    "libraries"};
 
 // The levels of the x86-64 psABI, by the features that each adds.
@@ -157,6 +158,9 @@ std::string EnvironmentJson(const Environment& environment) {
                {"files", environment.files}};
   const Provenance& provenance = environment.provenance;
   AddCommit(provenance, &json);
+  if (!provenance.compute_digest.empty()) {
+    json[kComputeDigestKey] = provenance.compute_digest;
+  }
   if (!provenance.command_line.empty()) {
     json["command_line"] = provenance.command_line;
   }
@@ -216,6 +220,19 @@ absl::StatusOr<Environment> ReadRunDigests(const std::string& run_folder) {
   json.Require("data");
   Environment digests = {.data = json.Texts("data"),
                          .files = json.Texts("files")};
+  if (json.Has("instruction_set")) {
+    digests.instruction_set = json.Text("instruction_set");
+  }
+  std::string& compute = digests.provenance.compute_digest;
+  if (json.Has(kComputeDigestKey)) compute = json.Text(kComputeDigestKey);
+  if (json.Has(kProcesses)) {
+    for (const JsonObject& process : json.Objects(kProcesses)) {
+      if (!process.Has(kComputeDigestKey) ||
+          process.Text(kComputeDigestKey) != compute) {
+        compute.clear();
+      }
+    }
+  }
   REGARD_RETURN_IF_ERROR(file.status());
   return digests;
 }

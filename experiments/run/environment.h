@@ -20,6 +20,8 @@ namespace regard {
 struct Provenance {
   GitTree tree = {};  // that the program was started from
   std::vector<std::string> command_line = {};  // without the program
+  // Plugins::compute_digest; empty where it is not known.
+  std::string compute_digest = {};
 };
 
 // The working tree is that of BUILD_WORKSPACE_DIRECTORY, which `bazel run`
@@ -41,7 +43,7 @@ struct Environment {
   std::map<std::string, std::string> data = {};
   // SHA-256 of each file of the run folder that using the model needs.
   std::map<std::string, std::string> files = {};
-  // Nothing of it is written if it has no command line.
+  // Without a command line, only its digest is written.
   Provenance provenance = {};
 };
 
@@ -68,8 +70,10 @@ absl::StatusOr<std::vector<std::string>> BeginProcess(
 // Sets `to_step` of the last process. Errors are complete to print.
 absl::Status EndProcess(const std::string& run_folder, int64_t step);
 
-// `data` and `files` in environment.json of a run folder; earlier programs
-// wrote no `files`. Errors are complete to print.
+// `data`, `files`, `instruction_set` and `compute_digest` in environment.json
+// of a run folder. Earlier programs wrote neither `files` nor the digest, which
+// is empty, too, if the processes that trained the run had different digests.
+// Errors are complete to print.
 absl::StatusOr<Environment> ReadRunDigests(const std::string& run_folder);
 
 // An error if `text` is not what the run wrote to its file `name`, as far as

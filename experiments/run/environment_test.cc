@@ -57,6 +57,7 @@ TEST(EnvironmentTest, SaysWhereARunComesFromIfAsked) {
   const nlohmann::json outside = json({.command_line = {"--set", "seed=3"}});
   EXPECT_EQ(outside["command_line"], nlohmann::json({"--set", "seed=3"}));
   EXPECT_FALSE(outside.contains("commit") || outside.contains("changed"));
+  EXPECT_EQ(json({.compute_digest = "cc"})["compute_digest"], "cc");
   const nlohmann::json inside =
       json({.tree = {"39ed", true}, .command_line = {"--resume"}});
   EXPECT_EQ(inside["commit"], "39ed");

@@ -2,13 +2,16 @@
 
 #include <algorithm>
 
+#include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "experiments/ablation/grid.h"
+#include "experiments/run/environment.h"
 #include "files/file.h"
 #include "files/sha256.h"
 #include "options/config_fields.h"
+#include "options/reader.h"
 #include "options/resolved.h"
 #include "third_party/abseil_backport/status_macros.h"
 
@@ -42,12 +45,6 @@ std::string CellKey::Hex() const {
                                 "\nprogram ", program, "\n"));
 }
 
-absl::StatusOr<std::string> ComputeDigest() {
-  REGARD_ASSIGN_OR_RETURN(const FileReader program,
-                          FileReader::Open("/proc/self/exe"));
-  return Sha256OfFile(program);
-}
-
 CellKey MakeCellKey(const Experiment& config,
                     const std::map<std::string, std::string>& data,
                     const std::string& level,
@@ -66,6 +63,24 @@ CellKey MakeCellKey(const Experiment& config,
   return {.config = fields.HexDigest(),
           .data = contents.HexDigest(),
           .program = Sha256Hex(absl::StrCat(level, "\n", compute_digest))};
+}
+
+absl::StatusOr<CellKey> KeyOfRun(const std::string& run_folder) {
+  REGARD_ASSIGN_OR_RETURN(const Environment environment,
+                          ReadRunDigests(run_folder));
+  const std::string& compute = environment.provenance.compute_digest;
+  if (compute.empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(run_folder,
+                     ": environment.json does not name one program that "
+                     "computed the whole run"));
+  }
+  Experiment config;
+  REGARD_RETURN_IF_ERROR(
+      ReadConfig({JoinPath(run_folder, "resolved.textproto"), {}}, {}, &config)
+          .status());
+  return MakeCellKey(config, environment.data, environment.instruction_set,
+                     compute);
 }
 
 }  // namespace regard

@@ -21,18 +21,19 @@ struct CellKey {
   friend bool operator==(const CellKey&, const CellKey&) = default;
 };
 
-// A digest of the code that computes. Today it covers the whole executable, so
-// every new build of the program changes it.
-absl::StatusOr<std::string> ComputeDigest();
-
 // The key of a run with `config`. `data` has the SHA-256 of files by the name
 // of the field that names them (Task::data_digests()): these fields count by
 // content. The fields name, note, tags, training.max_minutes and baseline do
-// not count. `level` names the instruction set.
+// not count. `level` names the instruction set, and `compute_digest` is
+// Plugins::compute_digest.
 CellKey MakeCellKey(const Experiment& config,
                     const std::map<std::string, std::string>& data,
                     const std::string& level,
                     const std::string& compute_digest);
+
+// The key of a finished run, by what its folder records. FailedPrecondition if
+// it does not record one program that computed all of it.
+absl::StatusOr<CellKey> KeyOfRun(const std::string& run_folder);
 
 }  // namespace regard
 

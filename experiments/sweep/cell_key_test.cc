@@ -3,8 +3,11 @@
 #include <map>
 #include <string>
 
-#include "absl/status/statusor.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "experiments/experiment.pb.h"
+#include "files/file.h"
+#include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "third_party/abseil_backport/status_matchers.h"
@@ -72,11 +75,56 @@ TEST(CellKeyTest, TakesAPathWithoutADigestAsItIs) {
             KeyOf("training { initial_weights { run: 'c' } }", weights));
 }
 
-TEST(ComputeDigestTest, IsThatOfTheProgram) {
-  const absl::StatusOr<std::string> digest = ComputeDigest();
-  ASSERT_THAT(digest, testing::IsOk());
-  EXPECT_EQ(digest->size(), 64);
-  EXPECT_EQ(*ComputeDigest(), *digest);
+class KeyOfRunTest : public ::testing::Test {
+ protected:
+  KeyOfRunTest() : folder_(JoinPath(::testing::TempDir(), "key_of_run")) {
+    EXPECT_THAT(MakeDirectories(folder_, SystemFiles()), testing::IsOk());
+    Write("resolved.textproto", "seed: 1 training { epochs: 3 }\n");
+  }
+
+  void Write(const std::string& name, const std::string& text) {
+    EXPECT_THAT(WriteFileAtomically(JoinPath(folder_, name), text),
+                testing::IsOk());
+  }
+
+  // With `more` after its first fields.
+  void WriteEnvironment(const std::string& more) {
+    Write("environment.json",
+          absl::StrCat(R"({"data": {"data.path": "aa"}, "files": {},
+                           "instruction_set": "x86-64-v3")",
+                       more, "}"));
+  }
+
+  const std::string folder_;
+};
+
+TEST_F(KeyOfRunTest, IsThatOfItsConfigDataAndProgram) {
+  WriteEnvironment(R"(, "compute_digest": "cc")");
+  Experiment config;
+  config.set_seed(1);
+  config.mutable_training()->set_epochs(3);
+  const CellKey key =
+      MakeCellKey(config, {{"data.path", "aa"}}, "x86-64-v3", "cc");
+  ASSERT_THAT(KeyOfRun(folder_), testing::IsOk());
+  EXPECT_EQ(*KeyOfRun(folder_), key);
+  WriteEnvironment(R"(, "compute_digest": "cc", "processes": [
+      {"compute_digest": "cc"}, {"compute_digest": "cc"}])");
+  ASSERT_THAT(KeyOfRun(folder_), testing::IsOk());
+  EXPECT_EQ(*KeyOfRun(folder_), key);
+}
+
+TEST_F(KeyOfRunTest, NeedsOneProgramThatIsKnown) {
+  const auto has_no_key =
+      testing::StatusIs(absl::StatusCode::kFailedPrecondition,
+                        ::testing::HasSubstr("does not name one program"));
+  WriteEnvironment("");
+  EXPECT_THAT(KeyOfRun(folder_), has_no_key);
+  WriteEnvironment(R"(, "compute_digest": "cc", "processes": [
+      {"compute_digest": "cc"}, {"compute_digest": "dd"}])");
+  EXPECT_THAT(KeyOfRun(folder_), has_no_key);
+  WriteEnvironment(R"(, "compute_digest": "cc", "processes": [
+      {"compute_digest": "cc"}, {}])");
+  EXPECT_THAT(KeyOfRun(folder_), has_no_key);
 }
 
 }  // namespace

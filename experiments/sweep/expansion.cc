@@ -15,6 +15,8 @@
 #include "options/config_problems.h"
 #include "options/config_text.h"
 #include "options/name_suggestion.h"
+#include "options/reader.h"
+#include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
 namespace {
@@ -311,6 +313,15 @@ std::string SweepSource::Where(absl::string_view path) const {
   const bool in_file = index < (of_axis ? axes_in_file : overrides_in_file);
   if (!origins.texts().empty() && in_file) return origins.Where(path);
   return of_axis ? "--axis" : "--set";
+}
+
+absl::StatusOr<SweepSource> ReadSweep(const std::string& path) {
+  SweepSource source;
+  REGARD_ASSIGN_OR_RETURN(source.origins,
+                          ReadConfig({path, {}}, {}, &source.sweep));
+  source.axes_in_file = source.sweep.axis_size();
+  source.overrides_in_file = source.sweep.override_size();
+  return source;
 }
 
 absl::StatusOr<SweepPlan> ExpandSweep(const SweepSource& source,

@@ -28,6 +28,9 @@ struct SweepSource {
   std::string Where(absl::string_view path) const;
 };
 
+// Reads the file of a sweep. Errors are complete to print.
+absl::StatusOr<SweepSource> ReadSweep(const std::string& path);
+
 // A combination of values. Its runs differ in their seeds only.
 struct SweepArm {
   // Unique, made of letters, digits, '.', '_' and '-':

@@ -85,12 +85,9 @@ absl::Status LoadArms(const Sweep& sweep, const Plugins& plugins,
 }
 
 // A metric that no run can have is told before anything is trained.
-absl::Status CheckMetric(const Sweep& sweep, const Plugins& plugins,
-                         const SweepCells& cells) {
-  const std::string& metric = sweep.metric();
-  if (metric.empty() || absl::StartsWith(metric, "train/")) {
-    return absl::OkStatus();
-  }
+absl::Status CheckMetric(const std::string& metric, const std::string& where,
+                         const Plugins& plugins, const SweepCells& cells) {
+  if (absl::StartsWith(metric, "train/")) return absl::OkStatus();
   std::vector<std::string> known;
   for (const LoadedConfig& loaded : cells.configs) {
     const TaskInfo* const task = plugins.tasks.Find(loaded.config.model());
@@ -104,9 +101,21 @@ absl::Status CheckMetric(const Sweep& sweep, const Plugins& plugins,
       }
     }
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("error: --metric=", metric, ": the task has no such metric",
-                   SuggestName(metric, known)));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "error: ", where, "=", metric, ": the task has no such metric",
+      SuggestName(metric, known)));
+}
+
+absl::Status CheckMetrics(const Sweep& sweep, const Plugins& plugins,
+                          const SweepCells& cells) {
+  if (!sweep.metric().empty()) {
+    REGARD_RETURN_IF_ERROR(
+        CheckMetric(sweep.metric(), "--metric", plugins, cells));
+  }
+  for (const std::string& metric : sweep.metrics()) {
+    REGARD_RETURN_IF_ERROR(CheckMetric(metric, "metrics", plugins, cells));
+  }
+  return absl::OkStatus();
 }
 
 using Digests = std::map<std::string, std::string>;
@@ -236,20 +245,17 @@ void UpdateState(const std::map<std::string, FinishedCell>& known,
   cell.finished = found->second;
 }
 
-absl::StatusOr<SweepCells> PlanSweep(const SweepSource& source,
-                                     const SweepOptions& options,
-                                     const CellPrograms& programs,
-                                     const Plugins& plugins) {
+absl::StatusOr<SweepCells> CheckSweep(const SweepSource& source, int jobs,
+                                      const CellPrograms& programs,
+                                      const Plugins& plugins) {
   const Sweep& sweep = source.sweep;
   SweepCells cells;
   REGARD_ASSIGN_OR_RETURN(std::vector<ConfigText> first, FirstOverrides(sweep));
   REGARD_ASSIGN_OR_RETURN(cells.plan, ExpandSweep(source, std::move(first)));
   REGARD_RETURN_IF_ERROR(LoadArms(sweep, plugins, cells));
-  REGARD_RETURN_IF_ERROR(CheckMetric(sweep, plugins, cells));
+  REGARD_RETURN_IF_ERROR(CheckMetrics(sweep, plugins, cells));
   REGARD_ASSIGN_OR_RETURN(const std::vector<Digests> data,
-                          DataOfArms(programs, options.jobs, cells));
-  REGARD_ASSIGN_OR_RETURN(const std::string compute, ComputeDigest());
-  REGARD_ASSIGN_OR_RETURN(const auto known, KnownCells(options));
+                          DataOfArms(programs, jobs, cells));
   const std::string level = BuildEnvironment().instruction_set;
   for (const auto& [arm, seed] : cells.plan.cells) {
     Experiment config = cells.configs[arm].config;
@@ -257,9 +263,21 @@ absl::StatusOr<SweepCells> PlanSweep(const SweepSource& source,
     PlannedCell& cell = cells.cells.emplace_back();
     cell.arm = arm;
     cell.seed = seed;
+    cell.key = MakeCellKey(config, data[arm], level, plugins.compute_digest);
+  }
+  return cells;
+}
+
+absl::StatusOr<SweepCells> PlanSweep(const SweepSource& source,
+                                     const SweepOptions& options,
+                                     const CellPrograms& programs,
+                                     const Plugins& plugins) {
+  REGARD_ASSIGN_OR_RETURN(SweepCells cells,
+                          CheckSweep(source, options.jobs, programs, plugins));
+  REGARD_ASSIGN_OR_RETURN(const auto known, KnownCells(options));
+  for (PlannedCell& cell : cells.cells) {
     cell.folder =
         JoinPath(options.out, absl::StrCat("cells/", cells.Name(cell)));
-    cell.key = MakeCellKey(config, data[arm], level, compute);
     UpdateState(known, cell);
   }
   if (!options.replace && !options.collect)

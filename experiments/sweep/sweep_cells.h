@@ -72,15 +72,23 @@ struct SweepCells {
 struct SweepOptions {
   std::string out = {};    // the folder, resolved
   std::string cells = {};  // a file of finished cells; may be empty
-  int threads = 1;         // for each run
-  int jobs = 1;            // runs at the same time
-  bool collect = false;    // trains nothing
-  bool replace = false;    // trains cells in stage kOther again
+  // A folder whose finished runs are copied; may be empty.
+  std::string import_from = {};
+  int threads = 1;       // for each run
+  int jobs = 1;          // runs at the same time
+  bool collect = false;  // trains nothing
+  bool replace = false;  // trains cells in stage kOther again
 };
 
-// Checks the config and the data of every arm, and finds out how far each cell
-// is in the folder `options.out`. The error is complete to print and shows what
-// is wrong in all arms; nothing has been written then.
+// Checks the config and the data of every arm, `jobs` at the same time, and
+// finds the keys of the cells, which have no folders yet. The error is complete
+// to print and shows what is wrong in all arms.
+absl::StatusOr<SweepCells> CheckSweep(const SweepSource& source, int jobs,
+                                      const CellPrograms& programs,
+                                      const Plugins& plugins);
+
+// Checks the same, and finds out how far each cell is in the folder
+// `options.out`. Nothing has been written when there is an error.
 absl::StatusOr<SweepCells> PlanSweep(const SweepSource& source,
                                      const SweepOptions& options,
                                      const CellPrograms& programs,

@@ -75,13 +75,8 @@ absl::StatusOr<FinishedCell> ResultOf(const SweepCells& cells,
 
 absl::Status WriteResults(const SweepOptions& options,
                           const SweepCells& cells) {
-  std::vector<FinishedCell> finished;
-  for (const PlannedCell& cell : cells.cells) {
-    if (!cell.IsFinished()) continue;
-    REGARD_ASSIGN_OR_RETURN(finished.emplace_back(), ResultOf(cells, cell));
-  }
-  return WriteFileAtomically(JoinPath(options.out, "cells.jsonl"),
-                             FinishedCellsText(finished));
+  REGARD_ASSIGN_OR_RETURN(const std::string text, FinishedText(cells));
+  return WriteFileAtomically(JoinPath(options.out, "cells.jsonl"), text);
 }
 
 // Runs of a sweep that was killed hold its lock until they have saved.
@@ -370,8 +365,10 @@ Grid GridOf(const Sweep& sweep, const SweepCells& cells,
             const Plugins& plugins) {
   const std::string file = sweep.config().substr(sweep.config().rfind('/') + 1);
   Grid grid = {.label = sweep.config(),
-               .name = file.substr(0, file.find('.')),
+               .name = sweep.name().empty() ? file.substr(0, file.find('.'))
+                                            : sweep.name(),
                .question = sweep.question(),
+               .metrics = {sweep.metrics().begin(), sweep.metrics().end()},
                .primary = sweep.metric(),
                .axes = cells.plan.axes};
   for (const PlannedCell& cell : cells.cells) {
@@ -400,7 +397,18 @@ Grid GridOf(const Sweep& sweep, const SweepCells& cells,
     run.coordinates = cells.plan.arms[cell.arm].coordinates;
     grid.runs.push_back(std::move(run));
   }
+  // A report goes through the arms, whatever the order of training.
+  std::ranges::stable_sort(grid.runs, {}, &GridRun::coordinates);
   return grid;
+}
+
+absl::StatusOr<std::string> FinishedText(const SweepCells& cells) {
+  std::vector<FinishedCell> finished;
+  for (const PlannedCell& cell : cells.cells) {
+    if (!cell.IsFinished()) continue;
+    REGARD_ASSIGN_OR_RETURN(finished.emplace_back(), ResultOf(cells, cell));
+  }
+  return FinishedCellsText(finished);
 }
 
 absl::Status WriteSweepReport(const SweepOptions& options,

@@ -32,6 +32,9 @@ absl::StatusOr<std::string> TrainCommands(const Sweep& sweep,
 Grid GridOf(const Sweep& sweep, const SweepCells& cells,
             const Plugins& plugins);
 
+// The text of cells.jsonl.
+absl::StatusOr<std::string> FinishedText(const SweepCells& cells);
+
 // Writes cells.jsonl, report.html and report.md.
 absl::Status WriteSweepReport(const SweepOptions& options,
                               const SweepCells& cells, const Grid& grid);

@@ -22,11 +22,14 @@
 #include "experiments/ablation/grid.h"
 #include "experiments/report/attention_file.h"
 #include "experiments/report/progress.h"
+#include "experiments/run/environment.h"
 #include "experiments/run/metric.h"
 #include "experiments/run/status.h"
 #include "experiments/sweep/axis_flag.h"
+#include "experiments/sweep/cell_key.h"
 #include "experiments/sweep/cell_records.h"
 #include "experiments/sweep/expansion.h"
+#include "experiments/sweep/imported_runs.h"
 #include "experiments/sweep/sweep_cells.h"
 #include "experiments/tasks/built_in_plugins.h"
 #include "experiments/tasks/experiment_config.h"
@@ -128,6 +131,7 @@ class SweepRunTest : public ::testing::Test {
             ::testing::TempDir(),
             ::testing::UnitTest::GetInstance()->current_test_info()->name())),
         plugins_(BuiltInPlugins()) {
+    plugins_.compute_digest = "cc";
     options_.out = JoinPath(folder_, "out");
     options_.jobs = 2;
     EXPECT_THAT(MakeDirectories(options_.out, SystemFiles()), IsOk());
@@ -205,7 +209,7 @@ class SweepRunTest : public ::testing::Test {
   }
 
   const std::string folder_;
-  const Plugins plugins_;
+  Plugins plugins_;
   SweepSource source_;
   SweepOptions options_;
   CellPrograms programs_;
@@ -334,6 +338,43 @@ TEST_F(SweepRunTest, CountsRecordedCellsAsFinished) {
   EXPECT_THAT(Finished(), SizeIs(6));
   EXPECT_THAT(Report(), AllOf(HasSubstr("all 6 runs finished"),
                               HasSubstr("| learning_rate 2 | 2 | 2.005")));
+}
+
+TEST_F(SweepRunTest, ImportsRunsWithItsKeys) {
+  SetRates("1,2");
+  source_.sweep.set_seeds(1);
+  EXPECT_EQ(Train(), 0);
+  // The fake trainer does not leave a whole run.
+  Environment environment = BuildEnvironment();
+  environment.data = {{"data.path", "aa"}};
+  environment.provenance.compute_digest = "cc";
+  for (const PlannedCell& cell : cells_.cells) {
+    EXPECT_THAT(WriteFileAtomically(JoinPath(cell.folder, "resolved.textproto"),
+                                    cells_.configs[cell.arm].resolved),
+                IsOk());
+    EXPECT_THAT(WriteFileAtomically(JoinPath(cell.folder, "environment.json"),
+                                    EnvironmentJson(environment)),
+                IsOk());
+    const absl::StatusOr<CellKey> key = KeyOfRun(cell.folder);
+    ASSERT_THAT(key, IsOk());
+    EXPECT_EQ(key->Hex(), cell.key.Hex());
+  }
+  options_.import_from = JoinPath(options_.out, "cells");
+  options_.out = JoinPath(folder_, "elsewhere");
+  programs_.train = FakeTrainer(options_.out);
+  SetRates("1,2,5");
+  cells_ = *Plan();
+  const absl::StatusOr<size_t> imported = ImportRuns(options_, cells_);
+  ASSERT_THAT(imported, IsOk());
+  EXPECT_EQ(*imported, 2);
+  EXPECT_EQ(Train(), 0);
+  EXPECT_THAT(printed_, AllOf(HasSubstr("(3 of 3)"), Not(HasSubstr("(2 of"))));
+  EXPECT_THAT(Finished(), SizeIs(3));
+  // A run of another program is none of its own.
+  plugins_.compute_digest = "dd";
+  options_.out = JoinPath(folder_, "third");
+  cells_ = *Plan();
+  EXPECT_EQ(*ImportRuns(options_, cells_), 0);
 }
 
 TEST_F(SweepRunTest, CollectsWhatCommandsTrained) {

@@ -87,6 +87,9 @@ struct Plugins {
   TaskRegistry tasks;
   // What metrics of tasks' EvaluatedSets follow by, for readers of their runs.
   Aggregates aggregates = {{kRatio.name, &kRatio}};
+  // SHA-256 of the code that computes, these plug-ins included. Empty in tests,
+  // whose main() does not know it.
+  std::string compute_digest = {};
 };
 
 // Begins the definition of `void RegisterNAME(regard::Plugins& plugins)`, in

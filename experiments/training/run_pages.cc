@@ -6,8 +6,8 @@
 
 #include "absl/status/statusor.h"
 #include "experiments/report/attention_file.h"
-#include "experiments/report/run_report.h"
 #include "experiments/report/reported_run.h"
+#include "experiments/report/run_report.h"
 #include "experiments/report/terminal_text.h"
 #include "experiments/run/run_folder.h"
 #include "experiments/training/event_log.h"

@@ -1,6 +1,7 @@
-// What a program shows of the runs that it trains: events for TensorBoard while
-// they train, and a report when they have trained. A program that only computes
-// has none of this (docs/decisions/0021-what-computes-has-a-digest.md).
+// Interface to what a program shows of the runs that it trains: events for
+// TensorBoard while they train, and a report when they have trained. A program
+// that only computes has none of this
+// (docs/decisions/0021-what-computes-has-a-digest.md).
 #ifndef EXPERIMENTS_TRAINING_RUN_PRESENTER_H_
 #define EXPERIMENTS_TRAINING_RUN_PRESENTER_H_
 

@@ -63,7 +63,8 @@ struct Arguments {
   bool check = false;
   bool print = false;
   TrainerOptions trainer = {.threads = 0};  // 0: one per core
-  Provenance provenance;                    // empty where files are to repeat
+  // Where files are to repeat, only the digest of the program.
+  Provenance provenance;
 };
 
 // Longer than rank 0 takes to tell what every rank finds.
@@ -386,6 +387,7 @@ absl::StatusOr<int> Train(int argc, char** argv, const Plugins& plugins,
   Arguments arguments;
   REGARD_RETURN_IF_ERROR(ParseArguments(argc, argv, &arguments));
   arguments.trainer.ranks = ranks;
+  arguments.provenance.compute_digest = plugins.compute_digest;
   REGARD_RETURN_IF_ERROR(ChooseRun(ranks, &arguments));
   // Before they exchange anything.
   if (ranks != nullptr && !RanksFit(ranks->size(), ranks->size())) {

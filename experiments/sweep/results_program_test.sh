@@ -50,11 +50,21 @@ fails 'no status of a label' 'error: expected LABEL=STATUS.json, got //:a' \
 fails 'no file' 'error: ' \
   "${tool}" claims claims.textproto other.md //:a=nowhere.json
 
-echo '{"label":"l"}' >grid.json
-fails 'no grid' 'grid.json:1:1: error: name is missing' \
-  "${tool}" report grid.json a.md a.csv a.html
+printf '# proto-file: experiments/sweep/sweep.proto\n' >sweep.textproto
+printf '# proto-message: regard.Sweep\nseed: 1\n' >>sweep.textproto
+fails 'no sweep' "sweep.textproto:3:1: error: no field 'seed' in Sweep" \
+  "${tool}" plan sweep.textproto a.overrides
+fails 'no sweep of a report' "sweep.textproto:3:1: error: no field 'seed'" \
+  "${tool}" report sweep.textproto //:a a.md a.csv a.html a.jsonl run
+sed -i 's|^seed: 1|config: "nowhere.textproto" axis { path: "name" |' \
+  sweep.textproto
+printf 'value { set: "a" } value { set: "b" } }\n' >>sweep.textproto
+fails 'no config' 'nowhere.textproto' \
+  "${tool}" plan sweep.textproto a.overrides b.overrides
+fails 'too few folders' 'error: sweep.textproto has 12 runs, but there are 1' \
+  "${tool}" report sweep.textproto //:a a.md a.csv a.html a.jsonl run
 expect 'no report of it' '' "$(ls a.* other.* 2>/dev/null || true)"
 
-fails 'no arguments' 'usage: results_tool' "${tool}"
-fails 'too few' 'usage: results_tool' "${tool}" check finished.json
-fails 'too many' 'usage: results_tool' "${tool}" report 1 2 3 4 5
+fails 'no arguments' 'usage: train_results' "${tool}"
+fails 'too few' 'usage: train_results' "${tool}" check finished.json
+fails 'too many' 'usage: train_results' "${tool}" report 1 2 3 4 5

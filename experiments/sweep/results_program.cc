@@ -1,11 +1,5 @@
-// What the build rules make of the results of runs:
-//
-//   results_tool report GRID.json OUT.md OUT.csv OUT.html
-//     writes an ablation's report;
-//   results_tool claims CLAIMS.textproto OUT.md LABEL=STATUS.json...
-//     writes published numbers beside ours;
-//   results_tool check STATUS.json BOUND...
-//     checks bounds on the metrics of a run.
+#include "experiments/sweep/results_program.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -23,11 +17,16 @@
 #include "experiments/ablation/grid.h"
 #include "experiments/report/report.h"
 #include "experiments/run/status.h"
-#include "experiments/tasks/built_in_plugins.h"
+#include "experiments/sweep/cell_programs.h"
+#include "experiments/sweep/expansion.h"
+#include "experiments/sweep/imported_runs.h"
+#include "experiments/sweep/sweep_cells.h"
+#include "experiments/sweep/sweep_run.h"
 #include "experiments/tasks/plugins.h"
 #include "files/file.h"
 #include "options/command_line.h"
 #include "options/config_problems.h"
+#include "options/config_text.h"
 #include "options/reader.h"
 #include "third_party/abseil_backport/status_macros.h"
 
@@ -36,14 +35,54 @@ namespace {
 
 using Arguments = std::vector<std::string>;
 
-absl::Status WriteReport(const Arguments& arguments) {
-  REGARD_ASSIGN_OR_RETURN(const Grid grid,
-                          ReadGrid(arguments[0], BuiltInPlugins().aggregates));
+absl::Status WritePlan(const Arguments& arguments, const Plugins& plugins) {
+  REGARD_ASSIGN_OR_RETURN(const SweepSource source, ReadSweep(arguments[0]));
+  REGARD_ASSIGN_OR_RETURN(
+      const SweepCells cells,
+      CheckSweep(source, /*jobs=*/1, ProgramsWith(plugins), plugins));
+  const std::vector<SweepArm>& arms = cells.plan.arms;
+  if (arms.size() != arguments.size() - 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("error: ", arguments[0], " has ", arms.size(),
+                     " arms, but there are ", arguments.size() - 1, " files"));
+  }
+  for (size_t arm = 0; arm < arms.size(); ++arm) {
+    std::string text;
+    for (const ConfigText& override : arms[arm].overrides) {
+      absl::StrAppend(&text, override.text(), "\n");
+    }
+    REGARD_RETURN_IF_ERROR(
+        WithErrorPrefix(WriteFileAtomically(arguments[arm + 1], text)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status WriteReport(const Arguments& arguments, const Plugins& plugins) {
+  constexpr size_t kFirstRun = 6;
+  REGARD_ASSIGN_OR_RETURN(const SweepSource source, ReadSweep(arguments[0]));
+  SweepCells cells;
+  REGARD_ASSIGN_OR_RETURN(cells.plan, ExpandSweep(source));
+  const std::vector<SweepCell>& planned = cells.plan.cells;
+  if (planned.size() != arguments.size() - kFirstRun) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "error: ", arguments[0], " has ", planned.size(),
+        " runs, but there are ", arguments.size() - kFirstRun, " folders"));
+  }
+  for (size_t i = 0; i < planned.size(); ++i) {
+    cells.cells.push_back({.arm = planned[i].arm,
+                           .seed = planned[i].seed,
+                           .folder = arguments[kFirstRun + i]});
+  }
+  REGARD_RETURN_IF_ERROR(FindFinishedRuns(cells));
+  Grid grid = GridOf(source.sweep, cells, plugins);
+  grid.label = arguments[1];
   const Report report = AblationReport(grid);
   REGARD_RETURN_IF_ERROR(
-      WriteFileAtomically(arguments[1], ReportMarkdown(report)));
-  REGARD_RETURN_IF_ERROR(WriteFileAtomically(arguments[2], AblationCsv(grid)));
-  return WriteFileAtomically(arguments[3], ReportHtml(report));
+      WriteFileAtomically(arguments[2], ReportMarkdown(report)));
+  REGARD_RETURN_IF_ERROR(WriteFileAtomically(arguments[3], AblationCsv(grid)));
+  REGARD_RETURN_IF_ERROR(WriteFileAtomically(arguments[4], ReportHtml(report)));
+  REGARD_ASSIGN_OR_RETURN(const std::string finished, FinishedText(cells));
+  return WriteFileAtomically(arguments[5], finished);
 }
 
 absl::Status WriteClaims(const Arguments& arguments) {
@@ -88,10 +127,16 @@ absl::StatusOr<bool> CheckMetrics(const Arguments& arguments) {
   return all_hold;
 }
 
-int Main(const std::string& what, const Arguments& arguments) {
+}  // namespace
+
+int ResultsMain(int argc, char** argv, const Plugins& plugins) {
+  const std::string what = argc > 1 ? argv[1] : "";
+  const Arguments arguments(argv + std::min(argc, 2), argv + argc);
   absl::Status status;
-  if (what == "report" && arguments.size() == 4) {
-    status = WithErrorPrefix(WriteReport(arguments));
+  if (what == "plan" && arguments.size() >= 2) {
+    status = WritePlan(arguments, plugins);
+  } else if (what == "report" && arguments.size() >= 7) {
+    status = WithErrorPrefix(WriteReport(arguments, plugins));
   } else if (what == "claims" && arguments.size() >= 2) {
     status = WriteClaims(arguments);
   } else if (what == "check" && arguments.size() >= 2) {
@@ -100,16 +145,11 @@ int Main(const std::string& what, const Arguments& arguments) {
     status = WithErrorPrefix(all_hold.status());
   } else {
     status = absl::InvalidArgumentError(
-        "usage: results_tool report GRID MARKDOWN CSV HTML | claims CLAIMS "
-        "OUT.md LABEL=STATUS... | check STATUS BOUND...");
+        "usage: train_results plan SWEEP OUT... | report SWEEP LABEL OUT.md "
+        "OUT.csv OUT.html OUT.jsonl RUN... | claims CLAIMS OUT.md "
+        "LABEL=STATUS... | check STATUS BOUND...");
   }
   return ExitCode(status);
 }
 
-}  // namespace
 }  // namespace regard
-
-int main(int argc, char** argv) {
-  return regard::Main(argc > 1 ? argv[1] : "",
-                      {argv + std::min(argc, 2), argv + argc});
-}

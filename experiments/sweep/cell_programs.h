@@ -1,0 +1,15 @@
+// The parts of `regard train` that a sweep needs.
+#ifndef EXPERIMENTS_SWEEP_CELL_PROGRAMS_H_
+#define EXPERIMENTS_SWEEP_CELL_PROGRAMS_H_
+
+#include "experiments/sweep/sweep_cells.h"
+#include "experiments/tasks/plugins.h"
+
+namespace regard {
+
+// `plugins` outlives the programs.
+CellPrograms ProgramsWith(const Plugins& plugins);
+
+}  // namespace regard
+
+#endif  // EXPERIMENTS_SWEEP_CELL_PROGRAMS_H_
