@@ -1,14 +1,14 @@
 // The additive score that knows how much attention each key has had, c:
 // w_v . tanh(W_q q + W_k k + w_c c + b).
 // See, Liu and Manning, "Get to the point", 2017.
-#include "attention/additive_layer.h"
+#include "attention/scoring/additive.h"
 #include "attention/scoring/coverage.pb.h"
 #include "attention/scoring_kit.h"
 
 namespace regard {
 
 template <typename T>
-class Coverage : public AdditiveLayer<T> {
+class Coverage : public Additive<T> {
  public:
   using Options = CoverageScore;
 
@@ -16,7 +16,7 @@ class Coverage : public AdditiveLayer<T> {
 
   Coverage(const Options& options, ParameterScope<T> scope,
            const ScoreWidths& widths)
-      : AdditiveLayer<T>(options, scope, widths),
+      : Additive<T>(options, scope, widths),
         w_c_(scope.Add("w_c", {widths.heads, this->width(), 1},
                        XavierUniform(this->width(), 1))) {}
 

@@ -1,14 +1,14 @@
 // The additive score that sees the previous weights a around each key, through
 // convolution filters F: w_v . tanh(W_q q + W_k k + W_f (F * a) + b).
 // Chorowski et al., "Attention-based models for speech recognition", 2015.
-#include "attention/additive_layer.h"
+#include "attention/scoring/additive.h"
 #include "attention/scoring/location_aware.pb.h"
 #include "attention/scoring_kit.h"
 
 namespace regard {
 
 template <typename T>
-class LocationAware : public AdditiveLayer<T> {
+class LocationAware : public Additive<T> {
  public:
   using Options = LocationAwareScore;
 
@@ -17,7 +17,7 @@ class LocationAware : public AdditiveLayer<T> {
 
   LocationAware(const Options& options, ParameterScope<T> scope,
                 const ScoreWidths& widths)
-      : AdditiveLayer<T>(options, scope, widths), reach_(options.reach()) {
+      : Additive<T>(options, scope, widths), reach_(options.reach()) {
     const int64_t filters = options.filters();
     const int64_t seen = 2 * reach_ + 1;
     filters_ = scope.Add("filters", {widths.heads, filters, seen},

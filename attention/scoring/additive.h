@@ -1,10 +1,12 @@
-// Scores of one hidden layer, w_v . tanh(W_q q + W_k k + b).
-#ifndef ATTENTION_ADDITIVE_LAYER_H_
-#define ATTENTION_ADDITIVE_LAYER_H_
+// The additive score, w_v . tanh(W_q q + W_k k [+ b]). Bahdanau et al., "Neural
+// machine translation by jointly learning to align and translate", 2015.
+#ifndef ATTENTION_SCORING_ADDITIVE_H_
+#define ATTENTION_SCORING_ADDITIVE_H_
 
 #include <cstdint>
 
 #include "attention/kernels/additive_scores.h"
+#include "attention/scoring/additive.pb.h"
 #include "attention/scoring_function.h"
 #include "autodiff/tape.h"
 #include "nn/forward.h"
@@ -12,16 +14,18 @@
 
 namespace regard {
 
-// w_v . tanh(W_q q + W_k k + b), and the base of scores that add a term within
-// the tanh. Parameters w_q [heads, width, query width], w_k [heads, width, key
-// width], w_v [heads, width] and, if wanted, bias [heads, width].
+// Parameters w_q [heads, width, query width], w_k [heads, width, key width],
+// w_v [heads, width] and, if wanted, bias [heads, width]. It is the base of
+// scores that add a term within the tanh.
 template <typename T>
-class AdditiveLayer : public ScoringFunction<T> {
+class Additive : public ScoringFunction<T> {
  public:
+  using Options = AdditiveScore;
+
   // For options with the fields `width`, where 0 means the query's, and `bias`.
-  AdditiveLayer(const auto& options, ParameterScope<T> scope,
-                const ScoreWidths& widths)
-      : AdditiveLayer(options.width(), options.bias(), scope, widths) {}
+  Additive(const auto& options, ParameterScope<T> scope,
+           const ScoreWidths& widths)
+      : Additive(options.width(), options.bias(), scope, widths) {}
 
   // W_k k + b: [batch, heads, keys, width].
   Var<T> Prepare(Forward<T>& forward, Var<T> keys,
@@ -39,8 +43,8 @@ class AdditiveLayer : public ScoringFunction<T> {
                    const AdditivePairTerm<T>& term) const;
 
  private:
-  AdditiveLayer(int64_t width, bool bias, ParameterScope<T> scope,
-                const ScoreWidths& widths);
+  Additive(int64_t width, bool bias, ParameterScope<T> scope,
+           const ScoreWidths& widths);
 
   int64_t width_;
   Parameter<T> w_q_, w_k_, w_v_, bias_;
@@ -48,4 +52,4 @@ class AdditiveLayer : public ScoringFunction<T> {
 
 }  // namespace regard
 
-#endif  // ATTENTION_ADDITIVE_LAYER_H_
+#endif  // ATTENTION_SCORING_ADDITIVE_H_
