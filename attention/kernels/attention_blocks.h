@@ -11,12 +11,12 @@
 
 #include "attention/kernels/distance_bias.h"
 #include "attention/kernels/finite_values.h"
-#include "attention/kernels/head_rows.h"
 #include "attention/mask.h"
 #include "attention/positions.h"
 #include "autodiff/kernels/gemm.h"
 #include "autodiff/kernels/matrix.h"
 #include "autodiff/ops/dropout.h"
+#include "autodiff/shape.h"
 #include "autodiff/tape.h"
 
 namespace regard {
@@ -27,6 +27,38 @@ inline constexpr int64_t kKeyBlock = 256;
 
 template <typename T>
 inline constexpr T kMinusInfinity = -std::numeric_limits<T>::infinity();
+
+// An array is [batch, heads, rows, width], or has heads side by side in
+// [batch, rows, heads * width].
+struct HeadRows {
+  int64_t heads;
+  int64_t rows;
+  int64_t width;
+  bool side_by_side;
+
+  // heads 0: x has rank 4. Otherwise it has rank 3 and that many heads.
+  static HeadRows Of(const Shape& x, int64_t heads) {
+    if (heads == 0) return {x[1], x[2], x[3], false};
+    return {heads, x[1], x[2] / heads, true};
+  }
+
+  int64_t stride() const { return side_by_side ? heads * width : width; }
+  int64_t Offset(int64_t example, int64_t head, int64_t row) const {
+    return side_by_side ? ((example * rows + row) * heads + head) * width
+                        : ((example * heads + head) * rows + row) * width;
+  }
+  // Rows first .. first + count - 1.
+  template <typename T>
+  ConstMatrix<T> At(const T* data, int64_t example, int64_t head, int64_t first,
+                    int64_t count) const {
+    return {data + Offset(example, head, first), count, width, stride()};
+  }
+  template <typename T>
+  MutableMatrix<T> At(T* data, int64_t example, int64_t head, int64_t first,
+                      int64_t count) const {
+    return {data + Offset(example, head, first), count, width, stride()};
+  }
+};
 
 template <typename T>
 struct AttentionProblem {

@@ -6,7 +6,6 @@
 
 #include "attention/kernels/attention_blocks.h"
 #include "attention/kernels/finite_values.h"
-#include "attention/kernels/head_rows.h"
 #include "autodiff/kernels/gemm.h"
 #include "autodiff/kernels/matrix.h"
 #include "autodiff/kernels/reduce.h"
