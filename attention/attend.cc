@@ -3,12 +3,17 @@
 #include <algorithm>
 #include <optional>
 
+#include "attention/kernels/inner_form.h"
 #include "attention/kernels/masked_normalize.h"
+#include "attention/kernels/masked_softmax.h"
+#include "attention/kernels/scaled_dot_attention.h"
 #include "attention/kernels/weighted_values.h"
 #include "autodiff/kernels/gemm.h"
 #include "autodiff/ops/dropout.h"
+#include "autodiff/ops/elementwise.h"
 #include "autodiff/ops/recompute.h"
 #include "autodiff/ops/shape_ops.h"
+#include "third_party/abseil_backport/check.h"
 
 namespace regard {
 
@@ -57,7 +62,6 @@ AttentionLayer<T>::AttentionLayer(const AttentionRegistry& registry,
                                   ParameterScope<T> scope,
                                   const ScoreWidths& widths)
     : normalizer_(registry.normalizers.Create<T>(config.normalizer())),
-      kernels_(normalizer_->Kernels()),
       window_(config.window()),
       block_(config.block()),
       dropout_(static_cast<T>(config.dropout())) {
@@ -93,7 +97,7 @@ int64_t AttentionLayer<T>::LongestDistance() const {
 
 template <typename T>
 bool AttentionLayer<T>::ReadsHeadsSideBySide() const {
-  return kernels_.fused_contexts && scorer_->ReadsHeadsSideBySide() &&
+  return MayBeBlocked() && scorer_->PlainFactor().has_value() &&
          (position_encoding_ == nullptr || position_encoding_->IsBiasAlone());
 }
 
@@ -113,10 +117,11 @@ Var<T> AttentionLayer<T>::ContextSideBySide(Forward<T>& forward,
                                             ScoreInputs<T> in, Var<T> values,
                                             int64_t heads) const {
   const NameScope<T> scope(forward.tape(), "attention");
-  in.mask = Narrowed(in.mask);
-  const DistanceBias<T> bias =
+  InnerForm<T> form = {in.queries, in.keys, *scorer_->PlainFactor()};
+  form.distance_bias =
       Bias(forward, in.positions, in.queries.dim(1), in.keys.dim(1));
-  return *scorer_->FusedContext(forward, in, values, {bias, dropout_, heads});
+  return ScaledDotAttention(form, values, Narrowed(in.mask), in.positions,
+                            dropout_, heads);
 }
 
 template <typename T>
@@ -138,6 +143,34 @@ DistanceBias<T> AttentionLayer<T>::Bias(Forward<T>& forward,
 }
 
 template <typename T>
+bool AttentionLayer<T>::MayBeBlocked() const {
+  return normalizer_->IsSoftmax() && !uses_history_;
+}
+
+template <typename T>
+bool AttentionLayer<T>::WeightsAreChanged(Forward<T>& forward) const {
+  return forward.Wish("scores").changes_path() ||
+         forward.Wish("weights").changes_path();
+}
+
+template <typename T>
+std::optional<Var<T>> AttentionLayer<T>::BlockedContext(
+    Forward<T>& forward, const ScoreInputs<T>& in, Var<T> values,
+    const DistanceBias<T>& bias) const {
+  if (!MayBeBlocked()) return std::nullopt;
+  std::optional<InnerForm<T>> form = scorer_->Inner(forward, in);
+  if (!form.has_value()) return std::nullopt;
+  DistanceBias<T>& sum = form->distance_bias;
+  if (!sum.has_value()) {
+    sum = bias;
+  } else if (bias.has_value()) {
+    REGARD_CHECK_EQ(sum.lowest, bias.lowest);
+    sum.values = sum.values + bias.values;
+  }
+  return ScaledDotAttention(*form, values, in.mask, in.positions, dropout_);
+}
+
+template <typename T>
 Var<T> AttentionLayer<T>::Scores(Forward<T>& forward,
                                  ScoreInputs<T> inputs) const {
   if (uses_history_ && !inputs.previous_weights.has_value()) {
@@ -155,8 +188,8 @@ Var<T> AttentionLayer<T>::Scores(Forward<T>& forward,
 template <typename T>
 Var<T> AttentionLayer<T>::Normalize(Var<T> scores, const ScoreInputs<T>& inputs,
                                     const DistanceBias<T>& bias) const {
-  if (kernels_.weights != nullptr) {
-    return kernels_.weights(scores, inputs.mask, inputs.positions, bias);
+  if (normalizer_->IsSoftmax()) {
+    return MaskedSoftmax(scores, inputs.mask, inputs.positions, bias);
   }
   return MaskedNormalize(scores, *normalizer_, inputs.mask, inputs.positions,
                          bias);
@@ -173,11 +206,11 @@ Attended<T> AttentionLayer<T>::AttendRows(Forward<T>& forward,
   };
   const Var<T> scores = site("scores", Scores(forward, in));
   const bool drop = dropout_ > 0 && forward.tape().training();
-  if (kernels_.weights_and_context != nullptr && !bias.has_value() && !drop &&
-      !forward.Wish("scores").changes_path() &&
-      !forward.Wish("weights").changes_path()) {
+  // One operation for both, where nothing is between them.
+  if (normalizer_->IsSoftmax() && !bias.has_value() && !drop &&
+      !WeightsAreChanged(forward)) {
     const WeightsAndContext<T> both =
-        kernels_.weights_and_context(scores, in.mask, values, in.positions);
+        MaskedSoftmaxContext(scores, in.mask, values, in.positions);
     return {both.context, site("weights", both.weights)};
   }
   const Var<T> weights = site("weights", Normalize(scores, in, bias));
@@ -269,16 +302,11 @@ Attended<T> AttentionLayer<T>::Attend(Forward<T>& forward,
   in.keys = forward.Site("keys", in.keys);
   const Var<T> values = forward.Site("values", inputs.values);
   std::optional<Var<T>> context;
-  if (inputs.fused_score && !forward.Wish("scores").changes_path() &&
-      !forward.Wish("weights").changes_path()) {
-    if (kernels_.fused_contexts) {
-      context = scorer_->FusedContext(
-          forward, in, RepeatHeads(values, key_copies_),
-          {.bias = bias, .dropout = dropout_, .heads_side_by_side = 0});
-    }
-    const int64_t rows = RowsPerBlock(forward, in, values);
-    if (!context.has_value() && rows > 0) {
-      context = AttendInBlocks(forward, in, values, bias, rows);
+  if (inputs.fused_score && !WeightsAreChanged(forward)) {
+    context = BlockedContext(forward, in, values, bias);
+    if (!context.has_value()) {
+      const int64_t rows = RowsPerBlock(forward, in, values);
+      if (rows > 0) context = AttendInBlocks(forward, in, values, bias, rows);
     }
   }
   if (context.has_value()) {

@@ -3,21 +3,16 @@
 //
 // Sites of a probe, in the scope "attention": queries, keys, values, scores,
 // weights (before dropout) and context. Scores under a mask are any numbers.
-// Gradients and replacements of scores and weights take the path without fused
-// kernels and blocks; to multiply the context by a factor for each head is to
-// multiply the dropped-out weights.
+// To multiply the context by a factor for each head is to multiply the
+// dropped-out weights.
 //
-// Memory is linear in the number of queries where the context alone is wanted:
-// a fused kernel gives it, or it is computed by blocks of rows (`block` in
-// attention.proto) that are computed again in the backward pass, so that scores
-// of all queries never exist at once. A block sees the range of keys from the
-// first visible one, rounded down to a multiple of 256, at which products are
-// cut, to the last. So the context and the gradient of the queries have the
-// same bits for every size of blocks. See docs/decisions/0016-blocks.md.
+// Two drivers lead to the context: blocked inner form, and rows, in blocks or
+// whole. docs/attention_drivers.md has the rule that chooses one.
 #ifndef ATTENTION_ATTEND_H_
 #define ATTENTION_ATTEND_H_
 
 #include <memory>
+#include <optional>
 
 #include "attention/attention.pb.h"
 #include "attention/attention_registry.h"
@@ -40,8 +35,8 @@ struct AttendInputs {
   // the narrower one holds.
   ScoreInputs<T> score;
   Var<T> values;  // [batch, key heads, keys, value width]
-  // Whether the context alone is wanted, which may then come from the score's
-  // FusedContext() or from blocks of queries.
+  // Whether only the context is wanted. Scores of all queries then need not
+  // exist at once.
   bool fused_score = false;
 };
 
@@ -94,6 +89,16 @@ class AttentionLayer {
   Var<T> Scores(Forward<T>& forward, ScoreInputs<T> inputs) const;
   Var<T> Normalize(Var<T> scores, const ScoreInputs<T>& inputs,
                    const DistanceBias<T>& bias) const;
+  // Whether the config lets a score of inner form be computed in blocks.
+  bool MayBeBlocked() const;
+  // Whether a probe replaces scores or weights, or wants their gradients.
+  bool WeightsAreChanged(Forward<T>& forward) const;
+  // The context of a score of inner form, in blocks of queries and keys;
+  // nullopt if the rule says otherwise.
+  std::optional<Var<T>> BlockedContext(Forward<T>& forward,
+                                       const ScoreInputs<T>& inputs,
+                                       Var<T> values,
+                                       const DistanceBias<T>& bias) const;
   // From queries and keys that are encoded to context and weights, of a whole
   // call or a part of one.
   Attended<T> AttendRows(Forward<T>& forward, const ScoreInputs<T>& inputs,
@@ -109,7 +114,6 @@ class AttentionLayer {
   std::unique_ptr<ScoringFunction<T>> scorer_;
   std::unique_ptr<PositionEncoding<T>> position_encoding_;  // may be null
   std::unique_ptr<Normalizer<T>> normalizer_;
-  NormalizerKernels<T> kernels_;
   bool uses_history_;
   // Copies of each key that Prepare() gives a score that knows no groups.
   int64_t key_copies_;

@@ -32,24 +32,30 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::FloatEq;
 
-// A score whose fused context is 7 everywhere, which its scores do not give.
+// A score whose inner form gives key 2 all the weight, which its scores do not.
+// So a context tells which driver computed it.
 template <typename T>
-class Seven : public ScoringFunction<T> {
+class TwoFaced : public ScoringFunction<T> {
  public:
   using Options = DotScore;
-  static constexpr bool kUsesHistory = true;
-  Seven(const Options&, ParameterScope<T>, const ScoreWidths&) {}
+  TwoFaced(const Options&, ParameterScope<T>, const ScoreWidths&) {}
 
+  std::optional<InnerForm<T>> Inner(Forward<T>& forward,
+                                    const ScoreInputs<T>& in) const override {
+    const Var<T> keys = forward.tape().Full({1, 1, in.keys.dim(2), 1}, T(0));
+    keys.data()[2] = T(1000);
+    return InnerForm<T>{forward.tape().Full({1, 1, 1, 1}, T(1)), keys};
+  }
   Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override {
-    return forward.tape().Full({in.queries.dim(0), in.queries.dim(1),
-                                in.queries.dim(2), in.keys.dim(2)},
-                               T(0));
+    return forward.tape().Full(ScoreShape(in), T(0));
   }
-  std::optional<Var<T>> FusedContext(Forward<T>& forward, const ScoreInputs<T>&,
-                                     Var<T> values,
-                                     const ContextOptions<T>&) const override {
-    return forward.tape().Full({1, 1, 1, values.dim(3)}, T(7));
-  }
+};
+
+template <typename T>
+class TwoFacedWithHistory : public TwoFaced<T> {
+ public:
+  static constexpr bool kUsesHistory = true;
+  using TwoFaced<T>::TwoFaced;
 };
 
 // Which of the formulas Composed is.
@@ -200,32 +206,52 @@ TEST_F(AttendTest, DropoutDropsWeightsInTrainingAndReportsThemWhole) {
   EXPECT_GT(std::abs(attended.context.item() - kept), 1e-4);
 }
 
-TEST_F(AttendTest, UsesTheFusedContextOnlyWhereItSaysTheSame) {
-  AttentionRegistry scorers;
-  scorers.Add<Seven>("7");
-  const auto attender = Make(scorers, "dot {} dropout: 0.5");
-  EXPECT_TRUE(attender->uses_history());
-  AttendInputs<float> inputs = ThreeKeys();
-  inputs.fused_score = true;
-  const auto context = [&](bool training, Probe<float>* probe) {
-    tape_.set_training(training);
-    forward_->set_probe(probe);
-    return attender->Attend(*forward_, inputs).context.item();
+// docs/attention_drivers.md has the rule, each part of which is here.
+TEST_F(AttendTest, BlocksOfInnerFormAreTakenByTheRule) {
+  constexpr float kBlocked = 6;  // the value of key 2
+  constexpr float kRows = 3;     // the mean of all
+  const auto context = [&](const AttentionRegistry& scorers,
+                           const std::string& rest, Probe<float>* probe,
+                           bool context_only) {
+    Attention config;
+    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString("dot {} " + rest,
+                                                              &config));
+    ParameterStore<float> store;
+    const AttentionLayer<float> layer(
+        scorers, config, store.Root(),
+        ScoreWidths{.heads = 1, .query = 2, .key = 2});
+    store.Finalize(0);
+    Forward<float> pass(tape_, store, nullptr);
+    pass.BeginStep();
+    pass.set_probe(probe);
+    AttendInputs<float> inputs = ThreeKeys();
+    inputs.fused_score = context_only;
+    return layer.Attend(pass, inputs).context.item();
   };
-  EXPECT_EQ(context(false, nullptr), 7);
-  // Dropout is the kernel's.
-  EXPECT_EQ(context(true, nullptr), 7);
+  AttentionRegistry scorers;
+  scorers.Add<TwoFaced>("two");
+  AttentionRegistry with_history;
+  with_history.Add<TwoFacedWithHistory>("two");
   HeldSites<float> reads("*");
-  EXPECT_EQ(context(false, &reads), 7);
+  // Positions, windows, dropout, rows of a block and readers do not matter.
+  for (const std::string rest :
+       {"", "position_encoding { rotary {} }", "position_encoding { alibi {} }",
+        "window: 9", "dropout: 0.5", "block: 1", "normalizer { softmax {} }"}) {
+    EXPECT_EQ(context(scorers, rest, nullptr, true), kBlocked) << rest;
+    EXPECT_EQ(context(scorers, rest, &reads, true), kBlocked) << rest;
+  }
   EXPECT_THAT(reads["attention/scores"].span(), Each(0));
   EXPECT_THAT(reads["attention/weights"].span(), Each(FloatEq(1.f / 3)));
   EXPECT_FALSE(reads["attention/weights"].needs_grad());
+  // Wanted weights, history, the normalizer and wanted gradients do.
+  EXPECT_FLOAT_EQ(context(scorers, "", nullptr, false), kRows);
+  EXPECT_FLOAT_EQ(context(with_history, "", nullptr, true), kRows);
+  EXPECT_FLOAT_EQ(
+      context(scorers, "normalizer { sparsemax {} }", nullptr, true), kRows);
   for (const char* site : {"attention/scores", "attention/weights"}) {
     HeldSites<float> of_gradients(site, /*gradients=*/true);
-    EXPECT_NE(context(false, &of_gradients), 7);
+    EXPECT_FLOAT_EQ(context(scorers, "", &of_gradients, true), kRows) << site;
   }
-  inputs.fused_score = false;
-  EXPECT_NE(context(false, nullptr), 7);
 }
 
 TEST_F(AttendTest, ItsSitesAreWhatTheScoreReadsAndWhatFollows) {

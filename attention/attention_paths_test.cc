@@ -30,9 +30,10 @@ namespace {
 constexpr int64_t kHeads = 2;
 constexpr int64_t kWidth = 4;
 
-// Scores with and without a fused context, with and without Prepare().
-constexpr const char* kScores[] = {
-    "dot {}", "scaled_dot {}", "additive { width: 3 }", "scaled_bilinear {}"};
+// Scores with and without inner form, with and without Prepare().
+constexpr const char* kScores[] = {"dot {}", "scaled_dot {}",
+                                   "additive { width: 3 }",
+                                   "scaled_bilinear {}", "cosine {}"};
 constexpr const char* kRest[] = {
     "",
     "window: 2",
@@ -166,7 +167,7 @@ TEST(AttentionPathsTest, OtherExamplesChangeNoBit) {
 }
 
 // With the same weights dropped.
-TEST(AttentionPathsTest, FusedContextsAgreeWithThoseOfWeights) {
+TEST(AttentionPathsTest, ContextsAgreeWithThoseOfWeights) {
   for (const std::string& config : Configs()) {
     const Layer<double> layer(config + " dropout: 0.25");
     Tape<double> tape;

@@ -274,6 +274,7 @@ TEST(MultiHeadTest, TheOutputMayAloneHaveABias) {
 TEST(MultiHeadTest, KeyHeadsAreSharedBySuccessiveHeads) {
   for (const std::string attention :
        {"dot {}", "scaled_dot {}", "gaussian {}",
+        "cosine { scale { learned: false value: 3 } }",
         "formula { score: '(q . k) / sqrt(d)' }",
         "dot {} position_encoding { rotary {} }",
         "dot {} position_encoding { alibi {} }",
@@ -319,7 +320,8 @@ TEST(MultiHeadTest, KeyHeadsAreSharedBySuccessiveHeads) {
 TEST(MultiHeadTest, WhoWatchesChangesNoOutput) {
   for (const char* attention :
        {"dot {}", "dot { scale { learned: true } }", "scaled_dot {} window: 2",
-        "scaled_dot {} position_encoding { alibi {} }", "gaussian {}"}) {
+        "scaled_dot {} position_encoding { alibi {} }", "bilinear {}",
+        "cosine {} position_encoding { rotary { width: 2 } }", "gaussian {}"}) {
     Model<double> model(absl::StrCat("heads: 4 key_heads: 2 head_width: 3 ",
                                      "attention { ", attention, " }"),
                         {5, 6, 7});

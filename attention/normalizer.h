@@ -8,32 +8,12 @@
 
 #include <cstdint>
 
-#include "attention/kernels/distance_bias.h"
-#include "attention/kernels/masked_softmax.h"
-#include "attention/mask.h"
-#include "attention/positions.h"
-#include "autodiff/tape.h"
 #include "options/config_problems.h"
 #include "options/option_registry.h"
 
 namespace regard {
 
 class NormalizerConfig;
-
-// Kernels that take the place of a normalizer's Normalize() and Backward(),
-// with which they agree up to rounding. Null: there is none.
-template <typename T>
-struct NormalizerKernels {
-  // As MaskedNormalize().
-  Var<T> (*weights)(Var<T> scores, const Mask& mask, const Positions& positions,
-                    const DistanceBias<T>& bias) = nullptr;
-  // With the context of the weights.
-  WeightsAndContext<T> (*weights_and_context)(
-      Var<T> scores, const Mask& mask, Var<T> values,
-      const Positions& positions) = nullptr;
-  // Whether the FusedContext() of a score is that of these weights.
-  bool fused_contexts = false;
-};
 
 template <typename T>
 class Normalizer {
@@ -53,7 +33,9 @@ class Normalizer {
   // Replaces the gradients of n weights by those of the scores.
   virtual void Backward(int64_t n, const T* weights, T* gradients) const = 0;
 
-  virtual NormalizerKernels<T> Kernels() const { return {}; }
+  // Whether it is softmax, for which attention has kernels of its own. They
+  // agree with Normalize() and Backward() up to rounding.
+  virtual bool IsSoftmax() const { return false; }
 };
 
 template <typename T>

@@ -48,12 +48,6 @@ Var<T> ScoreScaleParameter<T>::Values(Forward<T>& forward) const {
 }
 
 template <typename T>
-Var<T> ScoreScaleParameter<T>::Times(Forward<T>& forward, Var<T> rows) const {
-  rows = TimesLearned(forward, rows);
-  return constant() == T(1) ? rows : rows * constant();
-}
-
-template <typename T>
 Var<T> ScoreScaleParameter<T>::TimesLearned(Forward<T>& forward,
                                             Var<T> rows) const {
   if (!learned_.has_value()) return rows;

@@ -26,9 +26,8 @@ class ScoreScaleParameter {
 
   // [heads, width], or [1] if it is fixed.
   Var<T> Values(Forward<T>& forward) const;
-  // Rows [batch, heads, queries, width] times the factor.
-  Var<T> Times(Forward<T>& forward, Var<T> rows) const;
-  // The same in two parts, for a kernel that takes a constant factor.
+  // Rows [batch, heads, queries, width] times the factor if it is learned. The
+  // score is the inner product of the result times constant().
   Var<T> TimesLearned(Forward<T>& forward, Var<T> rows) const;
   T constant() const { return is_learned() ? T(1) : fixed_; }
   bool is_learned() const { return learned_.has_value(); }

@@ -57,8 +57,8 @@ class Score {
     const auto& store = scorer_->store();
     return store.info(*store.FindByName(parameter)).options.role;
   }
-  bool HasFusedContext(const ScoringProblem& problem) {
-    return scorer_->HasFusedContext(problem);
+  bool HasInnerForm(const ScoringProblem& problem) {
+    return scorer_->HasInnerForm(problem);
   }
 
  private:
@@ -132,12 +132,14 @@ TEST(ScoreScaleTest, DotOverTheRootOfTheWidthIsScaledDotInBits) {
             scaled_dot.Answer(problem).context.values);
 }
 
-TEST(ScoreScaleTest, DotKeepsItsKernel) {
-  for (const std::string scale :
-       {"", "scale {}", "scale { learned: false value: 3 }",
-        "scale { per_dimension: true divided_by: WIDTH }"}) {
-    EXPECT_TRUE(Score("dot { " + scale + " }", 3).HasFusedContext(ThreeKeys()))
-        << scale;
+TEST(ScoreScaleTest, AScaledInnerProductHasInnerForm) {
+  for (const std::string score : {"dot", "bilinear", "cosine"}) {
+    for (const std::string scale :
+         {"", "scale {}", "scale { learned: false value: 3 }",
+          "scale { per_dimension: true divided_by: WIDTH }"}) {
+      const std::string config = score + " { " + scale + " }";
+      EXPECT_TRUE(Score(config, 3).HasInnerForm(ThreeKeys())) << config;
+    }
   }
 }
 

@@ -5,28 +5,32 @@
 // a score is a class of two methods and one line of registration:
 //
 //   template <typename T>
-//   class Dot : public ScoringFunction<T> {
+//   class SquaredDot : public ScoringFunction<T> {
 //    public:
-//     using Options = DotScore;
-//     Dot(const Options&, ParameterScope<T>, const ScoreWidths&) {}
+//     using Options = SquaredDotScore;
+//     SquaredDot(const Options&, ParameterScope<T>, const ScoreWidths&) {}
 //     Var<T> Score(Forward<T>&, const ScoreInputs<T>& in) const override {
-//       return InnerProducts(in.queries, in.keys);
+//       return Square(InnerProducts(in.queries, in.keys));
 //     }
 //   };
-//   REGARD_SCORING_FUNCTION(Dot, "q . k")
+//   REGARD_SCORING_FUNCTION(SquaredDot, "(q . k)^2")
+//
+// A score that is an inner product defines Inner() instead of Score(). The
+// layer then computes it in blocks: docs/attention_drivers.md.
 #ifndef ATTENTION_SCORING_FUNCTION_H_
 #define ATTENTION_SCORING_FUNCTION_H_
 
 #include <cstdint>
 #include <optional>
 
-#include "attention/kernels/context_options.h"
+#include "attention/kernels/inner_form.h"
 #include "attention/mask.h"
 #include "attention/positions.h"
 #include "autodiff/tape.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
 #include "options/config_problems.h"
+#include "third_party/abseil_backport/check.h"
 
 namespace regard {
 
@@ -102,23 +106,30 @@ class ScoringFunction {
   // Score() makes. The rows of a block are fewer for a larger one.
   virtual int64_t NumbersPerPair() const { return 1; }
 
-  // Unnormalised scores [batch, heads, queries, keys]; -inf is legal. Those of
-  // some rows of the queries and a range of the keys, with their positions, are
-  // that part of the scores of all.
-  virtual Var<T> Score(Forward<T>& forward,
-                       const ScoreInputs<T>& inputs) const = 0;
+  // The factor f of a score f q . k of queries and keys as they are, if it is
+  // one. Prepare() then returns the keys that it is given.
+  virtual std::optional<T> PlainFactor() const { return std::nullopt; }
 
-  // The context [batch, heads, queries, value width] of a softmax from one
-  // fused kernel, for calls that need no weights; nullopt if there is none.
-  // Score, bias, softmax and dropout are its reference implementation.
-  virtual std::optional<Var<T>> FusedContext(
-      Forward<T>&, const ScoreInputs<T>&, Var<T> /*values*/,
-      const ContextOptions<T>& /*options*/) const {
-    return std::nullopt;
+  // The score as an inner product; nullopt if it is none. Row i of a and of
+  // query_bias belongs to query i, and so do b and key_bias to keys. Whether
+  // there is a form depends on the options only.
+  virtual std::optional<InnerForm<T>> Inner(
+      Forward<T>&, const ScoreInputs<T>& inputs) const {
+    const std::optional<T> factor = PlainFactor();
+    if (!factor.has_value()) return std::nullopt;
+    return InnerForm<T>{inputs.queries, inputs.keys, *factor};
   }
-  // Whether Prepare() returns the keys as they are, and FusedContext() gives a
-  // context whatever the options, heads side by side among them.
-  virtual bool ReadsHeadsSideBySide() const { return false; }
+
+  // Unnormalised scores [batch, heads, queries, keys]; -inf is legal. Given
+  // some rows of the queries and a range of the keys, with their positions, it
+  // gives that part of all scores. By default, the dense form of Inner().
+  virtual Var<T> Score(Forward<T>& forward,
+                       const ScoreInputs<T>& inputs) const {
+    const std::optional<InnerForm<T>> form = Inner(forward, inputs);
+    REGARD_CHECK(form.has_value())
+        << "a score defines Score(), Inner() or PlainFactor()";
+    return DenseScores(*form, inputs.positions);
+  }
 };
 
 }  // namespace regard

@@ -3,18 +3,6 @@
 namespace regard {
 
 template <typename T>
-Var<T> InnerProducts(Var<T> queries, Var<T> keys) {
-  const Shape q = queries.shape();
-  const int64_t key_heads = keys.dim(1);
-  if (key_heads == q[1]) return MatMul(queries, keys, {.b = true});
-  // The queries of the heads that share keys follow one another.
-  const Var<T> grouped =
-      queries.Reshape({q[0], key_heads, q[1] / key_heads * q[2], q[3]});
-  return MatMul(grouped, keys, {.b = true})
-      .Reshape({q[0], q[1], q[2], keys.dim(2)});
-}
-
-template <typename T>
 Var<T> ProjectHeads(Var<T> x, Var<T> weight) {
   if (weight.dim(0) == 1) {
     return Linear(x, weight.Reshape({weight.dim(1), weight.dim(2)}), Var<T>());
@@ -43,7 +31,6 @@ Var<T> Windows(Var<T> weights, int64_t reach) {
       .Reshape({shape[0], shape[1], shape[2] * shape[3], seen});
 }
 
-REGARD_INSTANTIATE_FUNCTION(InnerProducts);
 REGARD_INSTANTIATE_FUNCTION(ProjectHeads);
 REGARD_INSTANTIATE_FUNCTION(Normalized);
 REGARD_INSTANTIATE_FUNCTION(Windows);

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "attention/attention_registry.h"
+#include "attention/kernels/inner_form.h"
 #include "attention/scoring_function.h"
 #include "autodiff/ops/elementwise.h"
 #include "autodiff/ops/linear.h"
@@ -25,11 +26,6 @@ Shape ScoreShape(const ScoreInputs<T>& in) {
   return {in.queries.dim(0), in.queries.dim(1), in.queries.dim(2),
           in.keys.dim(2)};
 }
-
-// q . k for every query and key of one width: [batch, heads, queries, keys].
-// Keys may have fewer heads, a divisor of the queries'.
-template <typename T>
-Var<T> InnerProducts(Var<T> queries, Var<T> keys);
 
 // x [batch, heads, n, in] times the transpose of each head's weight
 // [heads, out, in]: [batch, heads, n, out].

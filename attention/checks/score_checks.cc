@@ -169,6 +169,33 @@ void PaddingChangesNothing(const CheckedScore& score, Expectations& expect) {
               "context without weights");
 }
 
+// Queries and keys that lengthen a batch, also beyond the lengths from which on
+// rows are computed in blocks.
+void PaddingChangesNoBit(const CheckedScore& score, Expectations& expect) {
+  ScorerUnderTest<float> scorer(score.registry, score.options, score.widths);
+  for (const auto& [length, padded_length] :
+       {std::pair(3, 5), {250, 260}, {510, 515}}) {
+    if (scorer.attender().LongestDistance() < padded_length) continue;
+    ScoringProblem padded =
+        ScoringProblem::Random(2, padded_length, padded_length, score.widths);
+    const std::vector<int64_t> kept = Range(0, length);
+    ScoringProblem exact = padded.TakeQueries(kept).TakeKeys(kept);
+    for (ScoringProblem* problem : {&padded, &exact}) {
+      problem->previous = problem->cumulative = {};
+    }
+    padded.key_lengths = {length, length};
+    for (const bool causal : {false, true}) {
+      padded.causal = exact.causal = causal;
+      const std::string name = absl::StrCat(length, " of ", padded_length);
+      expect.Near(Take(scorer.FusedAnswer(padded).context, 2, kept),
+                  scorer.FusedAnswer(exact).context, 0, name + ": context");
+      expect.Near(Take(scorer.ReferenceAnswer(padded).context, 2, kept),
+                  scorer.ReferenceAnswer(exact).context, 0,
+                  name + ": context with weights");
+    }
+  }
+}
+
 void NothingFlowsToMaskedKeys(const CheckedScore& score, Expectations& expect) {
   ScorerUnderTest<double> scorer(score.registry, score.options, score.widths);
   for (const auto& [mask, problem] : MaskedProblems(score.widths)) {
@@ -375,19 +402,24 @@ void FloatAgreesWithDouble(const CheckedScore& score, Expectations& expect) {
   expect.SameParameterGradients(got, expected, 2e-5);
 }
 
-void AttendAgreesWithScoreAndSoftmax(const CheckedScore& score,
-                                     Expectations& expect) {
+void InnerFormAgreesWithScoreAndSoftmax(const CheckedScore& score,
+                                        Expectations& expect) {
   ScorerUnderTest<double> scorer(score.registry, score.options, score.widths);
   auto problems = MaskedProblems(score.widths);
   problems.emplace_back("an empty example",
                         ScoringProblem::Random(2, 3, 5, score.widths));
   problems.back().second.key_lengths = {4, 0};
+  // More than a block of queries and of keys.
+  problems.emplace_back("blocks",
+                        ScoringProblem::Random(1, 130, 300, score.widths));
+  problems.back().second.positions.first_query = 170;
+  problems.back().second.causal = true;
   for (const auto& [mask, problem] : problems) {
-    if (!scorer.HasFusedContext(problem))
-      return expect.Skip("it has no FusedContext()");
+    if (!scorer.HasInnerForm(problem))
+      return expect.Skip("it is not an inner product");
     ScoringAnswer got = scorer.FusedAnswer(problem);
     const ScoringAnswer expected = scorer.ReferenceAnswer(problem);
-    got.weights = expected.weights;  // the fused kernel has none
+    got.weights = expected.weights;  // blocks have none
     expect.SameAnswer(got, expected, kRounding, mask);
     expect.SameParameterGradients(got, expected, kRounding);
   }
@@ -421,6 +453,7 @@ std::vector<ScoreCheck> ScoreChecks() {
       {"GradientsAgreeWithDifferences", &GradientsAgreeWithDifferences},
       {"FaultFinderFindsNone", &FaultFinderFindsNone},
       {"PaddingChangesNothing", &PaddingChangesNothing},
+      {"PaddingChangesNoBit", &PaddingChangesNoBit},
       {"NothingFlowsToMaskedKeys", &NothingFlowsToMaskedKeys},
       {"HiddenNaNsReachNothing", &HiddenNaNsReachNothing},
       {"AllMaskedRowsAreZero", &AllMaskedRowsAreZero},
@@ -435,7 +468,8 @@ std::vector<ScoreCheck> ScoreChecks() {
       {"ReadsTheHistoryItDeclares", &ReadsTheHistoryItDeclares},
       {"ParametersAreAllThereIsToSave", &ParametersAreAllThereIsToSave},
       {"FloatAgreesWithDouble", &FloatAgreesWithDouble},
-      {"AttendAgreesWithScoreAndSoftmax", &AttendAgreesWithScoreAndSoftmax},
+      {"InnerFormAgreesWithScoreAndSoftmax",
+       &InnerFormAgreesWithScoreAndSoftmax},
   };
   for (const auto& more : {ScorePositionChecks(), ScoreBlockChecks()}) {
     checks.insert(checks.end(), more.begin(), more.end());

@@ -256,12 +256,11 @@ std::string ScorerUnderTest<T>::FaultOf(const ScoringProblem& problem) {
 }
 
 template <typename T>
-bool ScorerUnderTest<T>::HasFusedContext(const ScoringProblem& problem) {
+bool ScorerUnderTest<T>::HasInnerForm(const ScoringProblem& problem) {
   Forward<T>& forward = BeginScorerStep();
   ScoreInputs<T> in = Inputs(problem);
   in.keys = scorer_->Prepare(forward, in.keys, in.positions.first_key);
-  return scorer_->FusedContext(forward, in, Input(problem.values), {})
-      .has_value();
+  return scorer_->Inner(forward, in).has_value();
 }
 
 template <typename T>

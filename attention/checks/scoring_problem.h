@@ -117,8 +117,7 @@ class ScorerUnderTest {
   }
   // What a FaultFinder finds in Answer(); empty: nothing.
   std::string FaultOf(const ScoringProblem& problem);
-  // Whether the score has a fused context for `problem`.
-  bool HasFusedContext(const ScoringProblem& problem);
+  bool HasInnerForm(const ScoringProblem& problem);
 
   TestArray Scores(const ScoringProblem& problem);
   // Of keys at positions first_key, first_key + 1, ...

@@ -8,7 +8,6 @@
 #include "absl/types/span.h"
 #include "attention/kernels/additive_scores.h"
 #include "attention/kernels/gaussian_scores.h"
-#include "attention/kernels/scaled_dot_attention.h"
 #include "attention/scoring_kit.h"
 
 namespace regard {
@@ -265,9 +264,8 @@ Var<T> FormulaScorer<T>::Score(Forward<T>& forward,
 }
 
 template <typename T>
-std::optional<Var<T>> FormulaScorer<T>::FusedContext(
-    Forward<T>& forward, const ScoreInputs<T>& in, Var<T> context_values,
-    const ContextOptions<T>& options) const {
+std::optional<InnerForm<T>> FormulaScorer<T>::Inner(
+    Forward<T>& forward, const ScoreInputs<T>& in) const {
   const FormulaNode& root = formula_.nodes[formula_.root];
   if (root.op != kInnerProducts) return std::nullopt;
   Values values(*this, forward, in);
@@ -276,9 +274,8 @@ std::optional<Var<T>> FormulaScorer<T>::FusedContext(
   absl::Span<const int> order = formula_.score_order;
   values.Compute(order.first(order.size() - 1));
   const auto factor = static_cast<T>(formula_.nodes[root.operands[2]].number);
-  return ScaledDotAttention(values.Rows(root.operands[0]),
-                            values.Rows(root.operands[1]), context_values,
-                            in.mask, factor, in.positions, options);
+  return InnerForm<T>{values.Rows(root.operands[0]),
+                      values.Rows(root.operands[1]), factor};
 }
 
 REGARD_INSTANTIATE_CLASS(FormulaScorer);

@@ -16,7 +16,7 @@
 namespace regard {
 
 // A formula with its parameters, for any number of tapes. An inner product of
-// query and key has a FusedContext().
+// query and key has inner form.
 template <typename T>
 class FormulaScorer : public ScoringFunction<T> {
  public:
@@ -29,9 +29,8 @@ class FormulaScorer : public ScoringFunction<T> {
                  int64_t key_position) const override;
   int64_t NumbersPerPair() const override;
   Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override;
-  std::optional<Var<T>> FusedContext(
-      Forward<T>& forward, const ScoreInputs<T>& in, Var<T> values,
-      const ContextOptions<T>& options) const override;
+  std::optional<InnerForm<T>> Inner(Forward<T>& forward,
+                                    const ScoreInputs<T>& in) const override;
 
  private:
   class Values;

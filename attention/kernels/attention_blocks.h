@@ -71,7 +71,6 @@ struct AttentionProblem {
   DropoutMask dropout;
 
   int64_t heads() const { return of_queries.heads; }
-  int64_t group() const { return heads() / of_keys.heads; }
   int64_t sources() const { return queries.dim(0) * heads(); }
   int64_t num_queries() const { return of_queries.rows; }
   int64_t num_keys() const { return of_keys.rows; }
@@ -90,7 +89,6 @@ struct AttentionProblem {
 struct QueryBlock {
   int64_t example = 0;
   int64_t head = 0;
-  int64_t key_head = 0;
   int64_t begin = 0;  // first query
   int64_t count = 0;
   int64_t row = 0;  // of the first query, among those of all heads
@@ -143,7 +141,6 @@ void ForEachQueryBlock(const AttentionProblem<T>& p, int64_t begin, int64_t end,
         block = BlockAt(p, source / p.heads(), q);
       }
       block.head = head;
-      block.key_head = head / p.group();
       block.row = source * queries + q;
       f(block);
     }
@@ -165,17 +162,29 @@ auto Contexts(const AttentionProblem<T>& p, const QueryBlock& block, X* data) {
 }
 
 // Rows of keys or values that a block of queries reads. NaN and infinities are
-// left out, in `copy`, if some of the rows are hidden.
+// left out, in `copy`, if some of the rows are hidden. Successive heads of
+// queries share heads of rows if these are fewer.
 template <typename T>
 class KeyRows {
  public:
-  KeyRows(Var<T> x, const HeadRows& rows, ScratchScope<T>& scratch)
-      : x_(x), rows_(rows), copy_(scratch.New(kKeyBlock * rows.width)) {}
+  KeyRows(Var<T> x, const HeadRows& rows, int64_t heads,
+          ScratchScope<T>& scratch)
+      : x_(x),
+        rows_(rows),
+        group_(heads / rows.heads),
+        copy_(scratch.New(kKeyBlock * rows.width)) {}
 
   ConstMatrix<T> operator()(const QueryBlock& block, int64_t first,
                             int64_t count) const {
     const T* const data = x_.data();
-    return rows_.At(data, block.example, block.key_head, first, count);
+    return At(data, block, first, count);
+  }
+
+  // The same rows of an array of this shape.
+  template <typename X>
+  auto At(X* data, const QueryBlock& block, int64_t first,
+          int64_t count) const {
+    return rows_.At(data, block.example, block.head / group_, first, count);
   }
 
   ConstMatrix<T> Finite(const QueryBlock& block, int64_t first, int64_t count) {
@@ -195,6 +204,7 @@ class KeyRows {
  private:
   Var<T> x_;
   HeadRows rows_;
+  int64_t group_;
   T* const copy_;               // [kKeyBlock, width]
   std::optional<bool> finite_;  // whether all of x is
 };

@@ -106,8 +106,8 @@ struct AttendScratch {
       : scores(scratch.New(p.block_size())),
         decay(scratch.New(kQueryBlock)),
         keep(p.NewKeep()),
-        keys(p.keys, p.of_keys, scratch),
-        values(p.values, p.of_values, scratch) {}
+        keys(p.keys, p.of_keys, p.heads(), scratch),
+        values(p.values, p.of_values, p.heads(), scratch) {}
 
   T* const scores;
   T* const decay;
@@ -195,10 +195,6 @@ void BackwardBlock(const AttentionProblem<T>& p, const QueryBlock& block,
                    const ConstMatrix<T>& d_context, KeyRows<T>& keys,
                    KeyRows<T>& values, const BackwardScratch<T>& s,
                    const Gradients<T>& d) {
-  const auto of_keys = [&](const HeadRows& of, T* gradient, int64_t first,
-                           int64_t count) {
-    return of.At(gradient, block.example, block.key_head, first, count);
-  };
   // Of a row whose keys are all in one block, the mean comes from the weights:
   // a row that sees one key then has a gradient of exactly 0.
   const bool one_block = block.end_key - block.first_block() <= kKeyBlock;
@@ -219,7 +215,7 @@ void BackwardBlock(const AttentionProblem<T>& p, const QueryBlock& block,
         dropped = s.d_weights;
       }
       Gemm(ConstMatrix<T>(dropped, block.count, count).Transposed(), d_context,
-           of_keys(p.of_values, d.values, k, count), GemmMode::kAdd);
+           values.At(d.values, block, k, count), GemmMode::kAdd);
     }
     if (d.queries == nullptr && d.keys == nullptr && d.bias == nullptr) {
       continue;
@@ -249,7 +245,7 @@ void BackwardBlock(const AttentionProblem<T>& p, const QueryBlock& block,
     }
     if (d.keys != nullptr) {
       Gemm(d_scores.Transposed(), Queries(p, block),
-           of_keys(p.of_keys, d.keys, k, count), GemmMode::kAdd, p.scale);
+           keys.At(d.keys, block, k, count), GemmMode::kAdd, p.scale);
     }
   }
 }
@@ -257,14 +253,16 @@ void BackwardBlock(const AttentionProblem<T>& p, const QueryBlock& block,
 }  // namespace
 
 template <typename T>
-Var<T> ScaledDotAttention(
-    Var<T> queries, Var<T> keys, Var<T> values, const Mask& mask,
-    std::type_identity_t<T> scale, const Positions& positions,
-    const std::type_identity_t<ContextOptions<T>>& options) {
-  const Shape& q = queries.shape();
-  const Shape& k = keys.shape();
+Var<T> ScaledDotAttention(const std::type_identity_t<InnerForm<T>>& score,
+                          Var<T> values, const Mask& mask,
+                          const Positions& positions,
+                          std::type_identity_t<T> dropout,
+                          int64_t heads_side_by_side) {
+  const InnerForm<T> form = WithoutRowBiases(score);
+  const Shape& q = form.a.shape();
+  const Shape& k = form.b.shape();
   const Shape& v = values.shape();
-  const int64_t heads = options.heads_side_by_side;
+  const int64_t heads = heads_side_by_side;
   const int rank = heads > 0 ? 3 : 4;
   REGARD_CHECK(q.rank() == rank && k.rank() == rank && v.rank() == rank &&
                q[0] == k[0] && q[0] == v[0])
@@ -275,36 +273,38 @@ Var<T> ScaledDotAttention(
       heads > 0 ? k[2] / std::max<int64_t>(of_queries.width, 1) : 0;
   const HeadRows of_keys = HeadRows::Of(k, key_heads);
   const HeadRows of_values = HeadRows::Of(v, key_heads);
-  REGARD_CHECK(of_keys.heads > 0 && of_queries.heads % of_keys.heads == 0 &&
+  const auto divides_heads = [&](int64_t n) {
+    return n > 0 && of_queries.heads % n == 0;
+  };
+  REGARD_CHECK(divides_heads(of_keys.heads) && divides_heads(of_values.heads) &&
                of_keys.width == of_queries.width &&
-               of_keys.heads == of_values.heads &&
                of_keys.rows == of_values.rows &&
                (heads == 0 || (q[2] % heads == 0 && v[2] % key_heads == 0)))
       << "queries " << q << ", keys " << k << ", values " << v << ", " << heads
       << " heads side by side";
-  Tape<T>* const tape = &TapeOf("ScaledDotAttention", queries, keys, values);
+  Tape<T>* const tape = &TapeOf("ScaledDotAttention", form.a, form.b, values);
   const int64_t num_queries = of_queries.rows;
-  options.bias.CheckCovers(*tape, positions,
-                           {q[0], of_queries.heads, num_queries, of_keys.rows});
+  form.distance_bias.CheckCovers(
+      *tape, positions, {q[0], of_queries.heads, num_queries, of_keys.rows});
   const HeadRows of_context = {of_queries.heads, num_queries, of_values.width,
                                heads > 0};
   const AttentionProblem<T> p = {
-      queries,
-      keys,
+      form.a,
+      form.b,
       values,
       of_queries,
       of_keys,
       of_values,
       of_context,
       MaskReader(mask, positions, q[0], num_queries, of_keys.rows),
-      scale,
+      form.factor,
       positions,
-      options.bias,
-      DropoutMask(*tape, options.dropout, "weights")};
+      form.distance_bias,
+      DropoutMask(*tape, dropout, "weights")};
   const Var<T> context = tape->New(
       q.With(-1, heads > 0 ? heads * of_values.width : of_values.width),
-      queries.needs_grad() || keys.needs_grad() || values.needs_grad() ||
-          options.bias.needs_grad());
+      form.a.needs_grad() || form.b.needs_grad() || values.needs_grad() ||
+          form.distance_bias.needs_grad());
   const int64_t rows = q[0] * of_queries.heads * num_queries;
   const RowSums<T> sums = {tape->arena().template New<T>(rows),
                            tape->arena().template New<T>(rows)};
@@ -317,8 +317,8 @@ Var<T> ScaledDotAttention(
     const BackwardScratch<T> blocks = {scratch.New(p.block_size()),
                                        scratch.New(p.block_size()),
                                        scratch.New(kQueryBlock), p.NewKeep()};
-    KeyRows<T> key_rows(p.keys, p.of_keys, scratch);
-    KeyRows<T> value_rows(p.values, p.of_values, scratch);
+    KeyRows<T> key_rows(p.keys, p.of_keys, p.heads(), scratch);
+    KeyRows<T> value_rows(p.values, p.of_values, p.heads(), scratch);
     const T* const value = context.data();
     ForEachQueryBlock(p, 0, p.sources(), [&](const QueryBlock& block) {
       BackwardBlock(p, block, sums.From(block.row), Contexts(p, block, value),

@@ -1,8 +1,8 @@
-// Attention by scaled inner products from one kernel, without a matrix of
+// Attention by any score of inner form, from one kernel, without a matrix of
 // queries by keys in memory:
 //
 //   context[q] = sum over visible k of
-//                dropout(softmax_k(scale query[q] . key[k] + bias)) value[k]
+//                dropout(softmax_k(factor a[q] . b[k] + biases)) value[k]
 //
 // Forward goes over blocks of keys with a running maximum and sum per query
 // (Milakov & Gimelshein, "Online normalizer calculation for softmax", 2018);
@@ -11,26 +11,33 @@
 #ifndef ATTENTION_KERNELS_SCALED_DOT_ATTENTION_H_
 #define ATTENTION_KERNELS_SCALED_DOT_ATTENTION_H_
 
+#include <cstdint>
 #include <type_traits>
 
-#include "attention/kernels/context_options.h"
+#include "attention/kernels/inner_form.h"
 #include "attention/mask.h"
 #include "attention/positions.h"
 #include "autodiff/tape.h"
 
 namespace regard {
 
-// queries [batch, heads, queries, width], keys [batch, key heads, keys, width],
-// values [batch, key heads, keys, value width] -> [batch, heads, queries, value
-// width]. heads is a multiple of the key heads: successive heads share keys. A
-// query that sees nothing has context and gradients 0. Hidden keys and values
-// reach no context and no gradient, not even if they are NaN. The bits are the
-// same if heads are side by side, as projections leave them.
+// Values [batch, value heads, keys, value width] -> [batch, heads, queries,
+// value width]. heads is a multiple of the value heads: successive heads share
+// values. A query that sees nothing has context and gradients 0. Hidden keys
+// and values reach no context and no gradient, not even if they are NaN. A
+// weight is dropped with probability `dropout` while the tape trains, by the
+// mask of Dropout() at the site "weights".
+//
+// heads_side_by_side is not 0: a [batch, queries, heads * width], b [batch,
+// keys, key heads * width], values and context have their heads side by side,
+// as projections leave them, and that many are the queries'. The bits are the
+// same.
 template <typename T>
-Var<T> ScaledDotAttention(
-    Var<T> queries, Var<T> keys, Var<T> values, const Mask& mask,
-    std::type_identity_t<T> scale, const Positions& positions = {},
-    const std::type_identity_t<ContextOptions<T>>& options = {});
+Var<T> ScaledDotAttention(const std::type_identity_t<InnerForm<T>>& score,
+                          Var<T> values, const Mask& mask,
+                          const Positions& positions = {},
+                          std::type_identity_t<T> dropout = T(0),
+                          int64_t heads_side_by_side = 0);
 
 }  // namespace regard
 

@@ -45,7 +45,7 @@ void RunAttention(benchmark::State& state, F f) {
 
 void BM_ScaledDotAttention(benchmark::State& state) {
   RunAttention(state, [](Var<float> q, Var<float> k, Var<float> v) {
-    return ScaledDotAttention(q, k, v, {}, 0.1f);
+    return ScaledDotAttention<float>({q, k, 0.1f}, v, {});
   });
 }
 BENCHMARK(BM_ScaledDotAttention)

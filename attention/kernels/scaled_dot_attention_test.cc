@@ -6,10 +6,13 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "absl/types/span.h"
+#include "attention/kernels/distance_bias.h"
+#include "attention/kernels/inner_form.h"
 #include "attention/kernels/masked_softmax.h"
 #include "autodiff/ops/dropout.h"
 #include "autodiff/ops/elementwise.h"
@@ -34,6 +37,23 @@ std::vector<float> Waves(int64_t count, double salt) {
         static_cast<float>(std::sin(static_cast<double>(i) * 1.7 + salt));
   }
   return waves;
+}
+
+// Terms and steps besides scores and softmax.
+template <typename T>
+struct Options {
+  DistanceBias<T> bias = {};
+  T dropout = T(0);
+  int64_t heads_side_by_side = 0;
+};
+
+template <typename T>
+Var<T> Attend(Var<T> queries, Var<T> keys, Var<T> values, const Mask& mask,
+              std::type_identity_t<T> scale, const Positions& positions = {},
+              const std::type_identity_t<Options<T>>& options = {}) {
+  return ScaledDotAttention({queries, keys, scale, {}, {}, options.bias},
+                            values, mask, positions, options.dropout,
+                            options.heads_side_by_side);
 }
 
 // A mask and the positions that it is read with.
@@ -78,7 +98,7 @@ struct Masks {
 template <typename T>
 Var<T> Reference(Var<T> queries, Var<T> keys, Var<T> values,
                  const MaskCase& mask, double scale,
-                 const ContextOptions<T>& options = {}) {
+                 const Options<T>& options = {}) {
   const Var<T> scores =
       MatMul(queries, keys, {.b = true}) * static_cast<T>(scale);
   const Var<T> weights =
@@ -96,8 +116,7 @@ void CheckAgainstReference(int64_t queries, int64_t keys, int64_t width,
          {{2, 2, keys, width}},
          {{2, 2, keys, value_width}}},
         [=](auto&, auto in) {
-          return ScaledDotAttention(in[0], in[1], in[2], mask.mask, 0.7,
-                                    mask.positions);
+          return Attend(in[0], in[1], in[2], mask.mask, 0.7, mask.positions);
         },
         [=](auto&, auto in) {
           return Reference(in[0], in[1], in[2], mask, 0.7);
@@ -113,7 +132,7 @@ void CheckOptions(int64_t queries, int64_t keys, double dropout) {
         DistanceRange::Of(mask.positions, queries, keys);
     const auto options = [=]<typename T>(Tape<T>& tape, Var<T> bias) {
       tape.set_training(true);
-      return ContextOptions<T>{{bias, range.lowest}, static_cast<T>(dropout)};
+      return Options<T>{{bias, range.lowest}, static_cast<T>(dropout)};
     };  // NOLINT(readability/braces)
     CheckAgainstReference(MakeReferenceCase(
         std::to_string(queries) + " queries, dropout",
@@ -123,8 +142,8 @@ void CheckOptions(int64_t queries, int64_t keys, double dropout) {
          {{2, range.count}}},
         [=](auto& tape, auto in) {
           const NameScope scope(tape, "attention");
-          return ScaledDotAttention(in[0], in[1], in[2], mask.mask, 0.7,
-                                    mask.positions, options(tape, in[3]));
+          return Attend(in[0], in[1], in[2], mask.mask, 0.7, mask.positions,
+                        options(tape, in[3]));
         },
         [=](auto& tape, auto in) {
           const NameScope scope(tape, "attention");
@@ -188,9 +207,9 @@ TEST(ScaledDotAttentionTest, HeadsSideBySideHaveTheSameBits) {
         const auto read = [&](int i) {
           return heads > 0 ? SideBySide(in[i]) : in[i];
         };
-        Var<float> context = ScaledDotAttention(
-            read(0), read(1), read(2), mask.mask, 0.7f, mask.positions,
-            {.dropout = 0.3f, .heads_side_by_side = heads});
+        Var<float> context =
+            Attend(read(0), read(1), read(2), mask.mask, 0.7f, mask.positions,
+                   {.dropout = 0.3f, .heads_side_by_side = heads});
         if (heads == 0) context = SideBySide(context);
         tape.Backward(Sum(
             context * tape.Input(context.shape(), Waves(context.size(), 3))));
@@ -212,29 +231,26 @@ std::vector<GradientCase> Cases() {
     cases.push_back(MakeCase(
         "ScaledDotAttention", "a mask",
         {{{2, 1, 3, 2}}, {{2, 1, 4, 2}}, {{2, 1, 4, 5}}}, [=](auto&, auto in) {
-          return ScaledDotAttention(in[0], in[1], in[2], mask.mask, 1.5,
-                                    mask.positions);
+          return Attend(in[0], in[1], in[2], mask.mask, 1.5, mask.positions);
         }));
   }
-  cases.push_back(
-      MakeCase("ScaledDotAttention", "bias and dropout",
-               {{{2, 2, 3, 2}}, {{2, 2, 4, 2}}, {{2, 2, 4, 5}}, {{2, 6}}},
-               [](auto& tape, auto in) {
-                 tape.set_training(true);
-                 return ScaledDotAttention(in[0], in[1], in[2], {}, 1.5, {},
-                                           {{in[3], -2}, 0.3});
-               }));
+  cases.push_back(MakeCase(
+      "ScaledDotAttention", "bias and dropout",
+      {{{2, 2, 3, 2}}, {{2, 2, 4, 2}}, {{2, 2, 4, 5}}, {{2, 6}}},
+      [](auto& tape, auto in) {
+        tape.set_training(true);
+        return Attend(in[0], in[1], in[2], {}, 1.5, {}, {{in[3], -2}, 0.3});
+      }));
   cases.push_back(
       MakeCase("ScaledDotAttention", "heads side by side on one key head",
                {{{2, 3, 4}}, {{2, 5, 2}}, {{2, 5, 3}}}, [](auto&, auto in) {
-                 return ScaledDotAttention(in[0], in[1], in[2], {}, 1.5, {},
-                                           {.heads_side_by_side = 2});
+                 return Attend(in[0], in[1], in[2], {}, 1.5, {},
+                               {.heads_side_by_side = 2});
                }));
   cases.push_back(MakeCase(
       "ScaledDotAttention", "one shape",
-      {{{1, 2, 3, 3}}, {{1, 2, 3, 3}}, {{1, 2, 3, 3}}}, [](auto&, auto in) {
-        return ScaledDotAttention(in[0], in[1], in[2], {}, 1);
-      }));
+      {{{1, 2, 3, 3}}, {{1, 2, 3, 3}}, {{1, 2, 3, 3}}},
+      [](auto&, auto in) { return Attend(in[0], in[1], in[2], {}, 1); }));
   return cases;
 }
 
@@ -244,10 +260,10 @@ TEST(ScaledDotAttentionTest, Gradients) { CheckGradients(Cases()); }
 TEST(ScaledDotAttentionTest, IsTheWorkedExample) {
   Tape<double> tape;
   const Var<double> context =
-      ScaledDotAttention(tape.Input({1, 1, 3, 3}, {1, 0, 2, 2, 2, 2, 2, 1, 3}),
-                         tape.Input({1, 1, 3, 3}, {0, 1, 1, 4, 4, 0, 2, 3, 1}),
-                         tape.Input({1, 1, 3, 3}, {1, 2, 3, 2, 8, 0, 2, 6, 3}),
-                         {}, 1 / std::sqrt(3.0));
+      Attend(tape.Input({1, 1, 3, 3}, {1, 0, 2, 2, 2, 2, 2, 1, 3}),
+             tape.Input({1, 1, 3, 3}, {0, 1, 1, 4, 4, 0, 2, 3, 1}),
+             tape.Input({1, 1, 3, 3}, {1, 2, 3, 2, 8, 0, 2, 6, 3}), {},
+             1 / std::sqrt(3.0));
   const double expected[] = {1.8638742024, 6.3193710122, 1.7041886963,
                              1.9991095526, 7.8141235049, .2734720584,
                              1.9925551076, 7.4796355918, .7358772581};
@@ -259,9 +275,9 @@ TEST(ScaledDotAttentionTest, IsTheWorkedExample) {
 TEST(ScaledDotAttentionTest, LargeScoresDoNotOverflow) {
   Tape<float> tape;
   const Var<float> context =
-      ScaledDotAttention(tape.Input({1, 1, 1, 1}, {1000}),
-                         tape.Input({1, 1, 3, 1}, {1000, 1000, -1000}),
-                         tape.Input({1, 1, 3, 1}, {2, 4, 9}), {}, 1);
+      Attend(tape.Input({1, 1, 1, 1}, {1000}),
+             tape.Input({1, 1, 3, 1}, {1000, 1000, -1000}),
+             tape.Input({1, 1, 3, 1}, {2, 4, 9}), {}, 1);
   EXPECT_THAT(context.span(), Each(3));
 }
 
@@ -271,8 +287,7 @@ TEST(ScaledDotAttentionTest, AQueryThatSeesNothingIsZeroInBothDirections) {
   const Var<float> q = tape.Input({1, 1, 2, 1}, {1, 2});
   const Var<float> k = tape.Input({1, 1, 2, 1}, {1, 2});
   const Var<float> v = tape.Input({1, 1, 2, 1}, {1, 2});
-  const Var<float> context =
-      ScaledDotAttention(q, k, v, {.key_lengths = lengths}, 1);
+  const Var<float> context = Attend(q, k, v, {.key_lengths = lengths}, 1);
   EXPECT_THAT(context.span(), Each(0));
   tape.Backward(Sum(context));
   for (const Var<float>& x : {q, k, v}) {
@@ -288,8 +303,7 @@ TEST(ScaledDotAttentionTest, WhatLiesBeyondTheLengthIsNotRead) {
   const Var<float> q = tape.Input({1, 1, 1, 1}, {1});
   const Var<float> k = tape.Input({1, 1, 2, 1}, {1, nan});
   const Var<float> v = tape.Input({1, 1, 2, 1}, {5, nan});
-  const Var<float> context =
-      ScaledDotAttention(q, k, v, {.key_lengths = lengths}, 1);
+  const Var<float> context = Attend(q, k, v, {.key_lengths = lengths}, 1);
   EXPECT_THAT(context.span(), Each(5));
   tape.Backward(Sum(context));
   EXPECT_EQ(k.grad_data()[1], 0);
@@ -307,11 +321,10 @@ TEST(ScaledDotAttentionTest, BitsDoNotDependOnPaddingOrNeighbours) {
     Var<float> k = tape.Constant({2, 1, kKeys, kWidth});
     for (int64_t i = 0; i < q.size(); ++i) q.data()[i] = std::sin(1.0 * i);
     for (int64_t i = 0; i < k.size(); ++i) k.data()[i] = std::cos(1.0 * i);
-    const Var<float> padded =
-        ScaledDotAttention(q, k, k, {.key_lengths = lengths}, 1);
+    const Var<float> padded = Attend(q, k, k, {.key_lengths = lengths}, 1);
     const Var<float> alone_k = tape.Constant(
         {1, 1, length, kWidth}, k.span().subspan(0, length * kWidth));
-    const Var<float> alone = ScaledDotAttention(
+    const Var<float> alone = Attend(
         tape.Constant({1, 1, 3, kWidth}, q.span().subspan(0, 3 * kWidth)),
         alone_k, alone_k, {}, 1);
     for (int64_t i = 0; i < alone.size(); ++i) {
@@ -324,14 +337,12 @@ TEST(ScaledDotAttentionDeathTest, NeedsKeysAndValuesOfOneLength) {
   Tape<float> tape;
   const Var<float> q = tape.Full({1, 1, 2, 3}, 0);
   const Var<float> k = tape.Full({1, 1, 4, 3}, 0);
-  EXPECT_DEATH(ScaledDotAttention(q, k, tape.Full({1, 1, 5, 3}, 0), {}, 1),
-               "values");
-  EXPECT_DEATH(ScaledDotAttention(q, tape.Full({1, 1, 4, 2}, 0), k, {}, 1),
-               "keys");
+  EXPECT_DEATH(Attend(q, k, tape.Full({1, 1, 5, 3}, 0), {}, 1), "values");
+  EXPECT_DEATH(Attend(q, tape.Full({1, 1, 4, 2}, 0), k, {}, 1), "keys");
   const Var<float> three = tape.Full({1, 4, 3}, 0);
-  EXPECT_DEATH(ScaledDotAttention(three, three, three, {}, 1, {},
-                                  {.heads_side_by_side = 2}),
-               "2 heads side by side");
+  EXPECT_DEATH(
+      Attend(three, three, three, {}, 1, {}, {.heads_side_by_side = 2}),
+      "2 heads side by side");
 }
 
 TEST(ScaledDotAttentionTest, ThreadsGiveTheSameBits) {
@@ -347,7 +358,7 @@ TEST(ScaledDotAttentionTest, ThreadsGiveTheSameBits) {
   const Var<float> v = tape.Constant({batch, heads, keys, width}, values);
   const auto compute = [&](const MaskCase& c) {
     const absl::Span<const float> context =
-        ScaledDotAttention(q, k, v, c.mask, 0.5F, c.positions).span();
+        Attend(q, k, v, c.mask, 0.5F, c.positions).span();
     std::vector<uint32_t> bits;
     for (const float x : context) bits.push_back(std::bit_cast<uint32_t>(x));
     return bits;

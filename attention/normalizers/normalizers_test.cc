@@ -196,8 +196,8 @@ TEST(NormalizersTest, WeightsOfLargeScoresAreThoseOfTheirDifferences) {
 }
 
 TEST(NormalizersTest, SoftmaxIsTheDefault) {
-  EXPECT_TRUE(Make<float>("")->Kernels().fused_contexts);
-  EXPECT_FALSE(Make<float>("sparsemax {}")->Kernels().fused_contexts);
+  EXPECT_TRUE(Make<float>("")->IsSoftmax());
+  EXPECT_FALSE(Make<float>("sparsemax {}")->IsSoftmax());
 }
 
 TEST(NormalizersTest, WrongOptionsAreProblemsAtTheirPath) {

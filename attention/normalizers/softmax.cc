@@ -1,8 +1,7 @@
-// Softmax, exp(s_i) / sum_j exp(s_j), row by row. Attention takes the kernels
-// of masked_softmax.h in its place; this is their reference implementation.
+// Softmax, exp(s_i) / sum_j exp(s_j), row by row. Attention uses kernels of its
+// own in its place; this is their reference implementation.
 #include <cstdint>
 
-#include "attention/kernels/masked_softmax.h"
 #include "attention/normalizer.h"
 #include "attention/normalizers/normalizer.pb.h"
 #include "autodiff/kernels/reduce.h"
@@ -29,11 +28,7 @@ class SoftmaxWeights : public Normalizer<T> {
     }
   }
 
-  NormalizerKernels<T> Kernels() const override {
-    return {.weights = &MaskedSoftmax<T>,
-            .weights_and_context = &MaskedSoftmaxContext<T>,
-            .fused_contexts = true};
-  }
+  bool IsSoftmax() const override { return true; }
 };
 
 REGARD_NORMALIZER(SoftmaxWeights, "exp(s_i) / sum_j exp(s_j)")

@@ -1,6 +1,8 @@
 // The bilinear form q . W k, "general" in Luong et al., "Effective approaches
 // to attention-based neural machine translation", 2015. The options may give it
 // a factor.
+#include <optional>
+
 #include "attention/score_scale.h"
 #include "attention/scoring/bilinear.pb.h"
 #include "attention/scoring_kit.h"
@@ -26,8 +28,10 @@ class Bilinear : public ScoringFunction<T> {
     return ProjectHeads(keys, forward[w_]);
   }
 
-  Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override {
-    return InnerProducts(scale_.Times(forward, in.queries), in.keys);
+  std::optional<InnerForm<T>> Inner(Forward<T>& forward,
+                                    const ScoreInputs<T>& in) const override {
+    return InnerForm<T>{scale_.TimesLearned(forward, in.queries), in.keys,
+                        scale_.constant()};
   }
 
  private:

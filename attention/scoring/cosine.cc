@@ -1,4 +1,6 @@
 // The cosine of query and key, times a scale: s q . k / (|q| |k|).
+#include <optional>
+
 #include "attention/score_scale.h"
 #include "attention/scoring/cosine.pb.h"
 #include "attention/scoring_kit.h"
@@ -10,6 +12,7 @@ class Cosine : public ScoringFunction<T> {
  public:
   using Options = CosineScore;
   static constexpr bool kEqualWidths = true;
+  static constexpr bool kGroupedHeads = true;
 
   Cosine(const Options& options, ParameterScope<T> scope,
          const ScoreWidths& widths)
@@ -20,9 +23,10 @@ class Cosine : public ScoringFunction<T> {
     return Normalized(keys);
   }
 
-  Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override {
-    return InnerProducts(scale_.Times(forward, Normalized(in.queries)),
-                         in.keys);
+  std::optional<InnerForm<T>> Inner(Forward<T>& forward,
+                                    const ScoreInputs<T>& in) const override {
+    return InnerForm<T>{scale_.TimesLearned(forward, Normalized(in.queries)),
+                        in.keys, scale_.constant()};
   }
 
  private:

@@ -4,7 +4,6 @@
 // translation", 2015.
 #include <optional>
 
-#include "attention/kernels/scaled_dot_attention.h"
 #include "attention/score_scale.h"
 #include "attention/scoring/dot.pb.h"
 #include "attention/scoring_kit.h"
@@ -25,18 +24,16 @@ class Dot : public ScoringFunction<T> {
     }
   }
 
-  Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override {
-    return InnerProducts(scale_.Times(forward, in.queries), in.keys);
+  std::optional<T> PlainFactor() const override {
+    if (scale_.is_learned()) return std::nullopt;
+    return scale_.constant();
   }
 
-  std::optional<Var<T>> FusedContext(
-      Forward<T>& forward, const ScoreInputs<T>& in, Var<T> values,
-      const ContextOptions<T>& options) const override {
-    return ScaledDotAttention(scale_.TimesLearned(forward, in.queries), in.keys,
-                              values, in.mask, scale_.constant(), in.positions,
-                              options);
+  std::optional<InnerForm<T>> Inner(Forward<T>& forward,
+                                    const ScoreInputs<T>& in) const override {
+    return InnerForm<T>{scale_.TimesLearned(forward, in.queries), in.keys,
+                        scale_.constant()};
   }
-  bool ReadsHeadsSideBySide() const override { return !scale_.is_learned(); }
 
  private:
   ScoreScaleParameter<T> scale_;

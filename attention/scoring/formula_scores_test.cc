@@ -127,8 +127,7 @@ TestArray Part(const TestArray& whole, const SameParameter& parameter) {
 }
 
 template <typename T>
-void ExpectSameScore(const SameScore& same, double tolerance,
-                     double otherwise) {
+void ExpectSameScore(const SameScore& same, double tolerance) {
   const AttentionRegistry registry = BuiltInScores();
   const ScoreWidths widths = {
       .heads = 2, .query = same.equal_widths ? 4 : 3, .key = 4};
@@ -155,21 +154,17 @@ void ExpectSameScore(const SameScore& same, double tolerance,
   }
   Expectations expect;
   ScoringProblem problem = ScoringProblem::Random(2, 5, 7, widths);
+  EXPECT_EQ(got.HasInnerForm(problem), expected.HasInnerForm(problem));
   for (const bool masked : {false, true}) {
     problem.causal = masked;
     if (masked) problem.key_lengths = {7, 4};
     problem.positions.first_query = masked ? 2 : 0;
     for (const bool fused : {false, true}) {
-      // A formula may have a fused context that the score lacks.
-      const double allowed =
-          got.HasFusedContext(problem) == expected.HasFusedContext(problem)
-              ? tolerance
-              : std::max(tolerance, otherwise);
       const ScoringAnswer wanted =
           fused ? expected.FusedAnswer(problem) : expected.Answer(problem);
       const ScoringAnswer answer =
           fused ? got.FusedAnswer(problem) : got.Answer(problem);
-      expect.SameAnswer(answer, wanted, allowed, same.formula);
+      expect.SameAnswer(answer, wanted, tolerance, same.formula);
       for (const SameParameter& parameter : same.parameters) {
         TestArray gradient = answer.d_parameters.at(parameter.of_formula);
         const TestArray part =
@@ -178,7 +173,7 @@ void ExpectSameScore(const SameScore& same, double tolerance,
         if (gradient.values.size() == part.values.size()) {
           gradient.shape = part.shape;
         }
-        expect.Near(gradient, part, allowed, parameter.of_formula);
+        expect.Near(gradient, part, tolerance, parameter.of_formula);
       }
     }
   }
@@ -190,7 +185,7 @@ void ExpectSameScore(const SameScore& same, double tolerance,
 TEST(FormulaScoresTest, AreTheBuiltInScores) {
   for (const SameScore& same : SameScores()) {
     SCOPED_TRACE(absl::StrCat(same.score, " and ", same.formula));
-    ExpectSameScore<double>(same, same.same_bits ? 0 : 1e-10, 1e-10);
+    ExpectSameScore<double>(same, same.same_bits ? 0 : 1e-10);
   }
 }
 
@@ -198,7 +193,7 @@ TEST(FormulaScoresTest, HaveTheBitsOfTheKernelsThatTheyShare) {
   for (const SameScore& same : SameScores()) {
     if (!same.same_bits) continue;
     SCOPED_TRACE(absl::StrCat(same.score, " and ", same.formula));
-    ExpectSameScore<float>(same, 0, 1e-5);
+    ExpectSameScore<float>(same, 0);
   }
 }
 

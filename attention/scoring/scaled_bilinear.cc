@@ -1,6 +1,7 @@
 // The bilinear form q . W k / (dq dk)^(1/4). With the first values below its
 // variance is that of q and k, whatever their widths dq and dk.
 #include <cmath>
+#include <optional>
 
 #include "attention/scoring/scaled_bilinear.pb.h"
 #include "attention/scoring_kit.h"
@@ -26,8 +27,9 @@ class ScaledBilinear : public ScoringFunction<T> {
     return ProjectHeads(keys, forward[w_]);
   }
 
-  Var<T> Score(Forward<T>&, const ScoreInputs<T>& in) const override {
-    return InnerProducts(in.queries * scale_, in.keys);
+  std::optional<InnerForm<T>> Inner(Forward<T>&,
+                                    const ScoreInputs<T>& in) const override {
+    return InnerForm<T>{in.queries, in.keys, scale_};
   }
 
  private:

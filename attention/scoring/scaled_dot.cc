@@ -3,7 +3,6 @@
 #include <cmath>
 #include <optional>
 
-#include "attention/kernels/scaled_dot_attention.h"
 #include "attention/scoring/scaled_dot.pb.h"
 #include "attention/scoring_kit.h"
 
@@ -19,17 +18,7 @@ class ScaledDot : public ScoringFunction<T> {
   ScaledDot(const Options&, ParameterScope<T>, const ScoreWidths& widths)
       : scale_(static_cast<T>(1 / std::sqrt(widths.query))) {}
 
-  Var<T> Score(Forward<T>&, const ScoreInputs<T>& in) const override {
-    return InnerProducts(in.queries * scale_, in.keys);
-  }
-
-  std::optional<Var<T>> FusedContext(
-      Forward<T>&, const ScoreInputs<T>& in, Var<T> values,
-      const ContextOptions<T>& options) const override {
-    return ScaledDotAttention(in.queries, in.keys, values, in.mask, scale_,
-                              in.positions, options);
-  }
-  bool ReadsHeadsSideBySide() const override { return true; }
+  std::optional<T> PlainFactor() const override { return scale_; }
 
  private:
   T scale_;

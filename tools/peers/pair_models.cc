@@ -139,7 +139,7 @@ class MultiHeadModel : public FixedInputModel {
     };
     const float scale = 1 / std::sqrt(static_cast<float>(width_ / heads_));
     const Var<float> context = MergeHeads(
-        ScaledDotAttention(heads(0), heads(1), heads(2), Mask(), scale));
+        ScaledDotAttention({heads(0), heads(1), scale}, heads(2), Mask()));
     sums[0] =
         Sum(Linear(context, forward[weights_[3]], forward[biases_[3]]) * seeds);
   }

@@ -1,5 +1,6 @@
 // The inner product of two projections: W_q q . W_k k / sqrt(width).
 #include <cmath>
+#include <optional>
 
 #include "attention/scoring_kit.h"
 #include "my_score.pb.h"
@@ -7,6 +8,7 @@
 namespace lab {
 
 using ::regard::Forward;
+using ::regard::InnerForm;
 using ::regard::Parameter;
 using ::regard::ParameterScope;
 using ::regard::ScoreInputs;
@@ -34,9 +36,10 @@ class MyScore : public ScoringFunction<T> {
     return ProjectHeads(keys, forward[w_k_]);
   }
 
-  Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override {
-    const Var<T> queries = ProjectHeads(in.queries, forward[w_q_]);
-    return InnerProducts(queries, in.keys) / std::sqrt(in.keys.dim(3));
+  std::optional<InnerForm<T>> Inner(
+      Forward<T>& forward, const ScoreInputs<T>& in) const override {
+    return InnerForm<T>{ProjectHeads(in.queries, forward[w_q_]), in.keys,
+                        static_cast<T>(1 / std::sqrt(in.keys.dim(3)))};
   }
 
  private:

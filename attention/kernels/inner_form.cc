@@ -1,0 +1,89 @@
+#include "attention/kernels/inner_form.h"
+
+#include <cstddef>
+#include <cstdint>
+
+#include "autodiff/ops/elementwise.h"
+#include "autodiff/ops/linear.h"
+#include "autodiff/ops/shape_ops.h"
+
+namespace regard {
+
+namespace {
+
+template <typename T>
+Var<T> Scaled(Var<T> x, T factor) {
+  return factor == T(1) ? x : x * factor;
+}
+
+// Rows [.., width] with a column at the end; an empty one is 1.
+template <typename T>
+Var<T> WithColumn(Var<T> rows, Var<T> column) {
+  if (!column.has_value()) {
+    column = rows.tape().Full(rows.shape().With(-1, 1), T(1));
+  }
+  const Var<T> parts[] = {rows, column};
+  return Concat<T>(parts, /*axis=*/-1);
+}
+
+// [heads, queries, keys] of scores of that shape, which has queries.
+template <typename T>
+Var<T> DenseBias(const DistanceBias<T>& bias, const Positions& positions,
+                 const Shape& scores) {
+  bias.CheckCovers(bias.values.tape(), positions, scores);
+  const int64_t queries = scores[2];
+  auto* const rows = bias.values.tape().arena().template New<Var<T>>(queries);
+  for (int64_t q = 0; q < queries; ++q) {
+    const int64_t first = bias.IndexOf(0, positions.Offset(q));
+    rows[q] = Slice(bias.values, /*axis=*/1, first, scores[3]);
+  }
+  return Stack<T>({rows, static_cast<size_t>(queries)}, /*axis=*/1);
+}
+
+}  // namespace
+
+template <typename T>
+InnerForm<T> WithoutRowBiases(const InnerForm<T>& form) {
+  InnerForm<T> joined = form;
+  joined.query_bias = joined.key_bias = {};
+  if (!form.query_bias.has_value() && !form.key_bias.has_value()) return joined;
+  joined.a = Scaled(form.a, form.factor);
+  joined.factor = T(1);
+  if (form.query_bias.has_value()) {
+    joined.a = WithColumn(joined.a, form.query_bias);
+    joined.b = WithColumn(joined.b, {});
+  }
+  if (form.key_bias.has_value()) {
+    joined.a = WithColumn(joined.a, {});
+    joined.b = WithColumn(joined.b, form.key_bias);
+  }
+  return joined;
+}
+
+template <typename T>
+Var<T> DenseScores(const InnerForm<T>& form, const Positions& positions) {
+  const InnerForm<T> joined = WithoutRowBiases(form);
+  const Var<T> scores =
+      InnerProducts(Scaled(joined.a, joined.factor), joined.b);
+  const DistanceBias<T>& bias = form.distance_bias;
+  if (!bias.has_value() || scores.size() == 0) return scores;
+  return scores + DenseBias(bias, positions, scores.shape());
+}
+
+template <typename T>
+Var<T> InnerProducts(Var<T> queries, Var<T> keys) {
+  const Shape q = queries.shape();
+  const int64_t key_heads = keys.dim(1);
+  if (key_heads == q[1]) return MatMul(queries, keys, {.b = true});
+  // The queries of the heads that share keys follow one another.
+  const Var<T> grouped =
+      queries.Reshape({q[0], key_heads, q[1] / key_heads * q[2], q[3]});
+  return MatMul(grouped, keys, {.b = true})
+      .Reshape({q[0], q[1], q[2], keys.dim(2)});
+}
+
+REGARD_INSTANTIATE_FUNCTION(WithoutRowBiases);
+REGARD_INSTANTIATE_FUNCTION(DenseScores);
+REGARD_INSTANTIATE_FUNCTION(InnerProducts);
+
+}  // namespace regard
