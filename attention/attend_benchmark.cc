@@ -105,6 +105,8 @@ constexpr std::pair<const char*, const char*> kCases[] = {
      "additive {} dropout: 0.1 normalizer { sparsemax {} }"},
     {"additive_window", "additive {} window: 256"},
     {"user", "bilinear {}"},
+    {"scaled_bilinear", "scaled_bilinear {}"},
+    {"cosine", "cosine {}"},
     {"scaled_dot", "scaled_dot {}"},
     {"scaled_dot_dropout", "scaled_dot {} dropout: 0.1"},
     {"scaled_dot_alibi", "scaled_dot {} position_encoding { alibi {} }"}};
