@@ -107,6 +107,8 @@ constexpr std::pair<const char*, const char*> kCases[] = {
     {"user", "bilinear {}"},
     {"scaled_bilinear", "scaled_bilinear {}"},
     {"cosine", "cosine {}"},
+    {"formula_slope",
+     "formula { score: 'q . k / sqrt(d) - softplus(b) * abs(i - j)' }"},
     {"scaled_dot", "scaled_dot {}"},
     {"scaled_dot_dropout", "scaled_dot {} dropout: 0.1"},
     {"scaled_dot_alibi", "scaled_dot {} position_encoding { alibi {} }"}};

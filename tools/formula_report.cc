@@ -13,6 +13,7 @@
 #include "attention/checks/expectations.h"
 #include "attention/checks/score_checks.h"
 #include "attention/formula/compiler.h"
+#include "attention/formula/inner_terms.h"
 #include "attention/formula/node.h"
 #include "options/config_text.h"
 
@@ -127,7 +128,7 @@ absl::StatusOr<std::string> ExplainFormula(const FormulaScore& formula,
   absl::StrAppend(&text, "A pair costs ", cost.arithmetic,
                   " arithmetic operations and ", cost.transcendental,
                   " transcendental functions.\n");
-  if (graph.nodes[graph.root].op == FormulaOp::kInnerProducts) {
+  if (FindInnerTerms(graph).has_value()) {
     text += "With softmax, one fused kernel computes scores and context.\n";
   }
   return text;

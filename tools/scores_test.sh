@@ -19,7 +19,7 @@ expect_in out 'Parameters: 132' '5 x 8' '5 x 4' 'kept as 5 numbers' \
     'by the additive-score kernel' 'holds  GradientsAgreeWithDifferences' \
     'holds  StepByStepHasTheBitsOfAllAtOnce'
 "${scores}" --formula='(W q) . k / sqrt(d)' >out
-expect_in out 'one fused kernel' 'holds  AttendAgreesWithScoreAndSoftmax'
+expect_in out 'one fused kernel' 'holds  InnerFormAgreesWithScoreAndSoftmax'
 fails 'a wrong formula' "no function 'tan'; did you mean 'tanh'?" \
     "${scores}" --formula='v . tan(W q)'
 fails 'its place' '      ^~~' "${scores}" --formula='v . tan(W q)'

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "attention/kernels/additive_scores.h"
+#include "attention/kernels/distance_bias.h"
 #include "attention/kernels/gaussian_scores.h"
 #include "attention/scoring_kit.h"
 
@@ -66,11 +67,19 @@ class FormulaScorer<T>::Values {
 
   // Of queries or keys, for all examples and heads: [batch, heads, rows,
   // width].
-  Var<T> Rows(int node) const {
-    const Var<T> x = WithRows(values_[node]);
-    const Shape& keys = in_.keys.shape();
-    if (x.dim(0) == keys[0] && x.dim(1) == keys[1]) return x;
-    return BroadcastTo(x, x.shape().With(0, keys[0]).With(1, keys[1]));
+  Var<T> Rows(int node) const { return ForAll(WithRows(values_[node])); }
+
+  // The sum of terms of one number, for `rows` queries or keys: [batch, heads,
+  // rows, 1]. Empty if there are none.
+  Var<T> Total(absl::Span<const InnerTerms::Term> terms, int64_t rows) const {
+    Var<T> sum;
+    for (const InnerTerms::Term& term : terms) {
+      const Var<T> x = term.negative ? -At(term.node) : At(term.node);
+      sum = sum.has_value() ? sum + x : x;
+    }
+    if (!sum.has_value()) return sum;
+    sum = WithRows(sum);
+    return ForAll(BroadcastTo(sum, sum.shape().With(2, rows)));
   }
 
   Var<T> Scores(int root) const {
@@ -90,6 +99,13 @@ class FormulaScorer<T>::Values {
   static Var<T> WithRows(Var<T> x) {
     const Shape& s = x.shape();
     return x.Reshape({s[0], s[1], s[2] * s[3], s[4]});
+  }
+
+  // For all examples and heads.
+  Var<T> ForAll(Var<T> x) const {
+    const Shape& keys = in_.keys.shape();
+    if (x.dim(0) == keys[0] && x.dim(1) == keys[1]) return x;
+    return BroadcastTo(x, x.shape().With(0, keys[0]).With(1, keys[1]));
   }
 
   // first, first + step, ..
@@ -202,7 +218,7 @@ class FormulaScorer<T>::Values {
 template <typename T>
 FormulaScorer<T>::FormulaScorer(FormulaGraph formula, ParameterScope<T> scope,
                                 int64_t heads)
-    : formula_(std::move(formula)) {
+    : formula_(std::move(formula)), inner_(FindInnerTerms(formula_)) {
   for (const FormulaVariable& parameter : formula_.parameters) {
     Shape shape = {heads};
     if (parameter.rows > 0) shape = {heads, parameter.rows};
@@ -266,16 +282,31 @@ Var<T> FormulaScorer<T>::Score(Forward<T>& forward,
 template <typename T>
 std::optional<InnerForm<T>> FormulaScorer<T>::Inner(
     Forward<T>& forward, const ScoreInputs<T>& in) const {
-  const FormulaNode& root = formula_.nodes[formula_.root];
-  if (root.op != kInnerProducts) return std::nullopt;
+  if (!inner_.has_value()) return std::nullopt;
+  const int64_t queries = in.queries.dim(2);
+  const int64_t keys = in.keys.dim(2);
   Values values(*this, forward, in);
   values.Restore();
-  // The root comes last.
-  absl::Span<const int> order = formula_.score_order;
-  values.Compute(order.first(order.size() - 1));
-  const auto factor = static_cast<T>(formula_.nodes[root.operands[2]].number);
-  return InnerForm<T>{values.Rows(root.operands[0]),
-                      values.Rows(root.operands[1]), factor};
+  values.Compute(inner_->order);
+  const std::vector<int>& of = formula_.nodes[inner_->product.node].operands;
+  const auto factor = static_cast<T>(formula_.nodes[of[2]].number);
+  InnerForm<T> form = {values.Rows(of[0]), values.Rows(of[1]),
+                       inner_->product.negative ? -factor : factor};
+  form.query_bias = values.Total(inner_->of_query, queries);
+  form.key_bias = values.Total(inner_->of_key, keys);
+  if (inner_->of_distance.empty() || queries == 0) return form;
+  // A query at position 0, and a key at each distance from it.
+  const DistanceRange range = DistanceRange::Of(in.positions, queries, keys);
+  ScoreInputs<T> distances;
+  distances.queries = forward.tape().Constant({1, 1, 1, 1});
+  distances.keys =
+      forward.tape().Constant({1, in.queries.dim(1), range.count, 1});
+  distances.positions.first_key = range.lowest;
+  Values by_distance(*this, forward, distances);
+  by_distance.Compute(inner_->distance_order);
+  const Var<T> bias = by_distance.Total(inner_->of_distance, range.count);
+  form.distance_bias = {bias.Reshape({bias.dim(1), range.count}), range.lowest};
+  return form;
 }
 
 REGARD_INSTANTIATE_CLASS(FormulaScorer);

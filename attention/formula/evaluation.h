@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "attention/formula/inner_terms.h"
 #include "attention/formula/node.h"
 #include "attention/scoring_function.h"
 #include "autodiff/tape.h"
@@ -15,8 +16,8 @@
 
 namespace regard {
 
-// A formula with its parameters, for any number of tapes. An inner product of
-// query and key has inner form.
+// A formula with its parameters, for any number of tapes. It has inner form if
+// FindInnerTerms() finds one.
 template <typename T>
 class FormulaScorer : public ScoringFunction<T> {
  public:
@@ -36,6 +37,7 @@ class FormulaScorer : public ScoringFunction<T> {
   class Values;
 
   FormulaGraph formula_;
+  std::optional<InnerTerms> inner_;
   std::vector<Parameter<T>> parameters_;
   std::vector<std::string> names_;  // of the nodes, for the tape
 };
