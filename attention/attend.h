@@ -34,7 +34,8 @@ struct AttendInputs {
   // The keys are those of Prepare(). Of the mask's window and the config's,
   // the narrower one holds.
   ScoreInputs<T> score;
-  Var<T> values;  // [batch, key heads, keys, value width]
+  // [batch, value heads, keys, value width]. Successive heads share them.
+  Var<T> values;
   // Whether only the context is wanted. Scores of all queries then need not
   // exist at once.
   bool fused_score = false;

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "attention/attention.pb.h"
+#include "attention/head_outputs/built_in_head_outputs.h"
 #include "attention/normalizers/built_in_normalizers.h"
 #include "attention/position_encodings/built_in_position_encodings.h"
 
@@ -18,6 +19,7 @@ AttentionRegistry::AttentionRegistry()
     : PluginRegistry("score", "additive { width: 32 }") {
   RegisterBuiltInNormalizers(normalizers);
   RegisterBuiltInPositionEncodings(position_encodings);
+  RegisterBuiltInHeadOutputs(head_outputs);
 }
 
 void AttentionRegistry::Validate(const Attention& config,

@@ -1,8 +1,10 @@
 // What an attention config may choose: the scoring functions that a program
-// knows, by the message of their options, its normalizers and its encodings.
+// knows, by the message of their options, its normalizers, its encodings and
+// its head outputs.
 #ifndef ATTENTION_ATTENTION_REGISTRY_H_
 #define ATTENTION_ATTENTION_REGISTRY_H_
 
+#include "attention/head_output.h"
 #include "attention/normalizer.h"
 #include "attention/position_encoding.h"
 #include "attention/scoring_function.h"
@@ -74,6 +76,8 @@ class AttentionRegistry : public PluginRegistry<Attention, ScorerInfo> {
   // The built-in ones are registered.
   NormalizerRegistry normalizers;
   PositionEncodingRegistry position_encodings;
+  // Choices of a MultiHead config.
+  HeadOutputRegistry head_outputs;
 };
 
 #define REGARD_SCORING_FUNCTION(name, formula) \

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "attention/scoring_function.h"
@@ -22,14 +24,54 @@ bool FitSideBySide(int64_t queries, Var<T> keys) {
   return queries <= kBlock || keys.dim(2) % kFewPlaces != 0;
 }
 
-ScoreWidths HeadWidths(const MultiHead& config, const MultiHeadWidths& widths) {
+// Number of successive heads that share a key head and a value head at least.
+int64_t JoinedHeads(const AttentionRegistry& scorers, const MultiHead& config) {
+  if (!config.has_head_output()) return 1;
+  const HeadOutputInfo* const info =
+      scorers.head_outputs.Find(config.head_output());
+  return info == nullptr ? 1 : info->joined_heads;
+}
+
+ScoreWidths HeadWidths(const AttentionRegistry& scorers,
+                       const MultiHead& config, const MultiHeadWidths& widths) {
   const int64_t width = config.head_width() > 0 ? config.head_width()
                                                 : widths.query / config.heads();
+  const int64_t key_heads = config.key_heads() > 0
+                                ? config.key_heads()
+                                : config.heads() / JoinedHeads(scorers, config);
   return {.heads = config.heads(),
           .query = width,
           .key = width,
-          .key_heads =
-              config.key_heads() > 0 ? config.key_heads() : config.heads()};
+          .key_heads = key_heads};
+}
+
+HeadOutputWidths OutputWidths(const AttentionRegistry& scorers,
+                              const MultiHead& config,
+                              const MultiHeadWidths& widths) {
+  const ScoreWidths of_head = HeadWidths(scorers, config, widths);
+  return {
+      .heads = of_head.heads,
+      .key_heads = of_head.key_heads,
+      .value_heads =
+          config.value_heads() > 0 ? config.value_heads() : of_head.key_heads,
+      .value = config.value_width() > 0 ? config.value_width() : of_head.query,
+      .input = widths.query};
+}
+
+template <typename T>
+std::unique_ptr<HeadOutput<T>> CreateHeadOutput(
+    const AttentionRegistry& scorers, const MultiHead& config,
+    const ParameterScope<T>& scope, HeadOutputWidths widths,
+    const LinearOptions& inputs) {
+  if (!config.has_head_output()) return nullptr;
+  widths.initialization = inputs.initialization;
+  if (widths.initialization == nullptr) {
+    widths.initialization = [](int64_t /*outputs*/, int64_t inputs) {
+      return LinearDefault(inputs);
+    };
+  }
+  return scorers.head_outputs.Create<T>(config.head_output(),
+                                        scope.Sub("head_output"), widths);
 }
 
 int64_t OutputWidth(const MultiHead& config, const MultiHeadWidths& widths) {
@@ -39,6 +81,42 @@ int64_t OutputWidth(const MultiHead& config, const MultiHeadWidths& widths) {
 LinearOptions Projection(LinearOptions options, bool bias) {
   options.bias = bias;
   return options;
+}
+
+// Numbers of heads, and the head output if there is one. Returns whether all is
+// well.
+bool ValidateHeadOutput(const AttentionRegistry& scorers,
+                        const MultiHead& config, const MultiHeadWidths& widths,
+                        ConfigProblems& problems) {
+  const size_t before = problems.problems().size();
+  const int64_t joined = JoinedHeads(scorers, config);
+  if (config.heads() % joined != 0) {
+    problems.Add("heads", absl::StrCat("must be a multiple of ", joined,
+                                       ", the number of heads that "
+                                       "head_output joins; got ",
+                                       config.heads()));
+    return false;
+  }
+  const HeadOutputWidths extents = OutputWidths(scorers, config, widths);
+  for (const auto& [path, number] :
+       {std::pair("key_heads", extents.key_heads),
+        std::pair("value_heads", extents.value_heads)}) {
+    const int64_t sharing = config.heads() / joined;
+    if (sharing % number == 0) continue;
+    problems.Add(
+        path,
+        joined == 1
+            ? absl::StrCat("must divide `heads` (", sharing, "); got ", number)
+            : absl::StrCat("must divide `heads` / ", joined, " (", sharing,
+                           "), as the heads that head_output "
+                           "joins share keys and values; got ",
+                           number));
+    return false;
+  }
+  if (!config.has_head_output()) return true;
+  const ConfigProblems::Scope scope(problems, "head_output");
+  scorers.head_outputs.ValidateChoice(config.head_output(), problems, extents);
+  return problems.problems().size() == before;
 }
 
 }  // namespace
@@ -63,12 +141,19 @@ void ValidateMultiHead(const AttentionRegistry& scorers,
                        ConfigProblems& problems) {
   const size_t before = problems.problems().size();
   problems.CheckOwnRanges(config);
-  problems.RequireInRange("key_heads", config.key_heads(), 0,
-                          std::max(config.heads(), 0));
+  for (const auto& [path, number] :
+       {std::pair("key_heads", config.key_heads()),
+        std::pair("value_heads", config.value_heads())}) {
+    problems.RequireInRange(path, number, 0, std::max(config.heads(), 0));
+  }
   // The heads side by side are one extent of a shape.
-  problems.RequireInRange(
-      "head_width", config.head_width(), 0,
-      std::min(1 << 20, (1 << 30) / std::max(config.heads(), 1)));
+  for (const auto& [path, number] :
+       {std::pair("head_width", config.head_width()),
+        std::pair("value_width", config.value_width())}) {
+    problems.RequireInRange(
+        path, number, 0,
+        std::min(1 << 20, (1 << 30) / std::max(config.heads(), 1)));
+  }
   if (problems.problems().size() > before) return;
   if (config.head_width() == 0 && widths.query % config.heads() != 0) {
     problems.Add(
@@ -77,15 +162,10 @@ void ValidateMultiHead(const AttentionRegistry& scorers,
                      ") unless `head_width` is set; got ", config.heads()));
     return;
   }
-  const ScoreWidths of_head = HeadWidths(config, widths);
-  if (config.heads() % of_head.key_heads != 0) {
-    problems.Add("key_heads",
-                 absl::StrCat("must divide `heads` (", config.heads(),
-                              "); got ", of_head.key_heads));
-    return;
-  }
+  if (!ValidateHeadOutput(scorers, config, widths, problems)) return;
   const ConfigProblems::Scope scope(problems, "attention");
-  scorers.Validate(config.attention(), of_head, problems);
+  scorers.Validate(config.attention(), HeadWidths(scorers, config, widths),
+                   problems);
   const ScorerInfo* info = scorers.Find(config.attention());
   if (info != nullptr && info->uses_history) {
     problems.Add(
@@ -102,22 +182,33 @@ MultiHeadAttention<T>::MultiHeadAttention(
     const AttentionRegistry& scorers, const MultiHead& config,
     const ParameterScope<T>& scope, const MultiHeadWidths& widths,
     const MultiHeadInitialization& initialization)
-    : heads_(config.heads()),
-      key_heads_(HeadWidths(config, widths).key_heads),
-      head_width_(HeadWidths(config, widths).query),
-      query_(scope.Sub("query"), widths.query, heads_ * head_width_,
+    : extents_(OutputWidths(scorers, config, widths)),
+      head_output_(CreateHeadOutput(scorers, config, scope, extents_,
+                                    initialization.inputs)),
+      query_(scope.Sub("query"), widths.query,
+             extents_.heads * HeadWidths(scorers, config, widths).query,
              Projection(initialization.inputs, config.bias())),
-      key_(scope.Sub("key"), widths.key, key_heads_ * head_width_,
+      key_(scope.Sub("key"), widths.key,
+           extents_.key_heads * HeadWidths(scorers, config, widths).key,
            Projection(initialization.inputs, config.bias())),
-      value_(scope.Sub("value"), widths.value, key_heads_ * head_width_,
+      value_(scope.Sub("value"), widths.value,
+             extents_.value_heads * extents_.value,
              Projection(initialization.inputs, config.bias())),
-      output_(scope.Sub("output"), heads_ * head_width_,
+      output_(scope.Sub("output"),
+              head_output_ == nullptr ? extents_.heads * extents_.value
+                                      : head_output_->Width(),
               OutputWidth(config, widths),
               Projection(initialization.output, config.has_output_bias()
                                                     ? config.output_bias()
                                                     : config.bias())),
       attention_(scorers, config.attention(), scope.Sub("score"),
-                 HeadWidths(config, widths)) {}
+                 HeadWidths(scorers, config, widths)) {}
+
+template <typename T>
+bool MultiHeadAttention<T>::ReadsHeadsSideBySide() const {
+  return extents_.key_heads == extents_.value_heads &&
+         attention_.ReadsHeadsSideBySide();
+}
 
 template <typename T>
 PreparedSource<T> MultiHeadAttention<T>::Prepare(Forward<T>& forward,
@@ -125,10 +216,23 @@ PreparedSource<T> MultiHeadAttention<T>::Prepare(Forward<T>& forward,
                                                  int64_t key_position) const {
   const PreparedSource<T> projected = {key_(forward, keys),
                                        value_(forward, values)};
-  if (attention_.ReadsHeadsSideBySide()) return projected;
-  return {attention_.Prepare(forward, SplitHeads(projected.keys, key_heads_),
+  if (ReadsHeadsSideBySide()) return projected;
+  return {attention_.Prepare(forward,
+                             SplitHeads(projected.keys, extents_.key_heads),
                              key_position),
-          SplitHeads(projected.values, key_heads_)};
+          SplitHeads(projected.values, extents_.value_heads)};
+}
+
+template <typename T>
+Var<T> MultiHeadAttention<T>::Project(Forward<T>& forward, Var<T> context,
+                                      Var<T> x) const {
+  if (head_output_ != nullptr) {
+    const Var<T> by_heads = context.Reshape(
+        {context.dim(0), context.dim(1), extents_.heads, extents_.value});
+    context =
+        forward.Site("head_output", head_output_->Output(forward, by_heads, x));
+  }
+  return output_(forward, context);
 }
 
 template <typename T>
@@ -141,18 +245,21 @@ Var<T> MultiHeadAttention<T>::operator()(Forward<T>& forward, Var<T> queries,
   in.score.positions = inputs.positions;
   in.score.mask = inputs.mask;
   in.values = source.values;
-  if (attention_.ReadsHeadsSideBySide()) {
+  if (ReadsHeadsSideBySide()) {
     if (FitSideBySide(queries.dim(1), source.keys) &&
         !attention_.IsWatched(forward)) {
-      return output_(forward, attention_.ContextSideBySide(forward, in.score,
-                                                           in.values, heads_));
+      return Project(forward,
+                     attention_.ContextSideBySide(forward, in.score, in.values,
+                                                  extents_.heads),
+                     queries);
     }
-    in.score.keys = SplitHeads(in.score.keys, key_heads_);
-    in.values = SplitHeads(in.values, key_heads_);
+    in.score.keys = SplitHeads(in.score.keys, extents_.key_heads);
+    in.values = SplitHeads(in.values, extents_.value_heads);
   }
-  in.score.queries = SplitHeads(in.score.queries, heads_);
+  in.score.queries = SplitHeads(in.score.queries, extents_.heads);
   in.fused_score = true;
-  return output_(forward, MergeHeads(attention_.Attend(forward, in).context));
+  return Project(forward, MergeHeads(attention_.Attend(forward, in).context),
+                 queries);
 }
 
 REGARD_INSTANTIATE_FUNCTION(SplitHeads);

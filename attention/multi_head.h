@@ -1,5 +1,9 @@
 // Multi-head attention over any score (Vaswani et al., "Attention is all you
-// need", 2017): project, split into heads, attend in each, join, project.
+// need", 2017): project, split into heads, attend in each, join, project. A
+// head output (head_output.h) may come before the last projection.
+//
+// A hook point is "head_output", what the output projection reads, with a head
+// output: [batch, queries, columns].
 //
 //   MultiHeadAttention<T> self(scorers, config, scope, {512, 512, 512});
 //   Var<T> y = self(forward, x, self.Prepare(forward, x, x),
@@ -8,9 +12,11 @@
 #define ATTENTION_MULTI_HEAD_H_
 
 #include <cstdint>
+#include <memory>
 
 #include "attention/attend.h"
 #include "attention/attention_registry.h"
+#include "attention/head_output.h"
 #include "attention/mask.h"
 #include "attention/multi_head.pb.h"
 #include "attention/positions.h"
@@ -46,7 +52,7 @@ struct PreparedSource {
   // groups, [batch, heads, ..]. Of one that reads heads side by side, [batch,
   // keys, key heads * head width], and the values alike.
   Var<T> keys;
-  Var<T> values;  // [batch, key heads, keys, head width]
+  Var<T> values;  // [batch, value heads, keys, value width]
 };
 
 // Initial values of the projections. The config determines whether there are
@@ -68,9 +74,10 @@ void ValidateMultiHead(const AttentionRegistry& scorers,
                        const MultiHead& config, const MultiHeadWidths& widths,
                        ConfigProblems& problems);
 
-// Parameters: {query,key,value,output}.{weight,bias}, shaped as Linear's, and
-// those of the score under "score". The outputs of `key` and `value` are key
-// heads * head width wide, those of `query` heads * head width.
+// Parameters: {query,key,value,output}.{weight,bias}, shaped as Linear's, the
+// parameters of the score under "score", and the parameters of the head output
+// under "head_output". `query` has heads * head width outputs, `key` has key
+// heads * head width, and `value` has value heads * value width.
 template <typename T>
 class MultiHeadAttention {
  public:
@@ -92,12 +99,17 @@ class MultiHeadAttention {
                     const MultiHeadInputs& inputs) const;
 
   int64_t LongestDistance() const { return attention_.LongestDistance(); }
-  int64_t heads() const { return heads_; }
+  int64_t heads() const { return extents_.heads; }
 
  private:
-  int64_t heads_;
-  int64_t key_heads_;
-  int64_t head_width_;
+  // Whether keys and values stay as the projections leave them.
+  bool ReadsHeadsSideBySide() const;
+  // context [batch, queries, heads * value width] and the layer's input x ->
+  // [batch, queries, output width].
+  Var<T> Project(Forward<T>& forward, Var<T> context, Var<T> x) const;
+
+  HeadOutputWidths extents_;
+  std::unique_ptr<HeadOutput<T>> head_output_;  // may be null
   LinearLayer<T> query_;
   LinearLayer<T> key_;
   LinearLayer<T> value_;

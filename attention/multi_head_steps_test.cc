@@ -117,6 +117,26 @@ TEST(MultiHeadStepsTest, OnePositionAtATimeEqualsTheFullPass) {
   }
 }
 
+// With keys and values of other numbers of heads and widths, too.
+TEST(MultiHeadStepsTest, StepsEqualTheFullPassWithHeadOutputs) {
+  for (const char* score :
+       {"scaled_dot {}", "scaled_dot {} position_encoding { rotary {} }",
+        "additive { width: 5 } window: 3", "gaussian {}"}) {
+    for (const char* fields :
+         {"key_heads: 2 head_output { gate {} }",
+          "key_heads: 4 value_heads: 2 head_output { gate { granularity: HEAD "
+          "bias: 1 } }",
+          "key_heads: 1 value_heads: 4 value_width: 3 head_output { norm {} }",
+          "head_output { norm { kind: LAYER_NORM } }",
+          "head_output { differential {} }", "head_output { none {} }",
+          "value_heads: 1 value_width: 8 head_output { differential {} }"}) {
+      const std::string layer = std::string("heads: 4 head_width: 4 ") + fields;
+      ExpectStepsEqualTheFullPass(score, std::vector<int64_t>(kTime, 1), layer);
+      ExpectStepsEqualTheFullPass(score, {4, 1, 2}, layer);
+    }
+  }
+}
+
 TEST(MultiHeadStepsTest, APromptAndThenStepsEqualTheFullPass) {
   for (const char* score : kScores) {
     ExpectStepsEqualTheFullPass(score, {4, 1, 2});

@@ -7,6 +7,8 @@
 //   queries, keys, values  of an attention, split into heads
 //   scores, weights        of an attention, before dropout
 //   context                output of each head of an attention, after dropout
+//   gates                  gates of a head output, from the layer's input
+//   head_output            input of the output projection, with a head output
 //   residual               residual stream after a branch of a layer
 //   feed_forward           output of a feed-forward network
 //   state                  outputs of a recurrent layer

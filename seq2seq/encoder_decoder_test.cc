@@ -113,6 +113,9 @@ constexpr Kind kEveryKind[] = {
      "SWIGLU bias: false chunk: 2 } norm { kind: RMS_NORM } "
      "position_embedding { kind: NONE } output_bias: false }",
      /*same_kernels=*/false},
+    {"transformer { width: 4 layers: 2 recompute: true attention { heads: 4 "
+     "head_width: 2 value_width: 3 head_output { differential {} } } "
+     "cross_attention { head_output { gate { bias: 1 } } } }"},
 };
 
 // The backward direction ends where a sentence begins: its state, and not that

@@ -4,35 +4,18 @@
 #include <optional>
 #include <string>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "attention/checks/expectations.h"
 #include "attention/checks/scoring_problem.h"
+#include "attention/testing/case_name.h"
 #include "google/protobuf/text_format.h"
 
 namespace regard {
 
-namespace {
-
-std::string NameOf(const ScoringFunctionCase& tested) {
-  std::string name;
-  for (const char c : std::string(tested.options)) {
-    if (absl::ascii_isalnum(static_cast<unsigned char>(c))) {
-      name += c;
-    } else if (!name.empty() && name.back() != '_') {
-      name += '_';
-    }
-  }
-  while (!name.empty() && name.back() == '_') name.pop_back();
-  return name.empty() ? "defaults" : name;
-}
-
-}  // namespace
-
 std::string ScoringFunctionTest::Name(
     const ::testing::TestParamInfo<ParamType>& info) {
   const auto& [tested, check] = info.param;
-  return absl::StrCat(check.name, "_", NameOf(tested));
+  return absl::StrCat(check.name, "_", CaseName(tested.options));
 }
 
 TEST_P(ScoringFunctionTest, Holds) {

@@ -22,6 +22,7 @@ int main(int argc, char** argv) {{
 
 # The registry of each kind of plug-in, and where main() has it.
 _KINDS = {
+    "head_outputs": ("HeadOutputRegistry", "plugins.scorers.head_outputs"),
     "optimizers": ("OptimizerRegistry", "plugins.optimizers"),
     "schedules": ("ScheduleRegistry", "plugins.schedules"),
     "scores": ("AttentionRegistry", "plugins.scorers"),
@@ -121,6 +122,7 @@ def regard_binary(
         tasks = [],
         optimizers = [],
         schedules = [],
+        head_outputs = [],
         tools = False,
         mpi = False,
         **kwargs):
@@ -141,6 +143,8 @@ def regard_binary(
       schedules: labels of libraries. Target `my_schedule` provides
         `RegisterMySchedule(ScheduleRegistry&)`, by
         REGARD_SCHEDULE(MySchedule, ...).
+      head_outputs: labels of `head_output` targets. Target `my_output` provides
+        `RegisterMyOutput(HeadOutputRegistry&)`, whatever its namespace.
       tools: whether to make NAME_regard, too, which has all programs of
         `//tools` for runs of this one, and links to it: NAME_average,
         NAME_caption, NAME_embed, NAME_evaluate, NAME_generate, NAME_inspect,
@@ -162,6 +166,7 @@ def regard_binary(
         call += ")"
     tags = kwargs.pop("tags", [])
     plugins = {
+        "head_outputs": head_outputs,
         "optimizers": optimizers,
         "schedules": schedules,
         "scores": scores,

@@ -134,6 +134,8 @@ TEST(PluginsTest, AllCheckTheRangesOfTheirOptions) {
   ExpectRangesAreChecked(plugins.scorers.plugins(), widths);
   ExpectRangesAreChecked(plugins.scorers.normalizers.plugins());
   ExpectRangesAreChecked(plugins.scorers.position_encodings.plugins(), widths);
+  ExpectRangesAreChecked(plugins.scorers.head_outputs.plugins(),
+                         HeadOutputWidths{.heads = 2, .value = 4, .input = 4});
   ExpectRangesAreChecked(plugins.optimizers.plugins());
   ExpectRangesAreChecked(plugins.schedules.plugins());
   ExpectRangesAreChecked(plugins.data.plugins());

@@ -241,6 +241,33 @@ probe { site: "*/weights" statistic: ENTROPY every: 2 }
 probe { site: "*/residual" statistic: NORM every: 1 }
 )";
 
+inline constexpr char kHeadOutputs[] = R"(
+num_shards: 8
+data { reverse { train: 60 dev: 5 test: 5 symbols: 9 max_length: 7 max_test_length: 7 } }
+model {
+  transformer {
+    width: 12
+    layers: 2
+    attention {
+      heads: 4
+      head_width: 3
+      value_heads: 1
+      value_width: 4
+      attention { scaled_dot {} dropout: 0.1 }
+      head_output { differential {} }
+    }
+    cross_attention { head_output { gate { bias: 1 } } }
+    pattern {}
+    pattern { attention { head_output { norm {} } } }
+    recompute: true
+  }
+}
+optimizer { adam {} learning_rate: 0.01 accumulate_batches: 2 }
+training { epochs: 3 batch_size: 11 log_every: 2 checkpoint_every: 3 }
+intervene { site: "encoder/layers[0]/self/gates" from_step: 2 to_step: 7 replace { zeros {} } }
+probe { site: "*/head_output" statistic: NORM every: 2 }
+)";
+
 }  // namespace regard
 
 #endif  // EXPERIMENTS_TESTING_BITS_TEST_EXPERIMENTS_H_

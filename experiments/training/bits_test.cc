@@ -193,7 +193,8 @@ INSTANTIATE_TEST_SUITE_P(Models, BitsTest,
                          ::testing::Values(kRegression, kGru, kLstm, kLuong,
                                            kLanguageModel, kLines, kSelected,
                                            kSampled, kImages, kCaptions,
-                                           kMaskedWords, kClamped));
+                                           kMaskedWords, kClamped,
+                                           kHeadOutputs));
 
 TEST_P(BitsTest, DoNotDependOnThreads) {
   const Experiment config = Parse(GetParam());

@@ -77,7 +77,7 @@ TEST(FaultDrillTest, EachOperationOfEachModelIsNamed) {
   FaultDrill all;
   for (const char* text :
        {kRegression, kGru, kLstm, kLanguageModel, kLines, kSelected, kImages,
-        kCaptions, kMaskedWords, kClamped, kTransformer}) {
+        kCaptions, kMaskedWords, kClamped, kTransformer, kHeadOutputs}) {
     SCOPED_TRACE(text);
     const FaultDrill drill = Drill(text);
     for (const std::string& failure : drill.failures) ADD_FAILURE() << failure;

@@ -4,6 +4,7 @@ PACKAGES = {
     "attention": [
         "checks",
         "formula",
+        "head_outputs",
         "inspection",
         "kernels",
         "normalizers",

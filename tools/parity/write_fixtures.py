@@ -305,6 +305,58 @@ def optimizer(make, clip_norm=0.0):
     return fixture
 
 
+def head_output(kind):
+    """Causal self-attention of 5 positions, whose heads pass through a gate, a
+    norm or the difference of pairs before the output projection."""
+    fixture = Fixture()
+    heads = 4 if kind == "differential" else 2
+    shapes = {
+        "query": (heads * 3, 6), "key": (6, 6), "value": (6, 6),
+        "output": (6, 6)}
+    if kind == "gate":
+        shapes["head_output"] = (6, 6)
+    elif kind == "differential":
+        shapes["head_output.lambda"] = (2, 6)
+    # Scores far above 1 would show PyTorch's rounding.
+    parameters = {
+        name + ".weight": (torch.randn(shape) / 2).requires_grad_()
+        for name, shape in shapes.items()}
+    if kind in ("rms_norm", "group_norm"):
+        parameters["head_output.weight"] = torch.randn(6, requires_grad=True)
+    if kind == "group_norm":
+        parameters["head_output.bias"] = torch.randn(6, requires_grad=True)
+    if kind == "gate":
+        parameters["head_output.bias"] = torch.full(
+            (6,), 2.0, requires_grad=True)
+    p = parameters
+    x = torch.randn(2, 5, 6, requires_grad=True)
+    split = lambda name: (x @ p[name + ".weight"].mT).unflatten(
+        -1, (-1, 3)).transpose(1, 2)
+    y = functional.scaled_dot_product_attention(
+        split("query"), split("key"), split("value"), is_causal=True,
+        enable_gqa=True).transpose(1, 2)  # [batch, queries, heads, width]
+    if kind == "gate":
+        gates = functional.linear(
+            x, p["head_output.weight"], p["head_output.bias"])
+        y = y.flatten(2) * gates.sigmoid()
+    elif kind == "rms_norm":
+        y = functional.rms_norm(y, (3,), eps=1e-5).flatten(2)
+        y = y * p["head_output.weight"]
+    elif kind == "group_norm":
+        y = functional.group_norm(
+            y.flatten(2).flatten(0, 1), 2, p["head_output.weight"],
+            p["head_output.bias"]).unflatten(0, (2, 5))
+    else:
+        gates = functional.linear(x, p["head_output.lambda.weight"])
+        y = y[:, :, 0::2] - gates.sigmoid()[..., None] * y[:, :, 1::2]
+        y = y.flatten(2)
+    project(fixture, "y", y @ p["output.weight"].mT).backward()
+    for name, array in {"x": x, **parameters}.items():
+        fixture.add(name if name == "x" else "value." + name, array)
+        fixture.add("grad." + name, array.grad)
+    return fixture
+
+
 def main():
     root = pathlib.Path(sys.argv[1])
     optim = torch.optim
@@ -343,6 +395,10 @@ def main():
         "window": lambda: attention(window=2),
         "relative_key": lambda: relative(of_keys=False),
         "relative_key_query": lambda: relative(of_keys=True),
+        "head_gate": lambda: head_output("gate"),
+        "head_rms_norm": lambda: head_output("rms_norm"),
+        "head_group_norm": lambda: head_output("group_norm"),
+        "head_differential": lambda: head_output("differential"),
     }
     for package, cases in {
             "optimization": nn_cases, "attention": attention_cases}.items():

@@ -1,0 +1,37 @@
+// Checks that every head output has to pass. Generated tests run them.
+#ifndef ATTENTION_CHECKS_HEAD_OUTPUT_CHECKS_H_
+#define ATTENTION_CHECKS_HEAD_OUTPUT_CHECKS_H_
+
+#include <optional>
+#include <vector>
+
+#include "attention/checks/expectations.h"
+#include "attention/head_output.h"
+#include "google/protobuf/message.h"
+
+namespace regard {
+
+struct CheckedHeadOutput {
+  const HeadOutputRegistry& registry;
+  const HeadOutputInfo& info;  // a plug-in of the registry
+  const google::protobuf::Message& options;
+  HeadOutputWidths widths;
+  // Whether a layer with these options is plain attention.
+  bool is_plain;
+};
+
+// Four heads, whose contexts are 3 or 4 wide. nullopt if the options are
+// invalid for both.
+std::optional<HeadOutputWidths> CheckedWidths(
+    const HeadOutputInfo& info, const google::protobuf::Message& options);
+
+struct HeadOutputCheck {
+  const char* name;  // "ComputesEachQueryByItself"
+  void (*run)(const CheckedHeadOutput& output, Expectations& expect);
+};
+
+std::vector<HeadOutputCheck> HeadOutputChecks();
+
+}  // namespace regard
+
+#endif  // ATTENTION_CHECKS_HEAD_OUTPUT_CHECKS_H_

@@ -1,0 +1,32 @@
+// The tests that every head output gets by the macro head_output().
+#ifndef ATTENTION_TESTING_HEAD_OUTPUT_TEST_BODY_H_
+#define ATTENTION_TESTING_HEAD_OUTPUT_TEST_BODY_H_
+
+#include <string>
+#include <tuple>
+
+#include "attention/checks/head_output_checks.h"
+#include "attention/head_output.h"
+#include "gtest/gtest.h"
+
+namespace regard {
+
+// A head output and the options that it is tested with.
+struct HeadOutputCase {
+  void (*register_output)(HeadOutputRegistry& head_outputs);
+  const char* options;  // a text proto
+  bool is_plain;        // as in CheckedHeadOutput
+};
+
+// Instantiated by the generated test with a case for each of its options, and
+// all HeadOutputChecks().
+class HeadOutputTest : public ::testing::TestWithParam<
+                           std::tuple<HeadOutputCase, HeadOutputCheck>> {
+ public:
+  // For the name of a test: "ComputesEachQueryByItself_bias_1".
+  static std::string Name(const ::testing::TestParamInfo<ParamType>& info);
+};
+
+}  // namespace regard
+
+#endif  // ATTENTION_TESTING_HEAD_OUTPUT_TEST_BODY_H_
