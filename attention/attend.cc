@@ -74,6 +74,9 @@ AttentionLayer<T>::AttentionLayer(const AttentionRegistry& registry,
     position_encoding_ = registry.position_encodings.Create<T>(
         config.position_encoding(), scope.Sub("position_encoding"), widths);
   }
+  if (config.has_sink()) {
+    sink_.emplace(config.sink(), scope.Sub("sink"), widths.heads);
+  }
 }
 
 template <typename T>
@@ -121,7 +124,7 @@ Var<T> AttentionLayer<T>::ContextSideBySide(Forward<T>& forward,
   form.distance_bias =
       Bias(forward, in.positions, in.queries.dim(1), in.keys.dim(1));
   return ScaledDotAttention(form, values, Narrowed(in.mask), in.positions,
-                            dropout_, heads);
+                            dropout_, heads, SinkLogits(forward));
 }
 
 template <typename T>
@@ -167,7 +170,8 @@ std::optional<Var<T>> AttentionLayer<T>::BlockedContext(
     REGARD_CHECK_EQ(sum.lowest, bias.lowest);
     sum.values = sum.values + bias.values;
   }
-  return ScaledDotAttention(*form, values, in.mask, in.positions, dropout_);
+  return ScaledDotAttention(*form, values, in.mask, in.positions, dropout_,
+                            /*heads_side_by_side=*/0, SinkLogits(forward));
 }
 
 template <typename T>
@@ -186,13 +190,19 @@ Var<T> AttentionLayer<T>::Scores(Forward<T>& forward,
 }
 
 template <typename T>
-Var<T> AttentionLayer<T>::Normalize(Var<T> scores, const ScoreInputs<T>& inputs,
+Var<T> AttentionLayer<T>::SinkLogits(Forward<T>& forward) const {
+  return sink_.has_value() ? sink_->Logits(forward) : Var<T>();
+}
+
+template <typename T>
+Var<T> AttentionLayer<T>::Normalize(Forward<T>& forward, Var<T> scores,
+                                    const ScoreInputs<T>& inputs,
                                     const DistanceBias<T>& bias) const {
-  if (normalizer_->IsSoftmax()) {
+  if (normalizer_->IsSoftmax() && !sink_.has_value()) {
     return MaskedSoftmax(scores, inputs.mask, inputs.positions, bias);
   }
   return MaskedNormalize(scores, *normalizer_, inputs.mask, inputs.positions,
-                         bias);
+                         bias, SinkLogits(forward));
 }
 
 template <typename T>
@@ -207,13 +217,13 @@ Attended<T> AttentionLayer<T>::AttendRows(Forward<T>& forward,
   const Var<T> scores = site("scores", Scores(forward, in));
   const bool drop = dropout_ > 0 && forward.tape().training();
   // One operation for both, where nothing is between them.
-  if (normalizer_->IsSoftmax() && !bias.has_value() && !drop &&
-      !WeightsAreChanged(forward)) {
+  if (normalizer_->IsSoftmax() && !bias.has_value() && !sink_.has_value() &&
+      !drop && !WeightsAreChanged(forward)) {
     const WeightsAndContext<T> both =
         MaskedSoftmaxContext(scores, in.mask, values, in.positions);
     return {both.context, site("weights", both.weights)};
   }
-  const Var<T> weights = site("weights", Normalize(scores, in, bias));
+  const Var<T> weights = site("weights", Normalize(forward, scores, in, bias));
   const Var<T> dropped = Dropout(weights, dropout_, "weights",
                                  in.mask.first_row, in.mask.first_key);
   return {WeightedValues(dropped, in.mask, values, in.positions), weights};
@@ -313,7 +323,7 @@ Attended<T> AttentionLayer<T>::Attend(Forward<T>& forward,
     const auto scores = [&] { return Scores(forward, in); };
     forward.SiteBeside("scores", scores);
     forward.SiteBeside("weights",
-                       [&] { return Normalize(scores(), in, bias); });
+                       [&] { return Normalize(forward, scores(), in, bias); });
     return {forward.Site("context", *context), Var<T>()};
   }
   Attended<T> attended = AttendRows(forward, in, values, bias);

@@ -20,6 +20,7 @@
 #include "attention/normalizer.h"
 #include "attention/position_encoding.h"
 #include "attention/scoring_function.h"
+#include "attention/sink.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
 
@@ -52,7 +53,8 @@ template <typename T>
 class AttentionLayer {
  public:
   // `config` has passed AttentionRegistry::Validate(). Parameters are the
-  // score's and, under "position_encoding", the position encoding's.
+  // score's, under "position_encoding" the position encoding's, and under
+  // "sink" the sink's.
   AttentionLayer(const AttentionRegistry& registry, const Attention& config,
                  ParameterScope<T> scope, const ScoreWidths& widths);
 
@@ -88,8 +90,11 @@ class AttentionLayer {
   DistanceBias<T> Bias(Forward<T>& forward, const Positions& positions,
                        int64_t queries, int64_t keys) const;
   Var<T> Scores(Forward<T>& forward, ScoreInputs<T> inputs) const;
-  Var<T> Normalize(Var<T> scores, const ScoreInputs<T>& inputs,
+  Var<T> Normalize(Forward<T>& forward, Var<T> scores,
+                   const ScoreInputs<T>& inputs,
                    const DistanceBias<T>& bias) const;
+  // [heads]; empty without a sink.
+  Var<T> SinkLogits(Forward<T>& forward) const;
   // Whether the config lets a score of inner form be computed in blocks.
   bool MayBeBlocked() const;
   // Whether a probe replaces scores or weights, or wants their gradients.
@@ -115,6 +120,7 @@ class AttentionLayer {
   std::unique_ptr<ScoringFunction<T>> scorer_;
   std::unique_ptr<PositionEncoding<T>> position_encoding_;  // may be null
   std::unique_ptr<Normalizer<T>> normalizer_;
+  std::optional<AttentionSink<T>> sink_;
   bool uses_history_;
   // Copies of each key that Prepare() gives a score that knows no groups.
   int64_t key_copies_;

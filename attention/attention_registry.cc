@@ -36,6 +36,12 @@ void AttentionRegistry::Validate(const Attention& config,
     position_encodings.ValidateChoice(config.position_encoding(), problems,
                                       widths);
   }
+  problems.CheckRanges(config.sink(), "sink");
+  if (config.has_sink() && config.normalizer().has_sigmoid()) {
+    problems.Add("sink",
+                 "requires a normalizer whose weights share a sum, such as "
+                 "softmax; remove `sink` or normalizer { sigmoid {} }");
+  }
 }
 
 }  // namespace regard

@@ -95,6 +95,8 @@ constexpr const char* kScores[] = {
     "dot {} position_encoding { alibi {} }",
     "dot {} position_encoding { relative_buckets { buckets: 4 } } window: 4",
     "dot {} window: 3",
+    "dot {} sink {}",
+    "additive { width: 5 } sink { logit: 1 } position_encoding { alibi {} }",
     "additive { width: 5 } position_encoding { rotary { width: 2 } }",
     "additive { width: 5 } position_encoding { alibi {} }",
     "additive { width: 5 } position_encoding { relative_buckets { "

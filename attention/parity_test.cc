@@ -156,8 +156,8 @@ TEST(ParityTest, Window) { CheckAttention("window", "window: 2"); }
 
 TEST(ParityTest, GroupedHeads) { CheckAttention("grouped_heads", ""); }
 
-// Causal self-attention with a head output.
-void CheckHeadOutput(const std::string& name, const std::string& config) {
+// Causal self-attention, also where its weights are read.
+void CheckSelfAttention(const std::string& name, const std::string& config) {
   const Fixture fixture(name, "attention/testdata");
   AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);
@@ -165,39 +165,47 @@ void CheckHeadOutput(const std::string& name, const std::string& config) {
   ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
       "head_width: 3 bias: false attention { scaled_dot {} } " + config,
       &heads));
-  ParameterStore<float> store;
-  const MultiHeadAttention<float> layer(scorers, heads, store.Root(),
-                                        {6, 6, 6});
-  store.Finalize(/*seed=*/0);
-  SetParameters(fixture, &store);
-  GradientSlab<float> gradients(store);
-  Tape<float> tape;
-  Forward<float> forward(tape, store, &gradients);
-  forward.BeginStep();
-  const Var<float> x = tape.Input(fixture["x"].shape, fixture.Floats("x"));
-  const Var<float> y = layer(forward, x, layer.Prepare(forward, x, x),
-                             {.mask = {.causal = true}});
-  ExpectParity(y.span(), fixture["y"], name);
-  const std::vector<float> weights = fixture.Floats("y.weights");
-  y.grad_ref().AddEach([&](int64_t i) { return weights[i]; });
-  forward.Backward({}, {});
-  ExpectParameterGradients(fixture, store, gradients);
-  ExpectParity(Grad(x), fixture["grad.x"], name + ": gradient of x");
+  for (const bool composed : {true, false}) {
+    ParameterStore<float> store;
+    const MultiHeadAttention<float> layer(scorers, heads, store.Root(),
+                                          {6, 6, 6});
+    store.Finalize(/*seed=*/0);
+    SetParameters(fixture, &store);
+    GradientSlab<float> gradients(store);
+    Tape<float> tape;
+    Forward<float> forward(tape, store, &gradients);
+    forward.BeginStep();
+    HeldSites<float> probe("attention/weights", /*gradients=*/true);
+    if (composed) forward.set_probe(&probe);
+    const Var<float> x = tape.Input(fixture["x"].shape, fixture.Floats("x"));
+    const Var<float> y = layer(forward, x, layer.Prepare(forward, x, x),
+                               {.mask = {.causal = true}});
+    ExpectParity(y.span(), fixture["y"], name);
+    const std::vector<float> weights = fixture.Floats("y.weights");
+    y.grad_ref().AddEach([&](int64_t i) { return weights[i]; });
+    forward.Backward({}, {});
+    ExpectParameterGradients(fixture, store, gradients);
+    ExpectParity(Grad(x), fixture["grad.x"], name + ": gradient of x");
+  }
+}
+
+TEST(ParityTest, Sink) {
+  CheckSelfAttention("sink", "heads: 2 attention { sink {} }");
 }
 
 TEST(ParityTest, OutputGate) {
-  CheckHeadOutput("head_gate", "heads: 2 head_output { gate { bias: 2 } }");
+  CheckSelfAttention("head_gate", "heads: 2 head_output { gate { bias: 2 } }");
 }
 
 TEST(ParityTest, NormOfHeads) {
-  CheckHeadOutput("head_rms_norm", "heads: 2 head_output { norm {} }");
-  CheckHeadOutput("head_group_norm",
-                  "heads: 2 head_output { norm { kind: LAYER_NORM } }");
+  CheckSelfAttention("head_rms_norm", "heads: 2 head_output { norm {} }");
+  CheckSelfAttention("head_group_norm",
+                     "heads: 2 head_output { norm { kind: LAYER_NORM } }");
 }
 
 TEST(ParityTest, DifferentialAttention) {
-  CheckHeadOutput("head_differential",
-                  "heads: 4 head_output { differential {} }");
+  CheckSelfAttention("head_differential",
+                     "heads: 4 head_output { differential {} }");
 }
 
 // The scaled dot with terms of the query, or of the key too: queries from

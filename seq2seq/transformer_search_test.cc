@@ -36,7 +36,8 @@ constexpr const char* kEveryKind[] = {
     "encoder { embedding: 4 hidden: 5 } transformer_decoder { width: 8 layers: "
     "2 attention { heads: 2 attention { additive { width: 3 } } } }",
     "transformer { width: 8 layers: 2 attention { heads: 4 value_heads: 1 "
-    "value_width: 3 head_output { differential {} } } cross_attention { "
+    "value_width: 3 head_output { differential {} } attention { sink {} } } "
+    "cross_attention { "
     "head_output { gate {} } } pattern {} pattern { attention { head_output { "
     "norm {} } } } }",
 };

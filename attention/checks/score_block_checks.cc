@@ -27,7 +27,9 @@ constexpr const char* kConfigs[] = {
     "position_encoding { alibi {} }",
     "position_encoding { rotary { width: 2 } } dropout: 0.3",
     "position_encoding { relative_buckets { buckets: 4 max_distance: 3 } }",
-    "position_encoding { alibi {} } normalizer { sparsemax {} } dropout: 0.3"};
+    "position_encoding { alibi {} } normalizer { sparsemax {} } dropout: 0.3",
+    "sink {} dropout: 0.3",
+    "sink { logit: 1 learned: false } normalizer { entmax15 {} }"};
 
 // Compares a config computed as a whole with blocks of each size. The context
 // and the gradient of the queries must have the same bits.

@@ -471,7 +471,8 @@ std::vector<ScoreCheck> ScoreChecks() {
       {"InnerFormAgreesWithScoreAndSoftmax",
        &InnerFormAgreesWithScoreAndSoftmax},
   };
-  for (const auto& more : {ScorePositionChecks(), ScoreBlockChecks()}) {
+  for (const auto& more :
+       {ScorePositionChecks(), ScoreBlockChecks(), ScoreSinkChecks()}) {
     checks.insert(checks.end(), more.begin(), more.end());
   }
   return checks;

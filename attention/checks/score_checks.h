@@ -35,12 +35,14 @@ struct ScoreCheck {
   void (*run)(const CheckedScore& score, Expectations& expect);
 };
 
-// All checks, with the two lists below.
+// All checks, with the three lists below.
 std::vector<ScoreCheck> ScoreChecks();
 
-// The checks with each position encoding, and the checks by blocks of queries.
+// The checks with each position encoding, by blocks of queries, and with a
+// sink.
 std::vector<ScoreCheck> ScorePositionChecks();
 std::vector<ScoreCheck> ScoreBlockChecks();
+std::vector<ScoreCheck> ScoreSinkChecks();
 
 }  // namespace regard
 

@@ -69,6 +69,7 @@ struct AttentionProblem {
   Positions positions;
   DistanceBias<T> bias;
   DropoutMask dropout;
+  Var<T> sink;  // [heads]; may be empty
 
   int64_t heads() const { return of_queries.heads; }
   int64_t sources() const { return queries.dim(0) * heads(); }

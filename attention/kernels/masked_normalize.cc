@@ -15,9 +15,12 @@ struct PackedRow {
   T* scores;
   int32_t* keys;
   int64_t size = 0;
+  // The score of a sink follows the others.
+  int64_t size_with_sink = 0;
 
-  // `bias` is null if there is none.
-  void Pack(const T* row, const T* bias, const VisibleKeys& visible) {
+  // `bias` and `sink` are null if there is none.
+  void Pack(const T* row, const T* bias, const T* sink,
+            const VisibleKeys& visible) {
     size = 0;
     for (int64_t k = visible.begin; k < visible.end; ++k) {
       if (!visible(k)) continue;
@@ -26,6 +29,8 @@ struct PackedRow {
       scores[size] = score;
       keys[size++] = static_cast<int32_t>(k);
     }
+    size_with_sink = size;
+    if (sink != nullptr) scores[size_with_sink++] = *sink;
   }
 };
 
@@ -34,44 +39,56 @@ struct PackedRow {
 template <typename T>
 Var<T> MaskedNormalize(Var<T> scores, const Normalizer<T>& normalizer,
                        const Mask& mask, const Positions& positions,
-                       const DistanceBias<T>& bias) {
+                       const DistanceBias<T>& bias, Var<T> sink) {
   const Shape shape = scores.shape();
   REGARD_CHECK_EQ(shape.rank(), 4)
       << "MaskedNormalize takes [batch, heads, queries, keys], got " << shape;
   bias.CheckCovers(scores.tape(), positions, shape);
+  REGARD_CHECK(!sink.has_value() || sink.shape() == Shape({shape[1]}))
+      << "scores " << shape << ", sink " << sink.shape();
   Tape<T>* const tape = &scores.tape();
   const int64_t heads = shape[1];
   const int64_t queries = shape[2];
   const int64_t keys = shape[3];
   const MaskReader reader(mask, positions, shape[0], queries, keys);
-  // Calls f(row, what it sees, the place of its bias).
+  // Calls f(row, head, what it sees, the place of its bias).
   const auto for_each_row = [=](auto f) {
     for (int64_t row = 0; row < scores.rows(); ++row) {
       const int64_t source = row / queries;
       const int64_t query = row % queries;
-      f(row, reader(source / heads, query),
-        bias.has_value() ? bias.IndexOf(source % heads, positions.Offset(query))
-                         : 0);
+      const int64_t head = source % heads;
+      f(row, head, reader(source / heads, query),
+        bias.has_value() ? bias.IndexOf(head, positions.Offset(query)) : 0);
     }
+  };
+  const auto sink_of = [=](int64_t head) -> const T* {
+    return sink.has_value() ? sink.data() + head : nullptr;
   };
   const auto bias_at = [=](int64_t place) -> const T* {
     return bias.has_value() ? bias.values.data() + place : nullptr;
   };
-  Var<T> weights = tape->New(shape, scores.needs_grad() || bias.needs_grad());
+  const bool needs_grad = scores.needs_grad() || bias.needs_grad() ||
+                          (sink.has_value() && sink.needs_grad());
+  Var<T> weights = tape->New(shape, needs_grad);
+  T* const sink_weights =
+      tape->arena().template New<T>(sink.has_value() ? scores.rows() : 0);
   {
     ScratchScope<T> scratch(*tape);
-    PackedRow<T> packed = {scratch.New(keys),
+    PackedRow<T> packed = {scratch.New(keys + 1),
                            tape->scratch().template New<int32_t>(keys)};
-    T* const spare = scratch.New(keys);
-    for_each_row([&](int64_t row, const VisibleKeys& visible, int64_t place) {
+    T* const spare = scratch.New(keys + 1);
+    for_each_row([&](int64_t row, int64_t head, const VisibleKeys& visible,
+                     int64_t place) {
       T* const w = weights.data() + row * keys;
       std::fill_n(w, keys, T(0));
-      packed.Pack(scores.data() + row * keys, bias_at(place), visible);
+      packed.Pack(scores.data() + row * keys, bias_at(place), sink_of(head),
+                  visible);
       if (packed.size == 0) return;
-      normalizer.Normalize(packed.size, packed.scores, spare);
+      normalizer.Normalize(packed.size_with_sink, packed.scores, spare);
       for (int64_t i = 0; i < packed.size; ++i) {
         w[packed.keys[i]] = packed.scores[i];
       }
+      if (sink.has_value()) sink_weights[row] = packed.scores[packed.size];
     });
   }
   const Normalizer<T>* const rule = &normalizer;
@@ -79,19 +96,27 @@ Var<T> MaskedNormalize(Var<T> scores, const Normalizer<T>& normalizer,
     const T* d_weights = weights.grad_data();
     T* const d_score = PartialGrad(scores);
     T* const d_bias = PartialGrad(bias.values);
+    T* const d_sink = PartialGrad(sink);
     ScratchScope<T> scratch(*tape);
-    PackedRow<T> packed = {scratch.New(keys),
+    PackedRow<T> packed = {scratch.New(keys + 1),
                            tape->scratch().template New<int32_t>(keys)};
-    T* const gradients = scratch.New(keys);
-    for_each_row([&](int64_t row, const VisibleKeys& visible, int64_t place) {
-      packed.Pack(scores.data() + row * keys, bias_at(place), visible);
+    T* const gradients = scratch.New(keys + 1);
+    for_each_row([&](int64_t row, int64_t head, const VisibleKeys& visible,
+                     int64_t place) {
+      packed.Pack(scores.data() + row * keys, bias_at(place), sink_of(head),
+                  visible);
       if (packed.size == 0) return;
       for (int64_t i = 0; i < packed.size; ++i) {
         const int64_t at = row * keys + packed.keys[i];
         packed.scores[i] = weights.data()[at];
         gradients[i] = d_weights[at];
       }
-      rule->Backward(packed.size, packed.scores, gradients);
+      if (sink.has_value()) {
+        packed.scores[packed.size] = sink_weights[row];
+        gradients[packed.size] = T(0);
+      }
+      rule->Backward(packed.size_with_sink, packed.scores, gradients);
+      if (d_sink != nullptr) d_sink[head] += gradients[packed.size];
       for (int64_t i = 0; i < packed.size; ++i) {
         const int64_t key = packed.keys[i];
         if (d_score != nullptr) d_score[row * keys + key] += gradients[i];

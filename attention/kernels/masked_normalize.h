@@ -15,12 +15,14 @@
 namespace regard {
 
 // Weights [batch, heads, queries, keys] of scores of that shape plus `bias`.
-// The normalizer lives as long as the tape's step. For softmax, MaskedSoftmax()
-// computes the same faster.
+// With a `sink` [heads], each row is normalised together with its head's
+// number, as the score of one more key, whose weight is left out. The
+// normalizer lives as long as the tape's step. For softmax without a sink,
+// MaskedSoftmax() computes the same faster.
 template <typename T>
 Var<T> MaskedNormalize(Var<T> scores, const Normalizer<T>& normalizer,
                        const Mask& mask, const Positions& positions = {},
-                       const DistanceBias<T>& bias = {});
+                       const DistanceBias<T>& bias = {}, Var<T> sink = {});
 
 }  // namespace regard
 

@@ -74,6 +74,13 @@ std::vector<GradientCase> Cases() {
             return MaskedNormalize(in[0], Get<T>(normalizer), mask, kPositions);
           }));
     }
+    cases.push_back(
+        MakeCase("MaskedNormalize", normalizer + " and a sink",
+                 {{kShape, -2, 2}, {{2}, -2, 2}, {kBiasShape}},
+                 [=]<typename T>(Tape<T>&, absl::Span<const Var<T>> in) {
+                   return MaskedNormalize(in[0], Get<T>(normalizer), Masks()[1],
+                                          kPositions, {in[2], -3}, in[1]);
+                 }));
     cases.push_back(MakeCase(
         "MaskedNormalize", normalizer + " and a bias",
         {{kShape, -2, 2}, {kBiasShape}},

@@ -35,10 +35,12 @@ void ScaleRow(const MutableMatrix<T>& x, int64_t i, T factor) {
 
 // Turns a block of scores into exp(score - max) with the new maximum, and
 // scales what was summed under the old one, unless this block is the `first`.
-// `decay` is scratch for a row each.
+// A row with a sink begins with its logit as the maximum, and so with the sum
+// 1. `decay` is scratch for a row each.
 template <typename T>
-void Accumulate(const QueryBlock& block, bool first, int64_t count, T* scores,
-                RowSums<T> rows, T* decay, const MutableMatrix<T>& context) {
+void Accumulate(const QueryBlock& block, bool first, bool sink, int64_t count,
+                T* scores, RowSums<T> rows, T* decay,
+                const MutableMatrix<T>& context) {
   for (int64_t i = 0; i < block.count; ++i) {
     T* const row = scores + i * count;
     const T old = rows.max[i];
@@ -50,13 +52,14 @@ void Accumulate(const QueryBlock& block, bool first, int64_t count, T* scores,
     for (int64_t k = 0; k < count; ++k) row[k] -= max;
   }
   Exp(scores, scores, block.count * count);
+  if (!first || sink) Exp(decay, decay, block.count);
   if (first) {
     for (int64_t i = 0; i < block.count; ++i) {
-      rows.sum[i] = SumRow(scores + i * count, count);
+      const T sum = SumRow(scores + i * count, count);
+      rows.sum[i] = sink ? sum + decay[i] : sum;
     }
     return;
   }
-  Exp(decay, decay, block.count);
   for (int64_t i = 0; i < block.count; ++i) {
     rows.sum[i] = rows.sum[i] * decay[i] + SumRow(scores + i * count, count);
     ScaleRow(context, i, decay[i]);
@@ -68,7 +71,9 @@ void AttendBlock(const AttentionProblem<T>& p, const QueryBlock& block,
                  RowSums<T> rows, const KeyRows<T>& keys, KeyRows<T>& values,
                  T* scores, T* decay, uint8_t* keep,
                  const MutableMatrix<T>& context) {
-  std::fill_n(rows.max, block.count, kMinusInfinity<T>);
+  const bool sink = p.sink.has_value();
+  std::fill_n(rows.max, block.count,
+              sink ? p.sink.data()[block.head] : kMinusInfinity<T>);
   if (block.end_key <= block.first_block()) {
     std::fill_n(rows.sum, block.count, T(0));
     for (int64_t i = 0; i < block.count; ++i) {
@@ -80,7 +85,7 @@ void AttendBlock(const AttentionProblem<T>& p, const QueryBlock& block,
     const int64_t count = std::min(kKeyBlock, block.end_key - k);
     const bool first = k == block.first_block();
     ScoreBlock(p, block, keys(block, k, count), k, scores);
-    Accumulate(block, first, count, scores, rows, decay, context);
+    Accumulate(block, first, sink, count, scores, rows, decay, context);
     if (p.dropout.drops()) {
       FillKeep(p, block, k, count, keep);
       Drop(p, keep, block.count * count, scores, scores);
@@ -179,6 +184,7 @@ struct Gradients {
   T* keys;
   T* values;
   T* bias;
+  T* sink;
 };
 
 template <typename T>
@@ -202,6 +208,14 @@ void BackwardBlock(const AttentionProblem<T>& p, const QueryBlock& block,
     s.mean[i] = DotRow(context.data + i * context.stride,
                        d_context.data + i * d_context.stride, context.cols);
   }
+  const auto add_to_sink = [&](int64_t i, T mean) {
+    T weight = p.sink.data()[block.head] - rows.max[i];
+    Exp(&weight, &weight, 1);
+    d.sink[block.head] -= weight / rows.sum[i] * mean;
+  };
+  for (int64_t i = 0; d.sink != nullptr && !one_block && i < block.count; ++i) {
+    add_to_sink(i, s.mean[i]);
+  }
   for (int64_t k = block.first_block(); k < block.end_key; k += kKeyBlock) {
     const int64_t count = std::min(kKeyBlock, block.end_key - k);
     ScoreBlock(p, block, keys(block, k, count), k, s.weights);
@@ -217,7 +231,8 @@ void BackwardBlock(const AttentionProblem<T>& p, const QueryBlock& block,
       Gemm(ConstMatrix<T>(dropped, block.count, count).Transposed(), d_context,
            values.At(d.values, block, k, count), GemmMode::kAdd);
     }
-    if (d.queries == nullptr && d.keys == nullptr && d.bias == nullptr) {
+    if (d.queries == nullptr && d.keys == nullptr && d.bias == nullptr &&
+        d.sink == nullptr) {
       continue;
     }
     Gemm(d_context, values.Finite(block, k, count).Transposed(),
@@ -229,6 +244,7 @@ void BackwardBlock(const AttentionProblem<T>& p, const QueryBlock& block,
       const T* __restrict weight = s.weights + i * count;
       T* __restrict d_score = s.d_weights + i * count;
       const T mean = one_block ? DotRow(weight, d_score, count) : s.mean[i];
+      if (one_block && d.sink != nullptr) add_to_sink(i, mean);
       for (int64_t j = 0; j < count; ++j) {
         d_score[j] = weight[j] * (d_score[j] - mean);
       }
@@ -257,7 +273,7 @@ Var<T> ScaledDotAttention(const std::type_identity_t<InnerForm<T>>& score,
                           Var<T> values, const Mask& mask,
                           const Positions& positions,
                           std::type_identity_t<T> dropout,
-                          int64_t heads_side_by_side) {
+                          int64_t heads_side_by_side, Var<T> sink) {
   const InnerForm<T> form = WithoutRowBiases(score);
   const Shape& q = form.a.shape();
   const Shape& k = form.b.shape();
@@ -282,6 +298,8 @@ Var<T> ScaledDotAttention(const std::type_identity_t<InnerForm<T>>& score,
                (heads == 0 || (q[2] % heads == 0 && v[2] % key_heads == 0)))
       << "queries " << q << ", keys " << k << ", values " << v << ", " << heads
       << " heads side by side";
+  REGARD_CHECK(!sink.has_value() || sink.shape() == Shape({of_queries.heads}))
+      << of_queries.heads << " heads, sink " << sink.shape();
   Tape<T>* const tape = &TapeOf("ScaledDotAttention", form.a, form.b, values);
   const int64_t num_queries = of_queries.rows;
   form.distance_bias.CheckCovers(
@@ -300,19 +318,21 @@ Var<T> ScaledDotAttention(const std::type_identity_t<InnerForm<T>>& score,
       form.factor,
       positions,
       form.distance_bias,
-      DropoutMask(*tape, dropout, "weights")};
+      DropoutMask(*tape, dropout, "weights"),
+      sink};
   const Var<T> context = tape->New(
       q.With(-1, heads > 0 ? heads * of_values.width : of_values.width),
       form.a.needs_grad() || form.b.needs_grad() || values.needs_grad() ||
-          form.distance_bias.needs_grad());
+          form.distance_bias.needs_grad() ||
+          (sink.has_value() && sink.needs_grad()));
   const int64_t rows = q[0] * of_queries.heads * num_queries;
   const RowSums<T> sums = {tape->arena().template New<T>(rows),
                            tape->arena().template New<T>(rows)};
   AttendAll(p, sums, context);
   tape->Record("ScaledDotAttention", context, [=] {
-    const Gradients<T> gradients = {PartialGrad(p.queries), PartialGrad(p.keys),
-                                    PartialGrad(p.values),
-                                    PartialGrad(p.bias.values)};
+    const Gradients<T> gradients = {
+        PartialGrad(p.queries), PartialGrad(p.keys), PartialGrad(p.values),
+        PartialGrad(p.bias.values), PartialGrad(p.sink)};
     ScratchScope<T> scratch(*tape);
     const BackwardScratch<T> blocks = {scratch.New(p.block_size()),
                                        scratch.New(p.block_size()),

@@ -32,12 +32,15 @@ namespace regard {
 // keys, key heads * width], values and context have their heads side by side,
 // as projections leave them, and that many are the queries'. The bits are the
 // same.
+//
+// `sink` [heads], which may be empty, has the logit of each head's sink, see
+// attention/sink.h: exp(sink) is added to the sum of the softmax.
 template <typename T>
 Var<T> ScaledDotAttention(const std::type_identity_t<InnerForm<T>>& score,
                           Var<T> values, const Mask& mask,
                           const Positions& positions = {},
                           std::type_identity_t<T> dropout = T(0),
-                          int64_t heads_side_by_side = 0);
+                          int64_t heads_side_by_side = 0, Var<T> sink = {});
 
 }  // namespace regard
 

@@ -253,7 +253,7 @@ model {
       head_width: 3
       value_heads: 1
       value_width: 4
-      attention { scaled_dot {} dropout: 0.1 }
+      attention { scaled_dot {} dropout: 0.1 sink {} }
       head_output { differential {} }
     }
     cross_attention { head_output { gate { bias: 1 } } }

@@ -305,6 +305,37 @@ def optimizer(make, clip_norm=0.0):
     return fixture
 
 
+def self_attention(sink=False, cap=None):
+    """Causal self-attention of 5 positions in two heads, each of which has the
+    logit of a sink, or scores with a soft cap."""
+    fixture = Fixture()
+    parameters = {
+        name + ".weight": (torch.randn(6, 6) / 2).requires_grad_()
+        for name in ("query", "key", "value", "output")}
+    if sink:
+        parameters["score.sink.logit"] = torch.randn(2, requires_grad=True)
+    x = torch.randn(2, 5, 6, requires_grad=True)
+    query, key, value = (
+        (x @ parameters[name + ".weight"].mT).unflatten(-1, (2, 3)).transpose(1, 2)
+        for name in ("query", "key", "value"))
+    scores = query @ key.mT / 3**0.5
+    if cap is not None:
+        scores = cap * torch.tanh(scores / cap)
+    scores = scores.masked_fill(
+        torch.ones(5, 5, dtype=torch.bool).triu(1), float("-inf"))
+    if sink:
+        logits = parameters["score.sink.logit"][:, None, None]
+        scores = torch.cat([scores, logits.expand(2, 2, 5, 1)], -1)
+    weights = scores.softmax(-1)[..., :5]
+    y = (weights @ value).transpose(1, 2).flatten(2)
+    y = y @ parameters["output.weight"].mT
+    project(fixture, "y", y).backward()
+    for name, array in {"x": x, **parameters}.items():
+        fixture.add(name if name == "x" else "value." + name, array)
+        fixture.add("grad." + name, array.grad)
+    return fixture
+
+
 def head_output(kind):
     """Causal self-attention of 5 positions, whose heads pass through a gate, a
     norm or the difference of pairs before the output projection."""
@@ -395,6 +426,7 @@ def main():
         "window": lambda: attention(window=2),
         "relative_key": lambda: relative(of_keys=False),
         "relative_key_query": lambda: relative(of_keys=True),
+        "sink": lambda: self_attention(sink=True),
         "head_gate": lambda: head_output("gate"),
         "head_rms_norm": lambda: head_output("rms_norm"),
         "head_group_norm": lambda: head_output("group_norm"),
