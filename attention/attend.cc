@@ -74,6 +74,15 @@ AttentionLayer<T>::AttentionLayer(const AttentionRegistry& registry,
     position_encoding_ = registry.position_encodings.Create<T>(
         config.position_encoding(), scope.Sub("position_encoding"), widths);
   }
+  const auto create_map = [&](const ScoreMapConfig& map, const char* name) {
+    return registry.score_maps.Create<T>(map, scope.Sub(name), widths);
+  };
+  if (config.has_map_before()) {
+    map_before_ = create_map(config.map_before(), "map_before");
+  }
+  if (config.has_map_after()) {
+    map_after_ = create_map(config.map_after(), "map_after");
+  }
   if (config.has_sink()) {
     sink_.emplace(config.sink(), scope.Sub("sink"), widths.heads);
   }
@@ -147,7 +156,8 @@ DistanceBias<T> AttentionLayer<T>::Bias(Forward<T>& forward,
 
 template <typename T>
 bool AttentionLayer<T>::MayBeBlocked() const {
-  return normalizer_->IsSoftmax() && !uses_history_;
+  return normalizer_->IsSoftmax() && !uses_history_ && map_before_ == nullptr &&
+         map_after_ == nullptr;
 }
 
 template <typename T>
@@ -184,7 +194,10 @@ Var<T> AttentionLayer<T>::Scores(Forward<T>& forward,
     inputs.cumulative_weights = inputs.previous_weights;
   }
   forward.tape().BeginScores();
-  const Var<T> scores = scorer_->Score(forward, inputs);
+  Var<T> scores = scorer_->Score(forward, inputs);
+  if (map_before_ != nullptr) {
+    scores = map_before_->Map(forward, scores, inputs);
+  }
   forward.tape().EndScores(scores);
   return scores;
 }
@@ -198,11 +211,13 @@ template <typename T>
 Var<T> AttentionLayer<T>::Normalize(Forward<T>& forward, Var<T> scores,
                                     const ScoreInputs<T>& inputs,
                                     const DistanceBias<T>& bias) const {
-  if (normalizer_->IsSoftmax() && !sink_.has_value()) {
-    return MaskedSoftmax(scores, inputs.mask, inputs.positions, bias);
-  }
-  return MaskedNormalize(scores, *normalizer_, inputs.mask, inputs.positions,
-                         bias, SinkLogits(forward));
+  const Var<T> weights =
+      normalizer_->IsSoftmax() && !sink_.has_value()
+          ? MaskedSoftmax(scores, inputs.mask, inputs.positions, bias)
+          : MaskedNormalize(scores, *normalizer_, inputs.mask, inputs.positions,
+                            bias, SinkLogits(forward));
+  if (map_after_ == nullptr) return weights;
+  return map_after_->Map(forward, weights, inputs);
 }
 
 template <typename T>
@@ -218,7 +233,7 @@ Attended<T> AttentionLayer<T>::AttendRows(Forward<T>& forward,
   const bool drop = dropout_ > 0 && forward.tape().training();
   // One operation for both, where nothing is between them.
   if (normalizer_->IsSoftmax() && !bias.has_value() && !sink_.has_value() &&
-      !drop && !WeightsAreChanged(forward)) {
+      map_after_ == nullptr && !drop && !WeightsAreChanged(forward)) {
     const WeightsAndContext<T> both =
         MaskedSoftmaxContext(scores, in.mask, values, in.positions);
     return {both.context, site("weights", both.weights)};

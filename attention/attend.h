@@ -19,6 +19,7 @@
 #include "attention/kernels/distance_bias.h"
 #include "attention/normalizer.h"
 #include "attention/position_encoding.h"
+#include "attention/score_map.h"
 #include "attention/scoring_function.h"
 #include "attention/sink.h"
 #include "nn/forward.h"
@@ -54,7 +55,7 @@ class AttentionLayer {
  public:
   // `config` has passed AttentionRegistry::Validate(). Parameters are the
   // score's, under "position_encoding" the position encoding's, and under
-  // "sink" the sink's.
+  // "sink", "map_before" and "map_after" what these have.
   AttentionLayer(const AttentionRegistry& registry, const Attention& config,
                  ParameterScope<T> scope, const ScoreWidths& widths);
 
@@ -121,6 +122,8 @@ class AttentionLayer {
   std::unique_ptr<PositionEncoding<T>> position_encoding_;  // may be null
   std::unique_ptr<Normalizer<T>> normalizer_;
   std::optional<AttentionSink<T>> sink_;
+  std::unique_ptr<ScoreMap<T>> map_before_;  // may be null
+  std::unique_ptr<ScoreMap<T>> map_after_;   // may be null
   bool uses_history_;
   // Copies of each key that Prepare() gives a score that knows no groups.
   int64_t key_copies_;

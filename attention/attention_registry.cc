@@ -5,6 +5,7 @@
 #include "attention/head_outputs/built_in_head_outputs.h"
 #include "attention/normalizers/built_in_normalizers.h"
 #include "attention/position_encodings/built_in_position_encodings.h"
+#include "attention/score_maps/built_in_score_maps.h"
 
 namespace regard {
 
@@ -19,6 +20,7 @@ AttentionRegistry::AttentionRegistry()
     : PluginRegistry("score", "additive { width: 32 }") {
   RegisterBuiltInNormalizers(normalizers);
   RegisterBuiltInPositionEncodings(position_encodings);
+  RegisterBuiltInScoreMaps(score_maps);
   RegisterBuiltInHeadOutputs(head_outputs);
 }
 
@@ -36,6 +38,12 @@ void AttentionRegistry::Validate(const Attention& config,
     position_encodings.ValidateChoice(config.position_encoding(), problems,
                                       widths);
   }
+  const auto validate_map = [&](const char* path, const ScoreMapConfig& map) {
+    const ConfigProblems::Scope scope(problems, path);
+    score_maps.ValidateChoice(map, problems, widths);
+  };
+  if (config.has_map_before()) validate_map("map_before", config.map_before());
+  if (config.has_map_after()) validate_map("map_after", config.map_after());
   problems.CheckRanges(config.sink(), "sink");
   if (config.has_sink() && config.normalizer().has_sigmoid()) {
     problems.Add("sink",

@@ -1,12 +1,13 @@
 // What an attention config may choose: the scoring functions that a program
-// knows, by the message of their options, its normalizers, its encodings and
-// its head outputs.
+// knows, by the message of their options, its normalizers, its encodings,
+// its score maps and its head outputs.
 #ifndef ATTENTION_ATTENTION_REGISTRY_H_
 #define ATTENTION_ATTENTION_REGISTRY_H_
 
 #include "attention/head_output.h"
 #include "attention/normalizer.h"
 #include "attention/position_encoding.h"
+#include "attention/score_map.h"
 #include "attention/scoring_function.h"
 #include "nn/parameters.h"
 #include "options/config_problems.h"
@@ -76,6 +77,7 @@ class AttentionRegistry : public PluginRegistry<Attention, ScorerInfo> {
   // The built-in ones are registered.
   NormalizerRegistry normalizers;
   PositionEncodingRegistry position_encodings;
+  ScoreMapRegistry score_maps;
   // Choices of a MultiHead config.
   HeadOutputRegistry head_outputs;
 };

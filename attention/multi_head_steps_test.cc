@@ -96,6 +96,8 @@ constexpr const char* kScores[] = {
     "dot {} position_encoding { relative_buckets { buckets: 4 } } window: 4",
     "dot {} window: 3",
     "dot {} sink {}",
+    "dot {} map_before { soft_cap { cap: 1 } }",
+    "scaled_bilinear {} sink {} map_after { soft_cap { cap: 0.2 } }",
     "additive { width: 5 } sink { logit: 1 } position_encoding { alibi {} }",
     "additive { width: 5 } position_encoding { rotary { width: 2 } }",
     "additive { width: 5 } position_encoding { alibi {} }",

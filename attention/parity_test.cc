@@ -157,13 +157,15 @@ TEST(ParityTest, Window) { CheckAttention("window", "window: 2"); }
 TEST(ParityTest, GroupedHeads) { CheckAttention("grouped_heads", ""); }
 
 // Causal self-attention, also where its weights are read.
-void CheckSelfAttention(const std::string& name, const std::string& config) {
+void CheckSelfAttention(const std::string& name, const std::string& fields,
+                        const std::string& attention = "") {
   const Fixture fixture(name, "attention/testdata");
   AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);
   MultiHead heads;
   ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
-      "head_width: 3 bias: false attention { scaled_dot {} } " + config,
+      "head_width: 3 bias: false attention { scaled_dot {} " + attention +
+          " } " + fields,
       &heads));
   for (const bool composed : {true, false}) {
     ParameterStore<float> store;
@@ -189,8 +191,11 @@ void CheckSelfAttention(const std::string& name, const std::string& config) {
   }
 }
 
-TEST(ParityTest, Sink) {
-  CheckSelfAttention("sink", "heads: 2 attention { sink {} }");
+TEST(ParityTest, Sink) { CheckSelfAttention("sink", "heads: 2", "sink {}"); }
+
+TEST(ParityTest, SoftCap) {
+  CheckSelfAttention("soft_cap", "heads: 2",
+                     "map_before { soft_cap { cap: 1 } }");
 }
 
 TEST(ParityTest, OutputGate) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "attention/attend.h"
@@ -44,7 +45,6 @@ Attention Parse(const std::string& text) {
 
 // Two query heads on one key head. More keys than one block, and fewer.
 TEST(SinkTest, GradientsOfTheBlockedKernel) {
-  static constexpr int32_t kLengths[] = {3, 0};
   std::vector<GradientCase> cases;
   for (const int64_t keys : {1, 5, 300}) {
     for (const bool masked : {false, true}) {
@@ -54,6 +54,7 @@ TEST(SinkTest, GradientsOfTheBlockedKernel) {
                                 {{2, 1, keys, 2}},
                                 {{2}, -2, 2}},
                                [=](auto&, auto in) {
+                                 static constexpr int32_t kLengths[] = {3, 0};
                                  Mask mask;
                                  if (masked) mask.key_lengths = kLengths;
                                  return ScaledDotAttention(

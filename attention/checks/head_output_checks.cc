@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "attention/checks/config_choice.h"
 #include "attention/checks/scoring_problem.h"
 #include "attention/head_outputs/head_output.pb.h"
 #include "autodiff/gradient_failures.h"
@@ -24,37 +25,6 @@ namespace regard {
 
 namespace {
 
-using ::google::protobuf::DescriptorPool;
-using ::google::protobuf::FieldDescriptor;
-using ::google::protobuf::Message;
-
-// The config that chooses a head output by its options, as ConfigFor() of a
-// score.
-HeadOutputConfig ConfigOf(const Message& options) {
-  HeadOutputConfig config;
-  const auto set = [&options](Message* message, const FieldDescriptor* field) {
-    if (field->message_type() != options.GetDescriptor()) return false;
-    message->GetReflection()->MutableMessage(message, field)->CopyFrom(options);
-    return true;
-  };
-  const auto* members =
-      HeadOutputConfig::descriptor()->FindOneofByName("head_output");
-  for (int i = 0; i < members->field_count(); ++i) {
-    if (set(&config, members->field(i))) return config;
-  }
-  std::vector<const FieldDescriptor*> extensions;
-  DescriptorPool::generated_pool()->FindAllExtensions(
-      OutsideHeadOutput::descriptor(), &extensions);
-  for (const FieldDescriptor* extension : extensions) {
-    OutsideHeadOutput outside;
-    if (set(&outside, extension)) {
-      *config.mutable_outside() = std::move(outside);
-      return config;
-    }
-  }
-  return config;
-}
-
 // A head output with parameters of its own, and a tape.
 template <typename T>
 class HeadOutputUnderTest {
@@ -62,7 +32,8 @@ class HeadOutputUnderTest {
   explicit HeadOutputUnderTest(const CheckedHeadOutput& checked,
                                uint64_t seed = 1)
       : output_(checked.registry.template Create<T>(
-            ConfigOf(checked.options), store_.Root(), checked.widths)) {
+            ConfigWithChoice<HeadOutputConfig>(checked.options), store_.Root(),
+            checked.widths)) {
     store_.Finalize(seed);
     forward_ = std::make_unique<Forward<T>>(tape_, store_, nullptr);
   }
@@ -101,8 +72,9 @@ Problem RandomProblem(const HeadOutputWidths& widths, int64_t batch,
 
 void IsReachableByAConfig(const CheckedHeadOutput& checked,
                           Expectations& expect) {
+  const auto config = ConfigWithChoice<HeadOutputConfig>(checked.options);
   expect.True(
-      checked.registry.Find(ConfigOf(checked.options)) == &checked.info,
+      checked.registry.Find(config) == &checked.info,
       checked.info.name +
           " is neither a member of regard.HeadOutputConfig.head_output nor an "
           "extension of regard.OutsideHeadOutput");

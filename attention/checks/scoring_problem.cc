@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "attention/checks/config_choice.h"
 #include "autodiff/fault_finder.h"
 #include "autodiff/ops/shape_ops.h"
 #include "autodiff/random.h"
@@ -11,8 +12,6 @@
 
 namespace regard {
 
-using ::google::protobuf::DescriptorPool;
-using ::google::protobuf::FieldDescriptor;
 using ::google::protobuf::Message;
 
 TestArray RandomArray(const Shape& shape, const std::string& purpose) {
@@ -103,24 +102,7 @@ ScoringProblem ScoringProblem::TakeKeys(
 }
 
 Attention ConfigFor(const Message& options) {
-  Attention config;
-  const auto copy_into = [&](Message* parent, const FieldDescriptor* field) {
-    if (field->message_type() != options.GetDescriptor()) return;
-    parent->GetReflection()->MutableMessage(parent, field)->CopyFrom(options);
-  };
-  const auto* members = Attention::descriptor()->FindOneofByName("score");
-  for (int i = 0; i < members->field_count(); ++i) {
-    copy_into(&config, members->field(i));
-  }
-  std::vector<const FieldDescriptor*> extensions;
-  DescriptorPool::generated_pool()->FindAllExtensions(
-      OutsideScore::descriptor(), &extensions);
-  for (const FieldDescriptor* extension : extensions) {
-    if (extension->message_type() == options.GetDescriptor()) {
-      copy_into(config.mutable_outside(), extension);
-    }
-  }
-  return config;
+  return ConfigWithChoice<Attention>(options);
 }
 
 namespace {

@@ -15,7 +15,8 @@ namespace regard {
 std::string HeadOutputTest::Name(
     const ::testing::TestParamInfo<ParamType>& info) {
   const auto& [tested, check] = info.param;
-  return absl::StrCat(check.name, "_", CaseName(tested.options));
+  return absl::StrCat(check.name, "_", CaseName(tested.options),
+                      tested.is_plain ? "_plain" : "");
 }
 
 TEST_P(HeadOutputTest, Holds) {

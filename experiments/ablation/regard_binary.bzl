@@ -24,6 +24,7 @@ int main(int argc, char** argv) {{
 _KINDS = {
     "head_outputs": ("HeadOutputRegistry", "plugins.scorers.head_outputs"),
     "optimizers": ("OptimizerRegistry", "plugins.optimizers"),
+    "score_maps": ("ScoreMapRegistry", "plugins.scorers.score_maps"),
     "schedules": ("ScheduleRegistry", "plugins.schedules"),
     "scores": ("AttentionRegistry", "plugins.scorers"),
     "tasks": ("Plugins", "plugins"),
@@ -123,6 +124,7 @@ def regard_binary(
         optimizers = [],
         schedules = [],
         head_outputs = [],
+        score_maps = [],
         tools = False,
         mpi = False,
         **kwargs):
@@ -145,6 +147,8 @@ def regard_binary(
         REGARD_SCHEDULE(MySchedule, ...).
       head_outputs: labels of `head_output` targets. Target `my_output` provides
         `RegisterMyOutput(HeadOutputRegistry&)`, whatever its namespace.
+      score_maps: labels of `score_map` targets. Target `my_map` provides
+        `RegisterMyMap(ScoreMapRegistry&)`, whatever its namespace.
       tools: whether to make NAME_regard, too, which has all programs of
         `//tools` for runs of this one, and links to it: NAME_average,
         NAME_caption, NAME_embed, NAME_evaluate, NAME_generate, NAME_inspect,
@@ -169,6 +173,7 @@ def regard_binary(
         "head_outputs": head_outputs,
         "optimizers": optimizers,
         "schedules": schedules,
+        "score_maps": score_maps,
         "scores": scores,
         "tasks": tasks,
     }

@@ -134,6 +134,7 @@ TEST(PluginsTest, AllCheckTheRangesOfTheirOptions) {
   ExpectRangesAreChecked(plugins.scorers.plugins(), widths);
   ExpectRangesAreChecked(plugins.scorers.normalizers.plugins());
   ExpectRangesAreChecked(plugins.scorers.position_encodings.plugins(), widths);
+  ExpectRangesAreChecked(plugins.scorers.score_maps.plugins(), widths);
   ExpectRangesAreChecked(plugins.scorers.head_outputs.plugins(),
                          HeadOutputWidths{.heads = 2, .value = 4, .input = 4});
   ExpectRangesAreChecked(plugins.optimizers.plugins());

@@ -9,6 +9,7 @@ PACKAGES = {
         "kernels",
         "normalizers",
         "position_encodings",
+        "score_maps",
         "scoring",
         "testing",
         "transformer",

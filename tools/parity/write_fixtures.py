@@ -427,6 +427,7 @@ def main():
         "relative_key": lambda: relative(of_keys=False),
         "relative_key_query": lambda: relative(of_keys=True),
         "sink": lambda: self_attention(sink=True),
+        "soft_cap": lambda: self_attention(cap=1.0),
         "head_gate": lambda: head_output("gate"),
         "head_rms_norm": lambda: head_output("rms_norm"),
         "head_group_norm": lambda: head_output("group_norm"),

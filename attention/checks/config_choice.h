@@ -1,0 +1,24 @@
+// Configs that choose a plug-in by its options.
+#ifndef ATTENTION_CHECKS_CONFIG_CHOICE_H_
+#define ATTENTION_CHECKS_CONFIG_CHOICE_H_
+
+#include "google/protobuf/message.h"
+
+namespace regard {
+
+// Copies `options` to the member of a oneof of `config` that has their type, or
+// to an extension of the member `outside`. Changes nothing if there is none.
+void SetChoice(const google::protobuf::Message& options,
+               google::protobuf::Message* config);
+
+// A config with this choice.
+template <typename Config>
+Config ConfigWithChoice(const google::protobuf::Message& options) {
+  Config config;
+  SetChoice(options, &config);
+  return config;
+}
+
+}  // namespace regard
+
+#endif  // ATTENTION_CHECKS_CONFIG_CHOICE_H_

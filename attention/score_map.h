@@ -1,0 +1,82 @@
+// Maps from scores to scores, or from weights to weights, of every score: a
+// soft cap, talking heads, ... A config chooses one before the normalizer
+// (`map_before`) and one after it (`map_after`).
+//
+// A map is a class of one method and one line of registration:
+//
+//   template <typename T>
+//   class HalfScores : public ScoreMap<T> {
+//    public:
+//     using Options = HalfScoresMap;
+//     HalfScores(const Options&, ParameterScope<T>, const ScoreWidths&) {}
+//     Var<T> Map(Forward<T>&, Var<T> x, const ScoreInputs<T>&) const override {
+//       return x / 2;
+//     }
+//   };
+//   REGARD_SCORE_MAP(HalfScores, "s / 2")
+#ifndef ATTENTION_SCORE_MAP_H_
+#define ATTENTION_SCORE_MAP_H_
+
+#include "attention/scoring_function.h"
+#include "autodiff/tape.h"
+#include "nn/forward.h"
+#include "nn/parameters.h"
+#include "options/config_problems.h"
+#include "options/option_registry.h"
+
+namespace regard {
+
+class ScoreMapConfig;
+
+template <typename T>
+class ScoreMap {
+ public:
+  // Whether an element of the result depends on other heads, or on other keys.
+  // No element depends on another query or example.
+  static constexpr bool kMixesHeads = false;
+  static constexpr bool kMixesKeys = false;
+
+  virtual ~ScoreMap() = default;
+
+  // Adds what is wrong with the options for these widths, under paths relative
+  // to the options. A map with limits besides (range) declares its own.
+  static void Validate(const auto& options, const ScoreWidths&,
+                       ConfigProblems& problems) {
+    problems.CheckRanges(options);
+  }
+
+  // x [batch, heads, queries, keys] -> the same shape. Before the normalizer, x
+  // holds scores: -inf stays -inf, and what inputs.mask hides is any number.
+  // After it, x holds weights: 0 where a key is hidden, and stays 0 there. The
+  // rows and keys may be a part of all, as in ScoringFunction::Score().
+  virtual Var<T> Map(Forward<T>& forward, Var<T> x,
+                     const ScoreInputs<T>& inputs) const = 0;
+};
+
+template <typename T>
+using ScoreMapFactory =
+    OptionFactory<ScoreMap<T>, ParameterScope<T>, const ScoreWidths&>;
+
+// The description is the map's formula.
+struct ScoreMapInfo : NumericInfo<ScoreMapFactory, ScoreWidths> {
+  bool mixes_heads;
+  bool mixes_keys;
+
+  template <typename Plugin>
+  void Describe() {
+    mixes_heads = Plugin::kMixesHeads;
+    mixes_keys = Plugin::kMixesKeys;
+  }
+};
+
+class ScoreMapRegistry : public PluginRegistry<ScoreMapConfig, ScoreMapInfo> {
+ public:
+  ScoreMapRegistry();
+};
+
+#define REGARD_SCORE_MAP(name, formula) \
+  REGARD_PLUGIN(ScoreMapRegistry, name, formula)
+
+}  // namespace regard
+
+#endif  // ATTENTION_SCORE_MAP_H_

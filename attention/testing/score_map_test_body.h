@@ -1,0 +1,32 @@
+// The tests that every score map gets by the macro score_map().
+#ifndef ATTENTION_TESTING_SCORE_MAP_TEST_BODY_H_
+#define ATTENTION_TESTING_SCORE_MAP_TEST_BODY_H_
+
+#include <string>
+#include <tuple>
+
+#include "attention/checks/score_map_checks.h"
+#include "attention/score_map.h"
+#include "gtest/gtest.h"
+
+namespace regard {
+
+// A score map and the options that it is tested with.
+struct ScoreMapCase {
+  void (*register_map)(ScoreMapRegistry& maps);
+  const char* options;  // a text proto
+  bool is_plain;        // as in CheckedScoreMap
+};
+
+// Instantiated by the generated test with a case for each of its options, and
+// all ScoreMapChecks().
+class ScoreMapTest
+    : public ::testing::TestWithParam<std::tuple<ScoreMapCase, ScoreMapCheck>> {
+ public:
+  // For the name of a test: "KeepsWhatIsHidden_cap_0_5".
+  static std::string Name(const ::testing::TestParamInfo<ParamType>& info);
+};
+
+}  // namespace regard
+
+#endif  // ATTENTION_TESTING_SCORE_MAP_TEST_BODY_H_
