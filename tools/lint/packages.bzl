@@ -7,6 +7,7 @@ PACKAGES = {
         "head_outputs",
         "inspection",
         "kernels",
+        "mixers",
         "normalizers",
         "position_encodings",
         "score_maps",

@@ -1,0 +1,65 @@
+// Inner products of queries with earlier keys, which decay with the distance:
+//
+//   M[t, s] = sum_c q[t, c] k[s, c] exp(g[s + 1, c] + .. + g[t, c]),  s <= t,
+//
+// where g <= 0 is the logarithm of the decay at each position, for each head or
+// for each channel c of its keys. Later keys have M[t, s] = 0.
+//
+// The decay between two positions is a sum of its own, never a difference of
+// two long sums, and no exponent is above 0. A decay for each channel is
+// applied in blocks of 16 rows: Yang et al., "Gated linear attention
+// transformers with hardware-efficient training", 2024, section 4.3.
+#ifndef ATTENTION_MIXERS_DECAYED_PRODUCTS_H_
+#define ATTENTION_MIXERS_DECAYED_PRODUCTS_H_
+
+#include <cstdint>
+
+#include "autodiff/tape.h"
+
+namespace regard {
+
+// queries and keys [batch, heads, time, key width]. log_decay [batch, heads,
+// time, 1 or key width], finite and at most 0; empty: there is no decay. ->
+// [batch, heads, time, time].
+template <typename T>
+Var<T> DecayedProducts(Var<T> queries, Var<T> keys, Var<T> log_decay);
+
+// Successive positions of one head.
+template <typename T>
+struct DecayedRows {
+  int64_t count;
+  int64_t width;
+  int64_t decay_width;  // 0: no decay; otherwise 1 or `width`
+  const T* queries;     // [count, width]
+  const T* keys;        // [count, width]
+  const T* log_decay;   // [count, decay width]
+};
+
+// Elements of scratch storage for the functions below.
+template <typename T>
+int64_t DecayedScratch(const DecayedRows<T>& rows);
+
+// Writes M [count, count] of `rows` alone.
+template <typename T>
+void ComputeProducts(const DecayedRows<T>& rows, T* scratch, T* products);
+
+// Adds the gradients of queries and keys, given those of M, whose elements
+// above the diagonal are ignored. Overwrites d_products.
+template <typename T>
+void AddProductGradients(const DecayedRows<T>& rows, T* scratch, T* d_products,
+                         T* d_queries, T* d_keys);
+
+// Turns d_decay, which holds the gradients of the sums g[0] + .. + g[t] in each
+// row t, into those of g: row t becomes the sum of rows t, t + 1, ...
+template <typename T>
+void SumDecayGradients(int64_t count, int64_t decay_width, T* d_decay);
+
+// Writes q * dq - k * dk, the gradient of these sums, summed over the channels
+// if decay_width is 1.
+template <typename T>
+void DecayGradients(const DecayedRows<T>& rows, const T* d_queries,
+                    const T* d_keys, T* d_decay);
+
+}  // namespace regard
+
+#endif  // ATTENTION_MIXERS_DECAYED_PRODUCTS_H_
