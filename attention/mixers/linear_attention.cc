@@ -1,0 +1,348 @@
+#include "attention/mixers/linear_attention.h"
+
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "attention/mixers/decayed_products.h"
+#include "attention/position_encodings/built_in_position_encodings.h"
+#include "attention/position_encodings/position_encoding.pb.h"
+#include "attention/scoring_function.h"
+#include "autodiff/ops/elementwise.h"
+#include "autodiff/ops/linear.h"
+#include "autodiff/ops/reductions.h"
+#include "autodiff/ops/shape_ops.h"
+#include "nn/initializers.h"
+
+namespace regard {
+
+namespace {
+
+using Options = LinearAttentionMixer;
+
+constexpr int64_t kNarrow = 16;      // numbers behind a decay of channels
+constexpr double kRoot = 16;         // of the sigmoid that is such a decay
+constexpr double kLargestRate = 16;  // of a decay of heads, initially
+constexpr double kSmallestStep = 1e-3;
+constexpr double kLargestStep = 0.1;
+
+bool Normalizes(const Options& options) {
+  return options.has_normalize()
+             ? options.normalize()
+             : options.feature_map() == Options::ELU_PLUS_ONE;
+}
+
+// The options with all numbers that depend on the width of the layer.
+Options Complete(Options options, int64_t width) {
+  const int32_t heads = options.heads();
+  if (options.key_heads() == 0) options.set_key_heads(heads);
+  options.set_key_width(HeadWidth(options.key_width(), width, heads));
+  options.set_value_width(HeadWidth(options.value_width(), width, heads));
+  return options;
+}
+
+LinearOptions Projection(LinearOptions options, bool bias) {
+  options.bias = bias;
+  return options;
+}
+
+// log a, for a uniform in 1 .. 16.
+Initializer DecayRates() {
+  return [uniform = Uniform(0.5)](const RandomStream& stream, int64_t index) {
+    return std::log(1 + (kLargestRate - 1) * (0.5 + uniform(stream, index)));
+  };
+}
+
+// The number of which softplus is a step size, whose logarithm is uniform.
+Initializer StepBias() {
+  return [uniform = Uniform(0.5)](const RandomStream& stream, int64_t index) {
+    const double step = kSmallestStep * std::pow(kLargestStep / kSmallestStep,
+                                                 0.5 + uniform(stream, index));
+    return step + std::log(-std::expm1(-step));
+  };
+}
+
+// [rows, time, heads * width] -> [rows, heads, time, width].
+template <typename T>
+Var<T> ByHeads(Var<T> x, int64_t heads) {
+  return Permute(x.Reshape({x.dim(0), x.dim(1), heads, x.dim(2) / heads}),
+                 {0, 2, 1, 3});
+}
+
+// x [rows, key heads, time, width], each head as often as heads share it.
+template <typename T>
+Var<T> ForAllHeads(Var<T> x, int64_t heads) {
+  const Shape& shape = x.shape();
+  if (shape[1] == heads) return x;
+  const Shape grouped = {shape[0], shape[1], 1, shape[2], shape[3]};
+  return BroadcastTo(x.Reshape(grouped), grouped.With(2, heads / shape[1]))
+      .Reshape({shape[0], heads, shape[2], shape[3]});
+}
+
+}  // namespace
+
+bool RequireHeadWidth(const char* name, int32_t given, int64_t whole,
+                      int32_t heads, ConfigProblems& problems) {
+  if (given > 0 || (whole >= heads && whole % heads == 0)) return true;
+  problems.Add("heads", absl::StrCat("must divide ", whole, " unless `", name,
+                                     "` is set; got ", heads));
+  return false;
+}
+
+template <typename T>
+LinearAttention<T>::LinearAttention(const Options& options,
+                                    const MixerSetup<T>& setup)
+    : options_(Complete(options, setup.width)),
+      normalizes_(Normalizes(options)),
+      state_(setup.slots.Add("state")),
+      query_(setup.scope.Sub("query"), setup.width,
+             options_.key_heads() * options_.key_width(),
+             Projection(setup.inputs, options.bias())),
+      key_(setup.scope.Sub("key"), setup.width,
+           options_.key_heads() * options_.key_width(),
+           Projection(setup.inputs, options.bias())),
+      value_(setup.scope.Sub("value"), setup.width,
+             options_.heads() * options_.value_width(),
+             Projection(setup.inputs, options.bias())),
+      output_(setup.scope.Sub("output"),
+              options_.heads() * options_.value_width(), setup.width,
+              Projection(setup.output, options.bias())) {
+  const ParameterScope<T>& scope = setup.scope;
+  const int64_t heads = options_.heads();
+  const int64_t value_width = options_.value_width();
+  const ParameterOptions of_heads = {.role = ParameterRole::kHeadBias};
+  if (options.gate()) {
+    gate_.emplace(scope.Sub("gate"), setup.width, heads * value_width,
+                  Projection(setup.inputs, options.bias()));
+  }
+  if (options.norm() != Options::NO_NORM) {
+    norm_.emplace(scope.Sub("norm"),
+                  options.norm() == Options::HEAD_NORM ? value_width
+                                                       : heads * value_width,
+                  NormOptions{.rms = true});
+  }
+  if (options.skip()) {
+    skip_ = scope.Add("skip", {heads, 1, 1}, Constant(1), of_heads);
+  }
+  if (options.rotary()) {
+    PositionEncodingRegistry encodings;
+    RegisterBuiltInPositionEncodings(encodings);
+    PositionEncodingConfig config;
+    config.mutable_rotary();
+    rotary_ = encodings.Create<T>(config, scope.Sub("rotary"),
+                                  ScoreWidths{.heads = options_.key_heads(),
+                                              .query = options_.key_width(),
+                                              .key = options_.key_width()});
+  }
+  if (options.decay() == Options::HEAD) {
+    decay_.emplace(scope.Sub("decay"), setup.width, heads,
+                   Projection(setup.inputs, /*bias=*/false));
+    step_bias_ = scope.Add("step_bias", {heads}, StepBias(), of_heads);
+    decay_rate_ = scope.Add("decay_rate", {heads}, DecayRates(), of_heads);
+  } else if (options.decay() == Options::CHANNEL) {
+    narrow_decay_.emplace(scope.Sub("narrow_decay"), setup.width, kNarrow,
+                          Projection(setup.inputs, /*bias=*/false));
+    decay_.emplace(scope.Sub("decay"), kNarrow, heads * options_.key_width(),
+                   Projection(setup.inputs, /*bias=*/true));
+  }
+}
+
+template <typename T>
+void LinearAttention<T>::Validate(const Options& options, const int64_t& width,
+                                  ConfigProblems& problems) {
+  const size_t before = problems.problems().size();
+  problems.CheckRanges(options);
+  if (problems.problems().size() > before) return;
+  RequireHeadWidth("key_width", options.key_width(), width, options.heads(),
+                   problems);
+  RequireHeadWidth("value_width", options.value_width(), width, options.heads(),
+                   problems);
+  if (problems.problems().size() > before) return;
+  const Options complete = Complete(options, width);
+  if (complete.heads() % complete.key_heads() != 0) {
+    problems.Add("key_heads",
+                 absl::StrCat("must divide `heads` (", complete.heads(),
+                              "); got ", complete.key_heads()));
+  }
+  // The heads side by side are one extent of a shape.
+  for (const auto& [name, of_head] :
+       {std::pair("key_width", complete.key_width()),
+        std::pair("value_width", complete.value_width())}) {
+    if (int64_t{of_head} * complete.heads() > 1 << 30) {
+      problems.Add(name,
+                   absl::StrCat("times `heads` must be at most 2^30; got ",
+                                of_head, " times ", complete.heads()));
+    }
+  }
+  if (options.rotary() && complete.key_width() % 2 != 0) {
+    problems.Add("rotary", absl::StrCat("requires an even `key_width`, because "
+                                        "dimensions rotate in pairs; got ",
+                                        complete.key_width()));
+  }
+  if (options.normalize() && options.feature_map() != Options::ELU_PLUS_ONE) {
+    problems.Add("normalize",
+                 "requires feature_map: ELU_PLUS_ONE, because the sum of "
+                 "weights of either sign can be 0");
+  }
+  if (Normalizes(options) && options.rotary()) {
+    problems.Add("rotary",
+                 "requires normalize: false, because rotated queries and keys "
+                 "are not positive");
+  }
+  if (Normalizes(options) && options.skip()) {
+    problems.Add("skip", "requires normalize: false");
+  }
+  if (options.step_size() && options.decay() != Options::HEAD) {
+    problems.Add("step_size", "requires decay: HEAD");
+  }
+  if (options.norm() == Options::GATED_NORM && !options.gate()) {
+    problems.Add("norm", "GATED_NORM requires `gate: true`");
+  }
+}
+
+template <typename T>
+Var<T> LinearAttention<T>::MapFeatures(Var<T> x) const {
+  switch (options_.feature_map()) {
+    case Options::ELU_PLUS_ONE:
+      return Relu(x) + Exp(Minimum(x, x.tape().Full({}, T(0))));
+    case Options::SILU:
+      return x * Sigmoid(x);
+    default:
+      return x;
+  }
+}
+
+template <typename T>
+Var<T> LinearAttention<T>::LogDecay(Forward<T>& forward, Var<T> x,
+                                    Var<T>* step_size) const {
+  const int64_t heads = options_.heads();
+  switch (options_.decay()) {
+    case Options::FIXED: {
+      const Var<T> decay = forward.tape().Constant({1, heads, 1, 1});
+      for (int64_t h = 0; h < heads; ++h) {
+        decay.data()[h] =
+            static_cast<T>(std::log1p(-std::exp2(-5 - static_cast<double>(h))));
+      }
+      return BroadcastTo(decay, {x.dim(0), heads, x.dim(1), 1});
+    }
+    case Options::HEAD: {
+      const Var<T> step = Softplus((*decay_)(forward, x) + forward[step_bias_]);
+      *step_size = ByHeads(step, heads);
+      return ByHeads(-(step * Exp(forward[decay_rate_])), heads);
+    }
+    case Options::CHANNEL: {
+      const Var<T> z = (*decay_)(forward, (*narrow_decay_)(forward, x));
+      return ByHeads(Softplus(-z) * static_cast<T>(-1 / kRoot), heads);
+    }
+    default:
+      return {};
+  }
+}
+
+template <typename T>
+MixerTerms<T> LinearAttention<T>::Project(Forward<T>& forward, Var<T> x,
+                                          int64_t first_position) const {
+  const int64_t heads = options_.heads();
+  const auto project = [&](const LinearLayer<T>& layer) {
+    Var<T> y = MapFeatures(ByHeads(layer(forward, x), options_.key_heads()));
+    if (rotary_ != nullptr) y = rotary_->Encode(forward, y, first_position, 1);
+    return ForAllHeads(y, heads);
+  };
+  MixerTerms<T> terms;
+  terms.queries = project(query_);
+  if (options_.scale()) {
+    terms.queries =
+        terms.queries / std::sqrt(static_cast<T>(options_.key_width()));
+  }
+  terms.keys = project(key_);
+  terms.values = ByHeads(value_(forward, x), heads);
+  Var<T> step_size;
+  terms.others[kLogDecay] = LogDecay(forward, x, &step_size);
+  if (options_.step_size()) terms.keys = terms.keys * step_size;
+  if (gate_.has_value()) {
+    const Var<T> z = (*gate_)(forward, x);
+    terms.others[kGate] = z * Sigmoid(z);
+  }
+  return terms;
+}
+
+template <typename T>
+DecayedInputs<T> LinearAttention<T>::Recurrence(
+    const MixerTerms<T>& terms, const LayerState<T>* state) const {
+  DecayedInputs<T> in = {.queries = terms.queries,
+                         .keys = terms.keys,
+                         .values = terms.values,
+                         .log_decay = terms.others[kLogDecay]};
+  if (state != nullptr) in.state = state->Row(state_);
+  if (normalizes_) {
+    // Another value of 1: what the recurrence gives for it is the sum of the
+    // weights.
+    const Var<T> ones =
+        terms.values.tape().Full(terms.values.shape().With(3, 1), T(1));
+    in.values = Concat<T>({terms.values, ones}, -1);
+  }
+  return in;
+}
+
+template <typename T>
+Var<T> LinearAttention<T>::Contexts(Forward<T>& forward,
+                                    const MixerTerms<T>& terms,
+                                    const DecayedOutputs<T>& outputs,
+                                    LayerState<T>* state) const {
+  if (state != nullptr) state->SetRow(state_, outputs.state);
+  Var<T> contexts = outputs.outputs;
+  if (normalizes_) {
+    const int64_t width = options_.value_width();
+    contexts = Slice(contexts, -1, 0, width) / Slice(contexts, -1, width, 1);
+  }
+  if (skip_.has_value()) contexts = contexts + terms.values * forward[skip_];
+  return contexts;
+}
+
+template <typename T>
+Var<T> LinearAttention<T>::Step(Forward<T>& forward, const MixerTerms<T>& terms,
+                                LayerState<T>* state) const {
+  return Contexts(forward, terms, DecayedStep(Recurrence(terms, state)), state);
+}
+
+template <typename T>
+Var<T> LinearAttention<T>::Chunk(Forward<T>& forward,
+                                 const MixerTerms<T>& terms,
+                                 LayerState<T>* state) const {
+  return Contexts(forward, terms, DecayedRecurrence(Recurrence(terms, state)),
+                  state);
+}
+
+template <typename T>
+Var<T> LinearAttention<T>::Matrix(Forward<T>& forward,
+                                  const MixerTerms<T>& terms) const {
+  Var<T> weights =
+      DecayedProducts(terms.queries, terms.keys, terms.others[kLogDecay]);
+  if (normalizes_) weights = weights / Sum(weights, -1, /*keep=*/true);
+  if (!skip_.has_value()) return weights;
+  const int64_t time = terms.values.dim(2);
+  const Var<T> identity = forward.tape().Full({time, time}, T(0));
+  for (int64_t t = 0; t < time; ++t) identity.at(t, t) = T(1);
+  return weights + identity * forward[skip_];
+}
+
+template <typename T>
+Var<T> LinearAttention<T>::Output(Forward<T>& forward,
+                                  const MixerTerms<T>& terms,
+                                  Var<T> contexts) const {
+  if (options_.norm() == Options::HEAD_NORM) {
+    contexts = (*norm_)(forward, contexts);
+  }
+  const Shape& shape = contexts.shape();
+  Var<T> joined = Permute(contexts, {0, 2, 1, 3})
+                      .Reshape({shape[0], shape[2], shape[1] * shape[3]});
+  if (gate_.has_value()) joined = joined * terms.others[kGate];
+  if (options_.norm() == Options::GATED_NORM)
+    joined = (*norm_)(forward, joined);
+  return output_(forward, joined);
+}
+
+REGARD_INSTANTIATE_CLASS(LinearAttention);
+REGARD_STATE_MIXER(LinearAttention, "S = exp(g) S + k v^T, o = S^T q")
+
+}  // namespace regard
