@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "attention/checks/scoring_problem.h"
+#include "attention/checks/tape_state.h"
 #include "attention/layer_state.h"
 #include "attention/mixer_layer.h"
 #include "autodiff/gradient_failures.h"
@@ -41,41 +42,6 @@ template <typename T>
 TestArray ArrayOf(Var<T> x) {
   return {x.shape(), {x.span().begin(), x.span().end()}};
 }
-
-// A state on a tape.
-template <typename T>
-class TapeState : public LayerState<T> {
- public:
-  explicit TapeState(const StateSlots& slots)
-      : values_(static_cast<size_t>(slots.size())) {}
-
-  Var<T> Append(int slot, Var<T> part) override {
-    Var<T>& whole = At(slot);
-    whole = whole.has_value() ? Concat<T>({whole, part}, -2) : part;
-    return whole;
-  }
-  Var<T> Row(int slot) const override {
-    return values_[static_cast<size_t>(slot)];
-  }
-  void SetRow(int slot, Var<T> value) override { At(slot) = value; }
-  Var<T> Source(int slot) const override { return Row(slot); }
-  void SetSource(int slot, Var<T> value) override { At(slot) = value; }
-
-  // Row i becomes what row rows[i] is.
-  void Gather(absl::Span<const int64_t> rows) {
-    for (Var<T>& value : values_) {
-      if (!value.has_value()) continue;
-      std::vector<Var<T>> parts;
-      for (const int64_t row : rows) parts.push_back(Slice(value, 0, row, 1));
-      value = Concat<T>(parts, 0);
-    }
-  }
-
- private:
-  Var<T>& At(int slot) { return values_[static_cast<size_t>(slot)]; }
-
-  std::vector<Var<T>> values_;
-};
 
 // A mixer with parameters of its own, and a step that has begun.
 template <typename T>

@@ -43,14 +43,14 @@ int64_t DecayedScratch(const DecayedRows<T>& rows);
 template <typename T>
 void ComputeProducts(const DecayedRows<T>& rows, T* scratch, T* products);
 
-// Adds the gradients of queries and keys, given those of M, whose elements
-// above the diagonal are ignored. Overwrites d_products.
+// Adds the gradients of queries and keys. d_products is the gradient of M; its
+// elements above the diagonal are ignored, and it is overwritten.
 template <typename T>
 void AddProductGradients(const DecayedRows<T>& rows, T* scratch, T* d_products,
                          T* d_queries, T* d_keys);
 
-// Turns d_decay, which holds the gradients of the sums g[0] + .. + g[t] in each
-// row t, into those of g: row t becomes the sum of rows t, t + 1, ...
+// Turns the gradients of the sums g[0] + .. + g[t], row t of d_decay, into the
+// gradients of g: row t becomes the sum of rows t, t + 1, ...
 template <typename T>
 void SumDecayGradients(int64_t count, int64_t decay_width, T* d_decay);
 

@@ -18,7 +18,7 @@ namespace {
 constexpr int64_t kChunk = 64;
 
 struct Extents {
-  int64_t heads;  // of all examples
+  int64_t heads;  // summed over examples
   int64_t time;
   int64_t key_width;
   int64_t value_width;
@@ -173,8 +173,8 @@ class Workspace {
   T* rows_;
 };
 
-// Writes the outputs of a chunk, and turns `state` from that before it to that
-// after it.
+// Writes the outputs of a chunk. `state` is the state before the chunk, and
+// becomes the state after it.
 template <typename T>
 void ComputeChunk(const Chunk<T>& chunk, const Extents& extents,
                   Workspace<T>& work, T* state, T* outputs) {
@@ -192,9 +192,10 @@ void ComputeChunk(const Chunk<T>& chunk, const Extents& extents,
        MutableMatrix<T>(state, chunk.width(), value_width), GemmMode::kAdd);
 }
 
-// The gradients of a chunk, in `work`, given those of its outputs, null if they
-// are 0, and in work.d_state that of the state after it, which becomes that of
-// the state before it. `before` and `after` are the states.
+// Computes the gradients of a chunk in `work`. d_outputs is the gradient of its
+// outputs, or null if it is 0. work.d_state is the gradient of the state after
+// the chunk; it becomes the gradient of the state before it. `before` and
+// `after` are these states.
 template <typename T>
 void ChunkGradients(const Chunk<T>& chunk, const Extents& extents,
                     const T* before, const T* after, const T* d_outputs,

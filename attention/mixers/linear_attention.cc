@@ -20,9 +20,9 @@ namespace {
 
 using Options = LinearAttentionMixer;
 
-constexpr int64_t kNarrow = 16;      // numbers behind a decay of channels
-constexpr double kRoot = 16;         // of the sigmoid that is such a decay
-constexpr double kLargestRate = 16;  // of a decay of heads, initially
+constexpr int64_t kNarrow = 16;  // numbers behind a decay of channels
+constexpr double kRoot = 16;  // a decay of channels is this root of a sigmoid
+constexpr double kLargestRate = 16;  // largest initial a of a decay of heads
 constexpr double kSmallestStep = 1e-3;
 constexpr double kLargestStep = 0.1;
 

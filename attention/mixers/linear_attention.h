@@ -68,7 +68,7 @@ class LinearAttention : public StateMixer<T> {
   Var<T> LogDecay(Forward<T>& forward, Var<T> x, Var<T>* step_size) const;
   DecayedInputs<T> Recurrence(const MixerTerms<T>& terms,
                               const LayerState<T>* state) const;
-  // What Step() and Chunk() do with the outputs of the recurrence.
+  // Ends Step() and Chunk(): turns the outputs of the recurrence into contexts.
   Var<T> Contexts(Forward<T>& forward, const MixerTerms<T>& terms,
                   const DecayedOutputs<T>& outputs, LayerState<T>* state) const;
 

@@ -1,17 +1,13 @@
-// The checks of all mixers, and what each of them is by its formula.
-#include "attention/mixers/built_in_mixers.h"
-
+// Mixers by their formulas, their parameters, and configs that are wrong.
 #include <cmath>
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <tuple>
 #include <vector>
 
-#include "attention/checks/expectations.h"
-#include "attention/checks/mixer_checks.h"
 #include "attention/layer_state.h"
 #include "attention/mixer_layer.h"
+#include "attention/mixers/built_in_mixers.h"
 #include "attention/mixers/mixer.pb.h"
 #include "attention/state_mixer.h"
 #include "autodiff/ops/elementwise.h"
@@ -50,50 +46,6 @@ std::vector<std::string> ProblemsOf(const std::string& text) {
   }
   return all;
 }
-
-struct Case {
-  const char* name;
-  const char* config;
-};
-
-constexpr Case kCases[] = {
-    {"Defaults", "linear_attention { heads: 2 }"},
-    {"Identity",
-     "linear_attention { heads: 2 feature_map: IDENTITY bias: false }"},
-    {"Unnormalised",
-     "linear_attention { heads: 2 normalize: false skip: true }"},
-    {"Fixed", "linear_attention { heads: 4 decay: FIXED }"},
-    {"Head", "linear_attention { heads: 2 decay: HEAD key_width: 3 }"},
-    {"Channel",
-     "linear_attention { heads: 2 decay: CHANNEL value_width: 3 gate: true }"},
-    {"SharedKeys",
-     "linear_attention { heads: 4 key_heads: 2 feature_map: SILU rotary: true "
-     "decay: CHANNEL }"},
-    {"Retention", "retention { heads: 2 }"},
-    {"GatedLinear", "gated_linear { heads: 2 }"},
-    {"Mamba2", "mamba2 { heads: 2 key_width: 3 }"},
-};
-
-class MixersTest
-    : public ::testing::TestWithParam<std::tuple<Case, MixerCheck>> {};
-
-TEST_P(MixersTest, Holds) {
-  const auto& [test, check] = GetParam();
-  ASSERT_THAT(ProblemsOf(test.config), IsEmpty());
-  const MixerRegistry registry = BuiltInMixers();
-  const MixerConfig config = Parse(test.config);
-  Expectations expect;
-  check.run({registry, *registry.ChosenOptions(config), kWidth}, expect);
-  for (const std::string& failure : expect.failures()) ADD_FAILURE() << failure;
-}
-
-INSTANTIATE_TEST_SUITE_P(All, MixersTest,
-                         ::testing::Combine(::testing::ValuesIn(kCases),
-                                            ::testing::ValuesIn(MixerChecks())),
-                         [](const auto& info) {
-                           return std::string(std::get<0>(info.param).name) +
-                                  std::get<1>(info.param).name;
-                         });
 
 // A mixer of width 8 with random parameters.
 class LayerRun {
