@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "attention/attention.pb.h"
 #include "attention/head_outputs/built_in_head_outputs.h"
+#include "attention/mixers/built_in_mixers.h"
 #include "attention/normalizers/built_in_normalizers.h"
 #include "attention/position_encodings/built_in_position_encodings.h"
 #include "attention/score_maps/built_in_score_maps.h"
@@ -22,6 +23,7 @@ AttentionRegistry::AttentionRegistry()
   RegisterBuiltInPositionEncodings(position_encodings);
   RegisterBuiltInScoreMaps(score_maps);
   RegisterBuiltInHeadOutputs(head_outputs);
+  RegisterBuiltInMixers(mixers);
 }
 
 void AttentionRegistry::Validate(const Attention& config,

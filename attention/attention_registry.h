@@ -1,6 +1,7 @@
 // What an attention config may choose: the scoring functions that a program
 // knows, by the message of their options, its normalizers, its encodings,
-// its score maps and its head outputs.
+// its score maps, its head outputs, and the mixers that a Transformer may
+// choose.
 #ifndef ATTENTION_ATTENTION_REGISTRY_H_
 #define ATTENTION_ATTENTION_REGISTRY_H_
 
@@ -9,6 +10,7 @@
 #include "attention/position_encoding.h"
 #include "attention/score_map.h"
 #include "attention/scoring_function.h"
+#include "attention/state_mixer.h"
 #include "nn/parameters.h"
 #include "options/config_problems.h"
 #include "options/option_registry.h"
@@ -80,6 +82,7 @@ class AttentionRegistry : public PluginRegistry<Attention, ScorerInfo> {
   ScoreMapRegistry score_maps;
   // Choices of a MultiHead config.
   HeadOutputRegistry head_outputs;
+  MixerRegistry mixers;
 };
 
 #define REGARD_SCORING_FUNCTION(name, formula) \

@@ -1,4 +1,4 @@
-// What layers keep between the calls of a decoder.
+// Values that layers keep between the calls of a decoder.
 #ifndef ATTENTION_LAYER_STATE_H_
 #define ATTENTION_LAYER_STATE_H_
 
@@ -31,7 +31,7 @@ class StateSlots {
   std::vector<std::string> names_;
 };
 
-// Where a layer declares its slots, once and in its constructor:
+// A place in which a layer declares its slots, once and in its constructor:
 // `keys_(slots.Add("keys"))`. Cheap to copy; valid as long as the list.
 class SlotScope {
  public:

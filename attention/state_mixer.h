@@ -1,4 +1,4 @@
-// What an author of a state mixer writes, and what it is given.
+// The interface that an author of a state mixer implements.
 //
 // A state mixer takes the place of self-attention in a Transformer layer. It
 // keeps a state of fixed size in place of the keys of all positions. One
@@ -32,19 +32,19 @@ namespace regard {
 
 class MixerConfig;
 
-// What a mixer is built from besides its options.
+// Everything that a mixer is built from, besides its options.
 template <typename T>
 struct MixerSetup {
   ParameterScope<T> scope;
-  int64_t width;    // of its input and output
+  int64_t width;    // width of its input and output
   SlotScope slots;  // where it declares what it keeps between steps
   // Initial values of linear maps, and of the one that ends the branch.
   LinearOptions inputs = {.initialization = XavierUniform};
   LinearOptions output = {.initialization = XavierUniform};
 };
 
-// What a mixer computes of each position by itself. The positions are axis -2
-// of each array.
+// The arrays that a mixer computes of each position by itself. The positions
+// are axis -2 of each array.
 template <typename T>
 struct MixerTerms {
   static constexpr int kOthers = 4;

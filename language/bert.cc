@@ -39,7 +39,7 @@ void ValidateBert(const BertConfig& config, const AttentionRegistry& scorers,
   problems.CheckOwnRanges(config);
   const ConfigProblems::Scope scope(problems, "transformer");
   ValidateTransformer(scorers, BertTransformer(config), /*memory_width=*/0,
-                      problems);
+                      Direction::kBoth, problems);
   ValidateHasNoSource("BERT", config.transformer(), problems);
 }
 

@@ -7,10 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
-#include "attention/multi_head.h"
-#include "attention/testing/joined_source.h"
+#include "attention/checks/tape_state.h"
+#include "attention/layer_state.h"
 #include "attention/transformer/layer.h"
 #include "attention/transformer/testing/layer_check.h"
 #include "attention/transformer/transformer.pb.h"
@@ -107,9 +106,11 @@ TransformerConfig ConfigOf(const std::string& name, const char* more = "") {
 void CheckEncoderLayer(const std::string& name, const char* more = "") {
   SCOPED_TRACE(name);
   ParityRun run(name);
+  StateSlots slots;
   const TransformerLayer<float> layer(BuiltInScorers(), ConfigOf(name, more),
                                       /*index=*/0, /*memory_width=*/0,
-                                      run.store().Root());
+                                      run.store().Root(),
+                                      SlotScope(slots, "layer"));
   Forward<float>& forward = run.Begin();
   const Var<float> x = run.Input("x");
   const std::vector<int32_t> lengths = run.fixture().Integers("lengths");
@@ -152,9 +153,11 @@ TEST(BertParityTest, LayerWithHeadMask) {
 void CheckDecoderLayer(const std::string& name) {
   SCOPED_TRACE(name);
   ParityRun run(name);
+  StateSlots slots;
   const TransformerLayer<float> layer(BuiltInScorers(), ConfigOf(name),
                                       /*index=*/0, /*memory_width=*/5,
-                                      run.store().Root());
+                                      run.store().Root(),
+                                      SlotScope(slots, "layer"));
   Forward<float>& forward = run.Begin();
   const Var<float> x = run.Input("x");
   const Var<float> memory = run.Input("memory");
@@ -179,14 +182,8 @@ void CheckDecoderLayer(const std::string& name) {
   inference.BeginStep();
   inputs.memory = layer.PrepareMemory(
       inference, tape.Constant(memory.shape(), memory.span()));
-  PreparedSource<float> source;
-  const auto append = [&](int64_t, const PreparedSource<float>& part) {
-    return source = Joined(source, part);
-  };
-  const absl::FunctionRef<PreparedSource<float>(int64_t,
-                                                const PreparedSource<float>&)>
-      append_ref = append;
-  inputs.append_to_cache = &append_ref;
+  TapeState<float> state(slots);
+  inputs.state = &state;
   const int64_t time = x.dim(1);
   const int64_t width = x.dim(2);
   for (int64_t t = 0; t < time; ++t) {

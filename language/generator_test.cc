@@ -33,12 +33,13 @@ using ::testing::ElementsAre;
 class GeneratorTest : public ::testing::Test {
  protected:
   static LanguageModel Make(const std::string& fields,
-                            const std::string& attention = "scaled_dot {}") {
+                            const std::string& attention = "scaled_dot {}",
+                            const std::string& transformer = "") {
     LanguageModelConfig config;
     EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
         fields + " transformer { width: 16 layers: 2 attention { heads: 2 " +
             "attention { " + attention + " } } position_embedding { " +
-            "kind: LEARNED longest: 12 } }",
+            "kind: LEARNED longest: 12 } " + transformer + " }",
         &config));
     AttentionRegistry scorers;
     RegisterBuiltInScores(scorers);
@@ -198,9 +199,15 @@ TEST_F(GeneratorTest, APromptIsContinuedTheSameAloneAndInAnyBatch) {
       "sampling {}", "n_best: 3 sampling { temperature: 2 }",
       "beam: 3 n_best: 2 length_penalty: 0",
       "beam: 2 repetition_penalty: 1.5 no_repeat_ngram: 3"};
-  for (const char* attention :
-       {"scaled_dot {}", "additive {}", "relative_dot { max_position: 12 }"}) {
-    LanguageModel model = Make("block: 12 examples: LINES", attention);
+  for (const auto& [attention, mixer] :
+       std::vector<std::pair<const char*, const char*>>{
+           {"scaled_dot {}", ""},
+           {"additive {}", ""},
+           {"relative_dot { max_position: 12 }", ""},
+           {"scaled_dot {}",
+            "pattern {} pattern { mixer { gated_linear { heads: 2 } } }"},
+           {"scaled_dot {}", "mixer { linear_attention { heads: 2 } }"}}) {
+    LanguageModel model = Make("block: 12 examples: LINES", attention, mixer);
     Spread(model);
     for (const char* search : searches) {
       GenerationOptions options;
@@ -215,7 +222,8 @@ TEST_F(GeneratorTest, APromptIsContinuedTheSameAloneAndInAnyBatch) {
         ASSERT_EQ(alone.size(), together[i].size());
         for (size_t n = 0; n < alone.size(); ++n) {
           EXPECT_EQ(alone[n].ids, together[i][n].ids)
-              << attention << ", " << search << ", prompt " << i;
+              << attention << " " << mixer << ", " << search << ", prompt "
+              << i;
           EXPECT_EQ(alone[n].log_probability, together[i][n].log_probability);
           EXPECT_EQ(alone[n].score, together[i][n].score);
         }

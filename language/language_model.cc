@@ -15,7 +15,8 @@ void ValidateTransformerPart(const LanguageModelConfig& config,
                              ConfigProblems& problems) {
   const ConfigProblems::Scope scope(problems, "transformer");
   const TransformerConfig& transformer = config.transformer();
-  ValidateTransformer(scorers, transformer, /*memory_width=*/0, problems);
+  ValidateTransformer(scorers, transformer, /*memory_width=*/0,
+                      Direction::kCausal, problems);
   ValidateHasNoSource("a language model", transformer, problems);
   const PositionEmbeddingConfig& positions = transformer.position_embedding();
   if (positions.kind() == PositionEmbeddingConfig::LEARNED &&

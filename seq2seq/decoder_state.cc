@@ -45,9 +45,20 @@ void DecoderState<T>::SetRow(int slot, Var<T> value) {
 }
 
 template <typename T>
+Var<T> DecoderState<T>::Row(int slot) const {
+  const Var<T> value = (*this)[slot];
+  REGARD_CHECK(value.has_value() || position_ == 0)
+      << "slot " << slot << " was not kept after " << position_ << " positions";
+  return value;
+}
+
+template <typename T>
 Var<T> DecoderState<T>::Append(int slot, Var<T> part) {
   const Slot& before = slots_[static_cast<size_t>(slot)];
   const int64_t positions = before.positions;
+  REGARD_CHECK(positions >= position_)
+      << "slot " << slot << " holds " << positions << " of " << position_
+      << " earlier positions";
   Var<T> whole = part;
   if (cache_ != nullptr) {
     REGARD_CHECK(!part.needs_grad()) << "no gradient passes through a cache";
@@ -146,8 +157,13 @@ Var<T> DecoderCache<T>::Append(int slot, int64_t positions, Var<T> part) {
 template <typename T>
 void DecoderCache<T>::KeepRows(Var<T> from, absl::Span<const int32_t> rows,
                                Slot* slot) {
-  const int64_t size = from.size() / std::max<int64_t>(from.dim(0), 1);
-  const T* data = from.data();
+  const int64_t count = from.dim(0);
+  const int64_t size = from.size() / std::max<int64_t>(count, 1);
+  const Var<T> added = slot->added;
+  slot->added = {};
+  REGARD_CHECK(!added.has_value() ||
+               added.shape().With(0, count) == from.shape())
+      << "rows " << added.shape() << " added to " << from.shape();
   if (slot->data == nullptr || slot->shape.Stride(0) != size) {
     slot->data = arena_.New<T>(limits_.rows * size);
   }
@@ -155,7 +171,9 @@ void DecoderCache<T>::KeepRows(Var<T> from, absl::Span<const int32_t> rows,
   slot->shape = from.shape().With(0, static_cast<int64_t>(rows.size()));
   T* to = slot->data;
   for (const int32_t row : rows) {
-    to = std::copy_n(data + row * size, size, to);
+    const T* const data = row < count ? from.data() + row * size
+                                      : added.data() + (row - count) * size;
+    to = std::copy_n(data, size, to);
   }
 }
 
@@ -173,14 +191,21 @@ Var<T> DecoderCache<T>::OutsideOfStorage(Var<T> value) const {
 
 template <typename T>
 void DecoderCache<T>::AddRows(const DecoderState<T>& state) {
+  using Kind = typename DecoderState<T>::Kind;
   for (size_t i = 0; i < slots_.size(); ++i) {
     const auto& from = state.slots()[i];
-    const bool empty =
-        slots_[i].data == nullptr && slots_[i].growing == nullptr;
-    REGARD_CHECK(empty ? !from.value.has_value()
-                       : from.kind == DecoderState<T>::Kind::kGrowing)
-        << "slot " << i << " of added rows";
-    if (!empty) slots_[i].growing->AddRows(from.value);
+    Slot& slot = slots_[i];
+    const bool grows = slot.growing != nullptr;
+    if (!from.value.has_value()) {
+      REGARD_CHECK(slot.data == nullptr && !grows)
+          << "slot " << i << " of added rows";
+    } else if (from.kind == Kind::kGrowing && grows) {
+      slot.growing->AddRows(from.value);
+    } else {
+      REGARD_CHECK(from.kind == Kind::kRow && !grows)
+          << "slot " << i << " of added rows";
+      slot.added = from.value;
+    }
   }
 }
 

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "absl/types/span.h"
+#include "attention/layer_state.h"
 #include "autodiff/arena.h"
 #include "autodiff/tape.h"
 #include "seq2seq/decoding/growing_rows.h"
@@ -17,21 +18,17 @@ namespace regard {
 template <typename T>
 class DecoderCache;
 
-// A list of slots, each of one kind:
+// The state of the layers of a decoder, and the sequences that it has read.
 //
-//   per source  [sources, ..]: prepared keys, a fixed context
-//   per row     [rows, ..]: a recurrent state, attention weights so far
-//   growing     [rows, .., extent, width]: keys and values of the positions
-//               that were read
-//
-// A decoder numbers its slots; those that it does not use stay empty. A row is
-// a hypothesis: row r belongs to source r / rows_per_source(). There is one row
-// a source at first, and as many as the beam is wide later.
+// A decoder numbers its slots, or its layers declare them; those that are not
+// used stay empty. A row is a hypothesis: row r belongs to source r /
+// rows_per_source(). There is one row a source at first, and as many as the
+// beam is wide later.
 //
 // The values are on a tape, and gradients pass through them. Movable; the slots
 // are in the tape's arena.
 template <typename T>
-class DecoderState {
+class DecoderState : public LayerState<T> {
  public:
   enum class Kind : uint8_t { kSource, kRow, kGrowing };
   struct Slot {
@@ -64,14 +61,16 @@ class DecoderState {
 
   // The leading extent of `value` is sources() or rows(). An empty `value` is
   // ignored.
-  void SetSource(int slot, Var<T> value);
-  void SetRow(int slot, Var<T> value);
-  // Appends `part` [rows, .., n, width] to a growing slot. Returns the whole,
-  // [rows, .., extent, width], whose first positions are those appended so far.
-  // On a tape that records, these are all. In a search the extent may be
-  // larger, so that a step copies nothing but its own positions: a mask has to
-  // hide the others, as a causal one does. They hold finite numbers.
-  Var<T> Append(int slot, Var<T> part);
+  void SetSource(int slot, Var<T> value) override;
+  void SetRow(int slot, Var<T> value) override;
+  Var<T> Source(int slot) const override { return (*this)[slot]; }
+  // Set, unless the state has read no position.
+  Var<T> Row(int slot) const override;
+  // On a tape that records, the whole has the positions appended so far. In a
+  // search the extent may be larger, so that a step copies nothing but its own
+  // positions. A slot that does not hold all position() positions fails a
+  // check.
+  Var<T> Append(int slot, Var<T> part) override;
 
   // Forgets all sources but the first `count`. There is one row a source, and
   // no growing slot.
@@ -115,9 +114,9 @@ class DecoderCache {
   DecoderCache(const DecoderCache&) = delete;
   DecoderCache& operator=(const DecoderCache&) = delete;
 
-  // Adds the rows of `state`, which is no View(), behind those of the View()
-  // that is to be gathered: rows that have read the same number of ids. All
-  // slots grow.
+  // Adds the rows of `state`, which is not a View(), behind those of the View()
+  // that is to be gathered: rows that have read the same number of ids. No slot
+  // is per source. `state` lives until then.
   void AddRows(const DecoderState<T>& state);
 
   // Row i becomes what row rows[i] of `state` is, or the added ones behind it
@@ -140,7 +139,8 @@ class DecoderCache {
     Shape shape;            // of `data`
     int64_t positions = 0;  // of a growing slot
     GrowingRows<T>* growing = nullptr;  // its storage; null: the slot is empty
-    Var<T> next;  // of a row, during Gather(): what the step left
+    Var<T> next;   // of a row, during Gather(): what the step left
+    Var<T> added;  // rows that AddRows() put behind it
   };
 
   Var<T> Append(int slot, int64_t positions, Var<T> part);

@@ -363,9 +363,11 @@ TEST(DecoderCacheTest, GathersRowsThatWereAdded) {
                             {.rows = 4, .vocabulary = 10}, arena);
   DecoderState<float> state = cache.View(tape);
   state.Append(kCache, tape.Constant({2, 2, 1}, {1, 2, 3, 4}));
+  state.SetRow(kHidden, tape.Constant({2, 2}, {10, 11, 20, 21}));
   state.AdvancePosition(2);
   DecoderState<float> added(tape, 1, {}, kNumSlots);
   added.Append(kCache, tape.Constant({1, 2, 1}, {5, 6}));
+  added.SetRow(kHidden, tape.Constant({1, 2}, {30, 31}));
   added.AdvancePosition(2);
   cache.AddRows(added);
   // The second source is done; what was added takes its place, twice.
@@ -377,6 +379,8 @@ TEST(DecoderCacheTest, GathersRowsThatWereAdded) {
   EXPECT_THAT(
       Valid(view.Append(kCache, tape.Constant({4, 1, 1}, {7, 8, 9, 10})), 3),
       ElementsAre(1, 2, 7, 1, 2, 8, 5, 6, 9, 5, 6, 10));
+  EXPECT_THAT(view.Row(kHidden).span(),
+              ElementsAre(10, 11, 10, 11, 30, 31, 30, 31));
 }
 
 TEST(DecoderCacheDeathTest, RefusesAddedRowsWithOtherSlots) {

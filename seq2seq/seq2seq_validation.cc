@@ -156,7 +156,7 @@ void ValidateTransformerEncoder(const EncoderDecoderConfig& config,
       problems,
       PathOf(config.has_transformer_encoder(), "transformer_encoder"));
   ValidateTransformer(scorers, TransformerOfEncoder(config),
-                      /*memory_width=*/0, problems);
+                      /*memory_width=*/0, Direction::kBoth, problems);
   // In `transformer` they are the decoder's.
   const TransformerConfig& own = config.transformer_encoder();
   constexpr char kNote[] = "has no effect: it applies only to a decoder";
@@ -176,7 +176,8 @@ void ValidateTransformerDecoder(const EncoderDecoderConfig& config,
       problems,
       PathOf(config.has_transformer_decoder(), "transformer_decoder"));
   const TransformerConfig decoder = TransformerOfDecoder(config);
-  ValidateTransformer(scorers, decoder, MemoryWidth(config), problems);
+  ValidateTransformer(scorers, decoder, MemoryWidth(config), Direction::kCausal,
+                      problems);
   if (decoder.tied_embeddings() != TransformerConfig::SOURCE_TARGET_OUTPUT) {
     return;
   }

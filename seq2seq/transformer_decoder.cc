@@ -2,9 +2,6 @@
 
 #include <algorithm>
 
-#include "absl/functional/function_ref.h"
-#include "attention/multi_head.h"
-#include "attention/scoring_function.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
@@ -29,19 +26,14 @@ DecoderState<T> TransformerDecoder<T>::Begin(Forward<T>& forward,
                                              const Memory<T>& memory) const {
   const NameScope<T> scope(forward.tape(), "decoder");
   DecoderState<T> state(forward.tape(), memory.sources, memory.lengths,
-                        SlotOf(stack_.layers(), kMemoryKeys));
+                        stack_.slots().size());
   if (!stack_.has_cross_attention() || !memory.values.has_value()) {
     return state;
   }
   REGARD_CHECK(memory.values.dim(1) <= longest_memory())
       << "a memory of " << memory.values.dim(1)
       << " positions; the attention knows " << longest_memory();
-  for (int64_t i = 0; i < stack_.layers(); ++i) {
-    const PreparedSource<T> prepared =
-        stack_.PrepareMemory(forward, i, memory.values);
-    state.SetSource(SlotOf(i, kMemoryKeys), prepared.keys);
-    state.SetSource(SlotOf(i, kMemoryValues), prepared.values);
-  }
+  stack_.KeepMemories(forward, memory.values, &state);
   return state;
 }
 
@@ -60,17 +52,8 @@ Var<T> TransformerDecoder<T>::Advance(Forward<T>& forward,
   REGARD_CHECK(time == 1 || state->rows_per_source() == 1)
       << time << " ids at once for " << state->rows_per_source()
       << " rows a source";
-  REGARD_CHECK(first == 0 || (*state)[SlotOf(0, kKeys)].has_value())
-      << "the keys of the positions before " << first << " were not kept";
   const Var<T> x = embedding_(forward, ids, rows, first);
 
-  const auto append = [&](int64_t layer, const PreparedSource<T>& part) {
-    return PreparedSource<T>{
-        state->Append(SlotOf(layer, kKeys), part.keys),
-        state->Append(SlotOf(layer, kValues), part.values)};
-  };
-  const absl::FunctionRef<PreparedSource<T>(int64_t, const PreparedSource<T>&)>
-      append_ref = append;
   LayerInputs<T> inputs;
   inputs.mask.causal = true;
   inputs.positions.first_query = first;
@@ -80,19 +63,9 @@ Var<T> TransformerDecoder<T>::Advance(Forward<T>& forward,
                              .query_step = time == 1 ? 0 : 1};
   const bool recomputes =
       recompute_ && x.needs_grad() && first == 0 && time > 1;
-  if (!recomputes) inputs.append_to_cache = &append_ref;
-
-  const int64_t layers = stack_.layers();
-  absl::Span<PreparedSource<T>> memories;
-  if ((*state)[SlotOf(0, kMemoryKeys)].has_value()) {
-    memories = {tape.arena().template New<PreparedSource<T>>(layers),
-                static_cast<size_t>(layers)};
-    for (int64_t i = 0; i < layers; ++i) {
-      memories[static_cast<size_t>(i)] = {(*state)[SlotOf(i, kMemoryKeys)],
-                                          (*state)[SlotOf(i, kMemoryValues)]};
-    }
-  }
-  const Var<T> readout = stack_(forward, x, inputs, memories);
+  if (!recomputes) inputs.state = state;
+  const Var<T> readout =
+      stack_(forward, x, inputs, stack_.KeptMemories(tape, *state));
   state->AdvancePosition(time);
   return readout;
 }

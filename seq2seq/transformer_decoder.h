@@ -43,18 +43,6 @@ class TransformerDecoder : public Decoder<T> {
                      const AttentionRegistry& scorers, const Options& options,
                      const ParameterScope<T>& scope);
 
-  // Slots of layer i of the state.
-  enum Slot {
-    kMemoryKeys,    // prepared [sources, key heads, time, prepared width]
-    kMemoryValues,  // [sources, key heads, time, head width]
-    kKeys,          // growing, prepared [rows, key heads, positions, ..]
-    kValues,
-    kSlotsOfALayer
-  };
-  static constexpr int SlotOf(int64_t layer, Slot slot) {
-    return static_cast<int>(layer) * kSlotsOfALayer + slot;
-  }
-
   // Of a memory without values, cross-attention is passed over.
   DecoderState<T> Begin(Forward<T>& forward,
                         const Memory<T>& memory) const override;

@@ -40,6 +40,12 @@ constexpr const char* kEveryKind[] = {
     "cross_attention { "
     "head_output { gate {} } } pattern {} pattern { attention { head_output { "
     "norm {} } } } }",
+    "transformer { width: 8 layers: 2 attention { heads: 2 } } "
+    "transformer_decoder { mixer { gated_linear { heads: 2 } } pattern {} "
+    "pattern { mixer { attention {} } } }",
+    "transformer { width: 8 layers: 2 attention { heads: 2 } } "
+    "transformer_decoder { mixer { retention { heads: 2 } } pattern {} "
+    "pattern { mixer { linear_attention { heads: 2 } } } }",
 };
 
 const std::vector<Ids> kSources = {

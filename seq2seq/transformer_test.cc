@@ -71,7 +71,7 @@ TEST(TransformerDecoderDeathTest, ARecomputedTargetLeavesNoKeys) {
   DecoderState<float> state = model.Begin(forward, {4, 3}, {2});
   model->decoder->Advance(forward, {2, 4, 5}, {}, &state);
   EXPECT_DEATH(model->decoder->Advance(forward, {4}, {}, &state),
-               "keys of the positions before 3 were not kept");
+               "slot 0 holds 0 of 3 earlier positions");
 }
 
 TEST(TransformerPositionsTest, LearnedPositionsAndDistancesLimitTheLength) {

@@ -62,7 +62,9 @@ TEST(TransformerTrainingTest, ATinyModelLearnsItsSentences) {
   for (const char* config :
        {"transformer { width: 16 layers: 2 attention { heads: 4 } }",
         "encoder { embedding: 16 hidden: 16 } transformer_decoder { width: 16 "
-        "layers: 1 attention { heads: 2 } norm_order: POST }"}) {
+        "layers: 1 attention { heads: 2 } norm_order: POST }",
+        "transformer { width: 16 layers: 2 attention { heads: 4 } } "
+        "transformer_decoder { mixer { mamba2 { heads: 2 key_width: 8 } } }"}) {
     AttentionRegistry scorers;
     RegisterBuiltInScores(scorers);
     ParameterStore<float> store;
@@ -104,6 +106,12 @@ TEST(TransformerTrainingTest, ThreadsChangeNoBit) {
   for (const bool recompute : {false, true}) {
     auto config = Parse<EncoderDecoderConfig>(kDropping);
     config.mutable_transformer()->set_recompute(recompute);
+    config.mutable_transformer_decoder()
+        ->add_pattern()
+        ->mutable_mixer()
+        ->mutable_gated_linear()
+        ->set_heads(2);
+    config.mutable_transformer_decoder()->add_pattern();
     const TestModel<float> model(config);
     const ParallelCorpus pairs = CorpusOf(Pairs());
     std::vector<float> expected;

@@ -29,7 +29,8 @@ void ValidateCaptioner(const CaptionerConfig& config,
   const TransformerConfig& decoder = config.decoder();
   {
     const ConfigProblems::Scope scope(problems, "decoder");
-    ValidateTransformer(scorers, decoder, WidthOfMemory(config), problems);
+    ValidateTransformer(scorers, decoder, WidthOfMemory(config),
+                        Direction::kCausal, problems);
     if (decoder.tied_embeddings() == TransformerConfig::SOURCE_TARGET_OUTPUT) {
       problems.Add("tied_embeddings",
                    "must not be SOURCE_TARGET_OUTPUT, as an image has no "

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "attention/layer_state.h"
 #include "attention/transformer/layer.h"
 #include "attention/transformer/testing/layer_check.h"
 #include "attention/transformer/transformer.pb.h"
@@ -83,8 +84,10 @@ TEST(VisionParityTest, Block) {
       "width: 6 layers: 1 attention { heads: 2 bias: false output_bias: true } "
       "feed_forward { hidden: 5 activation: GELU }");
   ParameterStore<float> store;
+  StateSlots slots;
   const TransformerLayer<float> block(BuiltInScorers(), config, /*index=*/0,
-                                      /*memory_width=*/0, store.Root());
+                                      /*memory_width=*/0, store.Root(),
+                                      SlotScope(slots, "layer"));
   store.Finalize(/*seed=*/0);
   SetFusedParameters(fixture, {""}, store);
   GradientSlab<float> gradients(store);

@@ -39,7 +39,7 @@ void ValidateVisionTransformer(const VisionTransformerConfig& config,
   problems.CheckRanges(config.augmentation(), "augmentation");
   const ConfigProblems::Scope scope(problems, "transformer");
   ValidateTransformer(scorers, config.transformer(), /*memory_width=*/0,
-                      problems);
+                      Direction::kBoth, problems);
   NoteCrossAttention(
       config.transformer(),
       "has no effect: a Vision Transformer has no memory to attend to",

@@ -1,5 +1,9 @@
 #include "attention/transformer/layer.h"
 
+#include <cstddef>
+
+#include "absl/types/span.h"
+#include "attention/state_mixer.h"
 #include "attention/transformer/initialization.h"
 #include "attention/transformer/validation.h"
 #include "third_party/abseil_backport/check.h"
@@ -30,21 +34,44 @@ MultiHeadInitialization AttentionInitialization(
               values, /*bias=*/true, Branches(scorers, config, memory_width))};
 }
 
+// Marks the first lengths[i] positions of row i of x [rows, time, width].
+template <typename T>
+absl::Span<const uint8_t> ValidPositions(Tape<T>& tape, const Shape& x,
+                                         absl::Span<const int32_t> lengths) {
+  REGARD_CHECK_EQ(static_cast<int64_t>(lengths.size()), x[0])
+      << "lengths of rows";
+  uint8_t* const valid = tape.arena().template New<uint8_t>(x.rows());
+  for (int64_t i = 0; i < x.rows(); ++i) {
+    valid[i] = i % x[1] < lengths[static_cast<size_t>(i / x[1])] ? 1 : 0;
+  }
+  return {valid, static_cast<size_t>(x.rows())};
+}
+
 }  // namespace
 
 template <typename T>
 TransformerLayer<T>::TransformerLayer(const AttentionRegistry& scorers,
                                       const TransformerConfig& config,
                                       int64_t index, int64_t memory_width,
-                                      const ParameterScope<T>& scope)
-    : index_(index),
-      attention_(scorers, LayerConfig(scorers, config, index).attention(),
-                 scope.Sub("attention"),
-                 {config.width(), config.width(), config.width()},
-                 AttentionInitialization(scorers, config, memory_width)),
-      attention_branch_(config, index, scope.Sub("attention_norm")) {
-  const FeedForwardConfig network =
-      LayerConfig(scorers, config, index).feed_forward();
+                                      const ParameterScope<T>& scope,
+                                      const SlotScope& slots)
+    : attention_branch_(config, index, scope.Sub("attention_norm")) {
+  const TransformerLayerConfig parts = LayerConfig(scorers, config, index);
+  const MultiHeadInitialization initialization =
+      AttentionInitialization(scorers, config, memory_width);
+  if (HasStateMixer(parts.mixer())) {
+    mixer_.emplace(scorers.mixers, parts.mixer(),
+                   MixerSetup<T>{scope.Sub("mixer"), config.width(), slots,
+                                 initialization.inputs, initialization.output});
+  } else {
+    keys_ = slots.Add("keys");
+    values_ = slots.Add("values");
+    attention_.emplace(
+        scorers, parts.attention(), scope.Sub("attention"),
+        MultiHeadWidths{config.width(), config.width(), config.width()},
+        initialization);
+  }
+  const FeedForwardConfig& network = parts.feed_forward();
   if (!network.has_none()) {
     feed_forward_.emplace(network, config.initialization(), config.width(),
                           Branches(scorers, config, memory_width),
@@ -52,11 +79,12 @@ TransformerLayer<T>::TransformerLayer(const AttentionRegistry& scorers,
     feed_forward_branch_.emplace(config, index, scope.Sub("feed_forward_norm"));
   }
   if (memory_width == 0) return;
+  memory_keys_ = slots.Add("memory keys");
+  memory_values_ = slots.Add("memory values");
   cross_attention_.emplace(
-      scorers, LayerConfig(scorers, config, index).cross_attention(),
-      scope.Sub("cross_attention"),
+      scorers, parts.cross_attention(), scope.Sub("cross_attention"),
       MultiHeadWidths{config.width(), memory_width, memory_width},
-      AttentionInitialization(scorers, config, memory_width));
+      initialization);
   cross_branch_.emplace(config, index, scope.Sub("cross_attention_norm"));
 }
 
@@ -65,6 +93,48 @@ PreparedSource<T> TransformerLayer<T>::PrepareMemory(Forward<T>& forward,
                                                      Var<T> memory) const {
   REGARD_CHECK(has_cross_attention()) << "a memory without cross-attention";
   return cross_attention_->Prepare(forward, memory, memory);
+}
+
+template <typename T>
+void TransformerLayer<T>::KeepMemory(const PreparedSource<T>& memory,
+                                     LayerState<T>* state) const {
+  state->SetSource(memory_keys_, memory.keys);
+  state->SetSource(memory_values_, memory.values);
+}
+
+template <typename T>
+PreparedSource<T> TransformerLayer<T>::KeptMemory(
+    const LayerState<T>& state) const {
+  if (!has_cross_attention()) return {};
+  return {state.Source(memory_keys_), state.Source(memory_values_)};
+}
+
+template <typename T>
+Var<T> TransformerLayer<T>::AttendToSelf(Forward<T>& forward, Var<T> x,
+                                         const LayerInputs<T>& inputs) const {
+  PreparedSource<T> source =
+      attention_->Prepare(forward, x, x, inputs.positions.first_query);
+  if (inputs.state != nullptr) {
+    source = {inputs.state->Append(keys_, source.keys),
+              inputs.state->Append(values_, source.values)};
+  }
+  return (*attention_)(forward, x, source,
+                       {.mask = inputs.mask, .positions = inputs.positions});
+}
+
+template <typename T>
+Var<T> TransformerLayer<T>::Mix(Forward<T>& forward, Var<T> x,
+                                const LayerInputs<T>& inputs) const {
+  const Mask& mask = inputs.mask;
+  REGARD_CHECK(mask.causal && mask.window == 0 && mask.dense.empty() &&
+               mask.hidden.empty())
+      << "a state mixer reads all earlier positions, and no others";
+  MixerInputs<T> in = {.first_position = inputs.positions.first_query,
+                       .state = inputs.state};
+  if (!mask.key_lengths.empty()) {
+    in.valid = ValidPositions(forward.tape(), x.shape(), mask.key_lengths);
+  }
+  return (*mixer_)(forward, x, in);
 }
 
 template <typename T>
@@ -91,12 +161,8 @@ Var<T> TransformerLayer<T>::operator()(Forward<T>& forward, Var<T> x,
     return forward.Site("residual", residual(forward, of, branch), of);
   };
   Var<T> y = in_scope("self", attention_branch_, x, [&](Var<T> in) {
-    PreparedSource<T> source =
-        attention_.Prepare(forward, in, in, inputs.positions.first_query);
-    if (inputs.append_to_cache != nullptr)
-      source = (*inputs.append_to_cache)(index_, source);
-    return attention_(forward, in, source,
-                      {.mask = inputs.mask, .positions = inputs.positions});
+    return mixer_.has_value() ? Mix(forward, in, inputs)
+                              : AttendToSelf(forward, in, inputs);
   });
   if (inputs.memory.keys.has_value()) {
     REGARD_CHECK(has_cross_attention()) << "a memory without cross-attention";
@@ -112,7 +178,7 @@ Var<T> TransformerLayer<T>::operator()(Forward<T>& forward, Var<T> x,
 
 template <typename T>
 int64_t TransformerLayer<T>::LongestDistance() const {
-  return attention_.LongestDistance();
+  return mixer_.has_value() ? kUnlimited : attention_->LongestDistance();
 }
 
 template <typename T>

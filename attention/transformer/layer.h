@@ -12,9 +12,10 @@
 #include <cstdint>
 #include <optional>
 
-#include "absl/functional/function_ref.h"
 #include "attention/attention_registry.h"
+#include "attention/layer_state.h"
 #include "attention/mask.h"
+#include "attention/mixer_layer.h"
 #include "attention/multi_head.h"
 #include "attention/positions.h"
 #include "attention/transformer/feed_forward.h"
@@ -32,11 +33,9 @@ struct LayerInputs {
   // number. The mask lives until the backward pass.
   Mask mask = {};
   Positions positions = {};
-  // Adds the prepared keys and values of x to those of earlier positions, and
-  // returns all; null: x attends to itself alone. Called once, with the index
-  // of the layer.
-  const absl::FunctionRef<PreparedSource<T>(
-      int64_t layer, const PreparedSource<T>& part)>* append_to_cache = nullptr;
+  // Holds what the layer keeps of earlier positions, and takes that of x; null:
+  // there are no earlier positions.
+  LayerState<T>* state = nullptr;
   // Of cross-attention: PrepareMemory() of each source. A batch of `sources`
   // times n rows has n rows for each source, which are alternatives at one
   // position if memory_positions.query_step is 0. Empty: that branch is passed
@@ -46,20 +45,26 @@ struct LayerInputs {
   Positions memory_positions = {};
 };
 
-// Parameters: attention.* (as MultiHeadAttention's), cross_attention.*,
-// feed_forward.*, and of their norms attention_norm.*, cross_attention_norm.*,
-// feed_forward_norm.*.
+// Parameters: attention.* (as MultiHeadAttention's) or, with a state mixer,
+// mixer.*; cross_attention.*, feed_forward.*, and of their norms
+// attention_norm.*, cross_attention_norm.*, feed_forward_norm.*.
 template <typename T>
 class TransformerLayer {
  public:
   // Layer `index` of a valid config. memory_width 0: no cross-attention.
+  // Declares what it keeps between steps in `slots`.
   TransformerLayer(const AttentionRegistry& scorers,
                    const TransformerConfig& config, int64_t index,
-                   int64_t memory_width, const ParameterScope<T>& scope);
+                   int64_t memory_width, const ParameterScope<T>& scope,
+                   const SlotScope& slots);
 
   // memory [sources, time, memory width], once for all positions. Only with
   // cross-attention.
   PreparedSource<T> PrepareMemory(Forward<T>& forward, Var<T> memory) const;
+  // Puts a prepared memory into the state, and finds it there; empty if there
+  // is none.
+  void KeepMemory(const PreparedSource<T>& memory, LayerState<T>* state) const;
+  PreparedSource<T> KeptMemory(const LayerState<T>& state) const;
 
   // x [batch, time, width] -> the same shape.
   Var<T> operator()(Forward<T>& forward, Var<T> x,
@@ -71,11 +76,20 @@ class TransformerLayer {
   int64_t LongestCrossDistance() const;
 
  private:
+  Var<T> AttendToSelf(Forward<T>& forward, Var<T> x,
+                      const LayerInputs<T>& inputs) const;
+  Var<T> Mix(Forward<T>& forward, Var<T> x, const LayerInputs<T>& inputs) const;
   Var<T> AttendToMemory(Forward<T>& forward, Var<T> x,
                         const LayerInputs<T>& inputs) const;
 
-  const int64_t index_;
-  MultiHeadAttention<T> attention_;
+  // Slots of a source and of its own positions.
+  int memory_keys_ = 0;
+  int memory_values_ = 0;
+  int keys_ = 0;
+  int values_ = 0;
+  // One of the two.
+  std::optional<MultiHeadAttention<T>> attention_;
+  std::optional<MixerLayer<T>> mixer_;
   Residual<T> attention_branch_;
   std::optional<MultiHeadAttention<T>> cross_attention_;
   std::optional<Residual<T>> cross_branch_;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "attention/layer_state.h"
 #include "attention/transformer/layer.h"
 #include "attention/transformer/testing/layer_check.h"
 #include "attention/transformer/transformer.pb.h"
@@ -30,9 +31,10 @@ void CheckLayer(const std::string& name, const std::string& fields, bool causal,
   const TransformerConfig config = Parse<TransformerConfig>(
       "width: 6 layers: 1 attention { heads: 2 } " + fields);
   ParameterStore<float> store;
+  StateSlots slots;
   const TransformerLayer<float> layer(BuiltInScorers(), config, /*index=*/0,
                                       /*memory_width=*/decoder ? 6 : 0,
-                                      store.Root());
+                                      store.Root(), SlotScope(slots, "layer"));
   store.Finalize(/*seed=*/0);
   SetParameters(fixture, &store);
   GradientSlab<float> gradients(store);

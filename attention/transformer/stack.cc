@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "attention/scoring_function.h"
 #include "autodiff/ops/recompute.h"
 #include "third_party/abseil_backport/check.h"
@@ -37,7 +38,8 @@ TransformerStack<T>::TransformerStack(const AttentionRegistry& scorers,
     : recompute_(config.recompute()) {
   for (int64_t i = 0; i < config.layers(); ++i) {
     layers_.push_back(std::make_unique<TransformerLayer<T>>(
-        scorers, config, i, memory_width, scope.Sub("layers", i)));
+        scorers, config, i, memory_width, scope.Sub("layers", i),
+        SlotScope(slots_, absl::StrCat("layers[", i, "]"))));
   }
   const bool pre = config.norm_order() == TransformerConfig::PRE;
   if (config.has_final_norm() ? config.final_norm() : pre) {
@@ -54,13 +56,33 @@ PreparedSource<T> TransformerStack<T>::PrepareMemory(Forward<T>& forward,
 }
 
 template <typename T>
+void TransformerStack<T>::KeepMemories(Forward<T>& forward, Var<T> memory,
+                                       LayerState<T>* state) const {
+  for (int64_t i = 0; i < layers(); ++i) {
+    layers_[static_cast<size_t>(i)]->KeepMemory(
+        PrepareMemory(forward, i, memory), state);
+  }
+}
+
+template <typename T>
+absl::Span<const PreparedSource<T>> TransformerStack<T>::KeptMemories(
+    Tape<T>& tape, const LayerState<T>& state) const {
+  if (!layers_.front()->KeptMemory(state).keys.has_value()) return {};
+  auto* const memories = tape.arena().template New<PreparedSource<T>>(layers());
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    memories[i] = layers_[i]->KeptMemory(state);
+  }
+  return {memories, layers_.size()};
+}
+
+template <typename T>
 Var<T> TransformerStack<T>::operator()(
     Forward<T>& forward, Var<T> x, const LayerInputs<T>& inputs,
     absl::Span<const PreparedSource<T>> memories) const {
   REGARD_CHECK(memories.empty() || memories.size() == layers_.size())
       << memories.size() << " memories of " << layers_.size() << " layers";
   const bool recompute =
-      recompute_ && x.needs_grad() && inputs.append_to_cache == nullptr;
+      recompute_ && x.needs_grad() && inputs.state == nullptr;
   LayerInputs<T> of_layer = inputs;
   for (size_t i = 0; i < layers_.size(); ++i) {
     const NameScope<T> scope(forward.tape(), "layers", static_cast<int64_t>(i));

@@ -9,6 +9,8 @@
 
 #include "absl/types/span.h"
 #include "attention/attention_registry.h"
+#include "attention/layer_state.h"
+#include "attention/multi_head.h"
 #include "attention/positions.h"
 #include "attention/transformer/layer.h"
 #include "attention/transformer/residual.h"
@@ -30,12 +32,21 @@ class TransformerStack {
 
   PreparedSource<T> PrepareMemory(Forward<T>& forward, int64_t layer,
                                   Var<T> memory) const;
+  // Puts the memory of each layer, prepared, into the state.
+  void KeepMemories(Forward<T>& forward, Var<T> memory,
+                    LayerState<T>* state) const;
+  // The memory of each layer, in the tape's arena; empty if there is none.
+  absl::Span<const PreparedSource<T>> KeptMemories(
+      Tape<T>& tape, const LayerState<T>& state) const;
+
+  // The slots that the layers keep between steps.
+  const StateSlots& slots() const { return slots_; }
 
   // x [batch, time, width] -> the same shape. inputs.memory is that of no
   // layer: memories[i] is that of layer i, or there are none.
   //
   // With config.recompute(), a layer is computed again in the backward pass,
-  // unless keys grow.
+  // unless there is a state.
   Var<T> operator()(Forward<T>& forward, Var<T> x, const LayerInputs<T>& inputs,
                     absl::Span<const PreparedSource<T>> memories = {}) const;
 
@@ -54,6 +65,7 @@ class TransformerStack {
 
  private:
   const bool recompute_;
+  StateSlots slots_;
   std::vector<std::unique_ptr<TransformerLayer<T>>> layers_;
   std::optional<Norm<T>> norm_;
 };

@@ -10,10 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
-#include "attention/multi_head.h"
-#include "attention/testing/joined_source.h"
+#include "attention/checks/tape_state.h"
 #include "attention/transformer/layer.h"
 #include "attention/transformer/testing/layer_check.h"
 #include "attention/transformer/transformer.pb.h"
@@ -52,6 +50,10 @@ constexpr StackCase kEveryKind[] = {
     {"width: 4 layers: 2 attention { heads: 2 attention { dropout: 0.2 } } "
      "feed_forward { hidden: 5 activation: GELU_TANH dropout: 0.2 } dropout: "
      "0.2 drop_path: 0.3 recompute: true",
+     5},
+    {"width: 4 layers: 2 attention { heads: 2 } mixer { linear_attention { "
+     "heads: 2 decay: CHANNEL } } pattern {} pattern { mixer { "
+     "linear_attention { decay: HEAD } } }",
      5},
 };
 
@@ -219,14 +221,7 @@ TEST(StackCacheTest, StepsHaveTheBitsOfTheWholePass) {
     const Var<float> x = stack.run().Input({2, 7, 16});
     const Var<float> whole =
         stack.stack()(forward, x, {.mask = {.causal = true}});
-    std::vector<PreparedSource<float>> sources(2);
-    const auto append = [&](int64_t layer, const PreparedSource<float>& part) {
-      auto& source = sources[static_cast<size_t>(layer)];
-      return source = Joined(source, part);
-    };
-    const absl::FunctionRef<PreparedSource<float>(int64_t,
-                                                  const PreparedSource<float>&)>
-        append_ref = append;
+    TapeState<float> state(stack.stack().slots());
     for (int64_t t = 0; t < 7; ++t) {
       Var<float> step = forward.tape().Constant({2, 1, 16});
       for (int64_t b = 0; b < 2; ++b) {
@@ -235,7 +230,7 @@ TEST(StackCacheTest, StepsHaveTheBitsOfTheWholePass) {
       const Var<float> y = stack.stack()(forward, step,
                                          {.mask = {.causal = true},
                                           .positions = {.first_query = t},
-                                          .append_to_cache = &append_ref});
+                                          .state = &state});
       for (int64_t b = 0; b < 2; ++b) {
         for (int64_t i = 0; i < 16; ++i) {
           ASSERT_EQ(y.data()[b * 16 + i], whole.data()[(b * 7 + t) * 16 + i])

@@ -7,7 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "attention/mixers/mixer.pb.h"
 #include "attention/multi_head.h"
+#include "attention/state_mixer.h"
 
 namespace regard {
 
@@ -21,6 +23,7 @@ TransformerLayerConfig Parts(const TransformerConfig& config) {
     *layer.mutable_cross_attention() = config.cross_attention();
   }
   *layer.mutable_feed_forward() = config.feed_forward();
+  if (config.has_mixer()) *layer.mutable_mixer() = config.mixer();
   return layer;
 }
 
@@ -73,12 +76,29 @@ void ValidateAttention(const AttentionRegistry& scorers,
   }
 }
 
+void ValidateMixer(const AttentionRegistry& scorers, const MixerConfig& config,
+                   int64_t width, Direction direction,
+                   ConfigProblems& problems) {
+  const ConfigProblems::Scope scope(problems, "mixer");
+  scorers.mixers.ValidateChoice(config, problems, width);
+  if (direction == Direction::kBoth) {
+    problems.Add("",
+                 "requires a model in which each position reads only itself "
+                 "and earlier positions, such as a language model or a "
+                 "decoder; here all positions read each other: use attention "
+                 "{}");
+  }
+}
+
 // Of a complete layer.
 void ValidateLayer(const AttentionRegistry& scorers,
                    const TransformerLayerConfig& layer, int64_t width,
-                   int64_t memory_width, ConfigProblems& problems) {
+                   int64_t memory_width, Direction direction,
+                   ConfigProblems& problems) {
   const size_t before = problems.problems().size();
-  {
+  if (HasStateMixer(layer.mixer())) {
+    ValidateMixer(scorers, layer.mixer(), width, direction, problems);
+  } else {
     const ConfigProblems::Scope scope(problems, "attention");
     ValidateAttention(scorers, layer.attention(), width, width, problems);
   }
@@ -133,6 +153,18 @@ void ValidateInitialization(const TransformerInitialization& config,
   }
 }
 
+void NoteUnusedAttention(const AttentionRegistry& scorers,
+                         const TransformerConfig& config, int64_t memory_width,
+                         ConfigProblems& problems) {
+  // Attention to a memory inherits it.
+  if (!config.has_attention() || memory_width > 0) return;
+  for (int i = 0; i < config.layers(); ++i) {
+    if (!HasStateMixer(LayerConfig(scorers, config, i).mixer())) return;
+  }
+  problems.Note("attention",
+                "has no effect: all layers have a state mixer in its place");
+}
+
 }  // namespace
 
 TransformerLayerConfig LayerConfig(const AttentionRegistry& scorers,
@@ -163,6 +195,7 @@ bool ReadsPositions(const AttentionRegistry& scorers,
       std::min(std::max(config.pattern_size(), 1), config.layers());
   for (int i = 0; i < different; ++i) {
     const TransformerLayerConfig layer = LayerConfig(scorers, config, i);
+    if (HasStateMixer(layer.mixer())) continue;
     if (ReadsPositions(scorers, layer.attention().attention())) return true;
   }
   return false;
@@ -170,7 +203,7 @@ bool ReadsPositions(const AttentionRegistry& scorers,
 
 void ValidateTransformer(const AttentionRegistry& scorers,
                          const TransformerConfig& config, int64_t memory_width,
-                         ConfigProblems& problems) {
+                         Direction direction, ConfigProblems& problems) {
   const size_t before = problems.problems().size();
   const auto ok = [&] { return problems.problems().size() == before; };
   problems.CheckOwnRanges(config);
@@ -187,17 +220,18 @@ void ValidateTransformer(const AttentionRegistry& scorers,
                                config.layers(), " are used, as `layers` says"));
   }
   if (!ok()) return;
+  NoteUnusedAttention(scorers, config, memory_width, problems);
   // Before the pattern, which may replace what is wrong.
   ConfigProblems below;
   ValidateLayer(scorers, Complete(scorers, config, Parts(config)),
-                config.width(), memory_width, below);
+                config.width(), memory_width, direction, below);
   if (config.pattern_size() == 0) return AddAll(below, problems);
   ConfigProblems of_below;
   ConfigProblems of_pattern;
   for (int i = 0; i < config.pattern_size(); ++i) {
     ConfigProblems of_layer;
     ValidateLayer(scorers, LayerConfig(scorers, config, i), config.width(),
-                  memory_width, of_layer);
+                  memory_width, direction, of_layer);
     const ConfigProblems::Scope scope(of_pattern,
                                       absl::StrCat("pattern[", i, "]"));
     for (const ConfigProblems::Problem& problem : of_layer.problems()) {

@@ -33,13 +33,16 @@ void ClearDropPath(TransformerConfig* config);
 bool ReadsPositions(const AttentionRegistry& scorers,
                     const TransformerConfig& config);
 
+// Whether all positions see each other, or only themselves and earlier ones.
+enum class Direction { kBoth, kCausal };
+
 // `memory_width` is that of what a decoder attends to; 0: there is no
 // cross-attention. Paths are relative to `config`: what is wrong in layers of
 // the pattern because of the fields below it is a problem of these. Fields that
 // each pattern replaces are not checked.
 void ValidateTransformer(const AttentionRegistry& scorers,
                          const TransformerConfig& config, int64_t memory_width,
-                         ConfigProblems& problems);
+                         Direction direction, ConfigProblems& problems);
 
 // Adds `note` to each cross-attention that the config has.
 void NoteCrossAttention(const TransformerConfig& config, absl::string_view note,

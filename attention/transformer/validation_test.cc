@@ -29,11 +29,12 @@ TransformerConfig Parse(const std::string& text) {
 
 // "path: message" of each problem.
 std::vector<std::string> ProblemsOf(const std::string& text,
-                                    int64_t memory_width = 8) {
+                                    int64_t memory_width = 8,
+                                    Direction direction = Direction::kCausal) {
   AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);
   ConfigProblems problems;
-  ValidateTransformer(scorers, Parse(text), memory_width, problems);
+  ValidateTransformer(scorers, Parse(text), memory_width, direction, problems);
   std::vector<std::string> found;
   for (const ConfigProblems::Problem& problem : problems.problems()) {
     found.push_back(problem.path + ": " + problem.message);
@@ -242,6 +243,51 @@ TEST(LayerConfigTest, AListOfAPartReplacesThatBelow) {
     ASSERT_EQ(formula.parameter_size(), 1);
     EXPECT_EQ(formula.parameter(0).initial(), 2);
   }
+}
+
+TEST(ValidateTransformerTest, AStateMixerTakesThePlaceOfAttention) {
+  constexpr char kMixer[] = "width: 16 mixer { retention { heads: 2 } } ";
+  EXPECT_THAT(ProblemsOf(kMixer), IsEmpty());
+  // Attention to the memory has no mixer.
+  EXPECT_THAT(ProblemsOf(std::string(kMixer) + "attention { heads: 5 }"),
+              ElementsAre(StartsWith("cross_attention.heads: must divide")));
+  EXPECT_THAT(ProblemsOf(std::string(kMixer) + "attention { heads: 5 }",
+                         /*memory_width=*/0),
+              ElementsAre(StartsWith("note: attention: has no effect")));
+  EXPECT_THAT(ProblemsOf(std::string(kMixer) +
+                             "attention { heads: 4 } pattern {} pattern { "
+                             "mixer { attention {} } }",
+                         /*memory_width=*/0),
+              IsEmpty());
+  EXPECT_THAT(ProblemsOf("width: 16 mixer { retention { heads: 5 } }"),
+              ElementsAre(StartsWith("mixer.retention.heads: must divide 16")));
+  EXPECT_THAT(ProblemsOf("width: 16 attention { heads: 2 } pattern {} pattern "
+                         "{ mixer { mamba2 { heads: 5 } } }"),
+              ElementsAre(StartsWith("pattern[1].mixer.mamba2.heads: must")));
+}
+
+TEST(ValidateTransformerTest, AStateMixerReadsNoLaterPosition) {
+  const auto problems = [](const std::string& text) {
+    return ProblemsOf("width: 16 attention { heads: 2 } " + text,
+                      /*memory_width=*/0, Direction::kBoth);
+  };
+  EXPECT_THAT(problems("mixer { attention {} }"), IsEmpty());
+  EXPECT_THAT(problems("mixer { retention { heads: 2 } }"),
+              ElementsAre(AllOf(StartsWith("mixer: requires a model in which"),
+                                HasSubstr("use attention {}")),
+                          StartsWith("note: attention: has no effect")));
+}
+
+TEST(LayerConfigTest, APatternChoosesTheMixer) {
+  AttentionRegistry scorers;
+  const TransformerConfig config = Parse(
+      "mixer { mamba2 { heads: 2 } } pattern {} pattern { mixer { attention "
+      "{} } } pattern { mixer { mamba2 { key_width: 3 } } }");
+  EXPECT_EQ(LayerConfig(scorers, config, 0).mixer().mamba2().heads(), 2);
+  EXPECT_TRUE(LayerConfig(scorers, config, 1).mixer().has_attention());
+  EXPECT_FALSE(LayerConfig(scorers, config, 1).mixer().has_mamba2());
+  EXPECT_EQ(LayerConfig(scorers, config, 2).mixer().mamba2().heads(), 2);
+  EXPECT_EQ(LayerConfig(scorers, config, 2).mixer().mamba2().key_width(), 3);
 }
 
 }  // namespace
