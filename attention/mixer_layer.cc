@@ -14,37 +14,6 @@ namespace regard {
 
 namespace {
 
-constexpr int kNoRow = -1;
-
-// Row i of the result is row rows[i] of x [.., width], or 0 for kNoRow. Each
-// row is taken once at most. `rows` outlives the backward pass.
-template <typename T>
-Var<T> TakeRows(Var<T> x, absl::Span<const int64_t> rows) {
-  Tape<T>& tape = x.tape();
-  const int64_t width = x.cols();
-  Var<T> y = tape.New(x.shape(), x.needs_grad());
-  for (size_t i = 0; i < rows.size(); ++i) {
-    T* const to = y.data() + static_cast<int64_t>(i) * width;
-    if (rows[i] == kNoRow) {
-      std::fill_n(to, width, T(0));
-    } else {
-      std::copy_n(x.data() + rows[i] * width, width, to);
-    }
-  }
-  tape.Record("TakeRows", y, [=] {
-    auto d = x.grad_ref();
-    if (!d) return;
-    T* const d_x = d.BeginPartial();
-    for (size_t i = 0; i < rows.size(); ++i) {
-      if (rows[i] == kNoRow) continue;
-      const T* const g = y.grad_data() + static_cast<int64_t>(i) * width;
-      T* const to = d_x + rows[i] * width;
-      for (int64_t j = 0; j < width; ++j) to[j] += g[j];
-    }
-  });
-  return y;
-}
-
 // The valid positions of each row, moved to its beginning in their order, and
 // back.
 struct Compaction {
@@ -85,6 +54,35 @@ void ForEachTerm(Terms& terms, F f) {
 }
 
 }  // namespace
+
+template <typename T>
+Var<T> TakeRows(Var<T> x, absl::Span<const int64_t> rows) {
+  Tape<T>& tape = x.tape();
+  const int64_t width = x.cols();
+  REGARD_CHECK_EQ(static_cast<int64_t>(rows.size()), x.rows())
+      << "rows to take of " << x.shape();
+  Var<T> y = tape.New(x.shape(), x.needs_grad());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    T* const to = y.data() + static_cast<int64_t>(i) * width;
+    if (rows[i] == kNoRow) {
+      std::fill_n(to, width, T(0));
+    } else {
+      std::copy_n(x.data() + rows[i] * width, width, to);
+    }
+  }
+  tape.Record("TakeRows", y, [=] {
+    auto d = x.grad_ref();
+    if (!d) return;
+    T* const d_x = d.BeginPartial();
+    for (size_t i = 0; i < rows.size(); ++i) {
+      if (rows[i] == kNoRow) continue;
+      const T* const g = y.grad_data() + static_cast<int64_t>(i) * width;
+      T* const to = d_x + rows[i] * width;
+      for (int64_t j = 0; j < width; ++j) to[j] += g[j];
+    }
+  });
+  return y;
+}
 
 template <typename T>
 MixerLayer<T>::MixerLayer(const MixerRegistry& mixers,
@@ -160,6 +158,7 @@ Var<T> MixerLayer<T>::operator()(Forward<T>& forward, Var<T> x,
   return inputs.valid.empty() ? y : TakeRows<T>(y, compaction.back);
 }
 
+REGARD_INSTANTIATE_FUNCTION(TakeRows);
 REGARD_INSTANTIATE_CLASS(MixerLayer);
 
 }  // namespace regard

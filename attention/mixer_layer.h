@@ -16,6 +16,12 @@
 
 namespace regard {
 
+// Row i of the result is row rows[i] of x [.., width], or 0 where rows[i] is
+// kNoRow; there are as many rows as x has. `rows` outlives the backward pass.
+inline constexpr int64_t kNoRow = -1;
+template <typename T>
+Var<T> TakeRows(Var<T> x, absl::Span<const int64_t> rows);
+
 template <typename T>
 struct MixerInputs {
   // Nonzero where x holds a position of a sequence, [rows, time], which may be

@@ -15,7 +15,7 @@ _ROOMS = {
     "nn": ("layers",),
     "optimization": ("ranks", "optimizers", "schedules", "interventions"),
     "data": ("text", "images", "phrasebook", "pairs"),
-    "attention": ("kernels", "position_encodings", "normalizers",
+    "attention": ("kernels", "position_encodings", "normalizers", "mixers",
                   "score_maps", "head_outputs", "formula", "scoring", "checks",
                   "transformer", "inspection"),
     "seq2seq": ("metrics", "decoding", "recurrent"),

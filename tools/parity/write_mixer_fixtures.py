@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes what PyTorch computes, for the parity tests of state mixers: each mixer
+"""Writes what PyTorch computes for the parity tests of state mixers: each mixer
 as a loop over positions, by the formulas of its paper. See write_fixtures.py.
 
     pip install torch==2.13.0 numpy
