@@ -1,6 +1,7 @@
-// One update of multi-head self-attention, 4 heads and width 64, forward and
-// backward on one thread: its time, and the memory of the tape. Arguments are
-// lengths. The memory of the process is that of a case if it runs alone, as by
+// One update of multi-head self-attention or of a state mixer, 4 heads and
+// width 64, forward and backward on one thread: its time, and the memory of the
+// tape. Arguments are lengths. The memory of the process is that of a case if
+// it runs alone, as by
 // --benchmark_filter=^additive/ with one length.
 #include <sys/resource.h>
 
@@ -13,6 +14,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "attention/attention_registry.h"
+#include "attention/layer_state.h"
+#include "attention/mixer_layer.h"
+#include "attention/mixers/mixer.pb.h"
 #include "attention/multi_head.h"
 #include "attention/scoring/bilinear.pb.h"
 #include "attention/scoring/built_in_scores.h"
@@ -59,7 +63,37 @@ class Sloping : public ScoringFunction<T> {
   Parameter<T> slope_;
 };
 
-void Update(benchmark::State& state, const std::string& config, int64_t time) {
+// Updates the layer y = apply(forward, x), whose parameters are in the store.
+template <typename Layer>
+void Measure(benchmark::State& state, int64_t time,
+             ParameterStore<float>& store, const Layer& apply) {
+  store.Finalize(/*seed=*/1);
+  GradientSlab<float> gradients(store);
+  Tape<float> tape;
+  tape.set_training(true);
+  Forward<float> forward(tape, store, &gradients);
+  std::vector<float> data(time * kWidth);
+  for (size_t i = 0; i < data.size(); ++i) {
+    data[i] = std::sin(static_cast<float>(i));
+  }
+  for (auto unused : state) {
+    forward.BeginStep();
+    const Var<float> x = tape.Constant({1, time, kWidth}, data);
+    const Var<float> y = apply(forward, x);
+    forward.Backward({Sum(Square(y))}, {1.0});
+    for (size_t i = 0; i < store.values().size(); ++i) {
+      store.values()[i] -= 1e-6F * gradients.values()[i];
+    }
+  }
+  rusage usage = {};
+  getrusage(RUSAGE_SELF, &usage);
+  state.counters["tape_MiB"] =
+      static_cast<double>(tape.high_water_bytes()) / (1 << 20);
+  state.counters["process_MiB"] = static_cast<double>(usage.ru_maxrss) / 1024;
+}
+
+void UpdateAttention(benchmark::State& state, const std::string& config,
+                     int64_t time) {
   AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);
   AttentionRegistry users;
@@ -73,30 +107,26 @@ void Update(benchmark::State& state, const std::string& config, int64_t time) {
   const MultiHeadAttention<float> layer(
       options.attention().has_bilinear() ? users : scorers, options,
       store.Root(), {kWidth, kWidth, kWidth});
-  store.Finalize(/*seed=*/1);
-  GradientSlab<float> gradients(store);
-  Tape<float> tape;
-  tape.set_training(true);
-  Forward<float> forward(tape, store, &gradients);
-  std::vector<float> data(time * kWidth);
-  for (size_t i = 0; i < data.size(); ++i) {
-    data[i] = std::sin(static_cast<float>(i));
-  }
-  for (auto unused : state) {
-    forward.BeginStep();
-    const Var<float> x = tape.Constant({1, time, kWidth}, data);
-    const Var<float> y = layer(forward, x, layer.Prepare(forward, x, x),
-                               {.mask = {.causal = true}});
-    forward.Backward({Sum(Square(y))}, {1.0});
-    for (size_t i = 0; i < store.values().size(); ++i) {
-      store.values()[i] -= 1e-6F * gradients.values()[i];
-    }
-  }
-  rusage usage = {};
-  getrusage(RUSAGE_SELF, &usage);
-  state.counters["tape_MiB"] =
-      static_cast<double>(tape.high_water_bytes()) / (1 << 20);
-  state.counters["process_MiB"] = static_cast<double>(usage.ru_maxrss) / 1024;
+  Measure(state, time, store, [&](Forward<float>& forward, Var<float> x) {
+    return layer(forward, x, layer.Prepare(forward, x, x),
+                 {.mask = {.causal = true}});
+  });
+}
+
+void UpdateMixer(benchmark::State& state, const std::string& config,
+                 int64_t time) {
+  MixerConfig options;
+  REGARD_CHECK(google::protobuf::TextFormat::ParseFromString(config, &options))
+      << config;
+  const AttentionRegistry registry;
+  ParameterStore<float> store;
+  StateSlots slots;
+  const MixerLayer<float> layer(
+      registry.mixers, options,
+      {store.Root(), kWidth, SlotScope(slots, "layer")});
+  Measure(state, time, store, [&](Forward<float>& forward, Var<float> x) {
+    return layer(forward, x, {});
+  });
 }
 
 constexpr std::pair<const char*, const char*> kCases[] = {
@@ -113,6 +143,14 @@ constexpr std::pair<const char*, const char*> kCases[] = {
     {"scaled_dot_dropout", "scaled_dot {} dropout: 0.1"},
     {"scaled_dot_alibi", "scaled_dot {} position_encoding { alibi {} }"}};
 
+constexpr std::pair<const char*, const char*> kMixerCases[] = {
+    {"linear_attention", "linear_attention { heads: 4 }"},
+    {"linear_attention_fixed", "linear_attention { heads: 4 decay: FIXED }"},
+    {"linear_attention_head", "linear_attention { heads: 4 decay: HEAD }"},
+    {"retention", "retention { heads: 4 }"},
+    {"gated_linear", "gated_linear { heads: 4 }"},
+    {"mamba2", "mamba2 { heads: 4 }"}};
+
 }  // namespace
 }  // namespace regard
 
@@ -121,16 +159,20 @@ int main(int argc, char** argv) {
   std::vector<int64_t> lengths;
   for (int i = 1; i < argc; ++i) lengths.push_back(std::atoll(argv[i]));
   if (lengths.empty()) lengths.push_back(640);
-  for (const auto& [name, config] : regard::kCases) {
-    for (const int64_t length : lengths) {
-      benchmark::RegisterBenchmark(
-          absl::StrCat(name, "/", length).c_str(),
-          [config = config, length](benchmark::State& state) {
-            regard::Update(state, config, length);
-          })
-          ->Unit(benchmark::kMillisecond);
+  const auto add = [&](const auto& cases, auto update) {
+    for (const auto& [name, config] : cases) {
+      for (const int64_t length : lengths) {
+        benchmark::RegisterBenchmark(
+            absl::StrCat(name, "/", length).c_str(),
+            [config = config, length, update](benchmark::State& state) {
+              update(state, config, length);
+            })
+            ->Unit(benchmark::kMillisecond);
+      }
     }
-  }
+  };
+  add(regard::kCases, regard::UpdateAttention);
+  add(regard::kMixerCases, regard::UpdateMixer);
   benchmark::RunSpecifiedBenchmarks();
   return 0;
 }
