@@ -1,8 +1,7 @@
 // One update of multi-head self-attention or of a state mixer, 4 heads and
 // width 64, forward and backward on one thread: its time, and the memory of the
-// tape. Arguments are lengths. The memory of the process is that of a case if
-// it runs alone, as by
-// --benchmark_filter=^additive/ with one length.
+// tape. Arguments are lengths. To see the process's memory for one case, run
+// it alone: --benchmark_filter=^additive/ and one length.
 #include <sys/resource.h>
 
 #include <cmath>

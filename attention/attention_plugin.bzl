@@ -1,4 +1,5 @@
-"""A plug-in of attention and its generated tests; see head_output.bzl."""
+"""A plug-in of attention and its generated tests; see head_output.bzl, score_map.bzl and
+state_mixer.bzl."""
 
 load("@com_google_protobuf//bazel:cc_proto_library.bzl", "cc_proto_library")
 load("@com_google_protobuf//bazel:proto_library.bzl", "proto_library")
@@ -11,14 +12,14 @@ _TEST = """// Generated for {label}.
 
 namespace regard {{
 
-extern "C" void Register{camel}({type}Registry& registry);
+extern "C" void Register{camel}({subject}Registry& registry);
 
 namespace {{
 
 INSTANTIATE_TEST_SUITE_P(
     {camel}, {type}Test,
     ::testing::Combine(::testing::Values({cases}),
-                       ::testing::ValuesIn({type}Checks())),
+                       ::testing::ValuesIn({subject}Checks())),
     &{type}Test::Name);
 
 }}  // namespace
@@ -37,13 +38,15 @@ def attention_plugin(
         test_options,
         plain_options,
         deps,
-        visibility):
+        visibility,
+        subject = None,
+        options_proto = None):
     """A plug-in and `NAME_test`.
 
     Args:
       name: the plug-in's, in snake case.
-      kind: such as `head_output`: the stem of the interface's file, of its proto in
-        the directory `head_outputs`, and of `head_output_test_body.h`.
+      kind: such as `head_output`: the stem of the interface's file and of
+        `head_output_test_body.h`.
       srcs: the sources.
       hdrs: the headers.
       config_proto: the file of the options' message, or None.
@@ -51,6 +54,10 @@ def attention_plugin(
       plain_options: options with which the layer is plain attention, or None.
       deps: of the sources.
       visibility: of the library and the protos.
+      subject: the beginning of the names of its registry and its checks. Default:
+        the kind, as in `HeadOutputRegistry`.
+      options_proto: the proto library that `config_proto` imports. Default: for
+        `head_output`, `//attention/head_outputs:head_output_proto`.
     """
     if config_proto:
         proto_library(
@@ -58,7 +65,8 @@ def attention_plugin(
             srcs = [config_proto],
             visibility = visibility,
             deps = [
-                _label("//attention/{0}s:{0}_proto".format(kind)),
+                _label(options_proto or
+                       "//attention/{0}s:{0}_proto".format(kind)),
                 _label("//options:config_options_proto"),
             ],
         )
@@ -81,9 +89,9 @@ def attention_plugin(
     )
     camel = camel_case(name)
     type = camel_case(kind)
-    cases = [(options, "false") for options in test_options]
+    cases = [(options, "") for options in test_options]
     if plain_options != None:
-        cases.append((plain_options, "true"))
+        cases.append((plain_options, ", true"))
     generated_source(
         name = name + "_test_source",
         testonly = True,
@@ -91,12 +99,13 @@ def attention_plugin(
         text = _TEST.format(
             camel = camel,
             cases = ", ".join([
-                "regard::%sCase{&regard::Register%s, R\"-(%s)-\", %s}" %
+                "regard::%sCase{&regard::Register%s, R\"-(%s)-\"%s}" %
                 (type, camel, options, is_plain)
                 for options, is_plain in cases
             ]),
             kind = kind,
             label = "//{}:{}".format(native.package_name(), name),
+            subject = subject or type,
             type = type,
         ),
     )

@@ -27,7 +27,7 @@ def head_output(
       plain_options: options with which the layer is plain attention, as a text
         proto: the output is then the context of each head, or of the first of
         the heads that are joined. The test compares all bits, on contexts
-        below 1e-9. None if there are no such options.
+        below 1e-9. None: no options do.
       deps: what the sources need besides `//attention:head_output` and, with a
         config_proto, `//autodiff` and `//nn`.
       visibility: of the library and the protos.

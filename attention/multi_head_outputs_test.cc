@@ -340,7 +340,7 @@ TEST(MultiHeadOutputsTest, GatesHaveTheInitialWeightsOfTheLayer) {
   EXPECT_NEAR(largest({}), std::sqrt(6.0 / 128), 1e-3);
 }
 
-// Whoever reads them changes no output.
+// A hook that reads them changes no output.
 TEST(MultiHeadOutputsTest, GatesAndOutputAreHookPoints) {
   Layer<float> layer(
       "heads: 2 head_width: 4 attention { scaled_dot {} } "

@@ -25,7 +25,7 @@ def score_map(
         provide the message.
       test_options: options to test the map with, as text protos.
       plain_options: options with which the map leaves scores as they are, up to
-        rounding, as a text proto. None if there are no such options.
+        rounding, as a text proto. None: no options do.
       deps: what the sources need besides `//attention:score_map` and, with a
         config_proto, `//autodiff` and `//nn`.
       visibility: of the library and the protos.

@@ -27,7 +27,7 @@ struct InnerTerms {
   std::vector<int> distance_order;
 };
 
-// nullopt if a lowered formula is no such sum, or if a term may be infinite.
+// nullopt if a lowered formula is not such a sum, or a term may be infinite.
 std::optional<InnerTerms> FindInnerTerms(const FormulaGraph& formula);
 
 }  // namespace regard

@@ -19,7 +19,7 @@
 namespace regard {
 
 // queries and keys [batch, heads, time, key width]. log_decay [batch, heads,
-// time, 1 or key width], finite and at most 0; empty: there is no decay. ->
+// time, 1 or key width], finite and at most 0; empty without a decay. ->
 // [batch, heads, time, time].
 template <typename T>
 Var<T> DecayedProducts(Var<T> queries, Var<T> keys, Var<T> log_decay);

@@ -277,7 +277,7 @@ DecayedOutputs<T> DecayedRecurrence(const DecayedInputs<T>& inputs) {
   const DecayedOutputs<T> out = {
       tape->New(in.values.shape(), needs_grad),
       tape->New({q[0], q[1], q[3], extents.value_width}, needs_grad)};
-  // [heads, chunks, state], before each chunk; null if there is no gradient.
+  // [heads, chunks, state], before each chunk; null without a gradient.
   T* const states = out.outputs.needs_grad()
                         ? tape->arena().template New<T>(extents.heads *
                                                         extents.chunks() * size)

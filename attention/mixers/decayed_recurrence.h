@@ -21,7 +21,7 @@ struct DecayedInputs {
   Var<T> keys;     // the same
   Var<T> values;   // [batch, heads, time, value width]
   // The logarithm of the decay, [batch, heads, time, 1 or key width], finite
-  // and at most 0; empty: there is no decay.
+  // and at most 0; empty without a decay.
   Var<T> log_decay = {};
   // The state before the first position, [batch, heads, key width, value
   // width]; empty: 0.

@@ -14,8 +14,8 @@ namespace regard {
 // A head output and the options that it is tested with.
 struct HeadOutputCase {
   void (*register_output)(HeadOutputRegistry& head_outputs);
-  const char* options;  // a text proto
-  bool is_plain;        // as in CheckedHeadOutput
+  const char* options;    // a text proto
+  bool is_plain = false;  // as in CheckedHeadOutput
 };
 
 // Instantiated by the generated test with a case for each of its options, and

@@ -14,8 +14,8 @@ namespace regard {
 // A score map and the options that it is tested with.
 struct ScoreMapCase {
   void (*register_map)(ScoreMapRegistry& maps);
-  const char* options;  // a text proto
-  bool is_plain;        // as in CheckedScoreMap
+  const char* options;    // a text proto
+  bool is_plain = false;  // as in CheckedScoreMap
 };
 
 // Instantiated by the generated test with a case for each of its options, and
