@@ -148,7 +148,8 @@ Var<T> MixerLayer<T>::operator()(Forward<T>& forward, Var<T> x,
     compaction = CompactionOf(inputs.valid, x.dim(1), forward.tape().arena());
     x = TakeRows<T>(x, compaction.forward);
   }
-  MixerTerms<T> terms = mixer_->Project(forward, x, inputs.first_position);
+  MixerTerms<T> terms =
+      mixer_->Project(forward, x, inputs.first_position, inputs.state);
   terms.queries = forward.Site("queries", terms.queries);
   terms.keys = forward.Site("keys", terms.keys);
   terms.values = forward.Site("values", terms.values);

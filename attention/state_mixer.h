@@ -43,8 +43,8 @@ struct MixerSetup {
   LinearOptions output = {.initialization = XavierUniform};
 };
 
-// The arrays that a mixer computes of each position by itself. The positions
-// are axis -2 of each array.
+// The arrays that a mixer computes of each position, and perhaps of a few
+// earlier ones. The positions are axis -2 of each array.
 template <typename T>
 struct MixerTerms {
   static constexpr int kOthers = 4;
@@ -69,10 +69,14 @@ class StateMixer {
     problems.CheckRanges(options);
   }
 
-  // x [rows, time, width]. Row-wise: Project([a; b], p) = [Project(a, p);
-  // Project(b, p + |a|)].
+  // x [rows, time, width], at positions first_position, first_position + 1, ...
+  // Reads and sets slots of the state if terms depend on earlier positions, as
+  // with a convolution: Project([a; b], p) = [Project(a, p); Project(b, p +
+  // |a|)], given the state that a leaves. Step() and Chunk() use other slots.
+  // Null: there is nothing before x, and no state is wanted.
   virtual MixerTerms<T> Project(Forward<T>& forward, Var<T> x,
-                                int64_t first_position) const = 0;
+                                int64_t first_position,
+                                LayerState<T>* state) const = 0;
 
   // The contexts [rows, heads, 1, value width] of one position. Reads its slots
   // of the state, which are empty before the first position, and sets them.

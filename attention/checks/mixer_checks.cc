@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <numeric>
@@ -74,7 +75,7 @@ class MixerUnderTest {
     std::vector<Var<T>> contexts;
     for (int64_t t = 0; t < x.dim(1); ++t) {
       const MixerTerms<T> terms =
-          mixer().Project(forward(), Slice(x, 1, t, 1), t);
+          mixer().Project(forward(), Slice(x, 1, t, 1), t, &state);
       contexts.push_back(mixer().Step(forward(), terms, &state));
     }
     return Concat<T>(contexts, 2);
@@ -181,11 +182,13 @@ void FormsAgree(const CheckedMixer& mixer, Expectations& expect) {
       }
     };
     compare("chunk", run([&](Var<double> x) {
-              const auto terms = tested.mixer().Project(tested.forward(), x, 0);
+              const auto terms =
+                  tested.mixer().Project(tested.forward(), x, 0, nullptr);
               return tested.mixer().Chunk(tested.forward(), terms, nullptr);
             }));
     compare("matrix", run([&](Var<double> x) {
-              const auto terms = tested.mixer().Project(tested.forward(), x, 0);
+              const auto terms =
+                  tested.mixer().Project(tested.forward(), x, 0, nullptr);
               return MatMul(tested.mixer().Matrix(tested.forward(), terms),
                             terms.values);
             }));
@@ -197,7 +200,8 @@ void LaterPositionsHaveNoWeight(const CheckedMixer& mixer,
   MixerUnderTest<double> tested(mixer);
   const Var<double> x = tested.Input(Inputs(mixer, 2, 20));
   const Var<double> matrix = tested.mixer().Matrix(
-      tested.forward(), tested.mixer().Project(tested.forward(), x, 0));
+      tested.forward(),
+      tested.mixer().Project(tested.forward(), x, 0, nullptr));
   const Shape& shape = matrix.shape();
   expect.True(shape[2] == 20 && shape[3] == 20,
               absl::StrCat("Matrix() has shape ", shape.ToString()));
@@ -226,6 +230,35 @@ void StateCarriesAllThatCameBefore(const CheckedMixer& mixer,
     begin = end;
   }
   expect.Near(ArrayOf(Concat<double>(parts, 1)), whole, kForms, "parts");
+}
+
+// Each term of a sequence is what its parts have, one after another.
+void ProjectionsGoOnFromTheState(const CheckedMixer& mixer,
+                                 Expectations& expect) {
+  constexpr int64_t kTime = 9;
+  MixerUnderTest<double> tested(mixer);
+  const Var<double> x = tested.Input(Inputs(mixer, 2, kTime));
+  const auto arrays = [](const MixerTerms<double>& terms) {
+    std::vector<Var<double>> all = {terms.queries, terms.keys, terms.values};
+    all.insert(all.end(), std::begin(terms.others), std::end(terms.others));
+    return all;
+  };
+  const std::vector<Var<double>> whole =
+      arrays(tested.mixer().Project(tested.forward(), x, 0, nullptr));
+  TapeState<double> state(tested.slots());
+  std::vector<std::vector<Var<double>>> parts(whole.size());
+  int64_t begin = 0;
+  for (const int64_t end : {int64_t{1}, int64_t{3}, int64_t{4}, kTime}) {
+    const std::vector<Var<double>> part = arrays(tested.mixer().Project(
+        tested.forward(), Slice(x, 1, begin, end - begin), begin, &state));
+    for (size_t i = 0; i < part.size(); ++i) parts[i].push_back(part[i]);
+    begin = end;
+  }
+  for (size_t i = 0; i < whole.size(); ++i) {
+    if (!whole[i].has_value()) continue;
+    expect.Near(ArrayOf(Concat<double>(parts[i], -2)), ArrayOf(whole[i]),
+                kForms, absl::StrCat("term ", i));
+  }
 }
 
 // Rows of a search become others between steps.
@@ -420,6 +453,7 @@ std::vector<MixerCheck> MixerChecks() {
       {"FormsAgree", FormsAgree},
       {"LaterPositionsHaveNoWeight", LaterPositionsHaveNoWeight},
       {"StateCarriesAllThatCameBefore", StateCarriesAllThatCameBefore},
+      {"ProjectionsGoOnFromTheState", ProjectionsGoOnFromTheState},
       {"StateFollowsItsRow", StateFollowsItsRow},
       {"PaddingChangesNothing", PaddingChangesNothing},
       {"BitsDependOnNothingAroundOrLater", BitsDependOnNothingAroundOrLater},

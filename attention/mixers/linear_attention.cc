@@ -241,7 +241,8 @@ Var<T> LinearAttention<T>::LogDecay(Forward<T>& forward, Var<T> x,
 
 template <typename T>
 MixerTerms<T> LinearAttention<T>::Project(Forward<T>& forward, Var<T> x,
-                                          int64_t first_position) const {
+                                          int64_t first_position,
+                                          LayerState<T>* /*state*/) const {
   const int64_t heads = options_.heads();
   const auto project = [&](const LinearLayer<T>& layer) {
     Var<T> y = MapFeatures(ByHeads(layer(forward, x), options_.key_heads()));

@@ -49,8 +49,8 @@ class LinearAttention : public StateMixer<T> {
   static void Validate(const Options& options, const int64_t& width,
                        ConfigProblems& problems);
 
-  MixerTerms<T> Project(Forward<T>& forward, Var<T> x,
-                        int64_t first_position) const override;
+  MixerTerms<T> Project(Forward<T>& forward, Var<T> x, int64_t first_position,
+                        LayerState<T>* state) const override;
   Var<T> Step(Forward<T>& forward, const MixerTerms<T>& terms,
               LayerState<T>* state) const override;
   Var<T> Chunk(Forward<T>& forward, const MixerTerms<T>& terms,
