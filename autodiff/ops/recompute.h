@@ -41,6 +41,36 @@ class ReplayState {
     tape.Rewind(mark);
   }
 
+  // Runs fn(state) with recording on, calls give_gradients() with its result,
+  // goes back through what was recorded, and discards it. The state is `first`
+  // or, if `values` is not null, a copy of these, whose gradient is written to
+  // `d_values`. Returns whether a gradient reached the copy.
+  template <typename F, typename G>
+  bool ReplayLink(Tape<T>& tape, Var<T> first, const T* values,
+                  const Shape& shape, T* d_values, F fn,
+                  G give_gradients) const {
+    const typename Tape<T>::Mark outer_mark = tape.Save();
+    const ReplayState outer(tape);
+    const bool outer_recording = tape.recording();
+    Restore(tape);
+    tape.set_recording(true);
+    Var<T> state = first;
+    if (values != nullptr) {
+      state = tape.New(shape, /*needs_grad=*/true);
+      std::copy_n(values, state.size(), state.data());
+      state.node()->grad = d_values;
+    }
+    const typename Tape<T>::Mark mark = tape.Save();
+    const auto again = fn(state);
+    outer.Restore(tape);
+    tape.set_recording(outer_recording);
+    give_gradients(again);
+    tape.BackwardTo(mark);
+    const bool reached = values != nullptr && state.grad_data() != nullptr;
+    tape.Rewind(outer_mark);
+    return reached;
+  }
+
  private:
   void Restore(Tape<T>& tape) const {
     tape.set_training(training_);
@@ -178,6 +208,129 @@ Var<T> RecomputeRows(Tape<T>& tape, absl::Span<const Var<T>> inputs,
     });
   });
   return y;
+}
+
+// Rows of a sequence, and the state after them.
+template <typename T>
+struct ChainLink {
+  Var<T> rows;
+  Var<T> state;
+};
+
+// y of `shape` [.., rows, width] in blocks of up to `most` >= 1 rows, each of
+// which begins with the state that the one before it leaves: fn(inputs, state,
+// first, count) gives rows first .. first + count - 1 [.., count, width] and
+// the next state. `state` is the first one; empty: fn is called with an empty
+// state. Its shape is that of all states. Without rows, and then only with a
+// state, y is empty and the state stays.
+//
+// What Recompute() says of fn holds for each block. One block at a time is in
+// memory, and all states.
+template <typename T, typename F>
+ChainLink<T> RecomputeChain(Tape<T>& tape, absl::Span<const Var<T>> inputs,
+                            Var<T> state, const Shape& shape, int64_t most,
+                            F fn) {
+  REGARD_CHECK_GE(most, 1) << "rows per block of RecomputeChain";
+  REGARD_CHECK_GE(shape.rank(), 2) << "RecomputeChain to " << shape;
+  const absl::Span<const Var<T>> kept =
+      KeepInputs("RecomputeChain", tape, inputs);
+  if (state.has_value()) CheckOperand("RecomputeChain", tape, state);
+  const int64_t rows = shape[-2];
+  const int64_t width = shape[-1];
+  const int64_t blocks = (rows + most - 1) / most;
+  if (blocks == 0) {
+    REGARD_CHECK(state.has_value()) << "RecomputeChain of no rows and no state";
+    return {tape.Constant(shape), state};
+  }
+  const auto count_of = [=](int64_t block) {
+    return std::min(most, rows - block * most);
+  };
+  const int64_t outer = width == 0 ? 0 : shape.size() / (rows * width);
+  // Calls f(place in y, place in an array [.., count, width], elements) for the
+  // successive elements of a block.
+  const auto for_each_run = [=](int64_t block, auto f) {
+    const int64_t run = count_of(block) * width;
+    for (int64_t i = 0; i < outer; ++i) {
+      f((i * rows + block * most) * width, i * run, run);
+    }
+  };
+  Var<T> y = tape.New(shape, /*needs_grad=*/false);
+  bool needs_grad = false;
+  Var<T> last;          // the state after the last block
+  T* states = nullptr;  // before blocks 1, 2, ..., and after the last
+  const bool keeps = tape.recording();
+  for (int64_t block = 0; block < blocks; ++block) {
+    const typename Tape<T>::Mark mark = tape.Save();
+    Var<T> before = state;
+    if (block > 0) {
+      before = tape.View(states + (keeps ? block - 1 : 0) * last.size(),
+                         last.shape());
+    }
+    const ChainLink<T> link = fn(kept, before, block * most, count_of(block));
+    REGARD_CHECK_EQ(link.rows.shape(), shape.With(-2, count_of(block)))
+        << "a block of RecomputeChain to " << shape;
+    needs_grad |= link.rows.needs_grad() || link.state.needs_grad();
+    for_each_run(block, [&](int64_t to, int64_t from, int64_t size) {
+      std::copy_n(link.rows.data() + from, size, y.data() + to);
+    });
+    const int64_t size = link.state.size();
+    ScratchScope<T> scratch(tape);
+    T* const after = scratch.New(size);
+    std::copy_n(link.state.data(), size, after);
+    const Shape state_shape = link.state.shape();
+    tape.Rewind(mark);
+    if (block == 0) {
+      states = tape.arena().template New<T>((keeps ? blocks : 1) * size);
+      last = tape.New(state_shape, /*needs_grad=*/false);
+    }
+    REGARD_CHECK_EQ(state_shape, last.shape()) << "states of RecomputeChain";
+    std::copy_n(after, size, states + (keeps ? block : 0) * size);
+    std::copy_n(after, size, last.data());
+  }
+  y.node()->needs_grad = needs_grad;
+  last.node()->needs_grad = needs_grad;
+
+  Tape<T>* const owner = &tape;
+  const ReplayState<T> replay(tape);
+  const Var<T> outs[] = {y, last};
+  tape.RecordOutputs("RecomputeChain", outs, [=] {
+    AllocateGradients(kept);
+    const Var<T> first[] = {state};
+    if (state.has_value()) AllocateGradients(absl::MakeConstSpan(first));
+    ScratchScope<T> scratch(*owner);
+    const int64_t size = last.size();
+    // The gradients of the states after and before a block; null: 0.
+    T* const gradients[] = {scratch.New(size), scratch.New(size)};
+    const T* d_after = last.grad_data();
+    for (int64_t block = blocks - 1; block >= 0; --block) {
+      T* const d_before = gradients[block % 2];
+      const bool reached = replay.ReplayLink(
+          *owner, block == 0 ? state : Var<T>(),
+          block == 0 ? nullptr : states + (block - 1) * size, last.shape(),
+          d_before,
+          [&](Var<T> before) {
+            return fn(kept, before, block * most, count_of(block));
+          },
+          [&](const ChainLink<T>& link) {
+            if (y.grad_data() != nullptr) {
+              if (auto d = link.rows.grad_ref()) {
+                T* const to = d.BeginPartial();
+                for_each_run(block, [&](int64_t from, int64_t at, int64_t n) {
+                  AddOrAssign(
+                      /*accumulate=*/true, n, to + at,
+                      [g = y.grad_data() + from](int64_t i) { return g[i]; });
+                });
+              }
+            }
+            if (d_after == nullptr) return;
+            if (auto d = link.state.grad_ref()) {
+              d.AddEach([=](int64_t i) { return d_after[i]; });
+            }
+          });
+      d_after = reached ? d_before : nullptr;
+    }
+  });
+  return {y, last};
 }
 
 }  // namespace regard

@@ -1,7 +1,9 @@
 #include "autodiff/ops/recompute.h"
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -52,6 +54,40 @@ Var<T> ByRows(Tape<T>& tape, absl::Span<const Var<T>> in, int64_t most) {
   return RecomputeRows(tape, in, in[0].shape(), most, Rows());
 }
 
+// Rows of x [2, time, 3] that read a state [2, 1, 3]: y = x W + state, and the
+// next state is tanh(state W + sum of the rows of x). Without a state, it is 0.
+struct Link {
+  template <typename T>
+  ChainLink<T> operator()(absl::Span<const Var<T>> in, Var<T> state,
+                          int64_t first, int64_t count) const {
+    const Var<T> x = Slice(in[0], 1, first, count);
+    if (!state.has_value()) state = x.tape().Full({2, 1, 3}, T(0));
+    return {MatMul(x, in[1]) + state,
+            Tanh(MatMul(state, in[1]) + Sum(x, 1, /*keep=*/true))};
+  }
+};
+
+// Rows and state side by side; with `parts` 1 and 2 only one of them.
+template <typename T>
+Var<T> PartsOf(const ChainLink<T>& link, int parts) {
+  if (parts == 1) return link.rows;
+  if (parts == 2) return link.state;
+  return Concat<T>({link.rows, link.state}, 1);
+}
+
+// in: x, W and perhaps a state.
+template <typename T>
+ChainLink<T> Chained(Tape<T>& tape, absl::Span<const Var<T>> in, int64_t most) {
+  return RecomputeChain(tape, in.first(2), in.size() > 2 ? in[2] : Var<T>(),
+                        in[0].shape(), most, Link());
+}
+
+std::vector<CheckedInput> ChainInputs(bool state) {
+  std::vector<CheckedInput> inputs = {{{2, 5, 3}}, {{3, 3}}};
+  if (state) inputs.push_back({{2, 1, 3}});
+  return inputs;
+}
+
 std::vector<GradientCase> Cases() {
   std::vector<GradientCase> cases;
   for (const int64_t most : {1, 2, 9}) {
@@ -69,6 +105,17 @@ std::vector<GradientCase> Cases() {
                              tape.set_training(true);
                              return Recompute(tape, in, Nested());
                            }));
+  for (const int64_t most : {1, 2, 9}) {
+    for (const int parts : {1, 2, 3}) {
+      for (const bool state : {false, true}) {
+        cases.push_back(MakeCase("RecomputeChain", "blocks", ChainInputs(state),
+                                 [=](auto& tape, auto in) {
+                                   return PartsOf(Chained(tape, in, most),
+                                                  parts);
+                                 }));
+      }
+    }
+  }
   return cases;
 }
 
@@ -85,6 +132,60 @@ TEST(RecomputeTest, AgreesWithTheFunctionItself) {
         tape.set_training(true);
         return Nested()(in);
       }));
+}
+
+TEST(RecomputeTest, AChainIsItsLinksOneAfterAnother) {
+  for (const bool state : {false, true}) {
+    CheckAgainstReference(MakeReferenceCase(
+        "RecomputeChain", ChainInputs(state),
+        [](auto& tape, auto in) { return PartsOf(Chained(tape, in, 2), 3); },
+        []<typename T>(Tape<T>&, absl::Span<const Var<T>> in) {
+          std::vector<Var<T>> all;
+          Var<T> state = in.size() > 2 ? in[2] : Var<T>();
+          for (const auto& [first, count] : {std::pair(0, 2), {2, 2}, {4, 1}}) {
+            const ChainLink<T> link =
+                Link()(in.first(2), state, int64_t{first}, int64_t{count});
+            all.push_back(link.rows);
+            state = link.state;
+          }
+          all.push_back(state);
+          return Concat<T>(all, 1);
+        }));
+  }
+}
+
+TEST(RecomputeTest, AChainKeepsOnlyRowsAndStates) {
+  const auto bytes = [](int64_t time) {
+    Tape<double> tape;
+    const Var<double> in[] = {
+        tape.Input({2, time, 3}, std::vector<double>(6 * time, 0.1)),
+        tape.Input({3, 3}, std::vector<double>(9, 0.1))};
+    const size_t before = tape.records();
+    const auto link = Chained<double>(tape, in, 4);
+    EXPECT_EQ(tape.records(), before + 1);
+    tape.Backward(Sum(link.rows) + Sum(link.state));
+    return tape.high_water_bytes();
+  };
+  EXPECT_LT(static_cast<double>(bytes(40000)),
+            2.05 * static_cast<double>(bytes(20000)));
+  Tape<double> tape;
+  const Var<double> constants[] = {tape.Full({2, 5, 3}, 1),
+                                   tape.Full({3, 3}, 1)};
+  EXPECT_FALSE(Chained<double>(tape, constants, 2).rows.needs_grad());
+  tape.set_recording(false);
+  const Var<double> leaves[] = {
+      tape.Input({2, 5, 3}, std::vector<double>(30, 1)),
+      tape.Input({3, 3}, std::vector<double>(9, 1))};
+  EXPECT_FALSE(Chained<double>(tape, leaves, 2).rows.needs_grad());
+}
+
+TEST(RecomputeTest, AChainOfNoRowsLeavesItsState) {
+  Tape<double> tape;
+  const Var<double> in[] = {tape.Constant({2, 0, 3}), tape.Full({3, 3}, 1),
+                            tape.Full({2, 1, 3}, 7)};
+  const auto link = Chained<double>(tape, in, 4);
+  EXPECT_EQ(link.rows.size(), 0);
+  EXPECT_EQ(link.state.data()[5], 7);
 }
 
 // To the bit, as blocks are computed in rising order and products are cut at
@@ -160,6 +261,27 @@ TEST(RecomputeDeathTest, BlocksHaveRowsAndTheirShape) {
                "a block of RecomputeRows to \\[1, 1, 4, 3\\]");
   EXPECT_DEATH(RecomputeRows(tape, inputs, {4, 3}, 4, narrow),
                "RecomputeRows to \\[4, 3\\]");
+}
+
+TEST(RecomputeDeathTest, LinksHaveRowsAndTheirShapes) {
+  Tape<double> tape;
+  const Var<double> in[] = {tape.Full({2, 5, 3}, 1), tape.Full({3, 3}, 1)};
+  const auto inputs = absl::MakeConstSpan(in);
+  EXPECT_DEATH(Chained(tape, inputs, 0), "rows per block of RecomputeChain");
+  EXPECT_DEATH(
+      RecomputeChain(tape, inputs, Var<double>(), {2, 5, 4}, 2, Link()),
+      "a block of RecomputeChain to \\[2, 5, 4\\]");
+  EXPECT_DEATH(
+      RecomputeChain(tape, inputs, Var<double>(), {2, 0, 3}, 2, Link()),
+      "no rows and no state");
+  const auto growing = [](absl::Span<const Var<double>> in, Var<double>,
+                          int64_t first, int64_t count) {
+    return ChainLink<double>{Slice(in[0], 1, first, count),
+                             Slice(in[0], 1, 0, first + count)};
+  };
+  EXPECT_DEATH(
+      RecomputeChain(tape, inputs, Var<double>(), {2, 5, 3}, 2, growing),
+      "states of RecomputeChain");
 }
 
 TEST(RecomputeDeathTest, BothRunsHaveOneShape) {
