@@ -27,6 +27,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
+using ::testing::SizeIs;
 
 constexpr int64_t kWidth = 8;
 
@@ -74,6 +76,9 @@ class LayerRun {
     return (*forward_)[*store_.FindByName(name)];
   }
   Var<double> Run(Var<double> x) { return layer_(*forward_, x, {}); }
+  MixerTerms<double> Project(Var<double> x) {
+    return layer_.mixer().Project(*forward_, x, 0, nullptr);
+  }
 
   std::vector<std::string> names() const {
     std::vector<std::string> names;
@@ -150,6 +155,50 @@ TEST(LinearAttentionTest, ItsParametersAreWhatTheOptionsNeed) {
                   "value.weight [16, 8]", "output.weight [8, 16]",
                   "gate.weight [16, 8]", "norm.weight [16]", "skip [2, 1, 1]",
                   "decay.weight [2, 8]", "step_bias [2]", "decay_rate [2]"));
+}
+
+TEST(ShortConvolutionTest, ItsParametersAreWhatTheOptionsNeed) {
+  EXPECT_THAT(
+      LayerRun("linear_attention { heads: 2 bias: false convolution {} "
+               "}")
+          .names(),
+      ElementsAre("query.weight [8, 8]",
+                  "query_convolution.weight [8, "
+                  "4]",
+                  "key.weight [8, 8]", "key_convolution.weight [8, 4]",
+                  "value.weight [8, 8]", "value_convolution.weight [8, 4]",
+                  "output.weight [8, 8]"));
+  EXPECT_THAT(LayerRun("linear_attention { heads: 2 convolution { width: 0 } }")
+                  .names(),
+              SizeIs(8));
+  EXPECT_THAT(
+      LayerRun("mamba2 { heads: 2 key_width: 3 convolution { width: 2 bias: "
+               "true } }")
+          .names(),
+      IsSupersetOf(
+          {"query_convolution.weight [3, 2]", "query_convolution.bias [3]",
+           "value_convolution.weight [16, 2]", "value_convolution.bias [16]"}));
+}
+
+// Taps that are 0 but for the position itself leave x sigmoid(x), which is
+// mamba2's function of queries and keys.
+TEST(ShortConvolutionTest, OfThePositionItselfItIsTheFunction) {
+  LayerRun run("mamba2 { heads: 2 key_width: 3 convolution {} }");
+  for (const char* name : {"query", "key", "value"}) {
+    const Var<double> taps =
+        run.Value(std::string(name) + "_convolution.weight");
+    for (int64_t c = 0; c < taps.rows(); ++c) {
+      for (int64_t i = 0; i < 4; ++i) taps.at(c, i) = i == 3 ? 1 : 0;
+    }
+  }
+  LayerRun plain("mamba2 { heads: 2 key_width: 3 }");
+  const Var<double> x = run.X(70);
+  const auto got = run.Project(x);
+  const auto expected = plain.Project(plain.X(70));
+  ExpectNear(got.queries, expected.queries);
+  ExpectNear(got.keys, expected.keys);
+  const Var<double> values = run.Heads(x, "value");
+  ExpectNear(got.values, values * Sigmoid(values));
 }
 
 TEST(LinearAttentionTest, SaysWhatIsWrong) {

@@ -1,7 +1,6 @@
 #include "attention/mixers/linear_attention.h"
 
 #include <cmath>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "attention/mixers/decayed_products.h"
@@ -22,9 +21,6 @@ using Options = LinearAttentionMixer;
 
 constexpr int64_t kNarrow = 16;  // numbers behind a decay of channels
 constexpr double kRoot = 16;  // a decay of channels is this root of a sigmoid
-constexpr double kLargestRate = 16;  // largest initial a of a decay of heads
-constexpr double kSmallestStep = 1e-3;
-constexpr double kLargestStep = 0.1;
 
 bool Normalizes(const Options& options) {
   return options.has_normalize()
@@ -38,35 +34,13 @@ Options Complete(Options options, int64_t width) {
   if (options.key_heads() == 0) options.set_key_heads(heads);
   options.set_key_width(HeadWidth(options.key_width(), width, heads));
   options.set_value_width(HeadWidth(options.value_width(), width, heads));
+  if (!options.has_convolution()) options.mutable_convolution()->set_width(0);
   return options;
 }
 
 LinearOptions Projection(LinearOptions options, bool bias) {
   options.bias = bias;
   return options;
-}
-
-// log a, for a uniform in 1 .. 16.
-Initializer DecayRates() {
-  return [uniform = Uniform(0.5)](const RandomStream& stream, int64_t index) {
-    return std::log(1 + (kLargestRate - 1) * (0.5 + uniform(stream, index)));
-  };
-}
-
-// The number of which softplus is a step size, whose logarithm is uniform.
-Initializer StepBias() {
-  return [uniform = Uniform(0.5)](const RandomStream& stream, int64_t index) {
-    const double step = kSmallestStep * std::pow(kLargestStep / kSmallestStep,
-                                                 0.5 + uniform(stream, index));
-    return step + std::log(-std::expm1(-step));
-  };
-}
-
-// [rows, time, heads * width] -> [rows, heads, time, width].
-template <typename T>
-Var<T> ByHeads(Var<T> x, int64_t heads) {
-  return Permute(x.Reshape({x.dim(0), x.dim(1), heads, x.dim(2) / heads}),
-                 {0, 2, 1, 3});
 }
 
 // x [rows, key heads, time, width], each head as often as heads share it.
@@ -89,28 +63,31 @@ bool RequireHeadWidth(const char* name, int32_t given, int64_t whole,
   return false;
 }
 
+void RequireSideBySide(const char* name, int32_t of_head, int32_t heads,
+                       ConfigProblems& problems) {
+  if (int64_t{of_head} * heads <= 1 << 30) return;
+  problems.Add(name, absl::StrCat("times `heads` must be at most 2^30; got ",
+                                  of_head, " times ", heads));
+}
+
 template <typename T>
 LinearAttention<T>::LinearAttention(const Options& options,
                                     const MixerSetup<T>& setup)
     : options_(Complete(options, setup.width)),
       normalizes_(Normalizes(options)),
       state_(setup.slots.Add("state")),
-      query_(setup.scope.Sub("query"), setup.width,
-             options_.key_heads() * options_.key_width(),
-             Projection(setup.inputs, options.bias())),
-      key_(setup.scope.Sub("key"), setup.width,
-           options_.key_heads() * options_.key_width(),
-           Projection(setup.inputs, options.bias())),
-      value_(setup.scope.Sub("value"), setup.width,
-             options_.heads() * options_.value_width(),
-             Projection(setup.inputs, options.bias())),
+      query_(setup, "query", options_.key_heads() * options_.key_width(),
+             Projection(setup.inputs, options.bias()), options_.convolution()),
+      key_(setup, "key", options_.key_heads() * options_.key_width(),
+           Projection(setup.inputs, options.bias()), options_.convolution()),
+      value_(setup, "value", options_.heads() * options_.value_width(),
+             Projection(setup.inputs, options.bias()), options_.convolution()),
       output_(setup.scope.Sub("output"),
               options_.heads() * options_.value_width(), setup.width,
               Projection(setup.output, options.bias())) {
   const ParameterScope<T>& scope = setup.scope;
   const int64_t heads = options_.heads();
   const int64_t value_width = options_.value_width();
-  const ParameterOptions of_heads = {.role = ParameterRole::kHeadBias};
   if (options.gate()) {
     gate_.emplace(scope.Sub("gate"), setup.width, heads * value_width,
                   Projection(setup.inputs, options.bias()));
@@ -122,7 +99,8 @@ LinearAttention<T>::LinearAttention(const Options& options,
                   NormOptions{.rms = true});
   }
   if (options.skip()) {
-    skip_ = scope.Add("skip", {heads, 1, 1}, Constant(1), of_heads);
+    skip_ = scope.Add("skip", {heads, 1, 1}, Constant(1),
+                      {.role = ParameterRole::kHeadBias});
   }
   if (options.rotary()) {
     PositionEncodingRegistry encodings;
@@ -135,10 +113,7 @@ LinearAttention<T>::LinearAttention(const Options& options,
                                               .key = options_.key_width()});
   }
   if (options.decay() == Options::HEAD) {
-    decay_.emplace(scope.Sub("decay"), setup.width, heads,
-                   Projection(setup.inputs, /*bias=*/false));
-    step_bias_ = scope.Add("step_bias", {heads}, StepBias(), of_heads);
-    decay_rate_ = scope.Add("decay_rate", {heads}, DecayRates(), of_heads);
+    head_decay_.emplace(setup, LearnedDecayWidths{heads});
   } else if (options.decay() == Options::CHANNEL) {
     narrow_decay_.emplace(scope.Sub("narrow_decay"), setup.width, kNarrow,
                           Projection(setup.inputs, /*bias=*/false));
@@ -164,16 +139,10 @@ void LinearAttention<T>::Validate(const Options& options, const int64_t& width,
                  absl::StrCat("must divide `heads` (", complete.heads(),
                               "); got ", complete.key_heads()));
   }
-  // The heads side by side are one extent of a shape.
-  for (const auto& [name, of_head] :
-       {std::pair("key_width", complete.key_width()),
-        std::pair("value_width", complete.value_width())}) {
-    if (int64_t{of_head} * complete.heads() > 1 << 30) {
-      problems.Add(name,
-                   absl::StrCat("times `heads` must be at most 2^30; got ",
-                                of_head, " times ", complete.heads()));
-    }
-  }
+  RequireSideBySide("key_width", complete.key_width(), complete.heads(),
+                    problems);
+  RequireSideBySide("value_width", complete.value_width(), complete.heads(),
+                    problems);
   if (options.rotary() && complete.key_width() % 2 != 0) {
     problems.Add("rotary", absl::StrCat("requires an even `key_width`, because "
                                         "dimensions rotate in pairs; got ",
@@ -206,7 +175,7 @@ Var<T> LinearAttention<T>::MapFeatures(Var<T> x) const {
     case Options::ELU_PLUS_ONE:
       return Relu(x) + Exp(Minimum(x, x.tape().Full({}, T(0))));
     case Options::SILU:
-      return x * Sigmoid(x);
+      return Silu(x);
     default:
       return x;
   }
@@ -225,11 +194,8 @@ Var<T> LinearAttention<T>::LogDecay(Forward<T>& forward, Var<T> x,
       }
       return BroadcastTo(decay, {x.dim(0), heads, x.dim(1), 1});
     }
-    case Options::HEAD: {
-      const Var<T> step = Softplus((*decay_)(forward, x) + forward[step_bias_]);
-      *step_size = ByHeads(step, heads);
-      return ByHeads(-(step * Exp(forward[decay_rate_])), heads);
-    }
+    case Options::HEAD:
+      return (*head_decay_)(forward, x, step_size);
     case Options::CHANNEL: {
       const Var<T> z = (*decay_)(forward, (*narrow_decay_)(forward, x));
       return ByHeads(Softplus(-z) * static_cast<T>(-1 / kRoot), heads);
@@ -242,10 +208,11 @@ Var<T> LinearAttention<T>::LogDecay(Forward<T>& forward, Var<T> x,
 template <typename T>
 MixerTerms<T> LinearAttention<T>::Project(Forward<T>& forward, Var<T> x,
                                           int64_t first_position,
-                                          LayerState<T>* /*state*/) const {
+                                          LayerState<T>* state) const {
   const int64_t heads = options_.heads();
-  const auto project = [&](const LinearLayer<T>& layer) {
-    Var<T> y = MapFeatures(ByHeads(layer(forward, x), options_.key_heads()));
+  const auto project = [&](const ConvolvedLinear<T>& layer) {
+    Var<T> y =
+        MapFeatures(ByHeads(layer(forward, x, state), options_.key_heads()));
     if (rotary_ != nullptr) y = rotary_->Encode(forward, y, first_position, 1);
     return ForAllHeads(y, heads);
   };
@@ -256,13 +223,12 @@ MixerTerms<T> LinearAttention<T>::Project(Forward<T>& forward, Var<T> x,
         terms.queries / std::sqrt(static_cast<T>(options_.key_width()));
   }
   terms.keys = project(key_);
-  terms.values = ByHeads(value_(forward, x), heads);
+  terms.values = ByHeads(value_(forward, x, state), heads);
   Var<T> step_size;
   terms.others[kLogDecay] = LogDecay(forward, x, &step_size);
   if (options_.step_size()) terms.keys = terms.keys * step_size;
   if (gate_.has_value()) {
-    const Var<T> z = (*gate_)(forward, x);
-    terms.others[kGate] = z * Sigmoid(z);
+    terms.others[kGate] = Silu((*gate_)(forward, x));
   }
   return terms;
 }

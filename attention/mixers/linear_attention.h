@@ -13,7 +13,9 @@
 #include <optional>
 
 #include "attention/mixers/decayed_recurrence.h"
+#include "attention/mixers/learned_decay.h"
 #include "attention/mixers/mixer.pb.h"
+#include "attention/mixers/short_convolution.h"
 #include "attention/position_encoding.h"
 #include "attention/state_mixer.h"
 #include "autodiff/tape.h"
@@ -34,11 +36,15 @@ inline int32_t HeadWidth(int32_t given, int64_t whole, int32_t heads) {
 // problem if not.
 bool RequireHeadWidth(const char* name, int32_t given, int64_t whole,
                       int32_t heads, ConfigProblems& problems);
+// Adds a problem if the heads side by side, which are one extent of a shape,
+// are too wide. `of_head` is the width of each head, for the field `name`.
+void RequireSideBySide(const char* name, int32_t of_head, int32_t heads,
+                       ConfigProblems& problems);
 
 // Parameters: {query,key,value,output}.*, shaped as Linear's, and as chosen
-// gate.weight, gate.bias, norm.weight, skip [heads, 1, 1], decay.weight; with
-// HEAD step_bias and decay_rate [heads]; with CHANNEL decay.bias and
-// narrow_decay.weight.
+// {query,key,value}_convolution.*, gate.weight, gate.bias, norm.weight, skip
+// [heads, 1, 1], decay.weight; with HEAD step_bias and decay_rate [heads]; with
+// CHANNEL decay.bias and narrow_decay.weight.
 template <typename T>
 class LinearAttention : public StateMixer<T> {
  public:
@@ -75,18 +81,17 @@ class LinearAttention : public StateMixer<T> {
   const Options options_;  // with all widths
   const bool normalizes_;
   const int state_;  // the slot
-  LinearLayer<T> query_;
-  LinearLayer<T> key_;
-  LinearLayer<T> value_;
+  ConvolvedLinear<T> query_;
+  ConvolvedLinear<T> key_;
+  ConvolvedLinear<T> value_;
   LinearLayer<T> output_;
   std::optional<LinearLayer<T>> gate_;
   std::optional<NormLayer<T>> norm_;
   std::unique_ptr<PositionEncoding<T>> rotary_;
   Parameter<T> skip_;                           // absent without it
+  std::optional<LearnedDecay<T>> head_decay_;   // with HEAD
   std::optional<LinearLayer<T>> narrow_decay_;  // with CHANNEL
-  std::optional<LinearLayer<T>> decay_;         // with HEAD or CHANNEL
-  Parameter<T> step_bias_;                      // with HEAD: b
-  Parameter<T> decay_rate_;                     // with HEAD: log a
+  std::optional<LinearLayer<T>> decay_;         // with CHANNEL
 };
 
 }  // namespace regard

@@ -40,6 +40,12 @@ class Mamba2 : public LinearAttention<T> {
     full.set_value_width(
         HeadWidth(options.value_width(), 2 * width, options.heads()));
     full.set_feature_map(LinearAttentionMixer::SILU);
+    if (options.has_convolution()) {
+      *full.mutable_convolution() = options.convolution();
+      if (options.convolution().width() > 0) {
+        full.set_feature_map(LinearAttentionMixer::IDENTITY);
+      }
+    }
     full.set_decay(LinearAttentionMixer::HEAD);
     full.set_step_size(true);
     full.set_skip(true);

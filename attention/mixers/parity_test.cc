@@ -64,5 +64,10 @@ TEST(MixerParityTest, Mamba2) {
   CheckParity("mamba2", "mamba2 { heads: 2 key_width: 3 }");
 }
 
+TEST(MixerParityTest, Mamba2WithItsConvolution) {
+  CheckParity("mamba2_convolution",
+              "mamba2 { heads: 2 key_width: 3 convolution { bias: true } }");
+}
+
 }  // namespace
 }  // namespace regard

@@ -47,6 +47,9 @@ class Retention : public LinearAttention<T> {
     full.set_norm(LinearAttentionMixer::HEAD_NORM);
     full.set_gate(true);
     full.set_bias(false);
+    if (options.has_convolution()) {
+      *full.mutable_convolution() = options.convolution();
+    }
     return full;
   }
 };

@@ -49,6 +49,17 @@ def rms(x, gain):
     return x * torch.rsqrt(x.square().mean(-1, keepdim=True) + 1e-5) * gain
 
 
+def convolution(y, p, name, width=4, bias=False):
+    """SiLU of a causal convolution of each channel of y [batch, time,
+    channels]."""
+    channels = y.shape[-1]
+    weight = p(name + ".weight", channels, width)
+    y = functional.conv1d(
+        functional.pad(y.transpose(1, 2), (width - 1, 0)), weight[:, None],
+        p(name + ".bias", channels) if bias else None, groups=channels)
+    return functional.silu(y.transpose(1, 2))
+
+
 def linear_attention(x, p):
     """Katharopoulos et al., 2020, with biases."""
     def linear(name):
@@ -105,13 +116,18 @@ def gated_linear(x, p):
         x, recurrence(q / q.shape[-1] ** 0.5, k, v, decay), p)
 
 
-def mamba2(x, p):
-    """Dao and Gu, 2024, without the convolution; d_state 3."""
+def mamba2(x, p, convolved=False):
+    """Dao and Gu, 2024; d_state 3."""
     def shared(name):
-        y = functional.silu(x @ p(name + ".weight", 3, WIDTH).T)
+        y = x @ p(name + ".weight", 3, WIDTH).T
+        y = (convolution(y, p, name + "_convolution", bias=True) if convolved
+             else functional.silu(y))
         return y[:, :, None].expand(-1, -1, HEADS, -1)
     c, b = shared("query"), shared("key")
-    v = heads_of(x @ p("value.weight", 2 * WIDTH, WIDTH).T)
+    v = x @ p("value.weight", 2 * WIDTH, WIDTH).T
+    if convolved:
+        v = convolution(v, p, "value_convolution", bias=True)
+    v = heads_of(v)
     step = functional.softplus(
         x @ p("decay.weight", HEADS, WIDTH).T + p("step_bias", HEADS))
     decay = torch.exp(-p("decay_rate", HEADS).exp() * step)
@@ -121,6 +137,10 @@ def mamba2(x, p):
     y = y * functional.silu(x @ p("gate.weight", 2 * WIDTH, WIDTH).T)
     y = rms(y, p("norm.weight", 2 * WIDTH))
     return y @ p("output.weight", WIDTH, 2 * WIDTH).T
+
+
+def mamba2_convolution(x, p):
+    return mamba2(x, p, convolved=True)
 
 
 def fixture_of(mixer):
@@ -140,7 +160,8 @@ def main():
     out = pathlib.Path(sys.argv[1]) / "attention" / "mixers" / "testdata"
     out.mkdir(parents=True, exist_ok=True)
     for seed, mixer in enumerate(
-            [linear_attention, retention, gated_linear, mamba2]):
+            [linear_attention, retention, gated_linear, mamba2,
+             mamba2_convolution]):
         torch.manual_seed(seed)
         fixture_of(mixer).write(out / (mixer.__name__ + ".txt"))
 

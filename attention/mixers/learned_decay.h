@@ -1,0 +1,55 @@
+// A decay that each position chooses, as in Mamba-2:
+//
+//   log decay = -a softplus(z + b),
+//
+// where z is a linear map of the layer's input and a > 0 is learned for each
+// head. It is at most 0. Dao and Gu, "Transformers are SSMs", 2024.
+#ifndef ATTENTION_MIXERS_LEARNED_DECAY_H_
+#define ATTENTION_MIXERS_LEARNED_DECAY_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "attention/state_mixer.h"
+#include "autodiff/tape.h"
+#include "nn/forward.h"
+#include "nn/layers/linear.h"
+#include "nn/parameters.h"
+
+namespace regard {
+
+// [rows, time, heads * width] -> [rows, heads, time, width].
+template <typename T>
+Var<T> ByHeads(Var<T> x, int64_t heads);
+
+struct LearnedDecayWidths {
+  int64_t heads;
+  int64_t channels = 1;  // decays of a head
+  // z is a linear map of so many numbers, which are a linear map of the input;
+  // 0: of the input.
+  int64_t narrow = 0;
+};
+
+// Parameters: decay.weight, step_bias [heads * channels], decay_rate [heads],
+// the logarithm of a; with `narrow` also narrow_decay.weight.
+template <typename T>
+class LearnedDecay {
+ public:
+  LearnedDecay(const MixerSetup<T>& setup, const LearnedDecayWidths& widths);
+
+  // The logarithm of the decay of x [rows, time, width]: [rows, heads, time,
+  // channels]. `step`, unless null, becomes softplus(z + b), of that shape.
+  Var<T> operator()(Forward<T>& forward, Var<T> x,
+                    Var<T>* step = nullptr) const;
+
+ private:
+  const LearnedDecayWidths widths_;
+  std::optional<LinearLayer<T>> narrow_decay_;
+  LinearLayer<T> decay_;
+  Parameter<T> step_bias_;
+  Parameter<T> decay_rate_;
+};
+
+}  // namespace regard
+
+#endif  // ATTENTION_MIXERS_LEARNED_DECAY_H_
