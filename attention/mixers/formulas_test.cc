@@ -201,6 +201,52 @@ TEST(ShortConvolutionTest, OfThePositionItselfItIsTheFunction) {
   ExpectNear(got.values, values * Sigmoid(values));
 }
 
+TEST(DeltaTest, ItsParametersAreWhatTheOptionsNeed) {
+  EXPECT_THAT(LayerRun("delta { heads: 2 }").names(),
+              ElementsAre("query.weight [8, 8]", "key.weight [8, 8]",
+                          "value.weight [8, 8]", "rate.weight [2, 8]",
+                          "output.weight [8, 8]", "norm.weight [4]"));
+  EXPECT_THAT(
+      LayerRun("delta_net { heads: 2 }").names(),
+      ElementsAre("query.weight [8, 8]", "query_convolution.weight [8, 4]",
+                  "key.weight [8, 8]", "key_convolution.weight [8, 4]",
+                  "value.weight [8, 8]", "value_convolution.weight [8, 4]",
+                  "rate.weight [2, 8]", "output.weight [8, 8]",
+                  "norm.weight [4]"));
+  EXPECT_THAT(
+      LayerRun("gated_delta { heads: 2 convolution { width: 0 } }").names(),
+      ElementsAre("query.weight [6, 8]", "key.weight [6, 8]",
+                  "value.weight [12, 8]", "rate.weight [2, 8]",
+                  "output.weight [8, 12]", "norm.weight [6]",
+                  "decay.weight [2, 8]", "step_bias [2]", "decay_rate [2]",
+                  "gate.weight [12, 8]"));
+  EXPECT_THAT(
+      LayerRun("kda { heads: 2 convolution { width: 0 } }").names(),
+      ElementsAre("query.weight [8, 8]", "key.weight [8, 8]",
+                  "value.weight [8, 8]", "rate.weight [2, 8]",
+                  "output.weight [8, 8]", "norm.weight [4]",
+                  "decay.weight [8, 4]", "step_bias [8]", "decay_rate [2]",
+                  "narrow_decay.weight [4, 8]", "narrow_gate.weight [4, 8]",
+                  "gate.weight [8, 4]", "gate.bias [8]"));
+}
+
+TEST(DeltaTest, SaysWhatIsWrong) {
+  const auto expect = [](const char* config, const char* problem) {
+    EXPECT_THAT(ProblemsOf(config), ElementsAre(HasSubstr(problem))) << config;
+  };
+  expect("delta { heads: 3 value_width: 1 }",
+         "delta.heads: must divide 8 unless `key_width` is set; got 3");
+  expect("delta { heads: 65536 key_width: 1 value_width: 65536 }",
+         "value_width: times `heads` must be at most 2^30");
+  expect("delta { heads: 2 convolution { width: 65 } }",
+         "delta.convolution.width: must be in [0, 64]");
+  expect("delta_net { heads: 5 }", "delta_net.heads: must divide 8 unless");
+  expect("gated_delta { heads: 5 key_width: 2 }",
+         "gated_delta.heads: must divide 12 unless `value_width`");
+  expect("kda { heads: 16 }", "kda.heads: must divide 8 unless");
+  EXPECT_THAT(ProblemsOf("gated_delta { heads: 3 }"), IsEmpty());
+}
+
 TEST(LinearAttentionTest, SaysWhatIsWrong) {
   const auto expect = [](const char* config, const char* problem) {
     EXPECT_THAT(ProblemsOf(config), ElementsAre(HasSubstr(problem))) << config;

@@ -69,5 +69,19 @@ TEST(MixerParityTest, Mamba2WithItsConvolution) {
               "mamba2 { heads: 2 key_width: 3 convolution { bias: true } }");
 }
 
+TEST(MixerParityTest, DeltaNet) {
+  CheckParity("delta_net", "delta_net { heads: 2 }");
+}
+
+TEST(MixerParityTest, GatedDelta) {
+  CheckParity("gated_delta", "gated_delta { heads: 2 }");
+}
+
+TEST(MixerParityTest, Kda) {
+  CheckParity("kda",
+              "kda { heads: 2 eigenvalues: MINUS_ONE_ONE convolution { width: "
+              "0 } }");
+}
+
 }  // namespace
 }  // namespace regard

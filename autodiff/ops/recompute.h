@@ -221,10 +221,10 @@ struct ChainLink {
 // which begins with the state that the one before it leaves: fn(inputs, state,
 // first, count) gives rows first .. first + count - 1 [.., count, width] and
 // the next state. `state` is the first one; empty: fn is called with an empty
-// state. Its shape is that of all states. Without rows, and then only with a
+// state. All states have one shape. Without rows, and then only with a
 // state, y is empty and the state stays.
 //
-// What Recompute() says of fn holds for each block. One block at a time is in
+// For each block, fn is as Recompute() requires. One block at a time is in
 // memory, and all states.
 template <typename T, typename F>
 ChainLink<T> RecomputeChain(Tape<T>& tape, absl::Span<const Var<T>> inputs,

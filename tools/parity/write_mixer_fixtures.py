@@ -143,6 +143,67 @@ def mamba2_convolution(x, p):
     return mamba2(x, p, convolved=True)
 
 
+def delta_rule(q, k, v, beta, decay):
+    """o_t = S_t^T q_t for S_t = (I - b_t k_t k_t^T) diag(decay_t) S_{t-1} +
+    b_t k_t v_t^T, with b [batch, time, heads]."""
+    state = torch.zeros(*q.shape[:1], HEADS, q.shape[-1], v.shape[-1])
+    identity = torch.eye(q.shape[-1])
+    outputs = []
+    for t in range(TIME):
+        outer = k[:, t, :, :, None] * k[:, t, :, None, :]
+        rate = beta[:, t, :, None, None]
+        state = (identity - rate * outer) @ (decay[:, t, :, :, None] * state)
+        state = state + rate * k[:, t, :, :, None] * v[:, t, :, None, :]
+        outputs.append(torch.einsum("bhd,bhde->bhe", q[:, t], state))
+    return torch.stack(outputs, 1)
+
+
+def delta_terms(x, p, key_width, value_width, convolved=True):
+    """Queries, keys, values and sigmoid of the rates."""
+    def project(name, width):
+        y = x @ p(name + ".weight", HEADS * width, WIDTH).T
+        return heads_of(convolution(y, p, name + "_convolution") if convolved
+                        else functional.silu(y))
+
+    def unit(y):
+        return y * torch.rsqrt(y.square().sum(-1, keepdim=True) + 1e-6)
+    q, k = unit(project("query", key_width)), unit(project("key", key_width))
+    v = project("value", value_width)
+    beta = torch.sigmoid(x @ p("rate.weight", HEADS, WIDTH).T)
+    return q / key_width ** 0.5, k, v, beta
+
+
+def delta_net(x, p):
+    """Yang et al., 2024."""
+    q, k, v, beta = delta_terms(x, p, 4, 4)
+    y = rms(delta_rule(q, k, v, beta, torch.ones_like(k)),
+            p("norm.weight", 4)).flatten(2)
+    return y @ p("output.weight", WIDTH, WIDTH).T
+
+
+def gated_delta(x, p):
+    """Yang et al., 2025."""
+    q, k, v, beta = delta_terms(x, p, 3, 6)
+    step = functional.softplus(
+        x @ p("decay.weight", HEADS, WIDTH).T + p("step_bias", HEADS))
+    decay = torch.exp(-p("decay_rate", HEADS).exp() * step)
+    return gated_output(
+        x, delta_rule(q, k, v, beta, decay[..., None].expand_as(k)), p)
+
+
+def kda(x, p):
+    """Kimi team, 2025; without the convolution, and with eigenvalues down to
+    -1."""
+    q, k, v, beta = delta_terms(x, p, 4, 4, convolved=False)
+    z = x @ p("narrow_decay.weight", 4, WIDTH).T @ p("decay.weight", 8, 4).T
+    step = heads_of(functional.softplus(z + p("step_bias", 8)))
+    decay = torch.exp(-p("decay_rate", HEADS).exp()[:, None] * step)
+    y = rms(delta_rule(q, k, v, 2 * beta, decay), p("norm.weight", 4))
+    z = functional.linear(x @ p("narrow_gate.weight", 4, WIDTH).T,
+                          p("gate.weight", 8, 4), p("gate.bias", 8))
+    return (y.flatten(2) * torch.sigmoid(z)) @ p("output.weight", WIDTH, 8).T
+
+
 def fixture_of(mixer):
     fixture = Fixture()
     parameters = Parameters()
@@ -161,7 +222,7 @@ def main():
     out.mkdir(parents=True, exist_ok=True)
     for seed, mixer in enumerate(
             [linear_attention, retention, gated_linear, mamba2,
-             mamba2_convolution]):
+             mamba2_convolution, delta_net, gated_delta, kda]):
         torch.manual_seed(seed)
         fixture_of(mixer).write(out / (mixer.__name__ + ".txt"))
 

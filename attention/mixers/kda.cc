@@ -1,0 +1,42 @@
+// Kimi delta attention: the delta rule, and the state decays by channels of the
+// keys, as each position says. Kimi team, "Kimi linear: an expressive,
+// efficient attention architecture", 2025 (arXiv:2510.26692).
+#include <cstdint>
+
+#include "attention/mixers/delta.h"
+#include "attention/mixers/linear_attention.h"
+#include "attention/mixers/mixer.pb.h"
+#include "attention/state_mixer.h"
+#include "options/config_problems.h"
+
+namespace regard {
+
+template <typename T>
+class Kda : public DeltaChoice<T, KdaMixer, Kda<T>> {
+ public:
+  using Options = KdaMixer;
+  using DeltaChoice<T, KdaMixer, Kda<T>>::DeltaChoice;
+
+  static bool ValidateWidths(const Options& options, int64_t width,
+                             ConfigProblems& problems) {
+    return RequireHeadWidth("key_width", options.key_width(), width,
+                            options.heads(), problems) &&
+           RequireHeadWidth("value_width", options.value_width(), width,
+                            options.heads(), problems);
+  }
+
+  static DeltaMixer FullOptions(const Options& options, int64_t width) {
+    DeltaMixer full;
+    full.set_key_width(HeadWidth(options.key_width(), width, options.heads()));
+    full.set_value_width(
+        HeadWidth(options.value_width(), width, options.heads()));
+    full.set_decay(DeltaMixer::CHANNEL);
+    full.set_gate(DeltaMixer::NARROW_SIGMOID_GATE);
+    return full;
+  }
+};
+
+REGARD_STATE_MIXER(Kda,
+                   "S = (I - b k k^T) diag(exp(-a d)) S + b k v^T, o = S^T q")
+
+}  // namespace regard
