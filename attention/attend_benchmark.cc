@@ -148,7 +148,11 @@ constexpr std::pair<const char*, const char*> kMixerCases[] = {
     {"linear_attention_head", "linear_attention { heads: 4 decay: HEAD }"},
     {"retention", "retention { heads: 4 }"},
     {"gated_linear", "gated_linear { heads: 4 }"},
-    {"mamba2", "mamba2 { heads: 4 }"}};
+    {"mamba2", "mamba2 { heads: 4 }"},
+    {"delta", "delta { heads: 4 }"},
+    {"delta_net", "delta_net { heads: 4 }"},
+    {"gated_delta", "gated_delta { heads: 4 }"},
+    {"kda", "kda { heads: 4 }"}};
 
 }  // namespace
 }  // namespace regard
