@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "attention/inspection/attention_rollout.h"
 #include "autodiff/instantiate.h"
 #include "autodiff/ops/reductions.h"
@@ -110,10 +111,18 @@ InputGradients NormsOf(const typename SiteRecorder<T>::Seen& seen,
   return inputs;
 }
 
+template <typename T>
+bool HasNegativeWeights(const std::vector<AttentionMap<T>>& maps) {
+  return std::ranges::any_of(maps, [](const AttentionMap<T>& map) {
+    return std::ranges::any_of(map.weights, [](T w) { return w < 0; });
+  });
+}
+
 // In the order of the pass; self-attention of one stack follows on itself.
+// Notes which stacks have none.
 template <typename T>
 std::vector<Rollout> RolloutsOf(const std::vector<AttentionMap<T>>& maps,
-                                const TraceLabels& labels) {
+                                TraceLabels& labels) {
   std::vector<std::string> stacks;
   std::map<std::string, std::vector<AttentionMap<T>>> layers;
   for (const AttentionMap<T>& map : maps) {
@@ -123,6 +132,11 @@ std::vector<Rollout> RolloutsOf(const std::vector<AttentionMap<T>>& maps,
   }
   std::vector<Rollout> rollouts;
   for (const std::string& stack : stacks) {
+    if (HasNegativeWeights(layers[stack])) {
+      labels.notes.push_back(absl::StrCat(
+          stack, " has no rollout, because some of its weights are below 0"));
+      continue;
+    }
     const std::string& site = layers[stack][0].site;
     const int64_t tokens = layers[stack][0].shape[3];
     rollouts.push_back({stack, site, labels.QueryLabels(site, tokens),
@@ -184,9 +198,12 @@ std::vector<double> Inspection<T>::Alignment() const {
 }
 
 double Entropy(absl::Span<const double> weights) {
+  double sum = 0;
+  for (const double weight : weights) sum += std::abs(weight);
   double entropy = 0;
   for (const double weight : weights) {
-    if (weight > 0) entropy -= weight * std::log(weight);
+    const double share = std::abs(weight) / sum;
+    if (share > 0) entropy -= share * std::log(share);
   }
   return entropy;
 }
@@ -238,7 +255,7 @@ Inspection<T> Inspect(Forward<T>& forward, const Traced<T>& traced,
   for (HeadImportance& of : inspection.heads) {
     for (double& head : of.heads) head = std::abs(head);
   }
-  inspection.rollouts = RolloutsOf(inspection.maps, labels);
+  inspection.rollouts = RolloutsOf(inspection.maps, inspection.labels);
   return inspection;
 }
 

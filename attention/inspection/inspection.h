@@ -32,7 +32,7 @@ struct InputGradients {
   std::vector<double> norms;
 };
 
-// AttentionRollout() of the layers of one stack.
+// AttentionRollout() of the layers of one stack without a weight below 0.
 struct Rollout {
   std::string stack;
   std::string site;  // the weights of its first layer
@@ -71,7 +71,8 @@ struct Inspection {
   std::vector<double> Alignment() const;
 };
 
-// The entropy of weights that sum to 1, in nats; 0: one key has it all.
+// The entropy of weights in nats, of magnitudes divided by their sum; 0: one
+// key has it all.
 double Entropy(absl::Span<const double> weights);
 
 struct InspectOptions {

@@ -39,7 +39,8 @@ const std::vector<int32_t> kTargets = {0, 1, 1};
 
 // A layer whose head h averages number h of each position [1, 3, 2]; position t
 // chooses 0 or 1, and the two contexts are the logits.
-Traced<double> Toy(std::vector<double> inputs) {
+Traced<double> Toy(std::vector<double> inputs,
+                   std::vector<double> all_weights = kWeights) {
   Traced<double> traced;
   TraceLabels& labels = traced.labels;
   labels.sequences = {
@@ -50,7 +51,7 @@ Traced<double> Toy(std::vector<double> inputs) {
   }
   labels.successive = true;
   labels.alignment = "*self/attention/weights";
-  traced.pass = [inputs](Forward<double>& forward) {
+  traced.pass = [inputs, all_weights](Forward<double>& forward) {
     Tape<double>& tape = forward.tape();
     const NameScope<double> decoder(tape, "decoder");
     const int64_t positions = static_cast<int64_t>(inputs.size()) / kHeads;
@@ -63,7 +64,7 @@ Traced<double> Toy(std::vector<double> inputs) {
       const NameScope<double> attention(tape, "attention");
       const Var<double> weights = forward.Site(
           "weights",
-          tape.Constant({1, kHeads, kPositions, kPositions}, kWeights));
+          tape.Constant({1, kHeads, kPositions, kPositions}, all_weights));
       const Var<double> values =
           Permute(x.Reshape({1, positions, kHeads, 1}), {0, 2, 1, 3});
       context = forward.Site("context",
@@ -209,6 +210,20 @@ TEST_F(InspectTest, TellsRolloutAndWhatEachLayerWouldAnswer) {
   }
 }
 
+// The map of a state mixer has some. Products of them are no fractions.
+TEST_F(InspectTest, WeightsBelowZeroHaveNoRollout) {
+  std::vector<double> weights = kWeights;
+  EXPECT_THAT(Inspect(forward_, Toy(kInputs, weights), {}).labels.notes,
+              IsEmpty());
+  weights[3] = -.5;
+  const Inspection<double> seen = Inspect(forward_, Toy(kInputs, weights), {});
+  EXPECT_EQ(seen.maps[0].weights, weights);
+  EXPECT_THAT(seen.rollouts, IsEmpty());
+  EXPECT_THAT(seen.labels.notes,
+              ElementsAre("decoder has no rollout, because some of its weights "
+                          "are below 0"));
+}
+
 // They are no part of a pass that answers.
 TEST_F(InspectTest, AProbeDoesNotSeeWhatEachLayerWouldAnswer) {
   SiteRecorder<double> recorder({"logits", "decoder/embedded"});
@@ -255,6 +270,13 @@ TEST_F(InspectTest, WithoutOutputsThereAreWeightsAlone) {
 TEST(EntropyTest, IsInNats) {
   EXPECT_NEAR(Entropy({.25, .25, .25, .25}), std::log(4), 1e-12);
   EXPECT_EQ(Entropy({0, 1}), 0);
+}
+
+// A sink takes some, and the map of a state mixer has weights of either sign.
+TEST(EntropyTest, IsOfFractionsOfTheSumOfMagnitudes) {
+  EXPECT_NEAR(Entropy({.1, .1}), std::log(2), 1e-12);
+  EXPECT_NEAR(Entropy({-3, 3, 0}), std::log(2), 1e-12);
+  EXPECT_EQ(Entropy({0, 0}), 0);
 }
 
 TEST(TraceLabelsTest, KeysAndValuesHaveThePositionsOfTheKeys) {

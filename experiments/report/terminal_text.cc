@@ -4,12 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
@@ -73,6 +75,17 @@ std::vector<double> MeanOverHeads(const LabelledMatrix& map) {
   return mean;
 }
 
+// Makes weights of either sign fractions of their largest magnitude, which
+// shades can show. Returns that magnitude; 0 and no change: all are of one
+// sign.
+double ScaleSigned(std::vector<double>& weights) {
+  if (std::ranges::none_of(weights, [](double w) { return w < 0; })) return 0;
+  double largest = 0;
+  for (const double w : weights) largest = std::max(largest, std::abs(w));
+  for (double& w : weights) w = std::abs(w) / largest;
+  return largest;
+}
+
 // The gap characters of one row: gap c stands left of column c.
 std::string Gaps(const LabelledMatrix& map, int row, int columns) {
   std::string gaps(columns + 1, ' ');
@@ -114,7 +127,8 @@ AlignmentTextStyle TerminalStyle() {
 std::string AlignmentText(const LabelledMatrix& map,
                           const AlignmentTextStyle& style) {
   const absl::string_view ellipsis = style.unicode ? "…" : "~";
-  const std::vector<double> weights = MeanOverHeads(map);
+  std::vector<double> weights = MeanOverHeads(map);
+  const double largest = ScaleSigned(weights);
   const std::vector<std::string> rows =
       Cut(map.rows, std::max(style.width / 4, kWidestWord), ellipsis);
   const std::vector<std::string> words =
@@ -159,6 +173,13 @@ std::string AlignmentText(const LabelledMatrix& map,
   if (columns < static_cast<int>(words.size())) {
     absl::StrAppend(&text, "(", words.size() - columns,
                     " more columns do not fit)\n");
+  }
+  if (largest > 0) {
+    absl::StrAppendFormat(
+        &text,
+        "(shades show magnitudes, as fractions of the largest, %.3g, because "
+        "some weights are below 0)\n",
+        largest);
   }
   return text;
 }

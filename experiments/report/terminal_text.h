@@ -25,9 +25,10 @@ AlignmentTextStyle TerminalStyle();
 
 // The mean over heads, weights from 0 to 1, one line per row and one above them
 // for the columns; gold cells stand in [brackets]. Words are cut so that lines
-// fit; columns that do not fit even so are left out, and the last line says how
-// many. Every line ends with a newline. CHECK-fails when a head's size is not
-// rows x columns.
+// fit; columns that do not fit even so are left out, and a last line says how
+// many. If a mean is below 0, shades show magnitudes as fractions of the
+// largest, which another line says. Every line ends with a newline. CHECK-fails
+// when a head's size is not rows x columns.
 std::string AlignmentText(const LabelledMatrix& map,
                           const AlignmentTextStyle& style);
 

@@ -75,6 +75,22 @@ TEST(AlignmentTextTest, ShowsTheMeanOverHeads) {
             "chat     ###\n");
 }
 
+// As in the map of a state mixer, whose heads cancel before this is decided.
+TEST(AlignmentTextTest, ShowsMagnitudesOfWeightsOfEitherSign) {
+  LabelledMatrix map = TwoByTwo({.02, 0, -.08, .04});
+  EXPECT_EQ(AlignmentText(map, {.width = 80, .unicode = false}),
+            "     the cat\n"
+            "  le ...\n"
+            "chat ### ***\n"
+            "(shades show magnitudes, as fractions of the largest, 0.08, "
+            "because some weights are below 0)\n");
+  map.heads.push_back({.99, 0, .44, .79});
+  EXPECT_EQ(AlignmentText(map, {.width = 80, .unicode = false}),
+            "     the cat\n"
+            "  le ***\n"
+            "chat ... :::\n");
+}
+
 TEST(AlignmentTextTest, KeepsColumnsStraightUnderWideCharacters) {
   const LabelledMatrix map = {
       .rows = {"東", "x"}, .columns = {"京都", "b"}, .heads = {{1, 1, 1, 1}}};

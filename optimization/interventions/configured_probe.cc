@@ -22,23 +22,23 @@ namespace regard {
 
 namespace {
 
-// Writes the row's sum, spread over the elements above 0.
+// Writes the row's sum, spread over the elements that are not 0.
 template <typename T>
 void MakeUniform(absl::Span<T> row) {
   const auto keys =
-      std::count_if(row.begin(), row.end(), [](T w) { return w > 0; });
+      std::count_if(row.begin(), row.end(), [](T w) { return w != 0; });
   const T mean =
       std::accumulate(row.begin(), row.end(), T(0)) / static_cast<T>(keys);
   std::replace_if(
-      row.begin(), row.end(), [](T w) { return w > 0; }, mean);
+      row.begin(), row.end(), [](T w) { return w != 0; }, mean);
 }
 
-// Puts the elements above 0 into a random order: Fisher and Yates's.
+// Puts the elements that are not 0 into a random order: Fisher and Yates's.
 template <typename T>
 void Permute(const RandomStream& random, absl::Span<T> row) {
   std::vector<T*> keys;
   for (T& weight : row) {
-    if (weight > 0) keys.push_back(&weight);
+    if (weight != 0) keys.push_back(&weight);
   }
   for (size_t last = keys.size(); last > 1; --last) {
     std::swap(*keys[last - 1], *keys[random.BelowAt(last, last)]);
@@ -83,26 +83,28 @@ double Greater(double a, double b) { return b > a || std::isnan(b) ? b : a; }
 template <typename T>
 StatisticSum OfRow(SiteStatistic::Statistic statistic,
                    absl::Span<const T> row) {
-  double sum = 0;
+  double magnitudes = 0;
   double squares = 0;
   double top = -std::numeric_limits<double>::infinity();
+  double top_magnitude = 0;
   for (const T element : row) {
     const auto x = static_cast<double>(element);
-    sum += x;
+    magnitudes += std::abs(x);
     squares += x * x;
     top = Greater(top, x);
+    top_magnitude = Greater(top_magnitude, std::abs(x));
   }
   if (statistic == SiteStatistic::MAX) return {statistic, top, 1};
   if (statistic == SiteStatistic::NORM) {
     return {statistic, std::sqrt(squares), 1};
   }
-  if (sum == 0) return {statistic};
+  if (magnitudes == 0) return {statistic};
   if (statistic == SiteStatistic::TOP_KEY_SHARE) {
-    return {statistic, top / sum, 1};
+    return {statistic, top_magnitude / magnitudes, 1};
   }
   double entropy = 0;
   for (const T element : row) {
-    const double share = static_cast<double>(element) / sum;
+    const double share = std::abs(static_cast<double>(element)) / magnitudes;
     if (share > 0) entropy -= share * std::log(share);
   }
   return {statistic, entropy, 1};

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -153,6 +154,24 @@ TEST(Intervention, UniformWeightsKeepSumsAndWhatIsHidden) {
   EXPECT_EQ(outcome.gradient, std::vector<double>(24, 0));
 }
 
+// As in the map of a state mixer.
+TEST(Intervention, WeightsBelowZeroAreOfKeysToo) {
+  const auto pass = [](const char* how, int64_t step) {
+    return RunPass(Replace(how), step, "weights", {0}, {1, 1, 1, 5},
+                   {.5, -.25, 0, -1, 0})
+        .value;
+  };
+  EXPECT_THAT(pass("uniform {}", 0), ElementsAre(-.25, -.25, 0, -.25, 0));
+  std::set<std::vector<double>> orders;
+  for (int64_t step = 0; step < 40; ++step) {
+    const std::vector<double> value = pass("permuted {}", step);
+    EXPECT_EQ(value[2], 0);
+    EXPECT_EQ(value[4], 0);
+    orders.insert(value);
+  }
+  EXPECT_EQ(orders.size(), 6);
+}
+
 std::vector<double> Sorted(const std::vector<double>& values, size_t row) {
   std::vector<double> sorted(values.begin() + 3 * row,
                              values.begin() + 3 * row + 3);
@@ -299,6 +318,23 @@ TEST(SiteStatistic, IsReducedOverShardsAndTheStepsOfADecoder) {
           Pair(site + "norm",
                DoubleEq((std::sqrt(.5) + 1 + std::sqrt(.625)) / 4)),
           Pair(site + "top_key_share", DoubleEq((.5 + 1 + .75) / 3))));
+}
+
+// A row whose sum is 0 is not one that is all hidden.
+TEST(SiteStatistic, WeightsOfEitherSignCountByMagnitude) {
+  Requests requests;
+  for (const char* statistic : {"ENTROPY", "TOP_KEY_SHARE"}) {
+    requests.Probe("site: 'step[*]/decoder/weights' every: 1 statistic: " +
+                   std::string(statistic));
+  }
+  const std::string site = "probe/step[*]/decoder/weights/";
+  EXPECT_THAT(
+      Report(requests, 0, {{-.5, .5, 1, -3}}),
+      ElementsAre(
+          Pair(site + "entropy", DoubleEq((std::log(2.0) - .75 * std::log(.75) -
+                                           .25 * std::log(.25)) /
+                                          2)),
+          Pair(site + "top_key_share", DoubleEq((.5 + .75) / 2))));
 }
 
 TEST(SiteStatistic, IsNamedByTheStepThatItsPatternChooses) {
