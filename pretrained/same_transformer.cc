@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "attention/state_mixer.h"
 #include "attention/transformer/validation.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
@@ -20,6 +21,7 @@ TransformerConfig Plain(TransformerConfig config) {
   config.clear_initialization();
   config.clear_recompute();
   config.clear_cross_attention();
+  if (!HasStateMixer(config.mixer())) config.clear_mixer();
   FeedForwardConfig& feed_forward = *config.mutable_feed_forward();
   feed_forward.clear_chunk();
   if (feed_forward.hidden() == 0) feed_forward.set_hidden(4 * config.width());

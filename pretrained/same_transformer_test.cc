@@ -28,7 +28,8 @@ TEST(SameTransformerTest, WhatIsNotSaidIsItsDefault) {
                       "width: 8 attention { heads: 2 key_heads: 2 attention { "
                       "scaled_dot {} block: 256 } } feed_forward { hidden: 32 "
                       "chunk: 4 } dropout: 0.1 embedding_dropout: 0.1 "
-                      "recompute: true final_norm: true"),
+                      "recompute: true final_norm: true mixer { attention {} "
+                      "}"),
               IsEmpty());
 }
 
@@ -41,6 +42,11 @@ TEST(SameTransformerTest, AnotherScoreWithoutFieldsDiffers) {
   EXPECT_THAT(
       Problem("width: 8", "width: 8 attention { attention { dot {} } }"),
       HasSubstr("added: attention.attention.dot\n"));
+}
+
+TEST(SameTransformerTest, AStateMixerDiffers) {
+  EXPECT_THAT(Problem("width: 8", "width: 8 mixer { retention {} }"),
+              HasSubstr("added: mixer.retention\n"));
 }
 
 }  // namespace
