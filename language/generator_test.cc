@@ -13,12 +13,16 @@
 #include "autodiff/random.h"
 #include "autodiff/tape.h"
 #include "gmock/gmock.h"
+#include "google/protobuf/repeated_field.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "language/language_model.h"
 #include "language/language_model.pb.h"
 #include "language/text_vocabulary.h"
 #include "nn/forward.h"
+#include "nn/probe.h"
+#include "optimization/interventions/configured_probe.h"
+#include "optimization/interventions/intervention.pb.h"
 #include "seq2seq/decoding/search.h"
 #include "seq2seq/decoding/search.pb.h"
 #include "seq2seq/output_head.h"
@@ -27,6 +31,13 @@ namespace regard {
 namespace {
 
 using ::testing::ElementsAre;
+
+// Mixers of the layers of a Transformer.
+constexpr const char* kMixers[] = {
+    "", "mixer { retention { heads: 2 } }",
+    "pattern {} pattern { mixer { gated_linear { heads: 2 } } }",
+    "mixer { mamba2 { heads: 2 key_width: 4 } }",
+    "mixer { linear_attention { heads: 2 } }"};
 
 // A model of "abcdefgh" whose parameters are spread wide enough that its
 // choices differ.
@@ -57,23 +68,28 @@ class GeneratorTest : public ::testing::Test {
 
   static std::vector<Hypothesis> ContinueAll(const LanguageModel& model,
                                              const std::vector<int32_t>& prompt,
-                                             const GenerationOptions& options) {
+                                             const GenerationOptions& options,
+                                             Probe<float>* probe = nullptr) {
     Tape<float> tape;
     Forward<float> forward(tape, model.parameters(), nullptr);
+    forward.set_probe(probe);
     return Generate(model, forward, {prompt}, options)[0];
   }
 
   static std::vector<int32_t> Continue(const LanguageModel& model,
                                        const std::vector<int32_t>& prompt,
-                                       const GenerationOptions& options) {
-    return ContinueAll(model, prompt, options)[0].ids;
+                                       const GenerationOptions& options,
+                                       Probe<float>* probe = nullptr) {
+    return ContinueAll(model, prompt, options, probe)[0].ids;
   }
 
   // The logits after ids[first .. end), computed in one pass.
   static std::vector<float> LogitsAfter(const LanguageModel& model,
-                                        absl::Span<const int32_t> ids) {
+                                        absl::Span<const int32_t> ids,
+                                        Probe<float>* probe = nullptr) {
     Tape<float> tape;
     Forward<float> forward(tape, model.parameters(), nullptr);
+    forward.set_probe(probe);
     forward.BeginStep();
     const Var<float> logits = model.decoder().head().Logits(
         forward, model.decoder().Run(forward, {.sources = 1}, ids));
@@ -101,25 +117,42 @@ absl::Span<float> BiasAlone(LanguageModel& model) {
 }
 
 TEST_F(GeneratorTest, GreedyChoicesAreTheLikeliestOfAFullPass) {
-  LanguageModel model = Make("block: 12");
-  Spread(model);
-  std::vector<int32_t> text = {0, 3, 5};
-  // Ids 3 to 11 are chosen within the block. Choosing id 13 would need 13 ids,
-  // so the last 6 are read again, and so on.
-  const std::vector<int32_t> made = Continue(model, text, Greedy(40));
-  ASSERT_EQ(made.size(), 40);
-  size_t first = 0;
-  for (const int32_t id : made) {
-    if (text.size() - first > 12) first = text.size() - 6;
-    const std::vector<float> logits =
-        LogitsAfter(model, absl::MakeConstSpan(text).subspan(first));
-    EXPECT_EQ(id,
-              std::max_element(logits.begin(), logits.end()) - logits.begin())
-        << "after " << text.size() << " ids";
-    text.push_back(id);
+  // Without interventions, and with one that replaces the maps of all layers.
+  google::protobuf::RepeatedPtrField<Intervention> none;
+  google::protobuf::RepeatedPtrField<Intervention> uniform;
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      "site: '*/weights' head: 1 replace { uniform {} }", uniform.Add()));
+  const google::protobuf::RepeatedPtrField<SiteStatistic> no_statistics;
+  for (const char* mixer : kMixers) {
+    LanguageModel model = Make("block: 12", "scaled_dot {}", mixer);
+    Spread(model);
+    std::vector<int32_t> plain;
+    for (const auto* interventions : {&none, &uniform}) {
+      ConfiguredProbe<float> configured({*interventions, no_statistics}, 0);
+      Probe<float>* const probe = configured.ForEvaluation(0);
+      EXPECT_EQ(probe != nullptr, interventions == &uniform);
+      std::vector<int32_t> text = {0, 3, 5};
+      // Ids 3 to 11 are chosen within the block. Choosing id 13 would need 13
+      // ids, so the last 6 are read again, and so on.
+      const std::vector<int32_t> made =
+          Continue(model, text, Greedy(40), probe);
+      ASSERT_EQ(made.size(), 40);
+      size_t first = 0;
+      for (const int32_t id : made) {
+        if (text.size() - first > 12) first = text.size() - 6;
+        const std::vector<float> logits =
+            LogitsAfter(model, absl::MakeConstSpan(text).subspan(first), probe);
+        EXPECT_EQ(
+            id, std::max_element(logits.begin(), logits.end()) - logits.begin())
+            << mixer << " after " << text.size() << " ids";
+        text.push_back(id);
+      }
+      // Not one id all along, which a model that reads nothing could give, too.
+      EXPECT_GT(std::set<int32_t>(made.begin(), made.end()).size(), 1);
+      EXPECT_NE(made, plain) << "what the intervention changes";
+      plain = made;
+    }
   }
-  // Not one id all along, which a model that reads nothing could give, too.
-  EXPECT_GT(std::set<int32_t>(made.begin(), made.end()).size(), 1);
 }
 
 TEST_F(GeneratorTest, OfALongPromptTheLastHalfBlockIsRead) {
@@ -270,26 +303,46 @@ double GeneratorTest::LogProbability(const LanguageModel& model,
 
 // All 8 * 8 * 8 continuations fit into a beam of 64 after two of them.
 TEST_F(GeneratorTest, AWideBeamFindsTheLikeliestTexts) {
-  LanguageModel model = Make("block: 12");
-  Spread(model);
-  const std::vector<int32_t> prompt = {3, 1};
-  std::vector<std::pair<double, std::vector<int32_t>>> all;
-  for (int32_t i = 0; i < 512; ++i) {
-    const std::vector<int32_t> ids = {i / 64, i / 8 % 8, i % 8};
-    all.emplace_back(-LogProbability(model, prompt, ids), ids);
+  for (const char* mixer : kMixers) {
+    LanguageModel model = Make("block: 12", "scaled_dot {}", mixer);
+    Spread(model);
+    const std::vector<int32_t> prompt = {3, 1};
+    std::vector<std::pair<double, std::vector<int32_t>>> all;
+    for (int32_t i = 0; i < 512; ++i) {
+      const std::vector<int32_t> ids = {i / 64, i / 8 % 8, i % 8};
+      all.emplace_back(-LogProbability(model, prompt, ids), ids);
+    }
+    std::sort(all.begin(), all.end());
+    GenerationOptions options;
+    options.length = 3;
+    options.search.set_beam(64);
+    options.search.set_n_best(5);
+    options.search.set_length_penalty(0);
+    const auto found = ContinueAll(model, prompt, options);
+    ASSERT_EQ(found.size(), 5);
+    for (size_t i = 0; i < 5; ++i) {
+      EXPECT_EQ(found[i].ids, all[i].second) << mixer;
+      EXPECT_NEAR(found[i].score, -all[i].first, 1e-4) << mixer;
+      EXPECT_FALSE(found[i].finished);
+    }
   }
-  std::sort(all.begin(), all.end());
-  GenerationOptions options;
-  options.length = 3;
-  options.search.set_beam(64);
-  options.search.set_n_best(5);
-  options.search.set_length_penalty(0);
-  const auto found = ContinueAll(model, prompt, options);
-  ASSERT_EQ(found.size(), 5);
-  for (size_t i = 0; i < 5; ++i) {
-    EXPECT_EQ(found[i].ids, all[i].second);
-    EXPECT_NEAR(found[i].score, -all[i].first, 1e-4);
-    EXPECT_FALSE(found[i].finished);
+}
+
+TEST_F(GeneratorTest, SamplesHaveTheProbabilitiesOfFullPasses) {
+  for (const char* mixer : kMixers) {
+    LanguageModel model = Make("block: 12", "scaled_dot {}", mixer);
+    Spread(model);
+    GenerationOptions options;
+    options.length = 10;
+    options.search.mutable_sampling()->set_temperature(4);
+    options.search.set_n_best(3);
+    std::set<std::vector<int32_t>> texts;
+    for (const Hypothesis& sample : ContinueAll(model, {3, 1}, options)) {
+      const double wanted = LogProbability(model, {3, 1}, sample.ids);
+      EXPECT_NEAR(sample.log_probability, wanted, 1e-5 * (1 - wanted)) << mixer;
+      texts.insert(sample.ids);
+    }
+    EXPECT_EQ(texts.size(), 3) << mixer;
   }
 }
 

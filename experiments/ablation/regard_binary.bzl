@@ -23,6 +23,7 @@ int main(int argc, char** argv) {{
 # The registry of each kind of plug-in, and where main() has it.
 _KINDS = {
     "head_outputs": ("HeadOutputRegistry", "plugins.scorers.head_outputs"),
+    "mixers": ("MixerRegistry", "plugins.scorers.mixers"),
     "optimizers": ("OptimizerRegistry", "plugins.optimizers"),
     "score_maps": ("ScoreMapRegistry", "plugins.scorers.score_maps"),
     "schedules": ("ScheduleRegistry", "plugins.schedules"),
@@ -125,6 +126,7 @@ def regard_binary(
         schedules = [],
         head_outputs = [],
         score_maps = [],
+        mixers = [],
         tools = False,
         mpi = False,
         **kwargs):
@@ -149,6 +151,8 @@ def regard_binary(
         `RegisterMyOutput(HeadOutputRegistry&)`, whatever its namespace.
       score_maps: labels of `score_map` targets. Target `my_map` provides
         `RegisterMyMap(ScoreMapRegistry&)`, whatever its namespace.
+      mixers: labels of `state_mixer` targets. Target `my_mixer` provides
+        `RegisterMyMixer(MixerRegistry&)`, whatever its namespace.
       tools: whether to make NAME_regard, too, which has all programs of
         `//tools` for runs of this one, and links to it: NAME_average,
         NAME_caption, NAME_embed, NAME_evaluate, NAME_generate, NAME_inspect,
@@ -171,6 +175,7 @@ def regard_binary(
     tags = kwargs.pop("tags", [])
     plugins = {
         "head_outputs": head_outputs,
+        "mixers": mixers,
         "optimizers": optimizers,
         "schedules": schedules,
         "score_maps": score_maps,

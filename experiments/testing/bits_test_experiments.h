@@ -268,6 +268,39 @@ intervene { site: "encoder/layers[0]/self/gates" from_step: 2 to_step: 7 replace
 probe { site: "*/head_output" statistic: NORM every: 2 }
 )";
 
+// State mixers beside attention with a sink, a score map and a head output.
+inline constexpr char kMixers[] = R"(
+num_shards: 8
+data { grammar { train: 60 dev: 5 test: 5 } }
+model {
+  language_model {
+    examples: LINES
+    block: 300
+    transformer {
+      width: 12
+      layers: 4
+      mixer { retention { heads: 3 } }
+      attention {
+        heads: 3
+        attention { scaled_dot {} dropout: 0.1 sink {} map_before { soft_cap { cap: 5 } } }
+        head_output { gate {} }
+      }
+      dropout: 0.2
+      recompute: true
+      pattern {}
+      pattern { mixer { gated_linear { heads: 3 } } }
+      pattern { mixer { mamba2 { heads: 3 key_width: 3 } } }
+      pattern { mixer { attention {} } }
+    }
+  }
+}
+optimizer { adam {} learning_rate: 0.01 accumulate_batches: 2 }
+training { epochs: 3 batch_size: 11 log_every: 2 checkpoint_every: 3 }
+intervene { site: "*/layers[0]/self/attention/weights" from_step: 2 to_step: 7 replace { uniform {} } }
+intervene { site: "*/layers[2]/self/attention/context" head: 1 replace { scale: 0 } }
+probe { site: "*/weights" statistic: ENTROPY every: 2 }
+)";
+
 }  // namespace regard
 
 #endif  // EXPERIMENTS_TESTING_BITS_TEST_EXPERIMENTS_H_

@@ -193,8 +193,8 @@ INSTANTIATE_TEST_SUITE_P(Models, BitsTest,
                          ::testing::Values(kRegression, kGru, kLstm, kLuong,
                                            kLanguageModel, kLines, kSelected,
                                            kSampled, kImages, kCaptions,
-                                           kMaskedWords, kClamped,
-                                           kHeadOutputs));
+                                           kMaskedWords, kClamped, kHeadOutputs,
+                                           kMixers));
 
 TEST_P(BitsTest, DoNotDependOnThreads) {
   const Experiment config = Parse(GetParam());
