@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <set>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "attention/scoring/built_in_scores.h"
 #include "autodiff/random.h"
 #include "autodiff/tape.h"
+#include "autodiff/testing/allocation_counter.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/repeated_field.h"
 #include "google/protobuf/text_format.h"
@@ -45,12 +47,14 @@ class GeneratorTest : public ::testing::Test {
  protected:
   static LanguageModel Make(const std::string& fields,
                             const std::string& attention = "scaled_dot {}",
-                            const std::string& transformer = "") {
+                            const std::string& transformer = "",
+                            int longest = 12) {
     LanguageModelConfig config;
     EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
         fields + " transformer { width: 16 layers: 2 attention { heads: 2 " +
             "attention { " + attention + " } } position_embedding { " +
-            "kind: LEARNED longest: 12 } " + transformer + " }",
+            "kind: LEARNED longest: " + std::to_string(longest) + " } " +
+            transformer + " }",
         &config));
     AttentionRegistry scorers;
     RegisterBuiltInScores(scorers);
@@ -343,6 +347,39 @@ TEST_F(GeneratorTest, SamplesHaveTheProbabilitiesOfFullPasses) {
       texts.insert(sample.ids);
     }
     EXPECT_EQ(texts.size(), 3) << mixer;
+  }
+}
+
+// But for the arena of a search, whose blocks double.
+TEST_F(GeneratorTest, AWarmStepOfASearchAllocatesNothing) {
+  if (!CountsAllocations()) GTEST_SKIP() << "a sanitizer allocates";
+  std::vector<std::string> layers(std::begin(kMixers), std::end(kMixers));
+  layers.push_back(
+      "pattern { attention { attention { sink {} map_before { soft_cap {} } } "
+      "head_output { gate {} } } }");
+  for (const std::string& of_layers : layers) {
+    LanguageModel model =
+        Make("block: 60", "scaled_dot {}", of_layers, /*longest=*/60);
+    Spread(model);
+    Tape<float> tape;
+    Forward<float> forward(tape, model.parameters(), nullptr);
+    for (const int beam : {0, 3}) {
+      std::vector<int64_t> allocations;
+      // Twice for warmth.
+      for (const int length : {50, 50, 5, 50}) {
+        GenerationOptions options = Greedy(length);
+        if (beam > 0) {
+          options.search.clear_sampling();
+          options.search.set_beam(beam);
+        }
+        const int64_t before = AllocationCount();
+        const auto made = Generate(model, forward, {{1, 2}, {3, 4}}, options);
+        allocations.push_back(AllocationCount() - before);
+        EXPECT_EQ(made[1][0].ids.size(), length);
+      }
+      EXPECT_LE(allocations[3] - allocations[2], 3)
+          << "45 steps of " << of_layers << ", beam " << beam;
+    }
   }
 }
 
