@@ -61,13 +61,14 @@ AttentionLayer<T>::AttentionLayer(const AttentionRegistry& registry,
                                   const Attention& config,
                                   ParameterScope<T> scope,
                                   const ScoreWidths& widths)
-    : normalizer_(registry.normalizers.Create<T>(config.normalizer())),
-      window_(config.window()),
+    : window_(config.window()),
       block_(config.block()),
       dropout_(static_cast<T>(config.dropout())) {
   const ScorerInfo& info = *registry.Find(config);
   const ScoreWidths of_scorer = ScorerWidths(info, widths);
   scorer_ = registry.Create<T>(config, scope, of_scorer);
+  normalizer_ = registry.normalizers.Create<T>(config.normalizer(),
+                                               scope.Sub("normalizer"), widths);
   uses_history_ = info.uses_history;
   key_copies_ = of_scorer.key_heads / widths.key_heads;
   if (config.has_position_encoding()) {
@@ -214,8 +215,9 @@ Var<T> AttentionLayer<T>::Normalize(Forward<T>& forward, Var<T> scores,
   const Var<T> weights =
       normalizer_->IsSoftmax() && !sink_.has_value()
           ? MaskedSoftmax(scores, inputs.mask, inputs.positions, bias)
-          : MaskedNormalize(scores, *normalizer_, inputs.mask, inputs.positions,
-                            bias, SinkLogits(forward));
+          : MaskedNormalize(
+                scores, *normalizer_, inputs.mask, inputs.positions,
+                {bias, SinkLogits(forward), normalizer_->Parameters(forward)});
   if (map_after_ == nullptr) return weights;
   return map_after_->Map(forward, weights, inputs);
 }

@@ -55,7 +55,7 @@ class AttentionLayer {
  public:
   // `config` has passed AttentionRegistry::Validate(). Parameters are the
   // score's, under "position_encoding" the position encoding's, and under
-  // "sink", "map_before" and "map_after" what these have.
+  // "normalizer", "sink", "map_before" and "map_after" what these have.
   AttentionLayer(const AttentionRegistry& registry, const Attention& config,
                  ParameterScope<T> scope, const ScoreWidths& widths);
 

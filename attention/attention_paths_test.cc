@@ -45,7 +45,12 @@ constexpr const char* kRest[] = {
     "block: 2",
     "normalizer { sparsemax {} }",
     "normalizer { entmax15 {} }",
-    "normalizer { sigmoid {} } position_encoding { alibi {} }"};
+    "normalizer { sigmoid {} } position_encoding { alibi {} }",
+    "normalizer { scalable_softmax { bias: 1 } } position_encoding { alibi {} "
+    "} block: 2",
+    "normalizer { scalable_softmax {} } sink {}",
+    "normalizer { log_length { trained_length: 2 } }",
+    "normalizer { relu_squared {} } window: 3"};
 
 std::vector<std::string> Configs() {
   std::vector<std::string> configs;

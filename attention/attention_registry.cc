@@ -33,7 +33,7 @@ void AttentionRegistry::Validate(const Attention& config,
   ValidateChoice(config, problems, widths);
   {
     const ConfigProblems::Scope scope(problems, "normalizer");
-    normalizers.ValidateChoice(config.normalizer(), problems);
+    normalizers.ValidateChoice(config.normalizer(), problems, widths);
   }
   if (config.has_position_encoding()) {
     const ConfigProblems::Scope scope(problems, "position_encoding");
@@ -47,10 +47,15 @@ void AttentionRegistry::Validate(const Attention& config,
   if (config.has_map_before()) validate_map("map_before", config.map_before());
   if (config.has_map_after()) validate_map("map_after", config.map_after());
   problems.CheckRanges(config.sink(), "sink");
-  if (config.has_sink() && config.normalizer().has_sigmoid()) {
+  const NormalizerInfo* const normalizer =
+      normalizers.Find(config.normalizer());
+  if (config.has_sink() && normalizer != nullptr &&
+      normalizer->independent_weights) {
     problems.Add("sink",
-                 "requires a normalizer whose weights share a sum, such as "
-                 "softmax; remove `sink` or normalizer { sigmoid {} }");
+                 absl::StrCat("requires a normalizer whose weights depend on "
+                              "each other, such as softmax. The weights of ",
+                              normalizer->name,
+                              " do not: remove `sink` or `normalizer`"));
   }
 }
 

@@ -110,6 +110,10 @@ constexpr const char* kScores[] = {
     "dot {} normalizer { entmax15 {} } position_encoding { alibi {} }",
     "dot {} normalizer { sigmoid {} } position_encoding { rotary { width: 2 } "
     "}",
+    "dot {} normalizer { scalable_softmax { bias: 1 } } sink {} "
+    "position_encoding { alibi {} }",
+    "dot {} normalizer { log_length { trained_length: 3 } }",
+    "scaled_dot {} normalizer { relu_squared {} } window: 4",
 };
 
 TEST(MultiHeadStepsTest, OnePositionAtATimeEqualsTheFullPass) {

@@ -2,12 +2,37 @@
 //
 // A normalizer is a plug-in of the attention config. It sees one row at a time,
 // with hidden keys already removed; masks, -inf scores, biases and empty rows
-// are handled by MaskedNormalize().
+// are handled by MaskedNormalize(). A normalizer is a class of two methods and
+// one line of registration:
+//
+//   template <typename T>
+//   class Shares : public Normalizer<T> {
+//    public:
+//     using Options = SharesNormalizer;
+//     Shares(const Options&, ParameterScope<T>, const ScoreWidths&) {}
+//     void Normalize(int64_t n, const T*, T* scores, T*) const override {
+//       for (int64_t i = 0; i < n; ++i) scores[i] = scores[i] * scores[i] / n;
+//     }
+//     void Backward(const NormalizedRow<T>& row, T* gradients,
+//                   T*) const override {
+//       for (int64_t i = 0; i < row.size; ++i) {
+//         gradients[i] *= 2 * row.scores[i] / row.size;
+//       }
+//     }
+//   };
+//   REGARD_NORMALIZER(Shares, "s_i^2 / n")
+//
+// A normalizer with learned numbers also defines Parameters(). Both methods are
+// then given the numbers of the row's head.
 #ifndef ATTENTION_NORMALIZER_H_
 #define ATTENTION_NORMALIZER_H_
 
 #include <cstdint>
 
+#include "attention/scoring_function.h"
+#include "autodiff/tape.h"
+#include "nn/forward.h"
+#include "nn/parameters.h"
 #include "options/config_problems.h"
 #include "options/option_registry.h"
 
@@ -15,23 +40,44 @@ namespace regard {
 
 class NormalizerConfig;
 
+// A row of scores, and the weights that Normalize() made of them.
+template <typename T>
+struct NormalizedRow {
+  int64_t size;  // at least 1
+  const T* scores;
+  const T* weights;
+  const T* parameters;  // numbers of the row's head; null if there are none
+};
+
 template <typename T>
 class Normalizer {
  public:
+  // Whether a weight depends on its own score and the number of scores only. A
+  // sink would then take no weight from the keys, so it is an error.
+  static constexpr bool kIndependentWeights = false;
+
   virtual ~Normalizer() = default;
 
-  // Adds what is wrong with the options, under paths relative to them. A
-  // normalizer with limits besides (range) declares its own.
-  static void Validate(const auto& options, ConfigProblems& problems) {
+  // Adds what is wrong with the options for these widths, under paths relative
+  // to the options. A normalizer with limits besides (range) declares its own.
+  static void Validate(const auto& options, const ScoreWidths&,
+                       ConfigProblems& problems) {
     problems.CheckRanges(options);
   }
 
-  // Replaces n >= 1 scores, none of which is -inf, by nonnegative weights. They
-  // need not sum to 1. `scratch` holds n numbers.
-  virtual void Normalize(int64_t n, T* scores, T* scratch) const = 0;
+  // Learned numbers of each head, [heads, count]. Empty: there are none.
+  virtual Var<T> Parameters(Forward<T>&) const { return Var<T>(); }
 
-  // Replaces the gradients of n weights by those of the scores.
-  virtual void Backward(int64_t n, const T* weights, T* gradients) const = 0;
+  // Replaces n >= 1 scores, none of which is -inf, by nonnegative weights. They
+  // need not sum to 1. `parameters` belong to the row's head. `scratch` holds n
+  // numbers.
+  virtual void Normalize(int64_t n, const T* parameters, T* scores,
+                         T* scratch) const = 0;
+
+  // Replaces the gradients of the weights by gradients of the scores. Adds the
+  // gradients of the head's parameters to `parameter_gradients`.
+  virtual void Backward(const NormalizedRow<T>& row, T* gradients,
+                        T* parameter_gradients) const = 0;
 
   // Whether it is softmax, for which attention has kernels of its own. They
   // agree with Normalize() and Backward() up to rounding.
@@ -39,12 +85,22 @@ class Normalizer {
 };
 
 template <typename T>
-using NormalizerFactory = OptionFactory<Normalizer<T>>;
+using NormalizerFactory =
+    OptionFactory<Normalizer<T>, ParameterScope<T>, const ScoreWidths&>;
 
-// The description is the formula of a weight. Softmax serves where a config
-// chooses none.
+// The description is the formula of a weight.
+struct NormalizerInfo : NumericInfo<NormalizerFactory, ScoreWidths> {
+  bool independent_weights;
+
+  template <typename Plugin>
+  void Describe() {
+    independent_weights = Plugin::kIndependentWeights;
+  }
+};
+
+// Softmax serves where a config chooses none.
 class NormalizerRegistry
-    : public PluginRegistry<NormalizerConfig, NumericInfo<NormalizerFactory>> {
+    : public PluginRegistry<NormalizerConfig, NormalizerInfo> {
  public:
   NormalizerRegistry();
 };

@@ -170,6 +170,10 @@ TEST(SinkTest, RequiresWeightsThatShareASum) {
               IsEmpty());
   EXPECT_THAT(problems_of("dot {} sink {} normalizer { sigmoid {} }"),
               ::testing::ElementsAre(HasSubstr("sink: requires a normalizer")));
+  EXPECT_THAT(problems_of("dot {} sink {} normalizer { relu_squared {} }"),
+              ::testing::ElementsAre(HasSubstr("ReluSquaredNormalizer")));
+  EXPECT_THAT(problems_of("dot {} sink {} normalizer { scalable_softmax {} }"),
+              IsEmpty());
   EXPECT_THAT(problems_of("dot {} sink { logit: 1e9 }"),
               ::testing::ElementsAre(HasSubstr("sink.logit: ")));
 }

@@ -24,6 +24,7 @@ constexpr const char* kConfigs[] = {
     "normalizer { sparsemax {} }",
     "normalizer { entmax15 {} } window: 3",
     "normalizer { sigmoid {} } dropout: 0.5",
+    "normalizer { scalable_softmax { bias: 1 } } dropout: 0.3",
     "position_encoding { alibi {} }",
     "position_encoding { rotary { width: 2 } } dropout: 0.3",
     "position_encoding { relative_buckets { buckets: 4 max_distance: 3 } }",

@@ -39,13 +39,19 @@ struct PackedRow {
 template <typename T>
 Var<T> MaskedNormalize(Var<T> scores, const Normalizer<T>& normalizer,
                        const Mask& mask, const Positions& positions,
-                       const DistanceBias<T>& bias, Var<T> sink) {
+                       const HeadTerms<T>& terms) {
   const Shape shape = scores.shape();
   REGARD_CHECK_EQ(shape.rank(), 4)
       << "MaskedNormalize takes [batch, heads, queries, keys], got " << shape;
+  const DistanceBias<T> bias = terms.bias;
+  const Var<T> sink = terms.sink;
+  const Var<T> parameters = terms.parameters;
   bias.CheckCovers(scores.tape(), positions, shape);
   REGARD_CHECK(!sink.has_value() || sink.shape() == Shape({shape[1]}))
       << "scores " << shape << ", sink " << sink.shape();
+  REGARD_CHECK(!parameters.has_value() || (parameters.shape().rank() == 2 &&
+                                           parameters.dim(0) == shape[1]))
+      << "scores " << shape << ", parameters " << parameters.shape();
   Tape<T>* const tape = &scores.tape();
   const int64_t heads = shape[1];
   const int64_t queries = shape[2];
@@ -67,8 +73,13 @@ Var<T> MaskedNormalize(Var<T> scores, const Normalizer<T>& normalizer,
   const auto bias_at = [=](int64_t place) -> const T* {
     return bias.has_value() ? bias.values.data() + place : nullptr;
   };
+  const int64_t count = parameters.has_value() ? parameters.dim(1) : 0;
+  const auto parameters_of = [=](int64_t head) -> const T* {
+    return parameters.has_value() ? parameters.data() + head * count : nullptr;
+  };
   const bool needs_grad = scores.needs_grad() || bias.needs_grad() ||
-                          (sink.has_value() && sink.needs_grad());
+                          (sink.has_value() && sink.needs_grad()) ||
+                          (parameters.has_value() && parameters.needs_grad());
   Var<T> weights = tape->New(shape, needs_grad);
   T* const sink_weights =
       tape->arena().template New<T>(sink.has_value() ? scores.rows() : 0);
@@ -84,7 +95,8 @@ Var<T> MaskedNormalize(Var<T> scores, const Normalizer<T>& normalizer,
       packed.Pack(scores.data() + row * keys, bias_at(place), sink_of(head),
                   visible);
       if (packed.size == 0) return;
-      normalizer.Normalize(packed.size_with_sink, packed.scores, spare);
+      normalizer.Normalize(packed.size_with_sink, parameters_of(head),
+                           packed.scores, spare);
       for (int64_t i = 0; i < packed.size; ++i) {
         w[packed.keys[i]] = packed.scores[i];
       }
@@ -97,10 +109,15 @@ Var<T> MaskedNormalize(Var<T> scores, const Normalizer<T>& normalizer,
     T* const d_score = PartialGrad(scores);
     T* const d_bias = PartialGrad(bias.values);
     T* const d_sink = PartialGrad(sink);
+    T* const d_parameters = PartialGrad(parameters);
     ScratchScope<T> scratch(*tape);
     PackedRow<T> packed = {scratch.New(keys + 1),
                            tape->scratch().template New<int32_t>(keys)};
+    T* const row_weights = scratch.New(keys + 1);
     T* const gradients = scratch.New(keys + 1);
+    // Takes the gradients of parameters that need none.
+    T* const unused = scratch.New(count);
+    std::fill_n(unused, count, T(0));
     for_each_row([&](int64_t row, int64_t head, const VisibleKeys& visible,
                      int64_t place) {
       packed.Pack(scores.data() + row * keys, bias_at(place), sink_of(head),
@@ -108,14 +125,18 @@ Var<T> MaskedNormalize(Var<T> scores, const Normalizer<T>& normalizer,
       if (packed.size == 0) return;
       for (int64_t i = 0; i < packed.size; ++i) {
         const int64_t at = row * keys + packed.keys[i];
-        packed.scores[i] = weights.data()[at];
+        row_weights[i] = weights.data()[at];
         gradients[i] = d_weights[at];
       }
       if (sink.has_value()) {
-        packed.scores[packed.size] = sink_weights[row];
+        row_weights[packed.size] = sink_weights[row];
         gradients[packed.size] = T(0);
       }
-      rule->Backward(packed.size_with_sink, packed.scores, gradients);
+      rule->Backward(
+          {packed.size_with_sink, packed.scores, row_weights,
+           parameters_of(head)},
+          gradients,
+          d_parameters == nullptr ? unused : d_parameters + head * count);
       if (d_sink != nullptr) d_sink[head] += gradients[packed.size];
       for (int64_t i = 0; i < packed.size; ++i) {
         const int64_t key = packed.keys[i];

@@ -14,15 +14,25 @@
 
 namespace regard {
 
-// Weights [batch, heads, queries, keys] of scores of that shape plus `bias`.
-// With a `sink` [heads], each row is normalised together with its head's
-// number, as the score of one more key, whose weight is left out. The
-// normalizer lives as long as the tape's step. For softmax without a sink,
-// MaskedSoftmax() computes the same faster.
+// Numbers of each head that its rows are normalised with, besides the scores.
+template <typename T>
+struct HeadTerms {
+  // Added to the scores.
+  DistanceBias<T> bias = {};
+  // [heads]. Each row is normalised together with its head's number, as the
+  // score of one more key, whose weight is left out.
+  Var<T> sink = {};
+  // [heads, count], from Normalizer::Parameters().
+  Var<T> parameters = {};
+};
+
+// Weights [batch, heads, queries, keys] of scores of that shape. The normalizer
+// lives as long as the tape's step. For softmax without a sink, MaskedSoftmax()
+// computes the same faster.
 template <typename T>
 Var<T> MaskedNormalize(Var<T> scores, const Normalizer<T>& normalizer,
                        const Mask& mask, const Positions& positions = {},
-                       const DistanceBias<T>& bias = {}, Var<T> sink = {});
+                       const HeadTerms<T>& terms = {});
 
 }  // namespace regard
 

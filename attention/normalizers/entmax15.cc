@@ -16,12 +16,13 @@ class Entmax15 : public Normalizer<T> {
  public:
   using Options = Entmax15Normalizer;
 
-  explicit Entmax15(const Options&) {}
+  Entmax15(const Options&, ParameterScope<T>, const ScoreWidths&) {}
 
   // Algorithm 2 of the paper: for each size of the support, tau solves a
   // quadratic equation. tau is at least the largest s / 2 less 1, so only
   // scores above that are sorted.
-  void Normalize(int64_t n, T* scores, T* scratch) const override {
+  void Normalize(int64_t n, const T* /*parameters*/, T* scores,
+                 T* scratch) const override {
     const T max = MaxRow(scores, n);
     for (int64_t i = 0; i < n; ++i) scores[i] = (scores[i] - max) / T(2);
     T* const end = std::copy_if(scores, scores + n, scratch,
@@ -48,7 +49,10 @@ class Entmax15 : public Normalizer<T> {
   }
 
   // r_i (d_i - sum_j r_j d_j / sum_j r_j), where r is the root of the weight.
-  void Backward(int64_t n, const T* weights, T* gradients) const override {
+  void Backward(const NormalizedRow<T>& row, T* gradients,
+                T* /*parameter_gradients*/) const override {
+    const int64_t n = row.size;
+    const T* const weights = row.weights;
     using std::sqrt;
     const T sum = SumEach<T>(
         n, [](auto w) { return sqrt(w); }, weights);

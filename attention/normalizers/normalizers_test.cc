@@ -9,10 +9,15 @@
 #include "attention/normalizer.h"
 #include "attention/normalizers/built_in_normalizers.h"
 #include "attention/normalizers/normalizer.pb.h"
+#include "attention/scoring_function.h"
 #include "autodiff/random.h"
+#include "autodiff/tape.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
+#include "nn/forward.h"
+#include "nn/parameters.h"
+#include "options/config_problems.h"
 
 namespace regard {
 namespace {
@@ -22,26 +27,51 @@ using ::testing::ElementsAre;
 using ::testing::FloatNear;
 using ::testing::Pointwise;
 
-template <typename T>
-std::unique_ptr<Normalizer<T>> Make(const std::string& text) {
-  NormalizerRegistry registry;
-  RegisterBuiltInNormalizers(registry);
-  NormalizerConfig config;
-  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &config));
-  return registry.Create<T>(config);
-}
+constexpr const char* kAll[] = {"softmax {}",
+                                "sparsemax {}",
+                                "entmax15 {}",
+                                "sigmoid {}",
+                                "sigmoid { bias: 0.5 }",
+                                "scalable_softmax {}",
+                                "scalable_softmax { scale: 0.3 bias: -0.5 }",
+                                "log_length { trained_length: 3 }",
+                                "log_length { shorter: true }",
+                                "relu_squared {}",
+                                "relu_squared { length_power: 0.25 }"};
 
+// A normalizer of one head, and its parameters.
 template <typename T>
-std::vector<T> Weights(const Normalizer<T>& normalizer, std::vector<T> scores) {
-  std::vector<T> scratch(scores.size());
-  normalizer.Normalize(static_cast<int64_t>(scores.size()), scores.data(),
-                       scratch.data());
-  return scores;
-}
+struct Made {
+  explicit Made(const std::string& text) {
+    NormalizerRegistry registry;
+    RegisterBuiltInNormalizers(registry);
+    NormalizerConfig config;
+    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &config));
+    rule = registry.Create<T>(config, store.Root(), ScoreWidths());
+    store.Finalize(/*seed=*/1);
+    Tape<T> tape;
+    Forward<T> forward(tape, store, nullptr);
+    forward.BeginStep();
+    const Var<T> all = rule->Parameters(forward);
+    if (all.has_value())
+      parameters.assign(all.span().begin(), all.span().end());
+  }
+
+  std::vector<T> Weights(std::vector<T> scores) const {
+    std::vector<T> scratch(scores.size());
+    rule->Normalize(static_cast<int64_t>(scores.size()), parameters.data(),
+                    scores.data(), scratch.data());
+    return scores;
+  }
+
+  ParameterStore<T> store;
+  std::unique_ptr<Normalizer<T>> rule;
+  std::vector<T> parameters;
+};
 
 std::vector<double> Weights(const std::string& config,
                             std::vector<double> scores) {
-  return Weights(*Make<double>(config), std::move(scores));
+  return Made<double>(config).Weights(std::move(scores));
 }
 
 std::vector<double> RandomRow(int64_t n, double scale,
@@ -130,11 +160,73 @@ TEST(NormalizersTest, SigmoidByHand) {
               ElementsAre(0.5, DoubleNear(0.75, 1e-15), 1));
 }
 
+// Four keys, a scale of 1/2: the factor is log 2, so scores 1 and 0 weigh 2
+// to 1.
+TEST(NormalizersTest, ScalableSoftmaxByHand) {
+  EXPECT_THAT(Weights("scalable_softmax { scale: 0.5 }", {1, 0, 0, 0}),
+              ElementsAre(DoubleNear(0.4, 1e-15), DoubleNear(0.2, 1e-15),
+                          DoubleNear(0.2, 1e-15), DoubleNear(0.2, 1e-15)));
+  // The factor is log 2 + log 1.5 = log 3.
+  EXPECT_THAT(
+      Weights("scalable_softmax { scale: 1 bias: 0.4054651081081644 }", {1, 0}),
+      ElementsAre(DoubleNear(0.75, 1e-15), DoubleNear(0.25, 1e-15)));
+  EXPECT_THAT(Weights("scalable_softmax {}", {5}), ElementsAre(1));
+}
+
+// Nine keys are trained on three: the factor is 2.
+TEST(NormalizersTest, LogLengthByHand) {
+  std::vector<double> scores(9, 0.0);
+  scores[0] = std::log(2.0);
+  EXPECT_THAT(Weights("log_length { trained_length: 3 }", scores)[0],
+              DoubleNear(4 / 12.0, 1e-15));
+  // Two keys on four, with half the scores.
+  const std::vector<double> two = {std::log(9.0), 0};
+  EXPECT_THAT(Weights("log_length { trained_length: 4 }", two)[0],
+              DoubleNear(0.9, 1e-15));
+  EXPECT_THAT(Weights("log_length { trained_length: 4 shorter: true }", two)[0],
+              DoubleNear(0.75, 1e-15));
+  EXPECT_THAT(Weights("log_length {}", {5}), ElementsAre(1));
+  EXPECT_THAT(Weights("log_length { shorter: true }", {5}), ElementsAre(1));
+}
+
+TEST(NormalizersTest, ReluSquaredByHand) {
+  EXPECT_THAT(Weights("relu_squared {}", {2, -1, 0, 3}),
+              ElementsAre(1, 0, 0, 2.25));
+  EXPECT_THAT(Weights("relu_squared { length_power: 0.5 }", {2, -1, 0, 3}),
+              ElementsAre(2, 0, 0, 4.5));
+  EXPECT_THAT(Weights("relu_squared {}", {3}), ElementsAre(9));
+  EXPECT_TRUE(std::isnan(Weights("relu_squared {}", {NAN, 1})[0]));
+}
+
+// Options under which others are softmax.
+TEST(NormalizersTest, SomeAreSoftmaxToTheBit) {
+  for (const char* config :
+       {"scalable_softmax { scale: 0 bias: 1 }", "log_length {}",
+        "log_length { trained_length: 200 }",
+        "log_length { trained_length: 200 shorter: true }"}) {
+    for (const int64_t n : {1, 3, 200}) {
+      if (n < 200 && std::string(config).find("shorter") != std::string::npos) {
+        continue;
+      }
+      const std::vector<double> row = RandomRow(n, 3, config);
+      const std::vector<float> scores(row.begin(), row.end());
+      EXPECT_EQ(Made<float>(config).Weights(scores),
+                Made<float>("softmax {}").Weights(scores))
+          << config << ", " << n << " scores";
+    }
+  }
+}
+
+// Equal scores of 1, of as many keys as have an exact share.
+TEST(NormalizersTest, ReluSquaredOfOnesIsAverage) {
+  EXPECT_EQ(Weights("relu_squared {}", std::vector<double>(8, 1.0)),
+            Weights("softmax {}", std::vector<double>(8, 1.0)));
+}
+
 // The derivative of a fixed projection of the weights, by a 4-point stencil.
 TEST(NormalizersTest, BackwardAgreesWithDifferences) {
-  for (const char* config : {"softmax {}", "sparsemax {}", "entmax15 {}",
-                             "sigmoid {}", "sigmoid { bias: 0.5 }"}) {
-    const auto normalizer = Make<double>(config);
+  for (const char* config : kAll) {
+    const Made<double> normalizer(config);
     for (const int64_t n : {1, 2, 5, 17}) {
       for (const double scale : {0.3, 3.0}) {
         const std::vector<double> scores = RandomRow(n, scale, "scores");
@@ -142,14 +234,17 @@ TEST(NormalizersTest, BackwardAgreesWithDifferences) {
         const auto projection = [&](int64_t i, double step) {
           std::vector<double> moved = scores;
           moved[i] += step;
-          moved = Weights(*normalizer, moved);
+          moved = normalizer.Weights(moved);
           double sum = 0;
           for (int64_t k = 0; k < n; ++k) sum += moved[k] * seeds[k];
           return sum;
         };
         std::vector<double> gradients = seeds;
-        normalizer->Backward(n, Weights(*normalizer, scores).data(),
-                             gradients.data());
+        const std::vector<double> weights = normalizer.Weights(scores);
+        std::vector<double> of_parameters(normalizer.parameters.size());
+        normalizer.rule->Backward(
+            {n, scores.data(), weights.data(), normalizer.parameters.data()},
+            gradients.data(), of_parameters.data());
         for (int64_t i = 0; i < n; ++i) {
           const double h = 1e-4;
           const double expected =
@@ -165,13 +260,11 @@ TEST(NormalizersTest, BackwardAgreesWithDifferences) {
 }
 
 TEST(NormalizersTest, FloatAgreesWithDouble) {
-  for (const char* config :
-       {"softmax {}", "sparsemax {}", "entmax15 {}", "sigmoid {}"}) {
+  for (const char* config : kAll) {
     for (const int64_t n : {1, 3, 40}) {
       const std::vector<double> scores = RandomRow(n, 2, config);
-      const std::vector<float> got =
-          Weights(*Make<float>(config),
-                  std::vector<float>(scores.begin(), scores.end()));
+      const std::vector<float> got = Made<float>(config).Weights(
+          std::vector<float>(scores.begin(), scores.end()));
       const std::vector<double> expected = Weights(config, scores);
       for (int64_t i = 0; i < n; ++i) {
         EXPECT_NEAR(got[i], expected[i], 1e-6) << config;
@@ -183,12 +276,10 @@ TEST(NormalizersTest, FloatAgreesWithDouble) {
 // From 2^24 on, a float less 1 is itself.
 TEST(NormalizersTest, WeightsOfLargeScoresAreThoseOfTheirDifferences) {
   for (const char* config : {"softmax {}", "sparsemax {}", "entmax15 {}"}) {
-    const auto normalizer = Make<float>(config);
+    const Made<float> normalizer(config);
     for (const float largest : {1 << 24, 1 << 26, 1 << 30}) {
-      EXPECT_THAT(Weights(*normalizer, std::vector<float>{largest}),
-                  ElementsAre(1))
-          << config;
-      EXPECT_THAT(Weights(*normalizer, std::vector<float>{0, largest, largest}),
+      EXPECT_THAT(normalizer.Weights({largest}), ElementsAre(1)) << config;
+      EXPECT_THAT(normalizer.Weights({0, largest, largest}),
                   ElementsAre(0, FloatNear(0.5, 1e-6), FloatNear(0.5, 1e-6)))
           << config;
     }
@@ -196,8 +287,8 @@ TEST(NormalizersTest, WeightsOfLargeScoresAreThoseOfTheirDifferences) {
 }
 
 TEST(NormalizersTest, SoftmaxIsTheDefault) {
-  EXPECT_TRUE(Make<float>("")->IsSoftmax());
-  EXPECT_FALSE(Make<float>("sparsemax {}")->IsSoftmax());
+  EXPECT_TRUE(Made<float>("").rule->IsSoftmax());
+  EXPECT_FALSE(Made<float>("sparsemax {}").rule->IsSoftmax());
 }
 
 TEST(NormalizersTest, WrongOptionsAreProblemsAtTheirPath) {
@@ -206,7 +297,7 @@ TEST(NormalizersTest, WrongOptionsAreProblemsAtTheirPath) {
   NormalizerConfig config;
   config.mutable_sigmoid()->set_bias(1e9);
   ConfigProblems problems;
-  registry.ValidateChoice(config, problems);
+  registry.ValidateChoice(config, problems, ScoreWidths());
   ASSERT_EQ(problems.problems().size(), 1u);
   EXPECT_EQ(problems.problems()[0].path, "sigmoid.bias");
 }

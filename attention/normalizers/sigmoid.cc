@@ -15,18 +15,24 @@ template <typename T>
 class SigmoidWeights : public Normalizer<T> {
  public:
   using Options = SigmoidNormalizer;
+  static constexpr bool kIndependentWeights = true;
 
-  explicit SigmoidWeights(const Options& options) {
+  SigmoidWeights(const Options& options, ParameterScope<T>,
+                 const ScoreWidths&) {
     if (options.has_bias()) bias_ = static_cast<T>(options.bias());
   }
 
-  void Normalize(int64_t n, T* scores, T* /*scratch*/) const override {
+  void Normalize(int64_t n, const T* /*parameters*/, T* scores,
+                 T* /*scratch*/) const override {
     const T bias = bias_.value_or(-std::log(static_cast<T>(n)));
     for (int64_t i = 0; i < n; ++i) scores[i] += bias;
     Sigmoid(scores, scores, n);
   }
 
-  void Backward(int64_t n, const T* weights, T* gradients) const override {
+  void Backward(const NormalizedRow<T>& row, T* gradients,
+                T* /*parameter_gradients*/) const override {
+    const int64_t n = row.size;
+    const T* const weights = row.weights;
     for (int64_t i = 0; i < n; ++i) {
       gradients[i] *= weights[i] * (T(1) - weights[i]);
     }

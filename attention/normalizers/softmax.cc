@@ -4,8 +4,7 @@
 
 #include "attention/normalizer.h"
 #include "attention/normalizers/normalizer.pb.h"
-#include "autodiff/kernels/reduce.h"
-#include "autodiff/kernels/transcendental.h"
+#include "attention/normalizers/softmax_rule.h"
 
 namespace regard {
 
@@ -14,18 +13,16 @@ class SoftmaxWeights : public Normalizer<T> {
  public:
   using Options = SoftmaxNormalizer;
 
-  explicit SoftmaxWeights(const Options&) {}
+  SoftmaxWeights(const Options&, ParameterScope<T>, const ScoreWidths&) {}
 
-  void Normalize(int64_t n, T* scores, T* /*scratch*/) const override {
-    const T scale = T(1) / ExpAndSum(scores, MaxRow(scores, n), n, scores);
-    for (int64_t i = 0; i < n; ++i) scores[i] *= scale;
+  void Normalize(int64_t n, const T* /*parameters*/, T* scores,
+                 T* /*scratch*/) const override {
+    ApplySoftmax(n, scores);
   }
 
-  void Backward(int64_t n, const T* weights, T* gradients) const override {
-    const T mean = DotRow(weights, gradients, n);
-    for (int64_t i = 0; i < n; ++i) {
-      gradients[i] = weights[i] * (gradients[i] - mean);
-    }
+  void Backward(const NormalizedRow<T>& row, T* gradients,
+                T* /*parameter_gradients*/) const override {
+    ApplySoftmaxGradient(row.size, row.weights, gradients);
   }
 
   bool IsSoftmax() const override { return true; }

@@ -16,12 +16,13 @@ class Sparsemax : public Normalizer<T> {
  public:
   using Options = SparsemaxNormalizer;
 
-  explicit Sparsemax(const Options&) {}
+  Sparsemax(const Options&, ParameterScope<T>, const ScoreWidths&) {}
 
   // Algorithm 1 of the paper, of scores less the largest: scores themselves may
   // be too large for their difference from the largest less 1 to be a number.
   // tau is at least -1, so only scores above that are sorted.
-  void Normalize(int64_t n, T* scores, T* scratch) const override {
+  void Normalize(int64_t n, const T* /*parameters*/, T* scores,
+                 T* scratch) const override {
     const T max = MaxRow(scores, n);
     for (int64_t i = 0; i < n; ++i) scores[i] -= max;
     T* const end = std::copy_if(scores, scores + n, scratch,
@@ -41,7 +42,10 @@ class Sparsemax : public Normalizer<T> {
   }
 
   // d_i less the mean of d over the support, where the weight is not 0.
-  void Backward(int64_t n, const T* weights, T* gradients) const override {
+  void Backward(const NormalizedRow<T>& row, T* gradients,
+                T* /*parameter_gradients*/) const override {
+    const int64_t n = row.size;
+    const T* const weights = row.weights;
     double sum = 0;
     int64_t size = 0;
     for (int64_t i = 0; i < n; ++i) {

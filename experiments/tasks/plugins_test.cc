@@ -132,7 +132,7 @@ TEST(PluginsTest, AllCheckTheRangesOfTheirOptions) {
   const Plugins plugins = BuiltInPlugins();
   const ScoreWidths widths = {.heads = 1, .query = 4, .key = 4};
   ExpectRangesAreChecked(plugins.scorers.plugins(), widths);
-  ExpectRangesAreChecked(plugins.scorers.normalizers.plugins());
+  ExpectRangesAreChecked(plugins.scorers.normalizers.plugins(), widths);
   ExpectRangesAreChecked(plugins.scorers.position_encodings.plugins(), widths);
   ExpectRangesAreChecked(plugins.scorers.score_maps.plugins(), widths);
   ExpectRangesAreChecked(plugins.scorers.head_outputs.plugins(),
