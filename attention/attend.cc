@@ -75,16 +75,15 @@ AttentionLayer<T>::AttentionLayer(const AttentionRegistry& registry,
     position_encoding_ = registry.position_encodings.Create<T>(
         config.position_encoding(), scope.Sub("position_encoding"), widths);
   }
-  const auto create_map = [&](const ScoreMapConfig& map, const char* name) {
-    return registry.score_maps.Create<T>(map, scope.Sub(name), widths);
+  const auto create_map = [&](const ScoreMapConfig& map, const char* name,
+                              std::unique_ptr<ScoreMap<T>>* created) {
+    // A map that changes nothing would still exclude the blocked kernel.
+    if (map.map_case() == ScoreMapConfig::MAP_NOT_SET || map.has_none()) return;
+    *created = registry.score_maps.Create<T>(map, scope.Sub(name), widths);
   };
-  if (config.has_map_before()) {
-    map_before_ = create_map(config.map_before(), "map_before");
-  }
-  if (config.has_map_after()) {
-    map_after_ = create_map(config.map_after(), "map_after");
-  }
-  if (config.has_sink()) {
+  create_map(config.map_before(), "map_before", &map_before_);
+  create_map(config.map_after(), "map_after", &map_after_);
+  if (config.has_sink() && !config.sink().has_none()) {
     sink_.emplace(config.sink(), scope.Sub("sink"), widths.heads);
   }
 }

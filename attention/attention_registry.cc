@@ -46,11 +46,22 @@ void AttentionRegistry::Validate(const Attention& config,
   };
   if (config.has_map_before()) validate_map("map_before", config.map_before());
   if (config.has_map_after()) validate_map("map_after", config.map_after());
+  const ScoreMapInfo* const after = score_maps.Find(config.map_after());
+  if (after != nullptr && after->only_scores) {
+    problems.Add("map_after",
+                 absl::StrCat(after->name,
+                              " maps scores, and not weights: use map_before"));
+  }
   problems.CheckRanges(config.sink(), "sink");
+  const bool has_sink = config.has_sink() && !config.sink().has_none();
+  if (config.sink().has_none() &&
+      (config.sink().has_logit() || config.sink().has_learned())) {
+    problems.Note("sink.none",
+                  "removes the sink: the other fields of sink have no effect");
+  }
   const NormalizerInfo* const normalizer =
       normalizers.Find(config.normalizer());
-  if (config.has_sink() && normalizer != nullptr &&
-      normalizer->independent_weights) {
+  if (has_sink && normalizer != nullptr && normalizer->independent_weights) {
     problems.Add("sink",
                  absl::StrCat("requires a normalizer whose weights depend on "
                               "each other, such as softmax. The weights of ",

@@ -1,5 +1,4 @@
-// Parts of a config in a layer: normalizers, score maps, sinks, and norms of
-// queries and keys.
+// Parts of a config in a layer: normalizers, score maps and sinks.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -17,6 +16,7 @@
 #include "gtest/gtest.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
+#include "nn/testing/held_sites.h"
 
 namespace regard {
 namespace {
@@ -38,14 +38,27 @@ class Layer {
   }
 
   ParameterStore<float>& store() { return store_; }
+  // Values that differ, for a parameter that may be absent.
+  void Scatter(const std::string& name) {
+    const auto found = store_.FindByName(name);
+    if (!found.has_value()) return;
+    float next = 0.5f;
+    for (float& value : store_.value(*found)) value = next += 0.25f;
+  }
+  void Set(const std::string& name, const std::vector<float>& values) {
+    const auto to = store_.value(*store_.FindByName(name));
+    ASSERT_EQ(values.size(), to.size());
+    std::copy(values.begin(), values.end(), to.begin());
+  }
   std::vector<float> Values(const std::string& name) {
     const auto values = store_.value(*store_.FindByName(name));
     return {values.begin(), values.end()};
   }
 
-  // Outputs of two examples of `time` positions. The second has only `length`
-  // of them, and is NaN beyond.
-  std::vector<float> Run(int64_t time, int32_t length) const {
+  // Outputs of two examples of `time` positions, or what is at a hook point.
+  // The second example has only `length` positions, and is NaN beyond.
+  std::vector<float> Run(int64_t time, int32_t length,
+                         const std::string& site = "") const {
     Tape<float> tape;
     Forward<float> forward(tape, store_, nullptr);
     forward.BeginStep();
@@ -58,11 +71,14 @@ class Layer {
                                                       3 * example + i % kWidth))
                         : std::numeric_limits<float>::quiet_NaN();
     }
+    HeldSites<float> probe(site);
+    if (!site.empty()) forward.set_probe(&probe);
     const std::vector<int32_t> lengths = {static_cast<int32_t>(time), length};
     const Var<float> y =
         layer_(forward, x, layer_.Prepare(forward, x, x),
                {.mask = {.key_lengths = lengths, .causal = true}});
-    return {y.data(), y.data() + y.size()};
+    const Var<float> wanted = site.empty() ? y : probe[site];
+    return {wanted.data(), wanted.data() + wanted.size()};
   }
 
  private:
@@ -129,17 +145,83 @@ TEST(MultiHeadPartsTest, ALayerWithAFactorOfOneIsPlainAttention) {
 
 // Padding counts for no n.
 TEST(MultiHeadPartsTest, PaddingChangesNoBit) {
-  for (const char* normalizer :
-       {"scalable_softmax {}", "log_length { trained_length: 2 }",
-        "relu_squared {}", "sigmoid {}"}) {
-    const Layer layer(std::string("dot {} normalizer { ") + normalizer + " }");
+  for (const char* part :
+       {"normalizer { scalable_softmax {} }",
+        "normalizer { log_length { trained_length: 2 } }",
+        "normalizer { relu_squared {} }", "normalizer { sigmoid {} }",
+        "map_before { top_k { keys: 2 } }",
+        "map_before { talking_heads {} } map_after { talking_heads {} }"}) {
+    Layer layer(std::string("dot {} ") + part);
+    layer.Scatter("score.map_before.weight");
+    layer.Scatter("score.map_after.weight");
     const std::vector<float> exact = layer.Run(3, 3);
     const std::vector<float> padded = layer.Run(7, 3);
     const std::vector<float> of_padded(padded.begin() + 7 * kWidth,
                                        padded.begin() + 10 * kWidth);
     EXPECT_EQ(of_padded,
               std::vector<float>(exact.begin() + 3 * kWidth, exact.end()))
-        << normalizer;
+        << part;
+  }
+}
+
+TEST(MultiHeadPartsTest, NoneIsAbsentToTheBit) {
+  EXPECT_EQ(Layer("dot {} map_before { none {} } map_after { none {} } "
+                  "sink { none {} }")
+                .Run(5, 5),
+            Layer("dot {}").Run(5, 5));
+}
+
+// A score by rows, so that both layers are computed alike.
+TEST(MultiHeadPartsTest, MapsThatAreTheIdentityAreAbsentToTheBit) {
+  const std::vector<float> plain = Layer("additive {}").Run(5, 5);
+  for (const char* map : {"top_k { keys: 5 }", "talking_heads {}"}) {
+    EXPECT_EQ(
+        Layer(std::string("additive {} map_before { ") + map + " }").Run(5, 5),
+        plain)
+        << map;
+  }
+  EXPECT_THAT(Layer("additive {} map_after { talking_heads {} }").Run(5, 5),
+              Pointwise(FloatNear(1e-6f), plain));
+}
+
+// Query i sees i + 1 keys, of which it keeps at most two.
+TEST(MultiHeadPartsTest, TopKLeavesWeightOnTheLargestScores) {
+  const Layer layer("scaled_dot {} map_before { top_k { keys: 2 } }");
+  const std::vector<float> kept = layer.Run(5, 5, "attention/weights");
+  const std::vector<float> all =
+      Layer("scaled_dot {}").Run(5, 5, "attention/weights");
+  for (int64_t row = 0; row < 2 * 2 * 5; ++row) {
+    const auto of = [&](const std::vector<float>& weights) {
+      return std::vector<float>(weights.begin() + row * 5,
+                                weights.begin() + row * 5 + 5);
+    };
+    std::vector<float> sorted = of(all);
+    std::sort(sorted.begin(), sorted.end());
+    for (int64_t k = 0; k < 5; ++k) {
+      const bool is_kept = of(all)[k] > 0 && of(all)[k] >= sorted[3];
+      EXPECT_EQ(of(kept)[k] > 0, is_kept) << "row " << row << ", key " << k;
+    }
+  }
+}
+
+// With a matrix that swaps the heads, the weights of head 0 are those that head
+// 1 has without it, and the other way round. Hidden keys have weight 0.
+TEST(MultiHeadPartsTest, TalkingHeadsReadTheOtherHead) {
+  const std::vector<float> plain =
+      Layer("additive {}").Run(5, 5, "attention/weights");
+  for (const char* place : {"map_before", "map_after"}) {
+    Layer layer(std::string("additive {} ") + place + " { talking_heads {} }");
+    layer.Set(std::string("score.") + place + ".weight", {0, 1, 1, 0});
+    const std::vector<float> swapped = layer.Run(5, 5, "attention/weights");
+    ASSERT_EQ(swapped.size(), plain.size());
+    for (size_t i = 0; i < plain.size(); ++i) {
+      const size_t head = i / 25 % 2;
+      EXPECT_NEAR(swapped[i], plain[head == 0 ? i + 25 : i - 25], 1e-6)
+          << place << ", " << i;
+      if (i % 5 > i / 5 % 5) {
+        EXPECT_EQ(swapped[i], 0);
+      }
+    }
   }
 }
 

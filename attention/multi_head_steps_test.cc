@@ -114,6 +114,8 @@ constexpr const char* kScores[] = {
     "position_encoding { alibi {} }",
     "dot {} normalizer { log_length { trained_length: 3 } }",
     "scaled_dot {} normalizer { relu_squared {} } window: 4",
+    "dot {} map_before { top_k { keys: 3 } } position_encoding { alibi {} }",
+    "dot {} map_before { talking_heads {} } map_after { talking_heads {} }",
 };
 
 TEST(MultiHeadStepsTest, OnePositionAtATimeEqualsTheFullPass) {

@@ -423,6 +423,18 @@ TEST(ValidateMultiHeadTest, PointsAtNormalizerAndPositionEncoding) {
   EXPECT_EQ(path("window: -1"), "layer.attention.window");
 }
 
+TEST(ValidateMultiHeadTest, PointsAtMaps) {
+  const auto problem = [](const std::string& fields) {
+    return ProblemsOf("heads: 2 " + fields, {4, 4, 4}).at(0);
+  };
+  EXPECT_EQ(
+      problem("attention { dot {} map_before { top_k { keys: 0 } } }").first,
+      "layer.attention.map_before.top_k.keys");
+  const auto after = problem("attention { dot {} map_after { top_k {} } }");
+  EXPECT_EQ(after.first, "layer.attention.map_after");
+  EXPECT_THAT(after.second, HasSubstr("use map_before"));
+}
+
 TEST(ValidateMultiHeadTest, PointsAtTheScore) {
   EXPECT_EQ(ProblemsOf("heads: 2", {4, 4, 4}).at(0).first, "layer.attention");
   EXPECT_EQ(ProblemsOf("heads: 2 attention { dot {} dropout: 1 }", {4, 4, 4})

@@ -35,6 +35,9 @@ class ScoreMap {
   // No element depends on another query or example.
   static constexpr bool kMixesHeads = false;
   static constexpr bool kMixesKeys = false;
+  // Whether it maps scores only. A config that chooses it for weights is an
+  // error.
+  static constexpr bool kOnlyScores = false;
 
   virtual ~ScoreMap() = default;
 
@@ -61,11 +64,13 @@ using ScoreMapFactory =
 struct ScoreMapInfo : NumericInfo<ScoreMapFactory, ScoreWidths> {
   bool mixes_heads;
   bool mixes_keys;
+  bool only_scores;
 
   template <typename Plugin>
   void Describe() {
     mixes_heads = Plugin::kMixesHeads;
     mixes_keys = Plugin::kMixesKeys;
+    only_scores = Plugin::kOnlyScores;
   }
 };
 

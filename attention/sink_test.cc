@@ -174,6 +174,8 @@ TEST(SinkTest, RequiresWeightsThatShareASum) {
               ::testing::ElementsAre(HasSubstr("ReluSquaredNormalizer")));
   EXPECT_THAT(problems_of("dot {} sink {} normalizer { scalable_softmax {} }"),
               IsEmpty());
+  EXPECT_THAT(problems_of("dot {} sink { none {} } normalizer { sigmoid {} }"),
+              IsEmpty());
   EXPECT_THAT(problems_of("dot {} sink { logit: 1e9 }"),
               ::testing::ElementsAre(HasSubstr("sink.logit: ")));
 }

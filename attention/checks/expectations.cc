@@ -19,8 +19,9 @@ void Expectations::Near(const TestArray& got, const TestArray& expected,
                                     ", expected ", expected.shape.ToString()));
   }
   double largest = 1;
-  for (const double x : expected.values)
-    largest = std::max(largest, std::abs(x));
+  for (const double x : expected.values) {
+    if (std::isfinite(x)) largest = std::max(largest, std::abs(x));
+  }
   for (size_t i = 0; i < got.values.size(); ++i) {
     const double x = got.values[i];
     const double y = expected.values[i];

@@ -15,8 +15,8 @@ class Expectations {
  public:
   void True(bool holds, const std::string& what);
 
-  // Each element differs by at most `tolerance` times the largest magnitude
-  // expected, or 1; 0 asks for equal numbers.
+  // Each element differs by at most `tolerance` times the largest finite
+  // magnitude expected, or 1; 0 asks for equal numbers.
   void Near(const TestArray& got, const TestArray& expected, double tolerance,
             const std::string& what);
 

@@ -30,6 +30,8 @@ constexpr const char* kConfigs[] = {
     "position_encoding { relative_buckets { buckets: 4 max_distance: 3 } }",
     "position_encoding { alibi {} } normalizer { sparsemax {} } dropout: 0.3",
     "map_before { soft_cap { cap: 0.7 } }",
+    "map_before { top_k { keys: 3 } }",
+    "map_before { talking_heads {} } map_after { talking_heads {} }",
     "map_after { soft_cap { cap: 0.3 } } dropout: 0.3",
     "sink {} dropout: 0.3",
     "sink { logit: 1 learned: false } normalizer { entmax15 {} }"};

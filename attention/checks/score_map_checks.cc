@@ -13,9 +13,11 @@
 #include "absl/types/span.h"
 #include "attention/checks/config_choice.h"
 #include "attention/checks/scoring_problem.h"
+#include "attention/mask.h"
 #include "attention/score_maps/score_map.pb.h"
 #include "attention/scoring_function.h"
 #include "autodiff/gradient_failures.h"
+#include "autodiff/ops/elementwise.h"
 #include "autodiff/shape.h"
 #include "autodiff/tape.h"
 #include "nn/forward.h"
@@ -44,12 +46,14 @@ class MapUnderTest {
   const ScoreMap<T>& map() const { return *map_; }
 
   // x has queries and keys from these positions on.
-  TestArray Map(const TestArray& x, const Positions& positions = {}) {
+  TestArray Map(const TestArray& x, const Positions& positions = {},
+                const Mask& mask = {}) {
     forward_->BeginStep();
     const Var<T> in =
         tape_.Input(x.shape, std::vector<T>(x.values.begin(), x.values.end()));
     ScoreInputs<T> inputs;
     inputs.positions = positions;
+    inputs.mask = mask;
     const Var<T> y = map_->Map(*forward_, in, inputs);
     return {y.shape(), {y.span().begin(), y.span().end()}};
   }
@@ -89,7 +93,10 @@ void GradientsAgreeWithDifferences(const CheckedScoreMap& checked,
       tested = &in_double;
     }
     Forward<T> forward(tape, tested->store(), in.subspan(1));
-    return tested->map().Map(forward, in[0], {});
+    const Var<T> y = tested->map().Map(forward, in[0], {});
+    // Differences of sums need finite elements.
+    constexpr T kFar = std::numeric_limits<T>::max() / 2;
+    return Where(y + kFar, y, tape.Full({1}, T(0)));
   };  // NOLINT(readability/braces)
   for (const std::string& failure :
        GradientFailures({MakeCase(checked.info.name, "map", inputs, map)})) {
@@ -130,6 +137,7 @@ void MixesHeadsOnlyIfItSaysSo(const CheckedScoreMap& checked,
 void KeepsWhatIsHidden(const CheckedScoreMap& checked, Expectations& expect) {
   MapUnderTest<float> tested(checked);
   for (const double hidden : {-std::numeric_limits<double>::infinity(), 0.0}) {
+    if (hidden == 0 && checked.info.only_scores) continue;
     TestArray x = Scores();
     // Keys 1 and 4 of each query, in all heads.
     const auto is_hidden = [](size_t i) { return i % 5 == 1 || i % 5 == 4; };
@@ -142,6 +150,32 @@ void KeepsWhatIsHidden(const CheckedScoreMap& checked, Expectations& expect) {
       return expect.True(false,
                          absl::StrCat("maps ", hidden, " to ", y.values[i]));
     }
+  }
+}
+
+// Three examples have 5, 3 and no keys, and query i sees keys up to i + 1.
+void WhatTheMaskHidesChangesNothing(const CheckedScoreMap& checked,
+                                    Expectations& expect) {
+  MapUnderTest<double> tested(checked);
+  const std::vector<int32_t> lengths = {5, 3, 0};
+  const Mask mask = {.key_lengths = lengths, .causal = true};
+  const Positions positions = {.first_query = 1};
+  const TestArray x = Scores();
+  const MaskReader reader(mask, positions, 3, 4, 5);
+  // Replaces what is hidden by a number.
+  const auto hide = [&](TestArray array, double number) {
+    for (size_t i = 0; i < array.values.size(); ++i) {
+      const auto place = static_cast<int64_t>(i);
+      const VisibleKeys seen = reader(place / 40, place / 5 % 4);
+      if (!seen(place % 5)) array.values[i] = number;
+    }
+    return array;
+  };
+  const TestArray expected = hide(tested.Map(x, positions, mask), 0);
+  for (const double number :
+       {1000.0, std::numeric_limits<double>::quiet_NaN()}) {
+    expect.Near(hide(tested.Map(hide(x, number), positions, mask), 0), expected,
+                0, absl::StrCat("hidden numbers of ", number));
   }
 }
 
@@ -161,6 +195,7 @@ std::vector<ScoreMapCheck> ScoreMapChecks() {
       {"MapsOfAPartAreThatPart", &MapsOfAPartAreThatPart},
       {"MixesHeadsOnlyIfItSaysSo", &MixesHeadsOnlyIfItSaysSo},
       {"KeepsWhatIsHidden", &KeepsWhatIsHidden},
+      {"WhatTheMaskHidesChangesNothing", &WhatTheMaskHidesChangesNothing},
       {"IsPlainAttentionWhereItSaysSo", &IsPlainAttentionWhereItSaysSo},
   };
 }

@@ -52,6 +52,7 @@ TransformerLayerConfig Complete(const AttentionRegistry& scorers,
       ReadsPositions(scorers, self.attention())) {
     cross.mutable_attention()->mutable_scaled_dot();
   }
+  ClearReplacedSink(layer.cross_attention(), &cross);
   LayOver(layer.cross_attention(), &cross);
   *layer.mutable_cross_attention() = cross;
   FeedForwardConfig& feed_forward = *layer.mutable_feed_forward();

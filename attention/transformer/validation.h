@@ -6,17 +6,31 @@
 
 #include "absl/strings/string_view.h"
 #include "attention/attention_registry.h"
+#include "attention/multi_head.pb.h"
 #include "attention/transformer/transformer.pb.h"
 #include "options/config_fields.h"
 #include "options/config_problems.h"
 
 namespace regard {
 
+// Clears a sink that `none` of the part's sink replaces.
+inline void ClearReplacedSink(const MultiHead& part, MultiHead* whole) {
+  if (part.attention().sink().has_none()) {
+    whole->mutable_attention()->clear_sink();
+  }
+}
+
 // LayOver() of a TransformerConfig or TransformerLayerConfig: `none` of a
-// feed-forward network replaces the network below.
+// feed-forward network or of a sink replaces the network or sink below.
 template <typename Config>
 void LayOverTransformer(const Config& part, Config* whole) {
   if (part.feed_forward().has_none()) whole->clear_feed_forward();
+  if (part.has_attention()) {
+    ClearReplacedSink(part.attention(), whole->mutable_attention());
+  }
+  if (part.has_cross_attention()) {
+    ClearReplacedSink(part.cross_attention(), whole->mutable_cross_attention());
+  }
   LayOver(part, whole);
 }
 
