@@ -141,6 +141,7 @@ void ValidateMultiHead(const AttentionRegistry& scorers,
                        ConfigProblems& problems) {
   const size_t before = problems.problems().size();
   problems.CheckOwnRanges(config);
+  problems.CheckRanges(config.query_key_norm(), "query_key_norm");
   for (const auto& [path, number] :
        {std::pair("key_heads", config.key_heads()),
         std::pair("value_heads", config.value_heads())}) {
@@ -202,7 +203,14 @@ MultiHeadAttention<T>::MultiHeadAttention(
                                                     ? config.output_bias()
                                                     : config.bias())),
       attention_(scorers, config.attention(), scope.Sub("score"),
-                 HeadWidths(scorers, config, widths)) {}
+                 HeadWidths(scorers, config, widths)) {
+  if (!config.has_query_key_norm()) return;
+  const ScoreWidths of_head = HeadWidths(scorers, config, widths);
+  query_norm_.emplace(config.query_key_norm(), scope.Sub("query_norm"),
+                      of_head.heads, of_head.query);
+  key_norm_.emplace(config.query_key_norm(), scope.Sub("key_norm"),
+                    of_head.key_heads, of_head.key);
+}
 
 template <typename T>
 bool MultiHeadAttention<T>::ReadsHeadsSideBySide() const {
@@ -214,8 +222,10 @@ template <typename T>
 PreparedSource<T> MultiHeadAttention<T>::Prepare(Forward<T>& forward,
                                                  Var<T> keys, Var<T> values,
                                                  int64_t key_position) const {
-  const PreparedSource<T> projected = {key_(forward, keys),
-                                       value_(forward, values)};
+  PreparedSource<T> projected = {key_(forward, keys), value_(forward, values)};
+  if (key_norm_.has_value()) {
+    projected.keys = (*key_norm_)(forward, projected.keys);
+  }
   if (ReadsHeadsSideBySide()) return projected;
   return {attention_.Prepare(forward,
                              SplitHeads(projected.keys, extents_.key_heads),
@@ -241,6 +251,9 @@ Var<T> MultiHeadAttention<T>::operator()(Forward<T>& forward, Var<T> queries,
                                          const MultiHeadInputs& inputs) const {
   AttendInputs<T> in;
   in.score.queries = query_(forward, queries);
+  if (query_norm_.has_value()) {
+    in.score.queries = (*query_norm_)(forward, in.score.queries);
+  }
   in.score.keys = source.keys;
   in.score.positions = inputs.positions;
   in.score.mask = inputs.mask;

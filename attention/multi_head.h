@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "attention/attend.h"
 #include "attention/attention_registry.h"
@@ -20,6 +21,7 @@
 #include "attention/mask.h"
 #include "attention/multi_head.pb.h"
 #include "attention/positions.h"
+#include "attention/query_key_norm.h"
 #include "autodiff/tape.h"
 #include "nn/forward.h"
 #include "nn/initializers.h"
@@ -75,9 +77,10 @@ void ValidateMultiHead(const AttentionRegistry& scorers,
                        ConfigProblems& problems);
 
 // Parameters: {query,key,value,output}.{weight,bias}, shaped as Linear's, the
-// parameters of the score under "score", and the parameters of the head output
-// under "head_output". `query` has heads * head width outputs, `key` has key
-// heads * head width, and `value` has value heads * value width.
+// parameters of the score under "score", the parameters of the head output
+// under "head_output", and of a norm {query,key}_norm.weight. `query` has heads
+// * head width outputs, `key` has key heads * head width, and `value` has value
+// heads * value width.
 template <typename T>
 class MultiHeadAttention {
  public:
@@ -114,6 +117,8 @@ class MultiHeadAttention {
   LinearLayer<T> key_;
   LinearLayer<T> value_;
   LinearLayer<T> output_;
+  std::optional<QueryKeyNorm<T>> query_norm_;
+  std::optional<QueryKeyNorm<T>> key_norm_;
   AttentionLayer<T> attention_;
 };
 

@@ -1,4 +1,5 @@
-// Parts of a config in a layer: normalizers, score maps and sinks.
+// Parts of a config in a layer: normalizers, score maps, sinks, and norms of
+// queries and keys.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -166,7 +167,8 @@ TEST(MultiHeadPartsTest, PaddingChangesNoBit) {
 
 TEST(MultiHeadPartsTest, NoneIsAbsentToTheBit) {
   EXPECT_EQ(Layer("dot {} map_before { none {} } map_after { none {} } "
-                  "sink { none {} }")
+                  "sink { none {} }",
+                  "heads: 2 query_key_norm { kind: NONE }")
                 .Run(5, 5),
             Layer("dot {}").Run(5, 5));
 }
@@ -223,6 +225,67 @@ TEST(MultiHeadPartsTest, TalkingHeadsReadTheOtherHead) {
       }
     }
   }
+}
+
+TEST(MultiHeadPartsTest, NormsOfQueriesAndKeysAreNamedAndInitialised) {
+  Layer each("dot {}", "heads: 2 key_heads: 1 query_key_norm {}");
+  EXPECT_THAT(each.Values("query_norm.weight"), ElementsAre(1, 1));
+  EXPECT_THAT(each.Values("key_norm.weight"), ElementsAre(1, 1));
+  Layer all("dot {}",
+            "heads: 2 key_heads: 1 query_key_norm { all_heads: true }");
+  EXPECT_THAT(all.Values("query_norm.weight"), ElementsAre(1, 1, 1, 1));
+  EXPECT_THAT(all.Values("key_norm.weight"), ElementsAre(1, 1));
+}
+
+// The mean square of each head's query and key is 1, and the gain 1 at first.
+TEST(MultiHeadPartsTest, NormsOfQueriesAndKeysAreOfEachHead) {
+  for (const char* site : {"attention/queries", "attention/keys"}) {
+    const auto square = [&](const char* fields, size_t count) {
+      std::vector<float> x = Layer("dot {}", fields).Run(5, 5, site);
+      EXPECT_EQ(x.size(), 2u * 2 * 5 * 2);
+      // The sum of the first head's squares at position 0, or of both heads'.
+      double sum = x[0] * x[0] + x[1] * x[1];
+      if (count == 2) sum += x[10] * x[10] + x[11] * x[11];
+      return sum;
+    };
+    EXPECT_NEAR(square("heads: 2 query_key_norm {}", 1), 2, 1e-4) << site;
+    EXPECT_NEAR(square("heads: 2 query_key_norm { all_heads: true }", 2), 4,
+                1e-4)
+        << site;
+    EXPECT_NEAR(square("heads: 2 query_key_norm { kind: L2_NORM }", 1), 1, 1e-4)
+        << site;
+  }
+}
+
+// A cosine divides by lengths itself, so that a norm before it changes nothing.
+TEST(MultiHeadPartsTest, ANormBeforeACosineChangesNothing) {
+  const std::vector<float> plain = Layer("cosine {}").Run(5, 5);
+  EXPECT_NE(Layer("dot {}", "heads: 2 query_key_norm {}").Run(5, 5),
+            Layer("dot {}").Run(5, 5));
+  for (const char* kind : {"RMS_NORM", "L2_NORM"}) {
+    EXPECT_THAT(Layer("cosine {}", std::string("heads: 2 query_key_norm { "
+                                               "epsilon: 1e-12 kind: ") +
+                                       kind + " }")
+                    .Run(5, 5),
+                Pointwise(FloatNear(1e-5f), plain))
+        << kind;
+  }
+}
+
+// x / sqrt(1 + mean(x^2)) is x where x^2 is nothing beside 1.
+TEST(MultiHeadPartsTest, ANormOfTinyQueriesAndKeysIsPlainAttentionToTheBit) {
+  Layer plain("dot { scale { value: 1e12 } }");
+  Layer normed("dot { scale { value: 1e12 } }",
+               "heads: 2 query_key_norm { epsilon: 1 }");
+  for (Layer* layer : {&plain, &normed}) {
+    for (const char* name : {"query.weight", "key.weight"}) {
+      for (float& weight :
+           layer->store().value(*layer->store().FindByName(name))) {
+        weight *= 1e-6f;
+      }
+    }
+  }
+  EXPECT_EQ(normed.Run(5, 5), plain.Run(5, 5));
 }
 
 }  // namespace

@@ -127,6 +127,20 @@ TEST(MultiHeadStepsTest, OnePositionAtATimeEqualsTheFullPass) {
   }
 }
 
+TEST(MultiHeadStepsTest, StepsEqualTheFullPassWithANormOfQueriesAndKeys) {
+  for (const char* score :
+       {"dot {}", "scaled_dot {} position_encoding { rotary {} }",
+        "additive { width: 5 } window: 3"}) {
+    for (const char* norm :
+         {"", "kind: LAYER_NORM all_heads: true", "kind: L2_NORM"}) {
+      ExpectStepsEqualTheFullPass(
+          score, std::vector<int64_t>(kTime, 1),
+          std::string("heads: 4 key_heads: 2 head_width: 4 query_key_norm { ") +
+              norm + " }");
+    }
+  }
+}
+
 // With keys and values of other numbers of heads and widths, too.
 TEST(MultiHeadStepsTest, StepsEqualTheFullPassWithHeadOutputs) {
   for (const char* score :

@@ -423,7 +423,7 @@ TEST(ValidateMultiHeadTest, PointsAtNormalizerAndPositionEncoding) {
   EXPECT_EQ(path("window: -1"), "layer.attention.window");
 }
 
-TEST(ValidateMultiHeadTest, PointsAtMaps) {
+TEST(ValidateMultiHeadTest, PointsAtMapsAndAtTheNormOfQueriesAndKeys) {
   const auto problem = [](const std::string& fields) {
     return ProblemsOf("heads: 2 " + fields, {4, 4, 4}).at(0);
   };
@@ -433,6 +433,8 @@ TEST(ValidateMultiHeadTest, PointsAtMaps) {
   const auto after = problem("attention { dot {} map_after { top_k {} } }");
   EXPECT_EQ(after.first, "layer.attention.map_after");
   EXPECT_THAT(after.second, HasSubstr("use map_before"));
+  EXPECT_EQ(problem("attention { dot {} } query_key_norm { epsilon: 2 }").first,
+            "layer.query_key_norm.epsilon");
 }
 
 TEST(ValidateMultiHeadTest, PointsAtTheScore) {

@@ -198,6 +198,35 @@ TEST(ParityTest, SoftCap) {
                      "map_before { soft_cap { cap: 1 } }");
 }
 
+TEST(ParityTest, ScoreMaps) {
+  CheckSelfAttention("top_k", "heads: 2", "map_before { top_k { keys: 2 } }");
+  CheckSelfAttention("talking_heads", "heads: 2",
+                     "map_before { talking_heads {} } "
+                     "map_after { talking_heads {} }");
+}
+
+TEST(ParityTest, Normalizers) {
+  CheckSelfAttention("scalable_softmax", "heads: 2",
+                     "normalizer { scalable_softmax { bias: 0 } }");
+  CheckSelfAttention("log_length", "heads: 2",
+                     "normalizer { log_length { trained_length: 2 } }");
+  CheckSelfAttention("relu_squared", "heads: 2",
+                     "normalizer { relu_squared {} }");
+  CheckSelfAttention("sigmoid", "heads: 2", "normalizer { sigmoid {} }");
+}
+
+TEST(ParityTest, NormOfQueriesAndKeys) {
+  CheckSelfAttention("query_key_norm", "heads: 2 query_key_norm {}");
+  CheckSelfAttention("query_key_norm_all_heads",
+                     "heads: 2 query_key_norm { all_heads: true }");
+  CheckSelfAttention("query_key_layer_norm",
+                     "heads: 2 query_key_norm { kind: LAYER_NORM }");
+  // PyTorch adds no epsilon.
+  CheckSelfAttention(
+      "query_key_l2_norm",
+      "heads: 2 query_key_norm { kind: L2_NORM epsilon: 1e-30 }");
+}
+
 TEST(ParityTest, OutputGate) {
   CheckSelfAttention("head_gate", "heads: 2 head_output { gate { bias: 2 } }");
 }

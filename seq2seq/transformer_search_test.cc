@@ -40,6 +40,10 @@ constexpr const char* kEveryKind[] = {
     "cross_attention { "
     "head_output { gate {} } } pattern {} pattern { attention { head_output { "
     "norm {} } } } }",
+    "transformer { width: 8 layers: 2 attention { heads: 2 query_key_norm {} "
+    "attention { normalizer { scalable_softmax {} } map_before { "
+    "talking_heads {} } map_after { talking_heads {} } } } cross_attention { "
+    "attention { map_before { top_k { keys: 2 } } map_after { none {} } } } }",
     "transformer { width: 8 layers: 2 attention { heads: 2 } } "
     "transformer_decoder { mixer { gated_linear { heads: 2 } } pattern {} "
     "pattern { mixer { attention {} } } }",

@@ -5,6 +5,7 @@
 
 #include "attention/attention.pb.h"
 #include "attention/attention_registry.h"
+#include "attention/multi_head.pb.h"
 #include "attention/scoring/built_in_scores.h"
 #include "attention/transformer/transformer.pb.h"
 #include "gmock/gmock.h"
@@ -47,6 +48,43 @@ std::vector<std::string> ProblemsOf(const std::string& text,
 
 TEST(ValidateTransformerTest, DefaultsAreValid) {
   EXPECT_THAT(ProblemsOf(""), IsEmpty());
+}
+
+// Maps, sinks and norms of queries and keys.
+TEST(LayerConfigTest, NoneReplacesWhatIsBelow) {
+  const std::string none =
+      "query_key_norm { kind: NONE } attention { sink { none {} } map_before { "
+      "none {} } map_after { none {} } ";
+  const std::string text =
+      "width: 8 layers: 2 attention { heads: 2 query_key_norm {} attention { "
+      "sink { logit: 1 } map_before { top_k {} } map_after { talking_heads {} "
+      "} } } cross_attention { " +
+      none + "} } pattern {} pattern { attention { " + none +
+      "normalizer { sigmoid {} } } } }";
+  EXPECT_THAT(ProblemsOf(text), IsEmpty());
+  AttentionRegistry scorers;
+  RegisterBuiltInScores(scorers);
+  const auto has_none = [](const MultiHead& heads) {
+    const Attention& config = heads.attention();
+    EXPECT_EQ(config.sink().has_none(), config.map_before().has_none());
+    EXPECT_EQ(config.sink().has_none(), config.map_after().has_none());
+    EXPECT_EQ(config.sink().has_none(),
+              heads.query_key_norm().kind() == QueryKeyNormConfig::NONE);
+    EXPECT_NE(config.sink().has_none(), config.sink().has_logit());
+    return config.sink().has_none();
+  };
+  const TransformerLayerConfig first = LayerConfig(scorers, Parse(text), 0);
+  EXPECT_FALSE(has_none(first.attention()));
+  EXPECT_TRUE(has_none(first.cross_attention()));
+  const TransformerLayerConfig second = LayerConfig(scorers, Parse(text), 1);
+  EXPECT_TRUE(has_none(second.attention()));
+  EXPECT_TRUE(has_none(second.cross_attention()));
+}
+
+TEST(ValidateTransformerTest, NotesWhatASinkOfNoneReplacesInOnePlace) {
+  EXPECT_THAT(
+      ProblemsOf("attention { attention { sink { logit: 1 none {} } } }"),
+      ElementsAre(StartsWith("note: attention.attention.sink.none: ")));
 }
 
 TEST(ValidateTransformerTest, HeadsDivideTheWidth) {

@@ -301,6 +301,39 @@ intervene { site: "*/layers[2]/self/attention/context" head: 1 replace { scale: 
 probe { site: "*/weights" statistic: ENTROPY every: 2 }
 )";
 
+inline constexpr char kScoreMaps[] = R"(
+num_shards: 8
+data { reverse { train: 60 dev: 5 test: 5 symbols: 9 max_length: 7 max_test_length: 7 } }
+model {
+  transformer {
+    width: 12
+    layers: 2
+    attention {
+      heads: 4
+      key_heads: 2
+      query_key_norm {}
+      attention {
+        scaled_dot {}
+        dropout: 0.1
+        block: 2
+        normalizer { scalable_softmax { bias: 0.5 } }
+        map_before { talking_heads {} }
+        map_after { talking_heads {} }
+      }
+    }
+    cross_attention {
+      query_key_norm { kind: NONE }
+      attention { map_before { top_k { keys: 3 } } map_after { none {} } }
+    }
+    pattern {}
+    pattern { attention { attention { normalizer { relu_squared {} } } } }
+  }
+}
+optimizer { adam {} learning_rate: 0.01 accumulate_batches: 2 }
+training { epochs: 3 batch_size: 11 log_every: 2 checkpoint_every: 3 }
+probe { site: "*/weights" statistic: ENTROPY every: 2 }
+)";
+
 }  // namespace regard
 
 #endif  // EXPERIMENTS_TESTING_BITS_TEST_EXPERIMENTS_H_

@@ -51,7 +51,7 @@ FormulaScore.score !q . W k|v . tanh(W q + U k + b)|max(v . q, s) * j; FormulaPa
 window 0|1|3; base 10000|100; buckets 8|6; max_distance 20|9;
 ScoreScale.value 1|0.5|-2; SigmoidNormalizer.bias 0|-1|0.5;
 ScalableSoftmaxNormalizer.scale 0.43|1|0; ScalableSoftmaxNormalizer.bias 1|0;
-TopKMap.keys 32|1|3; trained_length 512|2|4; length_power 1|0.5|0;
+TopKMap.keys 32|1|3; QueryKeyNormConfig.epsilon 1e-6|0.1; trained_length 512|2|4; length_power 1|0.5|0;
 dropout 0|0.1|0.5; embedding_dropout 0|0.1|0.5; hidden_dropout 0|0.1|0.5;
 drop_path 0|0.3; chunk 0|3; NormConfig.epsilon 1e-5|1e-12; longest 64|40|6;
 standard_deviation 0.02|0.1; embedding_deviation 0|0.02|1; layer -1|0|1;

@@ -9,6 +9,7 @@ named arrays, one a line: name, rank, extents, then the elements, all separated
 by spaces and written with digits enough to read the same number back.
 """
 
+import math
 import pathlib
 import sys
 
@@ -336,6 +337,78 @@ def self_attention(sink=False, cap=None):
     return fixture
 
 
+def norm_of_heads(kind, x, gain):
+    """Norm of queries or keys x [batch, heads, time, width]."""
+    width = gain.shape[:1]
+    if kind == "query_key_norm":
+        return functional.rms_norm(x, width, gain, 1e-6)
+    if kind == "query_key_layer_norm":
+        return functional.layer_norm(x, width, gain, None, 1e-6)
+    if kind == "query_key_l2_norm":
+        return functional.normalize(x, dim=-1) * gain
+    all_heads = x.transpose(1, 2).flatten(2)
+    return functional.rms_norm(all_heads, width, gain, 1e-6).unflatten(
+        -1, (2, 3)).transpose(1, 2)
+
+
+def attention_variant(kind):
+    """Causal self-attention of 5 positions in two heads, with a norm of queries
+    and keys, maps of scores or weights, or another normalizer."""
+    fixture = Fixture()
+    shapes = {
+        name + ".weight": (6, 6)
+        for name in ("query", "key", "value", "output")}
+    if kind.startswith("query_key"):
+        width = 6 if kind == "query_key_norm_all_heads" else 3
+        shapes |= {"query_norm.weight": (width,), "key_norm.weight": (width,)}
+    elif kind == "talking_heads":
+        shapes |= {"score.map_before.weight": (2, 2),
+                   "score.map_after.weight": (2, 2)}
+    elif kind == "scalable_softmax":
+        shapes |= {"score.normalizer.scale": (2,),
+                   "score.normalizer.bias": (2,)}
+    p = {name: (torch.randn(shape) / 2).requires_grad_()
+         for name, shape in shapes.items()}
+    x = torch.randn(2, 5, 6, requires_grad=True)
+    query, key, value = (
+        (x @ p[name + ".weight"].mT).unflatten(-1, (2, 3)).transpose(1, 2)
+        for name in ("query", "key", "value"))
+    if kind.startswith("query_key"):
+        query = norm_of_heads(kind, query, p["query_norm.weight"])
+        key = norm_of_heads(kind, key, p["key_norm.weight"])
+    scores = query @ key.mT / 3**0.5
+    if kind == "talking_heads":
+        scores = torch.einsum(
+            "ij,bjqk->biqk", p["score.map_before.weight"], scores)
+    seen = torch.arange(1.0, 6.0)[:, None]  # keys that each query sees
+    if kind == "scalable_softmax":
+        of_head = lambda name: p["score.normalizer." + name][:, None, None]
+        scores = scores * (of_head("scale") * seen.log() + of_head("bias"))
+    elif kind == "log_length":
+        scores = scores * (seen.log() / math.log(2)).clamp(min=1)
+    scores = scores.masked_fill(
+        torch.ones(5, 5, dtype=torch.bool).triu(1), float("-inf"))
+    if kind == "top_k":
+        kept = scores.topk(2).indices
+        hidden = torch.full_like(scores, float("-inf"))
+        scores = hidden.scatter(-1, kept, scores.gather(-1, kept))
+    if kind == "relu_squared":
+        weights = scores.relu()**2 / seen
+    elif kind == "sigmoid":
+        weights = (scores - seen.log()).sigmoid()
+    else:
+        weights = scores.softmax(-1)
+    if kind == "talking_heads":
+        weights = torch.einsum(
+            "ij,bjqk->biqk", p["score.map_after.weight"], weights)
+    y = (weights @ value).transpose(1, 2).flatten(2) @ p["output.weight"].mT
+    project(fixture, "y", y).backward()
+    for name, array in {"x": x, **p}.items():
+        fixture.add(name if name == "x" else "value." + name, array)
+        fixture.add("grad." + name, array.grad)
+    return fixture
+
+
 def head_output(kind):
     """Causal self-attention of 5 positions, whose heads pass through a gate, a
     norm or the difference of pairs before the output projection."""
@@ -432,6 +505,12 @@ def main():
         "head_rms_norm": lambda: head_output("rms_norm"),
         "head_group_norm": lambda: head_output("group_norm"),
         "head_differential": lambda: head_output("differential"),
+    } | {
+        kind: lambda kind=kind: attention_variant(kind)
+        for kind in (
+            "log_length", "query_key_l2_norm", "query_key_layer_norm",
+            "query_key_norm", "query_key_norm_all_heads", "relu_squared",
+            "scalable_softmax", "sigmoid", "talking_heads", "top_k")
     }
     for package, cases in {
             "optimization": nn_cases, "attention": attention_cases}.items():

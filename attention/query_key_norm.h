@@ -1,0 +1,50 @@
+// Norm of queries and keys, before the position encoding and the score:
+//
+//   RMS:    x / sqrt(mean(x^2) + epsilon) * w
+//   layer:  (x - mean) / sqrt(variance + epsilon) * w
+//   L2:     x / sqrt(sum(x^2) + d epsilon) * w
+//
+// x is the query or the key of a head, d is its width, and the gain w is
+// learned. It bounds the scores, so that training with large learning rates
+// does not diverge.
+//
+// L2: Henry et al., "Query-key normalization for Transformers", 2020. Layer
+// norm: Dehghani et al., "Scaling Vision Transformers to 22 billion
+// parameters", 2023. RMS: OLMo 2, 2025, over all heads together; Gemma 3, 2025,
+// in each head. Where queries and keys are far below an epsilon of 1, RMS norm
+// leaves them as they are: plain attention.
+#ifndef ATTENTION_QUERY_KEY_NORM_H_
+#define ATTENTION_QUERY_KEY_NORM_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "attention/multi_head.pb.h"
+#include "autodiff/tape.h"
+#include "nn/forward.h"
+#include "nn/layers/norm.h"
+#include "nn/parameters.h"
+
+namespace regard {
+
+// Parameters: "weight" [width], or [heads * width] over all heads; none without
+// a norm.
+template <typename T>
+class QueryKeyNorm {
+ public:
+  // `width` is the width of each of the `heads`.
+  QueryKeyNorm(const QueryKeyNormConfig& config, const ParameterScope<T>& scope,
+               int64_t heads, int64_t width);
+
+  // x [batch, time, heads * width] -> the same shape.
+  Var<T> operator()(Forward<T>& forward, Var<T> x) const;
+
+ private:
+  std::optional<NormLayer<T>> norm_;
+  int64_t width_;  // number of elements that are normalised together
+  T factor_;
+};
+
+}  // namespace regard
+
+#endif  // ATTENTION_QUERY_KEY_NORM_H_
