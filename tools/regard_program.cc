@@ -58,7 +58,8 @@ constexpr Program kLookInside[] = {
     {"inspect", InspectMain, "shows what a model attends to when it predicts"},
     {"replay", ReplayMain, "repeats a part of a training and records values"},
     {"attend", AttendMain, "computes attention over given arrays"},
-    {"scores", ScoresMain, "lists the scores, or checks a formula as a score"},
+    {"scores", ScoresMain,
+     "lists what attention is made of, or checks a formula"},
 };
 
 constexpr Program kManageRuns[] = {

@@ -8,12 +8,18 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "attention/attention.pb.h"
+#include "attention/head_outputs/head_output.pb.h"
+#include "attention/mixers/mixer.pb.h"
+#include "attention/normalizers/normalizer.pb.h"
+#include "attention/position_encodings/position_encoding.pb.h"
+#include "attention/score_maps/score_map.pb.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
 #include "google/protobuf/text_format.h"
 #include "nlohmann/json.hpp"
 #include "nn/parameters.h"
 #include "options/config_problems.h"
+#include "options/option_registry.h"
 
 namespace regard {
 
@@ -22,32 +28,53 @@ using ::google::protobuf::DescriptorPool;
 using ::google::protobuf::FieldDescriptor;
 using ::google::protobuf::Message;
 using ::google::protobuf::MessageFactory;
+using ::google::protobuf::OneofDescriptor;
 using ::google::protobuf::TextFormat;
 using Json = nlohmann::ordered_json;
 
 namespace {
 
-// Where a config names a score, a member of the oneof or an extension of
-// `outside`, and before it the place in the list.
-std::pair<int, std::string> PlaceOf(const ScorerInfo& info) {
+// A kind of plug-in.
+struct Kind {
+  const char* name;   // in JSON
+  const char* title;  // in text
+  const char* place;  // in a config
+};
+
+constexpr Kind kNormalizers = {"normalizers", "Normalizers",
+                               "attention { normalizer { .. } }"};
+constexpr Kind kPositionEncodings = {"position_encodings", "Position encodings",
+                                     "attention { position_encoding { .. } }"};
+constexpr Kind kScoreMaps = {"score_maps", "Score maps",
+                             "attention { map_before { .. } }, or map_after"};
+constexpr Kind kHeadOutputs = {"head_outputs", "Head outputs",
+                               "head_output { .. } of multi-head attention"};
+constexpr Kind kMixers = {"mixers", "State mixers",
+                          "transformer { mixer { .. } }"};
+
+// Where a config names a plug-in, a member of the oneof `choice` or an
+// extension of its `outside`, and before it the place in the list.
+std::pair<int, std::string> PlaceOf(const Message& options,
+                                    const OneofDescriptor& choice) {
   std::vector<const FieldDescriptor*> fields;
-  DescriptorPool::generated_pool()->FindAllExtensions(
-      OutsideScore::descriptor(), &fields);
-  const auto* members = Attention::descriptor()->FindOneofByName("score");
-  for (int i = 0; i < members->field_count(); ++i) {
-    fields.push_back(members->field(i));
+  for (int i = 0; i < choice.field_count(); ++i) {
+    const FieldDescriptor* const member = choice.field(i);
+    if (member->name() == "outside") {
+      DescriptorPool::generated_pool()->FindAllExtensions(
+          member->message_type(), &fields);
+    } else {
+      fields.push_back(member);
+    }
   }
   for (const FieldDescriptor* field : fields) {
-    if (field->message_type() != info.default_options->GetDescriptor()) {
-      continue;
-    }
+    if (field->message_type() != options.GetDescriptor()) continue;
     return {
         field->number(),
         field->is_extension()
             ? absl::StrCat("outside.[", std::string(field->full_name()), "]")
             : std::string(field->name())};
   }
-  return {0, info.name};
+  return {0, TypeName(options)};
 }
 
 // The default value as a config writes it.
@@ -94,6 +121,25 @@ Json Parameters(const ScorerInfo& info, const ScoreWidths& widths) {
   return store.num_elements();
 }
 
+// Adds an array of the plug-ins of a registry to `json`, in the order of the
+// members of its oneof. add(info, &entry) adds what only this kind has.
+template <typename Config, typename Info, typename Add>
+void AddPlugins(const char* name, const PluginRegistry<Config, Info>& registry,
+                Add add, Json* json) {
+  std::map<std::pair<int, std::string>, Json> entries;
+  for (const Info& info : registry.plugins()) {
+    const std::pair<int, std::string> place =
+        PlaceOf(*info.default_options, *Config::descriptor()->oneof_decl(0));
+    Json& entry = entries[place];
+    entry = {{"name", place.second}, {"formula", info.description}};
+    add(info, &entry);
+    entry["options"] = Json::array();
+    AddOptions(*info.default_options->GetDescriptor(), "", &entry["options"]);
+  }
+  Json& list = (*json)[name] = Json::array();
+  for (auto& [place, entry] : entries) list.push_back(std::move(entry));
+}
+
 std::string ParametersText(const Json& parameters) {
   if (parameters.is_string()) return parameters.get<std::string>();
   return absl::StrCat(parameters.get<int64_t>(),
@@ -103,25 +149,23 @@ std::string ParametersText(const Json& parameters) {
 }  // namespace
 
 Json ScoresJson(const AttentionRegistry& scorers, const ScoreWidths& widths) {
-  std::map<std::pair<int, std::string>, Json> entries;
-  for (const ScorerInfo& info : scorers.plugins()) {
-    const std::pair<int, std::string> place = PlaceOf(info);
-    Json& entry = entries[place];
-    entry = {{"name", place.second},
-             {"formula", info.description},
-             {"parameters", Parameters(info, widths)},
-             {"position_aware", info.position_aware(*info.default_options)},
-             {"uses_history", info.uses_history},
-             {"options", Json::array()}};
-    AddOptions(*info.default_options->GetDescriptor(), "", &entry["options"]);
-  }
-  Json json = {{"query", widths.query},
-               {"key", widths.key},
-               {"heads", widths.heads},
-               {"scores", Json::array()}};
-  for (auto& [place, entry] : entries) {
-    json["scores"].push_back(std::move(entry));
-  }
+  Json json = {
+      {"query", widths.query}, {"key", widths.key}, {"heads", widths.heads}};
+  AddPlugins(
+      "scores", scorers,
+      [&](const ScorerInfo& info, Json* entry) {
+        (*entry)["parameters"] = Parameters(info, widths);
+        (*entry)["position_aware"] = info.position_aware(*info.default_options);
+        (*entry)["uses_history"] = info.uses_history;
+      },
+      &json);
+  const auto nothing = [](const auto&, Json*) {};
+  AddPlugins(kNormalizers.name, scorers.normalizers, nothing, &json);
+  AddPlugins(kPositionEncodings.name, scorers.position_encodings, nothing,
+             &json);
+  AddPlugins(kScoreMaps.name, scorers.score_maps, nothing, &json);
+  AddPlugins(kHeadOutputs.name, scorers.head_outputs, nothing, &json);
+  AddPlugins(kMixers.name, scorers.mixers, nothing, &json);
   return json;
 }
 
@@ -147,6 +191,14 @@ std::string ListScores(const AttentionRegistry& scorers,
       absl::StrAppend(&list, "    ", text(option["name"]), ": ",
                       text(option["type"]), ", default ",
                       text(option["default"]), "\n");
+    }
+  }
+  for (const Kind& kind :
+       {kNormalizers, kPositionEncodings, kScoreMaps, kHeadOutputs, kMixers}) {
+    absl::StrAppend(&list, "\n", kind.title, ": ", kind.place, "\n\n");
+    for (const Json& plugin : scores[kind.name]) {
+      absl::StrAppendFormat(&list, "  %-17s %s\n", text(plugin["name"]),
+                            text(plugin["formula"]));
     }
   }
   return list;

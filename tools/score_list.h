@@ -1,5 +1,5 @@
-// What may be written in a config's `attention`, read from the registry of
-// scores and the descriptors of their options.
+// Lists of what a config's attention can be made of, read from the registries
+// and the descriptors of options.
 #ifndef TOOLS_SCORE_LIST_H_
 #define TOOLS_SCORE_LIST_H_
 
@@ -13,11 +13,13 @@ namespace regard {
 
 // For each score: its name in a config, its formula, the number of its
 // parameters with default options, and its options with their types and
-// defaults. The order is that of the members of Attention.score.
+// defaults. The order is that of the members of Attention.score. After the
+// scores come the names and formulas of normalizers, position encodings, score
+// maps, head outputs and state mixers.
 std::string ListScores(const AttentionRegistry& scorers,
                        const ScoreWidths& widths);
 
-// The same as an object.
+// The same as an object, with the options of all.
 nlohmann::ordered_json ScoresJson(const AttentionRegistry& scorers,
                                   const ScoreWidths& widths);
 

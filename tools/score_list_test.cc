@@ -1,9 +1,13 @@
 #include "tools/score_list.h"
 
+#include <string>
+
 #include "attention/attention_registry.h"
 #include "attention/scoring/built_in_scores.h"
+#include "attention/scoring_function.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
 
 namespace regard {
 namespace {
@@ -26,6 +30,27 @@ TEST(ScoreListTest, SaysNameFormulaParametersAndOptions) {
       list, HasSubstr("    shape: GAUSSIAN or BOXCAR or TRIANGULAR or CONSTANT "
                       "or EPANECHNIKOV, default GAUSSIAN\n"));
   EXPECT_THAT(list, HasSubstr("    scale.learned: bool, default true\n"));
+}
+
+TEST(ScoreListTest, HasALineForEachOtherPlugin) {
+  AttentionRegistry scorers;
+  RegisterBuiltInScores(scorers);
+  const ScoreWidths widths = {.heads = 2, .query = 3, .key = 3};
+  const std::string list = ListScores(scorers, widths);
+  EXPECT_THAT(list,
+              HasSubstr("\nNormalizers: attention { normalizer { .. } }\n\n"
+                        "  softmax           exp(s_i) / sum_j exp(s_j)\n"
+                        "  sparsemax         max(s_i - tau, 0)\n"));
+  EXPECT_THAT(list, HasSubstr("\n  alibi             score - slope"));
+  EXPECT_THAT(list, HasSubstr("\n  talking_heads     sum_j W_ij s_j"));
+  EXPECT_THAT(list, HasSubstr("\n  gate              "));
+  EXPECT_THAT(list, HasSubstr("\n  retention         "));
+  const nlohmann::ordered_json json = ScoresJson(scorers, widths);
+  EXPECT_EQ(json["score_maps"][1]["name"], "top_k");
+  EXPECT_EQ(json["score_maps"][1]["options"][0]["name"], "keys");
+  EXPECT_EQ(json["mixers"].size(), scorers.mixers.plugins().size());
+  // In the order of the members, and not of the names of their types.
+  EXPECT_EQ(json["normalizers"][2]["name"], "entmax15");
 }
 
 TEST(ScoreListTest, SaysWhichWidthsAScoreRefuses) {

@@ -1,5 +1,5 @@
-// Lists the scoring functions of this repository, or explains and checks one
-// that is written as a formula.
+// Lists the scoring functions and other plug-ins of attention, or explains and
+// checks a score that is written as a formula.
 
 #include <cstdio>
 #include <string>
@@ -21,8 +21,10 @@ namespace regard {
 namespace {
 
 constexpr char kUsage[] =
-    "Lists the scoring functions that a config's `attention` can choose. With\n"
-    "--formula, explains a formula and checks it as a score.\n\n"
+    "Lists what attention can be made of: the scoring functions that a\n"
+    "config's `attention` can choose, normalizers, position encodings, score\n"
+    "maps, head outputs and state mixers. With --formula, explains a formula\n"
+    "and checks it as a score.\n\n"
     "  scores [--query=N] [--key=N] [--heads=N] [--json]\n"
     "  scores --formula=TEXT [--width=N] [--query=N] [--key=N] [--heads=N]\n\n"
     "Examples:\n"
