@@ -138,7 +138,9 @@ DecoderCache<T>::DecoderCache(const DecoderState<T>& state,
       }
     }
     if (slot.data != nullptr) continue;
-    slot.data = arena.New<T>(from.value.size());
+    // An address of its own, also without elements: equal addresses are shared
+    // values.
+    slot.data = arena.New<T>(std::max<int64_t>(from.value.size(), 1));
     std::copy_n(from.value.data(), from.value.size(), slot.data);
   }
 }

@@ -162,6 +162,24 @@ TEST(DecoderCacheTest, GathersRowsOfEveryKind) {
   EXPECT_THAT(Valid(last[kCache], 2), ElementsAre(3, 4, 6, 7, 3, 4, 4, 5));
 }
 
+// As latent keys without a rotary part are.
+TEST(DecoderCacheTest, ASourceWithoutElementsSharesNothing) {
+  Tape<float> tape;
+  Arena arena;
+  DecoderState<float> begin(tape, /*sources=*/3, {}, kNumSlots);
+  begin.SetSource(kKeys, tape.Constant({3, 1, 0}));
+  begin.SetSource(kValues, tape.Constant({3, 1, 2}, {1, 2, 3, 4, 5, 6}));
+  DecoderCache<float> cache(begin, {.rows = 3, .vocabulary = 10}, arena);
+  DecoderState<float> state = cache.View(tape);
+  state.Append(kCache, tape.Constant({3, 1, 0}));
+  state.AdvancePosition(1);
+  cache.Gather(state, {1, 2}, 1);
+  const DecoderState<float> view = cache.View(tape);
+  EXPECT_EQ(view[kKeys].shape(), Shape({2, 1, 0}));
+  EXPECT_THAT(view[kValues].span(), ElementsAre(3, 4, 5, 6));
+  EXPECT_EQ(view[kCache].dim(2), 0);
+}
+
 TEST(DecoderCacheTest, ASlotThatAStepLeftAloneIsGatheredAllTheSame) {
   Tape<float> tape;
   Arena arena;
