@@ -32,8 +32,9 @@ int64_t JoinedHeads(const AttentionRegistry& scorers, const MultiHead& config) {
   return info == nullptr ? 1 : info->joined_heads;
 }
 
-ScoreWidths HeadWidths(const AttentionRegistry& scorers,
-                       const MultiHead& config, const MultiHeadWidths& widths) {
+// Widths of the heads' keys, without the rotary part that `latent` adds.
+ScoreWidths KeyWidths(const AttentionRegistry& scorers, const MultiHead& config,
+                      const MultiHeadWidths& widths) {
   const int64_t width = config.head_width() > 0 ? config.head_width()
                                                 : widths.query / config.heads();
   const int64_t key_heads = config.key_heads() > 0
@@ -48,7 +49,7 @@ ScoreWidths HeadWidths(const AttentionRegistry& scorers,
 HeadOutputWidths OutputWidths(const AttentionRegistry& scorers,
                               const MultiHead& config,
                               const MultiHeadWidths& widths) {
-  const ScoreWidths of_head = HeadWidths(scorers, config, widths);
+  const ScoreWidths of_head = KeyWidths(scorers, config, widths);
   return {
       .heads = of_head.heads,
       .key_heads = of_head.key_heads,
@@ -56,6 +57,38 @@ HeadOutputWidths OutputWidths(const AttentionRegistry& scorers,
           config.value_heads() > 0 ? config.value_heads() : of_head.key_heads,
       .value = config.value_width() > 0 ? config.value_width() : of_head.query,
       .input = widths.query};
+}
+
+LatentWidths WidthsOfLatent(const AttentionRegistry& scorers,
+                            const MultiHead& config,
+                            const MultiHeadWidths& widths) {
+  const HeadOutputWidths extents = OutputWidths(scorers, config, widths);
+  return {.query_input = widths.query,
+          .key_input = widths.key,
+          .heads = extents.heads,
+          .key_heads = extents.key_heads,
+          .value_heads = extents.value_heads,
+          .head = KeyWidths(scorers, config, widths).key};
+}
+
+ScoreWidths HeadWidths(const AttentionRegistry& scorers,
+                       const MultiHead& config, const MultiHeadWidths& widths) {
+  if (!config.has_latent()) return KeyWidths(scorers, config, widths);
+  const LatentWidths of_latent = WidthsOfLatent(scorers, config, widths);
+  return LatentScoreWidths(CompleteLatent(config.latent(), of_latent),
+                           of_latent);
+}
+
+// Columns of what the projections of queries, keys and values read.
+MultiHeadWidths ProjectedWidths(const AttentionRegistry& scorers,
+                                const MultiHead& config,
+                                MultiHeadWidths widths) {
+  if (!config.has_latent()) return widths;
+  const Latent latent =
+      CompleteLatent(config.latent(), WidthsOfLatent(scorers, config, widths));
+  if (latent.query_rank() > 0) widths.query = latent.query_rank();
+  widths.key = widths.value = latent.rank();
+  return widths;
 }
 
 template <typename T>
@@ -119,6 +152,39 @@ bool ValidateHeadOutput(const AttentionRegistry& scorers,
   return problems.problems().size() == before;
 }
 
+// The numbers of `latent`, and what it cannot be combined with but the score.
+// Returns whether all is well.
+bool ValidateOwnLatent(const AttentionRegistry& scorers,
+                       const MultiHead& config, const MultiHeadWidths& widths,
+                       ConfigProblems& problems) {
+  const size_t before = problems.problems().size();
+  for (const auto& [path, number] :
+       {std::pair("key_heads", config.key_heads()),
+        std::pair("value_heads", config.value_heads())}) {
+    if (number == 0) continue;
+    problems.Add(path, absl::StrCat("cannot be combined with `latent`, from "
+                                    "which each head has keys and values of "
+                                    "its own; remove it or `latent`; got ",
+                                    number));
+  }
+  if (config.has_query_key_norm() &&
+      config.query_key_norm().kind() != QueryKeyNormConfig::NONE) {
+    problems.Add("query_key_norm",
+                 "cannot be combined with `latent`, which has a norm of its "
+                 "own; remove it or `latent`");
+  }
+  if (widths.key != widths.value) {
+    problems.Add("latent", absl::StrCat("requires keys and values of one "
+                                        "input, but their widths are ",
+                                        widths.key, " and ", widths.value));
+  }
+  if (problems.problems().size() > before) return false;
+  const ConfigProblems::Scope scope(problems, "latent");
+  ValidateLatent(config.latent(), WidthsOfLatent(scorers, config, widths),
+                 problems);
+  return problems.problems().size() == before;
+}
+
 }  // namespace
 
 template <typename T>
@@ -164,17 +230,29 @@ void ValidateMultiHead(const AttentionRegistry& scorers,
     return;
   }
   if (!ValidateHeadOutput(scorers, config, widths, problems)) return;
-  const ConfigProblems::Scope scope(problems, "attention");
-  scorers.Validate(config.attention(), HeadWidths(scorers, config, widths),
-                   problems);
+  if (config.has_latent() &&
+      !ValidateOwnLatent(scorers, config, widths, problems)) {
+    return;
+  }
+  {
+    const ConfigProblems::Scope scope(problems, "attention");
+    scorers.Validate(config.attention(), HeadWidths(scorers, config, widths),
+                     problems);
+  }
   const ScorerInfo* info = scorers.Find(config.attention());
   if (info != nullptr && info->uses_history) {
     problems.Add(
-        "",
+        "attention",
         absl::StrCat(
             info->name,
             " reads the weights of earlier queries, but multi-head attention "
             "compares all queries at once; use it in a recurrent decoder"));
+  }
+  if (config.has_latent() && problems.problems().size() == before) {
+    const LatentWidths of_latent = WidthsOfLatent(scorers, config, widths);
+    ValidateLatentAttention(scorers, config.attention(),
+                            CompleteLatent(config.latent(), of_latent),
+                            of_latent, problems);
   }
 }
 
@@ -186,15 +264,18 @@ MultiHeadAttention<T>::MultiHeadAttention(
     : extents_(OutputWidths(scorers, config, widths)),
       head_output_(CreateHeadOutput(scorers, config, scope, extents_,
                                     initialization.inputs)),
-      query_(scope.Sub("query"), widths.query,
+      query_(scope.Sub("query"), ProjectedWidths(scorers, config, widths).query,
              extents_.heads * HeadWidths(scorers, config, widths).query,
-             Projection(initialization.inputs, config.bias())),
-      key_(scope.Sub("key"), widths.key,
-           extents_.key_heads * HeadWidths(scorers, config, widths).key,
-           Projection(initialization.inputs, config.bias())),
-      value_(scope.Sub("value"), widths.value,
+             Projection(initialization.inputs,
+                        config.bias() && config.latent().query_rank() == 0)),
+      key_(scope.Sub("key"), ProjectedWidths(scorers, config, widths).key,
+           extents_.key_heads * KeyWidths(scorers, config, widths).key,
+           Projection(initialization.inputs,
+                      config.bias() && !config.has_latent())),
+      value_(scope.Sub("value"), ProjectedWidths(scorers, config, widths).value,
              extents_.value_heads * extents_.value,
-             Projection(initialization.inputs, config.bias())),
+             Projection(initialization.inputs,
+                        config.bias() && !config.has_latent())),
       output_(scope.Sub("output"),
               head_output_ == nullptr ? extents_.heads * extents_.value
                                       : head_output_->Width(),
@@ -204,12 +285,17 @@ MultiHeadAttention<T>::MultiHeadAttention(
                                                     : config.bias())),
       attention_(scorers, config.attention(), scope.Sub("score"),
                  HeadWidths(scorers, config, widths)) {
-  if (!config.has_query_key_norm()) return;
-  const ScoreWidths of_head = HeadWidths(scorers, config, widths);
-  query_norm_.emplace(config.query_key_norm(), scope.Sub("query_norm"),
-                      of_head.heads, of_head.query);
-  key_norm_.emplace(config.query_key_norm(), scope.Sub("key_norm"),
-                    of_head.key_heads, of_head.key);
+  if (config.has_query_key_norm()) {
+    const ScoreWidths of_head = HeadWidths(scorers, config, widths);
+    query_norm_.emplace(config.query_key_norm(), scope.Sub("query_norm"),
+                        of_head.heads, of_head.query);
+    key_norm_.emplace(config.query_key_norm(), scope.Sub("key_norm"),
+                      of_head.key_heads, of_head.key);
+  }
+  if (!config.has_latent()) return;
+  const LatentWidths of_latent = WidthsOfLatent(scorers, config, widths);
+  latent_.emplace(scorers, CompleteLatent(config.latent(), of_latent), scope,
+                  of_latent, Projection(initialization.inputs, config.bias()));
 }
 
 template <typename T>
@@ -222,6 +308,13 @@ template <typename T>
 PreparedSource<T> MultiHeadAttention<T>::Prepare(Forward<T>& forward,
                                                  Var<T> keys, Var<T> values,
                                                  int64_t key_position) const {
+  if (latent_.has_value()) {
+    REGARD_CHECK(keys.node() == values.node())
+        << "latent keys and values have one input";
+    const auto [latents, rotary] =
+        latent_->Prepare(forward, keys, key_position);
+    return {rotary, latents};
+  }
   PreparedSource<T> projected = {key_(forward, keys), value_(forward, values)};
   if (key_norm_.has_value()) {
     projected.keys = (*key_norm_)(forward, projected.keys);
@@ -231,6 +324,26 @@ PreparedSource<T> MultiHeadAttention<T>::Prepare(Forward<T>& forward,
                              SplitHeads(projected.keys, extents_.key_heads),
                              key_position),
           SplitHeads(projected.values, extents_.value_heads)};
+}
+
+template <typename T>
+Var<T> MultiHeadAttention<T>::AttendToLatents(
+    Forward<T>& forward, Var<T> queries, const PreparedSource<T>& source,
+    const MultiHeadInputs& inputs) const {
+  const typename LatentKeys<T>::Maps maps = {key_, value_};
+  const Var<T> projected = SplitHeads(
+      query_(forward, latent_->QueryInput(forward, queries)), extents_.heads);
+  const auto [of_heads, keys, values] = latent_->Heads(
+      forward, projected, {source.values, source.keys}, maps, inputs.positions);
+  AttendInputs<T> in;
+  in.score.queries = of_heads;
+  in.score.keys = attention_.Prepare(forward, keys, inputs.positions.first_key);
+  in.score.positions = inputs.positions;
+  in.score.mask = inputs.mask;
+  in.values = values;
+  in.fused_score = true;
+  return MergeHeads(
+      latent_->Context(forward, attention_.Attend(forward, in).context, maps));
 }
 
 template <typename T>
@@ -249,6 +362,10 @@ template <typename T>
 Var<T> MultiHeadAttention<T>::operator()(Forward<T>& forward, Var<T> queries,
                                          const PreparedSource<T>& source,
                                          const MultiHeadInputs& inputs) const {
+  if (latent_.has_value()) {
+    return Project(forward, AttendToLatents(forward, queries, source, inputs),
+                   queries);
+  }
   AttendInputs<T> in;
   in.score.queries = query_(forward, queries);
   if (query_norm_.has_value()) {

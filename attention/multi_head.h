@@ -2,6 +2,8 @@
 // need", 2017): project, split into heads, attend in each, join, project. A
 // head output (head_output.h) may come before the last projection.
 //
+// With `latent`, keys and values are computed from latents (latent.h).
+//
 // A hook point is "head_output", what the output projection reads, with a head
 // output: [batch, queries, columns].
 //
@@ -18,6 +20,7 @@
 #include "attention/attend.h"
 #include "attention/attention_registry.h"
 #include "attention/head_output.h"
+#include "attention/latent.h"
 #include "attention/mask.h"
 #include "attention/multi_head.pb.h"
 #include "attention/positions.h"
@@ -52,7 +55,9 @@ template <typename T>
 struct PreparedSource {
   // [batch, key heads, keys, what the score prepares]; of a score that knows no
   // groups, [batch, heads, ..]. Of one that reads heads side by side, [batch,
-  // keys, key heads * head width], and the values alike.
+  // keys, key heads * head width], and the values alike. With `latent`, `keys`
+  // are the rotary parts, [batch, 1, keys, rotary width], and `values` are the
+  // latents, [batch, 1, keys, rank].
   Var<T> keys;
   Var<T> values;  // [batch, value heads, keys, value width]
 };
@@ -80,7 +85,9 @@ void ValidateMultiHead(const AttentionRegistry& scorers,
 // parameters of the score under "score", the parameters of the head output
 // under "head_output", and of a norm {query,key}_norm.weight. `query` has heads
 // * head width outputs, `key` has key heads * head width, and `value` has value
-// heads * value width.
+// heads * value width. With `latent`, `key` and `value` map latents, have no
+// bias, and the parameters of LatentKeys are added; `query` has heads * (head
+// width + rotary width) outputs.
 template <typename T>
 class MultiHeadAttention {
  public:
@@ -92,7 +99,7 @@ class MultiHeadAttention {
 
   // keys [batch, keys, key width], values [batch, keys, value width]; the first
   // is at key_position. Row-wise: sources prepared in parts may be joined along
-  // the keys.
+  // the keys. With `latent`, `keys` and `values` are one Var.
   PreparedSource<T> Prepare(Forward<T>& forward, Var<T> keys, Var<T> values,
                             int64_t key_position = 0) const;
 
@@ -107,12 +114,17 @@ class MultiHeadAttention {
  private:
   // Whether keys and values stay as the projections leave them.
   bool ReadsHeadsSideBySide() const;
+  // The contexts of the heads, [batch, queries, heads * value width].
+  Var<T> AttendToLatents(Forward<T>& forward, Var<T> queries,
+                         const PreparedSource<T>& source,
+                         const MultiHeadInputs& inputs) const;
   // context [batch, queries, heads * value width] and the layer's input x ->
   // [batch, queries, output width].
   Var<T> Project(Forward<T>& forward, Var<T> context, Var<T> x) const;
 
   HeadOutputWidths extents_;
   std::unique_ptr<HeadOutput<T>> head_output_;  // may be null
+  std::optional<LatentKeys<T>> latent_;
   LinearLayer<T> query_;
   LinearLayer<T> key_;
   LinearLayer<T> value_;

@@ -161,6 +161,30 @@ TEST(MultiHeadStepsTest, StepsEqualTheFullPassWithHeadOutputs) {
   }
 }
 
+TEST(MultiHeadStepsTest, StepsEqualTheFullPassWithLatents) {
+  for (const char* score :
+       {"scaled_dot {}", "dot {} sink {} position_encoding { alibi {} }",
+        "scaled_dot {} normalizer { sparsemax {} } window: 3"}) {
+    for (const std::string form : {"MATERIALISED", "ABSORBED"}) {
+      for (const char* latent : {"rank: 5", "rank: 3 rotary_width: 0",
+                                 "rank: 4 rotary_width: 6 query_rank: 3"}) {
+        const std::string layer =
+            "heads: 3 head_width: 4 latent { form: " + form + " " + latent +
+            " }";
+        ExpectStepsEqualTheFullPass(score, std::vector<int64_t>(kTime, 1),
+                                    layer);
+        ExpectStepsEqualTheFullPass(score, {4, 1, 2}, layer);
+      }
+    }
+  }
+  ExpectStepsEqualTheFullPass(
+      "additive { width: 5 }", std::vector<int64_t>(kTime, 1),
+      "heads: 2 head_width: 4 value_width: 3 latent { rank: 4 }");
+  ExpectStepsEqualTheFullPass(
+      "relative_dot { max_position: 7 }", {3, 1, 3},
+      "heads: 2 head_width: 4 value_width: 3 latent { rank: 4 }");
+}
+
 TEST(MultiHeadStepsTest, APromptAndThenStepsEqualTheFullPass) {
   for (const char* score : kScores) {
     ExpectStepsEqualTheFullPass(score, {4, 1, 2});

@@ -327,14 +327,21 @@ absl::StatusOr<std::vector<Output>> AttendProjected(
         ValidateMultiHead(scorers, config, widths, problems);
       },
       &config));
+  if (config.has_latent() && arrays.keys.numbers != arrays.values.numbers) {
+    return absl::InvalidArgumentError(
+        "error: `latent` computes keys and values from one input, but `keys` "
+        "and `values` differ; make them equal or remove `latent`");
+  }
   ParameterStore<double> parameters;
   const MultiHeadAttention<double> layer(scorers, config, parameters.Root(),
                                          widths);
   const auto attend = [&](Forward<double>& forward, Var<double> queries,
                           Var<double> keys, Var<double> values,
                           const Mask& mask) {
-    return layer(forward, queries, layer.Prepare(forward, keys, values),
-                 {.mask = mask});
+    return layer(
+        forward, queries,
+        layer.Prepare(forward, keys, config.has_latent() ? keys : values),
+        {.mask = mask});
   };
   return Attend({&arrays, config.heads(), true, config.attention().window(),
                  layer.LongestDistance(), "output"},

@@ -57,6 +57,18 @@ output [1, 4]'
 expect 'multi-head shapes' "${shapes}" "$(grep '^[a-z]' first)"
 "${attend}" --multi_head="key_heads: 1 ${multi_head}" --arrays=arrays.json >out
 expect 'grouped heads' "${shapes}" "$(grep '^[a-z]' out)"
+# Latents are of one input.
+latent="latent { rank: 3 } ${multi_head}"
+sed 's/"values".*/"values": [[0, 1, 1, 5], [4, 4, 0, 5], [9, 9, 9, 9]],/' \
+  arrays.json >one_input.json
+"${attend}" --multi_head="${latent}" --arrays=one_input.json >out
+expect 'latents' "${shapes}" "$(grep '^[a-z]' out)"
+sed '/"values"/s/0, 1/1, 1/' one_input.json >two_inputs.json
+fails 'latents of two inputs' 'computes keys and values from one input' \
+  "${attend}" --multi_head="${latent}" --arrays=two_inputs.json
+fails 'latents of two widths' \
+  '--multi_head:1:1: error: latent: requires keys and values of one input' \
+  "${attend}" --multi_head="${latent}" --arrays=arrays.json
 "${attend}" --multi_head="output_width: 5 ${multi_head/2/1}" \
   --arrays=arrays.json >out
 expect 'one head, another width' 'scores [1, 1, 3]

@@ -51,6 +51,11 @@ constexpr StackCase kEveryKind[] = {
      "feed_forward { hidden: 5 activation: GELU_TANH dropout: 0.2 } dropout: "
      "0.2 drop_path: 0.3 recompute: true",
      5},
+    {"width: 4 layers: 2 attention { heads: 2 head_width: 3 latent { rank: 3 "
+     "rotary_width: 2 query_rank: 3 } } feed_forward { hidden: 3 activation: "
+     "GELU } pattern { cross_attention { latent {} } } pattern { attention { "
+     "latent { form: ABSORBED rotary_width: 0 } } }",
+     5},
     {"width: 4 layers: 2 attention { heads: 2 } mixer { linear_attention { "
      "heads: 2 decay: CHANNEL } } pattern {} pattern { mixer { "
      "linear_attention { decay: HEAD } } }",
@@ -211,7 +216,8 @@ TEST(StackCacheTest, StepsHaveTheBitsOfTheWholePass) {
        {"", "attention { position_encoding { rotary {} } }",
         "key_heads: 1 attention { window: 3 }",
         "attention { additive { width: 3 } }",
-        "attention { relative_dot { max_position: 9 } }"}) {
+        "attention { relative_dot { max_position: 9 } }", "latent { rank: 5 }",
+        "latent { form: ABSORBED } attention { window: 3 }"}) {
     StackRun<float> stack(std::string("width: 16 layers: 2 attention { heads: "
                                       "2 ") +
                               fields + " }",

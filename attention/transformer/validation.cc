@@ -45,6 +45,7 @@ TransformerLayerConfig Complete(const AttentionRegistry& scorers,
   MultiHead cross = self;
   cross.mutable_attention()->clear_position_encoding();
   cross.mutable_attention()->clear_window();
+  cross.clear_latent();
   // Positions of query and memory belong to different sequences.
   if (layer.cross_attention().attention().score_case() ==
           Attention::SCORE_NOT_SET &&
@@ -54,6 +55,9 @@ TransformerLayerConfig Complete(const AttentionRegistry& scorers,
   }
   ClearReplacedSink(layer.cross_attention(), &cross);
   LayOver(layer.cross_attention(), &cross);
+  if (cross.has_latent() && !cross.latent().has_rotary_width()) {
+    cross.mutable_latent()->set_rotary_width(0);
+  }
   *layer.mutable_cross_attention() = cross;
   FeedForwardConfig& feed_forward = *layer.mutable_feed_forward();
   if (feed_forward.hidden() == 0) feed_forward.set_hidden(4 * config.width());

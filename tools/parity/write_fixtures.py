@@ -461,6 +461,52 @@ def head_output(kind):
     return fixture
 
 
+def latent(query_rank=0):
+    """Causal self-attention of 5 positions in two heads with keys and values
+    from latents of 4 numbers, as DeepSeek-V2 computes it, with rotary parts of
+    2 numbers."""
+    fixture = Fixture()
+    inputs = query_rank or 6
+    shapes = {
+        "query": (2 * 5, inputs), "latent": (4 + 2, 6), "key": (6, 4),
+        "value": (6, 4), "output": (6, 6)}
+    if query_rank:
+        shapes["query_latent"] = (query_rank, 6)
+    parameters = {
+        name + ".weight": (torch.randn(shape) / 2).requires_grad_()
+        for name, shape in shapes.items()}
+    gains = {"latent_norm": 4, "query_latent_norm": query_rank}
+    for name, width in gains.items():
+        if width:
+            parameters[name + ".weight"] = torch.randn(
+                width, requires_grad=True)
+    p = parameters
+    x = torch.randn(2, 5, 6, requires_grad=True)
+    positions = torch.arange(5)
+    normed = lambda name, rows: functional.rms_norm(
+        rows, rows.shape[-1:], p[name + ".weight"], eps=1e-6)
+    heads = lambda rows: rows.unflatten(-1, (2, -1)).transpose(1, 2)
+    queries = x
+    if query_rank:
+        queries = normed(
+            "query_latent_norm", x @ p["query_latent.weight"].mT)
+    query, turning = heads(queries @ p["query.weight"].mT).split([3, 2], -1)
+    down, shared = (x @ p["latent.weight"].mT).split([4, 2], -1)
+    down = normed("latent_norm", down)
+    key, value = (heads(down @ p[name + ".weight"].mT)
+                  for name in ("key", "value"))
+    shared = rotate(shared[:, None], positions, True).expand(2, 2, 5, 2)
+    y = functional.scaled_dot_product_attention(
+        torch.cat([query, rotate(turning, positions, True)], -1),
+        torch.cat([key, shared], -1), value, is_causal=True)
+    y = y.transpose(1, 2).flatten(2) @ p["output.weight"].mT
+    project(fixture, "y", y).backward()
+    for name, array in {"x": x, **parameters}.items():
+        fixture.add(name if name == "x" else "value." + name, array)
+        fixture.add("grad." + name, array.grad)
+    return fixture
+
+
 def main():
     root = pathlib.Path(sys.argv[1])
     optim = torch.optim
@@ -501,6 +547,8 @@ def main():
         "relative_key_query": lambda: relative(of_keys=True),
         "sink": lambda: self_attention(sink=True),
         "soft_cap": lambda: self_attention(cap=1.0),
+        "latent": latent,
+        "latent_queries": lambda: latent(query_rank=3),
         "head_gate": lambda: head_output("gate"),
         "head_rms_norm": lambda: head_output("rms_norm"),
         "head_group_norm": lambda: head_output("group_norm"),

@@ -1,0 +1,125 @@
+// Latent keys and values of multi-head attention ("multi-head latent
+// attention", DeepSeek-AI, "DeepSeek-V2", 2024, arXiv 2405.04434, section 2.1):
+//
+//   c_j = norm(W x_j)                       latent of `rank` numbers
+//   r_j = rotary(R x_j, j)                  rotary_width numbers
+//   k_j = [K_h c_j; r_j]                    key of head h
+//   v_j = V_h c_j                           value of head h
+//   q_i = [Q_h x_i; rotary(P_h x_i, i)]     query of head h
+//
+// All heads share c and r, which are all that a decoder keeps of a position.
+// Both forms compute the same:
+//
+//   materialised: attends to k and v.
+//   absorbed: q . k = [K_h^T Q_h x_i; rotary(P_h x_i, i)] . [c_j; r_j], and
+//       sum_j w_j v_j = V_h sum_j w_j c_j. The heads share one key, [c; r],
+//       and one value, c, so neither k nor v is ever in memory.
+#ifndef ATTENTION_LATENT_H_
+#define ATTENTION_LATENT_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "attention/attention_registry.h"
+#include "attention/latent.pb.h"
+#include "attention/position_encoding.h"
+#include "attention/positions.h"
+#include "attention/scoring_function.h"
+#include "autodiff/tape.h"
+#include "nn/forward.h"
+#include "nn/layers/linear.h"
+#include "nn/layers/norm.h"
+#include "nn/parameters.h"
+#include "options/config_problems.h"
+
+namespace regard {
+
+class Attention;
+
+struct LatentWidths {
+  int64_t query_input = 0;  // columns of the queries' input
+  int64_t key_input = 0;    // columns of the input of keys and values
+  int64_t heads = 1;
+  // Keys and values that are computed from a latent, divisors of heads.
+  int64_t key_heads = heads;
+  int64_t value_heads = heads;
+  int64_t head = 0;  // width of a key without its rotary part
+};
+
+// The options with a rank and a rotary_width.
+Latent CompleteLatent(const Latent& options, const LatentWidths& widths);
+
+// The widths that the score of `complete` options is built for.
+ScoreWidths LatentScoreWidths(const Latent& complete,
+                              const LatentWidths& widths);
+
+// Adds what is wrong with the numbers of `options`, under paths relative to
+// them.
+void ValidateLatent(const Latent& options, const LatentWidths& widths,
+                    ConfigProblems& problems);
+
+// Adds what is wrong with a valid `attention` beside complete `options`, under
+// paths relative to the message that holds both.
+void ValidateLatentAttention(const AttentionRegistry& registry,
+                             const Attention& attention, const Latent& complete,
+                             const LatentWidths& widths,
+                             ConfigProblems& problems);
+
+// Parameters: latent.{weight,bias} [rank + rotary_width, key input], and
+// query_latent.{weight,bias} [query_rank, query input] if there is a
+// query_rank; latent_norm.weight and query_latent_norm.weight, if they are
+// normalised.
+template <typename T>
+class LatentKeys {
+ public:
+  // The numbers that a decoder keeps of each position.
+  struct Source {
+    Var<T> latents;  // [batch, 1, keys, rank]
+    Var<T> rotary;   // [batch, 1, keys, rotary width], which may be 0
+  };
+  // The maps from a latent to the keys [key heads * head, rank] and values
+  // [value heads * value width, rank] of the heads.
+  struct Maps {
+    const LinearLayer<T>& key;
+    const LinearLayer<T>& value;
+  };
+  // Operands of an attention. In the absorbed form, keys and values have one
+  // head.
+  struct Operands {
+    Var<T> queries;  // [batch, heads, queries, width]
+    Var<T> keys;     // [batch, key heads, keys, width]
+    Var<T> values;   // [batch, value heads, keys, value width]
+  };
+
+  LatentKeys(const AttentionRegistry& registry, const Latent& complete,
+             const ParameterScope<T>& scope, const LatentWidths& widths,
+             const LinearOptions& projection);
+
+  // x [batch, queries, query input] -> what the projection of queries reads.
+  Var<T> QueryInput(Forward<T>& forward, Var<T> x) const;
+
+  // x [batch, keys, key input], the first of which is at key_position.
+  Source Prepare(Forward<T>& forward, Var<T> x, int64_t key_position) const;
+
+  // queries [batch, heads, queries, head + rotary width].
+  Operands Heads(Forward<T>& forward, Var<T> queries, const Source& source,
+                 const Maps& maps, const Positions& positions) const;
+
+  // The context of an attention to Heads() -> [batch, heads, queries, value
+  // width].
+  Var<T> Context(Forward<T>& forward, Var<T> context, const Maps& maps) const;
+
+ private:
+  Latent options_;
+  LatentWidths widths_;
+  LinearLayer<T> latent_;
+  std::optional<NormLayer<T>> norm_;
+  std::optional<LinearLayer<T>> query_latent_;
+  std::optional<NormLayer<T>> query_norm_;
+  std::unique_ptr<PositionEncoding<T>> rotary_;  // null without a rotary part
+};
+
+}  // namespace regard
+
+#endif  // ATTENTION_LATENT_H_
