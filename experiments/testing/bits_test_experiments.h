@@ -334,6 +334,30 @@ training { epochs: 3 batch_size: 11 log_every: 2 checkpoint_every: 3 }
 probe { site: "*/weights" statistic: ENTROPY every: 2 }
 )";
 
+inline constexpr char kLatents[] = R"(
+num_shards: 8
+data { grammar { train: 60 dev: 5 test: 5 } }
+model {
+  language_model {
+    block: 16
+    transformer {
+      width: 12
+      layers: 2
+      attention {
+        heads: 3
+        latent { rank: 5 query_rank: 4 }
+        attention { scaled_dot {} dropout: 0.1 sink {} }
+      }
+      pattern {}
+      pattern { attention { latent { form: ABSORBED } } }
+      recompute: true
+    }
+  }
+}
+training { epochs: 2 batch_size: 11 log_every: 2 checkpoint_every: 3 }
+probe { site: "*/weights" statistic: ENTROPY every: 2 }
+)";
+
 }  // namespace regard
 
 #endif  // EXPERIMENTS_TESTING_BITS_TEST_EXPERIMENTS_H_

@@ -194,7 +194,7 @@ INSTANTIATE_TEST_SUITE_P(Models, BitsTest,
                                            kLanguageModel, kLines, kSelected,
                                            kSampled, kImages, kCaptions,
                                            kMaskedWords, kClamped, kHeadOutputs,
-                                           kMixers, kScoreMaps));
+                                           kMixers, kScoreMaps, kLatents));
 
 TEST_P(BitsTest, DoNotDependOnThreads) {
   const Experiment config = Parse(GetParam());

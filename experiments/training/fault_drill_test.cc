@@ -75,9 +75,9 @@ FaultDrill Drill(const char* text) {
 
 TEST(FaultDrillTest, EachOperationOfEachModelIsNamed) {
   FaultDrill all;
-  for (const char* text :
-       {kRegression, kGru, kLstm, kLanguageModel, kLines, kSelected, kImages,
-        kCaptions, kMaskedWords, kClamped, kTransformer, kHeadOutputs}) {
+  for (const char* text : {kRegression, kGru, kLstm, kLanguageModel, kLines,
+                           kSelected, kImages, kCaptions, kMaskedWords,
+                           kClamped, kTransformer, kHeadOutputs, kLatents}) {
     SCOPED_TRACE(text);
     const FaultDrill drill = Drill(text);
     for (const std::string& failure : drill.failures) ADD_FAILURE() << failure;
