@@ -411,6 +411,12 @@ TEST(LatentTest, AWarmStepAllocatesNothing) {
 TEST(ValidateLatentTest, PointsAtWhatCannotBeCombined) {
   const std::string layer = "heads: 2 head_width: 4 ";
   const std::string dot = " attention { scaled_dot {} }";
+  EXPECT_THAT(
+      ProblemsOf(layer + "latent {} query_key_norm {}" + dot),
+      ElementsAre(HasSubstr("query_key_norm: cannot be combined with")));
+  EXPECT_THAT(
+      ProblemsOf(layer + "latent {} query_key_norm { kind: NONE }" + dot),
+      IsEmpty());
   EXPECT_THAT(ProblemsOf(layer + "latent {} key_heads: 1" + dot),
               ElementsAre(HasSubstr("key_heads: cannot be combined with")));
   EXPECT_THAT(ProblemsOf(layer + "latent {} value_heads: 2" + dot),
