@@ -1,6 +1,7 @@
 #include "attention/attend.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <optional>
 
 #include "attention/kernels/inner_form.h"
@@ -8,6 +9,7 @@
 #include "attention/kernels/masked_softmax.h"
 #include "attention/kernels/scaled_dot_attention.h"
 #include "attention/kernels/weighted_values.h"
+#include "attention/layer_state.h"
 #include "autodiff/kernels/gemm.h"
 #include "autodiff/ops/dropout.h"
 #include "autodiff/ops/elementwise.h"
@@ -22,6 +24,15 @@ namespace {
 ScoreWidths ScorerWidths(const ScorerInfo& info, ScoreWidths widths) {
   if (!info.grouped_heads) widths.key_heads = widths.heads;
   return widths;
+}
+
+// create(widths) for one part of a layer, whose slots have names of its own.
+template <typename F>
+auto WithSlots(ScoreWidths widths, const char* part, const F& create) {
+  if (widths.slots == nullptr) return create(widths);
+  const SlotScope slots = widths.slots->Sub(part);
+  widths.slots = &slots;
+  return create(widths);
 }
 
 // [batch, heads, n, width], each head `copies` times.
@@ -66,20 +77,31 @@ AttentionLayer<T>::AttentionLayer(const AttentionRegistry& registry,
       dropout_(static_cast<T>(config.dropout())) {
   const ScorerInfo& info = *registry.Find(config);
   const ScoreWidths of_scorer = ScorerWidths(info, widths);
-  scorer_ = registry.Create<T>(config, scope, of_scorer);
-  normalizer_ = registry.normalizers.Create<T>(config.normalizer(),
-                                               scope.Sub("normalizer"), widths);
+  scorer_ = WithSlots(of_scorer, "score", [&](const ScoreWidths& of_part) {
+    return registry.Create<T>(config, scope, of_part);
+  });
+  normalizer_ =
+      WithSlots(widths, "normalizer", [&](const ScoreWidths& of_part) {
+        return registry.normalizers.Create<T>(config.normalizer(),
+                                              scope.Sub("normalizer"), of_part);
+      });
   uses_history_ = info.uses_history;
   key_copies_ = of_scorer.key_heads / widths.key_heads;
   if (config.has_position_encoding()) {
-    position_encoding_ = registry.position_encodings.Create<T>(
-        config.position_encoding(), scope.Sub("position_encoding"), widths);
+    position_encoding_ =
+        WithSlots(widths, "position_encoding", [&](const ScoreWidths& of_part) {
+          return registry.position_encodings.Create<T>(
+              config.position_encoding(), scope.Sub("position_encoding"),
+              of_part);
+        });
   }
   const auto create_map = [&](const ScoreMapConfig& map, const char* name,
                               std::unique_ptr<ScoreMap<T>>* created) {
     // A map that changes nothing would still exclude the blocked kernel.
     if (map.map_case() == ScoreMapConfig::MAP_NOT_SET || map.has_none()) return;
-    *created = registry.score_maps.Create<T>(map, scope.Sub(name), widths);
+    *created = WithSlots(widths, name, [&](const ScoreWidths& of_part) {
+      return registry.score_maps.Create<T>(map, scope.Sub(name), of_part);
+    });
   };
   create_map(config.map_before(), "map_before", &map_before_);
   create_map(config.map_after(), "map_after", &map_after_);
@@ -89,13 +111,14 @@ AttentionLayer<T>::AttentionLayer(const AttentionRegistry& registry,
 }
 
 template <typename T>
-Var<T> AttentionLayer<T>::Prepare(Forward<T>& forward, Var<T> keys,
-                                  int64_t key_position) const {
+Var<T> AttentionLayer<T>::Prepare(Forward<T>& forward,
+                                  PrepareInputs<T> in) const {
   if (position_encoding_ != nullptr) {
-    keys = position_encoding_->Encode(forward, keys, key_position, /*step=*/1);
+    in.keys = position_encoding_->Encode(forward, in.keys, in.key_position,
+                                         /*step=*/1);
   }
-  return scorer_->Prepare(forward, RepeatHeads(keys, key_copies_),
-                          key_position);
+  in.keys = RepeatHeads(in.keys, key_copies_);
+  return scorer_->Prepare(forward, in);
 }
 
 template <typename T>
@@ -281,7 +304,10 @@ Var<T> AttentionLayer<T>::AttendInBlocks(Forward<T>& forward,
                                          int64_t rows) const {
   const Shape q = in.queries.shape();
   const int64_t keys = in.keys.dim(2);
-  const Var<T> inputs[] = {in.queries, in.keys, values, bias.values};
+  Var<T> inputs[5] = {in.queries, in.keys, values};
+  size_t num_inputs = 3;
+  if (bias.has_value()) inputs[num_inputs++] = bias.values;
+  if (in.x.has_value()) inputs[num_inputs++] = in.x;
   const auto attend = [this, in, q, keys, bias, forward = &forward](
                           absl::Span<const Var<T>> inputs,
                           const RowBlock& block) {
@@ -304,11 +330,14 @@ Var<T> AttentionLayer<T>::AttendInBlocks(Forward<T>& forward,
     part.queries =
         RowsOfExample(inputs[0], block.example, block.first, block.count);
     part.keys = of_keys(inputs[1]);
+    if (in.x.has_value()) {
+      part.x =
+          RowsOfExample(inputs.back(), block.example, block.first, block.count);
+    }
     const ExampleScope<T> example(tape, block.example);
     return AttendRows(*forward, part, of_keys(inputs[2]), bias).context;
   };
-  return RecomputeRows(forward.tape(),
-                       absl::MakeConstSpan(inputs, bias.has_value() ? 4 : 3),
+  return RecomputeRows(forward.tape(), absl::MakeConstSpan(inputs, num_inputs),
                        {q[0], q[1], q[2], values.dim(3)}, rows, attend);
 }
 

@@ -55,13 +55,13 @@ class AttentionLayer {
  public:
   // `config` has passed AttentionRegistry::Validate(). Parameters are the
   // score's, under "position_encoding" the position encoding's, and under
-  // "normalizer", "sink", "map_before" and "map_after" what these have.
+  // "normalizer", "sink", "map_before" and "map_after" what these have. The
+  // slots of the state are under the same names, the score's under "score".
   AttentionLayer(const AttentionRegistry& registry, const Attention& config,
                  ParameterScope<T> scope, const ScoreWidths& widths);
 
-  // Once per source: keys [batch, key heads, keys, key width], the first of
-  // which is at key_position.
-  Var<T> Prepare(Forward<T>& forward, Var<T> keys, int64_t key_position) const;
+  // ScoringFunction::Prepare(), of keys without a position encoding.
+  Var<T> Prepare(Forward<T>& forward, PrepareInputs<T> inputs) const;
 
   // `forward` lives until the end of the tape's step, as do the mask's spans.
   Attended<T> Attend(Forward<T>& forward, const AttendInputs<T>& inputs) const;

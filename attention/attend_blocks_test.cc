@@ -61,7 +61,7 @@ class SelfAttention {
       x_.data()[i] = std::sin(1.7F * static_cast<float>(i));
     }
     inputs_.score.queries = tape_.Input(shape, x_.span());
-    inputs_.score.keys = attention_->Prepare(*forward_, x_, 0);
+    inputs_.score.keys = attention_->Prepare(*forward_, {.keys = x_});
     inputs_.score.mask.causal = true;
     inputs_.values = x_;
     inputs_.fused_score = true;

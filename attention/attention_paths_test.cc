@@ -87,7 +87,7 @@ struct Layer {
   Attended<T> Run(Forward<T>& forward, Var<T> queries, Var<T> keys,
                   Var<T> values, AttendInputs<T> inputs = {}) const {
     inputs.score.queries = queries;
-    inputs.score.keys = attender->Prepare(forward, keys, /*key_position=*/0);
+    inputs.score.keys = attender->Prepare(forward, {.keys = keys});
     inputs.score.positions.first_query = 2;
     inputs.values = values;
     return attender->Attend(forward, inputs);
@@ -273,7 +273,7 @@ TEST(AttentionPathsTest, AlternativesEqualQueriesOnTheirOwn) {
     const Var<double> q = Wave(tape, {1, 1, 3, kWidth}, 0);
     const Var<double> k = Wave(tape, {1, kHeads, 5, kWidth}, 1);
     AttendInputs<double> inputs;
-    inputs.score.keys = layer.attender->Prepare(forward, k, 0);
+    inputs.score.keys = layer.attender->Prepare(forward, {.keys = k});
     inputs.values = Wave(tape, {1, kHeads, 5, 2}, 2);
     const auto run = [&](int64_t first, int64_t count, int64_t step) {
       Var<double> queries = tape.Constant({1, kHeads, count, kWidth});

@@ -41,6 +41,9 @@ class SlotScope {
   int Add(const std::string& name) const {
     return slots_->Add(prefix_ + "." + name);
   }
+  SlotScope Sub(const std::string& name) const {
+    return {*slots_, prefix_ + "." + name};
+  }
 
  private:
   StateSlots* slots_;

@@ -43,7 +43,10 @@ ScoreWidths KeyWidths(const AttentionRegistry& scorers, const MultiHead& config,
   return {.heads = config.heads(),
           .query = width,
           .key = width,
-          .key_heads = key_heads};
+          .key_heads = key_heads,
+          .query_input = widths.query,
+          .key_input = widths.key,
+          .slots = widths.slots};
 }
 
 HeadOutputWidths OutputWidths(const AttentionRegistry& scorers,
@@ -307,7 +310,8 @@ bool MultiHeadAttention<T>::ReadsHeadsSideBySide() const {
 template <typename T>
 PreparedSource<T> MultiHeadAttention<T>::Prepare(Forward<T>& forward,
                                                  Var<T> keys, Var<T> values,
-                                                 int64_t key_position) const {
+                                                 int64_t key_position,
+                                                 LayerState<T>* state) const {
   if (latent_.has_value()) {
     REGARD_CHECK(keys.node() == values.node())
         << "latent keys and values have one input";
@@ -320,16 +324,18 @@ PreparedSource<T> MultiHeadAttention<T>::Prepare(Forward<T>& forward,
     projected.keys = (*key_norm_)(forward, projected.keys);
   }
   if (ReadsHeadsSideBySide()) return projected;
-  return {attention_.Prepare(forward,
-                             SplitHeads(projected.keys, extents_.key_heads),
-                             key_position),
+  return {attention_.Prepare(
+              forward, {.keys = SplitHeads(projected.keys, extents_.key_heads),
+                        .key_position = key_position,
+                        .x = keys,
+                        .state = state}),
           SplitHeads(projected.values, extents_.value_heads)};
 }
 
 template <typename T>
 Var<T> MultiHeadAttention<T>::AttendToLatents(
     Forward<T>& forward, Var<T> queries, const PreparedSource<T>& source,
-    const MultiHeadInputs& inputs) const {
+    const MultiHeadInputs<T>& inputs) const {
   const typename LatentKeys<T>::Maps maps = {key_, value_};
   const Var<T> projected = SplitHeads(
       query_(forward, latent_->QueryInput(forward, queries)), extents_.heads);
@@ -337,7 +343,9 @@ Var<T> MultiHeadAttention<T>::AttendToLatents(
       forward, projected, {source.values, source.keys}, maps, inputs.positions);
   AttendInputs<T> in;
   in.score.queries = of_heads;
-  in.score.keys = attention_.Prepare(forward, keys, inputs.positions.first_key);
+  // All keys are prepared anew in each call, so no state carries them.
+  in.score.keys = attention_.Prepare(
+      forward, {.keys = keys, .key_position = inputs.positions.first_key});
   in.score.positions = inputs.positions;
   in.score.mask = inputs.mask;
   in.values = values;
@@ -359,9 +367,9 @@ Var<T> MultiHeadAttention<T>::Project(Forward<T>& forward, Var<T> context,
 }
 
 template <typename T>
-Var<T> MultiHeadAttention<T>::operator()(Forward<T>& forward, Var<T> queries,
-                                         const PreparedSource<T>& source,
-                                         const MultiHeadInputs& inputs) const {
+Var<T> MultiHeadAttention<T>::operator()(
+    Forward<T>& forward, Var<T> queries, const PreparedSource<T>& source,
+    const MultiHeadInputs<T>& inputs) const {
   if (latent_.has_value()) {
     return Project(forward, AttendToLatents(forward, queries, source, inputs),
                    queries);
@@ -372,6 +380,8 @@ Var<T> MultiHeadAttention<T>::operator()(Forward<T>& forward, Var<T> queries,
     in.score.queries = (*query_norm_)(forward, in.score.queries);
   }
   in.score.keys = source.keys;
+  in.score.x = queries;
+  in.score.state = inputs.state;
   in.score.positions = inputs.positions;
   in.score.mask = inputs.mask;
   in.values = source.values;

@@ -21,6 +21,7 @@
 #include "attention/attention_registry.h"
 #include "attention/head_output.h"
 #include "attention/latent.h"
+#include "attention/layer_state.h"
 #include "attention/mask.h"
 #include "attention/multi_head.pb.h"
 #include "attention/positions.h"
@@ -47,6 +48,8 @@ struct MultiHeadWidths {
   int64_t query = 0;
   int64_t key = 0;
   int64_t value = 0;
+  // As in ScoreWidths.
+  const SlotScope* slots = nullptr;
 };
 
 // What heads attend to, once per source. Parts that were prepared one after
@@ -70,10 +73,14 @@ struct MultiHeadInitialization {
   LinearOptions output = {.initialization = XavierUniform};
 };
 
+template <typename T>
 struct MultiHeadInputs {
   Mask mask = {};  // the same for all heads
   // With a cache, first_query is the number of positions decoded before.
   Positions positions = {};
+  // As in ScoreInputs. Keys that are prepared in parts with a state are
+  // followed by queries with it.
+  LayerState<T>* state = nullptr;
 };
 
 // Says what is wrong with `config`, under paths relative to it.
@@ -98,15 +105,17 @@ class MultiHeadAttention {
                      const MultiHeadInitialization& initialization = {});
 
   // keys [batch, keys, key width], values [batch, keys, value width]; the first
-  // is at key_position. Row-wise: sources prepared in parts may be joined along
-  // the keys. With `latent`, `keys` and `values` are one Var.
+  // is at key_position. Sources prepared in parts, with a state if the
+  // attention has slots, may be joined along the keys. With `latent`, `keys`
+  // and `values` are one Var.
   PreparedSource<T> Prepare(Forward<T>& forward, Var<T> keys, Var<T> values,
-                            int64_t key_position = 0) const;
+                            int64_t key_position = 0,
+                            LayerState<T>* state = nullptr) const;
 
   // queries [batch, queries, query width] -> [batch, queries, output width].
   Var<T> operator()(Forward<T>& forward, Var<T> queries,
                     const PreparedSource<T>& source,
-                    const MultiHeadInputs& inputs) const;
+                    const MultiHeadInputs<T>& inputs) const;
 
   int64_t LongestDistance() const { return attention_.LongestDistance(); }
   int64_t heads() const { return extents_.heads; }
@@ -117,7 +126,7 @@ class MultiHeadAttention {
   // The contexts of the heads, [batch, queries, heads * value width].
   Var<T> AttendToLatents(Forward<T>& forward, Var<T> queries,
                          const PreparedSource<T>& source,
-                         const MultiHeadInputs& inputs) const;
+                         const MultiHeadInputs<T>& inputs) const;
   // context [batch, queries, heads * value width] and the layer's input x ->
   // [batch, queries, output width].
   Var<T> Project(Forward<T>& forward, Var<T> context, Var<T> x) const;

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "attention/attention_registry.h"
+#include "attention/checks/tape_state.h"
+#include "attention/layer_state.h"
 #include "attention/multi_head.h"
 #include "attention/multi_head.pb.h"
 #include "attention/scoring/built_in_scores.h"
@@ -18,6 +20,9 @@
 #include "nn/parameters.h"
 
 namespace regard {
+
+extern "C" void RegisterRunningSum(AttentionRegistry& scorers);
+
 namespace {
 
 constexpr int64_t kBatch = 2;
@@ -49,12 +54,15 @@ void ExpectStepsEqualTheFullPass(
     const std::string& layer_fields = "heads: 2 head_width: 4") {
   AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);
+  RegisterRunningSum(scorers);
   MultiHead config;
   ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
       layer_fields + " attention { " + attention + " }", &config));
   ParameterStore<double> store;
+  StateSlots slots;
+  const SlotScope slot_scope(slots, "attention");
   const MultiHeadAttention<double> layer(scorers, config, store.Root(),
-                                         {kWidth, kWidth, kWidth});
+                                         {kWidth, kWidth, kWidth, &slot_scope});
   store.Finalize(/*seed=*/1);
   Tape<double> tape;
   Forward<double> forward(tape, store, nullptr);
@@ -63,14 +71,16 @@ void ExpectStepsEqualTheFullPass(
   const Var<double> x = Part(tape, 0, kTime);
   const Var<double> all = layer(forward, x, layer.Prepare(forward, x, x),
                                 {.mask = {.causal = true}});
+  TapeState<double> state(slots);
   PreparedSource<double> source;
   int64_t begin = 0;
   for (const int64_t count : steps) {
     const Var<double> part = Part(tape, begin, count);
-    source = Joined(source, layer.Prepare(forward, part, part, begin));
-    const Var<double> y =
-        layer(forward, part, source,
-              {.mask = {.causal = true}, .positions = {.first_query = begin}});
+    source = Joined(source, layer.Prepare(forward, part, part, begin, &state));
+    const Var<double> y = layer(forward, part, source,
+                                {.mask = {.causal = true},
+                                 .positions = {.first_query = begin},
+                                 .state = &state});
     for (int64_t b = 0; b < kBatch; ++b) {
       for (int64_t i = 0; i < count * kWidth; ++i) {
         ASSERT_NEAR(y.data()[b * count * kWidth + i],
@@ -116,6 +126,10 @@ constexpr const char* kScores[] = {
     "scaled_dot {} normalizer { relu_squared {} } window: 4",
     "dot {} map_before { top_k { keys: 3 } } position_encoding { alibi {} }",
     "dot {} map_before { talking_heads {} } map_after { talking_heads {} }",
+    "outside { [regard.running_sum] {} }",
+    "outside { [regard.running_sum] { bounded: true } } window: 3",
+    "outside { [regard.running_sum] {} } sink {} position_encoding { rotary {} "
+    "}",
 };
 
 TEST(MultiHeadStepsTest, OnePositionAtATimeEqualsTheFullPass) {

@@ -51,9 +51,8 @@ AttendInputs<T> NadarayaWatsonModel<T>::Inputs(Forward<T>& forward,
   const int64_t n = num_examples();
   AttendInputs<T> inputs;
   inputs.score.queries = queries;
-  inputs.score.keys =
-      attention_->Prepare(forward, tape.Constant({1, 1, n, width()}, train_x_),
-                          /*key_position=*/0);
+  inputs.score.keys = attention_->Prepare(
+      forward, {.keys = tape.Constant({1, 1, n, width()}, train_x_)});
   inputs.values = tape.Constant({1, 1, n, 1}, train_y_);
   // Which queries come together, and in what order, must not matter: each is
   // the first.

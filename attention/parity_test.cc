@@ -124,7 +124,7 @@ void CheckAttention(const std::string& name, const std::string& config,
     AttendInputs<float> inputs;
     inputs.score.queries = input("queries");
     const Var<float> keys = input("keys");
-    inputs.score.keys = attender.Prepare(forward, keys, /*key_position=*/0);
+    inputs.score.keys = attender.Prepare(forward, {.keys = keys});
     inputs.score.positions.first_query = 2;
     inputs.score.mask.causal = causal;
     inputs.values = input("values");

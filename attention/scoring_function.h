@@ -1,4 +1,4 @@
-// What an author of an attention score writes, and what it is given.
+// Interface of attention scores: what an author writes, and what it is given.
 //
 // A scoring function says how well a query matches a key. Masks, softmax,
 // dropout, context, capture and the cache for decoding are the framework's. So
@@ -22,8 +22,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "attention/kernels/inner_form.h"
+#include "attention/layer_state.h"
 #include "attention/mask.h"
 #include "attention/positions.h"
 #include "autodiff/tape.h"
@@ -43,13 +45,49 @@ struct ScoreWidths {
   // Heads of the keys, a divisor of heads; the parameters of Prepare() lead
   // with it. Equal to heads unless the score declares kGroupedHeads.
   int64_t key_heads = heads;
+  // Columns of the layer's inputs x, from which it projects queries and keys; 0
+  // if a score is not given them.
+  int64_t query_input = 0;
+  int64_t key_input = 0;
+  // Scope of the slots of AddSlot(), valid during construction. Null: the layer
+  // keeps no state.
+  const SlotScope* slots = nullptr;
+
+  // Declares a slot of the state, in a constructor:
+  // `sum_(widths.AddSlot("sum"))`. Returns its number, or kNoSlot if the layer
+  // keeps no state.
+  static constexpr int kNoSlot = -1;
+  int AddSlot(const std::string& name) const {
+    return slots == nullptr ? kNoSlot : slots->Add(name);
+  }
+};
+
+// Some keys of a source, which follow each other, or all of them.
+template <typename T>
+struct PrepareInputs {
+  Var<T> keys;  // [batch, key heads, keys, key width]
+  // Key row j is at position key_position + j.
+  int64_t key_position = 0;
+  // The input that keys are projected from, [batch, keys, key input]; empty if
+  // that width is 0.
+  Var<T> x = {};
+  // Holds what Prepare() left there for earlier keys, and takes what it leaves
+  // for later ones. Null in training and evaluation, where the keys are all
+  // keys of the source.
+  LayerState<T>* state = nullptr;
 };
 
 template <typename T>
 struct ScoreInputs {
   Var<T> queries;  // [batch, heads, queries, query width]
   Var<T> keys;     // [batch, key heads, keys, prepared width], from Prepare()
-  // Where the rows of queries and keys stand in their sequences.
+  // The input that queries are projected from, [batch, queries, query input];
+  // empty if that width is 0.
+  Var<T> x;
+  // As Prepare() left it. A score only reads it: Score() may be called several
+  // times, and for parts. Null in training and evaluation.
+  LayerState<T>* state = nullptr;
+  // Positions of the rows of queries and keys in their sequences.
   Positions positions;
   // What is hidden; scores there are ignored, so a score may skip them.
   Mask mask;
@@ -88,12 +126,12 @@ class ScoringFunction {
     problems.CheckRanges(options);
   }
 
-  // Projects keys [batch, key heads, keys, key width] row by row, once per
-  // source. Key row j is at position key_position + j, and Prepare([a; b], p) =
-  // [Prepare(a, p); Prepare(b, p + |a|)].
-  virtual Var<T> Prepare(Forward<T>&, Var<T> keys,
-                         int64_t /*key_position*/) const {
-    return keys;
+  // Projects keys, once per source: [batch, key heads, keys, prepared width].
+  // Prepare([a; b], p) = [Prepare(a, p); Prepare(b, p + |a|) given the state
+  // that a leaves]. Without a slot of the state, each row is projected by
+  // itself.
+  virtual Var<T> Prepare(Forward<T>&, const PrepareInputs<T>& inputs) const {
+    return inputs.keys;
   }
 
   // The largest distance |query position - key position| of which Score() knows

@@ -84,7 +84,8 @@ TEST(SinkTest, ValuesAreAsComputedByHand) {
       AttendInputs<double> in;
       in.score.queries = tape.Input({1, 1, 1, 1}, {1});
       in.score.keys = layer.Prepare(
-          forward, tape.Input({1, 1, 2, 1}, {std::log(2.0), std::log(3.0)}), 0);
+          forward,
+          {.keys = tape.Input({1, 1, 2, 1}, {std::log(2.0), std::log(3.0)})});
       in.values = tape.Input({1, 1, 2, 1}, {10, 20});
       in.fused_score = fused;
       const Attended<double> attended = layer.Attend(forward, in);

@@ -304,7 +304,7 @@ absl::StatusOr<std::vector<Output>> AttendBare(const std::string& text,
     AttendInputs<double> inputs;
     inputs.score.queries = SplitHeads(queries, heads);
     inputs.score.keys =
-        layer.Prepare(forward, SplitHeads(keys, heads), /*key_position=*/0);
+        layer.Prepare(forward, {.keys = SplitHeads(keys, heads)});
     inputs.score.mask = mask;
     inputs.values = SplitHeads(values, heads);
     return MergeHeads(layer.Attend(forward, inputs).context);

@@ -43,6 +43,10 @@ void Expectations::SameAnswer(const ScoringAnswer& got,
   Near(got.d_keys, expected.d_keys, tolerance, what + ": gradient of the keys");
   Near(got.d_values, expected.d_values, tolerance,
        what + ": gradient of the values");
+  Near(got.d_query_x, expected.d_query_x, tolerance,
+       what + ": gradient of the queries' input");
+  Near(got.d_key_x, expected.d_key_x, tolerance,
+       what + ": gradient of the keys' input");
 }
 
 void Expectations::SameParameterGradients(const ScoringAnswer& got,
@@ -72,6 +76,8 @@ void Expectations::Finite(const ScoringAnswer& answer) {
   expect(answer.d_queries, "gradient of the queries");
   expect(answer.d_keys, "gradient of the keys");
   expect(answer.d_values, "gradient of the values");
+  expect(answer.d_query_x, "gradient of the queries' input");
+  expect(answer.d_key_x, "gradient of the keys' input");
   for (const auto& [name, gradient] : answer.d_parameters) {
     expect(gradient, "gradient of " + name);
   }

@@ -57,6 +57,7 @@ void SameByBlocks(const CheckedScore& score, const char* fields,
     const std::string name = absl::StrCat(what, ", blocks of ", rows);
     expect.Near(got.context, expected.context, 0, name + ": context");
     expect.Near(got.d_queries, expected.d_queries, 0, name + ": d queries");
+    expect.Near(got.d_query_x, expected.d_query_x, 0, name + ": d inputs");
     expect.SameAnswer(got, expected, kRounding, name);
     expect.SameParameterGradients(got, expected, kRounding);
   }
@@ -107,10 +108,9 @@ void ScoresOfAPartAreThatPartOfTheScores(const CheckedScore& score,
   const TestArray expected = scorer.Scores(whole);
   const std::vector<int64_t> rows = Range(1, 4);
   for (const auto& [begin, end] : {std::pair(0, 4), {2, 6}, {5, 7}}) {
-    ScoringProblem part = whole.TakeQueries(rows).TakeKeys(Range(begin, end));
-    part.positions = {.first_query = 5, .first_key = 1 + begin};
-    expect.Near(scorer.Scores(part),
-                Take(Take(expected, 2, rows), 3, Range(begin, end)), 0,
+    const std::vector<int64_t> keys = Range(begin, end);
+    expect.Near(scorer.ScoresOfPart(whole, rows, keys),
+                Take(Take(expected, 2, rows), 3, keys), 0,
                 absl::StrCat("keys ", begin, " to ", end));
   }
 }

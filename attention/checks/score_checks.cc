@@ -38,8 +38,10 @@ double LargestDifference(const TestArray& a, const TestArray& b) {
 
 // Sets the elements of keys 3 .. to `value`: `axis` is that of the keys.
 void FillHidden(TestArray* array, int axis, double value) {
+  if (array->shape.rank() == 0) return;
   const int64_t keys = array->shape[axis];
-  const int64_t inner = axis == 2 ? array->shape[3] : 1;
+  const int64_t inner =
+      axis + 1 < array->shape.rank() ? array->shape[axis + 1] : 1;
   for (size_t i = 0; i < array->values.size(); ++i) {
     if (static_cast<int64_t>(i) / inner % keys >= 3) array->values[i] = value;
   }
@@ -104,6 +106,10 @@ void GradientsAgreeWithDifferences(const CheckedScore& score,
     inputs.push_back({problem.previous.shape, 0, 1});
     inputs.push_back({problem.cumulative.shape, 0, 2});
   }
+  const size_t first_x = inputs.size();
+  for (const TestArray* x : {&problem.query_x, &problem.key_x}) {
+    inputs.push_back({x->shape});
+  }
   const size_t first_parameter = inputs.size();
   for (const ParameterInfo& parameter : in_double.scorer_store().parameters()) {
     inputs.push_back({parameter.shape});
@@ -120,8 +126,10 @@ void GradientsAgreeWithDifferences(const CheckedScore& score,
                        in.subspan(first_parameter));
     ScoreInputs<T> score;
     score.queries = in[0];
-    score.keys = tested->scorer().Prepare(forward, in[1], /*key_position=*/0);
-    if (first_parameter > 2) {
+    score.x = in[first_x];
+    score.keys = tested->scorer().Prepare(
+        forward, {.keys = in[1], .x = in[first_x + 1]});
+    if (first_x > 2) {
       score.previous_weights = in[2];
       score.cumulative_weights = in[3];
     }
@@ -156,6 +164,7 @@ void PaddingChangesNothing(const CheckedScore& score, Expectations& expect) {
   ScoringProblem padded = ScoringProblem::Random(2, 3, 6, score.widths);
   const ScoringProblem exact = padded.TakeKeys(Range(0, 3));
   FillHidden(&padded.keys, 2, kNaN);
+  FillHidden(&padded.key_x, 1, kNaN);
   FillHidden(&padded.values, 2, kNaN);
   FillHidden(&padded.previous, 3, 0);
   FillHidden(&padded.cumulative, 3, 0);
@@ -207,6 +216,8 @@ void NothingFlowsToMaskedKeys(const CheckedScore& score, Expectations& expect) {
       expect.Zero(Take(answer.d_keys, 2, hidden), mask + ": gradient of keys");
       expect.Zero(Take(answer.d_values, 2, hidden),
                   mask + ": gradient of values");
+      expect.Zero(Take(answer.d_key_x, 1, hidden),
+                  mask + ": gradient of the keys' input");
       expect.Finite(answer);
     }
   }
@@ -219,6 +230,7 @@ void HiddenNaNsReachNothing(const CheckedScore& score, Expectations& expect) {
     FillHidden(&of_values.values, 2, kNaN);
     ScoringProblem of_both = of_values;
     FillHidden(&of_both.keys, 2, kNaN);
+    FillHidden(&of_both.key_x, 1, kNaN);
     const ScoringAnswer expected = scorer.Answer(problem);
     ScoringAnswer got = scorer.Answer(of_values);
     expect.SameAnswer(got, expected, kRounding, mask + ", NaN in values");
@@ -253,6 +265,9 @@ void AllMaskedRowsAreZero(const CheckedScore& score, Expectations& expect) {
     expect.Zero(Take(*array, 0, first), what);
     expect.Zero(Take(Take(*array, 0, second), 2, second), what);
   }
+  expect.Zero(Take(answer.d_query_x, 0, first),
+              "gradient of the queries' input");
+  expect.Zero(Take(answer.d_key_x, 0, first), "gradient of the keys' input");
   expect.Zero(Take(answer.d_keys, 0, first), "gradient of the keys");
   expect.Zero(Take(answer.d_values, 0, first), "gradient of the values");
 }
@@ -273,6 +288,8 @@ void OneKeyHasAllTheWeight(const CheckedScore& score, Expectations& expect) {
   }
   expect.Zero(answer.d_queries, "gradient of the queries");
   expect.Zero(answer.d_keys, "gradient of the keys");
+  expect.Zero(answer.d_query_x, "gradient of the queries' input");
+  expect.Zero(answer.d_key_x, "gradient of the keys' input");
 }
 
 void OrderOfPairsMattersOnlyIfPositionAware(const CheckedScore& score,
@@ -328,18 +345,6 @@ void OtherQueriesChangeNothing(const CheckedScore& score,
                     absl::StrCat("query ", i, ", step ", step));
       }
     }
-  }
-}
-
-void PrepareIsRowWise(const CheckedScore& score, Expectations& expect) {
-  ScorerUnderTest<double> scorer(score.registry, score.options, score.widths);
-  const TestArray keys =
-      RandomArray({2, score.widths.heads, 5, score.widths.key}, "keys");
-  const TestArray whole = scorer.Prepared(keys, /*first_key=*/2);
-  for (int64_t i = 0; i < 5; ++i) {
-    const int64_t one[] = {i};
-    expect.Near(scorer.Prepared(Take(keys, 2, one), 2 + i), Take(whole, 2, one),
-                kRounding, absl::StrCat("key ", i));
   }
 }
 
@@ -430,7 +435,8 @@ void InnerFormAgreesWithScoreAndSoftmax(const CheckedScore& score,
 std::optional<ScoreWidths> CheckedWidths(
     const ScorerInfo& info, const google::protobuf::Message& options) {
   for (const int64_t query : {3, 4}) {
-    const ScoreWidths widths = {.heads = 2, .query = query, .key = 4};
+    const ScoreWidths widths = {
+        .heads = 2, .query = query, .key = 4, .query_input = 2, .key_input = 1};
     ConfigProblems problems;
     info.validate(options, widths, problems);
     if (problems.ok()) return widths;
@@ -463,7 +469,6 @@ std::vector<ScoreCheck> ScoreChecks() {
       {"PositionsMatterOnlyIfPositionAware",
        &PositionsMatterOnlyIfPositionAware},
       {"OtherQueriesChangeNothing", &OtherQueriesChangeNothing},
-      {"PrepareIsRowWise", &PrepareIsRowWise},
       {"AcceptsItsLongestDistance", &AcceptsItsLongestDistance},
       {"ReadsTheHistoryItDeclares", &ReadsTheHistoryItDeclares},
       {"ParametersAreAllThereIsToSave", &ParametersAreAllThereIsToSave},

@@ -38,8 +38,8 @@ struct ScoreCheck {
 // All checks, with the three lists below.
 std::vector<ScoreCheck> ScoreChecks();
 
-// The checks with each position encoding, by blocks of queries, and with a
-// sink.
+// The checks with each position encoding and in parts, by blocks of queries,
+// and with a sink.
 std::vector<ScoreCheck> ScorePositionChecks();
 std::vector<ScoreCheck> ScoreBlockChecks();
 std::vector<ScoreCheck> ScoreSinkChecks();

@@ -1,4 +1,4 @@
-// Checks of a score with each position encoding.
+// Checks of a score with each position encoding, and of its decoding in parts.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -43,6 +43,10 @@ void ContextsHaveTheGradientsOfDifferences(const CheckedScore& score,
       inputs.push_back({problem.previous.shape, 0, 1});
       inputs.push_back({problem.cumulative.shape, 0, 2});
     }
+    const size_t first_x = inputs.size();
+    for (const TestArray* x : {&problem.query_x, &problem.key_x}) {
+      inputs.push_back({x->shape});
+    }
     const size_t first_parameter = inputs.size();
     // Records may refer to them.
     const auto in_double = std::make_shared<ScorerUnderTest<double>>(
@@ -63,9 +67,10 @@ void ContextsHaveTheGradientsOfDifferences(const CheckedScore& score,
       Forward<T> forward(tape, tested->store(), in.subspan(first_parameter));
       AttendInputs<T> attend;
       attend.score.queries = in[0];
-      attend.score.keys =
-          tested->attender().Prepare(forward, in[1], /*key_position=*/0);
-      if (first_parameter > 2) {
+      attend.score.x = in[first_x];
+      attend.score.keys = tested->attender().Prepare(
+          forward, {.keys = in[1], .x = in[first_x + 1]});
+      if (first_x > 2) {
         attend.score.previous_weights = in[2];
         attend.score.cumulative_weights = in[3];
       }
@@ -79,6 +84,28 @@ void ContextsHaveTheGradientsOfDifferences(const CheckedScore& score,
   }
   for (const std::string& failure : GradientFailures(cases)) {
     expect.True(false, failure);
+  }
+}
+
+// Without a slot of the state, each row by itself.
+void PrepareGoesOnFromItsState(const CheckedScore& score,
+                               Expectations& expect) {
+  ScorerUnderTest<double> scorer(score.registry, score.options, score.widths);
+  ScoringProblem problem = ScoringProblem::Random(2, 1, 5, score.widths);
+  problem.positions.first_key = 2;
+  const TestArray whole = scorer.Prepared(problem, {});
+  for (const std::vector<int64_t>& parts :
+       {std::vector<int64_t>{5}, {1, 1, 1, 1, 1}, {2, 3}, {1, 3, 1}}) {
+    expect.Near(scorer.Prepared(problem, parts), whole, 1e-12,
+                absl::StrCat("in ", parts.size(), " parts"));
+  }
+  if (scorer.num_slots() > 0) return;
+  for (int64_t i = 0; i < 5; ++i) {
+    const int64_t one[] = {i};
+    ScoringProblem alone = problem.TakeKeys(one);
+    alone.positions.first_key = 2 + i;
+    expect.Near(scorer.Prepared(alone, {}), Take(whole, 2, one), 1e-12,
+                absl::StrCat("key ", i));
   }
 }
 
@@ -121,6 +148,8 @@ void OtherExamplesChangeNoBit(const CheckedScore& score, Expectations& expect) {
       got.d_queries = Take(together.d_queries, 0, one);
       got.d_keys = Take(together.d_keys, 0, one);
       got.d_values = Take(together.d_values, 0, one);
+      got.d_query_x = Take(together.d_query_x, 0, one);
+      got.d_key_x = Take(together.d_key_x, 0, one);
       expect.SameAnswer(got, expected, 0,
                         absl::StrCat("example ", i, " ", positions));
     }
@@ -132,6 +161,7 @@ void OtherExamplesChangeNoBit(const CheckedScore& score, Expectations& expect) {
 std::vector<ScoreCheck> ScorePositionChecks() {
   return {{"ContextsHaveTheGradientsOfDifferences",
            &ContextsHaveTheGradientsOfDifferences},
+          {"PrepareGoesOnFromItsState", &PrepareGoesOnFromItsState},
           {"StepByStepHasTheBitsOfAllAtOnce", &StepByStepHasTheBitsOfAllAtOnce},
           {"OtherExamplesChangeNoBit", &OtherExamplesChangeNoBit}};
 }

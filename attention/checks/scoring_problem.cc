@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "attention/checks/config_choice.h"
+#include "attention/checks/tape_state.h"
 #include "autodiff/fault_finder.h"
 #include "autodiff/ops/shape_ops.h"
 #include "autodiff/random.h"
@@ -52,6 +53,15 @@ std::vector<int64_t> Range(int64_t begin, int64_t end) {
   return range;
 }
 
+namespace {
+
+TestArray TakeIfAny(const TestArray& array, int axis,
+                    absl::Span<const int64_t> indices) {
+  return array.shape.rank() == 0 ? array : Take(array, axis, indices);
+}
+
+}  // namespace
+
 ScoringProblem ScoringProblem::Random(int64_t batch, int64_t queries,
                                       int64_t keys, const ScoreWidths& widths) {
   constexpr int64_t kValueWidth = 3;
@@ -63,6 +73,13 @@ ScoringProblem ScoringProblem::Random(int64_t batch, int64_t queries,
   problem.values = RandomArray({batch, heads, keys, kValueWidth}, "values");
   problem.previous = RandomArray({batch, heads, queries, keys}, "previous");
   problem.cumulative = RandomArray({batch, heads, queries, keys}, "cumulative");
+  if (widths.query_input > 0) {
+    problem.query_x =
+        RandomArray({batch, queries, widths.query_input}, "query input");
+  }
+  if (widths.key_input > 0) {
+    problem.key_x = RandomArray({batch, keys, widths.key_input}, "key input");
+  }
   for (double& weight : problem.previous.values) weight = (weight + 1) / 2;
   for (double& weight : problem.cumulative.values) weight += 1;
   return problem;
@@ -76,6 +93,8 @@ ScoringProblem ScoringProblem::TakeExamples(
   taken.values = Take(values, 0, indices);
   taken.previous = Take(previous, 0, indices);
   taken.cumulative = Take(cumulative, 0, indices);
+  taken.query_x = TakeIfAny(query_x, 0, indices);
+  taken.key_x = TakeIfAny(key_x, 0, indices);
   return taken;
 }
 
@@ -87,6 +106,8 @@ ScoringProblem ScoringProblem::TakeQueries(
   taken.values = values;
   taken.previous = Take(previous, 2, indices);
   taken.cumulative = Take(cumulative, 2, indices);
+  taken.query_x = TakeIfAny(query_x, 1, indices);
+  taken.key_x = key_x;
   return taken;
 }
 
@@ -98,6 +119,8 @@ ScoringProblem ScoringProblem::TakeKeys(
   taken.values = Take(values, 2, indices);
   taken.previous = Take(previous, 3, indices);
   taken.cumulative = Take(cumulative, 3, indices);
+  taken.query_x = query_x;
+  taken.key_x = TakeIfAny(key_x, 1, indices);
   return taken;
 }
 
@@ -148,10 +171,15 @@ template <typename T>
 ScorerUnderTest<T>::ScorerUnderTest(const AttentionRegistry& registry,
                                     const Attention& config,
                                     const ScoreWidths& widths, uint64_t seed) {
+  ScoreWidths with_slots = widths;
+  const SlotScope slots(slots_, "attention");
+  with_slots.slots = &slots;
   attention_ = std::make_unique<AttentionLayer<T>>(registry, config,
-                                                   store_.Root(), widths);
+                                                   store_.Root(), with_slots);
   store_.Finalize(seed);
-  scorer_ = registry.Create<T>(config, scorer_store_.Root(), widths);
+  const SlotScope scorer_slots(scorer_slots_, "score");
+  with_slots.slots = &scorer_slots;
+  scorer_ = registry.Create<T>(config, scorer_store_.Root(), with_slots);
   scorer_store_.Finalize(seed);
   // What begins at zero would hide the gradients of other parameters.
   for (const ParameterInfo& info : store_.parameters()) {
@@ -187,13 +215,22 @@ template <typename T>
 ScoreInputs<T> ScorerUnderTest<T>::Inputs(const ScoringProblem& problem) {
   ScoreInputs<T> in;
   in.queries = Input(problem.queries);
-  in.keys = Input(problem.keys);
+  if (problem.query_x.shape.rank() > 0) in.x = Input(problem.query_x);
   in.mask = problem.mask();
   in.positions = problem.positions;
   if (attention_->uses_history() && problem.previous.shape.rank() > 0) {
     in.previous_weights = Input(problem.previous);
     in.cumulative_weights = Input(problem.cumulative);
   }
+  return in;
+}
+
+template <typename T>
+PrepareInputs<T> ScorerUnderTest<T>::KeyInputs(const ScoringProblem& problem) {
+  PrepareInputs<T> in;
+  in.keys = Input(problem.keys);
+  in.key_position = problem.positions.first_key;
+  if (problem.key_x.shape.rank() > 0) in.x = Input(problem.key_x);
   return in;
 }
 
@@ -205,9 +242,8 @@ ScoringAnswer ScorerUnderTest<T>::Answer(const ScoringProblem& problem,
   inputs.score = Inputs(problem);
   inputs.values = Input(problem.values);
   inputs.fused_score = !wanted.want_weights;
-  const Var<T> keys = inputs.score.keys;
-  inputs.score.keys =
-      attention_->Prepare(*forward_, keys, inputs.score.positions.first_key);
+  const PrepareInputs<T> keys = KeyInputs(problem);
+  inputs.score.keys = attention_->Prepare(*forward_, keys);
   const Attended<T> attended = attention_->Attend(*forward_, inputs);
   Project(attended.context, "projection of the context");
   if (wanted.project_weights) {
@@ -219,8 +255,10 @@ ScoringAnswer ScorerUnderTest<T>::Answer(const ScoringProblem& problem,
   answer.context = CopyOf(attended.context);
   if (wanted.want_weights) answer.weights = CopyOf(attended.weights);
   answer.d_queries = GradientOf(inputs.score.queries);
-  answer.d_keys = GradientOf(keys);
+  answer.d_keys = GradientOf(keys.keys);
   answer.d_values = GradientOf(inputs.values);
+  if (inputs.score.x.has_value()) answer.d_query_x = GradientOf(inputs.score.x);
+  if (keys.x.has_value()) answer.d_key_x = GradientOf(keys.x);
   for (const ParameterInfo& info : store_.parameters()) {
     answer.d_parameters[info.name] =
         Copy(store_.Segment(gradients_->values(), *store_.FindByName(info.name))
@@ -241,7 +279,7 @@ template <typename T>
 bool ScorerUnderTest<T>::HasInnerForm(const ScoringProblem& problem) {
   Forward<T>& forward = BeginScorerStep();
   ScoreInputs<T> in = Inputs(problem);
-  in.keys = scorer_->Prepare(forward, in.keys, in.positions.first_key);
+  in.keys = scorer_->Prepare(forward, KeyInputs(problem));
   return scorer_->Inner(forward, in).has_value();
 }
 
@@ -249,15 +287,43 @@ template <typename T>
 TestArray ScorerUnderTest<T>::Scores(const ScoringProblem& problem) {
   Forward<T>& forward = BeginScorerStep();
   ScoreInputs<T> in = Inputs(problem);
-  in.keys = scorer_->Prepare(forward, in.keys, in.positions.first_key);
+  in.keys = scorer_->Prepare(forward, KeyInputs(problem));
   return CopyOf(scorer_->Score(forward, in));
 }
 
 template <typename T>
-TestArray ScorerUnderTest<T>::Prepared(const TestArray& keys,
-                                       int64_t first_key) {
+TestArray ScorerUnderTest<T>::ScoresOfPart(const ScoringProblem& problem,
+                                           absl::Span<const int64_t> queries,
+                                           absl::Span<const int64_t> keys) {
   Forward<T>& forward = BeginScorerStep();
-  return CopyOf(scorer_->Prepare(forward, Input(keys), first_key));
+  ScoreInputs<T> in = Inputs(problem.TakeQueries(queries));
+  in.positions = problem.positions;
+  in.positions.first_query += queries[0];
+  in.positions.first_key += keys[0];
+  in.keys = Slice(scorer_->Prepare(forward, KeyInputs(problem)), /*axis=*/2,
+                  keys[0], static_cast<int64_t>(keys.size()));
+  return CopyOf(scorer_->Score(forward, in));
+}
+
+template <typename T>
+TestArray ScorerUnderTest<T>::Prepared(const ScoringProblem& problem,
+                                       absl::Span<const int64_t> parts) {
+  Forward<T>& forward = BeginScorerStep();
+  if (parts.empty()) {
+    return CopyOf(scorer_->Prepare(forward, KeyInputs(problem)));
+  }
+  TapeState<T> state(scorer_slots_);
+  std::vector<Var<T>> prepared;
+  int64_t begin = 0;
+  for (const int64_t count : parts) {
+    PrepareInputs<T> in =
+        KeyInputs(problem.TakeKeys(Range(begin, begin + count)));
+    in.key_position = problem.positions.first_key + begin;
+    in.state = &state;
+    prepared.push_back(scorer_->Prepare(forward, in));
+    begin += count;
+  }
+  return CopyOf(Concat<T>(prepared, /*axis=*/2));
 }
 
 template <typename T>
@@ -265,16 +331,20 @@ ScoringAnswer ScorerUnderTest<T>::AnswerStepwise(const ScoringProblem& problem,
                                                  bool want_weights) {
   forward_->BeginStep();
   const int64_t steps = problem.queries.shape[2];
+  TapeState<T> state(slots_);
   std::vector<Var<T>> prepared;
   std::vector<Var<T>> contexts;
   for (int64_t i = 0; i < steps; ++i) {
     const int64_t now[] = {i};
     const ScoringProblem step =
         problem.TakeKeys(Range(0, i + 1)).TakeQueries(now);
-    prepared.push_back(
-        attention_->Prepare(*forward_, Input(Take(problem.keys, 2, now)), i));
+    PrepareInputs<T> keys = KeyInputs(problem.TakeKeys(now));
+    keys.key_position = i;
+    keys.state = &state;
+    prepared.push_back(attention_->Prepare(*forward_, keys));
     AttendInputs<T> inputs;
-    inputs.score.queries = Input(step.queries);
+    inputs.score = Inputs(step);
+    inputs.score.state = &state;
     inputs.score.keys = Concat<T>(prepared, /*axis=*/2);
     inputs.score.positions.first_query = i;
     inputs.score.mask.causal = true;

@@ -13,6 +13,7 @@
 #include "attention/attend.h"
 #include "attention/attention.pb.h"
 #include "attention/attention_registry.h"
+#include "attention/layer_state.h"
 #include "attention/mask.h"
 #include "attention/positions.h"
 #include "attention/scoring_function.h"
@@ -46,6 +47,10 @@ struct ScoringProblem {
   TestArray values;      // [batch, heads, keys, value width]
   TestArray previous;    // [batch, heads, queries, keys], as is
   TestArray cumulative;  // this; of rank 0: none
+  // The inputs x of queries and keys, [batch, queries or keys, input]; of rank
+  // 0: none.
+  TestArray query_x;
+  TestArray key_x;
   std::vector<int32_t> key_lengths;
   std::vector<uint8_t> dense;
   std::vector<int64_t> hidden;
@@ -78,6 +83,8 @@ struct ScoringAnswer {
   TestArray d_queries;
   TestArray d_keys;
   TestArray d_values;
+  TestArray d_query_x;  // of rank 0: the problem has no inputs
+  TestArray d_key_x;
   std::map<std::string, TestArray> d_parameters;
 };
 
@@ -120,8 +127,17 @@ class ScorerUnderTest {
   bool HasInnerForm(const ScoringProblem& problem);
 
   TestArray Scores(const ScoringProblem& problem);
-  // Of keys at positions first_key, first_key + 1, ...
-  TestArray Prepared(const TestArray& keys, int64_t first_key);
+  // Computes scores of these queries and keys only, from keys that were all
+  // prepared together. Positions follow each other.
+  TestArray ScoresOfPart(const ScoringProblem& problem,
+                         absl::Span<const int64_t> queries,
+                         absl::Span<const int64_t> keys);
+  // The keys of the problem as the score prepares them, in parts of these
+  // numbers of keys, with a state; empty: at once, without a state.
+  TestArray Prepared(const ScoringProblem& problem,
+                     absl::Span<const int64_t> parts);
+  // Slots of the state that the score declares.
+  int num_slots() const { return scorer_slots_.size(); }
   // Query i at position i sees keys 0 .. i; keys are prepared one by one. The
   // answer is a context, computed with or without its weights.
   ScoringAnswer AnswerStepwise(const ScoringProblem& problem,
@@ -135,15 +151,18 @@ class ScorerUnderTest {
 
   ScoringAnswer Answer(const ScoringProblem& problem, Wanted wanted);
   Var<T> Input(const TestArray& array);
-  // The inputs of a score, with keys that are not prepared.
+  // The inputs of a score, with keys that are not prepared, and of Prepare().
   ScoreInputs<T> Inputs(const ScoringProblem& problem);
+  PrepareInputs<T> KeyInputs(const ScoringProblem& problem);
 
   // Begins a step of the scorer, with the values of store().
   Forward<T>& BeginScorerStep();
 
   ParameterStore<T> store_;
+  StateSlots slots_;
   std::unique_ptr<AttentionLayer<T>> attention_;
   ParameterStore<T> scorer_store_;
+  StateSlots scorer_slots_;
   std::unique_ptr<ScoringFunction<T>> scorer_;
   std::unique_ptr<GradientSlab<T>> gradients_;
   Tape<T> tape_;

@@ -237,13 +237,13 @@ FormulaScorer<T>::FormulaScorer(FormulaGraph formula, ParameterScope<T> scope,
 }
 
 template <typename T>
-Var<T> FormulaScorer<T>::Prepare(Forward<T>& forward, Var<T> keys,
-                                 int64_t key_position) const {
+Var<T> FormulaScorer<T>::Prepare(Forward<T>& forward,
+                                 const PrepareInputs<T>& inputs) const {
   const std::vector<int>& stored = formula_.prepared;
-  if (stored.empty()) return keys;
+  if (stored.empty()) return inputs.keys;
   ScoreInputs<T> in;
-  in.keys = keys;
-  in.positions.first_key = key_position;
+  in.keys = inputs.keys;
+  in.positions.first_key = inputs.key_position;
   Tape<T>& tape = forward.tape();
   // -inf is legal here as in the scores that it becomes.
   tape.BeginScores();

@@ -26,8 +26,8 @@ class FormulaScorer : public ScoringFunction<T> {
   FormulaScorer(FormulaGraph formula, ParameterScope<T> scope, int64_t heads);
 
   // What depends on the keys alone, side by side.
-  Var<T> Prepare(Forward<T>& forward, Var<T> keys,
-                 int64_t key_position) const override;
+  Var<T> Prepare(Forward<T>& forward,
+                 const PrepareInputs<T>& inputs) const override;
   int64_t NumbersPerPair() const override;
   Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override;
   std::optional<InnerForm<T>> Inner(Forward<T>& forward,

@@ -54,7 +54,8 @@ class EvaluationTest : public ::testing::Test {
     ScoreInputs<double> in;
     in.positions = {.first_query = 4, .query_step = 2, .first_key = 5};
     in.queries = queries_;
-    in.keys = scorer_->Prepare(*forward_, keys_, in.positions.first_key);
+    in.keys = scorer_->Prepare(
+        *forward_, {.keys = keys_, .key_position = in.positions.first_key});
     return scorer_->Score(*forward_, in);
   }
 

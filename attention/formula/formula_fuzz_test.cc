@@ -142,13 +142,14 @@ void ExpectScores(const std::string& text, FormulaGraph graph) {
   const Var<float> keys = Rows(tape, kKeys, 0.25F);
   ScoreInputs<float> in;
   in.queries = Rows(tape, kQueries, 0.125F);
-  in.keys = scorer.Prepare(forward, keys, 5);
+  in.keys = scorer.Prepare(forward, {.keys = keys, .key_position = 5});
   in.positions = {.first_query = 7, .query_step = 1, .first_key = 5};
   const Var<float> all = scorer.Score(forward, in);
   ASSERT_EQ(all.shape(), Shape({2, 2, kQueries, kKeys})) << text;
   ScoreInputs<float> some;
   some.queries = Slice(in.queries, /*axis=*/2, 1, 2);
-  some.keys = scorer.Prepare(forward, Slice(keys, /*axis=*/2, 2, 2), 7);
+  some.keys = scorer.Prepare(
+      forward, {.keys = Slice(keys, /*axis=*/2, 2, 2), .key_position = 7});
   some.positions = {.first_query = 8, .query_step = 1, .first_key = 7};
   const Var<float> part = scorer.Score(forward, some);
   ASSERT_EQ(part.shape(), Shape({2, 2, 2, 2})) << text;

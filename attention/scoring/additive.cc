@@ -19,9 +19,9 @@ Additive<T>::Additive(int64_t width, bool bias, ParameterScope<T> scope,
 }
 
 template <typename T>
-Var<T> Additive<T>::Prepare(Forward<T>& forward, Var<T> keys,
-                            int64_t /*key_position*/) const {
-  const Var<T> projected = ProjectHeads(keys, forward[w_k_]);
+Var<T> Additive<T>::Prepare(Forward<T>& forward,
+                            const PrepareInputs<T>& in) const {
+  const Var<T> projected = ProjectHeads(in.keys, forward[w_k_]);
   if (!bias_.has_value()) return projected;
   const Var<T> bias = forward[bias_];
   return projected + bias.Reshape({bias.dim(0), 1, width_});

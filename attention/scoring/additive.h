@@ -28,8 +28,8 @@ class Additive : public ScoringFunction<T> {
       : Additive(options.width(), options.bias(), scope, widths) {}
 
   // W_k k + b: [batch, heads, keys, width].
-  Var<T> Prepare(Forward<T>& forward, Var<T> keys,
-                 int64_t key_position) const override;
+  Var<T> Prepare(Forward<T>& forward,
+                 const PrepareInputs<T>& in) const override;
 
   Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override {
     return ScoreWith(forward, in, {});

@@ -22,9 +22,9 @@ class Concat : public ScoringFunction<T> {
     w_v_ = scope.Add("w_v", {widths.heads, width}, XavierUniform(1, width));
   }
 
-  Var<T> Prepare(Forward<T>& forward, Var<T> keys,
-                 int64_t /*key_position*/) const override {
-    return ProjectHeads(keys, Slice(forward[w_], /*axis=*/2, dq_, dk_));
+  Var<T> Prepare(Forward<T>& forward,
+                 const PrepareInputs<T>& in) const override {
+    return ProjectHeads(in.keys, Slice(forward[w_], /*axis=*/2, dq_, dk_));
   }
 
   Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override {

@@ -18,9 +18,8 @@ class Cosine : public ScoringFunction<T> {
          const ScoreWidths& widths)
       : scale_(options.scale(), scope, "scale", widths, Constant(10)) {}
 
-  Var<T> Prepare(Forward<T>&, Var<T> keys,
-                 int64_t /*key_position*/) const override {
-    return Normalized(keys);
+  Var<T> Prepare(Forward<T>&, const PrepareInputs<T>& in) const override {
+    return Normalized(in.keys);
   }
 
   std::optional<InnerForm<T>> Inner(Forward<T>& forward,

@@ -50,7 +50,7 @@ void CheckParity(const std::string& fixture_name, const std::string& config) {
   const std::vector<int32_t> lengths = fixture.Integers("lengths");
   AttendInputs<float> inputs;
   inputs.score.queries = input("queries");
-  inputs.score.keys = attender.Prepare(forward, keys, /*key_position=*/0);
+  inputs.score.keys = attender.Prepare(forward, {.keys = keys});
   inputs.score.mask.key_lengths = lengths;
   inputs.values = input("values");
   const Attended<float> attended = attender.Attend(forward, inputs);

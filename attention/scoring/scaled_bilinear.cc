@@ -22,9 +22,9 @@ class ScaledBilinear : public ScoringFunction<T> {
                    Uniform(std::sqrt(3.0) * scale));
   }
 
-  Var<T> Prepare(Forward<T>& forward, Var<T> keys,
-                 int64_t /*key_position*/) const override {
-    return ProjectHeads(keys, forward[w_]);
+  Var<T> Prepare(Forward<T>& forward,
+                 const PrepareInputs<T>& in) const override {
+    return ProjectHeads(in.keys, forward[w_]);
   }
 
   std::optional<InnerForm<T>> Inner(Forward<T>&,

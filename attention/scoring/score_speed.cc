@@ -68,7 +68,7 @@ class Workload {
     AttendInputs<float> inputs;
     inputs.fused_score = true;
     inputs.score.queries = leaf(0);
-    inputs.score.keys = layer_.Prepare(*forward_, leaf(1), /*key_position=*/0);
+    inputs.score.keys = layer_.Prepare(*forward_, {.keys = leaf(1)});
     inputs.values = leaf(2);
     forward_->Backward({Sum(layer_.Attend(*forward_, inputs).context)}, {1.0});
   }

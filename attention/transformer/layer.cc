@@ -68,7 +68,7 @@ TransformerLayer<T>::TransformerLayer(const AttentionRegistry& scorers,
     values_ = slots.Add("values");
     attention_.emplace(
         scorers, parts.attention(), scope.Sub("attention"),
-        MultiHeadWidths{config.width(), config.width(), config.width()},
+        MultiHeadWidths{config.width(), config.width(), config.width(), &slots},
         initialization);
   }
   const FeedForwardConfig& network = parts.feed_forward();
@@ -112,14 +112,16 @@ PreparedSource<T> TransformerLayer<T>::KeptMemory(
 template <typename T>
 Var<T> TransformerLayer<T>::AttendToSelf(Forward<T>& forward, Var<T> x,
                                          const LayerInputs<T>& inputs) const {
-  PreparedSource<T> source =
-      attention_->Prepare(forward, x, x, inputs.positions.first_query);
+  PreparedSource<T> source = attention_->Prepare(
+      forward, x, x, inputs.positions.first_query, inputs.state);
   if (inputs.state != nullptr) {
     source = {inputs.state->Append(keys_, source.keys),
               inputs.state->Append(values_, source.values)};
   }
   return (*attention_)(forward, x, source,
-                       {.mask = inputs.mask, .positions = inputs.positions});
+                       {.mask = inputs.mask,
+                        .positions = inputs.positions,
+                        .state = inputs.state});
 }
 
 template <typename T>

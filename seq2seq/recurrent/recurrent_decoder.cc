@@ -122,8 +122,7 @@ DecoderState<T> RecurrentDecoder<T>::Begin(Forward<T>& forward,
     const Var<T> values =
         memory.values.Reshape({sources, 1, time, context_width_});
     state.SetSource(kValues, values);
-    state.SetSource(kKeys,
-                    attention_->Prepare(forward, values, /*key_position=*/0));
+    state.SetSource(kKeys, attention_->Prepare(forward, {.keys = values}));
     if (attention_->uses_history()) {
       const Var<T> none = tape.Full({sources, time}, T(0));
       state.SetRow(kPreviousWeights, none);

@@ -114,7 +114,7 @@ class AttentionWork : public TimedWork {
     };
     AttendInputs<float> inputs;
     inputs.score.queries = input(0);
-    inputs.score.keys = layer_.Prepare(forward, input(1), /*key_position=*/0);
+    inputs.score.keys = layer_.Prepare(forward, {.keys = input(1)});
     inputs.score.mask.causal = true;
     inputs.values = input(2);
     inputs.fused_score = true;

@@ -84,11 +84,10 @@ class AdditivePairModel : public FixedInputModel {
     ScoreInputs<float> inputs;
     inputs.queries = tape.Input({n, 1, queries_, width_},
                                 Rows(query_data_, examples, queries_ * width_));
-    inputs.keys =
-        scorer_->Prepare(forward,
-                         tape.Input({n, 1, keys_, width_},
-                                    Rows(key_data_, examples, keys_ * width_)),
-                         /*key_position=*/0);
+    inputs.keys = scorer_->Prepare(
+        forward,
+        {.keys = tape.Input({n, 1, keys_, width_},
+                            Rows(key_data_, examples, keys_ * width_))});
     const Var<float> seeds = tape.Constant(
         {n, 1, queries_, keys_}, Rows(seeds_, examples, queries_ * keys_));
     sums[0] = Sum(scorer_->Score(forward, inputs) * seeds);

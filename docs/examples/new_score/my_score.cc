@@ -11,6 +11,7 @@ using ::regard::Forward;
 using ::regard::InnerForm;
 using ::regard::Parameter;
 using ::regard::ParameterScope;
+using ::regard::PrepareInputs;
 using ::regard::ScoreInputs;
 using ::regard::ScoreWidths;
 using ::regard::ScoringFunction;
@@ -31,13 +32,13 @@ class MyScore : public ScoringFunction<T> {
                      XavierUniform(width, widths.key));
   }
 
-  Var<T> Prepare(Forward<T>& forward, Var<T> keys,
-                 int64_t /*key_position*/) const override {
-    return ProjectHeads(keys, forward[w_k_]);
+  Var<T> Prepare(Forward<T>& forward,
+                 const PrepareInputs<T>& in) const override {
+    return ProjectHeads(in.keys, forward[w_k_]);
   }
 
-  std::optional<InnerForm<T>> Inner(
-      Forward<T>& forward, const ScoreInputs<T>& in) const override {
+  std::optional<InnerForm<T>> Inner(Forward<T>& forward,
+                                    const ScoreInputs<T>& in) const override {
     return InnerForm<T>{ProjectHeads(in.queries, forward[w_q_]), in.keys,
                         static_cast<T>(1 / std::sqrt(in.keys.dim(3)))};
   }
