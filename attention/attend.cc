@@ -313,8 +313,7 @@ Var<T> AttentionLayer<T>::AttendInBlocks(Forward<T>& forward,
                           const RowBlock& block) {
     Tape<T>& tape = forward->tape();
     ScoreInputs<T> part = in;
-    part.mask = in.mask.OfExample(block.example, q[0], q[2], keys);
-    part.mask.first_row = block.first;
+    part.mask = in.mask.OfExample(block.example, q[0], q[2], keys, block.first);
     part.positions.first_query += block.first * in.positions.query_step;
     const VisibleKeys range =
         MaskReader(part.mask, part.positions, 1, block.count, keys).Range(0);

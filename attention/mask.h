@@ -8,6 +8,7 @@
 
 #include "absl/base/attributes.h"
 #include "absl/types/span.h"
+#include "attention/key_ranges.h"
 #include "attention/positions.h"
 #include "third_party/abseil_backport/check.h"
 
@@ -34,6 +35,10 @@ struct Mask {
   // A key that each query does not see, [batch, queries], as in leave-one-out
   // regression; empty: none.
   absl::Span<const int64_t> hidden = {};
+  // The keys that a KeySelection left to each head and query. MaskReader, which
+  // knows no heads, does not read them: SelectedScores() and
+  // ScaledDotAttention() do.
+  KeyRanges selected = {};
 
   // For a part: the rows of queries and keys at which it begins in the longer
   // call, and the extents of that; 0 if the call is whole.
@@ -41,12 +46,16 @@ struct Mask {
   int64_t first_key = 0;
   int64_t all_queries = 0;
   int64_t all_keys = 0;
+  // For a part whose columns are some runs of the keys: the columns that each
+  // of its queries sees. Scores are -inf where the mask hides more.
+  absl::Span<const KeyRange> seen = {};
 
   bool is_part() const { return all_queries > 0; }
 
-  // The mask for one example alone of a whole call with these extents.
-  Mask OfExample(int64_t example, int64_t batch, int64_t queries,
-                 int64_t keys) const {
+  // The mask for one example alone of a whole call with these extents, and its
+  // queries from first_row on.
+  Mask OfExample(int64_t example, int64_t batch, int64_t queries, int64_t keys,
+                 int64_t first_row) const {
     const auto part = [=](auto all) {
       const auto size = static_cast<int64_t>(all.size()) / batch;
       return all.subspan(example * size, size);
@@ -57,6 +66,8 @@ struct Mask {
     mask.hidden = part(hidden);
     mask.all_queries = queries;
     mask.all_keys = keys;
+    mask.first_row = first_row;
+    if (selected.has_value()) mask.selected = selected.Part(example, first_row);
     return mask;
   }
 };
@@ -104,6 +115,10 @@ class MaskReader {
   // Inlined into loops over rows as short as a call takes.
   ABSL_ATTRIBUTE_ALWAYS_INLINE VisibleKeys operator()(int64_t example,
                                                       int64_t query) const {
+    if (!mask_.seen.empty()) {
+      const KeyRange seen = mask_.seen[query];
+      return {seen.begin, seen.end, nullptr, -1};
+    }
     const int64_t row = example * mask_.all_queries + mask_.first_row + query;
     VisibleKeys keys = {0, keys_, nullptr, -1};
     if (!mask_.key_lengths.empty()) {

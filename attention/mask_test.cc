@@ -50,8 +50,7 @@ TEST(MaskTest, APartShowsWhatTheWholeShows) {
     for (int64_t example = 0; example < kBatch; ++example) {
       for (int64_t row = 0; row < kQueries; ++row) {
         for (int64_t key = 0; key < kKeys; ++key) {
-          Mask part = mask.OfExample(example, kBatch, kQueries, kKeys);
-          part.first_row = row;
+          Mask part = mask.OfExample(example, kBatch, kQueries, kKeys, row);
           part.first_key = key;
           const MaskReader reader(part,
                                   {.first_query = 2 + row, .first_key = key}, 1,

@@ -9,12 +9,15 @@
 #include <limits>
 #include <optional>
 
+#include "absl/types/span.h"
 #include "attention/kernels/distance_bias.h"
 #include "attention/kernels/finite_values.h"
+#include "attention/key_ranges.h"
 #include "attention/mask.h"
 #include "attention/positions.h"
 #include "autodiff/kernels/gemm.h"
 #include "autodiff/kernels/matrix.h"
+#include "autodiff/kernels/reduce.h"
 #include "autodiff/ops/dropout.h"
 #include "autodiff/shape.h"
 #include "autodiff/tape.h"
@@ -24,6 +27,10 @@ namespace regard {
 // A block of scores and one of their gradients fit a core's own cache.
 inline constexpr int64_t kQueryBlock = 128;
 inline constexpr int64_t kKeyBlock = 256;
+// With a selection, queries read whole pieces of this size of a block of keys.
+// Sums over keys keep their bits, as their lanes divide a piece.
+inline constexpr int64_t kKeyPiece = 64;
+static_assert(kKeyBlock % kKeyPiece == 0 && kKeyPiece % kLanes == 0);
 
 template <typename T>
 inline constexpr T kMinusInfinity = -std::numeric_limits<T>::infinity();
@@ -70,6 +77,7 @@ struct AttentionProblem {
   DistanceBias<T> bias;
   DropoutMask dropout;
   Var<T> sink;  // [heads]; may be empty
+  KeyRanges selected;
 
   int64_t heads() const { return of_queries.heads; }
   int64_t sources() const { return queries.dim(0) * heads(); }
@@ -93,6 +101,9 @@ struct QueryBlock {
   int64_t begin = 0;  // first query
   int64_t count = 0;
   int64_t row = 0;  // of the first query, among those of all heads
+  // Of a part of a block: which of its queries, from `begin` on, are the
+  // `count` ones. Null: all.
+  const int32_t* rows = nullptr;
   // Some query here sees a key of begin_key .. end_key - 1, and none others.
   int64_t begin_key = 0;
   int64_t end_key = 0;
@@ -102,6 +113,9 @@ struct QueryBlock {
   // Blocks of keys begin at multiples of their size, so that a query's bits do
   // not depend on the others in its block.
   int64_t first_block() const { return begin_key / kKeyBlock * kKeyBlock; }
+  int64_t query(int64_t i) const {
+    return begin + (rows == nullptr ? i : rows[i]);
+  }
 };
 
 // Queries from `begin` on of an example, in any of its heads.
@@ -113,6 +127,7 @@ QueryBlock BlockAt(const AttentionProblem<T>& p, int64_t example,
                       .count = std::min(kQueryBlock, p.num_queries() - begin),
                       .begin_key = p.num_keys()};
   const int64_t rows = p.visible.SameForAllQueries() ? 1 : block.count;
+  block.hides = p.selected.has_value();
   for (int64_t i = 0; i < rows; ++i) {
     const VisibleKeys visible = p.visible(example, begin + i);
     if (visible.size() == 0) continue;
@@ -155,6 +170,80 @@ ConstMatrix<T> Queries(const AttentionProblem<T>& p, const QueryBlock& block) {
                          block.count);
 }
 
+// Which pieces of the keys from `first` on some of `ranges` touch: 1 + the
+// first one * pieces of a block + the last one; 0: none.
+inline uint8_t PiecesOf(absl::Span<const KeyRange> ranges, int64_t first) {
+  constexpr int64_t kPieces = kKeyBlock / kKeyPiece;
+  int64_t begin = kPieces;
+  int64_t last = 0;
+  for (const KeyRange& range : ranges) {
+    if (range.end <= first) continue;
+    if (range.begin >= first + kKeyBlock) break;
+    const int64_t from = std::max<int64_t>(range.begin - first, 0);
+    const int64_t to = std::min<int64_t>(range.end - first, kKeyBlock);
+    begin = std::min(begin, from / kKeyPiece);
+    last = (to - 1) / kKeyPiece;
+  }
+  return static_cast<uint8_t>(begin == kPieces ? 0
+                                               : 1 + begin * kPieces + last);
+}
+
+// Calls f(part, first key, count of keys) for the keys that the queries of a
+// block read, in rising order of blocks of keys. With a selection, each part
+// has the queries that read the same pieces of a block of keys; `rows` is
+// scratch for kQueryBlock of them. Without one, it is the block.
+template <typename T, typename F>
+void ForEachPart(const AttentionProblem<T>& p, const QueryBlock& block,
+                 int32_t* rows, F f) {
+  constexpr int64_t kPieces = kKeyBlock / kKeyPiece;
+  for (int64_t k = block.first_block(); k < block.end_key; k += kKeyBlock) {
+    const int64_t count = std::min(kKeyBlock, block.end_key - k);
+    if (!p.selected.has_value()) {
+      f(block, k, count);
+      continue;
+    }
+    uint8_t pieces[kQueryBlock];
+    uint32_t found = 0;  // a bit for each kind of pieces
+    for (int64_t i = 0; i < block.count; ++i) {
+      pieces[i] =
+          PiecesOf(p.selected(block.example, block.head, block.begin + i), k);
+      found |= uint32_t{1} << pieces[i];
+    }
+    for (uint8_t kind = 1; kind <= kPieces * kPieces; ++kind) {
+      const int64_t begin = (kind - 1) / kPieces * kKeyPiece;
+      const int64_t end =
+          std::min(count, ((kind - 1) % kPieces + 1) * kKeyPiece);
+      if ((found >> kind & 1) == 0 || begin >= end) continue;
+      QueryBlock part = block;
+      part.count = 0;
+      for (int64_t i = 0; i < block.count; ++i) {
+        if (pieces[i] == kind) rows[part.count++] = static_cast<int32_t>(i);
+      }
+      if (part.count < block.count) part.rows = rows;
+      f(part, k + begin, end - begin);
+    }
+  }
+}
+
+// to [count of the part's queries, cols] = their rows among the block's.
+template <typename T, typename Matrix>
+void GatherRows(const QueryBlock& part, const Matrix& block, T* to) {
+  for (int64_t i = 0; i < part.count; ++i) {
+    std::copy_n(block.data + part.rows[i] * block.stride, block.cols,
+                to + i * block.cols);
+  }
+}
+
+// The inverse: writes those rows of the block.
+template <typename T>
+void ScatterRows(const QueryBlock& part, const T* from,
+                 const MutableMatrix<T>& block) {
+  for (int64_t i = 0; i < part.count; ++i) {
+    std::copy_n(from + i * block.cols, block.cols,
+                block.data + part.rows[i] * block.stride);
+  }
+}
+
 // The matrix of a block's queries in an array of the context's shape.
 template <typename T, typename X>
 auto Contexts(const AttentionProblem<T>& p, const QueryBlock& block, X* data) {
@@ -168,12 +257,14 @@ auto Contexts(const AttentionProblem<T>& p, const QueryBlock& block, X* data) {
 template <typename T>
 class KeyRows {
  public:
-  KeyRows(Var<T> x, const HeadRows& rows, int64_t heads,
+  // `x` is what the queries of `p` read.
+  KeyRows(const AttentionProblem<T>& p, Var<T> x, const HeadRows& rows,
           ScratchScope<T>& scratch)
       : x_(x),
         rows_(rows),
-        group_(heads / rows.heads),
-        copy_(scratch.New(kKeyBlock * rows.width)) {}
+        group_(p.heads() / rows.heads),
+        copy_(scratch.New(kKeyBlock * rows.width)),
+        reads_once_(p.selected.has_value() && p.num_queries() == 1) {}
 
   ConstMatrix<T> operator()(const QueryBlock& block, int64_t first,
                             int64_t count) const {
@@ -191,8 +282,14 @@ class KeyRows {
   ConstMatrix<T> Finite(const QueryBlock& block, int64_t first, int64_t count) {
     const ConstMatrix<T> rows = (*this)(block, first, count);
     if (!block.hides) return rows;
-    if (!finite_.has_value()) finite_ = AllFinite(x_.data(), x_.size());
-    if (*finite_) return rows;
+    if (reads_once_) {
+      if (rows.stride == rows.cols && AllFinite(rows.data, count * rows.cols)) {
+        return rows;
+      }
+    } else {
+      if (!finite_.has_value()) finite_ = AllFinite(x_.data(), x_.size());
+      if (*finite_) return rows;
+    }
     for (int64_t i = 0; i < count; ++i) {
       const T* const row = rows.data + i * rows.stride;
       for (int64_t j = 0; j < rows.cols; ++j) {
@@ -206,7 +303,10 @@ class KeyRows {
   Var<T> x_;
   HeadRows rows_;
   int64_t group_;
-  T* const copy_;               // [kKeyBlock, width]
+  T* const copy_;  // [kKeyBlock, width]
+  // One query reads only what it has selected. Looking at all rows would take
+  // longer.
+  const bool reads_once_;
   std::optional<bool> finite_;  // whether all of x is
 };
 
@@ -214,19 +314,34 @@ class KeyRows {
 template <typename T>
 int64_t BiasIndex(const AttentionProblem<T>& p, const QueryBlock& block,
                   int64_t i, int64_t first_key) {
-  return p.bias.IndexOf(block.head, p.positions.Offset(block.begin + i)) +
+  return p.bias.IndexOf(block.head, p.positions.Offset(block.query(i))) +
          first_key;
 }
 
+// Scores of a query's keys from first_key on: -inf in what is not selected.
+template <typename T>
+void HideUnselected(absl::Span<const KeyRange> ranges, int64_t first_key,
+                    int64_t count, T* scores) {
+  int64_t done = 0;
+  for (const KeyRange& range : ranges) {
+    const int64_t begin =
+        std::clamp<int64_t>(range.begin - first_key, done, count);
+    std::fill(scores + done, scores + begin, kMinusInfinity<T>);
+    done = std::clamp<int64_t>(range.end - first_key, done, count);
+    if (done == count) return;
+  }
+  std::fill(scores + done, scores + count, kMinusInfinity<T>);
+}
+
 // scores [count of queries, count of keys]: scaled products plus the bias, -inf
-// where hidden.
+// where hidden. `queries` are the block's.
 template <typename T>
 void ScoreBlock(const AttentionProblem<T>& p, const QueryBlock& block,
-                const ConstMatrix<T>& keys, int64_t first_key, T* scores) {
+                const ConstMatrix<T>& queries, const ConstMatrix<T>& keys,
+                int64_t first_key, T* scores) {
   const int64_t count = keys.rows;
-  Gemm(Queries(p, block), keys.Transposed(),
-       MutableMatrix<T>(scores, block.count, count), GemmMode::kAssign,
-       p.scale);
+  Gemm(queries, keys.Transposed(), MutableMatrix<T>(scores, block.count, count),
+       GemmMode::kAssign, p.scale);
   if (!block.hides && !p.bias.has_value()) return;
   for (int64_t i = 0; i < block.count; ++i) {
     T* __restrict row = scores + i * count;
@@ -234,7 +349,7 @@ void ScoreBlock(const AttentionProblem<T>& p, const QueryBlock& block,
       const T* bias = p.bias.values.data() + BiasIndex(p, block, i, first_key);
       for (int64_t k = 0; k < count; ++k) row[k] += bias[k];
     }
-    const VisibleKeys visible = p.visible(block.example, block.begin + i);
+    const VisibleKeys visible = p.visible(block.example, block.query(i));
     const int64_t begin =
         std::clamp<int64_t>(visible.begin - first_key, 0, count);
     const int64_t end = std::clamp<int64_t>(visible.end - first_key, 0, count);
@@ -249,6 +364,9 @@ void ScoreBlock(const AttentionProblem<T>& p, const QueryBlock& block,
       row[visible.hidden - first_key] = kMinusInfinity<T>;
     }
     std::fill(row + end, row + count, kMinusInfinity<T>);
+    if (!p.selected.has_value()) continue;
+    HideUnselected(p.selected(block.example, block.head, block.query(i)),
+                   first_key, count, row);
   }
 }
 
@@ -259,11 +377,11 @@ void FillKeep(const AttentionProblem<T>& p, const QueryBlock& block,
               int64_t first_key, int64_t count, uint8_t* keep) {
   std::fill_n(keep, block.count * count, uint8_t{0});
   for (int64_t i = 0; i < block.count; ++i) {
-    const VisibleKeys visible = p.visible(block.example, block.begin + i);
+    const VisibleKeys visible = p.visible(block.example, block.query(i));
     const int64_t begin =
         std::clamp<int64_t>(visible.begin - first_key, 0, count);
     const int64_t end = std::clamp<int64_t>(visible.end - first_key, 0, count);
-    p.dropout.FillRow(block.example, block.head, block.begin + i,
+    p.dropout.FillRow(block.example, block.head, block.query(i),
                       first_key + begin, end - begin, keep + i * count + begin);
   }
 }

@@ -27,6 +27,45 @@ struct RowSums {
   RowSums From(int64_t row) const { return {max + row, sum + row}; }
 };
 
+// Storage for the rows of a part of a block. Empty without a selection.
+template <typename T>
+struct PartScratch {
+  PartScratch(const AttentionProblem<T>& p, ScratchScope<T>& scratch) {
+    const int64_t n = p.selected.has_value() ? kQueryBlock : 0;
+    rows = p.queries.tape().scratch().template New<int32_t>(n);
+    queries = scratch.New(n * p.of_queries.width);
+    context = scratch.New(n * p.of_values.width);
+    sums = {scratch.New(n), scratch.New(n)};
+  }
+
+  ConstMatrix<T> Queries(const AttentionProblem<T>& p,
+                         const QueryBlock& part) const {
+    return {queries, part.count, p.of_queries.width};
+  }
+  // Also of its gradient.
+  template <typename Matrix>
+  Matrix Context(const AttentionProblem<T>& p, const QueryBlock& part) const {
+    return {context, part.count, p.of_values.width};
+  }
+  void GatherSums(const QueryBlock& part, RowSums<T> block) const {
+    for (int64_t i = 0; i < part.count; ++i) {
+      sums.max[i] = block.max[part.rows[i]];
+      sums.sum[i] = block.sum[part.rows[i]];
+    }
+  }
+  void ScatterSums(const QueryBlock& part, RowSums<T> block) const {
+    for (int64_t i = 0; i < part.count; ++i) {
+      block.max[part.rows[i]] = sums.max[i];
+      block.sum[part.rows[i]] = sums.sum[i];
+    }
+  }
+
+  int32_t* rows;
+  T* queries;
+  T* context;
+  RowSums<T> sums;
+};
+
 template <typename T>
 void ScaleRow(const MutableMatrix<T>& x, int64_t i, T factor) {
   T* __restrict row = x.data + i * x.stride;
@@ -66,44 +105,6 @@ void Accumulate(const QueryBlock& block, bool first, bool sink, int64_t count,
   }
 }
 
-template <typename T>
-void AttendBlock(const AttentionProblem<T>& p, const QueryBlock& block,
-                 RowSums<T> rows, const KeyRows<T>& keys, KeyRows<T>& values,
-                 T* scores, T* decay, uint8_t* keep,
-                 const MutableMatrix<T>& context) {
-  const bool sink = p.sink.has_value();
-  std::fill_n(rows.max, block.count,
-              sink ? p.sink.data()[block.head] : kMinusInfinity<T>);
-  if (block.end_key <= block.first_block()) {
-    std::fill_n(rows.sum, block.count, T(0));
-    for (int64_t i = 0; i < block.count; ++i) {
-      std::fill_n(context.data + i * context.stride, context.cols, T(0));
-    }
-    return;
-  }
-  for (int64_t k = block.first_block(); k < block.end_key; k += kKeyBlock) {
-    const int64_t count = std::min(kKeyBlock, block.end_key - k);
-    const bool first = k == block.first_block();
-    ScoreBlock(p, block, keys(block, k, count), k, scores);
-    Accumulate(block, first, sink, count, scores, rows, decay, context);
-    if (p.dropout.drops()) {
-      FillKeep(p, block, k, count, keep);
-      Drop(p, keep, block.count * count, scores, scores);
-    }
-    const ConstMatrix<T> raw = values(block, k, count);
-    const ConstMatrix<T> finite = values.Finite(block, k, count);
-    Gemm(ConstMatrix<T>(scores, block.count, count), finite, context,
-         first ? GemmMode::kAssign : GemmMode::kAdd);
-    if (finite.data == raw.data) continue;
-    for (int64_t i = 0; i < block.count; ++i) {
-      AddNonFinite(scores + i * count, raw, context.data + i * context.stride);
-    }
-  }
-  for (int64_t i = 0; i < block.count; ++i) {
-    ScaleRow(context, i, rows.sum[i] > T(0) ? T(1) / rows.sum[i] : T(0));
-  }
-}
-
 // What a thread needs to compute blocks.
 template <typename T>
 struct AttendScratch {
@@ -111,15 +112,80 @@ struct AttendScratch {
       : scores(scratch.New(p.block_size())),
         decay(scratch.New(kQueryBlock)),
         keep(p.NewKeep()),
-        keys(p.keys, p.of_keys, p.heads(), scratch),
-        values(p.values, p.of_values, p.heads(), scratch) {}
+        keys(p, p.keys, p.of_keys, scratch),
+        values(p, p.values, p.of_values, scratch),
+        part(p, scratch) {}
 
   T* const scores;
   T* const decay;
   uint8_t* const keep;
   const KeyRows<T> keys;
   KeyRows<T> values;
+  const PartScratch<T> part;
 };
+
+// Adds what some keys, from `first_key` on, give the queries of a block.
+// `first` says that they are the first.
+template <typename T>
+void AttendKeys(const AttentionProblem<T>& p, const QueryBlock& block,
+                const ConstMatrix<T>& queries, bool first, int64_t first_key,
+                int64_t count, RowSums<T> rows, AttendScratch<T>& s,
+                const MutableMatrix<T>& context) {
+  ScoreBlock(p, block, queries, s.keys(block, first_key, count), first_key,
+             s.scores);
+  Accumulate(block, first, p.sink.has_value(), count, s.scores, rows, s.decay,
+             context);
+  if (p.dropout.drops()) {
+    FillKeep(p, block, first_key, count, s.keep);
+    Drop(p, s.keep, block.count * count, s.scores, s.scores);
+  }
+  const ConstMatrix<T> raw = s.values(block, first_key, count);
+  const ConstMatrix<T> finite = s.values.Finite(block, first_key, count);
+  Gemm(ConstMatrix<T>(s.scores, block.count, count), finite, context,
+       first ? GemmMode::kAssign : GemmMode::kAdd);
+  if (finite.data == raw.data) return;
+  for (int64_t i = 0; i < block.count; ++i) {
+    AddNonFinite(s.scores + i * count, raw, context.data + i * context.stride);
+  }
+}
+
+template <typename T>
+void AttendBlock(const AttentionProblem<T>& p, const QueryBlock& block,
+                 RowSums<T> rows, AttendScratch<T>& s,
+                 const MutableMatrix<T>& context) {
+  const bool sink = p.sink.has_value();
+  const bool selects = p.selected.has_value();
+  const bool empty = block.end_key <= block.first_block();
+  std::fill_n(rows.max, block.count,
+              sink ? p.sink.data()[block.head] : kMinusInfinity<T>);
+  if (empty || selects) {
+    std::fill_n(rows.sum, block.count, T(sink && !empty ? 1 : 0));
+    for (int64_t i = 0; i < block.count; ++i) {
+      std::fill_n(context.data + i * context.stride, context.cols, T(0));
+    }
+  }
+  if (empty) return;
+  ForEachPart(p, block, s.part.rows,
+              [&](const QueryBlock& part, int64_t k, int64_t count) {
+                const bool first = !selects && k == block.first_block();
+                if (part.rows == nullptr) {
+                  AttendKeys(p, part, Queries(p, block), first, k, count, rows,
+                             s, context);
+                  return;
+                }
+                GatherRows(part, Queries(p, block), s.part.queries);
+                GatherRows(part, context, s.part.context);
+                s.part.GatherSums(part, rows);
+                AttendKeys(p, part, s.part.Queries(p, part), first, k, count,
+                           s.part.sums, s,
+                           s.part.template Context<MutableMatrix<T>>(p, part));
+                ScatterRows(part, s.part.context, context);
+                s.part.ScatterSums(part, rows);
+              });
+  for (int64_t i = 0; i < block.count; ++i) {
+    ScaleRow(context, i, rows.sum[i] > T(0) ? T(1) / rows.sum[i] : T(0));
+  }
+}
 
 // Sources begin .. end - 1.
 template <typename T>
@@ -127,8 +193,8 @@ void AttendSources(const AttentionProblem<T>& p, RowSums<T> sums,
                    Var<T> context, int64_t begin, int64_t end,
                    AttendScratch<T>& s) {
   ForEachQueryBlock(p, begin, end, [&](const QueryBlock& block) {
-    AttendBlock(p, block, sums.From(block.row), s.keys, s.values, s.scores,
-                s.decay, s.keep, Contexts(p, block, context.data()));
+    AttendBlock(p, block, sums.From(block.row), s,
+                Contexts(p, block, context.data()));
   });
 }
 
@@ -193,7 +259,76 @@ struct BackwardScratch {
   T* d_weights;   // the same
   T* mean;        // [queries], sum of weights d_weights over all keys
   uint8_t* keep;  // [queries, keys] of the block
+  PartScratch<T> part;
+  T* d_queries;  // [queries, width] of a part
+  T* part_mean;  // [queries] of a part
 };
+
+template <typename T>
+void AddToSink(const AttentionProblem<T>& p, const QueryBlock& block, int64_t i,
+               RowSums<T> rows, T mean, T* d_sink) {
+  T weight = p.sink.data()[block.head] - rows.max[i];
+  Exp(&weight, &weight, 1);
+  d_sink[block.head] -= weight / rows.sum[i] * mean;
+}
+
+// Adds the gradients of some keys, from `first_key` on, and of their scores.
+// With one_block, these are all keys of the queries.
+template <typename T>
+void BackwardKeys(const AttentionProblem<T>& p, const QueryBlock& block,
+                  const ConstMatrix<T>& queries, bool one_block,
+                  int64_t first_key, int64_t count, RowSums<T> rows,
+                  const T* means, const ConstMatrix<T>& d_context,
+                  KeyRows<T>& keys, KeyRows<T>& values,
+                  const BackwardScratch<T>& s, const Gradients<T>& d,
+                  const MutableMatrix<T>& d_queries) {
+  ScoreBlock(p, block, queries, keys(block, first_key, count), first_key,
+             s.weights);
+  Normalize(block, count, rows, s.weights);
+  const bool drops = p.dropout.drops();
+  if (drops) FillKeep(p, block, first_key, count, s.keep);
+  if (d.values != nullptr) {
+    const T* dropped = s.weights;
+    if (drops) {
+      Drop(p, s.keep, block.count * count, s.weights, s.d_weights);
+      dropped = s.d_weights;
+    }
+    Gemm(ConstMatrix<T>(dropped, block.count, count).Transposed(), d_context,
+         values.At(d.values, block, first_key, count), GemmMode::kAdd);
+  }
+  if (d.queries == nullptr && d.keys == nullptr && d.bias == nullptr &&
+      d.sink == nullptr) {
+    return;
+  }
+  Gemm(d_context, values.Finite(block, first_key, count).Transposed(),
+       MutableMatrix<T>(s.d_weights, block.count, count));
+  if (drops) {
+    Drop(p, s.keep, block.count * count, s.d_weights, s.d_weights);
+  }
+  for (int64_t i = 0; i < block.count; ++i) {
+    const T* __restrict weight = s.weights + i * count;
+    T* __restrict d_score = s.d_weights + i * count;
+    const T mean = one_block ? DotRow(weight, d_score, count) : means[i];
+    if (one_block && d.sink != nullptr) {
+      AddToSink(p, block, i, rows, mean, d.sink);
+    }
+    for (int64_t j = 0; j < count; ++j) {
+      d_score[j] = weight[j] * (d_score[j] - mean);
+    }
+    if (d.bias == nullptr) continue;
+    T* __restrict d_bias = d.bias + BiasIndex(p, block, i, first_key);
+    for (int64_t j = 0; j < count; ++j) d_bias[j] += d_score[j];
+  }
+  const ConstMatrix<T> d_scores(s.d_weights, block.count, count);
+  if (d.queries != nullptr) {
+    Gemm(d_scores, keys.Finite(block, first_key, count), d_queries,
+         GemmMode::kAdd, p.scale);
+  }
+  if (d.keys != nullptr) {
+    Gemm(d_scores.Transposed(), queries,
+         keys.At(d.keys, block, first_key, count), GemmMode::kAdd, p.scale);
+  }
+}
 
 template <typename T>
 void BackwardBlock(const AttentionProblem<T>& p, const QueryBlock& block,
@@ -207,63 +342,39 @@ void BackwardBlock(const AttentionProblem<T>& p, const QueryBlock& block,
   for (int64_t i = 0; !one_block && i < block.count; ++i) {
     s.mean[i] = DotRow(context.data + i * context.stride,
                        d_context.data + i * d_context.stride, context.cols);
+    if (d.sink != nullptr) AddToSink(p, block, i, rows, s.mean[i], d.sink);
   }
-  const auto add_to_sink = [&](int64_t i, T mean) {
-    T weight = p.sink.data()[block.head] - rows.max[i];
-    Exp(&weight, &weight, 1);
-    d.sink[block.head] -= weight / rows.sum[i] * mean;
-  };
-  for (int64_t i = 0; d.sink != nullptr && !one_block && i < block.count; ++i) {
-    add_to_sink(i, s.mean[i]);
-  }
-  for (int64_t k = block.first_block(); k < block.end_key; k += kKeyBlock) {
-    const int64_t count = std::min(kKeyBlock, block.end_key - k);
-    ScoreBlock(p, block, keys(block, k, count), k, s.weights);
-    Normalize(block, count, rows, s.weights);
-    const bool drops = p.dropout.drops();
-    if (drops) FillKeep(p, block, k, count, s.keep);
-    if (d.values != nullptr) {
-      const T* dropped = s.weights;
-      if (drops) {
-        Drop(p, s.keep, block.count * count, s.weights, s.d_weights);
-        dropped = s.d_weights;
-      }
-      Gemm(ConstMatrix<T>(dropped, block.count, count).Transposed(), d_context,
-           values.At(d.values, block, k, count), GemmMode::kAdd);
-    }
-    if (d.queries == nullptr && d.keys == nullptr && d.bias == nullptr &&
-        d.sink == nullptr) {
-      continue;
-    }
-    Gemm(d_context, values.Finite(block, k, count).Transposed(),
-         MutableMatrix<T>(s.d_weights, block.count, count));
-    if (drops) {
-      Drop(p, s.keep, block.count * count, s.d_weights, s.d_weights);
-    }
-    for (int64_t i = 0; i < block.count; ++i) {
-      const T* __restrict weight = s.weights + i * count;
-      T* __restrict d_score = s.d_weights + i * count;
-      const T mean = one_block ? DotRow(weight, d_score, count) : s.mean[i];
-      if (one_block && d.sink != nullptr) add_to_sink(i, mean);
-      for (int64_t j = 0; j < count; ++j) {
-        d_score[j] = weight[j] * (d_score[j] - mean);
-      }
-      if (d.bias == nullptr) continue;
-      T* __restrict d_bias = d.bias + BiasIndex(p, block, i, k);
-      for (int64_t j = 0; j < count; ++j) d_bias[j] += d_score[j];
-    }
-    const ConstMatrix<T> d_scores(s.d_weights, block.count, count);
-    if (d.queries != nullptr) {
-      Gemm(d_scores, keys.Finite(block, k, count),
-           p.of_queries.At(d.queries, block.example, block.head, block.begin,
-                           block.count),
-           GemmMode::kAdd, p.scale);
-    }
-    if (d.keys != nullptr) {
-      Gemm(d_scores.Transposed(), Queries(p, block),
-           keys.At(d.keys, block, k, count), GemmMode::kAdd, p.scale);
-    }
-  }
+  const MutableMatrix<T> d_queries =
+      d.queries == nullptr
+          ? MutableMatrix<T>(nullptr, 0, 0)
+          : p.of_queries.At(d.queries, block.example, block.head, block.begin,
+                            block.count);
+  ForEachPart(p, block, s.part.rows,
+              [&](const QueryBlock& part, int64_t k, int64_t count) {
+                if (part.rows == nullptr) {
+                  BackwardKeys(p, part, Queries(p, block), one_block, k, count,
+                               rows, s.mean, d_context, keys, values, s, d,
+                               d_queries);
+                  return;
+                }
+                GatherRows(part, Queries(p, block), s.part.queries);
+                GatherRows(part, d_context, s.part.context);
+                s.part.GatherSums(part, rows);
+                for (int64_t i = 0; i < part.count; ++i) {
+                  s.part_mean[i] = s.mean[part.rows[i]];
+                }
+                const MutableMatrix<T> d_part(s.d_queries, part.count,
+                                              p.of_queries.width);
+                if (d.queries != nullptr) {
+                  GatherRows(part, d_queries, s.d_queries);
+                }
+                BackwardKeys(p, part, s.part.Queries(p, part), one_block, k,
+                             count, s.part.sums, s.part_mean,
+                             s.part.template Context<ConstMatrix<T>>(p, part),
+                             keys, values, s, d, d_part);
+                if (d.queries != nullptr)
+                  ScatterRows(part, s.d_queries, d_queries);
+              });
 }
 
 }  // namespace
@@ -319,7 +430,8 @@ Var<T> ScaledDotAttention(const std::type_identity_t<InnerForm<T>>& score,
       positions,
       form.distance_bias,
       DropoutMask(*tape, dropout, "weights"),
-      sink};
+      sink,
+      mask.selected};
   const Var<T> context = tape->New(
       q.With(-1, heads > 0 ? heads * of_values.width : of_values.width),
       form.a.needs_grad() || form.b.needs_grad() || values.needs_grad() ||
@@ -334,11 +446,17 @@ Var<T> ScaledDotAttention(const std::type_identity_t<InnerForm<T>>& score,
         PartialGrad(p.queries), PartialGrad(p.keys), PartialGrad(p.values),
         PartialGrad(p.bias.values), PartialGrad(p.sink)};
     ScratchScope<T> scratch(*tape);
-    const BackwardScratch<T> blocks = {scratch.New(p.block_size()),
-                                       scratch.New(p.block_size()),
-                                       scratch.New(kQueryBlock), p.NewKeep()};
-    KeyRows<T> key_rows(p.keys, p.of_keys, p.heads(), scratch);
-    KeyRows<T> value_rows(p.values, p.of_values, p.heads(), scratch);
+    const int64_t rows_of_part = p.selected.has_value() ? kQueryBlock : 0;
+    const BackwardScratch<T> blocks = {
+        scratch.New(p.block_size()),
+        scratch.New(p.block_size()),
+        scratch.New(kQueryBlock),
+        p.NewKeep(),
+        PartScratch<T>(p, scratch),
+        scratch.New(rows_of_part * p.of_queries.width),
+        scratch.New(rows_of_part)};
+    KeyRows<T> key_rows(p, p.keys, p.of_keys, scratch);
+    KeyRows<T> value_rows(p, p.values, p.of_values, scratch);
     const T* const value = context.data();
     ForEachQueryBlock(p, 0, p.sources(), [&](const QueryBlock& block) {
       BackwardBlock(p, block, sums.From(block.row), Contexts(p, block, value),
