@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <optional>
 
+#include "absl/types/span.h"
 #include "attention/kernels/inner_form.h"
 #include "attention/kernels/masked_normalize.h"
 #include "attention/kernels/masked_softmax.h"
 #include "attention/kernels/scaled_dot_attention.h"
+#include "attention/kernels/selected_scores.h"
 #include "attention/kernels/weighted_values.h"
 #include "attention/layer_state.h"
 #include "autodiff/kernels/gemm.h"
@@ -105,6 +107,15 @@ AttentionLayer<T>::AttentionLayer(const AttentionRegistry& registry,
   };
   create_map(config.map_before(), "map_before", &map_before_);
   create_map(config.map_after(), "map_after", &map_after_);
+  const auto mixes_keys = [&](const ScoreMapConfig& map) {
+    const ScoreMapInfo* const info = registry.score_maps.Find(map);
+    return info != nullptr && info->mixes_keys;
+  };
+  map_before_mixes_keys_ = mixes_keys(config.map_before());
+  map_after_mixes_keys_ = mixes_keys(config.map_after());
+  if (config.has_selection()) {
+    selection_ = registry.selections.Create<T>(config.selection(), widths);
+  }
   if (config.has_sink() && !config.sink().has_none()) {
     sink_.emplace(config.sink(), scope.Sub("sink"), widths.heads);
   }
@@ -132,7 +143,8 @@ int64_t AttentionLayer<T>::LongestDistance() const {
 
 template <typename T>
 bool AttentionLayer<T>::ReadsHeadsSideBySide() const {
-  return MayBeBlocked() && scorer_->PlainFactor().has_value() &&
+  return MayBeBlocked() && selection_ == nullptr &&
+         scorer_->PlainFactor().has_value() &&
          (position_encoding_ == nullptr || position_encoding_->IsBiasAlone());
 }
 
@@ -208,8 +220,8 @@ std::optional<Var<T>> AttentionLayer<T>::BlockedContext(
 }
 
 template <typename T>
-Var<T> AttentionLayer<T>::Scores(Forward<T>& forward,
-                                 ScoreInputs<T> inputs) const {
+Var<T> AttentionLayer<T>::Scores(Forward<T>& forward, ScoreInputs<T> inputs,
+                                 const DistanceBias<T>& bias) const {
   if (uses_history_ && !inputs.previous_weights.has_value()) {
     const Shape& q = inputs.queries.shape();
     inputs.previous_weights =
@@ -218,8 +230,14 @@ Var<T> AttentionLayer<T>::Scores(Forward<T>& forward,
   }
   forward.tape().BeginScores();
   Var<T> scores = scorer_->Score(forward, inputs);
+  if (map_before_mixes_keys_ && selection_ != nullptr) {
+    scores = SelectedScores(scores, inputs.mask, inputs.positions);
+  }
   if (map_before_ != nullptr) {
     scores = map_before_->Map(forward, scores, inputs);
+  }
+  if (selection_ != nullptr) {
+    scores = SelectedScores(scores, inputs.mask, inputs.positions, bias);
   }
   forward.tape().EndScores(scores);
   return scores;
@@ -231,15 +249,22 @@ Var<T> AttentionLayer<T>::SinkLogits(Forward<T>& forward) const {
 }
 
 template <typename T>
+Var<T> AttentionLayer<T>::Weights(Forward<T>& forward, Var<T> scores,
+                                  const Mask& mask, const Positions& positions,
+                                  const DistanceBias<T>& bias) const {
+  return normalizer_->IsSoftmax() && !sink_.has_value()
+             ? MaskedSoftmax(scores, mask, positions, bias)
+             : MaskedNormalize(scores, *normalizer_, mask, positions,
+                               {bias, SinkLogits(forward),
+                                normalizer_->Parameters(forward)});
+}
+
+template <typename T>
 Var<T> AttentionLayer<T>::Normalize(Forward<T>& forward, Var<T> scores,
                                     const ScoreInputs<T>& inputs,
                                     const DistanceBias<T>& bias) const {
   const Var<T> weights =
-      normalizer_->IsSoftmax() && !sink_.has_value()
-          ? MaskedSoftmax(scores, inputs.mask, inputs.positions, bias)
-          : MaskedNormalize(
-                scores, *normalizer_, inputs.mask, inputs.positions,
-                {bias, SinkLogits(forward), normalizer_->Parameters(forward)});
+      Weights(forward, scores, inputs.mask, inputs.positions, bias);
   if (map_after_ == nullptr) return weights;
   return map_after_->Map(forward, weights, inputs);
 }
@@ -253,7 +278,10 @@ Attended<T> AttentionLayer<T>::AttendRows(Forward<T>& forward,
   const auto site = [&](const char* name, Var<T> value) {
     return in.mask.is_part() ? value : forward.Site(name, value);
   };
-  const Var<T> scores = site("scores", Scores(forward, in));
+  Var<T> scores = site("scores", Scores(forward, in));
+  if (selection_ != nullptr && forward.Wish("scores").changes_path()) {
+    scores = SelectedScores(scores, in.mask, in.positions);
+  }
   const bool drop = dropout_ > 0 && forward.tape().training();
   // One operation for both, where nothing is between them.
   if (normalizer_->IsSoftmax() && !bias.has_value() && !sink_.has_value() &&
@@ -273,9 +301,13 @@ int64_t AttentionLayer<T>::RowsPerBlock(Forward<T>& forward,
                                         const ScoreInputs<T>& in,
                                         Var<T> values) const {
   constexpr int64_t kMostRows = kGemmDepth;
+  // Fewer queries have fewer keys in common.
+  constexpr int64_t kSelectingRows = 128;
   constexpr int64_t kMostNumbers = int64_t{1} << 24;
   constexpr int64_t kMostNumbersOfBatch = int64_t{1} << 26;
   if (in.previous_weights.has_value()) return 0;
+  const bool runs = ReadsRuns();
+  const int64_t most_rows = runs ? kSelectingRows : kMostRows;
   const int64_t numbers_of_row =
       in.queries.dim(1) * in.keys.dim(2) * scorer_->NumbersPerPair();
   const int64_t queries = in.queries.dim(2);
@@ -283,17 +315,77 @@ int64_t AttentionLayer<T>::RowsPerBlock(Forward<T>& forward,
   const int64_t of_batch = in.queries.dim(0) * numbers;
   // A block copies the keys and values that it sees: in a step of a search,
   // more than the scores of all rows.
-  if (!forward.tape().recording() &&
+  if (!runs && !forward.tape().recording() &&
       (queries == 1 || of_batch <= in.keys.size() + values.size())) {
     return 0;
   }
-  if (block_ > 0) return std::min(block_, kMostRows);
-  if (queries <= 2 * kMostRows && numbers <= kMostNumbers &&
+  if (block_ > 0) return std::min(block_, most_rows);
+  if (!runs && queries <= 2 * kMostRows && numbers <= kMostNumbers &&
       of_batch <= kMostNumbersOfBatch) {
     return 0;
   }
   return std::clamp<int64_t>(
-      kMostNumbers / std::max<int64_t>(numbers_of_row, 1), 1, kMostRows);
+      kMostNumbers / std::max<int64_t>(numbers_of_row, 1), 1, most_rows);
+}
+
+template <typename T>
+bool AttentionLayer<T>::ReadsRuns() const {
+  return selection_ != nullptr && !map_before_mixes_keys_ &&
+         !map_after_mixes_keys_;
+}
+
+template <typename T>
+Var<T> AttentionLayer<T>::AttendRuns(Forward<T>& forward,
+                                     const ScoreInputs<T>& part, Var<T> values,
+                                     const DistanceBias<T>& bias,
+                                     int64_t example) const {
+  constexpr int kKeyAxis = 3;
+  Tape<T>& tape = forward.tape();
+  const Shape& q = part.queries.shape();
+  const KeyRuns runs = RunsOf(tape.arena(), part.mask, part.positions, q[2]);
+  const size_t count = runs.keys.size();
+  if (count == 0) return tape.Full({1, q[1], q[2], values.dim(3)}, T(0));
+  const auto of_run = [&](const KeyRange& run) {
+    ScoreInputs<T> in = part;
+    in.mask.first_key = run.begin;
+    in.positions.first_key += run.begin;
+    in.keys = RowsOfExample(part.keys, example, run.begin, run.end - run.begin);
+    return in;
+  };
+  const auto of_runs = [&](auto f) -> absl::Span<const Var<T>> {
+    auto* const parts = tape.arena().template New<Var<T>>(count);
+    for (size_t i = 0; i < count; ++i) parts[i] = f(runs.keys[i]);
+    return {parts, count};
+  };
+  const auto scores_of_runs = of_runs(
+      [&](const KeyRange& run) { return Scores(forward, of_run(run), bias); });
+  tape.BeginScores();
+  const Var<T> scores = Concat<T>(scores_of_runs, kKeyAxis);
+  tape.EndScores(scores);
+  const auto rows_of_runs = of_runs([&](const KeyRange& run) {
+    return RowsOfExample(values, example, run.begin, run.end - run.begin);
+  });
+  const Var<T> values_of_runs = Concat<T>(rows_of_runs, kKeyAxis - 1);
+  Mask mask = part.mask;
+  mask.seen = runs.columns;
+  const bool drop = dropout_ > 0 && tape.training();
+  // As AttendRows() does.
+  if (normalizer_->IsSoftmax() && !bias.has_value() && !sink_.has_value() &&
+      map_after_ == nullptr && !drop) {
+    return MaskedSoftmaxContext(scores, mask, values_of_runs).context;
+  }
+  const Var<T> weights = Weights(forward, scores, mask, {}, {});
+  int64_t column = 0;
+  const auto dropped = of_runs([&](const KeyRange& run) {
+    const int64_t size = run.end - run.begin;
+    Var<T> of_keys = Slice(weights, kKeyAxis, column, size);
+    column += size;
+    if (map_after_ != nullptr) {
+      of_keys = map_after_->Map(forward, of_keys, of_run(run));
+    }
+    return Dropout(of_keys, dropout_, "weights", mask.first_row, run.begin);
+  });
+  return WeightedValues(Concat<T>(dropped, kKeyAxis), mask, values_of_runs);
 }
 
 template <typename T>
@@ -315,6 +407,17 @@ Var<T> AttentionLayer<T>::AttendInBlocks(Forward<T>& forward,
     ScoreInputs<T> part = in;
     part.mask = in.mask.OfExample(block.example, q[0], q[2], keys, block.first);
     part.positions.first_query += block.first * in.positions.query_step;
+    part.queries =
+        RowsOfExample(inputs[0], block.example, block.first, block.count);
+    if (in.x.has_value()) {
+      part.x =
+          RowsOfExample(inputs.back(), block.example, block.first, block.count);
+    }
+    const ExampleScope<T> example(tape, block.example);
+    if (ReadsRuns()) {
+      part.keys = inputs[1];
+      return AttendRuns(*forward, part, inputs[2], bias, block.example);
+    }
     const VisibleKeys range =
         MaskReader(part.mask, part.positions, 1, block.count, keys).Range(0);
     if (range.size() == 0) {
@@ -326,14 +429,7 @@ Var<T> AttentionLayer<T>::AttendInBlocks(Forward<T>& forward,
     const auto of_keys = [&](Var<T> x) {
       return RowsOfExample(x, block.example, begin, range.end - begin);
     };
-    part.queries =
-        RowsOfExample(inputs[0], block.example, block.first, block.count);
     part.keys = of_keys(inputs[1]);
-    if (in.x.has_value()) {
-      part.x =
-          RowsOfExample(inputs.back(), block.example, block.first, block.count);
-    }
-    const ExampleScope<T> example(tape, block.example);
     return AttendRows(*forward, part, of_keys(inputs[2]), bias).context;
   };
   return RecomputeRows(forward.tape(), absl::MakeConstSpan(inputs, num_inputs),
@@ -355,6 +451,9 @@ Attended<T> AttentionLayer<T>::Attend(Forward<T>& forward,
   in.queries = forward.Site("queries", in.queries);
   in.keys = forward.Site("keys", in.keys);
   const Var<T> values = forward.Site("values", inputs.values);
+  if (selection_ != nullptr) {
+    in.mask.selected = selection_->Select(forward, in);
+  }
   std::optional<Var<T>> context;
   if (inputs.fused_score && !WeightsAreChanged(forward)) {
     context = BlockedContext(forward, in, values, bias);

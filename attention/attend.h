@@ -4,7 +4,8 @@
 // Sites of a probe, in the scope "attention": queries, keys, values, scores,
 // weights (before dropout) and context. Scores under a mask are any numbers.
 // To multiply the context by a factor for each head is to multiply the
-// dropped-out weights.
+// dropped-out weights. Keys that a selection leaves out have score -inf and
+// weight 0.
 //
 // Two drivers lead to the context: blocked inner form, and rows, in blocks or
 // whole. docs/attention_drivers.md has the rule that chooses one.
@@ -17,6 +18,7 @@
 #include "attention/attention.pb.h"
 #include "attention/attention_registry.h"
 #include "attention/kernels/distance_bias.h"
+#include "attention/key_selection.h"
 #include "attention/normalizer.h"
 #include "attention/position_encoding.h"
 #include "attention/score_map.h"
@@ -90,7 +92,13 @@ class AttentionLayer {
   Mask Narrowed(Mask mask) const;
   DistanceBias<T> Bias(Forward<T>& forward, const Positions& positions,
                        int64_t queries, int64_t keys) const;
-  Var<T> Scores(Forward<T>& forward, ScoreInputs<T> inputs) const;
+  // With a selection, they are -inf where it left out the key. Only then
+  // `bias` may be given, which is added.
+  Var<T> Scores(Forward<T>& forward, ScoreInputs<T> inputs,
+                const DistanceBias<T>& bias = {}) const;
+  // Weights of scores, before map_after.
+  Var<T> Weights(Forward<T>& forward, Var<T> scores, const Mask& mask,
+                 const Positions& positions, const DistanceBias<T>& bias) const;
   Var<T> Normalize(Forward<T>& forward, Var<T> scores,
                    const ScoreInputs<T>& inputs,
                    const DistanceBias<T>& bias) const;
@@ -114,6 +122,14 @@ class AttentionLayer {
   Var<T> AttendInBlocks(Forward<T>& forward, const ScoreInputs<T>& inputs,
                         Var<T> values, const DistanceBias<T>& bias,
                         int64_t rows) const;
+  // The context of a part with a selection: one example and some of its
+  // queries, with all of that call's keys and values. Only runs of keys that
+  // some query has selected are read.
+  Var<T> AttendRuns(Forward<T>& forward, const ScoreInputs<T>& part,
+                    Var<T> values, const DistanceBias<T>& bias,
+                    int64_t example) const;
+  // Whether rows read runs of the keys: no map has to see all keys of a row.
+  bool ReadsRuns() const;
   // The rows of a block; 0: the call is computed whole.
   int64_t RowsPerBlock(Forward<T>& forward, const ScoreInputs<T>& inputs,
                        Var<T> values) const;
@@ -122,8 +138,12 @@ class AttentionLayer {
   std::unique_ptr<PositionEncoding<T>> position_encoding_;  // may be null
   std::unique_ptr<Normalizer<T>> normalizer_;
   std::optional<AttentionSink<T>> sink_;
-  std::unique_ptr<ScoreMap<T>> map_before_;  // may be null
-  std::unique_ptr<ScoreMap<T>> map_after_;   // may be null
+  std::unique_ptr<ScoreMap<T>> map_before_;     // may be null
+  std::unique_ptr<ScoreMap<T>> map_after_;      // may be null
+  std::unique_ptr<KeySelection<T>> selection_;  // may be null
+  // Whether a map reads other keys of a row.
+  bool map_before_mixes_keys_ = false;
+  bool map_after_mixes_keys_ = false;
   bool uses_history_;
   // Copies of each key that Prepare() gives a score that knows no groups.
   int64_t key_copies_;

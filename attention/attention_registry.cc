@@ -7,6 +7,7 @@
 #include "attention/normalizers/built_in_normalizers.h"
 #include "attention/position_encodings/built_in_position_encodings.h"
 #include "attention/score_maps/built_in_score_maps.h"
+#include "attention/selections/built_in_selections.h"
 
 namespace regard {
 
@@ -22,6 +23,7 @@ AttentionRegistry::AttentionRegistry()
   RegisterBuiltInNormalizers(normalizers);
   RegisterBuiltInPositionEncodings(position_encodings);
   RegisterBuiltInScoreMaps(score_maps);
+  RegisterBuiltInSelections(selections);
   RegisterBuiltInHeadOutputs(head_outputs);
   RegisterBuiltInMixers(mixers);
 }
@@ -52,6 +54,7 @@ void AttentionRegistry::Validate(const Attention& config,
                  absl::StrCat(after->name,
                               " maps scores, and not weights: use map_before"));
   }
+  if (config.has_selection()) ValidateSelection(config, widths, problems);
   problems.CheckRanges(config.sink(), "sink");
   const bool has_sink = config.has_sink() && !config.sink().has_none();
   if (config.sink().has_none() &&
@@ -67,6 +70,28 @@ void AttentionRegistry::Validate(const Attention& config,
                               "each other, such as softmax. The weights of ",
                               normalizer->name,
                               " do not: remove `sink` or `normalizer`"));
+  }
+}
+
+void AttentionRegistry::ValidateSelection(const Attention& config,
+                                          const ScoreWidths& widths,
+                                          ConfigProblems& problems) const {
+  const ConfigProblems::Scope scope(problems, "selection");
+  selections.ValidateChoice(config.selection(), problems, widths);
+  const KeySelectionInfo* const info = selections.Find(config.selection());
+  const ScorerInfo* const score = Find(config);
+  if (info == nullptr || score == nullptr || !info->compares_keys) return;
+  if (score->prepares_other_widths) {
+    problems.Add("",
+                 absl::StrCat(info->name, " multiplies queries by keys, but ",
+                              score->name,
+                              " projects keys to another width; use a score "
+                              "such as scaled_dot, or another selection"));
+  } else if (widths.query != widths.key) {
+    problems.Add("", absl::StrCat(info->name,
+                                  " requires a query and a key of the same "
+                                  "width; the query has ",
+                                  widths.query, ", the key ", widths.key));
   }
 }
 

@@ -1,11 +1,12 @@
 // What an attention config may choose: the scoring functions that a program
 // knows, by the message of their options, its normalizers, its encodings,
-// its score maps, its head outputs, and the mixers that a Transformer may
-// choose.
+// its score maps and key selections, its head outputs, and the mixers that a
+// Transformer may choose.
 #ifndef ATTENTION_ATTENTION_REGISTRY_H_
 #define ATTENTION_ATTENTION_REGISTRY_H_
 
 #include "attention/head_output.h"
+#include "attention/key_selection.h"
 #include "attention/normalizer.h"
 #include "attention/position_encoding.h"
 #include "attention/score_map.h"
@@ -44,6 +45,7 @@ struct ScorerInfo : NumericInfo<ScorerFactory, ScoreWidths> {
   bool (*position_aware)(const google::protobuf::Message& options);
   bool uses_history;
   bool grouped_heads;
+  bool prepares_other_widths;
 
   template <typename Scorer>
   void Describe() {
@@ -57,6 +59,7 @@ struct ScorerInfo : NumericInfo<ScorerFactory, ScoreWidths> {
     };
     uses_history = Scorer::kUsesHistory;
     grouped_heads = Scorer::kGroupedHeads;
+    prepares_other_widths = Scorer::kPreparesOtherWidths;
     if constexpr (Scorer::kEqualWidths) {
       validate = [](const google::protobuf::Message& options,
                     const ScoreWidths& widths, ConfigProblems& problems) {
@@ -80,9 +83,14 @@ class AttentionRegistry : public PluginRegistry<Attention, ScorerInfo> {
   NormalizerRegistry normalizers;
   PositionEncodingRegistry position_encodings;
   ScoreMapRegistry score_maps;
+  KeySelectionRegistry selections;
   // Choices of a MultiHead config.
   HeadOutputRegistry head_outputs;
   MixerRegistry mixers;
+
+ private:
+  void ValidateSelection(const Attention& config, const ScoreWidths& widths,
+                         ConfigProblems& problems) const;
 };
 
 #define REGARD_SCORING_FUNCTION(name, formula) \

@@ -115,6 +115,9 @@ class ScoringFunction {
   // compared with head h / (heads / key_heads) of the keys. A score that does
   // not declare it is given each key as often as heads share it.
   static constexpr bool kGroupedHeads = false;
+  // Whether Prepare() gives keys another width than the queries have, so that
+  // no selection can compare the two.
+  static constexpr bool kPreparesOtherWidths = false;
 
   virtual ~ScoringFunction() = default;
 

@@ -21,6 +21,7 @@ template <typename T>
 class Additive : public ScoringFunction<T> {
  public:
   using Options = AdditiveScore;
+  static constexpr bool kPreparesOtherWidths = true;
 
   // For options with the fields `width`, where 0 means the query's, and `bias`.
   Additive(const auto& options, ParameterScope<T> scope,

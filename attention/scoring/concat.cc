@@ -12,6 +12,7 @@ template <typename T>
 class Concat : public ScoringFunction<T> {
  public:
   using Options = ConcatScore;
+  static constexpr bool kPreparesOtherWidths = true;
 
   Concat(const Options& options, ParameterScope<T> scope,
          const ScoreWidths& widths)

@@ -12,6 +12,7 @@ PACKAGES = {
         "position_encodings",
         "score_maps",
         "scoring",
+        "selections",
         "testing",
         "transformer",
         "transformer/testing",

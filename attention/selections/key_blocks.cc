@@ -1,0 +1,316 @@
+#include "attention/selections/key_blocks.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "attention/mask.h"
+#include "autodiff/kernels/gemm.h"
+#include "autodiff/kernels/matrix.h"
+#include "autodiff/kernels/transcendental.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+
+namespace {
+
+template <typename T>
+constexpr T kMinusInfinity = -std::numeric_limits<T>::infinity();
+
+// The blocks of a call's keys. The first may begin before the first key.
+struct Blocks {
+  int64_t size;
+  int64_t keys;
+  int64_t first;  // number of the first block
+  int64_t shift;  // keys of the first block before the first key
+  int64_t count;
+
+  Blocks(int64_t size, int64_t keys, int64_t first_key)
+      : size(size),
+        keys(keys),
+        first(first_key / size),
+        shift(first_key % size),
+        count(keys == 0 ? 0 : (keys + shift - 1) / size + 1) {}
+
+  KeyRange Rows(int64_t block) const {
+    const int64_t begin = block * size - shift;
+    return {static_cast<int32_t>(std::max<int64_t>(begin, 0)),
+            static_cast<int32_t>(std::min(begin + size, keys))};
+  }
+  // The block of a key row, which may be one before or after the keys.
+  int64_t Of(int64_t row) const {
+    const int64_t at = row + shift;
+    return at >= 0 ? at / size : -((-at + size - 1) / size);
+  }
+};
+
+// The mean of the visible ones of some rows of keys; returns how many these
+// are. Rows are added in rising order.
+template <typename T>
+int64_t MeanOfRows(const T* keys, int64_t width, const KeyRange& rows,
+                   const VisibleKeys& visible, T* mean) {
+  std::fill_n(mean, width, T(0));
+  int64_t count = 0;
+  const int64_t begin = std::max<int64_t>(rows.begin, visible.begin);
+  const int64_t end = std::min<int64_t>(rows.end, visible.end);
+  for (int64_t key = begin; key < end; ++key) {
+    if (!visible(key)) continue;
+    ++count;
+    for (int64_t j = 0; j < width; ++j) mean[j] += keys[key * width + j];
+  }
+  for (int64_t j = 0; j < width; ++j) mean[j] /= static_cast<T>(count);
+  return count;
+}
+
+// The gates of one key head's blocks for the queries that read it.
+template <typename T>
+class Gates {
+ public:
+  Gates(const Blocks& blocks, int64_t width, ScratchScope<T>& scratch)
+      : blocks_(blocks),
+        width_(width),
+        means_(scratch.New(blocks.count * width)),
+        mean_(scratch.New(width)) {}
+
+  void SetKeys(const T* keys) {
+    keys_ = keys;
+    mean_of_ = {0, 0};
+    const VisibleKeys all = {0, blocks_.keys, nullptr, -1};
+    for (int64_t b = 0; b < blocks_.count; ++b) {
+      MeanOfRows(keys, width_, blocks_.Rows(b), all, means_ + b * width_);
+    }
+  }
+
+  // gates [queries, blocks] as if the queries saw all keys.
+  void OfWholeBlocks(const ConstMatrix<T>& queries, T* gates) const {
+    Gemm(queries, ConstMatrix<T>(means_, blocks_.count, width_).Transposed(),
+         MutableMatrix<T>(gates, queries.rows, blocks_.count));
+  }
+
+  // The gate of a block for one query; -inf if it sees nothing of the block,
+  // and `whole` if it sees all.
+  T Of(const T* query, int64_t block, const VisibleKeys& visible, T whole) {
+    const KeyRange rows = blocks_.Rows(block);
+    if (visible.dense == nullptr && !visible.hides() &&
+        visible.begin <= rows.begin && rows.end <= visible.end) {
+      return whole;
+    }
+    const KeyRange seen = {
+        static_cast<int32_t>(std::max<int64_t>(rows.begin, visible.begin)),
+        static_cast<int32_t>(std::min<int64_t>(rows.end, visible.end))};
+    if (seen.begin >= seen.end) return kMinusInfinity<T>;
+    // Queries of a padded example see the same part of its last block.
+    const bool is_known = visible.dense == nullptr && !visible.hides() &&
+                          seen.begin == mean_of_.begin &&
+                          seen.end == mean_of_.end;
+    if (!is_known) {
+      const int64_t count = MeanOfRows(keys_, width_, seen, visible, mean_);
+      mean_of_ = seen;
+      if (visible.dense != nullptr || visible.hides()) mean_of_ = {0, 0};
+      if (count == 0) return kMinusInfinity<T>;
+    }
+    T gate;
+    Gemm(ConstMatrix<T>(query, 1, width_),
+         ConstMatrix<T>(mean_, 1, width_).Transposed(),
+         MutableMatrix<T>(&gate, 1, 1));
+    return gate;
+  }
+
+ private:
+  const Blocks blocks_;
+  const int64_t width_;
+  const T* keys_ = nullptr;
+  T* const means_;  // [blocks, width], of all keys of a block
+  T* const mean_;   // mean of the keys mean_of_
+  KeyRange mean_of_ = {0, 0};
+};
+
+// Knows which blocks one query sees, and chooses some of them.
+template <typename T>
+class BlockChooser {
+ public:
+  BlockChooser(const Blocks& blocks, const BlockChoice& choice, Tape<T>& tape)
+      : blocks_(blocks),
+        choice_(choice),
+        kinds_(tape.scratch().template New<Kind>(blocks.count)),
+        candidates_(tape.scratch().template New<Candidate>(blocks.count)) {}
+
+  // For a query with this own block; with kNone, no block is its own.
+  static constexpr int64_t kNone = std::numeric_limits<int64_t>::min();
+  void SetQuery(const VisibleKeys& visible, int64_t own) {
+    for (int64_t b = 0; b < blocks_.count; ++b) {
+      const bool local = own != kNone && own - choice_.local < b && b <= own;
+      kinds_[b] = !Sees(visible, blocks_.Rows(b))                ? kUnseen
+                  : local || blocks_.first + b < choice_.initial ? kForced
+                                                                 : kCompeting;
+    }
+  }
+
+  bool competes(int64_t block) const { return kinds_[block] == kCompeting; }
+  bool unseen(int64_t block) const { return kinds_[block] == kUnseen; }
+
+  // gate(block) is asked for each that competes.
+  template <typename F>
+  void Choose(F gate) {
+    int64_t n = 0;
+    int64_t left = choice_.chosen;
+    for (int64_t b = 0; b < blocks_.count; ++b) {
+      if (kinds_[b] == kForced) --left;
+      if (kinds_[b] != kCompeting) continue;
+      const T value = gate(b);
+      candidates_[n++] = {std::isnan(value) ? kMinusInfinity<T> : value, b};
+    }
+    if (left <= 0) return;
+    left = std::min(left, n);
+    if (left < n) {
+      std::nth_element(candidates_, candidates_ + left, candidates_ + n,
+                       [](const Candidate& a, const Candidate& b) {
+                         return a.gate > b.gate ||
+                                (a.gate == b.gate && a.block < b.block);
+                       });
+    }
+    for (int64_t i = 0; i < left; ++i) kinds_[candidates_[i].block] = kForced;
+  }
+
+  // Blocks of which the query sees nothing are no cost, but make ranges long.
+  void AddTo(KeyRanges& ranges, int64_t example, int64_t head,
+             int64_t query) const {
+    for (int64_t b = 0; b < blocks_.count; ++b) {
+      if (kinds_[b] == kCompeting) continue;
+      ranges.Add(example, head, query, blocks_.Rows(b));
+    }
+  }
+
+ private:
+  enum Kind : uint8_t { kUnseen, kForced, kCompeting };
+  struct Candidate {
+    T gate;
+    int64_t block;
+  };
+
+  static bool Sees(const VisibleKeys& visible, const KeyRange& rows) {
+    const int64_t begin = std::max<int64_t>(rows.begin, visible.begin);
+    const int64_t end = std::min<int64_t>(rows.end, visible.end);
+    if (visible.dense == nullptr) {
+      return begin + (begin == visible.hidden ? 1 : 0) < end;
+    }
+    for (int64_t key = begin; key < end; ++key) {
+      if (visible(key)) return true;
+    }
+    return false;
+  }
+
+  const Blocks blocks_;
+  const BlockChoice choice_;
+  Kind* const kinds_;
+  Candidate* const candidates_;
+};
+
+// weights[b] += the softmax over blocks of gates, which it replaces, / sqrt(d).
+// Blocks without a number have weight 0.
+template <typename T>
+void AddSoftmax(int64_t width, int64_t blocks, T* gates, T* weights) {
+  T max = kMinusInfinity<T>;
+  for (int64_t b = 0; b < blocks; ++b) {
+    if (std::isnan(gates[b])) gates[b] = kMinusInfinity<T>;
+    max = std::max(max, gates[b]);
+  }
+  if (max == kMinusInfinity<T>) return;
+  const T scale = T(1) / std::sqrt(static_cast<T>(width));
+  for (int64_t b = 0; b < blocks; ++b) gates[b] = (gates[b] - max) * scale;
+  Exp(gates, gates, blocks);
+  T sum = T(0);
+  for (int64_t b = 0; b < blocks; ++b) sum += gates[b];
+  for (int64_t b = 0; b < blocks; ++b) weights[b] += gates[b] / sum;
+}
+
+}  // namespace
+
+template <typename T>
+KeyRanges ChooseBlocks(Tape<T>& tape, const ScoreInputs<T>& in,
+                       const BlockChoice& choice) {
+  constexpr int64_t kRows = 128;
+  const Shape& q = in.queries.shape();
+  const Shape& k = in.keys.shape();
+  REGARD_CHECK(q.rank() == 4 && k.rank() == 4 && q[0] == k[0] && k[1] > 0 &&
+               q[1] % k[1] == 0 && q[3] == k[3])
+      << "queries " << q << ", keys " << k;
+  const int64_t heads = q[1];
+  const int64_t queries = q[2];
+  const int64_t width = q[3];
+  const int64_t group = heads / k[1];
+  const Blocks blocks(choice.size, k[2], in.positions.first_key);
+  // Runs of chosen blocks, and of unseen ones before, after and, for a hidden
+  // key, between them.
+  const int64_t alternating = blocks.count / 2 + 1;
+  const int64_t most =
+      in.mask.dense.empty()
+          ? std::min(alternating,
+                     std::max(choice.chosen, choice.initial + choice.local) + 3)
+          : alternating;
+  KeyRanges ranges = KeyRanges::New(tape.arena(), q[0], heads, queries, most);
+  const MaskReader reader(in.mask, in.positions, q[0], queries, k[2]);
+  ScratchScope<T> scratch(tape);
+  Gates<T> gates(blocks, width, scratch);
+  BlockChooser<T> chooser(blocks, choice, tape);
+  const int64_t rows = std::min(kRows, queries);
+  T* const whole = scratch.New(group * rows * blocks.count);
+  T* const of_head = scratch.New(blocks.count);
+  T* const sums = scratch.New(blocks.count);
+  // Chooses for `count` queries from `first` on, and for a key head.
+  const auto choose = [&](int64_t example, int64_t key_head, int64_t first,
+                          int64_t count) {
+    const auto queries_of = [&](int64_t h) {
+      return in.queries.data() +
+             ((example * heads + key_head * group + h) * queries + first) *
+                 width;
+    };
+    for (int64_t h = 0; h < group; ++h) {
+      gates.OfWholeBlocks(ConstMatrix<T>(queries_of(h), count, width),
+                          whole + h * rows * blocks.count);
+    }
+    for (int64_t i = 0; i < count; ++i) {
+      const VisibleKeys visible = reader(example, first + i);
+      const int64_t own = in.mask.causal
+                              ? blocks.Of(in.positions.Offset(first + i))
+                              : BlockChooser<T>::kNone;
+      const auto gate = [&](int64_t h, int64_t block) {
+        return gates.Of(queries_of(h) + i * width, block, visible,
+                        whole[(h * rows + i) * blocks.count + block]);
+      };
+      if (choice.heads_choose_together) {
+        chooser.SetQuery(visible, own);
+        std::fill_n(sums, blocks.count, T(0));
+        for (int64_t h = 0; h < group; ++h) {
+          for (int64_t b = 0; b < blocks.count; ++b) {
+            of_head[b] =
+                chooser.unseen(b) || b == own ? kMinusInfinity<T> : gate(h, b);
+          }
+          AddSoftmax(width, blocks.count, of_head, sums);
+        }
+        chooser.Choose([&](int64_t b) { return sums[b]; });
+      }
+      for (int64_t h = 0; h < group; ++h) {
+        if (!choice.heads_choose_together) {
+          chooser.SetQuery(visible, own);
+          chooser.Choose([&](int64_t b) { return gate(h, b); });
+        }
+        chooser.AddTo(ranges, example, key_head * group + h, first + i);
+      }
+    }
+  };
+  for (int64_t example = 0; example < q[0]; ++example) {
+    for (int64_t key_head = 0; key_head < k[1]; ++key_head) {
+      gates.SetKeys(in.keys.data() +
+                    (example * k[1] + key_head) * k[2] * width);
+      for (int64_t first = 0; first < queries; first += rows) {
+        choose(example, key_head, first, std::min(rows, queries - first));
+      }
+    }
+  }
+  return ranges;
+}
+
+REGARD_INSTANTIATE_FUNCTION(ChooseBlocks);
+
+}  // namespace regard

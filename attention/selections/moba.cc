@@ -1,0 +1,40 @@
+// Mixture of block attention: for each query and head, the top_k blocks by
+//
+//   gate(q, block) = q . mean of the block's keys.
+//
+// In causal attention, the query's own block is one of them. Lu et al., "MoBA:
+// Mixture of block attention for long-context LLMs", 2025 (arXiv 2502.13189).
+// Where a query sees a part of a block, as at the edge of a window, the mean is
+// over that part: what is hidden changes no choice. With as many blocks as
+// there are, it is plain attention, in every bit.
+#include "attention/key_selection.h"
+#include "attention/selections/key_blocks.h"
+#include "attention/selections/selection.pb.h"
+
+namespace regard {
+
+template <typename T>
+class Moba : public KeySelection<T> {
+ public:
+  using Options = MobaSelection;
+  static constexpr bool kComparesKeys = true;
+
+  Moba(const Options& options, const ScoreWidths&)
+      : choice_{.size = options.block_size(),
+                .chosen = options.top_k(),
+                .initial = 0,
+                .local = 1,
+                .heads_choose_together = false} {}
+
+  KeyRanges Select(Forward<T>& forward,
+                   const ScoreInputs<T>& inputs) const override {
+    return ChooseBlocks(forward.tape(), inputs, choice_);
+  }
+
+ private:
+  BlockChoice choice_;
+};
+
+REGARD_KEY_SELECTION(Moba, "top_k blocks of keys by q . mean(k)")
+
+}  // namespace regard

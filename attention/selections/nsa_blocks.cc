@@ -1,0 +1,63 @@
+// The selection branch of native sparse attention: for each query, the heads
+// that share keys see the same top_n blocks, by
+//
+//   sum over these heads of softmax_block(q . mean of the block's keys /
+//                                         sqrt(width)).
+//
+// The initial blocks and, in causal attention, the local ones up to the query's
+// own are among them. Yuan et al., "Native sparse attention: Hardware-aligned
+// and natively trainable sparse attention", 2025 (arXiv 2502.11089).
+//
+// Compressed keys are means of whole blocks here. Theirs are learned, of
+// overlapping blocks, and learn by the compressed branch of attention. That
+// branch, the sliding window and the gates that join all three are not part of
+// this. With as many blocks as there are, it is plain attention, in every bit.
+#include <cstdint>
+
+#include "absl/strings/str_cat.h"
+#include "attention/key_selection.h"
+#include "attention/selections/key_blocks.h"
+#include "attention/selections/selection.pb.h"
+
+namespace regard {
+
+template <typename T>
+class NsaBlocks : public KeySelection<T> {
+ public:
+  using Options = NsaBlocksSelection;
+  static constexpr bool kComparesKeys = true;
+
+  NsaBlocks(const Options& options, const ScoreWidths&)
+      : choice_{.size = options.block_size(),
+                .chosen = options.top_n(),
+                .initial = options.initial_blocks(),
+                .local = options.local_blocks(),
+                .heads_choose_together = true} {}
+
+  static void Validate(const Options& options, const ScoreWidths&,
+                       ConfigProblems& problems) {
+    problems.CheckRanges(options);
+    const int64_t always =
+        int64_t{options.initial_blocks()} + options.local_blocks();
+    if (options.top_n() < always) {
+      problems.Add(
+          "top_n",
+          absl::StrCat("must be at least initial_blocks + local_blocks "
+                       "(",
+                       always, "), which a query always sees; got ",
+                       options.top_n()));
+    }
+  }
+
+  KeyRanges Select(Forward<T>& forward,
+                   const ScoreInputs<T>& inputs) const override {
+    return ChooseBlocks(forward.tape(), inputs, choice_);
+  }
+
+ private:
+  BlockChoice choice_;
+};
+
+REGARD_KEY_SELECTION(NsaBlocks, "top_n blocks of keys by summed softmax")
+
+}  // namespace regard

@@ -1,0 +1,32 @@
+// The tests that every key selection gets by the macro key_selection().
+#ifndef ATTENTION_TESTING_KEY_SELECTION_TEST_BODY_H_
+#define ATTENTION_TESTING_KEY_SELECTION_TEST_BODY_H_
+
+#include <string>
+#include <tuple>
+
+#include "attention/checks/key_selection_checks.h"
+#include "attention/key_selection.h"
+#include "gtest/gtest.h"
+
+namespace regard {
+
+// A key selection and the options that it is tested with.
+struct KeySelectionCase {
+  void (*register_selection)(KeySelectionRegistry& registry);
+  const char* options;    // a text proto
+  bool is_plain = false;  // as in CheckedKeySelection
+};
+
+// Instantiated by the generated test with a case for each of its options, and
+// all KeySelectionChecks().
+class KeySelectionTest : public ::testing::TestWithParam<
+                             std::tuple<KeySelectionCase, KeySelectionCheck>> {
+ public:
+  // For the name of a test: "AllPathsAgree_top_k_2".
+  static std::string Name(const ::testing::TestParamInfo<ParamType>& info);
+};
+
+}  // namespace regard
+
+#endif  // ATTENTION_TESTING_KEY_SELECTION_TEST_BODY_H_
