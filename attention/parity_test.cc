@@ -156,6 +156,14 @@ TEST(ParityTest, Window) { CheckAttention("window", "window: 2"); }
 
 TEST(ParityTest, GroupedHeads) { CheckAttention("grouped_heads", ""); }
 
+TEST(ParityTest, SelectedBlocksOfKeys) {
+  CheckAttention("moba", "selection { moba { block_size: 2 top_k: 3 } }",
+                 /*causal=*/true);
+  CheckAttention("nsa_blocks",
+                 "selection { nsa_blocks { block_size: 2 top_n: 4 } }",
+                 /*causal=*/true);
+}
+
 // Causal self-attention, also where its weights are read.
 void CheckSelfAttention(const std::string& name, const std::string& fields,
                         const std::string& attention = "") {

@@ -289,6 +289,42 @@ def attention(key_heads=4, rotary=None, alibi=False, window=0, causal=False):
     return fixture
 
 
+def block_attention(together):
+    """Causal attention to three of eight blocks of two keys: 4 heads of 14
+    queries from position 2 on, on 2 heads of 16 keys.
+
+    As moba_naive.py of the authors of MoBA, with the query's own block as one of
+    three. Or, together, as the selection branch of NSA with means for compressed
+    keys: four blocks by the softmax summed over the heads that share keys, with
+    the first block and the last two.
+    """
+    fixture = Fixture()
+    queries = torch.randn(2, 4, 14, 4, requires_grad=True)
+    keys = torch.randn(2, 2, 16, 4, requires_grad=True)
+    values = torch.randn(2, 2, 16, 3, requires_grad=True)
+    inputs = {"queries": queries, "keys": keys, "values": values}
+    at_query, at_key, block = torch.arange(2, 16), torch.arange(16), torch.arange(8)
+    own = at_query[:, None] // 2
+    means = keys.repeat_interleave(2, 1).unflatten(2, (8, 2)).mean(3)
+    gate = queries @ means.mT
+    if together:
+        weights = (gate / 4**0.5).masked_fill(block >= own, float("-inf")).softmax(-1)
+        gate = weights.unflatten(1, (2, 2)).sum(2).repeat_interleave(2, 1)
+        gate = gate.masked_fill((block == 0) | (block == own - 1), float("inf"))
+    gate = gate.masked_fill(block > own, float("-inf"))
+    gate = gate.masked_fill(block == own, float("inf"))
+    chosen = gate.topk(4 if together else 3, -1).indices
+    chosen = torch.zeros_like(gate, dtype=torch.bool).scatter(-1, chosen, True)
+    context = functional.scaled_dot_product_attention(
+        queries, keys, values, enable_gqa=True,
+        attn_mask=chosen[..., at_key // 2] & (at_key <= at_query[:, None]))
+    project(fixture, "context", context).backward()
+    for name, x in inputs.items():
+        fixture.add(name, x)
+        fixture.add("grad." + name, x.grad)
+    return fixture
+
+
 def optimizer(make, clip_norm=0.0):
     """Ten steps of one parameter by given gradients."""
     fixture = Fixture()
@@ -549,6 +585,8 @@ def main():
         "soft_cap": lambda: self_attention(cap=1.0),
         "latent": latent,
         "latent_queries": lambda: latent(query_rank=3),
+        "moba": lambda: block_attention(together=False),
+        "nsa_blocks": lambda: block_attention(together=True),
         "head_gate": lambda: head_output("gate"),
         "head_rms_norm": lambda: head_output("rms_norm"),
         "head_group_norm": lambda: head_output("group_norm"),
