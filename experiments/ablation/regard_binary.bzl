@@ -24,6 +24,7 @@ int main(int argc, char** argv) {{
 _KINDS = {
     "head_outputs": ("HeadOutputRegistry", "plugins.scorers.head_outputs"),
     "mixers": ("MixerRegistry", "plugins.scorers.mixers"),
+    "key_selections": ("KeySelectionRegistry", "plugins.scorers.selections"),
     "optimizers": ("OptimizerRegistry", "plugins.optimizers"),
     "score_maps": ("ScoreMapRegistry", "plugins.scorers.score_maps"),
     "schedules": ("ScheduleRegistry", "plugins.schedules"),
@@ -127,6 +128,7 @@ def regard_binary(
         head_outputs = [],
         score_maps = [],
         mixers = [],
+        key_selections = [],
         tools = False,
         mpi = False,
         **kwargs):
@@ -153,6 +155,9 @@ def regard_binary(
         `RegisterMyMap(ScoreMapRegistry&)`, whatever its namespace.
       mixers: labels of `state_mixer` targets. Target `my_mixer` provides
         `RegisterMyMixer(MixerRegistry&)`, whatever its namespace.
+      key_selections: labels of `key_selection` targets. Target `my_selection`
+        provides `RegisterMySelection(KeySelectionRegistry&)`, whatever its
+        namespace.
       tools: whether to make NAME_regard, too, which has all programs of
         `//tools` for runs of this one, and links to it: NAME_average,
         NAME_caption, NAME_embed, NAME_evaluate, NAME_generate, NAME_inspect,
@@ -176,6 +181,7 @@ def regard_binary(
     plugins = {
         "head_outputs": head_outputs,
         "mixers": mixers,
+        "key_selections": key_selections,
         "optimizers": optimizers,
         "schedules": schedules,
         "score_maps": score_maps,

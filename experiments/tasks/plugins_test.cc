@@ -135,6 +135,7 @@ TEST(PluginsTest, AllCheckTheRangesOfTheirOptions) {
   ExpectRangesAreChecked(plugins.scorers.normalizers.plugins(), widths);
   ExpectRangesAreChecked(plugins.scorers.position_encodings.plugins(), widths);
   ExpectRangesAreChecked(plugins.scorers.score_maps.plugins(), widths);
+  ExpectRangesAreChecked(plugins.scorers.selections.plugins(), widths);
   ExpectRangesAreChecked(plugins.scorers.head_outputs.plugins(),
                          HeadOutputWidths{.heads = 2, .value = 4, .input = 4});
   ExpectRangesAreChecked(plugins.optimizers.plugins());
