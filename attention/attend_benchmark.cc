@@ -140,7 +140,19 @@ constexpr std::pair<const char*, const char*> kCases[] = {
      "formula { score: 'q . k / sqrt(d) - softplus(b) * abs(i - j)' }"},
     {"scaled_dot", "scaled_dot {}"},
     {"scaled_dot_dropout", "scaled_dot {} dropout: 0.1"},
-    {"scaled_dot_alibi", "scaled_dot {} position_encoding { alibi {} }"}};
+    {"scaled_dot_alibi", "scaled_dot {} position_encoding { alibi {} }"},
+    // At length 8,192, of 16 blocks.
+    {"scaled_dot_moba_8",
+     "scaled_dot {} selection { moba { block_size: 512 top_k: 8 } }"},
+    {"scaled_dot_moba_4",
+     "scaled_dot {} selection { moba { block_size: 512 top_k: 4 } }"},
+    {"scaled_dot_moba_2",
+     "scaled_dot {} selection { moba { block_size: 512 top_k: 2 } }"},
+    {"scaled_dot_nsa_blocks", "scaled_dot {} selection { nsa_blocks {} }"},
+    {"sparsemax", "scaled_dot {} normalizer { sparsemax {} }"},
+    {"sparsemax_moba_2",
+     "scaled_dot {} normalizer { sparsemax {} } "
+     "selection { moba { block_size: 512 top_k: 2 } }"}};
 
 constexpr std::pair<const char*, const char*> kMixerCases[] = {
     {"linear_attention", "linear_attention { heads: 4 }"},
