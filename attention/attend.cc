@@ -47,6 +47,16 @@ Var<T> RepeatHeads(Var<T> x, int64_t copies) {
       .Reshape({s[0], s[1] * copies, s[2], s[3]});
 }
 
+// Scores of -inf stay.
+template <typename T>
+Var<T> PlusBias(Var<T> scores, const DifferenceBias<T>& bias) {
+  if (!bias.has_value()) return scores;
+  scores.tape().BeginScores();
+  scores = PlusDifferences(scores, bias);
+  scores.tape().EndScores(scores);
+  return scores;
+}
+
 // During its lifetime, the tape's random state is that of one example alone.
 template <typename T>
 class ExampleScope {
@@ -119,6 +129,11 @@ AttentionLayer<T>::AttentionLayer(const AttentionRegistry& registry,
   if (config.has_sink() && !config.sink().has_none()) {
     sink_.emplace(config.sink(), scope.Sub("sink"), widths.heads);
   }
+  if (config.has_forget()) {
+    forget_ = WithSlots(widths, "forget", [&](const ScoreWidths& of_part) {
+      return ForgetGate<T>(config.forget(), scope.Sub("forget"), of_part);
+    });
+  }
 }
 
 template <typename T>
@@ -165,8 +180,10 @@ Var<T> AttentionLayer<T>::ContextSideBySide(Forward<T>& forward,
                                             int64_t heads) const {
   const NameScope<T> scope(forward.tape(), "attention");
   InnerForm<T> form = {in.queries, in.keys, *scorer_->PlainFactor()};
-  form.distance_bias =
-      Bias(forward, in.positions, in.queries.dim(1), in.keys.dim(1));
+  const LayerBias<T> bias =
+      Bias(forward, in, in.queries.dim(1), in.keys.dim(1));
+  form.distance_bias = bias.distance;
+  form.difference_bias = bias.difference;
   return ScaledDotAttention(form, values, Narrowed(in.mask), in.positions,
                             dropout_, heads, SinkLogits(forward));
 }
@@ -180,13 +197,27 @@ Mask AttentionLayer<T>::Narrowed(Mask mask) const {
 }
 
 template <typename T>
-DistanceBias<T> AttentionLayer<T>::Bias(Forward<T>& forward,
-                                        const Positions& positions,
-                                        int64_t queries, int64_t keys) const {
-  if (position_encoding_ == nullptr || queries == 0) return {};
-  const DistanceRange range = DistanceRange::Of(positions, queries, keys);
-  return {position_encoding_->Bias(forward, range.lowest, range.count),
-          range.lowest};
+LayerBias<T> AttentionLayer<T>::Bias(Forward<T>& forward,
+                                     const ScoreInputs<T>& in, int64_t queries,
+                                     int64_t keys) const {
+  LayerBias<T> bias;
+  if (queries == 0) return bias;
+  if (position_encoding_ != nullptr) {
+    const DistanceRange range = DistanceRange::Of(in.positions, queries, keys);
+    bias.distance = {
+        position_encoding_->Bias(forward, range.lowest, range.count),
+        range.lowest};
+  }
+  if (forget_.has_value()) {
+    const Mask& mask = in.mask;
+    REGARD_CHECK(in.x.has_value() && mask.causal && mask.dense.empty() &&
+                 mask.hidden.empty() && in.positions.query_step == 1 &&
+                 (in.state != nullptr || queries == keys))
+        << "a forgetting gate requires causal self-attention that has its "
+           "input and all earlier positions";
+    bias.difference = forget_->Bias(forward, in.x, in.state);
+  }
+  return bias;
 }
 
 template <typename T>
@@ -204,24 +235,25 @@ bool AttentionLayer<T>::WeightsAreChanged(Forward<T>& forward) const {
 template <typename T>
 std::optional<Var<T>> AttentionLayer<T>::BlockedContext(
     Forward<T>& forward, const ScoreInputs<T>& in, Var<T> values,
-    const DistanceBias<T>& bias) const {
+    const LayerBias<T>& bias) const {
   if (!MayBeBlocked()) return std::nullopt;
   std::optional<InnerForm<T>> form = scorer_->Inner(forward, in);
   if (!form.has_value()) return std::nullopt;
   DistanceBias<T>& sum = form->distance_bias;
   if (!sum.has_value()) {
-    sum = bias;
-  } else if (bias.has_value()) {
-    REGARD_CHECK_EQ(sum.lowest, bias.lowest);
-    sum.values = sum.values + bias.values;
+    sum = bias.distance;
+  } else if (bias.distance.has_value()) {
+    REGARD_CHECK_EQ(sum.lowest, bias.distance.lowest);
+    sum.values = sum.values + bias.distance.values;
   }
+  form->difference_bias = bias.difference;
   return ScaledDotAttention(*form, values, in.mask, in.positions, dropout_,
                             /*heads_side_by_side=*/0, SinkLogits(forward));
 }
 
 template <typename T>
 Var<T> AttentionLayer<T>::Scores(Forward<T>& forward, ScoreInputs<T> inputs,
-                                 const DistanceBias<T>& bias) const {
+                                 const LayerBias<T>& bias) const {
   if (uses_history_ && !inputs.previous_weights.has_value()) {
     const Shape& q = inputs.queries.shape();
     inputs.previous_weights =
@@ -236,8 +268,12 @@ Var<T> AttentionLayer<T>::Scores(Forward<T>& forward, ScoreInputs<T> inputs,
   if (map_before_ != nullptr) {
     scores = map_before_->Map(forward, scores, inputs);
   }
+  if (bias.difference.has_value()) {
+    scores = PlusDifferences(scores, bias.difference);
+  }
   if (selection_ != nullptr) {
-    scores = SelectedScores(scores, inputs.mask, inputs.positions, bias);
+    scores =
+        SelectedScores(scores, inputs.mask, inputs.positions, bias.distance);
   }
   forward.tape().EndScores(scores);
   return scores;
@@ -262,9 +298,10 @@ Var<T> AttentionLayer<T>::Weights(Forward<T>& forward, Var<T> scores,
 template <typename T>
 Var<T> AttentionLayer<T>::Normalize(Forward<T>& forward, Var<T> scores,
                                     const ScoreInputs<T>& inputs,
-                                    const DistanceBias<T>& bias) const {
+                                    const LayerBias<T>& bias) const {
+  scores = PlusBias(scores, bias.difference);
   const Var<T> weights =
-      Weights(forward, scores, inputs.mask, inputs.positions, bias);
+      Weights(forward, scores, inputs.mask, inputs.positions, bias.distance);
   if (map_after_ == nullptr) return weights;
   return map_after_->Map(forward, weights, inputs);
 }
@@ -273,7 +310,7 @@ template <typename T>
 Attended<T> AttentionLayer<T>::AttendRows(Forward<T>& forward,
                                           const ScoreInputs<T>& in,
                                           Var<T> values,
-                                          const DistanceBias<T>& bias) const {
+                                          const LayerBias<T>& bias) const {
   // The whole call visits the sites of its parts.
   const auto site = [&](const char* name, Var<T> value) {
     return in.mask.is_part() ? value : forward.Site(name, value);
@@ -284,10 +321,11 @@ Attended<T> AttentionLayer<T>::AttendRows(Forward<T>& forward,
   }
   const bool drop = dropout_ > 0 && forward.tape().training();
   // One operation for both, where nothing is between them.
-  if (normalizer_->IsSoftmax() && !bias.has_value() && !sink_.has_value() &&
-      map_after_ == nullptr && !drop && !WeightsAreChanged(forward)) {
-    const WeightsAndContext<T> both =
-        MaskedSoftmaxContext(scores, in.mask, values, in.positions);
+  if (normalizer_->IsSoftmax() && !bias.distance.has_value() &&
+      !sink_.has_value() && map_after_ == nullptr && !drop &&
+      !WeightsAreChanged(forward)) {
+    const WeightsAndContext<T> both = MaskedSoftmaxContext(
+        PlusBias(scores, bias.difference), in.mask, values, in.positions);
     return {both.context, site("weights", both.weights)};
   }
   const Var<T> weights = site("weights", Normalize(forward, scores, in, bias));
@@ -337,7 +375,7 @@ bool AttentionLayer<T>::ReadsRuns() const {
 template <typename T>
 Var<T> AttentionLayer<T>::AttendRuns(Forward<T>& forward,
                                      const ScoreInputs<T>& part, Var<T> values,
-                                     const DistanceBias<T>& bias,
+                                     const LayerBias<T>& bias,
                                      int64_t example) const {
   constexpr int kKeyAxis = 3;
   Tape<T>& tape = forward.tape();
@@ -345,33 +383,43 @@ Var<T> AttentionLayer<T>::AttendRuns(Forward<T>& forward,
   const KeyRuns runs = RunsOf(tape.arena(), part.mask, part.positions, q[2]);
   const size_t count = runs.keys.size();
   if (count == 0) return tape.Full({1, q[1], q[2], values.dim(3)}, T(0));
+  const auto rows_of_run = [&](Var<T> x, const KeyRange& run) {
+    return RowsOfExample(x, example, run.begin, run.end - run.begin);
+  };
   const auto of_run = [&](const KeyRange& run) {
     ScoreInputs<T> in = part;
     in.mask.first_key = run.begin;
     in.positions.first_key += run.begin;
-    in.keys = RowsOfExample(part.keys, example, run.begin, run.end - run.begin);
+    in.keys = rows_of_run(part.keys, run);
     return in;
+  };
+  const auto bias_of_run = [&](const KeyRange& run) {
+    LayerBias<T> of_run = bias;
+    if (bias.difference.has_value()) {
+      of_run.difference.keys = rows_of_run(bias.difference.keys, run);
+    }
+    return of_run;
   };
   const auto of_runs = [&](auto f) -> absl::Span<const Var<T>> {
     auto* const parts = tape.arena().template New<Var<T>>(count);
     for (size_t i = 0; i < count; ++i) parts[i] = f(runs.keys[i]);
     return {parts, count};
   };
-  const auto scores_of_runs = of_runs(
-      [&](const KeyRange& run) { return Scores(forward, of_run(run), bias); });
+  const auto scores_of_runs = of_runs([&](const KeyRange& run) {
+    return Scores(forward, of_run(run), bias_of_run(run));
+  });
   tape.BeginScores();
   const Var<T> scores = Concat<T>(scores_of_runs, kKeyAxis);
   tape.EndScores(scores);
-  const auto rows_of_runs = of_runs([&](const KeyRange& run) {
-    return RowsOfExample(values, example, run.begin, run.end - run.begin);
-  });
-  const Var<T> values_of_runs = Concat<T>(rows_of_runs, kKeyAxis - 1);
+  const Var<T> values_of_runs = Concat<T>(
+      of_runs([&](const KeyRange& run) { return rows_of_run(values, run); }),
+      kKeyAxis - 1);
   Mask mask = part.mask;
   mask.seen = runs.columns;
   const bool drop = dropout_ > 0 && tape.training();
   // As AttendRows() does.
-  if (normalizer_->IsSoftmax() && !bias.has_value() && !sink_.has_value() &&
-      map_after_ == nullptr && !drop) {
+  if (normalizer_->IsSoftmax() && !bias.distance.has_value() &&
+      !sink_.has_value() && map_after_ == nullptr && !drop) {
     return MaskedSoftmaxContext(scores, mask, values_of_runs).context;
   }
   const Var<T> weights = Weights(forward, scores, mask, {}, {});
@@ -392,36 +440,42 @@ template <typename T>
 Var<T> AttentionLayer<T>::AttendInBlocks(Forward<T>& forward,
                                          const ScoreInputs<T>& in,
                                          Var<T> values,
-                                         const DistanceBias<T>& bias,
+                                         const LayerBias<T>& bias,
                                          int64_t rows) const {
   const Shape q = in.queries.shape();
   const int64_t keys = in.keys.dim(2);
-  Var<T> inputs[5] = {in.queries, in.keys, values};
-  size_t num_inputs = 3;
-  if (bias.has_value()) inputs[num_inputs++] = bias.values;
-  if (in.x.has_value()) inputs[num_inputs++] = in.x;
-  const auto attend = [this, in, q, keys, bias, forward = &forward](
-                          absl::Span<const Var<T>> inputs,
+  // The parts read them by way of `in`, `values` and `bias`.
+  Var<T> inputs[7];
+  size_t num_inputs = 0;
+  for (const Var<T>& input :
+       {in.queries, in.keys, values, bias.distance.values,
+        bias.difference.queries, bias.difference.keys, in.x}) {
+    if (input.has_value()) inputs[num_inputs++] = input;
+  }
+  const auto attend = [this, in, values, q, keys, bias, forward = &forward](
+                          absl::Span<const Var<T>> /*inputs*/,
                           const RowBlock& block) {
     Tape<T>& tape = forward->tape();
     ScoreInputs<T> part = in;
     part.mask = in.mask.OfExample(block.example, q[0], q[2], keys, block.first);
     part.positions.first_query += block.first * in.positions.query_step;
-    part.queries =
-        RowsOfExample(inputs[0], block.example, block.first, block.count);
-    if (in.x.has_value()) {
-      part.x =
-          RowsOfExample(inputs.back(), block.example, block.first, block.count);
+    const auto of_queries = [&](Var<T> x) {
+      return RowsOfExample(x, block.example, block.first, block.count);
+    };
+    part.queries = of_queries(in.queries);
+    if (in.x.has_value()) part.x = of_queries(in.x);
+    LayerBias<T> of_part = bias;
+    if (bias.difference.has_value()) {
+      of_part.difference.queries = of_queries(bias.difference.queries);
     }
     const ExampleScope<T> example(tape, block.example);
     if (ReadsRuns()) {
-      part.keys = inputs[1];
-      return AttendRuns(*forward, part, inputs[2], bias, block.example);
+      return AttendRuns(*forward, part, values, of_part, block.example);
     }
     const VisibleKeys range =
         MaskReader(part.mask, part.positions, 1, block.count, keys).Range(0);
     if (range.size() == 0) {
-      return tape.Full({1, q[1], block.count, inputs[2].dim(3)}, T(0));
+      return tape.Full({1, q[1], block.count, values.dim(3)}, T(0));
     }
     const int64_t begin = range.begin / kGemmDepth * kGemmDepth;
     part.mask.first_key = begin;
@@ -429,8 +483,11 @@ Var<T> AttentionLayer<T>::AttendInBlocks(Forward<T>& forward,
     const auto of_keys = [&](Var<T> x) {
       return RowsOfExample(x, block.example, begin, range.end - begin);
     };
-    part.keys = of_keys(inputs[1]);
-    return AttendRows(*forward, part, of_keys(inputs[2]), bias).context;
+    part.keys = of_keys(in.keys);
+    if (bias.difference.has_value()) {
+      of_part.difference.keys = of_keys(bias.difference.keys);
+    }
+    return AttendRows(*forward, part, of_keys(values), of_part).context;
   };
   return RecomputeRows(forward.tape(), absl::MakeConstSpan(inputs, num_inputs),
                        {q[0], q[1], q[2], values.dim(3)}, rows, attend);
@@ -446,8 +503,8 @@ Attended<T> AttentionLayer<T>::Attend(Forward<T>& forward,
     in.queries = position_encoding_->Encode(
         forward, in.queries, in.positions.first_query, in.positions.query_step);
   }
-  const DistanceBias<T> bias =
-      Bias(forward, in.positions, in.queries.dim(2), in.keys.dim(2));
+  const LayerBias<T> bias =
+      Bias(forward, in, in.queries.dim(2), in.keys.dim(2));
   in.queries = forward.Site("queries", in.queries);
   in.keys = forward.Site("keys", in.keys);
   const Var<T> values = forward.Site("values", inputs.values);

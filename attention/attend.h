@@ -1,11 +1,11 @@
 // Attention over any scoring function: position encoding, scores, normalizer,
 // dropout on the weights and context.
 //
-// Sites of a probe, in the scope "attention": queries, keys, values, scores,
-// weights (before dropout) and context. Scores under a mask are any numbers.
-// To multiply the context by a factor for each head is to multiply the
-// dropped-out weights. Keys that a selection leaves out have score -inf and
-// weight 0.
+// Sites of a probe, in the scope "attention": queries, keys, values, log_decays
+// (with a forgetting gate), scores, weights (before dropout) and context.
+// Scores under a mask are any numbers. To multiply the context by a factor for
+// each head is to multiply the dropped-out weights. Keys that a selection
+// leaves out have score -inf and weight 0.
 //
 // Two drivers lead to the context: blocked inner form, and rows, in blocks or
 // whole. docs/attention_drivers.md has the rule that chooses one.
@@ -17,6 +17,8 @@
 
 #include "attention/attention.pb.h"
 #include "attention/attention_registry.h"
+#include "attention/forget_gate.h"
+#include "attention/kernels/difference_bias.h"
 #include "attention/kernels/distance_bias.h"
 #include "attention/key_selection.h"
 #include "attention/normalizer.h"
@@ -52,13 +54,22 @@ struct Attended {
   Var<T> weights;
 };
 
+// Biases that a layer adds to scores, after their map: the position encoding's
+// and the forgetting gate's.
+template <typename T>
+struct LayerBias {
+  DistanceBias<T> distance;
+  DifferenceBias<T> difference;
+};
+
 template <typename T>
 class AttentionLayer {
  public:
   // `config` has passed AttentionRegistry::Validate(). Parameters are the
   // score's, under "position_encoding" the position encoding's, and under
-  // "normalizer", "sink", "map_before" and "map_after" what these have. The
-  // slots of the state are under the same names, the score's under "score".
+  // "normalizer", "sink", "forget", "map_before" and "map_after" what these
+  // have. The slots of the state are under the same names, the score's under
+  // "score".
   AttentionLayer(const AttentionRegistry& registry, const Attention& config,
                  ParameterScope<T> scope, const ScoreWidths& widths);
 
@@ -90,18 +101,19 @@ class AttentionLayer {
  private:
   // With the narrower one of its window and the config's.
   Mask Narrowed(Mask mask) const;
-  DistanceBias<T> Bias(Forward<T>& forward, const Positions& positions,
-                       int64_t queries, int64_t keys) const;
+  // Biases for this many queries and keys, from x and the state of `inputs`.
+  LayerBias<T> Bias(Forward<T>& forward, const ScoreInputs<T>& inputs,
+                    int64_t queries, int64_t keys) const;
   // With a selection, they are -inf where it left out the key. Only then
   // `bias` may be given, which is added.
   Var<T> Scores(Forward<T>& forward, ScoreInputs<T> inputs,
-                const DistanceBias<T>& bias = {}) const;
+                const LayerBias<T>& bias = {}) const;
   // Weights of scores, before map_after.
   Var<T> Weights(Forward<T>& forward, Var<T> scores, const Mask& mask,
                  const Positions& positions, const DistanceBias<T>& bias) const;
   Var<T> Normalize(Forward<T>& forward, Var<T> scores,
                    const ScoreInputs<T>& inputs,
-                   const DistanceBias<T>& bias) const;
+                   const LayerBias<T>& bias) const;
   // [heads]; empty without a sink.
   Var<T> SinkLogits(Forward<T>& forward) const;
   // Whether the config lets a score of inner form be computed in blocks.
@@ -113,20 +125,20 @@ class AttentionLayer {
   std::optional<Var<T>> BlockedContext(Forward<T>& forward,
                                        const ScoreInputs<T>& inputs,
                                        Var<T> values,
-                                       const DistanceBias<T>& bias) const;
+                                       const LayerBias<T>& bias) const;
   // From queries and keys that are encoded to context and weights, of a whole
   // call or a part of one.
   Attended<T> AttendRows(Forward<T>& forward, const ScoreInputs<T>& inputs,
-                         Var<T> values, const DistanceBias<T>& bias) const;
+                         Var<T> values, const LayerBias<T>& bias) const;
   // The context of AttendRows(), by blocks of `rows` queries.
   Var<T> AttendInBlocks(Forward<T>& forward, const ScoreInputs<T>& inputs,
-                        Var<T> values, const DistanceBias<T>& bias,
+                        Var<T> values, const LayerBias<T>& bias,
                         int64_t rows) const;
   // The context of a part with a selection: one example and some of its
   // queries, with all of that call's keys and values. Only runs of keys that
   // some query has selected are read.
   Var<T> AttendRuns(Forward<T>& forward, const ScoreInputs<T>& part,
-                    Var<T> values, const DistanceBias<T>& bias,
+                    Var<T> values, const LayerBias<T>& bias,
                     int64_t example) const;
   // Whether rows read runs of the keys: no map has to see all keys of a row.
   bool ReadsRuns() const;
@@ -138,6 +150,7 @@ class AttentionLayer {
   std::unique_ptr<PositionEncoding<T>> position_encoding_;  // may be null
   std::unique_ptr<Normalizer<T>> normalizer_;
   std::optional<AttentionSink<T>> sink_;
+  std::optional<ForgetGate<T>> forget_;
   std::unique_ptr<ScoreMap<T>> map_before_;     // may be null
   std::unique_ptr<ScoreMap<T>> map_after_;      // may be null
   std::unique_ptr<KeySelection<T>> selection_;  // may be null

@@ -55,6 +55,13 @@ void AttentionRegistry::Validate(const Attention& config,
                               " maps scores, and not weights: use map_before"));
   }
   if (config.has_selection()) ValidateSelection(config, widths, problems);
+  problems.CheckRanges(config.forget(), "forget");
+  if (config.has_forget() && widths.query_input == 0) {
+    problems.Add(
+        "forget",
+        "requires an attention that has the input of its layer: causal "
+        "self-attention of a Transformer; remove `forget`");
+  }
   problems.CheckRanges(config.sink(), "sink");
   const bool has_sink = config.has_sink() && !config.sink().has_none();
   if (config.sink().has_none() &&

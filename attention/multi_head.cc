@@ -346,6 +346,8 @@ Var<T> MultiHeadAttention<T>::AttendToLatents(
   // All keys are prepared anew in each call, so no state carries them.
   in.score.keys = attention_.Prepare(
       forward, {.keys = keys, .key_position = inputs.positions.first_key});
+  in.score.x = queries;
+  in.score.state = inputs.state;
   in.score.positions = inputs.positions;
   in.score.mask = inputs.mask;
   in.values = values;

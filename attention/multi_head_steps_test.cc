@@ -129,6 +129,10 @@ constexpr const char* kScores[] = {
     "scaled_dot {} normalizer { relu_squared {} } window: 4",
     "dot {} map_before { top_k { keys: 3 } } position_encoding { alibi {} }",
     "dot {} map_before { talking_heads {} } map_after { talking_heads {} }",
+    "dot {} forget {}",
+    "additive { width: 5 } forget { bias: 2 } sink {}",
+    "cosine {} forget {} position_encoding { rotary { width: 2 } } window: 4",
+    "outside { [regard.running_sum] {} } forget {}",
     "outside { [regard.running_sum] {} }",
     "outside { [regard.running_sum] { bounded: true } } window: 3",
     "outside { [regard.running_sum] {} } sink {} position_encoding { rotary {} "

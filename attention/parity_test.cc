@@ -201,6 +201,10 @@ void CheckSelfAttention(const std::string& name, const std::string& fields,
 
 TEST(ParityTest, Sink) { CheckSelfAttention("sink", "heads: 2", "sink {}"); }
 
+TEST(ParityTest, ForgetGate) {
+  CheckSelfAttention("forget", "heads: 2", "forget {}");
+}
+
 TEST(ParityTest, SoftCap) {
   CheckSelfAttention("soft_cap", "heads: 2",
                      "map_before { soft_cap { cap: 1 } }");

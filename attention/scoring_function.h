@@ -72,8 +72,7 @@ struct PrepareInputs {
   // that width is 0.
   Var<T> x = {};
   // Holds what Prepare() left there for earlier keys, and takes what it leaves
-  // for later ones. Null in training and evaluation, where the keys are all
-  // keys of the source.
+  // for later ones. Null: these are all keys of the source.
   LayerState<T>* state = nullptr;
 };
 
@@ -84,8 +83,8 @@ struct ScoreInputs {
   // The input that queries are projected from, [batch, queries, query input];
   // empty if that width is 0.
   Var<T> x;
-  // As Prepare() left it. A score only reads it: Score() may be called several
-  // times, and for parts. Null in training and evaluation.
+  // The state as Prepare() left it; null if it had none. A score only reads it:
+  // Score() may be called several times, and for parts.
   LayerState<T>* state = nullptr;
   // Positions of the rows of queries and keys in their sequences.
   Positions positions;

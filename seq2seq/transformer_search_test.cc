@@ -44,6 +44,9 @@ constexpr const char* kEveryKind[] = {
     "attention { normalizer { scalable_softmax {} } map_before { "
     "talking_heads {} } map_after { talking_heads {} } } } cross_attention { "
     "attention { map_before { top_k { keys: 2 } } map_after { none {} } } } }",
+    "transformer { width: 8 layers: 2 attention { heads: 2 } } "
+    "transformer_decoder { attention { latent { rank: 3 } attention { forget "
+    "{} } } pattern {} pattern { attention { latent { form: ABSORBED } } } }",
     "transformer { width: 8 layers: 2 attention { heads: 2 latent { rank: 3 "
     "query_rank: 5 } } pattern {} pattern { attention { latent { form: "
     "ABSORBED rotary_width: 0 } } cross_attention { latent { form: ABSORBED } "
@@ -54,6 +57,10 @@ constexpr const char* kEveryKind[] = {
     "transformer { width: 8 layers: 2 attention { heads: 2 } } "
     "transformer_decoder { mixer { retention { heads: 2 } } pattern {} "
     "pattern { mixer { linear_attention { heads: 2 } } } }",
+    "transformer { width: 8 layers: 2 attention { heads: 2 } } "
+    "transformer_decoder { attention { attention { forget {} } } pattern {} "
+    "pattern { attention { key_heads: 1 attention { additive { width: 3 } "
+    "forget { bias: 2 } } } } }",
 };
 
 const std::vector<Ids> kSources = {

@@ -325,6 +325,11 @@ absl::StatusOr<std::vector<Output>> AttendProjected(
       "--multi_head", text,
       [&](ConfigProblems& problems) {
         ValidateMultiHead(scorers, config, widths, problems);
+        if (config.attention().has_forget()) {
+          problems.Add("attention.forget",
+                       "requires causal self-attention of a Transformer; here "
+                       "queries may see all keys: remove `forget`");
+        }
       },
       &config));
   if (config.has_latent() && arrays.keys.numbers != arrays.values.numbers) {

@@ -476,8 +476,8 @@ std::vector<ScoreCheck> ScoreChecks() {
       {"InnerFormAgreesWithScoreAndSoftmax",
        &InnerFormAgreesWithScoreAndSoftmax},
   };
-  for (const auto& more :
-       {ScorePositionChecks(), ScoreBlockChecks(), ScoreSinkChecks()}) {
+  for (const auto& more : {ScorePositionChecks(), ScoreBlockChecks(),
+                           ScoreSinkChecks(), ScoreForgetChecks()}) {
     checks.insert(checks.end(), more.begin(), more.end());
   }
   return checks;

@@ -35,14 +35,15 @@ struct ScoreCheck {
   void (*run)(const CheckedScore& score, Expectations& expect);
 };
 
-// All checks, with the three lists below.
+// All checks, with the lists below.
 std::vector<ScoreCheck> ScoreChecks();
 
 // The checks with each position encoding and in parts, by blocks of queries,
-// and with a sink.
+// with a sink, and with a forgetting gate.
 std::vector<ScoreCheck> ScorePositionChecks();
 std::vector<ScoreCheck> ScoreBlockChecks();
 std::vector<ScoreCheck> ScoreSinkChecks();
+std::vector<ScoreCheck> ScoreForgetChecks();
 
 }  // namespace regard
 

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "absl/types/span.h"
+#include "attention/kernels/difference_bias.h"
 #include "attention/kernels/distance_bias.h"
 #include "attention/kernels/finite_values.h"
 #include "attention/key_ranges.h"
@@ -75,6 +76,7 @@ struct AttentionProblem {
   T scale;
   Positions positions;
   DistanceBias<T> bias;
+  DifferenceBias<T> difference;
   DropoutMask dropout;
   Var<T> sink;  // [heads]; may be empty
   KeyRanges selected;
@@ -333,8 +335,16 @@ void HideUnselected(absl::Span<const KeyRange> ranges, int64_t first_key,
   std::fill(scores + done, scores + count, kMinusInfinity<T>);
 }
 
-// scores [count of queries, count of keys]: scaled products plus the bias, -inf
-// where hidden. `queries` are the block's.
+// The place of a row of a block's head in [batch, heads, rows, 1], such as the
+// queries or keys of a DifferenceBias.
+template <typename T>
+int64_t PlaceOfRow(const AttentionProblem<T>& p, const QueryBlock& block,
+                   int64_t rows, int64_t row) {
+  return (block.example * p.heads() + block.head) * rows + row;
+}
+
+// scores [count of queries, count of keys]: scaled products plus the biases,
+// -inf where hidden. `queries` are the block's.
 template <typename T>
 void ScoreBlock(const AttentionProblem<T>& p, const QueryBlock& block,
                 const ConstMatrix<T>& queries, const ConstMatrix<T>& keys,
@@ -342,12 +352,21 @@ void ScoreBlock(const AttentionProblem<T>& p, const QueryBlock& block,
   const int64_t count = keys.rows;
   Gemm(queries, keys.Transposed(), MutableMatrix<T>(scores, block.count, count),
        GemmMode::kAssign, p.scale);
-  if (!block.hides && !p.bias.has_value()) return;
+  const DifferenceBias<T>& difference = p.difference;
+  if (!block.hides && !p.bias.has_value() && !difference.has_value()) return;
   for (int64_t i = 0; i < block.count; ++i) {
     T* __restrict row = scores + i * count;
     if (p.bias.has_value()) {
       const T* bias = p.bias.values.data() + BiasIndex(p, block, i, first_key);
       for (int64_t k = 0; k < count; ++k) row[k] += bias[k];
+    }
+    if (difference.has_value()) {
+      const T of_query =
+          difference.queries
+              .data()[PlaceOfRow(p, block, p.num_queries(), block.query(i))];
+      const T* of_keys = difference.keys.data() +
+                         PlaceOfRow(p, block, p.num_keys(), first_key);
+      for (int64_t k = 0; k < count; ++k) row[k] += of_query - of_keys[k];
     }
     const VisibleKeys visible = p.visible(block.example, block.query(i));
     const int64_t begin =

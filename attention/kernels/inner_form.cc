@@ -61,10 +61,19 @@ InnerForm<T> WithoutRowBiases(const InnerForm<T>& form) {
 }
 
 template <typename T>
+Var<T> PlusDifferences(Var<T> scores, const DifferenceBias<T>& bias) {
+  if (!bias.has_value()) return scores;
+  bias.CheckCovers(scores.tape(), scores.shape());
+  const Shape& s = scores.shape();
+  return scores + (bias.queries - bias.keys.Reshape({s[0], s[1], 1, s[3]}));
+}
+
+template <typename T>
 Var<T> DenseScores(const InnerForm<T>& form, const Positions& positions) {
   const InnerForm<T> joined = WithoutRowBiases(form);
   const Var<T> scores =
-      InnerProducts(Scaled(joined.a, joined.factor), joined.b);
+      PlusDifferences(InnerProducts(Scaled(joined.a, joined.factor), joined.b),
+                      form.difference_bias);
   const DistanceBias<T>& bias = form.distance_bias;
   if (!bias.has_value() || scores.size() == 0) return scores;
   return scores + DenseBias(bias, positions, scores.shape());
@@ -83,6 +92,7 @@ Var<T> InnerProducts(Var<T> queries, Var<T> keys) {
 }
 
 REGARD_INSTANTIATE_FUNCTION(WithoutRowBiases);
+REGARD_INSTANTIATE_FUNCTION(PlusDifferences);
 REGARD_INSTANTIATE_FUNCTION(DenseScores);
 REGARD_INSTANTIATE_FUNCTION(InnerProducts);
 

@@ -3,13 +3,15 @@
 #ifndef ATTENTION_KERNELS_INNER_FORM_H_
 #define ATTENTION_KERNELS_INNER_FORM_H_
 
+#include "attention/kernels/difference_bias.h"
 #include "attention/kernels/distance_bias.h"
 #include "attention/positions.h"
 #include "autodiff/tape.h"
 
 namespace regard {
 
-// factor * a . b + query_bias + key_bias + distance_bias. Biases may be empty.
+// factor * a . b + query_bias + key_bias + distance_bias + difference_bias.
+// Biases may be empty.
 template <typename T>
 struct InnerForm {
   Var<T> a;  // [batch, heads, queries, width]
@@ -20,12 +22,17 @@ struct InnerForm {
   Var<T> query_bias = {};  // [batch, heads, queries, 1]
   Var<T> key_bias = {};    // [batch, key heads, keys, 1]
   DistanceBias<T> distance_bias = {};
+  DifferenceBias<T> difference_bias = {};
 };
 
 // The same scores without the biases of queries and keys: each becomes a
 // dimension of a and b, of which the other side is 1.
 template <typename T>
 InnerForm<T> WithoutRowBiases(const InnerForm<T>& form);
+
+// scores [batch, heads, queries, keys] plus `bias`, which may be empty.
+template <typename T>
+Var<T> PlusDifferences(Var<T> scores, const DifferenceBias<T>& bias);
 
 // The scores [batch, heads, queries, keys].
 template <typename T>

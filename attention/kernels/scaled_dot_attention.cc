@@ -250,8 +250,40 @@ struct Gradients {
   T* keys;
   T* values;
   T* bias;
+  T* difference_queries;
+  T* difference_keys;
   T* sink;
+
+  bool NeedScores() const {
+    return queries != nullptr || keys != nullptr || bias != nullptr ||
+           difference_queries != nullptr || difference_keys != nullptr ||
+           sink != nullptr;
+  }
 };
+
+// Adds a block of gradients of scores to the gradients of their biases.
+template <typename T>
+void AddToBiases(const AttentionProblem<T>& p, const QueryBlock& block,
+                 const ConstMatrix<T>& d_scores, int64_t first_key,
+                 const Gradients<T>& d) {
+  const int64_t count = d_scores.cols;
+  for (int64_t i = 0; i < block.count; ++i) {
+    const T* __restrict d_score = d_scores.data + i * count;
+    if (d.bias != nullptr) {
+      T* __restrict d_bias = d.bias + BiasIndex(p, block, i, first_key);
+      for (int64_t j = 0; j < count; ++j) d_bias[j] += d_score[j];
+    }
+    if (d.difference_queries != nullptr) {
+      d.difference_queries[PlaceOfRow(
+          p, block, p.num_queries(), block.query(i))] += SumRow(d_score, count);
+    }
+    if (d.difference_keys != nullptr) {
+      T* __restrict d_keys =
+          d.difference_keys + PlaceOfRow(p, block, p.num_keys(), first_key);
+      for (int64_t j = 0; j < count; ++j) d_keys[j] -= d_score[j];
+    }
+  }
+}
 
 template <typename T>
 struct BackwardScratch {
@@ -296,10 +328,7 @@ void BackwardKeys(const AttentionProblem<T>& p, const QueryBlock& block,
     Gemm(ConstMatrix<T>(dropped, block.count, count).Transposed(), d_context,
          values.At(d.values, block, first_key, count), GemmMode::kAdd);
   }
-  if (d.queries == nullptr && d.keys == nullptr && d.bias == nullptr &&
-      d.sink == nullptr) {
-    return;
-  }
+  if (!d.NeedScores()) return;
   Gemm(d_context, values.Finite(block, first_key, count).Transposed(),
        MutableMatrix<T>(s.d_weights, block.count, count));
   if (drops) {
@@ -315,11 +344,9 @@ void BackwardKeys(const AttentionProblem<T>& p, const QueryBlock& block,
     for (int64_t j = 0; j < count; ++j) {
       d_score[j] = weight[j] * (d_score[j] - mean);
     }
-    if (d.bias == nullptr) continue;
-    T* __restrict d_bias = d.bias + BiasIndex(p, block, i, first_key);
-    for (int64_t j = 0; j < count; ++j) d_bias[j] += d_score[j];
   }
   const ConstMatrix<T> d_scores(s.d_weights, block.count, count);
+  AddToBiases(p, block, d_scores, first_key, d);
   if (d.queries != nullptr) {
     Gemm(d_scores, keys.Finite(block, first_key, count), d_queries,
          GemmMode::kAdd, p.scale);
@@ -413,8 +440,9 @@ Var<T> ScaledDotAttention(const std::type_identity_t<InnerForm<T>>& score,
       << of_queries.heads << " heads, sink " << sink.shape();
   Tape<T>* const tape = &TapeOf("ScaledDotAttention", form.a, form.b, values);
   const int64_t num_queries = of_queries.rows;
-  form.distance_bias.CheckCovers(
-      *tape, positions, {q[0], of_queries.heads, num_queries, of_keys.rows});
+  const Shape scores = {q[0], of_queries.heads, num_queries, of_keys.rows};
+  form.distance_bias.CheckCovers(*tape, positions, scores);
+  form.difference_bias.CheckCovers(*tape, scores);
   const HeadRows of_context = {of_queries.heads, num_queries, of_values.width,
                                heads > 0};
   const AttentionProblem<T> p = {
@@ -429,6 +457,7 @@ Var<T> ScaledDotAttention(const std::type_identity_t<InnerForm<T>>& score,
       form.factor,
       positions,
       form.distance_bias,
+      form.difference_bias,
       DropoutMask(*tape, dropout, "weights"),
       sink,
       mask.selected};
@@ -436,15 +465,20 @@ Var<T> ScaledDotAttention(const std::type_identity_t<InnerForm<T>>& score,
       q.With(-1, heads > 0 ? heads * of_values.width : of_values.width),
       form.a.needs_grad() || form.b.needs_grad() || values.needs_grad() ||
           form.distance_bias.needs_grad() ||
+          form.difference_bias.needs_grad() ||
           (sink.has_value() && sink.needs_grad()));
   const int64_t rows = q[0] * of_queries.heads * num_queries;
   const RowSums<T> sums = {tape->arena().template New<T>(rows),
                            tape->arena().template New<T>(rows)};
   AttendAll(p, sums, context);
   tape->Record("ScaledDotAttention", context, [=] {
-    const Gradients<T> gradients = {
-        PartialGrad(p.queries), PartialGrad(p.keys), PartialGrad(p.values),
-        PartialGrad(p.bias.values), PartialGrad(p.sink)};
+    const Gradients<T> gradients = {PartialGrad(p.queries),
+                                    PartialGrad(p.keys),
+                                    PartialGrad(p.values),
+                                    PartialGrad(p.bias.values),
+                                    PartialGrad(p.difference.queries),
+                                    PartialGrad(p.difference.keys),
+                                    PartialGrad(p.sink)};
     ScratchScope<T> scratch(*tape);
     const int64_t rows_of_part = p.selected.has_value() ? kQueryBlock : 0;
     const BackwardScratch<T> blocks = {

@@ -46,6 +46,7 @@ TransformerLayerConfig Complete(const AttentionRegistry& scorers,
   cross.mutable_attention()->clear_position_encoding();
   cross.mutable_attention()->clear_window();
   cross.clear_latent();
+  cross.mutable_attention()->clear_forget();
   // Positions of query and memory belong to different sequences.
   if (layer.cross_attention().attention().score_case() ==
           Attention::SCORE_NOT_SET &&
@@ -81,6 +82,17 @@ void ValidateAttention(const AttentionRegistry& scorers,
   }
 }
 
+// A decoder keeps the sum of the logarithms of all earlier gates.
+void RequireNoForget(const MultiHead& config, const char* found,
+                     ConfigProblems& problems) {
+  if (!config.attention().has_forget()) return;
+  problems.Add("attention.forget",
+               absl::StrCat("requires self-attention in which each position "
+                            "reads only itself and earlier positions, as in a "
+                            "language model or a decoder; ",
+                            found, ": remove `forget`"));
+}
+
 void ValidateMixer(const AttentionRegistry& scorers, const MixerConfig& config,
                    int64_t width, Direction direction,
                    ConfigProblems& problems) {
@@ -106,12 +118,18 @@ void ValidateLayer(const AttentionRegistry& scorers,
   } else {
     const ConfigProblems::Scope scope(problems, "attention");
     ValidateAttention(scorers, layer.attention(), width, width, problems);
+    if (direction == Direction::kBoth) {
+      RequireNoForget(layer.attention(), "here all positions read each other",
+                      problems);
+    }
   }
   // What self-attention has wrong is not said twice.
   if (memory_width > 0 && problems.problems().size() == before) {
     const ConfigProblems::Scope scope(problems, "cross_attention");
     ValidateAttention(scorers, layer.cross_attention(), width, memory_width,
                       problems);
+    RequireNoForget(layer.cross_attention(), "cross-attention reads a memory",
+                    problems);
   }
   problems.CheckRanges(layer.feed_forward(), "feed_forward");
   if (layer.feed_forward().has_none() &&

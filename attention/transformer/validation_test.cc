@@ -316,6 +316,24 @@ TEST(ValidateTransformerTest, AStateMixerReadsNoLaterPosition) {
                           StartsWith("note: attention: has no effect")));
 }
 
+TEST(ValidateTransformerTest, AForgetGateRequiresCausalSelfAttention) {
+  constexpr char kForgets[] = "attention { attention { forget {} } }";
+  // Cross-attention does not inherit it.
+  EXPECT_THAT(ProblemsOf(kForgets), IsEmpty());
+  EXPECT_THAT(ProblemsOf("cross_attention { attention { forget {} } }"),
+              ElementsAre(AllOf(
+                  StartsWith("cross_attention.attention.forget: requires"),
+                  HasSubstr("cross-attention reads a memory: remove"))));
+  EXPECT_THAT(
+      ProblemsOf(kForgets, /*memory_width=*/0, Direction::kBoth),
+      ElementsAre(AllOf(StartsWith("attention.attention.forget: requires"),
+                        HasSubstr("all positions read each other: remove"))));
+  EXPECT_THAT(
+      ProblemsOf("pattern {} pattern { attention { attention { forget {} } } }",
+                 /*memory_width=*/0, Direction::kBoth),
+      ElementsAre(StartsWith("pattern[1].attention.attention.forget: ")));
+}
+
 TEST(LayerConfigTest, APatternChoosesTheMixer) {
   AttentionRegistry scorers;
   const TransformerConfig config = Parse(

@@ -45,7 +45,7 @@ TransformerConfig.width !8|16; layers !1|2; embedding !4|6;
 RecurrentEncoderConfig.hidden !8; RecurrentDecoderConfig.hidden !8|8|8|6;
 FeedForwardConfig.hidden 0|12; heads !1|2|4; key_heads 0|1|2;
 head_width 0|4|6; rank 0|1|5; rotary_width 0|2|4; query_rank 0|3; rotary_base 10000|100; output_width 0|8; value_heads 0|1|2; key_width 0|4; value_width 0|3|4;
-GateOutput.bias 0|2; NormOutput.epsilon 1e-5|0.1; DifferentialOutput.bias 0|-1;
+GateOutput.bias 0|2; NormOutput.epsilon 1e-5|0.1; DifferentialOutput.bias 0|-1; Forget.bias 0|2|6;
 Mamba2Mixer.key_width !3|4; logit 0|1|-2; cap 50|1; width 0|2|5; KernelScore.width 1|0.5;
 MobaSelection.top_k 2|1; NsaBlocksSelection.top_n 3|4; block_size 2|3|64; initial_blocks 1|0; local_blocks 2|1;
 FormulaScore.score !q . W k|v . tanh(W q + U k + b)|max(v . q, s) * j; FormulaParameter.name W|v|b; rows 0|3; FormulaParameter.columns 0; initial 1|0.5; filters 1|3; reach 0|1|2; max_keys 64|3; max_position 512|40|6;

@@ -342,15 +342,18 @@ def optimizer(make, clip_norm=0.0):
     return fixture
 
 
-def self_attention(sink=False, cap=None):
+def self_attention(sink=False, cap=None, forget=False):
     """Causal self-attention of 5 positions in two heads, each of which has the
-    logit of a sink, or scores with a soft cap."""
+    logit of a sink, scores with a soft cap, or a forgetting gate."""
     fixture = Fixture()
     parameters = {
         name + ".weight": (torch.randn(6, 6) / 2).requires_grad_()
         for name in ("query", "key", "value", "output")}
     if sink:
         parameters["score.sink.logit"] = torch.randn(2, requires_grad=True)
+    if forget:
+        parameters["score.forget.weight"] = (torch.randn(2, 6) / 2).requires_grad_()
+        parameters["score.forget.bias"] = torch.randn(2, requires_grad=True)
     x = torch.randn(2, 5, 6, requires_grad=True)
     query, key, value = (
         (x @ parameters[name + ".weight"].mT).unflatten(-1, (2, 3)).transpose(1, 2)
@@ -358,6 +361,11 @@ def self_attention(sink=False, cap=None):
     scores = query @ key.mT / 3**0.5
     if cap is not None:
         scores = cap * torch.tanh(scores / cap)
+    if forget:
+        log_decays = functional.logsigmoid(functional.linear(
+            x, parameters["score.forget.weight"], parameters["score.forget.bias"]))
+        sums = log_decays.mT.cumsum(-1)  # [batch, heads, positions]
+        scores = scores + (sums[..., :, None] - sums[..., None, :])
     scores = scores.masked_fill(
         torch.ones(5, 5, dtype=torch.bool).triu(1), float("-inf"))
     if sink:
@@ -582,6 +590,7 @@ def main():
         "relative_key": lambda: relative(of_keys=False),
         "relative_key_query": lambda: relative(of_keys=True),
         "sink": lambda: self_attention(sink=True),
+        "forget": lambda: self_attention(forget=True),
         "soft_cap": lambda: self_attention(cap=1.0),
         "latent": latent,
         "latent_queries": lambda: latent(query_rank=3),

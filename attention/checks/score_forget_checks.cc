@@ -1,0 +1,228 @@
+// Checks that the forgetting gate works with every score, on all paths.
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "attention/attend.h"
+#include "attention/attention.pb.h"
+#include "attention/checks/expectations.h"
+#include "attention/checks/score_checks.h"
+#include "attention/checks/scoring_problem.h"
+#include "autodiff/gradient_failures.h"
+#include "autodiff/tape.h"
+#include "nn/forward.h"
+
+namespace regard {
+
+namespace {
+
+constexpr double kRounding = 1e-12;
+
+// With what else a layer adds to scores or does with them.
+constexpr const char* kConfigs[] = {
+    "forget {}",
+    "forget { bias: 2 } window: 3",
+    "forget {} sink {} position_encoding { alibi {} }",
+    "forget {} position_encoding { rotary { width: 2 } }",
+    "forget {} normalizer { entmax15 {} } map_before { soft_cap { cap: 0.7 } }",
+    "forget {} map_after { soft_cap { cap: 0.3 } }"};
+
+// Causal self-attention of two examples.
+ScoringProblem SelfProblem(const CheckedScore& score, int64_t time) {
+  ScoringProblem problem = ScoringProblem::Random(2, time, time, score.widths);
+  problem.causal = true;
+  if (score.info.uses_history) problem.previous = problem.cumulative = {};
+  return problem;
+}
+
+void SetParameter(const std::string& name, double value,
+                  ScorerUnderTest<double>* scorer) {
+  const auto values = scorer->store().value(*scorer->store().FindByName(name));
+  std::fill(values.begin(), values.end(), value);
+}
+
+// exp(-1000) is 0 in double: log sigmoid(1000) is exactly 0.
+void GatesOfOneArePlainAttention(const CheckedScore& score,
+                                 Expectations& expect) {
+  for (const int64_t time : {1, 5}) {
+    const ScoringProblem problem = SelfProblem(score, time);
+    ScorerUnderTest<double> plain(score.registry, score.options, score.widths);
+    ScorerUnderTest<double> scorer(
+        score.registry, ConfigWith(score, "forget {}"), score.widths);
+    SetParameter("forget.weight", 0, &scorer);
+    SetParameter("forget.bias", 1000, &scorer);
+    for (const bool fused : {false, true}) {
+      const ScoringAnswer expected =
+          fused ? plain.FusedAnswer(problem) : plain.Answer(problem);
+      const ScoringAnswer got =
+          fused ? scorer.FusedAnswer(problem) : scorer.Answer(problem);
+      expect.SameAnswer(got, expected, 0, "gates of 1");
+      expect.SameParameterGradients(got, expected, 0);
+    }
+  }
+}
+
+// Softmax of the scores plus the sums of logarithms between key and query.
+void ScoresAreLoweredByTheGatesBetween(const CheckedScore& score,
+                                       Expectations& expect) {
+  constexpr int64_t kTime = 5;
+  const ScoringProblem problem = SelfProblem(score, kTime);
+  ScorerUnderTest<double> scorer(score.registry, ConfigWith(score, "forget {}"),
+                                 score.widths);
+  const auto parameter = [&](const char* name) {
+    return scorer.store().value(*scorer.store().FindByName(name));
+  };
+  const auto weight = parameter("forget.weight");
+  const auto bias = parameter("forget.bias");
+  const int64_t heads = score.widths.heads;
+  const int64_t width = score.widths.query_input;
+  const auto log_gate = [&](int64_t example, int64_t head, int64_t t) {
+    double z = bias[static_cast<size_t>(head)];
+    for (int64_t i = 0; i < width; ++i) {
+      z += weight[static_cast<size_t>(head * width + i)] *
+           problem.query_x
+               .values[static_cast<size_t>((example * kTime + t) * width + i)];
+    }
+    return -std::log1p(std::exp(-z));
+  };
+  TestArray expected = scorer.Scores(problem);
+  for (int64_t row = 0; row < 2 * heads * kTime; ++row) {
+    const int64_t query = row % kTime;
+    double* const s = expected.values.data() + row * kTime;
+    double decay = 0;
+    double sum = 0;
+    for (int64_t key = query; key >= 0; --key) {
+      s[key] = std::exp(s[key] + decay);
+      sum += s[key];
+      decay += log_gate(row / kTime / heads, row / kTime % heads, key);
+    }
+    for (int64_t key = 0; key < kTime; ++key) {
+      // A compact kernel may see none.
+      s[key] = key <= query && sum > 0 ? s[key] / sum : 0;
+    }
+  }
+  expect.Near(scorer.Answer(problem).weights, expected, kRounding, "weights");
+}
+
+void AllPathsForget(const CheckedScore& score, Expectations& expect) {
+  for (const char* config : kConfigs) {
+    ScorerUnderTest<double> scorer(score.registry, ConfigWith(score, config),
+                                   score.widths);
+    if (scorer.attender().LongestDistance() < 300) continue;
+    // The longer one has several blocks of queries and keys.
+    for (const int64_t time : {6, 300}) {
+      ScoringProblem problem = SelfProblem(score, time);
+      problem.key_lengths = {static_cast<int32_t>(time), 4};
+      ScoringAnswer got = scorer.FusedAnswer(problem);
+      const ScoringAnswer expected = scorer.ReferenceAnswer(problem);
+      got.weights = expected.weights;  // there are none without its scores
+      expect.SameAnswer(got, expected, 1e-10, config);
+      expect.SameParameterGradients(got, expected, 1e-10);
+      expect.Finite(got);
+    }
+  }
+}
+
+void ForgettingHasTheGradientsOfDifferences(const CheckedScore& score,
+                                            Expectations& expect) {
+  const ScoringProblem problem = SelfProblem(score, 3);
+  std::vector<GradientCase> cases;
+  for (const char* fields : kConfigs) {
+    const Attention config = ConfigWith(score, fields);
+    std::vector<CheckedInput> inputs;
+    for (const TestArray* array :
+         {&problem.queries, &problem.keys, &problem.query_x, &problem.key_x}) {
+      inputs.push_back({array->shape});
+    }
+    const size_t first_parameter = inputs.size();
+    // Records may refer to them.
+    const auto in_double = std::make_shared<ScorerUnderTest<double>>(
+        score.registry, config, score.widths);
+    const auto in_float = std::make_shared<ScorerUnderTest<float>>(
+        score.registry, config, score.widths);
+    for (const ParameterInfo& parameter : in_double->store().parameters()) {
+      inputs.push_back({parameter.shape});
+    }
+    const auto context = [=]<typename T>(Tape<T>& tape,
+                                         absl::Span<const Var<T>> in) {
+      ScorerUnderTest<T>* tested;
+      if constexpr (std::is_same_v<T, float>) {
+        tested = in_float.get();
+      } else {
+        tested = in_double.get();
+      }
+      Forward<T> forward(tape, tested->store(), in.subspan(first_parameter));
+      AttendInputs<T> attend;
+      attend.score.queries = in[0];
+      attend.score.x = in[2];
+      attend.score.keys =
+          tested->attender().Prepare(forward, {.keys = in[1], .x = in[3]});
+      attend.score.mask.causal = true;
+      attend.fused_score = true;
+      attend.values = tape.Constant(
+          problem.values.shape, std::vector<T>(problem.values.values.begin(),
+                                               problem.values.values.end()));
+      return tested->attender().Attend(forward, attend).context;
+    };  // NOLINT(readability/braces)
+    cases.push_back(MakeCase(score.info.name, fields, inputs, context));
+  }
+  for (const std::string& failure : GradientFailures(cases)) {
+    expect.True(false, failure);
+  }
+}
+
+// In every bit.
+void StepsForgetAsAllAtOnce(const CheckedScore& score, Expectations& expect) {
+  if (score.info.uses_history) return expect.Skip("it sees one step at a time");
+  for (const char* config : kConfigs) {
+    ScorerUnderTest<float> scorer(score.registry, ConfigWith(score, config),
+                                  score.widths);
+    const ScoringProblem problem = SelfProblem(score, 5);
+    for (const bool want_weights : {true, false}) {
+      const ScoringAnswer all =
+          want_weights ? scorer.Answer(problem) : scorer.FusedAnswer(problem);
+      expect.Near(scorer.AnswerStepwise(problem, want_weights).context,
+                  all.context, 0, absl::StrCat("context ", config));
+    }
+  }
+}
+
+void BlocksForgetAsAllAtOnce(const CheckedScore& score, Expectations& expect) {
+  for (const char* fields : kConfigs) {
+    Attention config = ConfigWith(score, fields);
+    const ScoringProblem problem = SelfProblem(score, 7);
+    ScorerUnderTest<double> whole(score.registry, config, score.widths);
+    const ScoringAnswer expected = whole.FusedAnswer(problem);
+    for (const int rows : {1, 3}) {
+      config.set_block(rows);
+      ScorerUnderTest<double> scorer(score.registry, config, score.widths);
+      const ScoringAnswer got = scorer.FusedAnswer(problem);
+      const std::string name = absl::StrCat(fields, ", blocks of ", rows);
+      expect.Near(got.context, expected.context, 0, name + ": context");
+      expect.SameAnswer(got, expected, 1e-10, name);
+      expect.SameParameterGradients(got, expected, 1e-10);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<ScoreCheck> ScoreForgetChecks() {
+  return {
+      {"GatesOfOneArePlainAttention", &GatesOfOneArePlainAttention},
+      {"ScoresAreLoweredByTheGatesBetween", &ScoresAreLoweredByTheGatesBetween},
+      {"AllPathsForget", &AllPathsForget},
+      {"ForgettingHasTheGradientsOfDifferences",
+       &ForgettingHasTheGradientsOfDifferences},
+      {"StepsForgetAsAllAtOnce", &StepsForgetAsAllAtOnce},
+      {"BlocksForgetAsAllAtOnce", &BlocksForgetAsAllAtOnce}};
+}
+
+}  // namespace regard

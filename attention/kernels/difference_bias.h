@@ -1,0 +1,39 @@
+// A bias of scores that is the difference of a number of the query and a number
+// of the key. Kernels form each difference before they add it to a score: the
+// numbers may be large, such as sums over a sequence.
+#ifndef ATTENTION_KERNELS_DIFFERENCE_BIAS_H_
+#define ATTENTION_KERNELS_DIFFERENCE_BIAS_H_
+
+#include <cstdint>
+
+#include "autodiff/tape.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+
+// queries[i] - keys[j]; both empty: no bias.
+template <typename T>
+struct DifferenceBias {
+  Var<T> queries;  // [batch, heads, queries, 1]
+  Var<T> keys;     // [batch, heads, keys, 1]
+
+  bool has_value() const { return queries.has_value(); }
+  bool needs_grad() const {
+    return has_value() && (queries.needs_grad() || keys.needs_grad());
+  }
+
+  // For scores [batch, heads, queries, keys] of a tape.
+  void CheckCovers(const Tape<T>& tape, const Shape& scores) const {
+    if (!has_value()) return;
+    CheckOperand("a bias of queries", tape, queries);
+    CheckOperand("a bias of keys", tape, keys);
+    REGARD_CHECK(queries.shape() == scores.With(3, 1) &&
+                 keys.shape() == scores.With(3, 1).With(2, scores[3]))
+        << "a bias " << queries.shape() << " - " << keys.shape()
+        << " for scores " << scores;
+  }
+};
+
+}  // namespace regard
+
+#endif  // ATTENTION_KERNELS_DIFFERENCE_BIAS_H_
