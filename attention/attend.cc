@@ -405,13 +405,16 @@ Var<T> AttentionLayer<T>::AttendRuns(Forward<T>& forward,
     for (size_t i = 0; i < count; ++i) parts[i] = f(runs.keys[i]);
     return {parts, count};
   };
+  const auto join = [&](absl::Span<const Var<T>> parts, int axis) {
+    return count == 1 ? parts[0] : Concat<T>(parts, axis);
+  };
   const auto scores_of_runs = of_runs([&](const KeyRange& run) {
     return Scores(forward, of_run(run), bias_of_run(run));
   });
   tape.BeginScores();
-  const Var<T> scores = Concat<T>(scores_of_runs, kKeyAxis);
+  const Var<T> scores = join(scores_of_runs, kKeyAxis);
   tape.EndScores(scores);
-  const Var<T> values_of_runs = Concat<T>(
+  const Var<T> values_of_runs = join(
       of_runs([&](const KeyRange& run) { return rows_of_run(values, run); }),
       kKeyAxis - 1);
   Mask mask = part.mask;
@@ -423,6 +426,9 @@ Var<T> AttentionLayer<T>::AttendRuns(Forward<T>& forward,
     return MaskedSoftmaxContext(scores, mask, values_of_runs).context;
   }
   const Var<T> weights = Weights(forward, scores, mask, {}, {});
+  if (!drop && map_after_ == nullptr) {
+    return WeightedValues(weights, mask, values_of_runs);
+  }
   int64_t column = 0;
   const auto dropped = of_runs([&](const KeyRange& run) {
     const int64_t size = run.end - run.begin;
@@ -433,7 +439,7 @@ Var<T> AttentionLayer<T>::AttendRuns(Forward<T>& forward,
     }
     return Dropout(of_keys, dropout_, "weights", mask.first_row, run.begin);
   });
-  return WeightedValues(Concat<T>(dropped, kKeyAxis), mask, values_of_runs);
+  return WeightedValues(join(dropped, kKeyAxis), mask, values_of_runs);
 }
 
 template <typename T>

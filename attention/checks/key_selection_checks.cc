@@ -40,7 +40,7 @@ constexpr const char* kConfigs[] = {
     "scaled_dot {}",
     "scaled_dot {} position_encoding { rotary {} } sink {} dropout: 0.3",
     "cosine {} position_encoding { alibi {} } window: 70",
-    "gaussian {} block: 128",
+    "gaussian {} window: 70 block: 128",
     "gaussian {} position_encoding { alibi {} } dropout: 0.3 block: 128",
     "dot {} normalizer { sparsemax {} } window: 70 block: 128",
     "scaled_dot {} map_before { soft_cap { cap: 2 } } sink {} block: 128",
