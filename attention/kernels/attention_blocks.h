@@ -198,6 +198,7 @@ template <typename T, typename F>
 void ForEachPart(const AttentionProblem<T>& p, const QueryBlock& block,
                  int32_t* rows, F f) {
   constexpr int64_t kPieces = kKeyBlock / kKeyPiece;
+  static_assert(kPieces * kPieces < 32, "kinds of pieces are bits");
   for (int64_t k = block.first_block(); k < block.end_key; k += kKeyBlock) {
     const int64_t count = std::min(kKeyBlock, block.end_key - k);
     if (!p.selected.has_value()) {

@@ -221,5 +221,32 @@ TEST(SelectedScoresTest, RunsAreThePiecesThatSomeQueryReads) {
   }
 }
 
+// A query that reads the second piece only, though it sees keys of the first:
+// sums over its columns have the same lanes alone and beside one that reads
+// both.
+TEST(SelectedScoresTest, AQuerysColumnsBeginWithTheFirstPieceThatItReads) {
+  Tape<float> tape;
+  KeyRanges selected = KeyRanges::New(tape.arena(), 1, 1, 2, 2);
+  selected.Add(0, 0, 0, {260, 280});
+  selected.Add(0, 0, 1, {195, 200});
+  selected.Add(0, 0, 1, {260, 270});
+  const Mask mask =
+      Mask{.causal = true, .window = 100, .selected = selected}.OfExample(
+          0, 1, 2, 300, 0);
+  const Positions positions = {.first_query = 290};
+  const KeyRuns both = RunsOf(tape.arena(), mask, positions, 2);
+  ASSERT_EQ(both.keys.size(), 1);
+  EXPECT_EQ(both.keys[0].begin, 0);
+  EXPECT_EQ(both.columns[0].begin, 256);
+  EXPECT_EQ(both.columns[0].end, 291);
+  EXPECT_EQ(both.columns[1].begin, 192);
+  EXPECT_EQ(both.columns[1].end, 292);
+  const KeyRuns alone = RunsOf(tape.arena(), mask, positions, 1);
+  ASSERT_EQ(alone.keys.size(), 1);
+  EXPECT_EQ(alone.keys[0].begin, 256);
+  EXPECT_EQ(alone.columns[0].begin, 0);
+  EXPECT_EQ(alone.columns[0].end, 35);
+}
+
 }  // namespace
 }  // namespace regard
