@@ -1,7 +1,8 @@
 // One update of multi-head self-attention or of a state mixer, 4 heads and
 // width 64, forward and backward on one thread: its time, and the memory of the
-// tape. Arguments are lengths. To see the process's memory for one case, run
-// it alone: --benchmark_filter=^additive/ and one length.
+// tape. With a position encoding, four layers. Arguments are lengths. To see
+// the process's memory for one case, run it alone:
+// --benchmark_filter=^additive/ and one length.
 #include <sys/resource.h>
 
 #include <cmath>
@@ -103,12 +104,20 @@ void UpdateAttention(benchmark::State& state, const std::string& config,
       config, options.mutable_attention()))
       << config;
   ParameterStore<float> store;
-  const MultiHeadAttention<float> layer(
-      options.attention().has_bilinear() ? users : scorers, options,
-      store.Root(), {kWidth, kWidth, kWidth});
+  // What layers share, such as the angles of rotary, needs several.
+  const int count = options.attention().has_position_encoding() ? 4 : 1;
+  std::vector<MultiHeadAttention<float>> layers;
+  for (int i = 0; i < count; ++i) {
+    layers.emplace_back(options.attention().has_bilinear() ? users : scorers,
+                        options, store.Root().Sub("layers", i),
+                        MultiHeadWidths{kWidth, kWidth, kWidth});
+  }
   Measure(state, time, store, [&](Forward<float>& forward, Var<float> x) {
-    return layer(forward, x, layer.Prepare(forward, x, x),
-                 {.mask = {.causal = true}});
+    for (const MultiHeadAttention<float>& layer : layers) {
+      x = layer(forward, x, layer.Prepare(forward, x, x),
+                {.mask = {.causal = true}});
+    }
+    return x;
   });
 }
 
@@ -140,7 +149,6 @@ constexpr std::pair<const char*, const char*> kCases[] = {
      "formula { score: 'q . k / sqrt(d) - softplus(b) * abs(i - j)' }"},
     {"scaled_dot", "scaled_dot {}"},
     {"scaled_dot_dropout", "scaled_dot {} dropout: 0.1"},
-    {"scaled_dot_alibi", "scaled_dot {} position_encoding { alibi {} }"},
     // At length 8,192, of 16 blocks.
     {"scaled_dot_moba_8",
      "scaled_dot {} selection { moba { block_size: 512 top_k: 8 } }"},
@@ -152,7 +160,11 @@ constexpr std::pair<const char*, const char*> kCases[] = {
     {"sparsemax", "scaled_dot {} normalizer { sparsemax {} }"},
     {"sparsemax_moba_2",
      "scaled_dot {} normalizer { sparsemax {} } "
-     "selection { moba { block_size: 512 top_k: 2 } }"}};
+     "selection { moba { block_size: 512 top_k: 2 } }"},
+    {"scaled_dot_alibi_4_layers",
+     "scaled_dot {} position_encoding { alibi {} }"},
+    {"scaled_dot_rotary_4_layers",
+     "scaled_dot {} position_encoding { rotary {} }"}};
 
 constexpr std::pair<const char*, const char*> kMixerCases[] = {
     {"linear_attention", "linear_attention { heads: 4 }"},

@@ -238,6 +238,7 @@ void Tape<T>::Reset() {
   scratch_.Reset();
   leaf_grads_.clear();
   claimed_masks_.clear();
+  std::fill(std::begin(tables_), std::end(tables_), KeptTable());
   last_ = nullptr;
   deferred_ = nullptr;
   records_ = 0;

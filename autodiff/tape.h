@@ -63,6 +63,16 @@ struct RandomState {
   }
 };
 
+// Identifies the numbers of Tape::Table(): the address of a constant of what
+// computes them, and its arguments.
+struct TableKey {
+  const void* maker = nullptr;
+  double number = 0;
+  int64_t numbers[4] = {};
+
+  bool operator==(const TableKey&) const = default;
+};
+
 template <typename T>
 class Tape {
   struct Entry;
@@ -196,6 +206,21 @@ class Tape {
   // Released at the end of the enclosing ScratchScope or backward closure.
   Arena& scratch() { return scratch_; }
 
+  // Constants that are computed once and shared by operations, such as the
+  // layers of a model: `size` numbers that fill(numbers) writes, unless an
+  // earlier call had an equal key. They live until Reset(). Only the tables of
+  // the last kTables keys are found again.
+  template <typename F>
+  const T* Table(const TableKey& key, int64_t size, F fill) {
+    for (const KeptTable& table : tables_) {
+      if (table.key == key) return table.numbers;
+    }
+    T* const numbers = leaf_arena_.template New<T>(size);
+    fill(numbers);
+    tables_[next_table_++ % kTables] = {key, numbers};
+    return numbers;
+  }
+
   // Dropout is active only in training mode.
   bool training() const { return training_; }
   void set_training(bool training) { training_ = training; }
@@ -279,6 +304,12 @@ class Tape {
     uint32_t node;  // index of the next node
   };
 
+  struct KeptTable {
+    TableKey key;
+    const T* numbers = nullptr;
+  };
+  static constexpr size_t kTables = 8;
+
   template <size_t kOutputs, typename F>
   static bool Run(Entry* entry);
   // Runs one record; `scratch` is where scratch storage begins in this pass.
@@ -326,6 +357,8 @@ class Tape {
   // In order of nodes; what Rewind() discards leaves them.
   std::vector<LeafGrad> leaf_grads_;
   std::vector<ClaimedMask> claimed_masks_;
+  KeptTable tables_[kTables];
+  size_t next_table_ = 0;
   bool recording_ = true;
   bool wanted_grad_ = false;
   bool training_ = false;

@@ -43,6 +43,37 @@ std::vector<double> Grad(Var<double> x) {
   return {x.grad_data(), x.grad_data() + x.size()};
 }
 
+// Also if the tape is rewound in between, as by Recompute().
+TEST(TapeTest, TablesAreComputedOnceUntilReset) {
+  Tape<float> tape;
+  constexpr char kMaker = 0;
+  constexpr char kOther = 0;
+  int computed = 0;
+  const auto table = [&](const TableKey& key) {
+    return tape.Table(key, 3, [&](float* numbers) {
+      std::fill_n(numbers, 3, static_cast<float>(++computed));
+    });
+  };
+  const TableKey key = {&kMaker, 0.5, {1, 2, 3, 4}};
+  const Tape<float>::Mark mark = tape.Save();
+  const float* const first = table(key);
+  tape.Rewind(mark);
+  tape.Full({100}, -1);
+  EXPECT_EQ(table(key), first);
+  table({&kOther, 0.5, {1, 2, 3, 4}});
+  table({&kMaker, 0.25, {1, 2, 3, 4}});
+  table({&kMaker, 0.5, {1, 2, 3, 5}});
+  EXPECT_EQ(computed, 4);
+  EXPECT_EQ(table(key), first);
+  // Tables that are no longer found keep their numbers.
+  for (int64_t i = 0; i < 20; ++i) table({&kMaker, 2, {i}});
+  EXPECT_EQ(first[2], 1);
+  EXPECT_EQ(table(key)[0], 25);
+  tape.Reset();
+  table(key);
+  EXPECT_EQ(computed, 26);
+}
+
 TEST(TapeTest, DifferentiatesAComposition) {
   Tape<double> tape;
   Var<double> x = tape.Input({3}, {1, -2, 3});

@@ -144,6 +144,42 @@ TEST(RotaryTest, InnerProductsDependOnTheDistance) {
   }
 }
 
+// Each combination of options and positions has angles of its own.
+TEST(RotaryTest, LayersShareTheAnglesOfAStep) {
+  const auto turn = [](Tape<double>& tape, const std::string& config,
+                       int64_t first, int64_t step, int64_t rows) {
+    ParameterStore<double> store;
+    const auto encoding = Registry().Create<double>(
+        Parse(config), store.Root(),
+        ScoreWidths{.heads = 2, .query = 4, .key = 4});
+    store.Finalize(0);
+    Forward<double> forward(tape, store, nullptr);
+    const Var<double> y =
+        encoding->Encode(forward, tape.Full({1, 2, rows, 4}, 1.0), first, step);
+    return std::vector<double>(y.span().begin(), y.span().end());
+  };
+  Tape<double> shared;
+  for (int round = 0; round < 2; ++round) {
+    const size_t used = shared.leaf_arena().used();
+    for (const char* config :
+         {"rotary {}", "rotary { width: 2 }", "rotary { base: 100 }"}) {
+      for (const int64_t first : {0, 3}) {
+        Tape<double> own;
+        EXPECT_EQ(turn(shared, config, first, 1, 5),
+                  turn(own, config, first, 1, 5))
+            << config;
+      }
+    }
+    Tape<double> own;
+    EXPECT_EQ(turn(shared, "rotary {}", 3, 0, 5),
+              turn(own, "rotary {}", 3, 0, 5));
+    Tape<double> other;
+    EXPECT_EQ(turn(shared, "rotary {}", 3, 1, 4),
+              turn(other, "rotary {}", 3, 1, 4));
+    EXPECT_EQ(shared.leaf_arena().used() > used, round == 0);
+  }
+}
+
 // A float row at a large position agrees with the double one.
 TEST(RotaryTest, LargePositionsStayAccurate) {
   const std::vector<float> got =

@@ -31,6 +31,9 @@ struct Angles {
   const T* sin;
 };
 
+// The address is the maker of the tables of angles.
+constexpr char kAngles = 0;
+
 // turned (+)= row, turned by the angles, or backwards if `sign` is -1.
 template <bool kAdd, typename T>
 void TurnRow(const Pairs& pairs, const T* cos, const T* sin, T sign,
@@ -109,22 +112,27 @@ class Rotary : public PositionEncoding<T> {
 
  private:
   // In double, so that a float angle loses nothing at large positions. Row i
-  // depends on its position alone.
+  // depends on its position alone. All layers of a step share the numbers.
   Angles<T> AnglesOf(Tape<T>& tape, int64_t n, int64_t first,
                      int64_t step) const {
     const int64_t pairs = turned_ / 2;
-    T* const cos = tape.arena().template New<T>(n * pairs);
-    T* const sin = tape.arena().template New<T>(n * pairs);
-    for (int64_t p = 0; p < pairs; ++p) {
-      const double frequency = std::pow(
-          base_, -2.0 * static_cast<double>(p) / static_cast<double>(turned_));
-      for (int64_t i = 0; i < n; ++i) {
-        const double angle = static_cast<double>(first + i * step) * frequency;
-        cos[i * pairs + p] = static_cast<T>(std::cos(angle));
-        sin[i * pairs + p] = static_cast<T>(std::sin(angle));
+    const TableKey key = {&kAngles, base_, {turned_, n, first, step}};
+    const T* const table = tape.Table(key, 2 * n * pairs, [&](T* numbers) {
+      T* const cos = numbers;
+      T* const sin = numbers + n * pairs;
+      for (int64_t p = 0; p < pairs; ++p) {
+        const double frequency =
+            std::pow(base_, -2.0 * static_cast<double>(p) /
+                                static_cast<double>(turned_));
+        for (int64_t i = 0; i < n; ++i) {
+          const double angle =
+              static_cast<double>(first + i * step) * frequency;
+          cos[i * pairs + p] = static_cast<T>(std::cos(angle));
+          sin[i * pairs + p] = static_cast<T>(std::sin(angle));
+        }
       }
-    }
-    return {cos, sin};
+    });
+    return {table, table + n * pairs};
   }
 
   bool interleaved_;
