@@ -1,5 +1,5 @@
-"""A plug-in of attention and its generated tests; see head_output.bzl, score_map.bzl and
-state_mixer.bzl."""
+"""A plug-in of attention and its generated tests; see head_output.bzl, score_map.bzl,
+scoring_function.bzl and state_mixer.bzl."""
 
 load("@com_google_protobuf//bazel:cc_proto_library.bzl", "cc_proto_library")
 load("@com_google_protobuf//bazel:proto_library.bzl", "proto_library")
@@ -12,14 +12,14 @@ _TEST = """// Generated for {label}.
 
 namespace regard {{
 
-extern "C" void Register{camel}({subject}Registry& registry);
+extern "C" void Register{camel}({registry}& registry);
 
 namespace {{
 
 INSTANTIATE_TEST_SUITE_P(
     {camel}, {type}Test,
     ::testing::Combine(::testing::Values({cases}),
-                       ::testing::ValuesIn({subject}Checks())),
+                       ::testing::ValuesIn({checks}())),
     &{type}Test::Name);
 
 }}  // namespace
@@ -39,8 +39,10 @@ def attention_plugin(
         plain_options,
         deps,
         visibility,
-        subject = None,
-        options_proto = None):
+        registry = None,
+        checks = None,
+        library = None,
+        config_proto_deps = None):
     """A plug-in and `NAME_test`.
 
     Args:
@@ -54,21 +56,21 @@ def attention_plugin(
       plain_options: options with which the layer is plain attention, or None.
       deps: of the sources.
       visibility: of the library and the protos.
-      subject: the beginning of the names of its registry and its checks. Default:
-        the kind, as in `HeadOutputRegistry`.
-      options_proto: the proto library that `config_proto` imports. Default: for
-        `head_output`, `//attention/head_outputs:head_output_proto`.
+      registry: the class that it registers with. Default: for `head_output`,
+        `HeadOutputRegistry`.
+      checks: the function that lists its checks. Default: `HeadOutputChecks`.
+      library: the interface. Default: `//attention:head_output`.
+      config_proto_deps: what `config_proto` imports besides config_options.proto.
+        Default: `//attention/head_outputs:head_output_proto`.
     """
+    if config_proto_deps == None:
+        config_proto_deps = [_label("//attention/{0}s:{0}_proto".format(kind))]
     if config_proto:
         proto_library(
             name = name + "_proto",
             srcs = [config_proto],
             visibility = visibility,
-            deps = [
-                _label(options_proto or
-                       "//attention/{0}s:{0}_proto".format(kind)),
-                _label("//options:config_options_proto"),
-            ],
+            deps = config_proto_deps + [_label("//options:config_options_proto")],
         )
         cc_proto_library(
             name = name + "_cc_proto",
@@ -85,7 +87,7 @@ def attention_plugin(
         srcs = srcs,
         hdrs = hdrs,
         visibility = visibility,
-        deps = deps + [_label("//attention:" + kind)],
+        deps = deps + [_label(library or "//attention:" + kind)],
     )
     camel = camel_case(name)
     type = camel_case(kind)
@@ -103,9 +105,10 @@ def attention_plugin(
                 (type, camel, options, is_plain)
                 for options, is_plain in cases
             ]),
+            checks = checks or type + "Checks",
             kind = kind,
             label = "//{}:{}".format(native.package_name(), name),
-            subject = subject or type,
+            registry = registry or type + "Registry",
             type = type,
         ),
     )

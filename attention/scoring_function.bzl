@@ -1,30 +1,8 @@
 """`scoring_function()`: an attention score, its tests and its benchmark."""
 
-load("@com_google_protobuf//bazel:cc_proto_library.bzl", "cc_proto_library")
-load("@com_google_protobuf//bazel:proto_library.bzl", "proto_library")
 load("@rules_cc//cc:cc_binary.bzl", "cc_binary")
-load("@rules_cc//cc:cc_library.bzl", "cc_library")
-load("@rules_cc//cc:cc_test.bzl", "cc_test")
+load("//attention:attention_plugin.bzl", "attention_plugin")
 load("//options:plugin_list.bzl", "camel_case", "generated_source")
-
-_TEST = """// Generated for {label}.
-#include "attention/testing/scoring_function_test_body.h"
-
-namespace regard {{
-
-extern "C" void {register}(AttentionRegistry& scorers);
-
-namespace {{
-
-INSTANTIATE_TEST_SUITE_P(
-    {camel}, ScoringFunctionTest,
-    ::testing::Combine(::testing::Values({cases}),
-                       ::testing::ValuesIn(ScoreChecks())),
-    &ScoringFunctionTest::Name);
-
-}}  // namespace
-}}  // namespace regard
-"""
 
 _BENCHMARK = """// Generated for {label}.
 #include "attention/testing/scoring_function_benchmark_body.h"
@@ -70,62 +48,37 @@ def scoring_function(
       deps: what the sources need besides `//attention:scoring`.
       visibility: of the library and the protos.
     """
-    if config_proto:
-        if config_proto_deps == None:
-            config_proto_deps = [_label("//attention:attention_proto")]
-        proto_library(
-            name = name + "_proto",
-            srcs = [config_proto],
-            visibility = visibility,
-            deps = config_proto_deps + [_label("//options:config_options_proto")],
-        )
-        cc_proto_library(
-            name = name + "_cc_proto",
-            visibility = visibility,
-            deps = [":" + name + "_proto"],
-        )
-        deps = deps + [":" + name + "_cc_proto"]
-    cc_library(
-        name = name,
+    if config_proto_deps == None:
+        config_proto_deps = [_label("//attention:attention_proto")]
+    attention_plugin(
+        name,
+        kind = "scoring_function",
         srcs = srcs,
         hdrs = hdrs,
+        config_proto = config_proto,
+        config_proto_deps = config_proto_deps,
+        test_options = test_options,
+        plain_options = None,
+        deps = deps,
         visibility = visibility,
-        deps = deps + [_label("//attention:scoring")],
+        registry = "AttentionRegistry",
+        checks = "ScoreChecks",
+        library = "//attention:scoring",
     )
-
-    camel = camel_case(name)
-    register = "Register" + camel
-    text = {
-        "camel": camel,
-        "cases": ", ".join([
-            "regard::ScoringFunctionCase{&regard::%s, R\"-(%s)-\"}" %
-            (register, options)
-            for options in test_options
-        ]),
-        "label": "//{}:{}".format(native.package_name(), name),
-        "register": register,
-    }
-    generated_source(
-        name = name + "_test_source",
-        testonly = True,
-        out = name + "_test.cc",
-        text = _TEST.format(**text),
-    )
-    cc_test(
-        name = name + "_test",
-        size = "small",
-        srcs = [name + "_test.cc"],
-        deps = [
-            ":" + name,
-            _label("//attention/testing:scoring_function_test_body"),
-            "@com_google_googletest//:gtest_main",
-        ],
-    )
+    register = "Register" + camel_case(name)
     generated_source(
         name = name + "_benchmark_source",
         testonly = True,
         out = name + "_benchmark.cc",
-        text = _BENCHMARK.format(**text),
+        text = _BENCHMARK.format(
+            cases = ", ".join([
+                "regard::ScoringFunctionCase{&regard::%s, R\"-(%s)-\"}" %
+                (register, options)
+                for options in test_options
+            ]),
+            label = "//{}:{}".format(native.package_name(), name),
+            register = register,
+        ),
     )
 
     # Built when asked for: a program for each score would slow `//...` down.

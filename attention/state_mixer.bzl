@@ -38,6 +38,7 @@ def state_mixer(
         plain_options = None,
         deps = deps,
         visibility = visibility,
-        subject = "Mixer",
-        options_proto = "//attention/mixers:mixer_proto",
+        registry = "MixerRegistry",
+        checks = "MixerChecks",
+        config_proto_deps = [str(Label("//attention/mixers:mixer_proto"))],
     )
