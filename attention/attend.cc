@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "absl/types/span.h"
+#include "attention/attention.pb.h"
 #include "attention/kernels/inner_form.h"
 #include "attention/kernels/masked_normalize.h"
 #include "attention/kernels/masked_softmax.h"

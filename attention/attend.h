@@ -15,7 +15,6 @@
 #include <memory>
 #include <optional>
 
-#include "attention/attention.pb.h"
 #include "attention/attention_registry.h"
 #include "attention/forget_gate.h"
 #include "attention/kernels/difference_bias.h"
@@ -30,6 +29,8 @@
 #include "nn/parameters.h"
 
 namespace regard {
+
+class Attention;
 
 // What the mask hides from a query reaches neither its weights nor its context,
 // even if it is NaN. NaN in a hidden value reaches no gradient, either. NaN in

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "attention/multi_head.pb.h"
 #include "attention/scoring_function.h"
 #include "autodiff/ops/shape_ops.h"
 #include "third_party/abseil_backport/check.h"

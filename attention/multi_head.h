@@ -23,7 +23,6 @@
 #include "attention/latent.h"
 #include "attention/layer_state.h"
 #include "attention/mask.h"
-#include "attention/multi_head.pb.h"
 #include "attention/positions.h"
 #include "attention/query_key_norm.h"
 #include "autodiff/tape.h"
@@ -34,6 +33,8 @@
 #include "options/config_problems.h"
 
 namespace regard {
+
+class MultiHead;
 
 // [batch, time, width] -> [batch, heads, time, width / heads]: head h has the
 // columns h * width / heads onwards. `heads` divides the width.

@@ -6,6 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "attention/attention.pb.h"
+#include "attention/nadaraya_watson.pb.h"
 #include "autodiff/ops/elementwise.h"
 #include "autodiff/ops/loss.h"
 #include "files/number_text.h"

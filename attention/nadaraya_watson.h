@@ -10,14 +10,15 @@
 
 #include "absl/types/span.h"
 #include "attention/attend.h"
-#include "attention/attention.pb.h"
 #include "attention/attention_registry.h"
 #include "attention/inspection/trace.h"
-#include "attention/nadaraya_watson.pb.h"
 #include "data/column_scale.h"
 #include "optimization/model.h"
 
 namespace regard {
+
+class Attention;
+class NadarayaWatson;
 
 struct CurvePoints {
   std::vector<double> x;  // [points, width]

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "attention/scoring/scale.pb.h"
 #include "autodiff/ops/elementwise.h"
 
 namespace regard {

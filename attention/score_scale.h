@@ -3,7 +3,6 @@
 #define ATTENTION_SCORE_SCALE_H_
 
 #include "absl/strings/string_view.h"
-#include "attention/scoring/scale.pb.h"
 #include "attention/scoring_function.h"
 #include "autodiff/tape.h"
 #include "nn/forward.h"
@@ -11,6 +10,8 @@
 #include "nn/parameters.h"
 
 namespace regard {
+
+class ScoreScale;
 
 // A learned factor is the parameter `name` [heads, width]; its width is the
 // query's or 1. Without a value in the options, `initializer` draws the first,

@@ -1,5 +1,6 @@
 #include "attention/sink.h"
 
+#include "attention/sink.pb.h"
 #include "nn/initializers.h"
 
 namespace regard {

@@ -16,12 +16,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "attention/sink.pb.h"
 #include "autodiff/tape.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
 
 namespace regard {
+
+class Sink;
 
 // Parameter, if learned: "logit" [heads].
 template <typename T>

@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "autodiff/random.h"
 #include "data/data_source.h"
+#include "data/nadaraya_watson_data.pb.h"
 
 namespace regard {
 

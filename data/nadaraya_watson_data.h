@@ -12,9 +12,10 @@
 #include <vector>
 
 #include "data/column_scale.h"
-#include "data/nadaraya_watson_data.pb.h"
 
 namespace regard {
+
+class NadarayaWatsonDataConfig;
 
 struct Points {
   std::vector<double> x;  // [points, width]

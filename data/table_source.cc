@@ -17,6 +17,7 @@
 #include "autodiff/random.h"
 #include "data/column_scale.h"
 #include "data/data_source.h"
+#include "data/table.pb.h"
 #include "data/text/prepared_text.h"
 #include "data/text_file.h"
 #include "files/file.h"

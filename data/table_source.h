@@ -7,9 +7,10 @@
 
 #include "absl/status/statusor.h"
 #include "data/nadaraya_watson_data.h"
-#include "data/table.pb.h"
 
 namespace regard {
+
+class TableConfig;
 
 inline constexpr int64_t kMostTableRows = 1'000'000;
 // That a target is predicted from.

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "data/data_source.h"
+#include "experiments/experiment.pb.h"
 #include "experiments/run/environment.h"
 #include "experiments/run/metric.h"
 #include "experiments/tasks/experiment_config.h"

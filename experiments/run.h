@@ -20,7 +20,6 @@
 #include "absl/strings/string_view.h"
 #include "attention/inspection/trace.h"
 #include "autodiff/tape.h"
-#include "experiments/experiment.pb.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
 #include "experiments/tasks/trained_run.h"
@@ -31,6 +30,8 @@
 #include "optimization/model.h"
 
 namespace regard {
+
+class Experiment;
 
 // The field that says how far apart the windows of a language model's
 // evaluation begin: the only one of a model that can be set of a trained one.

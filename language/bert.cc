@@ -3,9 +3,11 @@
 #include <algorithm>
 
 #include "attention/transformer/initialization.h"
+#include "attention/transformer/transformer.pb.h"
 #include "attention/transformer/validation.h"
 #include "autodiff/ops/elementwise.h"
 #include "autodiff/ops/shape_ops.h"
+#include "language/bert.pb.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {

@@ -14,15 +14,16 @@
 #include "attention/transformer/layer.h"
 #include "attention/transformer/stack.h"
 #include "attention/transformer/token_embedding.h"
-#include "attention/transformer/transformer.pb.h"
 #include "autodiff/tape.h"
-#include "language/bert.pb.h"
 #include "nn/forward.h"
 #include "nn/layers/linear.h"
 #include "nn/parameters.h"
 #include "options/config_problems.h"
 
 namespace regard {
+
+class BertConfig;
+class TransformerConfig;
 
 // config.transformer() over the published defaults.
 TransformerConfig BertTransformer(const BertConfig& config);

@@ -6,12 +6,13 @@
 
 #include "data/text/wordpiece.h"
 #include "language/bert.h"
-#include "language/bert.pb.h"
 #include "language/text_vectors.h"
 #include "nn/parameters.h"
 #include "optimization/model.h"
 
 namespace regard {
+
+class BertConfig;
 
 class BertModel : public Model<float> {
  public:

@@ -1,6 +1,24 @@
 #include "optimization/optimizer_registry.h"
 
+#include <memory>
+
+#include "optimization/optimizer.pb.h"
+#include "optimization/optimizers/adam.pb.h"
+#include "optimization/schedules/constant.pb.h"
+
 namespace regard {
+
+ScheduleRegistry::ScheduleRegistry()
+    : PluginRegistry("schedule", "constant {}",
+                     &ConstantScheduleConfig::default_instance()) {}
+
+std::unique_ptr<Schedule> ScheduleRegistry::Create(
+    const ScheduleConfig& config, const ScheduleContext& context) const {
+  return PluginRegistry::Create(config, context);
+}
+
+OptimizerRegistry::OptimizerRegistry()
+    : PluginRegistry("optimizer", "adam {}", &AdamConfig::default_instance()) {}
 
 void ValidateOptimizer(const OptimizerConfig& config,
                        const OptimizerRegistry& optimizers,

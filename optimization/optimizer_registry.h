@@ -45,12 +45,14 @@
 
 #include "nn/parameters.h"
 #include "optimization/optimizer.h"
-#include "optimization/optimizer.pb.h"
 #include "optimization/schedule.h"
 #include "options/config_problems.h"
 #include "options/option_registry.h"
 
 namespace regard {
+
+class OptimizerConfig;
+class ScheduleConfig;
 
 struct ScheduleInfo : OptionInfo<> {
   OptionFactory<Schedule, const ScheduleContext&> create;
@@ -58,14 +60,10 @@ struct ScheduleInfo : OptionInfo<> {
 
 class ScheduleRegistry : public PluginRegistry<ScheduleConfig, ScheduleInfo> {
  public:
-  ScheduleRegistry()
-      : PluginRegistry("schedule", "constant {}",
-                       &ConstantScheduleConfig::default_instance()) {}
+  ScheduleRegistry();
 
   std::unique_ptr<Schedule> Create(const ScheduleConfig& config,
-                                   const ScheduleContext& context) const {
-    return PluginRegistry::Create(config, context);
-  }
+                                   const ScheduleContext& context) const;
 };
 
 #define REGARD_SCHEDULE(name, description) \
@@ -79,9 +77,7 @@ using OptimizerFactory = OptionFactory<Optimizer<T>, ParameterStore<T>&>;
 class OptimizerRegistry
     : public PluginRegistry<OptimizerConfig, NumericInfo<OptimizerFactory>> {
  public:
-  OptimizerRegistry()
-      : PluginRegistry("optimizer", "adam {}",
-                       &AdamConfig::default_instance()) {}
+  OptimizerRegistry();
 
   template <typename T>
   std::unique_ptr<Optimizer<T>> Create(const OptimizerConfig& config,

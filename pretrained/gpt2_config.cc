@@ -5,6 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "files/json_file.h"
+#include "language/language_model.pb.h"
 #include "nlohmann/json.hpp"
 #include "pretrained/activation_names.h"
 #include "pretrained/same_transformer.h"

@@ -10,9 +10,10 @@
 #include "absl/strings/string_view.h"
 #include "attention/transformer/transformer.pb.h"
 #include "data/text/byte_pairs.h"
-#include "language/language_model.pb.h"
 
 namespace regard {
+
+class LanguageModelConfig;
 
 struct Gpt2Description {
   TransformerConfig transformer;

@@ -7,12 +7,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "data/images/image_format.pb.h"
 #include "data/images/image_set.h"
 #include "files/file.h"
 
 namespace regard {
 
+class ImageFormat;
 class JsonObject;
 
 // Whether the folder has preprocessor_config.json or, as since transformers 5,

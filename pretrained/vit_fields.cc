@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "attention/multi_head.pb.h"
+#include "attention/transformer/transformer.pb.h"
 #include "files/json_file.h"
 #include "nlohmann/json.hpp"
 

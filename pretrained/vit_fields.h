@@ -7,11 +7,10 @@
 #include <optional>
 #include <utility>
 
-#include "attention/transformer/transformer.pb.h"
-
 namespace regard {
 
 class JsonObject;
+class TransformerConfig;
 
 inline constexpr int64_t kMostWidth = 65536;
 inline constexpr int64_t kMostHidden = int64_t{1} << 20;

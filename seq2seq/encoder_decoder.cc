@@ -13,6 +13,7 @@
 #include "nn/layers/embedding.h"
 #include "nn/layers/recurrent.h"
 #include "seq2seq/recurrent/recurrent_decoder.h"
+#include "seq2seq/seq2seq.pb.h"
 #include "seq2seq/seq2seq_validation.h"
 #include "seq2seq/transformer_decoder.h"
 #include "third_party/abseil_backport/check.h"

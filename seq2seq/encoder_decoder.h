@@ -15,9 +15,10 @@
 #include "seq2seq/decoder.h"
 #include "seq2seq/memory.h"
 #include "seq2seq/padded_ids.h"
-#include "seq2seq/seq2seq.pb.h"
 
 namespace regard {
+
+class EncoderDecoderConfig;
 
 template <typename T>
 class Encoder {

@@ -5,6 +5,7 @@
 
 #include "autodiff/ops/gather.h"
 #include "autodiff/random.h"
+#include "seq2seq/seq2seq.pb.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {

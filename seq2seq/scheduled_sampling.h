@@ -13,9 +13,10 @@
 #include "nn/forward.h"
 #include "options/config_problems.h"
 #include "seq2seq/output_head.h"
-#include "seq2seq/seq2seq.pb.h"
 
 namespace regard {
+
+class ScheduledSamplingConfig;
 
 // Problems are at paths relative to the config. CheckRanges() of the
 // decoder checks the ranges of its fields.

@@ -6,11 +6,15 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "attention/attention.pb.h"
+#include "attention/transformer/transformer.pb.h"
 #include "attention/transformer/validation.h"
 #include "nn/initialization.pb.h"
 #include "nn/layers/recurrent.h"
 #include "seq2seq/decoding/output_limit.h"
+#include "seq2seq/decoding/search.pb.h"
 #include "seq2seq/scheduled_sampling.h"
+#include "seq2seq/seq2seq.pb.h"
 
 namespace regard {
 

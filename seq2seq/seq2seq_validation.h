@@ -4,14 +4,14 @@
 
 #include <cstdint>
 
-#include "attention/attention.pb.h"
 #include "attention/attention_registry.h"
-#include "attention/transformer/transformer.pb.h"
 #include "options/config_problems.h"
-#include "seq2seq/decoding/search.pb.h"
-#include "seq2seq/seq2seq.pb.h"
 
 namespace regard {
+
+class EncoderDecoderConfig;
+class SearchConfig;
+class TransformerConfig;
 
 // Which parts of a model are Transformers, and their configs. With `encoder`,
 // `transformer` is the decoder alone.

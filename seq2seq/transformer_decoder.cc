@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "attention/transformer/transformer.pb.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {

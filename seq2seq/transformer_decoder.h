@@ -10,7 +10,6 @@
 #include "attention/attention_registry.h"
 #include "attention/transformer/stack.h"
 #include "attention/transformer/token_embedding.h"
-#include "attention/transformer/transformer.pb.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
 #include "seq2seq/decoder.h"
@@ -20,6 +19,8 @@
 #include "seq2seq/transformer_head.h"
 
 namespace regard {
+
+class TransformerConfig;
 
 // The sites of a probe are those of its layers, in "decoder/layers[i]".
 template <typename T>

@@ -8,12 +8,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "attention/attention.pb.h"
 #include "autodiff/arena.h"
 #include "data/parallel_corpus.h"
 #include "data/target_lengths.h"
 #include "evaluation/batches.h"
 #include "seq2seq/decoding/output_limit.h"
+#include "seq2seq/decoding/search.pb.h"
 #include "seq2seq/padded_ids.h"
+#include "seq2seq/seq2seq.pb.h"
 
 namespace regard {
 

@@ -10,7 +10,6 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "attention/attention.pb.h"
 #include "attention/attention_registry.h"
 #include "data/target_lengths.h"
 #include "data/text/sentencepiece_model.h"
@@ -18,11 +17,12 @@
 #include "nn/forward.h"
 #include "nn/parameters.h"
 #include "seq2seq/decoding/search.h"
-#include "seq2seq/decoding/search.pb.h"
 #include "seq2seq/encoder_decoder.h"
-#include "seq2seq/seq2seq.pb.h"
 
 namespace regard {
+
+class EncoderDecoderConfig;
+class SearchConfig;
 
 using Translation = Hypothesis;
 

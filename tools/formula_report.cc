@@ -15,6 +15,7 @@
 #include "attention/formula/compiler.h"
 #include "attention/formula/inner_terms.h"
 #include "attention/formula/node.h"
+#include "attention/scoring/formula.pb.h"
 #include "options/config_text.h"
 
 namespace regard {

@@ -7,10 +7,11 @@
 
 #include "absl/status/statusor.h"
 #include "attention/attention_registry.h"
-#include "attention/scoring/formula.pb.h"
 #include "attention/scoring_function.h"
 
 namespace regard {
+
+class FormulaScore;
 
 // The formula's parameters, what is computed once per key, once per query and
 // for each pair, and what a pair costs. InvalidArgument, complete to print, for

@@ -12,6 +12,7 @@
 #include "autodiff/kernels/gemm.h"
 #include "autodiff/tape.h"
 #include "autodiff/worker_pool.h"
+#include "experiments/experiment.pb.h"
 #include "experiments/tasks/task.h"
 #include "experiments/training/batch_plan.h"
 #include "files/json_file.h"

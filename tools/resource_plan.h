@@ -9,13 +9,14 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "experiments/experiment.pb.h"
 #include "experiments/tasks/experiment_config.h"
 #include "experiments/tasks/plugins.h"
 #include "nlohmann/json_fwd.hpp"
 #include "nn/parameters.h"
 
 namespace regard {
+
+class Experiment;
 
 // The largest model, in elements, that is measured: values and gradients then
 // take 2 GiB.

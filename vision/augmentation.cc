@@ -3,7 +3,9 @@
 #include <cmath>
 
 #include "autodiff/random.h"
+#include "data/images/image_format.pb.h"
 #include "third_party/abseil_backport/check.h"
+#include "vision/augmentation.pb.h"
 
 namespace regard {
 

@@ -6,11 +6,12 @@
 
 #include "absl/types/span.h"
 #include "autodiff/tape.h"
-#include "data/images/image_format.pb.h"
 #include "data/images/image_set.h"
-#include "vision/augmentation.pb.h"
 
 namespace regard {
+
+class ImageAugmentation;
+class ImageFormat;
 
 // A part of an image, scaled to the image's size. The identity by default.
 struct ImageTransform {

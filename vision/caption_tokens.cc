@@ -9,6 +9,7 @@
 #include "data/text/token_vocabulary.h"
 #include "data/text/wordpiece_config.h"
 #include "seq2seq/typed_sentence.h"
+#include "vision/captioner.pb.h"
 
 namespace regard {
 

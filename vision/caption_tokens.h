@@ -15,9 +15,10 @@
 #include "data/text/wordpiece.h"
 #include "options/config_problems.h"
 #include "vision/captioner.h"
-#include "vision/captioner.pb.h"
 
 namespace regard {
+
+class CaptionerConfig;
 
 class CaptionTokens {
  public:

@@ -6,6 +6,7 @@
 #include "attention/transformer/validation.h"
 #include "data/text/wordpiece_config.h"
 #include "third_party/abseil_backport/check.h"
+#include "vision/captioner.pb.h"
 
 namespace regard {
 

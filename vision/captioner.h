@@ -17,10 +17,11 @@
 #include "seq2seq/memory.h"
 #include "seq2seq/output_head.h"
 #include "seq2seq/transformer_decoder.h"
-#include "vision/captioner.pb.h"
 #include "vision/vision_transformer.h"
 
 namespace regard {
+
+class CaptionerConfig;
 
 void ValidateCaptioner(const CaptionerConfig& config,
                        const AttentionRegistry& scorers,

@@ -10,6 +10,7 @@
 #include "nn/initializers.h"
 #include "vision/augmentation.h"
 #include "vision/patches.h"
+#include "vision/vision_transformer.pb.h"
 
 namespace regard {
 

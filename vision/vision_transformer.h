@@ -17,9 +17,10 @@
 #include "nn/layers/linear.h"
 #include "nn/parameters.h"
 #include "options/config_problems.h"
-#include "vision/vision_transformer.pb.h"
 
 namespace regard {
+
+class VisionTransformerConfig;
 
 void ValidateVisionTransformer(const VisionTransformerConfig& config,
                                const AttentionRegistry& scorers,

@@ -19,6 +19,7 @@
 #include "attention/checks/tape_state.h"
 #include "attention/layer_state.h"
 #include "attention/mixer_layer.h"
+#include "attention/mixers/mixer.pb.h"
 #include "autodiff/gradient_failures.h"
 #include "autodiff/ops/linear.h"
 #include "autodiff/ops/shape_ops.h"

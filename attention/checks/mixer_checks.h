@@ -7,11 +7,12 @@
 #include <vector>
 
 #include "attention/checks/expectations.h"
-#include "attention/mixers/mixer.pb.h"
 #include "attention/state_mixer.h"
 #include "google/protobuf/message.h"
 
 namespace regard {
+
+class MixerConfig;
 
 struct CheckedMixer {
   const MixerRegistry& registry;

@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "attention/attention.pb.h"
 #include "attention/checks/expectations.h"
 #include "attention/checks/scoring_problem.h"
 #include "autodiff/gradient_failures.h"

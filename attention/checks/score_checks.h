@@ -7,13 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "attention/attention.pb.h"
 #include "attention/attention_registry.h"
 #include "attention/checks/expectations.h"
 #include "attention/scoring_function.h"
 #include "google/protobuf/message.h"
 
 namespace regard {
+
+class Attention;
 
 struct CheckedScore {
   const AttentionRegistry& registry;

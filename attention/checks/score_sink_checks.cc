@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "attention/attention.pb.h"
 #include "attention/checks/expectations.h"
 #include "attention/checks/score_checks.h"
 #include "attention/checks/scoring_problem.h"

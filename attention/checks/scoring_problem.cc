@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "attention/attention.pb.h"
 #include "attention/checks/config_choice.h"
 #include "attention/checks/tape_state.h"
 #include "autodiff/fault_finder.h"

@@ -11,7 +11,6 @@
 
 #include "absl/types/span.h"
 #include "attention/attend.h"
-#include "attention/attention.pb.h"
 #include "attention/attention_registry.h"
 #include "attention/layer_state.h"
 #include "attention/mask.h"
@@ -24,6 +23,8 @@
 #include "nn/parameters.h"
 
 namespace regard {
+
+class Attention;
 
 // A row-major array.
 struct TestArray {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "attention/attention.pb.h"
 #include "attention/checks/scoring_problem.h"
 #include "attention/scoring_function.h"
 #include "benchmark/benchmark.h"

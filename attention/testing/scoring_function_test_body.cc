@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "attention/attention.pb.h"
 #include "attention/checks/expectations.h"
 #include "attention/checks/scoring_problem.h"
 #include "attention/testing/case_name.h"

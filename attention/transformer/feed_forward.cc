@@ -4,6 +4,7 @@
 
 #include "absl/types/span.h"
 #include "attention/transformer/initialization.h"
+#include "attention/transformer/transformer.pb.h"
 #include "autodiff/ops/dropout.h"
 #include "autodiff/ops/elementwise.h"
 #include "autodiff/ops/shape_ops.h"
@@ -13,7 +14,7 @@
 namespace regard {
 
 template <typename T>
-Var<T> Activate(FeedForwardConfig::Activation activation, Var<T> x) {
+Var<T> Activate(FeedForwardConfig_Activation activation, Var<T> x) {
   REGARD_CHECK(activation != FeedForwardConfig::SWIGLU) << "of one operand";
   switch (activation) {
     case FeedForwardConfig::GELU:
@@ -30,7 +31,9 @@ FeedForward<T>::FeedForward(const FeedForwardConfig& config,
                             const TransformerInitialization& initialization,
                             int64_t width, int64_t branches,
                             const ParameterScope<T>& scope)
-    : config_(config),
+    : activation_(config.activation()),
+      dropout_(static_cast<T>(config.dropout())),
+      chunk_(config.chunk()),
       input_(scope.Sub("input"), width, config.hidden(),
              LinearInitialization(initialization, config.bias())),
       output_(scope.Sub("output"), config.hidden(), width,
@@ -45,23 +48,20 @@ template <typename T>
 Var<T> FeedForward<T>::Compute(Forward<T>& forward, Var<T> x,
                                int64_t first) const {
   const Var<T> input = input_(forward, x);
-  const Var<T> hidden = gate_.has_value()
-                            ? SwiGlu((*gate_)(forward, x), input)
-                            : Activate(config_.activation(), input);
-  return output_(forward, Dropout(hidden, static_cast<T>(config_.dropout()),
-                                  "activation", first));
+  const Var<T> hidden = gate_.has_value() ? SwiGlu((*gate_)(forward, x), input)
+                                          : Activate(activation_, input);
+  return output_(forward, Dropout(hidden, dropout_, "activation", first));
 }
 
 template <typename T>
 Var<T> FeedForward<T>::operator()(Forward<T>& forward, Var<T> x) const {
   REGARD_CHECK_EQ(x.shape().rank(), 3) << "feed-forward of " << x.shape();
   const int64_t time = x.dim(1);
-  const int64_t chunk = config_.chunk();
-  if (chunk == 0 || time <= chunk) return Compute(forward, x, 0);
+  if (chunk_ == 0 || time <= chunk_) return Compute(forward, x, 0);
   Tape<T>& tape = forward.tape();
-  const int64_t count = (time + chunk - 1) / chunk;
+  const int64_t count = (time + chunk_ - 1) / chunk_;
   const auto length = [&](int64_t i) {
-    return std::min(chunk, time - i * chunk);
+    return std::min(chunk_, time - i * chunk_);
   };
   auto* const parts = tape.arena().template New<Var<T>>(count);
   const Var<T> y = tape.Constant(x.shape());
@@ -70,7 +70,7 @@ Var<T> FeedForward<T>::operator()(Forward<T>& forward, Var<T> x) const {
   for (int64_t i = 0; i < count; ++i) {
     const typename Tape<T>::Mark mark = tape.Save();
     const Var<T> part =
-        Compute(forward, Slice(x, 1, i * chunk, length(i)), i * chunk);
+        Compute(forward, Slice(x, 1, i * chunk_, length(i)), i * chunk_);
     needs_grad = part.needs_grad();
     if (needs_grad) {
       parts[i] = part;
@@ -79,7 +79,7 @@ Var<T> FeedForward<T>::operator()(Forward<T>& forward, Var<T> x) const {
     const int64_t size = length(i) * row;
     for (int64_t b = 0; b < x.dim(0); ++b) {
       std::copy_n(part.data() + b * size, size,
-                  y.data() + (b * time + i * chunk) * row);
+                  y.data() + (b * time + i * chunk_) * row);
     }
     tape.Rewind(mark);
   }

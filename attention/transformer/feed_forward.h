@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <optional>
 
-#include "attention/transformer/transformer.pb.h"
 #include "autodiff/tape.h"
 #include "nn/forward.h"
 #include "nn/layers/linear.h"
@@ -18,9 +17,13 @@
 
 namespace regard {
 
+class FeedForwardConfig;
+class TransformerInitialization;
+enum FeedForwardConfig_Activation : int;
+
 // Of any kind but SWIGLU, which has two operands.
 template <typename T>
-Var<T> Activate(FeedForwardConfig::Activation activation, Var<T> x);
+Var<T> Activate(FeedForwardConfig_Activation activation, Var<T> x);
 
 // Parameters: {input,output}.{weight,bias}, and those of "gate" with SwiGLU.
 template <typename T>
@@ -39,7 +42,9 @@ class FeedForward {
   // Of positions `first` .. of a longer x.
   Var<T> Compute(Forward<T>& forward, Var<T> x, int64_t first) const;
 
-  const FeedForwardConfig config_;
+  FeedForwardConfig_Activation activation_;
+  T dropout_;
+  int64_t chunk_;
   LinearLayer<T> input_;
   std::optional<LinearLayer<T>> gate_;
   LinearLayer<T> output_;

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "attention/transformer/transformer.pb.h"
+
 namespace regard {
 
 namespace {

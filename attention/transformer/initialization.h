@@ -4,11 +4,12 @@
 
 #include <cstdint>
 
-#include "attention/transformer/transformer.pb.h"
 #include "nn/initializers.h"
 #include "nn/layers/linear.h"
 
 namespace regard {
+
+class TransformerInitialization;
 
 LinearOptions LinearInitialization(const TransformerInitialization& config,
                                    bool bias);

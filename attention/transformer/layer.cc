@@ -5,6 +5,7 @@
 #include "absl/types/span.h"
 #include "attention/state_mixer.h"
 #include "attention/transformer/initialization.h"
+#include "attention/transformer/transformer.pb.h"
 #include "attention/transformer/validation.h"
 #include "third_party/abseil_backport/check.h"
 

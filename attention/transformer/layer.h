@@ -20,12 +20,13 @@
 #include "attention/positions.h"
 #include "attention/transformer/feed_forward.h"
 #include "attention/transformer/residual.h"
-#include "attention/transformer/transformer.pb.h"
 #include "autodiff/tape.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
 
 namespace regard {
+
+class TransformerConfig;
 
 template <typename T>
 struct LayerInputs {

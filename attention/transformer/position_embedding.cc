@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "attention/transformer/initialization.h"
+#include "attention/transformer/transformer.pb.h"
 #include "autodiff/ops/elementwise.h"
 #include "autodiff/ops/shape_ops.h"
 #include "third_party/abseil_backport/check.h"

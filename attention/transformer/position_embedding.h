@@ -6,12 +6,14 @@
 #include <vector>
 
 #include "attention/positions.h"
-#include "attention/transformer/transformer.pb.h"
 #include "autodiff/tape.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
 
 namespace regard {
+
+class PositionEmbeddingConfig;
+class TransformerInitialization;
 
 // Parameters: "weight" [longest, width] if they are learned.
 template <typename T>

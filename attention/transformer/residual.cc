@@ -1,5 +1,6 @@
 #include "attention/transformer/residual.h"
 
+#include "attention/transformer/transformer.pb.h"
 #include "autodiff/ops/dropout.h"
 #include "autodiff/ops/elementwise.h"
 #include "third_party/abseil_backport/check.h"
@@ -34,6 +35,14 @@ Var<T> DropPath(Var<T> x, std::type_identity_t<T> rate, const char* site) {
 }
 
 template <typename T>
+Norm<T>::Norm(const NormConfig& config, int64_t width,
+              const ParameterScope<T>& scope)
+    : NormLayer<T>(scope, width,
+                   {.rms = config.kind() == NormConfig::RMS_NORM,
+                    .epsilon = config.epsilon(),
+                    .bias = config.bias()}) {}
+
+template <typename T>
 Residual<T>::Residual(const TransformerConfig& config, int64_t layer,
                       const ParameterScope<T>& scope)
     : pre_(config.norm_order() == TransformerConfig::PRE),
@@ -48,6 +57,7 @@ Var<T> Residual<T>::AddBranch(Var<T> x, Var<T> branch) const {
 }
 
 REGARD_INSTANTIATE_FUNCTION(DropPath);
+REGARD_INSTANTIATE_CLASS(Norm);
 REGARD_INSTANTIATE_CLASS(Residual);
 
 }  // namespace regard

@@ -10,13 +10,15 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "attention/transformer/transformer.pb.h"
 #include "autodiff/tape.h"
 #include "nn/forward.h"
 #include "nn/layers/norm.h"
 #include "nn/parameters.h"
 
 namespace regard {
+
+class NormConfig;
+class TransformerConfig;
 
 // While the tape trains, sets each example of x [batch, ..] to zero with
 // probability `rate` and divides the others by 1 - rate; otherwise returns x
@@ -29,11 +31,7 @@ Var<T> DropPath(Var<T> x, std::type_identity_t<T> rate, const char* site);
 template <typename T>
 class Norm : public NormLayer<T> {
  public:
-  Norm(const NormConfig& config, int64_t width, const ParameterScope<T>& scope)
-      : NormLayer<T>(scope, width,
-                     {.rms = config.kind() == NormConfig::RMS_NORM,
-                      .epsilon = config.epsilon(),
-                      .bias = config.bias()}) {}
+  Norm(const NormConfig& config, int64_t width, const ParameterScope<T>& scope);
 };
 
 template <typename T>

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "attention/scoring_function.h"
+#include "attention/transformer/transformer.pb.h"
 #include "autodiff/ops/recompute.h"
 #include "third_party/abseil_backport/check.h"
 

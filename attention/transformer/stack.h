@@ -14,12 +14,13 @@
 #include "attention/positions.h"
 #include "attention/transformer/layer.h"
 #include "attention/transformer/residual.h"
-#include "attention/transformer/transformer.pb.h"
 #include "autodiff/tape.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
 
 namespace regard {
+
+class TransformerConfig;
 
 // Parameters: "layers.i.*" of layer i, and "norm.*" of the final norm.
 template <typename T>

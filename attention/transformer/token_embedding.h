@@ -10,13 +10,14 @@
 #include "absl/types/span.h"
 #include "attention/transformer/position_embedding.h"
 #include "attention/transformer/residual.h"
-#include "attention/transformer/transformer.pb.h"
 #include "autodiff/tape.h"
 #include "nn/forward.h"
 #include "nn/layers/embedding.h"
 #include "nn/parameters.h"
 
 namespace regard {
+
+class TransformerConfig;
 
 // Parameters: "embedding.weight" [vocabulary, width]; if positions are learned,
 // "position_embedding.weight"; with types, "type_embedding.weight" [types,

@@ -7,9 +7,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "attention/attention.pb.h"
 #include "attention/mixers/mixer.pb.h"
 #include "attention/multi_head.h"
+#include "attention/multi_head.pb.h"
 #include "attention/state_mixer.h"
+#include "attention/transformer/transformer.pb.h"
 
 namespace regard {
 
@@ -200,6 +203,12 @@ TransformerLayerConfig LayerConfig(const AttentionRegistry& scorers,
         &layer);
   }
   return Complete(scorers, config, std::move(layer));
+}
+
+void ClearReplacedSink(const MultiHead& part, MultiHead* whole) {
+  if (part.attention().sink().has_none()) {
+    whole->mutable_attention()->clear_sink();
+  }
 }
 
 void ClearDropPath(TransformerConfig* config) {

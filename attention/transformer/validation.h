@@ -6,19 +6,17 @@
 
 #include "absl/strings/string_view.h"
 #include "attention/attention_registry.h"
-#include "attention/multi_head.pb.h"
-#include "attention/transformer/transformer.pb.h"
 #include "options/config_fields.h"
 #include "options/config_problems.h"
 
 namespace regard {
 
+class MultiHead;
+class TransformerConfig;
+class TransformerLayerConfig;
+
 // Clears a sink that `none` of the part's sink replaces.
-inline void ClearReplacedSink(const MultiHead& part, MultiHead* whole) {
-  if (part.attention().sink().has_none()) {
-    whole->mutable_attention()->clear_sink();
-  }
-}
+void ClearReplacedSink(const MultiHead& part, MultiHead* whole);
 
 // LayOver() of a TransformerConfig or TransformerLayerConfig: `none` of a
 // feed-forward network or of a sink replaces the network or sink below.

@@ -18,6 +18,7 @@
 #include "data/images/image_list.h"
 #include "data/images/image_set.h"
 #include "data/images/image_source.h"
+#include "data/images/images.pb.h"
 #include "data/text/prepared_text.h"
 #include "files/file.h"
 #include "files/sha256.h"

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "absl/strings/str_cat.h"
+#include "data/images/image_format.pb.h"
 #include "data/images/resize.h"
 
 namespace regard {

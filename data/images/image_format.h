@@ -4,11 +4,12 @@
 
 #include <array>
 
-#include "data/images/image_format.pb.h"
 #include "data/images/image_set.h"
 #include "options/config_problems.h"
 
 namespace regard {
+
+class ImageFormat;
 
 // Adds problems under paths relative to `format`.
 void ValidateImageFormat(const ImageFormat& format, ConfigProblems& problems);

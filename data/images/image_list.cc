@@ -12,6 +12,7 @@
 #include "autodiff/worker_pool.h"
 #include "data/images/image_file.h"
 #include "data/images/image_format.h"
+#include "data/images/image_format.pb.h"
 #include "data/text/prepared_text.h"
 #include "data/text_file.h"
 #include "files/file.h"

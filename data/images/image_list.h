@@ -11,11 +11,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "data/images/image_format.pb.h"
 #include "data/images/image_set.h"
 #include "files/file.h"
 
 namespace regard {
+
+class ImageFormat;
 
 struct ListedImage {
   std::string path;

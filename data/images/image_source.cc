@@ -13,6 +13,7 @@
 #include "data/images/idx.h"
 #include "data/images/image_format.h"
 #include "data/images/image_list.h"
+#include "data/images/images.pb.h"
 #include "data/images/shapes.h"
 #include "files/file.h"
 #include "files/sha256.h"

@@ -9,9 +9,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "data/images/image_set.h"
-#include "data/images/images.pb.h"
 
 namespace regard {
+
+class FashionMnistConfig;
 
 struct ImageData {
   static constexpr char kName[] = "labelled images";

@@ -8,6 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "data/pairs/pairs.pb.h"
+#include "data/text/subwords.pb.h"
 
 namespace regard {
 

@@ -2,10 +2,11 @@
 #ifndef DATA_PAIRS_PAIRS_VALIDATION_H_
 #define DATA_PAIRS_PAIRS_VALIDATION_H_
 
-#include "data/pairs/pairs.pb.h"
 #include "options/config_problems.h"
 
 namespace regard {
+
+class PairsConfig;
 
 // Adds problems under paths relative to `options`.
 void ValidatePairs(const PairsConfig& options, ConfigProblems& problems);

@@ -17,6 +17,7 @@
 #include "data/data_source.h"
 #include "data/grammar.h"
 #include "data/text/entailment.h"
+#include "data/text/labelled_text.pb.h"
 #include "data/text/prepared_text.h"
 #include "data/text_file.h"
 #include "files/file.h"

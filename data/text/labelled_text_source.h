@@ -10,10 +10,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "data/text/labelled_text.pb.h"
 #include "data/text/text_splits.h"
 
 namespace regard {
+
+class LabelledTextConfig;
 
 struct LabelledTextData {
   static constexpr char kName[] = "labelled text";

@@ -14,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "data/data_source.h"
 #include "data/text/prepared_text.h"
+#include "data/text/scored_pairs.pb.h"
 #include "data/text_file.h"
 #include "files/file.h"
 #include "files/utf8.h"

@@ -7,10 +7,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "data/text/scored_pairs.pb.h"
 #include "data/text/text_splits.h"
 
 namespace regard {
+
+class ScoredPairsConfig;
 
 struct ScoredPairsData {
   static constexpr char kName[] = "scored pairs of texts";

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
+#include "data/text/subwords.pb.h"
 #include "data/text/unigram_lattice.h"
 #include "files/utf8.h"
 #include "third_party/abseil_backport/check.h"

@@ -23,11 +23,12 @@
 #include "autodiff/random.h"
 #include "data/text/prepared_text.h"
 #include "data/text/sentencepiece.pb.h"
-#include "data/text/subwords.pb.h"
 #include "data/text/text_normalizer.h"
 #include "data/text/vocabulary.h"
 
 namespace regard {
+
+class SubwordSamplingConfig;
 
 // Immutable: one may serve several threads.
 class SentencepieceModel {

@@ -19,6 +19,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "data/text/subwords.pb.h"
 #include "files/file.h"
 #include "files/utf8.h"
 #include "third_party/abseil_backport/status_macros.h"

@@ -6,9 +6,10 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "data/text/subwords.pb.h"
 
 namespace regard {
+
+class SubwordsConfig;
 
 // The bytes of the model file: a function of the options on training and of the
 // sentences, a line each, of UTF-8 and at most 64 KiB. An error says what

@@ -16,6 +16,7 @@
 #include "data/grammar.h"
 #include "data/made_words.h"
 #include "data/text/prepared_text.h"
+#include "data/text/text.pb.h"
 #include "data/text_file.h"
 #include "files/file.h"
 #include "files/utf8.h"

@@ -8,11 +8,12 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "data/text/text.pb.h"
 #include "data/text/text_splits.h"
 #include "files/line_reader.h"
 
 namespace regard {
+
+class TextConfig;
 
 struct TextData {
   static constexpr char kName[] = "text";

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "data/text/wordpiece.pb.h"
 
 namespace regard {
 

@@ -3,10 +3,11 @@
 #define DATA_TEXT_WORDPIECE_CONFIG_H_
 
 #include "data/text/wordpiece.h"
-#include "data/text/wordpiece.pb.h"
 #include "options/config_problems.h"
 
 namespace regard {
+
+class WordPieceConfig;
 
 WordPieceOptions TokenOptions(const WordPieceConfig& config);
 // The inverse.

@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "evaluation/statistics.h"
+#include "experiments/ablation/claims.pb.h"
 
 namespace regard {
 namespace {

@@ -8,12 +8,13 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "experiments/ablation/claims.pb.h"
 #include "experiments/report/run_results.h"
 #include "experiments/run/status.h"
 #include "options/config_problems.h"
 
 namespace regard {
+
+class Claims;
 
 struct MetricBound {
   std::string metric = {};

@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "experiments/sweep/sweep.pb.h"
 #include "options/config_fields.h"
 #include "options/config_text.h"
 

@@ -6,10 +6,11 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "experiments/sweep/sweep.pb.h"
 #include "google/protobuf/descriptor.h"
 
 namespace regard {
+
+class SweepAxis;
 
 // Reads "PATH=V1,V2,...". Commas within brackets and quotes do not separate
 // values. The error is InvalidArgument, names the flag, points at the place and

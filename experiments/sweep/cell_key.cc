@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "experiments/ablation/grid.h"
+#include "experiments/experiment.pb.h"
 #include "experiments/run/environment.h"
 #include "files/file.h"
 #include "files/sha256.h"

@@ -6,9 +6,10 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "experiments/experiment.pb.h"
 
 namespace regard {
+
+class Experiment;
 
 // Parts of a key, SHA-256 each, so that a cell can tell which of them changed.
 struct CellKey {

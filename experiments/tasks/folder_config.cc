@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "experiments/experiment.pb.h"
 #include "files/file.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"

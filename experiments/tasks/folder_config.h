@@ -5,10 +5,11 @@
 
 #include "absl/status/status.h"
 #include "attention/attention_registry.h"
-#include "experiments/experiment.pb.h"
 #include "options/reader.h"
 
 namespace regard {
+
+class Experiment;
 
 // Reads the texts of `origins` again, over what the folder that `config` names
 // says of its data and model. Nothing changes if there is none. An error, of

@@ -3,6 +3,7 @@
 #include "absl/strings/match.h"
 #include "attention/transformer/transformer.pb.h"
 #include "attention/transformer/validation.h"
+#include "experiments/experiment.pb.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {

@@ -4,10 +4,11 @@
 
 #include "absl/status/statusor.h"
 #include "attention/attention_registry.h"
-#include "experiments/experiment.pb.h"
 #include "options/reader.h"
 
 namespace regard {
+
+class Experiment;
 
 // Where `source` is the resolved.textproto of a run, gives fields that a former
 // version did not have the value that says what it did. LoadConfig() does.

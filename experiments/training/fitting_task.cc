@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "experiments/experiment.pb.h"
 #include "experiments/tasks/trained_run.h"
 #include "experiments/training/batch_plan.h"
 #include "files/file.h"

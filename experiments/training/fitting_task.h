@@ -8,13 +8,14 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "experiments/experiment.pb.h"
 #include "experiments/tasks/experiment_config.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
 #include "optimization/ranks/ranks.h"
 
 namespace regard {
+
+class Training;
 
 struct FittingTask {
   std::unique_ptr<Task> task;  // with the weights that training begins with

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "absl/functional/function_ref.h"
+#include "seq2seq/decoding/search.pb.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {

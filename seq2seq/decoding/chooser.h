@@ -14,12 +14,13 @@
 #include "seq2seq/decoding/repetition.h"
 #include "seq2seq/decoding/sampler.h"
 #include "seq2seq/decoding/search.h"
-#include "seq2seq/decoding/search.pb.h"
 #include "seq2seq/decoding/search_trace.h"
 #include "seq2seq/decoding/source_search.h"
 #include "seq2seq/output_head.h"
 
 namespace regard {
+
+class SearchConfig;
 
 class Chooser {
  public:

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <limits>
 
+#include "seq2seq/decoding/search.pb.h"
+
 namespace regard {
 
 namespace {

@@ -10,6 +10,7 @@
 #include "autodiff/tape.h"
 #include "seq2seq/decoding/chooser.h"
 #include "seq2seq/decoding/ensemble_reader.h"
+#include "seq2seq/decoding/search.pb.h"
 #include "seq2seq/decoding/search_trace.h"
 #include "seq2seq/decoding/source_search.h"
 #include "third_party/abseil_backport/check.h"

@@ -12,10 +12,11 @@
 #include "absl/types/span.h"
 #include "nn/forward.h"
 #include "seq2seq/decoder.h"
-#include "seq2seq/decoding/search.pb.h"
 #include "seq2seq/memory.h"
 
 namespace regard {
+
+class SearchConfig;
 
 struct Hypothesis {
   std::vector<int32_t> ids;  // without the first and the ending id

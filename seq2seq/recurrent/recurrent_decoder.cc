@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "attention/attention.pb.h"
 #include "autodiff/ops/dropout.h"
 #include "autodiff/ops/elementwise.h"
 #include "autodiff/ops/linear.h"

@@ -12,7 +12,6 @@
 
 #include "absl/types/span.h"
 #include "attention/attend.h"
-#include "attention/attention.pb.h"
 #include "attention/attention_registry.h"
 #include "autodiff/recurrent/recurrent.h"
 #include "nn/forward.h"
@@ -29,6 +28,8 @@
 #include "seq2seq/seq2seq.pb.h"
 
 namespace regard {
+
+class Attention;
 
 // PYTORCH or XAVIER_UNIFORM.
 inline WeightInitializer RecurrentWeights(Initialization choice) {
