@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <utility>
@@ -10,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "autodiff/worker_pool.h"
 #include "experiments/report/examples_report.h"
 #include "experiments/report/run_results.h"
 #include "experiments/run/metric.h"
@@ -234,26 +237,35 @@ std::vector<Block> SeedsNotes(const std::vector<Comparison>& comparisons) {
 std::vector<Comparison> CompareWithBaselines(const Grid& grid) {
   std::vector<Comparison> all;
   for (const std::string& metric : MetricsToShow(grid)) {
-    std::vector<Comparison> of_metric;
     for (size_t axis = 0; axis < grid.axes.size(); ++axis) {
       for (size_t v = 0; v < grid.axes[axis].values.size(); ++v) {
         if (v == grid.axes[axis].baseline) continue;
-        of_metric.push_back(Compare(grid, metric, axis, v));
+        all.push_back({.metric = metric, .axis = axis, .value = v});
       }
     }
-    std::vector<double*> over_seeds;
-    std::vector<double*> over_examples;
-    for (Comparison& comparison : of_metric) {
-      // Values that do not measure the metric are of no family.
-      if (!comparison.Measured()) continue;
-      over_seeds.push_back(&comparison.corrected_p_value);
-      if (!comparison.over_examples.has_value()) continue;
-      over_examples.push_back(&comparison.over_examples->corrected_p_value);
-    }
-    CorrectByHolm(over_seeds);
-    CorrectByHolm(over_examples);
-    all.insert(all.end(), of_metric.begin(), of_metric.end());
   }
+  // The tests over examples take most of the time of a report.
+  const auto count = static_cast<int64_t>(all.size());
+  WorkerPool pool(
+      static_cast<int>(std::clamp<int64_t>(count, 1, HardwareThreads())));
+  pool.Run(count, [&](int64_t i) {
+    Comparison& comparison = all[static_cast<size_t>(i)];
+    comparison =
+        Compare(grid, comparison.metric, comparison.axis, comparison.value);
+  });
+
+  std::map<std::string, std::vector<double*>> over_seeds;
+  std::map<std::string, std::vector<double*>> over_examples;
+  for (Comparison& comparison : all) {
+    // Values that do not measure the metric are of no family.
+    if (!comparison.Measured()) continue;
+    over_seeds[comparison.metric].push_back(&comparison.corrected_p_value);
+    if (!comparison.over_examples.has_value()) continue;
+    over_examples[comparison.metric].push_back(
+        &comparison.over_examples->corrected_p_value);
+  }
+  for (const auto& [metric, p_values] : over_seeds) CorrectByHolm(p_values);
+  for (const auto& [metric, p_values] : over_examples) CorrectByHolm(p_values);
   return all;
 }
 
