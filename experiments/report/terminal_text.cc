@@ -79,7 +79,8 @@ std::vector<double> MeanOverHeads(const LabelledMatrix& map) {
 // shades can show. Returns that magnitude; 0 and no change: all are of one
 // sign.
 double ScaleSigned(std::vector<double>& weights) {
-  if (std::ranges::none_of(weights, [](double w) { return w < 0; })) return 0;
+  const auto is_negative = [](double w) { return w < 0; };
+  if (std::ranges::none_of(weights, is_negative)) return 0;
   double largest = 0;
   for (const double w : weights) largest = std::max(largest, std::abs(w));
   for (double& w : weights) w = std::abs(w) / largest;
