@@ -150,9 +150,12 @@ Var<T> MixerLayer<T>::operator()(Forward<T>& forward, Var<T> x,
   }
   MixerTerms<T> terms =
       mixer_->Project(forward, x, inputs.first_position, inputs.state);
-  terms.queries = forward.Site("queries", terms.queries);
-  terms.keys = forward.Site("keys", terms.keys);
-  terms.values = forward.Site("values", terms.values);
+  const auto site = [&](const char* name, Var<T>& term) {
+    if (term.has_value()) term = forward.Site(name, term);
+  };
+  site("queries", terms.queries);
+  site("keys", terms.keys);
+  site("values", terms.values);
   const Var<T> contexts =
       forward.Site("context", Contexts(forward, terms, inputs));
   const Var<T> y = mixer_->Output(forward, terms, contexts);

@@ -2,19 +2,28 @@
 
 #include <cmath>
 #include <cstdint>
+#include <string>
 #include <vector>
 
+#include "attention/layer_state.h"
+#include "attention/mixers/mixer.pb.h"
+#include "attention/state_mixer.h"
+#include "autodiff/ops/elementwise.h"
 #include "autodiff/ops/reductions.h"
 #include "autodiff/tape.h"
 #include "autodiff/testing/gradient_check.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "nn/forward.h"
+#include "nn/parameters.h"
+#include "nn/probe.h"
 
 namespace regard {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 constexpr int64_t kRows[] = {2, kNoRow, 0, 3, kNoRow, kNoRow};
 
@@ -40,6 +49,67 @@ TEST(TakeRowsDeathTest, RefusesAnotherNumberOfRows) {
   Tape<float> tape;
   EXPECT_DEATH(TakeRows(tape.Full({2, 2, 1}, 0), kRows),
                "rows to take of \\[2, 2, 1\\]");
+}
+
+// Halves of the values.
+template <typename T>
+class Halves : public StateMixer<T> {
+ public:
+  using Options = RetentionMixer;
+
+  Halves(const Options&, const MixerSetup<T>&) {}
+
+  MixerTerms<T> Project(Forward<T>&, Var<T> x, int64_t,
+                        LayerState<T>*) const override {
+    MixerTerms<T> terms;
+    terms.values = x.Reshape({x.dim(0), 1, x.dim(1), x.dim(2)});
+    return terms;
+  }
+  Var<T> Step(Forward<T>&, const MixerTerms<T>& terms,
+              LayerState<T>*) const override {
+    return terms.values * T(0.5);
+  }
+  Var<T> Chunk(Forward<T>&, const MixerTerms<T>& terms,
+               LayerState<T>*) const override {
+    return terms.values * T(0.5);
+  }
+  Var<T> Matrix(Forward<T>& forward,
+                const MixerTerms<T>& terms) const override {
+    const int64_t time = terms.values.dim(2);
+    const Var<T> matrix = forward.tape().Full({1, 1, time, time}, T(0));
+    for (int64_t t = 0; t < time; ++t) matrix.at(t, t) = T(0.5);
+    return matrix;
+  }
+  Var<T> Output(Forward<T>&, const MixerTerms<T>&,
+                Var<T> contexts) const override {
+    return contexts.Reshape(
+        {contexts.dim(0), contexts.dim(2), contexts.dim(3)});
+  }
+};
+
+TEST(MixerLayerTest, AMixerMayHaveNeitherQueriesNorKeys) {
+  MixerRegistry mixers;
+  mixers.Add<Halves>("v / 2");
+  MixerConfig config;
+  config.mutable_retention();
+  ParameterStore<float> store;
+  StateSlots slots;
+  const MixerLayer<float> layer(mixers, config,
+                                {store.Root(), 2, SlotScope(slots, "layer")});
+  store.Finalize(0);
+  Tape<float> tape;
+  Forward<float> pass(tape, store, nullptr);
+  SiteRecorder<float> recorder({"*"});
+  pass.set_probe(&recorder);
+  EXPECT_THAT(layer(pass, tape.Constant({1, 2, 2}, {2, 4, 6, 8}), {}).span(),
+              ElementsAre(1, 2, 3, 4));
+  std::vector<std::string> sites;
+  for (const auto& seen : recorder.seen()) sites.push_back(seen.site);
+  EXPECT_THAT(sites,
+              UnorderedElementsAre("attention/values", "attention/weights",
+                                   "attention/context"));
+  EXPECT_THAT(recorder.Find("attention/weights")->value,
+              ElementsAre(.5f, 0, 0, .5f));
 }
 
 }  // namespace

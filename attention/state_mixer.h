@@ -44,7 +44,8 @@ struct MixerSetup {
 };
 
 // The arrays that a mixer computes of each position, and perhaps of a few
-// earlier ones. The positions are axis -2 of each array.
+// earlier ones. The positions are axis -2 of each array. All but the values may
+// be empty.
 template <typename T>
 struct MixerTerms {
   static constexpr int kOthers = 4;
