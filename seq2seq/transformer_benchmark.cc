@@ -1,8 +1,15 @@
 // A training step of a Transformer (forward and backward, without the
-// optimizer) and greedy search with its cache; one thread.
+// optimizer), greedy search with its cache, and a language model that goes on
+// after a long text, with cached attention or with linear attention in its
+// place; one thread.
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "attention/attention_registry.h"
 #include "attention/scoring/built_in_scores.h"
 #include "attention/transformer/transformer.pb.h"
@@ -13,10 +20,12 @@
 #include "data/text/vocabulary.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
+#include "seq2seq/decoding/search.h"
 #include "seq2seq/decoding/search.pb.h"
 #include "seq2seq/encoder_decoder.h"
 #include "seq2seq/seq2seq.pb.h"
 #include "seq2seq/testing/encoded_pair.h"
+#include "seq2seq/transformer_decoder.h"
 #include "seq2seq/translator.h"
 
 namespace regard {
@@ -135,6 +144,110 @@ BENCHMARK(GreedySearch)
     ->Args({256, 3, 8, 64, 8000})
     ->Args({256, 3, 8, 1, 8000})
     ->Args({32, 2, 4, 1, 200})
+    ->Unit(benchmark::kMillisecond);
+
+// A language model with random weights, whose layers have attention or a state
+// mixer of the same widths.
+class RandomLanguageModel {
+ public:
+  static constexpr int kVocabulary = 64;
+
+  RandomLanguageModel(int width, int layers, int heads, bool linear)
+      : decoder_(Config(width, layers, heads, linear), Scorers(),
+                 {.vocabulary = kVocabulary,
+                  .special_ids = {.begin = -1, .end = -1, .pad = -1}},
+                 store_.Root()) {
+    store_.Finalize(1);
+    forward_.emplace(tape_, store_, /*gradients=*/nullptr);
+  }
+
+  // Seconds in which `steps` ids follow `context` ids and one more, in each of
+  // `rows` texts.
+  double Seconds(int64_t context, size_t rows, int64_t steps) {
+    using Clock = std::chrono::steady_clock;
+    const RandomStream random(3, "text");
+    std::vector<int32_t> prompt;
+    for (int64_t i = 0; i < context; ++i) {
+      prompt.push_back(static_cast<int32_t>(
+          random.BelowAt(static_cast<uint64_t>(i), kVocabulary)));
+    }
+    const std::vector<SearchSource> sources(
+        rows, {.max_length = steps + 1, .prompt = prompt});
+    const EnsembleMember member = {&decoder_, &*forward_};
+    size_t choices = 0;
+    Clock::time_point first;
+    Clock::time_point last;
+    Search({.members = absl::MakeConstSpan(&member, 1),
+            .sources = sources,
+            .want_weights = false,
+            .cut = true,
+            .on_choice =
+                [&](size_t, int32_t) {
+                  last = Clock::now();
+                  if (++choices == rows) first = last;
+                  return true;
+                }},
+           SearchConfig());
+    return std::chrono::duration<double>(last - first).count();
+  }
+
+ private:
+  static TransformerConfig Config(int width, int layers, int heads,
+                                  bool linear) {
+    TransformerConfig config;
+    config.set_width(width);
+    config.set_layers(layers);
+    config.mutable_attention()->set_heads(heads);
+    if (linear) {
+      config.mutable_mixer()->mutable_linear_attention()->set_heads(heads);
+    }
+    return config;
+  }
+  static AttentionRegistry Scorers() {
+    AttentionRegistry scorers;
+    RegisterBuiltInScores(scorers);
+    return scorers;
+  }
+
+  ParameterStore<float> store_;
+  TransformerDecoder<float> decoder_;
+  Tape<float> tape_;
+  std::optional<Forward<float>> forward_;
+};
+
+// Interleaved, so that both see the same machine. The time is linear
+// attention's.
+void Decoding(benchmark::State& state) {
+  constexpr int64_t kSteps = 32;
+  const auto model = [&](bool linear) {
+    return std::make_unique<RandomLanguageModel>(
+        static_cast<int>(state.range(0)), static_cast<int>(state.range(1)),
+        static_cast<int>(state.range(2)), linear);
+  };
+  const auto attention = model(false);
+  const auto linear = model(true);
+  const auto rows = static_cast<size_t>(state.range(4));
+  double of_attention = 0;
+  double of_linear = 0;
+  double ids = 0;
+  for (auto unused : state) {
+    of_attention += attention->Seconds(state.range(3), rows, kSteps);
+    const double seconds = linear->Seconds(state.range(3), rows, kSteps);
+    state.SetIterationTime(seconds);
+    of_linear += seconds;
+    ids += static_cast<double>(kSteps) * static_cast<double>(rows);
+  }
+  state.counters["attention_tokens_per_s"] = ids / of_attention;
+  state.counters["linear_tokens_per_s"] = ids / of_linear;
+  state.counters["ratio"] = of_attention / of_linear;
+}
+
+BENCHMARK(Decoding)
+    ->ArgNames({"width", "layers", "heads", "context", "rows"})
+    ->Args({256, 2, 8, 512, 1})
+    ->Args({256, 2, 8, 4096, 1})
+    ->Args({256, 2, 8, 4096, 4})
+    ->UseManualTime()
     ->Unit(benchmark::kMillisecond);
 
 }  // namespace
