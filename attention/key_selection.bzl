@@ -37,7 +37,7 @@ def key_selection(
         srcs = srcs,
         hdrs = hdrs,
         config_proto = config_proto,
-        options_proto = "//attention/selections:selection_proto",
+        config_proto_deps = [str(Label("//attention/selections:selection_proto"))],
         test_options = test_options,
         plain_options = plain_options,
         deps = deps,
