@@ -7,12 +7,14 @@
 #include <utility>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "attention/mask.h"
 #include "attention/score_map.h"
 #include "attention/score_maps/built_in_score_maps.h"
 #include "attention/score_maps/score_map.pb.h"
 #include "attention/scoring_function.h"
 #include "autodiff/tape.h"
+#include "autodiff/testing/gradient_check.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
@@ -26,7 +28,28 @@ using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
 using ::testing::IsNan;
 
+constexpr int32_t kTwoLengths[] = {5, 3};
 constexpr double kHidden = -std::numeric_limits<double>::infinity();
+
+TEST(TalkingHeadsTest, GradientsUnderAMask) {
+  CheckGradients(
+      {MakeCase("MixHeads", "under a mask", {{{2, 2, 3, 5}, -2, 2}, {{2, 2}}},
+                []<typename T>(Tape<T>& tape, absl::Span<const Var<T>> in) {
+                  ScoreMapRegistry registry;
+                  RegisterBuiltInScoreMaps(registry);
+                  ScoreMapConfig config;
+                  config.mutable_talking_heads();
+                  ParameterStore<T> store;
+                  const auto map = registry.Create<T>(config, store.Root(),
+                                                      ScoreWidths{.heads = 2});
+                  store.Finalize(/*seed=*/1);
+                  Forward<T> forward(tape, store, in.subspan(1));
+                  ScoreInputs<T> inputs;
+                  inputs.mask = {.key_lengths = kTwoLengths, .causal = true};
+                  inputs.positions.first_query = 1;
+                  return map->Map(forward, in[0], inputs);
+                })});
+}
 
 // A map of two heads, and what it makes of x [batch, 2, queries, keys].
 class MapRun {

@@ -50,6 +50,8 @@ TransformerLayerConfig Complete(const AttentionRegistry& scorers,
   cross.mutable_attention()->clear_window();
   cross.clear_latent();
   cross.mutable_attention()->clear_forget();
+  // A sink that self-attention does not have needs no replacement.
+  ClearReplacedSink(self, &cross);
   // Positions of query and memory belong to different sequences.
   if (layer.cross_attention().attention().score_case() ==
           Attention::SCORE_NOT_SET &&

@@ -50,9 +50,7 @@ Mamba2Mixer.key_width !3|4; logit 0|1|-2; cap 50|1; width 0|2|5; KernelScore.wid
 MobaSelection.top_k 2|1; NsaBlocksSelection.top_n 3|4; block_size 2|3|64; initial_blocks 1|0; local_blocks 2|1;
 FormulaScore.score !q . W k|v . tanh(W q + U k + b)|max(v . q, s) * j; FormulaParameter.name W|v|b; rows 0|3; FormulaParameter.columns 0; initial 1|0.5; filters 1|3; reach 0|1|2; max_keys 64|3; max_position 512|40|6;
 window 0|1|3; base 10000|100; buckets 8|6; max_distance 20|9;
-ScoreScale.value 1|0.5|-2; SigmoidNormalizer.bias 0|-1|0.5;
-ScalableSoftmaxNormalizer.scale 0.43|1|0; ScalableSoftmaxNormalizer.bias 1|0;
-TopKMap.keys 32|1|3; QueryKeyNormConfig.epsilon 1e-6|0.1; trained_length 512|2|4; length_power 1|0.5|0;
+ScoreScale.value 1|0.5|-2; SigmoidNormalizer.bias 0|-1|0.5; ScalableSoftmaxNormalizer.scale 0.43|1|0; ScalableSoftmaxNormalizer.bias 1|0; TopKMap.keys 32|1|3; QueryKeyNormConfig.epsilon 1e-6|0.1; trained_length 512|2|4; length_power 1|0.5|0;
 dropout 0|0.1|0.5; embedding_dropout 0|0.1|0.5; hidden_dropout 0|0.1|0.5;
 drop_path 0|0.3; chunk 0|3; NormConfig.epsilon 1e-5|1e-12; longest 64|40|6;
 standard_deviation 0.02|0.1; embedding_deviation 0|0.02|1; layer -1|0|1;

@@ -21,6 +21,7 @@ _CHECKED_ELSEWHERE = (
     "Probe",            # nn/forward.cc: the identity
     "Project",          # the gradient checker's own
     "RunSequence",      # autodiff/recurrent: by GruSequence and LstmSequence
+    "TopK",             # attention/checks: as the score map "top_k"
 )
 
 
