@@ -1,16 +1,21 @@
 // Attention with a selection of keys, beyond what the generated tests of
 // selections say: what is not computed, probes, recomputation and faults.
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "attention/attend.h"
 #include "attention/attention.pb.h"
 #include "attention/attention_registry.h"
+#include "attention/score_map.h"
+#include "attention/score_maps/score_map.pb.h"
 #include "attention/scoring/built_in_scores.h"
 #include "attention/scoring_function.h"
 #include "autodiff/fault_finder.h"
@@ -173,6 +178,69 @@ TEST(AttendSelectionTest, ReplacedScoresDoNotBringKeysBack) {
       EXPECT_EQ(probe.weights.data()[row * 12 + key],
                 selected ? 1.0F / static_cast<float>(query % 2 + 1) : 0.0F)
           << query << ", " << key;
+    }
+  }
+}
+
+// Keeps the largest score of each row. It takes the place of the soft cap.
+template <typename T>
+class LargestOnly : public ScoreMap<T> {
+ public:
+  using Options = SoftCapMap;
+  static constexpr bool kMixesKeys = true;
+
+  LargestOnly(const Options&, ParameterScope<T>, const ScoreWidths&) {}
+
+  Var<T> Map(Forward<T>&, Var<T> x, const ScoreInputs<T>&) const override {
+    constexpr T kMinusInfinity = -std::numeric_limits<T>::infinity();
+    const Var<T> y = x.tape().Full(x.shape(), kMinusInfinity);
+    const int64_t keys = x.dim(3);
+    for (int64_t row = 0; row < x.rows(); ++row) {
+      const T* const scores = x.data() + row * keys;
+      const T* const largest = std::max_element(scores, scores + keys);
+      y.data()[row * keys + (largest - scores)] = *largest;
+    }
+    return y;
+  }
+};
+
+TEST(AttendSelectionTest, MapsThatMixKeysSeeNoOtherKeys) {
+  constexpr int64_t kTime = 400;
+  AttentionRegistry scorers;
+  RegisterBuiltInScores(scorers);
+  std::destroy_at(&scorers.score_maps);
+  std::construct_at(&scorers.score_maps);
+  scorers.score_maps.Add<LargestOnly>("the largest score of a query");
+  for (const char* rest : {"", "window: 40 block: 64"}) {
+    Attention config;
+    ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
+        absl::StrCat("dot {} map_before { soft_cap {} } selection { moba { "
+                     "block_size: 2 top_k: 1 } } ",
+                     rest),
+        &config));
+    ParameterStore<float> store;
+    const AttentionLayer<float> layer(scorers, config, store.Root(),
+                                      {.query = 1, .key = 1});
+    store.Finalize(1);
+    Tape<float> tape;
+    Forward<float> forward(tape, store, nullptr);
+    forward.BeginStep();
+    const Shape shape = {1, 1, kTime, 1};
+    AttendInputs<float> inputs;
+    inputs.score.queries = tape.Full(shape, -1);
+    inputs.score.keys = tape.Constant(shape);
+    for (int64_t i = 0; i < kTime; ++i) {
+      inputs.score.keys.data()[i] = static_cast<float>(i);
+    }
+    inputs.score.mask.causal = true;
+    inputs.values = inputs.score.keys;
+    for (const bool fused : {false, true}) {
+      inputs.fused_score = fused;
+      const Var<float> context = layer.Attend(forward, inputs).context;
+      // The first key of the own block. Earlier ones have larger scores.
+      for (int64_t i = 0; i < kTime; ++i) {
+        EXPECT_EQ(context.data()[i], static_cast<float>(i / 2 * 2)) << rest;
+      }
     }
   }
 }
