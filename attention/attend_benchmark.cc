@@ -104,7 +104,7 @@ void UpdateAttention(benchmark::State& state, const std::string& config,
       config, options.mutable_attention()))
       << config;
   ParameterStore<float> store;
-  // What layers share, such as the angles of rotary, needs several.
+  // Layers share angles of rotary, which one layer would not show.
   const int count = options.attention().has_position_encoding() ? 4 : 1;
   std::vector<MultiHeadAttention<float>> layers;
   for (int i = 0; i < count; ++i) {
