@@ -243,7 +243,8 @@ TEST_F(GeneratorTest, APromptIsContinuedTheSameAloneAndInAnyBatch) {
            {"relative_dot { max_position: 12 }", ""},
            {"scaled_dot {}",
             "pattern {} pattern { mixer { gated_linear { heads: 2 } } }"},
-           {"scaled_dot {}", "mixer { linear_attention { heads: 2 } }"}}) {
+           {"scaled_dot {}", "mixer { linear_attention { heads: 2 } }"},
+           {"scaled_dot {}", "mixer { kda { heads: 2 } }"}}) {
     LanguageModel model = Make("block: 12 examples: LINES", attention, mixer);
     Spread(model);
     for (const char* search : searches) {

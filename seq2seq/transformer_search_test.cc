@@ -61,6 +61,9 @@ constexpr const char* kEveryKind[] = {
     "transformer_decoder { attention { attention { forget {} } } pattern {} "
     "pattern { attention { key_heads: 1 attention { additive { width: 3 } "
     "forget { bias: 2 } } } } }",
+    "transformer { width: 8 layers: 2 attention { heads: 2 } } "
+    "transformer_decoder { mixer { delta_net { heads: 2 } } pattern {} "
+    "pattern { mixer { mamba2 { heads: 2 key_width: 3 convolution {} } } } }",
 };
 
 const std::vector<Ids> kSources = {

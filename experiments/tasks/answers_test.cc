@@ -154,6 +154,11 @@ constexpr char kClassifier[] =
 constexpr char kEmbedder[] =
     "data { scored_pairs { dev_fraction: 0.5 } } model { text_embedder { bert "
     "{ transformer { width: 4 layers: 1 attention { heads: 2 } } } } }";
+constexpr char kTokens[] =
+    "data { associative_recall { train: 8 dev: 3 test: 0 vocabulary: 8 length: "
+    "8 pairs: 2 } } model { token_classifier { transformer { width: 8 layers: "
+    "1 "
+    "attention { heads: 2 } } } }";
 constexpr char kImages[] =
     "data { shapes { train: 8 dev: 3 test: 0 } } model { vision_transformer { "
     "patch: 14 transformer { width: 8 layers: 1 attention { heads: 2 } } } }";
@@ -309,6 +314,16 @@ const Case kCases[] = {
      1,
      {.example = 0},
      {}},
+    {"tokens", kTokens, "", "output.bias", 5, {.text = " 3  7"}, {}},
+    {"tokens_example", kTokens, "", "output.bias", 5, {.example = 2}, {}},
+    {"no_such_token", kTokens, "", "output.bias", 5, {.text = "3 x"}, {}},
+    {"tokens_target",
+     kTokens,
+     "",
+     "output.bias",
+     5,
+     {.example = 3},
+     {.target = "3"}},
     {"images", kImages, "", "head.bias", 3, {.example = 2}, {}},
     {"no_such_image", kImages, "", "head.bias", 3, {.example = 3}, {.beam = 1}},
     {"captions",

@@ -98,6 +98,12 @@ const Kind kKinds[] = {
      "{ pooler: false transformer { initialization { standard_deviation: 0.5 } "
      "width: 8 layers: 1 attention { heads: 2 } feed_forward { hidden: 8 } } } "
      "} }"},
+    {"token_classifier",
+     "data { associative_recall { train: 20 vocabulary: 12 length: 12 pairs: 2 "
+     "} } model { token_classifier { transformer { width: 8 layers: 2 "
+     "attention "
+     "{ heads: 2 } pattern { mixer { delta_net { heads: 2 } } } pattern {} "
+     "feed_forward { hidden: 8 } dropout: 0.1 } } }"},
     {"vision_transformer",
      "data { shapes { train: 20 } } model { vision_transformer { patch: 4 "
      "transformer { width: 8 layers: 2 attention { heads: 2 attention { "

@@ -23,7 +23,8 @@ _ROOMS = {
                     "training", "sweep"),
     "experiments/tasks": ("image_classification", "captions", "masked_words",
                           "regression", "text", "text_classification",
-                          "text_embedding", "translation"),
+                          "text_embedding", "token_classification",
+                          "translation"),
 }
 
 

@@ -48,6 +48,7 @@ PACKAGES = {
         "tasks/text",
         "tasks/text_classification",
         "tasks/text_embedding",
+        "tasks/token_classification",
         "tasks/translation",
         "testing",
         "training",

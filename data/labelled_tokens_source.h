@@ -1,0 +1,28 @@
+// Sequences of tokens with labels, and the data sources that make them.
+#ifndef DATA_LABELLED_TOKENS_SOURCE_H_
+#define DATA_LABELLED_TOKENS_SOURCE_H_
+
+#include <cstdint>
+#include <vector>
+
+namespace regard {
+
+inline constexpr int32_t kNoLabel = -1;
+
+struct LabelledSequence {
+  std::vector<int32_t> tokens;
+  std::vector<int32_t> labels;  // one for each token: a token, or kNoLabel
+};
+
+struct LabelledTokens {
+  static constexpr char kName[] = "labelled tokens";
+
+  int64_t vocabulary = 0;  // tokens are less
+  std::vector<LabelledSequence> train = {};
+  std::vector<LabelledSequence> dev = {};   // may be empty
+  std::vector<LabelledSequence> test = {};  // may be empty
+};
+
+}  // namespace regard
+
+#endif  // DATA_LABELLED_TOKENS_SOURCE_H_

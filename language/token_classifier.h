@@ -1,0 +1,86 @@
+// A Transformer decoder that predicts labels at some positions of a sequence,
+// and its data, as a trainer sees them.
+#ifndef LANGUAGE_TOKEN_CLASSIFIER_H_
+#define LANGUAGE_TOKEN_CLASSIFIER_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "attention/attention_registry.h"
+#include "attention/inspection/trace.h"
+#include "data/labelled_tokens_source.h"
+#include "evaluation/answer.h"
+#include "language/token_classifier.pb.h"
+#include "nn/forward.h"
+#include "nn/parameters.h"
+#include "optimization/evaluated_set.h"
+#include "optimization/model.h"
+#include "options/config_problems.h"
+#include "seq2seq/transformer_decoder.h"
+
+namespace regard {
+
+// Paths are relative to `config`.
+void ValidateTokenClassifier(const TokenClassifierConfig& config,
+                             const AttentionRegistry& scorers,
+                             ConfigProblems& problems);
+
+// Logits are computed only at the positions that have a label. It has
+// the parameters of a TransformerDecoder.
+class TokenClassifier : public Model<float> {
+ public:
+  // `config` has passed ValidateTokenClassifier().
+  TokenClassifier(const TokenClassifierConfig& config,
+                  const AttentionRegistry& scorers, LabelledTokens data,
+                  const ModelOptions& options);
+
+  // Adds what does not fit the data, under paths relative to the config.
+  void ValidateData(ConfigProblems& problems) const;
+
+  ParameterStore<float>& parameters() override { return parameters_; }
+  int64_t num_examples() const override;
+  // Labels, not tokens: the unit of the loss.
+  int64_t CountWork(absl::Span<const int64_t> examples) const override;
+  const char* work_unit() const override { return "labels"; }
+  SequenceLengths Lengths(int64_t example) const override;
+  void Loss(Forward<float>& forward, absl::Span<const int64_t> examples,
+            absl::Span<const double> denominators,
+            absl::Span<Var<float>> sums) const override;
+  // loss, and accuracy, the share of labels that are predicted.
+  std::vector<EvaluatedSet> Evaluate(Forward<float>& forward,
+                                     Split split) const override;
+
+  // A typed text is tokens, which are numbers: the label of the last one is
+  // predicted. Examples are of test, else of dev: all of their labels are.
+  absl::StatusOr<Answered> Answer(Forward<float>& forward,
+                                  const Question& question,
+                                  const AnswerOptions& options) const;
+  absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,
+                                      const Question& question,
+                                      const TraceOptions& options) const;
+
+  const LabelledTokens& data() const { return data_; }
+  // The predictions for all labels of the sequences.
+  EvaluatedSet Classify(Forward<float>& forward,
+                        absl::Span<const LabelledSequence> sequences) const;
+
+ private:
+  absl::StatusOr<LabelledSequence> Read(const Question& question) const;
+
+  // Readouts [labels, width] at the positions of some sequences that have
+  // labels; sets `labels`, in the arena of the step.
+  Var<float> Readouts(Forward<float>& forward,
+                      absl::Span<const LabelledSequence> sequences,
+                      absl::Span<const int64_t> chosen,
+                      absl::Span<const int32_t>* labels) const;
+
+  const LabelledTokens data_;
+  ParameterStore<float> parameters_;
+  TransformerDecoder<float> decoder_;
+};
+
+}  // namespace regard
+
+#endif  // LANGUAGE_TOKEN_CLASSIFIER_H_
