@@ -195,6 +195,9 @@ expect_in err '^~~'
 fails_with 'an unknown score' '--attention:1:1: error: no field' 'dott {}' \
   "{\"queries\": [[1, 1]], ${ok}}"
 expect_in err "did you mean 'dot'?"
+fails_with 'a gate without the input of a layer' \
+  '--attention:1:8: error: forget: requires an attention that has the input' \
+  'dot {} forget {}' "{\"queries\": [[1, 1]], ${ok}}"
 fails_with 'no score' 'error' 'dropout: 0.5' "{\"queries\": [[1, 1]], ${ok}}"
 fails_with 'distances' 'up to 1 positions apart, but this attention supports at most 0' \
   'relative_dot { max_position: 1 }' "{\"queries\": [[1, 1]], ${ok}}"
@@ -210,6 +213,9 @@ fails_multi_head 'heads of a layer' '--multi_head:1:1: error: heads: must divide
 'the width of the queries' 'heads: 3 attention { scaled_dot {} }'
 fails_multi_head 'a layer without a score' \
   '--multi_head:1:1: error: attention: has no score; set one' 'heads: 2'
+fails_multi_head 'a gate without causality' \
+  '--multi_head:1:36: error: attention.forget: requires causal self-attention' \
+  'heads: 2 attention { scaled_dot {} forget {} }'
 fails_multi_head 'history' 'reads the weights of earlier queries' \
   'heads: 2 attention { coverage {} }'
 fails_multi_head 'heads twice' \
