@@ -67,7 +67,7 @@ class SelfAttention {
     }
     inputs_.score.queries = tape_.Input(shape, x.span());
     inputs_.score.keys =
-        attention_->Prepare(*forward_, tape_.Input(shape, x.span()), 0);
+        attention_->Prepare(*forward_, {.keys = tape_.Input(shape, x.span())});
     inputs_.score.mask.causal = true;
     inputs_.values = tape_.Input(shape, x.span());
     inputs_.fused_score = true;

@@ -237,6 +237,8 @@ TEST(ParityTest, NormOfQueriesAndKeys) {
   CheckSelfAttention(
       "query_key_l2_norm",
       "heads: 2 query_key_norm { kind: L2_NORM epsilon: 1e-30 }");
+}
+
 TEST(ParityTest, LatentKeysAndValues) {
   for (const std::string form : {"MATERIALISED", "ABSORBED"}) {
     const std::string options = "rank: 4 rotary_width: 2 form: " + form;
