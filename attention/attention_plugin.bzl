@@ -59,7 +59,8 @@ def attention_plugin(
       registry: the class that it registers with. Default: for `head_output`,
         `HeadOutputRegistry`.
       checks: the function that lists its checks. Default: `HeadOutputChecks`.
-      library: the interface. Default: `//attention:head_output`.
+      library: the interface. Default: `//attention:head_output` and, with a
+        config_proto, `//autodiff` and `//nn`.
       config_proto_deps: what `config_proto` imports besides config_options.proto.
         Default: `//attention/head_outputs:head_output_proto`.
     """
@@ -77,11 +78,9 @@ def attention_plugin(
             visibility = visibility,
             deps = [":" + name + "_proto"],
         )
-        deps = deps + [
-            ":" + name + "_cc_proto",
-            _label("//autodiff"),
-            _label("//nn"),
-        ]
+        deps = deps + [":" + name + "_cc_proto"]
+        if library == None:
+            deps = deps + [_label("//autodiff"), _label("//nn")]
     cc_library(
         name = name,
         srcs = srcs,

@@ -79,8 +79,11 @@ ScoreWidths HeadWidths(const AttentionRegistry& scorers,
                        const MultiHead& config, const MultiHeadWidths& widths) {
   if (!config.has_latent()) return KeyWidths(scorers, config, widths);
   const LatentWidths of_latent = WidthsOfLatent(scorers, config, widths);
-  return LatentScoreWidths(CompleteLatent(config.latent(), of_latent),
-                           of_latent);
+  ScoreWidths of_score =
+      LatentScoreWidths(CompleteLatent(config.latent(), of_latent), of_latent);
+  of_score.query_input = widths.query;
+  of_score.slots = widths.slots;
+  return of_score;
 }
 
 // Columns of what the projections of queries, keys and values read.

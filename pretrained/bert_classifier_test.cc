@@ -13,6 +13,7 @@
 #include "attention/attention_registry.h"
 #include "attention/scoring/built_in_scores.h"
 #include "autodiff/tape.h"
+#include "data/text/labelled_text.pb.h"
 #include "data/text/labelled_text_source.h"
 #include "data/text/text_splits.h"
 #include "data/text/wordpiece.h"

@@ -17,6 +17,7 @@
 #include "seq2seq/decoder.h"
 #include "seq2seq/decoder_state.h"
 #include "seq2seq/encoder_decoder.h"
+#include "seq2seq/seq2seq.pb.h"
 
 namespace regard {
 namespace {

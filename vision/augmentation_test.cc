@@ -9,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "options/config_problems.h"
+#include "vision/augmentation.pb.h"
 
 namespace regard {
 namespace {

@@ -92,7 +92,15 @@ void ScoresAreLoweredByTheGatesBetween(const CheckedScore& score,
     }
     return -std::log1p(std::exp(-z));
   };
-  TestArray expected = scorer.Scores(problem);
+  ScoringProblem first = problem;
+  if (score.info.uses_history) {
+    // As the layer gives them to a query that is the first.
+    const Shape shape = {2, heads, kTime, kTime};
+    first.previous = {
+        shape, std::vector<double>(static_cast<size_t>(shape.size()), 0.0)};
+    first.cumulative = first.previous;
+  }
+  TestArray expected = scorer.Scores(first);
   for (int64_t row = 0; row < 2 * heads * kTime; ++row) {
     const int64_t query = row % kTime;
     double* const s = expected.values.data() + row * kTime;

@@ -46,8 +46,7 @@ RecurrentEncoderConfig.hidden !8; RecurrentDecoderConfig.hidden !8|8|8|6;
 FeedForwardConfig.hidden 0|12; heads !1|2|4; key_heads 0|1|2;
 head_width 0|4|6; rank 0|1|5; rotary_width 0|2|4; query_rank 0|3; rotary_base 10000|100; output_width 0|8; value_heads 0|1|2; key_width 0|4; value_width 0|3|4;
 GateOutput.bias 0|2; NormOutput.epsilon 1e-5|0.1; DifferentialOutput.bias 0|-1; Forget.bias 0|2|6;
-Mamba2Mixer.key_width !3|4; logit 0|1|-2; cap 50|1; width 0|2|5; KernelScore.width 1|0.5;
-MobaSelection.top_k 2|1; NsaBlocksSelection.top_n 3|4; block_size 2|3|64; initial_blocks 1|0; local_blocks 2|1;
+MobaSelection.top_k 2|1; NsaBlocksSelection.top_n 3|4; block_size 2|3|64; initial_blocks 1|0; local_blocks 2|1; Mamba2Mixer.key_width !3|4; logit 0|1|-2; cap 50|1; width 0|2|5; KernelScore.width 1|0.5;
 FormulaScore.score !q . W k|v . tanh(W q + U k + b)|max(v . q, s) * j; FormulaParameter.name W|v|b; rows 0|3; FormulaParameter.columns 0; initial 1|0.5; filters 1|3; reach 0|1|2; max_keys 64|3; max_position 512|40|6;
 window 0|1|3; base 10000|100; buckets 8|6; max_distance 20|9;
 ScoreScale.value 1|0.5|-2; SigmoidNormalizer.bias 0|-1|0.5; ScalableSoftmaxNormalizer.scale 0.43|1|0; ScalableSoftmaxNormalizer.bias 1|0; TopKMap.keys 32|1|3; QueryKeyNormConfig.epsilon 1e-6|0.1; trained_length 512|2|4; length_power 1|0.5|0;
@@ -73,9 +72,8 @@ shorter_side 0|9; train !24|33; PhrasebookConfig.train !50|60;
 dev !0|4|5; test !2|3; test_unseen_pairs !2|3; FashionMnistConfig.train 0|24;
 symbols 5|11; RepeatedTokensConfig.length 2|3; most_before 0|2; most_gap 0|2;
 AssociativeRecallConfig.vocabulary !12|9; AssociativeRecallConfig.length !12|17;
-AssociativeRecallConfig.pairs !2|3; AssociativeRecallConfig.exponent 0.01|1;
-TokenClassifierConfig.transformer !; ParityConfig.min_length 1|3; ParityConfig.max_length !4|5;
-ParityConfig.min_test_length !2|6; ParityConfig.max_test_length !7|9;
+AssociativeRecallConfig.pairs !2|3; AssociativeRecallConfig.exponent 0.01|1; TokenClassifierConfig.transformer !;
+ParityConfig.min_length 1|3; ParityConfig.max_length !4|5; ParityConfig.min_test_length !2|6; ParityConfig.max_test_length !7|9;
 ImagesConfig.path @classes; ImagesConfig.labels @pictures; CaptionsConfig.list @pictures; root @;
 ImageFormat.height !8|12; ImageFormat.width !8|12; red 0.5|0.25; green 0.5;
 blue 0.5; ReverseConfig.max_length !3|5; max_test_length !5|6;
@@ -427,7 +425,7 @@ bool RandomConfigs::Mend(Experiment* config, absl::string_view path) {
   const Reflection& fields = *message->GetReflection();
   if (field->is_repeated() || !IsDrawn(*field) ||
       (fields.HasField(*message, field) && !IsAlwaysGiven(*field) &&
-       Below(2) == 1)) {
+       Below(3) > 0)) {
     fields.ClearField(message, field);
   } else {
     DrawField(message, field);
