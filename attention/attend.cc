@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <utility>
 
 #include "absl/types/span.h"
 #include "attention/attention.pb.h"
@@ -23,20 +24,6 @@
 namespace regard {
 
 namespace {
-
-ScoreWidths ScorerWidths(const ScorerInfo& info, ScoreWidths widths) {
-  if (!info.grouped_heads) widths.key_heads = widths.heads;
-  return widths;
-}
-
-// create(widths) for one part of a layer, whose slots have names of its own.
-template <typename F>
-auto WithSlots(ScoreWidths widths, const char* part, const F& create) {
-  if (widths.slots == nullptr) return create(widths);
-  const SlotScope slots = widths.slots->Sub(part);
-  widths.slots = &slots;
-  return create(widths);
-}
 
 // [batch, heads, n, width], each head `copies` times.
 template <typename T>
@@ -85,83 +72,38 @@ AttentionLayer<T>::AttentionLayer(const AttentionRegistry& registry,
                                   const Attention& config,
                                   ParameterScope<T> scope,
                                   const ScoreWidths& widths)
-    : window_(config.window()),
+    : parts_(registry, config, std::move(scope), widths),
+      window_(config.window()),
       block_(config.block()),
-      dropout_(static_cast<T>(config.dropout())) {
-  const ScorerInfo& info = *registry.Find(config);
-  const ScoreWidths of_scorer = ScorerWidths(info, widths);
-  scorer_ = WithSlots(of_scorer, "score", [&](const ScoreWidths& of_part) {
-    return registry.Create<T>(config, scope, of_part);
-  });
-  normalizer_ =
-      WithSlots(widths, "normalizer", [&](const ScoreWidths& of_part) {
-        return registry.normalizers.Create<T>(config.normalizer(),
-                                              scope.Sub("normalizer"), of_part);
-      });
-  uses_history_ = info.uses_history;
-  key_copies_ = of_scorer.key_heads / widths.key_heads;
-  if (config.has_position_encoding()) {
-    position_encoding_ =
-        WithSlots(widths, "position_encoding", [&](const ScoreWidths& of_part) {
-          return registry.position_encodings.Create<T>(
-              config.position_encoding(), scope.Sub("position_encoding"),
-              of_part);
-        });
-  }
-  const auto create_map = [&](const ScoreMapConfig& map, const char* name,
-                              std::unique_ptr<ScoreMap<T>>* created) {
-    // A map that changes nothing would still exclude the blocked kernel.
-    if (map.map_case() == ScoreMapConfig::MAP_NOT_SET || map.has_none()) return;
-    *created = WithSlots(widths, name, [&](const ScoreWidths& of_part) {
-      return registry.score_maps.Create<T>(map, scope.Sub(name), of_part);
-    });
-  };
-  create_map(config.map_before(), "map_before", &map_before_);
-  create_map(config.map_after(), "map_after", &map_after_);
-  const auto mixes_keys = [&](const ScoreMapConfig& map) {
-    const ScoreMapInfo* const info = registry.score_maps.Find(map);
-    return info != nullptr && info->mixes_keys;
-  };
-  map_before_mixes_keys_ = mixes_keys(config.map_before());
-  map_after_mixes_keys_ = mixes_keys(config.map_after());
-  if (config.has_selection()) {
-    selection_ = registry.selections.Create<T>(config.selection(), widths);
-  }
-  if (config.has_sink() && !config.sink().has_none()) {
-    sink_.emplace(config.sink(), scope.Sub("sink"), widths.heads);
-  }
-  if (config.has_forget()) {
-    forget_ = WithSlots(widths, "forget", [&](const ScoreWidths& of_part) {
-      return ForgetGate<T>(config.forget(), scope.Sub("forget"), of_part);
-    });
-  }
-}
+      dropout_(static_cast<T>(config.dropout())) {}
 
 template <typename T>
 Var<T> AttentionLayer<T>::Prepare(Forward<T>& forward,
                                   PrepareInputs<T> in) const {
-  if (position_encoding_ != nullptr) {
-    in.keys = position_encoding_->Encode(forward, in.keys, in.key_position,
+  if (parts_.position_encoding != nullptr) {
+    in.keys =
+        parts_.position_encoding->Encode(forward, in.keys, in.key_position,
                                          /*step=*/1);
   }
-  in.keys = RepeatHeads(in.keys, key_copies_);
-  return scorer_->Prepare(forward, in);
+  in.keys = RepeatHeads(in.keys, parts_.key_copies);
+  return parts_.scorer->Prepare(forward, in);
 }
 
 template <typename T>
 int64_t AttentionLayer<T>::LongestDistance() const {
-  int64_t longest = scorer_->LongestDistance();
+  int64_t longest = parts_.scorer->LongestDistance();
   // What is further apart is hidden.
   if (window_ > 0 && window_ - 1 <= longest) longest = kUnlimited;
-  if (position_encoding_ == nullptr) return longest;
-  return std::min(longest, position_encoding_->LongestDistance());
+  if (parts_.position_encoding == nullptr) return longest;
+  return std::min(longest, parts_.position_encoding->LongestDistance());
 }
 
 template <typename T>
 bool AttentionLayer<T>::ReadsHeadsSideBySide() const {
-  return MayBeBlocked() && selection_ == nullptr &&
-         scorer_->PlainFactor().has_value() &&
-         (position_encoding_ == nullptr || position_encoding_->IsBiasAlone());
+  return MayBeBlocked() && parts_.selection == nullptr &&
+         parts_.scorer->PlainFactor().has_value() &&
+         (parts_.position_encoding == nullptr ||
+          parts_.position_encoding->IsBiasAlone());
 }
 
 template <typename T>
@@ -180,7 +122,7 @@ Var<T> AttentionLayer<T>::ContextSideBySide(Forward<T>& forward,
                                             ScoreInputs<T> in, Var<T> values,
                                             int64_t heads) const {
   const NameScope<T> scope(forward.tape(), "attention");
-  InnerForm<T> form = {in.queries, in.keys, *scorer_->PlainFactor()};
+  InnerForm<T> form = {in.queries, in.keys, *parts_.scorer->PlainFactor()};
   const LayerBias<T> bias =
       Bias(forward, in, in.queries.dim(1), in.keys.dim(1));
   form.distance_bias = bias.distance;
@@ -203,28 +145,28 @@ LayerBias<T> AttentionLayer<T>::Bias(Forward<T>& forward,
                                      int64_t keys) const {
   LayerBias<T> bias;
   if (queries == 0) return bias;
-  if (position_encoding_ != nullptr) {
+  if (parts_.position_encoding != nullptr) {
     const DistanceRange range = DistanceRange::Of(in.positions, queries, keys);
     bias.distance = {
-        position_encoding_->Bias(forward, range.lowest, range.count),
+        parts_.position_encoding->Bias(forward, range.lowest, range.count),
         range.lowest};
   }
-  if (forget_.has_value()) {
+  if (parts_.forget.has_value()) {
     const Mask& mask = in.mask;
     REGARD_CHECK(in.x.has_value() && mask.causal && mask.dense.empty() &&
                  mask.hidden.empty() && in.positions.query_step == 1 &&
                  (in.state != nullptr || queries == keys))
         << "a forgetting gate requires causal self-attention that has its "
            "input and all earlier positions";
-    bias.difference = forget_->Bias(forward, in.x, in.state);
+    bias.difference = parts_.forget->Bias(forward, in.x, in.state);
   }
   return bias;
 }
 
 template <typename T>
 bool AttentionLayer<T>::MayBeBlocked() const {
-  return normalizer_->IsSoftmax() && !uses_history_ && map_before_ == nullptr &&
-         map_after_ == nullptr;
+  return parts_.normalizer->IsSoftmax() && !parts_.uses_history &&
+         parts_.map_before == nullptr && parts_.map_after == nullptr;
 }
 
 template <typename T>
@@ -238,7 +180,7 @@ std::optional<Var<T>> AttentionLayer<T>::BlockedContext(
     Forward<T>& forward, const ScoreInputs<T>& in, Var<T> values,
     const LayerBias<T>& bias) const {
   if (!MayBeBlocked()) return std::nullopt;
-  std::optional<InnerForm<T>> form = scorer_->Inner(forward, in);
+  std::optional<InnerForm<T>> form = parts_.scorer->Inner(forward, in);
   if (!form.has_value()) return std::nullopt;
   DistanceBias<T>& sum = form->distance_bias;
   if (!sum.has_value()) {
@@ -255,24 +197,24 @@ std::optional<Var<T>> AttentionLayer<T>::BlockedContext(
 template <typename T>
 Var<T> AttentionLayer<T>::Scores(Forward<T>& forward, ScoreInputs<T> inputs,
                                  const LayerBias<T>& bias) const {
-  if (uses_history_ && !inputs.previous_weights.has_value()) {
+  if (parts_.uses_history && !inputs.previous_weights.has_value()) {
     const Shape& q = inputs.queries.shape();
     inputs.previous_weights =
         forward.tape().Full({q[0], q[1], q[2], inputs.keys.dim(2)}, T(0));
     inputs.cumulative_weights = inputs.previous_weights;
   }
   forward.tape().BeginScores();
-  Var<T> scores = scorer_->Score(forward, inputs);
-  if (map_before_mixes_keys_ && selection_ != nullptr) {
+  Var<T> scores = parts_.scorer->Score(forward, inputs);
+  if (parts_.map_before_mixes_keys && parts_.selection != nullptr) {
     scores = SelectedScores(scores, inputs.mask, inputs.positions);
   }
-  if (map_before_ != nullptr) {
-    scores = map_before_->Map(forward, scores, inputs);
+  if (parts_.map_before != nullptr) {
+    scores = parts_.map_before->Map(forward, scores, inputs);
   }
   if (bias.difference.has_value()) {
     scores = PlusDifferences(scores, bias.difference);
   }
-  if (selection_ != nullptr) {
+  if (parts_.selection != nullptr) {
     scores =
         SelectedScores(scores, inputs.mask, inputs.positions, bias.distance);
   }
@@ -282,18 +224,18 @@ Var<T> AttentionLayer<T>::Scores(Forward<T>& forward, ScoreInputs<T> inputs,
 
 template <typename T>
 Var<T> AttentionLayer<T>::SinkLogits(Forward<T>& forward) const {
-  return sink_.has_value() ? sink_->Logits(forward) : Var<T>();
+  return parts_.sink.has_value() ? parts_.sink->Logits(forward) : Var<T>();
 }
 
 template <typename T>
 Var<T> AttentionLayer<T>::Weights(Forward<T>& forward, Var<T> scores,
                                   const Mask& mask, const Positions& positions,
                                   const DistanceBias<T>& bias) const {
-  return normalizer_->IsSoftmax() && !sink_.has_value()
+  return parts_.normalizer->IsSoftmax() && !parts_.sink.has_value()
              ? MaskedSoftmax(scores, mask, positions, bias)
-             : MaskedNormalize(scores, *normalizer_, mask, positions,
+             : MaskedNormalize(scores, *parts_.normalizer, mask, positions,
                                {bias, SinkLogits(forward),
-                                normalizer_->Parameters(forward)});
+                                parts_.normalizer->Parameters(forward)});
 }
 
 template <typename T>
@@ -303,8 +245,8 @@ Var<T> AttentionLayer<T>::Normalize(Forward<T>& forward, Var<T> scores,
   scores = PlusBias(scores, bias.difference);
   const Var<T> weights =
       Weights(forward, scores, inputs.mask, inputs.positions, bias.distance);
-  if (map_after_ == nullptr) return weights;
-  return map_after_->Map(forward, weights, inputs);
+  if (parts_.map_after == nullptr) return weights;
+  return parts_.map_after->Map(forward, weights, inputs);
 }
 
 template <typename T>
@@ -317,13 +259,13 @@ Attended<T> AttentionLayer<T>::AttendRows(Forward<T>& forward,
     return in.mask.is_part() ? value : forward.Site(name, value);
   };
   Var<T> scores = site("scores", Scores(forward, in));
-  if (selection_ != nullptr && forward.Wish("scores").changes_path()) {
+  if (parts_.selection != nullptr && forward.Wish("scores").changes_path()) {
     scores = SelectedScores(scores, in.mask, in.positions);
   }
   const bool drop = dropout_ > 0 && forward.tape().training();
   // One operation for both, where nothing is between them.
-  if (normalizer_->IsSoftmax() && !bias.distance.has_value() &&
-      !sink_.has_value() && map_after_ == nullptr && !drop &&
+  if (parts_.normalizer->IsSoftmax() && !bias.distance.has_value() &&
+      !parts_.sink.has_value() && parts_.map_after == nullptr && !drop &&
       !WeightsAreChanged(forward)) {
     const WeightsAndContext<T> both = MaskedSoftmaxContext(
         PlusBias(scores, bias.difference), in.mask, values, in.positions);
@@ -348,7 +290,7 @@ int64_t AttentionLayer<T>::RowsPerBlock(Forward<T>& forward,
   const bool runs = ReadsRuns();
   const int64_t most_rows = runs ? kSelectingRows : kMostRows;
   const int64_t numbers_of_row =
-      in.queries.dim(1) * in.keys.dim(2) * scorer_->NumbersPerPair();
+      in.queries.dim(1) * in.keys.dim(2) * parts_.scorer->NumbersPerPair();
   const int64_t queries = in.queries.dim(2);
   const int64_t numbers = queries * numbers_of_row;
   const int64_t of_batch = in.queries.dim(0) * numbers;
@@ -369,8 +311,8 @@ int64_t AttentionLayer<T>::RowsPerBlock(Forward<T>& forward,
 
 template <typename T>
 bool AttentionLayer<T>::ReadsRuns() const {
-  return selection_ != nullptr && !map_before_mixes_keys_ &&
-         !map_after_mixes_keys_;
+  return parts_.selection != nullptr && !parts_.map_before_mixes_keys &&
+         !parts_.map_after_mixes_keys;
 }
 
 template <typename T>
@@ -422,12 +364,12 @@ Var<T> AttentionLayer<T>::AttendRuns(Forward<T>& forward,
   mask.seen = runs.columns;
   const bool drop = dropout_ > 0 && tape.training();
   // As AttendRows() does.
-  if (normalizer_->IsSoftmax() && !bias.distance.has_value() &&
-      !sink_.has_value() && map_after_ == nullptr && !drop) {
+  if (parts_.normalizer->IsSoftmax() && !bias.distance.has_value() &&
+      !parts_.sink.has_value() && parts_.map_after == nullptr && !drop) {
     return MaskedSoftmaxContext(scores, mask, values_of_runs).context;
   }
   const Var<T> weights = Weights(forward, scores, mask, {}, {});
-  if (!drop && map_after_ == nullptr) {
+  if (!drop && parts_.map_after == nullptr) {
     return WeightedValues(weights, mask, values_of_runs);
   }
   int64_t column = 0;
@@ -435,8 +377,8 @@ Var<T> AttentionLayer<T>::AttendRuns(Forward<T>& forward,
     const int64_t size = run.end - run.begin;
     Var<T> of_keys = Slice(weights, kKeyAxis, column, size);
     column += size;
-    if (map_after_ != nullptr) {
-      of_keys = map_after_->Map(forward, of_keys, of_run(run));
+    if (parts_.map_after != nullptr) {
+      of_keys = parts_.map_after->Map(forward, of_keys, of_run(run));
     }
     return Dropout(of_keys, dropout_, "weights", mask.first_row, run.begin);
   });
@@ -506,8 +448,8 @@ Attended<T> AttentionLayer<T>::Attend(Forward<T>& forward,
   const NameScope<T> scope(forward.tape(), "attention");
   ScoreInputs<T> in = inputs.score;
   in.mask = Narrowed(in.mask);
-  if (position_encoding_ != nullptr) {
-    in.queries = position_encoding_->Encode(
+  if (parts_.position_encoding != nullptr) {
+    in.queries = parts_.position_encoding->Encode(
         forward, in.queries, in.positions.first_query, in.positions.query_step);
   }
   const LayerBias<T> bias =
@@ -515,8 +457,8 @@ Attended<T> AttentionLayer<T>::Attend(Forward<T>& forward,
   in.queries = forward.Site("queries", in.queries);
   in.keys = forward.Site("keys", in.keys);
   const Var<T> values = forward.Site("values", inputs.values);
-  if (selection_ != nullptr) {
-    in.mask.selected = selection_->Select(forward, in);
+  if (parts_.selection != nullptr) {
+    in.mask.selected = parts_.selection->Select(forward, in);
   }
   std::optional<Var<T>> context;
   if (inputs.fused_score && !WeightsAreChanged(forward)) {

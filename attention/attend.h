@@ -12,19 +12,13 @@
 #ifndef ATTENTION_ATTEND_H_
 #define ATTENTION_ATTEND_H_
 
-#include <memory>
 #include <optional>
 
+#include "attention/attention_parts.h"
 #include "attention/attention_registry.h"
-#include "attention/forget_gate.h"
 #include "attention/kernels/difference_bias.h"
 #include "attention/kernels/distance_bias.h"
-#include "attention/key_selection.h"
-#include "attention/normalizer.h"
-#include "attention/position_encoding.h"
-#include "attention/score_map.h"
 #include "attention/scoring_function.h"
-#include "attention/sink.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
 
@@ -66,11 +60,7 @@ struct LayerBias {
 template <typename T>
 class AttentionLayer {
  public:
-  // `config` has passed AttentionRegistry::Validate(). Parameters are the
-  // score's, under "position_encoding" the position encoding's, and under
-  // "normalizer", "sink", "forget", "map_before" and "map_after" what these
-  // have. The slots of the state are under the same names, the score's under
-  // "score".
+  // As AttentionParts.
   AttentionLayer(const AttentionRegistry& registry, const Attention& config,
                  ParameterScope<T> scope, const ScoreWidths& widths);
 
@@ -97,7 +87,7 @@ class AttentionLayer {
 
   // Whether ScoreInputs carry previous and cumulative weights. Without them,
   // each query is the first, and both are zero.
-  bool uses_history() const { return uses_history_; }
+  bool uses_history() const { return parts_.uses_history; }
 
  private:
   // With the narrower one of its window and the config's.
@@ -147,20 +137,7 @@ class AttentionLayer {
   int64_t RowsPerBlock(Forward<T>& forward, const ScoreInputs<T>& inputs,
                        Var<T> values) const;
 
-  std::unique_ptr<ScoringFunction<T>> scorer_;
-  std::unique_ptr<PositionEncoding<T>> position_encoding_;  // may be null
-  std::unique_ptr<Normalizer<T>> normalizer_;
-  std::optional<AttentionSink<T>> sink_;
-  std::optional<ForgetGate<T>> forget_;
-  std::unique_ptr<ScoreMap<T>> map_before_;     // may be null
-  std::unique_ptr<ScoreMap<T>> map_after_;      // may be null
-  std::unique_ptr<KeySelection<T>> selection_;  // may be null
-  // Whether a map reads other keys of a row.
-  bool map_before_mixes_keys_ = false;
-  bool map_after_mixes_keys_ = false;
-  bool uses_history_;
-  // Copies of each key that Prepare() gives a score that knows no groups.
-  int64_t key_copies_;
+  AttentionParts<T> parts_;
   int64_t window_;
   int64_t block_;
   T dropout_;

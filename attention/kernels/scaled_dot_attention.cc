@@ -243,48 +243,6 @@ void Normalize(const QueryBlock& block, int64_t count, RowSums<T> rows,
   }
 }
 
-// Gradients of the operands, to be added to; null if not needed.
-template <typename T>
-struct Gradients {
-  T* queries;
-  T* keys;
-  T* values;
-  T* bias;
-  T* difference_queries;
-  T* difference_keys;
-  T* sink;
-
-  bool NeedScores() const {
-    return queries != nullptr || keys != nullptr || bias != nullptr ||
-           difference_queries != nullptr || difference_keys != nullptr ||
-           sink != nullptr;
-  }
-};
-
-// Adds a block of gradients of scores to the gradients of their biases.
-template <typename T>
-void AddToBiases(const AttentionProblem<T>& p, const QueryBlock& block,
-                 const ConstMatrix<T>& d_scores, int64_t first_key,
-                 const Gradients<T>& d) {
-  const int64_t count = d_scores.cols;
-  for (int64_t i = 0; i < block.count; ++i) {
-    const T* __restrict d_score = d_scores.data + i * count;
-    if (d.bias != nullptr) {
-      T* __restrict d_bias = d.bias + BiasIndex(p, block, i, first_key);
-      for (int64_t j = 0; j < count; ++j) d_bias[j] += d_score[j];
-    }
-    if (d.difference_queries != nullptr) {
-      d.difference_queries[PlaceOfRow(
-          p, block, p.num_queries(), block.query(i))] += SumRow(d_score, count);
-    }
-    if (d.difference_keys != nullptr) {
-      T* __restrict d_keys =
-          d.difference_keys + PlaceOfRow(p, block, p.num_keys(), first_key);
-      for (int64_t j = 0; j < count; ++j) d_keys[j] -= d_score[j];
-    }
-  }
-}
-
 template <typename T>
 struct BackwardScratch {
   T* weights;     // [queries, keys] of the block

@@ -1,0 +1,52 @@
+// What an attention config chooses: the parts that an AttentionLayer computes
+// with.
+#ifndef ATTENTION_ATTENTION_PARTS_H_
+#define ATTENTION_ATTENTION_PARTS_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "attention/attention_registry.h"
+#include "attention/forget_gate.h"
+#include "attention/key_selection.h"
+#include "attention/normalizer.h"
+#include "attention/position_encoding.h"
+#include "attention/score_map.h"
+#include "attention/scoring_function.h"
+#include "attention/sink.h"
+#include "nn/parameters.h"
+
+namespace regard {
+
+class Attention;
+
+template <typename T>
+struct AttentionParts {
+  // `config` has passed AttentionRegistry::Validate(). Parameters are the
+  // score's, under "position_encoding" the position encoding's, and under
+  // "normalizer", "sink", "forget", "map_before" and "map_after" what these
+  // have. The slots of the state are under the same names, the score's under
+  // "score".
+  AttentionParts(const AttentionRegistry& registry, const Attention& config,
+                 ParameterScope<T> scope, const ScoreWidths& widths);
+
+  std::unique_ptr<ScoringFunction<T>> scorer;
+  std::unique_ptr<PositionEncoding<T>> position_encoding;  // may be null
+  std::unique_ptr<Normalizer<T>> normalizer;
+  std::optional<AttentionSink<T>> sink;
+  std::optional<ForgetGate<T>> forget;
+  std::unique_ptr<ScoreMap<T>> map_before;     // may be null
+  std::unique_ptr<ScoreMap<T>> map_after;      // may be null
+  std::unique_ptr<KeySelection<T>> selection;  // may be null
+  // Whether a map reads other keys of a row.
+  bool map_before_mixes_keys = false;
+  bool map_after_mixes_keys = false;
+  bool uses_history;
+  // Copies of each key that Prepare() gives a score that knows no groups.
+  int64_t key_copies;
+};
+
+}  // namespace regard
+
+#endif  // ATTENTION_ATTENTION_PARTS_H_
