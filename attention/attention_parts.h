@@ -1,5 +1,4 @@
-// What an attention config chooses: the parts that an AttentionLayer computes
-// with.
+// Parts of attention that a config chooses, and an AttentionLayer computes with.
 #ifndef ATTENTION_ATTENTION_PARTS_H_
 #define ATTENTION_ATTENTION_PARTS_H_
 

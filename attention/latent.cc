@@ -88,10 +88,12 @@ void ValidateLatent(const Latent& options, const LatentWidths& widths,
                               "most 2^30; got ",
                               options.rotary_width(), ", at most ", most));
   }
-  if (options.has_epsilon() && !options.norm()) {
+  // A resolved config gives every field.
+  const Latent& defaults = Latent::default_instance();
+  if (options.epsilon() != defaults.epsilon() && !options.norm()) {
     problems.Note("epsilon", "has no effect: `norm` is false");
   }
-  if (options.has_rotary_base() &&
+  if (options.rotary_base() != defaults.rotary_base() &&
       CompleteLatent(options, widths).rotary_width() == 0) {
     problems.Note("rotary_base", "has no effect: `rotary_width` is 0");
   }

@@ -98,6 +98,8 @@ template <typename T>
 class Formula : public FormulaScorer<T> {
  public:
   using Options = FormulaScore;
+  // Prepare() may compute terms of the keys.
+  static constexpr bool kPreparesOtherWidths = true;
 
   Formula(const Options& options, ParameterScope<T> scope,
           const ScoreWidths& widths)

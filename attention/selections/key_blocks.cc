@@ -234,7 +234,9 @@ KeyRanges ChooseBlocks(Tape<T>& tape, const ScoreInputs<T>& in,
   const Shape& k = in.keys.shape();
   REGARD_CHECK(q.rank() == 4 && k.rank() == 4 && q[0] == k[0] && k[1] > 0 &&
                q[1] % k[1] == 0 && q[3] == k[3])
-      << "queries " << q << ", keys " << k;
+      << "queries " << q << ", keys " << k
+      << "; a score that prepares keys of another width declares "
+         "kPreparesOtherWidths";
   const int64_t heads = q[1];
   const int64_t queries = q[2];
   const int64_t width = q[3];
