@@ -1,4 +1,5 @@
-// Parts of attention that a config chooses, and an AttentionLayer computes with.
+// Parts of attention that a config chooses, and an AttentionLayer computes
+// with.
 #ifndef ATTENTION_ATTENTION_PARTS_H_
 #define ATTENTION_ATTENTION_PARTS_H_
 

@@ -65,7 +65,7 @@ void AttentionRegistry::Validate(const Attention& config,
   problems.CheckRanges(config.sink(), "sink");
   const bool has_sink = config.has_sink() && !config.sink().has_none();
   if (config.sink().has_none() &&
-      (config.sink().logit() != 0 || config.sink().learned())) {
+      (config.sink().logit() != 0 || !config.sink().learned())) {
     problems.Note("sink.none",
                   "removes the sink: the other fields of sink have no effect");
   }
