@@ -138,8 +138,8 @@ class SortingTask : public Task, public Model<float> {
     }
     AttendInputs<float> inputs;
     inputs.score.queries = ranks_(forward, ranks);
-    inputs.score.keys =
-        attention_.Prepare(forward, Tanh(features_(forward, numbers)), 0);
+    inputs.score.keys = attention_.Prepare(
+        forward, {.keys = Tanh(features_(forward, numbers))});
     inputs.values = numbers;
     return attention_.Attend(forward, inputs);
   }
