@@ -121,6 +121,7 @@ void ScoresAreLoweredByTheGatesBetween(const CheckedScore& score,
 }
 
 void AllPathsForget(const CheckedScore& score, Expectations& expect) {
+  constexpr int64_t kLong = 300;  // several blocks of queries and of keys
   std::vector<const char*> configs(std::begin(kConfigs), std::end(kConfigs));
   // A selection compares queries with prepared keys. With the window, later
   // queries read no run that begins at the first key.
@@ -133,9 +134,8 @@ void AllPathsForget(const CheckedScore& score, Expectations& expect) {
   for (const char* config : configs) {
     ScorerUnderTest<double> scorer(score.registry, ConfigWith(score, config),
                                    score.widths);
-    if (scorer.attender().LongestDistance() < 450) continue;
-    // The longer one has several blocks of queries and keys.
-    for (const int64_t time : {6, 450}) {
+    if (scorer.attender().LongestDistance() < kLong) continue;
+    for (const int64_t time : {int64_t{6}, kLong}) {
       ScoringProblem problem = SelfProblem(score, time);
       problem.key_lengths = {static_cast<int32_t>(time), 4};
       ScoringAnswer got = scorer.FusedAnswer(problem);
