@@ -218,8 +218,11 @@ std::string NoSuchField(const Descriptor& message, absl::string_view name) {
       candidates.push_back(FieldName(*extension));
     }
     std::sort(candidates.begin(), candidates.end());
-    return absl::StrCat("no extension '", shown, "' of ", message.name(),
-                        " is linked in", SuggestName(name, candidates));
+    const std::string suggestion = SuggestName(name, candidates);
+    return absl::StrCat(
+        "no extension '", shown, "' of ", message.name(), " is linked in",
+        suggestion.empty() ? "; add its target to the program's regard_binary()"
+                           : suggestion);
   }
   for (int i = 0; i < message.field_count(); ++i) {
     candidates.push_back(message.field(i)->name());
