@@ -5,14 +5,19 @@ load("@com_google_protobuf//bazel:cc_proto_library.bzl", "cc_proto_library")
 load("@com_google_protobuf//bazel:proto_library.bzl", "proto_library")
 load("@rules_cc//cc:cc_library.bzl", "cc_library")
 load("@rules_cc//cc:cc_test.bzl", "cc_test")
-load("//options:plugin_list.bzl", "camel_case", "generated_source")
+load(
+    "//options:plugin_list.bzl",
+    "camel_case",
+    "generated_source",
+    "registration_name",
+)
 
 _TEST = """// Generated for {label}.
 #include "attention/testing/{kind}_test_body.h"
 
 namespace regard {{
 
-extern "C" void Register{camel}({registry}& registry);
+extern "C" void {register}({registry}& registry);
 
 namespace {{
 
@@ -90,6 +95,8 @@ def attention_plugin(
     )
     camel = camel_case(name)
     type = camel_case(kind)
+    registry = registry or type + "Registry"
+    register = registration_name(name, registry)
     cases = [(options, "") for options in test_options]
     if plain_options != None:
         cases.append((plain_options, ", true"))
@@ -100,14 +107,15 @@ def attention_plugin(
         text = _TEST.format(
             camel = camel,
             cases = ", ".join([
-                "regard::%sCase{&regard::Register%s, R\"-(%s)-\"%s}" %
-                (type, camel, options, is_plain)
+                "regard::%sCase{&regard::%s, R\"-(%s)-\"%s}" %
+                (type, register, options, is_plain)
                 for options, is_plain in cases
             ]),
             checks = checks or type + "Checks",
             kind = kind,
             label = "//{}:{}".format(native.package_name(), name),
-            registry = registry or type + "Registry",
+            register = register,
+            registry = registry,
             type = type,
         ),
     )

@@ -21,7 +21,8 @@
 
 namespace regard {
 
-extern "C" void RegisterRunningSum(AttentionRegistry& scorers);
+extern "C" void RegisterRunningSumInAttentionRegistry(
+    AttentionRegistry& scorers);
 
 namespace {
 
@@ -54,7 +55,7 @@ void ExpectStepsEqualTheFullPass(
     const std::string& layer_fields = "heads: 2 head_width: 4") {
   AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);
-  RegisterRunningSum(scorers);
+  RegisterRunningSumInAttentionRegistry(scorers);
   MultiHead config;
   ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
       layer_fields + " attention { " + attention + " }", &config));

@@ -2,7 +2,7 @@
 
 load("@rules_cc//cc:cc_binary.bzl", "cc_binary")
 load("//attention:attention_plugin.bzl", "attention_plugin")
-load("//options:plugin_list.bzl", "camel_case", "generated_source")
+load("//options:plugin_list.bzl", "generated_source", "registration_name")
 
 _BENCHMARK = """// Generated for {label}.
 #include "attention/testing/scoring_function_benchmark_body.h"
@@ -65,7 +65,7 @@ def scoring_function(
         checks = "ScoreChecks",
         library = "//attention:scoring",
     )
-    register = "Register" + camel_case(name)
+    register = registration_name(name, "AttentionRegistry")
     generated_source(
         name = name + "_benchmark_source",
         testonly = True,

@@ -142,12 +142,14 @@ class DataSourceRegistry : public PluginRegistry<Data, DataSourceInfo> {
   DataSourceRegistry();
 };
 
-// Begins the definition of `void RegisterNAME(regard::DataSourceRegistry&
-// sources)`, which //data:built_in_data_sources finds by the name of its
-// target.
-#define REGARD_DATA_SOURCES(name)                                \
-  extern "C" void Register##name(::regard::DataSourceRegistry&); \
-  void Register##name(::regard::DataSourceRegistry& sources)
+// Begins the definition of
+// `void RegisterNAMEInDataSourceRegistry(regard::DataSourceRegistry& sources)`,
+// which //data:built_in_data_sources finds by the name of its target.
+#define REGARD_DATA_SOURCES(name)                       \
+  extern "C" void Register##name##InDataSourceRegistry( \
+      ::regard::DataSourceRegistry&);                   \
+  void Register##name##InDataSourceRegistry(            \
+      ::regard::DataSourceRegistry& sources)
 
 }  // namespace regard
 

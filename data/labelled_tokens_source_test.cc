@@ -19,7 +19,8 @@
 
 namespace regard {
 
-extern "C" void RegisterLabelledTokensSource(DataSourceRegistry& sources);
+extern "C" void RegisterLabelledTokensSourceInDataSourceRegistry(
+    DataSourceRegistry& sources);
 
 namespace {
 
@@ -30,7 +31,7 @@ using ::testing::SizeIs;
 
 DataSourceRegistry Sources() {
   DataSourceRegistry sources;
-  RegisterLabelledTokensSource(sources);
+  RegisterLabelledTokensSourceInDataSourceRegistry(sources);
   return sources;
 }
 

@@ -88,8 +88,8 @@ class OutsideOptimizerTest : public ::testing::Test {
   }
 
   void RegisterLab() {
-    lab::RegisterSignSgd(optimizers_);
-    lab::RegisterHalfway(schedules_);
+    lab::RegisterSignSgdInOptimizerRegistry(optimizers_);
+    lab::RegisterHalfwayInScheduleRegistry(schedules_);
   }
 
   std::vector<std::string> Problems(const std::string& text) const {

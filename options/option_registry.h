@@ -294,12 +294,13 @@ class PluginRegistry {
   std::vector<Info> plugins_;
 };
 
-// Defines `void RegisterNAME(regard::REGISTRY&)` for the plug-in NAME, in
-// whatever namespace NAME is: with C linkage, declarations in all namespaces
-// name the same function. So two plug-ins of one program have different names.
-#define REGARD_PLUGIN(registry, name, description)         \
-  extern "C" void Register##name(::regard::registry& to) { \
-    to.Add<name>(description);                             \
+// Defines `void RegisterNAMEInREGISTRY(regard::REGISTRY&)` for the plug-in
+// NAME, in whatever namespace NAME is: with C linkage, declarations in all
+// namespaces name the same function. So two plug-ins of one registry have
+// different names, and one that is listed for another registry does not link.
+#define REGARD_PLUGIN(registry, name, description)                       \
+  extern "C" void Register##name##In##registry(::regard::registry& to) { \
+    to.Add<name>(description);                                           \
   }
 
 }  // namespace regard

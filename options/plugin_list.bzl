@@ -12,6 +12,8 @@ namespace regard {{
 
 extern "C" void {function}({registry}& registry);
 
+inline void Register{camel}({registry}& registry) {{ {function}(registry); }}
+
 // A new registry of them alone.
 inline {registry} {camel}() {{
   {registry} registry;
@@ -53,19 +55,23 @@ def camel_case(target):
     name = str(target).rpartition("/")[2].rpartition(":")[2]
     return "".join([word.capitalize() for word in name.split("_")])
 
+def registration_name(plugin, registry):
+    """The function that registers a plug-in, by its label and the registry's type."""
+    return "Register{}In{}".format(camel_case(plugin), registry)
+
 def registration(plugins, registry, argument):
     """The C++ code that registers plug-ins.
 
     Args:
       plugins: names or labels; `my_score` provides
-        `extern "C" void RegisterMyScore(REGISTRY&)`.
+        `extern "C" void RegisterMyScoreInREGISTRY(REGISTRY&)`.
       registry: the type of their registry.
       argument: the expression of a registry.
 
     Returns:
       the declarations and the calls, a line each.
     """
-    functions = ["Register" + camel_case(plugin) for plugin in plugins]
+    functions = [registration_name(plugin, registry) for plugin in plugins]
     return struct(
         declarations = "".join([
             "extern \"C\" void {}({}&);\n".format(function, registry)
@@ -111,7 +117,7 @@ def plugin_list(
         "calls": "".join([part.calls for part in parts]),
         "camel": camel_case(name),
         "declarations": "".join([part.declarations for part in parts]),
-        "function": "Register" + camel_case(name),
+        "function": registration_name(name, registry),
         "guard": own_header.upper().replace("/", "_").replace(".", "_") + "_",
         "header": header,
         "label": "//{}:{}".format(native.package_name(), name),

@@ -81,8 +81,8 @@ class ImageListTest : public ::testing::Test {
   static absl::StatusOr<std::any> LoadAny(const std::string& config,
                                           uint64_t seed = 1) {
     DataSourceRegistry sources;
-    RegisterCaptionSource(sources);
-    RegisterImageSource(sources);
+    RegisterCaptionSourceInDataSourceRegistry(sources);
+    RegisterImageSourceInDataSourceRegistry(sources);
     Data data;
     EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(config, &data));
     return sources.Create(data)->LoadAny({.path = data.path(), .seed = seed});

@@ -20,7 +20,8 @@
 
 namespace regard {
 
-extern "C" void RegisterTextSource(DataSourceRegistry& sources);
+extern "C" void RegisterTextSourceInDataSourceRegistry(
+    DataSourceRegistry& sources);
 
 namespace {
 
@@ -117,7 +118,7 @@ TEST_F(ReadTextFileTest, SaysWhereAFileIsBroken) {
 
 TEST(TextSourceTest, AllOfAFileMayBeTest) {
   DataSourceRegistry sources;
-  RegisterTextSource(sources);
+  RegisterTextSourceInDataSourceRegistry(sources);
   Data config;
   *config.mutable_text() = Shares(0, 1);
   EXPECT_EQ(sources.Find(config)->path(config.text()), DataPath::kOptional);
@@ -141,7 +142,7 @@ TEST(TextSourceTest, AllOfAFileMayBeTest) {
 
 TEST(PlaceholderTextTest, CountsThroughItsCharactersAgainAndAgain) {
   DataSourceRegistry sources;
-  RegisterTextSource(sources);
+  RegisterTextSourceInDataSourceRegistry(sources);
   Data config;
   config.mutable_placeholder_text()->set_vocabulary(3);
   config.mutable_placeholder_text()->set_characters(4);
@@ -154,7 +155,7 @@ TEST(PlaceholderTextTest, CountsThroughItsCharactersAgainAndAgain) {
 class RepeatedTokensTest : public ::testing::Test {
  protected:
   RepeatedTokensTest() {
-    RegisterTextSource(sources_);
+    RegisterTextSourceInDataSourceRegistry(sources_);
     options().set_train(60);
     options().set_dev(2);
     options().set_test(0);

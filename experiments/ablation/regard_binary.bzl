@@ -140,24 +140,16 @@ def regard_binary(
 
     Args:
       name: name of the program.
-      scores: labels of `scoring_function` targets. Target `my_score` provides
-        `RegisterMyScore(AttentionRegistry&)`, whatever its namespace.
-      tasks: labels of libraries with tasks and data sources. Target `my_task`
-        provides `RegisterMyTask(Plugins&)`, by REGARD_PLUGINS(MyTask).
-      optimizers: labels of libraries. Target `my_rule` provides
-        `RegisterMyRule(OptimizerRegistry&)`, by REGARD_OPTIMIZER(MyRule, ...).
-      schedules: labels of libraries. Target `my_schedule` provides
-        `RegisterMySchedule(ScheduleRegistry&)`, by
-        REGARD_SCHEDULE(MySchedule, ...).
-      head_outputs: labels of `head_output` targets. Target `my_output` provides
-        `RegisterMyOutput(HeadOutputRegistry&)`, whatever its namespace.
-      score_maps: labels of `score_map` targets. Target `my_map` provides
-        `RegisterMyMap(ScoreMapRegistry&)`, whatever its namespace.
-      mixers: labels of `state_mixer` targets. Target `my_mixer` provides
-        `RegisterMyMixer(MixerRegistry&)`, whatever its namespace.
-      key_selections: labels of `key_selection` targets. Target `my_selection`
-        provides `RegisterMySelection(KeySelectionRegistry&)`, whatever its
-        namespace.
+      scores: labels of `scoring_function` targets. Target `my_score` defines
+        MyScore, in any namespace. So with the kinds below.
+      tasks: labels of libraries with tasks and data sources, by
+        REGARD_PLUGINS(MyTask).
+      optimizers: labels of libraries, by REGARD_OPTIMIZER(MyRule, ...).
+      schedules: labels of libraries, by REGARD_SCHEDULE(MySchedule, ...).
+      head_outputs: labels of `head_output` targets.
+      score_maps: labels of `score_map` targets.
+      mixers: labels of `state_mixer` targets.
+      key_selections: labels of `key_selection` targets.
       tools: whether to make NAME_regard, too, which has all programs of
         `//tools` for runs of this one, and links to it: NAME_average,
         NAME_caption, NAME_embed, NAME_evaluate, NAME_generate, NAME_inspect,

@@ -92,12 +92,12 @@ struct Plugins {
   std::string compute_digest = {};
 };
 
-// Begins the definition of `void RegisterNAME(regard::Plugins& plugins)`, in
-// any namespace, which regard_binary(tasks = [...]) finds by the name of its
-// target.
-#define REGARD_PLUGINS(name)                          \
-  extern "C" void Register##name(::regard::Plugins&); \
-  void Register##name(::regard::Plugins& plugins)
+// Begins the definition of `void RegisterNAMEInPlugins(regard::Plugins&
+// plugins)`, in any namespace, which regard_binary(tasks = [...]) finds by the
+// name of its target.
+#define REGARD_PLUGINS(name)                                     \
+  extern "C" void Register##name##InPlugins(::regard::Plugins&); \
+  void Register##name##InPlugins(::regard::Plugins& plugins)
 
 }  // namespace regard
 
