@@ -4,15 +4,12 @@
 #define EXPERIMENTS_TESTING_RANDOM_CONFIG_H_
 
 #include <cstdint>
-#include <random>
-#include <set>
 #include <string>
 
 #include "absl/strings/string_view.h"
 #include "experiments/experiment.pb.h"
 #include "experiments/tasks/plugins.h"
-#include "google/protobuf/descriptor.h"
-#include "google/protobuf/message.h"
+#include "experiments/testing/random_fields.h"
 
 namespace regard::testing {
 
@@ -33,10 +30,6 @@ class RandomConfigs {
   int rejections() const { return rejections_; }
 
  private:
-  int64_t Below(int64_t bound);
-  void DrawField(google::protobuf::Message* message,
-                 const google::protobuf::FieldDescriptor* field);
-  void Fill(google::protobuf::Message* message);
   void DrawDataAndModel(Experiment* config);
   void NameFiles(Experiment* config) const;
   bool Mend(Experiment* config, absl::string_view path);
@@ -44,18 +37,9 @@ class RandomConfigs {
 
   std::string folder_;
   Plugins plugins_;
-  std::mt19937_64 random_;
+  RandomFields random_;
   int rejections_ = 0;
 };
-
-// What configs choose from: "regard.Attention.dot" of a oneof,
-// "regard.FeedForwardConfig.activation=RELU" of an enum. Plug-ins from outside
-// and values that only say "not specified" are no choices.
-std::set<std::string> AllChoices(const google::protobuf::Descriptor& type);
-
-// Those that `message` makes.
-void AddChoices(const google::protobuf::Message& message,
-                std::set<std::string>* choices);
 
 }  // namespace regard::testing
 

@@ -7,6 +7,7 @@
 
 #include "experiments/experiment.pb.h"
 #include "experiments/tasks/built_in_plugins.h"
+#include "experiments/testing/random_fields.h"
 #include "experiments/testing/read_back.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
