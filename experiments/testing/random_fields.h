@@ -20,6 +20,10 @@ class RandomFields {
   // Begins the draws of a seed.
   void Seed(uint64_t seed) { random_.seed(seed); }
 
+  // Makes one of `rarity` optional fields present. Without a call, two of three
+  // are.
+  void set_rarity(int rarity) { rarity_ = rarity; }
+
   // Draws from [0, bound).
   int64_t Below(int64_t bound);
 
@@ -32,7 +36,15 @@ class RandomFields {
   void Fill(google::protobuf::Message* message);
 
  private:
+  bool IsPresent() { return rarity_ == 0 ? Below(3) > 0 : Below(rarity_) == 0; }
+  // Draws the number of elements of a repeated field.
+  int64_t Count() {
+    if (rarity_ == 0) return Below(3);
+    return IsPresent() ? 1 + Below(2) : 0;
+  }
+
   std::string folder_;
+  int rarity_ = 0;
   std::mt19937_64 random_;
 };
 
