@@ -123,7 +123,7 @@ void ValidateLatentAttention(const AttentionRegistry& registry,
         "latent.form",
         absl::StrCat(
             "ABSORBED requires a score that is a constant times q . k, such as "
-            "scaled_dot {}; with ",
+            "scaled_dot {} without a learned scale; with ",
             registry.Find(attention)->name, ", use form: MATERIALISED"));
   }
 }

@@ -442,7 +442,8 @@ TEST(ValidateLatentTest, PointsAtWhatCannotBeCombined) {
         ProblemsOf(absl::StrCat(layer, "latent { form: ABSORBED } attention { ",
                                 score, " }")),
         ElementsAre(HasSubstr("latent.form: ABSORBED requires a score that is "
-                              "a constant times q . k")));
+                              "a constant times q . k, such as scaled_dot {} "
+                              "without a learned scale; with ")));
   }
 }
 
