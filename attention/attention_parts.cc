@@ -64,13 +64,16 @@ AttentionParts<T>::AttentionParts(const AttentionRegistry& registry,
   };
   map_before_mixes_keys = mixes_keys(config.map_before());
   map_after_mixes_keys = mixes_keys(config.map_after());
-  if (config.has_selection()) {
-    selection = registry.selections.Create<T>(config.selection(), widths);
+  // A selection of all keys would still read ranges of them.
+  if (HasSelection(config)) {
+    selection = WithSlots(widths, "selection", [&](const ScoreWidths& of_part) {
+      return registry.selections.Create<T>(config.selection(), of_part);
+    });
   }
   if (config.has_sink() && !config.sink().has_none()) {
     sink.emplace(config.sink(), scope.Sub("sink"), widths.heads);
   }
-  if (config.has_forget()) {
+  if (HasForget(config)) {
     forget = WithSlots(widths, "forget", [&](const ScoreWidths& of_part) {
       return ForgetGate<T>(config.forget(), scope.Sub("forget"), of_part);
     });

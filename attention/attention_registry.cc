@@ -11,6 +11,14 @@
 
 namespace regard {
 
+bool HasForget(const Attention& config) {
+  return config.has_forget() && !config.forget().has_none();
+}
+
+bool HasSelection(const Attention& config) {
+  return config.has_selection() && !config.selection().has_none();
+}
+
 void RequireEqualWidths(const ScoreWidths& widths, ConfigProblems& problems) {
   if (widths.query == widths.key) return;
   problems.Add("", absl::StrCat("this score requires a query and a key of the "
@@ -56,7 +64,12 @@ void AttentionRegistry::Validate(const Attention& config,
   }
   if (config.has_selection()) ValidateSelection(config, widths, problems);
   problems.CheckRanges(config.forget(), "forget");
-  if (config.has_forget() && widths.query_input == 0) {
+  if (config.forget().has_none() && config.forget().bias() != 0) {
+    problems.Note("forget.none",
+                  "removes the forgetting gate: the other field of forget has "
+                  "no effect");
+  }
+  if (HasForget(config) && widths.query_input == 0) {
     problems.Add(
         "forget",
         "requires an attention that has the input of its layer: causal "

@@ -28,6 +28,10 @@ template <typename T>
 using ScorerFactory =
     OptionFactory<ScoringFunction<T>, ParameterScope<T>, const ScoreWidths&>;
 
+// Whether a config has a forgetting gate, or a key selection, other than none.
+bool HasForget(const Attention& config);
+bool HasSelection(const Attention& config);
+
 void RequireEqualWidths(const ScoreWidths& widths, ConfigProblems& problems);
 
 // Whether a score says by PositionAware(options) what kPositionAware says of

@@ -99,6 +99,20 @@ void ValidateLatent(const Latent& options, const LatentWidths& widths,
   }
 }
 
+void ValidateNoLatent(const Latent& options, ConfigProblems& problems) {
+  problems.CheckRanges(options);
+  const Latent& defaults = Latent::default_instance();
+  if (options.rank() != defaults.rank() || options.has_rotary_width() ||
+      options.form() != defaults.form() || options.norm() != defaults.norm() ||
+      options.epsilon() != defaults.epsilon() ||
+      options.query_rank() != defaults.query_rank() ||
+      options.rotary_base() != defaults.rotary_base()) {
+    problems.Note("none",
+                  "removes the latents: the other fields of latent have no "
+                  "effect");
+  }
+}
+
 void ValidateLatentAttention(const AttentionRegistry& registry,
                              const Attention& attention, const Latent& complete,
                              const LatentWidths& widths,

@@ -59,6 +59,9 @@ ScoreWidths LatentScoreWidths(const Latent& complete,
 void ValidateLatent(const Latent& options, const LatentWidths& widths,
                     ConfigProblems& problems);
 
+// The same for options that are absent, or have `none`.
+void ValidateNoLatent(const Latent& options, ConfigProblems& problems);
+
 // Adds what is wrong with a valid `attention` beside complete `options`, under
 // paths relative to the message that holds both.
 void ValidateLatentAttention(const AttentionRegistry& registry,

@@ -77,7 +77,7 @@ LatentWidths WidthsOfLatent(const AttentionRegistry& scorers,
 
 ScoreWidths HeadWidths(const AttentionRegistry& scorers,
                        const MultiHead& config, const MultiHeadWidths& widths) {
-  if (!config.has_latent()) return KeyWidths(scorers, config, widths);
+  if (!HasLatent(config)) return KeyWidths(scorers, config, widths);
   const LatentWidths of_latent = WidthsOfLatent(scorers, config, widths);
   ScoreWidths of_score =
       LatentScoreWidths(CompleteLatent(config.latent(), of_latent), of_latent);
@@ -90,7 +90,7 @@ ScoreWidths HeadWidths(const AttentionRegistry& scorers,
 MultiHeadWidths ProjectedWidths(const AttentionRegistry& scorers,
                                 const MultiHead& config,
                                 MultiHeadWidths widths) {
-  if (!config.has_latent()) return widths;
+  if (!HasLatent(config)) return widths;
   const Latent latent =
       CompleteLatent(config.latent(), WidthsOfLatent(scorers, config, widths));
   if (latent.query_rank() > 0) widths.query = latent.query_rank();
@@ -209,6 +209,10 @@ Var<T> MergeHeads(Var<T> x) {
       .Reshape({x.dim(0), x.dim(2), x.dim(1) * x.dim(3)});
 }
 
+bool HasLatent(const MultiHead& config) {
+  return config.has_latent() && !config.latent().has_none();
+}
+
 void ValidateMultiHead(const AttentionRegistry& scorers,
                        const MultiHead& config, const MultiHeadWidths& widths,
                        ConfigProblems& problems) {
@@ -237,8 +241,10 @@ void ValidateMultiHead(const AttentionRegistry& scorers,
     return;
   }
   if (!ValidateHeadOutput(scorers, config, widths, problems)) return;
-  if (config.has_latent() &&
-      !ValidateOwnLatent(scorers, config, widths, problems)) {
+  if (!HasLatent(config)) {
+    const ConfigProblems::Scope scope(problems, "latent");
+    ValidateNoLatent(config.latent(), problems);
+  } else if (!ValidateOwnLatent(scorers, config, widths, problems)) {
     return;
   }
   {
@@ -255,7 +261,7 @@ void ValidateMultiHead(const AttentionRegistry& scorers,
             " reads the weights of earlier queries, but multi-head attention "
             "compares all queries at once; use it in a recurrent decoder"));
   }
-  if (config.has_latent() && problems.problems().size() == before) {
+  if (HasLatent(config) && problems.problems().size() == before) {
     const LatentWidths of_latent = WidthsOfLatent(scorers, config, widths);
     ValidateLatentAttention(scorers, config.attention(),
                             CompleteLatent(config.latent(), of_latent),
@@ -278,11 +284,11 @@ MultiHeadAttention<T>::MultiHeadAttention(
       key_(scope.Sub("key"), ProjectedWidths(scorers, config, widths).key,
            extents_.key_heads * KeyWidths(scorers, config, widths).key,
            Projection(initialization.inputs,
-                      config.bias() && !config.has_latent())),
+                      config.bias() && !HasLatent(config))),
       value_(scope.Sub("value"), ProjectedWidths(scorers, config, widths).value,
              extents_.value_heads * extents_.value,
              Projection(initialization.inputs,
-                        config.bias() && !config.has_latent())),
+                        config.bias() && !HasLatent(config))),
       output_(scope.Sub("output"),
               head_output_ == nullptr ? extents_.heads * extents_.value
                                       : head_output_->Width(),
@@ -299,7 +305,7 @@ MultiHeadAttention<T>::MultiHeadAttention(
     key_norm_.emplace(config.query_key_norm(), scope.Sub("key_norm"),
                       of_head.key_heads, of_head.key);
   }
-  if (!config.has_latent()) return;
+  if (!HasLatent(config)) return;
   const LatentWidths of_latent = WidthsOfLatent(scorers, config, widths);
   latent_.emplace(scorers, CompleteLatent(config.latent(), of_latent), scope,
                   of_latent, Projection(initialization.inputs, config.bias()));

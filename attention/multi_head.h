@@ -84,6 +84,9 @@ struct MultiHeadInputs {
   LayerState<T>* state = nullptr;
 };
 
+// Whether keys and values are computed from latents.
+bool HasLatent(const MultiHead& config);
+
 // Says what is wrong with `config`, under paths relative to it.
 void ValidateMultiHead(const AttentionRegistry& scorers,
                        const MultiHead& config, const MultiHeadWidths& widths,

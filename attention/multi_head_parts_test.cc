@@ -167,8 +167,9 @@ TEST(MultiHeadPartsTest, PaddingChangesNoBit) {
 
 TEST(MultiHeadPartsTest, NoneIsAbsentToTheBit) {
   EXPECT_EQ(Layer("dot {} map_before { none {} } map_after { none {} } "
-                  "sink { none {} }",
-                  "heads: 2 query_key_norm { kind: NONE }")
+                  "sink { none {} } forget { none {} } selection { none {} } "
+                  "position_encoding { none {} }",
+                  "heads: 2 query_key_norm { kind: NONE } latent { none {} }")
                 .Run(5, 5),
             Layer("dot {}").Run(5, 5));
 }

@@ -325,14 +325,14 @@ absl::StatusOr<std::vector<Output>> AttendProjected(
       "--multi_head", text,
       [&](ConfigProblems& problems) {
         ValidateMultiHead(scorers, config, widths, problems);
-        if (config.attention().has_forget()) {
+        if (HasForget(config.attention())) {
           problems.Add("attention.forget",
                        "requires causal self-attention of a Transformer; here "
                        "queries may see all keys: remove `forget`");
         }
       },
       &config));
-  if (config.has_latent() && arrays.keys.numbers != arrays.values.numbers) {
+  if (HasLatent(config) && arrays.keys.numbers != arrays.values.numbers) {
     return absl::InvalidArgumentError(
         "error: `latent` computes keys and values from one input, but `keys` "
         "and `values` differ; make them equal or remove `latent`");
@@ -345,7 +345,7 @@ absl::StatusOr<std::vector<Output>> AttendProjected(
                           const Mask& mask) {
     return layer(
         forward, queries,
-        layer.Prepare(forward, keys, config.has_latent() ? keys : values),
+        layer.Prepare(forward, keys, HasLatent(config) ? keys : values),
         {.mask = mask});
   };
   return Attend({&arrays, config.heads(), true, config.attention().window(),

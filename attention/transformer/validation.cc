@@ -51,7 +51,9 @@ TransformerLayerConfig Complete(const AttentionRegistry& scorers,
   cross.clear_latent();
   cross.mutable_attention()->clear_forget();
   // A sink that self-attention does not have needs no replacement.
-  ClearReplacedSink(self, &cross);
+  if (self.attention().sink().has_none()) {
+    cross.mutable_attention()->clear_sink();
+  }
   // Positions of query and memory belong to different sequences.
   if (layer.cross_attention().attention().score_case() ==
           Attention::SCORE_NOT_SET &&
@@ -59,9 +61,9 @@ TransformerLayerConfig Complete(const AttentionRegistry& scorers,
       ReadsPositions(scorers, self.attention())) {
     cross.mutable_attention()->mutable_scaled_dot();
   }
-  ClearReplacedSink(layer.cross_attention(), &cross);
+  ClearReplaced(layer.cross_attention(), &cross);
   LayOver(layer.cross_attention(), &cross);
-  if (cross.has_latent() && !cross.latent().has_rotary_width()) {
+  if (HasLatent(cross) && !cross.latent().has_rotary_width()) {
     cross.mutable_latent()->set_rotary_width(0);
   }
   *layer.mutable_cross_attention() = cross;
@@ -90,7 +92,7 @@ void ValidateAttention(const AttentionRegistry& scorers,
 // A decoder keeps the sum of the logarithms of all earlier gates.
 void RequireNoForget(const MultiHead& config, const char* found,
                      ConfigProblems& problems) {
-  if (!config.attention().has_forget()) return;
+  if (!HasForget(config.attention())) return;
   problems.Add("attention.forget",
                absl::StrCat("requires self-attention in which each position "
                             "reads only itself and earlier positions, as in a "
@@ -207,9 +209,17 @@ TransformerLayerConfig LayerConfig(const AttentionRegistry& scorers,
   return Complete(scorers, config, std::move(layer));
 }
 
-void ClearReplacedSink(const MultiHead& part, MultiHead* whole) {
-  if (part.attention().sink().has_none()) {
-    whole->mutable_attention()->clear_sink();
+void ClearReplaced(const MultiHead& part, MultiHead* whole) {
+  const auto clear = [](const auto& of_part, auto* below) {
+    of_part.has_none() ? below->Clear() : below->clear_none();
+  };
+  const Attention& attention = part.attention();
+  if (part.has_latent()) clear(part.latent(), whole->mutable_latent());
+  if (attention.has_sink()) {
+    clear(attention.sink(), whole->mutable_attention()->mutable_sink());
+  }
+  if (attention.has_forget()) {
+    clear(attention.forget(), whole->mutable_attention()->mutable_forget());
   }
 }
 

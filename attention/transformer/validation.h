@@ -15,19 +15,20 @@ class MultiHead;
 class TransformerConfig;
 class TransformerLayerConfig;
 
-// Clears a sink that `none` of the part's sink replaces.
-void ClearReplacedSink(const MultiHead& part, MultiHead* whole);
+// Makes way for the part's sink, forgetting gate and latents: `none` of one
+// clears its other fields below, and other fields clear a `none` below.
+void ClearReplaced(const MultiHead& part, MultiHead* whole);
 
 // LayOver() of a TransformerConfig or TransformerLayerConfig: `none` of a
-// feed-forward network or of a sink replaces the network or sink below.
+// feed-forward network, or of a part of attention, replaces what is below.
 template <typename Config>
 void LayOverTransformer(const Config& part, Config* whole) {
   if (part.feed_forward().has_none()) whole->clear_feed_forward();
   if (part.has_attention()) {
-    ClearReplacedSink(part.attention(), whole->mutable_attention());
+    ClearReplaced(part.attention(), whole->mutable_attention());
   }
   if (part.has_cross_attention()) {
-    ClearReplacedSink(part.cross_attention(), whole->mutable_cross_attention());
+    ClearReplaced(part.cross_attention(), whole->mutable_cross_attention());
   }
   LayOver(part, whole);
 }

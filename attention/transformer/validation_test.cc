@@ -5,6 +5,7 @@
 
 #include "attention/attention.pb.h"
 #include "attention/attention_registry.h"
+#include "attention/multi_head.h"
 #include "attention/multi_head.pb.h"
 #include "attention/scoring/built_in_scores.h"
 #include "attention/transformer/transformer.pb.h"
@@ -46,6 +47,12 @@ std::vector<std::string> ProblemsOf(const std::string& text,
   return found;
 }
 
+TransformerLayerConfig LayerOf(const TransformerConfig& config, int64_t index) {
+  AttentionRegistry scorers;
+  RegisterBuiltInScores(scorers);
+  return LayerConfig(scorers, config, index);
+}
+
 TEST(ValidateTransformerTest, DefaultsAreValid) {
   EXPECT_THAT(ProblemsOf(""), IsEmpty());
 }
@@ -81,10 +88,73 @@ TEST(LayerConfigTest, NoneReplacesWhatIsBelow) {
   EXPECT_TRUE(has_none(second.cross_attention()));
 }
 
-TEST(ValidateTransformerTest, NotesWhatASinkOfNoneReplacesInOnePlace) {
+// Cross-attention inherits neither of them, but a selection.
+TEST(LayerConfigTest, NoneReplacesPartsOfSelfAttention) {
+  const std::string none =
+      "latent { none {} } attention { forget { none {} } position_encoding { "
+      "none {} } selection { none {} } } ";
+  const std::string text =
+      "width: 8 layers: 2 attention { heads: 2 latent { rank: 3 rotary_width: "
+      "4 } attention { forget { bias: 2 } position_encoding { alibi {} } "
+      "selection { moba {} } } } cross_attention { " +
+      none + "} pattern {} pattern { attention { key_heads: 1 " + none + "} }";
+  EXPECT_THAT(ProblemsOf(text), IsEmpty());
+  const TransformerLayerConfig first = LayerOf(Parse(text), 0);
+  EXPECT_TRUE(HasLatent(first.attention()));
+  EXPECT_TRUE(HasForget(first.attention().attention()));
+  EXPECT_TRUE(first.attention().attention().position_encoding().has_alibi());
+  EXPECT_TRUE(first.attention().attention().selection().has_moba());
+  const TransformerLayerConfig second = LayerOf(Parse(text), 1);
+  for (const MultiHead* heads : {&first.cross_attention(), &second.attention(),
+                                 &second.cross_attention()}) {
+    EXPECT_FALSE(HasLatent(*heads));
+    EXPECT_FALSE(heads->latent().has_rank());
+    EXPECT_FALSE(HasForget(heads->attention()));
+    EXPECT_FALSE(heads->attention().forget().has_bias());
+    EXPECT_TRUE(heads->attention().position_encoding().has_none());
+    EXPECT_TRUE(heads->attention().selection().has_none());
+  }
+  const TransformerLayerConfig inheriting =
+      LayerOf(Parse(text.substr(0, text.find("cross_attention"))), 0);
+  const Attention& cross = inheriting.cross_attention().attention();
+  EXPECT_TRUE(cross.selection().has_moba());
+  EXPECT_FALSE(cross.has_position_encoding());
+  EXPECT_FALSE(cross.has_forget());
+  EXPECT_FALSE(inheriting.cross_attention().has_latent());
+}
+
+TEST(LayerConfigTest, FieldsReplaceANoneBelow) {
+  const std::string none =
+      "latent { none {} } attention { sink { none {} } forget { none {} } } ";
+  const TransformerConfig config = Parse(
+      "width: 8 layers: 2 attention { heads: 2 " + none +
+      "} pattern { "
+      "attention { latent { rank: 3 } attention { sink {} forget { bias: 1 } } "
+      "} cross_attention { latent {} attention { sink {} } } }");
+  const TransformerLayerConfig layer = LayerOf(config, 0);
+  EXPECT_EQ(layer.attention().latent().rank(), 3);
+  EXPECT_TRUE(HasLatent(layer.attention()));
+  EXPECT_TRUE(HasForget(layer.attention().attention()));
+  EXPECT_FALSE(layer.attention().attention().sink().has_none());
+  EXPECT_TRUE(HasLatent(layer.cross_attention()));
+  EXPECT_FALSE(layer.cross_attention().attention().sink().has_none());
+}
+
+TEST(ValidateTransformerTest, NotesWhatNoneReplacesInOnePlace) {
   EXPECT_THAT(
       ProblemsOf("attention { attention { sink { logit: 1 none {} } } }"),
       ElementsAre(StartsWith("note: attention.attention.sink.none: ")));
+  EXPECT_THAT(
+      ProblemsOf("attention { attention { forget { bias: 1 none {} } } }"),
+      ElementsAre(StartsWith("note: attention.attention.forget.none: ")));
+  EXPECT_THAT(ProblemsOf("attention { latent { query_rank: 2 none {} } }"),
+              ElementsAre(StartsWith("note: attention.latent.none: ")));
+  // As in a config in full.
+  EXPECT_THAT(
+      ProblemsOf("attention { latent { rank: 0 form: MATERIALISED norm: true "
+                 "epsilon: 1e-6 query_rank: 0 rotary_base: 10000 none {} } "
+                 "attention { forget { bias: 0 none {} } } }"),
+      IsEmpty());
 }
 
 TEST(ValidateTransformerTest, HeadsDivideTheWidth) {
@@ -175,12 +245,6 @@ TEST(ValidateTransformerTest, NotesOfAPatternAreThereOnce) {
 // compares heads.
 TEST(ValidateTransformerTest, TheMemoryMayHaveAnotherWidth) {
   EXPECT_THAT(ProblemsOf("width: 16 attention { heads: 4 }", 7), IsEmpty());
-}
-
-TransformerLayerConfig LayerOf(const TransformerConfig& config, int64_t index) {
-  AttentionRegistry scorers;
-  RegisterBuiltInScores(scorers);
-  return LayerConfig(scorers, config, index);
 }
 
 TEST(LayerConfigTest, FillsInTheScoreAndTheHiddenWidth) {
