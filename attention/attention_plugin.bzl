@@ -1,5 +1,6 @@
-"""A plug-in of attention and its generated tests; see head_output.bzl, score_map.bzl,
-scoring_function.bzl and state_mixer.bzl."""
+"""A plug-in of attention and its generated tests; see head_output.bzl,
+key_selection.bzl, normalizer.bzl, score_map.bzl, scoring_function.bzl and
+state_mixer.bzl."""
 
 load("@com_google_protobuf//bazel:cc_proto_library.bzl", "cc_proto_library")
 load("@com_google_protobuf//bazel:proto_library.bzl", "proto_library")

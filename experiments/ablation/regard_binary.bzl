@@ -25,6 +25,7 @@ _KINDS = {
     "head_outputs": ("HeadOutputRegistry", "plugins.scorers.head_outputs"),
     "mixers": ("MixerRegistry", "plugins.scorers.mixers"),
     "key_selections": ("KeySelectionRegistry", "plugins.scorers.selections"),
+    "normalizers": ("NormalizerRegistry", "plugins.scorers.normalizers"),
     "optimizers": ("OptimizerRegistry", "plugins.optimizers"),
     "score_maps": ("ScoreMapRegistry", "plugins.scorers.score_maps"),
     "schedules": ("ScheduleRegistry", "plugins.schedules"),
@@ -129,6 +130,7 @@ def regard_binary(
         score_maps = [],
         mixers = [],
         key_selections = [],
+        normalizers = [],
         tools = False,
         mpi = False,
         **kwargs):
@@ -150,6 +152,7 @@ def regard_binary(
       score_maps: labels of `score_map` targets.
       mixers: labels of `state_mixer` targets.
       key_selections: labels of `key_selection` targets.
+      normalizers: labels of `normalizer` targets.
       tools: whether to make NAME_regard, too, which has all programs of
         `//tools` for runs of this one, and links to it: NAME_average,
         NAME_caption, NAME_embed, NAME_evaluate, NAME_generate, NAME_inspect,
@@ -174,6 +177,7 @@ def regard_binary(
         "head_outputs": head_outputs,
         "mixers": mixers,
         "key_selections": key_selections,
+        "normalizers": normalizers,
         "optimizers": optimizers,
         "schedules": schedules,
         "score_maps": score_maps,

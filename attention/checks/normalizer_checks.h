@@ -1,0 +1,33 @@
+// Checks that every normalizer has to pass. Generated tests run them.
+#ifndef ATTENTION_CHECKS_NORMALIZER_CHECKS_H_
+#define ATTENTION_CHECKS_NORMALIZER_CHECKS_H_
+
+#include <vector>
+
+#include "attention/checks/expectations.h"
+#include "attention/normalizer.h"
+#include "google/protobuf/message.h"
+
+namespace regard {
+
+struct CheckedNormalizer {
+  const NormalizerRegistry& registry;
+  const NormalizerInfo& info;  // a plug-in of the registry
+  // Registers it, also with another registry.
+  void (*register_normalizer)(NormalizerRegistry& normalizers);
+  const google::protobuf::Message& options;
+  // Whether these options make it softmax on up to 200 scores, in every bit.
+  bool is_plain;
+};
+
+struct NormalizerCheck {
+  const char* name;  // "IsTheSameInAnyOrder"
+  void (*run)(const CheckedNormalizer& normalizer, Expectations& expect);
+};
+
+// All checks. Normalizers have two heads.
+std::vector<NormalizerCheck> NormalizerChecks();
+
+}  // namespace regard
+
+#endif  // ATTENTION_CHECKS_NORMALIZER_CHECKS_H_

@@ -1,0 +1,32 @@
+// The tests that every normalizer gets by the macro normalizer().
+#ifndef ATTENTION_TESTING_NORMALIZER_TEST_BODY_H_
+#define ATTENTION_TESTING_NORMALIZER_TEST_BODY_H_
+
+#include <string>
+#include <tuple>
+
+#include "attention/checks/normalizer_checks.h"
+#include "attention/normalizer.h"
+#include "gtest/gtest.h"
+
+namespace regard {
+
+// A normalizer and the options that it is tested with.
+struct NormalizerCase {
+  void (*register_normalizer)(NormalizerRegistry& registry);
+  const char* options;    // a text proto
+  bool is_plain = false;  // as in CheckedNormalizer
+};
+
+// Instantiated by the generated test with a case for each of its options, and
+// all NormalizerChecks().
+class NormalizerTest : public ::testing::TestWithParam<
+                           std::tuple<NormalizerCase, NormalizerCheck>> {
+ public:
+  // For the name of a test: "IsTheSameInAnyOrder_bias_1".
+  static std::string Name(const ::testing::TestParamInfo<ParamType>& info);
+};
+
+}  // namespace regard
+
+#endif  // ATTENTION_TESTING_NORMALIZER_TEST_BODY_H_
