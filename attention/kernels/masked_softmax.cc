@@ -273,22 +273,27 @@ Var<T> MaskedSoftmax(Var<T> scores, const Mask& mask,
     auto d = scores.grad_ref();
     const bool accumulate = d && d.MarkTouched();
     T* const d_bias = PartialGrad(bias.values);
+    // A row's gradients are computed once, in the scores' or in scratch where
+    // the scores have others or none.
+    const bool apart = d_bias != nullptr && (!d || accumulate);
     ScratchScope<T> scratch(*tape);
-    T* const d_row = scratch.New(d_bias == nullptr ? 0 : keys);
+    T* const d_apart = scratch.New(apart ? keys : 0);
     const T* d_weights = weights.grad_data();
     ForEachRow(shape, reader, 0, scores.rows(), [&](const ScoreRow& r) {
       const int64_t first = r.row * keys;
-      const T* const w = weights.data() + first;
-      if (d) {
-        SoftmaxRowBackward(w, d_weights + first, r.visible, keys, accumulate,
-                           d.data() + first);
-      }
+      T* const d_score = d ? d.data() + first : nullptr;
+      T* const d_row = apart ? d_apart : d_score;
+      SoftmaxRowBackward(weights.data() + first, d_weights + first, r.visible,
+                         keys, accumulate && !apart, d_row);
       if (d_bias == nullptr) return;
-      SoftmaxRowBackward(w, d_weights + first, r.visible, keys,
-                         /*accumulate=*/false, d_row);
       T* const b = d_bias + place(r);
-      for (int64_t k = r.visible.begin; k < r.visible.end; ++k)
+      for (int64_t k = r.visible.begin; k < r.visible.end; ++k) {
         b[k] += d_row[k];
+      }
+      if (!apart || d_score == nullptr) return;
+      for (int64_t k = r.visible.begin; k < r.visible.end; ++k) {
+        d_score[k] += d_row[k];
+      }
     });
   });
   return weights;

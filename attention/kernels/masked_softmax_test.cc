@@ -127,6 +127,63 @@ std::vector<GradientCase> Cases() {
 
 TEST(MaskedSoftmaxTest, Gradients) { CheckGradients(Cases()); }
 
+// Gradients of scores and of a bias; empty where they need none. With `twice`,
+// the scores have another gradient of 1.
+struct BiasedGradients {
+  std::vector<float> scores, bias;
+};
+
+BiasedGradients GradientsWithBias(const MaskCase& mask, bool of_scores,
+                                  bool of_bias, bool twice = false) {
+  Tape<float> tape;
+  const auto input = [&](const Shape& shape, double step, bool needs_grad) {
+    std::vector<float> values(shape.size());
+    for (size_t i = 0; i < values.size(); ++i) {
+      values[i] = static_cast<float>(std::sin(step * static_cast<double>(i)));
+    }
+    return needs_grad ? tape.Input(shape, values)
+                      : tape.Constant(shape, values);
+  };
+  const Var<float> scores = input(kShape, 1.3, of_scores);
+  // Distances -12 .. 11.
+  const Var<float> bias = input({2, 24}, 0.7, of_bias);
+  const Var<float> weights =
+      MaskedSoftmax(scores, mask.mask, mask.positions, {bias, -12});
+  Var<float> loss = Sum(weights * input(kShape, 2.1, false));
+  if (twice) loss = loss + Sum(scores);
+  tape.Backward(loss);
+  const auto gradient = [](Var<float> x) {
+    if (x.grad_data() == nullptr) return std::vector<float>();
+    return std::vector<float>(x.grad_data(), x.grad_data() + x.size());
+  };
+  return {gradient(scores), gradient(bias)};
+}
+
+TEST(MaskedSoftmaxTest, AGradientHasItsBitsBesideThatOfABias) {
+  for (const MaskCase& mask : Masks()) {
+    const BiasedGradients both = GradientsWithBias(mask, true, true);
+    EXPECT_EQ(both.scores, GradientsWithBias(mask, true, false).scores);
+    EXPECT_EQ(both.bias, GradientsWithBias(mask, false, true).bias);
+    const BiasedGradients twice = GradientsWithBias(mask, true, true, true);
+    EXPECT_EQ(both.bias, twice.bias);
+    std::vector<float> sums = both.scores;
+    for (float& sum : sums) sum += 1;
+    EXPECT_EQ(twice.scores, sums);
+    // A bias has the sum over its distance.
+    for (int64_t head = 0; head < 2; ++head) {
+      std::vector<float> expected(24);
+      for (int64_t i = 0; i < kShape.size(); ++i) {
+        if (i / 15 % 2 != head) continue;
+        const int64_t distance = i % 5 - mask.positions.Offset(i / 5 % 3) + 12;
+        expected[distance] += both.scores[i];
+      }
+      for (int64_t i = 0; i < 24; ++i) {
+        EXPECT_EQ(both.bias[head * 24 + i], expected[i]) << i;
+      }
+    }
+  }
+}
+
 TEST(MaskedSoftmaxTest, AgreesWithItsCompositionUnderEveryMask) {
   for (const MaskCase& mask : Masks()) {
     CheckAgainstReference(MakeReferenceCase(
