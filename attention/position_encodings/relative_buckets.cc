@@ -3,11 +3,13 @@
 // unified text-to-text transformer", 2020.
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 
 #include "attention/position_encoding.h"
 #include "attention/position_encodings/position_encoding.pb.h"
+#include "autodiff/ops/gather.h"
 #include "nn/initializers.h"
 
 namespace regard {
@@ -42,29 +44,10 @@ class RelativeBuckets : public PositionEncoding<T> {
 
   Var<T> Bias(Forward<T>& forward, int64_t lowest,
               int64_t count) const override {
-    Tape<T>& tape = forward.tape();
-    const Var<T> table = forward[bias_];
-    const int64_t heads = table.dim(0);
-    const int64_t buckets = buckets_;
-    auto* bucket = tape.arena().template New<int32_t>(count);
+    ScratchScope<T> scratch(forward.tape());
+    auto* const bucket = forward.tape().scratch().template New<int32_t>(count);
     for (int64_t i = 0; i < count; ++i) bucket[i] = Bucket(lowest + i);
-    Var<T> bias = tape.New({heads, count}, table.needs_grad());
-    for (int64_t h = 0; h < heads; ++h) {
-      for (int64_t i = 0; i < count; ++i) {
-        bias.data()[h * count + i] = table.data()[h * buckets + bucket[i]];
-      }
-    }
-    tape.Record("RelativeBuckets", bias, [=] {
-      auto d = table.grad_ref();
-      T* const d_table = d.BeginPartial();
-      const T* d_bias = bias.grad_data();
-      for (int64_t h = 0; h < heads; ++h) {
-        for (int64_t i = 0; i < count; ++i) {
-          d_table[h * buckets + bucket[i]] += d_bias[h * count + i];
-        }
-      }
-    });
-    return bias;
+    return GatherColumns(forward[bias_], {bucket, static_cast<size_t>(count)});
   }
 
  private:

@@ -37,6 +37,39 @@ Var<T> Gather(Var<T> table, absl::Span<const int32_t> ids,
   return y;
 }
 
+template <typename T>
+Var<T> GatherColumns(Var<T> table, absl::Span<const int32_t> ids) {
+  REGARD_CHECK_EQ(table.shape().rank(), 2)
+      << "GatherColumns of a table " << table.shape();
+  const int64_t count = static_cast<int64_t>(ids.size());
+  const int64_t rows = table.dim(0);
+  const int64_t cols = table.cols();
+  Tape<T>& tape = table.tape();
+  Var<T> y = tape.New({rows, count}, table.needs_grad());
+  auto* const kept = tape.arena().template New<int32_t>(count);
+  for (int64_t i = 0; i < count; ++i) {
+    REGARD_CHECK(ids[i] >= 0 && ids[i] < cols)
+        << "column " << ids[i] << " of a table " << table.shape();
+    kept[i] = ids[i];
+  }
+  for (int64_t row = 0; row < rows; ++row) {
+    const T* const from = table.data() + row * cols;
+    T* __restrict to = y.data() + row * count;
+    for (int64_t i = 0; i < count; ++i) to[i] = from[kept[i]];
+  }
+  tape.Record("GatherColumns", y, [=] {
+    T* const grad = PartialGrad(table);
+    if (grad == nullptr) return;
+    for (int64_t row = 0; row < rows; ++row) {
+      const T* const g = y.grad_data() + row * count;
+      T* const to = grad + row * cols;
+      for (int64_t i = 0; i < count; ++i) to[kept[i]] += g[i];
+    }
+  });
+  return y;
+}
+
 REGARD_INSTANTIATE_FUNCTION(Gather);
+REGARD_INSTANTIATE_FUNCTION(GatherColumns);
 
 }  // namespace regard

@@ -1,4 +1,5 @@
-// Rows of a table, chosen by number: an embedding.
+// Rows or columns of a table, chosen by number: an embedding, or a learned
+// bias.
 #ifndef AUTODIFF_OPS_GATHER_H_
 #define AUTODIFF_OPS_GATHER_H_
 
@@ -15,6 +16,11 @@ namespace regard {
 template <typename T>
 Var<T> Gather(Var<T> table, absl::Span<const int32_t> ids,
               const Shape& leading);
+
+// Columns ids[i] of table [rows, cols] -> [rows, ids]. `ids` need not outlive
+// the call.
+template <typename T>
+Var<T> GatherColumns(Var<T> table, absl::Span<const int32_t> ids);
 
 }  // namespace regard
 

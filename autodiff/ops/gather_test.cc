@@ -26,6 +26,12 @@ std::vector<GradientCase> Cases() {
   add({4, 17}, {3, 0, 3, 3, 1, 0}, {2, 3});
   add({4, 1}, {2}, {});
   add({4, 3}, {}, {0});
+  for (const std::vector<int32_t>& ids :
+       {std::vector<int32_t>{2, 0, 2, 2, 1}, {1}, {}}) {
+    cases.push_back(
+        MakeCase("GatherColumns", Shape({3}).ToString(), {{{2, 3}}},
+                 [=](auto&, auto in) { return GatherColumns(in[0], ids); }));
+  }
   return cases;
 }
 
@@ -37,6 +43,17 @@ TEST(GatherTest, CopiesRows) {
   Var<double> y = Gather(table, {2, 0}, {1, 2});
   EXPECT_EQ(y.shape(), Shape({1, 2, 2}));
   EXPECT_THAT(y.span(), ElementsAre(5, 6, 1, 2));
+}
+
+TEST(GatherTest, CopiesColumns) {
+  Tape<double> tape;
+  Var<double> table = tape.Input({2, 3}, {1, 2, 3, 4, 5, 6});
+  Var<double> y = GatherColumns(table, {2, 0, 2, 2});
+  EXPECT_EQ(y.shape(), Shape({2, 4}));
+  EXPECT_THAT(y.span(), ElementsAre(3, 1, 3, 3, 6, 4, 6, 6));
+  tape.Backward(Sum(y));
+  EXPECT_THAT(std::vector<double>(table.grad_data(), table.grad_data() + 6),
+              ElementsAre(1, 0, 3, 1, 0, 3));
 }
 
 // A leaf [4, 2] with a sparse gradient.
@@ -108,6 +125,7 @@ TEST(GatherDeathTest, RowsThatAreNotThere) {
   Var<double> table = tape.Full({3, 2}, 0);
   EXPECT_DEATH(Gather(table, {3}, {1}), "row 3 of a table \\[3, 2\\]");
   EXPECT_DEATH(Gather(table, {0}, {2}), "ids for \\[2\\]");
+  EXPECT_DEATH(GatherColumns(table, {2}), "column 2 of a table \\[3, 2\\]");
 }
 
 }  // namespace
