@@ -147,6 +147,9 @@ constexpr std::pair<const char*, const char*> kCases[] = {
     {"cosine", "cosine {}"},
     {"formula_slope",
      "formula { score: 'q . k / sqrt(d) - softplus(b) * abs(i - j)' }"},
+    {"formula_distance_bias",
+     "formula { score: 'q . k / sqrt(d) + b[i - j]' "
+     "parameter { name: 'b' table { highest: 127 } } }"},
     {"scaled_dot", "scaled_dot {}"},
     {"scaled_dot_dropout", "scaled_dot {} dropout: 0.1"},
     // At length 8,192, of 16 blocks.
@@ -161,6 +164,10 @@ constexpr std::pair<const char*, const char*> kCases[] = {
     {"sparsemax_moba_2",
      "scaled_dot {} normalizer { sparsemax {} } "
      "selection { moba { block_size: 512 top_k: 2 } }"},
+    // A learned bias by rows.
+    {"gaussian_relative_buckets_4_layers",
+     "gaussian {} position_encoding { relative_buckets { "
+     "bidirectional: false } }"},
     {"scaled_dot_alibi_4_layers",
      "scaled_dot {} position_encoding { alibi {} }"},
     {"scaled_dot_rotary_4_layers",

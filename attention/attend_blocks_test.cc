@@ -120,6 +120,16 @@ TEST(AttendBlocksTest, MemoryIsLinearInTheLength) {
   }
 }
 
+// Without a number for each pair: for one head, these would take a GiB.
+TEST(AttendBlocksTest, ABiasByDistanceNeedsNoArrayOfPairs) {
+  SelfAttention attention(
+      "formula { score: 'q . k / sqrt(d) + b[i - j]' "
+      "parameter { name: 'b' table { highest: 127 } } }");
+  constexpr int64_t kTime = 16384;
+  attention.Step(kTime);
+  EXPECT_LT(attention.tape().high_water_bytes(), size_t{64} << 20);
+}
+
 TEST(AttendBlocksTest, AreTakenFromTheStatedShapesOn) {
   for (const auto& [config, time, blocks] :
        {std::tuple("additive {}", 512, false),

@@ -68,7 +68,8 @@ ScoreWidths LatentScoreWidths(const Latent& complete,
       .heads = widths.heads,
       .query = width,
       .key = width,
-      .key_heads = complete.form() == Latent::ABSORBED ? 1 : widths.key_heads};
+      .key_heads = complete.form() == Latent::ABSORBED ? 1 : widths.key_heads,
+      .query_input = widths.query_input};
 }
 
 void ValidateLatent(const Latent& options, const LatentWidths& widths,

@@ -434,7 +434,8 @@ TEST(ValidateLatentTest, PointsAtWhatCannotBeCombined) {
   }
   for (const char* score : {"additive {}", "cosine {}", "scaled_bilinear {}",
                             "dot { scale { learned: true } }",
-                            "formula { score: '(q . k) / sqrt(d)' }"}) {
+                            "formula { score: '(q . k) / sqrt(d)' }",
+                            "formula { score: 'q . k + u . x_i' }"}) {
     EXPECT_THAT(
         ProblemsOf(absl::StrCat(layer, "latent {} attention { ", score, " }")),
         IsEmpty());

@@ -81,7 +81,6 @@ ScoreWidths HeadWidths(const AttentionRegistry& scorers,
   const LatentWidths of_latent = WidthsOfLatent(scorers, config, widths);
   ScoreWidths of_score =
       LatentScoreWidths(CompleteLatent(config.latent(), of_latent), of_latent);
-  of_score.query_input = widths.query;
   of_score.slots = widths.slots;
   return of_score;
 }

@@ -111,6 +111,11 @@ TEST(ScoreScaleTest, ScalesAndBiasesAreNoMatrices) {
   Score formula("formula { score: 'v . tanh(W q + U k + b)' }", 3);
   EXPECT_EQ(formula.RoleOf("b"), ParameterRole::kHeadBias);
   EXPECT_EQ(formula.RoleOf("W"), ParameterRole::kWeight);
+  Score table(
+      "formula { score: 'b[i - j]' parameter { name: 'b' table { highest: 3 } "
+      "} }",
+      3);
+  EXPECT_EQ(table.RoleOf("b"), ParameterRole::kHeadBias);
 }
 
 TEST(ScoreScaleTest, BilinearHasAFactor) {

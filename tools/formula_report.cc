@@ -12,10 +12,11 @@
 #include "attention/attention.pb.h"
 #include "attention/checks/expectations.h"
 #include "attention/checks/score_checks.h"
-#include "attention/formula/compiler.h"
 #include "attention/formula/inner_terms.h"
 #include "attention/formula/node.h"
+#include "attention/scoring/formula.h"
 #include "attention/scoring/formula.pb.h"
+#include "autodiff/shape.h"
 #include "options/config_text.h"
 
 namespace regard {
@@ -84,8 +85,13 @@ std::string TermsOf(const FormulaGraph& graph, const std::vector<int>& order,
 absl::StatusOr<std::string> ExplainFormula(const FormulaScore& formula,
                                            const ScoreWidths& widths) {
   FormulaGraph graph;
-  const std::optional<FormulaProblem> problem = CompileFormula(
-      formula.score(), {widths.query, widths.key, formula.width()}, {}, &graph);
+  const std::optional<FormulaProblem> problem =
+      CompileFormula(formula, widths, &graph);
+  if (problem.has_value() && problem->declared >= 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("error: --declare: parameter[", problem->declared,
+                     "]: ", problem->message));
+  }
   if (problem.has_value()) {
     return absl::InvalidArgumentError(
         ConfigText::Override(formula.score(), "--formula")
@@ -97,14 +103,16 @@ absl::StatusOr<std::string> ExplainFormula(const FormulaScore& formula,
   int64_t count = 0;
   std::string parameters;
   for (const FormulaVariable& parameter : graph.parameters) {
-    const int64_t rows = std::max<int64_t>(parameter.rows, 1);
-    const int64_t size =
-        widths.heads * rows * std::max<int64_t>(parameter.columns, 1);
+    const Shape of_head = parameter.shape();
+    const int64_t size = widths.heads * of_head.size();
     count += size;
-    const std::string shape = parameter.columns > 0
-                                  ? absl::StrCat(rows, " x ", parameter.columns)
-                              : parameter.rows > 0 ? absl::StrCat(rows)
-                                                   : "scalar";
+    const std::string shape =
+        parameter.table.has_value()
+            ? absl::StrCat("[", parameter.table->lowest, " .. ",
+                           parameter.table->highest, "]")
+        : of_head.rank() == 2 ? absl::StrCat(of_head[0], " x ", of_head[1])
+        : of_head.rank() == 1 ? absl::StrCat(of_head[0])
+                              : "scalar";
     absl::StrAppendFormat(&parameters, "  %-12s %-14s %d\n", parameter.name,
                           shape, size);
   }

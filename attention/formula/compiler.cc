@@ -58,9 +58,11 @@ class Lowering {
 
   // The node, which is new only if there is no equal one.
   int Intern(FormulaNode node) {
-    if (node.op == kQueries || node.op == kQueryPosition) {
+    if (node.op == kQueries || node.op == kQueryInput ||
+        node.op == kQueryPosition) {
       node.level = FormulaLevel::kQuery;
-    } else if (node.op == kKeys || node.op == kKeyPosition) {
+    } else if (node.op == kKeys || node.op == kKeyInput ||
+               node.op == kKeyPosition) {
       node.level = FormulaLevel::kKey;
     }
     for (const int operand : node.operands) {
@@ -386,15 +388,31 @@ class Lowering {
 
   // --- What Prepare() stores.
 
-  // All nodes of the key that others need, but for bare positions.
+  // Whether each node is computed from positions and numbers, as an index is.
+  std::vector<bool> AreOfPositions() const {
+    std::vector<bool> are;
+    for (const FormulaNode& node : nodes_) {
+      const bool is_position =
+          node.op == kQueryPosition || node.op == kKeyPosition;
+      const bool has_such =
+          std::all_of(node.operands.begin(), node.operands.end(),
+                      [&](int x) { return are[x]; });
+      are.push_back(node.operands.empty() ? is_position || node.op == kNumber
+                                          : has_such);
+    }
+    return are;
+  }
+
+  // All nodes of the key that others need, unless they only read positions.
   void Cut() {
+    const std::vector<bool> are_of_positions = AreOfPositions();
     std::vector<bool> in_score(nodes_.size(), false);
     std::vector<bool> in_prepare(nodes_.size(), false);
     std::vector<bool> stored(nodes_.size(), false);
     in_score[formula_.root] = true;
     for (int n = static_cast<int>(nodes_.size()) - 1; n >= 0; --n) {
       if (in_score[n] && level(n) == FormulaLevel::kKey &&
-          !Is(n, kKeyPosition)) {
+          !are_of_positions[n]) {
         stored[n] = in_prepare[n] = true;
         in_score[n] = false;
       }

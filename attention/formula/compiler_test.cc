@@ -98,11 +98,27 @@ TEST(CompilerTest, PartsOfPairsAreFew) {
   EXPECT_EQ(Lowered("sum(tanh(q) + tanh(k))"),
             "sum(tanh(k)) | (sum(tanh(q)) + sum(tanh(k)))");
   EXPECT_EQ(Lowered("norm(k)"), "sqrt(sum(k^2)) | sqrt(sum(k^2))");
+  EXPECT_EQ(Lowered("relu(j - 3) - i"), " | (relu((j + -3)) - i)");
   EXPECT_EQ(Lowered("3 - 1 - 2 + 4 * 0.5"), " | 2");
   EXPECT_EQ(Lowered("where(1 < 2, 3, s)"), " | where(1 < 2, 3, s)");
   EXPECT_EQ(Lowered("-a - b"), " | (-(a + b))");
   EXPECT_EQ(Lowered("1 / norm(q) / norm(k)"),
             "sqrt(sum(k^2)) | (1 / (sqrt(sum(q^2)) * sqrt(sum(k^2))))");
+}
+
+TEST(CompilerTest, ElementsBelongToWhatTheirIndexReads) {
+  const std::vector<FormulaVariable> declared = {
+      {.name = "b", .table = TableRange{0, 2}}};
+  const auto lowered = [&](const char* formula) {
+    return Lowered(formula, declared);
+  };
+  EXPECT_EQ(lowered("q . k / 2 + b[i - j]"),
+            "k | (0.5 * (q . k) + b[(i - j)])");
+  EXPECT_EQ(lowered("b[j - i - 3 + 1]"), " | b[((j + -2) - i)]");
+  EXPECT_EQ(lowered("b[i] * q . k * b[j]"),
+            "(k * b[j]) | ((q * b[i]) . (k * b[j]))");
+  EXPECT_EQ(lowered("b[i - j] * 2 + b[i - j] / head"),
+            " | ((b[(i - j)] * 2) + (b[(i - j)] / head))");
 }
 
 TEST(CompilerTest, EqualPartsAreComputedOnce) {

@@ -1,6 +1,8 @@
 #include "attention/formula/evaluation.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <utility>
 
@@ -10,6 +12,7 @@
 #include "attention/kernels/distance_bias.h"
 #include "attention/kernels/gaussian_scores.h"
 #include "attention/scoring_kit.h"
+#include "autodiff/ops/gather.h"
 
 namespace regard {
 
@@ -19,6 +22,7 @@ using enum FormulaOp;
 
 Initializer FirstValues(const FormulaVariable& parameter) {
   if (parameter.initial.has_value()) return Constant(*parameter.initial);
+  if (parameter.table.has_value()) return Zeros();
   if (parameter.rows == kScalarWidth) return Constant(1);
   if (parameter.columns > 0) {
     return XavierUniform(parameter.rows, parameter.columns);
@@ -117,10 +121,31 @@ class FormulaScorer<T>::Values {
     return numbers;
   }
 
-  // x times a matrix [heads, out, in] from the right.
+  // x times a matrix [heads, out, in] from the right, which may make one of
+  // each head.
   Var<T> Project(Var<T> x, Var<T> matrix) const {
-    return ProjectHeads(WithRows(x), matrix)
-        .Reshape(x.shape().With(4, matrix.dim(1)));
+    const Var<T> y = ProjectHeads(WithRows(x), matrix);
+    return y.Reshape({y.dim(0), y.dim(1), x.dim(2), x.dim(3), matrix.dim(1)});
+  }
+
+  const TableRange& RangeOf(const FormulaNode& table) const {
+    return *scorer_.formula_.parameters[table.parameter].table;
+  }
+
+  // Elements of a table [heads, indices] at an index for each pair. Beyond the
+  // range, it is the nearest end that counts.
+  Var<T> Elements(Var<T> table, Var<T> index, const TableRange& range) const {
+    const int64_t count = index.size();
+    ScratchScope<T> scratch(tape_);
+    auto* const ids = tape_.scratch().template New<int32_t>(count);
+    const auto lowest = static_cast<T>(range.lowest);
+    const auto highest = static_cast<T>(range.highest);
+    for (int64_t i = 0; i < count; ++i) {
+      ids[i] = static_cast<int32_t>(
+          std::clamp(index.data()[i], lowest, highest) - lowest);
+    }
+    return GatherColumns(table, {ids, static_cast<size_t>(count)})
+        .Reshape(index.shape().With(1, table.dim(0)));
   }
 
   bool IsNumber(int node) const { return nodes_[node].op == kNumber; }
@@ -137,6 +162,7 @@ class FormulaScorer<T>::Values {
     const Positions& at = in_.positions;
     switch (node.op) {
       case kMatrix:
+      case kTable:
         return forward_[scorer_.parameters_[node.parameter]];
       case kParameter: {
         const Var<T> value = forward_[scorer_.parameters_[node.parameter]];
@@ -147,11 +173,20 @@ class FormulaScorer<T>::Values {
         return Insert(in_.queries, 3);
       case kKeys:
         return Insert(in_.keys, 2);
+      // In Prepare(), x belongs to the keys.
+      case kQueryInput:
+        return in_.x.Reshape({in_.x.dim(0), 1, in_.x.dim(1), 1, in_.x.dim(2)});
+      case kKeyInput:
+        return in_.x.Reshape({in_.x.dim(0), 1, 1, in_.x.dim(1), in_.x.dim(2)});
+      case kHead:
+        return Count({1, in_.keys.dim(1), 1, 1, 1}, /*first=*/0, /*step=*/1);
       case kQueryPosition:
         return Count({1, 1, in_.queries.dim(2), 1, 1}, at.first_query,
                      at.query_step);
       case kKeyPosition:
         return Count({1, 1, 1, in_.keys.dim(2), 1}, at.first_key, /*step=*/1);
+      case kElement:
+        return Elements(x(0), x(1), RangeOf(nodes_[node.operands[0]]));
       case kProduct:
         return Project(x(1), x(0));
       case kDot:
@@ -220,15 +255,11 @@ FormulaScorer<T>::FormulaScorer(FormulaGraph formula, ParameterScope<T> scope,
                                 int64_t heads)
     : formula_(std::move(formula)), inner_(FindInnerTerms(formula_)) {
   for (const FormulaVariable& parameter : formula_.parameters) {
-    Shape shape = {heads};
-    if (parameter.rows > 0) shape = {heads, parameter.rows};
-    if (parameter.columns > 0) {
-      shape = {heads, parameter.rows, parameter.columns};
-    }
-    parameters_.push_back(
-        scope.Add(parameter.name, shape, FirstValues(parameter),
-                  {.role = parameter.is_term ? ParameterRole::kHeadBias
-                                             : ParameterRole::kWeight}));
+    const bool is_bias = parameter.is_term || parameter.table.has_value();
+    parameters_.push_back(scope.Add(
+        parameter.name, parameter.shape().Insert(0, heads),
+        FirstValues(parameter),
+        {.role = is_bias ? ParameterRole::kHeadBias : ParameterRole::kWeight}));
   }
   for (const FormulaNode& node : formula_.nodes) {
     names_.push_back(absl::StrCat("formula[", node.range.begin + 1, "] ",
@@ -243,6 +274,7 @@ Var<T> FormulaScorer<T>::Prepare(Forward<T>& forward,
   if (stored.empty()) return inputs.keys;
   ScoreInputs<T> in;
   in.keys = inputs.keys;
+  in.x = inputs.x;
   in.positions.first_key = inputs.key_position;
   Tape<T>& tape = forward.tape();
   // -inf is legal here as in the scores that it becomes.

@@ -22,7 +22,7 @@ template <typename T>
 class FormulaScorer : public ScoringFunction<T> {
  public:
   // Adds the parameters: matrices [heads, rows, columns], vectors [heads,
-  // width] and scalars [heads].
+  // width], tables [heads, indices] and scalars [heads].
   FormulaScorer(FormulaGraph formula, ParameterScope<T> scope, int64_t heads);
 
   // What depends on the keys alone, side by side.

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "attention/formula/compiler.h"
 #include "attention/formula/node.h"
 #include "attention/scoring_function.h"
@@ -24,16 +26,24 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// A formula of one head, with queries and keys of width 2.
+// A formula of queries and keys of width 2, and of inputs of widths 3 and 2.
 class EvaluationTest : public ::testing::Test {
  protected:
-  void Read(const std::string& formula) {
+  void Read(const std::string& formula,
+            const std::vector<FormulaVariable>& declared = {},
+            int64_t heads = 1) {
     FormulaGraph graph;
-    const auto problem =
-        CompileFormula(formula, {.query = 2, .key = 2}, {}, &graph);
+    const auto problem = CompileFormula(formula,
+                                        {.query = 2,
+                                         .key = 2,
+                                         .query_input = 3,
+                                         .key_input = 2,
+                                         .heads = heads},
+                                        declared, &graph);
     ASSERT_FALSE(problem.has_value()) << problem->message;
-    scorer_ = std::make_unique<FormulaScorer<double>>(
-        std::move(graph), store_.Root(), /*heads=*/1);
+    heads_ = heads;
+    scorer_ = std::make_unique<FormulaScorer<double>>(std::move(graph),
+                                                      store_.Root(), heads);
     store_.Finalize(1);
     gradients_ = std::make_unique<GradientSlab<double>>(store_);
     forward_ =
@@ -46,23 +56,39 @@ class EvaluationTest : public ::testing::Test {
     std::copy(values.begin(), values.end(), to.begin());
   }
 
-  // Of queries (1, 2) and (3, -1), keys (2, 0) and (1, 1).
+  // Of queries (1, 2) and (3, -1) at positions 4 and 6, keys (2, 0) and (1, 1)
+  // at positions 5 and 6, in all heads. Inputs of the queries are (1, 2, 3) and
+  // (4, 5, 6), of the keys (1, -1) and (0, 2).
   Var<double> Score() {
     forward_->BeginStep();
-    queries_ = tape_.Input({1, 1, 2, 2}, {1, 2, 3, -1});
-    keys_ = tape_.Input({1, 1, 2, 2}, {2, 0, 1, 1});
+    queries_ = Rows({1, 2, 3, -1});
+    keys_ = Rows({2, 0, 1, 1});
+    query_x_ = tape_.Input({1, 2, 3}, {1, 2, 3, 4, 5, 6});
+    key_x_ = tape_.Input({1, 2, 2}, {1, -1, 0, 2});
     ScoreInputs<double> in;
     in.positions = {.first_query = 4, .query_step = 2, .first_key = 5};
     in.queries = queries_;
+    in.x = query_x_;
     in.keys = scorer_->Prepare(
-        *forward_, {.keys = keys_, .key_position = in.positions.first_key});
+        *forward_,
+        {.keys = keys_, .key_position = in.positions.first_key, .x = key_x_});
     return scorer_->Score(*forward_, in);
   }
 
   std::vector<double> Scores() {
     const Var<double> scores = Score();
-    EXPECT_EQ(scores.shape(), Shape({1, 1, 2, 2}));
+    EXPECT_EQ(scores.shape(), Shape({1, heads_, 2, 2}));
     return {scores.data(), scores.data() + scores.size()};
+  }
+
+  static std::vector<double> GradientOf(Var<double> x) {
+    return {x.grad_data(), x.grad_data() + x.size()};
+  }
+
+  std::vector<double> GradientOf(const std::string& parameter) {
+    const auto d =
+        store_.Segment(gradients_->values(), *store_.FindByName(parameter));
+    return {d.begin(), d.end()};
   }
 
   ParameterStore<double> store_;
@@ -70,7 +96,18 @@ class EvaluationTest : public ::testing::Test {
   std::unique_ptr<GradientSlab<double>> gradients_;
   Tape<double> tape_;
   std::unique_ptr<Forward<double>> forward_;
-  Var<double> queries_, keys_;
+  Var<double> queries_, keys_, query_x_, key_x_;
+
+ private:
+  // [1, heads, 2, 2] of the same rows in each head.
+  Var<double> Rows(std::initializer_list<double> rows) {
+    double of_heads[2 * 4];
+    for (int64_t i = 0; i < heads_ * 4; ++i) of_heads[i] = rows.begin()[i % 4];
+    return tape_.Input({1, heads_, 2, 2},
+                       absl::MakeConstSpan(of_heads, heads_ * 4));
+  }
+
+  int64_t heads_ = 1;
 };
 
 TEST_F(EvaluationTest, PositionsAreAbsolute) {
@@ -128,6 +165,77 @@ TEST_F(EvaluationTest, AWhereFeedsTheChosenBranchAlone) {
               ElementsAre(5, 5, 5, 5));
 }
 
+FormulaVariable Table(const std::string& name, int64_t lowest,
+                      int64_t highest) {
+  return {.name = name, .table = TableRange{lowest, highest}};
+}
+
+TEST_F(EvaluationTest, ATableIsReadAtTheNearestEndBeyondItsRange) {
+  Read("b[i - j]", {Table("b", -1, 2)});
+  EXPECT_THAT(Scores(), ElementsAre(0, 0, 0, 0));
+  Set("b", {10, 20, 30, 40});
+  // i - j is -1, -2, 1 and 0.
+  const Var<double> scores = Score();
+  EXPECT_THAT(scores.span(), ElementsAre(10, 10, 30, 20));
+  forward_->Backward({Sum(scores)}, {1.0});
+  EXPECT_THAT(GradientOf("b"), ElementsAre(2, 1, 1, 0));
+}
+
+TEST_F(EvaluationTest, ATableOfOtherDistances) {
+  Read("b[j - i]", {Table("b", 0, 1)});
+  Set("b", {5, 7});
+  EXPECT_THAT(Scores(), ElementsAre(7, 7, 5, 5));
+}
+
+TEST_F(EvaluationTest, AnIndexIsWhatItsOperationsSay) {
+  Read("b[where(i < j, 0, abs(i - j) + 1)] + 10 * b[min(-i, j) + 6]",
+       {Table("b", 0, 2)});
+  Set("b", {1, 2, 3});
+  // The second index is 2 for the query at 4, and 0 for that at 6.
+  EXPECT_THAT(Scores(), ElementsAre(31, 31, 13, 12));
+}
+
+TEST_F(EvaluationTest, ATableOfPositions) {
+  Read("b[i] + 10 * b[j]", {Table("b", 4, 6)});
+  Set("b", {1, 2, 3});
+  EXPECT_THAT(Scores(), ElementsAre(21, 31, 23, 33));
+}
+
+TEST_F(EvaluationTest, EachHeadHasItsNumbers) {
+  Read("s * norm(q)^2 + b[i - j] + 100 * head + heads", {Table("b", 0, 1)},
+       /*heads=*/2);
+  Set("s", {1, 2});
+  Set("b", {0.25, 0.5, -0.25, -0.5});
+  EXPECT_THAT(Scores(), ElementsAre(7.25, 7.25, 12.5, 12.25,  //
+                                    111.75, 111.75, 121.5, 121.75));
+}
+
+TEST_F(EvaluationTest, ADeclaredScalarIsAddedToAllElements) {
+  Read("sum(q + s)", {{.name = "s", .is_scalar = true}});
+  Set("s", {2});
+  EXPECT_THAT(Scores(), ElementsAre(7, 7, 6, 6));
+}
+
+TEST_F(EvaluationTest, InputsOfQueryAndKey) {
+  Read("u . x_i + 10 * v . x_j");
+  Set("u", {1, 2, 3});
+  Set("v", {1, 1});
+  const Var<double> scores = Score();
+  EXPECT_THAT(scores.span(), ElementsAre(14, 34, 32, 52));
+  forward_->Backward({Sum(scores)}, {1.0});
+  EXPECT_THAT(GradientOf(query_x_), ElementsAre(2, 4, 6, 2, 4, 6));
+  EXPECT_THAT(GradientOf(key_x_), ElementsAre(20, 20, 20, 20));
+}
+
+TEST_F(EvaluationTest, EachHeadProjectsTheInputs) {
+  Read("(A x_i) . (B x_j) + sum(q)", {{.name = "A", .rows = 1}}, /*heads=*/2);
+  Set("A", {1, 0, 0, 0, 0, 1});
+  Set("B", {1, 0, 0, 1});
+  // A x_i is 1 and 4 in the first head, 3 and 6 in the second; B x_j is 1 and
+  // 0, -1 and 2.
+  EXPECT_THAT(Scores(), ElementsAre(4, 3, 6, 2, 0, 9, -4, 14));
+}
+
 TEST_F(EvaluationTest, NormsHaveNoGradientAtZero) {
   Read("norm(q - q) + norm(q - (1 + 0 * j) * q) + abs(sum(q) - sum(q))");
   const Var<double> scores = Score();
@@ -146,7 +254,8 @@ TEST_F(EvaluationTest, AWarmStepAllocatesNothing) {
   if (!CountsAllocations()) GTEST_SKIP() << "a sanitizer allocates";
   Read(
       "v . tanh(W q + U k + c) - softplus(b) * abs(i - j) + "
-      "sum(max(q, k)) * norm(k)");
+      "sum(max(q, k)) * norm(k) + t[i - j] * head + t[j] - (A x_i) . (B x_j)",
+      {Table("t", -1, 1)});
   const auto step = [&] { forward_->Backward({Sum(Score())}, {1.0}); };
   for (int i = 0; i < 3; ++i) step();
   const int64_t before = AllocationCount();

@@ -17,6 +17,7 @@
 #include "attention/scoring_function.h"
 #include "autodiff/ops/reductions.h"
 #include "autodiff/ops/shape_ops.h"
+#include "autodiff/shape.h"
 #include "autodiff/tape.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
@@ -32,14 +33,16 @@ constexpr const char* kFormulas[] = {
     "where(norm(q - k) < 1.5, 0, log(0))",
     "s * q . k / (norm(q) * norm(k)) + min(a, b * j) - max(u . k, 1e-3)",
     "sum(relu(W q - U (k + c)) * g) * cos(p * i) + exp(-sigmoid(q . W k))",
+    "q . k / sqrt(d) + t[i - j] * s - t[min(abs(i - j), 3)]",
+    "(A x_i) . (B x_j) - head * abs(i - j) / heads + t[j] * sum(W x_i)",
 };
 
 constexpr const char* kTokens[] = {
-    "q",    "k",      "i",     "j",    "d",    "dq",   "dk",    "W",
-    "U",    "v",      "b",     "2",    "0.5",  "1e-3", "+",     "-",
-    "*",    "/",      "^",     ".",    "(",    ")",    ",",     "<",
-    " ",    " ",      "tanh(", "exp(", "log(", "sum(", "norm(", "sqrt(",
-    "min(", "where(", "abs(",  "\t",   "\xC3"};
+    "q",    "k",    "i",    "j",     "d",     "dq",   "dk",     "W",    "U",
+    "v",    "b",    "2",    "0.5",   "1e-3",  "+",    "-",      "*",    "/",
+    "^",    ".",    "(",    ")",     ",",     "<",    " ",      " ",    "tanh(",
+    "exp(", "log(", "sum(", "norm(", "sqrt(", "min(", "where(", "abs(", "\t",
+    "\xC3", "t[",   "[",    "]",     "x_i",   "x_j",  "head"};
 
 // Knuth's MMIX generator; its high bits.
 class Numbers {
@@ -78,11 +81,35 @@ std::string Damaged(Numbers* numbers) {
   return text;
 }
 
+// An index, or nearly one.
+std::string RandomIndex(Numbers* numbers, int depth) {
+  const auto index = [&] { return RandomIndex(numbers, depth - 1); };
+  if (depth == 0) return numbers->OneOf({"i", "j", "i", "j", "2", "70000"});
+  switch (numbers->Below(6)) {
+    case 0:
+      return absl::StrCat("abs(", index(), ")");
+    case 1:
+      return absl::StrCat("min(", index(), ", ", index(), ")");
+    case 2:
+      return absl::StrCat("where(", index(), " < ", index(), ", ", index(),
+                          ", ", index(), ")");
+    default:
+      return absl::StrCat(index(), numbers->OneOf({" + ", " - "}), index());
+  }
+}
+
 std::string RandomTree(Numbers* numbers, int depth, bool is_vector) {
   const auto scalar = [&] { return RandomTree(numbers, depth - 1, false); };
   const auto vector = [&] { return RandomTree(numbers, depth - 1, true); };
-  if (depth == 0 && is_vector) return numbers->OneOf({"q", "k", "q", "k", "c"});
-  if (depth == 0) return numbers->OneOf({"i", "j", "2", "0.5", "s", "d"});
+  if (depth == 0 && is_vector) {
+    return numbers->OneOf({"q", "k", "q", "k", "c", "x_i", "x_j"});
+  }
+  if (depth == 0 && numbers->Below(4) == 0) {
+    return absl::StrCat("t[", RandomIndex(numbers, numbers->Below(3)), "]");
+  }
+  if (depth == 0) {
+    return numbers->OneOf({"i", "j", "2", "0.5", "s", "d", "head", "heads"});
+  }
   constexpr const char* kUnary[] = {"tanh", "sigmoid", "relu", "softplus",
                                     "exp",  "abs",     "cos",  "sin",
                                     "sqrt", "log",     "-"};
@@ -120,10 +147,10 @@ std::string RandomTree(Numbers* numbers, int depth, bool is_vector) {
 constexpr int64_t kQueries = 3;
 constexpr int64_t kKeys = 4;
 constexpr int64_t kWidth = 3;
+constexpr int64_t kKeyInput = 2;
 
-Var<float> Rows(Tape<float>& tape, int64_t rows, float step) {
-  const Var<float> x =
-      tape.Input({2, 2, rows, kWidth}, std::vector<float>(4 * rows * kWidth));
+Var<float> Input(Tape<float>& tape, const Shape& shape, float step) {
+  const Var<float> x = tape.Input(shape, std::vector<float>(shape.size()));
   for (int64_t i = 0; i < x.size(); ++i) {
     x.data()[i] = step * static_cast<float>((7 * i) % 11 - 5);
   }
@@ -139,17 +166,22 @@ void ExpectScores(const std::string& text, FormulaGraph graph) {
   Tape<float> tape;
   Forward<float> forward(tape, store, &gradients);
   forward.BeginStep();
-  const Var<float> keys = Rows(tape, kKeys, 0.25F);
+  const Var<float> keys = Input(tape, {2, 2, kKeys, kWidth}, 0.25F);
+  const Var<float> key_x = Input(tape, {2, kKeys, kKeyInput}, -0.25F);
   ScoreInputs<float> in;
-  in.queries = Rows(tape, kQueries, 0.125F);
-  in.keys = scorer.Prepare(forward, {.keys = keys, .key_position = 5});
+  in.queries = Input(tape, {2, 2, kQueries, kWidth}, 0.125F);
+  in.x = Input(tape, {2, kQueries, kWidth}, -0.125F);
+  in.keys =
+      scorer.Prepare(forward, {.keys = keys, .key_position = 5, .x = key_x});
   in.positions = {.first_query = 7, .query_step = 1, .first_key = 5};
   const Var<float> all = scorer.Score(forward, in);
   ASSERT_EQ(all.shape(), Shape({2, 2, kQueries, kKeys})) << text;
   ScoreInputs<float> some;
   some.queries = Slice(in.queries, /*axis=*/2, 1, 2);
-  some.keys = scorer.Prepare(
-      forward, {.keys = Slice(keys, /*axis=*/2, 2, 2), .key_position = 7});
+  some.x = Slice(in.x, /*axis=*/1, 1, 2);
+  some.keys = scorer.Prepare(forward, {.keys = Slice(keys, /*axis=*/2, 2, 2),
+                                       .key_position = 7,
+                                       .x = Slice(key_x, /*axis=*/1, 2, 2)});
   some.positions = {.first_query = 8, .query_step = 1, .first_key = 7};
   const Var<float> part = scorer.Score(forward, some);
   ASSERT_EQ(part.shape(), Shape({2, 2, 2, 2})) << text;
@@ -175,10 +207,22 @@ TEST(FormulaFuzzTest, NothingCrashesAndEveryProblemHasItsPlace) {
         : kind == 1 ? Damaged(&numbers)
                     : RandomTree(&numbers, numbers.Below(4) + 1, false);
     FormulaGraph graph;
+    std::vector<FormulaVariable> declared;
+    if (text.find("t[") != std::string::npos) {
+      declared.push_back({.name = "t", .table = TableRange{-1, 2}});
+    }
     const std::optional<FormulaProblem> problem =
-        CompileFormula(text, {kWidth, kWidth, /*free=*/2}, {}, &graph);
+        CompileFormula(text,
+                       {.query = kWidth,
+                        .key = kWidth,
+                        .free = 2,
+                        .query_input = kWidth,
+                        .key_input = kKeyInput,
+                        .heads = 2},
+                       declared, &graph);
     if (problem.has_value()) {
       ASSERT_NE(problem->message, "") << text;
+      if (problem->declared == 0 && !declared.empty()) continue;
       ASSERT_LE(problem->range.begin, text.size()) << text;
       ASSERT_GT(problem->range.length, 0u) << text;
       continue;

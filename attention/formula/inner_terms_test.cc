@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "attention/formula/compiler.h"
 #include "attention/formula/node.h"
@@ -14,8 +15,13 @@ namespace {
 
 FormulaGraph Compiled(const std::string& text) {
   FormulaGraph formula;
-  const std::optional<FormulaProblem> problem =
-      CompileFormula(text, {4, 4, 4}, {}, &formula);
+  std::vector<FormulaVariable> declared;
+  if (text.find("b[") != std::string::npos) {
+    declared.push_back({.name = "b", .table = TableRange{-2, 2}});
+  }
+  const std::optional<FormulaProblem> problem = CompileFormula(
+      text, {.query = 4, .key = 4, .query_input = 4, .key_input = 4}, declared,
+      &formula);
   EXPECT_FALSE(problem.has_value()) << text << ": " << problem->message;
   return formula;
 }
@@ -47,12 +53,19 @@ TEST(InnerTermsTest, ATermIsOfTheQueryTheKeyOrTheDistance) {
   EXPECT_EQ(TermsOf("q . k - norm(k) * j"),
             "+(q . k); key -(sqrt(sum(k^2)) * j)");
   EXPECT_EQ(TermsOf("3 - q . k"), "-(q . k); query +3");
+  EXPECT_EQ(TermsOf("q . k / 2 + b[i - j] - head * b[abs(j - i)]"),
+            "+0.5 * (q . k); distance +b[(i - j)]; distance "
+            "-(b[abs((j - i))] * head)");
+  EXPECT_EQ(TermsOf("q . k + b[i] - b[j]"), "+(q . k); query +b[i]; key -b[j]");
+  EXPECT_EQ(TermsOf("(A x_i) . (B x_j) - s * sum(x_i)"),
+            "+((A x_i) . (B x_j)); query -(sum(x_i) * s)");
 }
 
 TEST(InnerTermsTest, ADistanceIsAnyFunctionOfTheDifference) {
   for (const char* term :
        {"abs(i - j)", "(i - j)^2", "s * min(abs(j - i), 8)", "cos(f * (i - j))",
-        "sum(tanh(w * (i - j)))", "where(i - j < 3, 1, s)",
+        "sum(tanh(w * (i - j)))", "where(i - j < 3, 1, s)", "b[i - j]",
+        "s * b[min(abs(i - j), 3) + 1]", "b[where(i - j < 3, 1, j - i)]",
         "abs(i - j + 1) * abs(i - j)"}) {
     EXPECT_TRUE(
         FindInnerTerms(Compiled(std::string("q . k + ") + term)).has_value())
@@ -60,7 +73,8 @@ TEST(InnerTermsTest, ADistanceIsAnyFunctionOfTheDifference) {
   }
   for (const char* term :
        {"abs(i + j)", "abs(i - 2 * j)", "i * j", "cos(i) * cos(j)",
-        "sum(q) * abs(i - j)", "where(i < 3, j, 1)", "(q . k)^2"}) {
+        "sum(q) * abs(i - j)", "where(i < 3, j, 1)", "(q . k)^2", "b[i + j]",
+        "b[where(i < 3, i - j, 1)]", "b[min(i, j)]"}) {
     EXPECT_FALSE(
         FindInnerTerms(Compiled(std::string("q . k + ") + term)).has_value())
         << term;

@@ -17,8 +17,13 @@ constexpr FormulaFunction<T> kFunctions[] = {
     {kNumber, ""},
     {kParameter, ""},
     {kMatrix, ""},
+    {kTable, ""},
     {kQueries, "q"},
     {kKeys, "k"},
+    {kQueryInput, "x_i"},
+    {kKeyInput, "x_j"},
+    {kHead, "head"},
+    {kHeads, "heads"},
     {kQueryPosition, "i"},
     {kKeyPosition, "j"},
     {kWidth, "d"},
@@ -45,6 +50,7 @@ constexpr FormulaFunction<T> kFunctions[] = {
     {kMultiply, "($0 * $1)", false, [](auto* x) { return x[0] * x[1]; }},
     {kDivide, "($0 / $1)", false, [](auto* x) { return x[0] / x[1]; }},
     {kNegate, "(-$0)", false, [](auto* x) { return -x[0]; }},
+    {kElement, "$0[$1]"},
     {kPower, "$0^$1", true,
      [](auto* x) {
        return x[1].item() == 2 ? Square(x[0]) : Pow(x[0], x[1].item());
@@ -65,6 +71,12 @@ absl::Span<const FormulaFunction<T>> FormulaFunctions() {
 }
 
 REGARD_INSTANTIATE_FUNCTION(FormulaFunctions);
+
+Shape FormulaVariable::shape() const {
+  if (table.has_value()) return {table->count()};
+  if (columns > 0) return {rows, columns};
+  return rows > 0 ? Shape({rows}) : Shape();
+}
 
 bool FormulaGraph::UsesPositions() const {
   return std::any_of(nodes.begin(), nodes.end(), [](const FormulaNode& node) {

@@ -15,6 +15,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "autodiff/shape.h"
 #include "autodiff/tape.h"
 #include "options/config_text.h"
 
@@ -24,8 +25,13 @@ enum class FormulaOp {
   kNumber,
   kParameter,  // a vector or a scalar
   kMatrix,     // a parameter left of a product
-  kQueries,    // q, and below k, i, j, d, dq and dk
+  kTable,      // a parameter with an index
+  kQueries,    // q, and below k, x_i, x_j, head, heads, i, j, d, dq and dk
   kKeys,
+  kQueryInput,  // x_i
+  kKeyInput,
+  kHead,
+  kHeads,
   kQueryPosition,
   kKeyPosition,
   kWidth,
@@ -51,6 +57,7 @@ enum class FormulaOp {
   kMultiply,
   kDivide,
   kNegate,
+  kElement,  // of a table, at an index
   kPower,    // its second operand is a number
   kProduct,  // of a matrix and a vector
   kDot,
@@ -99,9 +106,17 @@ struct FormulaNode {
   std::vector<int> operands = {};  // indices of earlier nodes
   TextRange range = {};            // in the formula, parentheses apart
   double number = 0;               // of a kNumber
-  int parameter = -1;              // of a kParameter or kMatrix, its index
+  int parameter = -1;              // index of a leaf's; -1: none
   int64_t width = kScalarWidth;    // of a matrix, its rows
   FormulaLevel level = FormulaLevel::kConstant;
+};
+
+// Indices lowest .. highest.
+struct TableRange {
+  int64_t lowest = 0;
+  int64_t highest = 0;
+
+  int64_t count() const { return highest - lowest + 1; }
 };
 
 // As declared, 0 and nullopt are open.
@@ -111,6 +126,11 @@ struct FormulaVariable {
   int64_t columns = 0;  // of a matrix, else 0
   std::optional<double> initial = {};
   bool is_term = false;  // every use is that of a vector in a sum
+  std::optional<TableRange> table = {};  // its elements are used by an index
+  bool is_scalar = false;                // as declared
+
+  // Without the axis of heads.
+  Shape shape() const;
 };
 
 struct FormulaGraph {

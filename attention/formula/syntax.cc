@@ -94,6 +94,12 @@ class Parser {
       return Fail(range, "'<' is allowed only in where(a < b, x, y)");
     }
     if (At(')')) return Fail(range, "this ')' closes nothing");
+    if (At(']')) return Fail(range, "this ']' closes nothing");
+    if (At('[')) {
+      return Fail(range,
+                  "an index is allowed only after the name of a parameter, as "
+                  "in b[i - j]");
+    }
     if (At(',')) return Fail(range, "a ',' is allowed only between operands");
     if (At('.') && absl::ascii_isdigit(CharacterAt(token_.end()))) {
       return Fail(range, "a number begins with a digit: write 0.5, not .5");
@@ -133,7 +139,7 @@ class Parser {
       return;
     }
     token_.kind = Kind::kSymbol;
-    if (absl::string_view("+-*/^.,()<").find(c) == absl::string_view::npos) {
+    if (absl::string_view("+-*/^.,()<[]").find(c) == absl::string_view::npos) {
       Fail({begin, 1}, absl::ascii_isascii(c)
                            ? absl::StrCat("a formula cannot contain '",
                                           Printable({&c, 1}), "'")
@@ -320,13 +326,31 @@ class Parser {
       return function == nullptr || is_variable ? FailNoFunction(first.range)
                                                 : Call(*function, first);
     }
-    if (function == nullptr) return AddParameter(name, first.range.begin);
+    if (function == nullptr) {
+      const int parameter = AddParameter(name, first.range.begin);
+      return At('[') ? Element(parameter) : parameter;
+    }
     if (is_variable) return Add(function->op, {}, first.range.begin);
     return Fail(
         first.range,
         absl::StrCat("'", name,
                      "' is a function: '(' must follow it directly, as in ",
                      name, "(x)"));
+  }
+
+  // The element of a parameter, which was read, at the index that follows.
+  int Element(int parameter) {
+    Open();
+    formula_.nodes[parameter].op = kTable;
+    Advance();
+    if (At(']')) {
+      return Fail(token_.range, "an index is expected, as in b[i - j]");
+    }
+    const int index = Sum();
+    Close();
+    Expect(']', "after an index, as in b[i - j]");
+    return Add(kElement, {parameter, index},
+               formula_.nodes[parameter].range.begin);
   }
 
   int FailNoFunction(const TextRange& range) {

@@ -6,8 +6,8 @@
 // with a number as exponent; the product `W x` of a parameter and a vector, to
 // the right; the inner product `.`, which does not chain; unary `-`; `*` and
 // `/`; `+` and `-`. `<` stands only in `where(a < b, x, y)`. A name directly
-// before `(` is a call. A dot between digits is decimal, any other is the inner
-// product.
+// before `(` is a call, and one before `[` a parameter with an index, such as
+// `b[i - j]`. A dot between digits is decimal, any other is the inner product.
 #ifndef ATTENTION_FORMULA_SYNTAX_H_
 #define ATTENTION_FORMULA_SYNTAX_H_
 

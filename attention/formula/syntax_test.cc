@@ -28,6 +28,8 @@ const char* SymbolOf(FormulaOp op) {
       return "product";
     case FormulaOp::kDot:
       return ".";
+    case FormulaOp::kElement:
+      return "[]";
     default:
       return nullptr;
   }
@@ -89,6 +91,8 @@ TEST(SyntaxTest, Precedence) {
        "(- i j))))"},
       {"where(i < j + 1, 0, -1)", "(where i (+ j 1) 0 (neg 1))"},
       {"min(a, max(b, c))", "(min a (max b c))"},
+      {"q . k + b[i - j]^2", "(+ (. q k) (^ ([] b (- i j)) 2))"},
+      {"-b [abs(j)] * W x_i", "(* (neg ([] b (abs j))) (product W x_i))"},
       {"exp(log(cos(sin(sigmoid(relu(norm(q)))))))",
        "(exp (log (cos (sin (sigmoid (relu (norm q)))))))"},
   };

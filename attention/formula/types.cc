@@ -1,6 +1,9 @@
 #include "attention/formula/types.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +19,10 @@ using enum FormulaOp;
 // What is no axis of a vector or matrix.
 constexpr int kScalar = -1;
 constexpr int kOpen = -2;  // a scalar or a vector
+
+// The largest number in an index: sums of positions and of such numbers are
+// exact in float.
+constexpr double kMaxIndexNumber = 65536;
 
 bool IsSum(FormulaOp op) { return op == kAdd || op == kSubtract; }
 
@@ -35,12 +42,16 @@ class Inference {
         rows_(parameters_.size(), kOpen),
         columns_(parameters_.size(), kScalar),
         of_query_(NewAxis(widths.query)),
-        of_key_(NewAxis(widths.key)) {}
+        of_key_(NewAxis(widths.key)),
+        of_query_input_(NewAxis(widths.query_input)),
+        of_key_input_(NewAxis(widths.key_input)) {}
 
   std::optional<FormulaProblem> Run(
       absl::Span<const FormulaVariable> declared) {
-    FindMatrices();
+    FindKinds();
+    CheckIndices();
     Declare(declared);
+    CheckGiven();
     while (MarkVectors()) {
     }
     std::replace(rows_.begin(), rows_.end(), kOpen, kScalar);
@@ -75,8 +86,19 @@ class Inference {
     Fail({nodes_[node].range, message});
   }
 
-  // Tells matrices from other parameters: one cannot be used both ways.
-  void FindMatrices() {
+  // "a matrix in 'W q', character 5", of a parameter's use as such.
+  std::string UseOf(int leaf) const {
+    int user = leaf;
+    while (nodes_[user].operands.empty() || nodes_[user].operands[0] != leaf) {
+      ++user;
+    }
+    return absl::StrCat(
+        nodes_[leaf].op == kMatrix ? "a matrix in " : "a table in ", At(user));
+  }
+
+  // Tells matrices and tables from other parameters: one cannot be used both
+  // ways.
+  void FindKinds() {
     std::vector<int> first_use(parameters_.size(), -1);
     for (int n = 0; n < static_cast<int>(nodes_.size()); ++n) {
       const int p = nodes_[n].parameter;
@@ -85,19 +107,74 @@ class Inference {
         rows_[p] = NewAxis(0);
         columns_[p] = NewAxis(0);
       }
+      if (nodes_[n].op == kTable) rows_[p] = kScalar;
       if (first_use[p] < 0) first_use[p] = n;
       const int first = first_use[p];
       if (nodes_[first].op == nodes_[n].op) continue;
-      const int matrix = nodes_[n].op == kMatrix ? n : first;
-      const int value = nodes_[n].op == kMatrix ? first : n;
-      int product = matrix;
-      while (nodes_[product].op != kProduct ||
-             nodes_[product].operands[0] != matrix) {
-        ++product;
+      const int special = nodes_[n].op == kParameter ? first : n;
+      FailAt(n, absl::StrCat("'", parameters_[p].name, "' is ", UseOf(special),
+                             ", but not at character ",
+                             nodes_[special == n ? first : n].range.begin + 1));
+    }
+  }
+
+  // Whether a position is a part of an index. It fails at what cannot be.
+  bool CheckIndex(int n) {
+    const FormulaNode& node = nodes_[n];
+    if (node.op == kQueryPosition || node.op == kKeyPosition) return true;
+    if (node.op == kNumber) {
+      if (node.number != std::floor(node.number) ||
+          node.number > kMaxIndexNumber) {
+        FailAt(n, absl::StrCat("a number in an index must be a whole one of at "
+                               "most ",
+                               kMaxIndexNumber));
       }
-      FailAt(n, absl::StrCat("'", parameters_[p].name, "' is a matrix in ",
-                             At(product), ", but not at character ",
-                             nodes_[value].range.begin + 1));
+      return false;
+    }
+    if (!IsSum(node.op) && node.op != kNegate && node.op != kAbs &&
+        node.op != kMin && node.op != kMax && node.op != kWhere) {
+      FailAt(n, absl::StrCat(Quoted(n),
+                             " is not allowed in an index, which is made of i, "
+                             "j, whole numbers, +, -, abs, min, max and "
+                             "where"));
+      return false;
+    }
+    bool has_position = false;
+    for (const int operand : node.operands) {
+      has_position |= CheckIndex(operand);
+    }
+    return has_position;
+  }
+
+  void CheckIndices() {
+    for (const FormulaNode& node : nodes_) {
+      if (node.op != kElement) continue;
+      const int index = node.operands[1];
+      if (!CheckIndex(index)) {
+        FailAt(index, "an index must depend on i or j, as in b[i - j]");
+      }
+    }
+  }
+
+  // Fails at an input or a range that is not given.
+  void CheckGiven() {
+    for (int n = 0; n < static_cast<int>(nodes_.size()); ++n) {
+      const FormulaNode& node = nodes_[n];
+      if ((node.op == kQueryInput && widths_.query_input == 0) ||
+          (node.op == kKeyInput && widths_.key_input == 0)) {
+        FailAt(n,
+               absl::StrCat(Quoted(n), " is the input of multi-head attention",
+                            node.op == kKeyInput ? " without `latent`" : "",
+                            ", which is not given here"));
+      }
+      if (node.op != kTable || parameters_[node.parameter].table.has_value()) {
+        continue;
+      }
+      const std::string& name = parameters_[node.parameter].name;
+      FailAt(n, absl::StrCat("the range of the indices of '", name,
+                             "' is missing: declare it, as in parameter { "
+                             "name: '",
+                             name, "' table { lowest: -8 highest: 8 } }"));
     }
   }
 
@@ -114,7 +191,9 @@ class Inference {
     }
     std::vector<bool> is_declared(names.size(), false);
     for (size_t d = 0; d < declared.size(); ++d) {
-      const auto& [name, rows, columns, initial, is_term] = declared[d];
+      const std::string& name = declared[d].name;
+      const int64_t rows = declared[d].rows;
+      const int64_t columns = declared[d].columns;
       const auto fail = [&](const std::string& message) {
         Fail({.message = message, .declared = static_cast<int>(d)});
       };
@@ -127,6 +206,11 @@ class Inference {
       const auto p = static_cast<size_t>(found - names.begin());
       if (is_declared[p]) fail(absl::StrCat("'", name, "' is declared twice"));
       is_declared[p] = true;
+      const std::string wrong_kind = DeclareKind(p, declared[d]);
+      if (!wrong_kind.empty()) {
+        fail(absl::StrCat("'", name, "' ", wrong_kind));
+        continue;
+      }
       if (columns > 0 && columns_[p] < 0) {
         fail(absl::StrCat(
             "'", name,
@@ -135,14 +219,48 @@ class Inference {
       if (rows > 0 && rows_[p] == kOpen) rows_[p] = NewAxis(0);
       if (rows_[p] >= 0) axes_[rows_[p]].width = rows;
       if (columns_[p] >= 0) axes_[columns_[p]].width = columns;
-      parameters_[p].initial = initial;
+      parameters_[p].initial = declared[d].initial;
     }
+  }
+
+  // Takes over that a parameter is a table or a scalar. Returns what is wrong
+  // with that.
+  std::string DeclareKind(size_t p, const FormulaVariable& declared) {
+    const bool is_table =
+        std::any_of(nodes_.begin(), nodes_.end(), [&](const FormulaNode& node) {
+          return node.op == kTable && node.parameter == static_cast<int>(p);
+        });
+    const std::optional<TableRange>& table = declared.table;
+    if (table.has_value() && !is_table) {
+      return absl::StrCat(
+          "has a table here, but the formula gives it no index, as in ",
+          declared.name, "[i - j]");
+    }
+    if (is_table && declared.rows > 0) {
+      return "has rows here, but an index in the formula: declare its `table`";
+    }
+    if (declared.is_scalar && (is_table || columns_[p] >= 0)) {
+      return absl::StrCat("is a scalar here, but a ",
+                          is_table ? "table" : "matrix", " in the formula");
+    }
+    if (declared.is_scalar && declared.rows > 0) {
+      return "is a scalar here, but has rows, too: remove one of them";
+    }
+    if (table.has_value() && table->count() < 1) {
+      return absl::StrCat("has a table whose lowest index, ", table->lowest,
+                          ", is above its highest, ", table->highest);
+    }
+    if (declared.is_scalar) rows_[p] = kScalar;
+    parameters_[p].table = table;
+    return "";
   }
 
   // The axis of a vector, or of the rows of a matrix.
   int AxisOf(const FormulaNode& node) const {
     if (node.op == kQueries) return of_query_;
     if (node.op == kKeys) return of_key_;
+    if (node.op == kQueryInput) return of_query_input_;
+    if (node.op == kKeyInput) return of_key_input_;
     if (node.op == kProduct) return axis_of_[node.operands[0]];
     if (node.parameter >= 0) return rows_[node.parameter];
     int axis = kScalar;
@@ -301,10 +419,12 @@ class Inference {
         const int p = nodes_[operand].parameter;
         if (p >= 0 && !IsSum(node.op)) parameters_[p].is_term = false;
       }
-      if (node.op != kWidth && node.op != kQueryWidth && node.op != kKeyWidth) {
+      if (node.op != kWidth && node.op != kQueryWidth && node.op != kKeyWidth &&
+          node.op != kHeads) {
         continue;
       }
       node.number = static_cast<double>(node.op == kKeyWidth ? widths_.key
+                                        : node.op == kHeads  ? widths_.heads
                                                              : widths_.query);
       node.op = kNumber;
     }
@@ -317,7 +437,8 @@ class Inference {
   std::vector<Axis> axes_;
   std::vector<int> rows_, columns_;  // axes of parameters
   const int of_query_, of_key_;      // the axes of q and k
-  std::vector<int> axis_of_;         // of nodes
+  const int of_query_input_, of_key_input_;
+  std::vector<int> axis_of_;  // of nodes
   std::optional<FormulaProblem> problem_;
 };
 

@@ -28,6 +28,10 @@ std::string Inferred(const std::string& text,
     absl::StrAppend(&all, all.empty() ? "" : ", ", parameter.name);
     if (parameter.rows > 0) absl::StrAppend(&all, " ", parameter.rows);
     if (parameter.columns > 0) absl::StrAppend(&all, "x", parameter.columns);
+    if (parameter.table.has_value()) {
+      absl::StrAppend(&all, " ", parameter.table->lowest, "..",
+                      parameter.table->highest);
+    }
     if (parameter.is_term) all += " term";
   }
   return all;
@@ -99,6 +103,66 @@ TEST(TypesTest, DeclarationsComeFirst) {
   EXPECT_EQ(Inferred("v . (A B q)", {{"B", 2}, {"v", 7}}), "v 7, A 7x2, B 2x3");
   EXPECT_EQ(Inferred("sum(g * q)", {{"g", 3}}), "g 3");
   EXPECT_EQ(Inferred("(W q) . k", {{"W", 4, 3}}), "W 4x3");
+}
+
+TEST(TypesTest, ATableHasItsRangeAndIsAScalarElsewhere) {
+  const FormulaVariable b = {.name = "b", .table = TableRange{-3, 5}};
+  EXPECT_EQ(Inferred("(W q) . k + b[i - j]", {b}), "W 4x3, b -3..5");
+  EXPECT_EQ(Inferred("sum(q * b[i])", {b}), "b -3..5");
+  EXPECT_EQ(Inferred("sum(b[i - j])", {b}),
+            "sum takes a vector; 'b[i - j]' is a scalar");
+  EXPECT_EQ(Inferred("q . W k * b[i] / b[j]",
+                     {{.name = "b", .initial = 1, .table = TableRange{2, 2}}}),
+            "W 3x4, b 2..2");
+}
+
+TEST(TypesTest, AScalarMayBeDeclared) {
+  EXPECT_EQ(Inferred("sum(q - s)", {{"s"}}), "s 3 term");
+  const FormulaVariable s = {.name = "s", .is_scalar = true};
+  EXPECT_EQ(Inferred("sum(q - s)", {s}), "s");
+  EXPECT_EQ(Inferred("v . tanh(W q + U k + s)", {s}), "v 5, W 5x3, U 5x4, s");
+  EXPECT_EQ(Inferred("s . q", {s}),
+            "'.' takes two vectors; 's' is a scalar, 'q' is a vector");
+}
+
+TEST(TypesTest, InputsHaveTheirWidths) {
+  FormulaWidths widths = kWidths;
+  widths.query_input = 6;
+  widths.key_input = 7;
+  EXPECT_EQ(Inferred("(A x_i) . (B x_j) + u . x_i", {}, widths),
+            "A 5x6, B 5x7, u 6");
+  EXPECT_EQ(Inferred("x_i . x_j", {}, widths),
+            "'.' takes two vectors of the same width: 'x_i' has 6, 'x_j' has "
+            "7");
+  EXPECT_EQ(Inferred("head * heads"), "");
+}
+
+TEST(TypesTest, KindsThatCannotBe) {
+  const FormulaVariable b = {.name = "b", .table = TableRange{0, 4}};
+  EXPECT_EQ(Inferred("b * sum(q)", {b}),
+            "'b' has a table here, but the formula gives it no index, as in "
+            "b[i - j]");
+  EXPECT_EQ(Inferred("b[i]", {{.name = "b", .rows = 3}}),
+            "'b' has rows here, but an index in the formula: declare its "
+            "`table`");
+  EXPECT_EQ(
+      Inferred("b[i]", {{.name = "b", .rows = 3, .table = TableRange{0, 4}}}),
+      "'b' has rows here, but an index in the formula: declare its "
+      "`table`");
+  EXPECT_EQ(Inferred("b[i]", {{.name = "b", .table = TableRange{5, 4}}}),
+            "'b' has a table whose lowest index, 5, is above its highest, 4");
+  EXPECT_EQ(
+      Inferred("b[i]",
+               {{.name = "b", .table = TableRange{0, 4}, .is_scalar = true}}),
+      "'b' is a scalar here, but a table in the formula");
+  EXPECT_EQ(Inferred("sum(W q)", {{.name = "W", .is_scalar = true}}),
+            "'W' is a scalar here, but a matrix in the formula");
+  EXPECT_EQ(
+      Inferred("sum(q + s)", {{.name = "s", .rows = 3, .is_scalar = true}}),
+      "'s' is a scalar here, but has rows, too: remove one of them");
+  EXPECT_EQ(Inferred("b[i]",
+                     {{.name = "b", .columns = 3, .table = TableRange{0, 4}}}),
+            "'b' has columns here, but no product has it as its matrix");
 }
 
 TEST(TypesTest, DeclarationsThatCannotBe) {

@@ -1,4 +1,6 @@
 // A score that the options write as a formula; see attention/formula/.
+#include "attention/scoring/formula.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -21,31 +23,19 @@ namespace regard {
 
 namespace {
 
-std::optional<FormulaProblem> Compile(const FormulaScore& options,
-                                      const ScoreWidths& widths,
-                                      FormulaGraph* formula) {
-  std::vector<FormulaVariable> declared;
-  for (const FormulaParameter& parameter : options.parameter()) {
-    declared.push_back(
-        {parameter.name(), parameter.rows(), parameter.columns()});
-    if (parameter.has_initial()) declared.back().initial = parameter.initial();
-  }
-  return CompileFormula(options.score(),
-                        {widths.query, widths.key, options.width()}, declared,
-                        formula);
-}
-
 // "n is taken as a learned parameter; did you mean 'd'?" for a name that is not
-// declared and is one edit away from what a formula knows, letter case aside. A
-// matrix or a vector is not meant to be a number.
+// declared and is one edit away from what a formula knows, letter case aside.
+// Only a scalar may be meant to be a number, and only a vector to be an input.
 void NoteTypo(const FormulaVariable& parameter, ConfigProblems& problems) {
   std::vector<std::string> meant;
   for (const FormulaFunction<double>& function : FormulaFunctions<double>()) {
     const std::string known(function.name());
     if (known.empty() || !absl::ascii_isalpha(known[0])) continue;
-    const bool is_number = known == "d" || known == "dq" || known == "dk" ||
-                           known == "i" || known == "j";
-    if (is_number ? parameter.rows != kScalarWidth : function.operands() == 0) {
+    const bool is_input = known == "x_i" || known == "x_j";
+    const bool is_vector = is_input || known == "q" || known == "k";
+    const int rank = parameter.shape().rank();
+    if (function.operands() == 0 &&
+        (is_vector ? !is_input || rank != 1 : rank != 0)) {
       continue;
     }
     const std::string name = absl::StrCat("'", known, "'");
@@ -65,11 +55,8 @@ void NoteParameters(const FormulaScore& options, const FormulaGraph& formula,
                     const ScoreWidths& widths, ConfigProblems& problems) {
   std::vector<std::string> sizes;
   for (const FormulaVariable& parameter : formula.parameters) {
-    sizes.push_back(
-        absl::StrCat(parameter.name, " (",
-                     widths.heads * std::max<int64_t>(parameter.rows, 1) *
-                         std::max<int64_t>(parameter.columns, 1),
-                     ")"));
+    sizes.push_back(absl::StrCat(parameter.name, " (",
+                                 widths.heads * parameter.shape().size(), ")"));
     const bool is_declared =
         std::any_of(options.parameter().begin(), options.parameter().end(),
                     [&](const FormulaParameter& declared) {
@@ -87,12 +74,37 @@ FormulaGraph CompileValid(const FormulaScore& options,
                           const ScoreWidths& widths) {
   FormulaGraph formula;
   const std::optional<FormulaProblem> problem =
-      Compile(options, widths, &formula);
+      CompileFormula(options, widths, &formula);
   REGARD_CHECK(!problem.has_value()) << problem->message;
   return formula;
 }
 
 }  // namespace
+
+std::optional<FormulaProblem> CompileFormula(const FormulaScore& options,
+                                             const ScoreWidths& widths,
+                                             FormulaGraph* formula) {
+  std::vector<FormulaVariable> declared;
+  for (const FormulaParameter& parameter : options.parameter()) {
+    declared.push_back({.name = parameter.name(),
+                        .rows = parameter.rows(),
+                        .columns = parameter.columns(),
+                        .is_scalar = parameter.scalar()});
+    if (parameter.has_initial()) declared.back().initial = parameter.initial();
+    if (parameter.has_table()) {
+      declared.back().table = {parameter.table().lowest(),
+                               parameter.table().highest()};
+    }
+  }
+  return CompileFormula(options.score(),
+                        {.query = widths.query,
+                         .key = widths.key,
+                         .free = options.width(),
+                         .query_input = widths.query_input,
+                         .key_input = widths.key_input,
+                         .heads = widths.heads},
+                        declared, formula);
+}
 
 template <typename T>
 class Formula : public FormulaScorer<T> {
@@ -115,7 +127,7 @@ class Formula : public FormulaScorer<T> {
                        ConfigProblems& problems) {
     problems.CheckRanges(options);
     FormulaGraph formula;
-    const auto problem = Compile(options, widths, &formula);
+    const auto problem = CompileFormula(options, widths, &formula);
     if (!problem.has_value()) {
       NoteParameters(options, formula, widths, problems);
       return;

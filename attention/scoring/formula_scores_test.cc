@@ -21,8 +21,10 @@
 namespace regard {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Ne;
 using ::testing::StartsWith;
 
 // A formula's parameter is columns [first, first + count) of the built-in
@@ -197,6 +199,92 @@ TEST(FormulaScoresTest, HaveTheBitsOfTheKernelsThatTheyShare) {
   }
 }
 
+// A formula with terms that are 0, or do what a part of the config does, is the
+// scaled dot: all but the gradients of its own parameters.
+template <typename T>
+void ExpectScaledDot(const std::string& formula, const std::string& config,
+                     double tolerance) {
+  const AttentionRegistry registry = BuiltInScores();
+  const ScoreWidths widths = {.heads = 2, .query = 4, .key = 4};
+  ScorerUnderTest<T> expected(registry, ConfigOf("scaled_dot {} " + config),
+                              widths);
+  ScorerUnderTest<T> got(registry, ConfigOf("formula { " + formula + " }"),
+                         widths);
+  for (T& value : got.store().values()) value = 0;
+  Expectations expect;
+  ScoringProblem problem = ScoringProblem::Random(2, 5, 7, widths);
+  EXPECT_TRUE(got.HasInnerForm(problem));
+  for (const bool causal : {false, true}) {
+    problem.causal = causal;
+    problem.positions.first_query = causal ? 2 : 0;
+    expect.SameAnswer(got.Answer(problem), expected.Answer(problem), tolerance,
+                      formula + ", by rows");
+    const ScoringAnswer answer = got.FusedAnswer(problem);
+    expect.SameAnswer(answer, expected.FusedAnswer(problem), tolerance,
+                      formula + ", by blocks");
+    for (const auto& [name, gradient] : answer.d_parameters) {
+      EXPECT_THAT(gradient.values, Contains(Ne(0))) << name;
+    }
+  }
+  for (const std::string& failure : expect.failures()) {
+    ADD_FAILURE() << failure;
+  }
+}
+
+TEST(FormulaScoresTest, AZeroBiasByDistanceIsTheScaledDotInBits) {
+  const std::string formula =
+      "score: 'q . k / sqrt(d) + b[i - j]' "
+      "parameter { name: 'b' table { lowest: -2 highest: 3 } }";
+  ExpectScaledDot<float>(formula, "", 0);
+  ExpectScaledDot<double>(formula, "", 0);
+}
+
+TEST(FormulaScoresTest, AlibiIsAFormulaOfTheHead) {
+  ExpectScaledDot<double>(
+      "score: 'q . k / sqrt(d) - exp(-8 * log(2) * (head + 1) / heads) * "
+      "abs(i - j)'",
+      "position_encoding { alibi {} }", 1e-10);
+}
+
+// Distances that a bucket has for itself.
+TEST(FormulaScoresTest, RelativeBucketsAreATableOfDistances) {
+  const AttentionRegistry registry = BuiltInScores();
+  const ScoreWidths widths = {.heads = 2, .query = 4, .key = 4};
+  ScorerUnderTest<double> expected(
+      registry,
+      ConfigOf("scaled_dot {} position_encoding { relative_buckets { "
+               "buckets: 16 bidirectional: false } }"),
+      widths);
+  ScorerUnderTest<double> got(
+      registry,
+      ConfigOf("formula { score: 'q . k / sqrt(d) + b[i - j]' "
+               "parameter { name: 'b' table { highest: 7 } } }"),
+      widths);
+  const ParameterInfo& from = expected.store().parameters()[0];
+  const auto buckets =
+      expected.store().value(*expected.store().FindByName(from.name));
+  const auto table = got.store().value(*got.store().FindByName("b"));
+  for (size_t i = 0; i < table.size(); ++i) {
+    table[i] = buckets[i / 8 * 16 + i % 8];
+  }
+  ScoringProblem problem = ScoringProblem::Random(2, 5, 7, widths);
+  problem.positions.first_query = 3;
+  Expectations expect;
+  for (const bool fused : {false, true}) {
+    const ScoringAnswer wanted =
+        fused ? expected.FusedAnswer(problem) : expected.Answer(problem);
+    const ScoringAnswer answer =
+        fused ? got.FusedAnswer(problem) : got.Answer(problem);
+    expect.SameAnswer(answer, wanted, 1e-10, "relative_buckets");
+    TestArray of_table = wanted.d_parameters.at(from.name);
+    expect.Near(answer.d_parameters.at("b"), Take(of_table, 1, Range(0, 8)),
+                1e-10, "gradient of the table");
+  }
+  for (const std::string& failure : expect.failures()) {
+    ADD_FAILURE() << failure;
+  }
+}
+
 std::string FaultOf(const std::string& formula) {
   const AttentionRegistry registry = BuiltInScores();
   const ScoreWidths widths = {.heads = 1, .query = 4, .key = 4};
@@ -248,6 +336,38 @@ TEST(FormulaScoresTest, ParametersAreNoted) {
                           "(30), U (30)"));
 }
 
+TEST(FormulaScoresTest, ATableIsNotedWithItsElements) {
+  EXPECT_THAT(NotesOn("score: 'q . k + b[i - j]' parameter { name: 'b' table { "
+                      "lowest: -3 highest: 3 } }"),
+              ElementsAre("formula.score: parameters of the formula: b (14)"));
+}
+
+// The problems of a formula.
+std::vector<std::string> ProblemsOf(const std::string& fields) {
+  const AttentionRegistry registry = BuiltInScores();
+  ConfigProblems problems;
+  registry.Validate(ConfigOf(absl::StrCat("formula {", fields, "}")),
+                    {.heads = 2, .query = 3, .key = 3}, problems);
+  std::vector<std::string> all;
+  for (const auto& problem : problems.problems()) {
+    all.push_back(absl::StrCat(problem.path, ": ", problem.message));
+  }
+  return all;
+}
+
+TEST(FormulaScoresTest, DeclarationsHaveTheirPlace) {
+  EXPECT_THAT(ProblemsOf("score: 'q . k + b[i - j]'"),
+              ElementsAre(StartsWith("formula.score: the range of the indices "
+                                     "of 'b' is missing")));
+  EXPECT_THAT(
+      ProblemsOf("score: 'q . k + b * s' parameter { name: 's' scalar: true } "
+                 "parameter { name: 'b' table {} }"),
+      ElementsAre(StartsWith("formula.parameter[1]: 'b' has a table here")));
+  EXPECT_THAT(ProblemsOf("score: 'b[i]' parameter { name: 'b' table { highest: "
+                         "65537 } }"),
+              ElementsAre(StartsWith("formula.parameter[0].table.highest: ")));
+}
+
 TEST(FormulaScoresTest, WhatMayBeATypoIsNoted) {
   EXPECT_THAT(
       NotesOn("score: 'q . k / sqrt(n)'"),
@@ -271,6 +391,13 @@ TEST(FormulaScoresTest, WhatMayBeATypoIsNoted) {
           HasSubstr("'min2' is taken as a learned parameter; did you mean "
                     "'min'?"),
           HasSubstr("parameters of the formula: ")));
+  EXPECT_THAT(
+      NotesOn("score: 'sum(A x_k) * hed'"),
+      ElementsAre(HasSubstr("'x_k' is taken as a learned parameter; did you "
+                            "mean 'x_i', 'x_j'?"),
+                  HasSubstr("'hed' is taken as a learned parameter; did you "
+                            "mean 'head'?"),
+                  HasSubstr("parameters of the formula: ")));
   // A name that is declared is meant.
   EXPECT_THAT(NotesOn("score: 'q . k / sqrt(n)' parameter { name: 'n' }"),
               ElementsAre("formula.score: parameters of the formula: n (2)"));
@@ -278,6 +405,9 @@ TEST(FormulaScoresTest, WhatMayBeATypoIsNoted) {
 
 TEST(FormulaScoresTest, ParametersBegin) {
   EXPECT_EQ(FirstValue("score: 's * q . k'", "s"), 1);
+  const std::string table = "score: 'b[i]' parameter { name: 'b' table {} ";
+  EXPECT_EQ(FirstValue(table + "}", "b"), 0);
+  EXPECT_EQ(FirstValue(table + "initial: 2 }", "b"), 2);
   EXPECT_EQ(FirstValue("score: 'sum(W q + b)'", "b"), 0);
   EXPECT_NE(FirstValue("score: 'sum(W q + b)'", "W"), 0);
   EXPECT_NE(FirstValue("score: 'b . q + sum(b + q)'", "b"), 0);

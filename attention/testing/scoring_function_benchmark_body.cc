@@ -35,8 +35,11 @@ void MeasureAttention(benchmark::State& state,
   REGARD_CHECK(google::protobuf::TextFormat::ParseFromString(tested.options,
                                                              options.get()))
       << tested.options;
-  const ScoreWidths widths = {
-      .heads = extents.heads, .query = extents.width, .key = extents.width};
+  const ScoreWidths widths = {.heads = extents.heads,
+                              .query = extents.width,
+                              .key = extents.width,
+                              .query_input = extents.heads * extents.width,
+                              .key_input = extents.heads * extents.width};
   ScorerUnderTest<float> scorer(registry, *options, widths);
   const ScoringProblem problem = ScoringProblem::Random(
       extents.batch, extents.queries, extents.keys, widths);

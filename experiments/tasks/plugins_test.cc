@@ -63,7 +63,7 @@ void AddOutOfRange(const google::protobuf::Descriptor& type,
     } else if (field.options().HasExtension(range)) {
       const bool whole = field.cpp_type() != FieldDescriptor::CPPTYPE_DOUBLE;
       (*texts)[path + field.name()] = absl::StrCat(
-          before, field.name(), whole ? ": -1000" : ": nan", after);
+          before, field.name(), whole ? ": -1000000000" : ": nan", after);
     }
   }
 }

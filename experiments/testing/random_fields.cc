@@ -36,7 +36,7 @@ FeedForwardConfig.hidden 0|12; heads !1|2|4; key_heads 0|1|2;
 head_width 0|4|6; rank 0|1|5; rotary_width 0|2|4; query_rank 0|3; rotary_base 10000|100; output_width 0|8; value_heads 0|1|2; key_width 0|4; value_width 0|3|4;
 GateOutput.bias 0|2; NormOutput.epsilon 1e-5|0.1; DifferentialOutput.bias 0|-1; Forget.bias 0|2|6;
 MobaSelection.top_k 2|1; NsaBlocksSelection.top_n 3|4; block_size 2|3|64; initial_blocks 1|0; local_blocks 2|1; Mamba2Mixer.key_width !3|4; logit 0|1|-2; cap 50|1; width 0|2|5; KernelScore.width 1|0.5;
-FormulaScore.score !q . W k|v . tanh(W q + U k + b)|max(v . q, s) * j; FormulaParameter.name W|v|b; rows 0|3; FormulaParameter.columns 0; initial 1|0.5; filters 1|3; reach 0|1|2; max_keys 64|3; max_position 512|40|6;
+FormulaScore.score !q . W k|v . tanh(W q + U k + b)|max(v . q, s) * j|q . W k + b[i - j]|(W x_i) . (V x_j) - s * head; FormulaParameter.name W|v|b; FormulaTable.lowest 0|-2; FormulaTable.highest 0|1|30; rows 0|3; FormulaParameter.columns 0; initial 1|0.5; filters 1|3; reach 0|1|2; max_keys 64|3; max_position 512|40|6;
 window 0|1|3; base 10000|100; buckets 8|6; max_distance 20|9;
 ScoreScale.value 1|0.5|-2; SigmoidNormalizer.bias 0|-1|0.5; ScalableSoftmaxNormalizer.scale 0.43|1|0; ScalableSoftmaxNormalizer.bias 1|0; TopKMap.keys 32|1|3; QueryKeyNormConfig.epsilon 1e-6|0.1; trained_length 512|2|4; length_power 1|0.5|0;
 dropout 0|0.1|0.5; embedding_dropout 0|0.1|0.5; hidden_dropout 0|0.1|0.5;
