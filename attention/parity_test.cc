@@ -166,13 +166,14 @@ TEST(ParityTest, SelectedBlocksOfKeys) {
 
 // Causal self-attention, also where its weights are read.
 void CheckSelfAttention(const std::string& name, const std::string& fields,
-                        const std::string& attention = "") {
+                        const std::string& attention = "",
+                        const std::string& score = "scaled_dot {}") {
   const Fixture fixture(name, "attention/testdata");
   AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);
   MultiHead heads;
   ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
-      "head_width: 3 bias: false attention { scaled_dot {} " + attention +
+      "head_width: 3 bias: false attention { " + score + " " + attention +
           " } " + fields,
       &heads));
   for (const bool composed : {true, false}) {
@@ -203,6 +204,15 @@ TEST(ParityTest, Sink) { CheckSelfAttention("sink", "heads: 2", "sink {}"); }
 
 TEST(ParityTest, ForgetGate) {
   CheckSelfAttention("forget", "heads: 2", "forget {}");
+}
+
+TEST(ParityTest, Formulas) {
+  CheckSelfAttention("formula_distance", "heads: 2", "",
+                     "formula { score: 'q . k / sqrt(d) + b[i - j]' parameter "
+                     "{ name: 'b' table { lowest: -1 highest: 2 } } }");
+  CheckSelfAttention("formula_inputs", "heads: 2", "",
+                     "formula { score: 's * q . k / sqrt(d) + (A x_i) . (B "
+                     "x_j) / 2' width: 4 }");
 }
 
 TEST(ParityTest, SoftCap) {

@@ -397,7 +397,8 @@ def norm_of_heads(kind, x, gain):
 
 def attention_variant(kind):
     """Causal self-attention of 5 positions in two heads, with a norm of queries
-    and keys, maps of scores or weights, or another normalizer."""
+    and keys, a formula of scores, maps of scores or weights, or another
+    normalizer."""
     fixture = Fixture()
     shapes = {
         name + ".weight": (6, 6)
@@ -411,6 +412,11 @@ def attention_variant(kind):
     elif kind == "scalable_softmax":
         shapes |= {"score.normalizer.scale": (2,),
                    "score.normalizer.bias": (2,)}
+    elif kind == "formula_distance":
+        shapes |= {"score.b": (2, 4)}
+    elif kind == "formula_inputs":
+        shapes |= {"score.A": (2, 4, 6), "score.B": (2, 4, 6),
+                   "score.s": (2,)}
     p = {name: (torch.randn(shape) / 2).requires_grad_()
          for name, shape in shapes.items()}
     x = torch.randn(2, 5, 6, requires_grad=True)
@@ -424,6 +430,15 @@ def attention_variant(kind):
     if kind == "talking_heads":
         scores = torch.einsum(
             "ij,bjqk->biqk", p["score.map_before.weight"], scores)
+    if kind == "formula_distance":
+        distance = torch.arange(5)[:, None] - torch.arange(5)
+        scores = scores + p["score.b"][:, distance.clamp(-1, 2) + 1]
+    elif kind == "formula_inputs":
+        of_query, of_key = (
+            torch.einsum("hrw,btw->bhtr", p["score." + name], x)
+            for name in "AB")
+        scores = (p["score.s"][:, None, None] * scores
+                  + of_query @ of_key.mT / 2)
     seen = torch.arange(1.0, 6.0)[:, None]  # keys that each query sees
     if kind == "scalable_softmax":
         of_head = lambda name: p["score.normalizer." + name][:, None, None]
@@ -603,7 +618,7 @@ def main():
     } | {
         kind: lambda kind=kind: attention_variant(kind)
         for kind in (
-            "log_length", "query_key_l2_norm", "query_key_layer_norm",
+            "formula_distance", "formula_inputs", "log_length", "query_key_l2_norm", "query_key_layer_norm",
             "query_key_norm", "query_key_norm_all_heads", "relu_squared",
             "scalable_softmax", "sigmoid", "talking_heads", "top_k")
     }
