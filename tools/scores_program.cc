@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "attention/attention_registry.h"
 #include "attention/scoring/formula.pb.h"
 #include "attention/scoring_function.h"
@@ -13,6 +14,8 @@
 #include "files/json_file.h"
 #include "nlohmann/json.hpp"
 #include "options/command_line.h"
+#include "options/config_text.h"
+#include "options/reader.h"
 #include "tools/formula_report.h"
 #include "tools/programs.h"
 #include "tools/score_list.h"
@@ -26,16 +29,20 @@ constexpr char kUsage[] =
     "maps, head outputs and state mixers. With --formula, explains a formula\n"
     "and checks it as a score.\n\n"
     "  scores [--query=N] [--key=N] [--heads=N] [--json]\n"
-    "  scores --formula=TEXT [--width=N] [--query=N] [--key=N] [--heads=N]\n\n"
+    "  scores --formula=TEXT [--declare=TEXT] [--width=N] [--query=N] "
+    "[--key=N]\n"
+    "      [--heads=N]\n\n"
     "Examples:\n"
     "  scores --query=32 --key=32\n"
-    "  scores --formula='v . tanh(W q + U k)' --width=16";
+    "  scores --formula='v . tanh(W q + U k)' --width=16\n"
+    "  scores --formula='q . k / sqrt(d) + b[i - j]' \\\n"
+    "      --declare='parameter { name: \"b\" table { highest: 8 } }'";
 
-int ShowFormula(const AttentionRegistry& scorers, const std::string& text,
-                int width, const ScoreWidths& widths) {
-  FormulaScore formula;
-  formula.set_score(text);
-  formula.set_width(width);
+int ShowFormula(const AttentionRegistry& scorers, const FormulaScore& formula,
+                ScoreWidths widths) {
+  // Heads of these widths have such inputs.
+  widths.query_input = widths.heads * widths.query;
+  widths.key_input = widths.heads * widths.key;
   const absl::StatusOr<std::string> explained = ExplainFormula(formula, widths);
   if (!explained.ok()) return ExitCode(explained.status());
   int failed = 0;
@@ -58,6 +65,10 @@ int ScoresMain(int argc, char** argv, const Plugins& plugins) {
   command_line.Number("heads", &heads, 1, kMaxWidth,
                       "number of attention heads");
   std::string formula;
+  std::string declare;
+  command_line.Text("declare", "TEXT", &declare,
+                    "fields of `formula` as in a config, such as 'parameter { "
+                    "name: \"b\" table { highest: 8 } }'");
   int width = 0;
   command_line.Text("formula", "TEXT", &formula,
                     "formula of the attention score of a query q and a key k, "
@@ -77,13 +88,21 @@ int ScoresMain(int argc, char** argv, const Plugins& plugins) {
         "error: --json and --formula cannot be given together; remove one of "
         "them"));
   }
-  if (formula.empty() && width > 0) {
-    return ExitCode(
-        absl::InvalidArgumentError("error: --width applies only to --formula; "
-                                   "remove it or give a formula"));
+  if (formula.empty() && (width > 0 || !declare.empty())) {
+    return ExitCode(absl::InvalidArgumentError(
+        absl::StrCat("error: --", width > 0 ? "width" : "declare",
+                     " applies only to --formula; remove it or give a "
+                     "formula")));
   }
   if (!formula.empty()) {
-    return ShowFormula(scorers, formula, width, widths);
+    FormulaScore options;
+    ConfigOrigins origins;
+    const absl::Status read =
+        ReadText(ConfigText::File("--declare", declare), &options, &origins);
+    if (!read.ok()) return ExitCode(read);
+    options.set_score(formula);
+    options.set_width(width);
+    return ShowFormula(scorers, options, widths);
   }
   const std::string text = json ? JsonText(ScoresJson(scorers, widths)) + "\n"
                                 : ListScores(scorers, widths);
