@@ -110,11 +110,13 @@ template <typename T>
 bool AttentionLayer<T>::IsWatched(Forward<T>& forward) const {
   if (forward.probe() == nullptr) return false;
   const NameScope<T> scope(forward.tape(), "attention");
+  const auto is_watched = [&](const char* name) {
+    return forward.Wish(name).any();
+  };
   const auto names = {"queries", "keys",    "values",
                       "scores",  "weights", "context"};
-  return std::any_of(names.begin(), names.end(), [&](const char* name) {
-    return forward.Wish(name).any();
-  });
+  if (std::any_of(names.begin(), names.end(), is_watched)) return true;
+  return parts_.position_encoding != nullptr && is_watched("distance_bias");
 }
 
 template <typename T>
@@ -147,9 +149,16 @@ LayerBias<T> AttentionLayer<T>::Bias(Forward<T>& forward,
   if (queries == 0) return bias;
   if (parts_.position_encoding != nullptr) {
     const DistanceRange range = DistanceRange::Of(in.positions, queries, keys);
-    bias.distance = {
-        parts_.position_encoding->Bias(forward, range.lowest, range.count),
-        range.lowest};
+    Var<T> values =
+        parts_.position_encoding->Bias(forward, range.lowest, range.count);
+    if (values.has_value()) {
+      const Shape shape = values.shape();
+      values =
+          forward
+              .Site("distance_bias", values.Reshape({1, shape[0], 1, shape[1]}))
+              .Reshape(shape);
+    }
+    bias.distance = {values, range.lowest};
   }
   if (parts_.forget.has_value()) {
     const Mask& mask = in.mask;

@@ -21,6 +21,7 @@
 #include "gtest/gtest.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
+#include "nn/probe.h"
 #include "nn/testing/held_sites.h"
 #include "options/config_problems.h"
 
@@ -104,6 +105,49 @@ const Layer<T>& Get(const std::string& config) {
   std::unique_ptr<Layer<T>>& layer = (*made)[config];
   if (layer == nullptr) layer = std::make_unique<Layer<T>>(config);
   return *layer;
+}
+
+class NoDistanceBias : public Probe<double> {
+ public:
+  SiteWish Wish(const std::string& site) override {
+    return {.replacement = site == "attention/distance_bias"};
+  }
+  Var<double> Replace(Tape<double>& tape, const std::string&,
+                      Var<double> value) override {
+    EXPECT_EQ(value.shape(), Shape({1, kHeads, 1, 7}));
+    return tape.Full(value.shape(), 0);
+  }
+};
+
+// In blocks and in rows.
+TEST(AttentionPathsTest, AReplacedBiasOfDistancesTakesEffect) {
+  for (const std::string rest : {"", " normalizer { sparsemax {} }"}) {
+    const auto context = [&](const std::string& encoding, bool replaced) {
+      const Layer<double>& layer =
+          Get<double>("scaled_dot {}" + rest + encoding);
+      Tape<double> tape;
+      Forward<double> forward(tape, layer.store, nullptr);
+      forward.BeginStep();
+      NoDistanceBias probe;
+      if (replaced) forward.set_probe(&probe);
+      const auto input = [&](int64_t rows, double factor) {
+        const Var<double> x = tape.Constant({1, kHeads, rows, kWidth});
+        for (int64_t i = 0; i < x.size(); ++i) {
+          x.data()[i] = std::sin(factor * static_cast<double>(i));
+        }
+        return x;
+      };
+      AttendInputs<double> fused;
+      fused.fused_score = true;
+      const Attended<double> attended =
+          layer.Run(forward, input(3, 1), input(5, 2), input(5, 3), fused);
+      return std::vector<double>(attended.context.span().begin(),
+                                 attended.context.span().end());
+    };
+    const std::string alibi = " position_encoding { alibi {} }";
+    EXPECT_EQ(context(alibi, true), context("", false));
+    EXPECT_NE(context(alibi, false), context("", false));
+  }
 }
 
 TEST(AttentionPathsTest, GradientsOfEveryCombination) {

@@ -100,6 +100,20 @@ class Layer {
   MultiHeadAttention<float> layer_;
 };
 
+// Distances -2 to 2, with the slopes of two heads.
+TEST(MultiHeadPartsTest, TheBiasOfDistancesIsAHookPoint) {
+  const float a = std::exp2(-4.0F);
+  const float b = std::exp2(-8.0F);
+  for (const char* more : {"", "normalizer { sparsemax {} }"}) {
+    const Layer layer(std::string("scaled_dot {} position_encoding { alibi {} "
+                                  "} ") +
+                      more);
+    EXPECT_THAT(layer.Run(3, 3, "attention/distance_bias"),
+                ElementsAre(-2 * a, -a, 0, -a, -2 * a,  //
+                            -2 * b, -b, 0, -b, -2 * b));
+  }
+}
+
 TEST(MultiHeadPartsTest, ParametersAreNamedAndInitialised) {
   Layer layer("dot {} normalizer { scalable_softmax { bias: 0.25 } }");
   EXPECT_THAT(layer.Values("score.normalizer.scale"),

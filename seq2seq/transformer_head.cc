@@ -2,6 +2,7 @@
 
 #include "attention/transformer/feed_forward.h"
 #include "attention/transformer/initialization.h"
+#include "nn/probe.h"
 
 namespace regard {
 
@@ -36,8 +37,14 @@ Var<T> TransformerHead<T>::Transform(Forward<T>& forward,
                                      Var<T> readout) const {
   if (!transform_.has_value()) return readout;
   const NameScope<T> scope(forward.tape(), "transform");
-  return (*norm_)(forward,
-                  Activate(activation_, (*transform_)(forward, readout)));
+  const Var<T> hidden = Activate(activation_, (*transform_)(forward, readout));
+  // A pass whose logits are read comes here twice, so the scale of the norm is
+  // not a hook point.
+  Probe<T>* const probe = forward.probe();
+  forward.set_probe(nullptr);
+  const Var<T> normed = (*norm_)(forward, hidden);
+  forward.set_probe(probe);
+  return normed;
 }
 
 template <typename T>

@@ -164,13 +164,15 @@ Var<T> TransformerLayer<T>::operator()(Forward<T>& forward, Var<T> x,
     return forward.Site("residual", residual(forward, of, branch), of);
   };
   Var<T> y = in_scope("self", attention_branch_, x, [&](Var<T> in) {
-    return mixer_.has_value() ? Mix(forward, in, inputs)
-                              : AttendToSelf(forward, in, inputs);
+    return forward.Site("attention_output",
+                        mixer_.has_value() ? Mix(forward, in, inputs)
+                                           : AttendToSelf(forward, in, inputs));
   });
   if (inputs.memory.keys.has_value()) {
     REGARD_CHECK(has_cross_attention()) << "a memory without cross-attention";
     y = in_scope("cross", *cross_branch_, y, [&](Var<T> in) {
-      return AttendToMemory(forward, in, inputs);
+      return forward.Site("attention_output",
+                          AttendToMemory(forward, in, inputs));
     });
   }
   if (!feed_forward_.has_value()) return y;

@@ -50,16 +50,20 @@ Var<T> PositionEmbedding<T>::operator()(Forward<T>& forward, Var<T> x,
                                         int64_t first) const {
   const int64_t count = x.dim(1);
   const int64_t width = x.dim(2);
+  x = forward.Site("token_embedding", x);
+  Var<T> rows;
   if (weight_.has_value()) {
     REGARD_CHECK(first + count <= longest_)
         << "positions " << first << " to " << first + count - 1 << " of "
         << longest_;
-    return x + Slice(forward[weight_], /*axis=*/0, first, count);
+    rows = Slice(forward[weight_], /*axis=*/0, first, count);
+  } else if (frequencies_.empty()) {
+    return x;
+  } else {
+    rows = Sinusoids(forward.tape(), first, count);
+    if (rows.cols() > width) rows = Slice(rows, /*axis=*/1, 0, width);
   }
-  if (frequencies_.empty()) return x;
-  Var<T> rows = Sinusoids(forward.tape(), first, count);
-  if (rows.cols() > width) rows = Slice(rows, /*axis=*/1, 0, width);
-  return x + rows;
+  return x + forward.Site("position_embedding", rows);
 }
 
 REGARD_INSTANTIATE_CLASS(PositionEmbedding);

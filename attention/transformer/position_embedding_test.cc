@@ -1,6 +1,7 @@
 #include "attention/transformer/position_embedding.h"
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -9,6 +10,8 @@
 #include "attention/transformer/transformer.pb.h"
 #include "autodiff/tape.h"
 #include "gtest/gtest.h"
+#include "nn/forward.h"
+#include "nn/probe.h"
 
 namespace regard {
 namespace {
@@ -71,6 +74,29 @@ TEST(PositionEmbeddingTest, NoneLeavesItsInput) {
   Forward<double>& forward = run.Begin();
   const Var<double> x = run.Input({1, 2, 3});
   EXPECT_EQ(positions(forward, x, 5).data(), x.data());
+}
+
+TEST(PositionEmbeddingTest, BothTermsAreHookPoints) {
+  for (const char* config :
+       {"kind: NONE", "kind: SINUSOIDAL", "kind: LEARNED longest: 9"}) {
+    LayerRun<double> run;
+    const PositionEmbedding<double> positions = Make<double>(config, 3, run);
+    Forward<double>& forward = run.Begin();
+    SiteRecorder<double> recorder({"*"});
+    forward.set_probe(&recorder);
+    const Var<double> x = run.Input({2, 4, 3});
+    std::vector<double> sum = ValuesOf(positions(forward, x, 5));
+    const auto* const tokens = recorder.Find("token_embedding");
+    ASSERT_NE(tokens, nullptr);
+    EXPECT_EQ(tokens->value, ValuesOf(x));
+    const auto* const rows = recorder.Find("position_embedding");
+    ASSERT_EQ(rows != nullptr, sum != tokens->value) << config;
+    if (rows == nullptr) continue;
+    EXPECT_EQ(rows->shape, Shape({4, 3}));
+    for (size_t i = 0; i < sum.size(); ++i) {
+      EXPECT_EQ(sum[i], tokens->value[i] + rows->value[i % 12]) << config;
+    }
+  }
 }
 
 TEST(PositionEmbeddingDeathTest, RefusesAPositionThatHasNoVector) {

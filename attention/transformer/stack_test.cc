@@ -279,6 +279,18 @@ TEST_P(StackTest, WeightsOfAllLayersSumToOneAndChangeNoBit) {
     ASSERT_NE(residual, nullptr);
     EXPECT_EQ(residual->shape, y.shape());
     EXPECT_NE(recorder.Find(layer + "feed_forward/feed_forward"), nullptr);
+    // The branch adds it to the stream.
+    const auto* const added = recorder.Find(layer + "self/attention_output");
+    ASSERT_NE(added, nullptr);
+    EXPECT_EQ(added->shape, y.shape());
+    if (i == 0 && stack.config().norm_order() == TransformerConfig::PRE) {
+      const auto* const sum = recorder.Find(layer + "self/residual");
+      for (int64_t j = 0; j < y.size(); ++j) {
+        EXPECT_EQ(sum->value[j], in[0].data()[j] + added->value[j]);
+      }
+    }
+    EXPECT_EQ(recorder.Find(layer + "cross/attention_output") != nullptr,
+              memory.has_value());
   }
   std::set<std::string> names;
   for (const auto& seen : recorder.seen()) {

@@ -91,7 +91,9 @@ const Kind kKinds[] = {
      "types: 1 transformer { initialization { standard_deviation: 0.5 } width: "
      "8 layers: 1 attention { heads: 2 attention "
      "{ position_encoding { relative_buckets {} } } } } masked_words { block: "
-     "64 } } } }"},
+     "64 } } } }",
+     // Learned from zeros on.
+     {"attention/distance_bias"}},
     {"text_embedder",
      "data { scored_pairs { dev_fraction: 0.25 } } model { text_embedder { "
      "bert "

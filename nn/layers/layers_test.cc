@@ -3,10 +3,16 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/types/span.h"
+#include "autodiff/ops/elementwise.h"
 #include "autodiff/ops/loss.h"
+#include "autodiff/ops/reductions.h"
+#include "autodiff/shape.h"
 #include "autodiff/tape.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -16,11 +22,16 @@
 #include "nn/layers/linear.h"
 #include "nn/layers/norm.h"
 #include "nn/parameters.h"
+#include "nn/probe.h"
 
 namespace regard {
 namespace {
 
+using ::testing::DoubleEq;
+using ::testing::DoubleNear;
 using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::Pointwise;
 
 TEST(LinearLayerTest, CountsItsParameters) {
   ParameterStore<float> store;
@@ -92,6 +103,106 @@ TEST(NormLayerTest, CountTheirParametersAndMarkThem) {
   for (const ParameterInfo& info : store.parameters()) {
     EXPECT_EQ(info.options.role, ParameterRole::kNormalization) << info.name;
   }
+}
+
+class HeldScale : public Probe<double> {
+ public:
+  // NaN: only the value is read, or with `gradient` its gradient, too.
+  explicit HeldScale(double replacement, bool gradient = false)
+      : replacement_(replacement), gradient_(gradient) {}
+
+  SiteWish Wish(const std::string& site) override {
+    sites.insert(site);
+    return {.value = true,
+            .gradient = gradient_,
+            .replacement = !std::isnan(replacement_)};
+  }
+  void OnValue(const std::string&, Var<double> value) override {
+    read.assign(value.span().begin(), value.span().end());
+    shape = value.shape();
+  }
+  Var<double> Replace(Tape<double>& tape, const std::string&,
+                      Var<double> value) override {
+    return tape.Full(value.shape(), replacement_);
+  }
+
+  std::set<std::string> sites;
+  std::vector<double> read;
+  Shape shape;
+
+ private:
+  const double replacement_;
+  const bool gradient_;
+};
+
+// Rows (1, 3) and (-2, 2) have the means 2 and 0, the variances 1 and 4, and
+// the mean squares 5 and 4.
+TEST(NormLayerTest, ItsScaleIsAHookPoint) {
+  for (const bool rms : {false, true}) {
+    ParameterStore<double> store;
+    const NormLayer<double> norm(store.Root().Sub("x").Sub("ln_1"), 2,
+                                 {.rms = rms, .epsilon = 0});
+    store.Finalize(0);
+    store.values()[0] = 2;
+    store.values()[1] = 3;
+    GradientSlab<double> gradients(store);
+    Tape<double> tape;
+    Forward<double> forward(tape, store, &gradients);
+    // y, d (y0 + 2 y1 + 3 y2 + 4 y3) / d x and d / d parameters.
+    const auto run = [&](Probe<double>* probe) {
+      forward.set_probe(probe);
+      forward.BeginStep();
+      const Var<double> x =
+          tape.Input({1, 2, 2}, std::vector<double>{1, 3, -2, 2});
+      const Var<double> y = norm(forward, x);
+      const Var<double> weighted =
+          y * tape.Constant({1, 2, 2}, std::vector<double>{1, 2, 3, 4});
+      std::vector<double> all(y.span().begin(), y.span().end());
+      forward.Backward({Sum(weighted)}, {1.0});
+      all.insert(all.end(), x.grad_data(), x.grad_data() + 4);
+      all.insert(all.end(), gradients.values().begin(),
+                 gradients.values().end());
+      return all;
+    };
+    const std::vector<double> plain = run(nullptr);
+    HeldScale reader(std::nan(""));
+    EXPECT_EQ(run(&reader), plain);
+    EXPECT_THAT(reader.sites, ElementsAre("ln_1_norm_scale"));
+    EXPECT_EQ(reader.shape, Shape({1, 2, 1}));
+    EXPECT_THAT(reader.read,
+                ElementsAre(DoubleEq(rms ? 1 / std::sqrt(5.0) : 1), .5));
+    // The composition of plain operations.
+    HeldScale composed(std::nan(""), /*gradient=*/true);
+    EXPECT_THAT(run(&composed), Pointwise(DoubleNear(1e-14), plain));
+    // A held scale has no gradient, so the norm is linear.
+    HeldScale held(10);
+    const std::vector<double> y = run(&held);
+    const std::vector<double> values(y.begin(), y.begin() + 8);
+    if (rms) {
+      EXPECT_THAT(values, ElementsAre(20, 90, -40, 60, 20, 60, 60, 120));
+    } else {
+      EXPECT_THAT(values, ElementsAre(-20, 30, -40, 60, -20, 20, -30, 30));
+    }
+  }
+}
+
+TEST(NormLayerTest, ItsHookPointHasTheNameOfItsParameters) {
+  const auto name = [](auto scope_of) {
+    ParameterStore<double> store;
+    const NormLayer<double> norm(scope_of(store.Root()), 2);
+    store.Finalize(0);
+    Tape<double> tape;
+    Forward<double> forward(tape, store, nullptr);
+    HeldScale reader(std::nan(""));
+    forward.set_probe(&reader);
+    forward.BeginStep();
+    norm(forward, tape.Full({1, 2}, 1));
+    return *reader.sites.begin();
+  };
+  EXPECT_EQ(name([](auto root) { return root; }), "norm_scale");
+  EXPECT_EQ(name([](auto root) { return root.Sub("norm"); }), "norm_scale");
+  EXPECT_EQ(name([](auto root) { return root.Sub("a").Sub("key_norm"); }),
+            "key_norm_scale");
 }
 
 // Words to words, through all three layers.

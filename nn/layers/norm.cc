@@ -1,9 +1,32 @@
 #include "nn/layers/norm.h"
 
+#include <cstddef>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "autodiff/ops/elementwise.h"
 #include "autodiff/ops/norm.h"
+#include "autodiff/ops/reductions.h"
 #include "nn/initializers.h"
 
 namespace regard {
+
+namespace {
+
+// "attention_norm_scale" for the weight "layers.0.attention_norm.weight".
+std::string ScaleSite(absl::string_view weight) {
+  absl::string_view scope = weight.substr(0, weight.rfind('.'));
+  if (scope.size() == weight.size()) scope = "";
+  if (const size_t dot = scope.rfind('.'); dot != scope.npos) {
+    scope.remove_prefix(dot + 1);
+  }
+  if (absl::EndsWith(scope, "norm")) return absl::StrCat(scope, "_scale");
+  return absl::StrCat(scope, scope.empty() ? "" : "_", "norm_scale");
+}
+
+}  // namespace
 
 template <typename T>
 NormLayer<T>::NormLayer(const ParameterScope<T>& scope, int64_t width,
@@ -19,9 +42,25 @@ NormLayer<T>::NormLayer(const ParameterScope<T>& scope, int64_t width,
 template <typename T>
 Var<T> NormLayer<T>::operator()(Forward<T>& forward, Var<T> x) const {
   const T epsilon = static_cast<T>(options_.epsilon);
+  const Var<T> bias = bias_.has_value() ? forward[bias_] : Var<T>();
+  if (forward.probe() != nullptr) {
+    constexpr bool kKeep = true;
+    const std::string site = ScaleSite(forward.parameters().info(weight_).name);
+    const auto centred = [&] {
+      return options_.rms ? x : x - Mean(x, /*axis=*/-1, kKeep);
+    };
+    const auto scale = [&] {
+      return T(1) / Sqrt(Mean(Square(centred()), /*axis=*/-1, kKeep) + epsilon);
+    };
+    if (forward.Wish(site.c_str()).changes_path()) {
+      const Var<T> y =
+          centred() * forward.Site(site.c_str(), scale()) * forward[weight_];
+      return bias.has_value() ? y + bias : y;
+    }
+    forward.SiteBeside(site.c_str(), scale);
+  }
   if (options_.rms) return RmsNorm(x, forward[weight_], epsilon);
-  return LayerNorm(x, forward[weight_],
-                   bias_.has_value() ? forward[bias_] : Var<T>(), epsilon);
+  return LayerNorm(x, forward[weight_], bias, epsilon);
 }
 
 REGARD_INSTANTIATE_CLASS(NormLayer);

@@ -76,7 +76,8 @@ std::pair<std::string, std::string> WrongIntervention(
             "require one"};
   }
   if (intervention.replace().has_mean() &&
-      (IsWeights(site) || IsSiteOf("scores", site))) {
+      (IsWeights(site) || IsSiteOf("scores", site) ||
+       IsSiteOf("distance_bias", site))) {
     return {"replace",
             "cannot be replaced by a mean: its keys differ between examples"};
   }
