@@ -15,6 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "attention/formula/node.h"
+#include "attention/inspection/explanation.h"
 #include "attention/inspection/inspection.h"
 #include "attention/inspection/patching.h"
 #include "attention/inspection/trace.h"
@@ -23,6 +24,7 @@
 #include "data/pairs/sentence_source.h"
 #include "data/sentence_pair.h"
 #include "evaluation/answer.h"
+#include "experiments/report/explanation_report.h"
 #include "experiments/report/inspection_page.h"
 #include "experiments/report/inspection_report.h"
 #include "experiments/report/run_results.h"
@@ -54,6 +56,9 @@ constexpr char kUsage[] =
     "      [--patch=SITE --from=INPUT] [--out=FILE.html] [--json]\n"
     "  inspect --run=DIR [INPUT] --out=FILE.svg [--layer=N] [--head=N]\n"
     "  inspect --run=DIR [INPUT] --sites [--json]\n"
+    "  inspect --run=DIR INPUT --explain=SITE [--head=N] [--query=N] "
+    "[--key=N]\n"
+    "      [--json]\n"
     "  inspect --model=DIR [--out=FILE.html] [--json] TEXT\n\n"
     "INPUT is what the model reads: a text, numbers or the path of an image.\n"
     "The page is written to inspect.html in the run folder, or in the current\n"
@@ -62,7 +67,9 @@ constexpr char kUsage[] =
     "written unless --out is given.\n\n"
     "Examples:\n"
     "  inspect --run=runs/pairs 'they are watching .'\n"
-    "  inspect --run=runs/pairs --example=0 --out=heads.svg --layer=0";
+    "  inspect --run=runs/pairs --example=0 --out=heads.svg --layer=0\n"
+    "  inspect --run=runs/induction --example=0 --explain='*layers[1]*' "
+    "--head=0";
 
 struct Arguments {
   std::string run;
@@ -77,6 +84,9 @@ struct Arguments {
   std::string out;
   std::string arrays;
   FigureChoice figures;
+  std::string explain;
+  int query = -1;  // not given
+  int key = -1;    // not given
   bool sites = false;
   bool json = false;
 };
@@ -110,7 +120,17 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   line.Number("layer", &arguments->figures.layer, 0, 1 << 20,
               "index of the layer that figures (.svg) show, from 0", "all");
   line.Number("head", &arguments->figures.head, 0, 1 << 20,
-              "index of the head that figures (.svg) show, from 0", "all");
+              "index of the head that figures (.svg) show or --explain "
+              "explains, from 0",
+              "all");
+  line.Text("explain", "SITE", &arguments->explain,
+            "attention whose score of a query and a key is explained: how much "
+            "each source in the residual stream adds to it");
+  line.Number("query", &arguments->query, 0, std::numeric_limits<int>::max(),
+              "index of the query that --explain explains, from 0", "the last");
+  line.Number("key", &arguments->key, 0, std::numeric_limits<int>::max(),
+              "index of the key that --explain explains, from 0",
+              "the key with the largest weight");
   line.Switch("sites", &arguments->sites,
               "lists the hook points for --patch and `intervene`, with their "
               "shapes, and exits");
@@ -142,12 +162,25 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   if (arguments->patch.empty() != arguments->from.empty()) {
     return wrong("--patch=SITE and --from=INPUT must be given together");
   }
+  const bool explains = !arguments->explain.empty();
+  if (explains && (arguments->sites || !arguments->patch.empty() ||
+                   !arguments->out.empty() || !arguments->arrays.empty())) {
+    return wrong(
+        "--explain cannot be combined with --sites, --patch, --out or "
+        "--arrays; run inspect once for each");
+  }
   const FigureChoice& figures = arguments->figures;
-  if ((figures.layer >= 0 || figures.head >= 0) &&
+  if ((figures.layer >= 0 || (figures.head >= 0 && !explains)) &&
       !absl::EndsWith(arguments->out, ".svg")) {
     std::fputs(
         "note: --layer and --head have no effect: they apply only to "
-        "--out=FILE.svg\n",
+        "--out=FILE.svg, and --head to --explain\n",
+        stderr);
+  }
+  if ((arguments->query >= 0 || arguments->key >= 0) && !explains) {
+    std::fputs(
+        "note: --query and --key have no effect: they apply only to "
+        "--explain=SITE\n",
         stderr);
   }
   if (arguments->model.empty()) return absl::OkStatus();
@@ -168,7 +201,7 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
 absl::Status Located(const char* where, const absl::Status& status) {
   if (status.ok()) return status;
   const absl::string_view message = status.message();
-  for (const char* flag : {"target", "beam"}) {
+  for (const char* flag : {"target", "beam", "head", "query", "key"}) {
     if (absl::StartsWith(message, absl::StrCat(flag, ": "))) {
       return absl::InvalidArgumentError(absl::StrCat("error: --", message));
     }
@@ -293,12 +326,39 @@ absl::Status ListSites(const Arguments& arguments, const Run& run,
   return absl::OkStatus();
 }
 
+void Tell(const std::vector<std::string>& notes) {
+  for (const std::string& note : notes) {
+    std::fprintf(stderr, "note: %s\n", note.c_str());
+  }
+}
+
+absl::Status ExplainScore(const Arguments& arguments, const Asked& asked,
+                          Forward<float>& forward) {
+  Tell(asked.traced.labels.notes);
+  const absl::StatusOr<ScoreExplanation> explanation =
+      Explain(forward, asked.traced,
+              {.site = arguments.explain,
+               .head = arguments.figures.head,
+               .query = arguments.query,
+               .key = arguments.key});
+  REGARD_RETURN_IF_ERROR(Located("--explain", explanation.status()));
+  if (explanation->weight == 0) {
+    Tell(
+        {"the weight is 0: a mask hides the key, or the head does not attend "
+         "to it"});
+  }
+  const std::string text =
+      arguments.json
+          ? absl::StrCat(JsonText(ExplanationJson(*explanation)), "\n")
+          : ExplanationText(*explanation);
+  std::fputs(text.c_str(), stdout);
+  return absl::OkStatus();
+}
+
 absl::Status Show(const Arguments& arguments, const InspectedAnswer& answer,
                   const std::string& name, const std::string& page) {
   const Inspection<float>& inspection = answer.inspection;
-  for (const std::string& note : inspection.labels.notes) {
-    std::fprintf(stderr, "note: %s\n", note.c_str());
-  }
+  Tell(inspection.labels.notes);
   std::string text;
   if (arguments.json) {
     text = absl::StrCat(JsonText(InspectionJson(answer)), "\n");
@@ -354,6 +414,9 @@ absl::Status InspectModel(int argc, char** argv, const Plugins& plugins) {
   if (arguments.sites) return ListSites(arguments, run, plugins);
   TellFormulas(run);
   REGARD_ASSIGN_OR_RETURN(const Asked asked, AskRun(arguments, run, plugins));
+  if (!arguments.explain.empty()) {
+    return ExplainScore(arguments, asked, run.forward());
+  }
   REGARD_ASSIGN_OR_RETURN(const InspectedAnswer answer,
                           Look(arguments, asked, run.forward()));
   if (absl::EndsWith(arguments.out, ".svg")) {

@@ -99,6 +99,17 @@ fails 'another shape' "--patch: 'encoder/embedded' is [1, 5, " \
 fails 'no such site' "no hook point (site) of this model matches '*/sate'; the nearest is" \
   "${inspect}" --run=run they --from=they --patch='*/sate'
 
+# No residual stream.
+fails 'each step is an attention' \
+  "error: --explain: '*' matches 2 attentions; give one, such as 'step[0]/decoder/attention/weights'" \
+  "${inspect}" --run=run they --target=ils --explain='*'
+fails 'a recurrent model' "error: --explain: the queries of 'step[0]/decoder/attention' are not computed from the residual stream of a Transformer" \
+  "${inspect}" --run=run they --target=ils --explain='step[0]*'
+fails 'an explanation in a file' '--explain cannot be combined with --sites, --patch, --out or --arrays' \
+  "${inspect}" --run=run they --explain='*' --out=page.html
+"${inspect}" --run=run they --target=ils --key=0 --json >out 2>err
+expect_in err 'note: --query and --key have no effect'
+
 quietly "${train}" --config="${config}" --run=blind "${small[@]}" \
   --set model.decoder.context=LAST_STATE
 "${inspect}" --run=blind --source=they --target=ils >out
@@ -137,6 +148,33 @@ fails 'another output' '--patch: the other input does not have the' \
   "${inspect}" --model="${bert}" --source=$'the cat\tthe' \
   --patch='*residual' --from='the dog'
 
+# Why a head attends: the printed terms sum to the score.
+explains() { # explains ARGUMENT... -- PART...: of the text.
+  local arguments=()
+  while [[ "$1" != -- ]]; do arguments+=("$1") && shift; done
+  shift
+  "${inspect}" "${arguments[@]}" >out
+  expect "the sum of ${arguments[*]}" "$(sed -n 's/.*, score //p' out)" \
+    "$(awk '$1 == "total" { print $2 }' out)"
+  expect_in out "$@"
+}
+explains --model="${bert}" 'the cat' --explain='*layers[1]*' --head=1 \
+  --query=0 --key=2 -- 'bert/layers[1]/self/attention/weights, head 1' \
+  "query 0 '[CLS]', key 2 'cat': weight 0." 'bert/token_embedding  ' \
+  'bert/position_embedding  ' 'bert/layers[0]/self, head 0  ' \
+  'bert/layers[0]/feed_forward  ' 'biases  ' ' other terms  '
+"${inspect}" --model="${bert}" 'the cat' --explain='bert/layers[0]/self/*' \
+  --head=0 --json >out
+expect_in out '{"site":"bert/layers[0]/self/attention/weights","head":0,"query":3,' \
+  '"query_label":"[SEP]"' '{"name":"bert/token_embedding","site":"bert/token_embedding","as_query":' \
+  '{"name":"biases","as_query":' '"terms":[['
+fails 'no such attention' "error: --explain: '*layers[7]*' matches no attention; the attentions of this model are bert/layers[*]/self/attention/weights" \
+  "${inspect}" --model="${bert}" 'the cat' --explain='*layers[7]*'
+fails 'no head' "error: --head: must be given, because 'bert/layers[0]/self/attention' has 2 heads" \
+  "${inspect}" --model="${bert}" 'the cat' --explain='*layers[0]*'
+fails 'a head beyond' 'error: --head: must be less than 2, the number of heads; got 2' \
+  "${inspect}" --model="${bert}" 'the cat' --explain='*layers[0]*' --head=2
+
 # Each other kind: what is asked, and what its object has.
 run() { # run NAME CONFIG ARGUMENT...: trains.
   quietly "${train}" --config="${configs}/$2.textproto" --run="$1" \
@@ -164,6 +202,11 @@ expect_in phrases.html '>What each layer would predict<' '>Rollout<' \
 
 for i in $(seq 60); do echo "Line ${i}: a text in which nothing happens."; done \
   >text
+explains --run=phrases '1 2 3' --explain='*[1]/cross*' --head=0 -- \
+  'decoder/layers[1]/cross/attention/weights, head 0' \
+  'encoder/token_embedding  ' 'decoder/token_embedding  ' \
+  'decoder/layers[0]/cross, head 3  '
+
 run letters tiny_shakespeare --set data.path=text \
   --set training.examples_per_epoch=64 \
   --set model.language_model.transformer.width=16 \
