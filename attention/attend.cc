@@ -7,6 +7,7 @@
 
 #include "absl/types/span.h"
 #include "attention/attention.pb.h"
+#include "attention/call_parts.h"
 #include "attention/kernels/inner_form.h"
 #include "attention/kernels/masked_normalize.h"
 #include "attention/kernels/masked_softmax.h"
@@ -44,26 +45,6 @@ Var<T> PlusBias(Var<T> scores, const DifferenceBias<T>& bias) {
   scores.tape().EndScores(scores);
   return scores;
 }
-
-// During its lifetime, the tape's random state is that of one example alone.
-template <typename T>
-class ExampleScope {
- public:
-  ExampleScope(Tape<T>& tape, int64_t example)
-      : tape_(tape), outer_(tape.random()) {
-    auto* const number = tape.arena().template New<int64_t>(1);
-    *number = outer_.NumberOf(example);
-    tape.set_random({outer_.seed, outer_.step, {number, 1}});
-  }
-  ~ExampleScope() { tape_.set_random(outer_); }
-
-  ExampleScope(const ExampleScope&) = delete;
-  ExampleScope& operator=(const ExampleScope&) = delete;
-
- private:
-  Tape<T>& tape_;
-  const RandomState outer_;
-};
 
 }  // namespace
 
@@ -129,8 +110,13 @@ Var<T> AttentionLayer<T>::ContextSideBySide(Forward<T>& forward,
       Bias(forward, in, in.queries.dim(1), in.keys.dim(1));
   form.distance_bias = bias.distance;
   form.difference_bias = bias.difference;
-  return ScaledDotAttention(form, values, Narrowed(in.mask), in.positions,
-                            dropout_, heads, SinkLogits(forward));
+  const RowStatistics rows =
+      forward.NewRows("weights", {in.queries.dim(0), heads, in.queries.dim(1)});
+  const Var<T> context =
+      ScaledDotAttention(form, values, Narrowed(in.mask), in.positions,
+                         dropout_, heads, SinkLogits(forward), rows);
+  forward.GiveRows("weights", rows);
+  return context;
 }
 
 template <typename T>
@@ -187,7 +173,7 @@ bool AttentionLayer<T>::WeightsAreChanged(Forward<T>& forward) const {
 template <typename T>
 std::optional<Var<T>> AttentionLayer<T>::BlockedContext(
     Forward<T>& forward, const ScoreInputs<T>& in, Var<T> values,
-    const LayerBias<T>& bias) const {
+    const LayerBias<T>& bias, const RowStatistics& rows) const {
   if (!MayBeBlocked()) return std::nullopt;
   std::optional<InnerForm<T>> form = parts_.scorer->Inner(forward, in);
   if (!form.has_value()) return std::nullopt;
@@ -200,7 +186,8 @@ std::optional<Var<T>> AttentionLayer<T>::BlockedContext(
   }
   form->difference_bias = bias.difference;
   return ScaledDotAttention(*form, values, in.mask, in.positions, dropout_,
-                            /*heads_side_by_side=*/0, SinkLogits(forward));
+                            /*heads_side_by_side=*/0, SinkLogits(forward),
+                            rows);
 }
 
 template <typename T>
@@ -262,12 +249,17 @@ template <typename T>
 Attended<T> AttentionLayer<T>::AttendRows(Forward<T>& forward,
                                           const ScoreInputs<T>& in,
                                           Var<T> values,
-                                          const LayerBias<T>& bias) const {
+                                          const LayerBias<T>& bias,
+                                          const RowReader& rows) const {
   // The whole call visits the sites of its parts.
-  const auto site = [&](const char* name, Var<T> value) {
-    return in.mask.is_part() ? value : forward.Site(name, value);
+  const bool part = in.mask.is_part();
+  const auto weights_site = [&](Var<T> weights) {
+    rows.Read(weights, in.mask);
+    if (part) return weights;
+    return forward.WeightsSite("weights", weights, PlaceOf(in.positions));
   };
-  Var<T> scores = site("scores", Scores(forward, in));
+  Var<T> scores = Scores(forward, in);
+  if (!part) scores = forward.Site("scores", scores);
   if (parts_.selection != nullptr && forward.Wish("scores").changes_path()) {
     scores = SelectedScores(scores, in.mask, in.positions);
   }
@@ -278,9 +270,9 @@ Attended<T> AttentionLayer<T>::AttendRows(Forward<T>& forward,
       !WeightsAreChanged(forward)) {
     const WeightsAndContext<T> both = MaskedSoftmaxContext(
         PlusBias(scores, bias.difference), in.mask, values, in.positions);
-    return {both.context, site("weights", both.weights)};
+    return {both.context, weights_site(both.weights)};
   }
-  const Var<T> weights = site("weights", Normalize(forward, scores, in, bias));
+  const Var<T> weights = weights_site(Normalize(forward, scores, in, bias));
   const Var<T> dropped = Dropout(weights, dropout_, "weights",
                                  in.mask.first_row, in.mask.first_key);
   return {WeightedValues(dropped, in.mask, values, in.positions), weights};
@@ -327,8 +319,8 @@ bool AttentionLayer<T>::ReadsRuns() const {
 template <typename T>
 Var<T> AttentionLayer<T>::AttendRuns(Forward<T>& forward,
                                      const ScoreInputs<T>& part, Var<T> values,
-                                     const LayerBias<T>& bias,
-                                     int64_t example) const {
+                                     const LayerBias<T>& bias, int64_t example,
+                                     const RowReader& rows) const {
   constexpr int kKeyAxis = 3;
   Tape<T>& tape = forward.tape();
   const Shape& q = part.queries.shape();
@@ -375,13 +367,19 @@ Var<T> AttentionLayer<T>::AttendRuns(Forward<T>& forward,
   // As AttendRows() does.
   if (parts_.normalizer->IsSoftmax() && !bias.distance.has_value() &&
       !parts_.sink.has_value() && parts_.map_after == nullptr && !drop) {
-    return MaskedSoftmaxContext(scores, mask, values_of_runs).context;
+    const WeightsAndContext<T> both =
+        MaskedSoftmaxContext(scores, mask, values_of_runs);
+    rows.ReadRuns(both.weights, runs.keys);
+    return both.context;
   }
   const Var<T> weights = Weights(forward, scores, mask, {}, {});
+  if (parts_.map_after == nullptr) rows.ReadRuns(weights, runs.keys);
   if (!drop && parts_.map_after == nullptr) {
     return WeightedValues(weights, mask, values_of_runs);
   }
   int64_t column = 0;
+  auto* const mapped = tape.arena().template New<Var<T>>(count);
+  size_t next = 0;
   const auto dropped = of_runs([&](const KeyRange& run) {
     const int64_t size = run.end - run.begin;
     Var<T> of_keys = Slice(weights, kKeyAxis, column, size);
@@ -389,8 +387,12 @@ Var<T> AttentionLayer<T>::AttendRuns(Forward<T>& forward,
     if (parts_.map_after != nullptr) {
       of_keys = parts_.map_after->Map(forward, of_keys, of_run(run));
     }
+    mapped[next++] = of_keys;
     return Dropout(of_keys, dropout_, "weights", mask.first_row, run.begin);
   });
+  if (parts_.map_after != nullptr && rows.to.has_value()) {
+    rows.ReadRuns(join({mapped, count}, kKeyAxis), runs.keys);
+  }
   return WeightedValues(join(dropped, kKeyAxis), mask, values_of_runs);
 }
 
@@ -399,7 +401,8 @@ Var<T> AttentionLayer<T>::AttendInBlocks(Forward<T>& forward,
                                          const ScoreInputs<T>& in,
                                          Var<T> values,
                                          const LayerBias<T>& bias,
-                                         int64_t rows) const {
+                                         int64_t rows_per_block,
+                                         const RowStatistics& rows) const {
   const Shape q = in.queries.shape();
   const int64_t keys = in.keys.dim(2);
   // The parts read them by way of `in`, `values` and `bias`.
@@ -410,9 +413,9 @@ Var<T> AttentionLayer<T>::AttendInBlocks(Forward<T>& forward,
         bias.difference.queries, bias.difference.keys, in.x}) {
     if (input.has_value()) inputs[num_inputs++] = input;
   }
-  const auto attend = [this, in, values, q, keys, bias, forward = &forward](
-                          absl::Span<const Var<T>> /*inputs*/,
-                          const RowBlock& block) {
+  const auto attend = [this, in, values, q, keys, bias, rows,
+                       forward = &forward](absl::Span<const Var<T>> /*inputs*/,
+                                           const RowBlock& block) {
     Tape<T>& tape = forward->tape();
     ScoreInputs<T> part = in;
     part.mask = in.mask.OfExample(block.example, q[0], q[2], keys, block.first);
@@ -427,8 +430,11 @@ Var<T> AttentionLayer<T>::AttendInBlocks(Forward<T>& forward,
       of_part.difference.queries = of_queries(bias.difference.queries);
     }
     const ExampleScope<T> example(tape, block.example);
+    const RowReader reader = {
+        tape.in_backward() ? RowStatistics() : rows,
+        PlaceOf(part.positions, block.example, block.first)};
     if (ReadsRuns()) {
-      return AttendRuns(*forward, part, values, of_part, block.example);
+      return AttendRuns(*forward, part, values, of_part, block.example, reader);
     }
     const VisibleKeys range =
         MaskReader(part.mask, part.positions, 1, block.count, keys).Range(0);
@@ -445,10 +451,11 @@ Var<T> AttentionLayer<T>::AttendInBlocks(Forward<T>& forward,
     if (bias.difference.has_value()) {
       of_part.difference.keys = of_keys(bias.difference.keys);
     }
-    return AttendRows(*forward, part, of_keys(values), of_part).context;
+    return AttendRows(*forward, part, of_keys(values), of_part, reader).context;
   };
   return RecomputeRows(forward.tape(), absl::MakeConstSpan(inputs, num_inputs),
-                       {q[0], q[1], q[2], values.dim(3)}, rows, attend);
+                       {q[0], q[1], q[2], values.dim(3)}, rows_per_block,
+                       attend);
 }
 
 template <typename T>
@@ -471,11 +478,15 @@ Attended<T> AttentionLayer<T>::Attend(Forward<T>& forward,
   }
   std::optional<Var<T>> context;
   if (inputs.fused_score && !WeightsAreChanged(forward)) {
-    context = BlockedContext(forward, in, values, bias);
+    const RowStatistics rows = forward.NewRows("weights", in.queries.shape());
+    context = BlockedContext(forward, in, values, bias, rows);
     if (!context.has_value()) {
-      const int64_t rows = RowsPerBlock(forward, in, values);
-      if (rows > 0) context = AttendInBlocks(forward, in, values, bias, rows);
+      const int64_t block = RowsPerBlock(forward, in, values);
+      if (block > 0) {
+        context = AttendInBlocks(forward, in, values, bias, block, rows);
+      }
     }
+    if (context.has_value()) forward.GiveRows("weights", rows);
   }
   if (context.has_value()) {
     const auto scores = [&] { return Scores(forward, in); };

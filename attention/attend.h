@@ -3,9 +3,10 @@
 //
 // Sites of a probe, in the scope "attention": queries, keys, values, log_decays
 // (with a forgetting gate), scores, weights (before dropout) and context.
-// Scores under a mask are any numbers. To multiply the context by a factor for
-// each head is to multiply the dropped-out weights. Keys that a selection
-// leaves out have score -inf and weight 0.
+// Statistics of the rows of weights come from either driver, in memory that is
+// linear in the number of queries. Scores under a mask are any numbers. To
+// multiply the context by a factor for each head is to multiply the dropped-out
+// weights. Keys that a selection leaves out have score -inf and weight 0.
 //
 // Two drivers lead to the context: blocked inner form, and rows, in blocks or
 // whole. docs/attention_drivers.md has the rule that chooses one.
@@ -16,11 +17,13 @@
 
 #include "attention/attention_parts.h"
 #include "attention/attention_registry.h"
+#include "attention/call_parts.h"
 #include "attention/kernels/difference_bias.h"
 #include "attention/kernels/distance_bias.h"
 #include "attention/scoring_function.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
+#include "nn/row_statistics.h"
 
 namespace regard {
 
@@ -72,12 +75,13 @@ class AttentionLayer {
 
   // Whether ContextSideBySide() may take the place of Prepare() and Attend().
   bool ReadsHeadsSideBySide() const;
-  // Whether a probe wants something of a site of this attention.
+  // Whether a probe wants something of a site of this attention, besides
+  // statistics of rows.
   bool IsWatched(Forward<T>& forward) const;
   // The context of Attend() from a kernel that reads the heads where
   // projections leave them: queries [batch, queries, heads * width], keys and
   // values [batch, keys, key heads * width] -> [batch, queries, heads * value
-  // width]. A probe sees nothing of it.
+  // width]. A probe sees nothing of it but statistics of rows.
   Var<T> ContextSideBySide(Forward<T>& forward, ScoreInputs<T> inputs,
                            Var<T> values, int64_t heads) const;
 
@@ -115,22 +119,23 @@ class AttentionLayer {
   // nullopt if the rule says otherwise.
   std::optional<Var<T>> BlockedContext(Forward<T>& forward,
                                        const ScoreInputs<T>& inputs,
-                                       Var<T> values,
-                                       const LayerBias<T>& bias) const;
+                                       Var<T> values, const LayerBias<T>& bias,
+                                       const RowStatistics& rows) const;
   // From queries and keys that are encoded to context and weights, of a whole
-  // call or a part of one.
+  // call or a part of one. A part fills in its `rows`.
   Attended<T> AttendRows(Forward<T>& forward, const ScoreInputs<T>& inputs,
-                         Var<T> values, const LayerBias<T>& bias) const;
+                         Var<T> values, const LayerBias<T>& bias,
+                         const RowReader& rows = {}) const;
   // The context of AttendRows(), by blocks of `rows` queries.
   Var<T> AttendInBlocks(Forward<T>& forward, const ScoreInputs<T>& inputs,
-                        Var<T> values, const LayerBias<T>& bias,
-                        int64_t rows) const;
+                        Var<T> values, const LayerBias<T>& bias, int64_t block,
+                        const RowStatistics& rows) const;
   // The context of a part with a selection: one example and some of its
   // queries, with all of that call's keys and values. Only runs of keys that
   // some query has selected are read.
   Var<T> AttendRuns(Forward<T>& forward, const ScoreInputs<T>& part,
-                    Var<T> values, const LayerBias<T>& bias,
-                    int64_t example) const;
+                    Var<T> values, const LayerBias<T>& bias, int64_t example,
+                    const RowReader& rows) const;
   // Whether rows read runs of the keys: no map has to see all keys of a row.
   bool ReadsRuns() const;
   // The rows of a block; 0: the call is computed whole.

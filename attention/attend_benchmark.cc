@@ -1,6 +1,7 @@
 // One update of multi-head self-attention or of a state mixer, 4 heads and
 // width 64, forward and backward on one thread: its time, and the memory of the
-// tape. With a position encoding, four layers. Arguments are lengths. To see
+// tape. With a position encoding, four layers. Cases whose names end in _rows
+// read all statistics of the rows of weights. Arguments are lengths. To see
 // the process's memory for one case, run it alone:
 // --benchmark_filter=^additive/ and one length.
 #include <sys/resource.h>
@@ -12,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "attention/attention_registry.h"
 #include "attention/layer_state.h"
@@ -29,6 +31,8 @@
 #include "nn/forward.h"
 #include "nn/initializers.h"
 #include "nn/parameters.h"
+#include "nn/probe.h"
+#include "nn/row_statistics.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
@@ -63,15 +67,31 @@ class Sloping : public ScoringFunction<T> {
   Parameter<T> slope_;
 };
 
+// Reads statistics of rows and adds some up.
+class RowSums : public Probe<float> {
+ public:
+  SiteWish Wish(const std::string& site) override {
+    if (!MatchesSite("*attention/weights", site)) return {};
+    return {
+        .rows = {.entropy = true, .top = true, .first = true, .windows = {64}}};
+  }
+  void OnRows(const std::string&, const RowStatistics& rows) override {
+    benchmark::DoNotOptimize(rows.entropy[rows.size() - 1]);
+  }
+};
+
 // Updates the layer y = apply(forward, x), whose parameters are in the store.
 template <typename Layer>
 void Measure(benchmark::State& state, int64_t time,
-             ParameterStore<float>& store, const Layer& apply) {
+             ParameterStore<float>& store, const Layer& apply,
+             bool reads_rows = false) {
   store.Finalize(/*seed=*/1);
   GradientSlab<float> gradients(store);
   Tape<float> tape;
   tape.set_training(true);
   Forward<float> forward(tape, store, &gradients);
+  RowSums rows;
+  if (reads_rows) forward.set_probe(&rows);
   std::vector<float> data(time * kWidth);
   for (size_t i = 0; i < data.size(); ++i) {
     data[i] = std::sin(static_cast<float>(i));
@@ -92,8 +112,8 @@ void Measure(benchmark::State& state, int64_t time,
   state.counters["process_MiB"] = static_cast<double>(usage.ru_maxrss) / 1024;
 }
 
-void UpdateAttention(benchmark::State& state, const std::string& config,
-                     int64_t time) {
+void UpdateAttention(benchmark::State& state, const std::string& name,
+                     const std::string& config, int64_t time) {
   AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);
   AttentionRegistry users;
@@ -112,17 +132,18 @@ void UpdateAttention(benchmark::State& state, const std::string& config,
                         options, store.Root().Sub("layers", i),
                         MultiHeadWidths{kWidth, kWidth, kWidth});
   }
-  Measure(state, time, store, [&](Forward<float>& forward, Var<float> x) {
+  const auto apply = [&](Forward<float>& forward, Var<float> x) {
     for (const MultiHeadAttention<float>& layer : layers) {
       x = layer(forward, x, layer.Prepare(forward, x, x),
                 {.mask = {.causal = true}});
     }
     return x;
-  });
+  };
+  Measure(state, time, store, apply, absl::EndsWith(name, "_rows"));
 }
 
-void UpdateMixer(benchmark::State& state, const std::string& config,
-                 int64_t time) {
+void UpdateMixer(benchmark::State& state, const std::string& /*name*/,
+                 const std::string& config, int64_t time) {
   MixerConfig options;
   REGARD_CHECK(google::protobuf::TextFormat::ParseFromString(config, &options))
       << config;
@@ -151,6 +172,7 @@ constexpr std::pair<const char*, const char*> kCases[] = {
      "formula { score: 'q . k / sqrt(d) + b[i - j]' "
      "parameter { name: 'b' table { highest: 127 } } }"},
     {"scaled_dot", "scaled_dot {}"},
+    {"scaled_dot_rows", "scaled_dot {}"},
     {"scaled_dot_dropout", "scaled_dot {} dropout: 0.1"},
     // At length 8,192, of 16 blocks.
     {"scaled_dot_moba_8",
@@ -161,6 +183,7 @@ constexpr std::pair<const char*, const char*> kCases[] = {
      "scaled_dot {} selection { moba { block_size: 512 top_k: 2 } }"},
     {"scaled_dot_nsa_blocks", "scaled_dot {} selection { nsa_blocks {} }"},
     {"sparsemax", "scaled_dot {} normalizer { sparsemax {} }"},
+    {"sparsemax_rows", "scaled_dot {} normalizer { sparsemax {} }"},
     {"sparsemax_moba_2",
      "scaled_dot {} normalizer { sparsemax {} } "
      "selection { moba { block_size: 512 top_k: 2 } }"},
@@ -196,11 +219,11 @@ int main(int argc, char** argv) {
   const auto add = [&](const auto& cases, auto update) {
     for (const auto& [name, config] : cases) {
       for (const int64_t length : lengths) {
-        benchmark::RegisterBenchmark(
-            absl::StrCat(name, "/", length).c_str(),
-            [config = config, length, update](benchmark::State& state) {
-              update(state, config, length);
-            })
+        benchmark::RegisterBenchmark(absl::StrCat(name, "/", length).c_str(),
+                                     [name = name, config = config, length,
+                                      update](benchmark::State& state) {
+                                       update(state, name, config, length);
+                                     })
             ->Unit(benchmark::kMillisecond);
       }
     }

@@ -118,7 +118,9 @@ Var<T> MixerLayer<T>::Contexts(Forward<T>& forward, const MixerTerms<T>& terms,
   const int64_t first = inputs.state == nullptr ? 0 : inputs.first_position;
   const int64_t time = terms.values.dim(2);
   const SiteWish wish = forward.Wish("weights");
-  const MixerTerms<T> all = wish.any() ? AllTerms(terms, inputs) : terms;
+  const MixerTerms<T> all =
+      wish.any() || wish.rows.any() ? AllTerms(terms, inputs) : terms;
+  const RowPlace place = {.offset = first};
   const auto weights = [&] {
     return Slice(mixer_->Matrix(forward, all), 2, first, time);
   };
@@ -129,9 +131,9 @@ Var<T> MixerLayer<T>::Contexts(Forward<T>& forward, const MixerTerms<T>& terms,
   };
   if (wish.changes_path()) {
     if (inputs.state != nullptr) contexts();  // for the state that they leave
-    return MatMul(forward.Site("weights", weights()), all.values);
+    return MatMul(forward.WeightsSite("weights", weights(), place), all.values);
   }
-  forward.SiteBeside("weights", weights);
+  forward.SiteBeside("weights", weights, place);
   return contexts();
 }
 

@@ -434,7 +434,8 @@ absl::StatusOr<Traced<float>> MaskedWordModel::Trace(
     const TraceOptions& options) const {
   REGARD_RETURN_IF_ERROR(RefuseTarget(options));
   REGARD_ASSIGN_OR_RETURN(const Asked asked, Read(forward, question));
-  REGARD_RETURN_IF_ERROR(CheckTracedSize("input", asked.ids.size()));
+  REGARD_RETURN_IF_ERROR(
+      CheckTracedSize("input", asked.ids.size(), options.most_tokens));
   Traced<float> traced = {.labels = BertLabels(pieces_, asked.ids)};
   TraceLabels& labels = traced.labels;
   labels.input = asked.text;

@@ -299,7 +299,8 @@ absl::StatusOr<Traced<float>> TextClassifier::Trace(
   REGARD_RETURN_IF_ERROR(RefuseTarget(options));
   REGARD_ASSIGN_OR_RETURN(const LabelledText text, Read(question));
   const std::vector<Example> encoded = {Encode(text)};
-  REGARD_RETURN_IF_ERROR(CheckTracedSize("input", encoded[0].ids.size()));
+  REGARD_RETURN_IF_ERROR(
+      CheckTracedSize("input", encoded[0].ids.size(), options.most_tokens));
   Traced<float> traced = {.labels = BertLabels(pieces_, encoded[0].ids)};
   TraceLabels& labels = traced.labels;
   labels.input = Joined(text, "\t");

@@ -245,7 +245,7 @@ absl::StatusOr<Traced<float>> TextEmbedder::Trace(
   // Not cut: what is shown is what was typed.
   const std::vector<int32_t> first =
       pieces_.Encode(asked.texts[0], std::numeric_limits<int64_t>::max());
-  const int64_t most = std::min(longest(), kMostTraced);
+  const int64_t most = std::min(longest(), options.most_tokens);
   if (std::ssize(first) <= kShortestText || std::ssize(first) > most) {
     return absl::InvalidArgumentError(
         absl::StrCat("expected a text of ", kShortestText + 1, " to ", most,

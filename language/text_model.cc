@@ -187,7 +187,7 @@ absl::StatusOr<Traced<float>> TextModel::Trace(
   REGARD_ASSIGN_OR_RETURN(Asked asked, Read(question));
   std::vector<int32_t>& ids = asked.prompt;
   if (question.example >= 0) {
-    ids.resize(std::min(ids.size(), static_cast<size_t>(kMostTraced)));
+    ids.resize(std::min(ids.size(), static_cast<size_t>(options.most_tokens)));
   }
   const size_t prompt = ids.size();
   if (options.target.has_value()) {
@@ -205,7 +205,7 @@ absl::StatusOr<Traced<float>> TextModel::Trace(
   if (given) ids.pop_back();  // it is told, not read
   REGARD_RETURN_IF_ERROR(
       CheckTracedSize(given ? "input and target" : "input", ids.size(),
-                      std::min(kMostTraced, model_.block())));
+                      std::min(options.most_tokens, model_.block())));
   int32_t last = next;
   if (!given) {
     forward.BeginStep();

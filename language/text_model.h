@@ -79,7 +79,7 @@ class TextModel : public Model<float> {
                                   const Question& question,
                                   const AnswerOptions& options) const;
 
-  // Of the same texts, of an example its first kMostTraced ids: each id, given
+  // Of the same texts, of an example its first most_tokens ids: each id, given
   // those before. What follows the text is the target, else what is likeliest.
   // An error for more ids than a block has.
   absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,

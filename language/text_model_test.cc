@@ -10,6 +10,7 @@
 
 #include "absl/types/span.h"
 #include "attention/attention_registry.h"
+#include "attention/inspection/site_rows.h"
 #include "attention/scoring/built_in_scores.h"
 #include "autodiff/arena.h"
 #include "autodiff/ops/softmax.h"
@@ -243,6 +244,31 @@ TEST(TextModelTest, ADevThatPredictsNothingIsNone) {
   constexpr char kLines[] = "block: 3 examples: LINES";
   EXPECT_FALSE(ModelOf(kLines, {"ab\n", "\n", ""}).has_dev());
   EXPECT_TRUE(ModelOf(kLines, {"ab\n", "a", ""}).has_dev());
+}
+
+// Does what `inspect --rows` does: no map of a long input is ever there.
+TEST(TextModelTest, RowsOfALongInputNeedNoMap) {
+  constexpr int64_t kTime = 3000;
+  TextModel model =
+      ModelOf("block: 4096", {std::string(5000, 'a') + "b", "", ""});
+  Tape<float> tape;
+  Forward<float> forward(tape, model.parameters(), nullptr);
+  const auto traced = model.Trace(forward, {.text = std::string(kTime, 'a')},
+                                  {.most_tokens = int64_t{1} << 20});
+  ASSERT_TRUE(traced.ok()) << traced.status();
+  const std::vector<SiteRows> rows = SiteRowsOf(forward, /*window=*/64, [&] {
+    forward.BeginStep();
+    traced->pass(forward);
+  });
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].site, "decoder/layers[0]/self/attention/weights");
+  EXPECT_EQ(rows[0].queries, kTime);
+  EXPECT_EQ(rows[0].entropy[0], 0);
+  EXPECT_EQ(rows[0].top_key[0], 0);
+  EXPECT_GT(rows[0].entropy[kTime - 1], 1);
+  for (const double sum : rows[1].sum) EXPECT_EQ(sum, 1);
+  // A map of one head.
+  EXPECT_LT(tape.high_water_bytes(), kTime * kTime * sizeof(float) / 2);
 }
 
 TEST(TextModelTest, ATraceReadsABlockAtMost) {

@@ -280,7 +280,7 @@ absl::StatusOr<Traced<float>> TokenClassifier::Trace(
   }
   REGARD_ASSIGN_OR_RETURN(LabelledSequence sequence, Read(question));
   REGARD_RETURN_IF_ERROR(
-      CheckTracedSize("input", sequence.tokens.size(), kMostTraced));
+      CheckTracedSize("input", sequence.tokens.size(), options.most_tokens));
   std::vector<std::string> names;
   for (const int32_t token : sequence.tokens) {
     names.push_back(absl::StrCat(token));

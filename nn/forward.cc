@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -104,7 +105,8 @@ SiteWish Forward<T>::AskProbe(const char* name) const {
 }
 
 template <typename T>
-Var<T> Forward<T>::Visit(const char* name, Var<T> value, Var<T> input) const {
+Var<T> Forward<T>::Visit(const char* name, Var<T> value, Var<T> input,
+                         const std::optional<RowPlace>& place) const {
   const std::string& site = SiteName(name);
   const SiteWish wish = probe_->Wish(site);
   if (wish.replacement) {
@@ -126,7 +128,16 @@ Var<T> Forward<T>::Visit(const char* name, Var<T> value, Var<T> input) const {
     tape_.Record("Probe", value,
                  [=] { probe->OnGradient(std::string(kept), value); });
   }
-  if (wish.value && !tape_.in_backward()) probe_->OnValue(site, value);
+  if (tape_.in_backward()) return value;
+  if (wish.value) probe_->OnValue(site, value);
+  if (place.has_value() && wish.rows.any()) {
+    const Shape& shape = value.shape();
+    const RowStatistics rows = RowStatistics::New(
+        tape_.arena(), wish.rows,
+        shape.rank() == 4 ? shape : Shape({1, 1, value.rows()}));
+    ReadRows(value, *place, rows);
+    probe_->OnRows(site, rows);
+  }
   return value;
 }
 

@@ -8,13 +8,16 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/types/span.h"
+#include "autodiff/shape.h"
 #include "autodiff/tape.h"
 #include "nn/parameters.h"
 #include "nn/probe.h"
+#include "nn/row_statistics.h"
 
 namespace regard {
 
@@ -72,17 +75,39 @@ class Forward {
   // used: what the pass goes on with, which is `value` unless the probe
   // replaces it. `input`, of the same shape: see SiteWish.
   Var<T> Site(const char* name, Var<T> value, Var<T> input = {}) const {
-    return probe_ == nullptr ? value : Visit(name, value, input);
+    return probe_ == nullptr ? value : Visit(name, value, input, RowPlace());
+  }
+  // Site() for attention weights whose rows are not at the positions of the
+  // first keys: where they are.
+  Var<T> WeightsSite(const char* name, Var<T> weights,
+                     const RowPlace& place) const {
+    return probe_ == nullptr ? weights : Visit(name, weights, {}, place);
   }
   // Of a value that the pass keeps within a kernel: if it is read, compute() ->
-  // Var<T> runs beside the pass, unrecorded.
+  // Var<T> runs beside the pass, unrecorded. With `place`, it is also computed
+  // for statistics of rows.
   template <typename F>
-  void SiteBeside(const char* name, F compute) const {
-    if (!Wish(name).value || tape_.in_backward()) return;
+  void SiteBeside(const char* name, F compute,
+                  const std::optional<RowPlace>& place = std::nullopt) const {
+    const SiteWish wish = Wish(name);
+    const bool reads_rows = place.has_value() && wish.rows.any();
+    if ((!wish.value && !reads_rows) || tape_.in_backward()) return;
     const bool recording = tape_.recording();
     tape_.set_recording(false);
-    Visit(name, compute(), {});
+    Visit(name, compute(), {}, place);
     tape_.set_recording(recording);
+  }
+
+  // For weights that the pass does not hold: statistics, not yet filled in,
+  // that the probe wants of the rows of the site `name`. While a pass is
+  // computed again, it wants none. `rows` is [batch, heads, queries, ..].
+  RowStatistics NewRows(const char* name, const Shape& rows) const {
+    if (probe_ == nullptr || tape_.in_backward()) return {};
+    return RowStatistics::New(tape_.arena(), AskProbe(name).rows, rows);
+  }
+  // Gives them to the probe, if there are any.
+  void GiveRows(const char* name, const RowStatistics& rows) const {
+    if (rows.has_value()) probe_->OnRows(SiteName(name), rows);
   }
 
   Tape<T>& tape() const { return tape_; }
@@ -92,7 +117,9 @@ class Forward {
   // Of `name` in the tape's scope, until the next call.
   const std::string& SiteName(const char* name) const;
   SiteWish AskProbe(const char* name) const;
-  Var<T> Visit(const char* name, Var<T> value, Var<T> input) const;
+  // Without `place`, there are no statistics of rows.
+  Var<T> Visit(const char* name, Var<T> value, Var<T> input,
+               const std::optional<RowPlace>& place) const;
 
   struct Companion;
 

@@ -19,6 +19,9 @@
 // is only read changes no bit of the pass: a value that a fused kernel keeps to
 // itself is computed beside it. For gradients and replacements the pass takes
 // the composition of plain operations, whose bits may differ from the kernel's.
+//
+// Statistics of the rows of `weights` cost far less than their value: a fused
+// kernel gives them without ever holding the weights.
 #ifndef NN_PROBE_H_
 #define NN_PROBE_H_
 
@@ -30,6 +33,7 @@
 #include "absl/types/span.h"
 #include "autodiff/shape.h"
 #include "autodiff/tape.h"
+#include "nn/row_statistics.h"
 
 namespace regard {
 
@@ -41,7 +45,10 @@ struct SiteWish {
   // Passes the site's input to Replace() in place of its value. The input of a
   // "residual" is the term to which the branch is added.
   bool input = false;
+  // Statistics of the rows of attention weights, see OnRows().
+  RowWish rows = {};
 
+  // Whether something is wanted of the value itself.
   bool any() const { return value || gradient || replacement; }
   // Whether the site's value must be one that the pass goes on with.
   bool changes_path() const { return gradient || replacement; }
@@ -59,6 +66,13 @@ class Probe {
   // A site whose value is wanted, once in a pass, also where layers are
   // recomputed. The Var lives until the tape is rewound, or goes back.
   virtual void OnValue(const std::string& /*site*/, Var<T> /*value*/) {}
+
+  // Statistics of the rows of a site of attention weights, where some are
+  // wanted, once in a pass. They are of the weights that the pass goes on with,
+  // and may have more statistics than this probe asks for. They live as long as
+  // a value.
+  virtual void OnRows(const std::string& /*site*/,
+                      const RowStatistics& /*rows*/) {}
 
   // In the backward pass, after all that `value` goes into: value.grad_data()
   // is its gradient. Not called where no gradient arrives.

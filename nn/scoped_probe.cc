@@ -1,5 +1,7 @@
 #include "nn/scoped_probe.h"
 
+#include <utility>
+
 #include "autodiff/instantiate.h"
 
 namespace regard {
@@ -12,12 +14,14 @@ ScopedProbe<T>::ScopedProbe(Forward<T>& forward, Probe<T>* probe)
 
 template <typename T>
 SiteWish ScopedProbe<T>::Wish(const std::string& site) {
-  const SiteWish a = outer_->Wish(site);
+  SiteWish a = outer_->Wish(site);
   const SiteWish b = inner_->Wish(site);
+  a.rows.Add(b.rows);
   return {.value = a.value || b.value,
           .gradient = a.gradient || b.gradient,
           .replacement = a.replacement || b.replacement,
-          .input = a.input || b.input};
+          .input = a.input || b.input,
+          .rows = std::move(a.rows)};
 }
 
 template <typename T>
@@ -31,6 +35,14 @@ template <typename T>
 void ScopedProbe<T>::OnGradient(const std::string& site, Var<T> value) {
   for (Probe<T>* const probe : {outer_, inner_}) {
     if (probe->Wish(site).gradient) probe->OnGradient(site, value);
+  }
+}
+
+template <typename T>
+void ScopedProbe<T>::OnRows(const std::string& site,
+                            const RowStatistics& rows) {
+  for (Probe<T>* const probe : {outer_, inner_}) {
+    if (probe->Wish(site).rows.any()) probe->OnRows(site, rows);
   }
 }
 

@@ -7,6 +7,7 @@
 #include "autodiff/tape.h"
 #include "nn/forward.h"
 #include "nn/probe.h"
+#include "nn/row_statistics.h"
 
 namespace regard {
 
@@ -26,6 +27,7 @@ class ScopedProbe : private Probe<T> {
   SiteWish Wish(const std::string& site) override;
   void OnValue(const std::string& site, Var<T> value) override;
   void OnGradient(const std::string& site, Var<T> value) override;
+  void OnRows(const std::string& site, const RowStatistics& rows) override;
   Var<T> Replace(Tape<T>& tape, const std::string& site, Var<T> value) override;
 
   Forward<T>& forward_;

@@ -132,18 +132,21 @@ void GreedySearch(benchmark::State& state) {
   search.set_max_length(0);
   Tape<float> tape;
   Forward<float> forward(tape, model.store(), /*gradients=*/nullptr);
+  const bool want_weights = state.range(5) != 0;
   for (auto unused : state) {
     benchmark::DoNotOptimize(TranslateIds({{&model.model(), &forward}}, sources,
-                                          search, /*want_weights=*/false));
+                                          search, want_weights));
   }
   state.SetItemsProcessed(state.iterations() * state.range(3));
 }
 
 BENCHMARK(GreedySearch)
-    ->ArgNames({"width", "layers", "heads", "sentences", "vocabulary"})
-    ->Args({256, 3, 8, 64, 8000})
-    ->Args({256, 3, 8, 1, 8000})
-    ->Args({32, 2, 4, 1, 200})
+    ->ArgNames({"width", "layers", "heads", "sentences", "vocabulary",
+                "alignment"})
+    ->Args({256, 3, 8, 64, 8000, 0})
+    ->Args({256, 3, 8, 64, 8000, 1})
+    ->Args({256, 3, 8, 1, 8000, 0})
+    ->Args({32, 2, 4, 1, 200, 0})
     ->Unit(benchmark::kMillisecond);
 
 // A language model with random weights, whose layers have attention or a state

@@ -198,12 +198,14 @@ absl::StatusOr<Traced<float>> TranslationModel::Trace(
     Forward<float>& forward, const Question& question,
     const TraceOptions& options) const {
   REGARD_ASSIGN_OR_RETURN(Asked asked, Read(question));
-  REGARD_RETURN_IF_ERROR(CheckTracedSize("input", asked.source.size()));
+  REGARD_RETURN_IF_ERROR(
+      CheckTracedSize("input", asked.source.size(), options.most_tokens));
   std::vector<std::string> target;
   if (options.target.has_value()) {
     target = TypedTarget(*options.target, translator_);
     if (!options.target->empty()) {
-      REGARD_RETURN_IF_ERROR(CheckTracedSize("target", target.size()));
+      REGARD_RETURN_IF_ERROR(
+          CheckTracedSize("target", target.size(), options.most_tokens));
     }
     const absl::Status known = translator_.CheckTarget(target);
     if (!known.ok()) {
@@ -224,7 +226,7 @@ absl::StatusOr<Traced<float>> TranslationModel::Trace(
     target = translator_.Words(best);
     const size_t all = target.size();
     // A model that has not learned to end is shown as far as it makes sense.
-    target.resize(std::min(all, static_cast<size_t>(kMostTraced)));
+    target.resize(std::min(all, static_cast<size_t>(options.most_tokens)));
     translator_.CutTarget(&target);
     if (target.size() < all) {
       asked.notes.push_back(absl::StrCat("the translation is cut: only ",

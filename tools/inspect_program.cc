@@ -18,6 +18,7 @@
 #include "attention/inspection/explanation.h"
 #include "attention/inspection/inspection.h"
 #include "attention/inspection/patching.h"
+#include "attention/inspection/site_rows.h"
 #include "attention/inspection/trace.h"
 #include "autodiff/worker_pool.h"
 #include "data/data_source.h"
@@ -44,6 +45,7 @@
 #include "third_party/abseil_backport/status_macros.h"
 #include "tools/output_file.h"
 #include "tools/programs.h"
+#include "tools/row_report.h"
 
 namespace regard {
 
@@ -59,6 +61,7 @@ constexpr char kUsage[] =
     "  inspect --run=DIR INPUT --explain=SITE [--head=N] [--query=N] "
     "[--key=N]\n"
     "      [--json]\n"
+    "  inspect --run=DIR [INPUT] --rows [--window=N] [--json]\n"
     "  inspect --model=DIR [--out=FILE.html] [--json] TEXT\n\n"
     "INPUT is what the model reads: a text, numbers or the path of an image.\n"
     "The page is written to inspect.html in the run folder, or in the current\n"
@@ -70,6 +73,8 @@ constexpr char kUsage[] =
     "  inspect --run=runs/pairs --example=0 --out=heads.svg --layer=0\n"
     "  inspect --run=runs/induction --example=0 --explain='*layers[1]*' "
     "--head=0";
+
+constexpr int kWindow = 64;
 
 struct Arguments {
   std::string run;
@@ -88,6 +93,8 @@ struct Arguments {
   int query = -1;  // not given
   int key = -1;    // not given
   bool sites = false;
+  bool rows = false;
+  int window = kWindow;
   bool json = false;
 };
 
@@ -134,6 +141,13 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   line.Switch("sites", &arguments->sites,
               "lists the hook points for --patch and `intervene`, with their "
               "shapes, and exits");
+  line.Switch("rows", &arguments->rows,
+              "prints statistics of the rows of attention weights, for an "
+              "input of any length that the model reads, and exits");
+  line.Number("window", &arguments->window, 1, 1 << 30,
+              "number of keys, up to a query's own position, whose share of "
+              "its weights --rows prints",
+              absl::StrCat(kWindow));
   line.Switch("json", &arguments->json, kJsonHelp);
   std::vector<std::string> sources;
   line.Positional(&sources, "INPUT");
@@ -181,6 +195,18 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
     std::fputs(
         "note: --query and --key have no effect: they apply only to "
         "--explain=SITE\n",
+        stderr);
+  }
+  if (!arguments->rows && arguments->window != kWindow) {
+    std::fputs("note: --window has no effect: it applies only to --rows\n",
+               stderr);
+  }
+  if (arguments->rows &&
+      (!arguments->out.empty() || !arguments->arrays.empty() ||
+       !arguments->patch.empty() || arguments->output >= 0)) {
+    std::fputs(
+        "note: --out, --arrays, --patch and --output have no effect with "
+        "--rows\n",
         stderr);
   }
   if (arguments->model.empty()) return absl::OkStatus();
@@ -237,6 +263,8 @@ absl::StatusOr<Asked> AskRun(const Arguments& arguments, const Run& run,
                              const Plugins& plugins) {
   TraceOptions options = {.beam = arguments.beam};
   if (!arguments.target.empty()) options.target = arguments.target;
+  // One pass is enough for the rows.
+  if (arguments.rows) options.most_tokens = int64_t{1} << 20;
   absl::StatusOr<Traced<float>> traced = run.Trace(
       {.text = arguments.source, .example = arguments.example}, options);
   const std::string where = arguments.example >= 0
@@ -355,6 +383,22 @@ absl::Status ExplainScore(const Arguments& arguments, const Asked& asked,
   return absl::OkStatus();
 }
 
+absl::Status ShowRows(const Arguments& arguments, const Asked& asked,
+                      Forward<float>& forward) {
+  Tell(asked.traced.labels.notes);
+  const std::vector<SiteRows> rows = SiteRowsOf(forward, arguments.window, [&] {
+    forward.BeginStep();
+    asked.traced.pass(forward);
+  });
+  const std::string text =
+      arguments.json
+          ? absl::StrCat(JsonText(RowsJson(rows, arguments.window)), "\n")
+          : TableText(RowsTable(rows, arguments.window),
+                      std::numeric_limits<int>::max());
+  std::fputs(text.c_str(), stdout);
+  return absl::OkStatus();
+}
+
 absl::Status Show(const Arguments& arguments, const InspectedAnswer& answer,
                   const std::string& name, const std::string& page) {
   const Inspection<float>& inspection = answer.inspection;
@@ -417,6 +461,7 @@ absl::Status InspectModel(int argc, char** argv, const Plugins& plugins) {
   if (!arguments.explain.empty()) {
     return ExplainScore(arguments, asked, run.forward());
   }
+  if (arguments.rows) return ShowRows(arguments, asked, run.forward());
   REGARD_ASSIGN_OR_RETURN(const InspectedAnswer answer,
                           Look(arguments, asked, run.forward()));
   if (absl::EndsWith(arguments.out, ".svg")) {

@@ -59,6 +59,23 @@ expect_in out 'site  ' 'step[*]/decoder/attention/weights  ' \
 expect_in out '{"sites":[{"site":"' \
   '{"site":"step[*]/decoder/attention/weights","shape":[1,1,1,5]}'
 
+# Statistics of rows, also for an input that is too long to be looked at.
+"${inspect}" --run=run --rows 'they are watching .' --target='ils regardent .' \
+  >out
+expect_in out 'attention  ' '  entropy  top key  key 0  last 64' \
+  'step[*]/decoder/attention/weights  0  '
+"${inspect}" --run=run --rows --window=2 --json they --target=ils >out
+expect_in out '{"window":2,"rows":[{"site":"step[*]/decoder/attention/weights","heads":[{"sum":['
+expect_in out '],"entropy":[' '],"top_key":[' '],"window":['
+"${inspect}" --run=run --rows --source="$(printf 'they %.0s' $(seq 101))" \
+  --target=ils >out
+expect_in out 'step[*]/decoder/attention/weights  0  '
+"${inspect}" --run=run --rows they --out=rows.html >out 2>err
+expect_in err 'note: --out, --arrays, --patch and --output have no effect with'
+expect 'no page of rows' '' "$(ls rows.html 2>/dev/null)"
+"${inspect}" --run=run they --target=ils --window=3 --json >out 2>err
+expect_in err 'note: --window has no effect'
+
 fails_when_full 'a report' "${train}" --run=run --resume
 fails_when_full 'an alignment' "${inspect}" --run=run --source=they
 fails_when_full 'heads' "${inspect}" --model="${bert}" --source=the

@@ -135,7 +135,7 @@ class Replay {
   Replay(const Arguments& arguments, TrainedRun run, std::unique_ptr<Task> task)
       : arguments_(arguments), run_(std::move(run)), task_(std::move(task)) {
     for (const std::string& site : arguments.sites) {
-      for (int i = SiteStatistic::ENTROPY; i <= SiteStatistic::TOP_KEY_SHARE;
+      for (int i = SiteStatistic::ENTROPY; i <= SiteStatistic::FIRST_KEY_SHARE;
            ++i) {
         SiteStatistic& statistic = *statistics_.Add();
         statistic.set_site(site);

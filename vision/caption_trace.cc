@@ -128,8 +128,8 @@ absl::StatusOr<Traced<float>> CaptionModel::Trace(
   if (!options.target->empty()) {
     const int64_t room = captioner_.decoder().longest_position() -
                          std::ssize(PromptIds(asked.prompt));
-    REGARD_RETURN_IF_ERROR(CheckTracedSize("target", written.ids.size(),
-                                           std::min(kMostTraced, room)));
+    REGARD_RETURN_IF_ERROR(CheckTracedSize(
+        "target", written.ids.size(), std::min(options.most_tokens, room)));
   }
   Traced<float> traced = TraceWritten(asked, question, std::move(written));
   for (std::string& note : tokens_.NotesOn(words)) {

@@ -18,14 +18,17 @@
 
 namespace regard {
 
+// Positions of a written text that are traced at most: each takes a pass.
+inline constexpr int64_t kMostTraced = 100;
+
 struct TraceOptions {
   // The text to explain; absent: the model's own. "" is a text, too.
   std::optional<std::string> target = {};
   int beam = 0;  // hypotheses of a search for the model's own; 0: as configured
+  // Tokens of an input or a target at most. One pass may read more than
+  // Inspect() looks at.
+  int64_t most_tokens = kMostTraced;
 };
-
-// Positions of a written text that are traced at most: each takes a pass.
-inline constexpr int64_t kMostTraced = 100;
 
 // An image whose patches are positions of a sequence.
 struct TracedImage {

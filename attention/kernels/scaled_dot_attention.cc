@@ -5,6 +5,7 @@
 #include <new>
 
 #include "attention/kernels/attention_blocks.h"
+#include "attention/kernels/block_statistics.h"
 #include "attention/kernels/finite_values.h"
 #include "autodiff/kernels/gemm.h"
 #include "autodiff/kernels/matrix.h"
@@ -72,14 +73,18 @@ void ScaleRow(const MutableMatrix<T>& x, int64_t i, T factor) {
   for (int64_t j = 0; j < x.cols; ++j) row[j] *= factor;
 }
 
-// Turns a block of scores into exp(score - max) with the new maximum, and
-// scales what was summed under the old one, unless this block is the `first`.
-// A row with a sink begins with its logit as the maximum, and so with the sum
-// 1. `decay` is scratch for a row each.
+// Subtracts the new maximum from a block of scores, makes `weights`, which may
+// be the scores, their exponentials, and scales what was summed under the old
+// maximum, unless this block is the `first`. A row with a sink begins with its
+// logit as the maximum, and so with the sum 1. `decay` and `sums` are scratch
+// for a row each; the latter gets the sums of the weights.
+// `statistics`, which may be null, read rows while they are in the first cache.
 template <typename T>
 void Accumulate(const QueryBlock& block, bool first, bool sink, int64_t count,
-                T* scores, RowSums<T> rows, T* decay,
+                T* scores, T* weights, RowSums<T> rows, T* decay, T* sums,
+                BlockStatistics<T>* statistics,
                 const MutableMatrix<T>& context) {
+  constexpr int64_t kRowsAtOnce = 16;
   for (int64_t i = 0; i < block.count; ++i) {
     T* const row = scores + i * count;
     const T old = rows.max[i];
@@ -90,17 +95,25 @@ void Accumulate(const QueryBlock& block, bool first, bool sink, int64_t count,
     rows.max[i] = max;
     for (int64_t k = 0; k < count; ++k) row[k] -= max;
   }
-  Exp(scores, scores, block.count * count);
+  for (int64_t begin = 0; begin < block.count; begin += kRowsAtOnce) {
+    const int64_t end = std::min(begin + kRowsAtOnce, block.count);
+    const int64_t size = (end - begin) * count;
+    Exp(scores + begin * count, weights + begin * count, size);
+    for (int64_t i = begin; i < end; ++i) {
+      sums[i] = SumRow(weights + i * count, count);
+    }
+    if (statistics == nullptr) continue;
+    statistics->Measure(begin, end, sink, count, scores, weights);
+  }
   if (!first || sink) Exp(decay, decay, block.count);
   if (first) {
     for (int64_t i = 0; i < block.count; ++i) {
-      const T sum = SumRow(scores + i * count, count);
-      rows.sum[i] = sink ? sum + decay[i] : sum;
+      rows.sum[i] = sink ? sums[i] + decay[i] : sums[i];
     }
     return;
   }
   for (int64_t i = 0; i < block.count; ++i) {
-    rows.sum[i] = rows.sum[i] * decay[i] + SumRow(scores + i * count, count);
+    rows.sum[i] = rows.sum[i] * decay[i] + sums[i];
     ScaleRow(context, i, decay[i]);
   }
 }
@@ -108,20 +121,27 @@ void Accumulate(const QueryBlock& block, bool first, bool sink, int64_t count,
 // What a thread needs to compute blocks.
 template <typename T>
 struct AttendScratch {
-  AttendScratch(const AttentionProblem<T>& p, ScratchScope<T>& scratch)
+  AttendScratch(const AttentionProblem<T>& p, const RowStatistics& wanted,
+                ScratchScope<T>& scratch)
       : scores(scratch.New(p.block_size())),
+        weights(wanted.has_value() ? scratch.New(p.block_size()) : scores),
         decay(scratch.New(kQueryBlock)),
+        sums(scratch.New(kQueryBlock)),
         keep(p.NewKeep()),
         keys(p, p.keys, p.of_keys, scratch),
         values(p, p.values, p.of_values, scratch),
-        part(p, scratch) {}
+        part(p, scratch),
+        statistics(wanted, p.queries.tape().scratch()) {}
 
   T* const scores;
+  T* const weights;  // the scores, unless statistics read both
   T* const decay;
+  T* const sums;
   uint8_t* const keep;
   const KeyRows<T> keys;
   KeyRows<T> values;
   const PartScratch<T> part;
+  BlockStatistics<T> statistics;
 };
 
 // Adds what some keys, from `first_key` on, give the queries of a block.
@@ -133,19 +153,24 @@ void AttendKeys(const AttentionProblem<T>& p, const QueryBlock& block,
                 const MutableMatrix<T>& context) {
   ScoreBlock(p, block, queries, s.keys(block, first_key, count), first_key,
              s.scores);
-  Accumulate(block, first, p.sink.has_value(), count, s.scores, rows, s.decay,
+  Accumulate(block, first, p.sink.has_value(), count, s.scores, s.weights, rows,
+             s.decay, s.sums, s.statistics.wanted() ? &s.statistics : nullptr,
              context);
+  if (s.statistics.wanted()) {
+    s.statistics.Add(p, block, first_key, count,
+                     {s.scores, s.weights, s.sums, rows.max, s.decay});
+  }
   if (p.dropout.drops()) {
     FillKeep(p, block, first_key, count, s.keep);
-    Drop(p, s.keep, block.count * count, s.scores, s.scores);
+    Drop(p, s.keep, block.count * count, s.weights, s.weights);
   }
   const ConstMatrix<T> raw = s.values(block, first_key, count);
   const ConstMatrix<T> finite = s.values.Finite(block, first_key, count);
-  Gemm(ConstMatrix<T>(s.scores, block.count, count), finite, context,
+  Gemm(ConstMatrix<T>(s.weights, block.count, count), finite, context,
        first ? GemmMode::kAssign : GemmMode::kAdd);
   if (finite.data == raw.data) return;
   for (int64_t i = 0; i < block.count; ++i) {
-    AddNonFinite(s.scores + i * count, raw, context.data + i * context.stride);
+    AddNonFinite(s.weights + i * count, raw, context.data + i * context.stride);
   }
 }
 
@@ -165,6 +190,8 @@ void AttendBlock(const AttentionProblem<T>& p, const QueryBlock& block,
     }
   }
   if (empty) return;
+  const bool counts = s.statistics.wanted();
+  if (counts) s.statistics.Begin(block);
   ForEachPart(p, block, s.part.rows,
               [&](const QueryBlock& part, int64_t k, int64_t count) {
                 const bool first = !selects && k == block.first_block();
@@ -182,6 +209,7 @@ void AttendBlock(const AttentionProblem<T>& p, const QueryBlock& block,
                 ScatterRows(part, s.part.context, context);
                 s.part.ScatterSums(part, rows);
               });
+  if (counts) s.statistics.End(p, block, rows.max, rows.sum);
   for (int64_t i = 0; i < block.count; ++i) {
     ScaleRow(context, i, rows.sum[i] > T(0) ? T(1) / rows.sum[i] : T(0));
   }
@@ -201,7 +229,8 @@ void AttendSources(const AttentionProblem<T>& p, RowSums<T> sums,
 // The heads of all examples, which InferenceThreads share if there is enough to
 // do.
 template <typename T>
-void AttendAll(const AttentionProblem<T>& p, RowSums<T> sums, Var<T> context) {
+void AttendAll(const AttentionProblem<T>& p, const RowStatistics& statistics,
+               RowSums<T> sums, Var<T> context) {
   constexpr int64_t kLeastToCut = int64_t{1} << 19;  // multiply-adds
   ScratchScope<T> scratch(p.queries.tape());
   const int64_t multiply_adds = p.sources() * p.num_queries() * p.num_keys() *
@@ -211,13 +240,13 @@ void AttendAll(const AttentionProblem<T>& p, RowSums<T> sums, Var<T> context) {
   const int64_t parts =
       pool == nullptr ? 1 : std::min<int64_t>(pool->threads(), p.sources());
   if (parts <= 1) {
-    AttendScratch<T> alone(p, scratch);
+    AttendScratch<T> alone(p, statistics, scratch);
     return AttendSources(p, sums, context, 0, p.sources(), alone);
   }
   auto* const of_part =
       p.queries.tape().scratch().template New<AttendScratch<T>>(parts);
   for (int64_t part = 0; part < parts; ++part) {
-    new (of_part + part) AttendScratch<T>(p, scratch);
+    new (of_part + part) AttendScratch<T>(p, statistics, scratch);
   }
   const InferenceThreads none = InferenceThreads::None();
   pool->Run(parts, [&](int64_t part) {
@@ -369,7 +398,8 @@ Var<T> ScaledDotAttention(const std::type_identity_t<InnerForm<T>>& score,
                           Var<T> values, const Mask& mask,
                           const Positions& positions,
                           std::type_identity_t<T> dropout,
-                          int64_t heads_side_by_side, Var<T> sink) {
+                          int64_t heads_side_by_side, Var<T> sink,
+                          const RowStatistics& statistics) {
   const InnerForm<T> form = WithoutRowBiases(score);
   const Shape& q = form.a.shape();
   const Shape& k = form.b.shape();
@@ -428,7 +458,10 @@ Var<T> ScaledDotAttention(const std::type_identity_t<InnerForm<T>>& score,
   const int64_t rows = q[0] * of_queries.heads * num_queries;
   const RowSums<T> sums = {tape->arena().template New<T>(rows),
                            tape->arena().template New<T>(rows)};
-  AttendAll(p, sums, context);
+  REGARD_CHECK(!statistics.has_value() || statistics.size() == rows)
+      << "statistics of " << statistics.size() << " rows, of which there are "
+      << rows;
+  AttendAll(p, statistics, sums, context);
   tape->Record("ScaledDotAttention", context, [=] {
     const Gradients<T> gradients = {PartialGrad(p.queries),
                                     PartialGrad(p.keys),

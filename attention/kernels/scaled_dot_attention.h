@@ -18,6 +18,7 @@
 #include "attention/mask.h"
 #include "attention/positions.h"
 #include "autodiff/tape.h"
+#include "nn/row_statistics.h"
 
 namespace regard {
 
@@ -35,12 +36,16 @@ namespace regard {
 //
 // `sink` [heads], which may be empty, has the logit of each head's sink, see
 // attention/sink.h: exp(sink) is added to the sum of the softmax.
+//
+// `statistics`, of as many rows as the context has, is filled. It changes no
+// bit of the context.
 template <typename T>
 Var<T> ScaledDotAttention(const std::type_identity_t<InnerForm<T>>& score,
                           Var<T> values, const Mask& mask,
                           const Positions& positions = {},
                           std::type_identity_t<T> dropout = T(0),
-                          int64_t heads_side_by_side = 0, Var<T> sink = {});
+                          int64_t heads_side_by_side = 0, Var<T> sink = {},
+                          const RowStatistics& statistics = {});
 
 }  // namespace regard
 

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -32,6 +33,7 @@
 #include "nn/forward.h"
 #include "nn/parameters.h"
 #include "nn/probe.h"
+#include "nn/row_statistics.h"
 #include "optimization/interventions/site_requests.h"
 #include "optimization/model.h"
 #include "options/reader.h"
@@ -154,6 +156,59 @@ class Wisher : public Probe<float> {
   const Wants wants_;
 };
 
+// Compares statistics of rows with the weights that the same pass has.
+class RowChecker : public Probe<float> {
+ public:
+  SiteWish Wish(const std::string& site) override {
+    if (!MatchesSite("*/weights", site)) return {};
+    return {.value = true,
+            .rows = {.entropy = true, .top = true, .first = true}};
+  }
+  void OnValue(const std::string& site, Var<float> value) override {
+    std::vector<double>& rows = values_[site];
+    for (int64_t row = 0; row < value.rows(); ++row) {
+      const auto weights =
+          value.span().subspan(row * value.cols(), value.cols());
+      double sum = 0;
+      double top = 0;
+      for (const float w : weights) {
+        sum += std::abs(w);
+        top = std::max<double>(top, std::abs(w));
+      }
+      double entropy = 0;
+      for (const float w : weights) {
+        if (w != 0) entropy -= std::abs(w) / sum * std::log(std::abs(w) / sum);
+      }
+      rows.insert(rows.end(), {sum, entropy, top, std::abs(weights[0])});
+    }
+  }
+  void OnRows(const std::string& site, const RowStatistics& rows) override {
+    std::vector<double>& seen = rows_[site];
+    for (int64_t i = 0; i < rows.size(); ++i) {
+      seen.insert(seen.end(),
+                  {rows.sum[i], rows.entropy[i], rows.top[i], rows.first[i]});
+    }
+  }
+
+  void Check() const {
+    EXPECT_FALSE(values_.empty());
+    EXPECT_EQ(values_.size(), rows_.size());
+    for (const auto& [site, want] : values_) {
+      const auto found = rows_.find(site);
+      ASSERT_NE(found, rows_.end()) << site;
+      ASSERT_EQ(found->second.size(), want.size()) << site;
+      for (size_t i = 0; i < want.size(); ++i) {
+        EXPECT_NEAR(found->second[i], want[i], 1e-6 * (1 + want[i]))
+            << site << ", number " << i % 4 << " of row " << i / 4;
+      }
+    }
+  }
+
+ private:
+  std::map<std::string, std::vector<double>> values_;
+  std::map<std::string, std::vector<double>> rows_;
+};
+
 struct Result {
   std::vector<float> losses;
   std::vector<float> gradients;
@@ -257,6 +312,15 @@ TEST_P(SitesTest, AreReadWithoutEffectAndReplacedWithOne) {
   }
   std::cout << GetParam().name << ": " << names.size() << " sites, "
             << without_effect << " of which zeros leave the loss as it is\n";
+}
+
+TEST_P(SitesTest, HaveStatisticsOfTheRowsOfWeights) {
+  for (const bool training : {true, false}) {
+    const Result plain = Run(nullptr, training);
+    RowChecker rows;
+    EXPECT_TRUE(Run(&rows, training) == plain) << "training " << training;
+    rows.Check();
+  }
 }
 
 // The choice of that name; null if there is none.

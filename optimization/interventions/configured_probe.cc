@@ -79,42 +79,60 @@ std::string RowName(Var<T> weights, int64_t row) {
 // NaN if either is.
 double Greater(double a, double b) { return b > a || std::isnan(b) ? b : a; }
 
-// Nothing of a row of weights that are all hidden.
+// The statistic of one row of a value.
 template <typename T>
 StatisticSum OfRow(SiteStatistic::Statistic statistic,
                    absl::Span<const T> row) {
-  double magnitudes = 0;
   double squares = 0;
   double top = -std::numeric_limits<double>::infinity();
-  double top_magnitude = 0;
   for (const T element : row) {
     const auto x = static_cast<double>(element);
-    magnitudes += std::abs(x);
     squares += x * x;
     top = Greater(top, x);
-    top_magnitude = Greater(top_magnitude, std::abs(x));
   }
-  if (statistic == SiteStatistic::MAX) return {statistic, top, 1};
-  if (statistic == SiteStatistic::NORM) {
-    return {statistic, std::sqrt(squares), 1};
+  return {statistic, statistic == SiteStatistic::MAX ? top : std::sqrt(squares),
+          1};
+}
+
+// The statistic of row `i`; none if all its weights are hidden.
+StatisticSum OfRow(const SiteStatistic& wanted, const RowStatistics& rows,
+                   int64_t i) {
+  const SiteStatistic::Statistic statistic = wanted.statistic();
+  if (statistic == SiteStatistic::MAX) return {statistic, rows.max[i], 1};
+  const double sum = rows.sum[i];
+  if (sum == 0) return {statistic};
+  if (statistic == SiteStatistic::ENTROPY) {
+    return {statistic, rows.entropy[i], 1};
   }
-  if (magnitudes == 0) return {statistic};
-  if (statistic == SiteStatistic::TOP_KEY_SHARE) {
-    return {statistic, top_magnitude / magnitudes, 1};
+  const double mass = statistic == SiteStatistic::TOP_KEY_SHARE ? rows.top[i]
+                      : statistic == SiteStatistic::FIRST_KEY_SHARE
+                          ? rows.first[i]
+                          : rows.Window(wanted.window())[i];
+  return {statistic, mass / sum, 1};
+}
+
+RowWish RowsOf(const SiteStatistic& wanted) {
+  const SiteStatistic::Statistic statistic = wanted.statistic();
+  RowWish rows;
+  rows.entropy = statistic == SiteStatistic::ENTROPY;
+  rows.top = statistic == SiteStatistic::MAX ||
+             statistic == SiteStatistic::TOP_KEY_SHARE;
+  rows.first = statistic == SiteStatistic::FIRST_KEY_SHARE;
+  if (statistic == SiteStatistic::WINDOW_SHARE) {
+    rows.windows = {wanted.window()};
   }
-  double entropy = 0;
-  for (const T element : row) {
-    const double share = std::abs(static_cast<double>(element)) / magnitudes;
-    if (share > 0) entropy -= share * std::log(share);
-  }
-  return {statistic, entropy, 1};
+  return rows;
 }
 
 std::string ReportedName(const std::string& site, const SiteStatistic& wanted) {
   const std::string joined = JoinSteps(site);
-  return absl::StrCat(
+  std::string name = absl::StrCat(
       "probe/", MatchesSite(wanted.site(), joined) ? joined : site, "/",
       absl::AsciiStrToLower(SiteStatistic::Statistic_Name(wanted.statistic())));
+  if (wanted.statistic() == SiteStatistic::WINDOW_SHARE) {
+    absl::StrAppend(&name, "_", wanted.window());
+  }
+  return name;
 }
 
 }  // namespace
@@ -160,6 +178,18 @@ bool ConfiguredProbe<T>::IsDue(const SiteStatistic& statistic) const {
 }
 
 template <typename T>
+template <typename F>
+void ConfiguredProbe<T>::ForEachDue(const std::string& site, bool of_rows,
+                                    F f) const {
+  for (const SiteStatistic& statistic : requests_.probe) {
+    if (!IsDue(statistic) || !MatchesSite(statistic.site(), site)) continue;
+    const bool weights = IsWeights(site);
+    if (IsOfWeights(statistic.statistic()) && !weights) continue;
+    if ((weights && IsOfRows(statistic.statistic())) == of_rows) f(statistic);
+  }
+}
+
+template <typename T>
 bool ConfiguredProbe<T>::Changes(const Intervention& intervention,
                                  const std::string& site) const {
   return InForce(intervention) && MatchesSite(intervention.site(), site);
@@ -177,9 +207,11 @@ SiteWish ConfiguredProbe<T>::Wish(const std::string& site) {
       wish.value = true;
     }
   }
-  for (const SiteStatistic& statistic : requests_.probe) {
-    wish.value |= IsDue(statistic) && MatchesSite(statistic.site(), site);
-  }
+  ForEachDue(site, /*of_rows=*/false,
+             [&](const SiteStatistic&) { wish.value = true; });
+  ForEachDue(site, /*of_rows=*/true, [&](const SiteStatistic& statistic) {
+    wish.rows.Add(RowsOf(statistic));
+  });
   return wish;
 }
 
@@ -200,18 +232,26 @@ void ConfiguredProbe<T>::OnValue(const std::string& site, Var<T> value) {
     AddToMean(site, value);
     return;
   }
-  for (const SiteStatistic& wanted : requests_.probe) {
-    if (!IsDue(wanted) || !MatchesSite(wanted.site(), site) ||
-        (IsOfWeights(wanted.statistic()) && !IsWeights(site))) {
-      continue;
-    }
+  ForEachDue(site, /*of_rows=*/false, [&](const SiteStatistic& wanted) {
     StatisticSum sum = {.statistic = wanted.statistic()};
     for (int64_t row = 0; row < value.rows(); ++row) {
       sum.Add(OfRow<T>(wanted.statistic(),
                        value.span().subspan(row * value.cols(), value.cols())));
     }
     sums_[ReportedName(site, wanted)].Add(sum);
-  }
+  });
+}
+
+template <typename T>
+void ConfiguredProbe<T>::OnRows(const std::string& site,
+                                const RowStatistics& rows) {
+  ForEachDue(site, /*of_rows=*/true, [&](const SiteStatistic& wanted) {
+    StatisticSum sum = {.statistic = wanted.statistic()};
+    for (int64_t row = 0; row < rows.size(); ++row) {
+      sum.Add(OfRow(wanted, rows, row));
+    }
+    sums_[ReportedName(site, wanted)].Add(sum);
+  });
 }
 
 template <typename T>

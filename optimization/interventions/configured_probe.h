@@ -15,6 +15,7 @@
 #include "autodiff/tape.h"
 #include "nn/forward.h"
 #include "nn/probe.h"
+#include "nn/row_statistics.h"
 #include "optimization/interventions/intervention.pb.h"
 #include "optimization/interventions/site_requests.h"
 #include "optimization/model.h"
@@ -64,6 +65,7 @@ class ConfiguredProbe : public Probe<T> {
 
   SiteWish Wish(const std::string& site) override;
   void OnValue(const std::string& site, Var<T> value) override;
+  void OnRows(const std::string& site, const RowStatistics& rows) override;
   Var<T> Replace(Tape<T>& tape, const std::string& site, Var<T> value) override;
 
   // Adds the statistics since the last call.
@@ -81,6 +83,10 @@ class ConfiguredProbe : public Probe<T> {
   bool Changes(const Intervention& intervention, const std::string& site) const;
   void AddToMean(const std::string& site, Var<T> value);
   bool IsDue(const SiteStatistic& statistic) const;
+  // Calls f(statistic) for those that are due, of that site, and read its rows
+  // or its value.
+  template <typename F>
+  void ForEachDue(const std::string& site, bool of_rows, F f) const;
   Var<T> Apply(Tape<T>& tape, const Intervention& intervention,
                const std::string& site, Var<T> value) const;
 

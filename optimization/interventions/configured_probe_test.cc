@@ -1,7 +1,6 @@
 #include "optimization/interventions/configured_probe.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <set>
@@ -14,12 +13,12 @@
 #include "autodiff/ops/reductions.h"
 #include "autodiff/tape.h"
 #include "gmock/gmock.h"
-#include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
 #include "nn/initializers.h"
 #include "nn/parameters.h"
 #include "optimization/interventions/intervention.pb.h"
+#include "optimization/interventions/requests_in_text.h"
 #include "optimization/interventions/site_requests.h"
 #include "optimization/model.h"
 #include "options/config_problems.h"
@@ -30,27 +29,8 @@ namespace {
 using ::testing::DoubleEq;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::IsNan;
 using ::testing::Pair;
 using ::testing::Pointwise;
-
-struct Requests {
-  google::protobuf::RepeatedPtrField<Intervention> intervene;
-  google::protobuf::RepeatedPtrField<SiteStatistic> probe;
-
-  Requests& Intervene(const std::string& text) {
-    EXPECT_TRUE(
-        google::protobuf::TextFormat::ParseFromString(text, intervene.Add()));
-    return *this;
-  }
-  Requests& Probe(const std::string& text) {
-    EXPECT_TRUE(
-        google::protobuf::TextFormat::ParseFromString(text, probe.Add()));
-    return *this;
-  }
-  operator SiteRequests() const { return {intervene, probe}; }
-};
 
 // Two examples, heads and queries over three keys, of which the last is hidden
 // from every first query; the second example's second head sees none.
@@ -269,87 +249,6 @@ TEST(Intervention, ComesAfterThoseBeforeIt) {
   EXPECT_EQ(value[6], 2);
 }
 
-// The statistics of an update, one shard for each of `parts`.
-std::vector<std::pair<std::string, double>> Report(
-    const Requests& requests, int64_t step,
-    const std::vector<std::vector<double>>& parts,
-    const char* name = "weights") {
-  ParameterStore<float> store;
-  store.Finalize(0);
-  StatisticSums sums;
-  for (const std::vector<double>& part : parts) {
-    Tape<float> tape;
-    Forward<float> forward(tape, store, nullptr);
-    ConfiguredProbe<float> probe(requests, 0);
-    forward.set_probe(probe.ForUpdate(step));
-    for (int64_t t = 0; t < 2; ++t) {
-      const NameScope<float> outer(tape, "step", t);
-      const NameScope<float> scope(tape, "decoder");
-      const std::vector<float> values(part.begin(), part.end());
-      forward.Site(
-          name,
-          tape.Constant({static_cast<int64_t>(part.size()) / 2, 2}, values));
-    }
-    probe.TakeStatistics(&sums);
-    probe.TakeStatistics(&sums);
-  }
-  std::vector<std::pair<std::string, double>> report;
-  for (const auto& [site, sum] : sums) report.emplace_back(site, sum.Value());
-  return report;
-}
-
-TEST(SiteStatistic, IsReducedOverShardsAndTheStepsOfADecoder) {
-  Requests requests;
-  for (const char* statistic : {"ENTROPY", "NORM", "MAX", "TOP_KEY_SHARE"}) {
-    requests.Probe("site: 'step[*]/decoder/weights' every: 3 statistic: " +
-                   std::string(statistic));
-  }
-  // Weights of either sign, as a state mixer has. A row whose sum is 0 is not
-  // one that is all hidden.
-  const std::vector<std::vector<double>> shards = {{-.5, .5, 1, 0},
-                                                   {-.75, .25, 0, 0}};
-  EXPECT_THAT(Report(requests, 0, shards), IsEmpty());
-  EXPECT_THAT(Report(requests, 3, shards), IsEmpty());
-  const double of_quarter = -.75 * std::log(.75) - .25 * std::log(.25);
-  const std::string site = "probe/step[*]/decoder/weights/";
-  EXPECT_THAT(
-      Report(requests, 2, shards),
-      ElementsAre(
-          Pair(site + "entropy", DoubleEq((std::log(2.0) + of_quarter) / 3)),
-          Pair(site + "max", 1),
-          Pair(site + "norm",
-               DoubleEq((std::sqrt(.5) + 1 + std::sqrt(.625)) / 4)),
-          Pair(site + "top_key_share", DoubleEq((.5 + 1 + .75) / 3))));
-}
-
-TEST(SiteStatistic, IsNamedByTheStepThatItsPatternChooses) {
-  Requests requests =
-      Requests().Probe("site: 'step[1]/*' every: 1 statistic: MAX");
-  requests.Probe("site: '*/state' every: 1 statistic: MAX");
-  EXPECT_THAT(Report(requests, 0, {{1, 2}}, "state"),
-              ElementsAre(Pair("probe/step[*]/decoder/state/max", 2),
-                          Pair("probe/step[1]/decoder/state/max", 2)));
-}
-
-TEST(SiteStatistic, TheLargestElementIsNanWhereOneIs) {
-  const Requests requests =
-      Requests().Probe("site: '*' every: 1 statistic: MAX");
-  const double nan = std::nan("");
-  for (const std::vector<std::vector<double>>& shards :
-       {std::vector<std::vector<double>>{{1, nan}, {3, 2}},
-        {{3, 2}, {nan, 1}}}) {
-    EXPECT_THAT(Report(requests, 0, shards, "state"),
-                ElementsAre(Pair("probe/step[*]/decoder/state/max", IsNan())));
-  }
-}
-
-TEST(SiteStatistic, SeesWhatAnInterventionHasLeft) {
-  Requests requests = Requests().Intervene("site: '*' replace { scale: -2 }");
-  requests.Probe("site: '*' every: 1 statistic: MAX");
-  EXPECT_THAT(Report(requests, 0, {{-1, -3}}, "state"),
-              ElementsAre(Pair("probe/step[*]/decoder/state/max", 6)));
-}
-
 std::string Problems(const ConfigProblems& problems) {
   std::string text;
   for (const auto& problem : problems.problems()) {
@@ -363,7 +262,10 @@ TEST(SiteRequests, ProblemsAreLocated) {
   Requests requests = Requests().Intervene("head: -1");
   requests.Intervene("site: '*' replace { scale: 1e9 } from_step: 4 to_step: 4")
       .Probe("site: '' every: 0")
-      .Probe("site: '*' statistic: MAX");
+      .Probe("site: '*' statistic: MAX")
+      .Probe("site: '*' statistic: WINDOW_SHARE")
+      .Probe("site: '*' statistic: WINDOW_SHARE window: -1")
+      .Probe("site: '*' statistic: WINDOW_SHARE window: 8");
   ValidateSiteRequests(requests, problems);
   EXPECT_EQ(
       Problems(problems),
@@ -376,8 +278,21 @@ TEST(SiteRequests, ProblemsAreLocated) {
       "intervene[1].to_step: must be greater than `from_step` (4)\n"
       "probe[0].site: must be set to a pattern of hook points (sites)\n"
       "probe[0].every: must be in [1, 1000000000000], got 0\n"
-      "probe[0].statistic: must be set to ENTROPY, NORM, MAX or "
-      "TOP_KEY_SHARE\n");
+      "probe[0].statistic: must be set to ENTROPY, NORM, MAX, TOP_KEY_SHARE, "
+      "FIRST_KEY_SHARE or WINDOW_SHARE\n"
+      "probe[2].window: must be set to the number of keys of WINDOW_SHARE, "
+      "such as 64\n"
+      "probe[3].window: must be in [0, 1000000000], got -1\n");
+}
+
+TEST(SiteRequests, AWindowThatNothingReadsIsANote) {
+  ConfigProblems problems;
+  const Requests requests =
+      Requests().Probe("site: '*' statistic: ENTROPY window: 8");
+  ValidateSiteRequests(requests, problems);
+  EXPECT_EQ(Problems(problems), "");
+  EXPECT_THAT(problems.notes(),
+              ElementsAre(HasSubstr("probe[0].window: has no effect")));
 }
 
 class SmallModel : public Model<float> {
@@ -450,7 +365,7 @@ TEST(SiteRequests, WhatTheModelDoesNotHaveIsAProblem) {
       "intervene[9].replace: 'decoder/weights' is not a `residual` hook point; "
       "`input` requires one\n"
       "probe[2].statistic: 'decoder/residual' is not a hook point of attention "
-      "weights; ENTROPY and TOP_KEY_SHARE require one\n");
+      "weights; TOP_KEY_SHARE requires one\n");
 }
 
 // Its site holds the number of an example.

@@ -102,7 +102,13 @@ bool IsOfWeights(const Replacement& replace) {
 
 bool IsOfWeights(SiteStatistic::Statistic statistic) {
   return statistic == SiteStatistic::ENTROPY ||
-         statistic == SiteStatistic::TOP_KEY_SHARE;
+         statistic == SiteStatistic::TOP_KEY_SHARE ||
+         statistic == SiteStatistic::FIRST_KEY_SHARE ||
+         statistic == SiteStatistic::WINDOW_SHARE;
+}
+
+bool IsOfRows(SiteStatistic::Statistic statistic) {
+  return IsOfWeights(statistic) || statistic == SiteStatistic::MAX;
 }
 
 SiteShapes SitesOf(Model<float>& model, uint64_t seed,
@@ -167,7 +173,17 @@ void ValidateSiteRequests(const SiteRequests& requests,
     problems.CheckRanges(requests.probe[i]);
     if (requests.probe[i].statistic() == SiteStatistic::STATISTIC_UNSPECIFIED) {
       problems.Add("statistic",
-                   "must be set to ENTROPY, NORM, MAX or TOP_KEY_SHARE");
+                   "must be set to ENTROPY, NORM, MAX, TOP_KEY_SHARE, "
+                   "FIRST_KEY_SHARE or WINDOW_SHARE");
+    }
+    const bool reads_window =
+        requests.probe[i].statistic() == SiteStatistic::WINDOW_SHARE;
+    if (reads_window && requests.probe[i].window() == 0) {
+      problems.Add("window",
+                   "must be set to the number of keys of WINDOW_SHARE, such as "
+                   "64");
+    } else if (!reads_window && requests.probe[i].window() > 0) {
+      problems.Note("window", "has no effect: only WINDOW_SHARE reads it");
     }
   }
 }
@@ -200,8 +216,11 @@ void ValidateSites(const SiteRequests& requests, uint64_t seed,
           using Wrong = std::pair<std::string, std::string>;
           return IsOfWeights(statistic.statistic()) && !IsWeights(site)
                      ? Wrong("statistic",
-                             "is not a hook point of attention weights; "
-                             "ENTROPY and TOP_KEY_SHARE require one")
+                             absl::StrCat("is not a hook point of attention "
+                                          "weights; ",
+                                          SiteStatistic::Statistic_Name(
+                                              statistic.statistic()),
+                                          " requires one"))
                      : Wrong();
         });
   }

@@ -29,6 +29,9 @@ bool IsWeights(absl::string_view site);
 // Whether it is of attention weights alone.
 bool IsOfWeights(const Replacement& replace);
 bool IsOfWeights(SiteStatistic::Statistic statistic);
+// Whether, at a site of attention weights, it is one of statistics of rows
+// (nn/row_statistics.h), for which the weights need not exist.
+bool IsOfRows(SiteStatistic::Statistic statistic);
 
 // Adds what is wrong with the requests whatever the model is, at `intervene[i]`
 // and `probe[i]`.

@@ -1,0 +1,82 @@
+// Parts of an attention call: one example and some of its queries, with some of
+// its keys.
+#ifndef ATTENTION_CALL_PARTS_H_
+#define ATTENTION_CALL_PARTS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/types/span.h"
+#include "attention/key_ranges.h"
+#include "attention/mask.h"
+#include "attention/positions.h"
+#include "autodiff/tape.h"
+#include "nn/row_statistics.h"
+
+namespace regard {
+
+// During its lifetime, the tape's random state belongs to one example.
+template <typename T>
+class ExampleScope {
+ public:
+  ExampleScope(Tape<T>& tape, int64_t example)
+      : tape_(tape), outer_(tape.random()) {
+    auto* const number = tape.arena().template New<int64_t>(1);
+    *number = outer_.NumberOf(example);
+    tape.set_random({outer_.seed, outer_.step, {number, 1}});
+  }
+  ~ExampleScope() { tape_.set_random(outer_); }
+
+  ExampleScope(const ExampleScope&) = delete;
+  ExampleScope& operator=(const ExampleScope&) = delete;
+
+ private:
+  Tape<T>& tape_;
+  const RandomState outer_;
+};
+
+// The place of the weights of a call, or of a part of it whose queries begin at
+// `positions`.
+inline RowPlace PlaceOf(const Positions& positions, int64_t example = 0,
+                        int64_t first_query = 0) {
+  return {.example = example,
+          .first_query = first_query,
+          .offset = positions.Offset(0),
+          .step = positions.query_step};
+}
+
+// Fills in the statistics of the rows of a part. Trivially copyable.
+struct RowReader {
+  // The statistics of the whole call. Without arrays, nothing is read.
+  RowStatistics to = {};
+  RowPlace place = {};
+
+  // From weights [1, heads, rows, keys] under the part's mask.
+  template <typename T>
+  void Read(Var<T> weights, const Mask& part) const {
+    if (!to.has_value()) return;
+    RowPlace of_keys = place;
+    of_keys.first_key = part.first_key;
+    of_keys.part_of_keys = weights.cols() < part.all_keys;
+    ReadRows(weights, of_keys, to);
+  }
+  // The same, whose columns are some runs of the call's keys.
+  template <typename T>
+  void ReadRuns(Var<T> weights, absl::Span<const KeyRange> runs) const {
+    if (!to.has_value()) return;
+    auto* const keys =
+        weights.tape().arena().template New<int32_t>(weights.cols());
+    int32_t* next = keys;
+    for (const KeyRange& run : runs) {
+      for (int32_t key = run.begin; key < run.end; ++key) *next++ = key;
+    }
+    RowPlace of_runs = place;
+    of_runs.keys = {keys, static_cast<size_t>(weights.cols())};
+    of_runs.part_of_keys = true;
+    ReadRows(weights, of_runs, to);
+  }
+};
+
+}  // namespace regard
+
+#endif  // ATTENTION_CALL_PARTS_H_

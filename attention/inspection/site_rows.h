@@ -1,0 +1,68 @@
+// Statistics of the rows of attention weights in a pass (nn/row_statistics.h).
+// Where attention is computed in blocks, no weights exist for them: memory is
+// linear in the length of the input.
+//
+//   const std::vector<SiteRows> rows =
+//       SiteRowsOf(forward, /*window=*/64, [&] { traced.pass(forward); });
+#ifndef ATTENTION_INSPECTION_SITE_ROWS_H_
+#define ATTENTION_INSPECTION_SITE_ROWS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "nn/forward.h"
+#include "nn/probe.h"
+#include "nn/row_statistics.h"
+#include "nn/scoped_probe.h"
+
+namespace regard {
+
+// Statistics [heads, queries] of the first example. The steps of a recurrent
+// decoder are the queries of one site.
+struct SiteRows {
+  std::string site;  // the weights, with joined steps
+  int64_t heads = 0;
+  int64_t queries = 0;
+  std::vector<double> sum = {};
+  std::vector<double> entropy = {};
+  std::vector<double> top = {};
+  std::vector<int32_t> top_key = {};
+  std::vector<double> first = {};
+  std::vector<double> window = {};
+
+  // The mean of `values`, which are statistics of a head, over its rows that
+  // see a key; 0 if there is none.
+  double Mean(const std::vector<double>& values, int64_t head) const;
+};
+
+// Reads the rows of all sites of attention weights.
+template <typename T>
+class RowRecorder : public Probe<T> {
+ public:
+  // The last `window` >= 1 keys up to a query's own position.
+  explicit RowRecorder(int64_t window) : window_(window) {}
+
+  SiteWish Wish(const std::string& site) override;
+  void OnRows(const std::string& site, const RowStatistics& rows) override;
+
+  // In the order of the pass.
+  const std::vector<SiteRows>& seen() const { return seen_; }
+
+ private:
+  const int64_t window_;
+  std::vector<SiteRows> seen_;
+};
+
+// Returns the rows of all attentions in pass(), which computes on `forward`.
+template <typename T, typename F>
+std::vector<SiteRows> SiteRowsOf(Forward<T>& forward, int64_t window, F pass) {
+  RowRecorder<T> recorder(window);
+  const ScopedProbe<T> watch(forward, &recorder);
+  pass();
+  return recorder.seen();
+}
+
+}  // namespace regard
+
+#endif  // ATTENTION_INSPECTION_SITE_ROWS_H_

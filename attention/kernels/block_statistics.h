@@ -1,0 +1,78 @@
+// Statistics of rows of softmax weights (nn/row_statistics.h) from blocks of
+// scores, beside a running maximum and sum.
+//
+// With the running maximum m of a row, its sums so far are
+//
+//   S = sum_k exp(s_k - m)    and    U = sum_k exp(s_k - m) (s_k - m)
+//
+// and the entropy is log S - U / S. If a block raises m to m', then S and U
+// become exp(m - m') S and exp(m - m') (U + (m - m') S).
+//
+// A sink may raise m far above all scores, which would cost digits. U is
+// therefore of s_k - r, where r is the largest score of a key, and the entropy
+// is log S - (r - m) - U / S. Without a sink, r is m.
+#ifndef ATTENTION_KERNELS_BLOCK_STATISTICS_H_
+#define ATTENTION_KERNELS_BLOCK_STATISTICS_H_
+
+#include <cstdint>
+
+#include "attention/kernels/attention_blocks.h"
+#include "autodiff/arena.h"
+#include "nn/row_statistics.h"
+
+namespace regard {
+
+// Scores of a block of queries and keys on their way to weights.
+template <typename T>
+struct BlockWeights {
+  const T* exponents;  // [queries, keys], s_k - m
+  const T* weights;    // their exponentials
+  // For each query:
+  const T* sums;   // the sum of its weights
+  const T* max;    // m
+  const T* decay;  // exp(m before - m), for those that had seen a key
+};
+
+// For one thread and one block of queries at a time. Trivially destructible.
+template <typename T>
+class BlockStatistics {
+ public:
+  // Without arrays in `to` there is nothing to do.
+  BlockStatistics(const RowStatistics& to, Arena& scratch);
+
+  bool wanted() const { return to_.has_value(); }
+
+  // Begins a block of queries, of which none has seen a key.
+  void Begin(const QueryBlock& block);
+  // Reads rows begin .. end - 1 of exponents and weights [queries, count],
+  // whose keys Add() adds.
+  void Measure(int64_t begin, int64_t end, bool sink, int64_t count,
+               const T* exponents, const T* weights);
+  // Adds `count` keys from first_key on, for the block or a part of it.
+  void Add(const AttentionProblem<T>& p, const QueryBlock& block,
+           int64_t first_key, int64_t count, const BlockWeights<T>& of);
+  // Writes the statistics of the block of queries. `sum` is the softmax's,
+  // which is NaN if a score is.
+  void End(const AttentionProblem<T>& p, const QueryBlock& block, const T* max,
+           const T* sum);
+
+ private:
+  RowStatistics to_;
+  // For each row that was measured:
+  T* largest_;       // exponent
+  T* part_moments_;  // sums of weight (exponent - largest)
+  // For each row of the block:
+  double* sum_;     // S
+  double* moment_;  // U
+  double* best_;    // r, the largest score of a key
+  int32_t* top_key_;
+  double* first_;    // the score of key row 0
+  double* windows_;  // [widths, rows], sums of exp(s_k - m)
+  double* total_;    // S with the sink
+  double* exponents_;
+  double* logarithms_;
+};
+
+}  // namespace regard
+
+#endif  // ATTENTION_KERNELS_BLOCK_STATISTICS_H_

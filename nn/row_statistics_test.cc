@@ -1,0 +1,186 @@
+#include "nn/row_statistics.h"
+
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "autodiff/arena.h"
+#include "autodiff/tape.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nn/forward.h"
+#include "nn/parameters.h"
+#include "nn/probe.h"
+#include "nn/scoped_probe.h"
+
+namespace regard {
+namespace {
+
+using ::testing::DoubleEq;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::IsNan;
+
+constexpr double kLog2 = 0.6931471805599453;
+
+RowWish Everything() {
+  return {.entropy = true, .top = true, .first = true, .windows = {1, 2}};
+}
+
+absl::Span<const double> All(const RowStatistics& rows, const double* array) {
+  return {array, static_cast<size_t>(rows.size())};
+}
+
+// Three keys: a row that splits, one that has numbers of either sign, and one
+// that sees nothing.
+TEST(RowStatisticsTest, HaveTheValuesOfAFewRows) {
+  Tape<double> tape;
+  const Var<double> weights =
+      tape.Constant({1, 1, 3, 3}, {.5, .5, 0, -.75, 0, .25, 0, 0, 0});
+  const RowStatistics rows =
+      RowStatistics::New(tape.arena(), Everything(), weights.shape());
+  ReadRows(weights, {}, rows);
+  EXPECT_THAT(All(rows, rows.sum), ElementsAre(1, 1, 0));
+  EXPECT_THAT(All(rows, rows.entropy),
+              ElementsAre(DoubleEq(kLog2),
+                          DoubleEq(-.75 * std::log(.75) + .5 * kLog2), 0));
+  EXPECT_THAT(All(rows, rows.top), ElementsAre(.5, .75, 0));
+  EXPECT_THAT(absl::MakeConstSpan(rows.top_key, 3), ElementsAre(0, 0, -1));
+  EXPECT_THAT(All(rows, rows.max), ElementsAre(.5, .25, 0));
+  EXPECT_THAT(All(rows, rows.first), ElementsAre(.5, .75, 0));
+  EXPECT_THAT(All(rows, rows.Window(1)), ElementsAre(.5, 0, 0));
+  EXPECT_THAT(All(rows, rows.Window(2)), ElementsAre(.5, .75, 0));
+}
+
+TEST(RowStatisticsTest, OfRowsThatAreNotReadAreThoseWithoutAKey) {
+  Arena arena;
+  const RowStatistics rows =
+      RowStatistics::New(arena, Everything(), {2, 1, 3, 7});
+  const double* const arrays[] = {rows.sum,      rows.entropy, rows.top,
+                                  rows.max,      rows.first,   rows.Window(1),
+                                  rows.Window(2)};
+  for (const double* array : arrays) {
+    EXPECT_THAT(All(rows, array), Each(0));
+  }
+  EXPECT_THAT(absl::MakeConstSpan(rows.top_key, 6), Each(-1));
+}
+
+TEST(RowStatisticsTest, HasNoArrayThatNobodyWishesFor) {
+  Arena arena;
+  EXPECT_FALSE(RowStatistics::New(arena, {}, {1, 1, 1}).has_value());
+  const RowStatistics rows =
+      RowStatistics::New(arena, {.entropy = true}, {1, 1, 1});
+  EXPECT_NE(rows.sum, nullptr);
+  EXPECT_NE(rows.entropy, nullptr);
+  EXPECT_EQ(rows.top, nullptr);
+  EXPECT_EQ(rows.first, nullptr);
+  EXPECT_DEATH(rows.Window(3), "no window of width 3");
+}
+
+// Queries 1 and 2 of the second example, and its keys 1 and 3 of more, from
+// position 4 on.
+TEST(RowStatisticsTest, OfAPartAreInTheirPlace) {
+  Tape<float> tape;
+  const Var<float> weights = tape.Constant({1, 2, 2, 2}, {.25F, .75F, 1, 0,  //
+                                                          0, -1, 0, 0});
+  const RowStatistics rows =
+      RowStatistics::New(tape.arena(), Everything(), {2, 2, 4});
+  const int32_t keys[] = {1, 3};
+  ReadRows(weights,
+           {.example = 1,
+            .first_query = 1,
+            .keys = keys,
+            .part_of_keys = true,
+            .offset = 2},
+           rows);
+  const auto of_example = [&](const auto* array) {
+    return absl::MakeConstSpan(array, 16).subspan(8);
+  };
+  EXPECT_THAT(of_example(rows.sum), ElementsAre(0, 1, 1, 0, 0, 1, 0, 0));
+  EXPECT_THAT(of_example(rows.top_key),
+              ElementsAre(-1, 3, 1, -1, -1, 3, -1, -1));
+  // There are hidden keys, whose weight is 0.
+  EXPECT_THAT(of_example(rows.max), ElementsAre(0, .75, 1, 0, 0, 0, 0, 0));
+  EXPECT_THAT(of_example(rows.first), Each(0));
+  EXPECT_THAT(of_example(rows.Window(2)),
+              ElementsAre(0, .25, 0, 0, 0, 0, 0, 0));
+  EXPECT_THAT(absl::MakeConstSpan(rows.sum, 8), Each(0));
+}
+
+TEST(RowStatisticsTest, OfNanAreNan) {
+  Tape<float> tape;
+  const Var<float> weights = tape.Constant({1, 1, 1, 2}, {.5F, std::nanf("")});
+  const RowStatistics rows =
+      RowStatistics::New(tape.arena(), Everything(), weights.shape());
+  ReadRows(weights, {.offset = 1}, rows);
+  EXPECT_THAT(All(rows, rows.sum), ElementsAre(IsNan()));
+  EXPECT_THAT(All(rows, rows.max), ElementsAre(IsNan()));
+  EXPECT_THAT(All(rows, rows.Window(1)), ElementsAre(IsNan()));
+  EXPECT_EQ(rows.top_key[0], -1);
+}
+
+TEST(RowWishTest, AddsWhatIsMissing) {
+  RowWish wish = {.entropy = true, .windows = {4, 2}};
+  wish.Add({.first = true, .windows = {2, 3}});
+  EXPECT_TRUE(wish.entropy && wish.first && !wish.top);
+  EXPECT_THAT(wish.windows, ElementsAre(4, 2, 3));
+  EXPECT_FALSE(RowWish().any());
+  EXPECT_TRUE(RowWish({.windows = {1}}).any());
+}
+
+// Reads one statistic of rows, and no value.
+class Reader : public Probe<double> {
+ public:
+  explicit Reader(RowWish wish) : wish_(std::move(wish)) {}
+
+  SiteWish Wish(const std::string&) override { return {.rows = wish_}; }
+  void OnValue(const std::string&, Var<double>) override {
+    ADD_FAILURE() << "a value is read";
+  }
+  void OnRows(const std::string& site, const RowStatistics& rows) override {
+    sites.push_back(site);
+    sums.push_back(rows.sum[0]);
+    if (!wish_.windows.empty()) {
+      inside.push_back(rows.Window(wish_.windows[0])[0]);
+    }
+  }
+
+  std::vector<std::string> sites;
+  std::vector<double> sums;
+  std::vector<double> inside;
+
+ private:
+  const RowWish wish_;
+};
+
+TEST(RowStatisticsTest, OfASiteGoToEachProbeThatWishesForThem) {
+  ParameterStore<double> store;
+  store.Finalize(0);
+  Tape<double> tape;
+  Forward<double> forward(tape, store, nullptr);
+  Reader outer({.windows = {1}});
+  Reader inner({.windows = {2}});
+  Reader none({});
+  forward.set_probe(&outer);
+  const ScopedProbe<double> watch(forward, &inner);
+  const ScopedProbe<double> watch_nothing(forward, &none);
+  const Var<double> weights = tape.Constant({1, 1, 1, 3}, {.5, .25, .125});
+  forward.Site("weights", weights);
+  forward.WeightsSite("weights", weights, {.offset = 2});
+  // A value that stays in a kernel is not computed for its rows.
+  forward.SiteBeside("weights", [&] {
+    ADD_FAILURE() << "it is computed";
+    return weights;
+  });
+  forward.SiteBeside(
+      "weights", [&] { return weights; }, RowPlace{.offset = 1});
+  EXPECT_THAT(outer.inside, ElementsAre(.5, .125, .25));
+  EXPECT_THAT(inner.inside, ElementsAre(.5, .375, .75));
+  EXPECT_THAT(outer.sums, Each(.875));
+  EXPECT_TRUE(none.sites.empty());
+}
+
+}  // namespace
+}  // namespace regard

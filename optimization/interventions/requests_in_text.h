@@ -1,0 +1,34 @@
+// Requests of a config for tests, from its text.
+#ifndef OPTIMIZATION_INTERVENTIONS_REQUESTS_IN_TEXT_H_
+#define OPTIMIZATION_INTERVENTIONS_REQUESTS_IN_TEXT_H_
+
+#include <string>
+
+#include "google/protobuf/repeated_field.h"
+#include "google/protobuf/text_format.h"
+#include "optimization/interventions/intervention.pb.h"
+#include "optimization/interventions/site_requests.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+
+struct Requests {
+  google::protobuf::RepeatedPtrField<Intervention> intervene;
+  google::protobuf::RepeatedPtrField<SiteStatistic> probe;
+
+  Requests& Intervene(const std::string& text) {
+    REGARD_CHECK(
+        google::protobuf::TextFormat::ParseFromString(text, intervene.Add()));
+    return *this;
+  }
+  Requests& Probe(const std::string& text) {
+    REGARD_CHECK(
+        google::protobuf::TextFormat::ParseFromString(text, probe.Add()));
+    return *this;
+  }
+  operator SiteRequests() const { return {intervene, probe}; }
+};
+
+}  // namespace regard
+
+#endif  // OPTIMIZATION_INTERVENTIONS_REQUESTS_IN_TEXT_H_

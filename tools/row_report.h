@@ -1,0 +1,24 @@
+// Statistics of the rows of attention weights, as `inspect --rows` prints them.
+#ifndef TOOLS_ROW_REPORT_H_
+#define TOOLS_ROW_REPORT_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/types/span.h"
+#include "attention/inspection/site_rows.h"
+#include "experiments/report/run_results.h"
+#include "nlohmann/json_fwd.hpp"
+
+namespace regard {
+
+// A row for each head, with means over its queries.
+Table RowsTable(absl::Span<const SiteRows> sites, int64_t window);
+
+// docs/json.md has the keys.
+nlohmann::ordered_json RowsJson(absl::Span<const SiteRows> sites,
+                                int64_t window);
+
+}  // namespace regard
+
+#endif  // TOOLS_ROW_REPORT_H_
