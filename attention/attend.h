@@ -2,11 +2,12 @@
 // dropout on the weights and context.
 //
 // Sites of a probe, in the scope "attention": queries, keys, values, log_decays
-// (with a forgetting gate), scores, weights (before dropout) and context.
-// Statistics of the rows of weights come from either driver, in memory that is
-// linear in the number of queries. Scores under a mask are any numbers. To
-// multiply the context by a factor for each head is to multiply the dropped-out
-// weights. Keys that a selection leaves out have score -inf and weight 0.
+// (with a forgetting gate), distance_bias (of a position encoding, [1, heads,
+// 1, distances]), scores, weights (before dropout) and context. Statistics of
+// the rows of weights come from either driver, in memory that is linear in the
+// number of queries. Scores under a mask are any numbers. To multiply the
+// context by a factor for each head is to multiply the dropped-out weights.
+// Keys that a selection leaves out have score -inf and weight 0.
 //
 // Two drivers lead to the context: blocked inner form, and rows, in blocks or
 // whole. docs/attention_drivers.md has the rule that chooses one.

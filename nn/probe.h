@@ -10,9 +10,14 @@
 //   gates                  gates of a head output, from the layer's input
 //   head_output            input of the output projection, with a head output
 //   residual               residual stream after a branch of a layer
+//   attention_output       output of a layer's attention or state mixer
 //   feed_forward           output of a feed-forward network
 //   state                  outputs of a recurrent layer
+//   token_embedding        embeddings before positions are added
+//   position_embedding     vectors of positions that are added
 //   embedded               input of the first layer, from tokens or patches
+//   attention_norm_scale   factor of each row in a norm of this name
+//   distance_bias          what a position encoding adds to scores
 //   readout, logits        input and output of an output head
 //
 // A probe reads the values of sites, or their gradients, or replaces them. What

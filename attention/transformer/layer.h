@@ -4,7 +4,8 @@
 //
 // Sites of a probe: "residual" in the scopes "self", "cross" and
 // "feed_forward", what a branch leaves, and "feed_forward/feed_forward", what
-// the network gives; those of the attentions are in "self/attention" and
+// the network gives; "attention_output" in "self" and "cross", what an
+// attention gives. Sites within attentions are in "self/attention" and
 // "cross/attention".
 #ifndef ATTENTION_TRANSFORMER_LAYER_H_
 #define ATTENTION_TRANSFORMER_LAYER_H_
