@@ -8,11 +8,16 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "attention/attention.pb.h"
+#include "attention/forget.pb.h"
 #include "attention/head_outputs/head_output.pb.h"
+#include "attention/latent.pb.h"
 #include "attention/mixers/mixer.pb.h"
+#include "attention/multi_head.pb.h"
 #include "attention/normalizers/normalizer.pb.h"
 #include "attention/position_encodings/position_encoding.pb.h"
 #include "attention/score_maps/score_map.pb.h"
+#include "attention/selections/selection.pb.h"
+#include "attention/sink.pb.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
 #include "google/protobuf/text_format.h"
@@ -47,10 +52,33 @@ constexpr Kind kPositionEncodings = {"position_encodings", "Position encodings",
                                      "attention { position_encoding { .. } }"};
 constexpr Kind kScoreMaps = {"score_maps", "Score maps",
                              "attention { map_before { .. } }, or map_after"};
+constexpr Kind kKeySelections = {"key_selections", "Key selections",
+                                 "attention { selection { .. } }"};
 constexpr Kind kHeadOutputs = {"head_outputs", "Head outputs",
                                "head_output { .. } of multi-head attention"};
 constexpr Kind kMixers = {"mixers", "State mixers",
                           "transformer { mixer { .. } }"};
+
+// A part of attention that is one field, and no choice between plug-ins.
+struct Part {
+  const char* place;  // in a config
+  const char* formula;
+  const Descriptor* options;
+};
+
+std::vector<Part> Parts() {
+  return {{"attention { sink {} }", "exp(s_i) / (exp(z) + sum_j exp(s_j))",
+           Sink::descriptor()},
+          {"attention { forget {} }",
+           "s_ij + log f_j+1 + .. + log f_i, with f_t = sigmoid(w . x_t + b)",
+           Forget::descriptor()},
+          {"query_key_norm {}", "q / sqrt(mean(q^2) + epsilon) * w, and so k",
+           QueryKeyNormConfig::descriptor()},
+          {"latent {}",
+           "k_j = [K c_j; rotary(R x_j)], v_j = V c_j, with c_j = "
+           "norm(W x_j)",
+           Latent::descriptor()}};
+}
 
 // Where a config names a plug-in, a member of the oneof `choice` or an
 // extension of its `outside`, and before it the place in the list.
@@ -164,8 +192,17 @@ Json ScoresJson(const AttentionRegistry& scorers, const ScoreWidths& widths) {
   AddPlugins(kPositionEncodings.name, scorers.position_encodings, nothing,
              &json);
   AddPlugins(kScoreMaps.name, scorers.score_maps, nothing, &json);
+  AddPlugins(kKeySelections.name, scorers.selections, nothing, &json);
   AddPlugins(kHeadOutputs.name, scorers.head_outputs, nothing, &json);
   AddPlugins(kMixers.name, scorers.mixers, nothing, &json);
+  Json& parts = json["parts"] = Json::array();
+  for (const Part& part : Parts()) {
+    Json options = Json::array();
+    AddOptions(*part.options, "", &options);
+    parts.push_back({{"place", part.place},
+                     {"formula", part.formula},
+                     {"options", std::move(options)}});
+  }
   return json;
 }
 
@@ -193,13 +230,18 @@ std::string ListScores(const AttentionRegistry& scorers,
                       text(option["default"]), "\n");
     }
   }
-  for (const Kind& kind :
-       {kNormalizers, kPositionEncodings, kScoreMaps, kHeadOutputs, kMixers}) {
+  for (const Kind& kind : {kNormalizers, kPositionEncodings, kScoreMaps,
+                           kKeySelections, kHeadOutputs, kMixers}) {
     absl::StrAppend(&list, "\n", kind.title, ": ", kind.place, "\n\n");
     for (const Json& plugin : scores[kind.name]) {
       absl::StrAppendFormat(&list, "  %-17s %s\n", text(plugin["name"]),
                             text(plugin["formula"]));
     }
+  }
+  absl::StrAppend(&list, "\nOther parts:\n\n");
+  for (const Json& part : scores["parts"]) {
+    absl::StrAppendFormat(&list, "  %-23s %s\n", text(part["place"]),
+                          text(part["formula"]));
   }
   return list;
 }

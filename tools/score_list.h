@@ -15,7 +15,8 @@ namespace regard {
 // parameters with default options, and its options with their types and
 // defaults. The order is that of the members of Attention.score. After the
 // scores come the names and formulas of normalizers, position encodings, score
-// maps, head outputs and state mixers.
+// maps, key selections, head outputs and state mixers, and the parts of
+// attention that are one field, such as a sink.
 std::string ListScores(const AttentionRegistry& scorers,
                        const ScoreWidths& widths);
 

@@ -43,14 +43,33 @@ TEST(ScoreListTest, HasALineForEachOtherPlugin) {
                         "  sparsemax         max(s_i - tau, 0)\n"));
   EXPECT_THAT(list, HasSubstr("\n  alibi             score - slope"));
   EXPECT_THAT(list, HasSubstr("\n  talking_heads     sum_j W_ij s_j"));
+  EXPECT_THAT(
+      list,
+      HasSubstr("\nKey selections: attention { selection { .. } }\n\n"
+                "  moba              top_k blocks of keys by q . mean(k)\n"));
   EXPECT_THAT(list, HasSubstr("\n  gate              "));
   EXPECT_THAT(list, HasSubstr("\n  retention         "));
   const nlohmann::ordered_json json = ScoresJson(scorers, widths);
   EXPECT_EQ(json["score_maps"][1]["name"], "top_k");
   EXPECT_EQ(json["score_maps"][1]["options"][0]["name"], "keys");
   EXPECT_EQ(json["mixers"].size(), scorers.mixers.plugins().size());
+  EXPECT_EQ(json["key_selections"][0]["name"], "moba");
+  EXPECT_EQ(json["key_selections"][0]["options"][1]["default"], "3");
   // In the order of the members, and not of the names of their types.
   EXPECT_EQ(json["normalizers"][2]["name"], "entmax15");
+}
+
+TEST(ScoreListTest, HasPartsThatAreOneField) {
+  AttentionRegistry scorers;
+  RegisterBuiltInScores(scorers);
+  const ScoreWidths widths = {.heads = 2, .query = 3, .key = 3};
+  EXPECT_THAT(ListScores(scorers, widths),
+              HasSubstr("\nOther parts:\n\n"
+                        "  attention { sink {} }   exp(s_i) / (exp(z) + "));
+  const nlohmann::ordered_json parts = ScoresJson(scorers, widths)["parts"];
+  ASSERT_EQ(parts.size(), 4);
+  EXPECT_EQ(parts[1]["options"][0]["name"], "bias");
+  EXPECT_EQ(parts[3]["place"], "latent {}");
 }
 
 TEST(ScoreListTest, SaysWhichWidthsAScoreRefuses) {

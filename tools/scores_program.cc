@@ -26,8 +26,8 @@ namespace {
 constexpr char kUsage[] =
     "Lists what attention can be made of: the scoring functions that a\n"
     "config's `attention` can choose, normalizers, position encodings, score\n"
-    "maps, head outputs and state mixers. With --formula, explains a formula\n"
-    "and checks it as a score.\n\n"
+    "maps, key selections, head outputs, state mixers, and parts such as\n"
+    "sinks. With --formula, explains a formula and checks it as a score.\n\n"
     "  scores [--query=N] [--key=N] [--heads=N] [--json]\n"
     "  scores --formula=TEXT [--declare=TEXT] [--width=N] [--query=N] "
     "[--key=N]\n"
