@@ -1,7 +1,7 @@
 // A training step of a Transformer (forward and backward, without the
 // optimizer), greedy search with its cache, and a language model that goes on
-// after a long text, with cached attention or with linear attention in its
-// place; one thread.
+// after a long text, with cached attention to all keys, with a selection of
+// them, or with linear attention in its place; one thread.
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -10,8 +10,12 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "attention/attention.pb.h"
 #include "attention/attention_registry.h"
+#include "attention/mixers/mixer.pb.h"
+#include "attention/multi_head.pb.h"
 #include "attention/scoring/built_in_scores.h"
+#include "attention/selections/selection.pb.h"
 #include "attention/transformer/transformer.pb.h"
 #include "autodiff/random.h"
 #include "autodiff/tape.h"
@@ -149,14 +153,26 @@ BENCHMARK(GreedySearch)
     ->Args({32, 2, 4, 1, 200, 0})
     ->Unit(benchmark::kMillisecond);
 
+// How the layers of a language model read earlier positions.
+enum class Way { kAttention, kMoba, kNsaBlocks, kLinear };
+
+struct NamedWay {
+  Way way;
+  const char* counter;
+};
+constexpr NamedWay kWays[] = {{Way::kAttention, "attention_tokens_per_s"},
+                              {Way::kMoba, "moba_tokens_per_s"},
+                              {Way::kNsaBlocks, "nsa_blocks_tokens_per_s"},
+                              {Way::kLinear, "linear_tokens_per_s"}};
+
 // A language model with random weights, whose layers have attention or a state
 // mixer of the same widths.
 class RandomLanguageModel {
  public:
   static constexpr int kVocabulary = 64;
 
-  RandomLanguageModel(int width, int layers, int heads, bool linear)
-      : decoder_(Config(width, layers, heads, linear), Scorers(),
+  RandomLanguageModel(int width, int layers, int heads, Way way)
+      : decoder_(Config(width, layers, heads, way), Scorers(),
                  {.vocabulary = kVocabulary,
                   .special_ids = {.begin = -1, .end = -1, .pad = -1}},
                  store_.Root()) {
@@ -195,14 +211,18 @@ class RandomLanguageModel {
   }
 
  private:
-  static TransformerConfig Config(int width, int layers, int heads,
-                                  bool linear) {
+  static TransformerConfig Config(int width, int layers, int heads, Way way) {
     TransformerConfig config;
     config.set_width(width);
     config.set_layers(layers);
     config.mutable_attention()->set_heads(heads);
-    if (linear) {
+    if (way == Way::kLinear) {
       config.mutable_mixer()->mutable_linear_attention()->set_heads(heads);
+    } else if (way != Way::kAttention) {
+      KeySelectionConfig& selection =
+          *config.mutable_attention()->mutable_attention()->mutable_selection();
+      if (way == Way::kMoba) selection.mutable_moba();
+      if (way == Way::kNsaBlocks) selection.mutable_nsa_blocks();
     }
     return config;
   }
@@ -218,31 +238,30 @@ class RandomLanguageModel {
   std::optional<Forward<float>> forward_;
 };
 
-// Interleaved, so that both see the same machine. The time is linear
+// Interleaved, so that all see the same machine. The time is linear
 // attention's.
 void Decoding(benchmark::State& state) {
   constexpr int64_t kSteps = 32;
-  const auto model = [&](bool linear) {
-    return std::make_unique<RandomLanguageModel>(
+  std::vector<std::unique_ptr<RandomLanguageModel>> models;
+  for (const NamedWay& named : kWays) {
+    models.push_back(std::make_unique<RandomLanguageModel>(
         static_cast<int>(state.range(0)), static_cast<int>(state.range(1)),
-        static_cast<int>(state.range(2)), linear);
-  };
-  const auto attention = model(false);
-  const auto linear = model(true);
+        static_cast<int>(state.range(2)), named.way));
+  }
   const auto rows = static_cast<size_t>(state.range(4));
-  double of_attention = 0;
-  double of_linear = 0;
+  std::vector<double> seconds(models.size());
   double ids = 0;
   for (auto unused : state) {
-    of_attention += attention->Seconds(state.range(3), rows, kSteps);
-    const double seconds = linear->Seconds(state.range(3), rows, kSteps);
-    state.SetIterationTime(seconds);
-    of_linear += seconds;
+    for (size_t i = 0; i < models.size(); ++i) {
+      const double of_model = models[i]->Seconds(state.range(3), rows, kSteps);
+      seconds[i] += of_model;
+      if (kWays[i].way == Way::kLinear) state.SetIterationTime(of_model);
+    }
     ids += static_cast<double>(kSteps) * static_cast<double>(rows);
   }
-  state.counters["attention_tokens_per_s"] = ids / of_attention;
-  state.counters["linear_tokens_per_s"] = ids / of_linear;
-  state.counters["ratio"] = of_attention / of_linear;
+  for (size_t i = 0; i < models.size(); ++i) {
+    state.counters[kWays[i].counter] = ids / seconds[i];
+  }
 }
 
 BENCHMARK(Decoding)

@@ -9,14 +9,32 @@
 
 namespace regard {
 
+namespace {
+
+// Makes the largest difference of the running test a property of its report.
+void Record(double difference) {
+  static const ::testing::TestInfo* test = nullptr;
+  static double largest = 0;
+  const ::testing::TestInfo* const running =
+      ::testing::UnitTest::GetInstance()->current_test_info();
+  largest = running == test ? std::max(largest, difference) : difference;
+  test = running;
+  ::testing::Test::RecordProperty("largest_difference", absl::StrCat(largest));
+}
+
+}  // namespace
+
 void ExpectParity(absl::Span<const float> got, const Fixture::Array& expected,
                   absl::string_view what) {
   ASSERT_EQ(got.size(), expected.values.size()) << what;
+  double largest = 0;
   for (size_t i = 0; i < got.size(); ++i) {
     const double want = expected.values[i];
     ASSERT_NEAR(got[i], want, 1e-5 * (1 + std::abs(want)))
         << what << ", element " << i;
+    largest = std::max(largest, std::abs(got[i] - want) / (1 + std::abs(want)));
   }
+  Record(largest);
 }
 
 absl::Span<const float> Grad(Var<float> x) {

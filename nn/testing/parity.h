@@ -11,7 +11,8 @@
 
 namespace regard {
 
-// Absolute for numbers below 1, relative above.
+// Absolute for numbers below 1, relative above. The largest difference is the
+// property "largest_difference" of the running test in its XML report.
 void ExpectParity(absl::Span<const float> got, const Fixture::Array& expected,
                   absl::string_view what);
 
