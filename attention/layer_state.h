@@ -53,7 +53,7 @@ class SlotScope {
 // The values of the slots, each of one kind:
 //
 //   per source  [sources, ..]: prepared keys of a memory
-//   per row     [rows, ..]: a state of fixed size
+//   per row     [rows, ..]: a state, of fixed size or of few sizes
 //   growing     [rows, .., extent, width]: keys and values of the positions
 //               that were read
 //

@@ -1,9 +1,11 @@
 #include "attention/selections/key_blocks.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
+#include "attention/layer_state.h"
 #include "attention/mask.h"
 #include "autodiff/kernels/gemm.h"
 #include "autodiff/kernels/matrix.h"
@@ -72,14 +74,18 @@ class Gates {
         means_(scratch.New(blocks.count * width)),
         mean_(scratch.New(width)) {}
 
-  void SetKeys(const T* keys) {
+  // `known` are the means of the first num_known blocks.
+  void SetKeys(const T* keys, const T* known, int64_t num_known) {
     keys_ = keys;
     mean_of_ = {0, 0};
+    std::copy_n(known, num_known * width_, means_);
     const VisibleKeys all = {0, blocks_.keys, nullptr, -1};
-    for (int64_t b = 0; b < blocks_.count; ++b) {
+    for (int64_t b = num_known; b < blocks_.count; ++b) {
       MeanOfRows(keys, width_, blocks_.Rows(b), all, means_ + b * width_);
     }
   }
+
+  const T* means() const { return means_; }
 
   // gates [queries, blocks] as if the queries saw all keys.
   void OfWholeBlocks(const ConstMatrix<T>& queries, T* gates) const {
@@ -123,6 +129,60 @@ class Gates {
   T* const means_;  // [blocks, width], of all keys of a block
   T* const mean_;   // mean of the keys mean_of_
   KeyRange mean_of_ = {0, 0};
+};
+
+// Means of the blocks of which all keys have been read. A layer's state keeps
+// them from call to call.
+template <typename T>
+class KeptMeans {
+ public:
+  KeptMeans(Tape<T>& tape, const ScoreInputs<T>& in, const BlockChoice& choice)
+      : state_(choice.means_slot == ScoreWidths::kNoSlot ||
+                       in.positions.first_key != 0
+                   ? nullptr
+                   : in.state),
+        slot_(choice.means_slot) {
+    if (state_ == nullptr) return;
+    const Shape& k = in.keys.shape();
+    const int64_t read = in.positions.first_query;
+    known_ = read / choice.size;
+    complete_ = (read + in.queries.dim(2)) / choice.size;
+    before_ = state_->Row(slot_);
+    if (!before_.has_value()) known_ = 0;
+    if (before_.has_value() && known_ == complete_) return;
+    const auto room = static_cast<int64_t>(
+        std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(complete_, 1))));
+    after_ = tape.Full({k[0], k[1], room, k[3]}, T(0));
+  }
+
+  // Number of blocks whose means an earlier call has left.
+  int64_t known() const { return known_; }
+  // The means of a row and key head, [known, width]; null if there are none.
+  const T* Known(int64_t row, int64_t key_head) const {
+    return known_ == 0 ? nullptr : At(before_, row, key_head);
+  }
+  // `means` [blocks, width] are the means of a row and key head.
+  void Keep(int64_t row, int64_t key_head, const T* means) {
+    if (!after_.has_value()) return;
+    std::copy_n(means, complete_ * after_.dim(3), At(after_, row, key_head));
+  }
+  // Leaves what has been kept for the next call.
+  void Finish() {
+    if (after_.has_value()) state_->SetRow(slot_, after_);
+  }
+
+ private:
+  static T* At(Var<T> means, int64_t row, int64_t key_head) {
+    const Shape& s = means.shape();
+    return means.data() + (row * s[1] + key_head) * s[2] * s[3];
+  }
+
+  LayerState<T>* const state_;  // null: each call computes all means
+  const int slot_;
+  int64_t known_ = 0;
+  int64_t complete_ = 0;  // blocks that are complete after this call
+  Var<T> before_;
+  Var<T> after_;  // empty if nothing changes
 };
 
 // Knows which blocks one query sees, and chooses some of them.
@@ -301,15 +361,18 @@ KeyRanges ChooseBlocks(Tape<T>& tape, const ScoreInputs<T>& in,
       }
     }
   };
+  KeptMeans<T> kept(tape, in, choice);
   for (int64_t example = 0; example < q[0]; ++example) {
     for (int64_t key_head = 0; key_head < k[1]; ++key_head) {
-      gates.SetKeys(in.keys.data() +
-                    (example * k[1] + key_head) * k[2] * width);
+      gates.SetKeys(in.keys.data() + (example * k[1] + key_head) * k[2] * width,
+                    kept.Known(example, key_head), kept.known());
+      kept.Keep(example, key_head, gates.means());
       for (int64_t first = 0; first < queries; first += rows) {
         choose(example, key_head, first, std::min(rows, queries - first));
       }
     }
   }
+  kept.Finish();
   return ranges;
 }
 

@@ -25,6 +25,10 @@ struct BlockChoice {
   // Heads that share keys choose together, by the sum of the softmax over
   // blocks of q . mean / sqrt(width). Otherwise each head chooses by q . mean.
   bool heads_choose_together = false;
+  // Slot of the state that keeps the means of blocks, so that a step of a
+  // decoder reads the keys of few blocks again. Per row, [rows, key heads,
+  // blocks, width], where the number of blocks is rounded up to a power of two.
+  int means_slot = ScoreWidths::kNoSlot;
 };
 
 // The gate of a block is q . mean(k), with the mean over the keys of the block

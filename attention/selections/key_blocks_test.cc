@@ -12,7 +12,9 @@
 
 #include "attention/attention.pb.h"
 #include "attention/attention_registry.h"
+#include "attention/checks/tape_state.h"
 #include "attention/key_ranges.h"
+#include "attention/layer_state.h"
 #include "attention/mask.h"
 #include "attention/scoring/built_in_scores.h"
 #include "attention/scoring_function.h"
@@ -68,6 +70,42 @@ TEST(KeyBlocksTest, OfACausalQueryHoldItsOwn) {
   EXPECT_THAT(RangesOf(ranges, 0, 0), ElementsAre(std::pair(2, 7)));
   EXPECT_THAT(RangesOf(ranges, 0, 1),
               ElementsAre(std::pair(0, 2), std::pair(4, 7)));
+}
+
+// Keys are 1, 3, 6, 4, -4, 2 and 3, in blocks of 2. The state of a call of five
+// positions has the means 2 and 5, and the one of a call of two more has -1,
+// too.
+TEST(KeyBlocksTest, OfAStepReadNoKeysOfBlocksThatAreComplete) {
+  StateSlots slots;
+  BlockChoice choice = kTwoOfTwo;
+  choice.means_slot = slots.Add("means");
+  Tape<float> tape;
+  TapeState<float> state(slots);
+  ScoreInputs<float> in;
+  in.mask.causal = true;
+  in.state = &state;
+  in.queries = tape.Input({1, 1, 5, 1}, {1, 1, 1, 1, 1});
+  in.keys = tape.Input({1, 1, 5, 1}, {1, 3, 6, 4, -4});
+  EXPECT_THAT(RangesOf(ChooseBlocks(tape, in, choice), 0, 4),
+              ElementsAre(std::pair(2, 5)));
+  EXPECT_THAT(state.Row(choice.means_slot).span(), ElementsAre(2, 5));
+  constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+  in.positions.first_query = 5;
+  in.queries = tape.Input({1, 1, 2, 1}, {-1, 1});
+  in.keys = tape.Input({1, 1, 7, 1}, {kNaN, kNaN, kNaN, kNaN, -4, 2, 3});
+  const KeyRanges ranges = ChooseBlocks(tape, in, choice);
+  // With the last key, which the mask hides.
+  EXPECT_THAT(RangesOf(ranges, 0, 0),
+              ElementsAre(std::pair(0, 2), std::pair(4, 7)));
+  EXPECT_THAT(RangesOf(ranges, 0, 1),
+              ElementsAre(std::pair(2, 4), std::pair(6, 7)));
+  EXPECT_THAT(state.Row(choice.means_slot).span(), ElementsAre(2, 5, -1, 0));
+  // No block is complete after this step.
+  const Var<float> before = state.Row(choice.means_slot);
+  in.positions.first_query = 6;
+  in.queries = tape.Input({1, 1, 1, 1}, {1});
+  ChooseBlocks(tape, in, choice);
+  EXPECT_EQ(state.Row(choice.means_slot).data(), before.data());
 }
 
 TEST(KeyBlocksTest, BeginAtMultiplesOfTheirSizeInPositions) {

@@ -19,12 +19,13 @@ class Moba : public KeySelection<T> {
   using Options = MobaSelection;
   static constexpr bool kComparesKeys = true;
 
-  Moba(const Options& options, const ScoreWidths&)
+  Moba(const Options& options, const ScoreWidths& widths)
       : choice_{.size = options.block_size(),
                 .chosen = options.top_k(),
                 .initial = 0,
                 .local = 1,
-                .heads_choose_together = false} {}
+                .heads_choose_together = false,
+                .means_slot = widths.AddSlot("means")} {}
 
   KeyRanges Select(Forward<T>& forward,
                    const ScoreInputs<T>& inputs) const override {

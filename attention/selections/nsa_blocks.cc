@@ -27,12 +27,13 @@ class NsaBlocks : public KeySelection<T> {
   using Options = NsaBlocksSelection;
   static constexpr bool kComparesKeys = true;
 
-  NsaBlocks(const Options& options, const ScoreWidths&)
+  NsaBlocks(const Options& options, const ScoreWidths& widths)
       : choice_{.size = options.block_size(),
                 .chosen = options.top_n(),
                 .initial = options.initial_blocks(),
                 .local = options.local_blocks(),
-                .heads_choose_together = true} {}
+                .heads_choose_together = true,
+                .means_slot = widths.AddSlot("means")} {}
 
   static void Validate(const Options& options, const ScoreWidths&,
                        ConfigProblems& problems) {
