@@ -8,10 +8,11 @@
 
 namespace regard {
 
-std::vector<std::string> AlignmentSites(const AlignmentChoice& choice) {
+std::vector<std::string> AlignmentSites(const AlignmentChoice& choice,
+                                        absl::string_view value) {
   const std::string layer = choice.layer < 0 ? "*" : absl::StrCat(choice.layer);
-  return {absl::StrCat("*decoder/layers[", layer, "]/cross/attention/weights"),
-          "*decoder/attention/weights"};
+  return {absl::StrCat("*decoder/layers[", layer, "]/cross/attention/", value),
+          absl::StrCat("*decoder/attention/", value)};
 }
 
 template <typename T>

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "attention/attention.pb.h"
+#include "attention/multi_head.pb.h"
 #include "attention/transformer/transformer.pb.h"
 #include "attention/transformer/validation.h"
 #include "nn/initialization.pb.h"
@@ -198,6 +199,16 @@ void ValidateTransformerDecoder(const EncoderDecoderConfig& config,
   }
 }
 
+// The cross-attention that is the alignment of a Transformer decoder.
+MultiHead AlignmentLayer(const EncoderDecoderConfig& config,
+                         const AttentionRegistry& scorers) {
+  const TransformerConfig decoder = TransformerOfDecoder(config);
+  const int64_t layer = config.alignment().layer() < 0
+                            ? decoder.layers() - 1
+                            : config.alignment().layer();
+  return LayerConfig(scorers, decoder, layer).cross_attention();
+}
+
 // Of a Transformer decoder that is valid.
 void ValidateAlignment(const EncoderDecoderConfig& config,
                        const AttentionRegistry& scorers,
@@ -210,11 +221,8 @@ void ValidateAlignment(const EncoderDecoderConfig& config,
   problems.RequireInRange("layer", config.alignment().layer(), -1,
                           static_cast<double>(last));
   if (problems.problems().size() > before) return;
-  const int64_t layer =
-      config.alignment().layer() < 0 ? last : config.alignment().layer();
-  problems.RequireInRange(
-      "head", config.alignment().head(), -1,
-      LayerConfig(scorers, decoder, layer).cross_attention().heads() - 1);
+  problems.RequireInRange("head", config.alignment().head(), -1,
+                          AlignmentLayer(config, scorers).heads() - 1);
 }
 
 }  // namespace
@@ -241,6 +249,13 @@ int64_t MemoryWidth(const EncoderDecoderConfig& config) {
     return TransformerOfEncoder(config).width();
   const int64_t hidden = config.encoder().hidden();
   return config.encoder().bidirectional() ? 2 * hidden : hidden;
+}
+
+bool AlignmentSelectsKeys(const EncoderDecoderConfig& config,
+                          const AttentionRegistry& scorers) {
+  return HasSelection(HasTransformerDecoder(config)
+                          ? AlignmentLayer(config, scorers).attention()
+                          : config.attention());
 }
 
 void ValidateEncoderDecoder(const EncoderDecoderConfig& config,

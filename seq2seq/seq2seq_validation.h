@@ -23,6 +23,10 @@ TransformerConfig TransformerOfDecoder(const EncoderDecoderConfig& config);
 // Width of one output of the encoder.
 int64_t MemoryWidth(const EncoderDecoderConfig& config);
 
+// Whether the attention that is the alignment has a key selection.
+bool AlignmentSelectsKeys(const EncoderDecoderConfig& config,
+                          const AttentionRegistry& scorers);
+
 // Paths are relative to `config`.
 void ValidateEncoderDecoder(const EncoderDecoderConfig& config,
                             const AttentionRegistry& scorers,

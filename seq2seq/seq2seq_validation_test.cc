@@ -261,6 +261,29 @@ TEST(ValidateEncoderDecoderTest, AnAlignmentIsOfADecoderThatIsValid) {
               ElementsAre(StartsWith("transformer_decoder.width: ")));
 }
 
+TEST(AlignmentSelectsKeysTest, AsksTheLayerThatIsTheAlignment) {
+  const auto selects = [](const std::string& text) {
+    EncoderDecoderConfig config;
+    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &config));
+    AttentionRegistry scorers;
+    RegisterBuiltInScores(scorers);
+    return AlignmentSelectsKeys(config, scorers);
+  };
+  const std::string moba = "attention { selection { moba {} } } ";
+  EXPECT_FALSE(selects("attention { dot {} }"));
+  EXPECT_TRUE(selects(moba));
+  EXPECT_TRUE(selects("transformer { attention { " + moba + "} }"));
+  EXPECT_FALSE(selects("transformer { attention { " + moba +
+                       "} cross_attention { attention { selection { none {} } "
+                       "} } }"));
+  const std::string first =
+      "transformer { layers: 2 pattern { cross_attention { " + moba +
+      "} } pattern {} } ";
+  EXPECT_FALSE(selects(first));
+  EXPECT_TRUE(selects(first + "alignment { layer: 0 }"));
+  EXPECT_TRUE(selects(first + "transformer_decoder { layers: 3 }"));
+}
+
 TEST(MemoryWidthTest, IsNotCutWhereTheConfigIsOutOfRange) {
   EncoderDecoderConfig config;
   config.mutable_encoder()->set_hidden(2147483647);

@@ -3,8 +3,10 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -17,6 +19,8 @@
 #include "data/sentence_pair.h"
 #include "evaluation/batches.h"
 #include "nn/forward.h"
+#include "nn/probe.h"
+#include "nn/scoped_probe.h"
 #include "optimization/evaluated_set.h"
 #include "optimization/model.h"
 #include "seq2seq/decoder.h"
@@ -36,6 +40,22 @@ namespace {
 constexpr int64_t kEvaluationBatch = 64;
 
 constexpr int kWithWordPairs = 2;  // the word order of chrF++
+
+constexpr char kScores[] = "scores";
+
+// The share of the alignment's heads whose selection has a source position,
+// [sources, target positions, source positions]; empty without a selection.
+std::vector<float> SelectedKeys(const SiteRecorder<float>& recorder,
+                                const AlignmentChoice& choice) {
+  std::vector<AttentionMap<float>> maps = AttentionMaps(recorder, kScores);
+  for (AttentionMap<float>& map : maps) {
+    // Scores are -inf where a selection leaves out the key.
+    for (float& score : map.weights) {
+      score = score == -std::numeric_limits<float>::infinity() ? 0.0F : 1.0F;
+    }
+  }
+  return MemoryAlignment<float>(maps, choice).weights;
+}
 
 BleuTokenizer BleuTokenizerOf(const EvaluationSet& set) {
   return set.references.empty() ? BleuTokenizer::kNone : BleuTokenizer::k13a;
@@ -58,46 +78,77 @@ TokenScores TranslationModel::PredictTokens(Forward<float>& forward,
   return sum;
 }
 
-AlignmentErrorRate TranslationModel::AlignmentOf(
+TranslationModel::Alignments TranslationModel::AlignmentsOf(
     Forward<float>& forward, absl::Span<const SentencePair> pairs) const {
   const EncoderDecoder<float>& model = translator_.model();
+  const AlignmentChoice choice = model.decoder->alignment();
+  std::vector<std::string> sites = AlignmentSites(choice);
+  if (selects_keys_) {
+    for (std::string& site : AlignmentSites(choice, kScores)) {
+      sites.push_back(std::move(site));
+    }
+  }
   const ParallelCorpus encoded = EncodePairs(pairs);
-  using Links = std::vector<std::vector<AlignmentLink>>;
-  const auto align = [&](Forward<float>& passes,
-                         absl::Span<const int64_t> examples) -> Links {
+  struct Aligned {
+    std::vector<AlignmentLink> links;
+    int64_t gold = 0;
+    double selected = 0;
+
+    auto members() { return std::tie(links, gold, selected); }
+  };
+  const auto align =
+      [&](Forward<float>& passes,
+          absl::Span<const int64_t> examples) -> std::vector<Aligned> {
     const Batch batch = MakeBatch(encoded, examples, passes.tape().arena());
-    const AlignmentChoice choice = model.decoder->alignment();
+    SiteRecorder<float> recorder(sites);
+    {
+      const ScopedProbe<float> watch(passes, &recorder);
+      model.Run(passes, batch);
+    }
     const std::vector<float> weights =
-        MemoryAlignment<float>(MapsOf(passes, AlignmentSites(choice),
-                                      [&] { model.Run(passes, batch); }),
-                               choice)
-            .weights;
-    const auto size = static_cast<size_t>(batch.input.time * batch.source.time);
-    Links links;
+        MemoryAlignment<float>(AttentionMaps(recorder), choice).weights;
+    const std::vector<float> selected = SelectedKeys(recorder, choice);
+    const int64_t columns = batch.source.time;
+    const int64_t size = batch.input.time * columns;
+    std::vector<Aligned> all;
     for (const int64_t example : examples) {
       const SentencePair& pair = pairs[example];
-      const size_t row = links.size();
-      links.emplace_back();
+      const int64_t row = std::ssize(all);
+      Aligned& aligned = all.emplace_back();
       if (pair.alignment.empty()) continue;
       // A config may cut sentences.
       const PairView ids = encoded[example];
-      links.back() = GreatestLinks(
-          absl::MakeConstSpan(weights).subspan(row * size, size),
-          static_cast<int>(batch.source.time),
-          static_cast<int>(std::min(pair.target.size(), ids.target.size())),
-          static_cast<int>(std::min(pair.source.size(), ids.source.size())));
+      const auto targets =
+          static_cast<int>(std::min(pair.target.size(), ids.target.size()));
+      const auto sources =
+          static_cast<int>(std::min(pair.source.size(), ids.source.size()));
+      aligned.links =
+          GreatestLinks(absl::MakeConstSpan(weights).subspan(row * size, size),
+                        static_cast<int>(columns), targets, sources);
+      for (const AlignmentLink& link : pair.alignment) {
+        if (selected.empty() || link.target >= targets ||
+            link.source >= sources) {
+          continue;
+        }
+        ++aligned.gold;
+        aligned.selected +=
+            selected[row * size + link.target * columns + link.source];
+      }
     }
-    return links;
+    return all;
   };
-  AlignmentErrorRate rate;
-  ForEachBatch(forward, encoded.size(), kEvaluationBatch, align,
-               [&](absl::Span<const int64_t> examples, const Links& links) {
-                 for (size_t i = 0; i < examples.size(); ++i) {
-                   const auto& gold = pairs[examples[i]].alignment;
-                   if (!gold.empty()) rate.Add(links[i], gold);
-                 }
-               });
-  return rate;
+  Alignments sum;
+  ForEachBatch(
+      forward, encoded.size(), kEvaluationBatch, align,
+      [&](absl::Span<const int64_t> examples, const std::vector<Aligned>& all) {
+        for (size_t i = 0; i < examples.size(); ++i) {
+          const auto& gold = pairs[examples[i]].alignment;
+          if (!gold.empty()) sum.errors.Add(all[i].links, gold);
+          sum.gold += all[i].gold;
+          sum.selected += all[i].selected;
+        }
+      });
+  return sum;
 }
 
 EvaluatedSet TranslationModel::EvaluateSet(Forward<float>& forward,
@@ -161,7 +212,12 @@ EvaluatedSet TranslationModel::EvaluateSet(Forward<float>& forward,
       set.pairs.begin(), set.pairs.end(),
       [](const SentencePair& pair) { return !pair.alignment.empty(); });
   if (aligned && has_attention()) {
-    add("alignment_error_rate", AlignmentOf(forward, set.pairs).Rate());
+    const Alignments alignments = AlignmentsOf(forward, set.pairs);
+    add("alignment_error_rate", alignments.errors.Rate());
+    if (alignments.gold > 0) {
+      add("gold_selected",
+          alignments.selected / static_cast<double>(alignments.gold));
+    }
   }
   return evaluated;
 }

@@ -114,6 +114,7 @@ TranslationModel::TranslationModel(
     : Model(options.loss),
       config_(config),
       search_(search),
+      selects_keys_(AlignmentSelectsKeys(config, scorers)),
       data_(std::move(data)),
       train_(std::move(data_.train)
                  .Encode(vocabularies.first, vocabularies.second,

@@ -60,7 +60,8 @@ class TranslationModel : public Model<float> {
             absl::Span<const double> denominators,
             absl::Span<Var<float>> sums) const override;
   // On dev and test: loss, perplexity, token_accuracy, and alignment_error_rate
-  // where the data has gold links and the model attends; by translating, bleu,
+  // where the data has gold links and the model attends, with gold_selected if
+  // the alignment has a key selection; by translating, bleu,
   // chrf, exact_match, and cut_outputs, the number that ended at the limit of
   // the search; chrf++ and ter where raw text is compared. If sentences are
   // cut, d2l_bleu_k2 and, on train, d2l_loss: the cross-entropy of a token
@@ -98,6 +99,8 @@ class TranslationModel : public Model<float> {
   const SentenceData& data() const { return data_; }
   const Translator& translator() const { return translator_; }
   bool has_attention() const { return translator_.has_attention(); }
+  // Whether the attention that is the alignment has a key selection.
+  bool selects_keys() const { return selects_keys_; }
 
  private:
   // `vocabularies`: of source and target.
@@ -120,9 +123,17 @@ class TranslationModel : public Model<float> {
   // without dropout and label smoothing.
   TokenScores PredictTokens(Forward<float>& forward,
                             const ParallelCorpus& pairs) const;
+  struct Alignments {
+    AlignmentErrorRate errors;
+    // With a key selection: the gold links between words that the model read,
+    // and the sum over them of the share of the alignment's heads whose
+    // selection has the source word.
+    int64_t gold = 0;
+    double selected = 0;
+  };
   // Aligns the true translations: teacher forcing gives weights for each word.
-  AlignmentErrorRate AlignmentOf(Forward<float>& forward,
-                                 absl::Span<const SentencePair> pairs) const;
+  Alignments AlignmentsOf(Forward<float>& forward,
+                          absl::Span<const SentencePair> pairs) const;
   // The data sets of dev or test that are not empty; none of train.
   std::vector<const EvaluationSet*> SetsOf(Split split) const;
   EvaluatedSet EvaluateSet(Forward<float>& forward,
@@ -131,6 +142,7 @@ class TranslationModel : public Model<float> {
 
   const EncoderDecoderConfig config_;
   const SearchConfig search_;
+  const bool selects_keys_;
   SentenceData data_;
   ParallelCorpus train_;
   Translator translator_;

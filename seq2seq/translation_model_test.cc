@@ -21,6 +21,7 @@
 #include "data/text/vocabulary.h"
 #include "evaluation/answer.h"
 #include "gmock/gmock.h"
+#include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
@@ -35,6 +36,11 @@
 
 namespace regard {
 namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::Key;
+using ::testing::Not;
 
 SentencePair Pair(const char* source, const char* target) {
   return {absl::StrSplit(source, ' '), absl::StrSplit(target, ' '), {}};
@@ -302,13 +308,11 @@ TEST(TranslationModelTest, SaysHowManyPairsAreCut) {
 
 // With dot products of zero everywhere all words get the same attention, so the
 // first has the greatest weight: every target word is linked to source word 0.
-double ErrorRate(int64_t cut_tokens) {
+std::map<std::string, double> AlignedMetrics(const std::string& model_text,
+                                             int64_t cut_tokens) {
   EncoderDecoderConfig config;
-  config.mutable_encoder()->set_embedding(2);
-  config.mutable_encoder()->set_hidden(2);
-  config.mutable_decoder()->set_embedding(2);
-  config.mutable_decoder()->set_hidden(2);
-  config.mutable_attention()->mutable_dot();
+  EXPECT_TRUE(
+      google::protobuf::TextFormat::ParseFromString(model_text, &config));
   AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);
   SentencePair pair = Pair("a b", "x y z");
@@ -323,8 +327,17 @@ double ErrorRate(int64_t cut_tokens) {
   std::fill(store.values().begin(), store.values().end(), 0.0F);
   Tape<float> tape;
   Forward<float> forward(tape, store, nullptr);
-  return MetricsOf(model.Evaluate(forward, Split::kDev))
-      .at("alignment_error_rate");
+  return MetricsOf(model.Evaluate(forward, Split::kDev));
+}
+
+std::string Recurrent(const std::string& selection) {
+  return "encoder { embedding: 2 hidden: 2 } decoder { embedding: 2 hidden: 2 "
+         "} attention { dot {} " +
+         selection + " }";
+}
+
+double ErrorRate(int64_t cut_tokens) {
+  return AlignedMetrics(Recurrent(""), cut_tokens).at("alignment_error_rate");
 }
 
 TEST(TranslationModelTest, AlignmentErrorIsOfTheWordsThatTheModelRead) {
@@ -333,6 +346,45 @@ TEST(TranslationModelTest, AlignmentErrorIsOfTheWordsThatTheModelRead) {
   // Cut to one word of each side, both without <eos>: that word is a word, and
   // its link (0, 0) is right.
   EXPECT_DOUBLE_EQ(ErrorRate(/*cut_tokens=*/1), 1 - 2 * 1.0 / 4);
+}
+
+// With inner products of zero everywhere, a block of one key that is chosen is
+// source word 0.
+TEST(TranslationModelTest, GoldIsSelectedWhereTheSelectionHasTheSourceWord) {
+  const auto selected = [](const std::string& model, int64_t cut_tokens = 0) {
+    return AlignedMetrics(model, cut_tokens).at("gold_selected");
+  };
+  const std::string one = "selection { moba { block_size: 1 top_k: 1 } }";
+  EXPECT_DOUBLE_EQ(selected(Recurrent(one)), 2.0 / 3);
+  EXPECT_DOUBLE_EQ(
+      selected(Recurrent("selection { moba { block_size: 1 top_k: 2 } }")), 1);
+  // The model reads the words of only one link, (0, 0).
+  EXPECT_DOUBLE_EQ(selected(Recurrent(one), /*cut_tokens=*/1), 1);
+  const std::string transformer =
+      "transformer { width: 4 layers: 2 attention { heads: 2 attention { " +
+      one + " } } } ";
+  EXPECT_DOUBLE_EQ(selected(transformer), 2.0 / 3);
+  EXPECT_DOUBLE_EQ(selected(transformer + "alignment { layer: 0 head: 1 }"),
+                   2.0 / 3);
+  EXPECT_DOUBLE_EQ(
+      selected("transformer { width: 4 layers: 1 attention { heads: 2 "
+               "attention { selection { moba { block_size: 2 top_k: 2 } } } } "
+               "}"),
+      1);
+}
+
+TEST(TranslationModelTest, NothingIsSelectedWithoutASelection) {
+  for (const std::string& model :
+       {Recurrent(""), Recurrent("selection { none {} }"),
+        std::string("transformer { width: 4 layers: 2 attention { heads: 2 "
+                    "attention { selection { moba {} } } } pattern {} pattern "
+                    "{ cross_attention { attention { selection { none {} } } "
+                    "} } }")}) {
+    EXPECT_THAT(AlignedMetrics(model, /*cut_tokens=*/0),
+                AllOf(Contains(Key("alignment_error_rate")),
+                      Not(Contains(Key("gold_selected")))))
+        << model;
+  }
 }
 
 }  // namespace

@@ -14,21 +14,20 @@ namespace regard {
 
 namespace {
 
-constexpr absl::string_view kEnd = "/attention/weights";
 constexpr absl::string_view kLayer = "/layers[";
 
-// Of the weights `site`, all but the numbers.
+// Of the site of a `value`, such as the weights, all but the numbers.
 template <typename T>
-AttentionMap<T> Describe(absl::string_view site) {
+AttentionMap<T> Describe(absl::string_view site, absl::string_view value) {
   AttentionMap<T> map;
   map.site = JoinSteps(site);
-  absl::ConsumeSuffix(&site, kEnd);
+  const std::string end = absl::StrCat("/attention/", value);
+  absl::ConsumeSuffix(&site, end);
   const size_t at = site.find(kLayer);
   if (at == absl::string_view::npos) {
-    map.name =
-        absl::EndsWith(site, "decoder") || absl::EndsWith(site, "weights")
-            ? "attention"
-            : map.site.substr(0, map.site.size() - kEnd.size());
+    map.name = absl::EndsWith(site, "decoder") || absl::EndsWith(site, value)
+                   ? "attention"
+                   : map.site.substr(0, map.site.size() - end.size());
     map.over_memory = true;
     return map;
   }
@@ -70,13 +69,15 @@ std::string JoinLayers(absl::string_view site) {
 }
 
 template <typename T>
-std::vector<AttentionMap<T>> AttentionMaps(const SiteRecorder<T>& recorder) {
+std::vector<AttentionMap<T>> AttentionMaps(const SiteRecorder<T>& recorder,
+                                           absl::string_view value) {
   using Seen = typename SiteRecorder<T>::Seen;
+  const std::string end = absl::StrCat("attention/", value);
   std::vector<AttentionMap<T>> maps;
   std::vector<std::vector<const Seen*>> parts;
   for (const Seen& seen : recorder.seen()) {
-    if (!absl::EndsWith(seen.site, kEnd.substr(1))) continue;
-    AttentionMap<T> map = Describe<T>(seen.site);
+    if (!absl::EndsWith(seen.site, end)) continue;
+    AttentionMap<T> map = Describe<T>(seen.site, value);
     size_t i = 0;
     while (i < maps.size() && maps[i].site != map.site) ++i;
     if (i == maps.size()) {

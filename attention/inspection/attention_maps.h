@@ -49,9 +49,11 @@ struct AttentionMap {
 };
 
 // In the order of the pass. The steps of a recurrent decoder are the queries of
-// one map; a source that a step leaves out has weights 0 there.
+// one map; a source that a step leaves out has weights 0 there. With "scores"
+// for `value`, the weights of a map are the scores of its attention.
 template <typename T>
-std::vector<AttentionMap<T>> AttentionMaps(const SiteRecorder<T>& recorder);
+std::vector<AttentionMap<T>> AttentionMaps(const SiteRecorder<T>& recorder,
+                                           absl::string_view value = "weights");
 
 // Those that pass(), which computes on `forward`, leaves at the sites of
 // `patterns`.

@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
+#include "nn/probe.h"
 
 namespace regard {
 namespace {
@@ -64,6 +65,28 @@ TEST(AttentionMapsTest, AreNamedByLayerAndKindAndJoinSteps) {
   EXPECT_THAT(maps[1].weights, ElementsAre(1, 1, 2, 2, 1, 1, 0, 0));
   EXPECT_THAT(maps[1].gradients, IsEmpty());
   EXPECT_EQ(forward.probe(), nullptr);
+}
+
+TEST(AttentionMapsTest, AreOfScoresIfAsked) {
+  ParameterStore<float> none;
+  none.Finalize(0);
+  Tape<float> tape;
+  Forward<float> forward(tape, none, nullptr);
+  forward.BeginStep();
+  SiteRecorder<float> recorder({"*"});
+  forward.set_probe(&recorder);
+  for (const char* scope : {"decoder", "reader"}) {
+    const NameScope<float> outer(tape, scope);
+    const NameScope<float> attention(tape, "attention");
+    forward.Site("scores", tape.Full({1, 1, 1, 2}, 3));
+    forward.Site("weights", tape.Full({1, 1, 1, 2}, 0.5));
+  }
+  const auto maps = AttentionMaps(recorder, "scores");
+  ASSERT_EQ(maps.size(), 2);
+  EXPECT_EQ(maps[0].name, "attention");
+  EXPECT_EQ(maps[1].name, "reader");
+  EXPECT_EQ(maps[1].site, "reader/attention/scores");
+  EXPECT_THAT(maps[1].weights, ElementsAre(3, 3));
 }
 
 }  // namespace

@@ -205,6 +205,10 @@ std::vector<MetricInfo> TranslationTask::Metrics() {
        "fraction of word alignments on which attention and the gold "
        "alignments disagree",
        Better::kLower},
+      {"gold_selected", "",
+       "fraction of gold word alignments whose source word the key selection "
+       "of the attention kept, averaged over heads",
+       Better::kHigher},
       {"loss", "nats per token", "cross-entropy", Better::kLower,
        /*logarithmic=*/true},
       {"perplexity", "words",
@@ -243,8 +247,9 @@ bool TranslationTask::MeasuresOnDev(const std::string& metric) const {
   const EvaluationSet& dev = model_.data().dev;
   if (metric == "chrf++" || metric == "ter") return !dev.references.empty();
   if (metric == "d2l_bleu_k2") return model_.data().cut_tokens > 0;
-  if (metric == "alignment_error_rate") {
+  if (metric == "alignment_error_rate" || metric == "gold_selected") {
     return model_.has_attention() &&
+           (metric != "gold_selected" || model_.selects_keys()) &&
            std::ranges::any_of(dev.pairs, [](const SentencePair& pair) {
              return !pair.alignment.empty();
            });
