@@ -130,6 +130,12 @@ TEST_F(EvaluationTest, MultiplesOfSquaredDistances) {
   EXPECT_THAT(Scores(), ElementsAre(-15, -3, -6, -24));
 }
 
+// max(q, k) . min(q, k) is q . k, whose factors are of one side each.
+TEST_F(EvaluationTest, InnerProductsOfVectorsOfOneLevel) {
+  Read("max(q, k) . min(q, k) + 10 * ((2 * q) . q)");
+  EXPECT_THAT(Scores(), ElementsAre(102, 103, 206, 202));
+}
+
 // Of `v` of an additive score: XavierUniform(1, width).
 TEST(FormulaScorerTest, AVectorBeginsAsAMapToOneNumber) {
   FormulaGraph graph;
