@@ -36,16 +36,6 @@ Var<T> RepeatHeads(Var<T> x, int64_t copies) {
       .Reshape({s[0], s[1] * copies, s[2], s[3]});
 }
 
-// Scores of -inf stay.
-template <typename T>
-Var<T> PlusBias(Var<T> scores, const DifferenceBias<T>& bias) {
-  if (!bias.has_value()) return scores;
-  scores.tape().BeginScores();
-  scores = PlusDifferences(scores, bias);
-  scores.tape().EndScores(scores);
-  return scores;
-}
-
 }  // namespace
 
 template <typename T>

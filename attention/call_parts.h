@@ -7,6 +7,8 @@
 #include <cstdint>
 
 #include "absl/types/span.h"
+#include "attention/kernels/difference_bias.h"
+#include "attention/kernels/inner_form.h"
 #include "attention/key_ranges.h"
 #include "attention/mask.h"
 #include "attention/positions.h"
@@ -34,6 +36,16 @@ class ExampleScope {
   Tape<T>& tape_;
   const RandomState outer_;
 };
+
+// Scores of -inf stay.
+template <typename T>
+Var<T> PlusBias(Var<T> scores, const DifferenceBias<T>& bias) {
+  if (!bias.has_value()) return scores;
+  scores.tape().BeginScores();
+  scores = PlusDifferences(scores, bias);
+  scores.tape().EndScores(scores);
+  return scores;
+}
 
 // The place of the weights of a call, or of a part of it whose queries begin at
 // `positions`.

@@ -26,13 +26,13 @@ def normalizer(
       test_options: options to test the normalizer with, as text protos.
       plain_options: options with which it is softmax on up to 200 scores, in every
         bit, as a text proto. None: no options do.
-      deps: what the sources need besides `//attention:normalizer` and, with a
-        config_proto, `//autodiff` and `//nn`.
+      deps: what the sources need besides `//attention:normalizer`.
       visibility: of the library and the protos.
     """
     attention_plugin(
         name,
         kind = "normalizer",
+        library = "//attention:normalizer",
         srcs = srcs,
         hdrs = hdrs,
         config_proto = config_proto,

@@ -246,13 +246,6 @@ TEST_F(BrokenConfigTest, UnknownExtension) {
             "                    ^~~~~~~~~~~~~");
 }
 
-TEST_F(BrokenConfigTest, ExtensionOfAPlugInThatIsNotLinkedIn) {
-  EXPECT_THAT(ErrorIn("model { outside { [lab.sparse_kernel] {} } }"),
-              StartsWith("a.textproto:1:19: error: no extension "
-                         "'[lab.sparse_kernel]' of TestOutside is linked in; "
-                         "add its target to the program's regard_binary()\n"));
-}
-
 TEST_F(BrokenConfigTest, AnExtensionOfTwoWordsIsNoName) {
   EXPECT_THAT(ErrorIn("model { outside { [lab.my _score] { width: 8 } } }"),
               StartsWith("a.textproto:1:19: error: expected the name of a "

@@ -74,5 +74,12 @@ TEST(LayOverTest, ListsReplaceAndMessagesCombine) {
   EXPECT_EQ(whole.options().uninterpreted_option_size(), 1);
 }
 
+TEST(NoSuchFieldTest, ExtensionOfAPlugInThatIsNotLinkedIn) {
+  EXPECT_EQ(NoSuchField(*google::protobuf::EnumOptions::descriptor(),
+                        "[my_project.block_sparse_kernel]"),
+            "no extension '[my_project.block_sparse_kernel]' of EnumOptions "
+            "is linked in; add its target to the program's regard_binary()");
+}
+
 }  // namespace
 }  // namespace regard

@@ -65,14 +65,14 @@ int ScoresMain(int argc, char** argv, const Plugins& plugins) {
   command_line.Number("heads", &heads, 1, kMaxWidth,
                       "number of attention heads");
   std::string formula;
+  command_line.Text("formula", "TEXT", &formula,
+                    "formula of the attention score of a query q and a key k, "
+                    "such as 'q . k'");
   std::string declare;
   command_line.Text("declare", "TEXT", &declare,
                     "fields of `formula` as in a config, such as 'parameter { "
                     "name: \"b\" table { highest: 8 } }'");
   int width = 0;
-  command_line.Text("formula", "TEXT", &formula,
-                    "formula of the attention score of a query q and a key k, "
-                    "such as 'q . k'");
   command_line.Number(
       "width", &width, 0, kMaxWidth,
       "width of the parameters where the formula does not determine it; 0: the "
@@ -97,9 +97,11 @@ int ScoresMain(int argc, char** argv, const Plugins& plugins) {
   if (!formula.empty()) {
     FormulaScore options;
     ConfigOrigins origins;
-    const absl::Status read =
-        ReadText(ConfigText::File("--declare", declare), &options, &origins);
-    if (!read.ok()) return ExitCode(read);
+    if (!declare.empty()) {
+      const absl::Status read =
+          ReadText(ConfigText::File("--declare", declare), &options, &origins);
+      if (!read.ok()) return ExitCode(read);
+    }
     options.set_score(formula);
     options.set_width(width);
     return ShowFormula(scorers, options, widths);
