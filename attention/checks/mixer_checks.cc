@@ -306,7 +306,7 @@ void PaddingChangesNothing(const CheckedMixer& mixer, Expectations& expect) {
     const Var<double> y = tested.layer()(tested.forward(), x, {.valid = valid});
     const TestArray got = ArrayOf(y);
     const std::vector<TestArray> gradients = tested.Gradients(x, y);
-    const TestArray random = RandomArray(y.shape(), "projection");
+    const TestArray random = RandomArray(got.shape, "projection");
     // Without padding, and with the projection of the valid positions.
     const Var<double> exact = tested.Input(Take(full, 1, places_of_valid));
     const Var<double> z = tested.layer()(tested.forward(), exact, {});
