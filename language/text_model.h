@@ -79,9 +79,9 @@ class TextModel : public Model<float> {
                                   const Question& question,
                                   const AnswerOptions& options) const;
 
-  // Of the same texts, of an example its first most_tokens ids: each id, given
-  // those before. What follows the text is the target, else what is likeliest.
-  // An error for more ids than a block has.
+  // Traces the same texts, or the first most_tokens ids of an example: the pass
+  // that predicts each id from those before. After the text comes the target,
+  // or else the likeliest id. More ids than a block has are an error.
   absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,
                                       const Question& question,
                                       const TraceOptions& options) const;

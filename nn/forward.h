@@ -117,7 +117,7 @@ class Forward {
   // Of `name` in the tape's scope, until the next call.
   const std::string& SiteName(const char* name) const;
   SiteWish AskProbe(const char* name) const;
-  // Without `place`, there are no statistics of rows.
+  // Gives statistics of rows only if there is a `place`.
   Var<T> Visit(const char* name, Var<T> value, Var<T> input,
                const std::optional<RowPlace>& place) const;
 

@@ -41,8 +41,8 @@ struct RowWish {
 // Arrays [batch, heads, queries], null where they are not wished for. Trivially
 // copyable; the memory is an arena's.
 struct RowStatistics {
-  // Statistics of `rows` [batch, heads, queries, ..] that see no key. Without a
-  // wish, there are no arrays.
+  // Returns the statistics of `rows` [batch, heads, queries, ..] that see no
+  // key. Only the arrays that `wish` names are made.
   static RowStatistics New(Arena& arena, const RowWish& wish,
                            const Shape& rows);
 

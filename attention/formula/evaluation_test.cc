@@ -56,9 +56,9 @@ class EvaluationTest : public ::testing::Test {
     std::copy(values.begin(), values.end(), to.begin());
   }
 
-  // Of queries (1, 2) and (3, -1) at positions 4 and 6, keys (2, 0) and (1, 1)
-  // at positions 5 and 6, in all heads. Inputs of the queries are (1, 2, 3) and
-  // (4, 5, 6), of the keys (1, -1) and (0, 2).
+  // Scores queries (1, 2) and (3, -1) at positions 4 and 6 and keys (2, 0) and
+  // (1, 1) at positions 5 and 6, in all heads. The inputs are (1, 2, 3) and
+  // (4, 5, 6) for the queries, and (1, -1) and (0, 2) for the keys.
   Var<double> Score() {
     forward_->BeginStep();
     queries_ = Rows({1, 2, 3, -1});

@@ -4,7 +4,8 @@
 // A name without a meaning in formulas is a parameter: a matrix left of a
 // product; a table before an index; a vector where `.`, sum, norm, the right
 // side of a product, or `+` and `-` beside a vector need one; else a scalar.
-// What no use and no declaration says of an axis is the formula's width.
+// An axis whose size neither a use nor a declaration determines has the
+// formula's width.
 #ifndef ATTENTION_FORMULA_TYPES_H_
 #define ATTENTION_FORMULA_TYPES_H_
 

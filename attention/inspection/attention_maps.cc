@@ -16,7 +16,7 @@ namespace {
 
 constexpr absl::string_view kLayer = "/layers[";
 
-// Of the site of a `value`, such as the weights, all but the numbers.
+// Describes the site of a `value`, such as the weights, without its numbers.
 template <typename T>
 AttentionMap<T> Describe(absl::string_view site, absl::string_view value) {
   AttentionMap<T> map;

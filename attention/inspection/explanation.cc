@@ -435,9 +435,10 @@ absl::StatusOr<ScoreExplanation> Explain(Forward<T>& forward,
       !(std::abs(sum - score) <= kExplanationTolerance * magnitude)) {
     return Wrong(absl::StrCat(
         "the score of '", target.scope,
-        "' is not linear in what its query and its key read, so it is no sum "
-        "over sources; scaled_dot, dot, bilinear and relative_dot are linear, "
-        "but additive, cosine, soft_cap and selections by content are not"));
+        "' is not linear in what its query and its key read, so it cannot be "
+        "written as a sum over sources; scaled_dot, dot, bilinear and "
+        "relative_dot are linear, but additive, cosine, soft_cap and "
+        "selections by content are not"));
   }
   const double layer_biases =
       explanation.distance_bias + explanation.forgetting;

@@ -41,8 +41,9 @@ struct ResidualSources {
     std::vector<T> value = {};  // as large as the value there
   };
   std::vector<Part> parts = {};  // in the order of the pass
-  // Values at hook points where there is no source: the scales of norms, the
-  // output of an attention without its heads (its biases), zeros elsewhere.
+  // Values at the hook points that have no source: the scales of norms, and the
+  // output of an attention without its heads, which is its biases. Elsewhere,
+  // zeros.
   std::map<std::string, std::vector<T>> held = {};
 };
 

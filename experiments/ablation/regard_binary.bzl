@@ -143,7 +143,7 @@ def regard_binary(
     Args:
       name: name of the program.
       scores: labels of `scoring_function` targets. Target `my_score` defines
-        MyScore, in any namespace. So with the kinds below.
+        MyScore, in any namespace. The same holds for the kinds below.
       tasks: labels of libraries with tasks and data sources, by
         REGARD_PLUGINS(MyTask).
       optimizers: labels of libraries, by REGARD_OPTIMIZER(MyRule, ...).

@@ -55,8 +55,8 @@ bool IsAlwaysGiven(const google::protobuf::FieldDescriptor& field);
 bool IsDrawn(const google::protobuf::FieldDescriptor& field);
 
 // Returns the choices of configs: "regard.Attention.dot" of a oneof,
-// "regard.FeedForwardConfig.activation=RELU" of an enum. Plug-ins from outside
-// and values that only say "not specified" are no choices.
+// "regard.FeedForwardConfig.activation=RELU" of an enum. It leaves out plug-ins
+// from outside, and values that only say "not specified".
 std::set<std::string> AllChoices(const google::protobuf::Descriptor& type);
 
 // Adds the choices that `message` makes.

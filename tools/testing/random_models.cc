@@ -209,8 +209,8 @@ class RandomModel {
   // By each program that opens a run of this kind.
   void Open() {
     const std::string run = "--run=" + Path("whole");
-    // Without test and dev there is no example. A model of masked words refuses
-    // one whose tokens are all unknown.
+    // A run without test and dev data has no example to predict. A model of
+    // masked words refuses an example whose tokens are all unknown.
     const std::string status = ReadAll(Path("whole/status.json"));
     const bool has_examples = absl::StrContains(status, "\"dev/") ||
                               absl::StrContains(status, "\"test/");
