@@ -275,11 +275,12 @@ int64_t AttentionLayer<T>::RowsPerBlock(Forward<T>& forward,
   constexpr int64_t kMostRows = kGemmDepth;
   // Fewer queries have fewer keys in common.
   constexpr int64_t kSelectingRows = 128;
+  constexpr int64_t kCausalRows = 128;
   constexpr int64_t kMostNumbers = int64_t{1} << 24;
   constexpr int64_t kMostNumbersOfBatch = int64_t{1} << 26;
   if (in.previous_weights.has_value()) return 0;
   const bool runs = ReadsRuns();
-  const int64_t most_rows = runs ? kSelectingRows : kMostRows;
+  int64_t most_rows = runs ? kSelectingRows : kMostRows;
   const int64_t numbers_of_row =
       in.queries.dim(1) * in.keys.dim(2) * parts_.scorer->NumbersPerPair();
   const int64_t queries = in.queries.dim(2);
@@ -287,13 +288,22 @@ int64_t AttentionLayer<T>::RowsPerBlock(Forward<T>& forward,
   const int64_t of_batch = in.queries.dim(0) * numbers;
   // A block copies the keys and values that it sees: in a step of a search,
   // more than the scores of all rows.
-  if (!runs && !forward.tape().recording() &&
+  const bool recording = forward.tape().recording();
+  if (!runs && !recording &&
       (queries == 1 || of_batch <= in.keys.size() + values.size())) {
     return 0;
   }
   if (block_ > 0) return std::min(block_, most_rows);
-  if (!runs && queries <= 2 * kMostRows && numbers <= kMostNumbers &&
-      of_batch <= kMostNumbersOfBatch) {
+  // Blocks of causal rows leave out the keys after them. A backward pass would
+  // compute the blocks again, which costs more than it saves.
+  const bool needs_grad =
+      recording &&
+      (in.queries.needs_grad() || in.keys.needs_grad() || values.needs_grad());
+  const bool skips_keys =
+      in.mask.causal && !needs_grad && queries > kCausalRows;
+  if (skips_keys) most_rows = std::min(most_rows, kCausalRows);
+  if (!runs && !skips_keys && queries <= 2 * kMostRows &&
+      numbers <= kMostNumbers && of_batch <= kMostNumbersOfBatch) {
     return 0;
   }
   return std::clamp<int64_t>(

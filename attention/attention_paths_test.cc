@@ -218,6 +218,29 @@ TEST(AttentionPathsTest, OtherExamplesChangeNoBit) {
   }
 }
 
+// Without gradients, causal rows go in blocks that leave out later keys.
+TEST(AttentionPathsTest, CausalBlocksHaveTheBitsOfWholeCalls) {
+  constexpr int64_t kTime = 259;
+  for (const std::string& config : Configs()) {
+    const Layer<float>& layer = Get<float>(config);
+    Tape<float> tape;
+    Forward<float> forward(tape, layer.store, nullptr);
+    forward.BeginStep();
+    const Shape shape = {2, kHeads, kTime, kWidth};
+    const Var<float> wave = Wave(tape, shape, 0);
+    const Var<float> k = Wave(tape, shape, 1);
+    const Var<float> v = Wave(tape, {2, kHeads, kTime, 2}, 2);
+    const std::vector<int32_t> lengths = {kTime, 200};
+    AttendInputs<float> inputs;
+    inputs.fused_score = true;
+    inputs.score.mask = {.key_lengths = lengths, .causal = true};
+    const Var<float> learned = tape.Input(shape, wave.span());
+    const Var<float> whole = layer.Run(forward, learned, k, v, inputs).context;
+    const Var<float> blocks = layer.Run(forward, wave, k, v, inputs).context;
+    EXPECT_EQ(whole.span(), blocks.span()) << config;
+  }
+}
+
 // With the same weights dropped.
 TEST(AttentionPathsTest, ContextsAgreeWithThoseOfWeights) {
   for (const std::string& config : Configs()) {
