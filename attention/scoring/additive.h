@@ -14,21 +14,22 @@
 
 namespace regard {
 
-// Parameters w_q [heads, width, query width], w_k [heads, width, key width],
-// w_v [heads, width] and, if wanted, bias [heads, width]. It is the base of
-// scores that add a term within the tanh.
+// The additive score. Its parameters are w_q [heads, width, query width], w_k
+// [heads, width, key width], w_v [heads, width] and optionally bias [heads,
+// width]. It is the base class of scores that add a term inside the tanh.
 template <typename T>
 class Additive : public ScoringFunction<T> {
  public:
   using Options = AdditiveScore;
   static constexpr bool kPreparesOtherWidths = true;
 
-  // For options with the fields `width`, where 0 means the query's, and `bias`.
+  // `options` has the fields `width` and `bias`. A `width` of 0 means the width
+  // of the query.
   Additive(const auto& options, ParameterScope<T> scope,
            const ScoreWidths& widths)
       : Additive(options.width(), options.bias(), scope, widths) {}
 
-  // W_k k + b: [batch, heads, keys, width].
+  // Returns W_k k + b: [batch, heads, keys, width].
   Var<T> Prepare(Forward<T>& forward,
                  const PrepareInputs<T>& in) const override;
 
@@ -39,7 +40,8 @@ class Additive : public ScoringFunction<T> {
  protected:
   int64_t width() const { return width_; }
 
-  // w_v . tanh(W_q q + W_k k + b + term).
+  // Returns w_v . tanh(W_q q + W_k k + b + term): [batch, heads, queries,
+  // keys].
   Var<T> ScoreWith(Forward<T>& forward, const ScoreInputs<T>& in,
                    const AdditivePairTerm<T>& term) const;
 

@@ -1,6 +1,6 @@
-// The bilinear form q . W k, "general" in Luong et al., "Effective approaches
-// to attention-based neural machine translation", 2015. The options may give it
-// a factor.
+// The bilinear form q . W k, called "general" in Luong et al., "Effective
+// approaches to attention-based neural machine translation", 2015. The options
+// can add a factor.
 #include <optional>
 
 #include "attention/score_scale.h"

@@ -1,11 +1,11 @@
-// One perceptron layer over query and key, w_v . tanh(W [q; k]): the additive
-// score with W_q and W_k in one matrix. Luong et al., "Effective approaches to
-// attention-based neural machine translation", 2015.
+// One perceptron layer on query and key, w_v . tanh(W [q; k]). This is the
+// additive score with W_q and W_k in one matrix. Luong et al., "Effective
+// approaches to attention-based neural machine translation", 2015.
 #include "attention/kernels/additive_scores.h"
 #include "attention/scoring/concat.pb.h"
 #include "attention/scoring_kit.h"
 
-// Of its own, as regard::Concat is an operation of the engine.
+// This namespace avoids a clash with the operation regard::Concat.
 namespace regard::concat {
 
 template <typename T>

@@ -1,7 +1,6 @@
-// The inner product s q . k, where the factor s is 1 unless the options give
-// one; query and key have one width.
-// Luong et al., "Effective approaches to attention-based neural machine
-// translation", 2015.
+// The inner product s q . k of a query and a key of equal width. The factor s
+// is 1 unless the options set it. Luong et al., "Effective approaches to
+// attention-based neural machine translation", 2015.
 #include <optional>
 
 #include "attention/score_scale.h"

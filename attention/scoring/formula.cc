@@ -1,4 +1,4 @@
-// A score that the options write as a formula; see attention/formula/.
+// A score that the options give as a formula; see attention/formula/.
 #include "attention/scoring/formula.h"
 
 #include <algorithm>
@@ -23,9 +23,10 @@ namespace regard {
 
 namespace {
 
-// "n is taken as a learned parameter; did you mean 'd'?" for a name that is not
-// declared and is one edit away from what a formula knows, letter case aside.
-// Only a scalar may be meant to be a number, and only a vector to be an input.
+// Adds a note such as "'n' is taken as a learned parameter; did you mean 'd'?".
+// Notes a parameter whose name is at most one edit away from a predefined name,
+// ignoring case. The shapes must fit: a scalar may stand for a predefined
+// number, a vector for x_i or x_j.
 void NoteTypo(const FormulaVariable& parameter, ConfigProblems& problems) {
   std::vector<std::string> meant;
   for (const FormulaFunction<double>& function : FormulaFunctions<double>()) {
@@ -110,7 +111,7 @@ template <typename T>
 class Formula : public FormulaScorer<T> {
  public:
   using Options = FormulaScore;
-  // Prepare() may compute terms of the keys.
+  // Prepare() may store terms of the keys.
   static constexpr bool kPreparesOtherWidths = true;
 
   Formula(const Options& options, ParameterScope<T> scope,

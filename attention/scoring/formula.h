@@ -1,4 +1,4 @@
-// From the options of a formula to what is computed.
+// Compiles the options of a formula score into a graph of operations.
 #ifndef ATTENTION_SCORING_FORMULA_H_
 #define ATTENTION_SCORING_FORMULA_H_
 
@@ -11,8 +11,8 @@ namespace regard {
 
 class FormulaScore;
 
-// CompileFormula() of these options. `declared` of a problem is the number of a
-// `parameter`.
+// Calls the compiler of attention/formula/compiler.h on `options`. The field
+// `declared` of a problem is an index into `options.parameter()`.
 std::optional<FormulaProblem> CompileFormula(const FormulaScore& options,
                                              const ScoreWidths& widths,
                                              FormulaGraph* formula);

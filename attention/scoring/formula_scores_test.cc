@@ -1,5 +1,5 @@
-// Formulas of the built-in scores, against these: values, gradients, and the
-// bits where both use the same kernel.
+// Compares formulas of the built-in scores with the scores: values, gradients
+// and, where both use the same kernel, bits.
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -27,8 +27,8 @@ using ::testing::HasSubstr;
 using ::testing::Ne;
 using ::testing::StartsWith;
 
-// A formula's parameter is columns [first, first + count) of the built-in
-// score's, or all of it.
+// A parameter of the formula, and the parameter of the built-in score with
+// equal values: its columns [first, first + count), or all if `count` is 0.
 struct SameParameter {
   const char* of_formula;
   const char* of_score;
@@ -121,7 +121,7 @@ Attention ConfigOf(const std::string& text) {
   return config;
 }
 
-// The columns of `whole`, [.., columns], that `parameter` is.
+// Returns the columns of `whole`, [.., columns], that `parameter` equals.
 TestArray Part(const TestArray& whole, const SameParameter& parameter) {
   if (parameter.count == 0) return whole;
   return Take(whole, whole.shape.rank() - 1,
@@ -171,7 +171,7 @@ void ExpectSameScore(const SameScore& same, double tolerance) {
         TestArray gradient = answer.d_parameters.at(parameter.of_formula);
         const TestArray part =
             Part(wanted.d_parameters.at(parameter.of_score), parameter);
-        // [heads] and [heads, 1] hold the same.
+        // [heads] and [heads, 1] have the same elements.
         if (gradient.values.size() == part.values.size()) {
           gradient.shape = part.shape;
         }
@@ -199,8 +199,8 @@ TEST(FormulaScoresTest, HaveTheBitsOfTheKernelsThatTheyShare) {
   }
 }
 
-// A formula with terms that are 0, or do what a part of the config does, is the
-// scaled dot: all but the gradients of its own parameters.
+// Checks that a formula equals the scaled dot, except for the gradients of its
+// own parameters. The terms it adds are 0 or repeat a part of the config.
 template <typename T>
 void ExpectScaledDot(const std::string& formula, const std::string& config,
                      double tolerance) {
@@ -246,7 +246,7 @@ TEST(FormulaScoresTest, AlibiIsAFormulaOfTheHead) {
       "position_encoding { alibi {} }", 1e-10);
 }
 
-// Distances that a bucket has for itself.
+// Each distance in this range has its own bucket.
 TEST(FormulaScoresTest, RelativeBucketsAreATableOfDistances) {
   const AttentionRegistry registry = BuiltInScores();
   const ScoreWidths widths = {.heads = 2, .query = 4, .key = 4};
@@ -303,7 +303,7 @@ TEST(FormulaScoresTest, AFaultIsNamedWithItsPlace) {
   const std::string in_prepare = FaultOf("sqrt(sum(k) - 9) + q . k");
   EXPECT_THAT(in_prepare, HasSubstr("at formula[1] sqrt(sum(k) - 9)"));
   EXPECT_EQ(FaultOf("log(relu(norm(q) - 9))"), "");
-  // Of a where, the branch that is taken alone counts.
+  // `where` only checks the branch that it takes.
   EXPECT_EQ(FaultOf("where(q . k < 0, 0, sqrt(q . k))"), "");
   EXPECT_THAT(FaultOf("where(q . k < 0, sqrt(q . k), 0)"),
               HasSubstr("formula[18] sqrt(q . k)"));
@@ -318,7 +318,7 @@ double FirstValue(const std::string& formula, const std::string& parameter) {
   return store.value(*store.FindByName(parameter))[0];
 }
 
-// The notes of a formula that is valid.
+// Returns the notes on a valid formula.
 std::vector<std::string> NotesOn(const std::string& fields) {
   const AttentionRegistry registry = BuiltInScores();
   const Attention config = ConfigOf(absl::StrCat("formula {", fields, "}"));
@@ -342,7 +342,7 @@ TEST(FormulaScoresTest, ATableIsNotedWithItsElements) {
               ElementsAre("formula.score: parameters of the formula: b (14)"));
 }
 
-// The problems of a formula.
+// Returns the problems of a formula.
 std::vector<std::string> ProblemsOf(const std::string& fields) {
   const AttentionRegistry registry = BuiltInScores();
   ConfigProblems problems;
@@ -398,7 +398,7 @@ TEST(FormulaScoresTest, WhatMayBeATypoIsNoted) {
                   HasSubstr("'hed' is taken as a learned parameter; did you "
                             "mean 'head'?"),
                   HasSubstr("parameters of the formula: ")));
-  // A name that is declared is meant.
+  // A declared name is not taken for a typo.
   EXPECT_THAT(NotesOn("score: 'q . k / sqrt(n)' parameter { name: 'n' }"),
               ElementsAre("formula.score: parameters of the formula: n (2)"));
 }

@@ -1,4 +1,4 @@
-// Nadaraya-Watson with a Gaussian kernel of width 1: -|q - k|^2 / 2.
+// Nadaraya-Watson regression with a Gaussian kernel of width 1: -|q - k|^2 / 2.
 // Nadaraya 1964; Watson 1964.
 #include "attention/kernels/gaussian_scores.h"
 #include "attention/scoring/gaussian.pb.h"

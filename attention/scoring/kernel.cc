@@ -1,5 +1,6 @@
-// Nadaraya-Watson with a fixed kernel: log K(|q - k| / width), so that the
-// softmax gives K_i / sum_j K_j. Out of a compact kernel's reach it is -inf.
+// Nadaraya-Watson regression with a fixed kernel: log K(|q - k| / width), so
+// that the softmax gives K_i / sum_j K_j. The score is -inf where a compact
+// kernel is 0.
 #include <cmath>
 #include <limits>
 
@@ -11,13 +12,13 @@ namespace regard {
 
 namespace {
 
-// log K(u) and its derivative as functions of the Gaussian's s = -u^2 / 2.
+// Computes log K(u) and its derivative from s = -u^2 / 2, the Gaussian score.
 struct LogKernel {
   KernelScore::Shape shape;
 
   template <typename T>
   T Value(T s) const {
-    if (std::isnan(s)) return s;  // A constant would hide it.
+    if (std::isnan(s)) return s;  // CONSTANT would drop the NaN.
     const T u2 = -2 * s;
     if (shape == KernelScore::CONSTANT) return T(0);
     if (u2 >= T(1)) return -std::numeric_limits<T>::infinity();
@@ -26,7 +27,7 @@ struct LogKernel {
     return std::log1p(-std::sqrt(u2));
   }
 
-  // 0 out of reach, and at the peak of the triangle.
+  // Returns 0 where K(u) is 0, and at the peak of the triangle.
   template <typename T>
   T Derivative(T s) const {
     const T u2 = -2 * s;

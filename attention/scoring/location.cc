@@ -1,6 +1,6 @@
-// Scores by position alone: key i has the score w_i . q, whatever it holds.
-// Keys after the last w_i have no weight. Luong et al., "Effective approaches
-// to attention-based neural machine translation", 2015.
+// Scores by position only: the score w_i . q of the key at position i does not
+// depend on the key. Keys after the last w_i have weight 0. Luong et al.,
+// "Effective approaches to attention-based neural machine translation", 2015.
 #include <algorithm>
 #include <limits>
 

@@ -1,5 +1,5 @@
-// Weights, contexts and gradients agree with PyTorch's to 1e-5, in float, under
-// masks.
+// Checks that weights, contexts and gradients agree with PyTorch to 1e-5 in
+// float, with masks.
 #include "nn/testing/parity.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@
 namespace regard {
 namespace {
 
-// The attention of `config` on the inputs of the fixture.
+// Checks the attention of `config` on the inputs of the fixture.
 void CheckParity(const std::string& fixture_name, const std::string& config) {
   const Fixture fixture(fixture_name, "attention/testdata");
   Attention attention;

@@ -1,6 +1,6 @@
-// The scaled dot with relative positions, (q . k + q . E[l - r]) / sqrt(d), or
-// with k . E[l - r] too. All heads share one E, as in the published layer.
-// Shaw et al. 2018; Huang et al. 2020.
+// The scaled inner product with terms for relative positions: (q . k + q . E[l
+// - r]) / sqrt(d), optionally with k . E[l - r]. All heads share one E, as in
+// the published layer. Shaw et al. 2018; Huang et al. 2020.
 #include <cmath>
 
 #include "attention/kernels/relative_scores.h"
@@ -34,7 +34,7 @@ class RelativeDot : public ScoringFunction<T> {
                                          .at = in.positions,
                                          .window = in.mask.window};
     const Var<T> embedding = forward[embedding_];
-    // In an order that is written: it is that of the sums of the gradients.
+    // Separate statements fix the order in which gradients are accumulated.
     Var<T> scores = RelativeQueryScores(in.queries, embedding, positions);
     scores = InnerProducts(in.queries, in.keys) + scores;
     if (of_keys_) {

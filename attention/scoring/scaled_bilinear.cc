@@ -1,5 +1,5 @@
-// The bilinear form q . W k / (dq dk)^(1/4). With the first values below its
-// variance is that of q and k, whatever their widths dq and dk.
+// The bilinear form q . W k / (dq dk)^(1/4). With the initial values below, its
+// variance does not depend on the widths dq and dk of query and key.
 #include <cmath>
 #include <optional>
 

@@ -1,5 +1,6 @@
-// Prints a table in Markdown: the time of self-attention, forward and backward
-// on one thread, by each built-in score, relative to scaled_dot.
+// Prints a Markdown table of the time of self-attention with each built-in
+// score, relative to scaled_dot. Times cover forward and backward pass on one
+// thread.
 //
 //   score_speed [ROUNDS]
 #include <cmath>
@@ -36,14 +37,14 @@ constexpr int kRounds = 41;
 constexpr double kSeconds = 0.02;  // per score and round
 constexpr int64_t kBatch = 4;
 constexpr int64_t kHeads = 4;
-// `location` knows no more keys by default.
+// The default of `location` allows no more keys.
 constexpr int64_t kTime = 64;
 constexpr int64_t kWidth = 64;  // per head
 
 constexpr ScoreWidths kWidths = {
     .heads = kHeads, .query = kWidth, .key = kWidth};
 
-// Attention that needs only the context, with gradients of queries, keys,
+// Attention that computes only the context, with gradients of queries, keys,
 // values and parameters.
 class Workload {
  public:
@@ -92,8 +93,8 @@ struct Row {
   std::unique_ptr<Workload> workload;
 };
 
-// The members of the oneof with their default options, and two scores as
-// formulas.
+// Returns a row for each member of the oneof, with its default options, and for
+// two formulas.
 std::vector<Row> Rows(const AttentionRegistry& registry) {
   std::vector<Row> rows;
   const auto add = [&](const Attention& config, const std::string& score,
