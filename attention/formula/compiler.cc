@@ -19,7 +19,7 @@ namespace {
 
 using enum FormulaOp;
 
-// A part of a sum or product: subtracted or divided by if `inverse`.
+// A part of a sum or product. If `inverse`, it is subtracted or divided by.
 struct Part {
   int node;
   bool inverse = false;
@@ -51,12 +51,12 @@ class Lowering {
   FormulaLevel level(int node) const { return at(node).level; }
   bool Is(int node, FormulaOp op) const { return at(node).op == op; }
 
-  // The first problem counts.
+  // Keeps the first problem.
   void Fail(std::string message) {
     if (!problem_.has_value()) problem_ = {range_, std::move(message)};
   }
 
-  // The node, which is new only if there is no equal one.
+  // Returns the index of an equal node, or appends the node.
   int Intern(FormulaNode node) {
     if (node.op == kQueries || node.op == kQueryInput ||
         node.op == kQueryPosition) {
@@ -111,10 +111,10 @@ class Lowering {
     return Is(x, kNegate) ? at(x).operands[0] : Make(kNegate, {x});
   }
 
-  // --- Sums and products, by what their parts depend on.
+  // --- Sums and products, grouped by the inputs that their parts depend on.
 
-  // a + b - c, or a * b / c, of parts with at least one. If all are inverse,
-  // so is the result.
+  // Returns a + b - c, or a * b / c, of at least one part. If all parts are
+  // inverse, the result is inverse, too.
   Part Join(const Chain& chain, Parts parts) {
     const auto lead = std::find_if(parts.begin(), parts.end(),
                                    [](const Part& x) { return !x.inverse; });
@@ -128,8 +128,9 @@ class Lowering {
     return joined;
   }
 
-  // Constants go to the keys if there are any, else to the queries; to pairs,
-  // what depends on one side comes last.
+  // Joins the constants with the keys if there are any, otherwise with the
+  // queries, otherwise with the pairs. The queries and the keys are joined with
+  // the pairs last.
   Part JoinAll(const Chain& chain, PartsByLevel groups) {
     auto& [constants, queries, keys, pairs] = groups;
     Parts& to = !keys.empty() ? keys : !queries.empty() ? queries : pairs;
@@ -147,7 +148,7 @@ class Lowering {
     return groups;
   }
 
-  // The sum of a number and of parts that are none.
+  // The sum of `number` and `parts`, none of which is a number.
   int Sum(const Parts& parts, double number = 0) {
     PartsByLevel groups = Split(parts);
     if (number != 0 || parts.empty()) groups[0].push_back({Number(number)});
@@ -155,7 +156,7 @@ class Lowering {
     return sum.inverse ? Negate(sum.node) : sum.node;
   }
 
-  // The product of a number and of parts that are none.
+  // The product of `factor` and `parts`, none of which is a number.
   int Product(double factor, const Parts& parts) {
     PartsByLevel groups = Split(parts);
     auto& [constants, queries, keys, pairs] = groups;
@@ -179,7 +180,7 @@ class Lowering {
                            : product.node;
   }
 
-  // factor * x times all of `lists`.
+  // The product of `factor`, x and all parts in `lists`.
   int Scaled(int x, double factor, std::initializer_list<Parts> lists) {
     Parts parts = {{x}};
     for (const Parts& more : lists) {
@@ -188,8 +189,8 @@ class Lowering {
     return Product(factor, parts);
   }
 
-  // Such a product with the only node of pairs, if the others can go into its
-  // operands.
+  // Scales the operands of the only pair node, instead of adding a product for
+  // each pair. Returns nullopt if the operands cannot take all factors.
   std::optional<int> ScaleInPlace(double factor, const PartsByLevel& groups) {
     const auto& [constants, queries, keys, pairs] = groups;
     const FormulaNode pair = at(pairs[0].node);  // nodes_ may move
@@ -225,7 +226,8 @@ class Lowering {
     return std::nullopt;
   }
 
-  // f of both operands of a sum, added or subtracted as they were.
+  // Applies f to both operands of a sum and combines the results with its
+  // operator.
   template <typename F>
   int OfEach(int sum, F f) {
     const FormulaNode of = at(sum);  // nodes_ may move
@@ -236,14 +238,15 @@ class Lowering {
 
   // --- Comparisons of a query with a key.
 
-  // Whether one depends on the query alone and the other on the key alone.
+  // Whether one node depends only on the query and the other only on the key.
   bool AreQueryAndKey(int a, int b) const {
     return (level(a) == FormulaLevel::kQuery &&
             level(b) == FormulaLevel::kKey) ||
            (level(a) == FormulaLevel::kKey && level(b) == FormulaLevel::kQuery);
   }
 
-  // A sum or difference of pairs, both of its operands as wide as it is.
+  // Whether x is a sum or difference of pairs, and both operands have its
+  // width.
   bool IsSumOfPairs(int x) const {
     return level(x) == FormulaLevel::kPair &&
            (Is(x, kAdd) || Is(x, kSubtract)) &&
@@ -251,14 +254,14 @@ class Lowering {
            at(at(x).operands[1]).width == at(x).width;
   }
 
-  // One of two vectors, of a query and a key.
+  // Whether x is a query vector plus or minus a key vector.
   bool IsDifference(int x) const {
     return IsSumOfPairs(x) && at(x).width != kScalarWidth &&
            AreQueryAndKey(at(x).operands[0], at(x).operands[1]);
   }
 
-  // The query and the key of a difference, then `third`; its second operand is
-  // negated if it is a `negated` one.
+  // Makes `op` of the query, the key and `third`, from a sum or difference of
+  // query and key. Negates the second operand if the operator is `negated`.
   int Compare(FormulaOp op, int difference, FormulaOp negated, int third) {
     int a = at(difference).operands[0];
     int b = at(difference).operands[1];
@@ -267,10 +270,12 @@ class Lowering {
     return Make(op, {a, b, third});
   }
 
-  // |x|^2 of a difference, which has the square of its negative.
+  // Returns |x|^2 of a query vector plus or minus a key vector. The sign of x
+  // does not matter.
   int Distance(int x) { return Compare(kDistance, x, kAdd, Number(1)); }
 
-  // A kProduct, kDot or kSum, which are linear in their last operand.
+  // Makes a kProduct, kDot or kSum. These are linear in their last operand, so
+  // a sum of pairs is distributed over its operands.
   int Linear(FormulaOp op, std::vector<int> x) {
     if (op == kSum) {
       const auto [of, operands] = std::pair(at(x[0]).op, at(x[0]).operands);
@@ -308,7 +313,7 @@ class Lowering {
     return Make(kPower, {x, exponent});
   }
 
-  // --- The tree.
+  // --- The tree of the parser.
 
   int Lower(int n) {
     FormulaNode node = tree_[n];
@@ -333,7 +338,7 @@ class Lowering {
     }
   }
 
-  // Adds what a chain of + and -, or of * and /, is made of to `parts`.
+  // Appends the parts of a chain of + and -, or of * and /, to `parts`.
   void Flatten(const Chain& chain, Part part, Parts* parts) const {
     const FormulaNode& node = tree_[part.node];
     if (node.op != chain.op && node.op != chain.inverse_op) {
@@ -374,7 +379,8 @@ class Lowering {
                       : Sum(parts, at(number).number);
   }
 
-  // Of what remains to compute: a model computes in float. -inf is a mask.
+  // Checks the range of a number that remains in the graph, as models compute
+  // in float. -inf is allowed: it masks a key.
   void CheckNumber(const FormulaNode& node) {
     range_ = node.range;
     const double size = std::abs(node.number);
@@ -386,9 +392,10 @@ class Lowering {
     }
   }
 
-  // --- What Prepare() stores.
+  // --- The nodes that Prepare() stores.
 
-  // Whether each node is computed from positions and numbers, as an index is.
+  // Whether each node depends only on positions and numbers, like a table
+  // index.
   std::vector<bool> AreOfPositions() const {
     std::vector<bool> are;
     for (const FormulaNode& node : nodes_) {
@@ -403,7 +410,8 @@ class Lowering {
     return are;
   }
 
-  // All nodes of the key that others need, unless they only read positions.
+  // Sets the order of evaluation. Prepare() stores each key node that the
+  // scores read, unless it depends only on positions.
   void Cut() {
     const std::vector<bool> are_of_positions = AreOfPositions();
     std::vector<bool> in_score(nodes_.size(), false);
@@ -435,8 +443,8 @@ class Lowering {
   const std::vector<FormulaNode> tree_;
   FormulaGraph& formula_;
   std::vector<FormulaNode>& nodes_;
-  TextRange range_;    // of the node that is lowered
-  Tape<double> tape_;  // computes numbers
+  TextRange range_;    // range of the node being lowered
+  Tape<double> tape_;  // computes constants
   std::optional<FormulaProblem> problem_;
 };
 

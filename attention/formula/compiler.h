@@ -1,10 +1,10 @@
-// From the text of a formula to what is computed.
+// Compiles the text of a formula into a graph of operations.
 //
-// Terms of sums and factors of products are regrouped, so that as little as
-// possible is left for pairs: `q . k / (norm(q) * norm(k))` scales queries and
-// keys. Three shapes become fused kernels: an inner product of query and key,
+// Regroups terms of sums and factors of products, so that as little as possible
+// is computed for each pair: `q . k / (norm(q) * norm(k))` scales queries and
+// keys. Three patterns become fused kernels: an inner product of query and key,
 // `v . tanh(a + b)`, and a squared distance (`sum((q - k)^2)`, `norm(q - k)^2`,
-// `(q - k) . (q - k)`). Equal parts are computed once.
+// `(q - k) . (q - k)`). Equal subexpressions are computed once.
 #ifndef ATTENTION_FORMULA_COMPILER_H_
 #define ATTENTION_FORMULA_COMPILER_H_
 
@@ -17,8 +17,8 @@
 
 namespace regard {
 
-// Reads `text`, infers its types and regroups it, or says what is wrong first:
-// also a part that is no number, as log(-1).
+// Parses `text`, infers its types and regroups it. Returns the first problem,
+// or nullopt. A constant part that is NaN, such as log(-1), is a problem.
 std::optional<FormulaProblem> CompileFormula(
     absl::string_view text, const FormulaWidths& widths,
     absl::Span<const FormulaVariable> declared, FormulaGraph* formula);

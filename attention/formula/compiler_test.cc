@@ -21,7 +21,8 @@ FormulaGraph Compiled(const std::string& text,
   return graph;
 }
 
-// What Prepare() stores, and what is left of the formula: "k | 0.5 * (q . k)".
+// The nodes that Prepare() stores, and the rest of the formula: "k | 0.5 * (q .
+// k)".
 std::string Lowered(const std::string& text,
                     const std::vector<FormulaVariable>& declared = {}) {
   const FormulaGraph graph = Compiled(text, declared);

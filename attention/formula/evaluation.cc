@@ -32,9 +32,9 @@ Initializer FirstValues(const FormulaVariable& parameter) {
 
 }  // namespace
 
-// The values of one call by their nodes, all but matrices as [batch, heads,
-// queries, keys, width], with 1 where they do not depend on an axis. They are
-// on the tape's arena.
+// The values of the nodes in one call, on the tape's arena. All except matrices
+// have the shape [batch, heads, queries, keys, width]. An axis that a value
+// does not depend on has extent 1.
 template <typename T>
 class FormulaScorer<T>::Values {
  public:
@@ -55,7 +55,7 @@ class FormulaScorer<T>::Values {
     }
   }
 
-  // What Prepare() stored.
+  // Reads the values that Prepare() stored.
   void Restore() {
     const std::vector<int>& stored = scorer_.formula_.prepared;
     int64_t begin = 0;
@@ -69,12 +69,12 @@ class FormulaScorer<T>::Values {
     }
   }
 
-  // Of queries or keys, for all examples and heads: [batch, heads, rows,
-  // width].
+  // Returns the rows of a query node or key node, for all examples and heads:
+  // [batch, heads, rows, width].
   Var<T> Rows(int node) const { return ForAll(WithRows(values_[node])); }
 
-  // The sum of terms of one number, for `rows` queries or keys: [batch, heads,
-  // rows, 1]. Empty if there are none.
+  // Returns the sum of scalar terms for `rows` queries or keys: [batch, heads,
+  // rows, 1]. Empty if there are no terms.
   Var<T> Total(absl::Span<const InnerTerms::Term> terms, int64_t rows) const {
     Var<T> sum;
     for (const InnerTerms::Term& term : terms) {
@@ -94,25 +94,25 @@ class FormulaScorer<T>::Values {
   }
 
  private:
-  // x with an axis of extent 1 as axis number `axis`.
+  // Inserts an axis of extent 1 as axis number `axis`.
   static Var<T> Insert(Var<T> x, int axis) {
     return x.Reshape(x.shape().Insert(axis, 1));
   }
 
-  // [batch, heads, queries * keys, width].
+  // Returns x as [batch, heads, queries * keys, width].
   static Var<T> WithRows(Var<T> x) {
     const Shape& s = x.shape();
     return x.Reshape({s[0], s[1], s[2] * s[3], s[4]});
   }
 
-  // For all examples and heads.
+  // Broadcasts x over all examples and heads.
   Var<T> ForAll(Var<T> x) const {
     const Shape& keys = in_.keys.shape();
     if (x.dim(0) == keys[0] && x.dim(1) == keys[1]) return x;
     return BroadcastTo(x, x.shape().With(0, keys[0]).With(1, keys[1]));
   }
 
-  // first, first + step, ..
+  // Returns first, first + step, ...
   Var<T> Count(const Shape& shape, int64_t first, int64_t step) const {
     const Var<T> numbers = tape_.Constant(shape);
     for (int64_t i = 0; i < numbers.size(); ++i) {
@@ -121,8 +121,8 @@ class FormulaScorer<T>::Values {
     return numbers;
   }
 
-  // x times a matrix [heads, out, in] from the right, which may make one of
-  // each head.
+  // Applies a matrix [heads, out, in] to the vectors of x. If x has one head,
+  // each head of the result applies its own matrix to it.
   Var<T> Project(Var<T> x, Var<T> matrix) const {
     const Var<T> y = ProjectHeads(WithRows(x), matrix);
     return y.Reshape({y.dim(0), y.dim(1), x.dim(2), x.dim(3), matrix.dim(1)});
@@ -132,8 +132,8 @@ class FormulaScorer<T>::Values {
     return *scorer_.formula_.parameters[table.parameter].table;
   }
 
-  // Elements of a table [heads, indices] at an index for each pair. Beyond the
-  // range, it is the nearest end that counts.
+  // Returns the elements of a table [heads, indices] at an index for each pair.
+  // An index out of range reads the nearest end.
   Var<T> Elements(Var<T> table, Var<T> index, const TableRange& range) const {
     const int64_t count = index.size();
     ScratchScope<T> scratch(tape_);
@@ -173,7 +173,7 @@ class FormulaScorer<T>::Values {
         return Insert(in_.queries, 3);
       case kKeys:
         return Insert(in_.keys, 2);
-      // In Prepare(), x belongs to the keys.
+      // In Prepare(), x is the input of the keys.
       case kQueryInput:
         return in_.x.Reshape({in_.x.dim(0), 1, in_.x.dim(1), 1, in_.x.dim(2)});
       case kKeyInput:
@@ -190,7 +190,7 @@ class FormulaScorer<T>::Values {
       case kProduct:
         return Project(x(1), x(0));
       case kDot:
-        // A constant a and b of other rows.
+        // A constant vector times many vectors is a matrix product.
         if (nodes_[node.operands[0]].level == FormulaLevel::kConstant &&
             node.level != FormulaLevel::kConstant) {
           const Var<T> a = x(0);
@@ -200,7 +200,7 @@ class FormulaScorer<T>::Values {
       case kSum:
         return Sum(x(0), /*axis=*/-1, /*keep=*/true);
       case kRoot:
-        // NaN stays.
+        // NaN stays NaN.
         return Where(std::numeric_limits<T>::min() - x(0), tape_.Full({}, T(0)),
                      Sqrt(x(0)));
       case kInnerProducts:
@@ -224,7 +224,7 @@ class FormulaScorer<T>::Values {
 
   Var<T> Elementwise(const FormulaNode& node) const {
     const std::vector<int>& of = node.operands;
-    // A number needs no array.
+    // An operation with a number does not need an array for it.
     if (node.op == kAdd && IsNumber(of[1])) return At(of[0]) + Number(of[1]);
     if (node.op == kMultiply && IsNumber(of[1])) {
       return At(of[0]) * Number(of[1]);
@@ -277,7 +277,7 @@ Var<T> FormulaScorer<T>::Prepare(Forward<T>& forward,
   in.x = inputs.x;
   in.positions.first_key = inputs.key_position;
   Tape<T>& tape = forward.tape();
-  // -inf is legal here as in the scores that it becomes.
+  // -inf is allowed in prepared values, as it is in scores.
   tape.BeginScores();
   Values values(*this, forward, in);
   values.Compute(formula_.prepare_order);
@@ -327,7 +327,7 @@ std::optional<InnerForm<T>> FormulaScorer<T>::Inner(
   form.query_bias = values.Total(inner_->of_query, queries);
   form.key_bias = values.Total(inner_->of_key, keys);
   if (inner_->of_distance.empty() || queries == 0) return form;
-  // A query at position 0, and a key at each distance from it.
+  // One query at position 0, and one key for each distance.
   const DistanceRange range = DistanceRange::Of(in.positions, queries, keys);
   ScoreInputs<T> distances;
   distances.queries = forward.tape().Constant({1, 1, 1, 1});

@@ -1,4 +1,4 @@
-// Computes a lowered formula on a tape.
+// Evaluates a compiled formula on a tape.
 #ifndef ATTENTION_FORMULA_EVALUATION_H_
 #define ATTENTION_FORMULA_EVALUATION_H_
 
@@ -16,16 +16,17 @@
 
 namespace regard {
 
-// A formula with its parameters, for any number of tapes. It has inner form if
-// FindInnerTerms() finds one.
+// A formula and its parameters, usable with any number of tapes. It has an
+// inner form if FindInnerTerms() finds one.
 template <typename T>
 class FormulaScorer : public ScoringFunction<T> {
  public:
-  // Adds the parameters: matrices [heads, rows, columns], vectors [heads,
-  // width], tables [heads, indices] and scalars [heads].
+  // Adds the parameters to `scope`: matrices [heads, rows, columns], vectors
+  // [heads, width], tables [heads, indices] and scalars [heads].
   FormulaScorer(FormulaGraph formula, ParameterScope<T> scope, int64_t heads);
 
-  // What depends on the keys alone, side by side.
+  // Returns the values that depend only on the keys, concatenated along the
+  // last axis.
   Var<T> Prepare(Forward<T>& forward,
                  const PrepareInputs<T>& inputs) const override;
   int64_t NumbersPerPair() const override;
@@ -39,7 +40,7 @@ class FormulaScorer : public ScoringFunction<T> {
   FormulaGraph formula_;
   std::optional<InnerTerms> inner_;
   std::vector<Parameter<T>> parameters_;
-  std::vector<std::string> names_;  // of the nodes, for the tape
+  std::vector<std::string> names_;  // names of the nodes on the tape
 };
 
 }  // namespace regard

@@ -26,7 +26,8 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// A formula of queries and keys of width 2, and of inputs of widths 3 and 2.
+// Evaluates a formula of queries and keys of width 2, and inputs of widths 3
+// and 2.
 class EvaluationTest : public ::testing::Test {
  protected:
   void Read(const std::string& formula,
@@ -56,9 +57,10 @@ class EvaluationTest : public ::testing::Test {
     std::copy(values.begin(), values.end(), to.begin());
   }
 
-  // Scores queries (1, 2) and (3, -1) at positions 4 and 6 and keys (2, 0) and
-  // (1, 1) at positions 5 and 6, in all heads. The inputs are (1, 2, 3) and
-  // (4, 5, 6) for the queries, and (1, -1) and (0, 2) for the keys.
+  // Scores two queries with two keys, in all heads. The queries are (1, 2) and
+  // (3, -1) at positions 4 and 6. The keys are (2, 0) and (1, 1) at positions 5
+  // and 6. The query inputs are (1, 2, 3) and (4, 5, 6), and the key inputs (1,
+  // -1) and (0, 2).
   Var<double> Score() {
     forward_->BeginStep();
     queries_ = Rows({1, 2, 3, -1});
@@ -99,7 +101,7 @@ class EvaluationTest : public ::testing::Test {
   Var<double> queries_, keys_, query_x_, key_x_;
 
  private:
-  // [1, heads, 2, 2] of the same rows in each head.
+  // Returns [1, heads, 2, 2] with the same rows in each head.
   Var<double> Rows(std::initializer_list<double> rows) {
     double of_heads[2 * 4];
     for (int64_t i = 0; i < heads_ * 4; ++i) of_heads[i] = rows.begin()[i % 4];
@@ -130,13 +132,14 @@ TEST_F(EvaluationTest, MultiplesOfSquaredDistances) {
   EXPECT_THAT(Scores(), ElementsAre(-15, -3, -6, -24));
 }
 
-// max(q, k) . min(q, k) is q . k, whose factors are of one side each.
+// max(q, k) . min(q, k) equals q . k.
 TEST_F(EvaluationTest, InnerProductsOfVectorsOfOneLevel) {
   Read("max(q, k) . min(q, k) + 10 * ((2 * q) . q)");
   EXPECT_THAT(Scores(), ElementsAre(102, 103, 206, 202));
 }
 
-// Of `v` of an additive score: XavierUniform(1, width).
+// The vector `v` of an additive score has initial values of XavierUniform(1,
+// width).
 TEST(FormulaScorerTest, AVectorBeginsAsAMapToOneNumber) {
   FormulaGraph graph;
   ASSERT_FALSE(
@@ -153,7 +156,7 @@ TEST(FormulaScorerTest, AVectorBeginsAsAMapToOneNumber) {
 TEST_F(EvaluationTest, VectorsOfPairs) {
   Read("sum(max(q, k) * where(q < k, 10, W k) + min(q, 1 - k))");
   Set("W", {1, 0, 0, 1});
-  // Row by row: q = (1, 2), k = (2, 0): 2 * 10 + 2 * 0 + -1 + 1.
+  // For q = (1, 2) and k = (2, 0): 2 * 10 + 2 * 0 + -1 + 1.
   EXPECT_THAT(Scores(),
               ElementsAre(20, 1 + 2 + 0 + 0, 6 + 0 - 1 - 1, 3 + 10 + 0 - 1));
 }
@@ -197,7 +200,7 @@ TEST_F(EvaluationTest, AnIndexIsWhatItsOperationsSay) {
   Read("b[where(i < j, 0, abs(i - j) + 1)] + 10 * b[min(-i, j) + 6]",
        {Table("b", 0, 2)});
   Set("b", {1, 2, 3});
-  // The second index is 2 for the query at 4, and 0 for that at 6.
+  // The second index is 2 for the query at 4, and 0 for the query at 6.
   EXPECT_THAT(Scores(), ElementsAre(31, 31, 13, 12));
 }
 
@@ -237,8 +240,8 @@ TEST_F(EvaluationTest, EachHeadProjectsTheInputs) {
   Read("(A x_i) . (B x_j) + sum(q)", {{.name = "A", .rows = 1}}, /*heads=*/2);
   Set("A", {1, 0, 0, 0, 0, 1});
   Set("B", {1, 0, 0, 1});
-  // A x_i is 1 and 4 in the first head, 3 and 6 in the second; B x_j is 1 and
-  // 0, -1 and 2.
+  // A x_i is 1 and 4 in the first head, 3 and 6 in the second. B x_j is 1 and 0
+  // in the first head, -1 and 2 in the second.
   EXPECT_THAT(Scores(), ElementsAre(4, 3, 6, 2, 0, 9, -4, 14));
 }
 

@@ -1,6 +1,6 @@
-// Random strings, damaged formulas and random trees: each is refused at a place
-// in it, or has scores and gradients of the right shape, and those of some
-// queries and keys are a part of those of all.
+// Tests random strings, damaged formulas and random trees. Each is rejected
+// with a position, or has scores and gradients of the right shape. Scores of
+// some queries and keys equal the same part of the scores of all.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -44,7 +44,7 @@ constexpr const char* kTokens[] = {
     "exp(", "log(", "sum(", "norm(", "sqrt(", "min(", "where(", "abs(", "\t",
     "\xC3", "t[",   "[",    "]",     "x_i",   "x_j",  "head"};
 
-// Knuth's MMIX generator; its high bits.
+// Knuth's MMIX generator, high bits.
 class Numbers {
  public:
   uint32_t Below(uint32_t limit) {
@@ -81,7 +81,7 @@ std::string Damaged(Numbers* numbers) {
   return text;
 }
 
-// An index, or nearly one.
+// Returns an index expression, valid or almost valid.
 std::string RandomIndex(Numbers* numbers, int depth) {
   const auto index = [&] { return RandomIndex(numbers, depth - 1); };
   if (depth == 0) return numbers->OneOf({"i", "j", "i", "j", "2", "70000"});

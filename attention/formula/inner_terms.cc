@@ -43,7 +43,8 @@ class Search {
  private:
   const FormulaNode& At(int n) const { return nodes_[static_cast<size_t>(n)]; }
 
-  // Adds the terms of a sum; false if one is of another kind.
+  // Adds the terms of a sum. Returns false if a term is of no kind in
+  // InnerTerms.
   bool Add(int n, bool negative) {
     const FormulaNode& node = At(n);
     const bool is_pair = node.level == FormulaLevel::kPair;
@@ -65,15 +66,15 @@ class Search {
     return true;
   }
 
-  // Marks a node and what it is computed from.
+  // Marks a node and all nodes that it is computed from.
   void Mark(int n, std::vector<bool>* marked) const {
     if ((*marked)[static_cast<size_t>(n)]) return;
     (*marked)[static_cast<size_t>(n)] = true;
     for (const int operand : At(n).operands) Mark(operand, marked);
   }
 
-  // Whether no operation that a node is computed from makes an infinity of
-  // numbers that are not large.
+  // Whether no operation of the node can turn moderate finite numbers into an
+  // infinity.
   bool IsFinite(int n) const {
     std::vector<bool> parts(nodes_.size());
     Mark(n, &parts);
@@ -90,8 +91,9 @@ class Search {
     return true;
   }
 
-  // How much a node of positions grows where both grow by 1: 0 if it depends on
-  // the distance only. nullopt: not by a fixed number, as far as this sees.
+  // Returns how much a node grows if the positions of query and key both grow
+  // by 1. The slope is 0 if the node depends only on their distance. Returns
+  // nullopt if no constant slope is found.
   std::optional<double> Slope(int n) const {
     const FormulaNode& node = At(n);
     if (node.level == FormulaLevel::kConstant) return 0;

@@ -1,5 +1,5 @@
-// A formula as an inner product and terms of the query, of the key and of the
-// distance between their positions.
+// Splits a formula into an inner product and terms of the query, of the key and
+// of the distance between their positions.
 #ifndef ATTENTION_FORMULA_INNER_TERMS_H_
 #define ATTENTION_FORMULA_INNER_TERMS_H_
 
@@ -11,23 +11,24 @@
 namespace regard {
 
 struct InnerTerms {
-  // A node, added or subtracted.
+  // A node that is added or subtracted.
   struct Term {
     int node;
     bool negative;
   };
 
-  Term product;  // a kInnerProducts
+  Term product;  // a kInnerProducts node
   std::vector<Term> of_query;
   std::vector<Term> of_key;
   std::vector<Term> of_distance;
-  // Nodes to compute in rising order, from queries and prepared keys for all
-  // but the last terms, and from positions for these.
+  // Nodes to compute, in rising order. `order` reads queries and prepared keys,
+  // and `distance_order` reads positions.
   std::vector<int> order;
   std::vector<int> distance_order;
 };
 
-// nullopt if a lowered formula is not such a sum, or a term may be infinite.
+// Returns nullopt if the compiled formula is not such a sum, or if a term can
+// be infinite.
 std::optional<InnerTerms> FindInnerTerms(const FormulaGraph& formula);
 
 }  // namespace regard

@@ -26,7 +26,7 @@ FormulaGraph Compiled(const std::string& text) {
   return formula;
 }
 
-// "+(q . k); query +sum(q); distance -abs((i - j))".
+// Returns "+(q . k); query +sum(q); distance -abs((i - j))".
 std::string TermsOf(const std::string& text) {
   const FormulaGraph formula = Compiled(text);
   const std::optional<InnerTerms> terms = FindInnerTerms(formula);
@@ -88,7 +88,8 @@ TEST(InnerTermsTest, OneProductIsNeeded) {
   EXPECT_EQ(TermsOf("v . tanh(W q + U k)"), "none");
 }
 
-// Blocks join terms to the product, whose gradients an infinity would make NaN.
+// Blocked kernels add terms to the product. An infinite term would make
+// gradients NaN.
 TEST(InnerTermsTest, ATermThatMayBeInfiniteIsNoTerm) {
   for (const char* term :
        {"log(0)", "log(relu(sum(k)))", "1 / (i - j)", "1 / norm(q)",

@@ -1,8 +1,9 @@
-// A formula as a list of nodes, and the table of operations: how each is
-// written, and the values of those that work on each element.
+// A formula as a list of nodes, and the table of its operations. The table has
+// the notation of each operation and the values of elementwise operations.
 //
-// syntax.h reads a text into nodes, which are a tree; types.h infers widths;
-// compiler.h regroups the tree into what is computed; evaluation.h computes it.
+// syntax.h parses a text into a tree of nodes; types.h infers widths;
+// compiler.h regroups the tree into a graph of operations; evaluation.h
+// evaluates the graph.
 #ifndef ATTENTION_FORMULA_NODE_H_
 #define ATTENTION_FORMULA_NODE_H_
 
@@ -24,9 +25,9 @@ namespace regard {
 enum class FormulaOp {
   kNumber,
   kParameter,  // a vector or a scalar
-  kMatrix,     // a parameter left of a product
-  kTable,      // a parameter with an index
-  kQueries,    // q, and below k, x_i, x_j, head, heads, i, j, d, dq and dk
+  kMatrix,     // the parameter on the left of a product
+  kTable,      // the parameter that has an index
+  kQueries,    // q; next are k, x_i, x_j, head, heads, i, j, d, dq, dk
   kKeys,
   kQueryInput,  // x_i
   kKeyInput,
@@ -51,17 +52,17 @@ enum class FormulaOp {
   kNorm,
   kMin,
   kMax,
-  kWhere,  // where(a < b, x, y); its operands are a, b, x and y
+  kWhere,  // where(a < b, x, y) with the operands a, b, x and y
   kAdd,
   kSubtract,
   kMultiply,
   kDivide,
   kNegate,
-  kElement,  // of a table, at an index
+  kElement,  // an element of a table at an index
   kPower,    // its second operand is a number
-  kProduct,  // of a matrix and a vector
+  kProduct,  // a matrix times a vector
   kDot,
-  // The others come from lowering. f is a number.
+  // Only the compiler makes the operations below. f is a number.
   kRoot,           // a square root whose gradient at 0 is 0
   kInnerProducts,  // f * (a . b) of a query a and a key b
   kAdditive,       // c . tanh(a + b) of a query a, a key b and a constant c
@@ -71,17 +72,18 @@ enum class FormulaOp {
 template <typename T>
 struct FormulaFunction {
   FormulaOp op;
-  absl::string_view form;  // how it is written, $0 being the first operand
+  absl::string_view form;  // notation, with $0 for the first operand
   bool transcendental = false;
-  // Of an elementwise operation, whose operands broadcast; else null.
+  // Value of an elementwise operation, whose operands broadcast; otherwise
+  // null.
   Var<T> (*value)(const Var<T>* operands) = nullptr;
 
-  // "tanh", "q"; what is no name, of operators.
+  // "tanh" or "q". For an operator, the text is not a name.
   absl::string_view name() const { return form.substr(0, form.find('(')); }
   int64_t operands() const { return std::count(form.begin(), form.end(), '$'); }
 };
 
-// In the order of FormulaOp.
+// Returns the table, in the order of FormulaOp.
 template <typename T>
 absl::Span<const FormulaFunction<T>> FormulaFunctions();
 
@@ -90,28 +92,29 @@ const FormulaFunction<T>& FunctionOf(FormulaOp op) {
   return FormulaFunctions<T>()[static_cast<size_t>(op)];
 }
 
-// Whether the result for each element depends on the operands' elements alone.
+// Whether each element of the result depends only on the operands' elements
+// there.
 inline bool IsElementwise(FormulaOp op) {
   return FunctionOf<double>(op).value != nullptr;
 }
 
-// What a node depends on.
+// The inputs that a node depends on.
 enum class FormulaLevel { kConstant = 0, kQuery = 1, kKey = 2, kPair = 3 };
 
-// Of a scalar.
+// The width of a scalar.
 inline constexpr int64_t kScalarWidth = 0;
 
 struct FormulaNode {
   FormulaOp op = FormulaOp::kNumber;
   std::vector<int> operands = {};  // indices of earlier nodes
-  TextRange range = {};            // in the formula, parentheses apart
-  double number = 0;               // of a kNumber
-  int parameter = -1;              // index of a leaf's; -1: none
-  int64_t width = kScalarWidth;    // of a matrix, its rows
+  TextRange range = {};            // in the formula, without parentheses
+  double number = 0;               // value of a kNumber
+  int parameter = -1;              // index into `parameters`, or -1
+  int64_t width = kScalarWidth;    // number of rows, for a matrix
   FormulaLevel level = FormulaLevel::kConstant;
 };
 
-// Indices lowest .. highest.
+// The indices lowest .. highest of a table.
 struct TableRange {
   int64_t lowest = 0;
   int64_t highest = 0;
@@ -119,17 +122,17 @@ struct TableRange {
   int64_t count() const { return highest - lowest + 1; }
 };
 
-// As declared, 0 and nullopt are open.
+// A parameter. In a declaration, 0 and nullopt leave a size open.
 struct FormulaVariable {
   std::string name;
-  int64_t rows = 0;     // of a matrix; the width of a vector; 0: a scalar
-  int64_t columns = 0;  // of a matrix, else 0
+  int64_t rows = 0;     // rows of a matrix or width of a vector; 0: scalar
+  int64_t columns = 0;  // 0 unless a matrix
   std::optional<double> initial = {};
-  bool is_term = false;  // every use is that of a vector in a sum
-  std::optional<TableRange> table = {};  // its elements are used by an index
-  bool is_scalar = false;                // as declared
+  bool is_term = false;  // a vector that is only added or subtracted
+  std::optional<TableRange> table = {};  // range of its indices
+  bool is_scalar = false;                // as in the declaration
 
-  // Without the axis of heads.
+  // The shape without the axis of heads.
   Shape shape() const;
 };
 
@@ -138,29 +141,30 @@ struct FormulaGraph {
   std::vector<FormulaNode> nodes = {};
   int root = -1;
   std::vector<FormulaVariable> parameters = {};  // in the order of first use
-  // Known of a lowered formula: what Prepare() stores side by side (empty: the
-  // keys), what it computes for that, and Score() with that, in rising order;
-  // numbers apart.
+  // Set by the compiler, in rising order and without numbers: the nodes that
+  // Prepare() stores side by side, the nodes that it computes for them, and the
+  // nodes that Score() computes. If `prepared` is empty, Prepare() returns the
+  // keys.
   std::vector<int> prepared = {};
   std::vector<int> prepare_order = {};
   std::vector<int> score_order = {};
 
   // Whether i or j occurs.
   bool UsesPositions() const;
-  // What a node was written as, cut to 40 characters.
+  // The text that a node was parsed from, cut to 40 characters.
   std::string Written(const FormulaNode& node) const;
-  // What a node computes: "(W q) . k * 0.5".
+  // The computation of a node, such as "(W q) . k * 0.5".
   std::string Text(int node) const;
 };
 
-// Begins the note that says which parameters a formula has, with the number of
-// their elements in all heads.
+// Start of the note that lists the parameters of a formula, each with its
+// number of elements in all heads.
 inline constexpr char kFormulaParameters[] = "parameters of the formula: ";
 
 struct FormulaProblem {
-  TextRange range = {};  // in the formula, unless `declared` says otherwise
+  TextRange range = {};  // in the formula; unused if `declared` is set
   std::string message = {};
-  int declared = -1;  // which declaration it is about
+  int declared = -1;  // index of the faulty declaration, or -1
 };
 
 }  // namespace regard

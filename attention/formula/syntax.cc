@@ -18,7 +18,7 @@ namespace {
 using enum FormulaOp;
 using Function = FormulaFunction<double>;
 
-// The variable or function of that name; null for a parameter.
+// Returns the variable or function of that name, or null for a parameter.
 const Function* FindFunction(absl::string_view name) {
   for (const Function& function : FormulaFunctions<double>()) {
     if (function.name() == name) return &function;
@@ -35,8 +35,9 @@ struct FormulaToken {
   size_t end() const { return range.begin + range.length; }
 };
 
-// A method for each kind of expression reads one from the next token on, and
-// returns its node. Once there is a problem, the next token is the end.
+// Recursive descent: one method for each kind of expression parses it from the
+// next token on, and returns its node. After a problem, the next token is the
+// end.
 class Parser {
  public:
   explicit Parser(FormulaGraph* formula)
@@ -62,7 +63,7 @@ class Parser {
  private:
   using Kind = FormulaToken::Kind;
 
-  // Counts what is open.
+  // Counts open calls, parentheses and operators.
   void Open() {
     if (++depth_ <= kDeepestFormula) return;
     Fail(token_.range,
@@ -78,14 +79,14 @@ class Parser {
     return text_.substr(range.begin, range.length);
   }
 
-  // The first problem counts. The node stands for what could not be read.
+  // Keeps the first problem. Returns a placeholder node.
   int Fail(TextRange range, std::string message) {
     if (!problem_.has_value()) problem_ = {range, std::move(message)};
     token_ = {.kind = Kind::kEnd, .range = {text_.size(), 1}};
     return Add(kNumber, {}, text_.size());
   }
 
-  // What stands there cannot.
+  // Fails because the next token is not allowed there.
   int FailAtToken() {
     const TextRange range = token_.range;
     if (AtEnd())
@@ -209,7 +210,7 @@ class Parser {
   int Sum() { return Chain('+', kAdd, '-', kSubtract, &Parser::Term); }
   int Term() { return Chain('*', kMultiply, '/', kDivide, &Parser::Unary); }
 
-  // Operands with either of two operators in between, from the left.
+  // Parses operands that either of two operators separates; left-associative.
   int Chain(char symbol, FormulaOp op, char other_symbol, FormulaOp other_op,
             int (Parser::*operand)()) {
     const size_t begin = token_.range.begin;
@@ -338,7 +339,7 @@ class Parser {
                      name, "(x)"));
   }
 
-  // The element of a parameter, which was read, at the index that follows.
+  // Parses the index that follows `parameter`, and returns the element.
   int Element(int parameter) {
     Open();
     formula_.nodes[parameter].op = kTable;
@@ -390,8 +391,8 @@ class Parser {
 
   FormulaGraph& formula_;
   absl::string_view text_;
-  FormulaToken token_;   // the next one
-  size_t last_end_ = 0;  // of the token before it
+  FormulaToken token_;   // the next token
+  size_t last_end_ = 0;  // end of the previous token
   int depth_ = 0;
   std::optional<FormulaProblem> problem_;
 };

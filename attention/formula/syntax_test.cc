@@ -35,7 +35,7 @@ const char* SymbolOf(FormulaOp op) {
   }
 }
 
-// The tree with all its parentheses, operators before their operands.
+// Returns the tree with all parentheses, operators before their operands.
 std::string Shown(const FormulaGraph& tree, int index) {
   const FormulaNode& node = tree.nodes[index];
   if (node.operands.empty()) return tree.Text(index);

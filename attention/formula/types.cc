@@ -16,17 +16,17 @@ namespace {
 
 using enum FormulaOp;
 
-// What is no axis of a vector or matrix.
+// Values of an axis number for operands that are not a vector or matrix.
 constexpr int kScalar = -1;
-constexpr int kOpen = -2;  // a scalar or a vector
+constexpr int kOpen = -2;  // a scalar or a vector, not yet known
 
-// The largest number in an index: sums of positions and of such numbers are
-// exact in float.
+// The largest number in an index. Sums of positions and such numbers are exact
+// in float.
 constexpr double kMaxIndexNumber = 65536;
 
 bool IsSum(FormulaOp op) { return op == kAdd || op == kSubtract; }
 
-// Operands that must be vectors.
+// Whether the operand must be a vector.
 bool NeedsVector(FormulaOp op, size_t operand) {
   return op == kDot || op == kSum || op == kNorm ||
          (op == kProduct && operand == 1);
@@ -63,11 +63,12 @@ class Inference {
   }
 
  private:
-  // The width of some vectors, or an axis of matrices. Equal ones are joined.
+  // The width of vectors, or an axis of matrices. Axes of equal width are
+  // joined.
   struct Axis {
     int parent;
-    int64_t width = 0;     // 0: not known
-    std::string why = {};  // it is known, where a use says so
+    int64_t width = 0;     // 0: unknown
+    std::string why = {};  // the use that determines the width, if any
   };
 
   std::string Quoted(int node) const {
@@ -78,7 +79,7 @@ class Inference {
                         nodes_[node].range.begin + 1);
   }
 
-  // The first problem counts.
+  // Keeps the first problem.
   void Fail(const FormulaProblem& problem) {
     if (!problem_.has_value()) problem_ = problem;
   }
@@ -86,7 +87,7 @@ class Inference {
     Fail({nodes_[node].range, message});
   }
 
-  // "a matrix in 'W q', character 5", of a parameter's use as such.
+  // Describes how a matrix or table is used: "a matrix in 'W q', character 5".
   std::string UseOf(int leaf) const {
     int user = leaf;
     while (nodes_[user].operands.empty() || nodes_[user].operands[0] != leaf) {
@@ -96,8 +97,8 @@ class Inference {
         nodes_[leaf].op == kMatrix ? "a matrix in " : "a table in ", At(user));
   }
 
-  // Tells matrices and tables from other parameters: one cannot be used both
-  // ways.
+  // Separates matrices and tables from other parameters. A parameter cannot be
+  // used as two kinds.
   void FindKinds() {
     std::vector<int> first_use(parameters_.size(), -1);
     for (int n = 0; n < static_cast<int>(nodes_.size()); ++n) {
@@ -118,7 +119,8 @@ class Inference {
     }
   }
 
-  // Whether a position is a part of an index. It fails at what cannot be.
+  // Whether the index contains a position. Fails at a part that an index cannot
+  // have.
   bool CheckIndex(int n) {
     const FormulaNode& node = nodes_[n];
     if (node.op == kQueryPosition || node.op == kKeyPosition) return true;
@@ -156,7 +158,7 @@ class Inference {
     }
   }
 
-  // Fails at an input or a range that is not given.
+  // Fails at an input or a range that is missing.
   void CheckGiven() {
     for (int n = 0; n < static_cast<int>(nodes_.size()); ++n) {
       const FormulaNode& node = nodes_[n];
@@ -183,7 +185,7 @@ class Inference {
     return static_cast<int>(axes_.size()) - 1;
   }
 
-  // Takes over what is declared.
+  // Applies the declarations.
   void Declare(absl::Span<const FormulaVariable> declared) {
     std::vector<std::string> names;
     for (const FormulaVariable& parameter : parameters_) {
@@ -223,8 +225,8 @@ class Inference {
     }
   }
 
-  // Takes over that a parameter is a table or a scalar. Returns what is wrong
-  // with that.
+  // Applies the declaration of a table or scalar. Returns a message if the
+  // formula contradicts it.
   std::string DeclareKind(size_t p, const FormulaVariable& declared) {
     const bool is_table =
         std::any_of(nodes_.begin(), nodes_.end(), [&](const FormulaNode& node) {
@@ -255,7 +257,7 @@ class Inference {
     return "";
   }
 
-  // The axis of a vector, or of the rows of a matrix.
+  // Returns the axis of a vector, or of the rows of a matrix.
   int AxisOf(const FormulaNode& node) const {
     if (node.op == kQueries) return of_query_;
     if (node.op == kKeys) return of_key_;
@@ -277,8 +279,9 @@ class Inference {
     for (const FormulaNode& node : nodes_) axis_of_.push_back(AxisOf(node));
   }
 
-  // Adds the parameters that make a vector of node `n`, if it may be either,
-  // to `needed`; if `only_terms`, those that are only added and subtracted.
+  // Adds to `needed` the parameters that must be vectors to make node `n` a
+  // vector, if it is still open. If `only_terms`, adds only those that sums and
+  // differences join to `n`.
   void Require(int n, bool only_terms, std::vector<int>* needed) const {
     const FormulaNode& node = nodes_[n];
     if (axis_of_[n] != kOpen) return;
@@ -289,8 +292,9 @@ class Inference {
     }
   }
 
-  // Makes vectors of the parameters that are now needed as such. All needs are
-  // found before any is met, so that their order has no effect.
+  // Turns the parameters that must be vectors into vectors. Returns whether
+  // there were any. It collects all of them first, so that their order has no
+  // effect.
   bool MarkVectors() {
     FindAxes();
     std::vector<int> needed;
@@ -341,7 +345,7 @@ class Inference {
     return axis;
   }
 
-  // Joins two axes that `node` wants equal.
+  // Joins two axes that must be equal at `node`. Returns false if they differ.
   bool Unify(int a, int b, int node) {
     a = Find(a);
     b = Find(b);
@@ -353,7 +357,7 @@ class Inference {
     return true;
   }
 
-  // "3 by 'U k', character 5".
+  // Describes a width and its reason: "3 by 'U k', character 5".
   std::string WidthOf(int axis) const {
     const int64_t width = axes_[Find(axis)].width;
     while (axes_[axis].why.empty() && axes_[axis].parent != axis) {
@@ -407,7 +411,7 @@ class Inference {
     };
     for (size_t p = 0; p < parameters_.size(); ++p) {
       FormulaVariable& parameter = parameters_[p];
-      // A vector that every use adds or subtracts is a bias.
+      // A vector that is only added or subtracted is a bias.
       parameter.is_term = rows_[p] >= 0 && columns_[p] < 0;
       parameter.rows = width_of(rows_[p]);
       parameter.columns = width_of(columns_[p]);
@@ -435,10 +439,10 @@ class Inference {
   std::vector<FormulaVariable>& parameters_;
   const FormulaWidths& widths_;
   std::vector<Axis> axes_;
-  std::vector<int> rows_, columns_;  // axes of parameters
-  const int of_query_, of_key_;      // the axes of q and k
+  std::vector<int> rows_, columns_;  // axes of the parameters
+  const int of_query_, of_key_;      // axes of q and k
   const int of_query_input_, of_key_input_;
-  std::vector<int> axis_of_;  // of nodes
+  std::vector<int> axis_of_;  // by node
   std::optional<FormulaProblem> problem_;
 };
 

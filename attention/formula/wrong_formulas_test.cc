@@ -1,4 +1,4 @@
-// What is said of formulas that cannot be, and where.
+// Tests the messages and positions of problems in invalid formulas.
 #include <iterator>
 #include <optional>
 #include <string>
@@ -16,11 +16,11 @@ using ::testing::HasSubstr;
 
 struct WrongFormula {
   const char* formula;
-  const char* caret;  // under the formula, up to where the problem begins
+  const char* caret;  // below the start of the problem in the formula
   const char* message;
 };
 
-// Of a query of width 3 and a key of width 4.
+// The query has width 3, the key width 4.
 constexpr WrongFormula kWrong[] = {
     {"", "^", "the formula is empty"},
     {"   ", "   ^", "the formula is empty"},
