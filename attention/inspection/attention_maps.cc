@@ -16,7 +16,8 @@ namespace {
 
 constexpr absl::string_view kLayer = "/layers[";
 
-// Describes the site of a `value`, such as the weights, without its numbers.
+// Describes the hook point of a `value`, such as the weights. Leaves shape and
+// numbers empty.
 template <typename T>
 AttentionMap<T> Describe(absl::string_view site, absl::string_view value) {
   AttentionMap<T> map;
@@ -45,7 +46,7 @@ AttentionMap<T> Describe(absl::string_view site, absl::string_view value) {
   return map;
 }
 
-// Puts `numbers` of `shape` among those of the map, as queries from `first` on.
+// Copies `numbers` of `shape` into the map, as its queries from `first` on.
 template <typename T>
 void Place(const std::vector<T>& numbers, const Shape& shape, int64_t first,
            const Shape& whole, std::vector<T>* to) {

@@ -1,4 +1,5 @@
-// The attention maps of a pass, from the sites that a probe has read.
+// Collects the attention maps of a pass from the hook points that a probe has
+// read.
 //
 //   const std::vector<AttentionMap<float>> maps =
 //       MapsOf(forward, {kDecoderMaps},
@@ -19,11 +20,11 @@
 
 namespace regard {
 
-// Patterns of sites: the weights of all attentions, and of those of a decoder.
+// Patterns of hook points: the weights of all attentions, and of a decoder's.
 inline constexpr char kAllMaps[] = "*attention/weights";
 inline constexpr char kDecoderMaps[] = "*decoder*attention/weights";
 
-// A pattern of the same site in all layers of its stack:
+// Returns the pattern of a hook point in all layers of its stack, such as
 // "decoder/layers[*]/self/attention/weights".
 std::string JoinLayers(absl::string_view site);
 
@@ -31,32 +32,33 @@ std::string JoinLayers(absl::string_view site);
 template <typename T>
 struct AttentionMap {
   std::string site;  // with joined steps
-  // In files, where it stays as it was; people are shown the site.
-  // "decoder.0.self" and "decoder.0.cross" of layers[0], "encoder.0.self";
-  // "attention" of a recurrent decoder; elsewhere the attention's scope.
+  // Name in files: a stable format, unlike `site`, which users see. Examples:
+  // "decoder.0.self" and "decoder.0.cross" for layers[0]; "attention" for a
+  // recurrent decoder; otherwise the scope of the attention.
   std::string name;
-  std::string stack;  // scope of the layers; empty: there are none
+  std::string stack;  // scope of the layers, or "" without layers
   int64_t layer = 0;
-  // Whether the keys are positions of the memory; else those of the queries'
-  // own sequence.
+  // Whether the keys are positions of the memory, not of the queries' own
+  // sequence.
   bool over_memory = false;
-  // Over the memory [sources, heads, queries, keys], where queries are the
-  // positions of one row, or the rows of a source at one position; otherwise
+  // [sources, heads, queries, keys] over the memory. The queries are the
+  // positions of one row, or the rows of a source at one position. Otherwise
   // [rows, heads, positions, keys].
   Shape shape;
   std::vector<T> weights;
-  std::vector<T> gradients;  // empty if none was read
+  std::vector<T> gradients;  // empty if none were read
 };
 
-// In the order of the pass. The steps of a recurrent decoder are the queries of
-// one map; a source that a step leaves out has weights 0 there. With "scores"
-// for `value`, the weights of a map are the scores of its attention.
+// Returns the maps in the order of the pass. The steps of a recurrent decoder
+// are the queries of one map; a source that has no such step has weights 0
+// there. If `value` is "scores", the maps hold attention scores instead of
+// weights.
 template <typename T>
 std::vector<AttentionMap<T>> AttentionMaps(const SiteRecorder<T>& recorder,
                                            absl::string_view value = "weights");
 
-// Those that pass(), which computes on `forward`, leaves at the sites of
-// `patterns`.
+// Runs pass(), which computes on `forward`, and returns the maps at the hook
+// points that match `patterns`.
 template <typename T, typename F>
 std::vector<AttentionMap<T>> MapsOf(Forward<T>& forward,
                                     std::vector<std::string> patterns, F pass) {
@@ -66,8 +68,8 @@ std::vector<AttentionMap<T>> MapsOf(Forward<T>& forward,
   return AttentionMaps(recorder);
 }
 
-// Copies head `head`, or the mean over heads if it is -1, of weights `from`
-// [sources, heads, queries, keys] to [sources, queries, keys].
+// Copies one head of `from`, [sources, heads, queries, keys], to `to`,
+// [sources, queries, keys]. If `head` is -1, copies the mean over heads.
 template <typename T>
 void CopyHead(const Shape& shape, const T* from, int64_t head, T* to);
 

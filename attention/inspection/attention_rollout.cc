@@ -9,7 +9,7 @@ namespace regard {
 
 namespace {
 
-// (A + I) / 2 of an example.
+// The matrix (A + I) / 2 of an example.
 template <typename T>
 class Mixing {
  public:

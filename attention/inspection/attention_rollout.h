@@ -1,4 +1,5 @@
-// How much of each input token reaches each output token through all layers.
+// Computes how much of each input token reaches each output token through all
+// layers.
 #ifndef ATTENTION_INSPECTION_ATTENTION_ROLLOUT_H_
 #define ATTENTION_INSPECTION_ATTENTION_ROLLOUT_H_
 
@@ -11,15 +12,17 @@
 namespace regard {
 
 // Attention rollout (Abnar and Zuidema, "Quantifying attention flow in
-// transformers", 2020): the product over the layers of (A + I) / 2, A the
-// layer's self-attention of example `example`, averaged over heads. [tokens,
-// tokens], row-major; rows sum to 1 if those of the weights do.
+// transformers", 2020). Returns the product of (A + I) / 2 over the layers:
+// [tokens, tokens], row-major. A is a layer's self-attention of example
+// `example`, averaged over heads. If each row of the weights sums to 1, so does
+// each row of the result.
 template <typename T>
 std::vector<double> AttentionRollout(absl::Span<const AttentionMap<T>> layers,
                                      int64_t example);
 
-// `readout`, a row of shares of the output tokens, times that product:
-// [tokens]. Without the product, whose work is cubic in the tokens.
+// Returns `readout` times that product: [tokens]. `readout` has a fraction for
+// each output token. The cost is quadratic in the number of tokens, as the
+// product is not formed.
 template <typename T>
 std::vector<double> AttentionRolloutTo(std::vector<double> readout,
                                        absl::Span<const AttentionMap<T>> layers,

@@ -13,7 +13,7 @@ using ::testing::ElementsAre;
 using ::testing::Pointwise;
 
 TEST(AttentionRolloutTest, MultipliesLayersWithTheirResiduals) {
-  // The second of two examples counts; the first is NaN-free noise.
+  // Only the second of two examples is used. The first has other values.
   std::vector<AttentionMap<float>> layers(2);
   layers[0].shape = layers[1].shape = {2, 2, 2, 2};
   // Heads average to [[0, 1], [1, 0]] and [[1, 0], [1, 0]].
@@ -21,9 +21,9 @@ TEST(AttentionRolloutTest, MultipliesLayersWithTheirResiduals) {
                        .5, .5, 1, 0, -.5, 1.5, 1, 0};
   layers[1].weights = {9, 9, 9, 9, 9, 9, 9, 9,  //
                        1, 0, 1, 0, 1, 0, 1, 0};
-  // [[1, 0], [.5, .5]] times [[.5, .5], [.5, .5]].
+  // The product of [[1, 0], [.5, .5]] and [[.5, .5], [.5, .5]].
   EXPECT_THAT(AttentionRollout<float>(layers, 1), ElementsAre(.5, .5, .5, .5));
-  // [[.5, .5], [.5, .5]] alone.
+  // Only [[.5, .5], [.5, .5]].
   EXPECT_THAT(AttentionRollout<float>({layers.data(), 1}, 1),
               ElementsAre(.5, .5, .5, .5));
   EXPECT_THAT(AttentionRollout<float>({&layers[1], 1}, 1),
@@ -31,7 +31,7 @@ TEST(AttentionRolloutTest, MultipliesLayersWithTheirResiduals) {
 }
 
 TEST(AttentionRolloutTest, OfAReadoutIsItsRowsOfTheProduct) {
-  // Three tokens, two heads, three layers; rows need not sum to 1.
+  // Three tokens, two heads, three layers. Rows do not sum to 1.
   std::vector<AttentionMap<float>> layers(3);
   float next = 0.1F;
   for (AttentionMap<float>& layer : layers) {

@@ -1,4 +1,4 @@
-// Scores of Transformers of many kinds as sums of terms.
+// Tests explanations of scores in many kinds of Transformers.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -40,7 +40,7 @@ std::vector<std::string> Names(const ScoreExplanation& explanation) {
   return names;
 }
 
-// As a fraction of the terms' magnitudes.
+// Returns the error of the sum, relative to the terms' magnitudes.
 double ErrorOf(const ScoreExplanation& explanation) {
   double magnitude = 0;
   for (const double term : explanation.terms) magnitude += std::abs(term);
@@ -122,7 +122,7 @@ const Case kCases[] = {
      {kToken, kPosition, kHead0, kHead1}},
 };
 
-// A causal stack of width 6 on five vocabulary entries.
+// A causal stack of width 6 with a vocabulary of five entries.
 template <typename T>
 class Model {
  public:
@@ -156,7 +156,7 @@ class Model {
 
 class ExplanationTest : public ::testing::TestWithParam<Case> {
  protected:
-  // Calls f(head, query, key) for some of what the last layer compares.
+  // Calls f(head, query, key) for some scores of the last layer.
   template <typename F>
   static void ForSome(F f) {
     for (const int64_t head : {0, 1}) {
@@ -237,7 +237,7 @@ TEST(DeepExplanationTest, InFloatTermsAreExactToAMillionth) {
   }
 }
 
-// Biases of the layer are in the score.
+// The score includes biases of the layer.
 TEST_P(ExplanationTest, WeightsAreTheSoftmaxOfTheScores) {
   if (!GetParam().softmax) GTEST_SKIP() << "another normalizer, or a sink";
   Model<double> model(GetParam().config);
@@ -260,8 +260,8 @@ TEST_P(ExplanationTest, WeightsAreTheSoftmaxOfTheScores) {
   }
 }
 
-// Holds all that sources add, and the scales of norms, at what a pass had, but
-// sets one source at one position to zero.
+// Holds the values of all sources, and the scales of norms, at their values in
+// a pass. Sets one source at one position to zero.
 class Without : public Probe<double> {
  public:
   Without(const SiteRecorder<double>& pass, const ResidualSource& source,
@@ -298,7 +298,7 @@ class Without : public Probe<double> {
   std::string output_;
 };
 
-// So each term is of the source that it names.
+// Checks that each term belongs to the source that it names.
 TEST_P(ExplanationTest, WithoutASourceTheScoreLacksItsTerms) {
   Model<double> model(GetParam().config);
   Forward<double>& forward = model.forward();
@@ -337,7 +337,7 @@ TEST_P(ExplanationTest, WithoutASourceTheScoreLacksItsTerms) {
   }
 }
 
-// The queries of a decoder, and the keys of an encoder's memory.
+// The queries come from a decoder, the keys from the memory of an encoder.
 TEST(CrossExplanationTest, HasSourcesInBothStreams) {
   LayerRun<double> run;
   const auto config = Parse<TransformerConfig>(

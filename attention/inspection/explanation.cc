@@ -35,24 +35,24 @@ absl::Status Wrong(absl::string_view message) {
   return absl::InvalidArgumentError(message);
 }
 
-// An attention's scope, and what the pass has left there.
+// The scope of an attention, and the values that a pass computed there.
 template <typename T>
 struct Target {
   std::string scope;  // ".../attention"
   const Seen<T>* scores = nullptr;
   const Seen<T>* weights = nullptr;
-  size_t before = 0;  // sites that were visited before the scores
+  size_t before = 0;  // hook points visited before the scores
   int64_t head = 0;
   int64_t query = 0;
   int64_t key = 0;
 
-  // In an array [1, heads, queries, keys].
+  // Returns an index into an array [1, heads, queries, keys].
   int64_t Index(int64_t of_key) const {
     return (head * scores->shape[2] + query) * scores->shape[3] + of_key;
   }
 };
 
-// Row `row` of each head of x [1, heads, rows, width].
+// Returns row `row` of each head of x [1, heads, rows, width].
 template <typename T>
 std::vector<double> RowOfHeads(const Shape& shape, const T* x, int64_t row) {
   std::vector<double> rows;
@@ -63,7 +63,7 @@ std::vector<double> RowOfHeads(const Shape& shape, const T* x, int64_t row) {
   return rows;
 }
 
-// The values of a pass at the score.
+// The values of one pass that determine a score.
 struct Reading {
   double score = 0;
   std::vector<double> query;
@@ -127,7 +127,8 @@ class ScoreReader : public Probe<T> {
   Var<T> scores_;
 };
 
-// The attentions that a pass has, once for all layers of a stack.
+// Returns the attentions in a pass as text, with one entry for all layers of a
+// stack.
 template <typename T>
 std::string AttentionsOf(const SiteRecorder<T>& pass) {
   std::vector<std::string> sites;
@@ -226,11 +227,12 @@ std::vector<double> Plus(std::vector<double> a, const std::vector<double>& b) {
   return a;
 }
 
-// A member of a reading as a sum over sources.
+// Writes a member of Reading as a sum over sources.
 struct Contributions {
   std::vector<std::vector<double>> of_sources = {};
-  // Difference to the member of a whole pass, from the sources and a reading
-  // without any: rounding, if the member is linear in the sources.
+  // The value of the whole pass, minus the reading without sources and the
+  // contributions of the sources. It is rounding if the member is linear in the
+  // sources.
   std::vector<double> rest = {};
   bool is_linear = true;
 };
@@ -252,16 +254,16 @@ Contributions ContributionsTo(std::vector<double> Reading::*member,
     all.of_sources.push_back(std::move(part));
   }
   for (const double rest : all.rest) {
-    // NaN is not linear, either.
+    // NaN is not linear.
     if (!(std::abs(rest) <= rounding * largest)) all.is_linear = false;
   }
   return all;
 }
 
-// Fills the terms, and their sums in the sources, the last of which stands for
-// all that no other gives. The score is linear in the key whatever the query
-// is, and in the query whatever the key is. Returns whether the query, the key
-// and the gradient are sums over sources, up to rounding.
+// Fills the terms and their sums in the sources. The last source contains
+// everything that no other source gives. The score is linear in the key for any
+// query, and in the query for any key. Returns whether the query, the key and
+// the gradient are sums over sources, up to rounding.
 bool AddTerms(const Reading& full, const Reading& none,
               const std::vector<Reading>& readings, double rounding,
               ScoreExplanation* explanation) {
@@ -298,7 +300,7 @@ bool AddTerms(const Reading& full, const Reading& none,
   return query.is_linear && key.is_linear && by_key.is_linear;
 }
 
-// Biases that the layer adds to the score afterwards.
+// Adds the biases that the layer adds to the score.
 template <typename T>
 void AddLayerBiases(const SiteRecorder<T>& pass, const Target<T>& target,
                     ScoreExplanation* explanation) {
@@ -307,8 +309,7 @@ void AddLayerBiases(const SiteRecorder<T>& pass, const Target<T>& target,
     return pass.Find(absl::StrCat(target.scope, "/", name));
   };
   if (const Seen<T>* const bias = site("distance_bias"); bias != nullptr) {
-    // In ascending order of distances, from the last query to the first key
-    // on.
+    // Distances ascend; the first belongs to the last query and the first key.
     const int64_t distances = bias->shape[3];
     const int64_t step =
         shape[2] > 1 ? (distances - shape[3]) / (shape[2] - 1) : 0;

@@ -1,12 +1,12 @@
-// Why a head attends: the score of a query and a key as a sum over pairs of
-// sources in the residual stream, one that the query reads and one that the key
-// reads (Elhage et al., "A mathematical framework for transformer circuits",
-// 2021).
+// Explains why a head attends to a key. Writes the score of a query and a key
+// as a sum over pairs of sources in the residual stream: one that the query
+// reads and one that the key reads (Elhage et al., "A mathematical framework
+// for transformer circuits", 2021).
 //
-// residual_sources.h says which sources there are. All that does not depend on
-// the input, such as biases of projections, is one more. The sum of all terms
-// is the score that attention has computed. Only hook points are read and held,
-// so that no model is known here.
+// residual_sources.h lists the sources. One more source contains everything
+// that does not depend on the input, such as biases of projections. The sum of
+// all terms is the score that attention has computed. Explain() reads and
+// replaces values at hook points only, so it does not depend on the model.
 #ifndef ATTENTION_INSPECTION_EXPLANATION_H_
 #define ATTENTION_INSPECTION_EXPLANATION_H_
 
@@ -23,24 +23,25 @@
 namespace regard {
 
 struct ExplainOptions {
-  // A pattern of one attention, by its scope or its `weights` or `scores`:
-  // "decoder/layers[1]/self/attention/weights".
+  // Pattern that matches one attention, by its scope or by its `weights` or
+  // `scores`: "decoder/layers[1]/self/attention/weights".
   std::string site = {};
-  // From 0; -1: the only head, the last query, the key with the largest weight.
+  // Indices from 0. -1 selects the only head, the last query, or the key with
+  // the largest weight.
   int64_t head = -1;
   int64_t query = -1;
   int64_t key = -1;
 };
 
 struct ScoreSource {
-  // Absent: all that does not depend on the input, such as biases of
-  // projections, and rounding.
+  // Absent for everything that does not depend on the input, such as biases of
+  // projections, and for rounding.
   std::optional<ResidualSource> source = {};
-  // Sums of the terms in which the query, or the key, reads the source.
+  // Sums of the terms in which the query, or the key, reads this source.
   double as_query = 0;
   double as_key = 0;
 
-  // As ResidualSource::Name(), or "biases".
+  // Returns ResidualSource::Name(), or "biases".
   std::string Name() const;
 };
 
@@ -49,32 +50,36 @@ struct ScoreExplanation {
   int64_t head = 0;
   int64_t query = 0;
   int64_t key = 0;
-  std::string query_label = {};  // what the position reads
+  std::string query_label = {};  // the token that the position reads
   std::string key_label = {};
   double weight = 0;
-  // Input of the normalizer: the score, and biases of the layer.
+  // Input of the normalizer: the score plus the biases that the layer adds.
   double score = 0;
-  // Biases that the layer adds to the score, by the distance (ALiBi, relative
-  // buckets) and by the forgetting gate; 0 without them.
+  // Biases that the layer adds to the score, by distance (ALiBi, relative
+  // buckets) and by the forgetting gate. 0 if the layer has none.
   double distance_bias = 0;
   double forgetting = 0;
-  // Sources that reach the query or the key, in the order of the pass, and
-  // last the one that does not depend on the input.
+  // Sources that reach the query or the key, in the order of the pass. The
+  // source that does not depend on the input is last.
   std::vector<ScoreSource> sources = {};
-  // [sources, sources]: row a, column b is the term of source a of the query
-  // and source b of the key. Their sum and the two biases are `total`.
+  // [sources, sources]. Row a, column b is the term in which the query reads
+  // source a and the key reads source b. `total` is the sum of all terms and
+  // both biases.
   std::vector<double> terms = {};
   double total = 0;
 };
 
-// The most that the terms' sum may differ from the score, which is left to
-// rounding, as a fraction of the sum of the terms' magnitudes.
+// Tolerance for rounding: the largest difference between the sum of the terms
+// and the score, relative to the sum of the terms' magnitudes.
 inline constexpr double kExplanationTolerance = 1e-6;
 
-// Takes a pass for each source, and one for each head of an attention.
-// InvalidArgument if an option is wrong, if the query does not see the key, if
-// no source reaches the query or the key, and if the sum of the terms is not
-// the score: then the score is not linear in the query and in the key.
+// Runs a pass for each source and for each head. Returns InvalidArgument in
+// these cases:
+// * an option is invalid;
+// * the key is masked for the query;
+// * no source reaches the query or the key;
+// * the sum of the terms differs from the score, because the score is not
+//   linear in the query and in the key.
 template <typename T>
 absl::StatusOr<ScoreExplanation> Explain(Forward<T>& forward,
                                          const Traced<T>& traced,

@@ -36,7 +36,7 @@ std::vector<std::string> Names(const ScoreExplanation& explanation) {
   return names;
 }
 
-// Differences from the pass that is computed by hand.
+// Variants of the pass that is computed by hand.
 struct Toy {
   std::vector<double> context = {1, 1, 2, 0};
   bool joins_heads = false;  // an output that is not the sum of its heads
@@ -45,8 +45,8 @@ struct Toy {
   int64_t visits = 1;
 };
 
-// Two positions of width 2. Layer 0 has one head, or two of width 1, and leaves
-// context + (0.5, 0). Layer 1 compares q = 2 x with k = x + (0, 1).
+// Two positions of width 2. Layer 0 has one head of width 2, or two of width 1,
+// and returns context + (0.5, 0). Layer 1 compares q = 2 x with k = x + (0, 1).
 Traced<double> TracedToy(const Toy& toy) {
   Traced<double> traced;
   traced.pass = [toy](Forward<double>& forward) {
@@ -116,7 +116,7 @@ class ToyTest : public ::testing::Test {
   Forward<double> forward_;
 };
 
-// The query at 1 is 2 ((0, 2) + (1, 0) + (2, 0) + (0.5, 0)), the key at 0 is
+// The query at 1 is 2 ((0, 2) + (1, 0) + (2, 0) + (0.5, 0)). The key at 0 is
 // (1, 0) + (0, 1) + (1, 1) + (0.5, 1).
 TEST_F(ToyTest, TermsAreAsByHand) {
   const auto explanation = Explain({}, {.site = "*layers[1]*", .key = 0});
@@ -158,7 +158,7 @@ TEST_F(ToyTest, WithoutAKeyItIsTheOneWithTheLargestWeight) {
   EXPECT_EQ(first->score, 29.5);
 }
 
-// 1 / sqrt(1 + 1 + 4 + 1) of both heads.
+// Both heads are scaled by 1 / sqrt(1 + 1 + 4 + 1).
 TEST_F(ToyTest, AnAttentionThatIsNotTheSumOfItsHeadsIsOneSource) {
   const auto explanation =
       Explain({.joins_heads = true}, {.site = "*layers[1]*", .key = 0});

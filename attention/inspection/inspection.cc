@@ -23,7 +23,7 @@ namespace {
 
 constexpr char kContexts[] = "*attention/context";
 
-// The outputs of a pass under `recorder`, and gradients of the chosen one.
+// Runs a pass with `recorder` and computes the gradients of the chosen output.
 template <typename T>
 Var<T> Run(Forward<T>& forward, const Traced<T>& traced, int64_t chosen,
            SiteRecorder<T>* recorder) {
@@ -36,7 +36,7 @@ Var<T> Run(Forward<T>& forward, const Traced<T>& traced, int64_t chosen,
   return outputs;
 }
 
-// Row `query` of each head's gradients.
+// Copies row `query` of the gradients of each head.
 template <typename T>
 void CopyRow(const AttentionMap<T>& from, int64_t query, AttentionMap<T>* to) {
   if (from.gradients.empty()) return;
@@ -50,8 +50,8 @@ void CopyRow(const AttentionMap<T>& from, int64_t query, AttentionMap<T>* to) {
   }
 }
 
-// Puts the gradients of what each position writes into the maps whose queries
-// write.
+// Fills the gradients of the maps whose queries write outputs: row t has the
+// gradient of the output that position t writes.
 template <typename T>
 void AddRowGradients(Forward<T>& forward, const Traced<T>& traced,
                      std::vector<AttentionMap<T>>* maps) {
@@ -74,7 +74,7 @@ void AddRowGradients(Forward<T>& forward, const Traced<T>& traced,
   }
 }
 
-// Adds the visits of a site's steps.
+// Adds one visit of a hook point. Visits of all steps are summed.
 template <typename T>
 void AddImportance(const typename SiteRecorder<T>::Seen& seen,
                    std::vector<HeadImportance>* all) {
@@ -118,8 +118,8 @@ bool HasNegativeWeights(const std::vector<AttentionMap<T>>& maps) {
   });
 }
 
-// In the order of the pass; self-attention of one stack follows on itself.
-// Notes which stacks have none.
+// Returns the rollouts of self-attention, one for each stack, in the order of
+// the pass. Adds a note for each stack that cannot have one.
 template <typename T>
 std::vector<Rollout> RolloutsOf(const std::vector<AttentionMap<T>>& maps,
                                 TraceLabels& labels) {
@@ -146,7 +146,8 @@ std::vector<Rollout> RolloutsOf(const std::vector<AttentionMap<T>>& maps,
   return rollouts;
 }
 
-// "decoder/layers[0]" of a site in that layer.
+// Returns the prefix that identifies the layer of a hook point, such as
+// "decoder/layers[0".
 absl::string_view LayerOf(absl::string_view site) {
   return site.substr(0, site.rfind(']'));
 }
@@ -242,7 +243,7 @@ Inspection<T> Inspect(Forward<T>& forward, const Traced<T>& traced,
       inspection.inputs.push_back(NormsOf<T>(seen, labels));
     }
     if (!sees_layers || !MatchesSite(traced.lens.sites, seen.site)) continue;
-    // The last residual of a layer is what it leaves.
+    // The last residual in a layer is the output of the layer.
     if (!layers.empty() && LayerOf(layers.back()->site) == LayerOf(seen.site)) {
       layers.pop_back();
     }

@@ -1,5 +1,5 @@
-// What a trained model attends to when it answers one question, and how much
-// that matters.
+// Inspects a trained model on one input: its attention maps, the importance of
+// its heads, gradients, rollouts and the logit lens.
 #ifndef ATTENTION_INSPECTION_INSPECTION_H_
 #define ATTENTION_INSPECTION_INSPECTION_H_
 
@@ -15,27 +15,27 @@
 
 namespace regard {
 
-// |sum of a head's context times the gradient of the chosen output by it|, for
-// each head of an attention: how much the output would change if the head's
-// context were scaled (Michel et al., "Are sixteen heads really better than
-// one?", 2019, equation 4, of one example).
+// The importance of each head of an attention: |sum of the context times the
+// gradient of the chosen output with respect to it|. It measures how much the
+// output changes if the head's context is scaled. Michel et al., "Are sixteen
+// heads really better than one?", 2019, equation 4, for one example.
 struct HeadImportance {
   std::string site;  // the context, with joined steps
   std::vector<double> heads;
 };
 
-// Euclidean norm of the gradient of the chosen output by what stands at each
-// position.
+// Euclidean norm of the gradient of the chosen output with respect to the value
+// at each position.
 struct InputGradients {
   std::string site;
   std::vector<std::string> labels;
   std::vector<double> norms;
 };
 
-// AttentionRollout() of the layers of one stack without a weight below 0.
+// AttentionRollout() of one stack. Stacks with negative weights have none.
 struct Rollout {
   std::string stack;
-  std::string site;  // the weights of its first layer
+  std::string site;  // the weights of the first layer
   std::vector<std::string> rows;
   std::vector<std::string> columns;
   std::vector<double> shares;  // [rows, columns]
@@ -43,19 +43,20 @@ struct Rollout {
 
 struct LensLayer {
   std::string site;  // the residual
-  // The likeliest answers of each row of the lens, the first ones first.
+  // The most probable predictions for each row of the lens, most probable
+  // first.
   std::vector<std::vector<Answered::Choice>> rows;
 };
 
 template <typename T>
 struct Inspection {
   TraceLabels labels = {};
-  int64_t chosen = kAllOutputs;  // what gradients are of
+  int64_t chosen = kAllOutputs;  // the output that gradients belong to
   std::vector<double> outputs = {};
-  // Gradients are of the chosen output with respect to each weight, others
-  // held: above 0 if more attention would have made the output larger. Where
-  // TraceLabels::Writes(), row t has that of the output that position t writes;
-  // 0 where it writes none.
+  // The attention maps, with the gradient of the chosen output with respect to
+  // each weight. A gradient above 0 means that a larger weight would increase
+  // the output. If TraceLabels::Writes() is true for the map, row t has the
+  // gradient of the output that position t writes, or 0 if it writes none.
   std::vector<AttentionMap<T>> maps = {};
   std::vector<HeadImportance> heads = {};
   std::vector<InputGradients> inputs = {};
@@ -63,31 +64,32 @@ struct Inspection {
   std::vector<std::string> lens_rows = {};
   std::vector<LensLayer> lens = {};
 
-  // The value that gradients are of.
+  // Returns the value of the chosen output.
   double Chosen() const;
-  // Where outputs look: the weights [queries, keys] of the map that is the
-  // alignment, of its head or the mean over heads; empty if there is none.
+  // Returns the map and the weights [queries, keys] of the alignment, of one
+  // head or the mean over heads. Null or empty if there is none.
   const AttentionMap<T>* AlignmentMap() const;
   std::vector<double> Alignment() const;
 };
 
-// The entropy of weights in nats, of magnitudes divided by their sum; 0: one
-// key has it all.
+// Returns the entropy in nats of the magnitudes of `weights`, divided by their
+// sum. It is 0 if one key has all the weight.
 double Entropy(absl::Span<const double> weights);
 
 struct InspectOptions {
-  int64_t chosen = kAllOutputs;                        // an output
-  size_t most_choices = AnswerOptions().most_choices;  // of the lens
+  int64_t chosen = kAllOutputs;                        // index of an output
+  size_t most_choices = AnswerOptions().most_choices;  // per lens row
 };
 
-// Takes a pass for the chosen output, and one for each output if these are
-// successive. `forward` needs no gradients of parameters; its probe is asked as
-// well.
+// Runs one pass for the chosen output. If outputs are successive, runs one more
+// pass for each output. `forward` does not need gradients of parameters. The
+// probe of `forward` stays active.
 template <typename T>
 Inspection<T> Inspect(Forward<T>& forward, const Traced<T>& traced,
                       const InspectOptions& options);
 
-// The chosen one of outputs [outputs]: a scalar.
+// Selects from outputs [outputs], or sums them for kAllOutputs. Returns one
+// element.
 template <typename T>
 Var<T> ChosenOutput(Var<T> outputs, int64_t chosen);
 

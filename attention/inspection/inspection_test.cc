@@ -37,8 +37,8 @@ const std::vector<double> kWeights = {1, 0, 0, .5, .5, 0, .2, .3, .5,
 const std::vector<double> kInputs = {1, -2, .5, 1, -1, 3};
 const std::vector<int32_t> kTargets = {0, 1, 1};
 
-// A layer whose head h averages number h of each position [1, 3, 2]; position t
-// chooses 0 or 1, and the two contexts are the logits.
+// A layer whose head h averages element h of each position [1, 3, 2]. Position
+// t chooses 0 or 1, and the two contexts are the logits.
 Traced<double> Toy(std::vector<double> inputs,
                    std::vector<double> all_weights = kWeights) {
   Traced<double> traced;
@@ -103,7 +103,7 @@ double LogProbability(int query, int choice) {
          std::log(std::exp(Context(0, query)) + std::exp(Context(1, query)));
 }
 
-// d log p of what position t writes / d context of a head there.
+// d log p of the output at a position / d context of a head there.
 double ByContext(int head, int query) {
   return (kTargets[query] == head ? 1 : 0) -
          std::exp(LogProbability(query, head));
@@ -210,7 +210,7 @@ TEST_F(InspectTest, TellsRolloutAndWhatEachLayerWouldAnswer) {
   }
 }
 
-// The map of a state mixer has some. Products of them are no fractions.
+// State mixers have negative weights. Products of these are not fractions.
 TEST_F(InspectTest, WeightsBelowZeroHaveNoRollout) {
   std::vector<double> weights = kWeights;
   EXPECT_THAT(Inspect(forward_, Toy(kInputs, weights), {}).labels.notes,
@@ -224,7 +224,7 @@ TEST_F(InspectTest, WeightsBelowZeroHaveNoRollout) {
                           "are below 0"));
 }
 
-// They are no part of a pass that answers.
+// The passes of the lens are not part of a prediction.
 TEST_F(InspectTest, AProbeDoesNotSeeWhatEachLayerWouldAnswer) {
   SiteRecorder<double> recorder({"logits", "decoder/embedded"});
   forward_.set_probe(&recorder);
@@ -272,7 +272,8 @@ TEST(EntropyTest, IsInNats) {
   EXPECT_EQ(Entropy({0, 1}), 0);
 }
 
-// A sink takes some, and the map of a state mixer has weights of either sign.
+// With a sink, weights sum to less than 1. State mixers have weights of either
+// sign.
 TEST(EntropyTest, IsOfFractionsOfTheSumOfMagnitudes) {
   EXPECT_NEAR(Entropy({.1, .1}), std::log(2), 1e-12);
   EXPECT_NEAR(Entropy({-3, 3, 0}), std::log(2), 1e-12);
@@ -292,7 +293,7 @@ TEST(TraceLabelsTest, KeysAndValuesHaveThePositionsOfTheKeys) {
               ElementsAre("c"));
   EXPECT_THAT(labels.KeyLabels("encoder/attention/weights", 2),
               ElementsAre("a", "b"));
-  // Numbers where labels do not fit.
+  // Labels are numbers if no label fits.
   EXPECT_THAT(labels.KeyLabels("encoder/attention/weights", 3),
               ElementsAre("0", "1", "2"));
   EXPECT_THAT(labels.QueryLabels("elsewhere", 1), ElementsAre("0"));
@@ -367,7 +368,7 @@ TEST_F(PatchTest, IsOfOnePositionOfAllHeads) {
   const auto patched =
       Patch(forward_, Toy(kInputs), Toy(inputs), "*context", kAllOutputs);
   ASSERT_THAT(patched.status(), testing::IsOk());
-  // Position 1: contexts 0.75 + 1 and 0.1 * 0 + 0.9 * 2.
+  // Position 1 has the contexts 0.75 + 1 and 0.1 * 0 + 0.9 * 2.
   const double change =
       1.8 - std::log(std::exp(1.75) + std::exp(1.8)) - LogProbability(1, 1);
   EXPECT_NEAR(patched->sites[0].changes[1], change, 1e-12);
@@ -398,7 +399,7 @@ TEST_F(PatchTest, TheStepsOfASiteAreItsPositions) {
   EXPECT_THAT(patched->sites[0].changes, ElementsAre(0, 2));
 }
 
-// The positions are those of the last axis but one, if there is one.
+// Positions are on the last axis but one, if there is one.
 TEST_F(PatchTest, AVectorIsOnePosition) {
   const auto sum_of = [](double value) {
     Traced<double> traced;
@@ -452,7 +453,7 @@ TEST_F(PatchTest, WantsASiteOfTheSameShape) {
       Patch(forward_, traced, Toy(longer), "*embedded", 0).status().message(),
       "'decoder/embedded' is [1, 3, 2]; for the other input it is [1, 4, 2]: "
       "both inputs must have the same length");
-  // Others fit, but not the inputs.
+  // Residuals have equal shapes, but the inputs differ.
   const auto patched = Patch(forward_, traced, Toy(longer), "*/residual", 0);
   ASSERT_THAT(patched.status(), testing::IsOk());
   EXPECT_TRUE(std::isnan(patched->other_value));

@@ -32,8 +32,9 @@ int64_t PositionsOf(const Shape& shape) {
   return shape.rank() < 2 ? 1 : shape[shape.rank() - 2];
 }
 
-// Replaces the sites of some patterns by themselves, so that every pass takes
-// the same path, and one position of some of them by values of another pass.
+// Replaces the hook points of some patterns by their own values, so that all
+// passes take the same path. At chosen hook points, one position has the values
+// of another pass instead.
 template <typename T>
 class Patcher : public Probe<T> {
  public:
@@ -100,8 +101,8 @@ absl::Status CheckSame(const Seen<T>& seen, const SiteRecorder<T>& other) {
                          ": both inputs must have the same length")));
 }
 
-// That of `traced` when all that it reads is that of the other pass; NaN if
-// there is more or less of it.
+// Returns the chosen output of `traced`, computed with the inputs of the other
+// pass. NaN if the inputs have different shapes.
 template <typename T>
 double OtherValue(Forward<T>& forward, const Traced<T>& traced,
                   const Traced<T>& other, int64_t chosen) {

@@ -1,6 +1,7 @@
-// What one site carries: activation patching (Vig et al., "Investigating gender
-// bias in language models using causal mediation analysis", 2020; Meng et al.,
-// "Locating and editing factual associations in GPT", 2022).
+// Activation patching: measures what a hook point contributes to an output (Vig
+// et al., "Investigating gender bias in language models using causal mediation
+// analysis", 2020; Meng et al., "Locating and editing factual associations in
+// GPT", 2022).
 #ifndef ATTENTION_INSPECTION_PATCHING_H_
 #define ATTENTION_INSPECTION_PATCHING_H_
 
@@ -14,26 +15,29 @@
 
 namespace regard {
 
-// What happens to the chosen output when one position of a site has the value
-// of another input's pass.
+// Changes of the chosen output if one position of a hook point has the value
+// from the pass of another input.
 struct PatchedSite {
   std::string site;  // with joined steps
   std::vector<std::string> labels;
-  std::vector<double> changes;  // of the output, for each position
+  std::vector<double> changes;  // change of the output, by position
 };
 
 struct PatchedOutput {
-  double value;  // of the chosen output, unpatched
-  // The same output when all that the model reads is the other input.
+  double value;  // the chosen output without a patch
+  // The chosen output if all inputs of the model have the other input's values.
+  // NaN if their shapes differ.
   double other_value;
   std::vector<PatchedSite> sites = {};
 };
 
-// Of each site of `pattern` in the pass of `traced`, by the values that it has
-// in that of `other`. The positions are those of the last axis but one; of a
-// step's site, the steps. Takes a pass for each position of each site.
-// InvalidArgument if there is no output, no site is of the pattern, or the
-// other pass has not such a one of the same shape.
+// Patches each hook point of `pattern` in the pass of `traced` with its values
+// in the pass of `other`. The positions are on the last axis but one; if the
+// hook point belongs to a step, the positions are the steps. Runs a pass for
+// each position of each hook point.
+//
+// Returns InvalidArgument if there is no output or no matching hook point, or
+// if the other pass lacks a hook point of the same name and shape.
 template <typename T>
 absl::StatusOr<PatchedOutput> Patch(Forward<T>& forward,
                                     const Traced<T>& traced,

@@ -24,28 +24,28 @@ using Part = typename ResidualSources<T>::Part;
 constexpr absl::string_view kScale = "norm_scale";
 constexpr absl::string_view kOutput = "/attention_output";
 constexpr absl::string_view kContext = "/attention/context";
-// Sites whose values are sources as they are.
+// Hook points whose whole value is one source.
 constexpr absl::string_view kNetwork = "/feed_forward";
 constexpr absl::string_view kWhole[] = {"token_embedding", "position_embedding",
                                         kNetwork};
 
-// The output of an attention, by the context of its heads.
+// Returns the hook point of an attention's output, from its context.
 std::string OutputOf(absl::string_view context) {
   absl::ConsumeSuffix(&context, kContext);
   return absl::StrCat(context, kOutput);
 }
 
-// Keeps one head of the contexts and reads the outputs of attentions, which the
-// pass goes on with as they were.
+// Keeps one head of each context and reads the resulting outputs of attentions.
+// The pass continues with the original outputs.
 template <typename T>
 class OneHead : public Probe<T> {
  public:
   explicit OneHead(const std::map<std::string, const Seen<T>*>& outputs)
       : outputs_(outputs) {}
 
-  // -1: none.
+  // Selects a head. -1 selects none.
   void Choose(int64_t head) { head_ = head; }
-  // An output, of the last pass.
+  // Returns an output, as read in the last pass.
   const std::vector<T>& Read(const std::string& output) const {
     return read_.at(output);
   }
@@ -77,8 +77,8 @@ class OneHead : public Probe<T> {
   int64_t head_ = -1;
 };
 
-// Adds the heads of an attention, or the attention as one source where its
-// output is not their sum, as with a norm over all heads.
+// Adds each head of an attention as a source. Adds the attention as one source
+// if its output is not the sum over heads, as with a norm over all heads.
 template <typename T>
 void AddHeads(const Seen<T>& output, const std::string& context,
               const std::vector<std::vector<T>>& of_heads,

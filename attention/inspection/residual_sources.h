@@ -1,11 +1,11 @@
-// Sources of the residual stream of Transformers, from the hook points of a
-// pass: embeddings of tokens and of positions, each head of attentions and
+// Finds the sources of the residual stream of Transformers at the hook points
+// of a pass: embeddings of tokens and positions, each head of attentions and
 // state mixers, and feed-forward networks.
 //
-// Between a source and what a later layer reads are residual additions, norms
-// and projections. With the scales of norms held at their values in the pass,
-// all of these are linear: what a layer reads is the sum, over sources, of what
-// it reads of each, and of what it reads of none.
+// Residual additions, norms and projections lead from a source to a later
+// layer. They are linear if the scales of norms are held at their values in the
+// pass. Then the input of a layer is a sum over sources, plus a part that
+// depends on no source.
 #ifndef ATTENTION_INSPECTION_RESIDUAL_SOURCES_H_
 #define ATTENTION_INSPECTION_RESIDUAL_SOURCES_H_
 
@@ -24,12 +24,13 @@
 namespace regard {
 
 struct ResidualSource {
-  // ".../attention/context" with a head, ".../attention_output" of an attention
-  // that is not the sum of its heads, ".../feed_forward", or an embedding.
+  // ".../attention/context" with a head; ".../attention_output" for an
+  // attention that is not the sum of its heads; ".../feed_forward"; or an
+  // embedding.
   std::string site = {};
-  int64_t head = -1;  // if the site is a context
+  int64_t head = -1;  // -1 unless the site is a context
 
-  // "decoder/layers[0]/self, head 1", "decoder/token_embedding".
+  // Returns "decoder/layers[0]/self, head 1" or "decoder/token_embedding".
   std::string Name() const;
 };
 
@@ -41,23 +42,24 @@ struct ResidualSources {
     std::vector<T> value = {};  // as large as the value there
   };
   std::vector<Part> parts = {};  // in the order of the pass
-  // Values at the hook points that have no source: the scales of norms, and the
-  // output of an attention without its heads, which is its biases. Elsewhere,
-  // zeros.
+  // Values at the hook points without any source. The scales of norms keep
+  // their values, and the output of an attention keeps its biases. All others
+  // are zeros.
   std::map<std::string, std::vector<T>> held = {};
 };
 
-// Patterns of the hook points that FindResidualSources() needs.
+// Returns the patterns of the hook points that FindResidualSources() reads.
 std::vector<std::string> ResidualSourceSites();
 
-// The sources of `seen`, which a pass of `traced` has visited once each. Takes
-// a pass for each head of the attention with the most heads, and one more.
+// Returns the sources in `seen`, the hook points that a pass of `traced`
+// visited once each. Runs a pass for each head of the attention with the most
+// heads, and one more.
 template <typename T>
 ResidualSources<T> FindResidualSources(
     Forward<T>& forward, const Traced<T>& traced,
     absl::Span<const typename SiteRecorder<T>::Seen> seen);
 
-// A probe under which a pass has the held values and at most one source.
+// Replaces values in a pass by the held values, plus at most one source.
 template <typename T>
 class OneSource : public Probe<T> {
  public:
@@ -65,7 +67,7 @@ class OneSource : public Probe<T> {
       : sources_(std::move(sources)) {}
 
   const ResidualSources<T>& sources() const { return sources_; }
-  // One of the parts; null: none.
+  // Selects a part of sources(), or none if null.
   void Choose(const typename ResidualSources<T>::Part* part) { part_ = part; }
 
   SiteWish Wish(const std::string& site) override {

@@ -10,8 +10,8 @@ namespace regard {
 
 namespace {
 
-// Puts the queries of `rows`, an array of the first example, behind those that
-// the heads of `all` have.
+// Appends the queries of `rows` to each head of `all`. `array` is an array of
+// the first example.
 template <typename X>
 void Append(const SiteRows& site, const RowStatistics& rows, const X* array,
             std::vector<X>* all) {

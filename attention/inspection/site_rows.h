@@ -1,6 +1,6 @@
 // Statistics of the rows of attention weights in a pass (nn/row_statistics.h).
-// Where attention is computed in blocks, no weights exist for them: memory is
-// linear in the length of the input.
+// Attention in blocks does not store the weights for them, so memory is linear
+// in the length of the input.
 //
 //   const std::vector<SiteRows> rows =
 //       SiteRowsOf(forward, /*window=*/64, [&] { traced.pass(forward); });
@@ -19,7 +19,7 @@
 namespace regard {
 
 // Statistics [heads, queries] of the first example. The steps of a recurrent
-// decoder are the queries of one site.
+// decoder are the queries of one hook point.
 struct SiteRows {
   std::string site;  // the weights, with joined steps
   int64_t heads = 0;
@@ -31,22 +31,22 @@ struct SiteRows {
   std::vector<double> first = {};
   std::vector<double> window = {};
 
-  // The mean of `values`, which are statistics of a head, over its rows that
-  // see a key; 0 if there is none.
+  // Returns the mean of `values`, one of the statistics, over the rows of a
+  // head that have an unmasked key. 0 if there are none.
   double Mean(const std::vector<double>& values, int64_t head) const;
 };
 
-// Reads the rows of all sites of attention weights.
+// Reads the row statistics of all attention weights in a pass.
 template <typename T>
 class RowRecorder : public Probe<T> {
  public:
-  // The last `window` >= 1 keys up to a query's own position.
+  // `window` >= 1 is the number of last keys, up to the query's own position.
   explicit RowRecorder(int64_t window) : window_(window) {}
 
   SiteWish Wish(const std::string& site) override;
   void OnRows(const std::string& site, const RowStatistics& rows) override;
 
-  // In the order of the pass.
+  // Statistics in the order of the pass.
   const std::vector<SiteRows>& seen() const { return seen_; }
 
  private:
@@ -54,7 +54,8 @@ class RowRecorder : public Probe<T> {
   std::vector<SiteRows> seen_;
 };
 
-// Returns the rows of all attentions in pass(), which computes on `forward`.
+// Runs pass(), which computes on `forward`. Returns the row statistics of all
+// attentions in it.
 template <typename T, typename F>
 std::vector<SiteRows> SiteRowsOf(Forward<T>& forward, int64_t window, F pass) {
   RowRecorder<T> recorder(window);

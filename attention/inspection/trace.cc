@@ -34,12 +34,13 @@ std::vector<std::string> TraceLabels::QueryLabels(absl::string_view site,
                                                   int64_t count) const {
   const TracedSites* const of = Find(site);
   if (of == nullptr) return OrNumbers({}, count);
-  // Keys and values have the positions of what is attended to.
+  // Keys and values have the positions of the attended sequence.
   if (absl::EndsWith(site, "/keys") || absl::EndsWith(site, "/values")) {
     return KeyLabels(site, count);
   }
   const TracedSequence& sequence = sequences.at(of->queries);
-  // What is embedded is what a position reads, not what it writes.
+  // An embedding belongs to the token that a position reads, not to the one
+  // that it writes.
   return OrNumbers(
       MatchesSite(inputs, site) ? sequence.labels : sequence.query_labels(),
       count);

@@ -1,5 +1,5 @@
-// What a task says of one question so that its model can be looked at: the pass
-// that answers, and what its positions and outputs are.
+// Describes one prediction of a task for inspection: the pass that computes it,
+// and labels for positions and outputs.
 #ifndef ATTENTION_INSPECTION_TRACE_H_
 #define ATTENTION_INSPECTION_TRACE_H_
 
@@ -18,15 +18,16 @@
 
 namespace regard {
 
-// Positions of a written text that are traced at most: each takes a pass.
+// The maximum number of traced positions in a written text. Each takes a pass.
 inline constexpr int64_t kMostTraced = 100;
 
 struct TraceOptions {
-  // The text to explain; absent: the model's own. "" is a text, too.
+  // The text to explain, which may be empty. Absent: the model's own
+  // prediction.
   std::optional<std::string> target = {};
-  int beam = 0;  // hypotheses of a search for the model's own; 0: as configured
-  // Tokens of an input or a target at most. One pass may read more than
-  // Inspect() looks at.
+  int beam = 0;  // hypotheses in a search for the prediction; 0: as configured
+  // The maximum number of tokens in an input or a target. A caller that runs
+  // one pass may allow more than Inspect().
   int64_t most_tokens = kMostTraced;
 };
 
@@ -35,16 +36,16 @@ struct TracedImage {
   int height;
   int width;
   std::vector<uint8_t> rgb = {};  // [height, width, 3]
-  int rows;                       // of patches
+  int rows;                       // number of rows of patches
   int columns;
   int first;  // position of the first patch
 };
 
-// Positions that a model computes with.
+// A sequence of positions in a model.
 struct TracedSequence {
   std::string name = {};                 // "source", "image"
-  std::vector<std::string> labels = {};  // what each position reads
-  // What each position writes, if it is called so as a query.
+  std::vector<std::string> labels = {};  // the token that each position reads
+  // The token that each position writes, if it labels the position as a query.
   std::vector<std::string> writes = {};
   std::optional<TracedImage> image = {};
 
@@ -53,87 +54,91 @@ struct TracedSequence {
   }
 };
 
-// Whose positions the sites of a pattern have: sequences, by their number.
+// Maps hook points of a pattern to sequences, by their indices.
 struct TracedSites {
-  std::string pattern = {};  // as of MatchesSite()
-  size_t queries = 0;        // and of sites without queries and keys
+  std::string pattern = {};  // as for MatchesSite()
+  size_t queries = 0;        // also for values without queries and keys
   size_t keys = 0;
 };
 
 struct TracedOutput {
   std::string name = {};
-  int64_t position = -1;  // of the sequence `writer`; -1: of no one
+  int64_t position = -1;  // in the sequence `writer`, or -1
 };
 
-// Sum of all outputs: of a text, the log-probability of the whole.
+// Selects the sum of all outputs. For a text, this is its log-probability.
 inline constexpr int64_t kAllOutputs = -1;
 
 struct TraceLabels {
-  std::string input = {};   // what the model reads
-  std::string answer = {};  // what is explained
+  std::string input = {};   // the input of the model
+  std::string answer = {};  // the prediction that is explained
   std::vector<TracedSequence> sequences = {};
-  std::vector<TracedSites> sites = {};  // the first that matches counts
+  std::vector<TracedSites> sites = {};  // the first match is used
   std::vector<TracedOutput> outputs = {};
   std::string output_unit = "log p";
-  int64_t chosen = kAllOutputs;  // unless the user chooses another
-  // Whether each output is a function of what stands at its position and
-  // before: then a query's weights are told the gradient of what it writes.
+  int64_t chosen = kAllOutputs;  // default; users may choose another
+  // Whether each output depends only on its position and those before it. If
+  // so, a query's weights have the gradient of the output that the query
+  // writes.
   bool successive = false;
   size_t writer = 0;
-  // Weights of the attention that says where outputs look: the last site that
-  // matches; "": there is none. The mean over heads if the head is -1.
+  // Pattern of the weights that align outputs with inputs; the last match is
+  // used. "" if there is none. If the head is -1, the mean over heads is used.
   std::string alignment = {};
   int64_t alignment_head = -1;
   struct Link {
     int query;
     int key;
   };
-  std::vector<Link> gold = {};  // of the alignment, where they are known
-  std::vector<std::string> inputs = {"*embedded"};  // sites of what is read
-  // What TraceOptions.target is to explain the same answer; absent: none is.
+  std::vector<Link> gold = {};                      // gold alignments, if known
+  std::vector<std::string> inputs = {"*embedded"};  // hook points of the inputs
+  // Value of TraceOptions::target that explains the same prediction, if there
+  // is one.
   std::optional<std::string> target = {};
-  std::vector<std::string> notes = {};  // what the user should know
+  std::vector<std::string> notes = {};  // messages for the user
 
-  // Of a site's queries, or of its keys: `count` labels, which are numbers from
-  // 0 where no pattern fits.
+  // Returns `count` labels for the queries or the keys of a hook point. The
+  // labels are numbers from 0 if no pattern matches.
   std::vector<std::string> QueryLabels(absl::string_view site,
                                        int64_t count) const;
   std::vector<std::string> KeyLabels(absl::string_view site,
                                      int64_t count) const;
-  // Null if no pattern fits.
+  // Returns null if no pattern matches.
   const TracedSites* Find(absl::string_view site) const;
   bool Writes(absl::string_view site) const;  // whether queries write outputs
 };
 
-// What a model would answer if it ended after a layer: nostalgebraist,
+// The predictions of a model if it ended after a layer: nostalgebraist,
 // "interpreting GPT: the logit lens", 2020.
 template <typename T>
 struct LogitLens {
-  std::string sites = {};              // residuals; a layer's last one counts
-  std::vector<std::string> rows = {};  // names of what is answered
-  // A residual, as it is at a site -> log-probabilities [rows, choices], by the
-  // model's own last norm and head. Null: the model has no such layers.
+  std::string sites = {};              // residuals; the last in a layer is used
+  std::vector<std::string> rows = {};  // names of the predictions
+  // Maps a residual to log-probabilities [rows, choices], with the model's own
+  // last norm and head. Null if the model has no residual layers.
   std::function<Var<T>(Forward<T>&, Var<T>)> log_probabilities = {};
-  std::function<std::string(size_t)> name = {};  // of a choice
+  std::function<std::string(size_t)> name = {};  // name of a choice
 };
 
 template <typename T>
 struct Traced {
   TraceLabels labels = {};
-  // The values of the outputs, [outputs], none without any, on the tape of a
-  // step that has begun: natural logarithms of probabilities, or what else
-  // output_unit says.
+  // Computes the outputs, [outputs], on the tape of a step that has begun. The
+  // values are natural logarithms of probabilities, unless output_unit names
+  // another unit. Has no value if there are no outputs.
   std::function<Var<T>(Forward<T>&)> pass = {};
   LogitLens<T> lens = {};
 };
 
-// Element ids[i] of row i of x [rows, cols] -> [rows].
+// Returns element ids[i] of each row i of x [rows, cols]: [rows].
 template <typename T>
 Var<T> PickEach(Var<T> x, absl::Span<const int32_t> ids);
 
-// An error if there is a text to explain, for a model that writes none.
+// Returns an error if `options` set `target` or `beam`, for a model that does
+// not write text.
 absl::Status RefuseTarget(const TraceOptions& options);
-// An error unless `size` tokens of `what`, "input" or "target", can be traced.
+// Returns an error if `size` exceeds `most` tokens or is 0. `what` is "input"
+// or "target".
 absl::Status CheckTracedSize(absl::string_view what, size_t size,
                              int64_t most = kMostTraced);
 
