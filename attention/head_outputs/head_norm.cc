@@ -1,12 +1,13 @@
-// A norm of each head's context, by its root mean square, or by its mean and
+// Normalizes each head's context by its root mean square, or by its mean and
 // standard deviation:
 //
 //   output_h = context_h / sqrt(mean(context_h^2) + epsilon) * w_h
 //   output_h = (context_h - mean) / sqrt(variance + epsilon) * w_h + b_h
 //
 // Zhang and Sennrich, "Root mean square layer normalization", 2019; Wu and He,
-// "Group normalization", 2018. Contexts whose mean square is far below an
-// epsilon of 1 stay as they are: plain attention.
+// "Group normalization", 2018. If epsilon is 1 and the mean square of the
+// contexts is far below 1, contexts do not change, and the layer is plain
+// attention.
 #include <cstdint>
 
 #include "attention/head_output.h"
@@ -53,8 +54,8 @@ class HeadNorm : public HeadOutput<T> {
   int64_t width_;
   bool rms_;
   T epsilon_;
-  Parameter<T> weight_;  // may be absent
-  Parameter<T> bias_;    // may be absent
+  Parameter<T> weight_;  // empty unless `affine`
+  Parameter<T> bias_;    // only for a layer norm
 };
 
 REGARD_HEAD_OUTPUT(HeadNorm, "c / sqrt(mean(c^2) + epsilon) * w")

@@ -1,4 +1,4 @@
-// Gates sigmoid(W x + b) of a layer's input x, numbers from 0 to 1.
+// Gates sigmoid(W x + b) in (0, 1), computed from the input x of a layer.
 #ifndef ATTENTION_HEAD_OUTPUTS_INPUT_GATES_H_
 #define ATTENTION_HEAD_OUTPUTS_INPUT_GATES_H_
 
@@ -12,21 +12,21 @@
 
 namespace regard {
 
-// Parameters: "weight" [gates, input] and, with a bias, "bias" [gates].
+// Parameters: "weight" [gates, input] and, if there is a bias, "bias" [gates].
 template <typename T>
 class InputGates {
  public:
-  // `bias` is the initial value of each bias. nullopt: there are none.
+  // `bias` is the initial value of the biases. If nullopt, the gates have none.
   InputGates(const ParameterScope<T>& scope, int64_t gates,
              const HeadOutputWidths& widths, std::optional<double> bias);
 
-  // x [batch, queries, input] -> [batch, queries, gates], which is the hook
-  // point "gates".
+  // Maps x [batch, queries, input] to [batch, queries, gates]. The result is
+  // the hook point "gates".
   Var<T> operator()(Forward<T>& forward, Var<T> x) const;
 
  private:
   Parameter<T> weight_;
-  Parameter<T> bias_;  // may be absent
+  Parameter<T> bias_;  // empty without a bias
 };
 
 }  // namespace regard

@@ -1,10 +1,12 @@
-// The output gate: head h's context times gates of the layer's input x,
+// The output gate multiplies the context of head h by gates of the layer's
+// input x,
 //
 //   output_h = sigmoid(W_h x + b_h) * context_h,
 //
-// a gate for each element or one for the head. Qiu et al., "Gated attention for
-// large language models: non-linearity, sparsity, and attention-sink-free",
-// 2025. Where b is large, the gates are exactly 1: plain attention.
+// with one gate for each element or one for the head. Qiu et al., "Gated
+// attention for large language models: non-linearity, sparsity, and
+// attention-sink-free", 2025. If b is large, the gates are exactly 1, and the
+// layer is plain attention.
 #include <cstdint>
 #include <optional>
 

@@ -1,4 +1,4 @@
-// The contexts of the heads, side by side, as without a head output.
+// The contexts of the heads, side by side. Equal to having no head output.
 #include <cstdint>
 
 #include "attention/head_output.h"

@@ -11,10 +11,10 @@ namespace regard {
 
 namespace {
 
-constexpr int64_t kBlock = 16;  // rows of a block, with decays of channels
+constexpr int64_t kBlock = 16;  // rows of a block, for channel decays
 
-// M of rows without a decay of channels is (q . k) times a factor for each pair
-// of positions. Calls f(t, factors of the keys 0 .. t, null if they are 1).
+// Calls f(t, factors) for each row, without channel decays: M[t, s] is (q . k)
+// times factors[s], for s <= t. `factors` is null if all are 1.
 template <typename T, typename F>
 void ForEachRow(const DecayedRows<T>& rows, T* scratch, F f) {
   T* const sums = scratch;
@@ -32,17 +32,17 @@ void ForEachRow(const DecayedRows<T>& rows, T* scratch, F f) {
   }
 }
 
-// A block of rows, first .. first + count - 1, with a decay of each channel.
-// Its start divides the decay between one of them and an earlier key.
+// A block of rows, first .. first + count - 1, with channel decays. The decay
+// between a row and an earlier key is split at the start of the block.
 template <typename T>
 struct Block {
   int64_t first;
   int64_t count;
-  T* query_factors;  // [count, width], from the start to each row
-  T* key_factors;    // [first, width], from each key to the start
-  T* queries;        // [count, width], with their factors
-  T* keys;           // [first, width]
-  T* d_queries;      // storage of the same extents
+  T* query_factors;  // [count, width], decay from the start to each row
+  T* key_factors;    // [first, width], decay from each key to the start
+  T* queries;        // [count, width], times query_factors
+  T* keys;           // [first, width], times key_factors
+  T* d_queries;      // storage of the same sizes
   T* d_keys;
   T* sum;      // [width]
   T* factors;  // [width]
@@ -94,7 +94,7 @@ void ForEachBlock(const DecayedRows<T>& rows, T* scratch, F f) {
   }
 }
 
-// Calls f(t, s, factors of the channels) for the pairs s <= t of a block.
+// Calls f(t, s, factors of the channels) for the pairs s <= t in a block.
 template <typename T, typename F>
 void ForEachPair(const DecayedRows<T>& rows, const Block<T>& block, F f) {
   const int64_t width = rows.width;
@@ -291,7 +291,7 @@ Var<T> DecayedProducts(Var<T> queries, Var<T> keys, Var<T> log_decay) {
       if (d_g == nullptr) continue;
       DecayGradients(rows, d_queries, d_keys, d_decay);
       SumDecayGradients(n, decay_width, d_decay);
-      // Nothing comes before the first position: 0 without rounding errors.
+      // No product depends on the first decay: sets 0 without rounding errors.
       std::fill_n(d_decay, std::min<int64_t>(n, 1) * decay_width, T(0));
       add(d_g, head, n * decay_width, d_decay);
     }

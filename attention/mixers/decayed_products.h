@@ -1,12 +1,12 @@
-// Inner products of queries with earlier keys, which decay with the distance:
+// Inner products of queries with earlier keys that decay with the distance:
 //
-//   M[t, s] = sum_c q[t, c] k[s, c] exp(g[s + 1, c] + .. + g[t, c]),  s <= t,
+//   M[t, s] = sum_c q[t, c] k[s, c] exp(g[s + 1, c] + .. + g[t, c]),  s <= t.
 //
-// where g <= 0 is the logarithm of the decay at each position, for each head or
-// for each channel c of its keys. Later keys have M[t, s] = 0.
+// g <= 0 is the logarithm of the decay at each position, for each head or for
+// each channel c of its keys. Later keys have M[t, s] = 0.
 //
-// The decay between two positions is a sum of its own, never a difference of
-// two long sums, and no exponent is above 0. A decay for each channel is
+// The decay between two positions is summed separately. It is never a
+// difference of two long sums, and no exponent is above 0. Channel decays are
 // applied in blocks of 16 rows: Yang et al., "Gated linear attention
 // transformers with hardware-efficient training", 2024, section 4.3.
 #ifndef ATTENTION_MIXERS_DECAYED_PRODUCTS_H_
@@ -18,9 +18,9 @@
 
 namespace regard {
 
-// queries and keys [batch, heads, time, key width]. log_decay [batch, heads,
-// time, 1 or key width], finite and at most 0; empty without a decay. ->
-// [batch, heads, time, time].
+// Returns M [batch, heads, time, time]. `queries` and `keys` are [batch, heads,
+// time, key width]. `log_decay` is [batch, heads, time, 1 or key width], finite
+// and at most 0, or empty for no decay.
 template <typename T>
 Var<T> DecayedProducts(Var<T> queries, Var<T> keys, Var<T> log_decay);
 
@@ -35,27 +35,27 @@ struct DecayedRows {
   const T* log_decay;   // [count, decay width]
 };
 
-// Elements of scratch storage for the functions below.
+// Returns the number of elements of scratch storage for the functions below.
 template <typename T>
 int64_t DecayedScratch(const DecayedRows<T>& rows);
 
-// Writes M [count, count] of `rows` alone.
+// Writes M [count, count] for `rows`.
 template <typename T>
 void ComputeProducts(const DecayedRows<T>& rows, T* scratch, T* products);
 
-// Adds the gradients of queries and keys. d_products is the gradient of M; its
-// elements above the diagonal are ignored, and it is overwritten.
+// Adds the gradients of queries and keys. `d_products` is the gradient of M and
+// is overwritten. Its elements above the diagonal are ignored.
 template <typename T>
 void AddProductGradients(const DecayedRows<T>& rows, T* scratch, T* d_products,
                          T* d_queries, T* d_keys);
 
-// Turns the gradients of the sums g[0] + .. + g[t], row t of d_decay, into the
-// gradients of g: row t becomes the sum of rows t, t + 1, ...
+// Converts gradients of the sums g[0] + .. + g[t] to gradients of g, in place:
+// row t of `d_decay` becomes the sum of rows t, t + 1, ...
 template <typename T>
 void SumDecayGradients(int64_t count, int64_t decay_width, T* d_decay);
 
-// Writes q * dq - k * dk, the gradient of these sums, summed over the channels
-// if decay_width is 1.
+// Writes q * dq - k * dk, the gradients of the sums g[0] + .. + g[t]. If
+// decay_width is 1, they are summed over the channels.
 template <typename T>
 void DecayGradients(const DecayedRows<T>& rows, const T* d_queries,
                     const T* d_keys, T* d_decay);

@@ -21,7 +21,8 @@ using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// Queries, keys and the logarithm of a decay of `decay_width` numbers.
+// Returns queries, keys and, unless `decay_width` is 0, the logarithm of a
+// decay.
 std::vector<CheckedInput> Inputs(int64_t time, int64_t width,
                                  int64_t decay_width) {
   const Shape shape = {2, 3, time, width};
@@ -35,7 +36,7 @@ Var<T> Computed(absl::Span<const Var<T>> in) {
   return DecayedProducts(in[0], in[1], in.size() > 2 ? in[2] : Var<T>());
 }
 
-// The formula, over an array [batch, heads, time, time, key width].
+// Evaluates the formula with an array [batch, heads, time, time, key width].
 template <typename T>
 Var<T> Composed(Tape<T>& tape, absl::Span<const Var<T>> in) {
   const Shape shape = in[0].shape();
@@ -91,7 +92,7 @@ TEST(DecayedProductsTest, DecaysWithTheDistance) {
   const Var<double> keys = tape.Input({1, 1, 3, 1}, {5, 7, 11});
   EXPECT_THAT(DecayedProducts(queries, keys, {}).span(),
               ElementsAre(5, 0, 0, 10, 14, 0, 15, 21, 33));
-  // The first position has nothing before it to decay.
+  // No product depends on the decay of the first position.
   const Var<double> decay =
       tape.Input({1, 1, 3, 1}, {std::log(.1), std::log(.5), std::log(.25)});
   EXPECT_THAT(DecayedProducts(queries, keys, decay).span(),
@@ -108,7 +109,7 @@ TEST(DecayedProductsTest, EachChannelHasItsDecay) {
               ElementsAre(2, 0, DoubleNear(.625, 1e-15), 2));
 }
 
-// Sums of so many decays lose all digits of a difference between neighbours.
+// Sums of this many decays would lose all digits of a difference of neighbors.
 TEST(DecayedProductsTest, LongSumsCostNoPrecision) {
   constexpr int64_t kTime = 600;
   for (const int64_t width : {1, 2}) {

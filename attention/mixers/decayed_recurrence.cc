@@ -18,7 +18,7 @@ namespace {
 constexpr int64_t kChunk = 64;
 
 struct Extents {
-  int64_t heads;  // summed over examples
+  int64_t heads;  // heads times examples
   int64_t time;
   int64_t key_width;
   int64_t value_width;
@@ -46,7 +46,7 @@ Extents ExtentsOf(const DecayedInputs<T>& in) {
   return {q[0] * q[1], q[2], q[3], v[3], decays ? in.log_decay.dim(3) : 0};
 }
 
-// One chunk of one head.
+// One chunk of positions of one head.
 template <typename T>
 struct Chunk {
   DecayedRows<T> rows;
@@ -69,7 +69,7 @@ Chunk<T> ChunkAt(const DecayedInputs<T>& in, const Extents& extents,
           in.values.data() + first * extents.value_width};
 }
 
-// Scratch storage, and the decays of a chunk.
+// Scratch storage for a chunk, and its decays.
 template <typename T>
 class Workspace {
  public:
@@ -95,18 +95,18 @@ class Workspace {
   }
 
   T* products;  // [count, count]
-  T* queries;   // with the decay since the start of the chunk
-  T* keys;      // with the decay until its end
+  T* queries;   // times the decay since the start of the chunk
+  T* keys;      // times the decay until the end of the chunk
   T* d_products = nullptr;
   T* d_queries = nullptr;
   T* d_keys = nullptr;
   T* d_values = nullptr;
   T* d_decay = nullptr;
-  T* d_state = nullptr;  // after the chunk
+  T* d_state = nullptr;  // gradient of the state after the chunk
 
   T* rows_scratch() const { return rows_; }
 
-  // Makes `queries`, `keys` and the decays of a chunk.
+  // Computes `queries`, `keys` and the decays of a chunk.
   void Prepare(const Chunk<T>& chunk) {
     const int64_t n = chunk.count();
     std::copy_n(chunk.rows.queries, n * chunk.width(), queries);
@@ -141,7 +141,7 @@ class Workspace {
   }
   void DecayToEnd(int64_t count, T* x) const { Decay(count, to_end_, x); }
 
-  // Multiplies a state by the decay of a whole prepared chunk of `count` rows.
+  // Multiplies a state by the decay of the prepared chunk of `count` rows.
   void DecayState(int64_t count, T* state) const {
     const int64_t width = extents_.decay_width;
     if (width == 0) return;
@@ -173,8 +173,7 @@ class Workspace {
   T* rows_;
 };
 
-// Writes the outputs of a chunk. `state` is the state before the chunk, and
-// becomes the state after it.
+// Writes the outputs of a chunk and advances `state` past it.
 template <typename T>
 void ComputeChunk(const Chunk<T>& chunk, const Extents& extents,
                   Workspace<T>& work, T* state, T* outputs) {
@@ -192,10 +191,10 @@ void ComputeChunk(const Chunk<T>& chunk, const Extents& extents,
        MutableMatrix<T>(state, chunk.width(), value_width), GemmMode::kAdd);
 }
 
-// Computes the gradients of a chunk in `work`. d_outputs is the gradient of its
-// outputs, or null if it is 0. work.d_state is the gradient of the state after
-// the chunk; it becomes the gradient of the state before it. `before` and
-// `after` are these states.
+// Computes the gradients of a chunk in `work`. `d_outputs` is the gradient of
+// its outputs, or null if it is 0. `before` and `after` are the states around
+// the chunk. Replaces work.d_state, the gradient of `after`, by the gradient of
+// `before`.
 template <typename T>
 void ChunkGradients(const Chunk<T>& chunk, const Extents& extents,
                     const T* before, const T* after, const T* d_outputs,
@@ -206,7 +205,7 @@ void ChunkGradients(const Chunk<T>& chunk, const Extents& extents,
   work.Prepare(chunk);
   const ConstMatrix<T> values(chunk.values, n, value_width);
   const ConstMatrix<T> d_state(work.d_state, width, value_width);
-  // The state after the chunk: decayed keys times values.
+  // The state after the chunk is the product of decayed keys and values.
   Gemm(values, d_state.Transposed(), MutableMatrix<T>(work.d_keys, n, width));
   work.DecayToEnd(n, work.d_keys);
   Gemm(ConstMatrix<T>(work.keys, n, width), d_state,
@@ -226,7 +225,7 @@ void ChunkGradients(const Chunk<T>& chunk, const Extents& extents,
   }
   if (extents.decay_width > 0) {
     DecayGradients(chunk.rows, work.d_queries, work.d_keys, work.d_decay);
-    // All of the state after the chunk decays with its last position.
+    // The last decay of the chunk scales the whole state after it.
     T* const last = work.d_decay + (n - 1) * extents.decay_width;
     for (int64_t c = 0; c < width; ++c) {
       last[extents.decay_width == 1 ? 0 : c] += DotRow(
@@ -277,7 +276,8 @@ DecayedOutputs<T> DecayedRecurrence(const DecayedInputs<T>& inputs) {
   const DecayedOutputs<T> out = {
       tape->New(in.values.shape(), needs_grad),
       tape->New({q[0], q[1], q[3], extents.value_width}, needs_grad)};
-  // [heads, chunks, state], before each chunk; null without a gradient.
+  // The states before each chunk, [heads, chunks, state], or null without
+  // gradients.
   T* const states = out.outputs.needs_grad()
                         ? tape->arena().template New<T>(extents.heads *
                                                         extents.chunks() * size)
@@ -329,7 +329,7 @@ DecayedOutputs<T> DecayedRecurrence(const DecayedInputs<T>& inputs) {
                            ? nullptr
                            : d_outputs + first * extents.value_width,
                        work);
-        // No state comes before the first position: 0 without rounding errors.
+        // No output depends on the first decay: sets 0 without rounding errors.
         if (chunk == 0 && !in.state.has_value()) {
           std::fill_n(work.d_decay, extents.decay_width, T(0));
         }
@@ -352,7 +352,8 @@ DecayedOutputs<T> DecayedStep(const DecayedInputs<T>& inputs) {
   TapeOfInputs("DecayedStep", inputs);
   ExtentsOf(inputs);
   REGARD_CHECK_EQ(inputs.queries.dim(2), 1) << "positions of a step";
-  // [batch, heads, key width, 1] times [batch, heads, 1, value width].
+  // Outer products: [batch, heads, key width, 1] times [batch, heads, 1, value
+  // width].
   Var<T> state = MatMul(inputs.keys, inputs.values, {.a = true});
   if (inputs.state.has_value()) {
     Var<T> before = inputs.state;

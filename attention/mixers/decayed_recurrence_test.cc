@@ -64,7 +64,7 @@ std::vector<Case> AllOf(std::vector<int64_t> times) {
   return cases;
 }
 
-// Outputs and state side by side.
+// Returns outputs and state, concatenated.
 template <typename T>
 Var<T> Joined(const DecayedOutputs<T>& all) {
   const int64_t outputs = all.outputs.size();
@@ -73,7 +73,7 @@ Var<T> Joined(const DecayedOutputs<T>& all) {
       0);
 }
 
-// Position by position.
+// Computes the recurrence position by position.
 template <typename T>
 DecayedOutputs<T> Stepped(DecayedInputs<T> in) {
   std::vector<Var<T>> outputs;
@@ -144,7 +144,7 @@ TEST(DecayedRecurrenceTest, KeepsWhatWasWrittenUntilItDecays) {
       .values = tape.Input({1, 1, 3, 1}, {4, 2, 1}),
       .log_decay = tape.Input({1, 1, 3, 1}, {std::log(.5), std::log(.25), 0}),
       .state = tape.Input({1, 1, 1, 1}, {8})};
-  // S: 8 / 2 + 4 = 8; 8 / 4 + 6 = 8; 8 + 1 = 9.
+  // The state S is 8 / 2 + 4 = 8, then 8 / 4 + 6 = 8, then 8 + 1 = 9.
   for (const auto& out : {DecayedRecurrence(in), Stepped(in)}) {
     EXPECT_THAT(out.outputs.span(),
                 ElementsAre(DoubleNear(8, 1e-13), DoubleNear(8, 1e-13),
@@ -185,7 +185,7 @@ TEST(DecayedRecurrenceTest, CanBeginWhereAnotherEnded) {
   }
 }
 
-// Numbers of inputs that float rounds.
+// Returns inputs that float rounds.
 DecayedInputs<float> Numbers(Tape<float>& tape, int64_t batch, int64_t time,
                              int64_t width) {
   const auto input = [&](int64_t cols, int64_t seed, bool negative) {

@@ -16,7 +16,7 @@ using Options = DeltaMixer;
 
 constexpr double kLeastSquare = 1e-6;  // added to the square of a length
 
-// The options with all numbers that depend on the width of the layer.
+// Sets the options that depend on the width of the layer.
 Options Complete(Options options, int64_t width) {
   const int32_t heads = options.heads();
   options.set_key_width(HeadWidth(options.key_width(), width, heads));
@@ -30,7 +30,7 @@ LinearOptions WithBias(bool bias, LinearOptions options) {
   return options;
 }
 
-// Rows of x [.., width] with the length `length`, but for kLeastSquare.
+// Scales the rows of x [.., width] to `length`, up to kLeastSquare.
 template <typename T>
 Var<T> WithLength(Var<T> x, double length) {
   const auto width = static_cast<double>(x.cols());
@@ -100,7 +100,7 @@ MixerTerms<T> Delta<T>::Project(Forward<T>& forward, Var<T> x,
                                 int64_t /*first_position*/,
                                 LayerState<T>* state) const {
   const int64_t heads = options_.heads();
-  // A convolution ends with the function.
+  // A convolution already applies Silu().
   const auto project = [&](const ConvolvedLinear<T>& layer) {
     const Var<T> y = layer(forward, x, state);
     return ByHeads(options_.convolution().width() > 0 ? y : Silu(y), heads);

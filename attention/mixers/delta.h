@@ -1,11 +1,12 @@
-// The delta rule: a position replaces what a head's state S has for its key.
+// The delta rule: each position replaces the value that a head's state S stores
+// for its key.
 //
 //   S_t = (I - b_t k_t k_t^T) diag(exp(g_t)) S_{t-1} + b_t k_t v_t^T,
 //   o_t = S_t^T q_t
 //
 // Schlag et al., "Linear transformers are secretly fast weight programmers",
 // 2021; Yang et al., "Parallelizing linear transformers with the delta rule
-// over sequence length", 2024. delta_net, gated_delta and kda are choices of
+// over sequence length", 2024. delta_net, gated_delta and kda are presets of
 // the options.
 #ifndef ATTENTION_MIXERS_DELTA_H_
 #define ATTENTION_MIXERS_DELTA_H_
@@ -27,9 +28,10 @@
 
 namespace regard {
 
-// Parameters: {query,key,value,rate,output}.weight, norm.weight and, as chosen,
-// {query,key,value}_convolution.*, LearnedDecay's parameters, gate.weight,
-// gate.bias and narrow_gate.weight.
+// The delta rule as a state mixer. Parameters:
+// {query,key,value,rate,output}.weight and norm.weight. Depending on the
+// options also {query,key,value}_convolution.*, the parameters of LearnedDecay,
+// gate.weight, gate.bias and narrow_gate.weight.
 template <typename T>
 class Delta : public StateMixer<T> {
  public:
@@ -56,8 +58,8 @@ class Delta : public StateMixer<T> {
   DeltaInputs<T> Recurrence(const MixerTerms<T>& terms,
                             const LayerState<T>* state) const;
 
-  const Options options_;  // with all widths
-  const int state_;        // the slot
+  const Options options_;  // all widths are set
+  const int state_;        // slot of the state
   ConvolvedLinear<T> query_;
   ConvolvedLinear<T> key_;
   ConvolvedLinear<T> value_;
@@ -69,9 +71,9 @@ class Delta : public StateMixer<T> {
   std::optional<LinearLayer<T>> gate_;
 };
 
-// The base of choices of the options: `Choice::FullOptions(options, width)`
-// gives the options of the delta rule, and `Choice::ValidateWidths(options,
-// width, problems)` returns whether these exist.
+// Base class of presets. `Choice::FullOptions(options, width)` returns the
+// options of the delta rule. `Choice::ValidateWidths(options, width, problems)`
+// returns whether the options have valid widths.
 template <typename T, typename Config, typename Choice>
 class DeltaChoice : public Delta<T> {
  public:

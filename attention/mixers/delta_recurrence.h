@@ -1,21 +1,21 @@
-// The delta rule with a decay, computed by chunks:
+// The delta rule with a decay, computed in chunks:
 //
 //   S_t = (I - b_t k_t k_t^T) diag(exp(g_t)) S_{t-1} + b_t k_t v_t^T,
 //   o_t = S_t^T q_t.
 //
-// A position replaces b_t of the value that the decayed state has for its key.
-// What it writes is the outer product of k_t and
+// A position replaces the fraction b_t of the value that the decayed state
+// stores for its key. It adds the outer product of k_t and
 //
 //   u_t = b_t (v_t - (diag(exp(g_t)) S_{t-1})^T k_t),
 //
-// so o is what DecayedRecurrence() gives for the values u. Within a chunk of 64
-// positions, which begins with the state S,
+// so o equals DecayedRecurrence() with the values u. Within a chunk of 64
+// positions that begins with the state S,
 //
-//   (I + diag(b) L) u = diag(b) (v - K S),
+//   (I + diag(b) L) u = diag(b) (v - K S).
 //
-// where L is the part below the diagonal of DecayedProducts() of the keys, and
-// the rows of K are the keys times the decay since the start of the chunk (the
-// UT transform of a product of Householder matrices in WY form). Yang et al.,
+// L is the part below the diagonal of DecayedProducts() of the keys. The rows
+// of K are the keys times the decay since the start of the chunk. This is the
+// UT transform of a product of Householder matrices in WY form. Yang et al.,
 // "Parallelizing linear transformers with the delta rule over sequence length",
 // 2024; "Gated delta networks", 2025. Kimi team, "Kimi linear", 2025.
 #ifndef ATTENTION_MIXERS_DELTA_RECURRENCE_H_
@@ -32,18 +32,18 @@ struct DeltaInputs {
   Var<T> rates;              // b, [batch, heads, time, 1]
 };
 
-// Time and memory are linear in the number of positions; only the states
-// between chunks are kept for the backward pass. The bits of an output do not
-// depend on later positions.
+// Computes all positions. Time and memory are linear in the number of
+// positions. Only the states between chunks are stored for the backward pass.
+// The bits of an output do not depend on later positions.
 template <typename T>
 DecayedOutputs<T> DeltaRecurrence(const DeltaInputs<T>& inputs);
 
-// One position, time = 1, as the formula says it.
+// Computes one position (time = 1), directly from the formula.
 template <typename T>
 DecayedOutputs<T> DeltaStep(const DeltaInputs<T>& inputs);
 
-// M [batch, heads, time, time] with o = M v, for an empty state. Its time grows
-// with the third power of the number of positions.
+// Returns M [batch, heads, time, time] with o = M v, for a state of 0. Cubic in
+// the number of positions.
 template <typename T>
 Var<T> DeltaMatrix(const DeltaInputs<T>& inputs);
 

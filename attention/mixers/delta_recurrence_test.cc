@@ -37,7 +37,7 @@ struct Case {
     return std::to_string(time) + " positions, decay " +
            std::to_string(decay_width) + (state ? ", a state" : "");
   }
-  // Keys of a length below 1.
+  // Returns inputs whose keys have lengths below 1.
   std::vector<CheckedInput> inputs() const {
     const Shape keys = {2, 2, time, kKeyWidth};
     std::vector<CheckedInput> all = {{keys},
@@ -69,7 +69,7 @@ std::vector<Case> AllOf(std::vector<int64_t> times) {
   return cases;
 }
 
-// Outputs and state side by side.
+// Returns outputs and state, concatenated.
 template <typename T>
 Var<T> Joined(const DecayedOutputs<T>& all) {
   return Concat<T>({all.outputs.Reshape({all.outputs.size()}),
@@ -77,7 +77,7 @@ Var<T> Joined(const DecayedOutputs<T>& all) {
                    0);
 }
 
-// Positions begin .. begin + count - 1, after `state`.
+// Returns positions begin .. begin + count - 1, with `state` before them.
 template <typename T>
 DeltaInputs<T> Part(const DeltaInputs<T>& in, int64_t begin, int64_t count,
                     Var<T> state) {
@@ -89,7 +89,7 @@ DeltaInputs<T> Part(const DeltaInputs<T>& in, int64_t begin, int64_t count,
           part(in.rates)};
 }
 
-// Position by position.
+// Computes the recurrence position by position.
 template <typename T>
 DecayedOutputs<T> Stepped(const DeltaInputs<T>& in) {
   std::vector<Var<T>> outputs;
@@ -105,7 +105,7 @@ DecayedOutputs<T> Stepped(const DeltaInputs<T>& in) {
 TEST(DeltaRecurrenceTest, Gradients) {
   std::vector<GradientCase> cases;
   for (const Case& test : AllOf({0, 1, 5, 67})) {
-    // Two chunks that follow a state compute all that there is.
+    // Two chunks after a state cover the other cases.
     if (test.time > 64 && !test.state) continue;
     cases.push_back(MakeCase(
         "DeltaRecurrence", test.label(), test.inputs(),
@@ -156,8 +156,8 @@ TEST(DeltaRecurrenceTest, APositionReplacesTheValueOfItsKey) {
        .log_decay = tape.Input({1, 1, 3, 1}, {std::log(.5), std::log(.25), 0}),
        .state = tape.Input({1, 1, 1, 1}, {8})},
       tape.Input({1, 1, 3, 1}, {1, .5, .25})};
-  // u: 4 - 8 / 2 = 0, and S stays 4; (2 - 4 / 4) / 2 = 1/2, and S = 3/2;
-  // (3 - 2 * 3/2) / 4 = 0, and S = 3/2.
+  // u is 4 - 8 / 2 = 0, and S stays 4. Then u is (2 - 4 / 4) / 2 = 1/2, and S
+  // is 3/2. Then u is (3 - 2 * 3/2) / 4 = 0, and S stays 3/2.
   for (const auto& out : {DeltaRecurrence(in), Stepped(in)}) {
     EXPECT_THAT(out.outputs.span(),
                 ElementsAre(DoubleNear(4, 1e-13), DoubleNear(1.5, 1e-13),
@@ -166,8 +166,8 @@ TEST(DeltaRecurrenceTest, APositionReplacesTheValueOfItsKey) {
   }
 }
 
-// A key of length 1 that is written with rate 2 and value 0 is reflected, which
-// no rate up to 1 can do: S has eigenvalue -1 along it.
+// A key of length 1 with rate 2 and value 0 reflects the state: S has
+// eigenvalue -1 along the key. No rate up to 1 can do so.
 TEST(DeltaRecurrenceTest, ARateOfTwoReflects) {
   Tape<double> tape;
   const DeltaInputs<double> in = {{.queries = tape.Full({1, 1, 1, 1}, 1),
@@ -179,7 +179,7 @@ TEST(DeltaRecurrenceTest, ARateOfTwoReflects) {
   EXPECT_EQ(DeltaStep(in).state.item(), -5);
 }
 
-// Numbers of inputs that float rounds.
+// Returns inputs that float rounds.
 DeltaInputs<float> Numbers(Tape<float>& tape, int64_t batch, int64_t time,
                            int64_t width) {
   const auto input = [&](int64_t cols, int64_t seed, float scale, float least) {
@@ -196,9 +196,9 @@ DeltaInputs<float> Numbers(Tape<float>& tape, int64_t batch, int64_t time,
           input(1, 5, 1, 0)};
 }
 
-// The identity: nothing is replaced where no key was written before. With keys
-// along different axes, the rule is linear attention to the values b v, to the
-// bit, also with a decay.
+// With keys along different axes, no key was written before, so nothing is
+// replaced. The rule is then bit-identical to linear attention with the values
+// b v, also with a decay.
 TEST(DeltaRecurrenceTest, WithOrthogonalKeysItIsLinearAttention) {
   constexpr int64_t kTime = 100;  // two chunks
   for (const int64_t decay_width : {int64_t{0}, int64_t{1}, kTime}) {
@@ -284,7 +284,7 @@ TEST(DeltaRecurrenceTest, NoPositionsLeaveTheState) {
   EXPECT_THAT(DeltaRecurrence(in).state.span(), Each(5));
 }
 
-// Memory is linear in the number of positions, and warm steps allocate none.
+// Memory is linear in the number of positions. Warm steps do not allocate.
 TEST(DeltaRecurrenceTest, MemoryIsLinearAndFromTheTape) {
   Tape<float> tape;
   const auto step = [&](int64_t time) {

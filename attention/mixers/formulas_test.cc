@@ -1,4 +1,4 @@
-// Mixers by their formulas, their parameters, and configs that are wrong.
+// Tests the formulas and parameters of mixers, and invalid configs.
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -67,7 +67,7 @@ class LayerRun {
     }
     return x;
   }
-  // The projection `name` of x by two heads: [1, 2, time, width].
+  // Projects x with the parameter `name` to two heads: [1, 2, time, width].
   Var<double> Heads(Var<double> x, const std::string& name) {
     const Var<double> y = Linear(x, Value(name + ".weight"), {});
     return Permute(y.Reshape({1, x.dim(1), 2, y.dim(2) / 2}), {0, 2, 1, 3});
@@ -108,8 +108,8 @@ Var<double> Merged(Var<double> x) {
       .Reshape({x.dim(0), x.dim(2), x.dim(1) * x.dim(3)});
 }
 
-// Without a decay and with features that are the projections, it is causal
-// attention whose weights are the scores.
+// Without a decay and a feature map, the mixer is causal attention whose
+// weights are the scores.
 TEST(LinearAttentionTest, IsAttentionWithoutSoftmax) {
   LayerRun run(
       "linear_attention { heads: 2 feature_map: IDENTITY bias: false }");
@@ -125,7 +125,7 @@ TEST(LinearAttentionTest, IsAttentionWithoutSoftmax) {
              Linear(Merged(contexts), run.Value("output.weight"), {}));
 }
 
-// One position has weight 1 if weights are normalised.
+// If weights are normalized, a single position has weight 1.
 TEST(LinearAttentionTest, NormalisedWeightsSumToOne) {
   LayerRun run("linear_attention { heads: 2 bias: false }");
   const Var<double> x = run.X(1);
@@ -180,8 +180,8 @@ TEST(ShortConvolutionTest, ItsParametersAreWhatTheOptionsNeed) {
            "value_convolution.weight [16, 2]", "value_convolution.bias [16]"}));
 }
 
-// Taps that are 0 but for the position itself leave x sigmoid(x), which is
-// mamba2's function of queries and keys.
+// Taps that are 0 except at the position itself leave x sigmoid(x). mamba2
+// applies the same function to queries and keys.
 TEST(ShortConvolutionTest, OfThePositionItselfItIsTheFunction) {
   LayerRun run("mamba2 { heads: 2 key_width: 3 convolution {} }");
   for (const char* name : {"query", "key", "value"}) {

@@ -1,6 +1,6 @@
-// Gated DeltaNet: the delta rule, and the state of a head decays by one number,
-// as each position says. Yang et al., "Gated delta networks: improving Mamba2
-// with delta rule", 2025 (arXiv:2412.06464).
+// Gated DeltaNet: the delta rule with a learned decay of the state for each
+// position and head. Yang et al., "Gated delta networks: improving Mamba2 with
+// delta rule", 2025 (arXiv:2412.06464).
 #include <cstdint>
 
 #include "attention/mixers/delta.h"

@@ -1,5 +1,5 @@
-// Gated linear attention: the state decays by channels of the keys, as each
-// position says. Yang et al., "Gated linear attention transformers with
+// Gated linear attention: a learned decay of the state for each position and
+// channel of the keys. Yang et al., "Gated linear attention transformers with
 // hardware-efficient training", 2024.
 #include <cstddef>
 #include <cstdint>

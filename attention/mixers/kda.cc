@@ -1,6 +1,6 @@
-// Kimi delta attention: the delta rule, and the state decays by channels of the
-// keys, as each position says. Kimi team, "Kimi linear: an expressive,
-// efficient attention architecture", 2025 (arXiv:2510.26692).
+// Kimi delta attention: the delta rule with a learned decay of the state for
+// each position and channel of the keys. Kimi team, "Kimi linear: an
+// expressive, efficient attention architecture", 2025 (arXiv:2510.26692).
 #include <cstdint>
 
 #include "attention/mixers/delta.h"

@@ -10,7 +10,7 @@ namespace regard {
 
 namespace {
 
-constexpr double kLargestRate = 16;  // largest initial a
+constexpr double kLargestRate = 16;  // largest initial value of a
 constexpr double kSmallestStep = 1e-3;
 constexpr double kLargestStep = 0.1;
 
@@ -19,14 +19,14 @@ LinearOptions WithoutBias(LinearOptions options) {
   return options;
 }
 
-// log a, for a uniform in 1 .. 16.
+// Draws log a, with a uniform in [1, 16].
 Initializer DecayRates() {
   return [uniform = Uniform(0.5)](const RandomStream& stream, int64_t index) {
     return std::log(1 + (kLargestRate - 1) * (0.5 + uniform(stream, index)));
   };
 }
 
-// The number of which softplus is a step size, whose logarithm is uniform.
+// Draws b such that the logarithm of the step size softplus(b) is uniform.
 Initializer StepBias() {
   return [uniform = Uniform(0.5)](const RandomStream& stream, int64_t index) {
     const double step = kSmallestStep * std::pow(kLargestStep / kSmallestStep,

@@ -1,8 +1,8 @@
-// A decay that each position chooses, as in Mamba-2:
+// A learned decay that depends on each position, as in Mamba-2:
 //
 //   log decay = -a softplus(z + b),
 //
-// where z is a linear map of the layer's input and a > 0 is learned for each
+// where z is a linear map of the layer's input, and a > 0 is learned for each
 // head. It is at most 0. Dao and Gu, "Transformers are SSMs", 2024.
 #ifndef ATTENTION_MIXERS_LEARNED_DECAY_H_
 #define ATTENTION_MIXERS_LEARNED_DECAY_H_
@@ -18,27 +18,29 @@
 
 namespace regard {
 
-// [rows, time, heads * width] -> [rows, heads, time, width].
+// Reshapes [rows, time, heads * width] to [rows, heads, time, width].
 template <typename T>
 Var<T> ByHeads(Var<T> x, int64_t heads);
 
 struct LearnedDecayWidths {
   int64_t heads;
-  int64_t channels = 1;  // decays of a head
-  // z is a linear map of so many numbers, which are a linear map of the input;
-  // 0: of the input.
+  int64_t channels = 1;  // decays per head
+  // The number of intermediate values. If above 0, z is a linear map of these
+  // values, and these are a linear map of the input. If 0, z is a linear map of
+  // the input.
   int64_t narrow = 0;
 };
 
-// Parameters: decay.weight, step_bias [heads * channels], decay_rate [heads],
-// the logarithm of a; with `narrow` also narrow_decay.weight.
+// Parameters: decay.weight, step_bias [heads * channels], decay_rate [heads]
+// (the logarithm of a) and, if `narrow` is above 0, narrow_decay.weight.
 template <typename T>
 class LearnedDecay {
  public:
   LearnedDecay(const MixerSetup<T>& setup, const LearnedDecayWidths& widths);
 
-  // The logarithm of the decay of x [rows, time, width]: [rows, heads, time,
-  // channels]. `step`, unless null, becomes softplus(z + b), of that shape.
+  // Returns the logarithm of the decay, [rows, heads, time, channels], for x
+  // [rows, time, width]. Sets `step`, unless null, to softplus(z + b) in the
+  // same shape.
   Var<T> operator()(Forward<T>& forward, Var<T> x,
                     Var<T>* step = nullptr) const;
 

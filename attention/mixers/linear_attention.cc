@@ -19,8 +19,8 @@ namespace {
 
 using Options = LinearAttentionMixer;
 
-constexpr int64_t kNarrow = 16;  // numbers behind a decay of channels
-constexpr double kRoot = 16;  // a decay of channels is this root of a sigmoid
+constexpr int64_t kNarrow = 16;  // intermediate values of a channel decay
+constexpr double kRoot = 16;     // a channel decay is this root of a sigmoid
 
 bool Normalizes(const Options& options) {
   return options.has_normalize()
@@ -28,7 +28,7 @@ bool Normalizes(const Options& options) {
              : options.feature_map() == Options::ELU_PLUS_ONE;
 }
 
-// The options with all numbers that depend on the width of the layer.
+// Sets the options that depend on the width of the layer.
 Options Complete(Options options, int64_t width) {
   const int32_t heads = options.heads();
   if (options.key_heads() == 0) options.set_key_heads(heads);
@@ -43,7 +43,8 @@ LinearOptions Projection(LinearOptions options, bool bias) {
   return options;
 }
 
-// x [rows, key heads, time, width], each head as often as heads share it.
+// Repeats each head of x [rows, key heads, time, width] for the heads that
+// share it.
 template <typename T>
 Var<T> ForAllHeads(Var<T> x, int64_t heads) {
   const Shape& shape = x.shape();
@@ -242,8 +243,7 @@ DecayedInputs<T> LinearAttention<T>::Recurrence(
                          .log_decay = terms.others[kLogDecay]};
   if (state != nullptr) in.state = state->Row(state_);
   if (normalizes_) {
-    // Another value of 1: what the recurrence gives for it is the sum of the
-    // weights.
+    // Appends a value of 1. Its output is the sum of the weights.
     const Var<T> ones =
         terms.values.tape().Full(terms.values.shape().With(3, 1), T(1));
     in.values = Concat<T>({terms.values, ones}, -1);

@@ -1,10 +1,11 @@
-// Linear attention: a head's state S collects products of keys and values.
+// Linear attention: the state S of a head accumulates outer products of keys
+// and values.
 //
 //   S_t = diag(exp(g_t)) S_{t-1} + k_t v_t^T,   o_t = S_t^T q_t
 //
 // Options choose the decay exp(g_t) and the functions around the recurrence.
 // Katharopoulos et al., "Transformers are RNNs", 2020. retention, gated_linear
-// and mamba2 are choices of the options.
+// and mamba2 are presets of the options.
 #ifndef ATTENTION_MIXERS_LINEAR_ATTENTION_H_
 #define ATTENTION_MIXERS_LINEAR_ATTENTION_H_
 
@@ -27,24 +28,25 @@
 
 namespace regard {
 
-// The width of each head: `given`, or, where that is 0, an equal part of all
-// heads' width `whole`.
+// Returns the width of each head: `given`, or an equal part of the total width
+// `whole` if `given` is 0.
 inline int32_t HeadWidth(int32_t given, int64_t whole, int32_t heads) {
   return given > 0 ? given : static_cast<int32_t>(whole / heads);
 }
-// Returns whether HeadWidth(), of the field `name`, is a whole number; adds a
-// problem if not.
+// Returns whether HeadWidth() of the field `name` is a whole number. Adds a
+// problem otherwise.
 bool RequireHeadWidth(const char* name, int32_t given, int64_t whole,
                       int32_t heads, ConfigProblems& problems);
-// Adds a problem if the heads side by side, which are one extent of a shape,
-// are too wide. `of_head` is the width of each head, for the field `name`.
+// Adds a problem if the concatenated heads are too wide for one axis of a
+// shape. `of_head` is the width of each head, from the field `name`.
 void RequireSideBySide(const char* name, int32_t of_head, int32_t heads,
                        ConfigProblems& problems);
 
-// Parameters: {query,key,value,output}.*, shaped as Linear's, and as chosen
-// {query,key,value}_convolution.*, gate.weight, gate.bias, norm.weight, skip
-// [heads, 1, 1], decay.weight; with HEAD step_bias and decay_rate [heads]; with
-// CHANNEL decay.bias and narrow_decay.weight.
+// Linear attention as a state mixer. Parameters: {query,key,value,output}.* as
+// in Linear. Depending on the options also {query,key,value}_convolution.*,
+// gate.weight, gate.bias, norm.weight, skip [heads, 1, 1] and decay.weight. The
+// decay HEAD adds step_bias and decay_rate [heads]. The decay CHANNEL adds
+// decay.bias and narrow_decay.weight.
 template <typename T>
 class LinearAttention : public StateMixer<T> {
  public:
@@ -69,18 +71,19 @@ class LinearAttention : public StateMixer<T> {
   enum Other { kLogDecay, kGate };
 
   Var<T> MapFeatures(Var<T> x) const;
-  // The logarithm of the decay, [rows, heads, time, 1 or key width]; empty:
-  // there is none. Sets the step sizes [rows, heads, time, 1] with HEAD.
+  // Returns the logarithm of the decay, [rows, heads, time, 1 or key width], or
+  // empty without a decay. With HEAD, sets the step sizes [rows, heads, time,
+  // 1].
   Var<T> LogDecay(Forward<T>& forward, Var<T> x, Var<T>* step_size) const;
   DecayedInputs<T> Recurrence(const MixerTerms<T>& terms,
                               const LayerState<T>* state) const;
-  // Ends Step() and Chunk(): turns the outputs of the recurrence into contexts.
+  // Converts the outputs of the recurrence to contexts, for Step() and Chunk().
   Var<T> Contexts(Forward<T>& forward, const MixerTerms<T>& terms,
                   const DecayedOutputs<T>& outputs, LayerState<T>* state) const;
 
-  const Options options_;  // with all widths
+  const Options options_;  // all widths are set
   const bool normalizes_;
-  const int state_;  // the slot
+  const int state_;  // slot of the state
   ConvolvedLinear<T> query_;
   ConvolvedLinear<T> key_;
   ConvolvedLinear<T> value_;
@@ -88,10 +91,10 @@ class LinearAttention : public StateMixer<T> {
   std::optional<LinearLayer<T>> gate_;
   std::optional<NormLayer<T>> norm_;
   std::unique_ptr<PositionEncoding<T>> rotary_;
-  Parameter<T> skip_;                           // absent without it
-  std::optional<LearnedDecay<T>> head_decay_;   // with HEAD
-  std::optional<LinearLayer<T>> narrow_decay_;  // with CHANNEL
-  std::optional<LinearLayer<T>> decay_;         // with CHANNEL
+  Parameter<T> skip_;                           // empty unless `skip`
+  std::optional<LearnedDecay<T>> head_decay_;   // for HEAD
+  std::optional<LinearLayer<T>> narrow_decay_;  // for CHANNEL
+  std::optional<LinearLayer<T>> decay_;         // for CHANNEL
 };
 
 }  // namespace regard

@@ -1,6 +1,6 @@
-// The scalar form of Mamba-2: the state of a head decays by one number, as each
-// position says, and all heads share queries and keys ("C" and "B"). Dao and
-// Gu, "Transformers are SSMs", 2024.
+// The scalar form of Mamba-2: a learned decay of the state for each position
+// and head. All heads share queries and keys ("C" and "B"). Dao and Gu,
+// "Transformers are SSMs", 2024.
 #include <cstddef>
 #include <cstdint>
 

@@ -1,5 +1,6 @@
-// Mixers agree with loops over positions in PyTorch, values and gradients, to
-// 1e-5, in float. tools/parity/write_mixer_fixtures.py has the loops.
+// Checks that values and gradients of mixers agree to 1e-5 in float with loops
+// over positions in PyTorch. tools/parity/write_mixer_fixtures.py has the
+// loops.
 #include "nn/testing/parity.h"
 
 #include <cstdint>

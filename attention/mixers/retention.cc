@@ -1,6 +1,6 @@
-// Retention: linear attention whose state decays by a constant of each head,
-// with rotated queries and keys. Sun et al., "Retentive network: a successor to
-// Transformer for large language models", 2023.
+// Retention: linear attention with a constant decay for each head and rotated
+// queries and keys. Sun et al., "Retentive network: a successor to Transformer
+// for large language models", 2023.
 #include <cstddef>
 #include <cstdint>
 

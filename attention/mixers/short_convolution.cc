@@ -19,8 +19,8 @@ struct Extents {
   int64_t taps;  // n
 };
 
-// Calls f(place of y[t, 0], place of the x[s, 0] that it reads, i), in rising
-// order of t and of i.
+// Calls f(index of y[t, 0], index of x[s, 0], i) for each tap i that reads
+// position s, in rising order of t and i.
 template <typename F>
 void ForEachTap(const Extents& extents, F f) {
   const auto [rows, time, channels, taps] = extents;
@@ -46,7 +46,8 @@ Var<T> CausalConvolution(Var<T> x, Var<T> weight) {
   const Extents extents = {x.dim(0), x.dim(1), x.dim(2), weight.dim(1)};
   const int64_t channels = extents.channels;
   const int64_t taps = extents.taps;
-  // By taps, so that the loops over channels read successive elements.
+  // Transposes the weights, so that loops over channels read contiguous
+  // elements.
   const auto by_taps = [=](T* to) {
     for (int64_t c = 0; c < channels; ++c) {
       for (int64_t i = 0; i < taps; ++i) to[i * channels + c] = weight.at(c, i);
@@ -100,7 +101,7 @@ ShortConvolution<T>::ShortConvolution(const MixerSetup<T>& setup,
                                       const std::string& name, int64_t channels,
                                       const ConvolutionConfig& options)
     : before_(options.width() - 1), slot_(setup.slots.Add(name)) {
-  // PyTorch's default for a Conv1d with as many groups as channels.
+  // PyTorch's default for a Conv1d with one group per channel.
   const double bound = 1 / std::sqrt(static_cast<double>(options.width()));
   const ParameterScope<T> scope = setup.scope.Sub(name);
   weight_ = scope.Add("weight", {channels, options.width()}, Uniform(bound));

@@ -1,5 +1,4 @@
-// A convolution over successive positions, each channel by itself, which reads
-// no later position:
+// A causal convolution over successive positions, for each channel:
 //
 //   y[t, c] = silu(sum_{i < n} w[c, i] x[t - n + 1 + i, c] + b[c])
 //
@@ -23,37 +22,38 @@
 
 namespace regard {
 
-// The sum above without a bias, of x [rows, time, channels] and weight
-// [channels, n]. Positions before the first are 0.
+// Returns the sum in the formula above, without the bias, for x [rows, time,
+// channels] and weight [channels, n]. Positions before the first are 0.
 template <typename T>
 Var<T> CausalConvolution(Var<T> x, Var<T> weight);
 
-// x sigmoid(x).
+// Returns x sigmoid(x).
 template <typename T>
 Var<T> Silu(Var<T> x);
 
-// Parameters: weight [channels, n] and, as chosen, bias [channels].
+// The convolution as a layer. Parameters: weight [channels, n] and, with a
+// bias, bias [channels].
 template <typename T>
 class ShortConvolution {
  public:
-  // `name` is the scope of the parameters and of the slot, which holds the last
-  // n - 1 inputs.
+  // `name` is the scope of the parameters and the name of the state slot, which
+  // stores the last n - 1 inputs.
   ShortConvolution(const MixerSetup<T>& setup, const std::string& name,
                    int64_t channels, const ConvolutionConfig& options);
 
-  // x [rows, time, channels] -> the same shape. Goes on from the state, if
-  // there is one, and keeps in it what later positions read.
+  // Maps x [rows, time, channels] to the same shape. Continues from `state`
+  // unless it is null, and stores the inputs that later positions need.
   Var<T> operator()(Forward<T>& forward, Var<T> x, LayerState<T>* state) const;
 
  private:
   const int64_t before_;  // n - 1
   const int slot_;
   Parameter<T> weight_;
-  Parameter<T> bias_;  // may be absent
+  Parameter<T> bias_;  // empty without a bias
 };
 
-// A linear map and, with a width above 0, a ShortConvolution after it.
-// Parameters: NAME.* as Linear's, and NAME_convolution.*.
+// A linear map, followed by a ShortConvolution if its width is above 0.
+// Parameters: NAME.* as in Linear, and NAME_convolution.*.
 template <typename T>
 class ConvolvedLinear {
  public:

@@ -43,7 +43,8 @@ TEST(CausalConvolutionTest, Gradients) {
   CheckGradients(cases);
 }
 
-// Each tap is a product of shifted positions and a row.
+// The reference multiplies shifted positions by rows of the weight and sums
+// them.
 TEST(CausalConvolutionTest, AgreesWithASumOfShiftedPositions) {
   for (const int64_t channels : kRaggedSizes) {
     CheckAgainstReference(MakeReferenceCase(

@@ -1,4 +1,4 @@
-// Scores or weights as they are. An attention with this map has none.
+// The identity. Equal to having no score map.
 #include "attention/score_map.h"
 #include "attention/score_maps/score_map.pb.h"
 #include "autodiff/tape.h"

@@ -51,7 +51,7 @@ TEST(TalkingHeadsTest, GradientsUnderAMask) {
                 })});
 }
 
-// A map of two heads, and what it makes of x [batch, 2, queries, keys].
+// A map with two heads, and its result for x [batch, 2, queries, keys].
 class MapRun {
  public:
   MapRun(const std::string& text, const Shape& shape, std::vector<double> x,
@@ -84,8 +84,8 @@ class MapRun {
     return {y_.data(), y_.data() + y_.size()};
   }
 
-  // Gradients of x where each element of y has the gradient 1, 2, ...; of -inf,
-  // any.
+  // Returns the gradients of x if the elements of y have the gradients 1, 2,
+  // ... Elements that are -inf have gradients, too.
   std::vector<double> Gradients() {
     Map();
     y_.grad_ref().AddEach([](int64_t i) { return static_cast<double>(i + 1); });
@@ -149,7 +149,7 @@ TEST(TalkingHeadsTest, IsTheIdentityAtFirst) {
   EXPECT_THAT(run.Map(), ElementsAreArray(x));
 }
 
-// W = [[1, 2], [3, 4]] and two keys.
+// W is [[1, 2], [3, 4]], and there are two keys.
 TEST(TalkingHeadsTest, ValuesAndGradientsByHand) {
   MapRun run("talking_heads {}", {1, 2, 1, 2}, {5, 6, 7, 8});
   run.weight() = {1, 2, 3, 4};
@@ -159,7 +159,7 @@ TEST(TalkingHeadsTest, ValuesAndGradientsByHand) {
   EXPECT_THAT(run.WeightGradients(), ElementsAre(17, 23, 39, 53));
 }
 
-// Key 1 has -inf in head 0, and the mask hides key 2.
+// Key 1 has -inf in head 0, and key 2 is masked.
 TEST(TalkingHeadsTest, WhatIsHiddenInAHeadAddsNothingToOthers) {
   static constexpr int32_t kLengths[] = {2};
   MapRun run("talking_heads {}", {1, 2, 1, 3}, {5, kHidden, NAN, 7, 8, NAN},

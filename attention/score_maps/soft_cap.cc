@@ -3,8 +3,9 @@
 //   cap * tanh(score / cap).
 //
 // Gemma Team, "Gemma 2: Improving open language models at a practical size",
-// 2024. A score of -inf is a mask, and stays -inf. Where the cap is far above
-// all scores, they stay as they are, up to rounding: plain attention.
+// 2024. A score of -inf, which masks a key, stays -inf. If the cap is far above
+// all scores, they do not change except for rounding, and the layer is plain
+// attention.
 #include <limits>
 
 #include "attention/score_map.h"

@@ -1,10 +1,11 @@
-// Talking heads: each head's scores, or weights, become a learned sum over the
+// Talking heads: the scores or weights of each head become a learned sum over
 // heads,
 //
 //   y_i = sum_j W_ij x_j.
 //
-// Shazeer et al., "Talking-heads attention", 2020 (arXiv 2003.02436). W is the
-// identity at first: plain attention, to the bit.
+// Shazeer et al., "Talking-heads attention", 2020 (arXiv 2003.02436). The
+// initial value of W is the identity. The layer is then bit-identical to plain
+// attention.
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -20,7 +21,7 @@ namespace regard {
 
 namespace {
 
-// A score that is hidden, by the mask or as -inf, adds nothing to other heads.
+// Sums over heads. A score that is masked or -inf adds 0 to other heads.
 template <typename T>
 struct HeadMixer {
   const T* x;       // [batch, heads, queries, keys]
@@ -30,12 +31,13 @@ struct HeadMixer {
   int64_t keys;
   MaskReader reader;
 
-  // The row of a head at an example and a query.
+  // Returns the index of a head's row for an example and a query.
   int64_t RowOf(int64_t example, int64_t head, int64_t query) const {
     return ((example * heads + head) * queries + query) * keys;
   }
 
-  // clean [heads, keys]: what the rows of x at a query add.
+  // Writes to clean [heads, keys] the rows of x at a query, with 0 for masked
+  // scores and -inf.
   void Clean(int64_t example, int64_t query, T* clean) const {
     const VisibleKeys visible = reader(example, query);
     for (int64_t h = 0; h < heads; ++h) {
@@ -49,7 +51,7 @@ struct HeadMixer {
   }
 };
 
-// sum += factor * x.
+// Computes sum += factor * x.
 template <typename T>
 void AddScaled(T factor, const T* x, int64_t n, T* sum) {
   for (int64_t i = 0; i < n; ++i) sum[i] += factor * x[i];

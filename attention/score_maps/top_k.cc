@@ -1,11 +1,11 @@
-// The k largest scores of each query; the others are masked:
+// The k largest scores of each query; all others are masked:
 //
 //   score_i if score_i is among the k largest of the row, else -inf.
 //
 // Zhao et al., "Explicit sparse Transformer", 2019; Gupta et al.,
-// "Memory-efficient Transformers via top-k attention", 2021. If scores are
-// equal, the earlier keys are kept. With k at least the number of keys that a
-// query sees, its scores stay as they are: plain attention.
+// "Memory-efficient Transformers via top-k attention", 2021. Among equal
+// scores, earlier keys are kept. If a query has at most k unmasked keys, its
+// scores do not change: plain attention.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -28,8 +28,8 @@ class TopK : public ScoreMap<T> {
   TopK(const Options& options, ParameterScope<T>, const ScoreWidths&)
       : most_(options.keys()) {}
 
-  // A gradient goes to the scores that are kept. What the mask hides counts for
-  // nothing and stays as it is.
+  // Only scores that are kept have a gradient. Masked scores are ignored and do
+  // not change.
   Var<T> Map(Forward<T>& forward, Var<T> x,
              const ScoreInputs<T>& in) const override {
     if (x.dim(3) <= most_) return x;
@@ -61,10 +61,10 @@ class TopK : public ScoreMap<T> {
  private:
   static constexpr T kInfinity = std::numeric_limits<T>::infinity();
 
-  // Leaves the largest of the scores at these `size` places.
+  // Masks all but the `most_` largest scores at these `size` indices.
   void MaskRest(T* scores, int32_t* places, int64_t size) const {
     if (size <= most_) return;
-    // NaN is kept, so that it is not hidden.
+    // Keeps NaN, so that it stays visible.
     const auto rank = [scores](int32_t place) {
       return std::isnan(scores[place]) ? kInfinity : scores[place];
     };

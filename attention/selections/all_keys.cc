@@ -1,4 +1,4 @@
-// All keys. Attention with this selection has none.
+// Selects all keys. Equal to having no selection.
 #include <cstdint>
 
 #include "attention/key_selection.h"

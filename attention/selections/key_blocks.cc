@@ -19,12 +19,13 @@ namespace {
 template <typename T>
 constexpr T kMinusInfinity = -std::numeric_limits<T>::infinity();
 
-// The blocks of a call's keys. The first may begin before the first key.
+// The blocks of keys in one call. The first block may begin before the first
+// key.
 struct Blocks {
   int64_t size;
   int64_t keys;
-  int64_t first;  // number of the first block
-  int64_t shift;  // keys of the first block before the first key
+  int64_t first;  // index of the first block
+  int64_t shift;  // positions of the first block before the first key
   int64_t count;
 
   Blocks(int64_t size, int64_t keys, int64_t first_key)
@@ -39,15 +40,15 @@ struct Blocks {
     return {static_cast<int32_t>(std::max<int64_t>(begin, 0)),
             static_cast<int32_t>(std::min(begin + size, keys))};
   }
-  // The block of a key row, which may be one before or after the keys.
+  // Returns the block of a key row. The row may be before or after the keys.
   int64_t Of(int64_t row) const {
     const int64_t at = row + shift;
     return at >= 0 ? at / size : -((-at + size - 1) / size);
   }
 };
 
-// The mean of the visible ones of some rows of keys; returns how many these
-// are. Rows are added in rising order.
+// Computes the mean of the unmasked keys in `rows`, and returns their number.
+// Rows are added in rising order.
 template <typename T>
 int64_t MeanOfRows(const T* keys, int64_t width, const KeyRange& rows,
                    const VisibleKeys& visible, T* mean) {
@@ -64,7 +65,7 @@ int64_t MeanOfRows(const T* keys, int64_t width, const KeyRange& rows,
   return count;
 }
 
-// The gates of one key head's blocks for the queries that read it.
+// The gates of one key head's blocks, for the queries that read it.
 template <typename T>
 class Gates {
  public:
@@ -74,7 +75,7 @@ class Gates {
         means_(scratch.New(blocks.count * width)),
         mean_(scratch.New(width)) {}
 
-  // `known` are the means of the first num_known blocks.
+  // Sets the keys. `known` has the means of the first num_known blocks.
   void SetKeys(const T* keys, const T* known, int64_t num_known) {
     keys_ = keys;
     mean_of_ = {0, 0};
@@ -87,14 +88,14 @@ class Gates {
 
   const T* means() const { return means_; }
 
-  // gates [queries, blocks] as if the queries saw all keys.
+  // Computes gates [queries, blocks], without a mask.
   void OfWholeBlocks(const ConstMatrix<T>& queries, T* gates) const {
     Gemm(queries, ConstMatrix<T>(means_, blocks_.count, width_).Transposed(),
          MutableMatrix<T>(gates, queries.rows, blocks_.count));
   }
 
-  // The gate of a block for one query; -inf if it sees nothing of the block,
-  // and `whole` if it sees all.
+  // Returns the gate of a block for one query: -inf if all its keys are masked
+  // for it, and `whole` if no key is.
   T Of(const T* query, int64_t block, const VisibleKeys& visible, T whole) {
     const KeyRange rows = blocks_.Rows(block);
     if (visible.dense == nullptr && !visible.hides() &&
@@ -105,7 +106,7 @@ class Gates {
         static_cast<int32_t>(std::max<int64_t>(rows.begin, visible.begin)),
         static_cast<int32_t>(std::min<int64_t>(rows.end, visible.end))};
     if (seen.begin >= seen.end) return kMinusInfinity<T>;
-    // Queries of a padded example see the same part of its last block.
+    // Queries of a padded example share the unmasked part of the last block.
     const bool is_known = visible.dense == nullptr && !visible.hides() &&
                           seen.begin == mean_of_.begin &&
                           seen.end == mean_of_.end;
@@ -126,13 +127,12 @@ class Gates {
   const Blocks blocks_;
   const int64_t width_;
   const T* keys_ = nullptr;
-  T* const means_;  // [blocks, width], of all keys of a block
-  T* const mean_;   // mean of the keys mean_of_
+  T* const means_;  // [blocks, width], over all keys of a block
+  T* const mean_;   // mean of the keys in mean_of_
   KeyRange mean_of_ = {0, 0};
 };
 
-// Means of the blocks of which all keys have been read. A layer's state keeps
-// them from call to call.
+// Means of complete blocks, which a layer state carries from call to call.
 template <typename T>
 class KeptMeans {
  public:
@@ -155,18 +155,19 @@ class KeptMeans {
     after_ = tape.Full({k[0], k[1], room, k[3]}, T(0));
   }
 
-  // Number of blocks whose means an earlier call has left.
+  // The number of blocks whose means the state already has.
   int64_t known() const { return known_; }
-  // The means of a row and key head, [known, width]; null if there are none.
+  // Returns the means of a row and key head, [known, width], or null if there
+  // are none.
   const T* Known(int64_t row, int64_t key_head) const {
     return known_ == 0 ? nullptr : At(before_, row, key_head);
   }
-  // `means` [blocks, width] are the means of a row and key head.
+  // Saves `means` [blocks, width] of a row and key head.
   void Keep(int64_t row, int64_t key_head, const T* means) {
     if (!after_.has_value()) return;
     std::copy_n(means, complete_ * after_.dim(3), At(after_, row, key_head));
   }
-  // Leaves what has been kept for the next call.
+  // Writes the saved means to the state.
   void Finish() {
     if (after_.has_value()) state_->SetRow(slot_, after_);
   }
@@ -177,15 +178,15 @@ class KeptMeans {
     return means.data() + (row * s[1] + key_head) * s[2] * s[3];
   }
 
-  LayerState<T>* const state_;  // null: each call computes all means
+  LayerState<T>* const state_;  // null: every call computes all means
   const int slot_;
   int64_t known_ = 0;
-  int64_t complete_ = 0;  // blocks that are complete after this call
+  int64_t complete_ = 0;  // number of complete blocks after this call
   Var<T> before_;
   Var<T> after_;  // empty if nothing changes
 };
 
-// Knows which blocks one query sees, and chooses some of them.
+// Chooses blocks for one query among those that it sees.
 template <typename T>
 class BlockChooser {
  public:
@@ -195,7 +196,7 @@ class BlockChooser {
         kinds_(tape.scratch().template New<Kind>(blocks.count)),
         candidates_(tape.scratch().template New<Candidate>(blocks.count)) {}
 
-  // For a query with this own block; with kNone, no block is its own.
+  // Sets the query and its own block, or kNone if no block is its own.
   static constexpr int64_t kNone = std::numeric_limits<int64_t>::min();
   void SetQuery(const VisibleKeys& visible, int64_t own) {
     for (int64_t b = 0; b < blocks_.count; ++b) {
@@ -209,7 +210,7 @@ class BlockChooser {
   bool competes(int64_t block) const { return kinds_[block] == kCompeting; }
   bool unseen(int64_t block) const { return kinds_[block] == kUnseen; }
 
-  // gate(block) is asked for each that competes.
+  // Calls gate(block) for each block that is neither forced nor unseen.
   template <typename F>
   void Choose(F gate) {
     int64_t n = 0;
@@ -232,7 +233,7 @@ class BlockChooser {
     for (int64_t i = 0; i < left; ++i) kinds_[candidates_[i].block] = kForced;
   }
 
-  // Blocks of which the query sees nothing are no cost, but make ranges long.
+  // Includes unseen blocks: they cost nothing and make ranges longer.
   void AddTo(KeyRanges& ranges, int64_t example, int64_t head,
              int64_t query) const {
     for (int64_t b = 0; b < blocks_.count; ++b) {
@@ -266,8 +267,8 @@ class BlockChooser {
   Candidate* const candidates_;
 };
 
-// weights[b] += the softmax over blocks of gates, which it replaces, / sqrt(d).
-// Blocks without a number have weight 0.
+// Adds to weights[b] the softmax over blocks of gates / sqrt(width). Overwrites
+// `gates`. Blocks whose gate is NaN get weight 0.
 template <typename T>
 void AddSoftmax(int64_t width, int64_t blocks, T* gates, T* weights) {
   T max = kMinusInfinity<T>;
@@ -302,8 +303,8 @@ KeyRanges ChooseBlocks(Tape<T>& tape, const ScoreInputs<T>& in,
   const int64_t width = q[3];
   const int64_t group = heads / k[1];
   const Blocks blocks(choice.size, k[2], in.positions.first_key);
-  // Runs of chosen blocks, and of unseen ones before, after and, for a hidden
-  // key, between them.
+  // The maximum number of ranges of a query. Ranges are runs of chosen blocks,
+  // and of unseen blocks before, after and, around a masked key, between them.
   const int64_t alternating = blocks.count / 2 + 1;
   const int64_t most =
       in.mask.dense.empty()
@@ -319,7 +320,7 @@ KeyRanges ChooseBlocks(Tape<T>& tape, const ScoreInputs<T>& in,
   T* const whole = scratch.New(group * rows * blocks.count);
   T* const of_head = scratch.New(blocks.count);
   T* const sums = scratch.New(blocks.count);
-  // Chooses for `count` queries from `first` on, and for a key head.
+  // Chooses blocks for queries first .. first + count - 1 of a key head.
   const auto choose = [&](int64_t example, int64_t key_head, int64_t first,
                           int64_t count) {
     const auto queries_of = [&](int64_t h) {

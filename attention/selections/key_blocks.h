@@ -1,5 +1,5 @@
-// The choice of blocks of keys by the inner product of a query and the mean of
-// a block's keys.
+// Selects blocks of keys for each query, by the inner product of the query and
+// the mean of the block's keys.
 #ifndef ATTENTION_SELECTIONS_KEY_BLOCKS_H_
 #define ATTENTION_SELECTIONS_KEY_BLOCKS_H_
 
@@ -11,29 +11,32 @@
 
 namespace regard {
 
-// How many blocks each query sees. Blocks begin at multiples of `size` in the
-// keys' positions.
+// Number and kind of blocks that each query sees. Blocks begin at multiples of
+// `size`, counted in positions of the keys.
 struct BlockChoice {
   int64_t size;
-  // Blocks that a query sees. Initial and local ones count, and are seen even
-  // if they are more.
+  // The number of blocks that a query sees, including initial and local blocks.
+  // Those are seen even if they exceed this number.
   int64_t chosen;
-  // The first blocks, and with a causal mask the last ones up to the query's
-  // own, are seen in any case.
+  // The number of first blocks that are always seen. `local` is the number of
+  // last blocks, up to the query's own, that are always seen with a causal
+  // mask.
   int64_t initial = 0;
   int64_t local = 1;
-  // Heads that share keys choose together, by the sum of the softmax over
-  // blocks of q . mean / sqrt(width). Otherwise each head chooses by q . mean.
+  // Whether heads that share keys choose the same blocks, by the sum over heads
+  // of the softmax over blocks of q . mean / sqrt(width). Otherwise each head
+  // chooses by q . mean.
   bool heads_choose_together = false;
-  // Slot of the state that keeps the means of blocks, so that a step of a
-  // decoder reads the keys of few blocks again. Per row, [rows, key heads,
-  // blocks, width], where the number of blocks is rounded up to a power of two.
+  // Slot of the layer state for the means of blocks. With it, a decoder step
+  // does not read the keys of complete blocks again. The value is [rows, key
+  // heads, blocks, width], with the number of blocks rounded up to a power of
+  // two.
   int means_slot = ScoreWidths::kNoSlot;
 };
 
-// The gate of a block is q . mean(k), with the mean over the keys of the block
-// that the query sees. Among equal gates, the earlier block comes first. A
-// block whose gate is NaN comes last.
+// Returns the ranges of keys that each query sees. The gate of a block is q .
+// mean(k), with the mean over its keys that the query sees. Among equal gates,
+// earlier blocks are chosen first. Blocks with a NaN gate are chosen last.
 template <typename T>
 KeyRanges ChooseBlocks(Tape<T>& tape, const ScoreInputs<T>& in,
                        const BlockChoice& choice);

@@ -40,8 +40,7 @@ std::vector<std::pair<int, int>> RangesOf(const KeyRanges& ranges, int64_t head,
   return of_query;
 }
 
-// One head of width 1 with 7 keys in blocks of 2, whose means are 2, 5, -1 and
-// 3.
+// One head of width 1 with 7 keys in blocks of 2. The means are 2, 5, -1 and 3.
 ScoreInputs<float> Worked(Tape<float>& tape) {
   ScoreInputs<float> in;
   in.keys = tape.Input({1, 1, 7, 1}, {1, 3, 6, 4, -4, 2, 3});
@@ -60,7 +59,7 @@ TEST(KeyBlocksTest, HaveTheLargestProductsWithTheMeans) {
               ElementsAre(std::pair(0, 2), std::pair(4, 6)));
 }
 
-// The own block is one of the two. What follows it is hidden.
+// The query's own block is one of the two. Later blocks are masked.
 TEST(KeyBlocksTest, OfACausalQueryHoldItsOwn) {
   Tape<float> tape;
   ScoreInputs<float> in = Worked(tape);
@@ -72,9 +71,8 @@ TEST(KeyBlocksTest, OfACausalQueryHoldItsOwn) {
               ElementsAre(std::pair(0, 2), std::pair(4, 7)));
 }
 
-// Keys are 1, 3, 6, 4, -4, 2 and 3, in blocks of 2. The state of a call of five
-// positions has the means 2 and 5, and the one of a call of two more has -1,
-// too.
+// The keys are 1, 3, 6, 4, -4, 2 and 3, in blocks of 2. The state has the means
+// 2 and 5 after a call of five positions, and also -1 after a call of two more.
 TEST(KeyBlocksTest, OfAStepReadNoKeysOfBlocksThatAreComplete) {
   StateSlots slots;
   BlockChoice choice = kTwoOfTwo;
@@ -94,7 +92,7 @@ TEST(KeyBlocksTest, OfAStepReadNoKeysOfBlocksThatAreComplete) {
   in.queries = tape.Input({1, 1, 2, 1}, {-1, 1});
   in.keys = tape.Input({1, 1, 7, 1}, {kNaN, kNaN, kNaN, kNaN, -4, 2, 3});
   const KeyRanges ranges = ChooseBlocks(tape, in, choice);
-  // With the last key, which the mask hides.
+  // The range includes the last key, which the mask excludes.
   EXPECT_THAT(RangesOf(ranges, 0, 0),
               ElementsAre(std::pair(0, 2), std::pair(4, 7)));
   EXPECT_THAT(RangesOf(ranges, 0, 1),
@@ -113,12 +111,12 @@ TEST(KeyBlocksTest, BeginAtMultiplesOfTheirSizeInPositions) {
   ScoreInputs<float> in = Worked(tape);
   in.positions.first_key = 3;  // blocks of 1, 2, 2 and 2 keys
   const KeyRanges ranges = ChooseBlocks(tape, in, kTwoOfTwo);
-  // Means 1, 4.5, 0 and 2.5.
+  // The means are 1, 4.5, 0 and 2.5.
   EXPECT_THAT(RangesOf(ranges, 0, 0),
               ElementsAre(std::pair(1, 3), std::pair(5, 7)));
 }
 
-// With the mean of what a query sees: 6, not 5.
+// The mean is over the unmasked key only: 6, not 5.
 TEST(KeyBlocksTest, ReadOnlyWhatTheQuerySees) {
   Tape<float> tape;
   ScoreInputs<float> in = Worked(tape);
@@ -145,8 +143,8 @@ TEST(KeyBlocksTest, WithNaNAreChosenLast) {
   EXPECT_THAT(first(4), ElementsAre(std::pair(0, 7)));
 }
 
-// Two heads on one key head, of width 1: each head's softmax over the blocks,
-// in place of its products, so that large ones do not outweigh the other head.
+// Two heads of width 1 share a key head. Each adds its softmax over blocks, not
+// its products, so that large products of one head do not outweigh the other.
 TEST(KeyBlocksTest, OfHeadsThatShareKeysHaveTheLargestSumOfSoftmax) {
   Tape<float> tape;
   ScoreInputs<float> in;
@@ -154,8 +152,8 @@ TEST(KeyBlocksTest, OfHeadsThatShareKeysHaveTheLargestSumOfSoftmax) {
   in.queries = tape.Input({1, 2, 1, 1}, {0.5, -10});
   const BlockChoice together = {
       .size = 2, .chosen = 1, .heads_choose_together = true};
-  // exp(0.5), 1 and exp(-0.5) of 3.255 are .507, .307 and .186; the other head
-  // gives the last block 1.
+  // exp(0.5), 1 and exp(-0.5) have fractions .507, .307 and .186 of 3.255. The
+  // other head gives weight 1 to the last block.
   for (int64_t head = 0; head < 2; ++head) {
     EXPECT_THAT(RangesOf(ChooseBlocks(tape, in, together), head, 0),
                 ElementsAre(std::pair(4, 6)));
@@ -187,7 +185,7 @@ TEST(KeyBlocksTest, HoldInitialAndLocalBlocks) {
   EXPECT_THAT(ranges(4), ElementsAre(std::pair(0, 2), std::pair(6, 12)));
 }
 
-// A few words of each problem with `config`.
+// Returns the problems of `config`, shortened to a few words.
 std::string ProblemsOf(const std::string& config, const ScoreWidths& widths) {
   AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);

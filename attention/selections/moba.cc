@@ -1,12 +1,13 @@
-// Mixture of block attention: for each query and head, the top_k blocks by
+// Mixture of block attention: each query and head sees the top_k blocks with
+// the largest
 //
 //   gate(q, block) = q . mean of the block's keys.
 //
 // In causal attention, the query's own block is one of them. Lu et al., "MoBA:
 // Mixture of block attention for long-context LLMs", 2025 (arXiv 2502.13189).
-// Where a query sees a part of a block, as at the edge of a window, the mean is
-// over that part: what is hidden changes no choice. With as many blocks as
-// there are, it is plain attention, in every bit.
+// The mean is over the keys that the query sees, so masked keys do not change
+// the choice. If top_k is at least the number of blocks, the result is
+// bit-identical to plain attention.
 #include "attention/key_selection.h"
 #include "attention/selections/key_blocks.h"
 #include "attention/selections/selection.pb.h"

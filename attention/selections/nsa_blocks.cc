@@ -1,5 +1,5 @@
-// The selection branch of native sparse attention: for each query, the heads
-// that share keys see the same top_n blocks, by
+// The selection branch of native sparse attention. For each query, the heads
+// that share keys see the same top_n blocks, those with the largest
 //
 //   sum over these heads of softmax_block(q . mean of the block's keys /
 //                                         sqrt(width)).
@@ -8,10 +8,11 @@
 // own are among them. Yuan et al., "Native sparse attention: Hardware-aligned
 // and natively trainable sparse attention", 2025 (arXiv 2502.11089).
 //
-// Compressed keys are means of whole blocks here. Theirs are learned, of
-// overlapping blocks, and learn by the compressed branch of attention. That
-// branch, the sliding window and the gates that join all three are not part of
-// this. With as many blocks as there are, it is plain attention, in every bit.
+// Differences from the paper: compressed keys are means of whole blocks. In the
+// paper they are learned from overlapping blocks, by the compressed branch of
+// attention. Regard has neither that branch, nor the sliding window, nor the
+// gates that join the three. If top_n is at least the number of blocks, the
+// result is bit-identical to plain attention.
 #include <cstdint>
 
 #include "absl/strings/str_cat.h"
