@@ -1,7 +1,8 @@
-// What a layer needs to compute: the tape, and the parameters as Vars of it.
+// The forward pass of a model. Gives layers the tape, and the parameters as
+// Vars of the tape.
 //
 //   forward.BeginStep();
-//   Var<T> loss = ...;                 // layers ask for forward[weight_]
+//   Var<T> loss = ...;                 // layers read forward[weight_]
 //   forward.Backward({loss}, {1.0});   // now `gradients` is complete
 #ifndef NN_FORWARD_H_
 #define NN_FORWARD_H_
@@ -24,68 +25,74 @@ namespace regard {
 template <typename T>
 class Forward {
  public:
-  // Without `gradients` (inference) parameters are constants, and nothing is
-  // recorded for their sake. All three outlive this.
+  // Computes inference if `gradients` is null: parameters are then constants,
+  // and no operation is recorded for their gradients. Not owned: all arguments
+  // must outlive this object.
   Forward(Tape<T>& tape, const ParameterStore<T>& parameters,
           GradientSlab<T>* gradients);
 
-  // Over parameters that are values of the tape already, in the store's order
-  // and shapes; for checks of gradients. There is no BeginStep().
+  // Uses parameters that are already Vars of the tape, in the order and shapes
+  // of the store, for gradient checks. Do not call BeginStep().
   Forward(Tape<T>& tape, const ParameterStore<T>& parameters,
           absl::Span<const Var<T>> leaves);
 
   Forward(const Forward&) = delete;
   Forward& operator=(const Forward&) = delete;
 
-  // From the next BeginStep() on; null: as in the constructor.
+  // Takes effect at the next BeginStep(). Null as in the constructor. Not
+  // owned.
   void set_gradients(GradientSlab<T>* gradients) { gradients_ = gradients; }
 
   ~Forward();
 
-  // Makes those of the companions 0 .. count - 1 that are missing: passes of
-  // inference over the same parameters. Each has a tape of its own, which is
-  // kept with its memory as long as this, and is for one thread at a time. All
-  // `count` take the mode and the random state that this tape has now.
+  // Creates the missing companions among 0 .. count - 1. A companion is an
+  // inference pass over the same parameters, for use by one thread at a time.
+  // It has its own tape, whose memory lives as long as this object. All `count`
+  // companions take the current mode and random state of this tape.
   void MakeCompanions(int64_t count);
   Forward& companion(int64_t index);
 
-  // Resets the tape and makes each parameter's one leaf, see Tape::Leaf().
+  // Resets the tape and creates the leaf of each parameter. See Tape::Leaf().
   void BeginStep();
 
-  // The parameter's leaf of this step; never written to.
+  // Returns the leaf of a parameter in this step. Must not be written to.
   Var<T> operator[](Parameter<T> parameter) const;
 
-  // Runs the tape backwards from scalars[i] with gradient seeds[i], then
-  // completes the gradient slab: what was not reached is zero. A scalar that
-  // needs no gradient is passed over. Once a step, outside of scopes. Of the
-  // step's other values, those that are older than all scalars are not valid
-  // afterwards: gradients take their place. The scalars' values remain.
+  // Runs the backward pass from each scalars[i] with the gradient seeds[i], and
+  // fills the gradient slab. Parameters that the pass does not reach get
+  // gradients of zero. Scalars that need no gradient are ignored. Call it at
+  // most once in a step, outside of scopes.
+  //
+  // Values older than all scalars become invalid, because gradients reuse their
+  // memory. The scalars keep their values.
   void Backward(absl::Span<const Var<T>> scalars,
                 absl::Span<const double> seeds);
 
-  // Not owned; null, as at first: nobody watches the pass.
+  // Sets the probe of later passes. Not owned. Null, the initial value, means
+  // no probe.
   void set_probe(Probe<T>* probe) { probe_ = probe; }
   Probe<T>* probe() const { return probe_; }
 
-  // What the probe wants of the site `name` in the tape's scope.
+  // Returns the request of the probe for the hook point `name` in the tape's
+  // scope.
   SiteWish Wish(const char* name) const {
     return probe_ == nullptr ? SiteWish() : AskProbe(name);
   }
-  // Each value that is a site passes through here once in a pass, before it is
-  // used: what the pass goes on with, which is `value` unless the probe
-  // replaces it. `input`, of the same shape: see SiteWish.
+  // Passes a value through the hook point `name`. Call it once in a pass for
+  // each hook point, before the value is used. Returns `value`, or its
+  // replacement by the probe. `input` has the shape of `value`; see SiteWish.
   Var<T> Site(const char* name, Var<T> value, Var<T> input = {}) const {
     return probe_ == nullptr ? value : Visit(name, value, input, RowPlace());
   }
-  // Site() for attention weights whose rows are not at the positions of the
-  // first keys: where they are.
+  // Site() for attention weights whose queries are not at the positions of the
+  // first keys. `place` gives the positions.
   Var<T> WeightsSite(const char* name, Var<T> weights,
                      const RowPlace& place) const {
     return probe_ == nullptr ? weights : Visit(name, weights, {}, place);
   }
-  // Of a value that the pass keeps within a kernel: if it is read, compute() ->
-  // Var<T> runs beside the pass, unrecorded. With `place`, it is also computed
-  // for statistics of rows.
+  // Site() for a value that a kernel does not store. If the probe reads the
+  // value, computes it by compute() -> Var<T>, without recording. With `place`,
+  // also computes it for row statistics.
   template <typename F>
   void SiteBeside(const char* name, F compute,
                   const std::optional<RowPlace>& place = std::nullopt) const {
@@ -98,14 +105,14 @@ class Forward {
     tape_.set_recording(recording);
   }
 
-  // For weights that the pass does not hold: statistics, not yet filled in,
-  // that the probe wants of the rows of the site `name`. While a pass is
-  // computed again, it wants none. `rows` is [batch, heads, queries, ..].
+  // Returns the row statistics that the probe requests for weights that are not
+  // stored, not yet filled. `name` is the hook point of the weights. The result
+  // is empty while a pass is recomputed. `rows` is [batch, heads, queries, ..].
   RowStatistics NewRows(const char* name, const Shape& rows) const {
     if (probe_ == nullptr || tape_.in_backward()) return {};
     return RowStatistics::New(tape_.arena(), AskProbe(name).rows, rows);
   }
-  // Gives them to the probe, if there are any.
+  // Passes row statistics to the probe. A no-op if they are empty.
   void GiveRows(const char* name, const RowStatistics& rows) const {
     if (rows.has_value()) probe_->OnRows(SiteName(name), rows);
   }
@@ -114,10 +121,11 @@ class Forward {
   const ParameterStore<T>& parameters() const { return parameters_; }
 
  private:
-  // Of `name` in the tape's scope, until the next call.
+  // Returns the full name of `name` in the tape's scope. Valid until the next
+  // call.
   const std::string& SiteName(const char* name) const;
   SiteWish AskProbe(const char* name) const;
-  // Gives statistics of rows only if there is a `place`.
+  // Computes row statistics only if there is a `place`.
   Var<T> Visit(const char* name, Var<T> value, Var<T> input,
                const std::optional<RowPlace>& place) const;
 
@@ -127,9 +135,9 @@ class Forward {
   const ParameterStore<T>& parameters_;
   GradientSlab<T>* gradients_;
   std::vector<Var<T>> leaves_;
-  bool went_back_ = false;  // in this step
+  bool went_back_ = false;  // whether Backward() was called in this step
   Probe<T>* probe_ = nullptr;
-  mutable std::string site_name_;  // whose memory is kept
+  mutable std::string site_name_;  // reuses its memory
   std::vector<std::unique_ptr<Companion>> companions_;
 };
 

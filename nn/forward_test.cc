@@ -18,7 +18,7 @@
 namespace regard {
 namespace {
 
-// The one weight of a store, which is complete then.
+// Adds the only weight of a store and finalizes the store.
 Parameter<float> OnlyWeight(ParameterStore<float>& store, int64_t rows,
                             int64_t cols) {
   const Parameter<float> weight =
@@ -27,14 +27,14 @@ Parameter<float> OnlyWeight(ParameterStore<float>& store, int64_t rows,
   return weight;
 }
 
-// y = x w^T of a store's weight, step by step, on a tape of its own.
+// Computes y = x w^T for the weight of a store, step by step, on its own tape.
 class Steps {
  public:
   explicit Steps(const ParameterStore<float>& store,
                  GradientSlab<float>* gradients = nullptr)
       : store_(store), passes_(tape_, store, gradients) {}
 
-  // The last of several products with x [rows, 24] of ones.
+  // Returns the last of several products with x [rows, 24] of ones.
   std::vector<float> Run(int64_t rows, int products = 1) {
     passes_.BeginStep();
     const Parameter<float> weight = {0, &store_};
@@ -45,7 +45,7 @@ class Steps {
     return {y.span().begin(), y.span().end()};
   }
 
-  // The same result from a leaf that has no copies.
+  // Returns the same result, from a leaf without packed copies.
   std::vector<float> Expected(int64_t rows) const {
     Tape<float> tape;
     const ParameterInfo& info = store_.parameters()[0];
@@ -61,11 +61,12 @@ class Steps {
   Forward<float> passes_;
 };
 
-// Losses of one step of a chain, which is long enough to be released.
+// Losses of one step of a chain that is long enough to be released.
 class Losses {
  public:
-  // The gradient of the weight; the losses' values stay what they are. The
-  // later of the two is made of what is older than the other.
+  // Returns the gradient of the weight, and checks that the losses keep their
+  // values. The later loss depends on values that are older than the earlier
+  // loss.
   std::vector<float> Gradient(double of_first, double of_second) {
     Tape<float> tape;
     Forward<float> forward(tape, store_, &gradients_);

@@ -26,7 +26,8 @@ Initializer Normal(double standard_deviation) {
 
 Initializer TruncatedNormal(double standard_deviation) {
   return [standard_deviation](const RandomStream& stream, int64_t index) {
-    // Draws of one element are 2^40 apart, beyond the size of any parameter.
+    // Draws for one element are 2^40 apart, more than the size of any
+    // parameter.
     double draw = 0;
     uint64_t at = static_cast<uint64_t>(index);
     do {

@@ -23,7 +23,7 @@ double MeanSquare(const std::vector<double>& values) {
   return sum / static_cast<double>(values.size());
 }
 
-// The largest of 10,000 uniform draws lies within 0.2 % of the bound.
+// The largest of 10,000 uniform draws is within 0.2 % of the bound.
 void ExpectUniform(const Initializer& initializer, double bound) {
   const std::vector<double> values = Draw(initializer, 10000);
   const auto [least, greatest] =
@@ -38,7 +38,7 @@ void ExpectUniform(const Initializer& initializer, double bound) {
 TEST(InitializersTest, UniformFillsItsRange) { ExpectUniform(Uniform(2), 2); }
 
 TEST(InitializersTest, XavierCountsStackedGatesAsOneMatrix) {
-  // A GRU of width 4 on 12 inputs: sqrt(6 / (3 * 4 + 12)).
+  // A GRU of width 4 with 12 inputs: sqrt(6 / (3 * 4 + 12)).
   ExpectUniform(XavierUniform(12, 12), 0.5);
 }
 
@@ -52,7 +52,8 @@ TEST(InitializersTest, NormalHasItsStandardDeviation) {
   EXPECT_NEAR(std::sqrt(MeanSquare(Draw(Normal(0.01), 10000))), 0.01, 3e-4);
 }
 
-// Of a normal distribution cut at two deviations, the variance is .7737.
+// A normal distribution truncated at two standard deviations has variance
+// .7737.
 TEST(InitializersTest, TruncatedNormalStaysWithinTwoDeviations) {
   const std::vector<double> values = Draw(TruncatedNormal(0.1), 10000);
   const auto [least, greatest] =

@@ -15,15 +15,15 @@ namespace regard {
 
 namespace {
 
-// More than any machine holds; sums of it do not overflow.
+// Larger than any memory. Sums of two such values do not overflow.
 constexpr int64_t kMostElements = int64_t{1} << 56;
 
-// At most kMostElements.
+// Returns a + b, or kMostElements if it is larger.
 int64_t Sum(int64_t a, int64_t b) {
   return std::min(a + std::min(b, kMostElements), kMostElements);
 }
 
-// Says that `bytes` exceed the memory of this machine; empty if they do not.
+// Returns an error message if `bytes` exceed physical memory, otherwise "".
 std::string MemoryProblem(int64_t parameters, int64_t bytes) {
   const int64_t memory =
       int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
@@ -36,9 +36,9 @@ std::string MemoryProblem(int64_t parameters, int64_t bytes) {
       static_cast<double>(memory) / kGibibyte);
 }
 
-// Large pages for what is inside of this memory, all of which will be written:
-// weights that exceed the caches are then read some 5 % faster. A system
-// without such pages leaves it as it is.
+// Requests large pages for memory that will be fully written: weights that
+// exceed the caches are then read about 5 % faster. A no-op if the system has
+// no large pages.
 void AdviseLargePages(void* data, int64_t bytes) {
   constexpr int64_t kPage = int64_t{1} << 21;
   const auto begin = reinterpret_cast<uintptr_t>(data);

@@ -1,4 +1,5 @@
-// The parameters of a model: named, in order, in one slab.
+// The parameters of a model, with names and in a fixed order, in one block of
+// memory.
 //
 //   ParameterStore<float> store;
 //   ParameterScope<float> encoder = store.Root().Sub("encoder");
@@ -6,8 +7,9 @@
 //       "weight_ih", {3 * width, inputs}, RecurrentDefault(width));
 //   store.Finalize(seed);  // "encoder.gru.0.weight_ih" now has values
 //
-// Names are the checkpoint format: stable, dotted, and shaped as PyTorch's
-// (Linear [out, in]; gates stacked r, z, n and i, f, g, o).
+// Names are the checkpoint format: stable and dotted. Shapes are PyTorch's:
+// Linear is [out, in], and gates are stacked r, z, n (GRU) and i, f, g, o
+// (LSTM).
 #ifndef NN_PARAMETERS_H_
 #define NN_PARAMETERS_H_
 
@@ -30,8 +32,8 @@
 
 namespace regard {
 
-// One flat, zeroed, 64-byte aligned block of numbers: all parameters' values,
-// gradients, or one of the optimiser's moments.
+// A flat, zeroed, 64-byte aligned block of numbers: the values of all
+// parameters, their gradients, or a moment of the optimizer.
 template <typename T>
 class Slab {
  public:
@@ -40,7 +42,7 @@ class Slab {
   Slab() = default;
   explicit Slab(int64_t size) : size_(size) {
     const int64_t bytes = size * static_cast<int64_t>(sizeof(T));
-    // Zeroed by the system: pages that nobody writes to take no memory.
+    // The system zeroes the memory: untouched pages take no physical memory.
     memory_.reset(std::calloc(static_cast<size_t>(bytes + kAlignment), 1));
     if (memory_ == nullptr) throw std::bad_alloc();  // as `new` does
     void* place = memory_.get();
@@ -74,34 +76,36 @@ class ParameterScope;
 template <typename T>
 class ParameterStore;
 
-// A handle to a parameter of one store; tied parameters share it. It is fatal
-// to use it with another store.
+// Handle to a parameter of one store. Tied parameters have the same handle.
+// Using it with another store fails a check.
 template <typename T>
 struct Parameter {
   int32_t index = -1;
   const ParameterStore<T>* store = nullptr;
 
-  // False for a default-constructed handle, such as an absent bias.
+  // Whether this is a parameter. False for a default-constructed handle, such
+  // as an absent bias.
   bool has_value() const { return index >= 0; }
   friend bool operator==(Parameter a, Parameter b) {
     return a.index == b.index && a.store == b.store;
   }
 };
 
-// What a parameter is to its layer, as far as weight decay tells them apart.
+// The role of a parameter in its layer. Weight decay depends on it.
 enum class ParameterRole {
-  kWeight,         // of a product, or a bias of a layer
-  kHeadBias,       // a bias or a scale with a first axis of heads
+  kWeight,         // weight of a product, or bias of a layer
+  kHeadBias,       // bias or scale whose first axis is the heads
   kNormalization,  // gain or bias of LayerNorm or RMSNorm
-  kEmbedding,      // a table with one row for each id or position
+  kEmbedding,      // table with one row for each id or position
 };
 
 struct ParameterOptions {
-  bool trainable = true;  // false: the optimiser never changes it
+  bool trainable = true;  // false: the optimizer does not change it
   ParameterRole role = ParameterRole::kWeight;
   double learning_rate_scale = 1;  // multiplies the schedule's learning rate
-  // Whether a step reaches few rows of this matrix, as of an embedding: only
-  // those of its gradient are then cleared and added. Changes no result.
+  // Whether a step uses few rows of this matrix, as of an embedding. If true,
+  // only the used rows of its gradient are cleared and added. Results do not
+  // change.
   bool sparse_gradient = false;
 };
 
@@ -110,18 +114,19 @@ struct ParameterInfo {
   Shape shape;
   ParameterOptions options;
   Initializer initializer;
-  int64_t offset = 0;  // of its first element in every slab
+  int64_t offset = 0;  // of the first element in every slab
 
   int64_t size() const { return shape.size(); }
 };
 
-// A further name of a parameter (tied weights).
+// A second name of a parameter, for tied weights.
 struct ParameterAlias {
   std::string name;
   int32_t target;  // index of the parameter
 };
 
-// Register first, then Finalize() once, then use. Not copyable, not movable.
+// The parameters of a model. Register parameters, call Finalize() once, then
+// use the store. Not copyable or movable.
 template <typename T>
 class ParameterStore {
  public:
@@ -131,49 +136,53 @@ class ParameterStore {
 
   ParameterScope<T> Root();
 
-  // A name that is taken fails a check; so does registering after Finalize().
+  // Registers a parameter. Fails a check if the name is taken, or after
+  // Finalize().
   Parameter<T> Add(std::string name, const Shape& shape,
                    Initializer initializer, const ParameterOptions& options);
   void AddAlias(std::string name, Parameter<T> target);
 
-  // Lays out the slab and gives each parameter its first values, from the
-  // random stream (seed, "init/" + its name). See problem().
+  // Allocates the slab and sets the initial values. The values of a parameter
+  // come from the random stream (seed, "init/" + its name). Check problem()
+  // afterwards.
   void Finalize(uint64_t seed);
-  // The same with zeros as values, for a model whose every weight is read from
-  // a file: drawing millions of values takes longer than reading them.
+  // Finalize() with values of zero, for models whose weights are all read from
+  // a file. Drawing millions of values takes longer than reading them.
   void FinalizeWithZeros();
   bool finalized() const { return finalized_; }
 
-  // Says after Finalize() that the values exceed physical memory; empty if they
-  // do not. They have no storage then, and the parameters can only be counted.
-  // CheckMemory() of nn/weights.h gives the same as a status.
+  // An error message if the values exceed physical memory, otherwise empty. In
+  // that case they are not allocated, and the parameters can only be counted.
+  // Valid after Finalize(). CheckMemory() in nn/weights.h returns the same as a
+  // status.
   const std::string& problem() const { return problem_; }
 
-  // In the order of registration; aliases apart.
+  // Parameters in the order of registration, without aliases.
   absl::Span<const ParameterInfo> parameters() const { return parameters_; }
   absl::Span<const ParameterAlias> aliases() const { return aliases_; }
   const ParameterInfo& info(Parameter<T> parameter) const {
     CheckOwns(parameter);
     return parameters_[parameter.index];
   }
-  // Fails a check unless `parameter` is of this store.
+  // Fails a check unless `parameter` belongs to this store.
   void CheckOwns(Parameter<T> parameter) const;
 
-  // By its own name or an alias.
+  // Finds a parameter by its name or an alias. Returns nullopt if there is
+  // none.
   std::optional<Parameter<T>> FindByName(absl::string_view name) const;
 
-  // Elements of all parameters, tied ones counted once.
+  // The number of elements of all parameters. Tied parameters count once.
   int64_t num_elements() const;
   int64_t num_trainable_elements() const;
 
-  // Elements of a slab: segments start at multiples of 64 bytes, and the gaps
-  // between them hold zeros for good.
+  // The number of elements of a slab. Segments begin at multiples of 64 bytes.
+  // The gaps between them are always zero.
   int64_t slab_size() const { return values_.size(); }
 
-  // Call a function that is not const before each change of values: it makes
-  // later products pack the weights anew. Do not write to a span after a later
-  // product, which may have packed the old values. No other thread may compute
-  // with the store during a change. Only debug builds check these rules.
+  // Call a non-const function before each change of values, so that later
+  // products repack the weights. Do not write to a span after a later product,
+  // which may have packed the old values. During a change, no other thread may
+  // compute with the store. Only debug builds check these rules.
   absl::Span<T> values() {
     packed_.Invalidate();
     return values_.span();
@@ -186,12 +195,13 @@ class ParameterStore {
     return Segment(values(), parameter);
   }
 
-  // The packed copies of the parameter at `index`, which serve all tapes; and
-  // the memory of all of them.
+  // The packed copies of the parameter at `index`, which all tapes share.
+  // packed_bytes() is the memory of all copies.
   PackedWeight<T>& packed(size_t index) const { return packed_[index]; }
   int64_t packed_bytes() const { return packed_.bytes(); }
 
-  // The part of any slab of this layout that belongs to `parameter`.
+  // Returns the part of a slab that belongs to `parameter`. The slab must have
+  // the layout of this store.
   template <typename U>
   absl::Span<U> Segment(absl::Span<U> slab, Parameter<T> parameter) const {
     REGARD_CHECK_EQ(static_cast<int64_t>(slab.size()), slab_size());
@@ -209,14 +219,15 @@ class ParameterStore {
   bool finalized_ = false;
 };
 
-// A place in the tree of names. Cheap to copy; valid as long as its store.
+// A prefix of parameter names. Cheap to copy. Must not outlive its store.
 template <typename T>
 class ParameterScope {
  public:
   ParameterScope(ParameterStore<T>& store, std::string prefix)
       : store_(&store), prefix_(std::move(prefix)) {}
 
-  // The scopes "<this>.<name>", "<this>.<name>.<index>" and "<this>.<index>".
+  // Return the scopes "<this>.<name>", "<this>.<name>.<index>" and
+  // "<this>.<index>".
   ParameterScope Sub(absl::string_view name) const;
   ParameterScope Sub(absl::string_view name, int64_t index) const;
   ParameterScope Sub(int64_t index) const;
@@ -224,7 +235,8 @@ class ParameterScope {
   Parameter<T> Add(absl::string_view name, const Shape& shape,
                    Initializer initializer,
                    const ParameterOptions& options = {}) const;
-  // Gives `target`, of the same store, a second name here.
+  // Adds a second name in this scope for `target`, a parameter of the same
+  // store.
   void Alias(absl::string_view name, Parameter<T> target) const;
 
   ParameterStore<T>& store() const { return *store_; }
@@ -236,46 +248,49 @@ class ParameterScope {
   std::string prefix_;
 };
 
-// The gradients of one shard of a batch. Forward fills it.
+// The gradients of one shard of a batch. Forward fills them.
 template <typename T>
 class GradientSlab {
  public:
-  // `store` is finalized.
+  // `store` must be finalized.
   explicit GradientSlab(const ParameterStore<T>& store);
 
   absl::Span<T> values() { return values_.span(); }
   absl::Span<const T> values() const { return values_.span(); }
 
-  // Zeroes the rows that the last backward pass reached, and their marks.
+  // Zeroes the rows that the last backward pass reached, and clears their
+  // marks.
   void ClearTouchedRows(const ParameterStore<T>& store);
 
-  // Marks of the rows of parameter `index` that the step reached, the others
-  // being zero; null where the gradient is not sparse.
+  // Marks of the rows of parameter `index` that the step reached. All other
+  // rows are zero. Null unless the gradient is sparse.
   uint8_t* touched_rows(int32_t index) {
     return first_row_[index] < 0 ? nullptr : &marks_[first_row_[index]];
   }
 
-  // Whether the last step reached parameter `index`; if not, it holds zeros.
+  // Whether the last step reached parameter `index`. If not, its gradient is
+  // zero.
   bool touched(int32_t index) const { return marks_[index] != 0; }
 
-  // The marks of all parameters and rows, laid out as in any other slab of the
-  // store; and those of the rows of one parameter, as touched_rows().
+  // The marks of all parameters and rows, in the same layout for all slabs of a
+  // store. RowsOf() returns the marks of one parameter's rows, like
+  // touched_rows().
   absl::Span<const uint8_t> marks() const { return marks_; }
   const uint8_t* RowsOf(absl::Span<const uint8_t> marks, int32_t index) const {
     return first_row_[index] < 0 ? nullptr : &marks[first_row_[index]];
   }
 
-  // Says whether the step reached a parameter; clears its segment if not.
+  // Sets whether the step reached a parameter. Clears its segment if not.
   void SetTouched(const ParameterInfo& info, int32_t index, bool touched);
 
-  // Marks as touched what another slab's marks say: its values are added to
-  // these.
+  // Marks everything that is marked in `other`, the marks of a slab whose
+  // values are added to this one.
   void MarkTouched(absl::Span<const uint8_t> other);
 
  private:
   Slab<T> values_;
   std::vector<uint8_t> marks_;      // of parameters, then of rows
-  std::vector<int64_t> first_row_;  // of each parameter; -1 where not sparse
+  std::vector<int64_t> first_row_;  // by parameter; -1 unless sparse
 };
 
 }  // namespace regard

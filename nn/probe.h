@@ -1,11 +1,12 @@
 // Probes, which read or replace values of a forward pass at hook points.
 //
-// Layers name hook points (sites): values of a pass, with names within the
-// scopes of the tape. "encoder/layers[2]/self/attention/weights" are the
-// attention weights of a layer, [batch, heads, queries, keys]. The names are
+// A hook point (site) is a value of a pass that a layer names, within the
+// scopes of the tape. For example, "encoder/layers[2]/self/attention/weights"
+// are the attention weights of a layer, [batch, heads, queries, keys]. The
+// names are:
 //
-//   queries, keys, values  of an attention, split into heads
-//   scores, weights        of an attention, before dropout
+//   queries, keys, values  inputs of an attention, split into heads
+//   scores, weights        scores and weights of an attention, before dropout
 //   context                output of each head of an attention, after dropout
 //   gates                  gates of a head output, from the layer's input
 //   head_output            input of the output projection, with a head output
@@ -17,16 +18,16 @@
 //   position_embedding     vectors of positions that are added
 //   embedded               input of the first layer, from tokens or patches
 //   attention_norm_scale   factor of each row in a norm of this name
-//   distance_bias          what a position encoding adds to scores
+//   distance_bias          bias of the scores from a position encoding
 //   readout, logits        input and output of an output head
 //
-// A probe reads the values of sites, or their gradients, or replaces them. What
-// is only read changes no bit of the pass: a value that a fused kernel keeps to
-// itself is computed beside it. For gradients and replacements the pass takes
-// the composition of plain operations, whose bits may differ from the kernel's.
+// A probe reads values or gradients, or replaces values. Reading a value leaves
+// the pass bit-identical: a value that a fused kernel does not store is
+// computed separately. For gradients and replacements, the pass uses plain
+// operations instead, whose results may differ in rounding.
 //
-// Statistics of the rows of `weights` cost far less than their value: a fused
-// kernel gives them without ever holding the weights.
+// Statistics of the rows of `weights` cost much less than the weights: a fused
+// kernel computes them without storing the weights.
 #ifndef NN_PROBE_H_
 #define NN_PROBE_H_
 
@@ -42,76 +43,76 @@
 
 namespace regard {
 
-// What a probe wants of a site.
+// The request of a probe for one hook point.
 struct SiteWish {
   bool value = false;
   bool gradient = false;
   bool replacement = false;
-  // Passes the site's input to Replace() in place of its value. The input of a
-  // "residual" is the term to which the branch is added.
+  // Passes the input of the hook point to Replace() instead of its value. The
+  // input of "residual" is the term to which the branch is added.
   bool input = false;
-  // Statistics of the rows of attention weights, see OnRows().
+  // Statistics of the rows of attention weights. See OnRows().
   RowWish rows = {};
 
-  // Whether something is wanted of the value itself.
+  // Whether the value itself is requested.
   bool any() const { return value || gradient || replacement; }
-  // Whether the site's value must be one that the pass goes on with.
+  // Whether the pass must continue with the value that the probe receives.
   bool changes_path() const { return gradient || replacement; }
 };
 
-// One watches one tape. Calls come in the order in which the pass computes.
+// Reads or replaces values of passes on one tape. Calls come in the order of
+// the computation.
 template <typename T>
 class Probe {
  public:
   virtual ~Probe() = default;
 
-  // `site` is a full name, such as "encoder/layers[2]/self/attention/weights".
+  // Returns the request for a hook point. `site` is a full name, such as
+  // "encoder/layers[2]/self/attention/weights".
   virtual SiteWish Wish(const std::string& site) = 0;
 
-  // A site whose value is wanted, once in a pass, also where layers are
-  // recomputed. The Var lives until the tape is rewound, or goes back.
+  // Receives a requested value, once in a pass even if layers are recomputed.
+  // The Var is valid until the tape is rewound or runs backwards.
   virtual void OnValue(const std::string& /*site*/, Var<T> /*value*/) {}
 
-  // Statistics of the rows of a site of attention weights, where some are
-  // wanted, once in a pass. They are of the weights that the pass goes on with,
-  // and may have more statistics than this probe asks for. They live as long as
-  // a value.
+  // Receives the requested row statistics of attention weights, once in a pass.
+  // They describe the weights that the pass continues with. They may include
+  // statistics that this probe did not request. Valid as long as a value.
   virtual void OnRows(const std::string& /*site*/,
                       const RowStatistics& /*rows*/) {}
 
-  // In the backward pass, after all that `value` goes into: value.grad_data()
-  // is its gradient. Not called where no gradient arrives.
+  // Called in the backward pass when the gradient value.grad_data() is
+  // complete. Not called for a value without a gradient.
   virtual void OnGradient(const std::string& /*site*/, Var<T> /*value*/) {}
 
-  // What the pass uses in place of `value`: of the same shape, and the same in
-  // a recomputation, which asks again.
+  // Returns the value that the pass uses instead of `value`, in the same shape.
+  // Called again in a recomputation, and must then return the same value.
   virtual Var<T> Replace(Tape<T>& /*tape*/, const std::string& /*site*/,
                          Var<T> value) {
     return value;
   }
 };
 
-// Whether a site's name is of a pattern, in which `*` stands for any
-// characters, and all others for themselves.
+// Whether the name of a hook point matches a pattern. `*` matches any
+// characters, and all other characters match themselves.
 bool MatchesSite(absl::string_view pattern, absl::string_view site);
-// Whether it is of one of them.
+// Whether it matches any of the patterns.
 bool MatchesSite(absl::Span<const std::string> patterns,
                  absl::string_view site);
 
-// The site's name, in which the steps of a recurrent decoder, which have a
-// scope each, are one: "step[*]/decoder/attention/weights".
+// Returns the name of a hook point with a star for the step of a recurrent
+// decoder: "step[*]/decoder/attention/weights".
 std::string JoinSteps(absl::string_view site);
 
-// Copies the values, or the gradients, of sites that are of one of the
-// patterns.
+// Copies the values or gradients at hook points that match a pattern.
 template <typename T>
 class SiteRecorder : public Probe<T> {
  public:
   struct Seen {
     std::string site;
     Shape shape;
-    std::vector<T> value;     // empty where no pattern wants it
-    std::vector<T> gradient;  // empty where none is wanted, or none arrived
+    std::vector<T> value;     // empty unless a pattern matches
+    std::vector<T> gradient;  // empty if not requested or without a gradient
   };
 
   explicit SiteRecorder(std::vector<std::string> values,
@@ -121,10 +122,10 @@ class SiteRecorder : public Probe<T> {
   void OnValue(const std::string& site, Var<T> value) override;
   void OnGradient(const std::string& site, Var<T> value) override;
 
-  // In the order of the pass; values come before the gradients of the same
-  // pass. A site that is visited in several passes is there as often.
+  // Visits in the order of the pass. Values come before gradients of the same
+  // pass. A hook point visited in several passes has several entries.
   absl::Span<const Seen> seen() const { return seen_; }
-  // The last visit of `site`; null if there was none.
+  // Returns the last visit of `site`, or null if there is none.
   const Seen* Find(absl::string_view site) const;
   void Clear() { seen_.clear(); }
 

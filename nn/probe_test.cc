@@ -25,7 +25,8 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Pointwise;
 
-// y = w x; z = sum of y^2, with the sites "layer[1]/y" and "layer[1]/z".
+// Computes y = w x and z = sum of y^2, with hook points "layer[1]/y" and
+// "layer[1]/z".
 class Layer {
  public:
   Layer() {
@@ -35,7 +36,7 @@ class Layer {
     forward_.emplace(tape_, store_, &*gradients_);
   }
 
-  // Of x = (1, 2), so y = (3, 6) and z = 45.
+  // Runs a pass with x = (1, 2), so y = (3, 6) and z = 45.
   Var<double> Run(Probe<double>* probe, bool recompute = false) {
     forward_->set_probe(probe);
     forward_->BeginStep();
@@ -177,7 +178,7 @@ TEST(ScopedProbe, WatchesBesideTheProbeThatIsThere) {
   EXPECT_THAT(recorder.Find("layer[1]/y")->gradient, ElementsAre(12, 24));
 }
 
-// Wants the site's input.
+// Requests the input of the hook point.
 class InputTaker : public Replacer {
  public:
   SiteWish Wish(const std::string&) override {

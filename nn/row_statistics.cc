@@ -12,7 +12,7 @@ namespace regard {
 
 namespace {
 
-// NaN if either is.
+// Returns the larger number, or NaN if either is NaN.
 double Greater(double a, double b) { return b > a || std::isnan(b) ? b : a; }
 
 template <typename T>
@@ -20,8 +20,8 @@ double Magnitude(T weight) {
   return std::abs(static_cast<double>(weight));
 }
 
-// Statistics of the weights of one row, whose query is at the position of key
-// row `position`.
+// Computes the statistics of one row, whose query is at the position of key row
+// `position`.
 template <typename T>
 void ReadRow(absl::Span<const T> weights, const RowPlace& place,
              int64_t position, const RowStatistics& to, int64_t row) {

@@ -1,19 +1,19 @@
-// Statistics of each row of attention weights, [batch, heads, queries, keys].
-// A kernel that never holds a whole row gives them, too.
+// Statistics of each row of attention weights, [batch, heads, queries, keys]. A
+// kernel that never stores a whole row can compute them, too.
 //
-// They are of weights w before dropout, with magnitudes |w|:
+// They describe the weights w before dropout, with magnitudes |w|:
 //
-//   sum      the sum of |w|: below 1 where a sink takes a part of the softmax
+//   sum      the sum of |w|; below 1 if a sink takes part of the softmax
 //   entropy  -sum_k p_k log p_k for p = |w| / sum, in nats
-//   top      the largest |w|, and top_key: its key, the first of equals
+//   top      the largest |w|; top_key is its key, the first of equals
 //   max      the largest w
 //   first    |w| of key row 0
 //   window   the sum of |w| over the keys at the query's position and at the
 //            `width` - 1 positions before it
 //
-// A row that sees no key has 0 everywhere, and the top key -1. A sink is not a
-// key: it only makes weights smaller, so the entropy and all fractions of `sum`
-// are those without it.
+// A row whose keys are all masked has statistics of 0 and a top_key of -1. A
+// sink is not a key. The entropy and all fractions of `sum` describe the
+// weights without the sink.
 #ifndef NN_ROW_STATISTICS_H_
 #define NN_ROW_STATISTICS_H_
 
@@ -27,7 +27,7 @@
 
 namespace regard {
 
-// Which statistics a probe reads. `sum` comes with all of them.
+// The statistics that a probe requests. `sum` is always included.
 struct RowWish {
   bool entropy = false;
   bool top = false;  // top, top_key and max
@@ -38,23 +38,23 @@ struct RowWish {
   void Add(const RowWish& other);
 };
 
-// Arrays [batch, heads, queries], null where they are not wished for. Trivially
-// copyable; the memory is an arena's.
+// Statistics as arrays [batch, heads, queries], null unless requested.
+// Trivially copyable. An arena owns the memory.
 struct RowStatistics {
-  // Returns the statistics of `rows` [batch, heads, queries, ..] that see no
-  // key. Only the arrays that `wish` names are made.
+  // Allocates the arrays that `wish` requests, for `rows` [batch, heads,
+  // queries, ..], with the values of rows without unmasked keys.
   static RowStatistics New(Arena& arena, const RowWish& wish,
                            const Shape& rows);
 
   bool has_value() const { return sum != nullptr; }
   int64_t size() const { return batch * heads * queries; }
-  // The index of a row in the arrays.
+  // Returns the index of a row in the arrays.
   int64_t Row(int64_t example, int64_t head, int64_t query) const {
     return (example * heads + head) * queries + query;
   }
-  // The window of this width, which was wished for.
+  // Returns the window of this width, which must have been requested.
   const double* Window(int64_t width) const;
-  // The same for widths[i].
+  // Returns the window of width widths[i].
   double* window(int64_t i) const { return windows + i * size(); }
 
   int64_t batch = 0;
@@ -70,23 +70,22 @@ struct RowStatistics {
   absl::Span<const int64_t> widths = {};
 };
 
-// The place of weights in the call whose statistics are wanted. They may be a
-// part of its weights.
+// The position of a block of weights within the weights of the whole call.
 struct RowPlace {
-  int64_t example = 0;      // the first one
-  int64_t first_query = 0;  // the row of the first query
-  int64_t first_key = 0;    // the key row of the first column
-  // The key row of each column, in rising order, where the columns do not
-  // follow on each other; else empty.
+  int64_t example = 0;      // index of the first example
+  int64_t first_query = 0;  // row of the first query
+  int64_t first_key = 0;    // key row of the first column
+  // The key row of each column, in ascending order. Empty if the columns are
+  // consecutive.
   absl::Span<const int32_t> keys = {};
-  bool part_of_keys = false;  // whether there are other keys, of weight 0
-  // Query i of these weights is at the position of key row `offset` + i `step`.
+  bool part_of_keys = false;  // whether there are other keys, with weight 0
+  // Query i of the block is at the position of key row `offset` + i * `step`.
   int64_t offset = 0;
   int64_t step = 1;
 };
 
-// Writes the statistics of weights, of any rank, to their place in `to`. The
-// last axis is the keys; weights of rank 4 have heads.
+// Writes the statistics of `weights` to their rows in `to`. The last axis of
+// `weights` is the keys. Weights of rank 4 have heads.
 template <typename T>
 void ReadRows(Var<T> weights, const RowPlace& place, const RowStatistics& to);
 

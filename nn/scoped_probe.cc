@@ -50,7 +50,7 @@ template <typename T>
 Var<T> ScopedProbe<T>::Replace(Tape<T>& tape, const std::string& site,
                                Var<T> value) {
   const SiteWish after = inner_->Wish(site);
-  // The input takes the place of what the outer probe makes of the value.
+  // A probe that reads the input overrides the outer probe's replacement.
   if (!after.input && outer_->Wish(site).replacement) {
     value = outer_->Replace(tape, site, value);
   }

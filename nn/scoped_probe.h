@@ -1,4 +1,5 @@
-// A probe of a Forward for a while, beside the one that it has.
+// A probe that is active for the lifetime of a ScopedProbe, in addition to the
+// Forward's own probe.
 #ifndef NN_SCOPED_PROBE_H_
 #define NN_SCOPED_PROBE_H_
 
@@ -11,9 +12,9 @@
 
 namespace regard {
 
-// Where both replace a value, the Forward's own probe comes first. Backward
-// passes over what has been computed end within the lifetime, in which
-// `forward` and `probe` live.
+// If both probes replace a value, the Forward's own probe comes first. Not
+// owned: `forward` and `probe` must outlive this object. Backward passes must
+// end before its destruction.
 template <typename T>
 class ScopedProbe : private Probe<T> {
  public:
@@ -31,7 +32,7 @@ class ScopedProbe : private Probe<T> {
   Var<T> Replace(Tape<T>& tape, const std::string& site, Var<T> value) override;
 
   Forward<T>& forward_;
-  Probe<T>* const outer_;  // null: `inner_` is the Forward's probe
+  Probe<T>* const outer_;  // null: `inner_` is the only probe
   Probe<T>* const inner_;
 };
 

@@ -1,4 +1,5 @@
-// A model's parameters, and slabs laid out like them, as tensors in files.
+// Reads and writes the parameters of a model, or slabs of the same layout, as
+// tensors in files.
 #ifndef NN_WEIGHTS_H_
 #define NN_WEIGHTS_H_
 
@@ -15,42 +16,43 @@
 
 namespace regard {
 
-// An error if the values of `parameters` exceed physical memory.
+// Returns an error if the values of `parameters` exceed physical memory.
 template <typename T>
 absl::Status CheckMemory(const ParameterStore<T>& parameters) {
   if (parameters.problem().empty()) return absl::OkStatus();
   return absl::ResourceExhaustedError(parameters.problem());
 }
 
-// A shape as files of tensors have it.
+// Returns a shape in the form that tensor files use.
 std::vector<int64_t> Extents(const Shape& shape);
 
-// One view per parameter of a slab laid out as `parameters`; names get `prefix`
-// in front.
+// Returns one view for each parameter of a slab with the layout of
+// `parameters`. Names get the prefix `prefix`.
 std::vector<TensorView> SlabViews(const ParameterStore<float>& parameters,
                                   absl::Span<const float> slab,
                                   absl::string_view prefix);
 
-// Fills a slab from tensors of those names. A missing tensor, or one of another
-// shape, is an error that names it.
+// Fills a slab from the tensors of the same names. Returns an error with the
+// name of the tensor if one is missing or has another shape.
 absl::Status ReadSlab(const SafetensorsReader& reader, absl::string_view prefix,
                       const ParameterStore<float>& parameters,
                       absl::Span<float> slab);
 
-// The first parameter that has numbers which are not finite; empty if none has.
+// Returns the name of the first parameter with a non-finite number, or "".
 std::string ParameterNotFinite(const ParameterStore<float>& parameters);
 
-// Reads all parameters. Numbers that are not finite are an error, too.
+// Reads all parameters from a file. Non-finite numbers are an error.
 absl::Status LoadWeights(const std::string& path,
                          ParameterStore<float>& parameters);
 
-// Says whether two models are bitwise equal.
+// Returns a digest that is equal for two models if and only if they are
+// bit-identical.
 //
-// SHA-256, as hexadecimal digits, over the tensors sorted by the bytes of their
-// names. Each contributes, with all integers as 64-bit little-endian: the
-// length of its name, the name, its rank, its sizes, and its values as 32-bit
-// little-endian floats. The lengths keep two different lists of tensors from
-// giving one sequence of bytes.
+// The digest is the SHA-256, in hexadecimal digits, over the tensors, sorted by
+// the bytes of their names. Each tensor contributes the length of its name, the
+// name, its rank, its sizes, and its values as 32-bit little-endian floats.
+// Integers are 64-bit little-endian. The lengths make sure that different lists
+// of tensors give different bytes.
 std::string WeightsDigest(absl::Span<const TensorView> tensors);
 
 }  // namespace regard

@@ -1,4 +1,5 @@
-// One learned row for each id: the parameter "weight" [vocabulary, width].
+// A table with a learned row for each id: the parameter "weight" [vocabulary,
+// width].
 #ifndef NN_LAYERS_EMBEDDING_H_
 #define NN_LAYERS_EMBEDDING_H_
 
@@ -18,11 +19,11 @@ class EmbeddingLayer {
   EmbeddingLayer(const ParameterScope<T>& scope, int64_t vocabulary,
                  int64_t width,
                  const Initializer& initializer = EmbeddingDefault());
-  // Shares the weight of another: "weight" is its second name.
+  // Shares the weight of another layer: "weight" becomes its second name.
   EmbeddingLayer(const ParameterScope<T>& scope, Parameter<T> shared);
 
-  // ids, as many as `leading` has elements, each 0 .. vocabulary - 1
-  // -> [leading.., width]. `ids` need not outlive the call.
+  // Maps ids to [leading.., width]. The number of ids is the size of `leading`.
+  // Each id is in 0 .. vocabulary - 1. The layer does not keep `ids`.
   Var<T> operator()(Forward<T>& forward, absl::Span<const int32_t> ids,
                     const Shape& leading) const;
 

@@ -1,4 +1,4 @@
-// The layers of one operation: Linear, Embedding, LayerNorm.
+// Tests the linear, embedding and norm layers.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -107,7 +107,8 @@ TEST(NormLayerTest, CountTheirParametersAndMarkThem) {
 
 class HeldScale : public Probe<double> {
  public:
-  // NaN: only the value is read, or with `gradient` its gradient, too.
+  // If `replacement` is NaN, only reads the value and, with `gradient`, its
+  // gradient.
   explicit HeldScale(double replacement, bool gradient = false)
       : replacement_(replacement), gradient_(gradient) {}
 
@@ -135,8 +136,8 @@ class HeldScale : public Probe<double> {
   const bool gradient_;
 };
 
-// Rows (1, 3) and (-2, 2) have the means 2 and 0, the variances 1 and 4, and
-// the mean squares 5 and 4.
+// The rows (1, 3) and (-2, 2) have the means 2 and 0, the variances 1 and 4,
+// and the mean squares 5 and 4.
 TEST(NormLayerTest, ItsScaleIsAHookPoint) {
   for (const bool rms : {false, true}) {
     ParameterStore<double> store;
@@ -148,7 +149,7 @@ TEST(NormLayerTest, ItsScaleIsAHookPoint) {
     GradientSlab<double> gradients(store);
     Tape<double> tape;
     Forward<double> forward(tape, store, &gradients);
-    // y, d (y0 + 2 y1 + 3 y2 + 4 y3) / d x and d / d parameters.
+    // Returns y, d (y0 + 2 y1 + 3 y2 + 4 y3) / d x and d / d parameters.
     const auto run = [&](Probe<double>* probe) {
       forward.set_probe(probe);
       forward.BeginStep();
@@ -171,7 +172,7 @@ TEST(NormLayerTest, ItsScaleIsAHookPoint) {
     EXPECT_EQ(reader.shape, Shape({1, 2, 1}));
     EXPECT_THAT(reader.read,
                 ElementsAre(DoubleEq(rms ? 1 / std::sqrt(5.0) : 1), .5));
-    // The composition of plain operations.
+    // Reading gradients makes the norm a composition of plain operations.
     HeldScale composed(std::nan(""), /*gradient=*/true);
     EXPECT_THAT(run(&composed), Pointwise(DoubleNear(1e-14), plain));
     // A held scale has no gradient, so the norm is linear.
@@ -205,7 +206,7 @@ TEST(NormLayerTest, ItsHookPointHasTheNameOfItsParameters) {
             "key_norm_scale");
 }
 
-// Words to words, through all three layers.
+// Maps words to words through all three layers.
 class WordModel {
  public:
   WordModel()
@@ -217,7 +218,7 @@ class WordModel {
     forward_.emplace(tape_, store_, &*gradients_);
   }
 
-  // The loss of one pass, whose gradients stand afterwards. A target of -1 is
+  // Returns the loss of one pass and computes its gradients. A target of -1 is
   // padding.
   double Loss(absl::Span<const int32_t> words,
               absl::Span<const int32_t> targets) {

@@ -1,5 +1,5 @@
-// The affine layer: x W^T + b, with parameters "weight" [outputs, inputs] and
-// "bias" [outputs].
+// The linear layer x W^T + b, with the parameters "weight" [outputs, inputs]
+// and "bias" [outputs].
 #ifndef NN_LAYERS_LINEAR_H_
 #define NN_LAYERS_LINEAR_H_
 
@@ -15,7 +15,7 @@ namespace regard {
 struct LinearOptions {
   bool bias = true;
   WeightInitializer initialization = nullptr;  // null: LinearDefault()
-  // Whether biases start at 0 instead of PyTorch's default.
+  // Whether biases are 0 initially, instead of PyTorch's default.
   bool zero_bias = false;
 };
 
@@ -25,11 +25,11 @@ class LinearLayer {
   LinearLayer(const ParameterScope<T>& scope, int64_t inputs, int64_t outputs,
               const LinearOptions& options = {});
 
-  // x [.., inputs] -> [.., outputs].
+  // Maps x [.., inputs] to [.., outputs].
   Var<T> operator()(Forward<T>& forward, Var<T> x) const;
 
   Parameter<T> weight() const { return weight_; }
-  Parameter<T> bias() const { return bias_; }  // may be absent
+  Parameter<T> bias() const { return bias_; }  // empty without a bias
 
  private:
   Parameter<T> weight_;

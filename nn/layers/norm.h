@@ -1,5 +1,5 @@
-// Normalises each row, then scales and shifts it: parameters "weight" and, if
-// wanted, "bias", both [width], which weight decay leaves alone.
+// Normalizes each row, then scales and shifts it. The parameters "weight" and,
+// optionally, "bias" are [width]. Weight decay does not apply to them.
 #ifndef NN_LAYERS_NORM_H_
 #define NN_LAYERS_NORM_H_
 
@@ -12,8 +12,9 @@
 namespace regard {
 
 struct NormOptions {
-  // Whether rows are divided by their root mean square (RMSNorm, which has no
-  // bias); otherwise by their standard deviation, less their mean (LayerNorm).
+  // If true, RMSNorm: divides rows by their root mean square, without a bias.
+  // If false, LayerNorm: subtracts the mean and divides by the standard
+  // deviation.
   bool rms = false;
   double epsilon = 1e-5;  // added to the mean square or the variance
   bool bias = true;
@@ -25,13 +26,13 @@ class NormLayer {
   NormLayer(const ParameterScope<T>& scope, int64_t width,
             const NormOptions& options = {});
 
-  // x [.., width].
+  // Maps x [.., width] to the same shape.
   Var<T> operator()(Forward<T>& forward, Var<T> x) const;
 
  private:
   NormOptions options_;
   Parameter<T> weight_;
-  Parameter<T> bias_;  // may be absent
+  Parameter<T> bias_;  // empty without a bias
 };
 
 }  // namespace regard

@@ -12,8 +12,8 @@ namespace regard {
 
 namespace {
 
-// The last states of sequences [batch, time, width] as rows of them; those of
-// empty ones are as in `last` [batch, width].
+// Returns the last states of sequences [batch, time, width]: [batch, width].
+// Empty sequences have the state in `last` [batch, width].
 template <typename T>
 Var<T> LastRows(Var<T> sequences, absl::Span<const int32_t> lengths,
                 bool reverse, Var<T> last) {
@@ -97,7 +97,7 @@ typename Recurrent<T>::Cell Recurrent<T>::AddCell(
 template <typename T>
 RecurrentState<T> Recurrent<T>::ZeroState(Forward<T>& forward,
                                           int64_t batch) const {
-  // One constant serves all layers.
+  // All layers share one constant.
   const Var<T> zero = forward.tape().Full({batch, width()}, T(0));
   RecurrentState<T> state;
   for (int layer = 0; layer < layers(); ++layer) {

@@ -42,11 +42,11 @@ void ExpectNear(Var<double> a, Var<double> b) {
 }
 
 TEST(RecurrentTest, HasThePublishedNumberOfParameters) {
-  // PyTorch's: gates * width * (inputs + width + 2).
+  // PyTorch has gates * width * (inputs + width + 2) parameters.
   EXPECT_EQ(CountParameters({.width = 5}, 7), 3 * 5 * (7 + 5 + 2));
   EXPECT_EQ(CountParameters({.cell = RecurrentCell::kLstm, .width = 5}, 7),
             4 * 5 * (7 + 5 + 2));
-  // The published formula has one bias a gate.
+  // The published formula has one bias for each gate.
   EXPECT_EQ(
       CountParameters({.cell = RecurrentCell::kGruResetBefore, .width = 5}, 7),
       3 * 5 * (7 + 5 + 1));
@@ -81,7 +81,7 @@ TEST_P(RecurrentKinds, StepsEqualTheWholeSequence) {
   Tape<double> tape;
   Forward<double> forward(tape, store, nullptr);
   forward.BeginStep();
-  // One sequence, so that each of its steps is a row.
+  // Uses one sequence, so that each step is a row.
   const Var<double> x = RandomInput(tape, {1, 4, 5}, 1);
   const RecurrentOutputs<double> whole = layer.Run(forward, x, {});
   RecurrentState<double> state = layer.ZeroState(forward, 1);
@@ -93,7 +93,7 @@ TEST_P(RecurrentKinds, StepsEqualTheWholeSequence) {
         forward,
         layer.ProjectInput(forward, tape.Constant({1, 5}, row), 0, bias),
         state);
-    // The parts of the input one after another.
+    // Projects the parts of the input one after another.
     const Var<double> y = tape.Constant({1, 2}, row.subspan(0, 2));
     const Var<double> c = tape.Constant({1, 3}, row.subspan(2));
     split =
@@ -196,7 +196,8 @@ TEST(RecurrentTest, AReplacedStateIsWhatTheLayerLeaves) {
   Tape<double> tape;
   Forward<double> forward(tape, store, nullptr);
   const std::vector<int32_t> lengths = {3, 0, 2};
-  // The sequence [3, 3, 4], and what each direction ends with [3, 2].
+  // Returns the sequence [3, 3, 4] and the final states of each direction [3,
+  // 2].
   const auto run = [&](Probe<double>* probe) {
     forward.set_probe(probe);
     forward.BeginStep();
@@ -211,7 +212,8 @@ TEST(RecurrentTest, AReplacedStateIsWhatTheLayerLeaves) {
     return values;
   };
   const std::vector<std::vector<double>> plain = run(nullptr);
-  // The forward direction ends at the length, the reverse one at the start.
+  // The forward direction ends at the length, the reverse direction at the
+  // start.
   EXPECT_EQ(plain[1][0], plain[0][2 * 4]);
   EXPECT_EQ(plain[1][4], plain[0][(2 * 3 + 1) * 4]);
   EXPECT_EQ(plain[2][1], plain[0][3]);
@@ -219,7 +221,7 @@ TEST(RecurrentTest, AReplacedStateIsWhatTheLayerLeaves) {
   const std::vector<std::vector<double>> doubled = run(&doubler);
   for (size_t part = 0; part < plain.size(); ++part) {
     for (size_t i = 0; i < plain[part].size(); ++i) {
-      // An empty sequence leaves what it began with.
+      // The final state of an empty sequence is the initial state.
       const bool empty = part == 1 && i / 2 == 1;
       EXPECT_EQ(doubled[part][i], empty ? 0.5 : 2 * plain[part][i])
           << part << " " << i;

@@ -1,4 +1,4 @@
-// Named arrays written by tools/parity/write_fixtures.py, for tests.
+// Named arrays that tools/parity/write_fixtures.py has written, for tests.
 #ifndef NN_TESTING_FIXTURE_H_
 #define NN_TESTING_FIXTURE_H_
 
@@ -18,7 +18,7 @@ class Fixture {
     std::vector<double> values;
   };
 
-  // Reads <folder>/<name>.txt. What is missing or malformed fails a check.
+  // Reads <folder>/<name>.txt. Fails a check if it is missing or malformed.
   Fixture(const std::string& name, const std::string& folder);
 
   const Array& operator[](const std::string& name) const;

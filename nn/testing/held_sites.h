@@ -1,5 +1,5 @@
-// A probe for tests: keeps what it sees of a pass that is not rewound, and goes
-// back by Tape::Backward() only.
+// A probe for tests that keeps the Vars at hook points of a pass. The tape must
+// not be rewound, and the backward pass must be Tape::Backward().
 #ifndef NN_TESTING_HELD_SITES_H_
 #define NN_TESTING_HELD_SITES_H_
 
@@ -17,15 +17,15 @@ namespace regard {
 template <typename T>
 class HeldSites : public Probe<T> {
  public:
-  // With `gradients`, grad_data() of what is kept is complete after a backward
-  // pass, and gradients that are added to it flow back.
+  // If `gradients` is true, grad_data() of the kept values is complete after a
+  // backward pass, and gradients that are added to it flow backwards.
   explicit HeldSites(std::string pattern, bool gradients = false)
       : pattern_(std::move(pattern)), gradients_(gradients) {}
 
-  // [heads], from now on multiplies contexts.
+  // Multiplies the contexts of heads by `factors` [heads] from now on.
   void set_head_factors(Var<T> factors) { factors_ = factors; }
 
-  // The last site of the pattern.
+  // Returns the last value whose hook point matches the pattern.
   Var<T> operator[](const std::string& pattern) const {
     for (auto site = held_.rbegin(); site != held_.rend(); ++site) {
       if (MatchesSite(pattern, site->first)) return site->second;
@@ -33,7 +33,7 @@ class HeldSites : public Probe<T> {
     REGARD_CHECK(false) << "no site " << pattern;
     return {};
   }
-  // In the order of the pass.
+  // Returns the names in the order of the pass.
   std::vector<std::string> names() const {
     std::vector<std::string> names;
     for (const auto& site : held_) names.push_back(site.first);

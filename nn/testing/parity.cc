@@ -11,7 +11,8 @@ namespace regard {
 
 namespace {
 
-// Makes the largest difference of the running test a property of its report.
+// Stores the largest difference in the running test as a property of its
+// report.
 void Record(double difference) {
   static const ::testing::TestInfo* test = nullptr;
   static double largest = 0;

@@ -1,5 +1,4 @@
-// Comparisons with a fixture: float against numbers of another library, to
-// 1e-5.
+// Compares float results with a fixture from another library, to 1e-5.
 #ifndef NN_TESTING_PARITY_H_
 #define NN_TESTING_PARITY_H_
 
@@ -11,18 +10,21 @@
 
 namespace regard {
 
-// Absolute for numbers below 1, relative above. The largest difference is the
-// property "largest_difference" of the running test in its XML report.
+// Checks |got - expected| <= 1e-5 (1 + |expected|) for each number. Stores the
+// largest difference as the property "largest_difference" of the running test
+// in its XML report.
 void ExpectParity(absl::Span<const float> got, const Fixture::Array& expected,
                   absl::string_view what);
 
-// The gradient of `x` after a backward pass.
+// Returns the gradient of `x` after a backward pass.
 absl::Span<const float> Grad(Var<float> x);
 
-// Sets every parameter to the fixture's "value.NAME", of the same shape.
+// Sets each parameter to the array "value.NAME" of the fixture. Shapes must be
+// equal.
 void SetParameters(const Fixture& fixture, ParameterStore<float>* store);
 
-// Compares the gradient of every parameter with the fixture's "grad.NAME".
+// Compares the gradient of each parameter with the array "grad.NAME" of the
+// fixture.
 void ExpectParameterGradients(const Fixture& fixture,
                               const ParameterStore<float>& store,
                               const GradientSlab<float>& gradients);

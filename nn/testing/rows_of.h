@@ -1,4 +1,4 @@
-// How many examples a model reads at once.
+// Records how many examples a model processes at once.
 #ifndef NN_TESTING_ROWS_OF_H_
 #define NN_TESTING_ROWS_OF_H_
 
@@ -12,8 +12,8 @@
 
 namespace regard {
 
-// The first extent of a site of `pattern` whenever compute(), which is on
-// `forward`, visits one.
+// Runs compute(), which uses `forward`. Returns the first extent at each visit
+// of a hook point that matches `pattern`.
 template <typename F>
 std::vector<int64_t> RowsOf(Forward<float>& forward, const std::string& pattern,
                             F compute) {
