@@ -1,4 +1,4 @@
-// Broken and hostile configs, each with the exact text that the user sees.
+// Tests broken and hostile configs, with the exact messages that users see.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -28,12 +28,12 @@ using ::testing::StartsWith;
 
 class BrokenConfigTest : public testing::TemporaryFiles {
  protected:
-  // Needed so that the extension is linked in.
+  // Links the extension.
   BrokenConfigTest() {
     google::protobuf::LinkMessageReflection<lab::MyScore>();
   }
 
-  // What the user sees; "" when all is well.
+  // Returns the message that the user sees, or "" without an error.
   static std::string ErrorOf(const std::string& name,
                              const std::vector<std::string>& overrides = {}) {
     testing::TestConfig config;
@@ -45,7 +45,7 @@ class BrokenConfigTest : public testing::TemporaryFiles {
     return std::string(origins.status().message());
   }
 
-  // The same for a file of its own.
+  // Returns the message for a file with this text.
   std::string ErrorIn(absl::string_view text) const {
     WriteFile("a.textproto", text);
     return ErrorOf("a.textproto");

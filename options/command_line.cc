@@ -32,8 +32,8 @@ using ::google::protobuf::FieldDescriptor;
 using ::google::protobuf::Message;
 using ::google::protobuf::TextFormat;
 
-// Opens standard streams that are closed, for reading alone. A file that is
-// opened later would take their place, and get what is written to them.
+// Opens closed standard streams for reading only. Otherwise, a file opened
+// later could take the place of a stream and receive its output.
 void OpenStandardStreams() {
   int fd;
   do {
@@ -42,13 +42,13 @@ void OpenStandardStreams() {
   if (fd > STDERR_FILENO) SystemFiles().Close(fd);
 }
 
-// "-" stands for itself, "-1" and "-.5" are numbers.
+// Whether this is a flag. "-" is an argument, and "-1" and "-.5" are numbers.
 bool LooksLikeFlag(absl::string_view argument) {
   return argument.size() > 1 && argument[0] == '-' && argument[1] != '.' &&
          !absl::ascii_isdigit(argument[1]);
 }
 
-// PrintableText(), but newlines and tabs stay.
+// PrintableText() that keeps newlines and tabs.
 std::string PrintableLines(absl::string_view text) {
   std::string lines;
   while (true) {
@@ -67,7 +67,7 @@ void CommandLine::Text(absl::string_view name, absl::string_view kind,
                        absl::string_view otherwise) {
   const auto set = [value](const std::string& text) {
     *value = text;
-    // As of a variable of the shell that is not set.
+    // An empty value usually comes from an unset shell variable.
     return !text.empty();
   };
   flags_.push_back({name, kind, help, "a non-empty string", set,
@@ -92,7 +92,7 @@ void CommandLine::AddNumber(absl::string_view name, bool is_whole, double min,
   const auto set = [=](const std::string& text) {
     int64_t whole;
     double number;
-    // Not a number is out of range, too.
+    // The negated comparison also rejects NaN.
     if ((is_whole && !absl::SimpleAtoi(text, &whole)) ||
         !absl::SimpleAtod(text, &number) || !(number >= min && number <= max)) {
       return false;
@@ -110,7 +110,7 @@ void CommandLine::AddNumber(absl::string_view name, bool is_whole, double min,
 void CommandLine::Number(absl::string_view name, int* value, int min, int max,
                          absl::string_view help, absl::string_view otherwise) {
   std::string shown(otherwise);
-  // A value out of range stands for none.
+  // A default out of range means that there is none.
   if (shown.empty() && *value >= min && *value <= max) {
     shown = absl::StrCat(*value);
   }
@@ -233,7 +233,8 @@ absl::Status CommandLine::Parse(int argc, char** argv) const {
 }
 
 int FinishOutput() {
-  // Both are needed: an error while the buffer was flushed before stays.
+  // fflush() reports an error of this flush, and ferror() errors of earlier
+  // flushes.
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return 0;
   std::fputs("error: cannot write to standard output\n", stderr);
   return kExitFailed;
@@ -242,7 +243,7 @@ int FinishOutput() {
 int ExitCode(const absl::Status& status) {
   if (status.ok()) return FinishOutput();
   const bool help = absl::IsCancelled(status);
-  // Messages quote files, which may hold what a terminal would obey.
+  // Messages quote files, which may contain terminal control sequences.
   const std::string message =
       PrintableLines(absl::StripSuffix(status.message(), "\n"));
   std::fputs(absl::StrCat(message, "\n").c_str(), help ? stdout : stderr);

@@ -1,5 +1,5 @@
-// The arguments of Regard's programs: `--name=value` or `--name value`,
-// switches without a value, and what is not a flag.
+// Parses the arguments of Regard's programs: flags `--name=value` or `--name
+// value`, switches without a value, and positional arguments.
 #ifndef OPTIONS_COMMAND_LINE_H_
 #define OPTIONS_COMMAND_LINE_H_
 
@@ -14,10 +14,10 @@
 
 namespace regard {
 
-// What --version prints: "Regard" and the latest release in CHANGELOG.md.
+// The output of --version: "Regard" and the latest release in CHANGELOG.md.
 extern const char* const kVersion;
 
-// Help texts and defaults of flags that several programs share.
+// Help texts and defaults of flags that several programs have.
 inline constexpr char kRunHelp[] = "run folder";
 inline constexpr char kModelHelp[] =
     "Hugging Face model folder; give either this or --run";
@@ -38,33 +38,39 @@ inline constexpr char kLengthHelp[] =
 
 class CommandLine {
  public:
-  // --help shows `usage` above the flags. All texts given outlive this.
+  // `usage` is the first part of --help. Not owned: all texts must outlive this
+  // object.
   explicit CommandLine(absl::string_view usage) : usage_(usage) {}
 
-  // Each flag writes to a variable of the caller, which holds its default and
-  // must outlive Parse(). A flag given twice is an error, but for Repeated.
-  // `kind` names a value in --help: "DIR", "FILE", "PATH=VALUE". --help ends
-  // with the default: `otherwise` if it is not empty, else the value of the
-  // variable, if it is allowed, or the default of the field.
+  // Adds a flag that writes to a variable of the caller. The variable has the
+  // default as its initial value and must outlive Parse(). Only Repeated()
+  // flags may be given twice.
+  //
+  // `kind` names the value in --help: "DIR", "FILE", "PATH=VALUE". --help ends
+  // with the default: `otherwise` if it is not empty, otherwise the value of
+  // the variable if it is valid, or the default of the field.
   void Text(absl::string_view name, absl::string_view kind, std::string* value,
             absl::string_view help, absl::string_view otherwise = "");
   void Repeated(absl::string_view name, absl::string_view kind,
                 std::vector<std::string>* values, absl::string_view help);
   void Number(absl::string_view name, int* value, int min, int max,
               absl::string_view help, absl::string_view otherwise = "");
-  // Sets the number `name` of `message`, whole or not.
+  // Sets the numeric field `name` of `message`.
   void Field(absl::string_view name, google::protobuf::Message* message,
              double min, double max, absl::string_view help,
              absl::string_view otherwise = "");
   void Switch(absl::string_view name, bool* value, absl::string_view help);
-  // A flag of earlier versions is an error that says what to write `instead`.
+  // Adds a flag of an earlier version. It is an error whose message recommends
+  // `instead`.
   void Former(absl::string_view name, absl::string_view instead);
-  // What does not begin with '-', "-" itself, numbers below 0, and all that
-  // follows `--`; without it, an error.
+  // Collects positional arguments: arguments that do not begin with '-', "-"
+  // itself, negative numbers, and all arguments after `--`. Without this call,
+  // they are errors.
   void Positional(std::vector<std::string>* values, absl::string_view name);
 
-  // InvalidArgument, complete to print, for what is not understood. With
-  // --help, -h or --version, a Cancelled status whose message is what to print.
+  // Parses the arguments. Returns InvalidArgument, with a message to print, if
+  // an argument is not valid. If --help, -h or --version is given, returns
+  // Cancelled, with the text to print as the message.
   absl::Status Parse(int argc, char** argv) const;
 
   std::string Help() const;
@@ -74,10 +80,10 @@ class CommandLine {
     absl::string_view name;
     absl::string_view kind;  // empty for a switch
     absl::string_view help;
-    std::string wanted;  // what values are right, for an error
-    std::function<bool(const std::string&)> set;  // false for a wrong value
+    std::string wanted;                           // valid values, for an error
+    std::function<bool(const std::string&)> set;  // false if invalid
     bool repeats = false;
-    std::string otherwise = {};  // the default in --help; empty: none
+    std::string otherwise = {};  // default in --help; empty: none
   };
 
   void AddNumber(absl::string_view name, bool is_whole, double min, double max,
@@ -86,24 +92,24 @@ class CommandLine {
 
   absl::string_view usage_;
   std::vector<Flag> flags_;
-  std::map<std::string, absl::string_view> former_;  // what to write instead
+  std::map<std::string, absl::string_view> former_;  // replacement by name
   std::vector<std::string>* positional_ = nullptr;
   absl::string_view positional_name_;
 };
 
-// What main() returns when all has been printed: 0, or 1, with a message on
-// standard error, if standard output did not take all of it.
+// Flushes standard output and returns the exit code of main(). The code is 0,
+// or 1 with a message on standard error if some output could not be written.
 int FinishOutput();
 
-// The exit codes of all programs; tools/README.md lists them.
-inline constexpr int kExitFailed = 1;      // the machine: IsMachineFailure()
-inline constexpr int kExitWrongInput = 2;  // or usage
-inline constexpr int kExitDiverged = 3;    // an Internal error of the trainer
+// Exit codes of all programs, listed in tools/README.md.
+inline constexpr int kExitFailed = 1;      // IsMachineFailure()
+inline constexpr int kExitWrongInput = 2;  // wrong input or usage
+inline constexpr int kExitDiverged = 3;    // Internal, from the trainer
 
-// What main() returns when `status` ends the program: with an error, its exit
-// code after printing it, without control characters but newlines and tabs, to
-// standard error; otherwise FinishOutput(), with help after printing that to
-// standard output.
+// Ends a program with `status` and returns the exit code of main(). Prints an
+// error to standard error, or help to standard output, without control
+// characters except newlines and tabs. Calls FinishOutput() unless there is an
+// error.
 int ExitCode(const absl::Status& status);
 
 }  // namespace regard

@@ -18,7 +18,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// A program with a flag of each kind, and what it was given.
+// A program with a flag of each kind, and the values it received.
 struct Program {
   std::string run;
   std::vector<std::string> overrides;
@@ -69,7 +69,7 @@ TEST(CommandLineTest, ReadsEachKindOfFlag) {
   EXPECT_THAT(program.words, ElementsAre("a", "b"));
 }
 
-// Standard input is closed: it is opened, and no other stream.
+// Only standard input is closed, so only standard input is opened.
 TEST(CommandLineTest, OpensStandardStreamsAndNothingElse) {
   const int next = dup(STDIN_FILENO);
   close(next);
@@ -141,7 +141,7 @@ TEST(CommandLineTest, EveryProgramTellsItsVersion) {
             absl::CancelledError(kVersion));
 }
 
-// What a file's words would have a terminal do.
+// Words of a file may contain terminal control sequences.
 TEST(ExitCodeTest, PrintsNoControlCharacters) {
   ::testing::internal::CaptureStderr();
   EXPECT_EQ(

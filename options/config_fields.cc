@@ -29,13 +29,13 @@ using ::google::protobuf::OneofDescriptor;
 using ::google::protobuf::Reflection;
 using ::google::protobuf::io::Tokenizer;
 
-// Of any field or extension. Protobuf's search for an extension takes time that
-// is quadratic in the dots of the name: minutes for one of a megabyte.
+// The maximum length of a field name. Protobuf's search for an extension is
+// quadratic in the number of dots: a name of a megabyte would take minutes.
 constexpr size_t kLongestName = 256;
 
 PathStep ReadStep(absl::string_view step, size_t begin) {
   const TextRange range{begin, step.size()};
-  // The bracket that opens an extension's name is no index.
+  // The bracket that opens an extension's name does not begin an index.
   const size_t bracket = std::min(step.find('[', 1), step.size());
   absl::string_view digits = step.substr(bracket);
   const bool is_index =
@@ -77,7 +77,7 @@ std::optional<std::string> FindIntegerProblem(const FieldDescriptor& field,
     return absl::StrCat("'", field.name(), "' cannot be negative, got ",
                         Quoted(written));
   }
-  // The largest magnitude on that side of zero.
+  // The largest magnitude with this sign.
   uint64_t largest = std::numeric_limits<uint64_t>::max() >> (64 - bits);
   if (is_signed) largest = largest / 2 + uint64_t{written.negative};
   uint64_t magnitude;
@@ -139,7 +139,7 @@ std::optional<std::string> FindEnumProblem(const FieldDescriptor& field,
   std::vector<std::string> names;
   for (int i = 0; i < type.value_count(); ++i) {
     const std::string name(type.value(i)->name());
-    // It stands for no choice.
+    // The unspecified value is not a choice.
     if (absl::EndsWith(name, "_UNSPECIFIED")) continue;
     if (!written.negative && written.text == name) return std::nullopt;
     names.push_back(name);
@@ -148,7 +148,7 @@ std::optional<std::string> FindEnumProblem(const FieldDescriptor& field,
                       SuggestName(written.text, names));
 }
 
-// Clears each list of `whole` that `part` has, within messages of both too.
+// Clears each list in `whole` that `part` has, also in messages that both have.
 void ClearLists(const Message& part, Message* whole) {
   const Reflection& fields = *whole->GetReflection();
   std::vector<const FieldDescriptor*> given;
@@ -288,7 +288,7 @@ void StoreFieldValue(absl::string_view text, const FieldDescriptor& field,
       std::string(text), &field, message))
       << text;
   if (!field.is_repeated()) return;
-  // The value was added at the end: it takes the place of an older element.
+  // The value was appended. Moves it to the index and removes the old element.
   const Reflection& fields = *message->GetReflection();
   const int last = fields.FieldSize(*message, &field) - 1;
   if (*index == last) return;

@@ -1,5 +1,4 @@
-// The fields of messages: found by the names that text configs use, and set to
-// values as they are written there.
+// Finds and sets fields of messages by the names and values of text configs.
 #ifndef OPTIONS_CONFIG_FIELDS_H_
 #define OPTIONS_CONFIG_FIELDS_H_
 
@@ -15,76 +14,81 @@
 
 namespace regard {
 
-// The field or known extension ("[full.name]") of `message` called `name`; null
-// when there is none.
+// Returns the field or known extension ("[full.name]") of `message` with this
+// name, or null if there is none.
 const google::protobuf::FieldDescriptor* FindField(
     const google::protobuf::Descriptor& message, absl::string_view name);
 
-// The field of `message` whose (former_name) is `name`, see
-// options/config_options.proto; null when there is none.
+// Returns the field of `message` whose (former_name) is `name`, or null if
+// there is none. See options/config_options.proto.
 const google::protobuf::FieldDescriptor* FindRenamedField(
     const google::protobuf::Descriptor& message, absl::string_view name);
 
-// `rate`, or `[lab.my_score]`.
+// Returns the name as in a config: `rate` or `[lab.my_score]`.
 std::string FieldName(const google::protobuf::FieldDescriptor& field);
 
-// "no field 'optimzer' in Training; did you mean 'optimizer'?"
+// Returns "no field 'optimzer' in Training; did you mean 'optimizer'?".
 std::string NoSuchField(const google::protobuf::Descriptor& message,
                         absl::string_view name);
 
-// Joins by a dot; either may be empty.
+// Joins two paths by a dot. Either may be empty.
 std::string JoinFieldPath(absl::string_view parent, absl::string_view name);
 
-// Whether `path` is that of a field, or of something in it.
+// Whether `path` is the path `field`, or the path of something in that field.
 bool IsWithin(absl::string_view path, absl::string_view field);
 
-// One field on a path such as `model.layers[1].heads`.
+// One step of a path such as `model.layers[1].heads`.
 struct PathStep {
   std::string name;          // `layers`, `[lab.my_score]`
-  std::optional<int> index;  // of an element
+  std::optional<int> index;  // index of an element
   TextRange range;           // of name and index in the path
 };
 
-// The steps of a well-formed `path`; a malformed one ends in a step whose name
-// is no field's (it may be empty). An index beyond the largest int is that.
+// Splits a path into steps. A malformed path has a last step whose name is not
+// a field, and may be empty. An index above the largest int becomes the largest
+// int.
 std::vector<PathStep> SplitPath(absl::string_view path);
 
-// Reads written values as fields hold them. Stricter than the text format: no
-// octal, no infinity or NaN, nothing that overflows or vanishes, no numbers for
-// enums or booleans, no invalid UTF-8.
+// The functions below read values as a config writes them. They are stricter
+// than protobuf's text format. They reject octal numbers, infinity, NaN,
+// overflow, numbers that become 0, numbers for enums or booleans, and invalid
+// UTF-8.
 
-// A value of one token, perhaps with a minus sign before it.
+// A value of one token, with an optional minus sign.
 struct WrittenValue {
   bool negative = false;
   Token::Kind kind = Token::Kind::kEnd;
-  absl::string_view text;  // of the token
+  absl::string_view text;  // text of the token
 };
 
-// What is wrong if `written` does not suit the scalar or enum `field`.
+// Returns an error message if `written` is not valid for the scalar or enum
+// `field`.
 std::optional<std::string> FindValueProblem(
     const google::protobuf::FieldDescriptor& field,
     const WrittenValue& written);
 
-// Sets `field` of `message` to the value that `text` writes, which has no
-// problem; strings in a row are one. Of a repeated field, the element `index`,
-// which may be the one after the last.
+// Sets `field` of `message` to the value in `text`, which must be valid.
+// Successive strings are concatenated. For a repeated field, sets the element
+// `index`, which may be one past the end.
 void StoreFieldValue(absl::string_view text,
                      const google::protobuf::FieldDescriptor& field,
                      std::optional<int> index,
                      google::protobuf::Message* message);
 
-// The message that `field` of `message` holds, made if need be; of a repeated
-// field, the element `index`, which may be the one after the last.
+// Returns the message in `field` of `message`, and creates it if necessary. For
+// a repeated field, returns the element `index`, which may be one past the end.
 google::protobuf::Message* MutableField(
     const google::protobuf::FieldDescriptor& field, std::optional<int> index,
     google::protobuf::Message* message);
 
-// Lays `part` over `whole`, of one type, as files are over their base: what
-// `part` sets replaces, lists as a whole, and messages combine.
+// Merges `part` into `whole`, a message of the same type, as a config is merged
+// into its base. Fields of `part` replace those in `whole`, lists are replaced
+// as a whole, and messages are merged.
 void LayOver(const google::protobuf::Message& part,
              google::protobuf::Message* whole);
 
-// What a field holds, with its article: "an integer", "a string in quotes".
+// Returns the type of a field with an article: "an integer", "a string in
+// quotes".
 std::string DescribeType(const google::protobuf::FieldDescriptor& field);
 
 }  // namespace regard

@@ -1,5 +1,6 @@
-// Damages a valid config byte by byte: the reader must never crash, must place
-// every problem, and must read what it accepts as protobuf's parser does.
+// Damages a valid config byte by byte. The reader must not crash, must give
+// each problem a position, and must read accepted texts as protobuf's parser
+// does.
 #include <cstdint>
 #include <optional>
 #include <regex>
@@ -34,7 +35,7 @@ sizes: 1 sizes: [2, 3] names: ["x", "y"] adam: { beta1: .5 }
 tree { child { children {} children { leaf: 1 } } }
 )";
 
-// Knuth's MMIX generator; its high bits.
+// Knuth's MMIX generator, high bits.
 class Numbers {
  public:
   uint32_t Below(uint32_t limit) {
@@ -46,7 +47,7 @@ class Numbers {
   uint64_t state_ = 20260101;
 };
 
-// One deletion, replacement, insertion, or copy of a stretch.
+// Makes one deletion, replacement, insertion, or copy of a part.
 void Mutate(Numbers* numbers, std::string* text) {
   constexpr absl::string_view kBytes =
       "{}[]<>:;,.\"'\\#-+ \n\t\r0123456789eEfxXuU_abz/\x01\x7f\xc3\xa9\xff";
@@ -70,8 +71,8 @@ void Mutate(Numbers* numbers, std::string* text) {
   }
 }
 
-// Every line of an error is a placed message, or belongs to the one before it
-// by two spaces.
+// Checks that each line of an error is a message with a position, or an
+// indented line that belongs to the one before.
 void ExpectPlaced(absl::string_view error) {
   static const std::regex* const kPlaced = new std::regex(
       "(a\\.textproto:[1-9][0-9]*:[1-9][0-9]*|--set): error: .+");

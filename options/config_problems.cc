@@ -23,8 +23,9 @@ using ::google::protobuf::Reflection;
 
 namespace {
 
-// Whole numbers by their digits, others by the shortest text that reads back as
-// `value`, taken as a float if it is one: 0.3 of a float field prints as 0.3.
+// Formats whole numbers by their digits. Formats other numbers by the shortest
+// text that reads back as `value`. A float field with 0.3 therefore prints as
+// 0.3.
 std::string Shortest(double value) {
   constexpr double kLargestWhole = 1e15;
   char text[32];
@@ -44,7 +45,7 @@ std::string Shortest(double value) {
 struct Range {
   double min = 0;
   double max = 0;
-  bool open = false;  // without max itself
+  bool open = false;  // whether max is excluded
 };
 
 Range ReadRange(const FieldDescriptor& field) {
@@ -61,7 +62,8 @@ Range ReadRange(const FieldDescriptor& field) {
   return read;
 }
 
-// Of a field of one number; reflection dies of others.
+// Returns the value of a numeric field. Reflection would end the program for
+// other types.
 double NumberOf(const Message& options, const FieldDescriptor& field) {
   const Reflection& reflection = *options.GetReflection();
   switch (field.cpp_type()) {

@@ -1,9 +1,9 @@
-// Collects what is wrong with a config, each problem under the field it is
-// about, so that a reader of config files can point at the offending line.
+// Collects problems of a config, each with the path of its field, so that a
+// reader can show the line of the config file.
 //
-// A problem is what cannot be meant: a contradiction, a value that would abort,
-// data that are missing. A field that merely has no effect, or an unusual one,
-// is a note.
+// A problem is an error: a contradiction, a value that would end the program,
+// or missing data. A field without effect, or with an unusual effect, is a
+// note.
 //
 //   void Validate(const DecoderConfig& config, ConfigProblems& problems) {
 //     problems.CheckOwnRanges(config);
@@ -11,8 +11,8 @@
 //     Validate(config.attention(), problems);
 //   }
 //
-// Paths are dotted names as a text config writes them: `model.width`,
-// `model.layers[1].heads`, and an extension in brackets,
+// Paths are dotted names as in a text config: `model.width`,
+// `model.layers[1].heads`. Extensions are in brackets:
 // `outside.[lab.my_score].width`.
 #ifndef OPTIONS_CONFIG_PROBLEMS_H_
 #define OPTIONS_CONFIG_PROBLEMS_H_
@@ -33,13 +33,13 @@ namespace regard {
 class ConfigProblems {
  public:
   struct Problem {
-    std::string path;  // from the outermost message; "" is that message itself
+    std::string path;  // from the outermost message, or "" for that message
     std::string message;
-    TextRange within = {};  // of the string that the field holds; else empty
+    TextRange within = {};  // part of the field's string; else empty
   };
 
-  // Puts `path` before the paths of all problems added during its life. Scopes
-  // nest, and end in the reverse of the order they began in.
+  // Prefixes the paths of all problems added during its lifetime. Scopes nest
+  // and must end in reverse order.
   class Scope {
    public:
     Scope(ConfigProblems& problems, absl::string_view path);
@@ -52,29 +52,29 @@ class ConfigProblems {
     std::string outer_;
   };
 
-  // `path` starts at the current scope; "" is the scope's message itself. The
-  // message says what is wrong without naming the place: "must divide width".
+  // Adds a problem. `path` is relative to the current scope; "" is the message
+  // of the scope. `message` does not name the field: "must divide width".
   void Add(absl::string_view path, std::string message);
 
-  // The same, about a part of the string that the field holds.
+  // Adds a problem in the part `within` of the string in a field.
   void AddWithin(absl::string_view path, TextRange within, std::string message);
 
-  // Adds a note, such as "has no effect without momentum". One that is there
-  // already is not added again.
+  // Adds a note, such as "has no effect without momentum", unless it exists
+  // already.
   void Note(absl::string_view path, std::string message);
 
-  // Adds a problem unless min <= value <= max; NaN is one.
+  // Adds a problem unless min <= value <= max. NaN is a problem.
   void RequireInRange(absl::string_view path, double value, double min,
                       double max);
 
-  // Adds a problem for each field of `options`, set or not, that is outside of
-  // its (range), see options/config_options.proto. Then does the same for each
-  // message that is set in `options`, extensions included.
+  // Adds a problem for each field of `options`, set or default, that is outside
+  // its (range). See options/config_options.proto. Also checks all messages
+  // that are set in `options`, including extensions.
   void CheckRanges(const google::protobuf::Message& options,
                    absl::string_view path = "");
 
-  // As CheckRanges(), but skips the messages in `options`. It is for a config
-  // whose parts are checked by validators of their own.
+  // CheckRanges() without the messages in `options`, for a config whose parts
+  // have their own validators.
   void CheckOwnRanges(const google::protobuf::Message& options,
                       absl::string_view path = "");
 
@@ -83,11 +83,11 @@ class ConfigProblems {
 
   bool ok() const { return problems_.empty(); }
 
-  // In the order in which they were added.
+  // Problems in the order of their addition.
   absl::Span<const Problem> problems() const { return problems_; }
 
-  // "training.average: has no effect without evaluations", in the order in
-  // which they were added.
+  // Notes such as "training.average: has no effect without evaluations", in the
+  // order of their addition.
   absl::Span<const std::string> notes() const { return notes_; }
 
  private:

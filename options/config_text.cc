@@ -31,7 +31,7 @@ int CountCharacters(absl::string_view text) {
       std::count_if(text.begin(), text.end(), StartsCharacter));
 }
 
-// At most `count` characters before `offset`.
+// Returns an offset at most `count` characters before `offset`.
 size_t StepBack(absl::string_view text, size_t offset, int count) {
   while (offset > 0 && count > 0) {
     --offset;
@@ -43,16 +43,16 @@ size_t StepBack(absl::string_view text, size_t offset, int count) {
 bool IsShown(char32_t code_point) {
   const auto category =
       utf8proc_category(static_cast<utf8proc_int32_t>(code_point));
-  // Not assigned, or line separators, controls, marks of the format and what
-  // is in private use.
+  // Excludes unassigned code points, and the categories from ZL on: line
+  // separators, control characters, format characters and private use.
   return category != UTF8PROC_CATEGORY_CN && category < UTF8PROC_CATEGORY_ZL;
 }
 
 bool StartsIdentifier(char c) { return absl::ascii_isalpha(c) || c == '_'; }
 bool ContinuesIdentifier(char c) { return absl::ascii_isalnum(c) || c == '_'; }
 
-// The length of the escape that `text` begins with, as protobuf reads it, or of
-// what there is of one.
+// Returns the length of the escape at the start of `text`, as protobuf reads
+// it. An incomplete escape counts as far as it goes.
 size_t EscapeLength(absl::string_view text) {
   const auto digits = [text](size_t begin, size_t most, const char* kind) {
     const size_t end = std::min(begin + most, text.size());
@@ -101,7 +101,7 @@ class Lexer {
     }
   }
 
-  // What was read from byte `begin` on, as messages show it.
+  // Returns the text from byte `begin` to here, as messages show it.
   std::string Text(size_t begin) const {
     return Printable(text_.substr(begin, at_ - begin));
   }
@@ -126,7 +126,7 @@ class Lexer {
     if (c == '"' || c == '\'') return ConsumeString();
     const size_t begin = at_++;
     if (absl::ascii_ispunct(c)) return Token::Kind::kSymbol;
-    // A character outside ASCII is taken whole.
+    // Takes all bytes of a character outside ASCII.
     while (!StartsCharacter(Peek())) ++at_;
     return Bad(begin, absl::StrCat("unexpected character '", Text(begin), "'"));
   }
@@ -178,11 +178,12 @@ class Lexer {
     const char c = Peek(1);
     if (c == '\n' || c == '\0') {
       ++at_;
-      return true;  // reported as never closed
+      return true;  // reported as not closed
     }
     at_ += EscapeLength(text_.substr(at_));
     const absl::string_view digits = text_.substr(begin + 2, at_ - begin - 2);
-    // Protobuf reads \X as a question mark. U+10FFFF is the last character.
+    // Protobuf reads an invalid \X as a question mark. The last character is
+    // U+10FFFF.
     if (absl::string_view("abfnrtv\\?'\"01234567").find(c) !=
             absl::string_view::npos ||
         (c == 'x' && !digits.empty()) || (c == 'u' && digits.size() == 4) ||
@@ -216,7 +217,7 @@ std::string Printable(absl::string_view text, int max_characters) {
       absl::StrAppend(&shown,
                       is_valid && IsShown(c.code_point) ? c.bytes : "?");
     }
-    // One mark for each character, valid or not, keeps the caret in place.
+    // One '?' for each character, valid or not, keeps the caret in its column.
     while (!is_valid && !text.empty() && !StartsCharacter(text[0])) {
       text.remove_prefix(1);
     }
@@ -299,7 +300,8 @@ std::string ConfigText::Where(size_t offset) const {
 
 TextRange ConfigText::InString(const TextRange& name,
                                const TextRange& within) const {
-  // Where each byte of the value is written, and the end of the value.
+  // `places` has the position of each byte of the value, and `end` the end of
+  // the value.
   std::vector<TextRange> places;
   size_t end = name.begin + name.length;
   std::vector<TextProblem> ignored;
@@ -318,13 +320,13 @@ TextRange ConfigText::InString(const TextRange& name,
           absl::string_view(text_).substr(at, end - at);
       const size_t length = rest[0] == '\\' ? EscapeLength(rest) : 1;
       std::string bytes;
-      // It refuses octal values above 255.
+      // CUnescape() rejects octal values above 255.
       const bool read = absl::CUnescape(rest.substr(0, length), &bytes);
       places.insert(places.end(), read ? bytes.size() : 1, {at, length});
       at += length;
     }
   }
-  if (end == name.begin + name.length) return name;  // there is no string
+  if (end == name.begin + name.length) return name;  // not a string
   if (within.begin >= places.size()) return {end, 1};
   const size_t last =
       std::min(within.begin + std::max<size_t>(within.length, 1),
@@ -371,7 +373,7 @@ std::optional<Token> TokenStream::ConsumeName() {
   if (Peek().kind == Token::Kind::kIdentifier) return Next();
   if (!AtSymbol("[")) return std::nullopt;
   const size_t begin = Next().range.begin;
-  // Two words in a row are no name.
+  // Two words in a row are not a name.
   bool after_word = false;
   while ((Peek().kind == Token::Kind::kIdentifier && !after_word) ||
          AtSymbol("./")) {

@@ -1,6 +1,5 @@
-// A text that settings come from (a file, an embedded text or one `--set`
-// argument), its tokens in reading order, with ways past a broken part, and how
-// a problem in it is shown:
+// The text of a config: a file, an embedded text, or one `--set` argument.
+// Splits a text into tokens, and shows a problem at its position:
 //
 //   configs/twenty_pairs.textproto:4:3: error: no field 'widht' in Model; ...
 //     widht: 32
@@ -18,7 +17,7 @@
 
 namespace regard {
 
-// Bytes [begin, begin + length) of a text.
+// The bytes [begin, begin + length) of a text.
 struct TextRange {
   size_t begin = 0;
   size_t length = 0;
@@ -29,44 +28,47 @@ struct TextProblem {
   std::string message;
 };
 
-// Problems of one text beyond these are not looked for.
+// The maximum number of problems that are reported in one text.
 inline constexpr size_t kMostProblems = 20;
 
-// Larger texts are refused, files before they are read.
+// The maximum size of a config. Larger files are rejected before they are read.
 inline constexpr size_t kMostConfigBytes = size_t{1} << 20;
 
-// A byte order mark, a NUL byte, invalid UTF-8 or too many bytes of `text`.
+// Returns a problem for a byte order mark, a NUL byte, invalid UTF-8, or a size
+// above kMostConfigBytes.
 std::optional<TextProblem> FindEncodingProblem(absl::string_view text);
 
 class ConfigText {
  public:
-  // `name`: the path as the user gave it, or what an embedded text is called.
+  // `name` is the path as the user gave it, or the name of an embedded text.
   static ConfigText File(std::string name, std::string text);
-  // `argument` is `path=value`; `place` says where the user wrote it.
+  // `argument` is `path=value`. `place` is its origin in messages.
   static ConfigText Override(std::string argument, std::string place = "--set");
 
   const std::string& name() const { return name_; }
   const std::string& text() const { return text_; }
   bool is_override() const { return is_override_; }
 
-  // 1-based.
+  // Returns the line of a byte offset, from 1.
   int Line(size_t offset) const;
-  // 1-based, in characters; a tab is one.
+  // Returns the column of a byte offset, from 1, in characters. A tab is one
+  // character.
   int Column(size_t offset) const;
 
-  // Where a value came from: `file.textproto:12`, or `--set`.
+  // Returns the origin of a value: `file.textproto:12` or `--set`.
   std::string Origin(size_t offset) const;
-  // The same with the column: `file.textproto:12:3`.
+  // Returns Origin() with the column: `file.textproto:12:3`.
   std::string Where(size_t offset) const;
 
-  // Where bytes `within` of a field's string are written: the field's name is
-  // at `name`, and its value, strings in a row or the rest of an argument,
-  // follows. The name itself if none does.
+  // Returns the position of the bytes `within` of a string. `name` is the
+  // position of the field's name, which precedes the value. The value is a
+  // sequence of strings or the rest of an argument. Returns `name` if there is
+  // no value.
   TextRange InString(const TextRange& name, const TextRange& within) const;
 
-  // The lines to print for a problem: place and message, source line, caret.
-  // Long lines are cut around the caret; what a terminal might obey or hide is
-  // replaced by '?'. No newline at the end.
+  // Returns the lines to print for a problem: position and message, source
+  // line, and caret. Long lines are cut around the caret. Control and invisible
+  // characters are replaced by '?'. There is no newline at the end.
   std::string Diagnostic(const TextProblem& problem) const;
 
  private:
@@ -80,10 +82,11 @@ class ConfigText {
   std::vector<size_t> line_starts_;
 };
 
-// Cuts `text`, and replaces control, invisible and invalid characters by '?'.
+// Returns `text`, shortened to `max_characters`. Replaces control, invisible
+// and invalid characters by '?'.
 std::string Printable(absl::string_view text, int max_characters = 40);
 
-// Characters that are shown of the name of a file.
+// The maximum number of characters that messages show of a file name.
 inline constexpr int kNameCharacters = 200;
 
 struct Token {
@@ -100,17 +103,17 @@ struct Token {
   TextRange range;
 };
 
-// A token of that text as messages show it: a string has quotes of its own.
+// Returns a token as messages show it: in single quotes, unless it is a string.
 std::string QuotedToken(Token::Kind kind, absl::string_view text);
 
-// All tokens of `text` from byte `begin` on, closed by one kEnd. Comments run
-// from # to the end of the line; a string ends on its line. What is no token
-// is added to `problems`, up to kMostProblems.
+// Returns all tokens of `text` from byte `begin` on, followed by one kEnd.
+// Comments extend from # to the end of the line. A string must end on its line.
+// Adds invalid tokens to `problems`, up to kMostProblems.
 std::vector<Token> Tokenize(absl::string_view text, size_t begin,
                             std::vector<TextProblem>* problems);
 
-// Stops at the kEnd token: it can be read any number of times. `text` must
-// outlive the stream.
+// Reads tokens one by one. The kEnd token can be read any number of times.
+// `text` must outlive the stream.
 class TokenStream {
  public:
   TokenStream(absl::string_view text, size_t begin,
@@ -140,24 +143,25 @@ class TokenStream {
     return found;
   }
 
-  // No line ends between them.
+  // Whether there is no line break between two tokens.
   bool SameLine(const Token& a, const Token& b) const;
 
-  // A value was forgotten: after `rate:` comes `seed: 3`.
+  // Whether a field begins here, so that a value is missing: `seed: 3` after
+  // `rate:`.
   bool StartsNextField() const {
     return Peek().kind == Token::Kind::kIdentifier && Is(Peek(1), ":{");
   }
 
-  // A field's name, as `rate` or `[lab.my_score]`; its token spans all of it.
+  // Reads the name of a field, `rate` or `[lab.my_score]`, as one token.
   std::optional<Token> ConsumeName();
 
-  // Moves to the last of the tokens that touch each other, as in fra.txt.
+  // Advances to the last token of a sequence without spaces, as in fra.txt.
   void PassWord();
 
-  // Passes all up to the bracket that closes the open one; does not recurse.
+  // Skips past the bracket that closes the bracket here. Not recursive.
   void SkipBracketed();
-  // Passes the rest of the line of `first`, and of its value if that goes on
-  // below, up to what closes a message.
+  // Skips the rest of the line of `first`, and the rest of its value on later
+  // lines, up to the end of a message.
   void SkipLine(const Token& first);
 
  private:

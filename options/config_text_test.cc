@@ -19,8 +19,8 @@ TEST(ConfigTextTest, CountsLinesAndCharactersFromOne) {
   EXPECT_EQ(text.Line(1), 1);  // the end of line 1
   EXPECT_EQ(text.Line(2), 2);
   EXPECT_EQ(text.Column(2), 1);
-  EXPECT_EQ(text.Column(3), 2);  // a tab is one
-  EXPECT_EQ(text.Column(5), 3);  // two bytes are one
+  EXPECT_EQ(text.Column(3), 2);  // a tab is one character
+  EXPECT_EQ(text.Column(5), 3);  // two bytes are one character
   EXPECT_EQ(text.Origin(5), "a:2");
 }
 
@@ -51,7 +51,7 @@ TEST(ConfigTextTest, OverridesHaveNoLine) {
             "       ^");
 }
 
-// What is marked of the string that is the value of the field `s`.
+// Returns the marked part of the string in the field `s`.
 std::string Marked(const ConfigText& text, size_t begin, size_t length) {
   const size_t name = text.text().find('s');
   const TextRange range = text.InString({name, 1}, {begin, length});
@@ -74,7 +74,7 @@ TEST(ConfigTextTest, PartsOfStringsAreFoundWhereTheyAreWritten) {
   EXPECT_EQ(Marked(file("s: 'ab'  # 'x'\n   \"cd\""), 3, 1), "d");
   EXPECT_EQ(Marked(file("s: 'ab'\n 'cd'"), 1, 2), "b'\n 'c");
   EXPECT_EQ(Marked(file("s: 'ab' 'cd'"), 0, 2), "ab");
-  // The end of the string, and beyond it.
+  // The end of the string, and a position past it.
   EXPECT_EQ(file("s: 'ab' t: 1").InString({0, 1}, {2, 1}).begin, 6u);
   EXPECT_EQ(file("s: 'ab' t: 1").InString({0, 1}, {9, 9}).begin, 6u);
   EXPECT_EQ(file("s: '' t: 1").InString({0, 1}, {0, 1}).begin, 4u);
@@ -99,7 +99,7 @@ TEST(PrintableTest, CutsAtCharacters) {
   EXPECT_EQ(Printable("éééé", 3), "ééé...");
 }
 
-// Each token as a letter for its kind and its text.
+// Returns each token as a letter for its kind, and its text.
 std::vector<std::string> Tokens(absl::string_view text) {
   std::vector<TextProblem> problems;
   std::vector<std::string> shown;

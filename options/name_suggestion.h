@@ -1,4 +1,4 @@
-// The name that was meant by one that nothing has.
+// Suggests the name that a misspelled name probably means.
 #ifndef OPTIONS_NAME_SUGGESTION_H_
 #define OPTIONS_NAME_SUGGESTION_H_
 
@@ -9,15 +9,17 @@
 
 namespace regard {
 
-// Insertions, deletions, substitutions and swaps of neighbours that turn `a`
-// into `b` (optimal string alignment). With `wildcards`, a '*' in `a` stands
-// for any characters, which cost nothing. Costs |a| |b|.
+// Returns the number of insertions, deletions, substitutions and swaps of
+// neighbors that turn `a` into `b` (optimal string alignment). With
+// `wildcards`, a '*' in `a` matches any characters at no cost. The time is
+// O(|a| |b|).
 int EditDistance(absl::string_view a, absl::string_view b,
                  bool wildcards = false);
 
-// "; did you mean 'optimizer'?" for the candidate nearest to `name`, letter
-// case aside, or that ends in _`name`. When none is near, "; it can be ..."
-// with all candidates if they are few, else "".
+// Returns "; did you mean 'optimizer'?" for the candidate nearest to `name`,
+// ignoring case. A candidate that ends in _`name` is near, too. If no candidate
+// is near, returns "; it can be ..." with all candidates if they are few,
+// otherwise "".
 std::string SuggestName(absl::string_view name,
                         absl::Span<const std::string> candidates);
 

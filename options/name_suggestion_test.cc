@@ -46,7 +46,7 @@ TEST(SuggestNameTest, LetterCaseAndAMissingPrefixDoNotCount) {
             "; did you mean 'SCORE_ADDITIVE'?");
 }
 
-// Every third letter may be wrong.
+// About every third letter may be wrong.
 TEST(SuggestNameTest, ALongerNameMayBeFurtherAway) {
   const auto suggests = [](const char* name, const char* candidate) {
     return absl::StrContains(SuggestName(name, {candidate}), "did you mean");

@@ -1,24 +1,24 @@
-// A registry of plug-ins of one kind (scoring functions, optimisers, schedules,
-// ...). A config chooses one by a member of a oneof, and that member's message
-// holds its options:
+// A registry of plug-ins of one kind, such as scoring functions, optimizers or
+// schedules. A config chooses one by a member of a oneof. The message of that
+// member has the options:
 //
 //   oneof schedule {
 //     ConstantSchedule constant = 1;
 //     OutsideSchedule outside = 15;  // extensions 1000 to max
 //   }
 //
-// `outside`, if the oneof has it, is a message with open proto2 extensions. It
-// holds exactly one extension, the options of a plug-in from another
-// repository: `outside { [lab.my_schedule] { rate: 2 } }`.
+// The member `outside` is optional. It is a message with open proto2
+// extensions, and must have exactly one extension, the options of a plug-in
+// from another repository: `outside { [lab.my_schedule] { rate: 2 } }`.
 //
-// A kind defines an interface, what is known of each plug-in, and a registry:
+// A kind has an interface, information about each plug-in, and a registry:
 //
 //   class Schedule {
 //    public:
 //     virtual ~Schedule() = default;
 //     virtual double Factor(int64_t update) const = 0;
-//     // A plug-in with limits besides (range) declares its own, which calls
-//     // CheckRanges() too.
+//     // A plug-in with limits other than (range) declares its own Validate(),
+//     // which must call CheckRanges(), too.
 //     static void Validate(const auto& options, ConfigProblems& problems) {
 //       problems.CheckRanges(options);
 //     }
@@ -34,8 +34,8 @@
 //     ScheduleRegistry() : PluginRegistry("schedule", "constant {}") {}
 //   };
 //
-// A plug-in is a class with a constructor from its options and one line,
-// `REGARD_PLUGIN(ScheduleRegistry, Constant, "1")`:
+// A plug-in is a class with a constructor from its options, and one line:
+// `REGARD_PLUGIN(ScheduleRegistry, Constant, "1")`.
 //
 //   class Constant : public Schedule {
 //    public:
@@ -44,8 +44,8 @@
 //     double Factor(int64_t) const override { return 1; }
 //   };
 //
-// A Validate() that a plug-in declares hides the interface's. So one with a
-// wrong signature does not compile; it is never ignored.
+// A plug-in's own Validate() hides the interface's Validate(). If its signature
+// is wrong, the plug-in does not compile.
 #ifndef OPTIONS_OPTION_REGISTRY_H_
 #define OPTIONS_OPTION_REGISTRY_H_
 
@@ -69,22 +69,22 @@ class OneofDescriptor;
 
 namespace regard {
 
-// What is known of one plug-in. Context is what its options are validated
-// against besides themselves, such as the widths of a layer.
+// Information about one plug-in. Context is additional data for the validation
+// of options, such as the widths of a layer.
 template <typename... Context>
 struct OptionInfo {
   using Validator = void (*)(const google::protobuf::Message& options,
                              const Context&... context,
                              ConfigProblems& problems);
 
-  std::string name;         // of its options message: "regard.DotScore"
-  std::string description;  // one line, such as a formula: "q . k"
+  std::string name;         // of the options: "regard.DotScore"
+  std::string description;  // one line, such as "q . k"
   const google::protobuf::Message* default_options;
-  // Adds what is wrong with options, under paths relative to them.
+  // Adds the problems of options, with paths relative to them.
   Validator validate;
 };
 
-// Makes an Interface from options of the plug-in's own type.
+// Creates an Interface from the options of the plug-in.
 template <typename Interface, typename... Args>
 using OptionFactory = std::unique_ptr<Interface> (*)(
     const google::protobuf::Message& options, Args... args);
@@ -96,7 +96,8 @@ concept ValidatesOptions = requires(const typename Plugin::Options& options,
   Plugin::Validate(options, context..., problems);
 };  // NOLINT(readability/braces)
 
-// Info of a plug-in that is a class template. Factory<T> is an OptionFactory.
+// Information about a plug-in that is a class template. Factory<T> is an
+// OptionFactory.
 template <template <typename> class Factory, typename... Context>
 struct NumericInfo : OptionInfo<Context...> {
   Factory<float> create_float;
@@ -104,47 +105,48 @@ struct NumericInfo : OptionInfo<Context...> {
 };
 
 struct ChosenOption {
-  // Null if the oneof is unset, or if `outside` does not hold one extension.
+  // Null if the oneof is unset, or if `outside` does not have exactly one
+  // extension.
   const google::protobuf::Message* options = nullptr;
-  // Leads from the config to the options: "dot", "outside.[lab.my_score]" or,
-  // where there are none, "outside" or "".
+  // The path from the config to the options: "dot" or "outside.[lab.my_score]".
+  // If there are no options: "outside" or "".
   std::string path;
 };
 
 ChosenOption ChooseOption(const google::protobuf::Message& config,
                           const google::protobuf::OneofDescriptor& choice);
 
-// The oneof `name` of a message.
+// Returns the oneof `name` of a message. Fails a check if there is none.
 const google::protobuf::OneofDescriptor& OneofNamed(
     const char* name, const google::protobuf::Descriptor& message);
 
-// "regard.DotScore".
+// Returns the full name of the message type: "regard.DotScore".
 std::string TypeName(const google::protobuf::Message& options);
 
-// Ends the program: a config with this choice was used before it was validated.
+// Ends the program, because a config was used before it was validated.
 [[noreturn]] void RefuseUnvalidated(
     const google::protobuf::OneofDescriptor& choice);
 
-// Says why `chosen` is not the choice of a plug-in in `known`.
+// Adds the problem that `chosen` is not a plug-in in `known`.
 void AddOptionProblem(const ChosenOption& chosen,
                       const google::protobuf::OneofDescriptor& choice,
                       absl::string_view example,
                       absl::Span<const std::string> known,
                       ConfigProblems& problems);
 
-// The registry of one kind, chosen by a oneof of Config. Info derives from
-// OptionInfo, and has the factory `create` of classes, or is a NumericInfo of
-// class templates. What it has besides, Info::Describe<Plugin>() reads of the
-// class. Registries are passed, never global: main() registers the built-in
-// plug-ins and the user's.
+// The registry of one kind of plug-in, which a oneof of Config chooses. Info
+// derives from OptionInfo and has the factory `create` of classes, or is a
+// NumericInfo of class templates. Info::Describe<Plugin>() reads additional
+// information from the class. Registries are passed as arguments, never global:
+// main() registers built-in and user plug-ins.
 template <typename Config, typename Info>
 class PluginRegistry {
  public:
   using Message = google::protobuf::Message;
 
-  // `choice` is the name of the oneof, `example` a choice as a config writes
-  // it, for the message that none was made. With `fallback` a config need not
-  // choose: options of that message, with their defaults, then serve.
+  // `choice` is the name of the oneof. `example` is a choice as in a config,
+  // for the message that none was made. If `fallback` is not null, the choice
+  // is optional, and the default is the plug-in of this message.
   PluginRegistry(const char* choice, std::string example,
                  const Message* fallback = nullptr)
       : choice_(OneofNamed(choice, *Config::descriptor())),
@@ -165,20 +167,20 @@ class PluginRegistry {
     Insert(std::move(info));
   }
 
-  // Sorted by name.
+  // All plug-ins, sorted by name.
   absl::Span<const Info> plugins() const { return plugins_; }
 
-  // Null if `config` makes no valid choice.
+  // Returns the chosen options, or null if the choice of `config` is not valid.
   const Message* ChosenOptions(const Config& config) const {
     return Choose(config).options;
   }
 
-  // The plug-in that `config` chose; null if it is not registered.
+  // Returns the plug-in that `config` chose, or null if it is not registered.
   const Info* Find(const Config& config) const {
     return FindType(Choose(config).options);
   }
 
-  // Adds what is wrong with the choice and with the chosen options, under paths
+  // Adds the problems of the choice and of the chosen options, with paths
   // relative to `config`.
   template <typename... Context>
   void ValidateChoice(const Config& config, ConfigProblems& problems,
@@ -195,7 +197,7 @@ class PluginRegistry {
     info->validate(*chosen.options, context..., problems);
   }
 
-  // Makes what a valid `config` chose.
+  // Creates the plug-in that `config` chose. `config` must be valid.
   template <typename... Args>
   auto Create(const Config& config, Args&&... args) const
       requires(requires(Info info) { info.create; }) {
@@ -214,7 +216,7 @@ class PluginRegistry {
   }
 
  protected:
-  // All but the factory.
+  // Returns the information without the factory.
   template <typename Plugin>
   static Info InfoOf(absl::string_view description) {
     Info info = {};
@@ -234,7 +236,8 @@ class PluginRegistry {
     plugins_.insert(position, std::move(info));
   }
 
-  // The plug-in that a valid `config` chose, and its options.
+  // Returns the plug-in that `config` chose, and its options. `config` must be
+  // valid.
   std::pair<const Info&, const Message&> ValidChoice(
       const Config& config) const {
     const Message* options = ChosenOptions(config);
@@ -294,10 +297,10 @@ class PluginRegistry {
   std::vector<Info> plugins_;
 };
 
-// Defines `void RegisterNAMEInREGISTRY(regard::REGISTRY&)` for the plug-in
-// NAME, in whatever namespace NAME is: with C linkage, declarations in all
-// namespaces name the same function. So two plug-ins of one registry have
-// different names, and one that is listed for another registry does not link.
+// Defines `void RegisterNAMEInREGISTRY(regard::REGISTRY&)` for the plug-in NAME
+// in any namespace: functions with C linkage are the same in all namespaces.
+// Therefore, plug-ins of one registry must have different names. A plug-in that
+// is listed for another registry does not link.
 #define REGARD_PLUGIN(registry, name, description)                       \
   extern "C" void Register##name##In##registry(::regard::registry& to) { \
     to.Add<name>(description);                                           \

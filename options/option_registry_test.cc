@@ -72,7 +72,7 @@ CurveRegistry LineAndPower() {
   return registry;
 }
 
-// "PATH: MESSAGE" of the first problem, or "".
+// Returns "PATH: MESSAGE" of the first problem, or "".
 std::string Problem(const CurveRegistry& registry, const std::string& text) {
   ConfigProblems problems;
   registry.ValidateChoice(Parsed(text), problems, /*largest=*/5.0);
@@ -146,7 +146,7 @@ TEST(OptionRegistryTest, AFallbackServesWhereNothingIsChosen) {
   registry.Add<Line>("a x");
   EXPECT_EQ(Problem(registry, ""), "");
   EXPECT_EQ(registry.Create(Parsed(""), 0)->At(3), 6);
-  // It does not hide a wrong choice.
+  // A fallback does not hide an invalid choice.
   EXPECT_NE(Problem(registry, "outside {}"), "");
 }
 
@@ -162,8 +162,8 @@ TEST(OptionRegistryDeathTest, RefusesATypeTwiceAndAnInvalidConfig) {
                "an unvalidated .*curve_shape");
 }
 
-// A wrongly declared Validate() hides the interface's and is refused where the
-// plug-in is registered.
+// A plug-in's Validate() with a wrong signature is rejected at compile time,
+// because it hides the interface's Validate().
 class OtherOptions : public Line {
  public:
   static void Validate(const PowerOptions&, double, ConfigProblems&) {}

@@ -1,4 +1,4 @@
-"""`plugin_list`: a library that registers the plug-ins that it names."""
+"""`plugin_list`: a library that registers a list of plug-ins."""
 
 load("@rules_cc//cc:cc_library.bzl", "cc_library")
 
@@ -51,25 +51,25 @@ generated_source = rule(
 )
 
 def camel_case(target):
-    """`MyScore` for the targets `my_score`, `:my_score` and `//lab/my_score`."""
+    """Returns `MyScore` for `my_score`, `:my_score` and `//lab/my_score`."""
     name = str(target).rpartition("/")[2].rpartition(":")[2]
     return "".join([word.capitalize() for word in name.split("_")])
 
 def registration_name(plugin, registry):
-    """The function that registers a plug-in, by its label and the registry's type."""
+    """Returns the name of the function that registers a plug-in, from label and type."""
     return "Register{}In{}".format(camel_case(plugin), registry)
 
 def registration(plugins, registry, argument):
-    """The C++ code that registers plug-ins.
+    """Returns the C++ code that registers plug-ins.
 
     Args:
-      plugins: names or labels; `my_score` provides
+      plugins: names or labels. `my_score` must define
         `extern "C" void RegisterMyScoreInREGISTRY(REGISTRY&)`.
-      registry: the type of their registry.
-      argument: the expression of a registry.
+      registry: the type of the registry.
+      argument: a C++ expression for the registry.
 
     Returns:
-      the declarations and the calls, a line each.
+      the declarations and the calls, one per line.
     """
     functions = [registration_name(plugin, registry) for plugin in plugins]
     return struct(
@@ -93,19 +93,19 @@ def plugin_list(
         hdrs = [],
         deps = [],
         **kwargs):
-    """A library with `RegisterNAME(REGISTRY&)` and `REGISTRY NAME()` in NAME.h.
+    """Makes a library with `RegisterNAME(REGISTRY&)` and `REGISTRY NAME()` in NAME.h.
 
     Args:
-      name: of the library, such as `built_in_scores`.
-      header: that declares the registry.
-      registry: its type.
-      plugins: names or labels of plug-ins; see `registration`. To add one is a
-        line in this list.
-      members: lists of plug-ins for members of the registry that are registries
-        themselves, by "TYPE member".
-      srcs: sources beside the generated one.
-      hdrs: headers beside the generated one.
-      deps: all that is not among the srcs.
+      name: name of the library, such as `built_in_scores`.
+      header: header that declares the registry.
+      registry: type of the registry.
+      plugins: names or labels of plug-ins; see `registration`. Add a plug-in by
+        a line in this list.
+      members: lists of plug-ins for members of the registry that are
+        registries. Keys are "TYPE member".
+      srcs: sources in addition to the generated one.
+      hdrs: headers in addition to the generated one.
+      deps: dependencies, including the plug-ins that are not in srcs.
       **kwargs: passed to cc_library.
     """
     own_header = "{}/{}.h".format(native.package_name(), name)

@@ -39,7 +39,7 @@ class BasesReader {
                                      ": error: ", text.status().message()));
   }
 
-  // The text is first read alone, for its problems and its base.
+  // Reads the text separately first, to find its problems and its base.
   absl::Status Read(ConfigText text) {
     const std::unique_ptr<Message> alone(config_.New());
     ConfigOrigins origins;
@@ -54,7 +54,7 @@ class BasesReader {
   }
 
  private:
-  // An error says why not, without the name.
+  // Opens a file. The error message has the reason, without the name.
   absl::StatusOr<ConfigText> Open(const std::string& name) {
     const std::string path = ResolveUserPath(name);
     absl::StatusOr<std::string> text = regard::ReadFile(path, kMostConfigBytes);
@@ -76,8 +76,8 @@ class BasesReader {
         " -> ", Printable(name, kNameCharacters)));
   }
 
-  // Reads what the file called `name` extends, if anything. `origins` has the
-  // place of its field.
+  // Reads the base of the file called `name`, if it has one. `origins` has the
+  // position of the field `base`.
   absl::Status ReadBase(const std::string& name, const std::string& base,
                         const ConfigOrigins& origins) {
     if (base.empty()) return absl::OkStatus();
@@ -85,7 +85,7 @@ class BasesReader {
       return absl::InvalidArgumentError(
           origins.Diagnostic(kBaseField, std::move(message)));
     };
-    // An embedded text has not been opened.
+    // The text is embedded if no file is open.
     if (names_.empty()) return error("an embedded config cannot have a base");
     absl::StatusOr<ConfigText> opened =
         names_.size() > kMostBases
@@ -99,7 +99,7 @@ class BasesReader {
 
   Message& config_;
   ConfigOrigins& origins_;
-  // The files that are open, each a base of the one before.
+  // Open files. Each is the base of the one before.
   std::vector<std::string> names_;
 };
 
@@ -110,7 +110,7 @@ absl::Status RequireFields(const Message& config,
   config.FindInitializationErrors(&missing);
   ConfigProblems problems;
   for (const std::string& path : missing) {
-    // Protobuf puts extensions in parentheses.
+    // Protobuf writes extensions in parentheses.
     problems.Add(absl::StrReplaceAll(path, {{"(", "["}, {")", "]"}}),
                  "must be set");
   }
@@ -169,7 +169,7 @@ std::optional<std::string> ConfigOrigins::Find(absl::string_view path) const {
 ConfigOrigins::Place ConfigOrigins::PlaceOf(absl::string_view path) const {
   REGARD_CHECK(!texts_.empty()) << "a config comes from at least one text";
   Place nearest = {main_, {0, 1}};
-  // A message comes before what is in it.
+  // A message precedes its fields, so the last match is the nearest.
   for (const auto& [field, place] : places_) {
     if (IsWithin(path, field)) nearest = place;
   }

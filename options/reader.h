@@ -1,8 +1,9 @@
-// Reads an experiment's config from text: files that extend one another by
-// `base: "other.textproto"`, then `--set path=value` arguments.
+// Reads a config from text files and from `--set path=value` arguments. A file
+// may extend another one by `base: "other.textproto"`.
 //
-// Any proto2 message without maps and groups will do. Inheritance needs a
-// string field `base` of the outermost message, which is empty in the result.
+// The config may be any proto2 message without maps and groups. Inheritance
+// requires a string field `base` in the outermost message. It is empty in the
+// result.
 #ifndef OPTIONS_READER_H_
 #define OPTIONS_READER_H_
 
@@ -25,49 +26,53 @@ namespace regard {
 
 inline constexpr char kBaseField[] = "base";
 
-// A field that a text sets.
+// An assignment to a field in a text.
 struct FieldAssignment {
-  std::string parent = {};  // path of the message around it; "" at the top
+  std::string parent = {};  // path of the message around it, or ""
   const google::protobuf::FieldDescriptor* field = nullptr;
-  std::optional<int> index = {};  // of an element of a repeated field
-  TextRange range = {};           // of the name as written
+  std::optional<int> index = {};  // for an element of a repeated field
+  TextRange range = {};           // of the name in the text
 
-  // The whole of a repeated field.
+  // Whether this sets a whole repeated field.
   bool is_list() const { return field->is_repeated() && !index.has_value(); }
-  // Whether earlier texts are forgotten: a list, or a field with `replaces`.
+  // Whether this replaces the value of earlier texts: a list, or a field with
+  // `replaces`.
   bool replaces() const;
   std::string Path() const;
 };
 
-// Remembers which text set each field of a config, and points there.
+// Stores which text set each field of a config.
 class ConfigOrigins {
  public:
-  // The texts go over one another in the order in which they are added. The
-  // last file is the one that the user named; `--set` arguments follow it.
+  // Adds a text, which overrides the texts added before. The last file is the
+  // file that the user named. `--set` arguments follow it.
   void Add(ConfigText text);
 
-  // The last text sets a field, or replaces it: what earlier texts set there,
-  // or in other members of its oneof, is forgotten.
+  // Records that the last text sets a field. If it replaces the field, removes
+  // the origins of the old value and of other members of the oneof.
   void Note(const FieldAssignment& assignment);
 
-  // Forgets who set the field at `path` and what is in it.
+  // Removes the origins of the field at `path` and of everything in it.
   void Forget(const std::string& path);
 
-  // `configs/phrasebook.textproto:12`, `--set`, or nothing when no text sets
-  // the field at `path`, so that it has its default.
+  // Returns the origin of the field at `path`:
+  // `configs/phrasebook.textproto:12` or `--set`. Returns nullopt if no text
+  // sets it, so that it has its default.
   std::optional<std::string> Find(absl::string_view path) const;
 
-  // The place that Diagnostic shows: `configs/a.textproto:12:3`, or `--set`.
+  // Returns the position that Diagnostic() shows: `configs/a.textproto:12:3` or
+  // `--set`.
   std::string Where(absl::string_view path) const;
 
   const ConfigText& main_text() const { return texts_[main_]; }
 
-  // Files and `--set` arguments, each before those that override it.
+  // Files and `--set` arguments, in ascending order of precedence.
   absl::Span<const ConfigText> texts() const { return texts_; }
 
-  // Shows a problem where the field at `path`, or `within` its string, is set,
-  // else at the nearest message around it, at last at the start of the file
-  // that the user named. REQUIRES: Add has been called.
+  // Returns the lines to print for a problem of the field at `path`, or of the
+  // part `within` of its string. The position is the field, else the nearest
+  // message around it, else the start of the file that the user named. Requires
+  // at least one text.
   std::string Diagnostic(absl::string_view path, std::string message,
                          const TextRange& within = {}) const;
 
@@ -80,75 +85,80 @@ class ConfigOrigins {
   Place PlaceOf(absl::string_view path) const;
 
   std::vector<ConfigText> texts_;
-  size_t main_ = 0;  // the file that the user named
+  size_t main_ = 0;  // index of the file that the user named
   std::map<std::string, Place> places_;
 };
 
-// OK without problems; else InvalidArgument, whose message shows up to
-// kMostProblems of them at their places and is complete to print.
+// Returns OK if there are no problems. Otherwise returns InvalidArgument with a
+// message to print, which shows up to kMostProblems problems at their
+// positions.
 absl::Status LocateProblems(const ConfigProblems& problems,
                             const ConfigOrigins& origins);
 
-// More bases on top of one another are refused.
+// The maximum number of nested bases.
 inline constexpr int kMostBases = 16;
 
 struct ConfigSource {
-  // The path as the user gave it (see ResolveUserPath), or what to call an
+  // The path as the user gave it (see ResolveUserPath), or the name of an
   // embedded text in messages.
   std::string name;
-  // Present for a text that is embedded in the program; it cannot have a base.
+  // The text, if it is embedded in the program. It cannot have a base.
   std::optional<std::string> embedded;
 };
 
-// Reads `source`, its bases, and `overrides` in their order into `config`, and
-// returns where each value came from. Each file is checked alone, so a field
-// set twice in it is an error, and goes over its base (see ReadText).
+// Reads `source` and its bases into `config`, then applies `overrides` in
+// order. Returns the origin of each value. Each file is checked separately, so
+// setting a field twice in one file is an error. Then it is merged into its
+// base (see ReadText).
 //
-// The error is InvalidArgument (or IsMachineFailure() of `source`), complete to
-// print: all problems of the first file that has any, else of all overrides.
-// `config` is then unspecified.
+// Returns InvalidArgument with a message to print, which has all problems of
+// the first file that has any, otherwise of all overrides. If `source` cannot
+// be read, IsMachineFailure() may be true for the error. After an error,
+// `config` is unspecified.
 absl::StatusOr<ConfigOrigins> ReadConfig(
     const ConfigSource& source, absl::Span<const std::string> overrides,
     google::protobuf::Message* config);
 
-// The arguments of --set as texts.
+// Returns the values of --set flags as texts.
 std::vector<ConfigText> OverrideTexts(absl::Span<const std::string> overrides);
 
-// The same as ReadConfig with overrides that say where the user wrote them.
+// ReadConfig() with overrides that have their own origin.
 absl::StatusOr<ConfigOrigins> ReadConfigWith(
     const ConfigSource& source, absl::Span<const ConfigText> overrides,
     google::protobuf::Message* config);
 
-// Lays `overrides` over `config`, which was read from `origins`, and adds them
-// there. Errors are as ReadConfig's.
+// Applies `overrides` to `config`, which was read with `origins`, and adds them
+// to `origins`. Errors are as for ReadConfig().
 absl::Status ApplyOverrides(absl::Span<const ConfigText> overrides,
                             google::protobuf::Message* config,
                             ConfigOrigins* origins);
 
-// Deeper messages are refused, which bounds the recursion of the reader.
+// The maximum nesting depth of messages, which bounds the recursion of the
+// reader.
 inline constexpr int kDeepestNesting = 64;
 
-// Whether the file called `name` is in the folder of a run: its
-// resolved.textproto, or a config.textproto beside one. There a field may have
-// its (former_name), since an earlier program may have written it.
+// Whether the file is in a run folder: its resolved.textproto, or a
+// config.textproto next to one. Fields of such a file may have their
+// (former_name), since an earlier version may have written it.
 bool IsOfRun(const std::string& name);
 
-// Adds `text` to `origins` and reads it over what `config` holds: scalars
-// replace, messages combine field by field, repeated fields and messages with
-// the option `replaces` replace as a whole, and a member of a oneof clears the
-// others. Notes in `origins` what it sets.
+// Adds `text` to `origins` and merges it into `config`. Scalars are replaced.
+// Messages are merged field by field. Repeated fields and messages with the
+// option `replaces` are replaced as a whole. A member of a oneof clears the
+// other members. Records in `origins` which fields the text sets.
 //
-// An override sets one field. Its path leads through messages, which come into
-// being as needed, and elements that exist; a list of at most one element needs
-// no index:
+// An override sets one field. Messages on its path are created if necessary;
+// elements of lists must exist. A list of at most one element does not need an
+// index:
 //
 //   model.layers[1].heads=8        layers={heads: 4}        sizes=[8, 16]
 //   model.outside.[lab.my_score].width=8                    data.path=fra.txt
 //
-// The value is written as in a file; a string may go without its quotes.
+// The value has the syntax of a file, but a string does not need quotes.
 //
-// The error is InvalidArgument, complete to print: the first kMostProblems
-// problems by place. `config` is then unspecified.
+// Returns InvalidArgument with a message to print, which has the first
+// kMostProblems problems in the order of the text. `config` is then
+// unspecified.
 absl::Status ReadText(ConfigText text, google::protobuf::Message* config,
                       ConfigOrigins* origins);
 

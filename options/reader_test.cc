@@ -31,10 +31,10 @@ using ::testing::HasSubstr;
 using ::testing::Optional;
 using ::testing::StartsWith;
 
-// A config as one line; presence shows.
+// Returns a config as one line, which shows presence.
 std::string Line(const TestConfig& config) { return config.ShortDebugString(); }
 
-// The line for a config written in any way.
+// Returns the line for a config in any notation.
 std::string LineOf(const std::string& text) {
   google::protobuf::LinkMessageReflection<lab::MyScore>();
   TestConfig config;
@@ -54,7 +54,7 @@ class ReaderTest : public testing::TemporaryFiles {
     return Line(config);
   }
 
-  // `text` with one override.
+  // Reads `text` with one override.
   std::string Set(absl::string_view text, const std::string& argument) {
     WriteFile("set.textproto", text);
     return Read("set.textproto", {argument});
@@ -161,7 +161,7 @@ TEST_F(ReaderTest, AMessageThatReplacesIsNotCombined) {
   EXPECT_EQ(Read("a.textproto"), LineOf("whole { leaf: 3 }"));
   EXPECT_EQ(Set("whole { leaf: 1 child { leaf: 2 } }", "whole={child {}}"),
             LineOf("whole { child {} }"));
-  // A path into it sets one field.
+  // An override of a field inside sets only this field.
   EXPECT_EQ(Set("whole { leaf: 1 child { leaf: 2 } }", "whole.leaf=3"),
             LineOf("whole { leaf: 3 child { leaf: 2 } }"));
 }
@@ -239,7 +239,7 @@ TEST_F(ReaderTest, OverridesReachElements) {
 TEST_F(ReaderTest, TheOnlyElementNeedsNoIndex) {
   EXPECT_EQ(Set("model { layers { heads: 1 } }", "model.layers.heads=8"),
             LineOf("model { layers { heads: 8 } }"));
-  // It comes into being as messages do.
+  // The element is created, as messages are.
   EXPECT_EQ(Set("seed: 3", "model.layers.heads=8"),
             LineOf("seed: 3 model { layers { heads: 8 } }"));
   EXPECT_EQ(origins_.Find("model.layers[0].heads"), "--set");
@@ -296,7 +296,7 @@ TEST_F(ReaderTest, TheBaseOfABrokenFileIsNotOpened) {
                        StartsWith("a.textproto:2:1: error: no field 'sed'")));
 }
 
-// Whether it is on the line of its name or goes on below.
+// Skips the value whether it is on the line of its name or on later lines.
 TEST_F(ReaderTest, TheValueOfAMistakenFieldIsPassed) {
   TestConfig config;
   const absl::StatusOr<ConfigOrigins> origins =
@@ -356,7 +356,7 @@ TEST_F(ReaderTest, MistakenOverridesAreToldEvenAfterOthers) {
                          "  adam=rate 8\n       ^~~~")));
 }
 
-// third_party/protobuf/protoc.sh sees to it.
+// third_party/protobuf/protoc.sh makes sure of this.
 TEST(GeneratedHeaderTest, DoesNotIncludeTheFieldOptions) {
 #ifdef GOOGLE_PROTOBUF_INCLUDED_options_2fconfig_5foptions_2eproto
   FAIL() << "options/config_options.pb.h is included";

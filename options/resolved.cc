@@ -30,15 +30,15 @@ using ::google::protobuf::Reflection;
 constexpr absl::string_view kMessage = "{...}";
 constexpr absl::string_view kNotSet = "not set";
 
-// A field of a config, or an element of a list; set or not.
+// A field of a config or an element of a list, set or not.
 struct ConfigField {
   const FieldDescriptor* field = nullptr;
   int depth = 0;
-  bool in_overlay = false;  // in a message that is merged over another one
+  bool in_overlay = false;  // in a message that is merged into another one
   bool is_set = false;
   std::string parent = {};  // path of the message around it
-  std::string path = {};    // as `--set` spells it
-  std::string value = {};   // the default of what is not set
+  std::string path = {};    // as for `--set`
+  std::string value = {};   // the default if not set
 
   bool is_message() const {
     return field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
@@ -49,8 +49,8 @@ struct ConfigField {
   }
 };
 
-// Appends the fields of the message that `around` is, in the order of
-// declaration, each message before what is in it.
+// Appends the fields of the message `around`, in the order of declaration. Each
+// message precedes its fields.
 void AppendFields(const Message& message, const ConfigField& around,
                   std::vector<ConfigField>* list) {
   const Reflection& fields = *message.GetReflection();
@@ -98,14 +98,15 @@ std::variant<double, bool, std::string> ValueOf(const ConfigField& one) {
     case FieldDescriptor::CPPTYPE_BOOL:
       return text == "true";
     default:
-      // It has just been printed; infinities and NaN can be read as well.
+      // The text was printed from a number. SimpleAtod() also reads infinities
+      // and NaN.
       REGARD_CHECK(absl::SimpleAtod(text, &number)) << text;
       return number;
   }
 }
 
-// "{width: 8 layers {heads: 2}}" of the message that fields[*i] is; leaves *i
-// at the last field in it.
+// Returns the message fields[*i] as "{width: 8 layers {heads: 2}}". Advances *i
+// to its last field.
 std::string MessageText(const std::vector<ResolvedField>& fields, size_t* i) {
   const std::string prefix = absl::StrCat(fields[*i].path, ".");
   std::vector<std::string> inner;
@@ -120,8 +121,8 @@ std::string MessageText(const std::vector<ResolvedField>& fields, size_t* i) {
   return absl::StrCat("{", absl::StrJoin(inner, " "), "}");
 }
 
-// The values of each path; those of a list are joined. The messages of `whole`
-// have their fields in their value, and these no paths.
+// Returns the values by path, with the values of a list joined. Messages in
+// `whole` are one value, and their fields have no entries.
 std::map<std::string, std::string> ByPath(
     const std::vector<ResolvedField>& fields,
     const std::set<std::string>& whole) {
@@ -136,7 +137,7 @@ std::map<std::string, std::string> ByPath(
   return values;
 }
 
-// The path of the message in `values` that is around `path`; empty at the top.
+// Returns the path in `values` of the message around `path`, or "" at the top.
 std::string ParentPath(const std::string& path,
                        const std::map<std::string, std::string>& values) {
   std::string parent = path;
@@ -147,12 +148,12 @@ std::string ParentPath(const std::string& path,
   return parent;
 }
 
-// Parses a resolved config. `lines` gets the line of each field, from 0; it may
-// be null.
+// Parses a resolved config. Sets `lines`, unless null, to the line of each
+// field, from 0.
 absl::StatusOr<std::vector<ResolvedField>> ParseFields(
     absl::string_view text, std::vector<size_t>* lines) {
   std::vector<ResolvedField> fields;
-  std::vector<std::string> messages;  // paths of those that are open
+  std::vector<std::string> messages;  // paths of the open messages
   int number = 0;
   const auto bad_line = [&number] {
     return absl::InvalidArgumentError(
@@ -160,7 +161,7 @@ absl::StatusOr<std::vector<ResolvedField>> ParseFields(
   };
   for (absl::string_view line : absl::StrSplit(text, '\n')) {
     ++number;
-    // A comment is no token.
+    // Comments are not tokens.
     std::vector<TextProblem> problems;
     const std::vector<Token> tokens = Tokenize(line, 0, &problems);
     if (tokens.size() < 2) continue;
@@ -229,14 +230,15 @@ std::string ResolvedConfig(const Message& config,
     }
   };
   for (const ConfigField& one : FieldsOf(config)) {
-    // What is not set in an overlay has the value of the message below.
+    // Unset fields of an overlay have the values of the message that it is
+    // merged into.
     const bool is_shown =
         one.is_set || !(one.is_message() || one.in_overlay ||
                         one.field->real_containing_oneof() != nullptr ||
                         one.path == kBaseField);
     if (!is_shown) continue;
     close_to(one.depth);
-    // A zero that is set may mean something else than nothing set.
+    // A value of 0 may mean something else than an unset field.
     const bool is_absent = !one.is_set && !one.is_default();
     absl::StrAppend(
         &text, std::string(2 * depth, ' '), is_absent ? "# " : "",
@@ -300,7 +302,8 @@ std::string ReplaceResolvedFields(const std::string& text,
 std::vector<FieldDifference> DiffResolvedFields(
     const std::vector<ResolvedField>& before,
     const std::vector<ResolvedField>& after) {
-  // Of messages in lists it matters which of their fields are together.
+  // Messages in lists are compared as a whole, so that their fields stay
+  // together.
   std::map<std::string, std::array<int, 2>> counts;
   for (const auto& side : {&before, &after}) {
     for (const ResolvedField& field : *side) {
@@ -335,8 +338,8 @@ std::vector<size_t> CountDifferences(
       if (is_second) whole.insert(field.path);
     }
   }
-  // How many configs have a path, and have it with a value. By the path of a
-  // message: the sum of `present` of the fields in it.
+  // The number of configs that have a path, and that have it with a certain
+  // value. `in_it` is the sum of `present` over the fields of a message.
   struct PathCount {
     size_t present = 0;
     size_t in_it = 0;
@@ -354,15 +357,17 @@ std::vector<size_t> CountDifferences(
       ++counts[ParentPath(path, values.back())].in_it;
     }
   }
-  // Two configs differ in a field only where both have the message around it.
+  // Two configs differ in a field only if both have the message around it.
   std::vector<size_t> differences;
   for (const std::map<std::string, std::string>& config : values) {
     size_t sum = counts[""].in_it;
     for (const auto& [path, value] : config) {
       const PathCount& count = counts[path];
-      // The message is there: fields that only others have are differences.
+      // The config has this message. Fields that only other configs have are
+      // differences.
       sum += count.in_it;
-      // The field is: those who lack it, or have another value.
+      // The config has this field. Configs that lack it or have another value
+      // differ.
       sum += counts[ParentPath(path, config)].present - count.values.at(value);
       sum -= count.present;
     }

@@ -1,4 +1,4 @@
-// Writes a config out in full, with where each value came from.
+// Writes a config in full, with the origin of each value, and compares configs.
 #ifndef OPTIONS_RESOLVED_H_
 #define OPTIONS_RESOLVED_H_
 
@@ -16,84 +16,87 @@
 
 namespace regard {
 
-// A text config that needs no base, one field a line:
+// Returns a text config without a base, with one field per line:
 //
 //   seed: 3  # --set
 //   model {  # configs/twenty_pairs.textproto:4
 //     width: 32  # default
 //   }
 //
-// In every message that is present, scalars that no text sets are written with
-// their default; those without a default of their own stay unset and are shown
-// in a comment, and so does an unset member of a oneof stay out. Reading the
-// text gives `config` again, but for the presence of defaults. The bytes depend
-// on `config` and on names as the user gave them, nothing else.
+// Scalars that no text sets have their default, in each message that is
+// present. Scalars without a default are shown in a comment. An unset member of
+// a oneof is left out. Reading the text gives `config` again, except that
+// defaults are set. The bytes depend only on `config` and on names as the user
+// gave them.
 std::string ResolvedConfig(const google::protobuf::Message& config,
                            const ConfigOrigins& origins);
 
-// The settings of a config by their paths as `--set` spells them:
-// "model.encoder.hidden", or "path[0].to" within a list. Every scalar in force
-// in a message that is present is one, defaults too. The member of a oneof is
-// one under the oneof's name ("model.attention.score": "additive"), since it
-// may have no fields. Enums are their names.
+// Returns the settings of a config by their paths, as for `--set`:
+// "model.encoder.hidden", or "path[0].to" in a list. Settings are all scalars
+// with a value, including defaults, in messages that are present. The choice of
+// a oneof is a setting with the name of the oneof ("model.attention.score":
+// "additive"), because the chosen message may have no fields. Enums are their
+// names.
 std::map<std::string, std::variant<double, bool, std::string>> ConfigSettings(
     const google::protobuf::Message& config);
 
 struct ResolvedField {
-  // As `--set` spells it, but for elements of lists, which come several times:
-  // "model.attention.additive.width".
+  // The path, as for `--set`, but without indices:
+  // "model.attention.additive.width". Elements of a list therefore have the
+  // same path.
   std::string path = {};
-  // As the file spells it; "{...}" for a message.
+  // The value as in the file, or "{...}" for a message.
   std::string value = {};
-  // What the comment after it says of where the value came from:
+  // The origin, from the comment after the value:
   // "configs/twenty_pairs.textproto:4", "--set" or "default".
   std::string origin = {};
 };
 
-// The fields that ResolvedConfig writes, in its order.
+// Returns the fields in the output of ResolvedConfig(), in the same order.
 std::vector<ResolvedField> ResolvedFields(
     const google::protobuf::Message& config);
 
-// The same from its text, so that runs with unknown messages can be compared.
-// InvalidArgument, with the line, for another text.
+// Parses the output of ResolvedConfig(), so that runs with unknown messages can
+// be compared. Returns InvalidArgument, with the line, for any other text.
 absl::StatusOr<std::vector<ResolvedField>> ParseResolvedFields(
     absl::string_view text);
 
-// The resolved config `text` with the values and origins that the resolved
-// config `changed` has for the scalars at `paths`. Other lines stay as they
-// are. Returns `changed` if one of the two is another text or lacks such a
-// line.
+// Returns the resolved config `text`, with the values and origins of the
+// scalars at `paths` from the resolved config `changed`. Other lines do not
+// change. Returns `changed` if either text is not a resolved config or lacks
+// one of the paths.
 std::string ReplaceResolvedFields(const std::string& text,
                                   const std::string& changed,
                                   const std::vector<std::string>& paths);
 
 struct FieldDifference {
   std::string path = {};
-  // "not set" where a config lacks the field; values of a list are joined.
+  // "not set" if the config lacks the field. Values of a list are joined.
   std::string before = {};
   std::string after = {};
 };
 
-// The paths whose values differ, sorted by path. A message that is in a list,
-// or that one side lacks, is listed alone, with its fields as its value.
+// Returns the paths with different values, sorted by path. A message in a list,
+// or a message that one side lacks, is one difference whose value has all its
+// fields.
 std::vector<FieldDifference> DiffResolvedFields(
     const std::vector<ResolvedField>& before,
     const std::vector<ResolvedField>& after);
 
-// For each config, how many differences DiffResolvedFields finds between it and
-// all others together; an element of a list of messages counts as if the list
-// were longer than one. Time is about linear in the size of the configs.
+// Returns for each config the sum of its DiffResolvedFields() to all others. An
+// element of a list of messages counts as if the list had several elements. The
+// time is about linear in the size of the configs.
 std::vector<size_t> CountDifferences(
     const std::vector<std::vector<ResolvedField>>& configs);
 
-// The scalar `field` of `message` as a config writes it, its default when
-// absent; element `index` of a repeated one, else -1.
+// Returns the scalar `field` of `message` as in a config, or its default if it
+// is absent. `index` is the element of a repeated field, otherwise -1.
 std::string PrintedValue(const google::protobuf::Message& message,
                          const google::protobuf::FieldDescriptor& field,
                          int index);
 
-// The fields of `message` in the order of their declaration, then the
-// extensions that are present, by number.
+// Returns the fields of `message` in the order of declaration, then the present
+// extensions by number.
 std::vector<const google::protobuf::FieldDescriptor*> FieldsAndExtensions(
     const google::protobuf::Message& message);
 

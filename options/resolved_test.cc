@@ -95,7 +95,7 @@ TEST_F(ResolvedConfigTest, ReadsBackAsTheSameConfig) {
   ASSERT_THAT(origins, IsOk());
   EXPECT_TRUE(
       google::protobuf::util::MessageDifferencer::Equivalent(config, again));
-  // However it came to be so, a config has one resolved form.
+  // A config has the same resolved form, however it was written.
   EXPECT_THAT(
       DiffResolvedFields(*ParseResolvedFields(text), ResolvedFields(again)),
       IsEmpty());
@@ -115,7 +115,7 @@ TEST_F(ResolvedConfigTest, ResolvingTwiceChangesNoValue) {
   EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(again, third));
 }
 
-// "path: value" of each, with quotes around text.
+// Returns "path: value" of each setting, with quotes around text.
 std::vector<std::string> Settings(const std::string& text) {
   google::protobuf::LinkMessageReflection<lab::MyScore>();
   TestConfig config;
@@ -193,7 +193,7 @@ std::vector<ResolvedField> Fields(const std::string& text) {
   return *fields;
 }
 
-// What an overlay does not set is not a default.
+// An unset field of an overlay is not a default.
 TEST_F(ResolvedConfigTest, AnOverlayStaysAsItIs) {
   WriteFile("configs/a.textproto",
             "model {\n  width: 8\n}\n"
@@ -306,7 +306,8 @@ TEST(ReplaceResolvedFields, TakesTheLinesOfPathsAndNothingElse) {
   EXPECT_EQ(ReplaceResolvedFields("}\n", changed, {"t.n"}), changed);
 }
 
-// Texts of configs with messages that some lack, whose number is in `choice`.
+// Returns a text config in which some messages are missing. `choice` selects
+// which.
 std::string NestedText(int choice) {
   std::string text = absl::StrCat("s: ", choice % 2, "\n");
   if (choice % 3 > 0) {

@@ -1,5 +1,5 @@
-// Reads one text or `path=value` argument in one pass: finds every problem with
-// its exact place, and notes where each field is set.
+// Reads a text or a `path=value` argument in one pass. Finds all problems with
+// their positions, and records where each field is set.
 
 #include <algorithm>
 #include <map>
@@ -25,8 +25,8 @@ using ::google::protobuf::FieldDescriptor;
 using ::google::protobuf::Message;
 using ::google::protobuf::OneofDescriptor;
 
-// A message, and what one body of the text has set in it so far: the first
-// assignment of each field or oneof, by its full name.
+// A message, and the first assignment of each field or oneof in one body of the
+// text, by full name.
 struct Body {
   Message* message;
   std::string path;
@@ -53,7 +53,7 @@ class TextReader {
     Begin(assignment, message);
     const Token first = tokens_.Peek();
     const FieldDescriptor& field = *assignment.field;
-    // `attention=dot {}`; in a text that is the next field.
+    // Handles `attention=dot {}`. In a file, `dot` would be the next field.
     if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE &&
         first.kind == Token::Kind::kIdentifier) {
       const absl::string_view fields = text_.substr(first.range.begin);
@@ -80,7 +80,7 @@ class TextReader {
     return QuotedToken(token.kind, tokens_.Text(token));
   }
 
-  // What the lexer could not read is reported already.
+  // Adds a problem, unless the lexer has already reported the token.
   void Problem(const Token& token, std::string message) {
     if (token.kind == Token::Kind::kBad) return;
     problems_.push_back({token.range, std::move(message)});
@@ -99,7 +99,7 @@ class TextReader {
     return std::move(problems_);
   }
 
-  // What replaces is new at its first assignment in a body.
+  // Clears a value that is replaced, at its first assignment in a body.
   void Begin(const FieldAssignment& assignment, Message* message) {
     origins_.Note(assignment);
     if (!assignment.replaces()) return;
@@ -158,18 +158,19 @@ class TextReader {
                       now.field->containing_oneof()->name(), " can be set"));
   }
 
-  // Messages need no colon.
+  // Messages do not need a colon.
   bool ConsumeColon(const FieldDescriptor& field, const Token& name) {
     if (tokens_.TryConsume(":")) return true;
     if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) return true;
-    if (tokens_.AtSymbol("{<")) return true;  // reported as its value
+    if (tokens_.AtSymbol("{<")) return true;  // ReadValue() reports it
     Problem(name, absl::StrCat("expected ':' and ", DescribeType(field),
                                " after '", field.name(), "'"));
     tokens_.SkipLine(name);
     return false;
   }
 
-  // What follows the colon: of a list, one element or several in brackets.
+  // Reads the value after the colon. For a list, reads one element or several
+  // in brackets.
   void ReadValue(const FieldAssignment& assignment, Message* message) {
     if (!assignment.is_list()) return ReadOne(assignment, message);
     const Token opening = tokens_.Peek();
@@ -218,7 +219,7 @@ class TextReader {
     }
   }
 
-  // Reports what is wrong with the value at `place`; false if something is.
+  // Returns whether the value at `place` is valid. Adds a problem otherwise.
   bool Suits(const FieldDescriptor& field, const WrittenValue& written,
              const Token& place) {
     std::optional<std::string> problem = FindValueProblem(field, written);
@@ -242,7 +243,8 @@ class TextReader {
     --depth_;
   }
 
-  // Reads fields up to what closes `opening`, without it to the end.
+  // Reads fields up to the bracket that closes `opening`, or to the end of the
+  // text if there is none.
   void ReadBody(Body body, const std::optional<Token>& opening) {
     absl::string_view closing;
     if (opening.has_value()) closing = tokens_.Is(*opening, "{") ? "}" : ">";
@@ -283,7 +285,7 @@ class TextReader {
     bool good = kind != Token::Kind::kBad;
     absl::string_view value;
     Token place{kind, {first.range.begin, TextFrom(first).size()}};
-    // Neighbouring strings are one.
+    // Successive strings are concatenated.
     do {
       if (!Suits(field, written, place)) {
         good = false;
@@ -297,7 +299,7 @@ class TextReader {
     if (good) StoreFieldValue(value, field, assignment.index, message);
   }
 
-  // From the beginning of `first` to the end of the next token.
+  // Returns the text from the start of `first` to the end of the next token.
   absl::string_view TextFrom(const Token& first) const {
     const TextRange& last = tokens_.Peek().range;
     return text_.substr(first.range.begin,
@@ -305,7 +307,7 @@ class TextReader {
   }
 
   absl::string_view text_;
-  std::vector<TextProblem> unreadable_;  // found by the lexer
+  std::vector<TextProblem> unreadable_;  // problems of the lexer
   std::vector<TextProblem> problems_;
   TokenStream tokens_;
   ConfigOrigins& origins_;
@@ -313,8 +315,9 @@ class TextReader {
   int depth_ = 0;
 };
 
-// The message that `assignment` leads into, or what keeps it from that. What is
-// there keeps its place: only a field inside it changes.
+// Sets `message` to the message that `assignment` leads to. Returns an error
+// message if there is none. An existing message keeps its origin, because only
+// a field in it changes.
 std::optional<std::string> Enter(FieldAssignment* assignment, Message** message,
                                  ConfigOrigins* origins) {
   const FieldDescriptor* field = assignment->field;
@@ -356,7 +359,7 @@ std::optional<std::string> FindStepProblem(const FieldDescriptor* field,
                       size == 1 ? " element" : " elements", ", counted from 0");
 }
 
-// A string may go without quotes: `data.path=fra.txt`.
+// Whether a string has no quotes: `data.path=fra.txt`.
 bool IsBare(const FieldAssignment& assignment, absl::string_view value) {
   if (assignment.field->cpp_type() != FieldDescriptor::CPPTYPE_STRING) {
     return false;
