@@ -1,5 +1,5 @@
-// The forward pass of a model. Gives layers the tape, and the parameters as
-// Vars of the tape.
+// The forward and backward pass of a model. Gives layers the tape, and the
+// parameters as Vars of the tape.
 //
 //   forward.BeginStep();
 //   Var<T> loss = ...;                 // layers read forward[weight_]

@@ -1,4 +1,4 @@
-// Initial values of parameters.
+// Initializers, which give parameters their initial values.
 //
 // An initializer returns element `index` (row-major) of a parameter, as a
 // function of the parameter's own random stream. The initial values of one

@@ -44,7 +44,7 @@ class Slab {
     const int64_t bytes = size * static_cast<int64_t>(sizeof(T));
     // The system zeroes the memory: untouched pages take no physical memory.
     memory_.reset(std::calloc(static_cast<size_t>(bytes + kAlignment), 1));
-    if (memory_ == nullptr) throw std::bad_alloc();  // as `new` does
+    if (memory_ == nullptr) throw std::bad_alloc();  // same as `new`
     void* place = memory_.get();
     size_t space = static_cast<size_t>(bytes + kAlignment);
     data_ = static_cast<T*>(
@@ -114,7 +114,7 @@ struct ParameterInfo {
   Shape shape;
   ParameterOptions options;
   Initializer initializer;
-  int64_t offset = 0;  // of the first element in every slab
+  int64_t offset = 0;  // first element in every slab
 
   int64_t size() const { return shape.size(); }
 };
@@ -289,8 +289,8 @@ class GradientSlab {
 
  private:
   Slab<T> values_;
-  std::vector<uint8_t> marks_;      // of parameters, then of rows
-  std::vector<int64_t> first_row_;  // by parameter; -1 unless sparse
+  std::vector<uint8_t> marks_;      // marks of parameters, then of rows
+  std::vector<int64_t> first_row_;  // -1 for a parameter that is not sparse
 };
 
 }  // namespace regard

@@ -105,6 +105,11 @@ bool MatchesSite(absl::Span<const std::string> patterns,
 std::string JoinSteps(absl::string_view site);
 
 // Copies the values or gradients at hook points that match a pattern.
+//
+//   SiteRecorder<float> recorder({"*attention/weights"});
+//   const ScopedProbe<float> watch(forward, &recorder);
+//   ...                              // a pass that computes on `forward`
+//   for (const auto& seen : recorder.seen()) Show(seen.site, seen.value);
 template <typename T>
 class SiteRecorder : public Probe<T> {
  public:

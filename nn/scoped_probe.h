@@ -1,4 +1,4 @@
-// A probe that is active for the lifetime of a ScopedProbe, in addition to the
+// Attaches a probe to a Forward for a limited time, in addition to the
 // Forward's own probe.
 #ifndef NN_SCOPED_PROBE_H_
 #define NN_SCOPED_PROBE_H_

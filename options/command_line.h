@@ -1,5 +1,5 @@
-// Parses the arguments of Regard's programs: flags `--name=value` or `--name
-// value`, switches without a value, and positional arguments.
+// Parses the arguments of Regard's programs: flags, switches and positional
+// arguments. A flag is `--name=value` or `--name value`. A switch is `--name`.
 #ifndef OPTIONS_COMMAND_LINE_H_
 #define OPTIONS_COMMAND_LINE_H_
 

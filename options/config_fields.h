@@ -41,7 +41,7 @@ bool IsWithin(absl::string_view path, absl::string_view field);
 struct PathStep {
   std::string name;          // `layers`, `[lab.my_score]`
   std::optional<int> index;  // index of an element
-  TextRange range;           // of name and index in the path
+  TextRange range;           // name and index in the path
 };
 
 // Splits a path into steps. A malformed path has a last step whose name is not

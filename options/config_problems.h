@@ -33,7 +33,7 @@ namespace regard {
 class ConfigProblems {
  public:
   struct Problem {
-    std::string path;  // from the outermost message, or "" for that message
+    std::string path;  // path from the outermost message; "" for itself
     std::string message;
     TextRange within = {};  // part of the field's string; else empty
   };

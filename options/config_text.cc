@@ -326,7 +326,7 @@ TextRange ConfigText::InString(const TextRange& name,
       at += length;
     }
   }
-  if (end == name.begin + name.length) return name;  // not a string
+  if (end == name.begin + name.length) return name;  // no string
   if (within.begin >= places.size()) return {end, 1};
   const size_t last =
       std::min(within.begin + std::max<size_t>(within.length, 1),

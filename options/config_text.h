@@ -1,5 +1,5 @@
 // The text of a config: a file, an embedded text, or one `--set` argument.
-// Splits a text into tokens, and shows a problem at its position:
+// Splits a text into tokens, and shows problems at their positions.
 //
 //   configs/twenty_pairs.textproto:4:3: error: no field 'widht' in Model; ...
 //     widht: 32
@@ -94,7 +94,7 @@ struct Token {
     kIdentifier,
     kInteger,  // decimal, octal with a leading 0, or hexadecimal
     kFloat,
-    kString,  // with its quotes
+    kString,  // includes its quotes
     kSymbol,  // one character
     kBad,     // already reported
     kEnd,

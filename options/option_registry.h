@@ -1,6 +1,6 @@
 // A registry of plug-ins of one kind, such as scoring functions, optimizers or
 // schedules. A config chooses one by a member of a oneof. The message of that
-// member has the options:
+// member has the options.
 //
 //   oneof schedule {
 //     ConstantSchedule constant = 1;
@@ -77,7 +77,7 @@ struct OptionInfo {
                              const Context&... context,
                              ConfigProblems& problems);
 
-  std::string name;         // of the options: "regard.DotScore"
+  std::string name;         // type of the options: "regard.DotScore"
   std::string description;  // one line, such as "q . k"
   const google::protobuf::Message* default_options;
   // Adds the problems of options, with paths relative to them.

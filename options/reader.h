@@ -30,8 +30,8 @@ inline constexpr char kBaseField[] = "base";
 struct FieldAssignment {
   std::string parent = {};  // path of the message around it, or ""
   const google::protobuf::FieldDescriptor* field = nullptr;
-  std::optional<int> index = {};  // for an element of a repeated field
-  TextRange range = {};           // of the name in the text
+  std::optional<int> index = {};  // element of a repeated field
+  TextRange range = {};           // the name in the text
 
   // Whether this sets a whole repeated field.
   bool is_list() const { return field->is_repeated() && !index.has_value(); }

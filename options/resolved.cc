@@ -34,10 +34,10 @@ constexpr absl::string_view kNotSet = "not set";
 struct ConfigField {
   const FieldDescriptor* field = nullptr;
   int depth = 0;
-  bool in_overlay = false;  // in a message that is merged into another one
+  bool in_overlay = false;  // whether the message is merged into another one
   bool is_set = false;
   std::string parent = {};  // path of the message around it
-  std::string path = {};    // as for `--set`
+  std::string path = {};    // path for `--set`
   std::string value = {};   // the default if not set
 
   bool is_message() const {

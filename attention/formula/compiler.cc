@@ -148,7 +148,7 @@ class Lowering {
     return groups;
   }
 
-  // The sum of `number` and `parts`, none of which is a number.
+  // Returns the sum of `number` and `parts`, which must not contain numbers.
   int Sum(const Parts& parts, double number = 0) {
     PartsByLevel groups = Split(parts);
     if (number != 0 || parts.empty()) groups[0].push_back({Number(number)});
@@ -156,7 +156,8 @@ class Lowering {
     return sum.inverse ? Negate(sum.node) : sum.node;
   }
 
-  // The product of `factor` and `parts`, none of which is a number.
+  // Returns the product of `factor` and `parts`, which must not contain
+  // numbers.
   int Product(double factor, const Parts& parts) {
     PartsByLevel groups = Split(parts);
     auto& [constants, queries, keys, pairs] = groups;
@@ -180,7 +181,7 @@ class Lowering {
                            : product.node;
   }
 
-  // The product of `factor`, x and all parts in `lists`.
+  // Returns the product of `factor`, x and all parts in `lists`.
   int Scaled(int x, double factor, std::initializer_list<Parts> lists) {
     Parts parts = {{x}};
     for (const Parts& more : lists) {

@@ -43,7 +43,7 @@ class Search {
  private:
   const FormulaNode& At(int n) const { return nodes_[static_cast<size_t>(n)]; }
 
-  // Adds the terms of a sum. Returns false if a term is of no kind in
+  // Adds the terms of a sum. Returns false if a term does not fit into
   // InnerTerms.
   bool Add(int n, bool negative) {
     const FormulaNode& node = At(n);

@@ -107,7 +107,7 @@ inline constexpr int64_t kScalarWidth = 0;
 struct FormulaNode {
   FormulaOp op = FormulaOp::kNumber;
   std::vector<int> operands = {};  // indices of earlier nodes
-  TextRange range = {};            // in the formula, without parentheses
+  TextRange range = {};            // range in the formula, without parentheses
   double number = 0;               // value of a kNumber
   int parameter = -1;              // index into `parameters`, or -1
   int64_t width = kScalarWidth;    // number of rows, for a matrix
@@ -130,7 +130,7 @@ struct FormulaVariable {
   std::optional<double> initial = {};
   bool is_term = false;  // a vector that is only added or subtracted
   std::optional<TableRange> table = {};  // range of its indices
-  bool is_scalar = false;                // as in the declaration
+  bool is_scalar = false;                // declared as a scalar
 
   // The shape without the axis of heads.
   Shape shape() const;
@@ -140,7 +140,7 @@ struct FormulaGraph {
   std::string text = {};
   std::vector<FormulaNode> nodes = {};
   int root = -1;
-  std::vector<FormulaVariable> parameters = {};  // in the order of first use
+  std::vector<FormulaVariable> parameters = {};  // ordered by first use
   // Set by the compiler, in rising order and without numbers: the nodes that
   // Prepare() stores side by side, the nodes that it computes for them, and the
   // nodes that Score() computes. If `prepared` is empty, Prepare() returns the
@@ -162,7 +162,7 @@ struct FormulaGraph {
 inline constexpr char kFormulaParameters[] = "parameters of the formula: ";
 
 struct FormulaProblem {
-  TextRange range = {};  // in the formula; unused if `declared` is set
+  TextRange range = {};  // range in the formula; unused if `declared` is set
   std::string message = {};
   int declared = -1;  // index of the faulty declaration, or -1
 };

@@ -1,14 +1,20 @@
-// Parses the text of a score formula into a tree:
+// Parses the text of a score formula into a tree. An example of a formula is
 //
 //   v . tanh(W q + U k) - softplus(b) * abs(i - j)
 //
-// A formula is ASCII. Operators, from the highest precedence: calls and
-// parentheses; `^` with a number as exponent; the right-associative product `W
-// x` of a parameter and a vector; the inner product `.`, which does not chain;
-// unary `-`; `*` and `/`; `+` and `-`. `<` is allowed only in `where(a < b, x,
-// y)`. A name directly before `(` is a call. A name directly before `[` is a
-// parameter with an index, such as `b[i - j]`. A dot between digits is a
-// decimal point, any other dot is the inner product.
+// A formula is ASCII. The operators, from the highest precedence to the lowest:
+//
+//   f(x)  a[i]  (x)   calls, indices of parameters, and parentheses
+//   x^2               powers; the exponent is a number
+//   W x               products of a parameter and a vector, right-associative
+//   x . y             inner products, not associative
+//   -x
+//   x * y  x / y
+//   x + y  x - y
+//
+// `<` is allowed only in `where(a < b, x, y)`. A name directly before `(` is a
+// call, and a name directly before `[` is a parameter with an index. A dot
+// between digits is a decimal point. Any other dot is the inner product.
 #ifndef ATTENTION_FORMULA_SYNTAX_H_
 #define ATTENTION_FORMULA_SYNTAX_H_
 

@@ -442,7 +442,7 @@ class Inference {
   std::vector<int> rows_, columns_;  // axes of the parameters
   const int of_query_, of_key_;      // axes of q and k
   const int of_query_input_, of_key_input_;
-  std::vector<int> axis_of_;  // by node
+  std::vector<int> axis_of_;  // axis of each node
   std::optional<FormulaProblem> problem_;
 };
 

@@ -31,7 +31,7 @@ std::string JoinLayers(absl::string_view site);
 // Attention weights of one layer, before dropout.
 template <typename T>
 struct AttentionMap {
-  std::string site;  // with joined steps
+  std::string site;  // hook point; see JoinSteps()
   // Name in files: a stable format, unlike `site`, which users see. Examples:
   // "decoder.0.self" and "decoder.0.cross" for layers[0]; "attention" for a
   // recurrent decoder; otherwise the scope of the attention.

@@ -57,7 +57,7 @@ std::vector<int32_t> Ids(int64_t count) {
 struct Case {
   const char* name;
   const char* config;
-  std::vector<std::string> sources;  // without the biases
+  std::vector<std::string> sources;  // names, except "biases"
   bool softmax = true;
 };
 

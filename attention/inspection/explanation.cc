@@ -127,8 +127,8 @@ class ScoreReader : public Probe<T> {
   Var<T> scores_;
 };
 
-// Returns the attentions in a pass as text, with one entry for all layers of a
-// stack.
+// Lists the attentions of a pass for an error message, with one entry for all
+// layers of a stack.
 template <typename T>
 std::string AttentionsOf(const SiteRecorder<T>& pass) {
   std::vector<std::string> sites;

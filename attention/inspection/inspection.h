@@ -20,7 +20,7 @@ namespace regard {
 // output changes if the head's context is scaled. Michel et al., "Are sixteen
 // heads really better than one?", 2019, equation 4, for one example.
 struct HeadImportance {
-  std::string site;  // the context, with joined steps
+  std::string site;  // hook point of the context; see JoinSteps()
   std::vector<double> heads;
 };
 
@@ -78,7 +78,7 @@ double Entropy(absl::Span<const double> weights);
 
 struct InspectOptions {
   int64_t chosen = kAllOutputs;                        // index of an output
-  size_t most_choices = AnswerOptions().most_choices;  // per lens row
+  size_t most_choices = AnswerOptions().most_choices;  // number per lens row
 };
 
 // Runs one pass for the chosen output. If outputs are successive, runs one more

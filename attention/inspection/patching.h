@@ -18,7 +18,7 @@ namespace regard {
 // Changes of the chosen output if one position of a hook point has the value
 // from the pass of another input.
 struct PatchedSite {
-  std::string site;  // with joined steps
+  std::string site;  // hook point; see JoinSteps()
   std::vector<std::string> labels;
   std::vector<double> changes;  // change of the output, by position
 };

@@ -141,7 +141,7 @@ ResidualSources<T> FindResidualSources(
     Forward<T>& forward, const Traced<T>& traced,
     absl::Span<const typename SiteRecorder<T>::Seen> seen) {
   std::map<std::string, const Seen<T>*> outputs;
-  std::map<std::string, const Seen<T>*> contexts;  // by the output's site
+  std::map<std::string, const Seen<T>*> contexts;  // keyed by outputs
   int64_t most_heads = 0;
   for (const Seen<T>& of : seen) {
     if (absl::EndsWith(of.site, kOutput)) outputs[of.site] = &of;

@@ -39,9 +39,9 @@ struct ResidualSources {
   struct Part {
     ResidualSource source = {};
     std::string at = {};        // the hook point to which the source adds
-    std::vector<T> value = {};  // as large as the value there
+    std::vector<T> value = {};  // same size as the value there
   };
-  std::vector<Part> parts = {};  // in the order of the pass
+  std::vector<Part> parts = {};  // ordered as in the pass
   // Values at the hook points without any source. The scales of norms keep
   // their values, and the output of an attention keeps its biases. All others
   // are zeros.

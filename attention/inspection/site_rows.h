@@ -21,7 +21,7 @@ namespace regard {
 // Statistics [heads, queries] of the first example. The steps of a recurrent
 // decoder are the queries of one hook point.
 struct SiteRows {
-  std::string site;  // the weights, with joined steps
+  std::string site;  // hook point of the weights; see JoinSteps()
   int64_t heads = 0;
   int64_t queries = 0;
   std::vector<double> sum = {};

@@ -56,14 +56,14 @@ struct TracedSequence {
 
 // Maps hook points of a pattern to sequences, by their indices.
 struct TracedSites {
-  std::string pattern = {};  // as for MatchesSite()
-  size_t queries = 0;        // also for values without queries and keys
+  std::string pattern = {};  // pattern for MatchesSite()
+  size_t queries = 0;        // index; used for other values, too
   size_t keys = 0;
 };
 
 struct TracedOutput {
   std::string name = {};
-  int64_t position = -1;  // in the sequence `writer`, or -1
+  int64_t position = -1;  // position in the sequence `writer`, or -1
 };
 
 // Selects the sum of all outputs. For a text, this is its log-probability.

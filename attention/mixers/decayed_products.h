@@ -1,4 +1,4 @@
-// Inner products of queries with earlier keys that decay with the distance:
+// Inner products of queries with earlier keys, which decay with the distance.
 //
 //   M[t, s] = sum_c q[t, c] k[s, c] exp(g[s + 1, c] + .. + g[t, c]),  s <= t.
 //

@@ -95,8 +95,8 @@ class Workspace {
   }
 
   T* products;  // [count, count]
-  T* queries;   // times the decay since the start of the chunk
-  T* keys;      // times the decay until the end of the chunk
+  T* queries;   // queries times the decay since the start of the chunk
+  T* keys;      // keys times the decay until the end of the chunk
   T* d_products = nullptr;
   T* d_queries = nullptr;
   T* d_keys = nullptr;
@@ -134,8 +134,8 @@ class Workspace {
     Decay(n, to_end_, keys);
   }
 
-  // Multiplies `count` rows by the decays since the start, or until the end, of
-  // the prepared chunk.
+  // Multiply `count` rows by the decays since the start of the prepared chunk,
+  // or until its end.
   void DecayFromStart(int64_t count, T* x) const {
     Decay(count, from_start_, x);
   }

@@ -1,4 +1,4 @@
-// The recurrence of linear attention with a decay, computed in chunks:
+// The recurrence of linear attention with a decay, computed in chunks.
 //
 //   S_t = diag(exp(g_t)) S_{t-1} + k_t v_t^T,   o_t = S_t^T q_t.
 //

@@ -1,4 +1,4 @@
-// The delta rule with a decay, computed in chunks:
+// The recurrence of the delta rule with a decay, computed in chunks.
 //
 //   S_t = (I - b_t k_t k_t^T) diag(exp(g_t)) S_{t-1} + b_t k_t v_t^T,
 //   o_t = S_t^T q_t.

@@ -1,4 +1,4 @@
-// A learned decay that depends on each position, as in Mamba-2:
+// A learned decay that depends on each position, as in Mamba-2.
 //
 //   log decay = -a softplus(z + b),
 //

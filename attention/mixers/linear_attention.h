@@ -92,9 +92,9 @@ class LinearAttention : public StateMixer<T> {
   std::optional<NormLayer<T>> norm_;
   std::unique_ptr<PositionEncoding<T>> rotary_;
   Parameter<T> skip_;                           // empty unless `skip`
-  std::optional<LearnedDecay<T>> head_decay_;   // for HEAD
-  std::optional<LinearLayer<T>> narrow_decay_;  // for CHANNEL
-  std::optional<LinearLayer<T>> decay_;         // for CHANNEL
+  std::optional<LearnedDecay<T>> head_decay_;   // only for HEAD
+  std::optional<LinearLayer<T>> narrow_decay_;  // only for CHANNEL
+  std::optional<LinearLayer<T>> decay_;         // only for CHANNEL
 };
 
 }  // namespace regard

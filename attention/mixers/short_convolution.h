@@ -1,4 +1,4 @@
-// A causal convolution over successive positions, for each channel:
+// A causal convolution over successive positions, separate for each channel.
 //
 //   y[t, c] = silu(sum_{i < n} w[c, i] x[t - n + 1 + i, c] + b[c])
 //

@@ -34,12 +34,12 @@ namespace regard {
 namespace {
 
 constexpr int kRounds = 41;
-constexpr double kSeconds = 0.02;  // per score and round
+constexpr double kSeconds = 0.02;  // seconds per score and round
 constexpr int64_t kBatch = 4;
 constexpr int64_t kHeads = 4;
 // The default of `location` allows no more keys.
 constexpr int64_t kTime = 64;
-constexpr int64_t kWidth = 64;  // per head
+constexpr int64_t kWidth = 64;  // width of a head
 
 constexpr ScoreWidths kWidths = {
     .heads = kHeads, .query = kWidth, .key = kWidth};

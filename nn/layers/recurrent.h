@@ -44,15 +44,15 @@ struct RecurrentOutputs {
 };
 
 enum class RecurrentCell {
-  kGru,             // as in PyTorch and cuDNN: reset gate after the product
-  kGruResetBefore,  // as published: before the product, one bias per gate
-  kLstm,            // with a forget gate
+  kGru,             // PyTorch and cuDNN: reset gate after the product
+  kGruResetBefore,  // published form: reset gate before it, one bias per gate
+  kLstm,            // LSTM with a forget gate
 };
 
 struct RecurrentOptions {
   RecurrentCell cell = RecurrentCell::kGru;
   int64_t width = 256;         // state width of each layer and direction
-  int layers = 1;              // at most kMaxRecurrentLayers
+  int layers = 1;              // maximum: kMaxRecurrentLayers
   bool bidirectional = false;  // if true, Step() is not available
   double dropout = 0;          // probability, between layers only
   // Initial values of weights, with the gates of a cell as one matrix. Null
