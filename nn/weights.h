@@ -45,8 +45,8 @@ std::string ParameterNotFinite(const ParameterStore<float>& parameters);
 absl::Status LoadWeights(const std::string& path,
                          ParameterStore<float>& parameters);
 
-// Returns a digest that is equal for two models if and only if they are
-// bit-identical.
+// Returns a digest of the weights of a model. Two models have equal digests if
+// and only if their weights are bit-identical.
 //
 // The digest is the SHA-256, in hexadecimal digits, over the tensors, sorted by
 // the bytes of their names. Each tensor contributes the length of its name, the

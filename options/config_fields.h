@@ -1,4 +1,5 @@
-// Finds and sets fields of messages by the names and values of text configs.
+// Finds and sets fields of proto messages by the names and values in text
+// configs.
 #ifndef OPTIONS_CONFIG_FIELDS_H_
 #define OPTIONS_CONFIG_FIELDS_H_
 

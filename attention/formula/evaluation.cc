@@ -190,7 +190,7 @@ class FormulaScorer<T>::Values {
       case kProduct:
         return Project(x(1), x(0));
       case kDot:
-        // A constant vector times many vectors is a matrix product.
+        // A constant vector times vectors of other levels is a matrix product.
         if (nodes_[node.operands[0]].level == FormulaLevel::kConstant &&
             node.level != FormulaLevel::kConstant) {
           const Var<T> a = x(0);

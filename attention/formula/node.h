@@ -92,8 +92,8 @@ const FormulaFunction<T>& FunctionOf(FormulaOp op) {
   return FormulaFunctions<T>()[static_cast<size_t>(op)];
 }
 
-// Whether each element of the result depends only on the operands' elements
-// there.
+// Whether each element of the result depends only on the elements of the
+// operands at the same index.
 inline bool IsElementwise(FormulaOp op) {
   return FunctionOf<double>(op).value != nullptr;
 }

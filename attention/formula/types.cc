@@ -185,7 +185,6 @@ class Inference {
     return static_cast<int>(axes_.size()) - 1;
   }
 
-  // Applies the declarations.
   void Declare(absl::Span<const FormulaVariable> declared) {
     std::vector<std::string> names;
     for (const FormulaVariable& parameter : parameters_) {

@@ -20,7 +20,8 @@
 
 namespace regard {
 
-// Patterns of hook points: the weights of all attentions, and of a decoder's.
+// Patterns of hook points: the weights of all attentions, or of attentions in
+// decoders.
 inline constexpr char kAllMaps[] = "*attention/weights";
 inline constexpr char kDecoderMaps[] = "*decoder*attention/weights";
 
@@ -51,7 +52,7 @@ struct AttentionMap {
 
 // Returns the maps in the order of the pass. The steps of a recurrent decoder
 // are the queries of one map; a source that has no such step has weights 0
-// there. If `value` is "scores", the maps hold attention scores instead of
+// there. If `value` is "scores", the maps have attention scores instead of
 // weights.
 template <typename T>
 std::vector<AttentionMap<T>> AttentionMaps(const SiteRecorder<T>& recorder,

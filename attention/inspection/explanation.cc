@@ -230,8 +230,8 @@ std::vector<double> Plus(std::vector<double> a, const std::vector<double>& b) {
 // Writes a member of Reading as a sum over sources.
 struct Contributions {
   std::vector<std::vector<double>> of_sources = {};
-  // The value of the whole pass, minus the reading without sources and the
-  // contributions of the sources. It is rounding if the member is linear in the
+  // The full reading, minus the reading without sources and minus all
+  // contributions. Only rounding remains if the member is linear in the
   // sources.
   std::vector<double> rest = {};
   bool is_linear = true;

@@ -125,7 +125,7 @@ struct Traced {
   TraceLabels labels = {};
   // Computes the outputs, [outputs], on the tape of a step that has begun. The
   // values are natural logarithms of probabilities, unless output_unit names
-  // another unit. Has no value if there are no outputs.
+  // another unit. The result is empty if there are no outputs.
   std::function<Var<T>(Forward<T>&)> pass = {};
   LogitLens<T> lens = {};
 };

@@ -1,5 +1,5 @@
-// Mixture of block attention: each query and head sees the top_k blocks with
-// the largest
+// Mixture of block attention. Each query and head sees the top_k blocks with
+// the largest gate,
 //
 //   gate(q, block) = q . mean of the block's keys.
 //
