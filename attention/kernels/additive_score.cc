@@ -8,11 +8,12 @@ namespace regard {
 
 namespace {
 
-// Keys that are compared at once, which share what is read of the query and
-// the vector.
+// Number of keys that are compared at once. They share loads of query and
+// vector.
 constexpr int kKeys = 4;
 
-// The shares of one packet of one comparison, where d is the score's gradient.
+// The contributions of one packet of one comparison to the gradients. d is the
+// gradient of the score.
 template <typename T>
 struct PacketGradients {
   PacketGradients(const Packet<T>& q, const Packet<T>& k, const Packet<T>& v,
@@ -25,10 +26,10 @@ struct PacketGradients {
   }
 
   Packet<T> vector;
-  Packet<T> sum;  // of query + key
+  Packet<T> sum;  // for query + key
 };
 
-// Packets of a row from its element j on: whole ones, or the last elements.
+// Load and store packets of a row: whole packets, or its last elements.
 template <typename T>
 struct WholePacket {
   Packet<T> Load(const T* x) const { return packet::ploadu<Packet<T>>(x); }
@@ -41,8 +42,8 @@ struct PartOfPacket {
   void Store(T* x, const Packet<T>& p) const { StorePart(x, p, count); }
 };
 
-// The scores of kCount keys from the first. Structs come by value here: of
-// those in memory, the compiler reads pointers again after each packet stored.
+// Computes the scores of kCount keys from `first` on. Structs are passed by
+// value: otherwise, the compiler reloads their pointers after each store.
 template <int kCount, typename T>
 void Score(AdditiveScoreRow<T> row, int64_t first, T* scores) {
   Packet<T> sums[kCount];
@@ -64,8 +65,8 @@ void Score(AdditiveScoreRow<T> row, int64_t first, T* scores) {
   for (int i = 0; i < kCount; ++i) scores[first + i] = packet::predux(sums[i]);
 }
 
-// Adds the shares of elements j .. of kCount keys from the first. The gradients
-// of query and vector stay in registers meanwhile.
+// Adds the contributions of one packet of kCount keys, from element j and key
+// `first` on. The gradients of query and vector stay in registers.
 template <int kCount, typename T, typename Part>
 void AddShares(AdditiveScoreRow<T> row, int64_t first, int64_t j, Part part,
                const T* d_scores, AdditiveScoreGradients<T> d) {
@@ -121,7 +122,8 @@ void AdditiveScoreBackward(const AdditiveScoreRow<T>& row, const T* d_scores,
   if (Overlap(d.query, row.width, d.keys, size) ||
       Overlap(d.vector, row.width, d.keys, size) ||
       Overlap(d.query, row.width, d.vector, row.width)) {
-    // A pass for each, as what stays in registers is not added to elsewhere.
+    // Gradients in registers would miss additions to overlapping arrays, so
+    // each array has its own pass.
     AdditiveScoreBackward(row, d_scores, {d.query, nullptr, nullptr});
     AdditiveScoreBackward(row, d_scores, {nullptr, d.keys, nullptr});
     AdditiveScoreBackward(row, d_scores, {nullptr, nullptr, d.vector});

@@ -1,9 +1,10 @@
-// One query compared with n keys: score[i] = sum_j vector[j] tanh(query[j] +
-// keys[i, j]), and its gradient.
+// Additive scores of one query and n keys, and their gradients:
 //
-// Forward and backward are one pass each over the keys, with all intermediate
-// results in registers. Backward computes tanh again, which takes a third of
-// the time of loading a stored value from beyond the core's own caches.
+//   score[i] = sum_j vector[j] tanh(query[j] + keys[i, j])
+//
+// Forward and backward pass over the keys once and keep intermediate results in
+// registers. Backward computes tanh again, which takes a third of the time of
+// loading a stored value from a shared cache or from memory.
 #ifndef ATTENTION_KERNELS_ADDITIVE_SCORE_H_
 #define ATTENTION_KERNELS_ADDITIVE_SCORE_H_
 
@@ -20,11 +21,12 @@ struct AdditiveScoreRow {
   int64_t width;
 };
 
-// Writes scores [n]. The bits of a score depend on no other key.
+// Writes scores [n]. The bits of a score do not depend on other keys.
 template <typename T>
 void AdditiveScore(const AdditiveScoreRow<T>& row, T* scores);
 
-// Gradients to add to; null if not needed. They may overlap.
+// Arrays to which the gradients are added. Null if not needed. They may
+// overlap.
 template <typename T>
 struct AdditiveScoreGradients {
   T* query;

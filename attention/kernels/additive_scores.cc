@@ -65,7 +65,7 @@ Var<T> AdditiveScores(Var<T> queries, Var<T> keys, Var<T> vector,
   const auto weight_at = [=](int64_t row) {
     return row / num_queries % heads * width * num_features;
   };
-  // The keys of a row plus their terms, in `sums`.
+  // Writes the keys of a row plus their terms to `sums`.
   const auto with_term = [=](int64_t row, T* sums) {
     AdditiveScoreRow<T> compared = row_of(row);
     GemmPlus(features_of(row, features.data()),

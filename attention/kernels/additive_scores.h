@@ -1,10 +1,10 @@
-// The additive comparison of every query with every key, in one pass:
+// The additive score of every query and every key, in one pass:
 //
 //   score[b, h, q, k] =
 //       sum_j vector[h, j] tanh(query[b, h, q, j] + key[b, h, k, j])
 //
 // Bahdanau et al., "Neural machine translation by jointly learning to align and
-// translate", 2015, with both projections already applied.
+// translate", 2015. The caller applies both projections before.
 #ifndef ATTENTION_KERNELS_ADDITIVE_SCORES_H_
 #define ATTENTION_KERNELS_ADDITIVE_SCORES_H_
 
@@ -14,17 +14,18 @@
 
 namespace regard {
 
-// Adds sum_n weight[h, j, n] features[b, h, q, k, n] within the tanh. It exists
-// for the keys of one query at a time, never as an array of all pairs.
+// A term sum_n weight[h, j, n] features[b, h, q, k, n] to add within the tanh.
+// The kernel computes it for the keys of one query at a time, and never as an
+// array of all pairs.
 template <typename T>
 struct AdditivePairTerm {
-  Var<T> features;  // [batch, heads, queries, keys, n], or another shape of it
+  Var<T> features;  // [batch, heads, queries, keys, n], or reshaped
   Var<T> weight;    // [heads, width, n]
 };
 
 // queries [batch, heads, queries, width], keys [batch, heads, keys, width],
-// vector [heads, width] -> [batch, heads, queries, keys]. Keys that the mask
-// hides by length, causality or window are not compared: their score is 0.
+// vector [heads, width] -> [batch, heads, queries, keys]. Keys that are masked
+// by length, causality or window are not compared, and their score is 0.
 template <typename T>
 Var<T> AdditiveScores(Var<T> queries, Var<T> keys, Var<T> vector,
                       const Mask& mask, const Positions& positions = {},

@@ -25,7 +25,7 @@ std::vector<CheckedInput> Inputs(int64_t queries, int64_t keys, int64_t width) {
   return {{{2, 2, queries, width}}, {{2, 2, keys, width}}, {{2, width}}};
 }
 
-// And features [B, H, Q, K, n] with their weight [H, j, n].
+// Adds features [B, H, Q, K, n] and their weight [H, j, n].
 std::vector<CheckedInput> InputsWithTerm(int64_t queries, int64_t keys,
                                          int64_t width, int64_t features) {
   std::vector<CheckedInput> inputs = Inputs(queries, keys, width);
@@ -121,7 +121,7 @@ TEST(AdditiveScoresTest, AgreesWithItsCompositionWithATerm) {
   }
 }
 
-// What is skipped under a mask, no softmax under that mask can see.
+// Skipped pairs have no effect after a softmax under the same mask.
 TEST(AdditiveScoresTest, AgreesWithItsCompositionBehindAMaskedSoftmax) {
   static constexpr int32_t kLengths[] = {3, 1};
   const Positions positions = {.first_query = 1};
@@ -140,7 +140,7 @@ TEST(AdditiveScoresTest, AgreesWithItsCompositionBehindAMaskedSoftmax) {
   }
 }
 
-// 2 tanh(q + k) - tanh(0): the tanh is not forgotten.
+// 2 tanh(q + k) - tanh(0): checks that tanh is applied.
 TEST(AdditiveScoresTest, IsASumOfHyperbolicTangents) {
   Tape<double> tape;
   const Var<double> scores =

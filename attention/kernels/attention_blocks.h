@@ -1,5 +1,6 @@
-// What the forward and the backward pass of scaled-dot attention share: blocks
-// of queries, the keys and values that they read, and their scores.
+// Building blocks of scaled-dot attention that its forward and backward pass
+// share: blocks of queries, the keys and values that they read, and their
+// scores.
 #ifndef ATTENTION_KERNELS_ATTENTION_BLOCKS_H_
 #define ATTENTION_KERNELS_ATTENTION_BLOCKS_H_
 
@@ -25,18 +26,19 @@
 
 namespace regard {
 
-// A block of scores and one of their gradients fit a core's own cache.
+// A block of scores and a block of their gradients fit into a core's own cache.
 inline constexpr int64_t kQueryBlock = 128;
 inline constexpr int64_t kKeyBlock = 256;
-// With a selection, queries read whole pieces of this size of a block of keys.
-// Sums over keys keep their bits, as their lanes divide a piece.
+// Number of keys in a piece. With a selection, a query reads whole pieces of a
+// block of keys. Sums over keys keep their bits, because a piece is a multiple
+// of their lanes.
 inline constexpr int64_t kKeyPiece = 64;
 static_assert(kKeyBlock % kKeyPiece == 0 && kKeyPiece % kLanes == 0);
 
 template <typename T>
 inline constexpr T kMinusInfinity = -std::numeric_limits<T>::infinity();
 
-// An array is [batch, heads, rows, width], or has heads side by side in
+// Layout of an array: [batch, heads, rows, width], or with heads side by side,
 // [batch, rows, heads * width].
 struct HeadRows {
   int64_t heads;
@@ -44,7 +46,7 @@ struct HeadRows {
   int64_t width;
   bool side_by_side;
 
-  // heads 0: x has rank 4. Otherwise it has rank 3 and that many heads.
+  // x has rank 4 if `heads` is 0. Otherwise, it has rank 3 and that many heads.
   static HeadRows Of(const Shape& x, int64_t heads) {
     if (heads == 0) return {x[1], x[2], x[3], false};
     return {heads, x[1], x[2] / heads, true};
@@ -55,7 +57,7 @@ struct HeadRows {
     return side_by_side ? ((example * rows + row) * heads + head) * width
                         : ((example * heads + head) * rows + row) * width;
   }
-  // Rows first .. first + count - 1.
+  // The rows first .. first + count - 1.
   template <typename T>
   ConstMatrix<T> At(const T* data, int64_t example, int64_t head, int64_t first,
                     int64_t count) const {
@@ -89,38 +91,39 @@ struct AttentionProblem {
     return std::min(kQueryBlock, num_queries()) *
            std::min(kKeyBlock, num_keys());
   }
-  // Scratch for which weights of a block are kept.
+  // Allocates scratch for the dropout mask of a block.
   uint8_t* NewKeep() const {
     return queries.tape().scratch().template New<uint8_t>(
         dropout.drops() ? block_size() : 0);
   }
 };
 
-// Rows of queries of one head of one example.
+// A block of queries of one head of one example.
 struct QueryBlock {
   int64_t example = 0;
   int64_t head = 0;
   int64_t begin = 0;  // first query
   int64_t count = 0;
-  int64_t row = 0;  // of the first query, among those of all heads
-  // Of a part of a block: which of its queries, from `begin` on, are the
-  // `count` ones. Null: all.
+  int64_t row = 0;  // index of the first query among the queries of all heads
+  // The indices of the `count` queries of a part of a block, relative to
+  // `begin`. Null if the part is the whole block.
   const int32_t* rows = nullptr;
-  // Some query here sees a key of begin_key .. end_key - 1, and none others.
+  // All keys that queries of the block see are in begin_key .. end_key - 1.
   int64_t begin_key = 0;
   int64_t end_key = 0;
-  // Whether some key of the blocks that are read is hidden from some query.
+  // Whether some query does not see all keys of the key blocks that are read.
   bool hides = false;
 
-  // Blocks of keys begin at multiples of their size, so that a query's bits do
-  // not depend on the others in its block.
+  // The first key of the first key block. Key blocks begin at multiples of
+  // their size, so that the bits of a query do not depend on other queries in
+  // its block.
   int64_t first_block() const { return begin_key / kKeyBlock * kKeyBlock; }
   int64_t query(int64_t i) const {
     return begin + (rows == nullptr ? i : rows[i]);
   }
 };
 
-// Queries from `begin` on of an example, in any of its heads.
+// The block of queries from `begin` on, for any head of an example.
 template <typename T>
 QueryBlock BlockAt(const AttentionProblem<T>& p, int64_t example,
                    int64_t begin) {
@@ -145,7 +148,8 @@ QueryBlock BlockAt(const AttentionProblem<T>& p, int64_t example,
   return block;
 }
 
-// Of sources begin .. end - 1: the heads of all examples are numbered.
+// Calls f(block) for each query block of the sources begin .. end - 1. A source
+// is a head of an example, example * heads + head.
 template <typename T, typename F>
 void ForEachQueryBlock(const AttentionProblem<T>& p, int64_t begin, int64_t end,
                        F f) {
@@ -154,7 +158,7 @@ void ForEachQueryBlock(const AttentionProblem<T>& p, int64_t begin, int64_t end,
   for (int64_t source = begin; source < end; ++source) {
     const int64_t head = source % p.heads();
     for (int64_t q = 0; q < queries; q += kQueryBlock) {
-      // Of queries that are one block, it is the same in all heads.
+      // Queries that fit into one block have the same block in all heads.
       if (source == begin || head == 0 || queries > kQueryBlock) {
         block = BlockAt(p, source / p.heads(), q);
       }
@@ -172,8 +176,9 @@ ConstMatrix<T> Queries(const AttentionProblem<T>& p, const QueryBlock& block) {
                          block.count);
 }
 
-// Which pieces of the keys from `first` on some of `ranges` touch: 1 + the
-// first one * pieces of a block + the last one; 0: none.
+// The pieces of the key block at `first` that some of `ranges` touch. Encoded
+// as 1 + the first piece * pieces per block + the last piece, or 0 if there are
+// none.
 inline uint8_t PiecesOf(absl::Span<const KeyRange> ranges, int64_t first) {
   constexpr int64_t kPieces = kKeyBlock / kKeyPiece;
   int64_t begin = kPieces;
@@ -191,9 +196,9 @@ inline uint8_t PiecesOf(absl::Span<const KeyRange> ranges, int64_t first) {
 }
 
 // Calls f(part, first key, count of keys) for the keys that the queries of a
-// block read, in rising order of blocks of keys. With a selection, each part
-// has the queries that read the same pieces of a block of keys; `rows` is
-// scratch for kQueryBlock of them. Without one, it is the block.
+// block read, by rising blocks of keys. With a selection, each part contains
+// the queries that read the same pieces of a key block. Otherwise, the part is
+// the block. `rows` is scratch for kQueryBlock numbers.
 template <typename T, typename F>
 void ForEachPart(const AttentionProblem<T>& p, const QueryBlock& block,
                  int32_t* rows, F f) {
@@ -228,7 +233,8 @@ void ForEachPart(const AttentionProblem<T>& p, const QueryBlock& block,
   }
 }
 
-// to [count of the part's queries, cols] = their rows among the block's.
+// Copies the rows of the part's queries from `block` to `to` [part.count,
+// cols].
 template <typename T, typename Matrix>
 void GatherRows(const QueryBlock& part, const Matrix& block, T* to) {
   for (int64_t i = 0; i < part.count; ++i) {
@@ -237,7 +243,7 @@ void GatherRows(const QueryBlock& part, const Matrix& block, T* to) {
   }
 }
 
-// The inverse: writes those rows of the block.
+// The inverse of GatherRows(): writes these rows of the block.
 template <typename T>
 void ScatterRows(const QueryBlock& part, const T* from,
                  const MutableMatrix<T>& block) {
@@ -247,20 +253,20 @@ void ScatterRows(const QueryBlock& part, const T* from,
   }
 }
 
-// The matrix of a block's queries in an array of the context's shape.
+// The rows of a block's queries in an array with the shape of the context.
 template <typename T, typename X>
 auto Contexts(const AttentionProblem<T>& p, const QueryBlock& block, X* data) {
   return p.of_context.At(data, block.example, block.head, block.begin,
                          block.count);
 }
 
-// Rows of keys or values that a block of queries reads. NaN and infinities are
-// left out, in `copy`, if some of the rows are hidden. Successive heads of
-// queries share heads of rows if these are fewer.
+// Rows of keys or values that a block of queries reads. If some of the rows are
+// masked, the rows are copied with 0 in place of NaN and infinities. Successive
+// query heads share a head of rows if there are fewer heads of rows.
 template <typename T>
 class KeyRows {
  public:
-  // `x` is what the queries of `p` read.
+  // The queries of `p` read the rows of `x`.
   KeyRows(const AttentionProblem<T>& p, Var<T> x, const HeadRows& rows,
           ScratchScope<T>& scratch)
       : x_(x),
@@ -275,7 +281,7 @@ class KeyRows {
     return At(data, block, first, count);
   }
 
-  // The same rows of an array of this shape.
+  // The same rows of another array of this shape.
   template <typename X>
   auto At(X* data, const QueryBlock& block, int64_t first,
           int64_t count) const {
@@ -307,13 +313,14 @@ class KeyRows {
   HeadRows rows_;
   int64_t group_;
   T* const copy_;  // [kKeyBlock, width]
-  // One query reads only what it has selected. Looking at all rows would take
-  // longer.
+  // A single query only reads the keys that it has selected. Checking all rows
+  // would take longer.
   const bool reads_once_;
-  std::optional<bool> finite_;  // whether all of x is
+  std::optional<bool> finite_;  // whether all of x is finite
 };
 
-// Where the bias of query i of a block begins, for the keys from first_key on.
+// The index of the bias of query i of a block and the key first_key. The biases
+// of the next keys follow.
 template <typename T>
 int64_t BiasIndex(const AttentionProblem<T>& p, const QueryBlock& block,
                   int64_t i, int64_t first_key) {
@@ -321,7 +328,8 @@ int64_t BiasIndex(const AttentionProblem<T>& p, const QueryBlock& block,
          first_key;
 }
 
-// Scores of a query's keys from first_key on: -inf in what is not selected.
+// Sets scores of a query to -inf for the keys that are not selected. The keys
+// are first_key .. first_key + count - 1.
 template <typename T>
 void HideUnselected(absl::Span<const KeyRange> ranges, int64_t first_key,
                     int64_t count, T* scores) {
@@ -336,16 +344,16 @@ void HideUnselected(absl::Span<const KeyRange> ranges, int64_t first_key,
   std::fill(scores + done, scores + count, kMinusInfinity<T>);
 }
 
-// The place of a row of a block's head in [batch, heads, rows, 1], such as the
-// queries or keys of a DifferenceBias.
+// The index of a row of the block's head in [batch, heads, rows, 1], such as
+// the queries or keys of a DifferenceBias.
 template <typename T>
 int64_t PlaceOfRow(const AttentionProblem<T>& p, const QueryBlock& block,
                    int64_t rows, int64_t row) {
   return (block.example * p.heads() + block.head) * rows + row;
 }
 
-// scores [count of queries, count of keys]: scaled products plus the biases,
-// -inf where hidden. `queries` are the block's.
+// Writes scores [queries, keys] of the block's `queries`: scaled products plus
+// the biases, or -inf for masked keys.
 template <typename T>
 void ScoreBlock(const AttentionProblem<T>& p, const QueryBlock& block,
                 const ConstMatrix<T>& queries, const ConstMatrix<T>& keys,
@@ -390,7 +398,7 @@ void ScoreBlock(const AttentionProblem<T>& p, const QueryBlock& block,
   }
 }
 
-// Gradients of the operands, to be added to; null if not needed.
+// Arrays to which the gradients of the operands are added. Null if not needed.
 template <typename T>
 struct Gradients {
   T* queries;
@@ -432,8 +440,8 @@ void AddToBiases(const AttentionProblem<T>& p, const QueryBlock& block,
   }
 }
 
-// keep [count of queries, count of keys]: whether dropout keeps the weights of
-// the keys from first_key on; 0 where the weight is 0 anyway.
+// Writes keep [queries, keys]: whether dropout keeps the weights of the keys
+// from first_key on; 0 if the weight is 0 anyway.
 template <typename T>
 void FillKeep(const AttentionProblem<T>& p, const QueryBlock& block,
               int64_t first_key, int64_t count, uint8_t* keep) {
@@ -448,7 +456,8 @@ void FillKeep(const AttentionProblem<T>& p, const QueryBlock& block,
   }
 }
 
-// dropped = weights, which it may be, without what is not kept.
+// Writes the weights that are kept, divided by the probability of keeping, and
+// 0 for the others. `dropped` may be `weights`.
 template <typename T>
 void Drop(const AttentionProblem<T>& p, const uint8_t* keep, int64_t n,
           const T* weights, T* dropped) {

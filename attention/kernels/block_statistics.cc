@@ -14,11 +14,11 @@ namespace regard {
 
 namespace {
 
-// Exponentials of what is below are 0. Finite, so that 0 times it is 0.
+// Lower exponents have exponentials of 0. Finite, so that 0 times it is 0.
 template <typename T>
 constexpr T kLowestExponent = T(-1e4);
 
-// The first of the elements that is the largest, which is `x`.
+// The index of the first element equal to `x`, the largest element.
 template <typename T>
 int64_t IndexOf(const T* row, int64_t count, T x) {
   constexpr int64_t kPart = 4 * kLanes;
@@ -27,8 +27,8 @@ int64_t IndexOf(const T* row, int64_t count, T x) {
   return std::find(row + i, row + count, x) - row;
 }
 
-// The sum of weights[k] (exponents[k] - above), in a fixed order. As many lanes
-// as hide the latency of additions.
+// The sum of weights[k] (exponents[k] - above), in a fixed order. It uses
+// enough lanes to hide the latency of additions.
 template <typename T>
 T Moment(const T* weights, const T* exponents, T above, int64_t n) {
   using P = Packet<T>;
@@ -118,7 +118,7 @@ template <typename T>
 void BlockStatistics<T>::Add(const AttentionProblem<T>& p,
                              const QueryBlock& block, int64_t first_key,
                              int64_t count, const BlockWeights<T>& of) {
-  // Windows that begin behind these keys are empty so far.
+  // Windows that begin after these keys are still empty.
   const int64_t first_position = p.positions.Offset(block.query(0));
   const auto begins_later = [&](int64_t width) {
     return first_position - width + 1 >= first_key + count;
@@ -126,7 +126,7 @@ void BlockStatistics<T>::Add(const AttentionProblem<T>& p,
   const bool reads_windows =
       !std::all_of(to_.widths.begin(), to_.widths.end(), begins_later);
   for (int64_t i = 0; i < block.count; ++i) {
-    // It sees nothing here, so the maximum stays.
+    // The query sees no key here, so its maximum does not change.
     if (!(of.sums[i] > T(0))) continue;
     const int64_t row = block.rows == nullptr ? i : block.rows[i];
     const T* const exponents = of.exponents + i * count;
@@ -145,8 +145,7 @@ void BlockStatistics<T>::Add(const AttentionProblem<T>& p,
     const auto part_sum = static_cast<double>(of.sums[i]);
     const double decay = sum > 0 ? static_cast<double>(of.decay[i]) : 0.0;
     if (to_.entropy != nullptr) {
-      // Both are of rounded differences to m, which are what the weights are
-      // of.
+      // Both sums use the rounded differences to m, as the weights do.
       const double best = best_[row];
       const double old =
           decay > 0 ? decay * (moment_[row] + (old_best - best) * sum) : 0;
@@ -173,7 +172,7 @@ void BlockStatistics<T>::End(const AttentionProblem<T>& p,
                              const QueryBlock& block, const T* max,
                              const T* sum) {
   const int64_t count = block.count;
-  // -inf for a row or a score that is not there.
+  // -inf for a row or a score that does not exist.
   const auto exp_each = [&](auto score) {
     for (int64_t i = 0; i < count; ++i) {
       exponents_[i] = score(i) == kMinusInfinity<double>

@@ -1,5 +1,5 @@
-// Statistics of rows of softmax weights (nn/row_statistics.h) from blocks of
-// scores, beside a running maximum and sum.
+// Statistics of rows of softmax weights (nn/row_statistics.h), computed from
+// blocks of scores together with a running maximum and sum.
 //
 // With the running maximum m of a row, its sums so far are
 //
@@ -8,9 +8,9 @@
 // and the entropy is log S - U / S. If a block raises m to m', then S and U
 // become exp(m - m') S and exp(m - m') (U + (m - m') S).
 //
-// A sink may raise m far above all scores, which would cost digits. U is
-// therefore of s_k - r, where r is the largest score of a key, and the entropy
-// is log S - (r - m) - U / S. Without a sink, r is m.
+// A sink may raise m far above all scores, which would lose precision. U
+// therefore uses s_k - r in place of s_k - m, where r is the largest score of a
+// key. The entropy is then log S - (r - m) - U / S. Without a sink, r is m.
 #ifndef ATTENTION_KERNELS_BLOCK_STATISTICS_H_
 #define ATTENTION_KERNELS_BLOCK_STATISTICS_H_
 
@@ -22,46 +22,47 @@
 
 namespace regard {
 
-// Scores of a block of queries and keys on their way to weights.
+// A block of scores of queries and keys, while it is turned into weights.
 template <typename T>
 struct BlockWeights {
   const T* exponents;  // [queries, keys], s_k - m
   const T* weights;    // their exponentials
-  // For each query:
+  // Per query:
   const T* sums;   // the sum of its weights
   const T* max;    // m
-  const T* decay;  // exp(m before - m), for those that had seen a key
+  const T* decay;  // exp(m before - m), if the query saw a key before
 };
 
-// For one thread and one block of queries at a time. Trivially destructible.
+// Used by one thread, for one block of queries at a time. Trivially
+// destructible.
 template <typename T>
 class BlockStatistics {
  public:
-  // Without arrays in `to` there is nothing to do.
+  // No-op if `to` has no arrays; wanted() is then false.
   BlockStatistics(const RowStatistics& to, Arena& scratch);
 
   bool wanted() const { return to_.has_value(); }
 
-  // Begins a block of queries, of which none has seen a key.
+  // Begins a block of queries that have not seen a key yet.
   void Begin(const QueryBlock& block);
-  // Reads rows begin .. end - 1 of exponents and weights [queries, count],
-  // whose keys Add() adds.
+  // Reads the rows begin .. end - 1 of exponents and weights [queries, count].
+  // Add() then adds their keys.
   void Measure(int64_t begin, int64_t end, bool sink, int64_t count,
                const T* exponents, const T* weights);
   // Adds `count` keys from first_key on, for the block or a part of it.
   void Add(const AttentionProblem<T>& p, const QueryBlock& block,
            int64_t first_key, int64_t count, const BlockWeights<T>& of);
-  // Writes the statistics of the block of queries. `sum` is the softmax's,
-  // which is NaN if a score is.
+  // Writes the statistics of the block. `sum` is the sum of the softmax, which
+  // is NaN if a score is NaN.
   void End(const AttentionProblem<T>& p, const QueryBlock& block, const T* max,
            const T* sum);
 
  private:
   RowStatistics to_;
-  // For each row that was measured:
+  // Per row that Measure() has read:
   T* largest_;       // exponent
   T* part_moments_;  // sums of weight (exponent - largest)
-  // For each row of the block:
+  // Per row of the block:
   double* sum_;     // S
   double* moment_;  // U
   double* best_;    // r, the largest score of a key

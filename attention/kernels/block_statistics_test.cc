@@ -49,7 +49,7 @@ struct Problem {
   float dropout = 0;
 };
 
-// Arrays of waves, whose scores are between -3 and 3.
+// Arrays of waves, with scores between -3 and 3.
 template <typename T>
 struct Inputs {
   Inputs(Tape<T>& tape, const Problem& problem)
@@ -93,7 +93,7 @@ Var<T> Attend(const Inputs<T>& in, const Problem& problem,
                                problem.dropout, 0, in.sink, rows);
 }
 
-// The weights, one by one, in double precision.
+// The weights, computed one by one in double.
 Var<double> Weights(Tape<double>& tape, const Problem& problem) {
   const Inputs<double> in(tape, problem);
   const MaskReader mask(problem.mask, problem.positions, kBatch,
@@ -189,7 +189,7 @@ void CheckBoth(const Problem& problem, const std::string& name) {
   CheckRows<float>(problem, 1e-6, name + ", float");
 }
 
-// Masks of every kind; the last query of the dense one sees nothing.
+// Checks every kind of mask. The last query of the dense mask sees nothing.
 void CheckMasks(int64_t queries, int64_t keys) {
   std::vector<int32_t> lengths;
   std::vector<int64_t> hidden;
@@ -241,7 +241,7 @@ TEST(BlockStatisticsTest, KnowSelections) {
   Arena arena;
   KeyRanges ranges = KeyRanges::New(arena, kBatch, kHeads, kQueries, 2);
   for (int32_t row = 0; row < kBatch * kHeads * kQueries; ++row) {
-    if (row % 11 == 0) continue;  // it selects nothing
+    if (row % 11 == 0) continue;  // the row selects nothing
     const int64_t query = row % kQueries;
     const int64_t source = row / kQueries;
     const int32_t begin = row * 13 % 300;
@@ -256,8 +256,8 @@ TEST(BlockStatisticsTest, KnowSelections) {
             "selection and sinks");
 }
 
-// A sink is not a key: it makes weights smaller, and leaves the entropy and all
-// fractions as they are.
+// A sink is not a key. It makes weights smaller, but does not change the
+// entropy and the fractions.
 TEST(BlockStatisticsTest, OfASinkLeaveFractionsAlone) {
   Tape<float> tape;
   Problem problem = {3, 300};
@@ -278,7 +278,7 @@ TEST(BlockStatisticsTest, OfASinkLeaveFractionsAlone) {
   }
 }
 
-// One key has it all: nothing is lost to rounding.
+// If one key has all the weight, the statistics are exact.
 TEST(BlockStatisticsTest, OfOneKeyAreExact) {
   Tape<float> tape;
   const Problem problem = {300, 300, {.causal = true, .window = 1}};
@@ -313,7 +313,7 @@ TEST(BlockStatisticsTest, OfANanScoreAreNan) {
   EXPECT_EQ(rows.sum[1], 1);
 }
 
-// Weights that a long row spreads thin: sums over blocks lose nothing.
+// The weights of a long row are small, but sums over blocks stay accurate.
 TEST(BlockStatisticsTest, OfLongRowsAreExact) {
   constexpr int64_t kKeys = 16384;
   Problem problem = {2, kKeys, {.causal = true}, {.first_query = kKeys - 2}};

@@ -1,6 +1,6 @@
-// A bias of scores that is the difference of a number of the query and a number
-// of the key. Kernels form each difference before they add it to a score: the
-// numbers may be large, such as sums over a sequence.
+// A bias of scores that is a number of the query minus a number of the key. The
+// numbers may be large, such as sums over a sequence, so kernels compute each
+// difference before they add it to a score.
 #ifndef ATTENTION_KERNELS_DIFFERENCE_BIAS_H_
 #define ATTENTION_KERNELS_DIFFERENCE_BIAS_H_
 
@@ -11,7 +11,7 @@
 
 namespace regard {
 
-// queries[i] - keys[j]; both empty: no bias.
+// queries[i] - keys[j]. Both are empty if there is no bias.
 template <typename T>
 struct DifferenceBias {
   Var<T> queries;  // [batch, heads, queries, 1]
@@ -22,7 +22,7 @@ struct DifferenceBias {
     return has_value() && (queries.needs_grad() || keys.needs_grad());
   }
 
-  // For scores [batch, heads, queries, keys] of a tape.
+  // Checks the shapes for scores [batch, heads, queries, keys] of a tape.
   void CheckCovers(const Tape<T>& tape, const Shape& scores) const {
     if (!has_value()) return;
     CheckOperand("a bias of queries", tape, queries);

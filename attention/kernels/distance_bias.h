@@ -1,5 +1,6 @@
-// A bias of scores that depends on the head and the distance alone. Kernels add
-// it to the scores they read: it is never expanded to [heads, queries, keys].
+// A bias of scores that only depends on the head and on the distance. Kernels
+// add it to the scores that they read. It is never expanded to [heads, queries,
+// keys].
 #ifndef ATTENTION_KERNELS_DISTANCE_BIAS_H_
 #define ATTENTION_KERNELS_DISTANCE_BIAS_H_
 
@@ -11,12 +12,13 @@
 
 namespace regard {
 
-// Distances (key - query position) of scores: lowest .. lowest + count - 1.
+// The distances (key position - query position) of scores: lowest .. lowest +
+// count - 1.
 struct DistanceRange {
   int64_t lowest;
   int64_t count;
 
-  // Of at least one query and any number of keys.
+  // The distances of at least one query and any number of keys.
   static DistanceRange Of(const Positions& positions, int64_t queries,
                           int64_t keys) {
     const int64_t last = positions.Offset(queries - 1);
@@ -33,13 +35,13 @@ struct DistanceBias {
   bool needs_grad() const { return has_value() && values.needs_grad(); }
 
   // The index, among the values, of the bias of `head` for key row 0 and a
-  // query at `offset` (see Positions); those of the next keys follow.
+  // query at `offset` (see Positions). The biases of the next keys follow.
   int64_t IndexOf(int64_t head, int64_t offset) const {
     return head * values.dim(1) - offset - lowest;
   }
 
-  // For the scores of a tape. The values may be those of a longer call, of
-  // which the scores are a part.
+  // Checks that the values cover the scores of a tape. The scores may be a part
+  // of a longer call, for which the values were computed.
   void CheckCovers(const Tape<T>& tape, const Positions& positions,
                    const Shape& scores) const {
     if (!has_value()) return;

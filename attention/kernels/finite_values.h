@@ -1,5 +1,5 @@
-// Keeps what is not finite in hidden keys and values out of matrix products,
-// where a weight of 0 would not: 0 times NaN is NaN.
+// Matrix products that ignore NaN and infinities in masked keys and values. A
+// weight of 0 does not suffice for that, because 0 times NaN is NaN.
 #ifndef ATTENTION_KERNELS_FINITE_VALUES_H_
 #define ATTENTION_KERNELS_FINITE_VALUES_H_
 
@@ -14,12 +14,13 @@ namespace regard {
 
 template <typename T>
 bool AllFinite(const T* x, int64_t n) {
-  // The sum is 0 if they are, else NaN.
+  // The sum is 0 if all are finite, otherwise NaN.
   return SumEach<T>(
              n, [](auto x) { return x * T(0); }, x) == T(0);
 }
 
-// `x`, or `copy` with what is not finite replaced by 0. Both hold n numbers.
+// Returns `x` if all of its n numbers are finite. Otherwise, returns `copy`
+// [n], with 0 in place of the numbers that are not finite.
 template <typename T>
 const T* FiniteValues(const T* x, int64_t n, T* copy) {
   if (AllFinite(x, n)) return x;
@@ -27,8 +28,9 @@ const T* FiniteValues(const T* x, int64_t n, T* copy) {
   return copy;
 }
 
-// Adds to a row of a context what FiniteValues() left out of `values` [keys,
-// width]: of the keys whose weight is not 0.
+// Adds to a row of a context the products that FiniteValues() leaves out. These
+// belong to numbers of `values` [keys, width] that are not finite, and to keys
+// whose weight is not 0.
 template <typename T>
 void AddNonFinite(const T* weights, const ConstMatrix<T>& values, T* context) {
   for (int64_t k = 0; k < values.rows; ++k) {
@@ -41,9 +43,9 @@ void AddNonFinite(const T* weights, const ConstMatrix<T>& values, T* context) {
 }
 
 // context [queries, width] = weights [queries, keys] times values [keys,
-// width], where values of weight 0 take no part. Rows of both follow one
-// another. The usual cost beside the product is one look at the context:
-// whatever is not finite in the values makes it so.
+// width], without values of weight 0. The rows of weights and values are
+// contiguous. The usual extra cost is one check of the context, because numbers
+// that are not finite in the values appear there, too.
 template <typename T>
 void MultiplyValues(Tape<T>& tape, ConstMatrix<T> weights, const T* values,
                     int64_t width, T* context) {

@@ -13,7 +13,7 @@ namespace regard {
 
 namespace {
 
-// Of a matrix with rows of `stride` elements.
+// A column of a matrix with rows of `stride` elements.
 template <typename T>
 struct Column {
   const T* first;
@@ -36,7 +36,7 @@ struct Row {
     }
   }
 
-  // Gradients, from those of the scores.
+  // Gradients, where d is the gradient of the scores.
   T QueryGradient(const T* d) const {
     return -scale * scale *
            SumEach<T>(
@@ -52,7 +52,7 @@ struct Row {
   }
 };
 
-// The scalar queries of one source.
+// The scalar queries of one example and head.
 template <typename T>
 struct Rows {
   const T* queries;
@@ -79,7 +79,7 @@ struct Rows {
   }
 
  private:
-  // Adds kPackets packets of terms from `key` on, which stay in registers; the
+  // Adds kPackets packets of terms from `key` on, which stay in registers. The
   // last packet may be partial.
   template <int kPackets>
   void AddBlock(const T* d, int64_t key, T* terms) const {
@@ -126,7 +126,7 @@ Var<T> ScalarScores(Var<T> queries, Var<T> keys, Var<T> scale) {
       TapeOf("GaussianScores", queries, keys, scale)
           .New({q[0], heads, num_queries, num_keys},
                queries.needs_grad() || keys.needs_grad() || scale.needs_grad());
-  // Calls f(row, Row, source), source = example * heads + head.
+  // Calls f(row, Row, source), where source is example * heads + head.
   const auto for_each_row = [=](auto f) {
     for (int64_t source = 0; source < sources; ++source) {
       const T scale_of_source = scale.data()[source % scales];
@@ -221,8 +221,9 @@ struct Source {
     }
   }
 
-  // Adds to the gradients that are not null. `products` is scratch of the
-  // scores' size; half_queries and half_keys are scratch too.
+  // Adds to the gradients that are not null. `products` is scratch of the size
+  // of the scores. `half_queries` and `half_keys` are scratch for
+  // HalfSquares().
   void Backward(const T* scores, const T* d_scores, T* products,
                 T* half_queries, T* half_keys, T* d_queries, T* d_keys) const {
     HalfSquares(half_queries, half_keys);
@@ -266,7 +267,7 @@ struct Source {
   }
 };
 
-// -|q - k|^2 / 2 of rows.
+// -|q - k|^2 / 2 for each row q of queries and k of keys.
 template <typename T>
 Var<T> RowScores(Var<T> queries, Var<T> keys) {
   const Shape& q = queries.shape();
@@ -323,7 +324,7 @@ Var<T> GaussianScores(Var<T> queries, Var<T> keys, Var<T> scale) {
   const Var<T> of_rows = scale.size() == 1
                              ? scale.Reshape({1})
                              : scale.Reshape({q[1], 1, scale.dim(1)});
-  // In an order that is written: it is that of the sums of the gradients.
+  // A separate statement fixes the order in which gradients are added.
   const Var<T> scaled_keys = keys * of_rows;
   return RowScores(queries * of_rows, scaled_keys);
 }

@@ -3,14 +3,14 @@
 //
 //   score[b, h, q, k] = -|scale[h] (query[b, h, q] - key[b, h, k])|^2 / 2
 //
-// Scalars (width 1) are subtracted. Wider rows x (scaled query) and y (scaled
-// key) go through a matrix product, |x|^2 + |y|^2 - 2 x.y, where that is
-// accurate. With n = |x|^2 + |y|^2 its rounding error is at most about
-// (width + 2) eps n, however small the distance; so it is used for a pair only
-// if |x - y|^2 >= n / 8, where the relative error stays within eight times that
-// of the direct sum. Other pairs are nearer to each other than to the origin,
-// and their differences are squared and summed. The choice depends on the pair
-// alone: neighbours, padding and batch change no bit of a score.
+// Scalars (width 1) are subtracted. Let x be a scaled query and y a scaled key.
+// For wider rows, a matrix product computes |x - y|^2 = |x|^2 + |y|^2 - 2 x.y
+// if that is accurate. With n = |x|^2 + |y|^2, its rounding error is at most
+// about (width + 2) eps n, however small the distance. The product is therefore
+// used for a pair only if |x - y|^2 >= n / 8. Its relative error is then at
+// most eight times the error of the direct sum. For other pairs, differences
+// are squared and summed. The choice only depends on the pair, so batch,
+// padding and other rows do not change a bit of a score.
 #ifndef ATTENTION_KERNELS_GAUSSIAN_SCORES_H_
 #define ATTENTION_KERNELS_GAUSSIAN_SCORES_H_
 

@@ -46,7 +46,8 @@ std::vector<GradientCase> Cases() {
                {{{2, 3, 3, 5}}, {{2, 3, 4, 5}}, {{1}}}, scores),
       MakeCase("GaussianScores", "a scale per head for rows",
                {{{2, 3, 3, 5}}, {{2, 3, 4, 5}}, {{3, 1}}}, scores),
-      // Distances of 0 and of about the rows' length: both forms.
+      // Distances of 0 and of about the length of the rows, so both forms are
+      // used.
       MakeCase("GaussianScores", "rows of queries as keys", Inputs(3, 3, 5),
                [](auto&, auto in) {
                  return GaussianScores(in[0], in[0] + 0.2 * in[1], in[2]);
@@ -95,8 +96,8 @@ TEST(GaussianScoresTest, RowsHaveTheSquaredLengthOfTheirDifference) {
   EXPECT_THAT(scores.span(), ElementsAre(-(36 + 9) / 2.0, 0, -0.125));
 }
 
-// Rows of length 5,000 that are about 2 apart. |x|^2 + |y|^2 - 2 x.y alone
-// would have a rounding error of about 3 in float.
+// Rows of length 5,000 at distances of about 2. Without the direct sum, |x|^2 +
+// |y|^2 - 2 x.y would have a rounding error of about 3 in float.
 TEST(GaussianScoresTest, NearRowsFarFromTheOriginKeepTheirDistance) {
   constexpr int64_t kWidth = 25;
   Tape<float> tape;
@@ -113,7 +114,7 @@ TEST(GaussianScoresTest, NearRowsFarFromTheOriginKeepTheirDistance) {
               ElementsAre(0, -0.5f * kWidth * 0.0625f, -0.5f * 13 * 0.25f));
 }
 
-// Each of the two forms is chosen by the pair alone.
+// The choice between the two forms only depends on the pair.
 TEST(GaussianScoresTest, NeighboursChangeNoBitOfAPair) {
   constexpr int64_t kWidth = 7;
   Tape<float> tape;

@@ -16,7 +16,7 @@ Var<T> Scaled(Var<T> x, T factor) {
   return factor == T(1) ? x : x * factor;
 }
 
-// Rows [.., width] with a column at the end; an empty one is 1.
+// Appends a column to rows [.., width]. If `column` is empty, it is 1.
 template <typename T>
 Var<T> WithColumn(Var<T> rows, Var<T> column) {
   if (!column.has_value()) {
@@ -26,7 +26,7 @@ Var<T> WithColumn(Var<T> rows, Var<T> column) {
   return Concat<T>(parts, /*axis=*/-1);
 }
 
-// [heads, queries, keys] of scores of that shape, which has queries.
+// Expands the bias to [heads, queries, keys]. There must be at least one query.
 template <typename T>
 Var<T> DenseBias(const DistanceBias<T>& bias, const Positions& positions,
                  const Shape& scores) {
@@ -84,7 +84,7 @@ Var<T> InnerProducts(Var<T> queries, Var<T> keys) {
   const Shape q = queries.shape();
   const int64_t key_heads = keys.dim(1);
   if (key_heads == q[1]) return MatMul(queries, keys, {.b = true});
-  // The queries of the heads that share keys follow one another.
+  // Queries of heads that share keys are contiguous.
   const Var<T> grouped =
       queries.Reshape({q[0], key_heads, q[1] / key_heads * q[2], q[3]});
   return MatMul(grouped, keys, {.b = true})

@@ -1,5 +1,5 @@
-// A score that is an inner product of what a query and a key become, with terms
-// that depend on the query, on the key or on their distance.
+// Scores that are an inner product of a query's vector and a key's vector. They
+// may have further terms that depend on the query, the key or their distance.
 #ifndef ATTENTION_KERNELS_INNER_FORM_H_
 #define ATTENTION_KERNELS_INNER_FORM_H_
 
@@ -10,12 +10,12 @@
 
 namespace regard {
 
-// factor * a . b + query_bias + key_bias + distance_bias + difference_bias.
-// Biases may be empty.
+// The score factor * a . b + query_bias + key_bias + distance_bias +
+// difference_bias. Biases may be empty.
 template <typename T>
 struct InnerForm {
   Var<T> a;  // [batch, heads, queries, width]
-  // [batch, key heads, keys, width]. heads is a multiple of the key heads:
+  // [batch, key heads, keys, width]. The number of key heads divides `heads`:
   // successive heads share keys.
   Var<T> b;
   T factor = T(1);
@@ -25,21 +25,21 @@ struct InnerForm {
   DifferenceBias<T> difference_bias = {};
 };
 
-// The same scores without the biases of queries and keys: each becomes a
-// dimension of a and b, of which the other side is 1.
+// Returns a form with the same scores, in which each bias of queries or keys is
+// a further dimension of a and b. The other operand is 1 in that dimension.
 template <typename T>
 InnerForm<T> WithoutRowBiases(const InnerForm<T>& form);
 
-// scores [batch, heads, queries, keys] plus `bias`, which may be empty.
+// Returns scores [batch, heads, queries, keys] plus `bias`, which may be empty.
 template <typename T>
 Var<T> PlusDifferences(Var<T> scores, const DifferenceBias<T>& bias);
 
-// The scores [batch, heads, queries, keys].
+// The scores as an array, [batch, heads, queries, keys].
 template <typename T>
 Var<T> DenseScores(const InnerForm<T>& form, const Positions& positions);
 
 // q . k for every query and key of one width: [batch, heads, queries, keys].
-// Keys may have fewer heads, a divisor of the queries'.
+// The number of key heads may be a divisor of the number of query heads.
 template <typename T>
 Var<T> InnerProducts(Var<T> queries, Var<T> keys);
 

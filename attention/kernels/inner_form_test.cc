@@ -22,14 +22,14 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// Queries from position 2 on.
+// Queries begin at position 2.
 constexpr Positions kPositions = {.first_query = 2};
 
-// Which biases a form has: none, each, and all.
+// Sets of biases that a form has: none, each, and all.
 constexpr int kNone = 0, kQuery = 1, kKey = 2, kDistance = 4;
 constexpr int kBiases[] = {kNone, kQuery, kKey, kDistance, 7};
 
-// in: a, b, and the biases of queries, keys and distances.
+// `in` contains a, b, and the biases of queries, keys and distances.
 template <typename T>
 InnerForm<T> Form(absl::Span<const Var<T>> in, int biases,
                   const Positions& positions = kPositions) {
@@ -54,7 +54,7 @@ std::vector<CheckedInput> Inputs(int64_t heads, int64_t key_heads,
 
 TEST(InnerFormTest, ScoresByHand) {
   Tape<double> tape;
-  // Products 4 and 10 of query 0, 6 and 14 of query 1.
+  // The products are 4 and 10 for query 0, 6 and 14 for query 1.
   InnerForm<double> form = {tape.Input({1, 1, 2, 2}, {1, 2, 2, 2}),
                             tape.Input({1, 1, 2, 2}, {2, 1, 4, 3}), 0.5};
   const auto scores = [&] { return DenseScores(form, {}); };
@@ -85,7 +85,8 @@ TEST(InnerFormTest, GradientsOfDenseScores) {
   CheckGradients(cases);
 }
 
-// With a constant bias of queries: the gradient of one is 0, up to rounding.
+// The bias of queries is constant, because its gradient is 0 only up to
+// rounding.
 template <typename T>
 InnerForm<T> ComparableForm(absl::Span<const Var<T>> in, int biases) {
   InnerForm<T> form = Form(in, biases);
@@ -95,7 +96,7 @@ InnerForm<T> ComparableForm(absl::Span<const Var<T>> in, int biases) {
   return form;
 }
 
-// Blocks, which share heads of keys and of values apart.
+// The blocked kernel shares heads of keys and heads of values independently.
 TEST(InnerFormTest, BlocksAgreeWithDenseScores) {
   const std::pair<int64_t, int64_t> sizes[] = {{0, 3}, {1, 1}, {3, 0},
                                                {1, 5}, {7, 3}, {130, 259}};
@@ -138,7 +139,7 @@ TEST(InnerFormTest, BlocksHaveGradientsOfBiases) {
   CheckGradients(cases);
 }
 
-// The bias of a key that is hidden may be NaN.
+// The bias of a masked key may be NaN.
 TEST(InnerFormTest, AHiddenBiasReachesNothing) {
   Tape<float> tape;
   const std::vector<int32_t> lengths = {1};

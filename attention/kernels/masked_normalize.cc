@@ -8,17 +8,17 @@ namespace regard {
 
 namespace {
 
-// The scores of one query that take part, packed: those that are visible and
-// not -inf. `keys` are their places in the row.
+// The scores of one query that are visible and not -inf, packed. `keys` are
+// their columns.
 template <typename T>
 struct PackedRow {
   T* scores;
   int32_t* keys;
   int64_t size = 0;
-  // The score of a sink follows the others.
+  // Includes the score of a sink, which follows the others.
   int64_t size_with_sink = 0;
 
-  // `bias` and `sink` are null if there is none.
+  // `bias` and `sink` may be null.
   void Pack(const T* row, const T* bias, const T* sink,
             const VisibleKeys& visible) {
     size = 0;
@@ -57,7 +57,7 @@ Var<T> MaskedNormalize(Var<T> scores, const Normalizer<T>& normalizer,
   const int64_t queries = shape[2];
   const int64_t keys = shape[3];
   const MaskReader reader(mask, positions, shape[0], queries, keys);
-  // Calls f(row, head, what it sees, the place of its bias).
+  // Calls f(row, head, visible keys, index of the row's bias).
   const auto for_each_row = [=](auto f) {
     for (int64_t row = 0; row < scores.rows(); ++row) {
       const int64_t source = row / queries;
@@ -115,7 +115,7 @@ Var<T> MaskedNormalize(Var<T> scores, const Normalizer<T>& normalizer,
                            tape->scratch().template New<int32_t>(keys)};
     T* const row_weights = scratch.New(keys + 1);
     T* const gradients = scratch.New(keys + 1);
-    // Takes the gradients of parameters that need none.
+    // Receives the gradients of parameters that need none.
     T* const unused = scratch.New(count);
     std::fill_n(unused, count, T(0));
     for_each_row([&](int64_t row, int64_t head, const VisibleKeys& visible,

@@ -1,8 +1,9 @@
-// Any normalizer over the keys that a mask leaves visible.
+// Normalizes scores to weights by any normalizer, over the keys that a mask
+// leaves visible.
 //
-// Weights of hidden keys and of scores of -inf are exactly 0, and so are their
-// gradients. A row with nothing left has zero weights and gradients. Hidden
-// scores and gradients are not read: they may be NaN.
+// Masked keys and scores of -inf have weights of exactly 0, with gradients of
+// 0. A row without a visible key has zero weights and gradients. Masked scores
+// and gradients are not read: they may be NaN.
 #ifndef ATTENTION_KERNELS_MASKED_NORMALIZE_H_
 #define ATTENTION_KERNELS_MASKED_NORMALIZE_H_
 
@@ -14,21 +15,20 @@
 
 namespace regard {
 
-// Numbers of each head that its rows are normalised with, besides the scores.
+// Numbers of each head that enter the normalization of its rows.
 template <typename T>
 struct HeadTerms {
   // Added to the scores.
   DistanceBias<T> bias = {};
-  // [heads]. Each row is normalised together with its head's number, as the
-  // score of one more key, whose weight is left out.
+  // [heads]. The score of one more key in each row, whose weight is left out.
   Var<T> sink = {};
   // [heads, count], from Normalizer::Parameters().
   Var<T> parameters = {};
 };
 
-// Weights [batch, heads, queries, keys] of scores of that shape. The normalizer
-// lives as long as the tape's step. For softmax without a sink, MaskedSoftmax()
-// computes the same faster.
+// Returns weights [batch, heads, queries, keys] of scores of that shape. The
+// normalizer must live as long as the tape's step. For softmax without a sink,
+// MaskedSoftmax() computes the same faster.
 template <typename T>
 Var<T> MaskedNormalize(Var<T> scores, const Normalizer<T>& normalizer,
                        const Mask& mask, const Positions& positions = {},

@@ -38,10 +38,10 @@ constexpr const char* kNormalizers[] = {"softmax {}",
                                         "log_length { trained_length: 2 }",
                                         "relu_squared {}"};
 
-// For 2 examples of 2 heads, 3 queries and 5 keys.
+// 2 examples, 2 heads, 3 queries and 5 keys.
 const Shape kShape({2, 2, 3, 5});
 const Positions kPositions = {.first_query = 1};
-// Distances -3 .. 3.
+// The distances -3 .. 3.
 const Shape kBiasShape({2, 7});
 
 // A normalizer for two heads, and its parameters.
@@ -55,7 +55,7 @@ struct Made {
   }
 };
 
-// Lives as long as the test program.
+// The result lives as long as the test program.
 template <typename T>
 const Made<T>& Get(const std::string& text) {
   static auto* const all =
@@ -74,7 +74,7 @@ const Made<T>& Get(const std::string& text) {
   return *made;
 }
 
-// The weights of `scores`, with given or with initial parameters.
+// The weights of `scores`, with given or initial parameters.
 template <typename T>
 Var<T> Normalized(const std::string& normalizer, Var<T> scores,
                   const Mask& mask, HeadTerms<T> terms = {},
@@ -222,7 +222,7 @@ TEST(MaskedNormalizeTest, ScoresOfMinusInfinityAreHiddenToo) {
   }
 }
 
-// Sigmoid's bias counts the keys that are seen, not the padded row.
+// The bias of `sigmoid` counts the visible keys, not the padded row.
 TEST(MaskedNormalizeTest, PaddingChangesNoBit) {
   for (const char* normalizer : kNormalizers) {
     Tape<float> tape;

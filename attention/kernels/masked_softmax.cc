@@ -23,8 +23,8 @@ struct ScoreRow {
   VisibleKeys visible;
 };
 
-// Calls f(ScoreRow) for rows begin .. of [batch, heads, queries]. It counts,
-// because a division takes as long as a short row.
+// Calls f(ScoreRow) for the rows begin .. end - 1 of [batch, heads, queries].
+// Counts instead of dividing, because a division takes as long as a short row.
 template <typename F>
 void ForEachRow(const Shape& shape, const MaskReader& reader, int64_t begin,
                 int64_t end, F f) {
@@ -46,10 +46,13 @@ void ForEachRow(const Shape& shape, const MaskReader& reader, int64_t begin,
   }
 }
 
-// Turns scores into weights, many rows at a time as long as they fit a core's
-// own cache, and calls normalize(ScoreRow, weights), which divides by the sum.
-// biased(ScoreRow, scores, weights) may write the visible scores plus a bias to
-// the weights; it returns where they are.
+// Turns scores into weights. Computes exponentials of many rows at a time, as
+// long as they fit a core's own cache. Then calls normalize(ScoreRow, weights),
+// which must divide by the sum.
+//
+// biased(ScoreRow, scores, weights) returns the scores to use. It may return
+// its argument, or write visible scores plus a bias to `weights` and return
+// these.
 template <typename T, typename Biased, typename F>
 void SoftmaxRows(Var<T> scores, const MaskReader& reader, T* weights,
                  Biased biased, F normalize) {
@@ -88,7 +91,7 @@ constexpr auto kPlainScores = [](const ScoreRow&, const auto* scores, auto*) {
   return scores;
 };
 
-// d_scores (+)= weights * (d_weights - <weights, d_weights>) on one row of
+// d_scores (+)= weights * (d_weights - <weights, d_weights>) for one row of
 // `keys` keys. Gradients of weights that are 0 are not read.
 template <typename T>
 void SoftmaxRowBackward(const T* weights, const T* d_weights,
@@ -114,12 +117,15 @@ void SoftmaxRowBackward(const T* weights, const T* d_weights,
   std::fill(d_scores + end, d_scores + keys, T(0));
 }
 
-// Products of matrices are up to four times as fast as a pass over the values
-// for each row where these are narrow; for wide ones, and for the one query of
-// a decoder's step, the pass is as fast or faster. Neither extent is one that a
-// batch pads, except that one query is a batch's of targets of one word: the
-// bits of the two ways differ. A product reads every value for every query, so
-// all queries of an example have to see the same keys.
+// The widest values for which MakesProducts() chooses matrix products. For
+// narrow values, they are up to four times as fast as a pass over the values
+// for each row. For wide values, and for a single query, the pass is as fast or
+// faster.
+//
+// The bits of the two ways differ, so the choice must not depend on padding.
+// The width is never padded. The number of queries only matters if it is 1, as
+// in a batch of targets of one word. A product reads every value for every
+// query, so all queries of an example must see the same keys.
 constexpr int64_t kWidestProduct = 32;
 
 bool MakesProducts(const MaskReader& reader, int64_t width) {
@@ -127,8 +133,8 @@ bool MakesProducts(const MaskReader& reader, int64_t width) {
          width <= kWidestProduct;
 }
 
-// kPackets packets of a context, the last of which has `last` elements. They
-// stay in registers: through memory, each key would wait for the one before.
+// Computes kPackets packets of a context. The last one has `last` elements. The
+// packets stay in registers: in memory, each key would wait for the one before.
 template <int kPackets, typename T>
 void ContextPackets(const T* weights, const T* values,
                     const VisibleKeys& visible, int64_t width, int64_t last,
@@ -153,7 +159,8 @@ void ContextPackets(const T* weights, const T* values,
   StorePart(context + (kPackets - 1) * kSize, sums[kPackets - 1], last);
 }
 
-// context[j .. width) of one row, of fewer than 2 kPackets packets.
+// Computes context[j .. width) of one row, which has fewer than 2 kPackets
+// packets.
 template <int kPackets, typename T>
 void NarrowContextRow(const T* weights, const T* values,
                       const VisibleKeys& visible, int64_t width, int64_t j,
@@ -170,12 +177,12 @@ void NarrowContextRow(const T* weights, const T* values,
   }
 }
 
-// context[0 .. width) of one row: the mean of the visible values. Those of
-// weight 0 are not read.
+// Computes context[0 .. width) of one row: the weighted sum of the visible
+// values. Values of weight 0 are not read.
 template <typename T>
 void ContextRow(const T* weights, const T* values, const VisibleKeys& visible,
                 int64_t width, T* __restrict context) {
-  // Several passes over wide values would take longer.
+  // For wide values, several passes would take longer.
   if (width <= std::min<int64_t>(64, 8 * kPacketSize<T>)) {
     NarrowContextRow<8>(weights, values, visible, width, 0, context);
     return;
@@ -189,8 +196,9 @@ void ContextRow(const T* weights, const T* values, const VisibleKeys& visible,
   }
 }
 
-// Adds to the gradients of the values and writes those of the visible weights,
-// each null if it is not needed, from that of the context; null if it is 0.
+// Adds to the gradients of the values, and writes the gradients of the visible
+// weights. Both may be null. A null d_context means that the gradient of the
+// context is 0.
 template <typename T>
 void ContextRowBackward(const T* weights, const T* values,
                         const VisibleKeys& visible, int64_t width,
@@ -214,10 +222,10 @@ void ContextRowBackward(const T* weights, const T* values,
   }
 }
 
-// Where values are numbers, and the weights have no gradient of their own, a
-// row needs no sum: <weights, d_weights> is d times the context. Adds to the
-// gradients of n visible values, and adds or assigns those of their scores;
-// each is null if it is not needed.
+// Special case: values have width 1, and the weights have no other gradient.
+// The row then needs no sum, because <weights, d_weights> is d times the
+// context. Adds to the gradients of n visible values, and adds or assigns the
+// gradients of their scores. Both may be null.
 template <typename T>
 void RegressionRowBackward(const T* weights, const T* values, int64_t n,
                            T context, T d, bool accumulate,
@@ -273,8 +281,8 @@ Var<T> MaskedSoftmax(Var<T> scores, const Mask& mask,
     auto d = scores.grad_ref();
     const bool accumulate = d && d.MarkTouched();
     T* const d_bias = PartialGrad(bias.values);
-    // A row's gradients are computed once, in the scores' or in scratch where
-    // the scores have others or none.
+    // Each row's gradients are computed once. They go to scratch if the scores
+    // need no gradients, or already have some.
     const bool apart = d_bias != nullptr && (!d || accumulate);
     ScratchScope<T> scratch(*tape);
     T* const d_apart = scratch.New(apart ? keys : 0);
@@ -312,8 +320,8 @@ WeightsAndContext<T> MaskedSoftmaxContext(Var<T> scores, const Mask& mask,
   const int64_t queries = shape[2];
   const int64_t keys = shape[3];
   const int64_t width = values.dim(3);
-  // Successive heads share values; their sources are numbered in a row. The
-  // flag spares the usual case a division for each row.
+  // Successive heads share values. `grouped` avoids a division per row in the
+  // usual case.
   const int64_t group = shape[1] / values.dim(1);
   const bool grouped = group > 1;
   const bool needs_grad = scores.needs_grad() || values.needs_grad();

@@ -1,11 +1,13 @@
-// Softmax over the keys that a mask leaves visible, and the context it makes.
+// Softmax over the keys that a mask leaves visible, and the context of its
+// weights:
 //
 //   weights[b, h, q, k] = exp(score) / sum over visible k of exp(score)
 //   context[b, h, q]    = sum over k of weights[b, h, q, k] values[b, g, k]
 //
-// Masked weights are exactly 0. A score of -inf is masked too. A row with
-// nothing left has zero weights, zero context and zero gradients, never NaN.
-// Hidden scores and values are not read: they may be NaN.
+// where g is the value head of head h. Masked weights are exactly 0. A score of
+// -inf counts as masked. A row without a visible key has zero weights, zero
+// context and zero gradients. Masked scores and values are not read: they may
+// be NaN.
 #ifndef ATTENTION_KERNELS_MASKED_SOFTMAX_H_
 #define ATTENTION_KERNELS_MASKED_SOFTMAX_H_
 
@@ -16,7 +18,8 @@
 
 namespace regard {
 
-// Weights [batch, heads, queries, keys] of scores of that shape plus `bias`.
+// Returns weights [batch, heads, queries, keys] of scores of that shape plus
+// `bias`.
 template <typename T>
 Var<T> MaskedSoftmax(Var<T> scores, const Mask& mask,
                      const Positions& positions = {},
@@ -28,9 +31,9 @@ struct WeightsAndContext {
   Var<T> context;  // [batch, heads, queries, value width]
 };
 
-// Both at once, reading the scores once where that is faster: MaskedSoftmax
-// followed by WeightedValues. The gradient of the weights may lack the part
-// that flows through the context.
+// Returns MaskedSoftmax() and WeightedValues(), but reads the scores only once
+// if that is faster. The gradient of the weights may lack the part that flows
+// through the context.
 template <typename T>
 WeightsAndContext<T> MaskedSoftmaxContext(Var<T> scores, const Mask& mask,
                                           Var<T> values,

@@ -34,8 +34,8 @@ struct MaskCase {
   Positions positions = {};
 };
 
-// Masks of all kinds for 2 examples, 3 queries and 5 keys; under the last ones
-// some rows see nothing.
+// All kinds of masks for 2 examples, 3 queries and 5 keys. Under the last
+// masks, some rows see nothing.
 std::vector<MaskCase> Masks() {
   static constexpr int32_t kPerExample[] = {5, 2};
   static constexpr int32_t kPerQuery[] = {1, 5, 3, 0, 2, 4};
@@ -64,7 +64,7 @@ std::vector<MaskCase> Masks() {
 
 const Shape kShape({2, 2, 3, 5});
 
-// What a mask says, by its definition.
+// Whether a key is visible, by the definition of the mask.
 bool Visible(const MaskCase& c, int64_t b, int64_t q, int64_t k) {
   const Mask& mask = c.mask;
   const Positions& p = c.positions;
@@ -79,7 +79,7 @@ bool Visible(const MaskCase& c, int64_t b, int64_t q, int64_t k) {
   return mask.dense.empty() || mask.dense[(b * 3 + q) * 5 + k] != 0;
 }
 
-// 1 and 0, [2, 2, 3, 5].
+// 1 for visible keys and 0 for masked keys, [2, 2, 3, 5].
 template <typename T>
 Var<T> Indicator(Tape<T>& tape, const MaskCase& mask) {
   Var<T> visible = tape.Constant(kShape);
@@ -89,7 +89,7 @@ Var<T> Indicator(Tape<T>& tape, const MaskCase& mask) {
   return visible;
 }
 
-// Exponentials, and a sum that is 1 where it would be 0.
+// Exponentials divided by their sum, or by 1 if the sum is 0.
 template <typename T>
 Var<T> Reference(Tape<T>& tape, Var<T> scores, const MaskCase& mask) {
   const Var<T> e = Exp(scores) * Indicator(tape, mask);
@@ -127,8 +127,8 @@ std::vector<GradientCase> Cases() {
 
 TEST(MaskedSoftmaxTest, Gradients) { CheckGradients(Cases()); }
 
-// Gradients of scores and of a bias; empty where they need none. With `twice`,
-// the scores have another gradient of 1.
+// Gradients of scores and of a bias. Empty if they need none. With `twice`, the
+// scores also have another gradient of 1.
 struct BiasedGradients {
   std::vector<float> scores, bias;
 };
@@ -145,7 +145,7 @@ BiasedGradients GradientsWithBias(const MaskCase& mask, bool of_scores,
                       : tape.Constant(shape, values);
   };
   const Var<float> scores = input(kShape, 1.3, of_scores);
-  // Distances -12 .. 11.
+  // The distances -12 .. 11.
   const Var<float> bias = input({2, 24}, 0.7, of_bias);
   const Var<float> weights =
       MaskedSoftmax(scores, mask.mask, mask.positions, {bias, -12});
@@ -169,7 +169,7 @@ TEST(MaskedSoftmaxTest, AGradientHasItsBitsBesideThatOfABias) {
     std::vector<float> sums = both.scores;
     for (float& sum : sums) sum += 1;
     EXPECT_EQ(twice.scores, sums);
-    // A bias has the sum over its distance.
+    // The gradient of a bias is the sum over its distance.
     for (int64_t head = 0; head < 2; ++head) {
       std::vector<float> expected(24);
       for (int64_t i = 0; i < kShape.size(); ++i) {
@@ -224,7 +224,7 @@ TEST(MaskedSoftmaxTest, AgreesWithItsCompositionAtRaggedSizes) {
   }
 }
 
-// Queries and narrow values, past the ends of packets and blocks.
+// Several queries and narrow values, with sizes beyond packets and blocks.
 TEST(MaskedSoftmaxTest, AgreesWithItsCompositionWhereItMakesProducts) {
   static constexpr int32_t kLengths[] = {5, 0, 3};
   const auto softmax = [](auto in, const Mask& mask) {
@@ -280,7 +280,7 @@ TEST(MaskedSoftmaxTest, MaskedWeightsAndGradientsAreExactlyZero) {
   for (const MaskCase& mask : Masks()) {
     Tape<float> tape;
     Var<float> scores = tape.Input(kShape, std::vector<float>(60, 0.5f));
-    // A score that is hidden may be anything.
+    // A masked score may have any value.
     const Var<float> visible = Indicator(tape, mask);
     for (int64_t i = 0; i < scores.size(); ++i) {
       if (visible.data()[i] == 0) scores.data()[i] = 1e30f;
@@ -297,8 +297,8 @@ TEST(MaskedSoftmaxTest, MaskedWeightsAndGradientsAreExactlyZero) {
   }
 }
 
-// Hidden, and not of score 0 as a published version has it: that would leave
-// both of the hidden keys a share.
+// Masked keys have weight 0. A published version gives them score 0 instead,
+// which would leave them some weight.
 TEST(MaskedSoftmaxTest, AHiddenValueReachesNoContext) {
   for (const int64_t width : {1, 4, 40}) {
     for (const MaskCase& mask : Masks()) {
@@ -387,7 +387,7 @@ TEST(MaskedSoftmaxTest, WhatMinusInfinityHidesMayBeNan) {
       const Var<double> values = tape.Input({1, 1, 3, width}, numbers);
       const auto context = MaskedSoftmaxContext(scores, {}, values).context;
       EXPECT_THAT(context.span().subspan(0, width), Each(2)) << width;
-      // The second query sees infinity, or no more than the first.
+      // The second query sees infinity, or the same as the first query.
       EXPECT_THAT(context.span().subspan(width),
                   Each(second == 0 ? kInfinity : 2))
           << width;
@@ -442,7 +442,7 @@ TEST(MaskedSoftmaxTest, PaddingChangesNoBitOfARow) {
   }
 }
 
-// Without gradients, too, as in a translation. What is hidden may be NaN.
+// Tests without gradients, as in translation. Masked elements may be NaN.
 TEST(MaskedSoftmaxTest, AFaultIsNamedWithoutGradients) {
   constexpr int32_t kOne[] = {1};
   Tape<double> tape;

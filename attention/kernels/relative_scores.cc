@@ -9,26 +9,26 @@ namespace regard {
 
 namespace {
 
-// Rows of x that are multiplied at once, by all table rows that any needs.
+// Number of rows of x per matrix product. The product uses all table rows that
+// one of them needs.
 constexpr int64_t kBlock = 64;
 
-// The first of the distances -128, 128, 384, ... and -384, ... after
-// `distance`.
+// The first cut after `distance`. Cuts are at kGemmDepth / 2 plus the multiples
+// of kGemmDepth.
 int64_t NextCut(int64_t distance) {
   const int64_t into = (distance - kGemmDepth / 2) % kGemmDepth;
   return distance - into + (into < 0 ? 0 : kGemmDepth);
 }
 
 struct Block {
-  int64_t first;      // row of x
-  int64_t rows;       // of x
-  int64_t distance;   // the lowest of a pair
-  int64_t distances;  // successive ones
+  int64_t first;      // first row of x
+  int64_t rows;       // number of rows of x
+  int64_t distance;   // lowest distance of a pair
+  int64_t distances;  // number of successive distances
 };
 
-// The rows of x, queries or keys, in blocks. A block is no larger than the
-// range of distances that one of its rows needs, so that at most half of the
-// products go unused.
+// The rows of x, queries or keys, in blocks. A block has at most as many rows
+// as one of its rows has distances, so at most half of the products are unused.
 class Blocks {
  public:
   // Pairs at a distance of `max_position` or more are in no block.
@@ -37,7 +37,7 @@ class Blocks {
         max_position_(max_position),
         rows_are_keys_(rows_are_keys),
         rows_(rows_are_keys ? at.keys : at.queries) {
-    // Extra distances per row of a block.
+    // Number of distances that each further row adds to a block.
     const int64_t skew = rows_are_keys ? 1 : at.at.query_step;
     const int64_t needed =
         rows_are_keys ? at.at.query_step * (at.queries - 1) + 1 : at.keys;
@@ -45,7 +45,7 @@ class Blocks {
   }
 
   int64_t rows() const { return rows_; }
-  // Rows times distances of the largest block, or more.
+  // An upper bound of rows times distances of a block.
   int64_t max_products() const {
     const int64_t rows = std::min(size_, rows_);
     return rows * std::min(Unlimited(0, rows).distances, 2 * max_position_ - 1);
@@ -59,8 +59,8 @@ class Blocks {
     }
   }
 
-  // Calls f(query, key, product) for the pairs of a block; a product is the
-  // index of a row of x and a distance.
+  // Calls f(query, key, product) for the pairs of a block. `product` is the
+  // index of the pair's product in [rows, distances].
   template <typename F>
   void ForEachPair(const Block& block, F f) const {
     for (int64_t i = 0; i < block.rows; ++i) {
@@ -170,7 +170,7 @@ Var<T> RelativeScores(Var<T> x, Var<T> table, const RelativePositions& at,
         const ConstMatrix<T> d(d_products, block.rows, block.distances);
         if (d_x != nullptr) {
           // Cut at fixed distances, so that the bits of a row do not depend on
-          // where its block begins; those of a short sequence are one piece.
+          // where its block begins. A short sequence has one piece.
           int64_t begin = 0;
           while (begin < block.distances) {
             const int64_t next = NextCut(block.distance + begin);

@@ -18,8 +18,8 @@ namespace regard {
 
 namespace {
 
-// The softmax of each row so far: weights are exp(score - max) / sum. Of a row
-// that saw nothing yet, max is -inf and sum 0.
+// The running softmax of each row: weights are exp(score - max) / sum. If a row
+// has not seen a key yet, max is -inf and sum is 0.
 template <typename T>
 struct RowSums {
   T* max;
@@ -43,7 +43,7 @@ struct PartScratch {
                          const QueryBlock& part) const {
     return {queries, part.count, p.of_queries.width};
   }
-  // Also of its gradient.
+  // The rows of the context, or of its gradient.
   template <typename Matrix>
   Matrix Context(const AttentionProblem<T>& p, const QueryBlock& part) const {
     return {context, part.count, p.of_values.width};
@@ -73,12 +73,14 @@ void ScaleRow(const MutableMatrix<T>& x, int64_t i, T factor) {
   for (int64_t j = 0; j < x.cols; ++j) row[j] *= factor;
 }
 
-// Subtracts the new maximum from a block of scores, makes `weights`, which may
-// be the scores, their exponentials, and scales what was summed under the old
-// maximum, unless this block is the `first`. A row with a sink begins with its
-// logit as the maximum, and so with the sum 1. `decay` and `sums` are scratch
-// for a row each; the latter gets the sums of the weights.
-// `statistics`, which may be null, read rows while they are in the first cache.
+// Adds a block of scores to the running softmax. Subtracts the new maximum from
+// the scores, writes their exponentials to `weights`, and rescales the sums of
+// earlier blocks, unless this block is the `first`. A row with a sink starts
+// with the sink's logit as maximum, and therefore with the sum 1.
+//
+// `weights` may be `scores`. `decay` and `sums` are scratch, one number per
+// row, and `sums` receives the sums of the weights. `statistics` may be null.
+// It reads rows while they are in the first cache.
 template <typename T>
 void Accumulate(const QueryBlock& block, bool first, bool sink, int64_t count,
                 T* scores, T* weights, RowSums<T> rows, T* decay, T* sums,
@@ -118,7 +120,7 @@ void Accumulate(const QueryBlock& block, bool first, bool sink, int64_t count,
   }
 }
 
-// What a thread needs to compute blocks.
+// The scratch memory of a thread.
 template <typename T>
 struct AttendScratch {
   AttendScratch(const AttentionProblem<T>& p, const RowStatistics& wanted,
@@ -134,7 +136,7 @@ struct AttendScratch {
         statistics(wanted, p.queries.tape().scratch()) {}
 
   T* const scores;
-  T* const weights;  // the scores, unless statistics read both
+  T* const weights;  // same array as scores, unless statistics need both
   T* const decay;
   T* const sums;
   uint8_t* const keep;
@@ -144,8 +146,8 @@ struct AttendScratch {
   BlockStatistics<T> statistics;
 };
 
-// Adds what some keys, from `first_key` on, give the queries of a block.
-// `first` says that they are the first.
+// Adds the keys from `first_key` on to the context of the block's queries.
+// `first` is true for the first keys.
 template <typename T>
 void AttendKeys(const AttentionProblem<T>& p, const QueryBlock& block,
                 const ConstMatrix<T>& queries, bool first, int64_t first_key,
@@ -215,7 +217,7 @@ void AttendBlock(const AttentionProblem<T>& p, const QueryBlock& block,
   }
 }
 
-// Sources begin .. end - 1.
+// Computes the sources begin .. end - 1.
 template <typename T>
 void AttendSources(const AttentionProblem<T>& p, RowSums<T> sums,
                    Var<T> context, int64_t begin, int64_t end,
@@ -226,8 +228,8 @@ void AttendSources(const AttentionProblem<T>& p, RowSums<T> sums,
   });
 }
 
-// The heads of all examples, which InferenceThreads share if there is enough to
-// do.
+// Computes the heads of all examples. InferenceThreads share them if there is
+// enough work.
 template <typename T>
 void AttendAll(const AttentionProblem<T>& p, const RowStatistics& statistics,
                RowSums<T> sums, Var<T> context) {
@@ -255,7 +257,7 @@ void AttendAll(const AttentionProblem<T>& p, const RowStatistics& statistics,
   });
 }
 
-// The weights of a block again, from its scores.
+// Turns a block of scores into weights again.
 template <typename T>
 void Normalize(const QueryBlock& block, int64_t count, RowSums<T> rows,
                T* scores) {
@@ -291,8 +293,8 @@ void AddToSink(const AttentionProblem<T>& p, const QueryBlock& block, int64_t i,
   d_sink[block.head] -= weight / rows.sum[i] * mean;
 }
 
-// Adds the gradients of some keys, from `first_key` on, and of their scores.
-// With one_block, these are all keys of the queries.
+// Adds the gradients for the keys from `first_key` on. With one_block, these
+// are all keys of the queries.
 template <typename T>
 void BackwardKeys(const AttentionProblem<T>& p, const QueryBlock& block,
                   const ConstMatrix<T>& queries, bool one_block,
@@ -350,8 +352,8 @@ void BackwardBlock(const AttentionProblem<T>& p, const QueryBlock& block,
                    const ConstMatrix<T>& d_context, KeyRows<T>& keys,
                    KeyRows<T>& values, const BackwardScratch<T>& s,
                    const Gradients<T>& d) {
-  // Of a row whose keys are all in one block, the mean comes from the weights:
-  // a row that sees one key then has a gradient of exactly 0.
+  // If all keys of a row are in one block, compute the mean from the weights. A
+  // row that sees one key then has a gradient of exactly 0.
   const bool one_block = block.end_key - block.first_block() <= kKeyBlock;
   for (int64_t i = 0; !one_block && i < block.count; ++i) {
     s.mean[i] = DotRow(context.data + i * context.stride,
@@ -410,7 +412,8 @@ Var<T> ScaledDotAttention(const std::type_identity_t<InnerForm<T>>& score,
                q[0] == k[0] && q[0] == v[0])
       << "queries " << q << ", keys " << k << ", values " << v;
   const HeadRows of_queries = HeadRows::Of(q, heads);
-  // Side by side, keys have as many heads as there are widths of a query.
+  // With heads side by side, the keys' width divided by the query's width is
+  // the number of key heads.
   const int64_t key_heads =
       heads > 0 ? k[2] / std::max<int64_t>(of_queries.width, 1) : 0;
   const HeadRows of_keys = HeadRows::Of(k, key_heads);

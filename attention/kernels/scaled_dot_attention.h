@@ -1,13 +1,13 @@
-// Attention by any score of inner form, from one kernel, without a matrix of
-// queries by keys in memory:
+// The blocked kernel: attention with any score of inner form, without a matrix
+// of queries by keys in memory:
 //
 //   context[q] = sum over visible k of
 //                dropout(softmax_k(factor a[q] . b[k] + biases)) value[k]
 //
-// Forward goes over blocks of keys with a running maximum and sum per query
-// (Milakov & Gimelshein, "Online normalizer calculation for softmax", 2018);
-// backward computes each block of weights again from the maximum and sum (Dao
-// et al., "FlashAttention", 2022).
+// Forward reads blocks of keys and keeps a running maximum and sum for each
+// query (Milakov and Gimelshein, "Online normalizer calculation for softmax",
+// 2018). Backward computes each block of weights again from the maximum and the
+// sum (Dao et al., "FlashAttention", 2022).
 #ifndef ATTENTION_KERNELS_SCALED_DOT_ATTENTION_H_
 #define ATTENTION_KERNELS_SCALED_DOT_ATTENTION_H_
 
@@ -23,22 +23,22 @@
 namespace regard {
 
 // Values [batch, value heads, keys, value width] -> [batch, heads, queries,
-// value width]. heads is a multiple of the value heads: successive heads share
-// values. A query that sees nothing has context and gradients 0. Hidden keys
-// and values reach no context and no gradient, not even if they are NaN. A
-// weight is dropped with probability `dropout` while the tape trains, by the
-// mask of Dropout() at the site "weights".
+// value width]. The number of value heads divides `heads`: successive heads
+// share values. A query without a visible key has context and gradients 0.
+// Masked keys and values do not affect the context or a gradient, even if they
+// are NaN. While the tape trains, weights are dropped with probability
+// `dropout`, by the mask of Dropout() at the site "weights".
 //
-// heads_side_by_side is not 0: a [batch, queries, heads * width], b [batch,
-// keys, key heads * width], values and context have their heads side by side,
-// as projections leave them, and that many are the queries'. The bits are the
-// same.
+// heads_side_by_side is 0 or the number of query heads. If it is not 0, all
+// arrays have their heads side by side, as projections write them: a [batch,
+// queries, heads * width], b [batch, keys, key heads * width], and also values
+// and context. The result is bit-identical.
 //
-// `sink` [heads], which may be empty, has the logit of each head's sink, see
-// attention/sink.h: exp(sink) is added to the sum of the softmax.
+// `sink` [heads] is the logit of each head's sink (attention/sink.h): exp(sink)
+// is added to the sum of the softmax. May be empty.
 //
-// `statistics`, of as many rows as the context has, is filled. It changes no
-// bit of the context.
+// `statistics` is filled in. It must have one row for each row of the context,
+// and does not change a bit of the context.
 template <typename T>
 Var<T> ScaledDotAttention(const std::type_identity_t<InnerForm<T>>& score,
                           Var<T> values, const Mask& mask,

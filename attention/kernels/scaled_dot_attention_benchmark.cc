@@ -1,5 +1,6 @@
-// Attention by scaled inner products, forward and backward, on one thread: the
-// kernel by blocks and the composition it replaces.
+// Benchmark of scaled dot-product attention, forward and backward on one
+// thread: the blocked kernel, and the composition of operations that it
+// replaces.
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -15,8 +16,8 @@
 namespace regard {
 namespace {
 
-// Runs f(queries, keys, values) of [batch, heads, time, width] forwards and
-// backwards.
+// Runs f(queries, keys, values) with arrays [batch, heads, time, width],
+// forward and backward.
 template <typename F>
 void RunAttention(benchmark::State& state, F f) {
   const Shape shape({2, state.range(0), state.range(1), state.range(2)});
@@ -35,7 +36,7 @@ void RunAttention(benchmark::State& state, F f) {
     tape.Backward(Sum(f(leaf(0), leaf(1), leaf(2))));
     benchmark::DoNotOptimize(grad.data());
   }
-  // Two products forward, five backward.
+  // Two products in the forward pass, five in the backward pass.
   const int64_t products = 7 * 2 * shape.size() * shape[2];
   state.counters["flops"] =
       benchmark::Counter(static_cast<double>(products),
@@ -64,7 +65,7 @@ BENCHMARK(BM_ScoresSoftmaxContext)
     ->Args({8, 64, 64})
     ->Unit(benchmark::kMicrosecond);
 
-// The same with the context as a product.
+// The same, but the context is a matrix product.
 void BM_ScoresSoftmaxProduct(benchmark::State& state) {
   RunAttention(state, [](Var<float> q, Var<float> k, Var<float> v) {
     const Var<float> scores = MatMul(q, k, {.b = true}) * 0.1f;

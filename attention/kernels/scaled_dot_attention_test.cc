@@ -39,7 +39,7 @@ std::vector<float> Waves(int64_t count, double salt) {
   return waves;
 }
 
-// Terms and steps besides scores and softmax.
+// Options besides scores and softmax.
 template <typename T>
 struct Options {
   DistanceBias<T> bias = {};
@@ -62,7 +62,7 @@ struct MaskCase {
   Positions positions = {};
 };
 
-// Masks for 2 examples; each hides something from some row.
+// Masks for 2 examples. Each masks some key of some row.
 struct Masks {
   Masks(int64_t queries, int64_t keys)
       : per_example{static_cast<int32_t>(keys), 1} {
@@ -124,7 +124,7 @@ void CheckAgainstReference(int64_t queries, int64_t keys, int64_t width,
   }
 }
 
-// With a bias of every distance, and dropout by the same mask.
+// Checks a bias for every distance, with dropout by the same mask.
 void CheckOptions(int64_t queries, int64_t keys, double dropout) {
   const Masks masks(queries, keys);
   for (const MaskCase& mask : masks.All()) {
@@ -176,14 +176,14 @@ TEST(ScaledDotAttentionTest, AgreesAcrossBlocks) {
   CheckAgainstReference(257, 513, 2, 2);
 }
 
-// [batch, rows, heads * width] from [batch, heads, rows, width].
+// [batch, heads, rows, width] -> [batch, rows, heads * width].
 template <typename T>
 Var<T> SideBySide(Var<T> x) {
   return Permute(x, {0, 2, 1, 3})
       .Reshape({x.dim(0), x.dim(2), x.dim(1) * x.dim(3)});
 }
 
-// Of 4 heads on 2 key heads, with NaN in values that some masks hide.
+// 4 query heads share 2 key heads. Values that some masks hide are NaN.
 TEST(ScaledDotAttentionTest, HeadsSideBySideHaveTheSameBits) {
   const auto bits = [](absl::Span<const float> x) {
     std::vector<uint32_t> bits;
@@ -256,7 +256,7 @@ std::vector<GradientCase> Cases() {
 
 TEST(ScaledDotAttentionTest, Gradients) { CheckGradients(Cases()); }
 
-// The worked example, divided by the root of its width.
+// The worked example, divided by the square root of its width.
 TEST(ScaledDotAttentionTest, IsTheWorkedExample) {
   Tape<double> tape;
   const Var<double> context =
@@ -316,7 +316,8 @@ TEST(ScaledDotAttentionTest, BitsDoNotDependOnPaddingOrNeighbours) {
   for (const int64_t length : kRaggedSizes) {
     const std::vector<int32_t> lengths = {static_cast<int32_t>(length), 1};
     Tape<float> tape;
-    // Example 0 of two, padded, and alone, cut to its length.
+    // Example 0 of two, padded, is compared with the same example cut to its
+    // length.
     Var<float> q = tape.Constant({2, 1, 3, kWidth});
     Var<float> k = tape.Constant({2, 1, kKeys, kWidth});
     for (int64_t i = 0; i < q.size(); ++i) q.data()[i] = std::sin(1.0 * i);
@@ -348,7 +349,7 @@ TEST(ScaledDotAttentionDeathTest, NeedsKeysAndValuesOfOneLength) {
 TEST(ScaledDotAttentionTest, ThreadsGiveTheSameBits) {
   const int64_t batch = 2, heads = 5, queries = 40, keys = 300, width = 16;
   std::vector<float> values = Waves(batch * heads * keys * width, 3);
-  // Hidden from most queries, and so left out of their products.
+  // Masked for most queries, and therefore excluded from their products.
   values.back() = std::numeric_limits<float>::infinity();
   Tape<float> tape;
   const Var<float> q = tape.Constant({batch, heads, queries, width},
@@ -366,7 +367,7 @@ TEST(ScaledDotAttentionTest, ThreadsGiveTheSameBits) {
   for (const MaskCase& c :
        {MaskCase(), MaskCase{{.causal = true}, {.first_query = 261}}}) {
     const std::vector<uint32_t> expected = compute(c);
-    // More threads than there are heads take no more than these.
+    // More threads than heads leave some threads idle.
     for (const int threads : {1, 2, 3, 11}) {
       WorkerPool pool(threads);
       const InferenceThreads scope(pool);

@@ -11,8 +11,8 @@ namespace regard {
 
 namespace {
 
-// Calls f(begin, end) for the parts of `ranges`, rows from first_key on, within
-// begin_key .. end_key - 1.
+// Calls f(begin, end) for each range of `ranges`, relative to first_key and
+// clipped to begin_key .. end_key - 1.
 template <typename F>
 void ForEachPart(absl::Span<const KeyRange> ranges, int64_t first_key,
                  int64_t begin_key, int64_t end_key, F f) {
@@ -40,7 +40,7 @@ Var<T> SelectedScores(Var<T> scores, const Mask& mask,
   const MaskReader reader(mask, positions, shape[0], queries, keys);
   const KeyRanges selected = mask.selected;
   const int64_t first_key = mask.first_key;
-  // Calls f(row, the place of its bias, key) for each key that stays.
+  // Calls f(row, index of the row's bias, key) for each key that stays.
   const auto for_each_key = [=](auto f) {
     for (int64_t row = 0; row < shape[0] * heads * queries; ++row) {
       const int64_t source = row / queries;
@@ -101,7 +101,7 @@ KeyRuns RunsOf(Arena& arena, const Mask& mask, const Positions& positions,
                   });
     }
   }
-  // The number of columns before each piece, and in all.
+  // The number of columns before each piece, and in total.
   auto* const before = arena.New<int64_t>(pieces + 1);
   auto* const runs = arena.New<KeyRange>(pieces);
   size_t count = 0;
@@ -118,8 +118,8 @@ KeyRuns RunsOf(Arena& arena, const Mask& mask, const Positions& positions,
       runs[count++] = {begin, end};
     }
   }
-  // A query's columns begin where it sees the first key, or with the first
-  // piece that it reads: this is the same whatever other queries read.
+  // A query's columns begin at its first visible key or at the first piece that
+  // it reads. They do not depend on other queries.
   auto* const columns = arena.New<KeyRange>(queries);
   for (int64_t query = 0; query < queries; ++query) {
     const VisibleKeys visible = reader(0, query);

@@ -1,5 +1,5 @@
-// Scores of the keys that a selection left, and -inf elsewhere, so that any
-// normalizer gives the others weight 0.
+// Scores of the keys that a selection chose. Other scores are -inf, so that
+// every normalizer gives them weight 0.
 #ifndef ATTENTION_KERNELS_SELECTED_SCORES_H_
 #define ATTENTION_KERNELS_SELECTED_SCORES_H_
 
@@ -12,26 +12,27 @@
 
 namespace regard {
 
-// scores [batch, heads, queries, keys] plus `bias` where a query sees a key and
-// mask.selected has it, and -inf elsewhere. Scores elsewhere are not read: they
-// may be NaN. The scores may be a part, as in ScoringFunction::Score().
+// Returns scores [batch, heads, queries, keys] plus `bias` if the mask shows
+// the key to the query and mask.selected contains it, otherwise -inf. Other
+// scores are not read: they may be NaN. The scores may be a part, as in
+// ScoringFunction::Score().
 template <typename T>
 Var<T> SelectedScores(Var<T> scores, const Mask& mask,
                       const Positions& positions,
                       const DistanceBias<T>& bias = {});
 
-// The keys that are read for the queries of a part, which is one example.
+// The keys that the queries of a part read. A part belongs to one example.
 struct KeyRuns {
-  // Runs of key rows. Each begins at a multiple of kGemmDepth and ends at one
-  // or at the last key, so that joining their columns changes no bit of a sum
-  // over keys: what lies between is 0 for every query.
+  // Runs of key rows. Each begins at a multiple of kGemmDepth, and ends at one
+  // or at the last key. Joining their columns therefore changes no bit of a sum
+  // over keys, because the keys between runs have weight 0 for every query.
   absl::Span<const KeyRange> keys;
-  // For each query, the columns of the joined runs that it sees.
+  // The columns of the joined runs that each query sees.
   absl::Span<const KeyRange> columns;
 };
 
-// The runs of the longer call's keys that some head of some of `queries`
-// queries sees and has in mask.selected. The mask begins at key 0.
+// Returns the runs of keys that some head of the `queries` queries sees and
+// that mask.selected contains. The mask must begin at key 0.
 KeyRuns RunsOf(Arena& arena, const Mask& mask, const Positions& positions,
                int64_t queries);
 

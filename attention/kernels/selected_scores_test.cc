@@ -32,8 +32,8 @@ using ::testing::ElementsAre;
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 
-// A few ranges for each row, other ones for each head and query, and none for
-// every seventh.
+// A few ranges for each row, different for each head and query, and none for
+// every seventh row.
 template <typename T>
 KeyRanges Scattered(Tape<T>& tape, int64_t batch, int64_t heads,
                     int64_t queries, int64_t keys) {
@@ -129,7 +129,7 @@ std::vector<GradientCase> Cases() {
 
 TEST(SelectedScoresTest, Gradients) { CheckGradients(Cases()); }
 
-// With several blocks of queries and of keys, in parts.
+// Several blocks of queries and of keys, in parts.
 TEST(SelectedScoresTest, BlocksOfInnerFormAgreeWithRows) {
   for (const auto& [queries, keys] : {std::pair<int64_t, int64_t>{1, 1},
                                       {1, 300},
@@ -159,7 +159,7 @@ TEST(SelectedScoresTest, BlocksOfInnerFormAgreeWithRows) {
   }
 }
 
-// Keys and values that no query selects.
+// Keys and values that no query selects are NaN.
 TEST(SelectedScoresTest, UnselectedNaNReachesNothingByBlocks) {
   constexpr int64_t kQueries = 140;
   constexpr int64_t kKeys = 600;
@@ -197,7 +197,7 @@ TEST(SelectedScoresTest, UnselectedNaNReachesNothingByBlocks) {
   EXPECT_THAT(absl::MakeConstSpan(in[2].grad_data() + 602, 598), Each(0));
 }
 
-// By hand: pieces of 256 keys, of which the second is not read.
+// Pieces of 256 keys, of which the second is not read.
 TEST(SelectedScoresTest, RunsAreThePiecesThatSomeQueryReads) {
   Tape<float> tape;
   KeyRanges selected = KeyRanges::New(tape.arena(), 1, 2, 2, 2);
@@ -221,9 +221,8 @@ TEST(SelectedScoresTest, RunsAreThePiecesThatSomeQueryReads) {
   }
 }
 
-// A query that reads the second piece only, though it sees keys of the first:
-// sums over its columns have the same lanes alone and beside one that reads
-// both.
+// A query sees keys of the first piece, but only reads the second piece. Sums
+// over its columns have the same lanes whether or not another query reads both.
 TEST(SelectedScoresTest, AQuerysColumnsBeginWithTheFirstPieceThatItReads) {
   Tape<float> tape;
   KeyRanges selected = KeyRanges::New(tape.arena(), 1, 1, 2, 2);

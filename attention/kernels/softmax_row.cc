@@ -20,14 +20,14 @@ Packet<T> Load(const T* x) {
   return packet::ploadu<Packet<T>>(x);
 }
 
-// `x` where the mask's bits are set, and -inf where they are not.
+// `x` where bits of the mask are set, -inf elsewhere.
 template <typename T>
 Packet<T> Select(const PacketIntegers<T>& mask, const Packet<T>& x) {
   return packet::pselect(std::bit_cast<Packet<T>>(mask), x,
                          packet::pset1<Packet<T>>(kMinusInfinity<T>));
 }
 
-// `x` where the bytes are not 0, and -inf elsewhere.
+// `x` where the bytes are not 0, -inf elsewhere.
 template <typename T>
 Packet<T> Hide(const Packet<T>& x, const uint8_t* visible) {
   typedef int8_t Bytes __attribute__((vector_size(kPacketSize<T>)));
@@ -36,11 +36,11 @@ Packet<T> Hide(const Packet<T>& x, const uint8_t* visible) {
   return Select<T>(__builtin_convertvector(bytes != 0, PacketIntegers<T>), x);
 }
 
-// The same of the first `count` elements; -inf after them.
+// The same for the first `count` elements. The other elements are -inf.
 template <typename T>
 Packet<T> HidePart(const T* x, const uint8_t* visible, int64_t count) {
-  // A bit each, which stay in a register: bytes that are written one by one
-  // have to reach the cache before they can be read as a packet.
+  // One bit per element, in a register. Bytes written one by one would have to
+  // reach the cache before they can be read as a packet.
   int bits = 0;
   for (int64_t i = 0; i < count; ++i) {
     bits |= (visible == nullptr || visible[i] != 0) << i;
@@ -85,9 +85,9 @@ T Divide(int64_t n, const T* values, T* weights) {
 
 }  // namespace
 
-// Whole packets go through memory between the passes, as packets; the last
-// elements stay in a register. Memory that is read in other units than it was
-// just written in costs more than the arithmetic.
+// Between the passes, whole packets go through memory, and the last elements
+// stay in a register. Reading memory in other units than it was just written in
+// costs more than the arithmetic.
 template <typename T>
 void ShiftByMax(const T* x, const uint8_t* visible, int64_t n, T* shifted) {
   constexpr int64_t kSize = kPacketSize<T>;
@@ -109,7 +109,7 @@ void ShiftByMax(const T* x, const uint8_t* visible, int64_t n, T* shifted) {
   }
   if (visible != nullptr) x = shifted;
   T max = packet::predux_max(maxima);
-  if (max == kMinusInfinity<T>) max = T(0);  // -inf less itself is NaN
+  if (max == kMinusInfinity<T>) max = T(0);  // avoids -inf - -inf, which is NaN
   const Packet<T> shift = packet::pset1<Packet<T>>(max);
   for (int64_t i = 0; i < whole; i += kSize) {
     packet::pstoreu(shifted + i, packet::psub(Load(x + i), shift));

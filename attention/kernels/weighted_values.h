@@ -1,6 +1,9 @@
-// The context of weights that exist: the sum of the values by their weights.
+// The context of given weights: the sum of the values, multiplied by their
+// weights.
 //
 //   context[b, h, q] = sum_{visible k} weights[b, h, q, k] values[b, g, k]
+//
+// where g is the value head of head h.
 #ifndef ATTENTION_KERNELS_WEIGHTED_VALUES_H_
 #define ATTENTION_KERNELS_WEIGHTED_VALUES_H_
 
@@ -13,17 +16,17 @@
 
 namespace regard {
 
-// weights [batch, heads, queries, keys], 0 where the mask hides a key, values
-// [batch, key heads, keys, value width] -> [batch, heads, queries, value
-// width]. heads is a multiple of the key heads: successive heads share values.
-// Values of weight 0 do not reach a context, not even if they are NaN; the
-// gradients of hidden weights are 0.
+// weights [batch, heads, queries, keys], which must be 0 for masked keys,
+// values [batch, value heads, keys, value width] -> [batch, heads, queries,
+// value width]. The number of value heads divides `heads`: successive heads
+// share values. Values of weight 0 do not affect a context, even if they are
+// NaN. The gradients of masked weights are 0.
 template <typename T>
 Var<T> WeightedValues(Var<T> weights, const Mask& mask, Var<T> values,
                       const Positions& positions = {});
 
-// The mean of the first lengths[i] rows of each x[i], x [batch, time, width] ->
-// [batch, width]; 0 if there is none.
+// The mean of the first lengths[i] rows of each x[i]. x [batch, time, width] ->
+// [batch, width]. 0 if lengths[i] is 0.
 template <typename T>
 Var<T> MeanOfLengths(Var<T> x, absl::Span<const int32_t> lengths);
 

@@ -49,8 +49,8 @@ TEST(WeightedValuesTest, AgreesWithMatMul) {
   }
 }
 
-// Lengths and a dense mask that hide the same keys, with weights that are used
-// once and twice.
+// Lengths and a dense mask that hide the same keys. Weights are used once and
+// twice.
 TEST(WeightedValuesTest, GradientsDoNotDependOnHowAMaskIsGiven) {
   constexpr int64_t kKeys = 5;
   constexpr int64_t kQueries = 3;
@@ -63,7 +63,7 @@ TEST(WeightedValuesTest, GradientsDoNotDependOnHowAMaskIsGiven) {
   const auto gradients = [&](const Mask& mask, bool twice) {
     Tape<float> tape;
     tape.Full({4096}, std::nanf(""));
-    tape.Reset();  // The memory is used again.
+    tape.Reset();  // makes the next arrays reuse this memory
     const auto numbers = [&](const Shape& shape) {
       std::vector<float> x;
       for (int64_t i = 0; i < shape.size(); ++i) {
@@ -116,7 +116,7 @@ TEST(WeightedValuesTest, HeadsShareValues) {
               ElementsAre(3, 7));
 }
 
-// Query i sees keys 0 .. i; every key in turn is NaN and infinite.
+// Query i sees keys 0 .. i. One value after another is NaN or infinite.
 TEST(WeightedValuesTest, HiddenValuesReachNeitherContextsNorGradients) {
   constexpr int64_t kSize = 4;
   for (int64_t bad = 0; bad < kSize; ++bad) {
