@@ -1,4 +1,4 @@
-// Configs that choose a plug-in by its options.
+// Makes configs that choose a plug-in by the type of its options.
 #ifndef ATTENTION_CHECKS_CONFIG_CHOICE_H_
 #define ATTENTION_CHECKS_CONFIG_CHOICE_H_
 
@@ -7,7 +7,7 @@
 namespace regard {
 
 // Copies `options` to the member of a oneof of `config` that has their type, or
-// to an extension of the member `outside`. Changes nothing if there is none.
+// to an extension of the member `outside`. No-op if there is neither.
 void SetChoice(const google::protobuf::Message& options,
                google::protobuf::Message* config);
 

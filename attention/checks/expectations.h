@@ -1,5 +1,5 @@
-// Expectations about the answers of a scoring function. No test framework is
-// needed: a failure is text.
+// Collects failed expectations about the results of a plug-in. It needs no test
+// framework: each failure is a line of text.
 #ifndef ATTENTION_CHECKS_EXPECTATIONS_H_
 #define ATTENTION_CHECKS_EXPECTATIONS_H_
 
@@ -15,8 +15,9 @@ class Expectations {
  public:
   void True(bool holds, const std::string& what);
 
-  // Each element differs by at most `tolerance` times the largest finite
-  // magnitude expected, or 1; 0 asks for equal numbers.
+  // Each element may differ by `tolerance` times the largest finite expected
+  // magnitude, or times 1 if that is greater. A tolerance of 0 requires equal
+  // numbers.
   void Near(const TestArray& got, const TestArray& expected, double tolerance,
             const std::string& what);
 
@@ -31,10 +32,10 @@ class Expectations {
 
   void Finite(const ScoringAnswer& answer);
 
-  // The check does not apply to this score.
+  // Records that the check does not apply, and why.
   void Skip(std::string reason) { skipped_ = std::move(reason); }
 
-  // One line each; empty if all held.
+  // One line per failure. Empty if all expectations were met.
   const std::vector<std::string>& failures() const { return failures_; }
   const std::string& skipped() const { return skipped_; }
 

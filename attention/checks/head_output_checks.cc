@@ -25,7 +25,7 @@ namespace regard {
 
 namespace {
 
-// A head output with parameters of its own, and a tape.
+// A head output with its own parameters and tape.
 template <typename T>
 class HeadOutputUnderTest {
  public:
@@ -113,7 +113,7 @@ void ComputesEachQueryByItself(const CheckedHeadOutput& checked,
   HeadOutputUnderTest<double> tested(checked);
   const Problem all = RandomProblem(checked.widths, 3, 5);
   const TestArray expected = tested.Answer(all.context, all.x);
-  // The other examples and queries are NaN.
+  // All other examples and queries are NaN.
   for (const int64_t example : {0, 2}) {
     for (const int64_t query : {0, 3}) {
       Problem alone = all;
@@ -165,7 +165,7 @@ void IsPlainAttentionWhereItSaysSo(const CheckedHeadOutput& checked,
   for (int64_t h = 0; h < widths.heads; h += joined) first.push_back(h);
   TestArray expected = Take(problem.context, 2, first);
   expected.shape = {2, 3, widths.heads / joined * widths.value};
-  // Near() compares with the largest element, or 1.
+  // Near() compares with the largest element or 1, so scale the elements up.
   for (double& value : expected.values) value *= 0x1p30;
   TestArray got =
       HeadOutputUnderTest<double>(checked).Answer(problem.context, problem.x);

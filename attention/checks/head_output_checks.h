@@ -1,4 +1,4 @@
-// Checks that every head output has to pass. Generated tests run them.
+// Checks that every head output must pass. Generated tests run them.
 #ifndef ATTENTION_CHECKS_HEAD_OUTPUT_CHECKS_H_
 #define ATTENTION_CHECKS_HEAD_OUTPUT_CHECKS_H_
 
@@ -20,8 +20,8 @@ struct CheckedHeadOutput {
   bool is_plain;
 };
 
-// Four heads, whose contexts are 3 or 4 wide. nullopt if the options are
-// invalid for both.
+// Widths with four heads, and contexts of width 3 or 4. `nullopt` if the
+// options are invalid for both.
 std::optional<HeadOutputWidths> CheckedWidths(
     const HeadOutputInfo& info, const google::protobuf::Message& options);
 

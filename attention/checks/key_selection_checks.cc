@@ -32,10 +32,11 @@ namespace {
 constexpr double kRounding = 1e-10;
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr ScoreWidths kWidths = {.heads = 2, .query = 4, .key = 4};
-// More than a block of keys, and three of queries.
+// More than a block of keys, and three blocks of queries.
 constexpr int64_t kLength = 300;
 
-// By blocks of inner form, and by rows from "gaussian" on.
+// The blocked kernel computes these configs up to "gaussian". The others are
+// computed row by row.
 constexpr const char* kConfigs[] = {
     "scaled_dot {}",
     "scaled_dot {} position_encoding { rotary {} } sink {} dropout: 0.3",
@@ -47,7 +48,7 @@ constexpr const char* kConfigs[] = {
     "scaled_dot {} map_after { soft_cap { cap: 0.5 } } dropout: 0.3 "
     "position_encoding { alibi {} } block: 128"};
 
-// Makes layers that attend with the selection, or without it.
+// Creates layers that attend with the selection, or without it.
 class Layers {
  public:
   explicit Layers(const CheckedKeySelection& checked)
@@ -119,7 +120,7 @@ std::vector<std::pair<std::string, ScoringProblem>> Problems() {
   return problems;
 }
 
-// The first queries of one example.
+// The answer for the first queries of one example.
 ScoringAnswer PartOf(const ScoringAnswer& answer, int64_t example,
                      int64_t queries) {
   const int64_t one[] = {example};
@@ -185,7 +186,8 @@ void RangesRiseWithinTheKeys(const CheckedKeySelection& checked,
   }
 }
 
-// By the rest of a batch, and by keys and queries behind an example.
+// Neither other examples of the batch, nor keys and queries after an example,
+// change a bit.
 void OtherExamplesAndPaddingChangeNoBit(const CheckedKeySelection& checked,
                                         Expectations& expect) {
   const Layers layers(checked);
@@ -254,12 +256,13 @@ void StepByStepHasTheBitsOfAllAtOnce(const CheckedKeySelection& checked,
     check(config, 100, /*want_weights=*/true);
     check(config, 140, /*want_weights=*/false);
   }
-  // More than a block of keys: by blocks, and by rows.
+  // More than a block of keys, with the blocked kernel and row by row.
   check(kConfigs[0], 270, /*want_weights=*/false);
   check(kConfigs[3], 270, /*want_weights=*/false);
 }
 
-// Compares paths that read selected keys with one that computes all scores.
+// Compares paths that only read selected keys with a path that computes all
+// scores.
 void AllPathsAgree(const CheckedKeySelection& checked, Expectations& expect) {
   const Layers layers(checked);
   for (const char* config : kConfigs) {
@@ -268,7 +271,7 @@ void AllPathsAgree(const CheckedKeySelection& checked, Expectations& expect) {
     for (const auto& [name, problem] : Problems()) {
       ScoringAnswer got = scorer.FusedAnswer(problem);
       const ScoringAnswer expected = scorer.ReferenceAnswer(problem);
-      got.weights = expected.weights;  // there are none without all scores
+      got.weights = expected.weights;  // weights require all scores
       const std::string what = absl::StrCat(config, ", ", name);
       expect.SameAnswer(got, expected, kRounding, what);
       expect.SameParameterGradients(got, expected, kRounding);
@@ -277,7 +280,7 @@ void AllPathsAgree(const CheckedKeySelection& checked, Expectations& expect) {
   }
 }
 
-// Values of keys that no query sees may be anything.
+// Values of keys that no query sees have no effect.
 void UnselectedValuesReachNothing(const CheckedKeySelection& checked,
                                   Expectations& expect) {
   const Layers layers(checked);
@@ -289,7 +292,7 @@ void UnselectedValuesReachNothing(const CheckedKeySelection& checked,
       ScoringProblem changed = problem;
       const int64_t queries = weights.shape[2];
       const int64_t keys = weights.shape[3];
-      // Half of the queries see what remains.
+      // The remaining queries: every second one.
       for (int64_t key = 0; key < weights.shape[0] * 2 * keys; ++key) {
         bool seen = false;
         for (int64_t q = 0; q < queries; q += 2) {

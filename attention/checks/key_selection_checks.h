@@ -1,4 +1,4 @@
-// Checks that every key selection has to pass. Generated tests run them.
+// Checks that every key selection must pass. Generated tests run them.
 #ifndef ATTENTION_CHECKS_KEY_SELECTION_CHECKS_H_
 #define ATTENTION_CHECKS_KEY_SELECTION_CHECKS_H_
 
@@ -13,11 +13,11 @@ namespace regard {
 struct CheckedKeySelection {
   const KeySelectionRegistry& registry;
   const KeySelectionInfo& info;  // the only plug-in of the registry
-  // Adds it to another registry.
+  // Registers the selection in another registry.
   void (*register_selection)(KeySelectionRegistry& registry);
   const google::protobuf::Message& options;
-  // Whether all of up to 300 keys are selected, so that a layer with these
-  // options is plain attention in every bit.
+  // Whether all of up to 300 keys are selected, so that the layer must be
+  // bit-identical to plain attention.
   bool is_plain;
 };
 
@@ -26,8 +26,8 @@ struct KeySelectionCheck {
   void (*run)(const CheckedKeySelection& selection, Expectations& expect);
 };
 
-// All checks. They attend in two heads of width 4, by scores that are computed
-// by blocks of inner form and by rows.
+// All checks. They attend with two heads of width 4. Some scores are computed
+// by the blocked kernel, others row by row.
 std::vector<KeySelectionCheck> KeySelectionChecks();
 
 }  // namespace regard

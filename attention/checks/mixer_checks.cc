@@ -38,14 +38,14 @@ using google::protobuf::Message;
 
 constexpr double kForms = 1e-10;  // between forms, in double
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr int64_t kLong = 70;  // positions; more than a chunk
+constexpr int64_t kLong = 70;  // positions, more than one chunk
 
 template <typename T>
 TestArray ArrayOf(Var<T> x) {
   return {x.shape(), {x.span().begin(), x.span().end()}};
 }
 
-// A mixer with parameters of its own, and a step that has begun.
+// A mixer with its own parameters, and a step that has begun.
 template <typename T>
 class MixerUnderTest {
  public:
@@ -70,7 +70,7 @@ class MixerUnderTest {
     return tape_.Input(x.shape, values);
   }
 
-  // Contexts position by position, each projected by itself.
+  // Computes the contexts step by step. Each position is projected separately.
   Var<T> Stepwise(Var<T> x) {
     TapeState<T> state(slots_);
     std::vector<Var<T>> contexts;
@@ -82,7 +82,7 @@ class MixerUnderTest {
     return Concat<T>(contexts, 2);
   }
 
-  // The gradients of x and of all parameters, of a fixed random projection of
+  // The gradients of x and of all parameters, for a fixed random projection of
   // y. Begins another step.
   std::vector<TestArray> Gradients(Var<T> x, Var<T> y) {
     const TestArray random = RandomArray(y.shape(), "projection");
@@ -125,7 +125,7 @@ void IsReachableByAConfig(const CheckedMixer& mixer, Expectations& expect) {
   expect.True(!info->description.empty(), "it has no description");
 }
 
-// The parameters are one input: each subset of the inputs is checked.
+// The parameters are one input, and each subset of the inputs is checked.
 void GradientsAgreeWithDifferences(const CheckedMixer& mixer,
                                    Expectations& expect) {
   MixerUnderTest<double> in_double(mixer);
@@ -155,7 +155,7 @@ void GradientsAgreeWithDifferences(const CheckedMixer& mixer,
   }
 }
 
-// Values and gradients of the three forms.
+// The three forms have equal values and gradients.
 void FormsAgree(const CheckedMixer& mixer, Expectations& expect) {
   for (const int64_t time : {int64_t{1}, int64_t{7}, kLong}) {
     MixerUnderTest<double> tested(mixer);
@@ -215,7 +215,7 @@ void LaterPositionsHaveNoWeight(const CheckedMixer& mixer,
   expect.True(holds, "a later position has a weight");
 }
 
-// A chunk, steps and another chunk are one chunk.
+// A chunk, some steps and another chunk equal one chunk.
 void StateCarriesAllThatCameBefore(const CheckedMixer& mixer,
                                    Expectations& expect) {
   MixerUnderTest<double> tested(mixer);
@@ -233,7 +233,7 @@ void StateCarriesAllThatCameBefore(const CheckedMixer& mixer,
   expect.Near(ArrayOf(Concat<double>(parts, 1)), whole, kForms, "parts");
 }
 
-// Each term of a sequence is what its parts have, one after another.
+// The terms of a sequence equal the terms of its successive parts.
 void ProjectionsGoOnFromTheState(const CheckedMixer& mixer,
                                  Expectations& expect) {
   constexpr int64_t kTime = 9;
@@ -262,7 +262,7 @@ void ProjectionsGoOnFromTheState(const CheckedMixer& mixer,
   }
 }
 
-// Rows of a search become others between steps.
+// A search reorders and repeats its rows between steps.
 void StateFollowsItsRow(const CheckedMixer& mixer, Expectations& expect) {
   MixerUnderTest<double> tested(mixer);
   tested.tape().set_recording(false);
@@ -284,7 +284,7 @@ void StateFollowsItsRow(const CheckedMixer& mixer, Expectations& expect) {
   expect.Near(got, ArrayOf(Slice(whole, 1, 4, 1)), kForms, "a step");
 }
 
-// Left, right and inside, with NaN there.
+// Padding is at the left, at the right or inside, and contains NaN.
 void PaddingChangesNothing(const CheckedMixer& mixer, Expectations& expect) {
   constexpr int64_t kTime = 8;
   const std::vector<std::pair<std::string, std::vector<int64_t>>> places = {
@@ -307,7 +307,8 @@ void PaddingChangesNothing(const CheckedMixer& mixer, Expectations& expect) {
     const TestArray got = ArrayOf(y);
     const std::vector<TestArray> gradients = tested.Gradients(x, y);
     const TestArray random = RandomArray(got.shape, "projection");
-    // Without padding, and with the projection of the valid positions.
+    // The expected values have no padding. Their projection is the same at the
+    // valid positions.
     const Var<double> exact = tested.Input(Take(full, 1, places_of_valid));
     const Var<double> z = tested.layer()(tested.forward(), exact, {});
     expect.Near(Take(got, 1, places_of_valid), ArrayOf(z), 0, name);
@@ -338,7 +339,7 @@ void PaddingChangesNothing(const CheckedMixer& mixer, Expectations& expect) {
   }
 }
 
-// A row has the same bits whatever the batch, and whatever comes later.
+// Other rows and later positions do not change a bit of a row.
 void BitsDependOnNothingAroundOrLater(const CheckedMixer& mixer,
                                       Expectations& expect) {
   MixerUnderTest<float> tested(mixer);
@@ -359,7 +360,7 @@ void BitsDependOnNothingAroundOrLater(const CheckedMixer& mixer,
   }
 }
 
-// Reads, and perhaps replaces by themselves, the values of all hook points.
+// Reads the values of all hook points. May also replace each value by itself.
 class Hooks : public Probe<double> {
  public:
   explicit Hooks(bool replaces) : replaces_(replaces) {}
@@ -409,7 +410,7 @@ void HooksSeeTheMatrix(const CheckedMixer& mixer, Expectations& expect) {
     const TestArray map = *weights;
     expect.Near(ArrayOf(MatMul(tested.Input(map), tested.Input(*values))),
                 *context, kForms, "weights times values");
-    // The last position by itself has the last row of the weights.
+    // A step at the last position has the last row of the weights.
     TapeState<double> state(tested.slots());
     Var<double> last;
     for (int64_t t = 0; t < 9; ++t) {

@@ -1,5 +1,4 @@
-// Checks that every state mixer has to pass. The generated tests of mixers run
-// them.
+// Checks that every state mixer must pass. Generated tests run them.
 #ifndef ATTENTION_CHECKS_MIXER_CHECKS_H_
 #define ATTENTION_CHECKS_MIXER_CHECKS_H_
 
@@ -16,12 +15,13 @@ class MixerConfig;
 
 struct CheckedMixer {
   const MixerRegistry& registry;
-  const google::protobuf::Message& options;  // valid ones for `width`
+  const google::protobuf::Message& options;  // valid for `width`
   int64_t width;
 };
 
-// The config that chooses a mixer by its options: a member of the oneof, or an
-// extension of OutsideMixer. No mixer is chosen if there is none.
+// Returns the config that chooses a mixer by its options, in a member of the
+// oneof or in an extension of OutsideMixer. If there is neither, the config
+// chooses no mixer.
 MixerConfig MixerConfigFor(const google::protobuf::Message& options);
 
 struct MixerCheck {

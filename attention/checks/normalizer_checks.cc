@@ -33,7 +33,7 @@ namespace {
 constexpr double kRounding = 1e-12;
 constexpr ScoreWidths kWidths = {.heads = 2, .query = 4, .key = 4};
 
-// A normalizer with parameters of its own.
+// A normalizer with its own parameters.
 template <typename T>
 class NormalizerUnderTest {
  public:
@@ -53,8 +53,8 @@ class NormalizerUnderTest {
   ParameterStore<T>& store() { return store_; }
   const Normalizer<T>& rule() const { return *rule_; }
 
-  // The weights of a row of the first head. Replaces `scratch`, which is as
-  // long as the row or longer.
+  // The weights of a row of the first head. Overwrites `scratch`, which must be
+  // at least as long as the row.
   std::vector<T> Weights(std::vector<T> scores, std::vector<T>* scratch) const {
     Replace(std::ssize(scores), &scores, scratch);
     return scores;
@@ -98,7 +98,8 @@ void IsReachableByAConfig(const CheckedNormalizer& checked,
   expect.True(!checked.info.description.empty(), "it has no description");
 }
 
-// Gradients of scores, of a sink and of parameters, over rows of two heads.
+// Checks gradients of scores, of a sink and of parameters, over rows of two
+// heads.
 void GradientsAgreeWithDifferences(const CheckedNormalizer& checked,
                                    Expectations& expect) {
   NormalizerUnderTest<double> in_double(checked);
@@ -138,7 +139,7 @@ void DependsOnOtherScoresUnlessItSaysSo(const CheckedNormalizer& checked,
   const NormalizerUnderTest<double> tested(checked);
   std::vector<double> scores = Row<double>(5);
   const std::vector<double> before = tested.Weights(scores);
-  // To be the largest score, so that also a sparse weight changes.
+  // Makes it the largest score, so that even a sparse weight changes.
   scores[0] = 3;
   const std::vector<double> after = tested.Weights(scores);
   const bool same = std::equal(before.begin() + 1, before.end(),  //
@@ -164,7 +165,7 @@ void IsTheSameInAnyOrder(const CheckedNormalizer& checked,
   }
 }
 
-// Memory beyond the row, and old contents of the scratch memory, do not matter.
+// Memory beyond the row and old contents of the scratch memory have no effect.
 void ReadsAndWritesOnlyItsRow(const CheckedNormalizer& checked,
                               Expectations& expect) {
   constexpr float kGuard = 12345;
@@ -189,7 +190,7 @@ void ReadsAndWritesOnlyItsRow(const CheckedNormalizer& checked,
   }
 }
 
-// By a layer, with a score that is computed in rows.
+// Uses a layer with a score that is computed row by row.
 void StepByStepHasTheBitsOfAllAtOnce(const CheckedNormalizer& checked,
                                      Expectations& expect) {
   AttentionRegistry scorers;

@@ -1,4 +1,4 @@
-// Checks that every normalizer has to pass. Generated tests run them.
+// Checks that every normalizer must pass. Generated tests run them.
 #ifndef ATTENTION_CHECKS_NORMALIZER_CHECKS_H_
 #define ATTENTION_CHECKS_NORMALIZER_CHECKS_H_
 
@@ -13,10 +13,10 @@ namespace regard {
 struct CheckedNormalizer {
   const NormalizerRegistry& registry;
   const NormalizerInfo& info;  // a plug-in of the registry
-  // Registers it, also with another registry.
+  // Registers the normalizer in another registry.
   void (*register_normalizer)(NormalizerRegistry& normalizers);
   const google::protobuf::Message& options;
-  // Whether these options make it softmax on up to 200 scores, in every bit.
+  // Whether these options make it bit-identical to softmax on up to 200 scores.
   bool is_plain;
 };
 
@@ -25,7 +25,7 @@ struct NormalizerCheck {
   void (*run)(const CheckedNormalizer& normalizer, Expectations& expect);
 };
 
-// All checks. Normalizers have two heads.
+// All checks. They use normalizers with two heads.
 std::vector<NormalizerCheck> NormalizerChecks();
 
 }  // namespace regard

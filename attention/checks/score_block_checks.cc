@@ -1,5 +1,5 @@
-// Checks that a score may be computed by blocks of queries, and that blocks
-// compute the same.
+// Checks that a score can be computed in blocks of queries, with the same
+// results.
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -36,8 +36,8 @@ constexpr const char* kConfigs[] = {
     "sink {} dropout: 0.3",
     "sink { logit: 1 learned: false } normalizer { entmax15 {} }"};
 
-// Compares a config computed as a whole with blocks of each size. The context
-// and the gradient of the queries must have the same bits.
+// Compares a config that is computed whole with blocks of each size. The
+// context and the gradient of the queries must be bit-identical.
 void SameByBlocks(const CheckedScore& score, const char* fields,
                   ScoringProblem problem, const std::vector<int>& sizes,
                   const std::string& what, Expectations& expect) {
@@ -125,8 +125,8 @@ void BlocksOfAnySizeComputeTheSame(const CheckedScore& score,
   }
 }
 
-// Key ranges that begin after the first, and sums over more keys than a product
-// adds at once.
+// Covers key ranges that do not begin at the first key, and sums over more keys
+// than a matrix product adds at once.
 void BlocksOfLongSequencesComputeTheSame(const CheckedScore& score,
                                          Expectations& expect) {
   for (const char* config : {"", "dropout: 0.3", "normalizer { sigmoid {} }",

@@ -37,7 +37,8 @@ double LargestDifference(const TestArray& a, const TestArray& b) {
   return largest;
 }
 
-// Sets the elements of keys 3 .. to `value`: `axis` is that of the keys.
+// Sets the elements of the keys from 3 on to `value`. `axis` is the axis of
+// keys.
 void FillHidden(TestArray* array, int axis, double value) {
   if (array->shape.rank() == 0) return;
   const int64_t keys = array->shape[axis];
@@ -48,15 +49,15 @@ void FillHidden(TestArray* array, int axis, double value) {
   }
 }
 
-// Six keys of which 3, 4 and 5 are hidden from all three queries, each time by
-// another mask.
+// Problems with six keys. In each, another kind of mask hides keys 3, 4 and 5
+// from all three queries.
 std::vector<std::pair<std::string, ScoringProblem>> MaskedProblems(
     const ScoreWidths& widths) {
   constexpr int64_t kBatch = 2;
   constexpr int64_t kQueries = 3;
   constexpr int64_t kKeys = 6;
   ScoringProblem open = ScoringProblem::Random(kBatch, kQueries, kKeys, widths);
-  // Hidden keys never had a weight.
+  // Masked keys never had a weight.
   FillHidden(&open.previous, 3, 0);
   FillHidden(&open.cumulative, 3, 0);
   std::vector<std::pair<std::string, ScoringProblem>> problems;
@@ -134,7 +135,7 @@ void GradientsAgreeWithDifferences(const CheckedScore& score,
       score.previous_weights = in[2];
       score.cumulative_weights = in[3];
     }
-    // -inf has no differences, and passes a gradient of 0.
+    // -inf has no finite differences, and its gradient is 0.
     const Var<T> raw = tested->scorer().Score(forward, score);
     const Var<T> finite = tape.Constant(raw.shape());
     for (int64_t i = 0; i < raw.size(); ++i) {
@@ -179,8 +180,7 @@ void PaddingChangesNothing(const CheckedScore& score, Expectations& expect) {
               "context without weights");
 }
 
-// Queries and keys that lengthen a batch, also beyond the lengths from which on
-// rows are computed in blocks.
+// Adds queries and keys as padding. Some lengths exceed the limit for blocks.
 void PaddingChangesNoBit(const CheckedScore& score, Expectations& expect) {
   ScorerUnderTest<float> scorer(score.registry, score.options, score.widths);
   for (const auto& [length, padded_length] :
@@ -253,7 +253,7 @@ void HiddenNaNsReachNothing(const CheckedScore& score, Expectations& expect) {
 void AllMaskedRowsAreZero(const CheckedScore& score, Expectations& expect) {
   ScorerUnderTest<double> scorer(score.registry, score.options, score.widths);
   ScoringProblem problem = ScoringProblem::Random(2, 2, 3, score.widths);
-  // All of example 0, and query 1 of example 1.
+  // No keys for all of example 0, and for query 1 of example 1.
   problem.key_lengths = {0, 0, 3, 0};
   const ScoringAnswer answer = scorer.Answer(problem);
   expect.Finite(answer);
@@ -280,7 +280,7 @@ void OneKeyHasAllTheWeight(const CheckedScore& score, Expectations& expect) {
   const TestArray scores = scorer.Scores(problem);
   expect.Finite(answer);
   for (size_t i = 0; i < answer.weights.values.size(); ++i) {
-    // A compact kernel may see none.
+    // A compact kernel may give -inf.
     const bool hidden =
         scores.values[i] == -std::numeric_limits<double>::infinity();
     expect.True(
@@ -305,7 +305,7 @@ void OrderOfPairsMattersOnlyIfPositionAware(const CheckedScore& score,
                        "the order of keys changes the context, but "
                        "kPositionAware is false");
   }
-  // The position of the query alone may matter.
+  // A score may only depend on the position of the query.
   problem.positions.first_query = 2;
   const TestArray moved = scorer.Answer(problem).context;
   expect.True(LargestDifference(got, expected) > 1e-6 ||
@@ -349,7 +349,7 @@ void OtherQueriesChangeNothing(const CheckedScore& score,
   }
 }
 
-// A config error before training relies on what the score declares.
+// A config error before training relies on the declared distance.
 void AcceptsItsLongestDistance(const CheckedScore& score,
                                Expectations& expect) {
   ScorerUnderTest<double> scorer(score.registry, score.options, score.widths);
@@ -362,7 +362,7 @@ void AcceptsItsLongestDistance(const CheckedScore& score,
   expect.Finite(scorer.Answer(problem));
   problem.positions = {.first_query = 0, .first_key = longest};
   expect.Finite(scorer.Answer(problem));
-  // A window that hides what is beyond.
+  // A window that masks greater distances.
   problem.positions.first_key = longest + 1;
   problem.window = longest + 1;
   expect.Finite(scorer.Answer(problem));
@@ -425,7 +425,7 @@ void InnerFormAgreesWithScoreAndSoftmax(const CheckedScore& score,
       return expect.Skip("it is not an inner product");
     ScoringAnswer got = scorer.FusedAnswer(problem);
     const ScoringAnswer expected = scorer.ReferenceAnswer(problem);
-    got.weights = expected.weights;  // blocks have none
+    got.weights = expected.weights;  // blocks have no weights
     expect.SameAnswer(got, expected, kRounding, mask);
     expect.SameParameterGradients(got, expected, kRounding);
   }

@@ -1,5 +1,5 @@
-// Checks that every scoring function has to pass. `scores --check` runs them on
-// formulas, and the generated tests of scores run the same checks.
+// Checks that every scoring function must pass. Generated tests run them, and
+// `scores --check` runs them on formulas.
 #ifndef ATTENTION_CHECKS_SCORE_CHECKS_H_
 #define ATTENTION_CHECKS_SCORE_CHECKS_H_
 
@@ -18,17 +18,18 @@ class Attention;
 
 struct CheckedScore {
   const AttentionRegistry& registry;
-  const ScorerInfo& info;  // of the registry
+  const ScorerInfo& info;  // a plug-in of the registry
   const google::protobuf::Message& options;
   ScoreWidths widths;
 };
 
-// Two heads; query and key differ if valid options allow it. nullopt if they
-// are invalid.
+// Widths with two heads, and with different widths of query and key if the
+// options allow it. `nullopt` if the options are invalid.
 std::optional<ScoreWidths> CheckedWidths(
     const ScorerInfo& info, const google::protobuf::Message& options);
 
-// The score with fields of regard.Attention, as a valid text proto.
+// The config of the score plus `fields` of regard.Attention, which are a valid
+// text proto.
 Attention ConfigWith(const CheckedScore& score, const char* fields);
 
 struct ScoreCheck {
@@ -36,11 +37,11 @@ struct ScoreCheck {
   void (*run)(const CheckedScore& score, Expectations& expect);
 };
 
-// All checks, with the lists below.
+// All checks, including the four lists below.
 std::vector<ScoreCheck> ScoreChecks();
 
-// The checks with each position encoding and in parts, by blocks of queries,
-// with a sink, and with a forgetting gate.
+// Checks of the score with each position encoding and in parts, in blocks of
+// queries, with a sink, and with a forgetting gate.
 std::vector<ScoreCheck> ScorePositionChecks();
 std::vector<ScoreCheck> ScoreBlockChecks();
 std::vector<ScoreCheck> ScoreSinkChecks();

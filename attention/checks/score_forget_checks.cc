@@ -26,7 +26,7 @@ namespace {
 
 constexpr double kRounding = 1e-12;
 
-// With what else a layer adds to scores or does with them.
+// Combinations with other parts that change scores or weights.
 constexpr const char* kConfigs[] = {
     "forget {}",
     "forget { bias: 2 } window: 3",
@@ -49,7 +49,7 @@ void SetParameter(const std::string& name, double value,
   std::fill(values.begin(), values.end(), value);
 }
 
-// exp(-1000) is 0 in double: log sigmoid(1000) is exactly 0.
+// exp(-1000) is 0 in double, so log sigmoid(1000) is exactly 0.
 void GatesOfOneArePlainAttention(const CheckedScore& score,
                                  Expectations& expect) {
   for (const int64_t time : {1, 5}) {
@@ -70,7 +70,8 @@ void GatesOfOneArePlainAttention(const CheckedScore& score,
   }
 }
 
-// Softmax of the scores plus the sums of logarithms between key and query.
+// Compares with the softmax of the scores plus the sums of logarithms of the
+// gates between key and query.
 void ScoresAreLoweredByTheGatesBetween(const CheckedScore& score,
                                        Expectations& expect) {
   constexpr int64_t kTime = 5;
@@ -95,7 +96,7 @@ void ScoresAreLoweredByTheGatesBetween(const CheckedScore& score,
   };
   ScoringProblem first = problem;
   if (score.info.uses_history) {
-    // As the layer gives them to a query that is the first.
+    // As the layer sets them if each query counts as the first.
     const Shape shape = {2, heads, kTime, kTime};
     first.previous = {
         shape, std::vector<double>(static_cast<size_t>(shape.size()), 0.0)};
@@ -113,7 +114,7 @@ void ScoresAreLoweredByTheGatesBetween(const CheckedScore& score,
       decay += log_gate(row / kTime / heads, row / kTime % heads, key);
     }
     for (int64_t key = 0; key < kTime; ++key) {
-      // A compact kernel may see none.
+      // A compact kernel may give -inf.
       s[key] = key <= query && sum > 0 ? s[key] / sum : 0;
     }
   }
@@ -123,8 +124,8 @@ void ScoresAreLoweredByTheGatesBetween(const CheckedScore& score,
 void AllPathsForget(const CheckedScore& score, Expectations& expect) {
   constexpr int64_t kLong = 300;  // several blocks of queries and of keys
   std::vector<const char*> configs(std::begin(kConfigs), std::end(kConfigs));
-  // A selection compares queries with prepared keys. With the window, later
-  // queries read no run that begins at the first key.
+  // A selection compares queries with prepared keys. With the window, no run of
+  // later queries begins at the first key.
   if (!score.info.prepares_other_widths && !score.info.uses_history &&
       score.widths.query == score.widths.key) {
     configs.push_back(
@@ -140,7 +141,7 @@ void AllPathsForget(const CheckedScore& score, Expectations& expect) {
       problem.key_lengths = {static_cast<int32_t>(time), 4};
       ScoringAnswer got = scorer.FusedAnswer(problem);
       const ScoringAnswer expected = scorer.ReferenceAnswer(problem);
-      got.weights = expected.weights;  // there are none without its scores
+      got.weights = expected.weights;  // weights require all scores
       expect.SameAnswer(got, expected, 1e-10, config);
       expect.SameParameterGradients(got, expected, 1e-10);
       expect.Finite(got);
@@ -160,7 +161,7 @@ void ForgettingHasTheGradientsOfDifferences(const CheckedScore& score,
       inputs.push_back({array->shape});
     }
     const size_t first_parameter = inputs.size();
-    // Records may refer to them.
+    // Shared, because records of the tape may refer to them.
     const auto in_double = std::make_shared<ScorerUnderTest<double>>(
         score.registry, config, score.widths);
     const auto in_float = std::make_shared<ScorerUnderTest<float>>(
@@ -196,7 +197,7 @@ void ForgettingHasTheGradientsOfDifferences(const CheckedScore& score,
   }
 }
 
-// In every bit.
+// Steps must be bit-identical to all positions at once.
 void StepsForgetAsAllAtOnce(const CheckedScore& score, Expectations& expect) {
   if (score.info.uses_history) return expect.Skip("it sees one step at a time");
   for (const char* config : kConfigs) {

@@ -30,7 +30,7 @@ namespace {
 constexpr double kRounding = 1e-12;
 constexpr ScoreWidths kWidths = {.heads = 2, .query = 4, .key = 4};
 
-// A map with parameters of its own, and a tape.
+// A map with its own parameters and tape.
 template <typename T>
 class MapUnderTest {
  public:
@@ -45,7 +45,7 @@ class MapUnderTest {
   ParameterStore<T>& store() { return store_; }
   const ScoreMap<T>& map() const { return *map_; }
 
-  // x has queries and keys from these positions on.
+  // Maps x, whose queries and keys begin at these positions.
   TestArray Map(const TestArray& x, const Positions& positions = {},
                 const Mask& mask = {}) {
     forward_->BeginStep();
@@ -94,7 +94,7 @@ void GradientsAgreeWithDifferences(const CheckedScoreMap& checked,
     }
     Forward<T> forward(tape, tested->store(), in.subspan(1));
     const Var<T> y = tested->map().Map(forward, in[0], {});
-    // Differences of sums need finite elements.
+    // Finite differences need finite elements.
     constexpr T kFar = std::numeric_limits<T>::max() / 2;
     return Where(y + kFar, y, tape.Full({1}, T(0)));
   };  // NOLINT(readability/braces)
@@ -104,7 +104,8 @@ void GradientsAgreeWithDifferences(const CheckedScoreMap& checked,
   }
 }
 
-// A part of the examples and queries, and of the keys unless it mixes them.
+// Compares with parts of the examples and queries. Keys are a part, too, unless
+// the map mixes them.
 void MapsOfAPartAreThatPart(const CheckedScoreMap& checked,
                             Expectations& expect) {
   MapUnderTest<double> tested(checked);
@@ -162,7 +163,7 @@ void WhatTheMaskHidesChangesNothing(const CheckedScoreMap& checked,
   const Positions positions = {.first_query = 1};
   const TestArray x = Scores();
   const MaskReader reader(mask, positions, 3, 4, 5);
-  // Replaces what is hidden by a number.
+  // Replaces the elements of masked keys by a number.
   const auto hide = [&](TestArray array, double number) {
     for (size_t i = 0; i < array.values.size(); ++i) {
       const auto place = static_cast<int64_t>(i);

@@ -1,4 +1,4 @@
-// Checks that every score map has to pass. Generated tests run them.
+// Checks that every score map must pass. Generated tests run them.
 #ifndef ATTENTION_CHECKS_SCORE_MAP_CHECKS_H_
 #define ATTENTION_CHECKS_SCORE_MAP_CHECKS_H_
 
@@ -23,7 +23,7 @@ struct ScoreMapCheck {
   void (*run)(const CheckedScoreMap& map, Expectations& expect);
 };
 
-// All checks. Maps have two heads.
+// All checks. They use maps with two heads.
 std::vector<ScoreMapCheck> ScoreMapChecks();
 
 }  // namespace regard

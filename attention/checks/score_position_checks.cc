@@ -1,4 +1,5 @@
-// Checks of a score with each position encoding, and of its decoding in parts.
+// Checks of a score with each position encoding, and of decoding with it in
+// parts.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -48,7 +49,7 @@ void ContextsHaveTheGradientsOfDifferences(const CheckedScore& score,
       inputs.push_back({x->shape});
     }
     const size_t first_parameter = inputs.size();
-    // Records may refer to them.
+    // Shared, because records of the tape may refer to them.
     const auto in_double = std::make_shared<ScorerUnderTest<double>>(
         score.registry, config, score.widths);
     const auto in_float = std::make_shared<ScorerUnderTest<float>>(
@@ -87,7 +88,7 @@ void ContextsHaveTheGradientsOfDifferences(const CheckedScore& score,
   }
 }
 
-// Without a slot of the state, each row by itself.
+// Each row must be prepared independently unless the score has a slot.
 void PrepareGoesOnFromItsState(const CheckedScore& score,
                                Expectations& expect) {
   ScorerUnderTest<double> scorer(score.registry, score.options, score.widths);
@@ -109,7 +110,8 @@ void PrepareGoesOnFromItsState(const CheckedScore& score,
   }
 }
 
-// In every bit: the kernels of one query are those of many.
+// Steps must be bit-identical to all queries at once: kernels compute one query
+// as they compute many.
 void StepByStepHasTheBitsOfAllAtOnce(const CheckedScore& score,
                                      Expectations& expect) {
   if (score.info.uses_history) return expect.Skip("it sees one step at a time");

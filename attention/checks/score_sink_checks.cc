@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kRounding = 1e-12;
 
-// Masks of three queries and six keys; the first hides nothing.
+// Problems with three queries and six keys. The first one has no mask.
 std::vector<ScoringProblem> Problems(const ScoreWidths& widths) {
   std::vector<ScoringProblem> problems(4,
                                        ScoringProblem::Random(2, 3, 6, widths));
@@ -73,7 +73,7 @@ void AllPathsHaveTheSink(const CheckedScore& score, Expectations& expect) {
   for (const ScoringProblem& problem : Problems(score.widths)) {
     ScoringAnswer got = scorer.FusedAnswer(problem);
     const ScoringAnswer expected = scorer.ReferenceAnswer(problem);
-    got.weights = expected.weights;  // there are none without its scores
+    got.weights = expected.weights;  // weights require all scores
     expect.SameAnswer(got, expected, kRounding, "with a sink");
     expect.SameParameterGradients(got, expected, kRounding);
     const auto& d_sink = expected.d_parameters.at("sink.logit").values;

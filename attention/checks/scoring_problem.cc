@@ -155,10 +155,10 @@ TestArray GradientOf(Var<T> x) {
   return Copy(x.grad_data(), x.shape());
 }
 
-// Lets the gradient of x's projection flow into it.
+// Sets the gradient of x to a random projection.
 template <typename T>
 void Project(Var<T> x, const std::string& purpose) {
-  // Per row of an example, so that the batch around it changes nothing.
+  // The same for each example, so that the batch has no effect.
   const TestArray row = RandomArray({x.size() / x.dim(0)}, purpose);
   const int64_t n = row.shape.size();
   if (auto d = x.grad_ref()) {
@@ -182,7 +182,7 @@ ScorerUnderTest<T>::ScorerUnderTest(const AttentionRegistry& registry,
   with_slots.slots = &scorer_slots;
   scorer_ = registry.Create<T>(config, scorer_store_.Root(), with_slots);
   scorer_store_.Finalize(seed);
-  // What begins at zero would hide the gradients of other parameters.
+  // Parameters that start at zero would hide the gradients of others.
   for (const ParameterInfo& info : store_.parameters()) {
     const RandomStream random(seed, info.name);
     const auto values = store_.value(*store_.FindByName(info.name));

@@ -1,5 +1,5 @@
-// Attention problems in double, and the answers of a scoring function to them.
-// The checks of scores compute with both.
+// Attention problems in double precision, and the results of a scoring function
+// for them. The checks of scores compare these results.
 #ifndef ATTENTION_CHECKS_SCORING_PROBLEM_H_
 #define ATTENTION_CHECKS_SCORING_PROBLEM_H_
 
@@ -32,10 +32,11 @@ struct TestArray {
   std::vector<double> values;
 };
 
-// Values of U(-1, 1) that depend on `purpose` alone.
+// Values of U(-1, 1) that only depend on `purpose` and the index.
 TestArray RandomArray(const Shape& shape, const std::string& purpose);
 
-// Element i along `axis` is element indices[i] of `array`.
+// Gathers along `axis`: element i of the result is element indices[i] of
+// `array`.
 TestArray Take(const TestArray& array, int axis,
                absl::Span<const int64_t> indices);
 
@@ -46,10 +47,10 @@ struct ScoringProblem {
   TestArray queries;     // [batch, heads, queries, query width]
   TestArray keys;        // [batch, heads, keys, key width]
   TestArray values;      // [batch, heads, keys, value width]
-  TestArray previous;    // [batch, heads, queries, keys], as is
-  TestArray cumulative;  // this; of rank 0: none
-  // The inputs x of queries and keys, [batch, queries or keys, input]; of rank
-  // 0: none.
+  TestArray previous;    // [batch, heads, queries, keys]
+  TestArray cumulative;  // the same shape; rank 0 if absent
+  // The inputs x of queries and of keys, [batch, queries or keys, input]. Rank
+  // 0 if absent.
   TestArray query_x;
   TestArray key_x;
   std::vector<int32_t> key_lengths;
@@ -59,11 +60,12 @@ struct ScoringProblem {
   int64_t window = 0;
   Positions positions;
 
-  // Random values without a mask, for `widths`.
+  // Random values for `widths`, without a mask.
   static ScoringProblem Random(int64_t batch, int64_t queries, int64_t keys,
                                const ScoreWidths& widths);
 
-  // The problem of these examples, queries or keys, without mask or positions.
+  // The problem restricted to these examples, queries or keys, without mask and
+  // positions.
   ScoringProblem TakeExamples(absl::Span<const int64_t> indices) const;
   ScoringProblem TakeQueries(absl::Span<const int64_t> indices) const;
   ScoringProblem TakeKeys(absl::Span<const int64_t> indices) const;
@@ -77,23 +79,25 @@ struct ScoringProblem {
   }
 };
 
-// The gradients belong to fixed random projections of weights and context.
+// Weights, context and gradients. Gradients are taken of fixed random
+// projections of the weights and of the context.
 struct ScoringAnswer {
   TestArray weights;
   TestArray context;
   TestArray d_queries;
   TestArray d_keys;
   TestArray d_values;
-  TestArray d_query_x;  // of rank 0: the problem has no inputs
+  TestArray d_query_x;  // rank 0 if the problem has no inputs
   TestArray d_key_x;
   std::map<std::string, TestArray> d_parameters;
 };
 
-// The attention config that chooses a score by its options: a member of the
-// oneof, or an extension of OutsideScore. No score is chosen if there is none.
+// Returns the attention config that chooses a score by its options, in a member
+// of the oneof or in an extension of OutsideScore. If there is neither, the
+// config chooses no score.
 Attention ConfigFor(const google::protobuf::Message& options);
 
-// A scoring function with parameters of its own.
+// A scoring function with its own parameters.
 template <typename T>
 class ScorerUnderTest {
  public:
@@ -105,42 +109,44 @@ class ScorerUnderTest {
       : ScorerUnderTest(registry, ConfigFor(options), widths, seed) {}
 
   ParameterStore<T>& store() { return store_; }
-  // Its parameters are of scorer_store(), with names and shapes of store().
+  // Its parameters are in scorer_store(), with the names and shapes of store().
   const ScoringFunction<T>& scorer() const { return *scorer_; }
   const ParameterStore<T>& scorer_store() const { return scorer_store_; }
   const AttentionLayer<T>& attender() const { return *attention_; }
   void set_training(bool training) { tape_.set_training(training); }
 
-  // With gradients of weights and context.
+  // The result with gradients through both weights and context.
   ScoringAnswer Answer(const ScoringProblem& problem) {
     return Answer(problem, {.want_weights = true, .project_weights = true});
   }
-  // With gradients of the context alone, as it is computed without and with
-  // its weights.
+  // Both only have gradients through the context. FusedAnswer() computes the
+  // context without its weights, and ReferenceAnswer() with them.
   ScoringAnswer FusedAnswer(const ScoringProblem& problem) {
     return Answer(problem, {.want_weights = false, .project_weights = false});
   }
   ScoringAnswer ReferenceAnswer(const ScoringProblem& problem) {
     return Answer(problem, {.want_weights = true, .project_weights = false});
   }
-  // What a FaultFinder finds in Answer(); empty: nothing.
+  // The fault that a FaultFinder finds in Answer(). Empty if there is none.
   std::string FaultOf(const ScoringProblem& problem);
   bool HasInnerForm(const ScoringProblem& problem);
 
   TestArray Scores(const ScoringProblem& problem);
-  // Computes scores of these queries and keys only, from keys that were all
-  // prepared together. Positions follow each other.
+  // Scores of these queries and keys. The keys are prepared all together, and
+  // the positions of the chosen rows must be successive.
   TestArray ScoresOfPart(const ScoringProblem& problem,
                          absl::Span<const int64_t> queries,
                          absl::Span<const int64_t> keys);
-  // The keys of the problem as the score prepares them, in parts of these
-  // numbers of keys, with a state; empty: at once, without a state.
+  // The prepared keys of the problem. They are prepared with a state, in parts
+  // of these numbers of keys. If `parts` is empty, they are prepared at once,
+  // without a state.
   TestArray Prepared(const ScoringProblem& problem,
                      absl::Span<const int64_t> parts);
-  // Slots of the state that the score declares.
+  // Number of slots that the score declares.
   int num_slots() const { return scorer_slots_.size(); }
-  // Query i at position i sees keys 0 .. i; keys are prepared one by one. The
-  // answer is a context, computed with or without its weights.
+  // Prepares keys one by one. Query i is at position i and sees the keys 0 ..
+  // i. Only the context of the result is set. With want_weights, weights are
+  // computed, too.
   ScoringAnswer AnswerStepwise(const ScoringProblem& problem,
                                bool want_weights);
 
@@ -156,7 +162,7 @@ class ScorerUnderTest {
   ScoreInputs<T> Inputs(const ScoringProblem& problem);
   PrepareInputs<T> KeyInputs(const ScoringProblem& problem);
 
-  // Begins a step of the scorer, with the values of store().
+  // Begins a step of the scorer with the values of store().
   Forward<T>& BeginScorerStep();
 
   ParameterStore<T> store_;

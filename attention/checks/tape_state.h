@@ -1,4 +1,4 @@
-// The state of layers as values of a tape, for checks and tests.
+// A LayerState whose values live on a tape, for checks and tests.
 #ifndef ATTENTION_CHECKS_TAPE_STATE_H_
 #define ATTENTION_CHECKS_TAPE_STATE_H_
 
@@ -31,7 +31,7 @@ class TapeState : public LayerState<T> {
   Var<T> Source(int slot) const override { return Row(slot); }
   void SetSource(int slot, Var<T> value) override { At(slot) = value; }
 
-  // Row i becomes what row rows[i] is.
+  // Replaces row i by the current row rows[i], for all i.
   void Gather(absl::Span<const int64_t> rows) {
     for (Var<T>& value : values_) {
       if (!value.has_value()) continue;

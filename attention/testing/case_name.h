@@ -9,8 +9,8 @@
 
 namespace regard {
 
-// The part of a test's name for options that are a text proto: "width_5" for
-// "width: 5", "defaults" for "".
+// Turns options, which are a text proto, into a part of a test's name:
+// "width_5" for "width: 5", "defaults" for "".
 inline std::string CaseName(absl::string_view options) {
   std::string name;
   for (const char c : options) {

@@ -1,4 +1,4 @@
-// The tests that every head output gets by the macro head_output().
+// The tests that the macro head_output() generates for every head output.
 #ifndef ATTENTION_TESTING_HEAD_OUTPUT_TEST_BODY_H_
 #define ATTENTION_TESTING_HEAD_OUTPUT_TEST_BODY_H_
 
@@ -11,19 +11,19 @@
 
 namespace regard {
 
-// A head output and the options that it is tested with.
+// A head output and options for its tests.
 struct HeadOutputCase {
   void (*register_output)(HeadOutputRegistry& head_outputs);
   const char* options;    // a text proto
   bool is_plain = false;  // as in CheckedHeadOutput
 };
 
-// Instantiated by the generated test with a case for each of its options, and
-// all HeadOutputChecks().
+// The generated test instantiates it with a case for each set of options, and
+// with all HeadOutputChecks().
 class HeadOutputTest : public ::testing::TestWithParam<
                            std::tuple<HeadOutputCase, HeadOutputCheck>> {
  public:
-  // For the name of a test: "ComputesEachQueryByItself_bias_1".
+  // Returns the name of a test: "ComputesEachQueryByItself_bias_1".
   static std::string Name(const ::testing::TestParamInfo<ParamType>& info);
 };
 

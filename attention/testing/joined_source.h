@@ -1,4 +1,4 @@
-// Keys and values that grow as positions are read.
+// Joins the prepared keys and values of successive parts of a source.
 #ifndef ATTENTION_TESTING_JOINED_SOURCE_H_
 #define ATTENTION_TESTING_JOINED_SOURCE_H_
 
@@ -7,8 +7,7 @@
 
 namespace regard {
 
-// Joins the keys and values that were prepared first, if any, and those
-// prepared after them.
+// Returns `first` followed by `second`. `first` may be empty.
 template <typename T>
 PreparedSource<T> Joined(const PreparedSource<T>& first,
                          const PreparedSource<T>& second) {

@@ -1,4 +1,4 @@
-// The tests that every key selection gets by the macro key_selection().
+// The tests that the macro key_selection() generates for every key selection.
 #ifndef ATTENTION_TESTING_KEY_SELECTION_TEST_BODY_H_
 #define ATTENTION_TESTING_KEY_SELECTION_TEST_BODY_H_
 
@@ -11,19 +11,19 @@
 
 namespace regard {
 
-// A key selection and the options that it is tested with.
+// A key selection and options for its tests.
 struct KeySelectionCase {
   void (*register_selection)(KeySelectionRegistry& registry);
   const char* options;    // a text proto
   bool is_plain = false;  // as in CheckedKeySelection
 };
 
-// Instantiated by the generated test with a case for each of its options, and
-// all KeySelectionChecks().
+// The generated test instantiates it with a case for each set of options, and
+// with all KeySelectionChecks().
 class KeySelectionTest : public ::testing::TestWithParam<
                              std::tuple<KeySelectionCase, KeySelectionCheck>> {
  public:
-  // For the name of a test: "AllPathsAgree_top_k_2".
+  // Returns the name of a test: "AllPathsAgree_top_k_2".
   static std::string Name(const ::testing::TestParamInfo<ParamType>& info);
 };
 

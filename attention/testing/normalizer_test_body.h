@@ -1,4 +1,4 @@
-// The tests that every normalizer gets by the macro normalizer().
+// The tests that the macro normalizer() generates for every normalizer.
 #ifndef ATTENTION_TESTING_NORMALIZER_TEST_BODY_H_
 #define ATTENTION_TESTING_NORMALIZER_TEST_BODY_H_
 
@@ -11,19 +11,19 @@
 
 namespace regard {
 
-// A normalizer and the options that it is tested with.
+// A normalizer and options for its tests.
 struct NormalizerCase {
   void (*register_normalizer)(NormalizerRegistry& registry);
   const char* options;    // a text proto
   bool is_plain = false;  // as in CheckedNormalizer
 };
 
-// Instantiated by the generated test with a case for each of its options, and
-// all NormalizerChecks().
+// The generated test instantiates it with a case for each set of options, and
+// with all NormalizerChecks().
 class NormalizerTest : public ::testing::TestWithParam<
                            std::tuple<NormalizerCase, NormalizerCheck>> {
  public:
-  // For the name of a test: "IsTheSameInAnyOrder_bias_1".
+  // Returns the name of a test: "IsTheSameInAnyOrder_bias_1".
   static std::string Name(const ::testing::TestParamInfo<ParamType>& info);
 };
 

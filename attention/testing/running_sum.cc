@@ -1,5 +1,5 @@
-// A score for tests. It reads the inputs x of queries and keys, and carries the
-// sum of all earlier keys from step to step:
+// A score for tests. It reads the inputs x of queries and keys, and keeps the
+// sum of all earlier keys in the state:
 //
 //   s_ij = (q_i + U x_i) . (k_1 + .. + k_j + W x_j), or its tanh.
 #include <optional>
@@ -15,7 +15,8 @@ namespace {
 
 constexpr int kKeyAxis = 2;
 
-// x [batch, n, in] by the weight of each head, [batch, heads, n, out].
+// Multiplies x [batch, n, in] by the weight of each head: [batch, heads, n,
+// out].
 template <typename T>
 Var<T> ProjectInput(Var<T> x, Var<T> weight) {
   const Shape& s = x.shape();

@@ -1,4 +1,4 @@
-// The tests that every score map gets by the macro score_map().
+// The tests that the macro score_map() generates for every score map.
 #ifndef ATTENTION_TESTING_SCORE_MAP_TEST_BODY_H_
 #define ATTENTION_TESTING_SCORE_MAP_TEST_BODY_H_
 
@@ -11,19 +11,19 @@
 
 namespace regard {
 
-// A score map and the options that it is tested with.
+// A score map and options for its tests.
 struct ScoreMapCase {
   void (*register_map)(ScoreMapRegistry& maps);
   const char* options;    // a text proto
   bool is_plain = false;  // as in CheckedScoreMap
 };
 
-// Instantiated by the generated test with a case for each of its options, and
-// all ScoreMapChecks().
+// The generated test instantiates it with a case for each set of options, and
+// with all ScoreMapChecks().
 class ScoreMapTest
     : public ::testing::TestWithParam<std::tuple<ScoreMapCase, ScoreMapCheck>> {
  public:
-  // For the name of a test: "KeepsWhatIsHidden_cap_0_5".
+  // Returns the name of a test: "KeepsWhatIsHidden_cap_0_5".
   static std::string Name(const ::testing::TestParamInfo<ParamType>& info);
 };
 

@@ -1,5 +1,5 @@
-// The benchmark that every scoring function gets by the macro
-// scoring_function().
+// The benchmark that the macro scoring_function() generates for every scoring
+// function.
 #ifndef ATTENTION_TESTING_SCORING_FUNCTION_BENCHMARK_BODY_H_
 #define ATTENTION_TESTING_SCORING_FUNCTION_BENCHMARK_BODY_H_
 
@@ -10,13 +10,13 @@
 
 namespace regard {
 
-// A score and the options that it is measured with.
+// A score and options for its benchmark.
 struct ScoringFunctionCase {
   void (*register_score)(AttentionRegistry& scorers);
   const char* options;  // a text proto
 };
 
-// Times attention over the score, forward and backward, for a decoder (one
+// Times attention with the score, forward and backward, for a decoder (one
 // query, 32 examples, 20 keys) and for self-attention (4 heads, 64 queries and
 // keys). Returns the exit code of the program.
 int BenchmarkScoringFunction(int argc, char** argv,

@@ -39,7 +39,7 @@ TEST_P(ScoringFunctionTest, Holds) {
   }
   if (!expect.skipped().empty()) GTEST_SKIP() << expect.skipped();
   if (check.name != std::string("AcceptsItsLongestDistance")) return;
-  // Data beyond it was refused before training.
+  // Regard rejects such data before training, so the score may die.
   ScorerUnderTest<double> scorer(registry, *options, *widths);
   ScoringProblem problem = ScoringProblem::Random(1, 1, 1, *widths);
   problem.positions.first_key = scorer.scorer().LongestDistance() + 1;

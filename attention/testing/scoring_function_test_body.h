@@ -1,4 +1,5 @@
-// The tests that every scoring function gets by the macro scoring_function().
+// The tests that the macro scoring_function() generates for every scoring
+// function.
 #ifndef ATTENTION_TESTING_SCORING_FUNCTION_TEST_BODY_H_
 #define ATTENTION_TESTING_SCORING_FUNCTION_TEST_BODY_H_
 
@@ -14,18 +15,18 @@
 
 namespace regard {
 
-// A score and the options that it is tested with.
+// A score and options for its tests.
 struct ScoringFunctionCase {
   void (*register_score)(AttentionRegistry& scorers);
   const char* options;  // a text proto
 };
 
-// Instantiated by the generated test with a case for each of its options, and
-// all ScoreChecks().
+// The generated test instantiates it with a case for each set of options, and
+// with all ScoreChecks().
 class ScoringFunctionTest : public ::testing::TestWithParam<
                                 std::tuple<ScoringFunctionCase, ScoreCheck>> {
  public:
-  // For the name of a test: "PaddingChangesNothing_width_5".
+  // Returns the name of a test: "PaddingChangesNothing_width_5".
   static std::string Name(const ::testing::TestParamInfo<ParamType>& info);
 };
 

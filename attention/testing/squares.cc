@@ -1,6 +1,6 @@
-// Squares of the scores, divided by their sum plus a constant: the example of
-// docs/add_a_head_output.md. Its options are an extension, as they would be in
-// another repository.
+// The example of docs/add_a_head_output.md: squares of the scores, divided by
+// their sum plus a constant. Its options are an extension, as in another
+// repository.
 #include <cstdint>
 
 #include "attention/normalizer.h"

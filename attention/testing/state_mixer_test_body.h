@@ -1,4 +1,4 @@
-// The tests that every state mixer gets by the macro state_mixer().
+// The tests that the macro state_mixer() generates for every state mixer.
 #ifndef ATTENTION_TESTING_STATE_MIXER_TEST_BODY_H_
 #define ATTENTION_TESTING_STATE_MIXER_TEST_BODY_H_
 
@@ -11,18 +11,18 @@
 
 namespace regard {
 
-// A mixer and the options that it is tested with.
+// A mixer and options for its tests.
 struct StateMixerCase {
   void (*register_mixer)(MixerRegistry& mixers);
   const char* options;  // a text proto
 };
 
-// Instantiated by the generated test with a case for each of its options, and
-// all MixerChecks().
+// The generated test instantiates it with a case for each set of options, and
+// with all MixerChecks().
 class StateMixerTest
     : public ::testing::TestWithParam<std::tuple<StateMixerCase, MixerCheck>> {
  public:
-  // For the name of a test: "PaddingChangesNothing_heads_2".
+  // Returns the name of a test: "PaddingChangesNothing_heads_2".
   static std::string Name(const ::testing::TestParamInfo<ParamType>& info);
 };
 
