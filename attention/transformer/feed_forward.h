@@ -1,9 +1,9 @@
 // The feed-forward network of a Transformer layer, applied to each position:
 //
-//   W_output f(W_input x + b_input) + b_output,
+//   W_output f(W_input x + b_input) + b_output
 //
-// where f is ReLU or GELU; with SwiGLU, f of W_input x is
-// silu(W_gate x + b_gate) * (W_input x + b_input).
+// where f is ReLU or GELU. With SwiGLU, silu(W_gate x + b_gate) * (W_input x +
+// b_input) replaces f(W_input x + b_input).
 #ifndef ATTENTION_TRANSFORMER_FEED_FORWARD_H_
 #define ATTENTION_TRANSFORMER_FEED_FORWARD_H_
 
@@ -21,16 +21,17 @@ class FeedForwardConfig;
 class TransformerInitialization;
 enum FeedForwardConfig_Activation : int;
 
-// Of any kind but SWIGLU, which has two operands.
+// Applies any activation except SWIGLU, which has two operands.
 template <typename T>
 Var<T> Activate(FeedForwardConfig_Activation activation, Var<T> x);
 
-// Parameters: {input,output}.{weight,bias}, and those of "gate" with SwiGLU.
+// Parameters: {input,output}.{weight,bias}, and gate.{weight,bias} with SwiGLU.
 template <typename T>
 class FeedForward {
  public:
-  // `config` is that of LayerConfig(): hidden is not 0. `branches` are the
-  // residual branches of the stack, for first values.
+  // `config` comes from LayerConfig(), so `hidden` is not 0. `branches` is the
+  // number of residual branches of the stack, on which initial values may
+  // depend.
   FeedForward(const FeedForwardConfig& config,
               const TransformerInitialization& initialization, int64_t width,
               int64_t branches, const ParameterScope<T>& scope);
@@ -39,7 +40,8 @@ class FeedForward {
   Var<T> operator()(Forward<T>& forward, Var<T> x) const;
 
  private:
-  // Of positions `first` .. of a longer x.
+  // Computes the positions of x, which begins at position `first` of a longer
+  // x.
   Var<T> Compute(Forward<T>& forward, Var<T> x, int64_t first) const;
 
   FeedForwardConfig_Activation activation_;

@@ -75,7 +75,7 @@ TEST(FeedForwardTest, GatesWithSwiGlu) {
   run.value("gate.weight")[0] = 1;
   run.value("input.weight")[0] = 2;
   run.value("output.weight")[0] = 3;
-  // 3 silu(x) 2 x at x = ln 3: silu is 3/4 ln 3.
+  // 3 silu(x) 2 x at x = ln 3, where silu(x) is 3/4 ln 3.
   const double x = std::log(3);
   EXPECT_THAT(layer(forward, run.tape().Input({1, 1, 1}, {x})).span(),
               ElementsAre(DoubleNear(4.5 * x * x, 1e-14)));
@@ -92,7 +92,7 @@ TEST(FeedForwardTest, CountsItsParameters) {
   EXPECT_EQ(count("hidden: 5 activation: SWIGLU"), 3 * 3 * 5 + 2 * 5 + 3);
 }
 
-// In training too: the mask of a chunk is a part of the mask of the whole.
+// Tests training, too: the dropout mask of a chunk is a part of the whole mask.
 TEST(FeedForwardTest, ChunksHaveTheBitsOfAllPositionsAtOnce) {
   for (const bool training : {false, true}) {
     for (const bool recording : {false, true}) {
@@ -130,7 +130,7 @@ TEST(FeedForwardTest, ChunksHaveTheBitsOfAllPositionsAtOnce) {
 }
 
 TEST(FeedForwardTest, ChunksTakeLessMemoryWithoutGradients) {
-  // Recording may be on: without a gradient slab it finds nothing to record.
+  // Recording may be on: without a gradient slab, nothing is recorded.
   const auto bytes = [](const std::string& chunk, bool recording) {
     LayerRun<float> run;
     const FeedForward<float> layer =

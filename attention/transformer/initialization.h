@@ -1,4 +1,4 @@
-// First values of a Transformer's parameters.
+// Initial values of a Transformer's parameters.
 #ifndef ATTENTION_TRANSFORMER_INITIALIZATION_H_
 #define ATTENTION_TRANSFORMER_INITIALIZATION_H_
 
@@ -14,7 +14,8 @@ class TransformerInitialization;
 LinearOptions LinearInitialization(const TransformerInitialization& config,
                                    bool bias);
 
-// Describes the map that ends each of `branches` residual branches.
+// Options of the linear map that ends a residual branch, if the stack has
+// `branches` residual branches.
 LinearOptions BranchInitialization(const TransformerInitialization& config,
                                    bool bias, int64_t branches);
 

@@ -13,7 +13,7 @@ namespace regard {
 
 namespace {
 
-// Of the whole stack, for scale_residual.
+// The number of residual branches of the whole stack, for scale_residual.
 int64_t Branches(const AttentionRegistry& scorers,
                  const TransformerConfig& config, int64_t memory_width) {
   if (!config.initialization().scale_residual()) return 1;
@@ -28,7 +28,7 @@ int64_t Branches(const AttentionRegistry& scorers,
 MultiHeadInitialization AttentionInitialization(
     const AttentionRegistry& scorers, const TransformerConfig& config,
     int64_t memory_width) {
-  // Which projections have biases, the config of the attention says.
+  // The config of the attention determines which projections have biases.
   const TransformerInitialization& values = config.initialization();
   return {.inputs = LinearInitialization(values, /*bias=*/true),
           .output = BranchInitialization(
@@ -143,7 +143,7 @@ Var<T> TransformerLayer<T>::Mix(Forward<T>& forward, Var<T> x,
 template <typename T>
 Var<T> TransformerLayer<T>::AttendToMemory(Forward<T>& forward, Var<T> x,
                                            const LayerInputs<T>& inputs) const {
-  // The rows of a source are queries of one source.
+  // The rows of a source become queries of one example.
   const int64_t sources = inputs.memory.keys.dim(0);
   REGARD_CHECK(sources > 0 && x.dim(0) % sources == 0)
       << x.dim(0) << " rows of " << sources << " sources";

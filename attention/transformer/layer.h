@@ -1,12 +1,13 @@
-// A layer of a Transformer: self-attention, in decoders attention to a memory,
-// and a feed-forward network, each a residual branch. Vaswani et al.,
-// "Attention is all you need", 2017, section 3.1.
+// A Transformer layer: self-attention or a state mixer, in decoders
+// cross-attention to a memory, and a feed-forward network. Each is a residual
+// branch. Vaswani et al., "Attention is all you need", 2017, section 3.1.
 //
-// Sites of a probe: "residual" in the scopes "self", "cross" and
-// "feed_forward", what a branch leaves, and "feed_forward/feed_forward", what
-// the network gives; "attention_output" in "self" and "cross", what an
-// attention gives. Sites within attentions are in "self/attention" and
-// "cross/attention".
+// Hook points:
+//
+//   {self,cross,feed_forward}/residual   output of a residual branch
+//   {self,cross}/attention_output        output of an attention
+//   {self,cross}/attention/..            inside an attention
+//   feed_forward/feed_forward            output of the network
 #ifndef ATTENTION_TRANSFORMER_LAYER_H_
 #define ATTENTION_TRANSFORMER_LAYER_H_
 
@@ -31,40 +32,41 @@ class TransformerConfig;
 
 template <typename T>
 struct LayerInputs {
-  // Of self-attention. With keys of earlier positions, first_query is their
-  // number. The mask lives until the backward pass.
+  // Mask and positions of self-attention. With keys of earlier positions,
+  // first_query is their number. The mask must live until the backward pass.
   Mask mask = {};
   Positions positions = {};
-  // Holds what the layer keeps of earlier positions, and takes that of x; null:
-  // there are no earlier positions.
+  // Contains what the layer keeps of earlier positions, and receives the same
+  // for the positions of x. Null if there are no earlier positions.
   LayerState<T>* state = nullptr;
-  // Of cross-attention: PrepareMemory() of each source. A batch of `sources`
-  // times n rows has n rows for each source, which are alternatives at one
-  // position if memory_positions.query_step is 0. Empty: that branch is passed
-  // over (as in BLIP's text encoder, whose `mode` is "text").
+  // PrepareMemory() of each source, for cross-attention. With n rows for each
+  // source, the batch has sources * n rows. The rows of a source are
+  // alternatives at one position if memory_positions.query_step is 0. If
+  // `memory` is empty, the layer skips cross-attention, as BLIP's text encoder
+  // with mode "text" does.
   PreparedSource<T> memory = {};
   Mask memory_mask = {};
   Positions memory_positions = {};
 };
 
-// Parameters: attention.* (as MultiHeadAttention's) or, with a state mixer,
-// mixer.*; cross_attention.*, feed_forward.*, and of their norms
-// attention_norm.*, cross_attention_norm.*, feed_forward_norm.*.
+// Parameters: attention.* (as in MultiHeadAttention), or mixer.* with a state
+// mixer; cross_attention.*; feed_forward.*; and the parameters of the norms,
+// attention_norm.*, cross_attention_norm.* and feed_forward_norm.*.
 template <typename T>
 class TransformerLayer {
  public:
-  // Layer `index` of a valid config. memory_width 0: no cross-attention.
-  // Declares what it keeps between steps in `slots`.
+  // Constructs layer `index` of a valid config. memory_width 0 means no
+  // cross-attention. Declares its slots of the state in `slots`.
   TransformerLayer(const AttentionRegistry& scorers,
                    const TransformerConfig& config, int64_t index,
                    int64_t memory_width, const ParameterScope<T>& scope,
                    const SlotScope& slots);
 
-  // memory [sources, time, memory width], once for all positions. Only with
-  // cross-attention.
+  // Prepares memory [sources, time, memory width], once for all positions.
+  // Requires cross-attention.
   PreparedSource<T> PrepareMemory(Forward<T>& forward, Var<T> memory) const;
-  // Puts a prepared memory into the state, and finds it there; empty if there
-  // is none.
+  // Store a prepared memory in the state and return it. The result is empty if
+  // none was stored.
   void KeepMemory(const PreparedSource<T>& memory, LayerState<T>* state) const;
   PreparedSource<T> KeptMemory(const LayerState<T>& state) const;
 
@@ -73,7 +75,7 @@ class TransformerLayer {
                     const LayerInputs<T>& inputs) const;
 
   bool has_cross_attention() const { return cross_attention_.has_value(); }
-  // kUnlimited if there is no limit, or no cross-attention.
+  // kUnlimited if there is no limit or no cross-attention.
   int64_t LongestDistance() const;
   int64_t LongestCrossDistance() const;
 
@@ -84,12 +86,12 @@ class TransformerLayer {
   Var<T> AttendToMemory(Forward<T>& forward, Var<T> x,
                         const LayerInputs<T>& inputs) const;
 
-  // Slots of a source and of its own positions.
+  // Slots of the prepared memory, and of the layer's own positions.
   int memory_keys_ = 0;
   int memory_values_ = 0;
   int keys_ = 0;
   int values_ = 0;
-  // One of the two.
+  // Exactly one of the two is present.
   std::optional<MultiHeadAttention<T>> attention_;
   std::optional<MixerLayer<T>> mixer_;
   Residual<T> attention_branch_;

@@ -17,7 +17,7 @@
 namespace regard {
 namespace {
 
-// Counts the numbers that are appended.
+// Counts the elements that are appended.
 class CountingState : public TapeState<float> {
  public:
   using TapeState<float>::TapeState;
@@ -57,7 +57,7 @@ TEST(LayerCacheTest, LatentsAreAllThatALayerKeepsOfAPosition) {
   }
 }
 
-// The shape of the map to the latents of cross-attention, if it has them.
+// The shape of the map to the latents of cross-attention, if it has one.
 TEST(LayerLatentTest, CrossAttentionHasLatentsOfItsOwnAlone) {
   const auto shape = [](const std::string& fields) -> std::optional<Shape> {
     LayerRun<float> run;
@@ -75,7 +75,7 @@ TEST(LayerLatentTest, CrossAttentionHasLatentsOfItsOwnAlone) {
   };
   EXPECT_EQ(shape(""), std::nullopt);
   EXPECT_EQ(shape("cross_attention { head_width: 4 }"), std::nullopt);
-  // Positions of query and memory belong to different sequences.
+  // The positions of query and memory belong to different sequences.
   EXPECT_EQ(shape("cross_attention { latent {} }"), Shape({3, 6}));
   EXPECT_EQ(shape("cross_attention { latent { rank: 4 rotary_width: 2 } }"),
             Shape({4 + 2, 6}));

@@ -1,5 +1,5 @@
-// Values and gradients of layers agree with those of PyTorch's
-// TransformerEncoderLayer and TransformerDecoderLayer, and of a block of GPT-2
+// Compares values and gradients of layers with PyTorch's
+// TransformerEncoderLayer and TransformerDecoderLayer, and with a GPT-2 block
 // of the transformers library, to 1e-5, in float.
 #include "nn/testing/parity.h"
 
@@ -22,8 +22,8 @@
 namespace regard {
 namespace {
 
-// One layer of width 6, two heads and five hidden units; a decoder if the
-// fixture has a memory.
+// One layer of width 6 with two heads and five hidden units. It is a decoder
+// layer if the fixture has a memory.
 void CheckLayer(const std::string& name, const std::string& fields, bool causal,
                 bool decoder) {
   SCOPED_TRACE(name);

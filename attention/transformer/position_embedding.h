@@ -1,4 +1,5 @@
-// Adds to each embedding at a Transformer's input a vector of its position.
+// Position embedding: adds a vector of its position to each embedding at the
+// input of a Transformer.
 #ifndef ATTENTION_TRANSFORMER_POSITION_EMBEDDING_H_
 #define ATTENTION_TRANSFORMER_POSITION_EMBEDDING_H_
 
@@ -15,7 +16,7 @@ namespace regard {
 class PositionEmbeddingConfig;
 class TransformerInitialization;
 
-// Parameters: "weight" [longest, width] if they are learned.
+// Parameters: "weight" [longest, width] if the vectors are learned.
 template <typename T>
 class PositionEmbedding {
  public:
@@ -23,8 +24,9 @@ class PositionEmbedding {
                     const TransformerInitialization& initialization,
                     int64_t width, const ParameterScope<T>& scope);
 
-  // x [batch, time, width], whose first position is `first`, plus the vectors
-  // of its positions. A position from longest_position() on fails a check.
+  // Adds the vectors of the positions to x [batch, time, width], whose first
+  // position is `first`. CHECK-fails on a position of longest_position() or
+  // more.
   Var<T> operator()(Forward<T>& forward, Var<T> x, int64_t first) const;
 
   int64_t longest_position() const { return longest_; }
@@ -34,7 +36,7 @@ class PositionEmbedding {
 
   int64_t longest_ = kUnlimited;
   Parameter<T> weight_;              // if learned
-  std::vector<double> frequencies_;  // of each pair of columns, if sinusoidal
+  std::vector<double> frequencies_;  // for each pair of columns, if sinusoidal
 };
 
 }  // namespace regard

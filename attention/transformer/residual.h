@@ -1,4 +1,4 @@
-// A residual branch of a Transformer layer, and the norm before or after it:
+// A residual branch of a Transformer layer, with the norm before or after it:
 //
 //   PRE:   x + drop(f(norm(x)))
 //   POST:  norm(x + drop(f(x)))
@@ -21,9 +21,9 @@ class NormConfig;
 class TransformerConfig;
 
 // While the tape trains, sets each example of x [batch, ..] to zero with
-// probability `rate` and divides the others by 1 - rate; otherwise returns x
-// (stochastic depth, Huang et al., 2016). What is dropped depends on the
-// example, as in Dropout().
+// probability `rate` and divides the others by 1 - rate. Otherwise returns x
+// (stochastic depth, Huang et al., 2016). The choice depends on the example, as
+// in Dropout().
 template <typename T>
 Var<T> DropPath(Var<T> x, std::type_identity_t<T> rate, const char* site);
 
@@ -37,7 +37,7 @@ class Norm : public NormLayer<T> {
 template <typename T>
 class Residual {
  public:
-  // Of layer `layer` of the stack. Parameters: those of the norm.
+  // A branch of layer `layer` of the stack. The parameters are the norm's.
   Residual(const TransformerConfig& config, int64_t layer,
            const ParameterScope<T>& scope);
 

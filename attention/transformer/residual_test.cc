@@ -126,7 +126,7 @@ TEST(DropPathTest, IsTheIdentityOutsideTrainingAndAtRateZero) {
   EXPECT_EQ(DropPath(x, 0, "site").data(), x.data());
 }
 
-// How many of 1000 branches a layer of the config drops.
+// The number of branches, of 1000, that a layer of the config drops.
 int64_t Dropped(const TransformerConfig& config, int64_t layer) {
   LayerRun<float> run;
   const Residual<float> residual(config, layer, run.store().Root());
@@ -140,7 +140,7 @@ int64_t Dropped(const TransformerConfig& config, int64_t layer) {
   return dropped;
 }
 
-// The rate grows from 0 in the first layer to the given one in the last.
+// The rate grows from 0 in the first layer to drop_path in the last.
 TEST(ResidualTest, DropPathGrowsWithTheLayer) {
   const TransformerConfig config = Parse<TransformerConfig>(
       "width: 1 layers: 3 drop_path: 0.8 norm_order: PRE");

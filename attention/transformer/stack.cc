@@ -12,7 +12,7 @@ namespace regard {
 
 namespace {
 
-// A layer whose inner values are computed again in the backward pass.
+// Runs a layer whose inner values are computed again in the backward pass.
 template <typename T>
 Var<T> RecomputeLayer(Forward<T>& forward, const TransformerLayer<T>& layer,
                       Var<T> x, const LayerInputs<T>& inputs) {
@@ -104,7 +104,7 @@ int64_t TransformerStack<T>::longest_memory() const {
 }
 
 // Cross-attention of position t reaches back to the memory's first position, so
-// that its distances limit both.
+// its limit applies to both sequences.
 template <typename T>
 int64_t TransformerStack<T>::longest_position() const {
   int64_t longest = longest_memory();

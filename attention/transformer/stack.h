@@ -1,4 +1,4 @@
-// The layers of a Transformer, and the norm of the last one's output.
+// The layers of a Transformer, followed by a final norm if the config has one.
 #ifndef ATTENTION_TRANSFORMER_STACK_H_
 #define ATTENTION_TRANSFORMER_STACK_H_
 
@@ -22,7 +22,7 @@ namespace regard {
 
 class TransformerConfig;
 
-// Parameters: "layers.i.*" of layer i, and "norm.*" of the final norm.
+// Parameters: "layers.i.*" for layer i, and "norm.*" for the final norm.
 template <typename T>
 class TransformerStack {
  public:
@@ -33,25 +33,27 @@ class TransformerStack {
 
   PreparedSource<T> PrepareMemory(Forward<T>& forward, int64_t layer,
                                   Var<T> memory) const;
-  // Puts the memory of each layer, prepared, into the state.
+  // Prepares the memory for each layer and stores it in the state.
   void KeepMemories(Forward<T>& forward, Var<T> memory,
                     LayerState<T>* state) const;
-  // The memory of each layer, in the tape's arena; empty if there is none.
+  // The stored memory of each layer, in the tape's arena. Empty if none was
+  // stored.
   absl::Span<const PreparedSource<T>> KeptMemories(
       Tape<T>& tape, const LayerState<T>& state) const;
 
   // The slots that the layers keep between steps.
   const StateSlots& slots() const { return slots_; }
 
-  // x [batch, time, width] -> the same shape. inputs.memory is that of no
-  // layer: memories[i] is that of layer i, or there are none.
+  // x [batch, time, width] -> the same shape. Layer i reads memories[i], and
+  // inputs.memory must be empty. Without `memories`, there is no
+  // cross-attention.
   //
-  // With config.recompute(), a layer is computed again in the backward pass,
+  // With config.recompute(), each layer is computed again in the backward pass,
   // unless there is a state.
   Var<T> operator()(Forward<T>& forward, Var<T> x, const LayerInputs<T>& inputs,
                     absl::Span<const PreparedSource<T>> memories = {}) const;
 
-  // The final norm, if there is one, of a layer's output.
+  // Applies the final norm, if there is one, to the output of a layer.
   Var<T> Finish(Forward<T>& forward, Var<T> x) const {
     return norm_.has_value() ? (*norm_)(forward, x) : x;
   }
@@ -60,7 +62,8 @@ class TransformerStack {
   bool has_cross_attention() const {
     return layers_.front()->has_cross_attention();
   }
-  // Positions of its own and of a memory that all layers know, or kUnlimited.
+  // The number of positions that all layers support, or kUnlimited: of their
+  // own sequence, and of a memory.
   int64_t longest_position() const;
   int64_t longest_memory() const;
 

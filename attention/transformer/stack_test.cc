@@ -1,4 +1,5 @@
-// Layers and stacks of them: sizes, gradients, caches, recomputation, padding.
+// Tests layers and stacks: sizes, gradients, caches, activation checkpointing
+// and padding.
 #include "attention/transformer/stack.h"
 
 #include <algorithm>
@@ -28,7 +29,7 @@
 namespace regard {
 namespace {
 
-// Configs of every kind: the memory is 5 wide, or there is none.
+// Configs of every kind. The width of the memory is 5, or there is none.
 struct StackCase {
   const char* config;
   int64_t memory_width;
@@ -62,8 +63,8 @@ constexpr StackCase kEveryKind[] = {
      5},
 };
 
-// A stack on 3 examples of 4 positions, of which some are valid, with memories
-// of 6 positions.
+// A stack with 3 examples of 4 positions, some of which are valid, and with
+// memories of 6 positions.
 template <typename T>
 class StackRun {
  public:
@@ -78,7 +79,7 @@ class StackRun {
         memory_width_(memory_width),
         stack_(BuiltInScorers(), config_, memory_width, run_.store().Root()) {}
 
-  // In decoders causal, else of `lengths_` positions.
+  // Causal in decoders. Otherwise masked by `lengths_`.
   Var<T> Compute(Forward<T>& forward, Var<T> x, Var<T> memory) {
     LayerInputs<T> inputs;
     std::vector<PreparedSource<T>> memories;
@@ -128,7 +129,7 @@ TEST_P(StackTest, GradientsAgreeWithDifferences) {
       });
 }
 
-// Values and gradients, with dropout and DropPath.
+// Compares values and gradients, with dropout and DropPath.
 TEST_P(StackTest, RecomputationChangesNoBit) {
   std::vector<float> values[2];
   std::vector<float> gradients[2];
@@ -174,8 +175,8 @@ TEST(StackMemoryTest, RecomputationKeepsLess) {
   EXPECT_LT(bytes("recompute: true"), kept / 4);
 }
 
-// Each row of the batch, in bits, whatever is around it; the paddings of x and
-// of the memory are full of other numbers.
+// Changes the other examples, and the padding of x and of the memory. The bits
+// of the second example must stay the same.
 TEST_P(StackTest, ABatchIsItsExamplesAndPaddingReachesNothing) {
   StackRun<float> stack(GetParam().config, GetParam().memory_width);
   Forward<float>& forward = stack.run().Begin();
@@ -190,7 +191,7 @@ TEST_P(StackTest, ABatchIsItsExamplesAndPaddingReachesNothing) {
   };
   const std::vector<float> before = compute();
   const int64_t row = StackRun<float>::kTime * stack.config().width();
-  // Valid positions of the second example: one of x, or all, and two of the
+  // The valid positions of the second example: one or all of x, and two of the
   // memory.
   const int64_t valid = decoder ? row : stack.config().width();
   if (decoder) {
@@ -200,7 +201,7 @@ TEST_P(StackTest, ABatchIsItsExamplesAndPaddingReachesNothing) {
   } else {
     std::fill(in[0].data() + row + valid, in[0].data() + 2 * row, 7e3F);
   }
-  // The other examples.
+  // Changes the other examples.
   std::fill(in[0].data(), in[0].data() + row, -3.F);
   std::fill(in[0].data() + 2 * row, in[0].data() + 3 * row, 5.F);
   const std::vector<float> after = compute();
@@ -209,8 +210,8 @@ TEST_P(StackTest, ABatchIsItsExamplesAndPaddingReachesNothing) {
   }
 }
 
-// Causal self-attention, a position at a time over the keys of each layer,
-// against all positions at once.
+// Compares causal self-attention step by step, with the cached keys of each
+// layer, with all positions at once.
 TEST(StackCacheTest, StepsHaveTheBitsOfTheWholePass) {
   for (const char* fields :
        {"", "attention { position_encoding { rotary {} } }",
@@ -279,7 +280,7 @@ TEST_P(StackTest, WeightsOfAllLayersSumToOneAndChangeNoBit) {
     ASSERT_NE(residual, nullptr);
     EXPECT_EQ(residual->shape, y.shape());
     EXPECT_NE(recorder.Find(layer + "feed_forward/feed_forward"), nullptr);
-    // The branch adds it to the stream.
+    // The branch adds it to the residual stream.
     const auto* const added = recorder.Find(layer + "self/attention_output");
     ASSERT_NE(added, nullptr);
     EXPECT_EQ(added->shape, y.shape());
@@ -298,7 +299,8 @@ TEST_P(StackTest, WeightsOfAllLayersSumToOneAndChangeNoBit) {
   }
 }
 
-// As if there were none: a text encoder that attends to images may read text.
+// The layers then behave as without cross-attention. A text encoder that can
+// attend to images may thus read only text.
 TEST(StackMemoryTest, WithoutAMemoryCrossAttentionIsPassedOver) {
   for (const char* recompute : {"", " recompute: true"}) {
     StackRun<float> stack(std::string("width: 4 layers: 2 attention { heads: "
@@ -329,7 +331,8 @@ TEST(StackMemoryTest, WithoutAMemoryCrossAttentionIsPassedOver) {
   }
 }
 
-// The same by an intervention: bits and gradients are those without a memory.
+// An intervention has the same effect: bits and gradients are as without a
+// memory.
 TEST(StackMemoryTest, TheInputInPlaceOfCrossAttentionIsAsWithoutAMemory) {
   google::protobuf::RepeatedPtrField<Intervention> intervene;
   *intervene.Add() =
@@ -389,7 +392,7 @@ TEST(StackSizeTest, OfABertLayer) {
 }
 
 TEST(StackSizeTest, OfADecoderLayerOfTheOriginal) {
-  // Two attentions, two maps and three norms; the memory is 7 wide.
+  // Two attentions, two linear maps and three norms. The memory has width 7.
   EXPECT_EQ(
       CountOf("width: 16 layers: 1 attention { heads: 4 } feed_forward { "
               "hidden: 32 } norm_order: POST",
@@ -398,7 +401,7 @@ TEST(StackSizeTest, OfADecoderLayerOfTheOriginal) {
 }
 
 TEST(StackSizeTest, OfAttentionAlone) {
-  // An attention and its norm in each layer, and the last norm.
+  // An attention and its norm in each layer, and the final norm.
   EXPECT_EQ(CountOf("width: 8 layers: 2 attention { heads: 2 } "
                     "feed_forward { none {} }"),
             2 * (4 * 8 * 8 + 4 * 8 + 2 * 8) + 2 * 8);
@@ -422,7 +425,7 @@ TEST(StackInitializationTest, ScalesTheMapsThatEndBranches) {
   };
   EXPECT_NEAR(deviation("layers.3.attention.query.weight"), 0.5, 0.02);
   EXPECT_NEAR(deviation("layers.3.feed_forward.input.weight"), 0.5, 0.02);
-  // 16 branches.
+  // There are 16 branches.
   EXPECT_NEAR(deviation("layers.3.attention.output.weight"), 0.125, 0.01);
   EXPECT_NEAR(deviation("layers.3.feed_forward.output.weight"), 0.125, 0.01);
   EXPECT_EQ(deviation("layers.3.feed_forward.output.bias"), 0);
@@ -442,7 +445,7 @@ TEST(StackInitializationTest, CountsTheBranchesThatAreThere) {
   const auto values =
       store.value(*store.FindByName("layers.3.attention.output.weight"));
   for (const double value : values) sum += value * value;
-  // 12 branches.
+  // There are 12 branches.
   EXPECT_NEAR(std::sqrt(sum / static_cast<double>(values.size())),
               0.5 / std::sqrt(12), 0.01);
 }

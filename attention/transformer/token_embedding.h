@@ -1,6 +1,6 @@
-// What a Transformer's first layer reads of token ids: their embeddings, scaled
-// if wanted, plus those of their types, if there are any, and positions;
-// normalised if wanted.
+// Input embeddings of a Transformer: the embeddings of token ids, optionally
+// scaled, plus type embeddings if there are any, plus positions, optionally
+// normalised.
 #ifndef ATTENTION_TRANSFORMER_TOKEN_EMBEDDING_H_
 #define ATTENTION_TRANSFORMER_TOKEN_EMBEDDING_H_
 
@@ -19,9 +19,10 @@ namespace regard {
 
 class TransformerConfig;
 
-// Parameters: "embedding.weight" [vocabulary, width]; if positions are learned,
-// "position_embedding.weight"; with types, "type_embedding.weight" [types,
-// width]; with config.embedding_norm(), "embedding_norm.*".
+// Parameters: "embedding.weight" [vocabulary, width];
+// "position_embedding.weight" if positions are learned; "type_embedding.weight"
+// [types, width] if there are types; "embedding_norm.*" with
+// config.embedding_norm().
 template <typename T>
 class TokenEmbedding {
  public:
@@ -30,9 +31,9 @@ class TokenEmbedding {
                  const ParameterScope<T>& scope, Parameter<T> shared = {},
                  int64_t types = 0);
 
-  // ids [batch, time], the first of each row at position `first` -> [batch,
-  // time, width]. `types`, of an embedding that has them, [batch, time]; empty:
-  // all 0.
+  // ids [batch, time] -> [batch, time, width]. The first position of each row
+  // is `first`. If the embedding has types, `types` is [batch, time]; empty
+  // means type 0 for all.
   Var<T> operator()(Forward<T>& forward, absl::Span<const int32_t> ids,
                     int64_t batch, int64_t first,
                     absl::Span<const int32_t> types = {}) const;

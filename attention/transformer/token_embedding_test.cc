@@ -42,7 +42,8 @@ TEST(TokenEmbeddingTest, IsTheScaledEmbeddingPlusThatOfThePosition) {
   }
 }
 
-// BERT's: the sum of three, normalised: 0 and 2 become -1 and 1.
+// The sum of three embeddings is normalised, as in BERT: 0 and 2 become -1 and
+// 1.
 TEST(TokenEmbeddingTest, TypesAreAddedBeforeTheNorm) {
   LayerRun<double> run;
   const TokenEmbedding<double> embedding(

@@ -18,7 +18,7 @@ namespace regard {
 
 namespace {
 
-// The parts of a layer before the pattern.
+// The fields of `config` that belong to each layer, without the pattern.
 TransformerLayerConfig Parts(const TransformerConfig& config) {
   TransformerLayerConfig layer;
   *layer.mutable_attention() = config.attention();
@@ -37,7 +37,8 @@ bool ReadsPositions(const AttentionRegistry& scorers,
          info->position_aware(*scorers.ChosenOptions(attention));
 }
 
-// The layer of a pattern, or before one, of `config`.
+// Fills in the defaults of a layer of `config`, with or without a pattern
+// merged.
 TransformerLayerConfig Complete(const AttentionRegistry& scorers,
                                 const TransformerConfig& config,
                                 TransformerLayerConfig layer) {
@@ -50,11 +51,11 @@ TransformerLayerConfig Complete(const AttentionRegistry& scorers,
   cross.mutable_attention()->clear_window();
   cross.clear_latent();
   cross.mutable_attention()->clear_forget();
-  // A sink that self-attention does not have needs no replacement.
+  // If self-attention has no sink, cross-attention needs no `none`.
   if (self.attention().sink().has_none()) {
     cross.mutable_attention()->clear_sink();
   }
-  // Positions of query and memory belong to different sequences.
+  // The positions of query and memory belong to different sequences.
   if (layer.cross_attention().attention().score_case() ==
           Attention::SCORE_NOT_SET &&
       !config.cross_reads_positions() &&
@@ -72,7 +73,7 @@ TransformerLayerConfig Complete(const AttentionRegistry& scorers,
   return layer;
 }
 
-// Whether all but `hidden` and `none` are as by default.
+// Whether all fields except `hidden` and `none` have their defaults.
 bool HasDefaults(const FeedForwardConfig& network) {
   return network.activation() == FeedForwardConfig::RELU && network.bias() &&
          network.dropout() == 0 && network.chunk() == 0;
@@ -89,7 +90,9 @@ void ValidateAttention(const AttentionRegistry& scorers,
   }
 }
 
-// A decoder keeps the sum of the logarithms of all earlier gates.
+// Adds a problem if the attention has a forgetting gate. A decoder keeps the
+// sum of the logarithms of all earlier gates, so only causal self-attention
+// can.
 void RequireNoForget(const MultiHead& config, const char* found,
                      ConfigProblems& problems) {
   if (!HasForget(config.attention())) return;
@@ -114,7 +117,7 @@ void ValidateMixer(const AttentionRegistry& scorers, const MixerConfig& config,
   }
 }
 
-// Of a complete layer.
+// `layer` is complete.
 void ValidateLayer(const AttentionRegistry& scorers,
                    const TransformerLayerConfig& layer, int64_t width,
                    int64_t memory_width, Direction direction,
@@ -130,7 +133,7 @@ void ValidateLayer(const AttentionRegistry& scorers,
                       problems);
     }
   }
-  // What self-attention has wrong is not said twice.
+  // Cross-attention would repeat the problems of self-attention.
   if (memory_width > 0 && problems.problems().size() == before) {
     const ConfigProblems::Scope scope(problems, "cross_attention");
     ValidateAttention(scorers, layer.cross_attention(), width, memory_width,
@@ -156,7 +159,7 @@ bool Holds(const ConfigProblems& problems,
       });
 }
 
-// `note` is one of others: "path: message".
+// Adds a note that other ConfigProblems recorded as "path: message".
 void AddNote(absl::string_view note, ConfigProblems& problems) {
   const std::pair<absl::string_view, absl::string_view> parts =
       absl::StrSplit(note, absl::MaxSplits(": ", 1));
@@ -186,7 +189,7 @@ void ValidateInitialization(const TransformerInitialization& config,
 void NoteUnusedAttention(const AttentionRegistry& scorers,
                          const TransformerConfig& config, int64_t memory_width,
                          ConfigProblems& problems) {
-  // Attention to a memory inherits it.
+  // Cross-attention inherits `attention`.
   if (!config.has_attention() || memory_width > 0) return;
   for (int i = 0; i < config.layers(); ++i) {
     if (!HasStateMixer(LayerConfig(scorers, config, i).mixer())) return;
@@ -265,7 +268,7 @@ void ValidateTransformer(const AttentionRegistry& scorers,
   }
   if (!ok()) return;
   NoteUnusedAttention(scorers, config, memory_width, problems);
-  // Before the pattern, which may replace what is wrong.
+  // Validated before the pattern, which may replace invalid fields.
   ConfigProblems below;
   ValidateLayer(scorers, Complete(scorers, config, Parts(config)),
                 config.width(), memory_width, direction, below);

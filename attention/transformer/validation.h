@@ -1,4 +1,5 @@
-// What a Transformer's config must satisfy, and the parts of its layers.
+// Validation of a Transformer's config, and the complete config of each of its
+// layers.
 #ifndef ATTENTION_TRANSFORMER_VALIDATION_H_
 #define ATTENTION_TRANSFORMER_VALIDATION_H_
 
@@ -15,12 +16,14 @@ class MultiHead;
 class TransformerConfig;
 class TransformerLayerConfig;
 
-// Makes way for the part's sink, forgetting gate and latents: `none` of one
-// clears its other fields below, and other fields clear a `none` below.
+// Clears fields of `whole` that `part` replaces in a merge: a sink, a
+// forgetting gate or latents. `none` in `part` clears the other fields of
+// `whole`, and other fields in `part` clear a `none` in `whole`.
 void ClearReplaced(const MultiHead& part, MultiHead* whole);
 
-// LayOver() of a TransformerConfig or TransformerLayerConfig: `none` of a
-// feed-forward network, or of a part of attention, replaces what is below.
+// LayOver() for a TransformerConfig or TransformerLayerConfig. In addition,
+// `none` in `part` replaces the feed-forward network or the part of attention
+// in `whole`.
 template <typename Config>
 void LayOverTransformer(const Config& part, Config* whole) {
   if (part.feed_forward().has_none()) whole->clear_feed_forward();
@@ -33,26 +36,28 @@ void LayOverTransformer(const Config& part, Config* whole) {
   LayOver(part, whole);
 }
 
-// The parts of layer `index`, all present: the pattern merged, and defaults
-// that depend on other fields filled in.
+// The complete config of layer `index`: the pattern is merged, and defaults
+// that depend on other fields are filled in.
 TransformerLayerConfig LayerConfig(const AttentionRegistry& scorers,
                                    const TransformerConfig& config,
                                    int64_t index);
 
-// Clears drop_path, also in the pattern, which goes if nothing else is in it.
+// Clears drop_path, also in the pattern. Clears the pattern if nothing else is
+// left in it.
 void ClearDropPath(TransformerConfig* config);
 
-// Whether the score of some layer's `attention` reads positions.
+// Whether the score of `attention` reads positions, in any layer.
 bool ReadsPositions(const AttentionRegistry& scorers,
                     const TransformerConfig& config);
 
-// Whether all positions see each other, or only themselves and earlier ones.
+// Whether each position sees all positions, or only itself and earlier ones.
 enum class Direction { kBoth, kCausal };
 
-// `memory_width` is that of what a decoder attends to; 0: there is no
-// cross-attention. Paths are relative to `config`: what is wrong in layers of
-// the pattern because of the fields below it is a problem of these. Fields that
-// each pattern replaces are not checked.
+// Adds the problems of `config`, under paths relative to it. `memory_width` is
+// the width of the memory that a decoder attends to; 0 means no
+// cross-attention. Problems of a pattern's layer that come from other fields of
+// `config` are reported for these. Fields that each pattern replaces are not
+// checked.
 void ValidateTransformer(const AttentionRegistry& scorers,
                          const TransformerConfig& config, int64_t memory_width,
                          Direction direction, ConfigProblems& problems);
@@ -61,8 +66,8 @@ void ValidateTransformer(const AttentionRegistry& scorers,
 void NoteCrossAttention(const TransformerConfig& config, absl::string_view note,
                         ConfigProblems& problems);
 
-// Adds problems and notes of fields that need a source beside the Transformer.
-// `model` begins the messages: "a language model".
+// Adds problems and notes for fields that require a source, for a model that
+// has none. `model` begins the messages: "a language model".
 void ValidateHasNoSource(absl::string_view model,
                          const TransformerConfig& config,
                          ConfigProblems& problems);

@@ -29,7 +29,7 @@ TransformerConfig Parse(const std::string& text) {
   return config;
 }
 
-// "path: message" of each problem.
+// Returns "path: message" for each problem.
 std::vector<std::string> ProblemsOf(const std::string& text,
                                     int64_t memory_width = 8,
                                     Direction direction = Direction::kCausal) {
@@ -57,7 +57,7 @@ TEST(ValidateTransformerTest, DefaultsAreValid) {
   EXPECT_THAT(ProblemsOf(""), IsEmpty());
 }
 
-// Maps, sinks and norms of queries and keys.
+// Tests maps, sinks and norms of queries and keys.
 TEST(LayerConfigTest, NoneReplacesWhatIsBelow) {
   const std::string none =
       "query_key_norm { kind: NONE } attention { sink { none {} } map_before { "
@@ -88,7 +88,7 @@ TEST(LayerConfigTest, NoneReplacesWhatIsBelow) {
   EXPECT_TRUE(has_none(second.cross_attention()));
 }
 
-// Cross-attention inherits neither of them, but a selection.
+// Cross-attention inherits neither of them, but it inherits a selection.
 TEST(LayerConfigTest, NoneReplacesPartsOfSelfAttention) {
   const std::string none =
       "latent { none {} } attention { forget { none {} } position_encoding { "
@@ -149,7 +149,7 @@ TEST(ValidateTransformerTest, NotesWhatNoneReplacesInOnePlace) {
       ElementsAre(StartsWith("note: attention.attention.forget.none: ")));
   EXPECT_THAT(ProblemsOf("attention { latent { query_rank: 2 none {} } }"),
               ElementsAre(StartsWith("note: attention.latent.none: ")));
-  // As in a config in full.
+  // A resolved config sets every field to its default.
   EXPECT_THAT(
       ProblemsOf("attention { latent { rank: 0 form: MATERIALISED norm: true "
                  "epsilon: 1e-6 query_rank: 0 rotary_base: 10000 none {} } "
@@ -199,7 +199,7 @@ TEST(ValidateTransformerTest, PointsAtEachField) {
       ElementsAre(StartsWith("note: pattern[0].feed_forward.none: disables ")));
   EXPECT_THAT(ProblemsOf("norm { epsilon: 0 }"),
               ElementsAre(StartsWith("norm.epsilon: ")));
-  // A config in full names fields of other choices too.
+  // A resolved config also sets fields of other choices.
   EXPECT_THAT(ProblemsOf("norm { kind: RMS_NORM bias: true }"), IsEmpty());
   EXPECT_THAT(ProblemsOf("position_embedding { longest: 0 }"),
               ElementsAre(StartsWith("position_embedding.longest: ")));
@@ -218,7 +218,8 @@ TEST(ValidateTransformerTest, FieldsThatEachPatternReplacesAreNotChecked) {
   const std::string wrong = "attention { heads: 5 } layers: 2 width: 12 ";
   EXPECT_THAT(ProblemsOf(wrong + "pattern { attention { heads: 4 } }"),
               IsEmpty());
-  // What one of them leaves is wrong where it is written, once.
+  // An invalid field that some pattern does not replace is reported once, where
+  // it is written.
   EXPECT_THAT(
       ProblemsOf(wrong + "pattern { attention { heads: 4 } } pattern {}"),
       ElementsAre(StartsWith("attention.heads: must divide")));
@@ -228,7 +229,7 @@ TEST(ValidateTransformerTest, FieldsThatEachPatternReplacesAreNotChecked) {
               ElementsAre(StartsWith("pattern[0].attention.heads: must")));
 }
 
-// A note on what a layer of the pattern has from below it is of the latter.
+// A note about a field below the pattern has the path of that field.
 TEST(ValidateTransformerTest, NotesOfAPatternAreThereOnce) {
   EXPECT_THAT(
       ProblemsOf("layers: 2 attention { attention { formula { score: 'q . k' "
@@ -241,8 +242,7 @@ TEST(ValidateTransformerTest, NotesOfAPatternAreThereOnce) {
               ElementsAre(StartsWith("note: pattern[1].feed_forward.none: ")));
 }
 
-// A memory that is not as wide as the layer is no problem for a score that
-// compares heads.
+// The memory need not have the layer's width for a score that compares heads.
 TEST(ValidateTransformerTest, TheMemoryMayHaveAnotherWidth) {
   EXPECT_THAT(ProblemsOf("width: 16 attention { heads: 4 }", 7), IsEmpty());
 }
@@ -282,7 +282,7 @@ TEST(LayerConfigTest, CrossAttentionInheritsNoScoreThatReadsPositions) {
     };
     EXPECT_TRUE(cross("").has_scaled_dot()) << score;
     EXPECT_TRUE(cross("cross_attention { attention { dot {} } }").has_dot());
-    // A config that needs one says so.
+    // A config that explicitly names such a score gets it.
     const std::string name = score.substr(0, score.find(' '));
     const Attention wanted = Parse(self).attention().attention();
     for (const std::string& rest :
@@ -350,7 +350,7 @@ TEST(LayerConfigTest, AListOfAPartReplacesThatBelow) {
 TEST(ValidateTransformerTest, AStateMixerTakesThePlaceOfAttention) {
   constexpr char kMixer[] = "width: 16 mixer { retention { heads: 2 } } ";
   EXPECT_THAT(ProblemsOf(kMixer), IsEmpty());
-  // Attention to the memory has no mixer.
+  // Cross-attention has no mixer.
   EXPECT_THAT(ProblemsOf(std::string(kMixer) + "attention { heads: 5 }"),
               ElementsAre(StartsWith("cross_attention.heads: must divide")));
   EXPECT_THAT(ProblemsOf(std::string(kMixer) + "attention { heads: 5 }",

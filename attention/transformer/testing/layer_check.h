@@ -1,4 +1,4 @@
-// A layer with its parameters, ready to run, and a check of its gradients.
+// Runs a layer in a test, and checks its gradients by finite differences.
 #ifndef ATTENTION_TRANSFORMER_TESTING_LAYER_CHECK_H_
 #define ATTENTION_TRANSFORMER_TESTING_LAYER_CHECK_H_
 
@@ -53,15 +53,16 @@ std::vector<T> ValuesOf(Var<T> x) {
   return {x.span().begin(), x.span().end()};
 }
 
-// A store, and steps on a tape of its own. Register the layer in store() first.
+// A parameter store and the steps of a tape. Register the layer in store()
+// first.
 template <typename T>
 class LayerRun {
  public:
   ParameterStore<T>& store() { return store_; }
   Tape<T>& tape() { return tape_; }
 
-  // The first call finalizes the store and gives parameters values that are
-  // spread wide enough to make a difference.
+  // Begins a step. The first call finalizes the store and sets the parameters
+  // to random values of a range that makes every parameter matter.
   Forward<T>& Begin() {
     if (!forward_.has_value()) {
       if (!store_.finalized()) {
@@ -80,8 +81,8 @@ class LayerRun {
     return *forward_;
   }
 
-  // Input `i` of a shape, the same whenever it is asked for; its gradient is
-  // kept in the tape.
+  // Returns input `i` of a shape, the same for each call. The tape keeps its
+  // gradient.
   Var<T> Input(const Shape& shape, uint64_t i = 0) {
     return tape_.Input(shape, RandomValues<T>(shape.size(), 100 + i));
   }
@@ -108,9 +109,9 @@ class LayerRun {
   std::optional<Forward<T>> forward_;
 };
 
-// Compares the gradients of sum(random * f(forward, inputs)) with respect to
-// each parameter, each input, and all of them together, along a random
-// direction, with four-point differences.
+// Compares the gradients of sum(random * f(forward, inputs)) with four-point
+// differences along random directions. It does so for each parameter, for each
+// input, and for all of them together.
 template <typename F>
 void CheckLayerGradients(LayerRun<double>& run,
                          const std::vector<Shape>& shapes, F f) {
@@ -138,7 +139,7 @@ void CheckLayerGradients(LayerRun<double>& run,
     return sum;
   };
   run.BackwardFrom(compute());
-  // What moves: the segments of all parameters, then the inputs.
+  // The numbers that vary: the segments of all parameters, then the inputs.
   struct Part {
     std::string name;
     absl::Span<double> value;
@@ -170,7 +171,7 @@ void CheckLayerGradients(LayerRun<double>& run,
       }
     }
     const auto at = [&](double step) {
-      run.store().values();  // asked anew, so that packed copies are made anew
+      run.store().values();  // Calling values() again discards packed copies.
       for (size_t p = 0; p < parts.size(); ++p) {
         for (size_t i = 0; i < start[p].size(); ++i) {
           parts[p].value[i] = start[p][i] + step * directions[p][i];
