@@ -1,5 +1,5 @@
-// 1.5-entmax, max(s_i / 2 - tau, 0)^2 with the tau for which the weights sum to
-// 1. Peters, Niculae and Martins, "Sparse sequence-to-sequence models", 2019.
+// 1.5-entmax, max(s_i / 2 - tau, 0)^2, where tau makes the weights sum to 1.
+// Peters, Niculae and Martins, "Sparse sequence-to-sequence models", 2019.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -19,8 +19,8 @@ class Entmax15 : public Normalizer<T> {
   Entmax15(const Options&, ParameterScope<T>, const ScoreWidths&) {}
 
   // Algorithm 2 of the paper: for each size of the support, tau solves a
-  // quadratic equation. tau is at least the largest s / 2 less 1, so only
-  // scores above that are sorted.
+  // quadratic equation. tau is at least max_i s_i / 2 - 1, so scores below are
+  // not sorted.
   void Normalize(int64_t n, const T* /*parameters*/, T* scores,
                  T* scratch) const override {
     const T max = MaxRow(scores, n);
@@ -48,7 +48,8 @@ class Entmax15 : public Normalizer<T> {
     }
   }
 
-  // r_i (d_i - sum_j r_j d_j / sum_j r_j), where r is the root of the weight.
+  // r_i (d_i - sum_j r_j d_j / sum_j r_j), where r_i is the square root of
+  // weight i.
   void Backward(const NormalizedRow<T>& row, T* gradients,
                 T* /*parameter_gradients*/) const override {
     const int64_t n = row.size;

@@ -1,12 +1,12 @@
-// Softmax with a temperature by length: scores are multiplied by a factor that
-// depends on the number n of keys and on the number N of the training,
+// Softmax with a temperature that depends on the length. With n keys, and N
+// keys in training:
 //
 //   exp(f s_i) / sum_j exp(f s_j)   with   f = max(1, log(n) / log(N)).
 //
 // Chiang and Cholak, "Overcoming a theoretical limitation of self-attention",
-// 2022, have f = log(n). Qwen has the form with N and the maximum (Bai et al.,
-// "Qwen technical report", 2023). For rows of at most N keys, f is exactly 1:
-// plain attention.
+// 2022, use f = log(n). The form with N and the maximum comes from Qwen (Bai et
+// al., "Qwen technical report", 2023). For rows of at most N keys, f is exactly
+// 1, and the layer is plain attention.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

@@ -27,7 +27,7 @@ using ::testing::ElementsAre;
 using ::testing::FloatNear;
 using ::testing::Pointwise;
 
-// A normalizer of one head, and its parameters.
+// A normalizer for one head, and its parameters.
 template <typename T>
 struct Made {
   explicit Made(const std::string& text) {
@@ -71,12 +71,14 @@ std::vector<double> RandomRow(int64_t n, double scale,
   return row;
 }
 
-// weight(score, tau) for the tau at which the weights sum to 1, by bisection.
+// Finds by bisection the tau at which the weights weight(score, tau) sum to 1.
+// Returns these weights.
 std::vector<double> ByBisection(
     const std::vector<double>& scores,
     const std::function<double(double score, double tau)>& weight) {
   const auto [least, most] = std::minmax_element(scores.begin(), scores.end());
-  // Sums of 1 or more, and of 0, for thresholds of the scores or their halves.
+  // The sum is at least 1 at the lower bound and 0 at the upper bound. This is
+  // true for thresholds of the scores and of their halves.
   double low = std::min(*least, *least / 2) - 2;
   double high = std::max(*most, *most / 2) + 2;
   for (int i = 0; i < 200; ++i) {
@@ -116,7 +118,7 @@ TEST(NormalizersTest, SparsemaxByBisection) {
   });
 }
 
-// z = (0.5, 0): tau = 0.25 - sqrt((1 - 0.125) / 2).
+// z = (0.5, 0), so tau = 0.25 - sqrt((1 - 0.125) / 2).
 TEST(NormalizersTest, Entmax15ByHand) {
   const double tau = 0.25 - std::sqrt(0.4375);
   EXPECT_THAT(Weights("entmax15 {}", {1, 0}),
@@ -148,8 +150,8 @@ TEST(NormalizersTest, SigmoidByHand) {
               ElementsAre(0.5, DoubleNear(0.75, 1e-15), 1));
 }
 
-// Four keys, a scale of 1/2: the factor is log 2, so scores 1 and 0 weigh 2
-// to 1.
+// With four keys and a scale of 1/2, the factor is log 2. Scores of 1 and 0
+// then have weights in the ratio 2 to 1.
 TEST(NormalizersTest, ScalableSoftmaxByHand) {
   EXPECT_THAT(Weights("scalable_softmax { scale: 0.5 }", {1, 0, 0, 0}),
               ElementsAre(DoubleNear(0.4, 1e-15), DoubleNear(0.2, 1e-15),
@@ -161,13 +163,13 @@ TEST(NormalizersTest, ScalableSoftmaxByHand) {
   EXPECT_THAT(Weights("scalable_softmax {}", {5}), ElementsAre(1));
 }
 
-// Nine keys are trained on three: the factor is 2.
+// With nine keys and a trained length of three, the factor is 2.
 TEST(NormalizersTest, LogLengthByHand) {
   std::vector<double> scores(9, 0.0);
   scores[0] = std::log(2.0);
   EXPECT_THAT(Weights("log_length { trained_length: 3 }", scores)[0],
               DoubleNear(4 / 12.0, 1e-15));
-  // Two keys on four, with half the scores.
+  // With two keys and a trained length of four, `shorter` halves the scores.
   const std::vector<double> two = {std::log(9.0), 0};
   EXPECT_THAT(Weights("log_length { trained_length: 4 }", two)[0],
               DoubleNear(0.9, 1e-15));
@@ -195,13 +197,13 @@ TEST(NormalizersTest, LogLengthIsSoftmaxAtTheTrainedLength) {
             Made<float>("softmax {}").Weights(scores));
 }
 
-// Equal scores of 1, of as many keys as have an exact share.
+// Equal scores of 1, with a number of keys whose inverse is exact.
 TEST(NormalizersTest, ReluSquaredOfOnesIsAverage) {
   EXPECT_EQ(Weights("relu_squared {}", std::vector<double>(8, 1.0)),
             Weights("softmax {}", std::vector<double>(8, 1.0)));
 }
 
-// From 2^24 on, a float less 1 is itself.
+// From 2^24 on, subtracting 1 from a float does not change it.
 TEST(NormalizersTest, WeightsOfLargeScoresAreThoseOfTheirDifferences) {
   for (const char* config : {"softmax {}", "sparsemax {}", "entmax15 {}"}) {
     const Made<float> normalizer(config);

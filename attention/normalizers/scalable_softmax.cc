@@ -3,12 +3,12 @@
 //
 //   exp(f s_i) / sum_j exp(f s_j)   with   f = scale log(n) + bias.
 //
-// Scale and bias belong to a head. The largest weight of softmax falls as keys
+// Each head has a scale and a bias. The largest weight of softmax falls as keys
 // are added. The largest weight of scalable softmax need not fall.
 //
 // Nakanishi, "Scalable-softmax is superior for attention", 2025 (arXiv
-// 2501.19399). With a scale of 0 and a bias of 1, f is exactly 1: plain
-// attention.
+// 2501.19399). With a scale of 0 and a bias of 1, f is exactly 1, and the layer
+// is plain attention.
 #include <cmath>
 #include <cstdint>
 
@@ -74,7 +74,7 @@ class ScalableSoftmax : public Normalizer<T> {
   }
 
   Parameter<T> scale_;
-  Parameter<T> bias_;  // may be absent
+  Parameter<T> bias_;  // empty without a bias
 };
 
 REGARD_NORMALIZER(ScalableSoftmax,

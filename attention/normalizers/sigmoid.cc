@@ -1,5 +1,5 @@
-// The sigmoid of each score plus a bias, -log(n) for n keys unless it is given.
-// Ramapuram et al., "Theory, analysis, and best practices for sigmoid
+// The sigmoid of each score plus a bias. With n keys, the default bias is
+// -log(n). Ramapuram et al., "Theory, analysis, and best practices for sigmoid
 // self-attention", 2024.
 #include <cmath>
 #include <cstdint>

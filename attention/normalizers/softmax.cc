@@ -1,5 +1,5 @@
-// Softmax, exp(s_i) / sum_j exp(s_j), row by row. Attention uses kernels of its
-// own in its place; this is their reference implementation.
+// Softmax, exp(s_i) / sum_j exp(s_j), row by row. This is the reference
+// implementation: attention uses its own kernels for softmax.
 #include <cstdint>
 
 #include "attention/normalizer.h"

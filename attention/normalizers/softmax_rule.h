@@ -1,5 +1,5 @@
 // Softmax of a row and its gradient, for normalizers that are a softmax of
-// other scores.
+// modified scores.
 #ifndef ATTENTION_NORMALIZERS_SOFTMAX_RULE_H_
 #define ATTENTION_NORMALIZERS_SOFTMAX_RULE_H_
 
@@ -17,7 +17,7 @@ void ApplySoftmax(int64_t n, T* scores) {
   for (int64_t i = 0; i < n; ++i) scores[i] *= scale;
 }
 
-// Replaces the gradients of its weights by gradients of the scores.
+// Replaces the gradients of the weights by the gradients of the scores.
 template <typename T>
 void ApplySoftmaxGradient(int64_t n, const T* weights, T* gradients) {
   const T mean = DotRow(weights, static_cast<const T*>(gradients), n);

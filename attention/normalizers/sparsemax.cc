@@ -1,6 +1,6 @@
-// Sparsemax, max(s_i - tau, 0) with the tau for which the weights sum to 1: the
-// Euclidean projection of the scores on the simplex.
-// Martins and Astudillo, "From softmax to sparsemax", 2016.
+// Sparsemax, max(s_i - tau, 0), where tau makes the weights sum to 1: the
+// Euclidean projection of the scores onto the simplex. Martins and Astudillo,
+// "From softmax to sparsemax", 2016.
 #include <algorithm>
 #include <cstdint>
 #include <functional>
@@ -18,9 +18,9 @@ class Sparsemax : public Normalizer<T> {
 
   Sparsemax(const Options&, ParameterScope<T>, const ScoreWidths&) {}
 
-  // Algorithm 1 of the paper, of scores less the largest: scores themselves may
-  // be too large for their difference from the largest less 1 to be a number.
-  // tau is at least -1, so only scores above that are sorted.
+  // Algorithm 1 of the paper, for scores minus the largest score. Large scores
+  // themselves could not represent their largest minus 1. tau is at least -1,
+  // so scores below are not sorted.
   void Normalize(int64_t n, const T* /*parameters*/, T* scores,
                  T* scratch) const override {
     const T max = MaxRow(scores, n);
@@ -41,7 +41,7 @@ class Sparsemax : public Normalizer<T> {
     }
   }
 
-  // d_i less the mean of d over the support, where the weight is not 0.
+  // d_i minus the mean of d over the support, where the weight is not 0.
   void Backward(const NormalizedRow<T>& row, T* gradients,
                 T* /*parameter_gradients*/) const override {
     const int64_t n = row.size;

@@ -1,5 +1,6 @@
-// Attention with linear biases: a head's slope times the distance is taken from
-// each score. Press, Smith and Lewis, "Train short, test long", 2022.
+// Attention with linear biases: subtracts the distance, times a slope of the
+// head, from each score. Press, Smith and Lewis, "Train short, test long",
+// 2022.
 #include <bit>
 #include <cmath>
 #include <cstdint>

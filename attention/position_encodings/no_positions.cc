@@ -1,4 +1,4 @@
-// Scores as they are. Attention with this position encoding has none.
+// The absence of a position encoding: leaves scores unchanged.
 #include "attention/position_encoding.h"
 #include "attention/position_encodings/position_encoding.pb.h"
 

@@ -46,7 +46,7 @@ PositionEncodingRegistry Registry() {
   return registry;
 }
 
-// An encoding with parameters of its own, which are 0, 0.1, 0.2, ...
+// An encoding with its own parameters, which are 0, 0.1, 0.2, ...
 template <typename T>
 class Encoding {
  public:
@@ -62,7 +62,7 @@ class Encoding {
   const PositionEncoding<T>& operator*() const { return *encoding_; }
   Forward<T>& forward() { return forward_; }
 
-  // One head, rows of 4 numbers.
+  // Encodes rows of 4 numbers, with one head.
   std::vector<T> Encode(std::vector<T> x, int64_t first, int64_t step = 1) {
     const auto n = static_cast<int64_t>(x.size()) / 4;
     const Var<T> turned = encoding_->Encode(
@@ -130,7 +130,7 @@ TEST(RotaryTest, AlternativesTurnAlike) {
               ElementsAreArray(both));
 }
 
-// The inner product depends on the distance alone, also far out.
+// The inner product only depends on the distance, also at large positions.
 TEST(RotaryTest, InnerProductsDependOnTheDistance) {
   for (const char* config : {"rotary {}", "rotary { style: INTERLEAVED }"}) {
     Encoding<double> rotary(config);
@@ -144,7 +144,7 @@ TEST(RotaryTest, InnerProductsDependOnTheDistance) {
   }
 }
 
-// Each combination of options and positions has angles of its own.
+// Each combination of options and positions has its own angles.
 TEST(RotaryTest, LayersShareTheAnglesOfAStep) {
   const auto turn = [](Tape<double>& tape, const std::string& config,
                        int64_t first, int64_t step, int64_t rows) {
@@ -190,11 +190,11 @@ TEST(RotaryTest, LargePositionsStayAccurate) {
 }
 
 TEST(AlibiTest, SlopesAreThoseOfThePaper) {
-  // At distance 1 behind the query.
+  // The key is one position before the query.
   EXPECT_THAT(Encoding<double>("alibi {}", 8).Bias(-1, 1),
               ElementsAre(-1 / 2.0, -1 / 4.0, -1 / 8.0, -1 / 16.0, -1 / 32.0,
                           -1 / 64.0, -1 / 128.0, -1 / 256.0));
-  // Of 4 heads, then of 8 heads every other one.
+  // The slopes for 4 heads, then every other slope for 8 heads.
   EXPECT_THAT(Encoding<double>("alibi {}", 6).Bias(-1, 1),
               ElementsAre(-1 / 4.0, -1 / 16.0, -1 / 64.0, -1 / 256.0, -1 / 2.0,
                           -1 / 8.0));
@@ -208,7 +208,7 @@ TEST(AlibiTest, GrowsWithTheDistanceOnBothSides) {
                         {-2 / 256.0, -1 / 256.0, 0.0, -1 / 256.0, -2 / 256.0}));
 }
 
-// Computed by the authors' _relative_position_bucket().
+// The expected buckets come from the authors' _relative_position_bucket().
 TEST(RelativeBucketsTest, BucketsAreThoseOfT5) {
   const auto buckets = [](const char* config, std::vector<int64_t> distances) {
     Encoding<double> encoding(config, /*heads=*/1);
@@ -278,7 +278,7 @@ std::vector<GradientCase> Cases() {
 
 TEST(PositionEncodingsTest, Gradients) { CheckGradients(Cases()); }
 
-// Each row depends on its position alone: what a cache relies on, in bits.
+// Each row only depends on its position, to the bit. A cache relies on that.
 TEST(PositionEncodingsTest, RowsAreEncodedByThemselves) {
   for (const char* config : kEncodings) {
     Encoding<float> encoding(config);

@@ -1,5 +1,5 @@
-// Rotary position embedding: each pair of dimensions turns by an angle that is
-// proportional to the position. Su et al., "RoFormer", 2021.
+// Rotary position embedding: rotates each pair of dimensions by an angle that
+// is proportional to the position. Su et al., "RoFormer", 2021.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -11,7 +11,8 @@ namespace regard {
 
 namespace {
 
-// Rows of `width` numbers, the first `turned` of which turn in pairs.
+// Layout of rows of `width` numbers, the first `turned` of which are rotated in
+// pairs.
 struct Pairs {
   int64_t width;
   int64_t turned;
@@ -31,10 +32,11 @@ struct Angles {
   const T* sin;
 };
 
-// The address is the maker of the tables of angles.
+// Its address identifies the tables of angles.
 constexpr char kAngles = 0;
 
-// turned (+)= row, turned by the angles, or backwards if `sign` is -1.
+// turned (+)= row, rotated by the angles, or by the negative angles if `sign`
+// is -1.
 template <bool kAdd, typename T>
 void TurnRow(const Pairs& pairs, const T* cos, const T* sin, T sign,
              const T* row, T* turned) {
@@ -111,8 +113,9 @@ class Rotary : public PositionEncoding<T> {
   }
 
  private:
-  // In double, so that a float angle loses nothing at large positions. Row i
-  // depends on its position alone. All layers of a step share the numbers.
+  // Computed in double, so that a float angle stays accurate at large
+  // positions. Row i only depends on its position. All layers of a step share
+  // the table.
   Angles<T> AnglesOf(Tape<T>& tape, int64_t n, int64_t first,
                      int64_t step) const {
     const int64_t pairs = turned_ / 2;
