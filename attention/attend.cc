@@ -26,7 +26,7 @@ namespace regard {
 
 namespace {
 
-// [batch, heads, n, width], each head `copies` times.
+// Repeats each head of x [batch, heads, n, width] `copies` times.
 template <typename T>
 Var<T> RepeatHeads(Var<T> x, int64_t copies) {
   if (copies == 1) return x;
@@ -63,7 +63,7 @@ Var<T> AttentionLayer<T>::Prepare(Forward<T>& forward,
 template <typename T>
 int64_t AttentionLayer<T>::LongestDistance() const {
   int64_t longest = parts_.scorer->LongestDistance();
-  // What is further apart is hidden.
+  // Keys beyond the limit are masked.
   if (window_ > 0 && window_ - 1 <= longest) longest = kUnlimited;
   if (parts_.position_encoding == nullptr) return longest;
   return std::min(longest, parts_.position_encoding->LongestDistance());
@@ -241,7 +241,7 @@ Attended<T> AttentionLayer<T>::AttendRows(Forward<T>& forward,
                                           Var<T> values,
                                           const LayerBias<T>& bias,
                                           const RowReader& rows) const {
-  // The whole call visits the sites of its parts.
+  // The whole call visits the hook points, so its parts do not.
   const bool part = in.mask.is_part();
   const auto weights_site = [&](Var<T> weights) {
     rows.Read(weights, in.mask);
@@ -254,7 +254,7 @@ Attended<T> AttentionLayer<T>::AttendRows(Forward<T>& forward,
     scores = SelectedScores(scores, in.mask, in.positions);
   }
   const bool drop = dropout_ > 0 && forward.tape().training();
-  // One operation for both, where nothing is between them.
+  // One operation computes both if nothing comes between them.
   if (parts_.normalizer->IsSoftmax() && !bias.distance.has_value() &&
       !parts_.sink.has_value() && parts_.map_after == nullptr && !drop &&
       !WeightsAreChanged(forward)) {
@@ -273,7 +273,7 @@ int64_t AttentionLayer<T>::RowsPerBlock(Forward<T>& forward,
                                         const ScoreInputs<T>& in,
                                         Var<T> values) const {
   constexpr int64_t kMostRows = kGemmDepth;
-  // Fewer queries have fewer keys in common.
+  // The fewer queries a block has, the fewer keys it reads in vain.
   constexpr int64_t kSelectingRows = 128;
   constexpr int64_t kCausalRows = 128;
   constexpr int64_t kMostNumbers = int64_t{1} << 24;
@@ -286,8 +286,8 @@ int64_t AttentionLayer<T>::RowsPerBlock(Forward<T>& forward,
   const int64_t queries = in.queries.dim(2);
   const int64_t numbers = queries * numbers_of_row;
   const int64_t of_batch = in.queries.dim(0) * numbers;
-  // A block copies the keys and values that it sees: in a step of a search,
-  // more than the scores of all rows.
+  // A block copies the keys and values that it sees. In a step of a search,
+  // that costs more than the scores of all rows.
   const bool recording = forward.tape().recording();
   if (!runs && !recording &&
       (queries == 1 || of_batch <= in.keys.size() + values.size())) {
@@ -364,7 +364,7 @@ Var<T> AttentionLayer<T>::AttendRuns(Forward<T>& forward,
   Mask mask = part.mask;
   mask.seen = runs.columns;
   const bool drop = dropout_ > 0 && tape.training();
-  // As AttendRows() does.
+  // The same special case as in AttendRows().
   if (parts_.normalizer->IsSoftmax() && !bias.distance.has_value() &&
       !parts_.sink.has_value() && parts_.map_after == nullptr && !drop) {
     const WeightsAndContext<T> both =
@@ -405,7 +405,7 @@ Var<T> AttentionLayer<T>::AttendInBlocks(Forward<T>& forward,
                                          const RowStatistics& rows) const {
   const Shape q = in.queries.shape();
   const int64_t keys = in.keys.dim(2);
-  // The parts read them by way of `in`, `values` and `bias`.
+  // The parts read these inputs through `in`, `values` and `bias`.
   Var<T> inputs[7];
   size_t num_inputs = 0;
   for (const Var<T>& input :

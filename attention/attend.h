@@ -1,16 +1,22 @@
-// Attention over any scoring function: position encoding, scores, normalizer,
-// dropout on the weights and context.
+// Attention with any scoring function: encodes positions, computes scores,
+// normalizes them to weights, applies dropout to the weights, and returns the
+// context.
 //
-// Sites of a probe, in the scope "attention": queries, keys, values, log_decays
-// (with a forgetting gate), distance_bias (of a position encoding, [1, heads,
-// 1, distances]), scores, weights (before dropout) and context. Statistics of
-// the rows of weights come from either driver, in memory that is linear in the
-// number of queries. Scores under a mask are any numbers. To multiply the
-// context by a factor for each head is to multiply the dropped-out weights.
-// Keys that a selection leaves out have score -inf and weight 0.
+// Hook points, in the scope "attention":
 //
-// Two drivers lead to the context: blocked inner form, and rows, in blocks or
-// whole. docs/attention_drivers.md has the rule that chooses one.
+//   queries, keys, values
+//   log_decays      with a forgetting gate
+//   distance_bias   of the position encoding, [1, heads, 1, distances]
+//   scores          undefined where the mask hides a key
+//   weights         before dropout
+//   context
+//
+// Keys that a selection leaves out have score -inf and weight 0. Statistics of
+// the rows of weights use memory that is linear in the number of queries.
+//
+// The layer computes the context in one of two ways: by the blocked kernel for
+// scores of inner form, or row by row, whole or in blocks of queries.
+// docs/attention_drivers.md states the rule that chooses.
 #ifndef ATTENTION_ATTEND_H_
 #define ATTENTION_ATTEND_H_
 
@@ -30,31 +36,32 @@ namespace regard {
 
 class Attention;
 
-// What the mask hides from a query reaches neither its weights nor its context,
-// even if it is NaN. NaN in a hidden value reaches no gradient, either. NaN in
-// a hidden key reaches no gradient of the values, but may reach those of
+// Masked keys and values do not affect the weights or the context of a query,
+// even if they are NaN. A NaN in a masked value reaches no gradient. A NaN in a
+// masked key reaches no gradient of the values. It may reach the gradients of
 // queries, keys and parameters: docs/decisions/0010-hidden-numbers.md.
 template <typename T>
 struct AttendInputs {
-  // The keys are those of Prepare(). Of the mask's window and the config's,
-  // the narrower one holds.
+  // `score.keys` come from Prepare(). If both the mask and the config have a
+  // window, the narrower one applies.
   ScoreInputs<T> score;
-  // [batch, value heads, keys, value width]. Successive heads share them.
+  // [batch, value heads, keys, value width]. Successive heads share a value
+  // head.
   Var<T> values;
-  // Whether only the context is wanted. Scores of all queries then need not
-  // exist at once.
+  // Whether only the context is needed. The layer may then compute it without
+  // an array of all scores.
   bool fused_score = false;
 };
 
 template <typename T>
 struct Attended {
   Var<T> context;  // [batch, heads, queries, value width]
-  // [batch, heads, queries, keys], before dropout; empty if fused_score.
+  // [batch, heads, queries, keys], before dropout. Empty if fused_score.
   Var<T> weights;
 };
 
-// Biases that a layer adds to scores, after their map: the position encoding's
-// and the forgetting gate's.
+// Biases that a layer adds to scores after map_before: the bias of the position
+// encoding, and the bias of the forgetting gate.
 template <typename T>
 struct LayerBias {
   DistanceBias<T> distance;
@@ -64,47 +71,49 @@ struct LayerBias {
 template <typename T>
 class AttentionLayer {
  public:
-  // As AttentionParts.
+  // The arguments are the same as for AttentionParts.
   AttentionLayer(const AttentionRegistry& registry, const Attention& config,
                  ParameterScope<T> scope, const ScoreWidths& widths);
 
-  // ScoringFunction::Prepare(), of keys without a position encoding.
+  // Encodes the positions of the keys, then calls ScoringFunction::Prepare().
   Var<T> Prepare(Forward<T>& forward, PrepareInputs<T> inputs) const;
 
-  // `forward` lives until the end of the tape's step, as do the mask's spans.
+  // `forward` and the spans of the mask must live until the tape's step ends.
   Attended<T> Attend(Forward<T>& forward, const AttendInputs<T>& inputs) const;
 
-  // Whether ContextSideBySide() may take the place of Prepare() and Attend().
+  // Whether ContextSideBySide() can replace Prepare() and Attend().
   bool ReadsHeadsSideBySide() const;
-  // Whether a probe wants something of a site of this attention, besides
-  // statistics of rows.
+  // Whether a hook uses a hook point of this attention for more than statistics
+  // of rows.
   bool IsWatched(Forward<T>& forward) const;
-  // The context of Attend() from a kernel that reads the heads where
-  // projections leave them: queries [batch, queries, heads * width], keys and
-  // values [batch, keys, key heads * width] -> [batch, queries, heads * value
-  // width]. A probe sees nothing of it but statistics of rows.
+  // Returns the context of Attend(), computed by a kernel that reads the heads
+  // side by side, as projections write them. queries [batch, queries, heads *
+  // width], keys and values [batch, keys, key heads * width] -> [batch,
+  // queries, heads * value width]. Hooks only receive statistics of rows.
   Var<T> ContextSideBySide(Forward<T>& forward, ScoreInputs<T> inputs,
                            Var<T> values, int64_t heads) const;
 
   // The largest accepted |query position - key position|, or kUnlimited. A
-  // window that hides what is beyond the score's limit lifts that limit.
+  // window that masks all keys beyond the score's limit lifts that limit.
   int64_t LongestDistance() const;
 
-  // Whether ScoreInputs carry previous and cumulative weights. Without them,
-  // each query is the first, and both are zero.
+  // Whether the score reads ScoreInputs::previous_weights and
+  // cumulative_weights. If they are empty, each query counts as the first, and
+  // both are zero.
   bool uses_history() const { return parts_.uses_history; }
 
  private:
-  // With the narrower one of its window and the config's.
+  // The mask with the narrower of its window and the config's window.
   Mask Narrowed(Mask mask) const;
-  // Biases for this many queries and keys, from x and the state of `inputs`.
+  // Biases for `queries` queries and `keys` keys, from x and the state of
+  // `inputs`.
   LayerBias<T> Bias(Forward<T>& forward, const ScoreInputs<T>& inputs,
                     int64_t queries, int64_t keys) const;
-  // With a selection, they are -inf where it left out the key. Only then
-  // `bias` may be given, which is added.
+  // Scores after map_before. With a selection, scores are -inf where it leaves
+  // a key out. `bias`, which may only be given with a selection, is added.
   Var<T> Scores(Forward<T>& forward, ScoreInputs<T> inputs,
                 const LayerBias<T>& bias = {}) const;
-  // Weights of scores, before map_after.
+  // The weights of the scores, before map_after.
   Var<T> Weights(Forward<T>& forward, Var<T> scores, const Mask& mask,
                  const Positions& positions, const DistanceBias<T>& bias) const;
   Var<T> Normalize(Forward<T>& forward, Var<T> scores,
@@ -112,34 +121,33 @@ class AttentionLayer {
                    const LayerBias<T>& bias) const;
   // [heads]; empty without a sink.
   Var<T> SinkLogits(Forward<T>& forward) const;
-  // Whether the config lets a score of inner form be computed in blocks.
+  // Whether normalizer, maps and score allow the blocked kernel.
   bool MayBeBlocked() const;
-  // Whether a probe replaces scores or weights, or wants their gradients.
+  // Whether a hook replaces scores or weights, or needs their gradients.
   bool WeightsAreChanged(Forward<T>& forward) const;
-  // The context of a score of inner form, in blocks of queries and keys;
-  // nullopt if the rule says otherwise.
+  // The context from the blocked kernel. `nullopt` if the layer cannot use it.
   std::optional<Var<T>> BlockedContext(Forward<T>& forward,
                                        const ScoreInputs<T>& inputs,
                                        Var<T> values, const LayerBias<T>& bias,
                                        const RowStatistics& rows) const;
-  // From queries and keys that are encoded to context and weights, of a whole
-  // call or a part of one. A part fills in its `rows`.
+  // Computes context and weights from encoded queries and keys. The call is
+  // whole or a part, and a part also fills in its `rows`.
   Attended<T> AttendRows(Forward<T>& forward, const ScoreInputs<T>& inputs,
                          Var<T> values, const LayerBias<T>& bias,
                          const RowReader& rows = {}) const;
-  // The context of AttendRows(), by blocks of `rows` queries.
+  // The context of AttendRows(), computed in blocks of `block` queries.
   Var<T> AttendInBlocks(Forward<T>& forward, const ScoreInputs<T>& inputs,
                         Var<T> values, const LayerBias<T>& bias, int64_t block,
                         const RowStatistics& rows) const;
-  // The context of a part with a selection: one example and some of its
-  // queries, with all of that call's keys and values. Only runs of keys that
-  // some query has selected are read.
+  // The context of a part with a selection. A part is one example and some of
+  // its queries, with all keys and values of the call. Only reads runs of keys
+  // that some query has selected.
   Var<T> AttendRuns(Forward<T>& forward, const ScoreInputs<T>& part,
                     Var<T> values, const LayerBias<T>& bias, int64_t example,
                     const RowReader& rows) const;
-  // Whether rows read runs of the keys: no map has to see all keys of a row.
+  // Whether rows read runs of keys. False if a map reads all keys of a row.
   bool ReadsRuns() const;
-  // The rows of a block; 0: the call is computed whole.
+  // The number of queries per block; 0 if the call is computed whole.
   int64_t RowsPerBlock(Forward<T>& forward, const ScoreInputs<T>& inputs,
                        Var<T> values) const;
 

@@ -1,9 +1,10 @@
-// One update of multi-head self-attention or of a state mixer, 4 heads and
-// width 64, forward and backward on one thread: its time, and the memory of the
-// tape. With a position encoding, four layers. Cases whose names end in _rows
-// read all statistics of the rows of weights. Arguments are lengths. To see
-// the process's memory for one case, run it alone:
-// --benchmark_filter=^additive/ and one length.
+// Benchmark of multi-head self-attention and of state mixers, with 4 heads and
+// width 64. Measures the time of a forward and backward pass on one thread, and
+// the memory of the tape. With a position encoding, there are four layers.
+// Cases whose names end in _rows read all statistics of the rows of weights.
+//
+// The arguments are lengths. To measure the memory of the process for one case,
+// run only that case: --benchmark_filter=^additive/ and one length.
 #include <sys/resource.h>
 
 #include <cmath>
@@ -40,8 +41,8 @@ namespace {
 
 constexpr int64_t kWidth = 64;
 
-// What a user may write, q . k less a learned slope times the distance, of
-// plain operations.
+// A score as a user might write it, with plain operations: q . k minus a
+// learned slope times the distance.
 template <typename T>
 class Sloping : public ScoringFunction<T> {
  public:
@@ -67,7 +68,7 @@ class Sloping : public ScoringFunction<T> {
   Parameter<T> slope_;
 };
 
-// Reads statistics of rows and adds some up.
+// Reads statistics of rows and adds some of them up.
 class RowSums : public Probe<float> {
  public:
   SiteWish Wish(const std::string& site) override {
@@ -80,7 +81,8 @@ class RowSums : public Probe<float> {
   }
 };
 
-// Updates the layer y = apply(forward, x), whose parameters are in the store.
+// Measures y = apply(forward, x) forward and backward. Its parameters are in
+// the store.
 template <typename Layer>
 void Measure(benchmark::State& state, int64_t time,
              ParameterStore<float>& store, const Layer& apply,
@@ -124,7 +126,8 @@ void UpdateAttention(benchmark::State& state, const std::string& name,
       config, options.mutable_attention()))
       << config;
   ParameterStore<float> store;
-  // Layers share angles of rotary, which one layer would not show.
+  // Layers share the angles of rotary encoding, which a single layer would not
+  // show.
   const int count = options.attention().has_position_encoding() ? 4 : 1;
   std::vector<MultiHeadAttention<float>> layers;
   for (int i = 0; i < count; ++i) {
@@ -174,7 +177,7 @@ constexpr std::pair<const char*, const char*> kCases[] = {
     {"scaled_dot", "scaled_dot {}"},
     {"scaled_dot_rows", "scaled_dot {}"},
     {"scaled_dot_dropout", "scaled_dot {} dropout: 0.1"},
-    // At length 8,192, of 16 blocks.
+    // At length 8,192, there are 16 blocks.
     {"scaled_dot_moba_8",
      "scaled_dot {} selection { moba { block_size: 512 top_k: 8 } }"},
     {"scaled_dot_moba_4",
@@ -187,7 +190,7 @@ constexpr std::pair<const char*, const char*> kCases[] = {
     {"sparsemax_moba_2",
      "scaled_dot {} normalizer { sparsemax {} } "
      "selection { moba { block_size: 512 top_k: 2 } }"},
-    // A learned bias by rows.
+    // A learned bias, computed row by row.
     {"gaussian_relative_buckets_4_layers",
      "gaussian {} position_encoding { relative_buckets { "
      "bidirectional: false } }"},

@@ -1,5 +1,6 @@
-// Attention by blocks of queries, beyond what the generated tests of scores
-// say: memory, the rule that chooses it, probes, and recomputation around it.
+// Tests of attention in blocks of queries that the generated tests of scores
+// lack: memory, the rule that chooses blocks, hooks, and activation
+// checkpointing.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -35,7 +36,7 @@ using ::testing::ElementsAreArray;
 constexpr int64_t kHeads = 2;
 constexpr int64_t kWidth = 4;
 
-// Causal self-attention, whose gradients are those of the sum of the context.
+// Causal self-attention. Its gradients are of the sum of the context.
 class SelfAttention {
  public:
   explicit SelfAttention(const std::string& config) {
@@ -107,8 +108,8 @@ TEST(AttendBlocksTest, MemoryIsLinearInTheLength) {
       SelfAttention attention(std::string("additive {} ") + rest);
       attention.tape().set_training(true);
       attention.Step(time);
-      // Blocks of the tape's memory double in size: a second step shows what
-      // is used.
+      // Blocks of the tape's memory double in size. Only a second step shows
+      // the memory that is used.
       const size_t bytes = attention.tape().high_water_bytes();
       if (before > 0) {
         EXPECT_LT(static_cast<double>(bytes),
@@ -120,7 +121,7 @@ TEST(AttendBlocksTest, MemoryIsLinearInTheLength) {
   }
 }
 
-// Without a number for each pair: for one head, these would take a GiB.
+// An array with a number for each pair would take a GiB for one head.
 TEST(AttendBlocksTest, ABiasByDistanceNeedsNoArrayOfPairs) {
   SelfAttention attention(
       "formula { score: 'q . k / sqrt(d) + b[i - j]' "

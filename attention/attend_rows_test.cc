@@ -1,5 +1,6 @@
-// Statistics of the rows of weights, from either driver: they agree with the
-// weights, no weights are made for them, and no bit changes.
+// Tests that statistics of rows agree with the weights, with the blocked kernel
+// and row by row. They must not need an array of weights, and must not change a
+// bit.
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -49,7 +50,7 @@ class SelfAttention {
         scorers, options, store_.Root(),
         MultiHeadWidths{kWidth, kWidth, kWidth});
     store_.Finalize(1);
-    // Rows that differ.
+    // Makes the rows differ.
     for (float& value : store_.values()) value *= 2;
     gradients_ = std::make_unique<GradientSlab<float>>(store_);
     forward_ =
@@ -83,7 +84,7 @@ class SelfAttention {
     return all;
   }
 
-  // The statistics of the first example, from the weights of a pass.
+  // The statistics of the first example, computed from the weights of a pass.
   SiteRows FromWeights(int64_t time) {
     SiteRecorder<float> weights({"*/weights"});
     Step(time, &weights);
@@ -107,8 +108,8 @@ class SelfAttention {
   std::unique_ptr<Forward<float>> forward_;
 };
 
-// Blocks of inner form, with heads side by side and without; and rows, whole
-// and in blocks, in ranges of keys and in runs of them.
+// Covers the blocked kernel, with heads side by side and without. Then covers
+// rows, whole and in blocks, over ranges of keys and over runs of them.
 constexpr const char* kConfigs[] = {
     "scaled_dot {}",
     "scaled_dot {} dropout: 0.3",
@@ -176,7 +177,7 @@ TEST_P(AttendRowsTest, AreGivenOnceWhereAPassIsRecomputed) {
   EXPECT_EQ(rows.seen()[0].queries, 30);
 }
 
-// No more memory than the arrays of the statistics.
+// Statistics need no more memory than their arrays.
 TEST(MemoryOfRowsTest, IsLinearInTheLength) {
   constexpr int64_t kTime = 1024;
   for (const char* config :
@@ -186,20 +187,20 @@ TEST(MemoryOfRowsTest, IsLinearInTheLength) {
     for (const bool reads : {false, true}) {
       SelfAttention attention(config);
       RowRecorder<float> rows(kWindow);
-      // The second step has found how much memory it needs.
+      // The tape has grown to the required memory before the second step.
       for (int i = 0; i < 2; ++i) {
         attention.Step(kTime, reads ? &rows : nullptr);
       }
       bytes[reads ? 1 : 0] = attention.tape().high_water_bytes();
     }
-    // Six arrays of numbers and one of keys; scratch of one block.
+    // Six arrays of numbers, one array of keys, and scratch of one block.
     constexpr size_t kArrays = 2 * kHeads * kTime * (6 * 8 + 4);
     EXPECT_LT(bytes[1], bytes[0] + kArrays + (1 << 18)) << config;
     EXPECT_LT(bytes[1] - bytes[0], 2 * kHeads * kTime * kTime / 8) << config;
   }
 }
 
-// A probe that replaces the weights: rows are of what takes their place.
+// A hook that replaces the weights. The statistics must be of the replacement.
 class Halves : public HeldSites<float> {
  public:
   Halves() : HeldSites<float>("none") {}

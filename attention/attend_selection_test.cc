@@ -1,5 +1,5 @@
-// Attention with a selection of keys, beyond what the generated tests of
-// selections say: what is not computed, probes, recomputation and faults.
+// Tests of attention with a selection of keys that the generated tests of
+// selections lack: skipped work, hooks, activation checkpointing and faults.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -40,8 +40,8 @@ using ::testing::ElementsAreArray;
 constexpr int64_t kHeads = 2;
 constexpr int64_t kWidth = 4;
 
-// Causal self-attention. Position i asks for what the positions around it have,
-// so that queries that follow one another select the same blocks.
+// Causal self-attention. The query of a position resembles the keys of the
+// positions around it, so successive queries select the same blocks.
 class SelfAttention {
  public:
   explicit SelfAttention(const std::string& config) {
@@ -81,7 +81,8 @@ class SelfAttention {
     return {d, d + inputs_.score.queries.size()};
   }
 
-  // Floating-point operations of the products of an update.
+  // The floating-point operations of matrix products in a forward and backward
+  // pass.
   int64_t Products(int64_t time) {
     Begin(time);
     const int64_t before = GemmFlops();
@@ -102,7 +103,7 @@ class SelfAttention {
   AttendInputs<float> inputs_;
 };
 
-// By blocks of inner form, and by rows.
+// Computed by the blocked kernel, and row by row.
 constexpr const char* kScores[] = {
     "scaled_dot {} ", "scaled_dot {} normalizer { sparsemax {} } "};
 
@@ -114,8 +115,8 @@ TEST(AttendSelectionTest, KeysThatNobodySelectsAreNotMultiplied) {
                             "selection { moba { block_size: 256 top_k: 2 } }");
     const auto share = static_cast<double>(selecting.Products(kTime)) /
                        static_cast<double>(plain.Products(kTime));
-    // Each query sees 2 of 1 to 16 blocks, .23 of the pairs. Rows also read
-    // what other queries select.
+    // Each query sees 2 of 1 to 16 blocks, which is .23 of the pairs. Row by
+    // row, keys that other queries select are read, too.
     EXPECT_GT(share, 0.2) << score;
     EXPECT_LT(share, 0.4) << score;
     EXPECT_LT(selecting.tape().high_water_bytes(),
@@ -182,7 +183,8 @@ TEST(AttendSelectionTest, ReplacedScoresDoNotBringKeysBack) {
   }
 }
 
-// Keeps the largest score of each row. It takes the place of the soft cap.
+// Keeps only the largest score of each row. It is registered in place of the
+// soft cap.
 template <typename T>
 class LargestOnly : public ScoreMap<T> {
  public:
@@ -237,7 +239,8 @@ TEST(AttendSelectionTest, MapsThatMixKeysSeeNoOtherKeys) {
     for (const bool fused : {false, true}) {
       inputs.fused_score = fused;
       const Var<float> context = layer.Attend(forward, inputs).context;
-      // The first key of the own block. Earlier ones have larger scores.
+      // The first key of the query's own block. Earlier keys have larger
+      // scores.
       for (int64_t i = 0; i < kTime; ++i) {
         EXPECT_EQ(context.data()[i], static_cast<float>(i / 2 * 2)) << rest;
       }

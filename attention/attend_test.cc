@@ -32,8 +32,8 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::FloatEq;
 
-// A score whose inner form gives key 2 all the weight, which its scores do not.
-// So a context tells which driver computed it.
+// A score whose inner form gives key 2 all the weight, but whose scores are all
+// 0. The context therefore shows whether the blocked kernel computed it.
 template <typename T>
 class TwoFaced : public ScoringFunction<T> {
  public:
@@ -58,11 +58,11 @@ class TwoFacedWithHistory : public TwoFaced<T> {
   using TwoFaced<T>::TwoFaced;
 };
 
-// Which of the formulas Composed is.
+// The formula that Composed computes.
 int formula = 0;
 constexpr int kFormulas = 8;
 
-// Formulas of r = max(1 - q . k, 0), and -inf where r is 0.
+// Formulas of r = max(1 - q . k, 0) that are -inf where r is 0.
 template <typename T>
 class Composed : public ScoringFunction<T> {
  public:
@@ -101,7 +101,7 @@ class AttendTest : public ::testing::Test {
  protected:
   AttendTest() { RegisterBuiltInScores(built_in_); }
 
-  // An attender over the built-in scores, without parameters.
+  // An AttentionLayer with a built-in score, without parameters.
   std::unique_ptr<AttentionLayer<float>> Make(const std::string& config) {
     return Make(built_in_, config);
   }
@@ -120,8 +120,8 @@ class AttendTest : public ::testing::Test {
     return attender;
   }
 
-  // One query (0, 0) and three keys, so that a dot gives equal scores; values
-  // 1, 2 and 6.
+  // One query (0, 0) and three keys, so that `dot` gives equal scores. The
+  // values are 1, 2 and 6.
   AttendInputs<float> ThreeKeys() {
     AttendInputs<float> inputs;
     inputs.score.queries = tape_.Input({1, 1, 1, 2}, {0, 0});
@@ -143,7 +143,8 @@ TEST_F(AttendTest, TheContextIsTheWeightedMeanOfTheValues) {
   EXPECT_THAT(attended.context.span(), ElementsAre(FloatEq(3)));
 }
 
-// Keys of one value and lengths 2 and 6 give means of the first 2 and 6 values.
+// With equal keys and the lengths 2 and 6, the contexts are the means of the
+// first 2 and 6 values.
 TEST_F(AttendTest, HidesKeysByLength) {
   const auto attender = Make("dot {}");
   AttendInputs<float> inputs;
@@ -201,15 +202,16 @@ TEST_F(AttendTest, DropoutDropsWeightsInTrainingAndReportsThemWhole) {
   tape_.set_training(true);
   const Attended<float> attended = attender->Attend(*forward_, inputs);
   EXPECT_THAT(attended.weights.span(), Each(FloatEq(1.f / kKeys)));
-  // Twice the share of the kept: 1 with a standard deviation of 1 / sqrt(1000).
+  // Twice the fraction that is kept: 1, with a standard deviation of 1 /
+  // sqrt(1000).
   EXPECT_NEAR(attended.context.item(), 1, 0.2);
   EXPECT_GT(std::abs(attended.context.item() - kept), 1e-4);
 }
 
-// docs/attention_drivers.md has the rule, each part of which is here.
+// Tests each part of the rule in docs/attention_drivers.md.
 TEST_F(AttendTest, BlocksOfInnerFormAreTakenByTheRule) {
   constexpr float kBlocked = 6;  // the value of key 2
-  constexpr float kRows = 3;     // the mean of all
+  constexpr float kRows = 3;     // the mean of all values
   const auto context = [&](const AttentionRegistry& scorers,
                            const std::string& rest, Probe<float>* probe,
                            bool context_only) {
@@ -233,7 +235,8 @@ TEST_F(AttendTest, BlocksOfInnerFormAreTakenByTheRule) {
   AttentionRegistry with_history;
   with_history.Add<TwoFacedWithHistory>("two");
   HeldSites<float> reads("*");
-  // Positions, windows, dropout, rows of a block and readers do not matter.
+  // Position encodings, windows, dropout, the size of blocks and hooks that
+  // only read do not prevent the blocked kernel.
   for (const std::string rest :
        {"", "position_encoding { rotary {} }", "position_encoding { alibi {} }",
         "window: 9", "dropout: 0.5", "block: 1", "normalizer { softmax {} }"}) {
@@ -243,7 +246,7 @@ TEST_F(AttendTest, BlocksOfInnerFormAreTakenByTheRule) {
   EXPECT_THAT(reads["attention/scores"].span(), Each(0));
   EXPECT_THAT(reads["attention/weights"].span(), Each(FloatEq(1.f / 3)));
   EXPECT_FALSE(reads["attention/weights"].needs_grad());
-  // Wanted weights, history, the normalizer and wanted gradients do.
+  // Requested weights, history, another normalizer and requested gradients do.
   EXPECT_FLOAT_EQ(context(scorers, "", nullptr, false), kRows);
   EXPECT_FLOAT_EQ(context(with_history, "", nullptr, true), kRows);
   EXPECT_FLOAT_EQ(
@@ -267,13 +270,14 @@ TEST_F(AttendTest, ItsSitesAreWhatTheScoreReadsAndWhatFollows) {
                 ElementsAre("attention/queries", "attention/keys",
                             "attention/values", "attention/scores",
                             "attention/weights", "attention/context"));
-    // Turned by the angle 1.
+    // Rotated by the angle 1.
     EXPECT_THAT(probe["*queries"].span(),
                 ElementsAre(FloatEq(std::cos(1.f)), FloatEq(std::sin(1.f))));
   }
 }
 
-// d context / d weights is the values, whatever the path.
+// On each path, the gradient of the context with respect to the weights is the
+// values.
 TEST_F(AttendTest, GradientsOfWeightsAreThoseOfTheContextToo) {
   const auto attender = Make("dot {}");
   const AttendInputs<float> inputs = ThreeKeys();
@@ -287,7 +291,7 @@ TEST_F(AttendTest, GradientsOfWeightsAreThoseOfTheContextToo) {
               ElementsAre(1, 2, 6));
 }
 
-// The average score has no gradient; its weights have.
+// The average score has no gradient, but its weights have one.
 TEST_F(AttendTest, WeightsHaveGradientsWithoutAnyInTheScores) {
   const auto attender = Make("average {}");
   AttendInputs<float> inputs = ThreeKeys();
@@ -322,7 +326,8 @@ TEST_F(AttendTest, TheNarrowerWindowHolds) {
               ElementsAre(0, 0.5, 0.5));
 }
 
-// -inf hides the second key whatever made it, and passes no gradient.
+// -inf masks the second key, whichever operation computed it, and passes no
+// gradient.
 TEST_F(AttendTest, AScoreOfMinusInfinityMayBeComposedOfAnyOperations) {
   AttentionRegistry scorers;
   scorers.Add<Composed>("composed");
@@ -345,7 +350,7 @@ TEST_F(AttendTest, AScoreOfMinusInfinityMayBeComposedOfAnyOperations) {
   }
 }
 
-// A kernel's -inf is legal, and so is that plus a bias.
+// The -inf of a kernel is valid, also with a bias added.
 TEST_F(AttendTest, ABiasOfAScoreOfMinusInfinityIsNoFault) {
   const auto attender =
       Make("kernel { shape: BOXCAR } position_encoding { alibi {} }");

@@ -13,7 +13,8 @@ ScoreWidths ScorerWidths(const ScorerInfo& info, ScoreWidths widths) {
   return widths;
 }
 
-// create(widths) for one part of a layer, whose slots have names of its own.
+// Calls create(widths) for one part of a layer. Its slots are in the scope
+// `part`.
 template <typename F>
 auto WithSlots(ScoreWidths widths, const char* part, const F& create) {
   if (widths.slots == nullptr) return create(widths);
@@ -50,7 +51,7 @@ AttentionParts<T>::AttentionParts(const AttentionRegistry& registry,
   }
   const auto create_map = [&](const ScoreMapConfig& map, const char* name,
                               std::unique_ptr<ScoreMap<T>>* created) {
-    // A map that changes nothing would still exclude the blocked kernel.
+    // Even a map that changes nothing would exclude the blocked kernel.
     if (map.map_case() == ScoreMapConfig::MAP_NOT_SET || map.has_none()) return;
     *created = WithSlots(widths, name, [&](const ScoreWidths& of_part) {
       return registry.score_maps.Create<T>(map, scope.Sub(name), of_part);
@@ -64,7 +65,7 @@ AttentionParts<T>::AttentionParts(const AttentionRegistry& registry,
   };
   map_before_mixes_keys = mixes_keys(config.map_before());
   map_after_mixes_keys = mixes_keys(config.map_after());
-  // A selection of all keys would still read ranges of them.
+  // Even a selection of all keys would read ranges.
   if (HasSelection(config)) {
     selection = WithSlots(widths, "selection", [&](const ScoreWidths& of_part) {
       return registry.selections.Create<T>(config.selection(), of_part);

@@ -1,5 +1,6 @@
-// Parts of attention that a config chooses, and an AttentionLayer computes
-// with.
+// The parts of attention that a config chooses: score, position encoding,
+// normalizer, sink, forgetting gate, score maps and key selection. An
+// AttentionLayer computes with them.
 #ifndef ATTENTION_ATTENTION_PARTS_H_
 #define ATTENTION_ATTENTION_PARTS_H_
 
@@ -23,11 +24,11 @@ class Attention;
 
 template <typename T>
 struct AttentionParts {
-  // `config` has passed AttentionRegistry::Validate(). Parameters are the
-  // score's, under "position_encoding" the position encoding's, and under
-  // "normalizer", "sink", "forget", "map_before" and "map_after" what these
-  // have. The slots of the state are under the same names, the score's under
-  // "score".
+  // `config` has passed AttentionRegistry::Validate(). The parameters of the
+  // score are directly in `scope`. The other parts have the scopes
+  // "position_encoding", "normalizer", "sink", "forget", "map_before" and
+  // "map_after". The slots of the state have the same scopes; the slots of the
+  // score are in "score".
   AttentionParts(const AttentionRegistry& registry, const Attention& config,
                  ParameterScope<T> scope, const ScoreWidths& widths);
 
@@ -39,11 +40,12 @@ struct AttentionParts {
   std::unique_ptr<ScoreMap<T>> map_before;     // may be null
   std::unique_ptr<ScoreMap<T>> map_after;      // may be null
   std::unique_ptr<KeySelection<T>> selection;  // may be null
-  // Whether a map reads other keys of a row.
+  // Whether the map reads other keys of a row.
   bool map_before_mixes_keys = false;
   bool map_after_mixes_keys = false;
   bool uses_history;
-  // Copies of each key that Prepare() gives a score that knows no groups.
+  // Number of copies of each key that Prepare() gives a score without
+  // kGroupedHeads.
   int64_t key_copies;
 };
 

@@ -1,5 +1,5 @@
-// What has to hold whatever score, position encoding, normalizer and mask are
-// combined, on the fused paths and on the plain one.
+// Tests properties that every combination of score, position encoding,
+// normalizer and mask must have, on the fused paths and on the plain path.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -63,7 +63,7 @@ std::vector<std::string> Configs() {
   return configs;
 }
 
-// An attender and its parameters.
+// An AttentionLayer and its parameters.
 template <typename T>
 struct Layer {
   explicit Layer(const std::string& config) {
@@ -84,7 +84,7 @@ struct Layer {
     }
   }
 
-  // Queries from position 2, keys from position 0.
+  // Queries begin at position 2, and keys at position 0.
   Attended<T> Run(Forward<T>& forward, Var<T> queries, Var<T> keys,
                   Var<T> values, AttendInputs<T> inputs = {}) const {
     inputs.score.queries = queries;
@@ -119,7 +119,7 @@ class NoDistanceBias : public Probe<double> {
   }
 };
 
-// In blocks and in rows.
+// Tests the blocked kernel and row by row.
 TEST(AttentionPathsTest, AReplacedBiasOfDistancesTakesEffect) {
   for (const std::string rest : {"", " normalizer { sparsemax {} }"}) {
     const auto context = [&](const std::string& encoding, bool replaced) {
@@ -153,8 +153,8 @@ TEST(AttentionPathsTest, AReplacedBiasOfDistancesTakesEffect) {
 TEST(AttentionPathsTest, GradientsOfEveryCombination) {
   std::vector<GradientCase> cases;
   for (const std::string& config : Configs()) {
-    // These have no derivative where their support changes, which a stencil
-    // may cross. Tests of their own check them away from there.
+    // These have no derivative where their support changes, which finite
+    // differences may cross. Their own tests check derivatives elsewhere.
     if (config.find("sparsemax") != std::string::npos) continue;
     if (config.find("top_k") != std::string::npos) continue;
     std::vector<CheckedInput> inputs = {{{1, kHeads, 3, kWidth}},
@@ -167,7 +167,7 @@ TEST(AttentionPathsTest, GradientsOfEveryCombination) {
         "Attend", config, inputs,
         [=]<typename T>(Tape<T>& tape, absl::Span<const Var<T>> in) {
           const Layer<T>& layer = Get<T>(config);
-          // Blocks compute with it again in the backward pass.
+          // Kept alive, because blocks use it again in the backward pass.
           static auto* const kept =
               new std::vector<std::unique_ptr<Forward<T>>>;
           kept->push_back(
@@ -218,7 +218,7 @@ TEST(AttentionPathsTest, OtherExamplesChangeNoBit) {
   }
 }
 
-// Without gradients, causal rows go in blocks that leave out later keys.
+// Without gradients, blocks of causal rows leave out later keys.
 TEST(AttentionPathsTest, CausalBlocksHaveTheBitsOfWholeCalls) {
   constexpr int64_t kTime = 259;
   for (const std::string& config : Configs()) {
@@ -241,7 +241,7 @@ TEST(AttentionPathsTest, CausalBlocksHaveTheBitsOfWholeCalls) {
   }
 }
 
-// With the same weights dropped.
+// Both drop the same weights.
 TEST(AttentionPathsTest, ContextsAgreeWithThoseOfWeights) {
   for (const std::string& config : Configs()) {
     const Layer<double> layer(config + " dropout: 0.25");
@@ -266,8 +266,8 @@ TEST(AttentionPathsTest, ContextsAgreeWithThoseOfWeights) {
   }
 }
 
-// One key and its value in turn are NaN. Queries that do not see it have the
-// context and the gradients that they have with finite numbers there.
+// Each key and its value are NaN, one after another. Queries that do not see
+// the key must have the same context and gradients as with finite numbers.
 TEST(AttentionPathsTest, HiddenNaNReachesNoContextOnAnyPath) {
   constexpr int64_t kQueries = 3;
   constexpr int64_t kKeys = 5;
@@ -283,7 +283,7 @@ TEST(AttentionPathsTest, HiddenNaNReachesNoContextOnAnyPath) {
                                    {.dense = dense}};
   struct Path {
     bool fused_score;
-    bool composed;  // a probe wants the gradients of the weights
+    bool composed;  // a hook requests the gradients of the weights
     bool training;
   };
   for (const std::string& config : Configs()) {
@@ -330,7 +330,8 @@ TEST(AttentionPathsTest, HiddenNaNReachesNoContextOnAnyPath) {
   }
 }
 
-// Alternatives at one position are queries on their own there.
+// Queries that are alternatives at one position must equal separate queries
+// there.
 TEST(AttentionPathsTest, AlternativesEqualQueriesOnTheirOwn) {
   for (const std::string& config : Configs()) {
     const Layer<double>& layer = Get<double>(config);

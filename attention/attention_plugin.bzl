@@ -1,6 +1,5 @@
-"""A plug-in of attention and its generated tests; see head_output.bzl,
-key_selection.bzl, normalizer.bzl, score_map.bzl, scoring_function.bzl and
-state_mixer.bzl."""
+"""The macro behind head_output.bzl, key_selection.bzl, normalizer.bzl,
+score_map.bzl, scoring_function.bzl and state_mixer.bzl."""
 
 load("@com_google_protobuf//bazel:cc_proto_library.bzl", "cc_proto_library")
 load("@com_google_protobuf//bazel:proto_library.bzl", "proto_library")
@@ -49,26 +48,27 @@ def attention_plugin(
         checks = None,
         library = None,
         config_proto_deps = None):
-    """A plug-in and `NAME_test`.
+    """Defines a plug-in and its generated test, `NAME_test`.
 
     Args:
-      name: the plug-in's, in snake case.
-      kind: such as `head_output`: the stem of the interface's file and of
+      name: the name of the plug-in, in snake case.
+      kind: such as `head_output`, the stem of the interface's header and of
         `head_output_test_body.h`.
       srcs: the sources.
       hdrs: the headers.
-      config_proto: the file of the options' message, or None.
-      test_options: options to test the plug-in with, as text protos.
+      config_proto: the proto file with the options' message, or None.
+      test_options: options for its tests, as text protos.
       plain_options: options with which the layer is plain attention, or None.
-      deps: of the sources.
-      visibility: of the library and the protos.
-      registry: the class that it registers with. Default: for `head_output`,
+      deps: dependencies of the sources.
+      visibility: visibility of the library and the protos.
+      registry: the class that it registers with. Default for `head_output`:
         `HeadOutputRegistry`.
-      checks: the function that lists its checks. Default: `HeadOutputChecks`.
-      library: the interface. Default: `//attention:head_output` and, with a
-        config_proto, `//autodiff` and `//nn`.
-      config_proto_deps: what `config_proto` imports besides config_options.proto.
-        Default: `//attention/head_outputs:head_output_proto`.
+      checks: the function that lists its checks. Default for `head_output`:
+        `HeadOutputChecks`.
+      library: the library of the interface. Default for `head_output`:
+        `//attention:head_output` and, with a config_proto, `//autodiff` and `//nn`.
+      config_proto_deps: imports of `config_proto` besides config_options.proto.
+        Default for `head_output`: `//attention/head_outputs:head_output_proto`.
     """
     if config_proto_deps == None:
         config_proto_deps = [_label("//attention/{0}s:{0}_proto".format(kind))]

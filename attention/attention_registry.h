@@ -1,7 +1,6 @@
-// What an attention config may choose: the scoring functions that a program
-// knows, by the message of their options, its normalizers, its encodings,
-// its score maps and key selections, its head outputs, and the mixers that a
-// Transformer may choose.
+// Registry of everything that an attention config can choose: scoring
+// functions, normalizers, position encodings, score maps, key selections, head
+// outputs and mixers. The type of its options message identifies each plug-in.
 #ifndef ATTENTION_ATTENTION_REGISTRY_H_
 #define ATTENTION_ATTENTION_REGISTRY_H_
 
@@ -28,21 +27,21 @@ template <typename T>
 using ScorerFactory =
     OptionFactory<ScoringFunction<T>, ParameterScope<T>, const ScoreWidths&>;
 
-// Whether a config has a forgetting gate, or a key selection, other than none.
+// Whether the config has a forgetting gate, or a key selection, other than
+// `none`.
 bool HasForget(const Attention& config);
 bool HasSelection(const Attention& config);
 
 void RequireEqualWidths(const ScoreWidths& widths, ConfigProblems& problems);
 
-// Whether a score says by PositionAware(options) what kPositionAware says of
-// others.
+// Whether a score defines PositionAware(options) in place of kPositionAware.
 template <typename Scorer>
 inline constexpr bool kAsksOptions =
     requires(const typename Scorer::Options& options) {
   Scorer::PositionAware(options);
 };  // NOLINT(readability/braces)
 
-// The description is the score's formula: "q . k".
+// A registered score. The description is its formula, such as "q . k".
 struct ScorerInfo : NumericInfo<ScorerFactory, ScoreWidths> {
   // Whether a score with these options depends on the positions of query or
   // key.
@@ -79,11 +78,11 @@ class AttentionRegistry : public PluginRegistry<Attention, ScorerInfo> {
  public:
   AttentionRegistry();
 
-  // Paths are relative to `config`.
+  // Adds the problems of `config`, under paths relative to it.
   void Validate(const Attention& config, const ScoreWidths& widths,
                 ConfigProblems& problems) const;
 
-  // The built-in ones are registered.
+  // Their built-in plug-ins are already registered.
   NormalizerRegistry normalizers;
   PositionEncodingRegistry position_encodings;
   ScoreMapRegistry score_maps;

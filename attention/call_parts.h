@@ -1,5 +1,5 @@
-// Parts of an attention call: one example and some of its queries, with some of
-// its keys.
+// Parts of an attention call. A part is one example and some of its queries,
+// with some of the keys.
 #ifndef ATTENTION_CALL_PARTS_H_
 #define ATTENTION_CALL_PARTS_H_
 
@@ -17,7 +17,8 @@
 
 namespace regard {
 
-// During its lifetime, the tape's random state belongs to one example.
+// Makes the tape's random state belong to one example, for the lifetime of the
+// object.
 template <typename T>
 class ExampleScope {
  public:
@@ -37,7 +38,7 @@ class ExampleScope {
   const RandomState outer_;
 };
 
-// Scores of -inf stay.
+// Returns scores plus the bias. Scores of -inf stay -inf.
 template <typename T>
 Var<T> PlusBias(Var<T> scores, const DifferenceBias<T>& bias) {
   if (!bias.has_value()) return scores;
@@ -47,7 +48,7 @@ Var<T> PlusBias(Var<T> scores, const DifferenceBias<T>& bias) {
   return scores;
 }
 
-// The place of the weights of a call, or of a part of it whose queries begin at
+// The place of the weights of a call, or of a part whose queries begin at
 // `positions`.
 inline RowPlace PlaceOf(const Positions& positions, int64_t example = 0,
                         int64_t first_query = 0) {
@@ -57,13 +58,13 @@ inline RowPlace PlaceOf(const Positions& positions, int64_t example = 0,
           .step = positions.query_step};
 }
 
-// Fills in the statistics of the rows of a part. Trivially copyable.
+// Writes the statistics of the rows of a part. Trivially copyable.
 struct RowReader {
-  // The statistics of the whole call. Without arrays, nothing is read.
+  // The statistics of the whole call. Empty arrays make both functions no-ops.
   RowStatistics to = {};
   RowPlace place = {};
 
-  // From weights [1, heads, rows, keys] under the part's mask.
+  // Reads weights [1, heads, rows, keys] under the part's mask.
   template <typename T>
   void Read(Var<T> weights, const Mask& part) const {
     if (!to.has_value()) return;
@@ -72,7 +73,8 @@ struct RowReader {
     of_keys.part_of_keys = weights.cols() < part.all_keys;
     ReadRows(weights, of_keys, to);
   }
-  // The same, whose columns are some runs of the call's keys.
+  // Reads weights [1, heads, rows, columns] whose columns are runs of the
+  // call's keys.
   template <typename T>
   void ReadRuns(Var<T> weights, absl::Span<const KeyRange> runs) const {
     if (!to.has_value()) return;

@@ -1,19 +1,19 @@
 // The forgetting gate of attention (Lin et al., "Forgetting Transformer:
-// softmax attention with a forget gate", 2025, arXiv 2503.02130). Each head has
-// a gate for each position t, computed from the layer's input x, and a bias of
-// scores
+// softmax attention with a forget gate", 2025, arXiv 2503.02130). Each head
+// computes a gate f_t from the layer's input x_t at each position t. The gates
+// add a bias to the scores:
 //
 //   f_t    = sigmoid(w . x_t + b)
 //   c_t    = log f_1 + .. + log f_t
 //   s_ij' = s_ij + (c_i - c_j)     for keys j <= i.
 //
-// The difference is formed before it is added to a score, so the precision of
-// the sum is lost only once. Where all gates are exactly 1 it is exactly 0:
-// plain attention.
+// c_i - c_j is computed before it is added to the score, which loses less
+// precision. If all gates are exactly 1, the difference is exactly 0, and the
+// layer is plain attention.
 //
-// A gate belongs to the attention layer. Scores do not know it. Positions have
-// to follow one another from the first on, and queries and keys are the same
-// positions: causal self-attention.
+// The gate belongs to the attention layer and works with every score. It
+// requires causal self-attention: queries and keys have the same positions,
+// which follow one another from the first.
 #ifndef ATTENTION_FORGET_GATE_H_
 #define ATTENTION_FORGET_GATE_H_
 
@@ -28,18 +28,18 @@
 namespace regard {
 
 // Parameters: "weight" [heads, input] and "bias" [heads]. Slots of the state:
-// "sum" of the last position, and "sums" of all.
+// "sum", the value of c at the last position, and "sums", all values of c.
 template <typename T>
 class ForgetGate {
  public:
   ForgetGate(const Forget& config, const ParameterScope<T>& scope,
              const ScoreWidths& widths);
 
-  // The bias c_i - c_j for queries at the positions of x [batch, time, input].
-  // They follow the positions in the state, which takes them, too. The keys are
-  // at all positions of the state; at the positions of x if it is null. The
-  // logarithms of the gates [batch, time, heads] are the hook point
-  // "log_decays".
+  // Returns the bias c_i - c_j for queries at the positions of x [batch, time,
+  // input]. With a state, these positions follow the positions in it, the keys
+  // are at all of its positions, and c is appended to it. Without a state, the
+  // keys are at the positions of x. The logarithms of the gates, [batch, time,
+  // heads], are the hook point "log_decays".
   DifferenceBias<T> Bias(Forward<T>& forward, Var<T> x,
                          LayerState<T>* state) const;
 

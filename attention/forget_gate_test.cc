@@ -59,8 +59,8 @@ void SetParameter(const char* name, std::vector<T> values,
   std::copy(values.begin(), values.end(), to.begin());
 }
 
-// Two query heads on one key head. More keys than one block, and fewer; as many
-// queries as keys, and others.
+// Two query heads share a key head. There are more keys than one block or
+// fewer, and as many queries as keys or other numbers.
 TEST(ForgetGateTest, GradientsOfTheBlockedKernel) {
   std::vector<GradientCase> cases;
   for (const auto& [queries, keys] :
@@ -121,8 +121,8 @@ TEST(ForgetGateDeathTest, ABiasCoversAllScores) {
                "for scores");
 }
 
-// Gates of one head are 1/2, 1/4 and 1/5, and of another 1, whatever comes
-// before.
+// The gates of one head are 1/2, 1/4 and 1/5. The gates of the other head are
+// always 1.
 TEST(ForgetGateTest, SumsLogarithmsOfGates) {
   ParameterStore<double> store;
   StateSlots slots;
@@ -160,8 +160,9 @@ TEST(ForgetGateTest, SumsLogarithmsOfGates) {
   expect(last.keys, 0, 3);
 }
 
-// Output of causal self-attention of 2 examples of `time` positions. Gates of 1
-// have no weights and a bias of 200: exp(-200) is 0 in float.
+// The output of causal self-attention of 2 examples of `time` positions. With
+// gates_of_one, gates have weights 0 and a bias of 200: exp(-200) is 0 in
+// float.
 std::vector<float> SelfAttention(const std::string& attention, int64_t time,
                                  bool gates_of_one = false) {
   const AttentionRegistry scorers = BuiltIn();
@@ -235,8 +236,8 @@ TEST(ForgetGateTest, AWarmStepAllocatesNothing) {
   }
 }
 
-// The sums are near -20,000, where neighbours of a float are 0.002 apart. A
-// score that is added to a sum first would lose its last digits.
+// The sums are near -20,000, where adjacent floats differ by 0.002. Adding the
+// score to a sum first would lose its last digits.
 TEST(ForgetGateTest, FormsDifferencesBeforeItAddsThem) {
   Tape<float> tape;
   const Var<float> scores = tape.Constant({1, 1, 1, 2}, {0.1F, 0.2F});

@@ -1,4 +1,4 @@
-"""`head_output()`: a head output of multi-head attention, and its tests."""
+"""`head_output()` defines a head output of multi-head attention, and its tests."""
 
 load("//attention:attention_plugin.bzl", "attention_plugin")
 
@@ -11,26 +11,26 @@ def head_output(
         plain_options = None,
         deps = [],
         visibility = None):
-    """A head output and `NAME_test`.
+    """Defines a head output and its generated test, `NAME_test`.
 
-    The sources define one head output `MyOutput` for the name `my_output`, by
-    `REGARD_HEAD_OUTPUT(MyOutput, "its formula")` in any namespace.
+    For the name `my_output`, the sources must register one head output `MyOutput`
+    with `REGARD_HEAD_OUTPUT(MyOutput, "its formula")`, in any namespace.
 
     Args:
-      name: the head output's, in snake case.
+      name: the name of the head output, in snake case.
       srcs: the sources.
       hdrs: the headers, if any.
-      config_proto: the file of the options' message, which extends
-        OutsideHeadOutput; makes `NAME_proto` and `NAME_cc_proto`. Otherwise
-        `deps` provide the message.
-      test_options: options to test the head output with, as text protos.
-      plain_options: options with which the layer is plain attention, as a text
-        proto: the output is then the context of each head, or of the first of
-        the heads that are joined. The test compares all bits, on contexts
-        below 1e-9. None: no options do.
-      deps: what the sources need besides `//attention:head_output` and, with a
-        config_proto, `//autodiff` and `//nn`.
-      visibility: of the library and the protos.
+      config_proto: the proto file with the options' message, which extends
+        OutsideHeadOutput. Creates `NAME_proto` and `NAME_cc_proto`. If absent, `deps` must
+        provide the message.
+      test_options: options for its tests, as text protos.
+      plain_options: a text proto of options with which the layer is plain
+        attention: the output is the context of each head, or of the first of the
+        joined heads. The test compares all bits, for contexts below 1e-9. None if
+        there are no such options.
+      deps: dependencies of the sources, besides `//attention:head_output` and, with
+        a config_proto, `//autodiff` and `//nn`.
+      visibility: visibility of the library and the protos.
     """
     attention_plugin(
         name,

@@ -1,6 +1,7 @@
-// Head outputs of multi-head attention. The output projection reads a head
-// output, a function of each head's context and of the layer's input, such as a
-// gate. Without one, it reads the contexts side by side.
+// Interface of head outputs. A head output is a function of each head's context
+// and of the layer's input, such as a gate. The output projection of multi-head
+// attention reads its result. Without a head output, it reads the contexts side
+// by side.
 //
 // A head output is a class of two methods and one line of registration:
 //
@@ -37,41 +38,43 @@ namespace regard {
 
 class HeadOutputConfig;
 
-// Extents that a head output is built for.
+// The sizes that a head output is constructed with.
 struct HeadOutputWidths {
   int64_t heads = 1;
-  // Divisors of heads: successive heads share a key head and a value head.
+  // Both divide `heads`. Successive heads share a key head and a value head.
   int64_t key_heads = heads;
   int64_t value_heads = heads;
-  int64_t value = 0;  // columns of each head's context
-  int64_t input = 0;  // columns of the layer's input
-  // Initializer of the layer's weights, also for weights of a head output.
+  int64_t value = 0;  // width of each head's context
+  int64_t input = 0;  // width of the layer's input
+  // Initializer of the layer's weights. Use it for weights of the head output,
+  // too.
   WeightInitializer initialization = XavierUniform;
 };
 
 template <typename T>
 class HeadOutput {
  public:
-  // Number of successive heads that it joins, and that therefore share a key
-  // head and a value head. It divides heads / key_heads and heads /
+  // Number of successive heads that the head output joins. They share a key
+  // head and a value head, so it must divide heads / key_heads and heads /
   // value_heads.
   static constexpr int64_t kJoinedHeads = 1;
 
   virtual ~HeadOutput() = default;
 
-  // Adds what is wrong with the options for these widths, under paths relative
-  // to the options. A head output with limits besides (range) declares its own.
+  // Adds the problems of the options for these widths, under paths relative to
+  // the options. A head output with limits other than (range) defines its own
+  // Validate().
   static void Validate(const auto& options, const HeadOutputWidths&,
                        ConfigProblems& problems) {
     problems.CheckRanges(options);
   }
 
-  // Number of columns of Output(), at least 1.
+  // The number of columns of Output(). At least 1.
   virtual int64_t Width() const = 0;
 
   // context [batch, queries, heads, value width] and x [batch, queries, input]
-  // -> [batch, queries, Width()]. Computes each query by itself: a decoder
-  // calls it for one position at a time.
+  // -> [batch, queries, Width()]. Must compute each query independently,
+  // because a decoder calls it for one position at a time.
   virtual Var<T> Output(Forward<T>& forward, Var<T> context,
                         Var<T> x) const = 0;
 };
@@ -80,7 +83,7 @@ template <typename T>
 using HeadOutputFactory =
     OptionFactory<HeadOutput<T>, ParameterScope<T>, const HeadOutputWidths&>;
 
-// The description is the formula of a head's output.
+// A registered head output. The description is its formula.
 struct HeadOutputInfo : NumericInfo<HeadOutputFactory, HeadOutputWidths> {
   int64_t joined_heads;
 

@@ -1,5 +1,5 @@
-// The keys that each query may see, chosen before there are scores: what a
-// KeySelection returns, and kernels read.
+// The keys that each query may see, as ranges. A KeySelection returns them
+// before scores exist, and kernels read them.
 #ifndef ATTENTION_KEY_RANGES_H_
 #define ATTENTION_KEY_RANGES_H_
 
@@ -11,21 +11,21 @@
 
 namespace regard {
 
-// Key rows begin .. end - 1.
+// The key rows begin .. end - 1.
 struct KeyRange {
   int32_t begin;
   int32_t end;
 };
 
-// For each row of [batch, heads, queries]: ranges of key rows that rise and do
-// not touch. Keys outside of them are not seen. They may contain keys that a
-// mask hides, which stay hidden. Trivially copyable; the memory is an arena's.
+// Ranges of key rows for each row of [batch, heads, queries]. The ranges of a
+// row rise and do not touch. Keys outside of them are not visible. A mask may
+// hide more keys. Trivially copyable; the memory belongs to an arena.
 class KeyRanges {
  public:
-  // All keys.
+  // No selection: all keys.
   KeyRanges() = default;
 
-  // No range yet for any row, and at most `most` for each.
+  // No ranges yet, with memory for at most `most` ranges per row.
   static KeyRanges New(Arena& arena, int64_t batch, int64_t heads,
                        int64_t queries, int64_t most) {
     KeyRanges all;
@@ -40,8 +40,8 @@ class KeyRanges {
     return all;
   }
 
-  // Appends a range that begins at the end of the row's last one or later. It
-  // joins a range that it touches; an empty one is left out.
+  // Appends a range that begins at or after the end of the row's last range.
+  // Merges ranges that touch, and ignores an empty range.
   void Add(int64_t example, int64_t head, int64_t query, KeyRange range) {
     if (range.begin >= range.end) return;
     const int64_t row = Row(example, head, query);
@@ -56,7 +56,7 @@ class KeyRanges {
     of_row[count++] = range;
   }
 
-  // Whether there is a selection at all.
+  // Whether there is a selection.
   bool has_value() const { return has_value_; }
   int64_t heads() const { return heads_; }
 
@@ -66,7 +66,7 @@ class KeyRanges {
     return {ranges_ + row * most_, static_cast<size_t>(counts_[row])};
   }
 
-  // The same for a part of the call: one example, and its queries from
+  // The ranges of a part of the call: one example, and its queries from
   // `first_query` on.
   KeyRanges Part(int64_t example, int64_t first_query) const {
     KeyRanges part = *this;

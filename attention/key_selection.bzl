@@ -1,4 +1,4 @@
-"""`key_selection()`: a choice of the keys that each query sees, and its tests."""
+"""`key_selection()` defines a key selection and its tests."""
 
 load("//attention:attention_plugin.bzl", "attention_plugin")
 
@@ -11,25 +11,27 @@ def key_selection(
         plain_options = None,
         deps = [],
         visibility = None):
-    """A key selection and `NAME_test`.
+    """Defines a key selection and its generated test, `NAME_test`.
 
-    The sources define one selection `MySelection` for the name `my_selection`, by
-    `REGARD_KEY_SELECTION(MySelection, "the keys it selects")` in any namespace.
+    For the name `my_selection`, the sources must register one selection
+    `MySelection` with `REGARD_KEY_SELECTION(MySelection, "the keys it selects")`,
+    in any namespace.
 
     Args:
-      name: the selection's, in snake case.
+      name: the name of the selection, in snake case.
       srcs: the sources.
       hdrs: the headers, if any.
-      config_proto: the file of the options' message, which extends
-        OutsideKeySelection; makes `NAME_proto` and `NAME_cc_proto`. Otherwise `deps`
+      config_proto: the proto file with the options' message, which extends
+        OutsideKeySelection. Creates `NAME_proto` and `NAME_cc_proto`. If absent, `deps` must
         provide the message.
-      test_options: options to test the selection with, as text protos. The tests have
-        up to 300 keys.
-      plain_options: options with which up to 300 keys are all selected, so that the
-        layer is plain attention, as a text proto. None: no options do.
-      deps: what the sources need besides `//attention:key_selection` and, with a
-        config_proto, `//autodiff` and `//nn`.
-      visibility: of the library and the protos.
+      test_options: options for its tests, as text protos. The tests have up to 300
+        keys.
+      plain_options: a text proto of options with which all of up to 300 keys are
+        selected, so that the layer is plain attention. None if there are no such
+        options.
+      deps: dependencies of the sources, besides `//attention:key_selection` and, with
+        a config_proto, `//autodiff` and `//nn`.
+      visibility: visibility of the library and the protos.
     """
     attention_plugin(
         name,

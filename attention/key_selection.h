@@ -1,6 +1,7 @@
-// Which keys each query may see at all, chosen before there are scores: blocks
-// of keys whose mean fits the query, ... What nobody sees is not computed, in
-// neither driver (docs/attention_drivers.md).
+// Interface of key selections. A selection chooses which keys each query may
+// see, before scores are computed, such as blocks of keys whose mean fits the
+// query. Keys that no query selects are not computed
+// (docs/attention_drivers.md).
 //
 // A selection is a class of one method and one line of registration:
 //
@@ -34,36 +35,36 @@ class KeySelectionConfig;
 template <typename T>
 class KeySelection {
  public:
-  // Whether Select() multiplies queries by prepared keys. Both then need one
-  // width.
+  // Whether Select() multiplies queries by prepared keys, which then need the
+  // same width.
   static constexpr bool kComparesKeys = false;
 
   virtual ~KeySelection() = default;
 
-  // Adds what is wrong with the options for these widths, under paths relative
-  // to the options. A selection with limits besides (range) declares its own.
+  // Adds the problems of the options for these widths, under paths relative to
+  // the options. A selection with limits other than (range) defines its own
+  // Validate().
   static void Validate(const auto& options, const ScoreWidths&,
                        ConfigProblems& problems) {
     problems.CheckRanges(options);
   }
 
-  // The keys of each row [batch, heads, queries], in rows of inputs.keys.
-  // Called once for each call of attention, with queries and keys that carry
-  // their position encoding.
+  // Returns the selected rows of inputs.keys for each row of [batch, heads,
+  // queries]. Called once per call of attention, after the position encoding.
   //
-  // A row's choice depends on nothing but its query, and the keys that
-  // inputs.mask lets it see with their positions. A selection that obeys this
-  // reads no future key, and padding, other examples and the number of queries
-  // in the call change nothing: a decoder's step selects what the whole pass
-  // does. It may depend on the other heads of its query.
+  // The choice for a row may only depend on its query, and on the keys that
+  // inputs.mask shows to the query, with their positions. It may also depend on
+  // the other heads of the query. Future keys, padding, other examples and the
+  // number of queries then have no effect. In particular, a step of a decoder
+  // selects the same keys as the whole pass.
   //
-  // Ranges are data. No gradient flows through them, neither to queries nor to
-  // keys, and therefore a selection has no parameters.
+  // The ranges are data. No gradient flows through them, so a selection has no
+  // parameters.
   virtual KeyRanges Select(Forward<T>& forward,
                            const ScoreInputs<T>& inputs) const = 0;
 };
 
-// No range yet for any query of these inputs.
+// Ranges for these inputs, with no key selected yet.
 template <typename T>
 KeyRanges NoKeys(Tape<T>& tape, const ScoreInputs<T>& in, int64_t most) {
   const Shape& q = in.queries.shape();
@@ -73,7 +74,7 @@ KeyRanges NoKeys(Tape<T>& tape, const ScoreInputs<T>& in, int64_t most) {
 template <typename T>
 using KeySelectionFactory = OptionFactory<KeySelection<T>, const ScoreWidths&>;
 
-// The description says which keys are selected.
+// A registered selection. The description says which keys it selects.
 struct KeySelectionInfo : NumericInfo<KeySelectionFactory, ScoreWidths> {
   bool compares_keys;
 

@@ -20,8 +20,8 @@ Var<T> ByHeads(Var<T> x, int64_t heads) {
                  {0, 2, 1, 3});
 }
 
-// x [batch, heads, n, in] times a matrix for each of `groups` groups of
-// successive heads: [batch, heads, n, out].
+// Multiplies x [batch, heads, n, in] by one matrix for each of `groups` groups
+// of successive heads: [batch, heads, n, out].
 template <typename T>
 Var<T> TimesMatrices(Var<T> x, Var<T> matrices, int64_t groups,
                      Transpositions transposed) {
@@ -33,14 +33,14 @@ Var<T> TimesMatrices(Var<T> x, Var<T> matrices, int64_t groups,
   return product.Reshape({s[0], s[1], s[2], product.dim(3)});
 }
 
-// The first `width` columns of x, and the others.
+// The first `width` columns of x, and the other columns.
 template <typename T>
 std::pair<Var<T>, Var<T>> Parts(Var<T> x, int64_t width) {
   return {Slice(x, /*axis=*/-1, 0, width),
           Slice(x, /*axis=*/-1, width, x.dim(-1) - width)};
 }
 
-// [a; b] along the last axis.
+// Concatenates a and b along the last axis.
 template <typename T>
 Var<T> Joined(Var<T> a, Var<T> b) {
   const Var<T> parts[] = {a, b};
@@ -81,7 +81,7 @@ void ValidateLatent(const Latent& options, const LatentWidths& widths,
                               "pairs; got ",
                               options.rotary_width()));
   }
-  // The heads side by side are one extent of a shape.
+  // The heads side by side must fit into one extent of a shape.
   const int64_t most = (int64_t{1} << 30) / widths.heads - widths.head;
   if (options.rotary_width() > most) {
     problems.Add("rotary_width",
@@ -89,7 +89,7 @@ void ValidateLatent(const Latent& options, const LatentWidths& widths,
                               "most 2^30; got ",
                               options.rotary_width(), ", at most ", most));
   }
-  // A resolved config gives every field.
+  // A resolved config sets every field, so compare with the defaults.
   const Latent& defaults = Latent::default_instance();
   if (options.epsilon() != defaults.epsilon() && !options.norm()) {
     problems.Note("epsilon", "has no effect: `norm` is false");

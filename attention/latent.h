@@ -7,8 +7,8 @@
 //   v_j = V_h c_j                           value of head h
 //   q_i = [Q_h x_i; rotary(P_h x_i, i)]     query of head h
 //
-// All heads share c and r, which are all that a decoder keeps of a position.
-// Both forms compute the same:
+// All heads share c and r. A decoder caches only c and r for each position.
+// Both forms compute the same function:
 //
 //   materialised: attends to k and v.
 //   absorbed: q . k = [K_h^T Q_h x_i; rotary(P_h x_i, i)] . [c_j; r_j], and
@@ -38,51 +38,52 @@ namespace regard {
 class Attention;
 
 struct LatentWidths {
-  int64_t query_input = 0;  // columns of the queries' input
-  int64_t key_input = 0;    // columns of the input of keys and values
+  int64_t query_input = 0;  // width of the queries' input
+  int64_t key_input = 0;    // width of the input of keys and values
   int64_t heads = 1;
-  // Keys and values that are computed from a latent, divisors of heads.
+  // Number of key heads and of value heads. Both divide `heads`.
   int64_t key_heads = heads;
   int64_t value_heads = heads;
   int64_t head = 0;  // width of a key without its rotary part
 };
 
-// The options with a rank and a rotary_width.
+// Returns the options with `rank` and `rotary_width` filled in.
 Latent CompleteLatent(const Latent& options, const LatentWidths& widths);
 
-// The widths that the score of `complete` options is built for.
+// The widths with which a score is constructed for `complete` options.
 ScoreWidths LatentScoreWidths(const Latent& complete,
                               const LatentWidths& widths);
 
-// Adds what is wrong with the numbers of `options`, under paths relative to
-// them.
+// Adds the problems of the fields of `options`, under paths relative to them.
 void ValidateLatent(const Latent& options, const LatentWidths& widths,
                     ConfigProblems& problems);
 
-// The same for options that are absent, or have `none`.
+// Adds the problems of options that are absent or have `none`.
 void ValidateNoLatent(const Latent& options, ConfigProblems& problems);
 
-// Adds what is wrong with a valid `attention` beside complete `options`, under
-// paths relative to the message that holds both.
+// Adds the problems of a valid `attention` in combination with `complete`
+// options. Paths are relative to the message that contains both.
 void ValidateLatentAttention(const AttentionRegistry& registry,
                              const Attention& attention, const Latent& complete,
                              const LatentWidths& widths,
                              ConfigProblems& problems);
 
-// Parameters: latent.{weight,bias} [rank + rotary_width, key input], and
-// query_latent.{weight,bias} [query_rank, query input] if there is a
-// query_rank; latent_norm.weight and query_latent_norm.weight, if they are
-// normalised.
+// Parameters:
+//
+//   latent.{weight,bias}          [rank + rotary_width, key input]
+//   query_latent.{weight,bias}    [query_rank, query input], if query_rank > 0
+//   latent_norm.weight            with `norm`
+//   query_latent_norm.weight      with `norm`, if query_rank > 0
 template <typename T>
 class LatentKeys {
  public:
-  // The numbers that a decoder keeps of each position.
+  // The arrays that a decoder caches.
   struct Source {
     Var<T> latents;  // [batch, 1, keys, rank]
-    Var<T> rotary;   // [batch, 1, keys, rotary width], which may be 0
+    Var<T> rotary;   // [batch, 1, keys, rotary width]; the width may be 0
   };
-  // The maps from a latent to the keys [key heads * head, rank] and values
-  // [value heads * value width, rank] of the heads.
+  // The maps from a latent to the keys [key heads * head, rank] and to the
+  // values [value heads * value width, rank].
   struct Maps {
     const LinearLayer<T>& key;
     const LinearLayer<T>& value;
@@ -99,18 +100,18 @@ class LatentKeys {
              const ParameterScope<T>& scope, const LatentWidths& widths,
              const LinearOptions& projection);
 
-  // x [batch, queries, query input] -> what the projection of queries reads.
+  // x [batch, queries, query input] -> the input of the projection of queries.
   Var<T> QueryInput(Forward<T>& forward, Var<T> x) const;
 
-  // x [batch, keys, key input], the first of which is at key_position.
+  // x [batch, keys, key input]. The first key is at `key_position`.
   Source Prepare(Forward<T>& forward, Var<T> x, int64_t key_position) const;
 
   // queries [batch, heads, queries, head + rotary width].
   Operands Heads(Forward<T>& forward, Var<T> queries, const Source& source,
                  const Maps& maps, const Positions& positions) const;
 
-  // The context of an attention to Heads() -> [batch, heads, queries, value
-  // width].
+  // Maps the context of the attention to Heads() to [batch, heads, queries,
+  // value width].
   Var<T> Context(Forward<T>& forward, Var<T> context, const Maps& maps) const;
 
  private:

@@ -50,7 +50,7 @@ MultiHead Parse(const std::string& text) {
   return config;
 }
 
-// Problems as "path: message", or the notes.
+// Returns problems as "path: message", or the notes.
 std::vector<std::string> ProblemsOf(const std::string& config,
                                     const MultiHeadWidths& widths = {kWidth,
                                                                      kWidth,
@@ -87,7 +87,7 @@ struct Layer {
     return {span.begin(), span.end()};
   }
 
-  // Rows that `lengths` hides hold NaN.
+  // Rows that `lengths` masks contain NaN.
   std::vector<T> Run(int64_t time = 5, Probe<T>* probe = nullptr,
                      absl::Span<const int32_t> lengths = {}) {
     std::fill(gradients->values().begin(), gradients->values().end(), T(0));
@@ -138,7 +138,7 @@ void ExpectNear(absl::Span<const T> got, absl::Span<const T> want,
   }
 }
 
-// Fields of a MultiHead besides the form, and the attention.
+// Fields of a MultiHead, except the form and the attention.
 constexpr const char* kFields[] = {
     "heads: 2 latent { rank: 4",
     "heads: 2 latent { rank: 3 rotary_width: 0",
@@ -167,7 +167,8 @@ std::string Config(const std::string& fields, const char* form,
                       " }");
 }
 
-// Also where a hook makes weights values of the tape.
+// Compares the two forms, also with a hook that makes weights values of the
+// tape.
 template <typename T>
 void ExpectEqualForms(double tolerance) {
   for (const char* fields : kFields) {
@@ -214,9 +215,9 @@ TEST(LatentTest, BothFormsAreEqualAtLengthsOfSeveralBlocks) {
 }
 
 // Two positions of width 2, one head of width 1, a latent of 1 number and a
-// rotary part of 2, of which one is not 0. The key of position j is
-// [2 x_j0; x_j1 (cos j, sin j)], its value 3 x_j0, the query of position i
-// [x_i0; x_i1 (cos i, sin i)].
+// rotary part of 2, of which one is not 0. Position j has the key [2 x_j0; x_j1
+// (cos j, sin j)] and the value 3 x_j0. Position i has the query [x_i0; x_i1
+// (cos i, sin i)].
 TEST(LatentTest, ValuesAreAsComputedByHand) {
   for (const char* form : {"MATERIALISED", "ABSORBED"}) {
     const AttentionRegistry scorers = BuiltIn();
@@ -278,9 +279,9 @@ TEST(LatentTest, TheNormDividesTheLatentByItsRootMeanSquare) {
   EXPECT_THAT(source.keys.span(), ElementsAre(7, 0));
 }
 
-// The latent is x itself. Outputs and gradients of the maps then have the bits
-// of plain attention. Gradients of x add the same numbers in another order, and
-// the absorbed form multiplies in another order.
+// The latent is x itself. Outputs and gradients of the projections are then
+// bit-identical to plain attention. The gradient of x adds the same numbers in
+// another order, and the absorbed form multiplies in another order.
 TEST(LatentTest, WithTheIdentityForALatentItIsPlainAttention) {
   for (const char* attention :
        {"scaled_dot {}", "additive { width: 3 }",
@@ -354,7 +355,7 @@ TEST(LatentTest, RankAndRotaryWidthFollowFromTheWidths) {
   EXPECT_EQ(shape_of("heads: 1 latent {}", 1), Shape({1, 1}));
 }
 
-// Nothing but latents and rotary parts is kept of a position.
+// A cache contains only latents and rotary parts.
 TEST(LatentTest, ASourceHasRankAndRotaryNumbersAPosition) {
   for (const char* form : {"MATERIALISED", "ABSORBED"}) {
     for (const int64_t rotary : {0, 4}) {

@@ -1,4 +1,6 @@
-// Values that layers keep between the calls of a decoder.
+// Values that the layers of a decoder keep between steps. Each layer declares
+// named slots in its constructor, and reads and writes them through a
+// LayerState.
 #ifndef ATTENTION_LAYER_STATE_H_
 #define ATTENTION_LAYER_STATE_H_
 
@@ -13,10 +15,11 @@
 
 namespace regard {
 
-// The slots of a state, by name.
+// The names of the slots of a state.
 class StateSlots {
  public:
-  // Returns the number of the slot. A name that is taken fails a check.
+  // Returns the number of the new slot. CHECK-fails if the name is already
+  // used.
   int Add(std::string name) {
     REGARD_CHECK(std::find(names_.begin(), names_.end(), name) == names_.end())
         << "slot " << name << " is declared twice";
@@ -31,8 +34,8 @@ class StateSlots {
   std::vector<std::string> names_;
 };
 
-// A place in which a layer declares its slots, once and in its constructor:
-// `keys_(slots.Add("keys"))`. Cheap to copy; valid as long as the list.
+// A scope in which a layer declares its slots, in its constructor:
+// `keys_(slots.Add("keys"))`. Cheap to copy. The StateSlots must outlive it.
 class SlotScope {
  public:
   SlotScope(StateSlots& slots, std::string prefix)
@@ -50,31 +53,31 @@ class SlotScope {
   std::string prefix_;
 };
 
-// The values of the slots, each of one kind:
+// The values of the slots. There are three kinds:
 //
 //   per source  [sources, ..]: prepared keys of a memory
 //   per row     [rows, ..]: a state, of fixed size or of few sizes
 //   growing     [rows, .., extent, width]: keys and values of the positions
-//               that were read
+//               read so far
 //
-// A row is a sequence that a decoder writes. A search has several for each
+// A row is a sequence that a decoder writes. A search has several rows for each
 // source.
 template <typename T>
 class LayerState {
  public:
   virtual ~LayerState() = default;
 
-  // Appends `part` [rows, .., n, width] to a growing slot. Returns the whole,
-  // [rows, .., extent, width], whose first positions are those appended so far.
-  // The extent may be larger: a mask has to hide the other positions, as a
-  // causal one does. They hold finite numbers.
+  // Appends `part` [rows, .., n, width] to a growing slot. Returns the whole
+  // slot, [rows, .., extent, width]. It begins with the positions appended so
+  // far, and may have further positions, with finite values. A mask, such as a
+  // causal one, must hide these.
   virtual Var<T> Append(int slot, Var<T> part) = 0;
 
-  // A slot of each row; empty if it was never set.
+  // The slot of all rows. Empty if it was never set.
   virtual Var<T> Row(int slot) const = 0;
   virtual void SetRow(int slot, Var<T> value) = 0;
 
-  // A slot of each source; empty if it was never set.
+  // The slot of all sources. Empty if it was never set.
   virtual Var<T> Source(int slot) const = 0;
   virtual void SetSource(int slot, Var<T> value) = 0;
 

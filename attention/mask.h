@@ -1,5 +1,6 @@
-// Which keys each query may see. A descriptor that kernels read: it is never
-// expanded to a matrix of large negative numbers.
+// Masks of attention: which keys each query may see. A mask is a small
+// descriptor that kernels read. It is never expanded to a matrix of large
+// negative numbers.
 #ifndef ATTENTION_MASK_H_
 #define ATTENTION_MASK_H_
 
@@ -14,46 +15,47 @@
 
 namespace regard {
 
-// A key is visible if every part that is present allows it. Kernels keep the
-// spans until the backward pass, so they must live as long as the tape's step:
-// in the arena, or in the batch.
+// A key is visible if every part of the mask allows it. Kernels read the spans
+// until the backward pass. The spans must therefore live as long as the tape's
+// step, in the arena or in the batch.
 //
-// A call may be a part of a longer one: some rows of its queries and a range of
-// its keys. The spans are then those of the longer call.
+// A call may be a part of a longer call, with some rows of its queries and a
+// range of its keys. The spans then belong to the longer call.
 struct Mask {
-  // Valid keys per example, [batch], or per query, [batch, queries]: rows 0 ..
-  // length - 1. Empty: all.
+  // Number of valid keys per example, [batch], or per query, [batch, queries]:
+  // a query sees rows 0 .. length - 1. Empty means all.
   absl::Span<const int32_t> key_lengths = {};
-  // Whether a query sees only keys at its own and earlier positions.
+  // Whether a query only sees keys at its own and earlier positions.
   bool causal = false;
-  // A query sees only keys at a distance below `window`, before and after it;
-  // with `causal`, the last `window` positions including its own (Beltagy et
-  // al., "Longformer", 2020). 0: no limit.
+  // A query only sees keys at a distance below `window`, before and after it.
+  // With `causal`, it sees the last `window` positions, its own included
+  // (Beltagy et al., "Longformer", 2020). 0 means no limit.
   int64_t window = 0;
-  // Nonzero where visible, [batch, queries, keys]; empty: all.
+  // Nonzero for visible keys, [batch, queries, keys]. Empty means all.
   absl::Span<const uint8_t> dense = {};
-  // A key that each query does not see, [batch, queries], as in leave-one-out
-  // regression; empty: none.
+  // One masked key per query, [batch, queries], as in leave-one-out regression.
+  // Empty means none.
   absl::Span<const int64_t> hidden = {};
-  // The keys that a KeySelection left to each head and query. MaskReader, which
-  // knows no heads, does not read them: SelectedScores() and
-  // ScaledDotAttention() do.
+  // The keys that a KeySelection selected for each head and query. Read by
+  // SelectedScores() and ScaledDotAttention(), but not by MaskReader, which is
+  // the same for all heads.
   KeyRanges selected = {};
 
-  // For a part: the rows of queries and keys at which it begins in the longer
-  // call, and the extents of that; 0 if the call is whole.
+  // The place of a part in its longer call: the rows at which its queries and
+  // keys begin, and the call's numbers of queries and keys. All 0 if the call
+  // is whole.
   int64_t first_row = 0;
   int64_t first_key = 0;
   int64_t all_queries = 0;
   int64_t all_keys = 0;
-  // For a part whose columns are some runs of the keys: the columns that each
-  // of its queries sees. Scores are -inf where the mask hides more.
+  // The columns that each query of a part sees, if the part's columns are runs
+  // of keys. Scores are -inf where the mask hides more.
   absl::Span<const KeyRange> seen = {};
 
   bool is_part() const { return all_queries > 0; }
 
-  // The mask for one example alone of a whole call with these extents, and its
-  // queries from first_row on.
+  // Returns the mask of one example and of its queries from first_row on. The
+  // mask must belong to a whole call with these extents.
   Mask OfExample(int64_t example, int64_t batch, int64_t queries, int64_t keys,
                  int64_t first_row) const {
     const auto part = [=](auto all) {
@@ -72,13 +74,14 @@ struct Mask {
   }
 };
 
-// The keys that one query sees: rows begin .. end - 1, but not `hidden`, of
-// which those with a nonzero entry of `dense`; null: all. 0 <= begin <= end.
+// The keys that one query sees: rows begin .. end - 1, except `hidden`. If
+// `dense` is not null, the entry of the key must be nonzero, too. 0 <= begin <=
+// end.
 struct VisibleKeys {
   int64_t begin;
   int64_t end;
   const uint8_t* dense;
-  int64_t hidden;  // -1: none; it may be outside of the range
+  int64_t hidden;  // -1 means none; may be outside of the range
 
   int64_t size() const { return end - begin; }
   bool hides() const { return begin <= hidden && hidden < end; }
@@ -112,7 +115,7 @@ class MaskReader {
     REGARD_CHECK(mask.window >= 0) << "a window of " << mask.window;
   }
 
-  // Inlined into loops over rows as short as a call takes.
+  // Always inlined: a function call would cost as much as a short row.
   ABSL_ATTRIBUTE_ALWAYS_INLINE VisibleKeys operator()(int64_t example,
                                                       int64_t query) const {
     if (!mask_.seen.empty()) {
@@ -144,7 +147,8 @@ class MaskReader {
     return keys;
   }
 
-  // The smallest range with every key that some query of an example sees.
+  // The smallest range that contains every key that some query of the example
+  // sees.
   VisibleKeys Range(int64_t example) const {
     VisibleKeys range = {keys_, 0, nullptr, -1};
     const int64_t rows =
@@ -159,8 +163,8 @@ class MaskReader {
     return range;
   }
 
-  // Of a part, what holds for the longer call: so which way a kernel takes does
-  // not depend on the part.
+  // Whether all queries of an example see the same keys. For a part, this is
+  // about the longer call, so kernels make the same choice for every part.
   bool SameForAllQueries() const {
     return !mask_.causal && mask_.window == 0 && mask_.dense.empty() &&
            mask_.hidden.empty() && !per_query_;

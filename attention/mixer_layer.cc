@@ -14,8 +14,8 @@ namespace regard {
 
 namespace {
 
-// The valid positions of each row, moved to its beginning in their order, and
-// back.
+// Indices that move the valid positions of each row to its beginning, in their
+// order, and back.
 struct Compaction {
   absl::Span<int64_t> forward;
   absl::Span<int64_t> back;
@@ -130,7 +130,7 @@ Var<T> MixerLayer<T>::Contexts(Forward<T>& forward, const MixerTerms<T>& terms,
                 : mixer_->Chunk(forward, terms, inputs.state);
   };
   if (wish.changes_path()) {
-    if (inputs.state != nullptr) contexts();  // for the state that they leave
+    if (inputs.state != nullptr) contexts();  // for the state that they set
     return MatMul(forward.WeightsSite("weights", weights(), place), all.values);
   }
   forward.SiteBeside("weights", weights, place);

@@ -1,7 +1,8 @@
-// A state mixer in a layer: padding, hook points, and the choice of its form.
+// A state mixer as part of a Transformer layer. Adds padding and hook points,
+// and chooses between the mixer's step, chunk and matrix forms.
 //
 // Hook points, in the scope "attention": "queries", "keys", "values", "context"
-// and "weights", the matrix of the mixer.
+// and "weights", which is the matrix of the mixer.
 #ifndef ATTENTION_MIXER_LAYER_H_
 #define ATTENTION_MIXER_LAYER_H_
 
@@ -16,17 +17,18 @@
 
 namespace regard {
 
-// Row i of the result is row rows[i] of x [.., width], or 0 where rows[i] is
-// kNoRow; there are as many rows as x has. `rows` outlives the backward pass.
+// Returns an array like x [.., width] whose row i is row rows[i] of x, or 0 if
+// rows[i] is kNoRow. `rows` has one entry per row of x and must outlive the
+// backward pass.
 inline constexpr int64_t kNoRow = -1;
 template <typename T>
 Var<T> TakeRows(Var<T> x, absl::Span<const int64_t> rows);
 
 template <typename T>
 struct MixerInputs {
-  // Nonzero where x holds a position of a sequence, [rows, time], which may be
-  // anywhere in a row; empty: everywhere. What x holds elsewhere, such as NaN,
-  // reaches nothing. Not with a state.
+  // Nonzero where x contains a position of a sequence, [rows, time]. Padding
+  // may be anywhere in a row, and its values, such as NaN, have no effect.
+  // Empty means no padding. Must be empty if there is a state.
   absl::Span<const uint8_t> valid = {};
   int64_t first_position = 0;
   LayerState<T>* state = nullptr;
@@ -39,10 +41,10 @@ class MixerLayer {
   MixerLayer(const MixerRegistry& mixers, const MixerConfig& config,
              const MixerSetup<T>& setup);
 
-  // x [rows, time, width] -> the same shape, 0 where x is not valid. One
-  // position with a state is a step, and all else a chunk. With a hook that
-  // differentiates or replaces weights, the contexts are the product of the
-  // matrix and the values; decoding then keeps the terms of all positions.
+  // x [rows, time, width] -> the same shape, 0 at padding. Computes a step if
+  // there is a state and one position, otherwise a chunk. If a hook replaces
+  // the weights or needs their gradients, the contexts are the product of
+  // matrix and values. A decoder then keeps the terms of all positions.
   Var<T> operator()(Forward<T>& forward, Var<T> x,
                     const MixerInputs<T>& inputs) const;
 
@@ -55,7 +57,7 @@ class MixerLayer {
                   const MixerInputs<T>& inputs) const;
 
   std::unique_ptr<StateMixer<T>> mixer_;
-  // For hooks: slots of the terms of all positions.
+  // Slots of the terms of all positions, for hooks.
   int term_slots_[3 + MixerTerms<T>::kOthers];
 };
 

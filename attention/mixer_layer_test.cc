@@ -51,7 +51,7 @@ TEST(TakeRowsDeathTest, RefusesAnotherNumberOfRows) {
                "rows to take of \\[2, 2, 1\\]");
 }
 
-// Halves of the values.
+// A mixer whose contexts are half of the values.
 template <typename T>
 class Halves : public StateMixer<T> {
  public:

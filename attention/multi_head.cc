@@ -15,9 +15,9 @@ namespace regard {
 
 namespace {
 
-// Whether a kernel reads keys [batch, keys, key heads * width] well where they
-// are. Rows at a multiple of 2 KiB fall on few places of the first cache, which
-// costs more than a copy if several blocks of queries read them.
+// Whether a kernel efficiently reads keys [batch, keys, key heads * width] in
+// this layout. Rows at multiples of 2 KiB share few sets of the first cache. If
+// several blocks of queries read them, that costs more than a copy.
 template <typename T>
 bool FitSideBySide(int64_t queries, Var<T> keys) {
   constexpr int64_t kBlock = 128;
@@ -25,7 +25,8 @@ bool FitSideBySide(int64_t queries, Var<T> keys) {
   return queries <= kBlock || keys.dim(2) % kFewPlaces != 0;
 }
 
-// Number of successive heads that share a key head and a value head at least.
+// The minimum number of successive heads that share a key head and a value
+// head.
 int64_t JoinedHeads(const AttentionRegistry& scorers, const MultiHead& config) {
   if (!config.has_head_output()) return 1;
   const HeadOutputInfo* const info =
@@ -85,7 +86,7 @@ ScoreWidths HeadWidths(const AttentionRegistry& scorers,
   return of_score;
 }
 
-// Columns of what the projections of queries, keys and values read.
+// Widths of the inputs of the projections of queries, keys and values.
 MultiHeadWidths ProjectedWidths(const AttentionRegistry& scorers,
                                 const MultiHead& config,
                                 MultiHeadWidths widths) {
@@ -122,8 +123,8 @@ LinearOptions Projection(LinearOptions options, bool bias) {
   return options;
 }
 
-// Numbers of heads, and the head output if there is one. Returns whether all is
-// well.
+// Checks the numbers of heads, and the head output if there is one. Returns
+// whether it found no problem.
 bool ValidateHeadOutput(const AttentionRegistry& scorers,
                         const MultiHead& config, const MultiHeadWidths& widths,
                         ConfigProblems& problems) {
@@ -158,8 +159,8 @@ bool ValidateHeadOutput(const AttentionRegistry& scorers,
   return problems.problems().size() == before;
 }
 
-// The numbers of `latent`, and what it cannot be combined with but the score.
-// Returns whether all is well.
+// Checks the fields of `latent`, and its combination with other fields than the
+// score. Returns whether it found no problem.
 bool ValidateOwnLatent(const AttentionRegistry& scorers,
                        const MultiHead& config, const MultiHeadWidths& widths,
                        ConfigProblems& problems) {
@@ -223,7 +224,7 @@ void ValidateMultiHead(const AttentionRegistry& scorers,
         std::pair("value_heads", config.value_heads())}) {
     problems.RequireInRange(path, number, 0, std::max(config.heads(), 0));
   }
-  // The heads side by side are one extent of a shape.
+  // The heads side by side must fit into one extent of a shape.
   for (const auto& [path, number] :
        {std::pair("head_width", config.head_width()),
         std::pair("value_width", config.value_width())}) {
@@ -352,7 +353,7 @@ Var<T> MultiHeadAttention<T>::AttendToLatents(
       forward, projected, {source.values, source.keys}, maps, inputs.positions);
   AttendInputs<T> in;
   in.score.queries = of_heads;
-  // All keys are prepared anew in each call, so no state carries them.
+  // Each call prepares all keys again, so no state is needed.
   in.score.keys = attention_.Prepare(
       forward, {.keys = keys, .key_position = inputs.positions.first_key});
   in.score.x = queries;

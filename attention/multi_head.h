@@ -1,15 +1,15 @@
-// Multi-head attention over any score (Vaswani et al., "Attention is all you
-// need", 2017): project, split into heads, attend in each, join, project. A
-// head output (head_output.h) may come before the last projection.
-//
-// With `latent`, keys and values are computed from latents (latent.h).
-//
-// A hook point is "head_output", what the output projection reads, with a head
-// output: [batch, queries, columns].
+// Multi-head attention with any score (Vaswani et al., "Attention is all you
+// need", 2017). Projects the inputs, splits them into heads, attends in each
+// head, joins the contexts, and projects the result. A head output
+// (head_output.h) may come before the last projection. With `latent`, keys and
+// values are computed from latents (latent.h).
 //
 //   MultiHeadAttention<T> self(scorers, config, scope, {512, 512, 512});
 //   Var<T> y = self(forward, x, self.Prepare(forward, x, x),
 //                   {.mask = {.key_lengths = lengths}});
+//
+// Hook point: "head_output" [batch, queries, columns], the input of the output
+// projection, if there is a head output.
 #ifndef ATTENTION_MULTI_HEAD_H_
 #define ATTENTION_MULTI_HEAD_H_
 
@@ -36,12 +36,13 @@ namespace regard {
 
 class MultiHead;
 
-// [batch, time, width] -> [batch, heads, time, width / heads]: head h has the
-// columns h * width / heads onwards. `heads` divides the width.
+// [batch, time, width] -> [batch, heads, time, width / heads]. Head h has the
+// columns from h * width / heads on. `heads` must divide the width.
 template <typename T>
 Var<T> SplitHeads(Var<T> x, int64_t heads);
 
-// The inverse of SplitHeads: [batch, heads, time, d] -> [batch, time, heads d].
+// The inverse of SplitHeads: [batch, heads, time, d] -> [batch, time, heads *
+// d].
 template <typename T>
 Var<T> MergeHeads(Var<T> x);
 
@@ -49,19 +50,21 @@ struct MultiHeadWidths {
   int64_t query = 0;
   int64_t key = 0;
   int64_t value = 0;
-  // As in ScoreWidths.
+  // Scope of the slots of a state, see ScoreWidths::slots.
   const SlotScope* slots = nullptr;
 };
 
-// What heads attend to, once per source. Parts that were prepared one after
-// another, joined along the axis of keys, -2, are the source prepared at once.
+// The keys and values of a source, prepared once for all queries. Parts that
+// are prepared one after another and joined along axis -2, the axis of keys,
+// equal the source prepared at once.
 template <typename T>
 struct PreparedSource {
-  // [batch, key heads, keys, what the score prepares]; of a score that knows no
-  // groups, [batch, heads, ..]. Of one that reads heads side by side, [batch,
-  // keys, key heads * head width], and the values alike. With `latent`, `keys`
-  // are the rotary parts, [batch, 1, keys, rotary width], and `values` are the
-  // latents, [batch, 1, keys, rank].
+  // The keys as the score prepares them, [batch, key heads, keys, width]. If
+  // the score lacks kGroupedHeads, they are [batch, heads, keys, width]. If it
+  // reads heads side by side, keys are [batch, keys, key heads * head width],
+  // and values have the same layout. With `latent`, `keys` are the rotary
+  // parts, [batch, 1, keys, rotary width], and `values` are the latents,
+  // [batch, 1, keys, rank].
   Var<T> keys;
   Var<T> values;  // [batch, value heads, keys, value width]
 };
@@ -77,28 +80,34 @@ struct MultiHeadInitialization {
 template <typename T>
 struct MultiHeadInputs {
   Mask mask = {};  // the same for all heads
-  // With a cache, first_query is the number of positions decoded before.
+  // Positions of queries and keys. With a cache, first_query is the number of
+  // positions decoded before.
   Positions positions = {};
-  // As in ScoreInputs. Keys that are prepared in parts with a state are
-  // followed by queries with it.
+  // The state, see ScoreInputs::state. If keys were prepared in parts with a
+  // state, pass the same state here.
   LayerState<T>* state = nullptr;
 };
 
-// Whether keys and values are computed from latents.
+// Whether the config computes keys and values from latents.
 bool HasLatent(const MultiHead& config);
 
-// Says what is wrong with `config`, under paths relative to it.
+// Adds the problems of `config`, under paths relative to it.
 void ValidateMultiHead(const AttentionRegistry& scorers,
                        const MultiHead& config, const MultiHeadWidths& widths,
                        ConfigProblems& problems);
 
-// Parameters: {query,key,value,output}.{weight,bias}, shaped as Linear's, the
-// parameters of the score under "score", the parameters of the head output
-// under "head_output", and of a norm {query,key}_norm.weight. `query` has heads
-// * head width outputs, `key` has key heads * head width, and `value` has value
-// heads * value width. With `latent`, `key` and `value` map latents, have no
-// bias, and the parameters of LatentKeys are added; `query` has heads * (head
-// width + rotary width) outputs.
+// Parameters:
+//
+//   {query,key,value,output}.{weight,bias}   shaped as in Linear
+//   {query,key}_norm.weight                  with a norm
+//   score.*, head_output.*                   of the score and the head output
+//
+// `query` has heads * head width outputs, `key` has key heads * head width, and
+// `value` has value heads * value width.
+//
+// With `latent`, the parameters of LatentKeys are added. `key` and `value` then
+// map latents and have no bias, and `query` has heads * (head width + rotary
+// width) outputs.
 template <typename T>
 class MultiHeadAttention {
  public:
@@ -108,10 +117,10 @@ class MultiHeadAttention {
                      const MultiHeadWidths& widths,
                      const MultiHeadInitialization& initialization = {});
 
-  // keys [batch, keys, key width], values [batch, keys, value width]; the first
-  // is at key_position. Sources prepared in parts, with a state if the
-  // attention has slots, may be joined along the keys. With `latent`, `keys`
-  // and `values` are one Var.
+  // keys [batch, keys, key width], values [batch, keys, value width]. The first
+  // key is at `key_position`. Sources prepared in parts may be joined along the
+  // keys. If the attention has slots, the parts need a state. With `latent`,
+  // `keys` and `values` must be the same Var.
   PreparedSource<T> Prepare(Forward<T>& forward, Var<T> keys, Var<T> values,
                             int64_t key_position = 0,
                             LayerState<T>* state = nullptr) const;
@@ -125,7 +134,7 @@ class MultiHeadAttention {
   int64_t heads() const { return extents_.heads; }
 
  private:
-  // Whether keys and values stay as the projections leave them.
+  // Whether keys and values stay as the projections write them.
   bool ReadsHeadsSideBySide() const;
   // The contexts of the heads, [batch, queries, heads * value width].
   Var<T> AttendToLatents(Forward<T>& forward, Var<T> queries,

@@ -1,5 +1,5 @@
-// Multi-head attention with a head output, and with other numbers of heads and
-// widths for values than for keys.
+// Multi-head attention with a head output, and with numbers of heads and widths
+// of values that differ from the keys.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -45,7 +45,7 @@ AttentionRegistry BuiltIn() {
   return scorers;
 }
 
-// Problems as "path: message".
+// Returns problems as "path: message".
 std::vector<std::string> ProblemsOf(const std::string& config) {
   ConfigProblems problems;
   ValidateMultiHead(BuiltIn(), Parse(config), {kWidth, kWidth, kWidth},
@@ -127,7 +127,7 @@ constexpr const char* kAttentions[] = {
     "attention { additive { width: 3 } }",
     "attention { gaussian {} normalizer { sparsemax {} } }"};
 
-// The gates are exactly 1, and have no gradient.
+// The gates are exactly 1 and have no gradient.
 TEST(MultiHeadOutputsTest, OpenGatesArePlainAttentionToTheBit) {
   for (const char* attention : kAttentions) {
     for (const char* gate :
@@ -149,12 +149,12 @@ TEST(MultiHeadOutputsTest, OpenGatesArePlainAttentionToTheBit) {
   }
 }
 
-// Lambda is exactly 0. The heads 0 and 2 are the plain layer's.
+// Lambda is exactly 0. The heads 0 and 2 equal the heads of the plain layer.
 TEST(MultiHeadOutputsTest, WithoutLambdaDifferentialIsPlainAttention) {
-  constexpr int64_t kHead = 4 * kWidth;  // numbers of a head in query.weight
+  constexpr int64_t kHead = 4 * kWidth;  // elements per head of query.weight
   for (const char* attention : kAttentions) {
     if (std::string(attention).find("additive") != std::string::npos) {
-      continue;  // whose parameters have a heads axis
+      continue;  // the parameters of `additive` have an axis of heads
     }
     Layer<float> plain(
         absl::StrCat("heads: 2 head_width: 4 value_width: 3 ", attention));
@@ -188,8 +188,8 @@ TEST(MultiHeadOutputsTest, WithoutLambdaDifferentialIsPlainAttention) {
   }
 }
 
-// One query and one value of width 2 in each of two heads, without
-// projections that mix: [3, 4] in head 0, [1, -1] in head 1.
+// One query and one value of width 2 in each of two heads, without projections
+// that mix: [3, 4] in head 0, [1, -1] in head 1.
 TEST(MultiHeadOutputsTest, ValuesAreAsComputedByHand) {
   const auto run = [](const std::string& head_output,
                       const std::vector<double>& weights) {
@@ -237,7 +237,7 @@ TEST(MultiHeadOutputsTest, ValuesAreAsComputedByHand) {
 
 TEST(MultiHeadOutputsTest, DifferentialSubtractsTheSecondHeadOfEachPair) {
   AttentionRegistry scorers = BuiltIn();
-  // Both heads of the pair see the one value: 1 - lambda of it is left.
+  // Both heads of the pair see the same value, of which 1 - lambda remains.
   const MultiHead config = Parse(
       "heads: 2 head_width: 2 bias: false attention { dot {} } "
       "head_output { differential {} }");
@@ -264,8 +264,8 @@ TEST(MultiHeadOutputsTest, DifferentialSubtractsTheSecondHeadOfEachPair) {
   EXPECT_NEAR(y.data()[1], 2, 1e-12);
 }
 
-// Fewer value heads are as many with equal parameters, and so are fewer key
-// heads, on all paths and for a score that knows no groups.
+// A layer with fewer value heads or key heads equals a layer with repeated
+// parameters, on all paths, and for a score without kGroupedHeads.
 TEST(MultiHeadOutputsTest, ValueHeadsAreSharedBySuccessiveHeads) {
   for (const char* attention : kAttentions) {
     for (const auto& [key_heads, value_heads] :
@@ -315,14 +315,14 @@ TEST(MultiHeadOutputsTest, ShapesFollowFromTheWidths) {
     return layer.store.info(*layer.store.FindByName(name)).shape;
   };
   EXPECT_EQ(shape("query.weight"), Shape({20, kWidth}));
-  // Pairs share a key head.
+  // A pair of heads shares a key head.
   EXPECT_EQ(shape("key.weight"), Shape({10, kWidth}));
   EXPECT_EQ(shape("value.weight"), Shape({3, kWidth}));
   EXPECT_EQ(shape("head_output.lambda.weight"), Shape({2, kWidth}));
   EXPECT_EQ(shape("output.weight"), Shape({kWidth, 6}));
 }
 
-// Without an initializer, they are the initial weights of a linear layer.
+// Without an initializer, they have the initial weights of a linear layer.
 TEST(MultiHeadOutputsTest, GatesHaveTheInitialWeightsOfTheLayer) {
   const AttentionRegistry scorers = BuiltIn();
   const MultiHead config =
@@ -340,7 +340,7 @@ TEST(MultiHeadOutputsTest, GatesHaveTheInitialWeightsOfTheLayer) {
   EXPECT_NEAR(largest({}), std::sqrt(6.0 / 128), 1e-3);
 }
 
-// A hook that reads them changes no output.
+// A hook that reads them does not change the output.
 TEST(MultiHeadOutputsTest, GatesAndOutputAreHookPoints) {
   Layer<float> layer(
       "heads: 2 head_width: 4 attention { scaled_dot {} } "

@@ -1,5 +1,5 @@
-// Parts of a config in a layer: normalizers, score maps, sinks, and norms of
-// queries and keys.
+// Tests of parts of a config in a layer: normalizers, score maps, sinks, and
+// norms of queries and keys.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -28,7 +28,7 @@ using ::testing::Pointwise;
 
 constexpr int64_t kWidth = 4;
 
-// Causal self-attention of two heads.
+// Causal self-attention with two heads.
 class Layer {
  public:
   explicit Layer(const std::string& attention,
@@ -39,7 +39,7 @@ class Layer {
   }
 
   ParameterStore<float>& store() { return store_; }
-  // Values that differ, for a parameter that may be absent.
+  // Sets different values for a parameter, if it exists.
   void Scatter(const std::string& name) {
     const auto found = store_.FindByName(name);
     if (!found.has_value()) return;
@@ -56,8 +56,8 @@ class Layer {
     return {values.begin(), values.end()};
   }
 
-  // Outputs of two examples of `time` positions, or what is at a hook point.
-  // The second example has only `length` positions, and is NaN beyond.
+  // The outputs of two examples of `time` positions, or the value of a hook
+  // point. The second example has `length` positions and is NaN beyond.
   std::vector<float> Run(int64_t time, int32_t length,
                          const std::string& site = "") const {
     Tape<float> tape;
@@ -100,7 +100,7 @@ class Layer {
   MultiHeadAttention<float> layer_;
 };
 
-// Distances -2 to 2, with the slopes of two heads.
+// The distances -2 to 2, with the slopes of two heads.
 TEST(MultiHeadPartsTest, TheBiasOfDistancesIsAHookPoint) {
   const float a = std::exp2(-4.0F);
   const float b = std::exp2(-8.0F);
@@ -145,7 +145,7 @@ TEST(MultiHeadPartsTest, ParametersAreAllThereIsToSave) {
   EXPECT_EQ(loaded.Run(5, 5), saved.Run(5, 5));
 }
 
-// The blocked kernel computes the other layer.
+// The plain layer is computed by the blocked kernel.
 TEST(MultiHeadPartsTest, ALayerWithAFactorOfOneIsPlainAttention) {
   EXPECT_THAT(
       Layer(
@@ -158,7 +158,7 @@ TEST(MultiHeadPartsTest, ALayerWithAFactorOfOneIsPlainAttention) {
       Pointwise(FloatNear(1e-6f), Layer("scaled_dot {}").Run(5, 5)));
 }
 
-// Padding counts for no n.
+// Padding must not count as keys.
 TEST(MultiHeadPartsTest, PaddingChangesNoBit) {
   for (const char* part :
        {"normalizer { scalable_softmax {} }",
@@ -188,7 +188,7 @@ TEST(MultiHeadPartsTest, NoneIsAbsentToTheBit) {
             Layer("dot {}").Run(5, 5));
 }
 
-// A score by rows, so that both layers are computed alike.
+// The score is computed row by row, so that both layers take the same path.
 TEST(MultiHeadPartsTest, MapsThatAreTheIdentityAreAbsentToTheBit) {
   const std::vector<float> plain = Layer("additive {}").Run(5, 5);
   for (const char* map : {"top_k { keys: 5 }", "talking_heads {}"}) {
@@ -201,7 +201,7 @@ TEST(MultiHeadPartsTest, MapsThatAreTheIdentityAreAbsentToTheBit) {
               Pointwise(FloatNear(1e-6f), plain));
 }
 
-// Query i sees i + 1 keys, of which it keeps at most two.
+// Query i sees i + 1 keys and keeps at most two of them.
 TEST(MultiHeadPartsTest, TopKLeavesWeightOnTheLargestScores) {
   const Layer layer("scaled_dot {} map_before { top_k { keys: 2 } }");
   const std::vector<float> kept = layer.Run(5, 5, "attention/weights");
@@ -221,8 +221,8 @@ TEST(MultiHeadPartsTest, TopKLeavesWeightOnTheLargestScores) {
   }
 }
 
-// With a matrix that swaps the heads, the weights of head 0 are those that head
-// 1 has without it, and the other way round. Hidden keys have weight 0.
+// With a matrix that swaps the heads, head 0 has the weights of head 1, and the
+// reverse. Masked keys have weight 0.
 TEST(MultiHeadPartsTest, TalkingHeadsReadTheOtherHead) {
   const std::vector<float> plain =
       Layer("additive {}").Run(5, 5, "attention/weights");
@@ -252,13 +252,14 @@ TEST(MultiHeadPartsTest, NormsOfQueriesAndKeysAreNamedAndInitialised) {
   EXPECT_THAT(all.Values("key_norm.weight"), ElementsAre(1, 1));
 }
 
-// The mean square of each head's query and key is 1, and the gain 1 at first.
+// The mean square of each head's query and key is 1, because the initial gain
+// is 1.
 TEST(MultiHeadPartsTest, NormsOfQueriesAndKeysAreOfEachHead) {
   for (const char* site : {"attention/queries", "attention/keys"}) {
     const auto square = [&](const char* fields, size_t count) {
       std::vector<float> x = Layer("dot {}", fields).Run(5, 5, site);
       EXPECT_EQ(x.size(), 2u * 2 * 5 * 2);
-      // The sum of the first head's squares at position 0, or of both heads'.
+      // The sum of squares at position 0, of the first head or of both heads.
       double sum = x[0] * x[0] + x[1] * x[1];
       if (count == 2) sum += x[10] * x[10] + x[11] * x[11];
       return sum;
@@ -272,7 +273,7 @@ TEST(MultiHeadPartsTest, NormsOfQueriesAndKeysAreOfEachHead) {
   }
 }
 
-// A cosine divides by lengths itself, so that a norm before it changes nothing.
+// A cosine divides by lengths itself, so a norm before it changes nothing.
 TEST(MultiHeadPartsTest, ANormBeforeACosineChangesNothing) {
   const std::vector<float> plain = Layer("cosine {}").Run(5, 5);
   EXPECT_NE(Layer("dot {}", "heads: 2 query_key_norm {}").Run(5, 5),
@@ -287,7 +288,7 @@ TEST(MultiHeadPartsTest, ANormBeforeACosineChangesNothing) {
   }
 }
 
-// x / sqrt(1 + mean(x^2)) is x where x^2 is nothing beside 1.
+// x / sqrt(1 + mean(x^2)) is x if x^2 is negligible compared with 1.
 TEST(MultiHeadPartsTest, ANormOfTinyQueriesAndKeysIsPlainAttentionToTheBit) {
   Layer plain("dot { scale { value: 1e12 } }");
   Layer normed("dot { scale { value: 1e12 } }",

@@ -1,4 +1,4 @@
-// Self-attention a position at a time, over keys that grow, against all
+// Compares self-attention step by step, with a growing cache, with all
 // positions at once.
 #include <algorithm>
 #include <cmath>
@@ -38,7 +38,7 @@ std::vector<double> Sequence() {
   return x;
 }
 
-// Positions begin .. begin + count - 1 of every example.
+// The positions begin .. begin + count - 1 of every example.
 Var<double> Part(Tape<double>& tape, int64_t begin, int64_t count) {
   const std::vector<double> all = Sequence();
   Var<double> part = tape.Constant({kBatch, count, kWidth});
@@ -49,7 +49,8 @@ Var<double> Part(Tape<double>& tape, int64_t begin, int64_t count) {
   return part;
 }
 
-// Self-attention, causal: the full pass against steps of the given sizes.
+// Compares causal self-attention in steps of the given sizes with the full
+// pass.
 void ExpectStepsEqualTheFullPass(
     const std::string& attention, const std::vector<int64_t>& steps,
     const std::string& layer_fields = "heads: 2 head_width: 4") {
@@ -163,7 +164,8 @@ TEST(MultiHeadStepsTest, StepsEqualTheFullPassWithANormOfQueriesAndKeys) {
   }
 }
 
-// With keys and values of other numbers of heads and widths, too.
+// Tests head outputs, with other numbers of heads and widths for keys and
+// values.
 TEST(MultiHeadStepsTest, StepsEqualTheFullPassWithHeadOutputs) {
   for (const char* score :
        {"scaled_dot {}", "scaled_dot {} position_encoding { rotary {} }",

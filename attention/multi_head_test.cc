@@ -41,7 +41,7 @@ AttentionRegistry BuiltIn() {
   return scorers;
 }
 
-// A layer with its parameters, on a tape of its own.
+// A layer with its parameters, on its own tape.
 template <typename T>
 struct Model {
   Model(const std::string& config, const MultiHeadWidths& widths)
@@ -52,7 +52,7 @@ struct Model {
     forward->BeginStep();
   }
 
-  // Numbers of the order of 1 that differ by `salt`.
+  // Numbers of the order of 1 that depend on `salt`.
   Var<T> Input(const Shape& shape, double salt = 0) {
     Var<T> x = tape.Constant(shape);
     for (int64_t i = 0; i < x.size(); ++i) {
@@ -75,7 +75,7 @@ struct Model {
   };
   struct Output {
     Var<T> output;
-    Var<T> weights;  // if wanted
+    Var<T> weights;  // if requested
   };
 
   Output Run(Var<T> queries, Var<T> keys, Var<T> values, Reading reading = {}) {
@@ -96,7 +96,7 @@ struct Model {
   MultiHeadAttention<T> layer;
   Tape<T> tape;
   std::unique_ptr<Forward<T>> forward;
-  std::vector<std::unique_ptr<HeldSites<T>>> probes;  // for a backward pass
+  std::vector<std::unique_ptr<HeldSites<T>>> probes;  // kept for backward
 };
 
 template <typename T>
@@ -254,7 +254,7 @@ TEST(MultiHeadTest, WidthsOfHeadsAndOutputAreIndependentOfTheQueries) {
   EXPECT_EQ(model.store.num_elements(), 3 * 5 * 15 + 16 * 7);
   const Var<float> x = model.Input({2, 3, 4});
   EXPECT_EQ(model.Run(x, x, x).output.shape(), Shape({2, 3, 7}));
-  // A width that the heads do not divide, 4, is no obstacle.
+  // With head_width, the number of heads need not divide the width, 4.
   Model<float> kept("heads: 3 head_width: 2 attention { dot {} }", {4, 4, 4});
   EXPECT_EQ(kept.Run(kept.Input({1, 2, 4}), kept.Input({1, 2, 4}),
                      kept.Input({1, 2, 4}))
@@ -269,8 +269,8 @@ TEST(MultiHeadTest, TheOutputMayAloneHaveABias) {
   EXPECT_TRUE(model.store.FindByName("output.bias").has_value());
 }
 
-// Fewer key heads are as many with equal parameters, on all paths and for a
-// score that knows no groups.
+// A layer with fewer key heads equals a layer with repeated parameters, on all
+// paths, and for a score without kGroupedHeads.
 TEST(MultiHeadTest, KeyHeadsAreSharedBySuccessiveHeads) {
   for (const std::string attention :
        {"dot {}", "scaled_dot {}", "gaussian {}",
@@ -292,7 +292,7 @@ TEST(MultiHeadTest, KeyHeadsAreSharedBySuccessiveHeads) {
         std::vector<double> values(from.begin(), from.end());
         const size_t to = full.store.value(*full.store.FindByName(name)).size();
         if (to != values.size()) {
-          // Two rows a head, each head twice.
+          // Two rows per head, each head twice.
           const size_t head = values.size() / 2;
           std::vector<double> twice;
           for (size_t h = 0; h < 4; ++h) {
@@ -316,7 +316,7 @@ TEST(MultiHeadTest, KeyHeadsAreSharedBySuccessiveHeads) {
   }
 }
 
-// Nor which kernel reads heads side by side.
+// Neither hooks nor the kernel that reads heads side by side change the output.
 TEST(MultiHeadTest, WhoWatchesChangesNoOutput) {
   for (const char* attention :
        {"dot {}", "dot { scale { learned: true } }", "scaled_dot {} window: 2",
@@ -333,7 +333,7 @@ TEST(MultiHeadTest, WhoWatchesChangesNoOutput) {
   }
 }
 
-// Dropout draws by head, query and key, not by the extents of the batch.
+// Dropout depends on head, query and key, not on the extents of the batch.
 TEST(MultiHeadTest, PaddingChangesNoDropout) {
   Model<float> model("heads: 2 attention { dot {} dropout: 0.5 }", {4, 4, 4});
   model.tape.set_training(true);
@@ -355,7 +355,7 @@ TEST(MultiHeadTest, GradientsOfWeightsArriveOnRequest) {
       model.Run(x, x, x, {.want_weights = true, .want_gradients = true});
   model.tape.Backward(Sum(y.output));
   ASSERT_NE(y.weights.grad_data(), nullptr);
-  // All keys are alike.
+  // All keys are equal.
   EXPECT_NE(y.weights.grad_data()[0], 0);
   EXPECT_EQ(y.weights.grad_data()[0], y.weights.grad_data()[1]);
 }

@@ -1,5 +1,10 @@
-// Nadaraya-Watson regression on known pairs: f(x) = sum_i softmax_i(a(x, x_i))
-// y_i. Nadaraya 1964; Watson 1964; parametric when the score a has parameters.
+// Nadaraya-Watson regression. The prediction for a query x is the mean of the
+// known values y_i, weighted by attention to the known points x_i:
+//
+//   f(x) = sum_i softmax_i(a(x, x_i)) y_i
+//
+// Nadaraya, 1964; Watson, 1964. The regression is parametric if the score a has
+// parameters.
 #ifndef ATTENTION_NADARAYA_WATSON_H_
 #define ATTENTION_NADARAYA_WATSON_H_
 
@@ -32,7 +37,8 @@ struct CurveSplits {
   CurvePoints train;
   CurvePoints dev = {};
   CurvePoints test = {};
-  // How the model standardises the columns of x, all or none, and y.
+  // The scales by which the model standardises the columns of x, and y.
+  // x_scales has a scale for each column or is empty.
   std::vector<ColumnScale> x_scales = {};
   ColumnScale y_scale = {};
 };
@@ -40,50 +46,54 @@ struct CurveSplits {
 template <typename T>
 class NadarayaWatsonModel : public Model<T> {
  public:
-  // `train` are the known pairs; Evaluate() compares predictions with the
-  // others, of the same width. `attention` has passed Validate().
+  // The points of `train` are the known points. Evaluate() predicts the points
+  // of the other splits, which have the same width. `attention` has passed
+  // Validate().
   NadarayaWatsonModel(const AttentionRegistry& scorers,
                       const Attention& attention, const NadarayaWatson& options,
                       CurveSplits points, const ModelOptions& model_options);
 
   ParameterStore<T>& parameters() override { return parameters_; }
   int64_t num_examples() const override { return points_.train.size(); }
-  // The squared errors of the examples as queries, in the units of y. What is
-  // minimised is these of the standardised y.
+  // Adds the squared errors of the examples as queries, in the squared unit of
+  // y. Training minimises the squared errors of the standardised y.
   void Loss(Forward<T>& forward, absl::Span<const int64_t> examples,
             absl::Span<const double> denominators,
             absl::Span<Var<T>> sums) const override;
   absl::Span<const LossTerm> loss_terms() const override { return terms_; }
-  // "mse" of a split that has points, of kTrain each from all others.
+  // Returns "mse" for the split, or nothing if the split is empty. With
+  // leave_one_out, each point of kTrain is predicted from all other points.
   std::vector<EvaluatedSet> Evaluate(Forward<T>& forward,
                                      Split split) const override;
 
-  // f at each row of `x`, [points, width].
+  // Predictions for each row of `x` [points, width].
   std::vector<double> Predict(Forward<T>& forward,
                               absl::Span<const double> x) const;
-  // The weights of f at each row of `x`, [rows, known pairs], for showing them.
+  // Attention weights for each row of `x` [rows, width]: [rows, known points],
+  // for plots.
   std::vector<double> Weights(Forward<T>& forward,
                               absl::Span<const double> x) const;
 
-  // Of f at one x, [width]: the value itself, standardised if y is. `columns`
-  // names known pairs.
+  // Traces the prediction for one x [width]. The output is standardised if y
+  // is. `columns` names the known points.
   Traced<T> TraceAt(std::vector<double> x,
                     std::vector<std::string> columns) const;
 
-  // As of AttentionLayer. A known pair is at its index, a query at 0.
+  // See AttentionLayer::LongestDistance(). The position of a known point is its
+  // index, and every query is at position 0.
   int64_t LongestDistance() const { return attention_->LongestDistance(); }
 
   const CurveSplits& points() const { return points_; }
 
  private:
-  // Queries [1, 1, queries, width] against all known pairs.
+  // Inputs for queries [1, 1, queries, width] to all known points.
   AttendInputs<T> Inputs(Forward<T>& forward, Var<T> queries) const;
-  // f at each row of `x`, on the tape of a step that has begun.
+  // Predictions for each row of `x`, on the tape of a step that has begun.
   Attended<T> Regress(Forward<T>& forward, absl::Span<const double> x,
                       bool want_weights) const;
 
   int64_t width() const { return points_.train.width; }
-  // Rows of x, [points, width], as the model reads them.
+  // Writes the rows of x [points, width] as the model reads them.
   void Standardize(absl::Span<const double> x, T* standardized) const;
 
   CurveSplits points_;

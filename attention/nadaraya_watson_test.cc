@@ -31,7 +31,8 @@ using ::testing::ElementsAre;
 
 constexpr char kGaussian[] = "kernel { shape: GAUSSIAN }";
 
-// Known pairs (0, 1), (1, 3) and (2, 8); tested at 0 and 4, where y is 1 and 5.
+// The known points are (0, 1), (1, 3) and (2, 8). The test points are at 0 and
+// 4, where y is 1 and 5.
 struct Regression {
   explicit Regression(const std::string& attention,
                       const std::string& options = "",
@@ -56,7 +57,7 @@ struct Regression {
                                                 gradients.get());
   }
 
-  // The summed term of the loss, and its gradients.
+  // The sum of the loss, and its gradients.
   double Loss(const std::vector<int64_t>& examples) {
     forward->BeginStep();
     Var<double> sum;
@@ -81,7 +82,7 @@ TEST(NadarayaWatsonTest, PredictsTheMeanWeightedByTheKernel) {
       regression.model->Predict(*regression.forward, x);
   const std::vector<double> weights =
       regression.model->Weights(*regression.forward, x);
-  // Weights of distances 0, 1, 2 and 1, 0, 1.
+  // Weights of the distances 0, 1, 2 and 1, 0, 1.
   const double a = std::exp(-0.5);
   const double b = std::exp(-2.0);
   EXPECT_THAT(y,
@@ -98,7 +99,7 @@ TEST(NadarayaWatsonTest, AverageScoresPredictTheMean) {
               Each(DoubleNear(4, 1e-14)));
 }
 
-// Against the model of points that were standardised by hand.
+// Compares with a model of points that were standardised by hand.
 TEST(NadarayaWatsonTest, StandardizesInDouble) {
   AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);
@@ -124,7 +125,7 @@ TEST(NadarayaWatsonTest, StandardizesInDouble) {
   EXPECT_EQ(predicted[0], -3e8 + 0.5 * by_hand.Predict(forward, {1.5})[0]);
   EXPECT_EQ(model.Weights(forward, {1.7e9 + 6}),
             by_hand.Weights(forward, {1.5}));
-  // Errors are in the units of y; what is minimised is not.
+  // Errors are in the unit of y, but the loss is not.
   for (const Split split : {Split::kTrain, Split::kDev}) {
     EXPECT_NEAR(MetricsOf(model.Evaluate(forward, split)).at("mse"),
                 MetricsOf(by_hand.Evaluate(forward, split)).at("mse") / 4,
@@ -144,7 +145,7 @@ TEST(NadarayaWatsonTest, OutOfReachOfACompactKernelIsZero) {
 
 TEST(NadarayaWatsonTest, ATrainingPointDoesNotSeeItself) {
   Regression regression("average {}");
-  // Means of the others: 5.5, 4.5 and 2.
+  // The means of the other points are 5.5, 4.5 and 2.
   EXPECT_NEAR(regression.Loss({0}), 4.5 * 4.5, 1e-13);
   EXPECT_NEAR(regression.Loss({2, 1}), 36 + 1.5 * 1.5, 1e-13);
   Regression whole("average {}", "leave_one_out: false");
@@ -217,7 +218,7 @@ TEST(NadarayaWatsonTest, EvaluatesTrainingPointsByTheOthersAndTheTestByAll) {
       regression.model->Evaluate(*regression.forward, Split::kDev).empty());
 }
 
-// Keys (0, 0), (1, 0) and (0, 2); with a Gaussian of width 1, the squared
+// Keys (0, 0), (1, 0) and (0, 2), and a Gaussian of width 1. The squared
 // distances of (1, 2) are 5, 4 and 1.
 TEST(NadarayaWatsonTest, TakesPointsOfSeveralColumns) {
   AttentionRegistry scorers;
@@ -241,7 +242,8 @@ TEST(NadarayaWatsonTest, TakesPointsOfSeveralColumns) {
   EXPECT_NEAR(MetricsOf(model.Evaluate(forward, Split::kDev)).at("mse"),
               (y - 4) * (y - 4), 1e-12);
   EXPECT_TRUE(model.Evaluate(forward, Split::kTest).empty());
-  // Each from the two others: squared distances 1, 4 and 5.
+  // Predicts each point from the two others. The squared distances are 1, 4 and
+  // 5.
   const double d = std::exp(-0.5);
   const double e = std::exp(-2.0);
   const double f = std::exp(-2.5);
@@ -254,8 +256,8 @@ TEST(NadarayaWatsonTest, TakesPointsOfSeveralColumns) {
               sum / 3, 1e-12);
 }
 
-// 4,000 points at the places 0 .. 3,999 with values of 0 and 1 in turn. All
-// scores at once would take 128 MB, the mask 16 MB.
+// 4,000 points at 0 .. 3,999, with alternating values 0 and 1. All scores at
+// once would take 128 MB, and the mask 16 MB.
 TEST(NadarayaWatsonTest, EvaluatesInBlocksOfQueries) {
   constexpr int64_t kPoints = 4000;
   AttentionRegistry scorers;
@@ -276,7 +278,7 @@ TEST(NadarayaWatsonTest, EvaluatesInBlocksOfQueries) {
   // A point's neighbours have the other value.
   EXPECT_NEAR(MetricsOf(model.Evaluate(forward, Split::kTrain)).at("mse"), 1,
               1e-12);
-  // With itself, a point within sees thirds, one at an end halves.
+  // With itself, an inner point averages three values, and an end point two.
   EXPECT_NEAR(MetricsOf(model.Evaluate(forward, Split::kTest)).at("mse"),
               ((kPoints - 2) * 4.0 / 9 + 2 * 0.25) / kPoints, 1e-12);
   const std::vector<double> y = model.Predict(forward, points.x);
@@ -287,9 +289,9 @@ TEST(NadarayaWatsonTest, EvaluatesInBlocksOfQueries) {
   EXPECT_LT(tape.high_water_bytes(), size_t{50} << 20);
 }
 
-// One batch of all of 4,000 points has the loss and the gradient of small
-// batches. All of its scores at once would take 128 MB, and so would their
-// weights and their gradients.
+// One batch of all 4,000 points must have the loss and the gradient of small
+// batches. All scores at once would take 128 MB, and their weights and
+// gradients as much again.
 TEST(NadarayaWatsonTest, TrainsInBlocksOfQueries) {
   constexpr int64_t kPoints = 4000;
   constexpr size_t kSmall = 250;

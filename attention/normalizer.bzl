@@ -1,4 +1,4 @@
-"""`normalizer()`: what turns scores into weights, and its tests."""
+"""`normalizer()` defines a normalizer and its tests."""
 
 load("//attention:attention_plugin.bzl", "attention_plugin")
 
@@ -11,23 +11,24 @@ def normalizer(
         plain_options = None,
         deps = [],
         visibility = None):
-    """A normalizer and `NAME_test`.
+    """Defines a normalizer and its generated test, `NAME_test`.
 
-    The sources define one normalizer `MyNormalizer` for the name `my_normalizer`, by
-    `REGARD_NORMALIZER(MyNormalizer, "its formula")` in any namespace.
+    For the name `my_normalizer`, the sources must register one normalizer
+    `MyNormalizer` with `REGARD_NORMALIZER(MyNormalizer, "its formula")`, in any
+    namespace.
 
     Args:
-      name: the normalizer's, in snake case.
+      name: the name of the normalizer, in snake case.
       srcs: the sources.
       hdrs: the headers, if any.
-      config_proto: the file of the options' message, which extends
-        OutsideNormalizer; makes `NAME_proto` and `NAME_cc_proto`. Otherwise `deps`
+      config_proto: the proto file with the options' message, which extends
+        OutsideNormalizer. Creates `NAME_proto` and `NAME_cc_proto`. If absent, `deps` must
         provide the message.
-      test_options: options to test the normalizer with, as text protos.
-      plain_options: options with which it is softmax on up to 200 scores, in every
-        bit, as a text proto. None: no options do.
-      deps: what the sources need besides `//attention:normalizer`.
-      visibility: of the library and the protos.
+      test_options: options for its tests, as text protos.
+      plain_options: a text proto of options that make it bit-identical to softmax on
+        up to 200 scores. None if there are no such options.
+      deps: dependencies of the sources, besides `//attention:normalizer`.
+      visibility: visibility of the library and the protos.
     """
     attention_plugin(
         name,

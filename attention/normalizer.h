@@ -1,9 +1,10 @@
-// What turns the scores of a query into weights: softmax, sparsemax, ...
+// Interface of normalizers, which turn the scores of a query into weights, such
+// as softmax and sparsemax.
 //
 // A normalizer is a plug-in of the attention config. It sees one row at a time,
-// with hidden keys already removed; masks, -inf scores, biases and empty rows
-// are handled by MaskedNormalize(). A normalizer is a class of two methods and
-// one line of registration:
+// without the masked keys. MaskedNormalize() handles masks, scores of -inf,
+// biases and empty rows. A normalizer is a class of two methods and one line of
+// registration:
 //
 //   template <typename T>
 //   class Shares : public Normalizer<T> {
@@ -22,8 +23,8 @@
 //   };
 //   REGARD_NORMALIZER(Shares, "s_i^2 / n")
 //
-// A normalizer with learned numbers also defines Parameters(). Both methods are
-// then given the numbers of the row's head.
+// A normalizer with learned parameters also defines Parameters(). Both methods
+// then receive the parameters of the row's head.
 #ifndef ATTENTION_NORMALIZER_H_
 #define ATTENTION_NORMALIZER_H_
 
@@ -40,47 +41,49 @@ namespace regard {
 
 class NormalizerConfig;
 
-// A row of scores, and the weights that Normalize() made of them.
+// A row of scores, and the weights that Normalize() computed from them.
 template <typename T>
 struct NormalizedRow {
   int64_t size;  // at least 1
   const T* scores;
   const T* weights;
-  const T* parameters;  // numbers of the row's head; null if there are none
+  const T* parameters;  // parameters of the row's head; null if there are none
 };
 
 template <typename T>
 class Normalizer {
  public:
-  // Whether a weight depends on its own score and the number of scores only. A
-  // sink would then take no weight from the keys, so it is an error.
+  // Whether a weight only depends on its own score and on the number of scores.
+  // A sink would then take no weight from the keys, so a config with a sink is
+  // an error.
   static constexpr bool kIndependentWeights = false;
 
   virtual ~Normalizer() = default;
 
-  // Adds what is wrong with the options for these widths, under paths relative
-  // to the options. A normalizer with limits besides (range) declares its own.
+  // Adds the problems of the options for these widths, under paths relative to
+  // the options. A normalizer with limits other than (range) defines its own
+  // Validate().
   static void Validate(const auto& options, const ScoreWidths&,
                        ConfigProblems& problems) {
     problems.CheckRanges(options);
   }
 
-  // Learned numbers of each head, [heads, count]. Empty: there are none.
+  // Learned parameters of each head, [heads, count]. Empty if there are none.
   virtual Var<T> Parameters(Forward<T>&) const { return Var<T>(); }
 
-  // Replaces n >= 1 scores, none of which is -inf, by nonnegative weights. They
-  // need not sum to 1. `parameters` belong to the row's head. `scratch` holds n
-  // numbers.
+  // Replaces n >= 1 scores, none of which is -inf, by nonnegative weights. The
+  // weights need not sum to 1. `parameters` belong to the row's head. `scratch`
+  // has room for n numbers.
   virtual void Normalize(int64_t n, const T* parameters, T* scores,
                          T* scratch) const = 0;
 
-  // Replaces the gradients of the weights by gradients of the scores. Adds the
-  // gradients of the head's parameters to `parameter_gradients`.
+  // Replaces the gradients of the weights by the gradients of the scores. Adds
+  // the gradients of the head's parameters to `parameter_gradients`.
   virtual void Backward(const NormalizedRow<T>& row, T* gradients,
                         T* parameter_gradients) const = 0;
 
-  // Whether it is softmax, for which attention has kernels of its own. They
-  // agree with Normalize() and Backward() up to rounding.
+  // Whether the normalizer is softmax, which has special kernels. They agree
+  // with Normalize() and Backward() up to rounding.
   virtual bool IsSoftmax() const { return false; }
 };
 
@@ -88,7 +91,7 @@ template <typename T>
 using NormalizerFactory =
     OptionFactory<Normalizer<T>, ParameterScope<T>, const ScoreWidths&>;
 
-// The description is the formula of a weight.
+// A registered normalizer. The description is the formula of a weight.
 struct NormalizerInfo : NumericInfo<NormalizerFactory, ScoreWidths> {
   bool independent_weights;
 
@@ -98,7 +101,7 @@ struct NormalizerInfo : NumericInfo<NormalizerFactory, ScoreWidths> {
   }
 };
 
-// Softmax serves where a config chooses none.
+// Creates softmax if a config chooses no normalizer.
 class NormalizerRegistry
     : public PluginRegistry<NormalizerConfig, NormalizerInfo> {
  public:

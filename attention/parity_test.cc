@@ -1,5 +1,5 @@
-// Values and gradients of multi-head attention, position encodings, windows and
-// relative positions agree with PyTorch's to 1e-5, in float.
+// Compares values and gradients of multi-head attention, position encodings,
+// windows and relative positions with PyTorch, to 1e-5, in float.
 #include "nn/testing/parity.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@
 namespace regard {
 namespace {
 
-// Two heads of width 3 on the inputs of a fixture, masked as it is.
+// Two heads of width 3 with the inputs and the mask of a fixture.
 class MultiHeadRun {
  public:
   explicit MultiHeadRun(const std::string& fixture)
@@ -76,7 +76,7 @@ class MultiHeadRun {
     return fixture_[name].shape[2];
   }
 
-  // Compares an output, and lets its projection's gradient flow into it.
+  // Compares an output, and sets its gradient to the fixture's projection.
   void Expect(const std::string& name, Var<float> output) {
     ExpectParity(output.span(), fixture_[name], name);
     const std::vector<float> weights = fixture_.Floats(name + ".weights");
@@ -96,8 +96,8 @@ TEST(ParityTest, CausalSelfAttention) {
   }
 }
 
-// Four heads of scaled dots against scaled_dot_product_attention: queries from
-// position 2 on, keys from position 0.
+// Compares four heads of scaled dots with scaled_dot_product_attention. Queries
+// begin at position 2, and keys at position 0.
 void CheckAttention(const std::string& name, const std::string& config,
                     bool causal = false) {
   const Fixture fixture(name, "attention/testdata");
@@ -164,7 +164,7 @@ TEST(ParityTest, SelectedBlocksOfKeys) {
                  /*causal=*/true);
 }
 
-// Causal self-attention, also where its weights are read.
+// Causal self-attention, with and without reading its weights.
 void CheckSelfAttention(const std::string& name, const std::string& fields,
                         const std::string& attention = "",
                         const std::string& score = "scaled_dot {}") {
@@ -273,8 +273,8 @@ TEST(ParityTest, DifferentialAttention) {
                      "heads: 4 head_output { differential {} }");
 }
 
-// The scaled dot with terms of the query, or of the key too: queries from
-// position 2 on, keys from position 0.
+// Scaled dots with terms of the query, and optionally of the key. Queries begin
+// at position 2, and keys at position 0.
 void CheckRelative(const std::string& name, bool of_keys) {
   const Fixture fixture(name, "attention/testdata");
   Tape<float> tape;

@@ -1,8 +1,7 @@
-// How positions enter the comparison of any query with any key: rotary
-// embeddings, ALiBi, T5's relative buckets, ...
-//
-// A plug-in of the attention config, combined with any score. It may turn
-// queries and keys before the score, and add a bias of the distance to scores.
+// Interface of position encodings, such as rotary encoding, ALiBi and T5's
+// relative buckets. An encoding is a plug-in of the attention config and works
+// with any score. It may encode queries and keys before they are scored, and
+// may add a bias to the scores that depends on the distance.
 #ifndef ATTENTION_POSITION_ENCODING_H_
 #define ATTENTION_POSITION_ENCODING_H_
 
@@ -24,29 +23,30 @@ class PositionEncoding {
  public:
   virtual ~PositionEncoding() = default;
 
-  // Adds what is wrong with the options for these widths, under paths relative
-  // to them. An encoding with limits besides (range) declares its own.
+  // Adds the problems of the options for these widths, under paths relative to
+  // the options. An encoding with limits other than (range) defines its own
+  // Validate().
   static void Validate(const auto& options, const ScoreWidths&,
                        ConfigProblems& problems) {
     problems.CheckRanges(options);
   }
 
-  // The largest |query position - key position| that is accepted.
+  // The largest accepted |query position - key position|.
   virtual int64_t LongestDistance() const { return kUnlimited; }
 
-  // Encodes raw queries or keys x [batch, heads, n, width], row by row, before
-  // the score's Prepare(): row i is at position first + i * step. Turned keys
-  // are what a cache holds.
+  // Encodes queries or keys x [batch, heads, n, width], row by row, before the
+  // score's Prepare(). Row i is at position first + i * step. A cache stores
+  // encoded keys.
   virtual Var<T> Encode(Forward<T>&, Var<T> x, int64_t /*first*/,
                         int64_t /*step*/) const {
     return x;
   }
 
-  // Whether Encode() returns x as it is.
+  // Whether Encode() returns x unchanged.
   virtual bool IsBiasAlone() const { return false; }
 
-  // What is added to the scores at the distances (key position - query
-  // position) lowest .. lowest + count - 1: [heads, count]. Empty: nothing.
+  // The biases [heads, count] of the scores at the distances (key position -
+  // query position) lowest .. lowest + count - 1. Empty means no bias.
   virtual Var<T> Bias(Forward<T>&, int64_t /*lowest*/,
                       int64_t /*count*/) const {
     return Var<T>();
@@ -57,7 +57,8 @@ template <typename T>
 using PositionEncodingFactory =
     OptionFactory<PositionEncoding<T>, ParameterScope<T>, const ScoreWidths&>;
 
-// The description is what the encoding does, as a formula.
+// The registered position encodings. The description is a formula of what the
+// encoding does.
 class PositionEncodingRegistry
     : public PluginRegistry<PositionEncodingConfig,
                             NumericInfo<PositionEncodingFactory, ScoreWidths>> {

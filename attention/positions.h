@@ -1,4 +1,5 @@
-// Where the queries and keys of one attention call stand in their sequences.
+// Positions of the queries and keys of one attention call in their sequences.
+// Scores, position encodings and masks read the same positions.
 #ifndef ATTENTION_POSITIONS_H_
 #define ATTENTION_POSITIONS_H_
 
@@ -7,10 +8,10 @@
 
 namespace regard {
 
-// The length, distance or number of positions of what has no limit.
+// A length, distance or number of positions without a limit.
 inline constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
 
-// How many successive positions are no further apart than `distance`.
+// The number of successive positions with distances of at most `distance`.
 inline int64_t PositionsWithin(int64_t distance) {
   return distance == kUnlimited ? kUnlimited : distance + 1;
 }
@@ -18,13 +19,13 @@ inline int64_t PositionsWithin(int64_t distance) {
 // Query row i is at first_query + i * query_step, key row j at first_key + j.
 struct Positions {
   int64_t first_query = 0;
-  // 1: the query rows are successive positions, as in a Transformer layer.
-  // 0: they are alternatives at one position, as the beams of a search.
+  // 1: the query rows are successive positions, as in a Transformer layer. 0:
+  // they are alternatives at one position, as the beams of a search.
   int64_t query_step = 1;
   int64_t first_key = 0;
 
-  // The position of query row `query` minus that of key row 0. Key row j is
-  // behind the query by Offset(query) - j.
+  // The position of query row `query` minus the position of key row 0. The
+  // query is Offset(query) - j positions after key row j.
   int64_t Offset(int64_t query) const {
     return first_query + query * query_step - first_key;
   }

@@ -4,15 +4,15 @@
 //   layer:  (x - mean) / sqrt(variance + epsilon) * w
 //   L2:     x / sqrt(sum(x^2) + d epsilon) * w
 //
-// x is the query or the key of a head, d is its width, and the gain w is
-// learned. It bounds the scores, so that training with large learning rates
-// does not diverge.
+// Here, x is the query or the key of a head, d is its width, and the gain w is
+// learned. The norm bounds the scores, so that training does not diverge at
+// large learning rates. RMS norm with an epsilon of 1 does not change much
+// smaller queries and keys, which is plain attention.
 //
-// L2: Henry et al., "Query-key normalization for Transformers", 2020. Layer
-// norm: Dehghani et al., "Scaling Vision Transformers to 22 billion
-// parameters", 2023. RMS: OLMo 2, 2025, over all heads together; Gemma 3, 2025,
-// in each head. Where queries and keys are far below an epsilon of 1, RMS norm
-// leaves them as they are: plain attention.
+// Sources: L2, Henry et al., "Query-key normalization for Transformers", 2020.
+// Layer norm, Dehghani et al., "Scaling Vision Transformers to 22 billion
+// parameters", 2023. RMS, OLMo 2, 2025, over all heads together; Gemma 3, 2025,
+// in each head.
 #ifndef ATTENTION_QUERY_KEY_NORM_H_
 #define ATTENTION_QUERY_KEY_NORM_H_
 
@@ -27,8 +27,8 @@
 
 namespace regard {
 
-// Parameters: "weight" [width], or [heads * width] over all heads; none without
-// a norm.
+// Parameters: "weight" [width], or [heads * width] if all heads are normalised
+// together. None if the kind is NONE.
 template <typename T>
 class QueryKeyNorm {
  public:

@@ -1,4 +1,4 @@
-"""`score_map()`: a map of scores or weights, and its tests."""
+"""`score_map()` defines a map of scores or weights, and its tests."""
 
 load("//attention:attention_plugin.bzl", "attention_plugin")
 
@@ -11,24 +11,24 @@ def score_map(
         plain_options = None,
         deps = [],
         visibility = None):
-    """A score map and `NAME_test`.
+    """Defines a score map and its generated test, `NAME_test`.
 
-    The sources define one map `MyMap` for the name `my_map`, by
-    `REGARD_SCORE_MAP(MyMap, "its formula")` in any namespace.
+    For the name `my_map`, the sources must register one map `MyMap` with
+    `REGARD_SCORE_MAP(MyMap, "its formula")`, in any namespace.
 
     Args:
-      name: the map's, in snake case.
+      name: the name of the map, in snake case.
       srcs: the sources.
       hdrs: the headers, if any.
-      config_proto: the file of the options' message, which extends
-        OutsideScoreMap; makes `NAME_proto` and `NAME_cc_proto`. Otherwise `deps`
+      config_proto: the proto file with the options' message, which extends
+        OutsideScoreMap. Creates `NAME_proto` and `NAME_cc_proto`. If absent, `deps` must
         provide the message.
-      test_options: options to test the map with, as text protos.
-      plain_options: options with which the map leaves scores as they are, up to
-        rounding, as a text proto. None: no options do.
-      deps: what the sources need besides `//attention:score_map` and, with a
+      test_options: options for its tests, as text protos.
+      plain_options: a text proto of options with which the map does not change
+        scores, up to rounding. None if there are no such options.
+      deps: dependencies of the sources, besides `//attention:score_map` and, with a
         config_proto, `//autodiff` and `//nn`.
-      visibility: of the library and the protos.
+      visibility: visibility of the library and the protos.
     """
     attention_plugin(
         name,

@@ -1,6 +1,6 @@
-// Maps from scores to scores, or from weights to weights, of every score: a
-// soft cap, talking heads, ... A config chooses one before the normalizer
-// (`map_before`) and one after it (`map_after`).
+// Interface of score maps, such as a soft cap and talking heads. A score map
+// changes the scores of any score before the normalizer (`map_before`), or the
+// weights after it (`map_after`).
 //
 // A map is a class of one method and one line of registration:
 //
@@ -32,26 +32,28 @@ template <typename T>
 class ScoreMap {
  public:
   // Whether an element of the result depends on other heads, or on other keys.
-  // No element depends on another query or example.
+  // No element may depend on another query or example.
   static constexpr bool kMixesHeads = false;
   static constexpr bool kMixesKeys = false;
-  // Whether it maps scores only. A config that chooses it for weights is an
+  // Whether the map is for scores only. Choosing it for weights is then an
   // error.
   static constexpr bool kOnlyScores = false;
 
   virtual ~ScoreMap() = default;
 
-  // Adds what is wrong with the options for these widths, under paths relative
-  // to the options. A map with limits besides (range) declares its own.
+  // Adds the problems of the options for these widths, under paths relative to
+  // the options. A map with limits other than (range) defines its own
+  // Validate().
   static void Validate(const auto& options, const ScoreWidths&,
                        ConfigProblems& problems) {
     problems.CheckRanges(options);
   }
 
   // x [batch, heads, queries, keys] -> the same shape. Before the normalizer, x
-  // holds scores: -inf stays -inf, and what inputs.mask hides is any number.
-  // After it, x holds weights: 0 where a key is hidden, and stays 0 there. The
-  // rows and keys may be a part of all, as in ScoringFunction::Score().
+  // contains scores. A score of -inf must stay -inf, and scores of masked keys
+  // are undefined. After the normalizer, x contains weights. The weight of a
+  // masked key is 0 and must stay 0. The rows and keys may be a part, as in
+  // ScoringFunction::Score().
   virtual Var<T> Map(Forward<T>& forward, Var<T> x,
                      const ScoreInputs<T>& inputs) const = 0;
 };
@@ -60,7 +62,7 @@ template <typename T>
 using ScoreMapFactory =
     OptionFactory<ScoreMap<T>, ParameterScope<T>, const ScoreWidths&>;
 
-// The description is the map's formula.
+// A registered map. The description is its formula.
 struct ScoreMapInfo : NumericInfo<ScoreMapFactory, ScoreWidths> {
   bool mixes_heads;
   bool mixes_keys;

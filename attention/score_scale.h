@@ -1,4 +1,5 @@
-// The factor of a score that its options describe, fixed or learned.
+// The factor of a score, fixed or learned, as the options of the score describe
+// it.
 #ifndef ATTENTION_SCORE_SCALE_H_
 #define ATTENTION_SCORE_SCALE_H_
 
@@ -13,22 +14,22 @@ namespace regard {
 
 class ScoreScale;
 
-// A learned factor is the parameter `name` [heads, width]; its width is the
-// query's or 1. Without a value in the options, `initializer` draws the first,
-// before it is divided.
+// A learned factor is the parameter `name` [heads, width], where the width is
+// the query's width or 1. If the options have no value, `initializer` draws the
+// initial value, which is then divided by the divisor.
 template <typename T>
 class ScoreScaleParameter {
  public:
-  // No factor.
+  // The factor 1.
   ScoreScaleParameter() : fixed_(1) {}
   ScoreScaleParameter(const ScoreScale& options, ParameterScope<T> scope,
                       absl::string_view name, const ScoreWidths& widths,
                       const Initializer& initializer);
 
-  // [heads, width], or [1] if it is fixed.
+  // The factor, [heads, width] if it is learned, otherwise [1].
   Var<T> Values(Forward<T>& forward) const;
-  // Rows [batch, heads, queries, width] times the factor if it is learned. The
-  // score is the inner product of the result times constant().
+  // Multiplies rows [batch, heads, queries, width] by the factor if it is
+  // learned. The score is the inner product of the result times constant().
   Var<T> TimesLearned(Forward<T>& forward, Var<T> rows) const;
   T constant() const { return is_learned() ? T(1) : fixed_; }
   bool is_learned() const { return learned_.has_value(); }

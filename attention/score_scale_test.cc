@@ -27,7 +27,7 @@ ScoreWidths Widths(int64_t width) {
   return {.heads = 1, .query = width, .key = width};
 }
 
-// The score of an attention config, in double, over vectors of that width.
+// The score of an attention config, in double, for vectors of this width.
 class Score {
  public:
   Score(const std::string& config, int64_t width) {
@@ -67,7 +67,7 @@ class Score {
   std::unique_ptr<ScorerUnderTest<double>> scorer_;
 };
 
-// Scores 2, 4 and 4 without a factor.
+// Without a factor, the scores are 2, 4 and 4.
 ScoringProblem ThreeKeys() {
   ScoringProblem problem = ScoringProblem::Random(1, 1, 3, Widths(3));
   problem.queries.values = {1, 0, 2};
@@ -101,7 +101,7 @@ TEST(ScoreScaleTest, ALearnedFactorIsOneForAllOrOneForEachDimension) {
               ElementsAre(1, 12, 7));
 }
 
-// As weight decay tells them apart.
+// Weight decay distinguishes these roles.
 TEST(ScoreScaleTest, ScalesAndBiasesAreNoMatrices) {
   EXPECT_EQ(Score("dot { scale { per_dimension: true } }", 3).RoleOf("scale"),
             ParameterRole::kHeadBias);
@@ -148,7 +148,7 @@ TEST(ScoreScaleTest, AScaledInnerProductHasInnerForm) {
   }
 }
 
-// Of the parameter "scale", for vectors of width 4.
+// The initial value of the parameter "scale", for vectors of width 4.
 double FirstValue(const std::string& config) {
   AttentionRegistry registry;
   RegisterBuiltInScores(registry);
@@ -170,7 +170,7 @@ TEST(ScoreScaleTest, ALearnedFactorBeginsAtTheDividedValue) {
   EXPECT_EQ(FirstValue("cosine { scale { divided_by: ROOT_OF_WIDTH } }"), 5);
 }
 
-// As a float, 1e300 is infinite.
+// 1e300 is infinite as a float.
 TEST(ScoreScaleTest, AValueIsAFiniteFloat) {
   AttentionRegistry registry;
   RegisterBuiltInScores(registry);

@@ -1,4 +1,4 @@
-"""`scoring_function()`: an attention score, its tests and its benchmark."""
+"""`scoring_function()` defines an attention score, its tests and its benchmark."""
 
 load("@rules_cc//cc:cc_binary.bzl", "cc_binary")
 load("//attention:attention_plugin.bzl", "attention_plugin")
@@ -29,24 +29,24 @@ def scoring_function(
         test_options = [""],
         deps = [],
         visibility = None):
-    """A scoring function, `NAME_test` and `NAME_benchmark`.
+    """Defines a scoring function, `NAME_test` and `NAME_benchmark`.
 
-    The sources define one score `MyScore` for the name `my_score`, by
-    `REGARD_SCORING_FUNCTION(MyScore, "its formula")` in any namespace. What the
-    tests expect of it (whether it depends on positions or uses history) is
-    read from the class.
+    For the name `my_score`, the sources must register one score `MyScore` with
+    `REGARD_SCORING_FUNCTION(MyScore, "its formula")`, in any namespace. The class
+    declares what the tests expect, such as whether the score depends on
+    positions.
 
     Args:
-      name: the score's, in snake case.
+      name: the name of the score, in snake case.
       srcs: the sources.
       hdrs: the headers, if any.
-      config_proto: the file of the options' message; makes `NAME_proto` and
-        `NAME_cc_proto`. Otherwise `deps` provide the message.
-      config_proto_deps: what that file imports besides config_options.proto;
-        `attention.proto`, whose OutsideScore it extends, by default.
-      test_options: options to test the score with, as text protos.
-      deps: what the sources need besides `//attention:scoring`.
-      visibility: of the library and the protos.
+      config_proto: the proto file with the options' message. Creates `NAME_proto` and
+        `NAME_cc_proto`. If absent, `deps` must provide the message.
+      config_proto_deps: imports of `config_proto` besides config_options.proto.
+        Default: `attention.proto`, whose OutsideScore it extends.
+      test_options: options for its tests, as text protos.
+      deps: dependencies of the sources, besides `//attention:scoring`.
+      visibility: visibility of the library and the protos.
     """
     if config_proto_deps == None:
         config_proto_deps = [_label("//attention:attention_proto")]
@@ -81,7 +81,7 @@ def scoring_function(
         ),
     )
 
-    # Built when asked for: a program for each score would slow `//...` down.
+    # Built on request only: a program for each score would slow down `//...`.
     cc_binary(
         name = name + "_benchmark",
         testonly = True,

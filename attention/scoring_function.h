@@ -1,8 +1,9 @@
-// Interface of attention scores: what an author writes, and what it is given.
+// Interface of attention scores. A scoring function returns how well a query
+// matches a key. The layer provides everything else: masks, softmax, dropout,
+// the context, hooks, and the cache for decoding.
 //
-// A scoring function says how well a query matches a key. Masks, softmax,
-// dropout, context, capture and the cache for decoding are the framework's. So
-// a score is a class of two methods and one line of registration:
+// A score is a class with a constructor, one method and one line of
+// registration:
 //
 //   template <typename T>
 //   class SquaredDot : public ScoringFunction<T> {
@@ -36,21 +37,22 @@
 
 namespace regard {
 
-// Extents that a scoring function is built for. heads is 1 outside multi-head
-// attention; parameters carry a leading heads axis.
+// The sizes that a scoring function is constructed with. `heads` is 1 outside
+// multi-head attention. Parameters have a leading axis of heads.
 struct ScoreWidths {
   int64_t heads = 1;
   int64_t query = 0;
   int64_t key = 0;
-  // Heads of the keys, a divisor of heads; the parameters of Prepare() lead
-  // with it. Equal to heads unless the score declares kGroupedHeads.
+  // Number of key heads, a divisor of `heads`. Parameters that Prepare() reads
+  // have a leading axis of key heads. Equal to `heads` unless the score
+  // declares kGroupedHeads.
   int64_t key_heads = heads;
-  // Columns of the layer's inputs x, from which it projects queries and keys; 0
-  // if a score is not given them.
+  // Widths of the layer's inputs x, from which it projects queries and keys. 0
+  // if the score does not receive them.
   int64_t query_input = 0;
   int64_t key_input = 0;
-  // Scope of the slots of AddSlot(), valid during construction. Null: the layer
-  // keeps no state.
+  // Scope of the slots of AddSlot(), valid during construction. Null if the
+  // layer keeps no state.
   const SlotScope* slots = nullptr;
 
   // Declares a slot of the state, in a constructor:
@@ -62,17 +64,17 @@ struct ScoreWidths {
   }
 };
 
-// Some keys of a source, which follow each other, or all of them.
+// Successive keys of a source, or all of its keys.
 template <typename T>
 struct PrepareInputs {
   Var<T> keys;  // [batch, key heads, keys, key width]
   // Key row j is at position key_position + j.
   int64_t key_position = 0;
-  // The input that keys are projected from, [batch, keys, key input]; empty if
+  // The input from which keys are projected, [batch, keys, key input]. Empty if
   // that width is 0.
   Var<T> x = {};
-  // Holds what Prepare() left there for earlier keys, and takes what it leaves
-  // for later ones. Null: these are all keys of the source.
+  // The state that Prepare() reads, as earlier keys left it, and updates for
+  // later keys. Null if these are all keys of the source.
   LayerState<T>* state = nullptr;
 };
 
@@ -80,20 +82,21 @@ template <typename T>
 struct ScoreInputs {
   Var<T> queries;  // [batch, heads, queries, query width]
   Var<T> keys;     // [batch, key heads, keys, prepared width], from Prepare()
-  // The input that queries are projected from, [batch, queries, query input];
-  // empty if that width is 0.
+  // The input from which queries are projected, [batch, queries, query input].
+  // Empty if that width is 0.
   Var<T> x;
-  // The state as Prepare() left it; null if it had none. A score only reads it:
-  // Score() may be called several times, and for parts.
+  // The state after Prepare(), or null if Prepare() had none. Score() must not
+  // change it, because it may be called several times, and for parts.
   LayerState<T>* state = nullptr;
   // Positions of the rows of queries and keys in their sequences.
   Positions positions;
-  // What is hidden; scores there are ignored, so a score may skip them.
+  // The mask. Scores of masked keys are ignored, so a score may skip them.
   Mask mask;
-  // [batch, heads, queries, keys], given to scores that use history: the
-  // weights of the query before, and the sum over all queries before (zeros at
-  // first). The queries are then alternatives at one position. Where they are
-  // empty in what AttentionLayer is given, each query is the first.
+  // Weights of earlier queries, for scores that use history: the previous
+  // query's weights, and the sum over all previous queries. Both are [batch,
+  // heads, queries, keys], and zero for the first query. The queries are then
+  // alternatives at one position. If they are empty in the inputs of
+  // AttentionLayer, each query counts as the first.
   Var<T> previous_weights;
   Var<T> cumulative_weights;
 };
@@ -101,58 +104,59 @@ struct ScoreInputs {
 template <typename T>
 class ScoringFunction {
  public:
-  // Whether a score depends on the positions of query or key. Where that is a
-  // matter of its options, it has `static bool PositionAware(const Options&)`.
+  // Whether a score depends on the positions of query or key. If that depends
+  // on the options, define `static bool PositionAware(const Options&)`.
   static constexpr bool kPositionAware = false;
-  // Whether it reads the weights of earlier queries; it then sees one position
-  // at a time.
+  // Whether the score reads the weights of earlier queries. It then sees one
+  // position at a time.
   static constexpr bool kUsesHistory = false;
-  // Whether it compares query and key without a projection between them, so
-  // that they need one width.
+  // Whether queries and keys must have the same width, because the score
+  // compares them without a projection.
   static constexpr bool kEqualWidths = false;
-  // Whether keys may have fewer heads than queries: head h of the queries is
-  // compared with head h / (heads / key_heads) of the keys. A score that does
-  // not declare it is given each key as often as heads share it.
+  // Whether keys may have fewer heads than queries. Head h of the queries is
+  // then compared with head h / (heads / key_heads) of the keys. Otherwise, the
+  // score receives a copy of each key for each head that shares it.
   static constexpr bool kGroupedHeads = false;
-  // Whether Prepare() gives keys another width than the queries have, so that
-  // no selection can compare the two.
+  // Whether Prepare() changes the width of the keys, so that a selection cannot
+  // compare them with queries.
   static constexpr bool kPreparesOtherWidths = false;
 
   virtual ~ScoringFunction() = default;
 
-  // Adds what is wrong with the options for these widths, under paths relative
-  // to the options. A score with limits besides (range) declares its own, with
-  // its options' type; a wrong signature does not compile.
+  // Adds the problems of the options for these widths, under paths relative to
+  // the options. A score with limits other than (range) defines its own
+  // Validate(), with the type of its options. A wrong signature does not
+  // compile.
   static void Validate(const auto& options, const ScoreWidths&,
                        ConfigProblems& problems) {
     problems.CheckRanges(options);
   }
 
-  // Projects keys, once per source: [batch, key heads, keys, prepared width].
-  // Prepare([a; b], p) = [Prepare(a, p); Prepare(b, p + |a|) given the state
-  // that a leaves]. Without a slot of the state, each row is projected by
-  // itself.
+  // Projects keys, once per source, to [batch, key heads, keys, prepared
+  // width]. Prepare([a; b], p) must equal [Prepare(a, p); Prepare(b, p + |a|)],
+  // where the second call reads the state that the first one wrote. Without a
+  // slot of the state, each row must be projected independently.
   virtual Var<T> Prepare(Forward<T>&, const PrepareInputs<T>& inputs) const {
     return inputs.keys;
   }
 
-  // The largest distance |query position - key position| of which Score() knows
-  // a score. Data that exceeds it is reported before training, unless
-  // `mask.window` hides all pairs beyond it: Score() is then given these too,
-  // and returns any finite number for them.
+  // The largest distance |query position - key position| for which Score() has
+  // a score. Regard rejects data that exceeds it before training, unless
+  // `mask.window` masks all pairs beyond it. Score() then receives these pairs,
+  // too, and may return any finite number for them.
   virtual int64_t LongestDistance() const { return kUnlimited; }
 
   // The width of the widest array [batch, heads, queries, keys, width] that
-  // Score() makes. The rows of a block are fewer for a larger one.
+  // Score() makes. A greater width makes blocks of queries smaller.
   virtual int64_t NumbersPerPair() const { return 1; }
 
-  // The factor f of a score f q . k of queries and keys as they are, if it is
-  // one. Prepare() then returns the keys that it is given.
+  // The factor f, if the score is f q . k of unchanged queries and keys.
+  // Prepare() must then return the keys that it receives.
   virtual std::optional<T> PlainFactor() const { return std::nullopt; }
 
-  // The score as an inner product; nullopt if it is none. Row i of a and of
-  // query_bias belongs to query i, and so do b and key_bias to keys. Whether
-  // there is a form depends on the options only.
+  // The score as an inner product; `nullopt` if it is not one. Row i of a and
+  // of query_bias belongs to query i, and row j of b and of key_bias to key j.
+  // Whether there is a form may only depend on the options.
   virtual std::optional<InnerForm<T>> Inner(
       Forward<T>&, const ScoreInputs<T>& inputs) const {
     const std::optional<T> factor = PlainFactor();
@@ -160,9 +164,10 @@ class ScoringFunction {
     return InnerForm<T>{inputs.queries, inputs.keys, *factor};
   }
 
-  // Unnormalised scores [batch, heads, queries, keys]; -inf is legal. Given
-  // some rows of the queries and a range of the keys, with their positions, it
-  // gives that part of all scores. By default, the dense form of Inner().
+  // Unnormalised scores [batch, heads, queries, keys], which may be -inf. The
+  // inputs may be some rows of the queries and a range of the keys, with their
+  // positions. The result must then be that part of all scores. By default, the
+  // dense form of Inner().
   virtual Var<T> Score(Forward<T>& forward,
                        const ScoreInputs<T>& inputs) const {
     const std::optional<InnerForm<T>> form = Inner(forward, inputs);

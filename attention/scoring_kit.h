@@ -1,5 +1,5 @@
-// All that the file of a scoring function includes: the interface, operations,
-// initialisers, and the few shapes of computation that scores share.
+// Everything that the file of a scoring function includes: the interface,
+// operations, initialisers, and computations that several scores share.
 #ifndef ATTENTION_SCORING_KIT_H_
 #define ATTENTION_SCORING_KIT_H_
 
@@ -27,19 +27,20 @@ Shape ScoreShape(const ScoreInputs<T>& in) {
           in.keys.dim(2)};
 }
 
-// x [batch, heads, n, in] times the transpose of each head's weight
-// [heads, out, in]: [batch, heads, n, out].
+// Multiplies x [batch, heads, n, in] by the transpose of each head's weight
+// [heads, out, in]. Returns [batch, heads, n, out].
 template <typename T>
 Var<T> ProjectHeads(Var<T> x, Var<T> weight);
 
-// x / sqrt(|x|^2 + 1e-12) of each row of x [.., width]: of length 1, but
-// shorter where the row is not much longer than 1e-6, and 0 where it is 0.
+// Normalizes each row of x [.., width] to length 1: x / sqrt(|x|^2 + 1e-12).
+// Rows that are not much longer than 1e-6 become shorter than 1, and rows of 0
+// stay 0.
 template <typename T>
 Var<T> Normalized(Var<T> x);
 
-// Weights around each key: weights [batch, heads, queries, keys] as [batch,
-// heads, queries * keys, 2 reach + 1], zero beyond the ends. One row for each
-// pair of query and key.
+// The weights around each key: weights [batch, heads, queries, keys] -> [batch,
+// heads, queries * keys, 2 reach + 1]. Row q * keys + k has the weights of
+// query q for the keys k - reach .. k + reach, and 0 beyond the ends.
 template <typename T>
 Var<T> Windows(Var<T> weights, int64_t reach);
 

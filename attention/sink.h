@@ -3,13 +3,13 @@
 //
 //   weight_k = exp(score_k) / (exp(z) + sum_j exp(score_j)).
 //
-// Learned in gpt-oss (OpenAI, 2025, arXiv 2508.10925). The constant 0 is the
+// gpt-oss learns z (OpenAI, 2025, arXiv 2508.10925). The constant 0 is the
 // "zero sink" of Xiao et al., "Efficient streaming language models with
-// attention sinks", 2024, also called softmax plus one. Where z is far below
-// all scores, exp(z) is exactly 0: plain attention.
+// attention sinks", 2024, also called softmax plus one. If z is far below all
+// scores, exp(z) is exactly 0, and the layer is plain attention.
 //
-// A sink belongs to the attention layer. Scores do not know it, and every
-// normalizer whose weights compete has it as the score of one more key.
+// A sink belongs to the attention layer and works with every score. A
+// normalizer whose weights compete receives z as the score of one more key.
 #ifndef ATTENTION_SINK_H_
 #define ATTENTION_SINK_H_
 
@@ -24,20 +24,20 @@ namespace regard {
 
 class Sink;
 
-// Parameter, if learned: "logit" [heads].
+// Parameter: "logit" [heads], if the sink is learned.
 template <typename T>
 class AttentionSink {
  public:
   AttentionSink(const Sink& config, const ParameterScope<T>& scope,
                 int64_t heads);
 
-  // [heads].
+  // The logits, [heads].
   Var<T> Logits(Forward<T>& forward) const;
 
  private:
   int64_t heads_;
   T constant_;
-  Parameter<T> learned_;  // may be absent
+  Parameter<T> learned_;  // empty if the logits are constant
 };
 
 }  // namespace regard

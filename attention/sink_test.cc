@@ -43,7 +43,8 @@ Attention Parse(const std::string& text) {
   return config;
 }
 
-// Two query heads on one key head. More keys than one block, and fewer.
+// Two query heads share a key head. There are more keys than one block, or
+// fewer.
 TEST(SinkTest, GradientsOfTheBlockedKernel) {
   std::vector<GradientCase> cases;
   for (const int64_t keys : {1, 5, 300}) {
@@ -67,7 +68,7 @@ TEST(SinkTest, GradientsOfTheBlockedKernel) {
   CheckGradients(cases);
 }
 
-// A query and two keys whose scores are log 2 and log 3, with a sink of log 5.
+// One query, two keys with scores log 2 and log 3, and a sink of log 5.
 TEST(SinkTest, ValuesAreAsComputedByHand) {
   const AttentionRegistry scorers = BuiltIn();
   for (const std::string score : {"dot {}", "formula { score: 'q . k' }"}) {
@@ -96,7 +97,7 @@ TEST(SinkTest, ValuesAreAsComputedByHand) {
         EXPECT_NEAR(attended.weights.data()[1], 0.3, 1e-12);
       }
       forward.Backward({attended.context}, {1});
-      // The context is 80 / (5 + exp(z)): its derivative is -80 5 / 100.
+      // The context is 80 / (5 + exp(z)), so its derivative is -80 * 5 / 100.
       EXPECT_NEAR(gradients.values()[0], -4, 1e-12) << score;
     }
   }
@@ -117,7 +118,7 @@ TEST(SinkTest, AConstantSinkHasNoParameter) {
               ::testing::Each(-1.f));
 }
 
-// Output of causal self-attention of 2 examples of `time` positions.
+// The output of causal self-attention of 2 examples of `time` positions.
 std::vector<float> SelfAttention(const std::string& attention, int64_t time) {
   MultiHead config;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(

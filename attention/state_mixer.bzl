@@ -1,4 +1,4 @@
-"""`state_mixer()`: a state mixer and its tests."""
+"""`state_mixer()` defines a state mixer and its tests."""
 
 load("//attention:attention_plugin.bzl", "attention_plugin")
 
@@ -10,23 +10,23 @@ def state_mixer(
         test_options = [""],
         deps = [],
         visibility = None):
-    """A state mixer and `NAME_test`.
+    """Defines a state mixer and its generated test, `NAME_test`.
 
-    The sources define one mixer `MyMixer` for the name `my_mixer`, by
-    `REGARD_STATE_MIXER(MyMixer, "its formula")` in any namespace. The test builds
-    it for a layer of width 8.
+    For the name `my_mixer`, the sources must register one mixer `MyMixer` with
+    `REGARD_STATE_MIXER(MyMixer, "its formula")`, in any namespace. The tests use a
+    layer of width 8.
 
     Args:
-      name: the mixer's, in snake case.
+      name: the name of the mixer, in snake case.
       srcs: the sources.
       hdrs: the headers, if any.
-      config_proto: the file of the options' message, which extends OutsideMixer;
-        makes `NAME_proto` and `NAME_cc_proto`. Otherwise `deps` provide the
-        message.
-      test_options: options to test the mixer with, as text protos.
-      deps: what the sources need besides `//attention:state_mixer` and, with a
+      config_proto: the proto file with the options' message, which extends
+        OutsideMixer. Creates `NAME_proto` and `NAME_cc_proto`. If absent, `deps` must
+        provide the message.
+      test_options: options for its tests, as text protos.
+      deps: dependencies of the sources, besides `//attention:state_mixer` and, with a
         config_proto, `//autodiff` and `//nn`.
-      visibility: of the library and the protos.
+      visibility: visibility of the library and the protos.
     """
     attention_plugin(
         name,

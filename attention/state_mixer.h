@@ -1,10 +1,11 @@
-// The interface that an author of a state mixer implements.
+// Interface of state mixers. A state mixer replaces self-attention in a
+// Transformer layer. It keeps a state of fixed size instead of the keys of all
+// positions.
 //
-// A state mixer takes the place of self-attention in a Transformer layer. It
-// keeps a state of fixed size in place of the keys of all positions. One
-// formula has three forms: a step for decoding, chunks for training, and the
-// matrix M with context = M values, which is its exact attention map. Padding,
-// hooks, inspection, beams and residual branches are the framework's.
+// One formula has three forms: a step for decoding, chunks for training, and
+// the matrix M with context = M values, which is its exact attention map. The
+// layer provides everything else: padding, hooks, inspection, beams and
+// residual branches.
 //
 //   template <typename T>
 //   class MyMixer : public StateMixer<T> {
@@ -32,20 +33,21 @@ namespace regard {
 
 class MixerConfig;
 
-// Everything that a mixer is built from, besides its options.
+// The arguments of a mixer's constructor, besides its options.
 template <typename T>
 struct MixerSetup {
   ParameterScope<T> scope;
   int64_t width;    // width of its input and output
-  SlotScope slots;  // where it declares what it keeps between steps
-  // Initial values of linear maps, and of the one that ends the branch.
+  SlotScope slots;  // for slots of the state that it keeps between steps
+  // Initial values of the linear maps that read the input, and of the map that
+  // ends the branch.
   LinearOptions inputs = {.initialization = XavierUniform};
   LinearOptions output = {.initialization = XavierUniform};
 };
 
-// The arrays that a mixer computes of each position, and perhaps of a few
-// earlier ones. The positions are axis -2 of each array. All but the values may
-// be empty.
+// The arrays that a mixer computes for each position. They may also depend on a
+// few earlier positions. The axis of positions is -2 in each array. All arrays
+// except the values may be empty.
 template <typename T>
 struct MixerTerms {
   static constexpr int kOthers = 4;
@@ -53,50 +55,53 @@ struct MixerTerms {
   Var<T> queries;  // [rows, heads, time, key width]
   Var<T> keys;     // [rows, heads, time, key width]
   Var<T> values;   // [rows, heads, time, value width]
-  // What the mixer needs besides, in an order of its own: decays, gates.
+  // Further arrays that the mixer needs, such as decays and gates.
   Var<T> others[kOthers];
 };
 
-// Each position reads itself and earlier ones.
+// A position only reads itself and earlier positions.
 template <typename T>
 class StateMixer {
  public:
   virtual ~StateMixer() = default;
 
-  // Adds what is wrong with the options for this width, under paths relative to
-  // the options. A mixer with limits besides (range) declares its own.
+  // Adds the problems of the options for this width, under paths relative to
+  // the options. A mixer with limits other than (range) defines its own
+  // Validate().
   static void Validate(const auto& options, const int64_t& /*width*/,
                        ConfigProblems& problems) {
     problems.CheckRanges(options);
   }
 
-  // x [rows, time, width], at positions first_position, first_position + 1, ...
-  // Reads and sets slots of the state if terms depend on earlier positions, as
-  // with a convolution: Project([a; b], p) = [Project(a, p); Project(b, p +
-  // |a|)], given the state that a leaves. Step() and Chunk() use other slots.
-  // Null: there is nothing before x, and no state is wanted.
+  // Computes the terms of x [rows, time, width] at the positions
+  // first_position, first_position + 1, ... If terms depend on earlier
+  // positions, as with a convolution, it reads and sets slots of the state that
+  // Step() and Chunk() do not use. Project([a; b], p) must equal [Project(a,
+  // p); Project(b, p + |a|)], where the second call reads the state that the
+  // first one wrote. A null state means that nothing comes before x, and no
+  // state is kept.
   virtual MixerTerms<T> Project(Forward<T>& forward, Var<T> x,
                                 int64_t first_position,
                                 LayerState<T>* state) const = 0;
 
-  // The contexts [rows, heads, 1, value width] of one position. Reads its slots
-  // of the state, which are empty before the first position, and sets them.
+  // The contexts [rows, heads, 1, value width] of one position. Reads and sets
+  // its slots of the state, which are empty before the first position.
   virtual Var<T> Step(Forward<T>& forward, const MixerTerms<T>& terms,
                       LayerState<T>* state) const = 0;
 
-  // The contexts [rows, heads, time, value width] of all positions, as Step()
-  // gives them one after another. Null: there is nothing before the first, and
-  // no state is wanted.
+  // The contexts [rows, heads, time, value width] of all positions, equal to
+  // the results of successive calls of Step(). A null state means that nothing
+  // comes before the first position, and no state is kept.
   virtual Var<T> Chunk(Forward<T>& forward, const MixerTerms<T>& terms,
                        LayerState<T>* state) const = 0;
 
-  // M [rows, heads, time, time], whose product with terms.values is Chunk()
+  // The matrix M [rows, heads, time, time]. M times terms.values equals Chunk()
   // without a state. M[t, s] = 0 for s > t.
   virtual Var<T> Matrix(Forward<T>& forward,
                         const MixerTerms<T>& terms) const = 0;
 
-  // contexts [rows, heads, time, value width] -> [rows, time, width], row by
-  // row.
+  // Maps contexts [rows, heads, time, value width] to [rows, time, width], row
+  // by row.
   virtual Var<T> Output(Forward<T>& forward, const MixerTerms<T>& terms,
                         Var<T> contexts) const = 0;
 };
@@ -104,14 +109,14 @@ class StateMixer {
 template <typename T>
 using MixerFactory = OptionFactory<StateMixer<T>, const MixerSetup<T>&>;
 
-// The description is the formula of a step.
+// The registered mixers. The description is the formula of a step.
 class MixerRegistry
     : public PluginRegistry<MixerConfig, NumericInfo<MixerFactory, int64_t>> {
  public:
   MixerRegistry();
 };
 
-// Whether the mixer of a layer is a state mixer; otherwise it is attention.
+// Whether the mixer of a layer is a state mixer. Otherwise, it is attention.
 bool HasStateMixer(const MixerConfig& config);
 
 #define REGARD_STATE_MIXER(name, formula) \
