@@ -11,12 +11,14 @@
 //   weights         before dropout
 //   context
 //
-// Keys that a selection leaves out have score -inf and weight 0. Statistics of
-// the rows of weights use memory that is linear in the number of queries.
+// A hook can mask or scale a head by a factor on its context, which is
+// equivalent to the same factor on its weights after dropout. Keys that a
+// selection leaves out have score -inf and weight 0. Statistics of the rows of
+// weights use memory that is linear in the number of queries.
 //
 // The layer computes the context in one of two ways: by the blocked kernel for
-// scores of inner form, or row by row, whole or in blocks of queries.
-// docs/attention_drivers.md states the rule that chooses.
+// scores of inner form, or row by row. docs/attention_drivers.md states the
+// rule that chooses.
 #ifndef ATTENTION_ATTEND_H_
 #define ATTENTION_ATTEND_H_
 

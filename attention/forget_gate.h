@@ -11,9 +11,11 @@
 // precision. If all gates are exactly 1, the difference is exactly 0, and the
 // layer is plain attention.
 //
-// The gate belongs to the attention layer and works with every score. It
-// requires causal self-attention: queries and keys have the same positions,
-// which follow one another from the first.
+// The gate belongs to the attention layer. It works with every score,
+// normalizer, score map and position encoding, and the model needs no position
+// embedding. It requires causal self-attention: queries and keys have the same
+// positions, which follow one another from the first. A decoder keeps one
+// number for each head and position.
 #ifndef ATTENTION_FORGET_GATE_H_
 #define ATTENTION_FORGET_GATE_H_
 

@@ -14,6 +14,21 @@
 //   absorbed: q . k = [K_h^T Q_h x_i; rotary(P_h x_i, i)] . [c_j; r_j], and
 //       sum_j w_j v_j = V_h sum_j w_j c_j. The heads share one key, [c; r],
 //       and one value, c, so neither k nor v is ever in memory.
+//
+// The absorbed form has inner form, so the blocked kernel computes it.
+//
+// The layer is plain multi-head attention if `rank` is the width of the input,
+// latent.weight is the identity, `norm` and `bias` are false, and rotary_width
+// is
+// 0. Outputs of the materialised form, and gradients of the projections, are
+//    then bit-identical.
+//
+// Names in DeepSeek's models, with equal shapes:
+//
+//   latent, latent_norm                kv_a_proj_with_mqa, kv_a_layernorm
+//   key, value                         the rows of each head in kv_b_proj
+//   query                              q_proj, or q_b_proj with query_rank
+//   query_latent, query_latent_norm    q_a_proj, q_a_layernorm
 #ifndef ATTENTION_LATENT_H_
 #define ATTENTION_LATENT_H_
 

@@ -2,6 +2,14 @@
 // relative buckets. An encoding is a plug-in of the attention config and works
 // with any score. It may encode queries and keys before they are scored, and
 // may add a bias to the scores that depends on the distance.
+//
+// The options of an encoding in another repository extend
+// OutsidePositionEncoding. A library among the `tasks` of regard_binary() then
+// registers the class:
+//
+//   REGARD_PLUGINS(MyEncoding) {
+//     plugins.scorers.position_encodings.Add<Mine>("its formula");
+//   }
 #ifndef ATTENTION_POSITION_ENCODING_H_
 #define ATTENTION_POSITION_ENCODING_H_
 

@@ -104,8 +104,9 @@ struct ScoreInputs {
 template <typename T>
 class ScoringFunction {
  public:
-  // Whether a score depends on the positions of query or key. If that depends
-  // on the options, define `static bool PositionAware(const Options&)`.
+  // Whether a score depends on the positions of query or key, without the
+  // layer's position encoding. If that depends on the options, define `static
+  // bool PositionAware(const Options&)`.
   static constexpr bool kPositionAware = false;
   // Whether the score reads the weights of earlier queries. It then sees one
   // position at a time.
@@ -164,10 +165,11 @@ class ScoringFunction {
     return InnerForm<T>{inputs.queries, inputs.keys, *factor};
   }
 
-  // Unnormalised scores [batch, heads, queries, keys], which may be -inf. The
-  // inputs may be some rows of the queries and a range of the keys, with their
-  // positions. The result must then be that part of all scores. By default, the
-  // dense form of Inner().
+  // Unnormalised scores [batch, heads, queries, keys]. A score of -inf masks
+  // the key. It must not come from a matrix product of infinities, whose
+  // gradient is NaN. The inputs may be some rows of the queries and a range of
+  // the keys, with their positions. The result must then be that part of all
+  // scores. By default, the dense form of Inner().
   virtual Var<T> Score(Forward<T>& forward,
                        const ScoreInputs<T>& inputs) const {
     const std::optional<InnerForm<T>> form = Inner(forward, inputs);
