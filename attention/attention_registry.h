@@ -1,6 +1,7 @@
 // Registry of everything that an attention config can choose: scoring
 // functions, normalizers, position encodings, score maps, key selections, head
-// outputs and mixers. The type of its options message identifies each plug-in.
+// outputs and mixers. Each plug-in is identified by the type of its options
+// message.
 #ifndef ATTENTION_ATTENTION_REGISTRY_H_
 #define ATTENTION_ATTENTION_REGISTRY_H_
 

@@ -211,7 +211,7 @@ void ForEachPart(const AttentionProblem<T>& p, const QueryBlock& block,
       continue;
     }
     uint8_t pieces[kQueryBlock];
-    uint32_t found = 0;  // a bit for each kind of pieces
+    uint32_t found = 0;  // a bit for each set of pieces
     for (int64_t i = 0; i < block.count; ++i) {
       pieces[i] =
           PiecesOf(p.selected(block.example, block.head, block.begin + i), k);

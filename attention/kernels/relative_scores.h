@@ -26,8 +26,8 @@ struct RelativePositions {
 
 // The terms of queries. table [2 max_position - 1, width]; queries [batch,
 // heads, queries, width] -> [batch, heads, queries, keys]. CHECK-fails on a
-// distance of max_position or more, unless a window of at most max_position
-// masks it. The score is then 0. Time is O(queries * keys * width).
+// distance of max_position or more. With a window of at most max_position, such
+// distances are allowed and have score 0. Time is O(queries * keys * width).
 template <typename T>
 Var<T> RelativeQueryScores(Var<T> queries, Var<T> table,
                            const RelativePositions& positions);

@@ -257,7 +257,7 @@ void AttendAll(const AttentionProblem<T>& p, const RowStatistics& statistics,
   });
 }
 
-// Turns a block of scores into weights again.
+// Recomputes a block of weights from its scores.
 template <typename T>
 void Normalize(const QueryBlock& block, int64_t count, RowSums<T> rows,
                T* scores) {

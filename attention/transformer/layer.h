@@ -65,8 +65,8 @@ class TransformerLayer {
   // Prepares memory [sources, time, memory width], once for all positions.
   // Requires cross-attention.
   PreparedSource<T> PrepareMemory(Forward<T>& forward, Var<T> memory) const;
-  // Store a prepared memory in the state and return it. The result is empty if
-  // none was stored.
+  // KeepMemory() stores a prepared memory in the state. KeptMemory() returns
+  // it, or an empty source if none was stored.
   void KeepMemory(const PreparedSource<T>& memory, LayerState<T>* state) const;
   PreparedSource<T> KeptMemory(const LayerState<T>& state) const;
 
