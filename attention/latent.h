@@ -1,5 +1,5 @@
 // Latent keys and values of multi-head attention ("multi-head latent
-// attention", DeepSeek-AI, "DeepSeek-V2", 2024, arXiv 2405.04434, section 2.1):
+// attention", DeepSeek-AI, "DeepSeek-V2", 2024, arXiv 2405.04434, section 2.1).
 //
 //   c_j = norm(W x_j)                       latent of `rank` numbers
 //   r_j = rotary(R x_j, j)                  rotary_width numbers

@@ -1,5 +1,5 @@
 // Nadaraya-Watson regression. The prediction for a query x is the mean of the
-// known values y_i, weighted by attention to the known points x_i:
+// known values y_i, weighted by attention to the known points x_i.
 //
 //   f(x) = sum_i softmax_i(a(x, x_i)) y_i
 //

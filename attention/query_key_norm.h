@@ -1,4 +1,4 @@
-// Norm of queries and keys, before the position encoding and the score:
+// Norm of queries and keys, before the position encoding and the score.
 //
 //   RMS:    x / sqrt(mean(x^2) + epsilon) * w
 //   layer:  (x - mean) / sqrt(variance + epsilon) * w

@@ -1,5 +1,5 @@
 // The sink of attention: one more logit z for each head. It takes weight from
-// the keys and has no value, so a head may attend to nothing:
+// the keys and has no value, so a head may attend to nothing.
 //
 //   weight_k = exp(score_k) / (exp(z) + sum_j exp(score_j)).
 //

@@ -11,7 +11,6 @@ namespace regard {
 void SetChoice(const google::protobuf::Message& options,
                google::protobuf::Message* config);
 
-// A config with this choice.
 template <typename Config>
 Config ConfigWithChoice(const google::protobuf::Message& options) {
   Config config;

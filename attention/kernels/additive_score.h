@@ -1,4 +1,4 @@
-// Additive scores of one query and n keys, and their gradients:
+// Additive scores of one query and n keys, and their gradients.
 //
 //   score[i] = sum_j vector[j] tanh(query[j] + keys[i, j])
 //

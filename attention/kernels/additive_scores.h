@@ -1,4 +1,4 @@
-// The additive score of every query and every key, in one pass:
+// The additive score of every query and every key, in one pass.
 //
 //   score[b, h, q, k] =
 //       sum_j vector[h, j] tanh(query[b, h, q, j] + key[b, h, k, j])

@@ -1,5 +1,5 @@
 // The exponent of a Gaussian kernel between every query and every key, without
-// an array of their differences:
+// an array of their differences.
 //
 //   score[b, h, q, k] = -|scale[h] (query[b, h, q] - key[b, h, k])|^2 / 2
 //

@@ -1,5 +1,5 @@
 // Softmax over the keys that a mask leaves visible, and the context of its
-// weights:
+// weights.
 //
 //   weights[b, h, q, k] = exp(score) / sum over visible k of exp(score)
 //   context[b, h, q]    = sum over k of weights[b, h, q, k] values[b, g, k]

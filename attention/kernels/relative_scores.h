@@ -1,4 +1,4 @@
-// Terms of a score that depend on the distance between query and key:
+// Terms of a score that depend on the distance between query and key.
 //
 //   score[b, h, l, r] = x . table[l - r + max_position - 1]
 //

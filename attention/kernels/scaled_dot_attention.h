@@ -1,5 +1,5 @@
 // The blocked kernel: attention with any score of inner form, without a matrix
-// of queries by keys in memory:
+// of queries by keys in memory.
 //
 //   context[q] = sum over visible k of
 //                dropout(softmax_k(factor a[q] . b[k] + biases)) value[k]

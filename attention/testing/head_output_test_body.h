@@ -11,7 +11,6 @@
 
 namespace regard {
 
-// A head output and options for its tests.
 struct HeadOutputCase {
   void (*register_output)(HeadOutputRegistry& head_outputs);
   const char* options;    // a text proto

@@ -11,7 +11,6 @@
 
 namespace regard {
 
-// A key selection and options for its tests.
 struct KeySelectionCase {
   void (*register_selection)(KeySelectionRegistry& registry);
   const char* options;    // a text proto

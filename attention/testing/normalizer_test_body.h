@@ -11,7 +11,6 @@
 
 namespace regard {
 
-// A normalizer and options for its tests.
 struct NormalizerCase {
   void (*register_normalizer)(NormalizerRegistry& registry);
   const char* options;    // a text proto

@@ -11,7 +11,6 @@
 
 namespace regard {
 
-// A score map and options for its tests.
 struct ScoreMapCase {
   void (*register_map)(ScoreMapRegistry& maps);
   const char* options;    // a text proto

@@ -10,7 +10,6 @@
 
 namespace regard {
 
-// A score and options for its benchmark.
 struct ScoringFunctionCase {
   void (*register_score)(AttentionRegistry& scorers);
   const char* options;  // a text proto

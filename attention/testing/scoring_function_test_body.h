@@ -15,7 +15,6 @@
 
 namespace regard {
 
-// A score and options for its tests.
 struct ScoringFunctionCase {
   void (*register_score)(AttentionRegistry& scorers);
   const char* options;  // a text proto

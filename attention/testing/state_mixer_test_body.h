@@ -11,7 +11,6 @@
 
 namespace regard {
 
-// A mixer and options for its tests.
 struct StateMixerCase {
   void (*register_mixer)(MixerRegistry& mixers);
   const char* options;  // a text proto

@@ -1,4 +1,4 @@
-// The feed-forward network of a Transformer layer, applied to each position:
+// The feed-forward network of a Transformer layer, applied to each position.
 //
 //   W_output f(W_input x + b_input) + b_output
 //

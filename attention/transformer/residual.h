@@ -1,4 +1,4 @@
-// A residual branch of a Transformer layer, with the norm before or after it:
+// A residual branch of a Transformer layer, with the norm before or after it.
 //
 //   PRE:   x + drop(f(norm(x)))
 //   POST:  norm(x + drop(f(x)))
