@@ -38,7 +38,8 @@ struct BlockWeights {
 template <typename T>
 class BlockStatistics {
  public:
-  // No-op if `to` has no arrays; wanted() is then false.
+  // If `to` has no arrays, wanted() is false, and the other functions must not
+  // be called.
   BlockStatistics(const RowStatistics& to, Arena& scratch);
 
   bool wanted() const { return to_.has_value(); }
