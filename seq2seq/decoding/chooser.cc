@@ -13,10 +13,10 @@ namespace regard {
 
 namespace {
 
-// Attention that a source id counts as having received at least.
+// The minimum attention that a source id counts as having received.
 constexpr double kLeastCoverage = 1e-8;
 
-// Whether no id but the excluded ones has a greater score than this one.
+// Returns whether no id has a greater score than `id`, except excluded ids.
 bool IsLikeliest(int32_t id, absl::Span<const float> scores,
                  absl::Span<const int32_t> excluded) {
   for (int32_t other = 0; other < std::ssize(scores); ++other) {
@@ -82,7 +82,8 @@ void Chooser::ChangeScores(const SourceSearch& source) {
 
 void Chooser::Extend(SourceSearch* source) {
   const int32_t excluded[] = {special_.pad, special_.begin, special_.end};
-  // A beginning id that also ends is generated as the latter.
+  // If the beginning id is also the ending id, it may be generated as the
+  // ending id.
   const bool begin_ends = special_.begin == special_.end;
   const bool may_end = ChoicesOf(*source) >= config_.min_length();
   absl::Span<const int32_t> passed_over(excluded);
@@ -98,7 +99,7 @@ void Chooser::Extend(SourceSearch* source) {
   }
 }
 
-// Whether the hypothesis that this choice makes is complete.
+// Returns whether this choice completes its hypothesis.
 bool Chooser::Completes(const Partial& partial,
                         const SourceSearch& source) const {
   if (partial.last == special_.end) return true;
@@ -143,7 +144,8 @@ void Chooser::ExtendBeams(absl::Span<const int32_t> excluded,
       best_->AddLogits(static_cast<int32_t>(b), so_far, row);
     }
   }
-  // Where nothing is possible, the hypotheses stay as they are, unfinished.
+  // If no continuation is possible, the hypotheses stay as they are,
+  // unfinished.
   if (best_->best().empty()) return;
   source->num_beams = 0;
   int64_t rank = 0;
@@ -159,7 +161,7 @@ void Chooser::ExtendBeams(absl::Span<const int32_t> excluded,
   }
 }
 
-// Ends all hypotheses, but for those that cannot end where others can.
+// Ends all hypotheses. Hypotheses that cannot end are dropped if others can.
 void Chooser::EndBeams(absl::Span<const int32_t> excluded,
                        SourceSearch* source) {
   for (int64_t b = 0; b < source->num_beams; ++b) {
@@ -177,7 +179,6 @@ void Chooser::EndBeams(absl::Span<const int32_t> excluded,
   if (source->last_step == trace_.step()) source->num_beams = 0;
 }
 
-// What turns a row of scores into log-probabilities.
 LogNormalizer Chooser::Normalizer(const float* row) const {
   return normalized_ ? LogNormalizer() : NormalizerOf(row, vocabulary_);
 }
@@ -185,7 +186,7 @@ LogNormalizer Chooser::Normalizer(const float* row) const {
 void Chooser::ExtendSamples(absl::Span<const int32_t> excluded,
                             SourceSearch* source) {
   const int64_t choices = ChoicesOf(*source);
-  // All samples begin with the one hypothesis of the first step.
+  // At the first step all samples start from the same hypothesis.
   const int64_t count = choices == 0 ? width_ : source->num_beams;
   source->num_beams = 0;
   for (int64_t i = 0; i < count; ++i) {
@@ -216,8 +217,8 @@ bool Chooser::Done(const SourceSearch& source) {
          (source.ended.full() && !MayImprove(source));
 }
 
-// Whether a living hypothesis would be among the results if it were complete
-// and its coverage full, which it may become.
+// Returns whether a hypothesis that continues could enter the results if it
+// were complete with full coverage.
 bool Chooser::MayImprove(const SourceSearch& source) const {
   const double least = source.ended.best()[config_.n_best() - 1].score;
   const auto lives = source.beams.first(static_cast<size_t>(source.num_beams));
@@ -226,7 +227,7 @@ bool Chooser::MayImprove(const SourceSearch& source) const {
   });
 }
 
-// Whether on_choice(), which is told, lets the source go on.
+// Calls on_choice(). Returns whether it lets the source continue.
 bool Chooser::GoesOn(const SourceSearch& source) const {
   if (inputs_.on_choice == nullptr || source.last_step < trace_.step())
     return true;
@@ -237,7 +238,8 @@ bool Chooser::GoesOn(const SourceSearch& source) const {
          inputs_.on_choice(source.index, only.last);
 }
 
-// Wu et al., "Google's neural machine translation system", 2016, section 7.
+// The length penalty of Wu et al., "Google's neural machine translation
+// system", 2016, section 7.
 double Chooser::NormalizedScore(const Partial& partial, int64_t length) const {
   return partial.log_probability /
          std::pow((5 + static_cast<double>(length)) / 6,

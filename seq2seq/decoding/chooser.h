@@ -1,5 +1,5 @@
-// What a step of a search does for one source: which hypotheses live on, which
-// end, and which were best.
+// One step of a search for one source: chooses which hypotheses continue and
+// which end, and keeps the best ones that ended.
 #ifndef SEQ2SEQ_DECODING_CHOOSER_H_
 #define SEQ2SEQ_DECODING_CHOOSER_H_
 
@@ -24,22 +24,22 @@ class SearchConfig;
 
 class Chooser {
  public:
-  // All arguments outlive this; storage is of `arena`.
+  // All arguments must outlive this object. Storage comes from `arena`.
   Chooser(const SearchInputs& inputs, const SearchConfig& config,
           const SearchTrace& trace, Arena& arena);
 
-  // Hypotheses of a source that may live.
+  // The maximum number of hypotheses of a source that continue.
   int64_t width() const { return width_; }
 
-  // Chooses from the source's scores, which this may change.
+  // Chooses continuations from the source's scores, which it may change.
   void Extend(SourceSearch* source);
-  // Whether the source is done after that.
+  // Returns whether the source is done. Call it after Extend().
   bool Done(const SourceSearch& source);
-  // The hypotheses of a source that is done.
+  // Returns the hypotheses of a source that is done.
   std::vector<Hypothesis> Results(SourceSearch* source);
 
-  // The prompt and the ids of a hypothesis that the last step left. Valid until
-  // the next call.
+  // Returns the prompt and the ids of a hypothesis that the last step left.
+  // Valid until the next call.
   absl::Span<const int32_t> TextOf(const SourceSearch& source,
                                    const Partial& partial);
 
@@ -48,7 +48,7 @@ class Chooser {
   void ExtendBeams(absl::Span<const int32_t> excluded, SourceSearch* source);
   void EndBeams(absl::Span<const int32_t> excluded, SourceSearch* source);
   void ExtendSamples(absl::Span<const int32_t> excluded, SourceSearch* source);
-  // Turns a row of scores into log-probabilities.
+  // Returns the function that turns a row of scores into log-probabilities.
   LogNormalizer Normalizer(const float* row) const;
   bool Completes(const Partial& partial, const SourceSearch& source) const;
   void AddHypothesis(const Partial& partial, bool completes,
@@ -56,7 +56,7 @@ class Chooser {
   void End(const Partial& partial, int64_t length, bool complete,
            SourceSearch* source);
 
-  // Choices of a hypothesis before this step.
+  // The number of choices of a hypothesis before this step.
   int64_t ChoicesOf(const SourceSearch& source) const {
     return trace_.step() - source.first_step;
   }
@@ -65,12 +65,12 @@ class Chooser {
   }
   bool MayImprove(const SourceSearch& source) const;
   bool GoesOn(const SourceSearch& source) const;
-  // The log-probability over the length penalty.
+  // Returns the log-probability divided by the length penalty.
   double NormalizedScore(const Partial& partial, int64_t length) const;
-  // With the coverage term, which is 0 or less.
+  // Returns NormalizedScore() plus the coverage term, which is at most 0.
   double ScoreOf(const Partial& partial, int64_t length,
                  const SourceSearch& source);
-  // Adds up what each position of the memory received.
+  // Sums the attention that each position of the memory received.
   void SumCoverage(const Partial& partial, int64_t length,
                    const SourceSearch& source);
   Hypothesis HypothesisOf(const Ended& ended, const SourceSearch& source) const;
@@ -81,14 +81,14 @@ class Chooser {
   const SpecialIds special_;
   const int64_t vocabulary_;
   const int64_t width_;
-  // Whether scores are log-probabilities when continuations are chosen.
+  // Whether scores are already log-probabilities when continuations are chosen.
   const bool normalized_;
   const RandomStream random_;
   std::optional<BestContinuations> best_;
   std::optional<Sampler> sampler_;
   std::optional<Repetition> repetition_;
-  std::vector<float> coverage_;  // of SumCoverage(), [memory positions]
-  std::vector<int32_t> text_;    // of TextOf()
+  std::vector<float> coverage_;  // [memory positions], for SumCoverage()
+  std::vector<int32_t> text_;    // for TextOf()
 };
 
 }  // namespace regard

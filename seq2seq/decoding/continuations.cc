@@ -14,9 +14,10 @@ namespace regard {
 
 namespace {
 
-// Ids are passed over by blocks: most blocks have none that is kept.
+// Ids are skipped in blocks, because most blocks contain no id that is kept.
 constexpr int64_t kBlock = 64;
-// Ids whose probabilities are summed at a time, in the nearest cache.
+// The number of ids whose probabilities are summed at a time. They fit in the
+// L1 cache.
 constexpr int64_t kChunk = 16 * kBlock;
 
 bool Better(const Continuation& a, const Continuation& b) {
@@ -30,7 +31,7 @@ float MaxOfBlock(const float* x) {
   return Eigen::Map<const Eigen::Array<float, kBlock, 1>>(x).maxCoeff();
 }
 
-// log(sum(exp(x - max))).
+// Returns log(sum(exp(x - max))).
 float LogSum(const float* x, int64_t n, float max) {
   float chunk[kChunk];
   double sum = 0;
@@ -61,7 +62,7 @@ void AddProbabilities(absl::Span<const float> x, absl::Span<float> sum) {
     const absl::Span<float> b = sum.subspan(first, size);
     for (size_t i = 0; i < size; ++i) {
       const auto [low, high] = std::minmax(a[i], b[i]);
-      // -inf - -inf is not a number.
+      // -inf - -inf would be NaN.
       ratios[i] = low == high ? 0 : low - high;
       b[i] = high;
     }
@@ -130,8 +131,8 @@ void BestContinuations::AddRow(int32_t beam, double so_far, const float* row,
   const int64_t blocks = (vocabulary_ + kBlock - 1) / kBlock;
   double least = Least();
   for (int64_t i = 0; i < blocks; ++i) {
-    // Rounding keeps order, so no id of a block is better than its largest
-    // logit says.
+    // Rounding is monotonic, so no id of a block can be better than the block's
+    // largest logit.
     if (extended(block_maxima_[i]) < least) continue;
     const int64_t end = std::min((i + 1) * kBlock, vocabulary_);
     for (int64_t j = i * kBlock; j < end; ++j) {

@@ -1,4 +1,5 @@
-// The likeliest continuations of the hypotheses of a sentence.
+// Finds the likeliest continuations of the hypotheses of a sentence, without
+// sorting the vocabulary.
 #ifndef SEQ2SEQ_DECODING_CONTINUATIONS_H_
 #define SEQ2SEQ_DECODING_CONTINUATIONS_H_
 
@@ -18,51 +19,51 @@ struct LogNormalizer {
 };
 LogNormalizer NormalizerOf(const float* logits, int64_t vocabulary);
 
-// sum[i] = log(exp(sum[i]) + exp(x[i])), also where both exponentials would be
-// 0. -inf is the logarithm of 0.
+// Computes sum[i] = log(exp(sum[i]) + exp(x[i])) without underflow. -inf stands
+// for the logarithm of 0.
 void AddProbabilities(absl::Span<const float> x, absl::Span<float> sum);
 
 // A hypothesis with one more id.
 struct Continuation {
-  double log_probability;  // natural logarithm, of all its ids
-  int32_t beam;            // the hypothesis
+  double log_probability;  // natural logarithm, over all ids
+  int32_t beam;            // index of the hypothesis
   int32_t id;
 };
 
-// Keeps the best few: those of greatest log-probability, of equals that of the
-// lower beam and then of the lower id, so that the order is the same
-// everywhere. A continuation of probability 0 is never kept.
+// Keeps the continuations of greatest log-probability. Ties go to the lower
+// beam, then to the lower id, so that the order is deterministic. A
+// continuation of probability 0 is never kept.
 class BestContinuations {
  public:
   // Keeps at most `most`, in storage of `arena`.
   BestContinuations(int64_t most, int64_t vocabulary, Arena& arena);
 
-  // Forgets all. The ids `excluded` are passed over until the next Clear(),
-  // and must live as long.
+  // Drops all continuations. The ids in `excluded` are ignored until the next
+  // Clear(), and the span must stay valid until then.
   void Clear(absl::Span<const int32_t> excluded) {
     count_ = 0;
     excluded_ = excluded;
   }
 
-  // Considers each id after hypothesis `beam` of log-probability `so_far`;
-  // `logits` [vocabulary] are unnormalised log-probabilities. Hypotheses come
-  // in any order.
+  // Considers each id after hypothesis `beam`, whose log-probability is
+  // `so_far`. `logits` [vocabulary] are unnormalised log-probabilities.
+  // Hypotheses may come in any order.
   void AddLogits(int32_t beam, double so_far, const float* logits);
-  // The same of log-probabilities.
+  // Does the same as AddLogits() for normalised log-probabilities.
   void AddLogProbabilities(int32_t beam, double so_far,
                            const float* log_probabilities);
 
-  // From the best.
+  // The continuations kept, best first.
   absl::Span<const Continuation> best() const {
     return {best_, static_cast<size_t>(count_)};
   }
 
  private:
   bool full() const { return count_ == most_; }
-  // A log-probability below it is not kept; finite, so that none of
-  // probability 0 is.
+  // The lowest log-probability that may still be kept. Finite, so that
+  // probability 0 never qualifies.
   double Least() const;
-  // Returns the greatest element.
+  // Fills block_maxima_. Returns the greatest element of the row.
   float FindBlockMaxima(const float* row);
   void AddRow(int32_t beam, double so_far, const float* row,
               const LogNormalizer& normalizer);

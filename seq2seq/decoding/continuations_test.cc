@@ -1,4 +1,4 @@
-// The best continuations against a sort of all of them.
+// Compares the best continuations with a full sort.
 #include "seq2seq/decoding/continuations.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 constexpr int32_t kExcluded[] = {Vocabulary::kPad, Vocabulary::kBegin};
 
-// All continuations, sorted.
+// Returns all continuations, sorted.
 std::vector<Continuation> Sorted(const std::vector<double>& so_far,
                                  const std::vector<float>& logits) {
   const auto beams = static_cast<int64_t>(so_far.size());
@@ -40,7 +40,7 @@ std::vector<Continuation> Sorted(const std::vector<double>& so_far,
            beam, id});
     }
   }
-  // Stable: equals stay in order of beam and id.
+  // The sort is stable, so ties stay in order of beam and id.
   std::stable_sort(all.begin(), all.end(),
                    [](const Continuation& a, const Continuation& b) {
                      return a.log_probability > b.log_probability;
@@ -119,7 +119,7 @@ TEST(BestContinuationsTest, AnImpossibleIdIsNotChosen) {
 }
 
 TEST(BestContinuationsTest, ProbabilitiesAreASoftmax) {
-  // Words 0 to 4 of probabilities 1/16, 1/16, 2/16, 4/16, 8/16.
+  // Words 0 to 4 have probabilities 1/16, 1/16, 2/16, 4/16 and 8/16.
   std::vector<float> logits;
   for (const double p : {1.0, 1.0, 2.0, 4.0, 8.0}) {
     logits.push_back(static_cast<float>(std::log(p)));

@@ -1,4 +1,4 @@
-// The coverage term of a decoder whose attention has exact zeros.
+// Tests the coverage term with a decoder whose attention has exact zeros.
 #include <cmath>
 #include <cstdint>
 #include <utility>
@@ -19,8 +19,8 @@
 namespace regard {
 namespace {
 
-// Attends to one of two keys, as a sparse score may: to the second after `id`,
-// else to the first.
+// Attends to exactly one of two keys, as a sparse normalizer may: to the second
+// key after `id`, otherwise to the first.
 class SparseDecoder : public NGramDecoder {
  public:
   explicit SparseDecoder(std::vector<std::vector<double>> p, int32_t id = -1)
@@ -45,7 +45,7 @@ class SparseDecoder : public NGramDecoder {
   int32_t id_;
 };
 
-// As many as the beam is wide.
+// Returns as many hypotheses as the beam has.
 std::vector<Hypothesis> Best(const SparseDecoder& decoder, int beam,
                              double coverage_penalty) {
   ParameterStore<float> none;
@@ -65,7 +65,8 @@ std::vector<Hypothesis> Best(const SparseDecoder& decoder, int beam,
 }
 
 std::vector<Hypothesis> BestThree(double coverage_penalty) {
-  // Of <eos> and two words: after <bos>, and after each word.
+  // Rows are the probabilities after <bos> and after each of two words. The
+  // columns are <eos> and the words.
   const SparseDecoder decoder({{},
                                {},
                                {0, 0, 0, 0.1, 0.5, 0.4},
@@ -85,8 +86,8 @@ TEST(CoverageTest, ASourceWithoutAttentionLeavesScoresFinite) {
   }
 }
 
-// The empty sentence ends first. The word scores less until the step after it
-// attends to the second key.
+// The empty sentence ends first. The word has a lower score until the next
+// step, which attends to the second key.
 TEST(CoverageTest, TheSearchGoesOnForCoverageThatIsStillToCome) {
   constexpr int32_t kWord = 4;
   const SparseDecoder decoder(

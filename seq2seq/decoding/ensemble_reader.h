@@ -1,4 +1,4 @@
-// Members of an ensemble, or one model, that read the same ids step by step.
+// The members of an ensemble, or one model, reading the same ids step by step.
 #ifndef SEQ2SEQ_DECODING_ENSEMBLE_READER_H_
 #define SEQ2SEQ_DECODING_ENSEMBLE_READER_H_
 
@@ -15,35 +15,38 @@
 
 namespace regard {
 
+// Reads ids with all members of an ensemble.
+//
 // A step is Begin() or Advance(), then Join() if sources are added, then
-// Keep(). What the first three return has a row for each row that read: its
-// logits or, of several members, the logarithms of their mean. It may be
-// written to, and is valid until Keep().
+// Keep(). The first three return one row of scores for each row that was read:
+// logits for one member, or the logarithms of the mean of several. The caller
+// may overwrite the scores, which are valid until Keep().
 class EnsembleReader {
  public:
-  // `members`, of one vocabulary, outlive this. The alignment is the first
-  // one's. Begins a step of each member's Forward.
+  // `members` share a vocabulary and must outlive this object. The first member
+  // gives the alignment. Begins a step of each member's Forward.
   EnsembleReader(absl::Span<const EnsembleMember> members,
                  SearchConfig::EnsembleMean mean, bool want_alignment);
 
-  // Forgets what was read, in new steps if anything was. Reads the first ids of
-  // sources, [sources, n], of which there will be `max_rows` rows at most.
+  // Drops everything read before, and reads the first ids of the sources,
+  // [sources, n]. There may be at most `max_rows` rows later. A call after the
+  // first begins a new step of each member's Forward.
   Var<float> Begin(absl::Span<const int32_t> ids, int64_t sources,
                    int64_t max_rows);
   // Reads the next id of each row.
   Var<float> Advance(absl::Span<const int32_t> ids);
-  // IncrementalDecoder::Join().
+  // Calls IncrementalDecoder::Join() of each member.
   Var<float> Join(absl::Span<const int32_t> ids, int64_t sources);
-  // IncrementalDecoder::Keep().
+  // Calls IncrementalDecoder::Keep() of each member.
   void Keep(absl::Span<const int32_t> rows, int64_t rows_per_source);
 
-  // What follows is of the first member; IncrementalDecoder says more.
+  // The values of the first member; see IncrementalDecoder.
   int64_t position() const { return readers_[0]->position(); }
   absl::Span<const int32_t> lengths() const { return readers_[0]->lengths(); }
   Var<float> alignment() const { return readers_[0]->alignment(); }
 
  private:
-  // read(member) returns its logits.
+  // Combines the members' logits, which read(member) returns.
   Var<float> MeanOf(absl::FunctionRef<Var<float>(size_t member)> read) const;
 
   const absl::Span<const EnsembleMember> members_;

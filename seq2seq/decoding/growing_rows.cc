@@ -11,7 +11,7 @@ RowCopies::RowCopies(int64_t max_rows, Arena& arena)
     : max_rows_(max_rows),
       readers_(arena.New<int32_t>(max_rows)),
       ready_(arena.New<int32_t>(max_rows)),
-      // A cycle has two rows or more, and takes one more copy.
+      // Each cycle of two or more rows takes one additional copy.
       copies_(arena.New<Copy>(max_rows + max_rows / 2)) {}
 
 absl::Span<const RowCopies::Copy> RowCopies::Plan(
@@ -31,7 +31,8 @@ absl::Span<const RowCopies::Copy> RowCopies::Plan(
   for (int32_t i = 0; i < count; ++i) {
     if (changes(i) && readers_[i] == 0) ready_[num_ready++] = i;
   }
-  // A row that waits has readers; one that is done has -1 of them.
+  // readers_ is positive for a row that must wait, and -1 for a row that is
+  // done.
   while (num_ready > 0) {
     const int32_t to = ready_[--num_ready];
     const int32_t from = rows[to];
@@ -39,7 +40,7 @@ absl::Span<const RowCopies::Copy> RowCopies::Plan(
     readers_[to] = -1;
     if (--readers_[from] == 0 && changes(from)) ready_[num_ready++] = from;
   }
-  // What is left are cycles.
+  // Only cycles are left.
   const auto spare = static_cast<int32_t>(max_rows_);
   for (int32_t i = 0; i < count; ++i) {
     if (!changes(i) || readers_[i] < 0) continue;
@@ -67,7 +68,7 @@ void GrowingRows<T>::Widen(int64_t positions, int64_t extent) {
   extent_ = extent;
   const int64_t stride = extent_ * width_;
   const int64_t valid = positions * width_;
-  // From the last on, since blocks move towards the end.
+  // Blocks move towards the end, so the last block moves first.
   for (int64_t block = rows_ * blocks_; block-- > 0;) {
     T* const to = data_ + block * stride;
     if (valid > 0) {

@@ -1,5 +1,5 @@
-// Keys or values of the positions that the rows of a search have read, in
-// storage that a step adds to without copying what is there.
+// Keys or values of the positions that the rows of a search have read. A step
+// adds positions without copying the earlier ones.
 #ifndef SEQ2SEQ_DECODING_GROWING_ROWS_H_
 #define SEQ2SEQ_DECODING_GROWING_ROWS_H_
 
@@ -12,7 +12,8 @@
 
 namespace regard {
 
-// The copies that turn rows in place into others: row i becomes rows[i].
+// Plans the copies that rearrange rows in place: row i becomes the old row
+// rows[i].
 class RowCopies {
  public:
   struct Copy {
@@ -20,65 +21,68 @@ class RowCopies {
     int32_t to;
   };
 
-  // For at most `max_rows` rows before and after. Storage is of `arena`.
+  // Supports at most `max_rows` rows before and after. Storage comes from
+  // `arena`.
   RowCopies(int64_t max_rows, Arena& arena);
 
-  // Row i of the result is row rows[i] of what there is. To be carried out in
-  // order; row `max_rows` is free for temporary use. Rows that stay are not
-  // copied. Valid until the next call.
+  // Returns copies, to be made in order, after which row i is the old row
+  // rows[i]. Row `max_rows` is used as temporary storage. Unchanged rows are
+  // not copied. Valid until the next call.
   absl::Span<const Copy> Plan(absl::Span<const int32_t> rows);
 
  private:
   const int64_t max_rows_;
-  int32_t* readers_;  // [max_rows], copies from a row that are to come
-  int32_t* ready_;    // [max_rows], rows that no copy to come reads
+  int32_t* readers_;  // [max_rows]: pending copies from a row
+  int32_t* ready_;    // [max_rows]: rows without pending reads
   Copy* copies_;
 };
 
-// An array [rows, .., extent, width] whose rows have the same number of valid
-// positions; the others, up to the extent, hold finite numbers that are to be
-// masked. The extent grows by a quarter at a time. No gradient passes through
-// it.
+// An array [rows, .., extent, width] with the same number of valid positions in
+// each row.
+//
+// Positions between the valid ones and the extent are finite numbers that must
+// be masked. The extent grows by about a quarter at a time. No gradient flows
+// through the array.
 template <typename T>
 class GrowingRows {
  public:
-  // The extent is at most `max_positions`. Storage is of `arena`.
+  // The extent is at most `max_positions`. Storage comes from `arena`.
   GrowingRows(int64_t max_rows, int64_t max_positions, Arena& arena)
       : max_rows_(max_rows), max_positions_(max_positions), arena_(arena) {}
 
-  // Writes `part` [rows, .., n, width] behind the first `positions` positions,
-  // which are the valid ones. The shape is otherwise the array's; with
-  // `positions` 0 the rows may be others.
+  // Writes `part` [rows, .., n, width] after the first `positions` positions,
+  // which are the valid ones. The other extents of `part` must match the array.
+  // If `positions` is 0, the number of rows may change.
   void Append(int64_t positions, Var<T> part);
 
-  // Adds rows behind the others: `part` [rows, .., n, width] is their first n
-  // positions, no more than the others have, and the shape is otherwise the
-  // array's. Takes no storage.
+  // Adds rows after the existing ones. `part` [rows, .., n, width] has their
+  // first n positions, where n is at most the extent. Allocates nothing.
   void AddRows(Var<T> part);
 
-  // Makes `rows` rows of what there is.
+  // Rearranges the rows by `copies`, and keeps the first `rows` rows.
   void Gather(absl::Span<const RowCopies::Copy> copies, int64_t rows);
 
-  // The array as a constant of `tape`, which later calls of Append() and
-  // Gather() change.
+  // Returns the array as a constant of `tape`. It is not a copy: later calls of
+  // Append() and Gather() change it.
   Var<T> View(Tape<T>& tape) const;
 
  private:
-  // Makes room for `extent` positions of each row; those not valid are 0.
+  // Makes space for `extent` positions of each row, and sets the positions that
+  // are not valid to 0.
   void Widen(int64_t positions, int64_t extent);
 
   const int64_t max_rows_;
   const int64_t max_positions_;
   Arena& arena_;
-  // [max_rows + 1, blocks, extent, width], where blocks is the product of the
+  // Shape [max_rows + 1, blocks, extent, width]; "blocks" is the product of the
   // axes between rows and positions. Null before the first Append().
   T* data_ = nullptr;
-  int64_t capacity_ = 0;  // the largest extent that there is storage for
+  int64_t capacity_ = 0;  // the largest extent that fits in data_
   int64_t rows_ = 0;
   int64_t blocks_ = 0;
   int64_t extent_ = 0;
   int64_t width_ = 0;
-  Shape shape_;  // of the first part
+  Shape shape_;  // shape of the first `part`
 };
 
 }  // namespace regard

@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// Every map from up to four rows to up to four rows.
+// Tests every map from up to four rows to up to four rows.
 TEST(RowCopiesTest, MakeEveryArrangement) {
   constexpr int64_t kMaxRows = 4;
   Arena arena;
@@ -37,7 +37,7 @@ TEST(RowCopiesTest, MakeEveryArrangement) {
       }
       array.resize(count);
       ASSERT_EQ(array, rows) << number;
-      // One more for each of at most two cycles.
+      // Each of at most two cycles takes one additional copy.
       ASSERT_LE(plan.size(), moved + moved / 2);
       if (moved == 0) {
         ASSERT_TRUE(plan.empty());
@@ -53,7 +53,8 @@ TEST(RowCopiesDeathTest, RefusesWhatItHasNoRoomFor) {
   EXPECT_DEATH(copies.Plan({2}), "row 2");
 }
 
-// A step writes its own positions and moves nothing; only some widen the array.
+// A step writes only its own positions. Only a few steps move data, to widen
+// the array.
 TEST(GrowingRowsTest, MovesSeldom) {
   constexpr int64_t kSteps = 1000;
   Tape<float> tape;
@@ -126,7 +127,8 @@ TEST(GrowingRowsDeathTest, RefusesOtherShapes) {
                "3 positions, at most 2");
 }
 
-// Two heads of width 1: rows that were added are as if there from the start.
+// Two heads of width 1. Added rows look as if they had been there from the
+// start.
 TEST(GrowingRowsTest, RowsAreAddedBehindTheOthers) {
   Tape<float> tape;
   Arena arena;

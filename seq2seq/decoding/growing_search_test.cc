@@ -1,5 +1,5 @@
-// Search with a decoder whose keys and values grow, against one pass over what
-// was found.
+// Compares searches by a decoder with growing keys and values to one pass over
+// the result.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -37,14 +37,13 @@ SearchConfig Parse(const std::string& text) {
   return config;
 }
 
-// A decoder with growing keys and values, and sources of different lengths to
-// attend to.
+// A decoder with growing keys and values, and sources of different lengths.
 class GrowingSearchTest : public ::testing::Test {
  protected:
   static constexpr int64_t kWidth = GrowingDecoder<float>::kWidth;
   static constexpr int64_t kVocabulary = 12;
 
-  // The memory of the sources `which`.
+  // Returns the memory of the sources `which`.
   static Memory<float> Encode(Forward<float>& forward,
                               absl::Span<const int> which) {
     Tape<float>& tape = forward.tape();
@@ -83,7 +82,7 @@ class GrowingSearchTest : public ::testing::Test {
     return Search({.members = members, .sources = sources}, Parse(config));
   }
 
-  // Expects that one pass over prompt and hypothesis gives the same numbers.
+  // Expects the same numbers from one pass over prompt and hypothesis.
   void ExpectOnePass(int source, const Ids& prompt,
                      const Hypothesis& hypothesis) {
     Forward<float>& forward = member_.forward();
@@ -189,8 +188,8 @@ TEST_F(GrowingSearchTest, TheCoverageTermIsOfTheWholeHypothesis) {
   EXPECT_NEAR(found.score, found.log_probability + 0.4 * term, 1e-5);
 }
 
-// Sources join an ensemble when it has read as many ids as their prompts have;
-// two that are done make way before the last one joins.
+// Sources join an ensemble when it has read as many ids as their prompts have.
+// Two sources are done before the last one joins.
 TEST(GrowingDecoderTest, PromptsOfSeveralLengthsAreContinuedAsAlone) {
   const GrowingDecoder<float> first(12, /*longest=*/40, 3);
   const GrowingDecoder<float> second(12, /*longest=*/40, 4);
@@ -246,14 +245,14 @@ TEST(GrowingDecoderTest, NothingIsGeneratedPastTheLongestPosition) {
   const auto found =
       Search({.members = members, .sources = sources}, Parse("min_length: 50"));
   for (SearchSource& source : sources) source.prompt = {};
-  // Positions 2, 3 and 4 choose an id each.
+  // Positions 2, 3 and 4 choose one id each.
   EXPECT_EQ(found[0][0].ids.size(), 3);
   EXPECT_FALSE(found[0][0].finished);
   const auto whole = Search({.members = members, .sources = sources},
                             Parse("min_length: 50 beam: 2"));
   EXPECT_EQ(whole[0][0].ids.size(), 5);
   EXPECT_EQ(whole[1][0].ids.size(), 3);
-  // The last choice is the end, also at the longest position.
+  // At the longest position, the last choice is the ending id.
   for (const auto& ended : Search({.members = members, .sources = sources},
                                   Parse("min_length: 2 beam: 2"))) {
     EXPECT_TRUE(ended[0].finished);

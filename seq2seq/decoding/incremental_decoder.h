@@ -1,4 +1,4 @@
-// A decoder that reads ids step by step, with a cache of what it has read.
+// A decoder that reads ids step by step, with a cache of its state.
 #ifndef SEQ2SEQ_DECODING_INCREMENTAL_DECODER_H_
 #define SEQ2SEQ_DECODING_INCREMENTAL_DECODER_H_
 
@@ -17,12 +17,13 @@
 
 namespace regard {
 
-// In a step of the member's Forward that has just begun. The cache is in the
-// scratch arena of the tape, which records nothing during the lifetime of this.
+// Drives the decoder of one ensemble member, in a step of its Forward that has
+// just begun. The cache is in the scratch arena of the tape. The tape does not
+// record during the lifetime of this object.
 class IncrementalDecoder : private Probe<float> {
  public:
-  // The memory, if the member encodes one, has `sources` sources; there are at
-  // most `max_rows` rows.
+  // `sources` is the number of sources, which must match the memory if the
+  // member has one. `max_rows` is the maximum number of rows.
   IncrementalDecoder(const EnsembleMember& member, int64_t sources,
                      int64_t max_rows);
   ~IncrementalDecoder() override;
@@ -30,29 +31,31 @@ class IncrementalDecoder : private Probe<float> {
   IncrementalDecoder(const IncrementalDecoder&) = delete;
   IncrementalDecoder& operator=(const IncrementalDecoder&) = delete;
 
-  // Reads ids [rows, n]. Returns the logits after the last, [rows, vocabulary].
+  // Reads ids [rows, n]. Returns the logits after the last one, [rows,
+  // vocabulary].
   Var<float> Advance(absl::Span<const int32_t> ids, bool want_alignment);
 
-  // Reads the first ids of further sources, [sources, n], in the step that
-  // Advance() began, after which each row has read n, too. Their rows, one
-  // each, come behind the others. Without a memory.
+  // Reads the first ids of further sources, [sources, n], in the step of the
+  // last Advance(). n must be the number of ids that each row has read. The new
+  // rows, one per source, follow the others. Requires a member without a
+  // memory.
   Var<float> Join(absl::Span<const int32_t> ids, int64_t sources);
 
-  // Ends a step: row i of the next one continues row rows[i].
+  // Ends a step: row i of the next step continues row rows[i].
   void Keep(absl::Span<const int32_t> rows, int64_t rows_per_source);
 
-  // Ids that each row has read.
+  // The number of ids that each row has read.
   int64_t position() const { return state_->position(); }
-  // Valid positions of the memories of the last step's sources; empty: all.
+  // The valid positions of each memory in the last step; empty means all.
   absl::Span<const int32_t> lengths() const { return state_->lengths(); }
-  // The last step's, [sources, rows or positions, time]; empty if it was not
-  // wanted, or the decoder does not attend.
+  // The alignment of the last step, [sources, rows or positions, time]. Empty
+  // if it was not requested, or if the decoder has no attention to a memory.
   Var<float> alignment() const { return alignment_; }
 
  private:
   Var<float> Read(absl::Span<const int32_t> ids, DecoderState<float>* state);
 
-  // Reads the weights that are the alignment.
+  // Hooks the weights that serve as the alignment.
   SiteWish Wish(const std::string& site) override;
   void OnValue(const std::string& site, Var<float> weights) override;
 

@@ -1,5 +1,5 @@
-// Rows that depend on a token id alone, each computed once: in a search, the
-// product of a word's embedding and a weight.
+// A cache of rows that depend only on a token id, each computed once. In a
+// search, such a row is the product of a word's embedding and a weight.
 #ifndef SEQ2SEQ_DECODING_KNOWN_ROWS_H_
 #define SEQ2SEQ_DECODING_KNOWN_ROWS_H_
 
@@ -12,11 +12,11 @@
 
 namespace regard {
 
-// No gradient passes through it.
+// No gradient flows through the cache.
 template <typename T>
 class KnownRows {
  public:
-  // For ids 0 .. vocabulary - 1. The rows are kept in `arena`.
+  // Caches rows for ids 0 .. vocabulary - 1. Storage comes from `arena`.
   KnownRows(int64_t vocabulary, Arena& arena)
       : arena_(arena),
         rows_(arena.New<const T*>(vocabulary),
@@ -24,10 +24,10 @@ class KnownRows {
     std::fill(rows_.begin(), rows_.end(), nullptr);
   }
 
-  // The rows of `ids`, [number of ids, width], as a constant of `tape`.
-  // compute(absl::Span<const int32_t>) returns those of some ids, each of which
-  // it is given once in the life of this object; what it makes of an id must
-  // not depend on the others.
+  // Returns the rows of `ids`, [number of ids, width], as a constant of `tape`.
+  //
+  // compute(absl::Span<const int32_t>) returns the rows of ids that are not
+  // cached. The row of an id must not depend on the other ids.
   template <typename F>
   Var<T> Get(Tape<T>& tape, absl::Span<const int32_t> ids, F compute) {
     Learn(ids, compute);
@@ -45,7 +45,7 @@ class KnownRows {
   void Learn(absl::Span<const int32_t> ids, F compute) {
     auto* const unknown = arena_.New<int32_t>(static_cast<int64_t>(ids.size()));
     int64_t count = 0;
-    // Marks an id that is in `unknown`.
+    // Marks an id that is already in `unknown`.
     static constexpr T kPending = 0;
     for (const int32_t id : ids) {
       const T*& row = rows_[static_cast<size_t>(id)];
@@ -65,7 +65,7 @@ class KnownRows {
   }
 
   Arena& arena_;
-  absl::Span<const T*> rows_;  // [vocabulary]; null: not computed yet
+  absl::Span<const T*> rows_;  // [vocabulary]; null if not computed yet
   int64_t width_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Rows are computed once for each id.
+// Tests that rows are computed once for each id.
 #include "seq2seq/decoding/known_rows.h"
 
 #include <cstdint>

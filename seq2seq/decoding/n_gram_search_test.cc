@@ -1,4 +1,4 @@
-// Search with a bigram table, against all its sentences.
+// Compares searches with a bigram table to a list of all its sentences.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -37,7 +37,8 @@ SearchConfig Parse(const std::string& text) {
   return config;
 }
 
-// The table of two words: probabilities of <eos>, a and b after <bos>, a and b.
+// Returns the table of two words from the probabilities of <eos>, a and b after
+// <bos>, a and b.
 Probabilities Table(const std::vector<std::vector<double>>& p) {
   Probabilities table(6, {0, 0, 0, 1, 0, 0});
   const int32_t after[] = {Vocabulary::kBegin, kA, kB};
@@ -67,8 +68,9 @@ std::vector<Hypothesis> SearchIn(
   return Search({.members = searched, .sources = {source}}, Parse(config))[0];
 }
 
-// Of a sentence, <eos> included: the sum of the logarithms of the tables' mean
-// probabilities, or with `logs` of their mean logarithms.
+// Returns the log-probability of a sentence with <eos>: the sum of the
+// logarithms of the tables' mean probabilities. With `logs`, the sum of the
+// mean logarithms.
 double LogProbability(const std::vector<const Probabilities*>& tables, Ids ids,
                       bool logs = false) {
   ids.push_back(kEnd);
@@ -89,7 +91,7 @@ double LogProbability(const std::vector<const Probabilities*>& tables, Ids ids,
   return sum;
 }
 
-// All sentences of at most `longest` words, the best first.
+// Returns all sentences of at most `longest` words, best first.
 std::vector<Hypothesis> All(const std::vector<const Probabilities*>& tables,
                             size_t longest, double alpha, bool logs = false) {
   std::vector<Ids> sentences = {{}};
@@ -120,7 +122,7 @@ std::vector<Hypothesis> All(const std::vector<const Probabilities*>& tables,
 void ExpectBest(const std::vector<const Probabilities*>& tables, double alpha,
                 bool logs = false) {
   const std::vector<Hypothesis> expected = All(tables, 4, alpha, logs);
-  // Wide enough for all sentences that live.
+  // The beam is wide enough for all sentences that continue.
   const std::vector<Hypothesis> found = SearchIn(
       tables, /*max_length=*/5,
       (logs ? "ensemble_mean: LOG_PROBABILITIES " : "") +
@@ -128,7 +130,7 @@ void ExpectBest(const std::vector<const Probabilities*>& tables, double alpha,
   ASSERT_EQ(found.size(), 7);
   for (size_t i = 0; i < 7; ++i) {
     EXPECT_TRUE(found[i].finished);
-    // Sentences of the same bigrams are equally good.
+    // Sentences with the same bigrams have the same score.
     EXPECT_NEAR(found[i].score, expected[i].score, 1e-5);
     EXPECT_NEAR(found[i].log_probability,
                 LogProbability(tables, found[i].ids, logs), 1e-5);
@@ -150,8 +152,8 @@ TEST(NGramSearchTest, AnEnsembleFindsTheBestByItsMean) {
 }
 
 TEST(NGramSearchTest, AnEnsembleAveragesProbabilities) {
-  // By probabilities a is likelier, 0.4 to 0.3; by logarithms b is, since
-  // sqrt(0.3 * 0.3) > sqrt(0.7 * 0.1).
+  // a is likelier by probabilities, 0.4 to 0.3. By logarithms b is likelier,
+  // because sqrt(0.3 * 0.3) > sqrt(0.7 * 0.1).
   const Probabilities first = Table({{0, 0.7, 0.3}, {1, 0, 0}, {1, 0, 0}});
   const Probabilities second = Table({{0.6, 0.1, 0.3}, {1, 0, 0}, {1, 0, 0}});
   const std::string two = "min_length: 1 length_penalty: 0 beam: 2 ";
@@ -162,7 +164,7 @@ TEST(NGramSearchTest, AnEnsembleAveragesProbabilities) {
       {&second, &first}, 5, two + "ensemble_mean: LOG_PROBABILITIES")[0];
   EXPECT_THAT(geometric.ids, ElementsAre(kB));
   EXPECT_NEAR(geometric.log_probability, std::log(0.3), 1e-6);
-  // What one member excludes is impossible by logarithms alone.
+  // A word that one member excludes is impossible only by logarithms.
   const Probabilities never = Table({{0, 0, 1}, {1, 0, 0}, {1, 0, 0}});
   EXPECT_THAT(SearchIn({&first, &never}, 5, "n_best: 2 " + two).size(), 2);
   EXPECT_THAT(SearchIn({&first, &never}, 5,
@@ -172,15 +174,16 @@ TEST(NGramSearchTest, AnEnsembleAveragesProbabilities) {
 }
 
 TEST(NGramSearchTest, GreedySearchTakesTheLikeliestIdEachTime) {
-  // a b a b ...: no end is ever the likeliest, but at last the only choice.
+  // The sentence is a b a b .... The ending id is never the likeliest, but it
+  // is the only choice at the limit.
   const Hypothesis found = SearchIn({&kFirst}, 5, "")[0];
   EXPECT_THAT(found.ids, ElementsAre(kA, kB, kA, kB));
   EXPECT_TRUE(found.finished);
   EXPECT_NEAR(found.log_probability, std::log(0.5 * 0.6 * 0.42 * 0.6 * 0.23),
               1e-5);
   EXPECT_EQ(found.num_choices(), 5);
-  // The first end that is likeliest is the end, even where a longer sentence
-  // has a better score.
+  // Greedy search ends when the ending id is likeliest, even if a longer
+  // sentence has a better score.
   const Probabilities table = Table({{0.51, 0.49, 0}, {1, 0, 0}, {1, 0, 0}});
   EXPECT_THAT(SearchIn({&table}, 5, "length_penalty: 4")[0].ids, IsEmpty());
   EXPECT_THAT(SearchIn({&table}, 5, "beam: 2 length_penalty: 4")[0].ids,
@@ -189,7 +192,7 @@ TEST(NGramSearchTest, GreedySearchTakesTheLikeliestIdEachTime) {
 
 TEST(NGramSearchTest, AsManyHypothesesLiveOnWhenOthersEnd) {
   // <eos> and a are the best two at first, but b, the third, leads to a better
-  // sentence than a does.
+  // sentence than a.
   const Probabilities table =
       Table({{0.5, 0.3, 0.2}, {0.1, 0.9, 0}, {1, 0, 0}});
   const std::vector<Hypothesis> found =
@@ -201,8 +204,8 @@ TEST(NGramSearchTest, AsManyHypothesesLiveOnWhenOthersEnd) {
 }
 
 TEST(NGramSearchTest, UnlikelyEndsDoNotStopALikelySentence) {
-  // 4 5 6 7 8 is likely. To stop inside of it is not, but is complete twice
-  // before it is; smoothed labels make such models.
+  // 4 5 6 7 8 is likely. Shorter sentences are unlikely, but two of them are
+  // complete earlier. Label smoothing leads to such models.
   Probabilities table(9, {0, 0, 0, 1, 0, 0, 0, 0, 0});
   for (const int32_t id : {Vocabulary::kBegin, 4, 5, 6, 7}) {
     std::vector<double>& row = table[static_cast<size_t>(id)];
@@ -219,7 +222,7 @@ TEST(NGramSearchTest, UnlikelyEndsDoNotStopALikelySentence) {
 }
 
 TEST(NGramSearchTest, AtTheGreatestLengthHypothesesEndByTheirScores) {
-  // <eos> is among the best two at the first step alone, where it is unlikely.
+  // <eos> is among the best two only at the first step, where it is unlikely.
   const Probabilities table =
       Table({{0.02, 0.98, 0}, {0.2, 0.4, 0.4}, {0.2, 0.4, 0.4}});
   const std::vector<Hypothesis> found =
@@ -234,7 +237,7 @@ TEST(NGramSearchTest, AtTheGreatestLengthHypothesesEndByTheirScores) {
     // The length penalty of 4 ids is (5 + 4) / 6.
     EXPECT_NEAR(hypothesis.score, std::log(0.98 * 0.4 * 0.4 * 0.2) / 1.5, 1e-5);
   }
-  // An end at once is better than one after an unlikely end.
+  // Ending at once is better than ending later with an unlikely <eos>.
   const Probabilities never =
       Table({{0.02, 0.98, 0}, {1e-9, 0.5, 0.5}, {1e-9, 0.5, 0.5}});
   EXPECT_THAT(SearchIn({&never}, 4, "beam: 2")[0].ids, IsEmpty());
@@ -244,7 +247,7 @@ TEST(NGramSearchTest, AtTheGreatestLengthHypothesesEndByTheirScores) {
 }
 
 TEST(NGramSearchTest, WhatCannotEndAtTheGreatestLengthIsLeftOut) {
-  // After a there is no end, after b there is.
+  // After a the sentence cannot end; after b it can.
   const Probabilities table =
       Table({{0, 0.9, 0.1}, {0, 0.5, 0.5}, {0.5, 0.5, 0}});
   const std::vector<Hypothesis> found =
@@ -284,7 +287,8 @@ TEST(NGramSearchTest, SaysWhatEndedAtTheLimit) {
 }
 
 TEST(NGramSearchTest, WhatEndsByChoiceAtTheLimitIsNotCut) {
-  // As long as its limit, the ending id included, and longer with more room.
+  // The sentence is as long as its limit, <eos> included. With a higher limit
+  // it would not be longer.
   const Probabilities table =
       Table({{0.1, 0.8, 0.1}, {0.9, 0.05, 0.05}, {0.6, 0.3, 0.1}});
   for (const char* config : {"", "beam: 3", "sampling { top_k: 1 }"}) {
@@ -293,7 +297,7 @@ TEST(NGramSearchTest, WhatEndsByChoiceAtTheLimitIsNotCut) {
     EXPECT_EQ(whole.ids, SearchIn({&table}, 9, config)[0].ids) << config;
     EXPECT_FALSE(whole.at_limit) << config;
   }
-  // a is likelier than the end, unless it may not be repeated.
+  // a is likelier than <eos>, unless it may not be repeated.
   const Probabilities again =
       Table({{0.1, 0.8, 0.1}, {0.4, 0.5, 0.1}, {0.6, 0.3, 0.1}});
   EXPECT_TRUE(SearchIn({&again}, 2, "")[0].at_limit);
@@ -317,17 +321,17 @@ TEST(NGramSearchTest, WhereNothingIsPossibleAHypothesisStaysUnfinished) {
 
 TEST(NGramSearchTest, NoNGramIsRepeated) {
   const std::string greedy = "no_repeat_ngram: 1 length_penalty: 0 ";
-  // Neither a nor b may come twice. The shares of what is left are those of
-  // the logits: b is 0.6 of 0.9 after a.
+  // Neither a nor b may occur twice. The logits of the remaining ids are
+  // normalized again: b has 0.6 of 0.9 after a.
   const Hypothesis found = SearchIn({&kFirst}, 6, greedy)[0];
   EXPECT_THAT(found.ids, ElementsAre(kA, kB));
   EXPECT_TRUE(found.finished);
   EXPECT_NEAR(found.log_probability, std::log(0.5 * 0.6 / 0.9), 1e-6);
-  // Of a beam, probabilities stay as they are.
+  // In a beam search, probabilities are not normalized again.
   const Hypothesis wide = SearchIn({&kFirst}, 6, greedy + "beam: 3")[0];
   EXPECT_THAT(wide.ids, ElementsAre(kA));
   EXPECT_NEAR(wide.log_probability, std::log(0.5 * 0.3), 1e-6);
-  // After "a b a", not b but the end is the likeliest.
+  // After "a b a", b is excluded and <eos> is likeliest.
   EXPECT_THAT(SearchIn({&kFirst}, 9, "no_repeat_ngram: 2")[0].ids,
               ElementsAre(kA, kB, kA));
 }
@@ -336,11 +340,11 @@ TEST(NGramSearchTest, WhatIsRepeatedIsPenalized) {
   // After b, 0.42 and 0.35 become their fourth powers.
   const std::string penalty = "repetition_penalty: 4 length_penalty: 0 ";
   EXPECT_THAT(SearchIn({&kFirst}, 6, penalty)[0].ids, ElementsAre(kA, kB));
-  // Of a beam, powers are not normalised again.
+  // In a beam search, the powers are not normalized again.
   const Hypothesis wide = SearchIn({&kFirst}, 6, penalty + "beam: 3")[0];
   EXPECT_THAT(wide.ids, ElementsAre(kA));
   EXPECT_NEAR(wide.log_probability, std::log(0.5 * 0.3), 1e-6);
-  // A penalty below 1 prefers a after a: 0.1 becomes its square root, 0.32.
+  // A penalty below 1 favours a after a: 0.1 becomes its square root, 0.32.
   const Probabilities table =
       Table({{0, 0.9, 0.1}, {0.3, 0.1, 0.25}, {1, 0, 0}});
   EXPECT_THAT(
@@ -358,7 +362,8 @@ TEST(NGramSearchTest, RepetitionCountsThePromptAndTheEnsemblesMean) {
                                   {.max_length = 6, .prompt = prompt.last(3)}};
   const auto found = Search({.members = members, .sources = sources},
                             Parse("no_repeat_ngram: 2 length_penalty: 0"));
-  // After "a b a", b is not possible; after "b b a" it is, but b b is not.
+  // After "a b a", b is impossible. After "b b a" it is possible, but b b is
+  // not.
   EXPECT_THAT(found[0][0].ids, IsEmpty());
   EXPECT_TRUE(found[0][0].finished);
   EXPECT_THAT(found[1][0].ids, ElementsAre(kB));
@@ -386,7 +391,7 @@ TEST(NGramSearchTest, SamplesDoNotRepeatNGrams) {
   }
 }
 
-// Samples of sources 0 .. count - 1.
+// Returns samples of sources 0 .. count - 1.
 std::vector<std::vector<Hypothesis>> Samples(int64_t count,
                                              const std::string& config,
                                              uint64_t first_key = 0) {

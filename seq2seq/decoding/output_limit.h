@@ -1,4 +1,4 @@
-// The greatest length of what a search writes.
+// The maximum length of the output of a search.
 #ifndef SEQ2SEQ_DECODING_OUTPUT_LIMIT_H_
 #define SEQ2SEQ_DECODING_OUTPUT_LIMIT_H_
 
@@ -10,13 +10,14 @@ namespace regard {
 
 class SearchConfig;
 
-// Ids, the ending one included, that an output has at most, of a source of
-// `source_ids` ids; not positive if there is no room for one.
+// Returns the maximum number of ids of an output, <eos> included, for a source
+// of `source_ids` ids. Not positive if not even one id fits.
 //
-// With n ids of the source, max_length_ratio r and max_length m it is r n + m.
-// A limit that is not set is 2 or 10. If neither is, outputs may be as long as
-// the targets of the training: max(2 n + 10, min(L + 10, ceil(R n) + 1)), with
-// `trained` L ids in the longest target, and the largest ratio R.
+// For n source ids, the limit is max_length_ratio * n + max_length. If only one
+// of the fields is set, the other one defaults to 2 or 10. If neither is set,
+// outputs may be as long as the training targets: the limit is max(2 n + 10,
+// min(L + 10, ceil(R n) + 1)), where `trained` has L, the number of ids of the
+// longest target, and R, the largest ratio.
 int64_t OutputLimit(const SearchConfig& search, int64_t source_ids,
                     const TargetLengths& trained);
 

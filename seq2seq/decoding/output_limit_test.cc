@@ -18,14 +18,15 @@ int64_t LimitOf(const std::string& text, int64_t source_ids,
   return OutputLimit(config, source_ids, trained);
 }
 
-// SCAN: up to 48 words for 9, and 24 for 4.
+// The targets of SCAN have up to 48 words, and up to 24 words for a source of
+// 4.
 constexpr TargetLengths kScan = {.longest = 49, .ratio = 5};
 
 TEST(OutputLimitTest, ReachesTheTargetsOfTheTraining) {
   EXPECT_EQ(LimitOf("", 10, kScan), 51);  // 5 * 10 + 1
   EXPECT_EQ(LimitOf("", 5, kScan), 26);
   EXPECT_EQ(LimitOf("beam: 3", 20, kScan), 59);  // 49 + 10
-  // 4.1 * 5 is not whole: 21 + 1.
+  // 4.1 * 5 is rounded up to 21, plus 1.
   EXPECT_EQ(LimitOf("", 5, {.longest = 90, .ratio = 4.1}), 22);
   EXPECT_EQ(LimitOf("", 40, kScan), 90);  // 2 * 40 + 10
 }

@@ -1,4 +1,4 @@
-// What a search does against texts that repeat themselves.
+// Penalties for texts that repeat themselves.
 #ifndef SEQ2SEQ_DECODING_REPETITION_H_
 #define SEQ2SEQ_DECODING_REPETITION_H_
 
@@ -10,12 +10,12 @@
 
 namespace regard {
 
-// Changes the scores of the ids that may follow a text, as the processors of
-// transformers do that are named in search.proto, in their order: first
-// repetition_penalty, then no_repeat_ngram.
+// Changes the scores of the ids that may follow a text: first by
+// repetition_penalty, then by no_repeat_ngram. Both follow the logits
+// processors of Hugging Face transformers that search.proto names.
 class Repetition {
  public:
-  // `config` is valid. The storage is of `arena`.
+  // `config` must be valid. Storage comes from `arena`.
   Repetition(const SearchConfig& config, int64_t vocabulary, Arena& arena);
 
   // Whether the config changes any score.
@@ -23,9 +23,10 @@ class Repetition {
     return config.repetition_penalty() != 1 || config.no_repeat_ngram() > 0;
   }
 
-  // `scores` [vocabulary] are logits or log-probabilities of what follows
-  // `text`, the prompt included; ids beyond the vocabulary have none. An id
-  // that would repeat an n-gram gets -inf. O(length of the text).
+  // Changes `scores` [vocabulary], which are logits or log-probabilities of the
+  // next id after `text`, prompt included. An id that would repeat an n-gram
+  // gets -inf. Ids of `text` beyond the vocabulary have no score. Cost:
+  // O(length of the text).
   void Apply(absl::Span<const int32_t> text, absl::Span<float> scores);
 
  private:

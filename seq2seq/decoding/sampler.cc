@@ -19,7 +19,7 @@ Sampler::Sampler(const SamplingConfig& config, int64_t vocabulary, Arena& arena)
       ids_(arena.New<int32_t>(vocabulary)),
       weights_(arena.New<float>(vocabulary)) {}
 
-// The weights of the ids; returns the end of the possible ones in ids_.
+// Fills weights_ and ids_. Returns the end of the possible ids in ids_.
 int32_t* Sampler::Weigh(const float* logits,
                         absl::Span<const int32_t> excluded) {
   std::copy_n(logits, vocabulary_, weights_);
@@ -34,7 +34,7 @@ int32_t* Sampler::Weigh(const float* logits,
     weights_[i] = (weights_[i] - max) * scale;
   }
   Exp(weights_, weights_, vocabulary_);
-  // A weight that is not a number is none.
+  // A NaN weight counts as 0.
   int32_t* end = ids_;
   for (int32_t id = 0; id < vocabulary_; ++id) {
     if (weights_[id] > 0) *end++ = id;
@@ -65,7 +65,8 @@ int32_t Sampler::Draw(const float* logits, absl::Span<const int32_t> excluded,
   if (top_p_ < 1) {
     double held = 0;
     int32_t* nucleus = ids_;
-    // Of a whole vocabulary only the likeliest are sorted, in growing parts.
+    // Without top_k, only the likeliest ids are sorted, in parts of growing
+    // size.
     int32_t* sorted = top_k_ > 0 ? end : ids_;
     for (int64_t more = 256; nucleus != end && held < top_p_ * total;
          ++nucleus) {
@@ -91,7 +92,7 @@ int32_t Sampler::Draw(const float* logits, absl::Span<const int32_t> excluded,
     left -= static_cast<double>(weights_[*id]);
     if (left < 0) return *id;
   }
-  // Rounding left nothing: the last.
+  // Due to rounding the loop may find no id. The last one is then drawn.
   return end == ids_ ? -1 : end[-1];
 }
 

@@ -13,23 +13,23 @@ class SamplingConfig;
 
 class Sampler {
  public:
-  // `config` is valid. The storage is of `arena`.
+  // `config` must be valid. Storage comes from `arena`.
   Sampler(const SamplingConfig& config, int64_t vocabulary, Arena& arena);
 
-  // Draws from softmax(logits / temperature), cut to the top_k likeliest ids
-  // and then to the fewest of these that hold top_p of the probability; of
-  // equals, lower ids come first. Of what is left, ids count whose probability
-  // is min_p times the greatest, or more. `uniform`, in [0, 1), is the random
-  // number.
-  // Returns -1 if no id but the `excluded` has a probability above 0.
+  // Draws an id from softmax(logits / temperature), restricted in this order:
+  // to the top_k likeliest ids, to the fewest of these whose probability
+  // reaches top_p, and to ids of at least min_p times the greatest probability.
+  // Ties go to lower ids. `uniform`, in [0, 1), is the random number.
   //
-  // O(vocabulary), or O(vocabulary log vocabulary) with top_p.
+  // Returns -1 if only `excluded` ids have a probability above 0.
+  //
+  // Cost: O(vocabulary), or O(vocabulary log vocabulary) with top_p.
   int32_t Draw(const float* logits, absl::Span<const int32_t> excluded,
                double uniform);
 
  private:
   int32_t* Weigh(const float* logits, absl::Span<const int32_t> excluded);
-  // The sum of the weights of ids_ up to `end`.
+  // Returns the sum of the weights of ids_ before `end`.
   double MassUpTo(const int32_t* end) const;
 
   const double temperature_;

@@ -1,4 +1,4 @@
-// Draws against the distributions that they are of.
+// Compares draws with the expected distributions.
 #include "seq2seq/decoding/sampler.h"
 
 #include <cmath>
@@ -22,7 +22,7 @@ std::vector<float> LogitsOf(const std::vector<double>& probabilities) {
   return logits;
 }
 
-// The share of each id among many draws.
+// Returns the fraction of draws of each id.
 std::vector<double> Shares(const SamplingConfig& config,
                            const std::vector<float>& logits,
                            absl::Span<const int32_t> excluded) {
@@ -31,7 +31,7 @@ std::vector<double> Shares(const SamplingConfig& config,
   std::vector<double> shares(logits.size(), 0);
   constexpr int kDraws = 20000;
   for (int i = 0; i < kDraws; ++i) {
-    // Evenly spaced numbers draw each id as often as it is probable.
+    // Evenly spaced numbers draw each id in proportion to its probability.
     const int32_t id =
         sampler.Draw(logits.data(), excluded, (i + 0.5) / kDraws);
     shares[static_cast<size_t>(id)] += 1.0 / kDraws;
@@ -81,7 +81,7 @@ TEST(SamplerTest, TopPKeepsTheFewestThatHoldIt) {
   ExpectShares(config, {0, 0.4 / 0.9, 0.2 / 0.9, 0.3 / 0.9});
   config.set_top_p(0.01);
   ExpectShares(config, {0, 1, 0, 0});
-  // Of what top_k left: 0.4 / 0.7 is less than 0.6.
+  // top_p applies to the ids that top_k left: 0.4 / 0.7 is less than 0.6.
   config.set_top_k(2);
   config.set_top_p(0.6);
   ExpectShares(config, {0, 0.4 / 0.7, 0, 0.3 / 0.7});
@@ -95,10 +95,10 @@ TEST(SamplerTest, MinPKeepsWhatIsNotFarBelowTheLikeliest) {
   ExpectShares(config, {0, 1, 0, 0});
   config.set_min_p(1);
   ExpectShares(config, {0, 1, 0, 0});
-  // Without the likeliest, shares of the next one count: 0.1 / 0.3.
+  // Without the likeliest id, the fraction refers to the next one: 0.1 / 0.3.
   config.set_min_p(0.3);
   ExpectShares(config, {0.1 / 0.6, 0, 0.2 / 0.6, 0.3 / 0.6}, {1});
-  // The temperature changes the shares: (0.2 / 0.4)^2 is less than 0.3.
+  // The temperature changes the fractions: (0.2 / 0.4)^2 is less than 0.3.
   config.set_temperature(0.5);
   ExpectShares(config, {0, 0.16 / 0.25, 0, 0.09 / 0.25});
 }
@@ -108,7 +108,7 @@ TEST(SamplerTest, MinPCutsWhatTopKAndTopPLeft) {
   config.set_min_p(0.6);
   config.set_top_k(3);
   ExpectShares(config, {0, 0.4 / 0.7, 0, 0.3 / 0.7});
-  // Of 0.4 and 0.3, which hold 0.7: top_p looks at the whole before min_p.
+  // top_p applies before min_p: 0.4 and 0.3 sum to 0.7.
   config.set_top_k(0);
   config.set_top_p(0.65);
   ExpectShares(config, {0, 0.4 / 0.7, 0, 0.3 / 0.7});
@@ -116,8 +116,8 @@ TEST(SamplerTest, MinPCutsWhatTopKAndTopPLeft) {
   ExpectShares(config, {0, 1, 0, 0});
 }
 
-// 3,000 ids, of which id i has a weight of 1 + i * 7 % 3000: a nucleus of half
-// of the mass is the 879 ids of the greatest weights.
+// Id i of 3,000 has weight 1 + i * 7 % 3000. The nucleus that contains half of
+// the probability consists of the 879 ids of greatest weight.
 TEST(SamplerTest, TopPOfAVocabularyKeepsTheLikeliestToo) {
   constexpr int32_t kIds = 3000;
   std::vector<float> logits;

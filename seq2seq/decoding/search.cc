@@ -49,14 +49,15 @@ class BatchSearch {
   const int64_t vocabulary_;
   EnsembleReader reader_;
   const ScratchScope<float> scratch_;
-  // With a memory the reader begins once, and arrays may be in its scratch,
-  // which a warm search does not allocate.
+  // With a memory, the reader begins only once, so arrays can be in its scratch
+  // arena. A warm search then allocates nothing.
   Arena own_arena_;
   Arena& arena_;
   SearchTrace trace_;
   Chooser chooser_;
-  const int64_t width_;  // rows of a source
-  // By growing length of what is read first; from `started_` on they wait.
+  const int64_t width_;  // rows per source
+  // The sources that wait are the ones from `started_` on, by growing length of
+  // their prompts.
   std::vector<SourceSearch> waiting_;
   size_t started_ = 0;
   std::vector<SourceSearch> live_;
@@ -117,7 +118,7 @@ SourceSearch BatchSearch::SearchOf(size_t index) {
   if (inputs_.window == 0) {
     const auto read = static_cast<int64_t>(source.read.size());
     for (const EnsembleMember& member : inputs_.members) {
-      // Nothing is read after the last choice.
+      // No position is needed after the last choice.
       source.most =
           std::min(source.most, member.decoder->longest_position() - read + 1);
     }
@@ -132,7 +133,7 @@ SourceSearch BatchSearch::SearchOf(size_t index) {
   return source;
 }
 
-// Each hypothesis reads what it chose last.
+// Reads the last id of each hypothesis.
 void BatchSearch::ReadRows() {
   if (live_.empty()) return;
   const Var<float> scores =
@@ -146,7 +147,7 @@ void BatchSearch::ReadRows() {
   TraceAlignment(std::ssize(live_) * width_);
 }
 
-// The last half window of each hypothesis.
+// Reads the last half window of each hypothesis.
 Var<float> BatchSearch::ReadAgain() {
   const int64_t rows = std::ssize(live_) * width_;
   const auto half = static_cast<int64_t>(half_window());
@@ -160,7 +161,8 @@ Var<float> BatchSearch::ReadAgain() {
   return reader_.Begin(ids, rows, rows);
 }
 
-// Prompts that are as long as what the others have read, or the shortest.
+// Reads the prompts whose length is the number of ids that the other sources
+// have read. If there are no other sources, reads the shortest prompts.
 void BatchSearch::ReadPrompts() {
   if (started_ == waiting_.size()) return;
   const size_t count = waiting_[started_].read.size();
@@ -200,7 +202,7 @@ void BatchSearch::TraceAlignment(int64_t rows) {
   }
   const int64_t time = trace_.time();
   const absl::Span<float> kept = New<float>(rows * time);
-  // Of a prompt, the last position.
+  // Only the last position of a prompt makes a choice.
   const int64_t positions = alignment.rows() / rows;
   for (int64_t row = 0; row < rows; ++row) {
     std::copy_n(alignment.data() + ((row + 1) * positions - 1) * time, time,
@@ -209,8 +211,9 @@ void BatchSearch::TraceAlignment(int64_t rows) {
   trace_.last().weights = kept.data();
 }
 
-// Puts hypotheses, where they can be, in the row that they continue: what is
-// cached of a row that stays is not copied. Each swap does so for one.
+// Moves hypotheses to the row that they continue where possible, because a row
+// that stays is not copied in the cache. Each swap moves one hypothesis to its
+// row.
 void KeepInPlace(SourceSearch* source) {
   const absl::Span<Partial> beams = source->beams;
   const auto place = [&](int64_t b) {
@@ -225,8 +228,8 @@ void KeepInPlace(SourceSearch* source) {
   }
 }
 
-// Decides on the rows of the next step: as many for each source as may live,
-// whatever the others need. Rows that no hypothesis needs repeat the first.
+// Assigns the rows of the next step. Each source has `width_` rows, whatever
+// the other sources need. Unused rows repeat the first hypothesis.
 void BatchSearch::LayOutRows() {
   StepTrace& trace = trace_.last();
   trace.rows = New<int32_t>(std::ssize(live_) * width_);
@@ -244,7 +247,7 @@ void BatchSearch::LayOutRows() {
 
 bool BatchSearch::EndedAtLimit(const SourceSearch& source,
                                const Hypothesis& hypothesis) const {
-  // The chooser knows whether another id was likelier.
+  // The chooser has recorded whether another id was likelier.
   if (hypothesis.finished) return hypothesis.at_limit;
   if (hypothesis.num_choices() < source.most) return false;
   return inputs_.completes == nullptr ||
@@ -270,7 +273,7 @@ std::vector<std::vector<Hypothesis>> BatchSearch::Run() {
       for (Hypothesis& hypothesis : results[source.index]) {
         hypothesis.at_limit = EndedAtLimit(source, hypothesis);
       }
-      // The last one takes the place of one that is done.
+      // The last source replaces the one that is done.
       source = live_.back();
       live_.pop_back();
     }

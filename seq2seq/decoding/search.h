@@ -1,4 +1,5 @@
-// Greedy search, beam search and sampling of ids with decoders or ensembles.
+// Greedy search, beam search and sampling of token ids, with a decoder or an
+// ensemble of decoders.
 #ifndef SEQ2SEQ_DECODING_SEARCH_H_
 #define SEQ2SEQ_DECODING_SEARCH_H_
 
@@ -19,25 +20,25 @@ namespace regard {
 class SearchConfig;
 
 struct Hypothesis {
-  std::vector<int32_t> ids;  // without the first and the ending id
-  // The alignment (MemoryAlignment) when each id was chosen, and at last the
-  // ending id if it was reached: [num_choices(), memory positions of the
-  // source]. Empty if it was not asked for, or without attention.
+  std::vector<int32_t> ids;  // without the beginning and the ending id
+  // The alignment (MemoryAlignment) at each choice, including the ending id if
+  // it was reached: [num_choices(), memory positions of the source]. Empty if
+  // it was not requested, or without attention.
   std::vector<float> weights;
-  // Natural logarithm of the model's probability, the ending id included; of
-  // an ensemble, the sum over its ids of the logarithms of means. With
-  // repetition_penalty or no_repeat_ngram, of what these make of it.
+  // The natural logarithm of the model's probability, the ending id included.
+  // For an ensemble, the sum over ids of the logarithm of the members' mean.
+  // Includes the effects of repetition_penalty and no_repeat_ngram.
   double log_probability = 0;
-  // What hypotheses are ordered by: the log-probability over the length
-  // penalty, plus the coverage term.
+  // The log-probability divided by the length penalty, plus the coverage term.
+  // Hypotheses are ordered by it.
   double score = 0;
-  // Whether its last choice was the ending id. Of a beam it is, unless that was
-  // impossible, min_length left no room for it, or SearchInputs say otherwise.
+  // Whether the last choice was the ending id. A beam search always ends in it,
+  // unless it was impossible, min_length left no space for it, or
+  // SearchInputs::cut or SearchInputs::completes allow other ends.
   bool finished = false;
-  // Whether it was cut: it has as many ids as its source's limit, or the
-  // positions of a decoder, allow, and does not end by choice. The ending id at
-  // the limit is a choice if it was sampled, or if no other id was likelier.
-  // What would have followed a hypothesis without it is not known.
+  // Whether the hypothesis was cut: it reached the limit of its source or of
+  // the decoder's positions, and did not end by choice. An ending id at the
+  // limit is a choice if it was sampled, or if no other id was likelier.
   bool at_limit = false;
 
   auto members() {
@@ -48,76 +49,85 @@ struct Hypothesis {
   }
 };
 
-// One model of an ensemble, or the only one.
+// One model of an ensemble, or the only model.
 struct EnsembleMember {
   const Decoder<float>* decoder;
-  // Its tape is this member's alone.
+  // No other member may use its tape.
   Forward<float>* forward;
-  // Leaves the memory of all sources on the tape of `forward`. Null: there is
-  // none.
+  // Leaves the memory of all sources on the tape of `forward`. Null if there is
+  // no memory.
   std::function<Memory<float>(Forward<float>&)> encode = nullptr;
 };
 
 struct SearchSource {
-  // Ids that are generated at most, the ending one included; at least 1.
+  // The maximum number of ids to generate, the ending id included; at least 1.
   int64_t max_length;
-  // Names the source among all; sampling depends on it.
+  // Identifies the source. Sampling depends on it.
   uint64_t key = 0;
-  // Ids that are read before the first choice and are not part of a hypothesis;
-  // empty: the head's beginning id. With a memory, all are of one length.
+  // The ids read before the first choice, which are not part of a hypothesis.
+  // Empty means the beginning id of the head. With a memory, all prompts must
+  // have the same length.
   absl::Span<const int32_t> prompt = {};
 };
 
-// The key of a source that is these ids.
+// Returns a key that identifies the ids of a source.
 uint64_t KeyOf(absl::Span<const int32_t> ids);
 
-// Calls its argument with the ids of a hypothesis, from the last back, until
-// that returns false.
+// Calls its argument with the ids of a hypothesis, from the last to the first,
+// until the argument returns false.
 using IdsFromLast = absl::FunctionRef<void(absl::FunctionRef<bool(int32_t)>)>;
 
 struct SearchInputs {
-  // Of one vocabulary. Their predictions are averaged in this order, as
-  // ensemble_mean says; the alignment is the first one's.
+  // The members of the ensemble, which share a vocabulary. Their predictions
+  // are averaged in this order (see ensemble_mean). The first member gives the
+  // alignment.
   absl::Span<const EnsembleMember> members;
   absl::Span<const SearchSource> sources;
   bool want_weights = true;
 
-  // Ids that a row reads at most, no more than the decoders know; without a
-  // memory. Before it would read more, the last half of so many ids of prompt
-  // and hypothesis are read again, and it goes on from them; of a longer
-  // prompt, the same. 0: a hypothesis ends where a decoder knows no further
-  // position.
+  // The maximum number of ids that a row reads, at most the number of positions
+  // that the decoders support; 0 means no window. Requires members without a
+  // memory.
+  //
+  // When a row reaches the window, the last half window of its prompt and
+  // hypothesis is read again, and the search continues from there. A prompt
+  // longer than the window is cut to its last half window. Without a window, a
+  // hypothesis ends where a decoder supports no further position.
   int64_t window = 0;
-  // Whether a hypothesis is complete as it is at its greatest length. Else it
-  // can only end there, except in sampling.
+  // Whether a hypothesis counts as complete at its maximum length without the
+  // ending id. If false, it must end there, except in sampling.
   bool cut = false;
-  // Whether a hypothesis is complete that is not by the ending id. Null: none.
+  // Returns whether a hypothesis without the ending id is complete. Null means
+  // that none is.
   std::function<bool(size_t source, IdsFromLast ids)> completes = nullptr;
-  // Called with each id that is chosen for a source of one hypothesis (a beam
-  // or n_best of 1), but the ending one. Where it returns false, the hypothesis
-  // stays as it is. Sources come in any order.
+  // Called with each id, except the ending id, that is chosen for a source.
+  // Requires a beam or, in sampling, an n_best of 1. If it returns false, the
+  // hypothesis stops. Sources come in any order.
   std::function<bool(size_t source, int32_t id)> on_choice = nullptr;
 };
 
-// The hypotheses of each source: at least one and at most n_best, those that
-// are complete first, each group from the greatest score. What is found for a
-// source depends on its memory, prompt, limit and key alone, in every bit:
-// prompts are read whole, those of one length together, and a source joins the
-// others when these have read as many ids.
+// Returns the hypotheses of each source: at least one and at most n_best,
+// complete ones first, then by falling score. The result of a source depends
+// only on its memory, prompt, limit and key, and is bit-identical in any batch.
+// Prompts of the same length are read together; a source joins the others when
+// they have read as many ids as its prompt has.
 //
-// A step takes its 2 beam best continuations. Those that end are complete if
-// they are among the best `beam`, and the best `beam` of the others live on (as
-// in fairseq and transformers). A source is done when `beam` hypotheses are
-// complete and no living one would be among the n_best if it were: `beam`
-// unlikely hypotheses may be complete long before the best one is. At the
-// greatest length each hypothesis ends, however unlikely that is (as in
-// fairseq): a complete one of few, unlikely ids would win over all that were
-// cut. With `cut` all count as complete instead, as in transformers.
+// A step of beam search takes the best 2 * beam continuations. A continuation
+// that ends is complete if it is among the best `beam`. The best `beam` of the
+// others continue (as in fairseq and transformers). A source is done when
+// `beam` hypotheses are complete and no hypothesis that continues could enter
+// the n_best. It is not enough that `beam` hypotheses are complete, because
+// unlikely ones may end long before the best one.
 //
-// The first sample of a source draws by (seed, key, step), further ones by
-// their number, too.
+// At the maximum length each hypothesis ends, however unlikely the ending id is
+// (as in fairseq). Otherwise a short, unlikely hypothesis that ended would
+// outrank all that were cut. With `cut`, all hypotheses count as complete
+// instead (as in transformers).
 //
-// Nothing is recorded. `config` has passed ValidateSearch().
+// The first sample of a source is drawn from (seed, key, step). Further samples
+// also depend on their number.
+//
+// Nothing is recorded. `config` must have passed ValidateSearch().
 std::vector<std::vector<Hypothesis>> Search(const SearchInputs& inputs,
                                             const SearchConfig& config);
 

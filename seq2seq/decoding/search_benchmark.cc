@@ -1,5 +1,5 @@
-// Greedy search and a beam of 5, many sentences together and each alone; one
-// thread. Sentences do not end before their length.
+// Benchmarks greedy search and a beam of 5 on one thread, for many sentences
+// together and for each alone. Sentences never end before their limit.
 #include <cstdint>
 #include <vector>
 
@@ -48,7 +48,7 @@ class RandomModel {
   EncoderDecoder<float> model_;
 };
 
-// Arguments: sentences, beam, width, vocabulary; of 20 ids each.
+// Arguments: sentences, beam, width, vocabulary. Each translation has 20 ids.
 void Translations(benchmark::State& state) {
   constexpr int64_t kLength = 20;
   const auto vocabulary = static_cast<int32_t>(state.range(3));

@@ -1,4 +1,5 @@
-// The choices of a search, from which its hypotheses are read.
+// The choices of a search at each step, from which the ids of its hypotheses
+// are read.
 #ifndef SEQ2SEQ_DECODING_SEARCH_TRACE_H_
 #define SEQ2SEQ_DECODING_SEARCH_TRACE_H_
 
@@ -11,32 +12,32 @@
 
 namespace regard {
 
-// A hypothesis by its last id, and the row of the step that chose it.
+// A hypothesis, as its last id and the row of the step that chose it.
 struct Partial {
   double log_probability;
   int32_t row;
   int32_t last;
-  int32_t sample;  // which of a source's samples it is
-  // Whether it had to end where another id was likelier.
+  int32_t sample;  // index among the source's samples
+  // Whether it had to end although another id was likelier.
   bool cut = false;
 };
 
-// What a step leaves.
+// The results of one step.
 struct StepTrace {
-  const float* weights = nullptr;  // [rows, time]; null without
-  // Of each row of the next step: the row that it continues, by which id.
+  const float* weights = nullptr;  // [rows, time]; null without attention
+  // The row that each row of the next step continues, and the id that it adds.
   absl::Span<int32_t> rows = {};
   absl::Span<int32_t> ids = {};
 };
 
-// The steps of a search: their rows, followed back, give the ids of a
-// hypothesis.
+// The steps of a search. Following rows backwards through the steps gives the
+// ids of a hypothesis.
 class SearchTrace {
  public:
   void Reserve(int64_t steps) { steps_.reserve(static_cast<size_t>(steps)); }
   void BeginStep() { steps_.emplace_back(); }
 
-  // The step that began last.
+  // The index of the current step.
   int64_t step() const { return std::ssize(steps_) - 1; }
   StepTrace& last() { return steps_.back(); }
 
@@ -44,8 +45,8 @@ class SearchTrace {
     return steps_[static_cast<size_t>(step)];
   }
 
-  // Calls visit(step, row, id) for each choice of a hypothesis, from that of
-  // `step` back to that of `first`, until it returns false.
+  // Calls visit(step, row, id) for each choice of a hypothesis, from `step`
+  // back to `first`, until it returns false.
   template <typename F>
   void FollowBack(const Partial& partial, int64_t step, int64_t first,
                   F visit) const {
@@ -58,7 +59,7 @@ class SearchTrace {
     }
   }
 
-  // Keys of the alignment; 0: there is none.
+  // The number of keys of the alignment; 0 without an alignment.
   int64_t time() const { return time_; }
   void set_time(int64_t time) { time_ = time; }
 
@@ -67,24 +68,24 @@ class SearchTrace {
   int64_t time_ = 0;
 };
 
-// A hypothesis that is complete, or cannot go on.
+// A hypothesis that is complete or cannot continue.
 struct Ended {
   Partial partial;
-  int64_t length;  // its choices
+  int64_t length;  // number of choices
   double score;
   bool complete;
-  bool finished;  // whether its last choice is the ending id
+  bool finished;  // whether the last choice is the ending id
 };
 
-// Whether `a` comes before `b`: complete ones first, from the best; of equal
-// scores, the first found.
+// Returns whether `a` comes before `b`: complete hypotheses first, then by
+// falling score, then the one found first.
 bool IsBetter(const Ended& a, const Ended& b);
 
-// Keeps the best of those that ended, in the order of IsBetter().
+// Keeps the best hypotheses that ended, in the order of IsBetter().
 class BestEnded {
  public:
   BestEnded() = default;
-  // In `storage`, which outlives this: at most as many as fit.
+  // Keeps as many as fit in `storage`, which must outlive this object.
   explicit BestEnded(absl::Span<Ended> storage) : storage_(storage) {}
 
   void Add(const Ended& ended);

@@ -1,4 +1,4 @@
-// What fits together in the config of a search.
+// Tests the validation of search configs.
 #include <string>
 #include <vector>
 
@@ -15,7 +15,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// "path: message" of each problem.
+// Returns "path: message" of each problem.
 std::vector<std::string> ProblemsOf(const std::string& text) {
   SearchConfig config;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &config));
@@ -31,7 +31,7 @@ std::vector<std::string> ProblemsOf(const std::string& text) {
   return found;
 }
 
-// What the only problem says; "" if there is none.
+// Returns the only problem; "" if there is none.
 std::string ProblemOf(const std::string& text) {
   const std::vector<std::string> found = ProblemsOf(text);
   EXPECT_LE(found.size(), 1) << text;

@@ -14,18 +14,18 @@ struct SourceSearch {
   size_t index = 0;                       // among all sources
   uint64_t key = 0;                       // SearchSource::key
   absl::Span<const int32_t> prompt = {};  // not empty
-  absl::Span<const int32_t> read = {};    // of it, before the first choice
-  int64_t most = 0;                       // choices of a hypothesis
+  absl::Span<const int32_t> read = {};    // ids read before the first choice
+  int64_t most = 0;                       // maximum number of choices
 
-  absl::Span<Partial> beams = {};  // the first `num_beams` live
+  absl::Span<Partial> beams = {};  // the first `num_beams` continue
   int64_t num_beams = 1;
   BestEnded ended = {};
-  int64_t first_step = 0;   // that chose an id
-  int64_t last_step = -1;   // the same; -1: none did
-  int64_t memory_size = 0;  // positions
+  int64_t first_step = 0;   // the first step that chose an id
+  int64_t last_step = -1;   // the last one; -1 if there is none
+  int64_t memory_size = 0;  // number of positions
 
-  // Of the current step: the first of its rows, and what follows each,
-  // [rows, vocabulary].
+  // The rows of the current step: the index of the first one, and the scores of
+  // each row's continuations, [rows, vocabulary].
   int64_t first_row = 0;
   float* scores = nullptr;
 };
