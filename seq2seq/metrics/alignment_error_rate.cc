@@ -64,7 +64,7 @@ std::vector<AlignmentLink> DiagonalLinks(int target_length, int source_length) {
   std::vector<AlignmentLink> links;
   if (source_length == 0) return links;
   for (int64_t target = 0; target < target_length; ++target) {
-    // Whole numbers, halves upwards: no rounding of a rounding.
+    // Integer arithmetic rounds halves up exactly.
     const int64_t nearest = (2 * target * source_length + target_length) /
                             (2 * int64_t{target_length});
     links.push_back({.target = static_cast<int>(target),

@@ -1,7 +1,9 @@
-// How far an attention is from the words that truly belong together.
+// Alignment error rate: the disagreement between the alignment of an attention
+// and the gold alignment.
 //
 // Och and Ney, "A Systematic Comparison of Various Statistical Alignment
-// Models", Computational Linguistics 2003. All gold links are sure here, so
+// Models", Computational Linguistics 2003. All gold alignments count as sure,
+// so
 //   rate = 1 - 2 |predicted and gold| / (|predicted| + |gold|).
 #ifndef SEQ2SEQ_METRICS_ALIGNMENT_ERROR_RATE_H_
 #define SEQ2SEQ_METRICS_ALIGNMENT_ERROR_RATE_H_
@@ -14,14 +16,15 @@
 
 namespace regard {
 
-// Sums links over the corpus, not rates over sentences.
+// Sums links over the corpus, instead of averaging the rates of sentences.
 class AlignmentErrorRate {
  public:
-  // Neither side holds a link twice; their order does not matter.
+  // Adds the links of a sentence. Each side lists a link at most once, in any
+  // order.
   void Add(absl::Span<const AlignmentLink> predicted,
            absl::Span<const AlignmentLink> gold);
 
-  // In [0, 1], 0 being perfect; 0 too as long as there are no links at all.
+  // Returns the rate in [0, 1]; 0 is perfect. Returns 0 if there are no links.
   double Rate() const;
 
  private:
@@ -30,18 +33,20 @@ class AlignmentErrorRate {
   int64_t shared_ = 0;
 };
 
-// One link for each target word, to the source word with the greatest weight
-// (the first of equals). `weights` is [rows, columns]: a row for each target
-// word and a column for each source word first, then maybe those of <eos>. A
-// word whose greatest weight is that of <eos>, or is not positive, has no link.
-// This is the one definition of what attention predicts, also of sentences that
-// were cut and have no <eos>.
+// Returns one link for each target word, to the source word of greatest weight.
+// Ties go to the first word.
+//
+// `weights` is [rows, columns] with a row per target word. The first
+// `source_words` columns belong to the source words, and later columns to <eos>
+// or padding. A word has no link if its greatest weight is not positive or
+// belongs to a later column. All metrics use this definition of the predicted
+// alignment, also for sentences that were cut and have no <eos>.
 std::vector<AlignmentLink> GreatestLinks(absl::Span<const float> weights,
                                          int columns, int target_words,
                                          int source_words);
 
-// The baseline that has learned nothing: target word j belongs to source word
-// round(j * source_length / target_length).
+// Returns the links of an untrained baseline: target word j is linked to source
+// word round(j * source_length / target_length).
 std::vector<AlignmentLink> DiagonalLinks(int target_length, int source_length);
 
 }  // namespace regard

@@ -28,7 +28,7 @@ TEST(AlignmentErrorRateTest, IsOneWhenNothingIsShared) {
   EXPECT_EQ(RateOf({{0, 0}}, {}), 1.0);
 }
 
-// Predicted 3 links, gold 2, 1 shared: 1 - 2/5.
+// 3 links are predicted, 2 are gold and 1 is shared: 1 - 2/5.
 TEST(AlignmentErrorRateTest, WeighsMissedAndExtraLinks) {
   EXPECT_DOUBLE_EQ(RateOf({{0, 0}, {1, 0}, {2, 0}}, {{0, 0}, {1, 1}}), 0.6);
 }
@@ -75,11 +75,11 @@ TEST(DiagonalLinksTest, RunsFromTheFirstWordToTheLast) {
   EXPECT_THAT(DiagonalLinks(3, 3),
               ElementsAre(AlignmentLink{0, 0}, AlignmentLink{1, 1},
                           AlignmentLink{2, 2}));
-  // 0, 0.75, 1.5 and 2.25.
+  // The rounded values are 0, 0.75, 1.5 and 2.25.
   EXPECT_THAT(DiagonalLinks(4, 3),
               ElementsAre(AlignmentLink{0, 0}, AlignmentLink{1, 1},
                           AlignmentLink{2, 2}, AlignmentLink{3, 2}));
-  // 0 and 2.5.
+  // The rounded values are 0 and 2.5.
   EXPECT_THAT(DiagonalLinks(2, 5),
               ElementsAre(AlignmentLink{0, 0}, AlignmentLink{1, 3}));
 }

@@ -22,7 +22,8 @@ bool IsDigit(char c) { return absl::ascii_isdigit(c); }
 
 bool IsPeriodOrComma(char c) { return c == '.' || c == ','; }
 
-// Puts spaces around ASCII punctuation and space, but for ' , - and period.
+// Puts spaces around spaces and ASCII punctuation, except apostrophe, comma,
+// hyphen and period.
 std::string SplitOffPunctuation(absl::string_view text) {
   std::string result;
   for (const char c : text) {
@@ -34,10 +35,10 @@ std::string SplitOffPunctuation(absl::string_view text) {
   return result;
 }
 
-// Rewrites each pair of neighbours that `matches(first, second)`, from the left
-// and without overlap, as before + first + " " + second + after. Bytes do for
-// characters: the tests are on ASCII alone. std::regex would take ten times as
-// long.
+// Replaces each pair of bytes for which matches(first, second) with before +
+// first + " " + second + after, from left to right without overlap. Bytes can
+// stand for characters because the tests match only ASCII. std::regex would
+// take ten times as long.
 template <typename Matches>
 std::string SpacePairs(absl::string_view text, Matches matches,
                        absl::string_view before, absl::string_view after) {
@@ -71,7 +72,7 @@ std::vector<std::string> Tokenize(absl::string_view sentence,
 
 std::vector<std::string> Tokenize13a(absl::string_view sentence) {
   std::string text(WithoutTrailingWhitespace(sentence));
-  // One after the other: "&amp;lt;" ends as "<".
+  // The replacements run one after another: "&amp;lt;" becomes "<".
   for (const auto& [from, to] :
        {std::pair<const char*, const char*>{"<skipped>", ""},
         {"-\n", ""},
@@ -100,7 +101,8 @@ std::array<double, kBleuStatistics> BleuStatistics(
   REGARD_CHECK(!references.empty()) << "a prediction without a reference";
   const std::vector<std::string> predicted = Tokenize(prediction, tokenizer);
   std::vector<std::vector<std::string>> wanted;
-  // How far the nearest length is, then that length: of equals the shorter.
+  // The distance to the nearest reference length, and that length. Ties go to
+  // the shorter reference.
   std::pair<int64_t, int64_t> nearest = {std::numeric_limits<int64_t>::max(),
                                          0};
   for (const std::string& reference : references) {
@@ -113,7 +115,7 @@ std::array<double, kBleuStatistics> BleuStatistics(
       static_cast<double>(predicted.size()),
       static_cast<double>(nearest.second)};
   for (int order = 1; order <= kBleuOrders; ++order) {
-    // Of each n-gram as many as the reference that has most of them.
+    // The maximum count of each n-gram over the references.
     NgramCounts most;
     for (const std::vector<std::string>& reference : wanted) {
       for (const auto& [ngram, count] : CountNgrams(reference, order)) {
@@ -130,7 +132,7 @@ std::array<double, kBleuStatistics> BleuStatistics(
 }
 
 double BleuOfSums(absl::Span<const double> sums) {
-  // Smoothing does not make something of nothing.
+  // Smoothing does not apply if no word matches.
   if (sums[2] == 0.0) return 0.0;
   double log_sum = 0.0;
   double halves = 1.0;

@@ -16,9 +16,9 @@ using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
 using ::testing::IsEmpty;
 
-constexpr double kTolerance = 1e-8;  // sacreBLEU's own
+constexpr double kTolerance = 1e-8;  // sacreBLEU's own tolerance
 
-// Expected numbers in this file were printed by sacreBLEU 2.6.0.
+// sacreBLEU 2.6.0 computed the expected numbers in this file.
 
 Sentences Predictions() {
   return {"A heron stood in 3.5 cm of water, waiting.",
@@ -69,7 +69,7 @@ TEST(CorpusBleuTest, IsMadeOfSumsOfCounts) {
 }
 
 TEST(BleuStatisticsTest, AreCountsOfASentence) {
-  // Of "a b c" the reference has two words, one pair and no triple.
+  // The reference contains two words of "a b c", one pair and no triple.
   EXPECT_THAT(BleuStatistics("a b c", {"a b d e"}, BleuTokenizer::kNone),
               ElementsAre(3, 4, 2, 1, 0, 0, 3, 2, 1, 0));
   EXPECT_THAT(BleuStatistics("", {""}, BleuTokenizer::k13a),
@@ -85,8 +85,8 @@ TEST(BleuStatisticsTest, OfACorpusAreTheSums) {
   EXPECT_NEAR(metric.Value(), 44.65522153433695, kTolerance);
 }
 
-// Three of six words, two of five pairs and one of four triples match, no run
-// of four does; the reference has eight words.
+// Three of six words, two of five pairs and one of four triples match, but no
+// 4-gram. The reference has eight words.
 TEST(CorpusBleuTest, SmoothsAsSacreBleu) {
   EXPECT_NEAR(SentenceBleu("k l m x y z", "k l m n o p q r"), 21.64910073203448,
               kTolerance);

@@ -16,12 +16,13 @@ namespace {
 constexpr int kCharacterOrders = 6;
 constexpr double kBetaSquared = 4.0;
 
-// Appends the n-grams of the prediction, of the reference, and shared ones.
+// Appends the number of n-grams of the prediction, of the reference, and shared
+// ones.
 void CountOrder(const std::vector<std::string>& predicted,
                 const std::vector<std::string>& wanted, int order,
                 std::vector<double>* counts) {
   const int64_t in_reference = NumNgrams(wanted, order);
-  // A reference that is too short for an order does not count for it.
+  // An order is ignored if the reference is too short for it.
   if (in_reference == 0) {
     counts->insert(counts->end(), {0, 0, 0});
     return;
@@ -34,7 +35,7 @@ void CountOrder(const std::vector<std::string>& predicted,
        static_cast<double>(in_reference), static_cast<double>(shared)});
 }
 
-// The characters of `text` without its white space.
+// Returns the characters of `text` without white space.
 std::vector<std::string> CharactersOf(const std::string& text) {
   std::vector<std::string> characters;
   for (const Character& character : Characters(text)) {
@@ -44,8 +45,8 @@ std::vector<std::string> CharactersOf(const std::string& text) {
   return characters;
 }
 
-// Words, of which one mark of ASCII punctuation is split off: that at the end,
-// else that at the beginning.
+// Returns the words of `text`. One ASCII punctuation mark of each word becomes
+// a word of its own: the last character, or else the first.
 std::vector<std::string> WordsAndMarks(const std::string& text) {
   std::vector<std::string> words;
   for (const absl::string_view word : SplitOnWhitespace(text)) {
@@ -100,8 +101,6 @@ std::vector<double> ChrfStatistics(const std::string& prediction,
   return best;
 }
 
-// F-score, in 0 to 100, of precision and recall averaged over the orders that
-// both sides are long enough for.
 double ChrfOfSums(absl::Span<const double> sums) {
   double precision = 0.0;
   double recall = 0.0;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kTolerance = 1e-8;
 
-// Expected numbers in this file were printed by sacreBLEU 2.6.0.
+// sacreBLEU 2.6.0 computed the expected numbers in this file.
 
 struct Case {
   std::string prediction;
@@ -63,7 +63,8 @@ TEST(ChrfSignatureTest, SaysHowTheScoreWasComputed) {
 }
 
 TEST(ChrfStatisticsTest, AreNgramsOfBothSidesAndSharedOnes) {
-  // Characters "ab" and "abc": two, three and two of them; one pair, two, one.
+  // The texts have two and three characters, of which two are shared. They have
+  // one and two pairs, of which one is shared.
   const std::vector<double> statistics = ChrfStatistics("a b", {"abc"});
   EXPECT_EQ(static_cast<int>(statistics.size()), kChrf.width);
   EXPECT_EQ(std::vector<double>(statistics.begin(), statistics.begin() + 9),

@@ -16,13 +16,14 @@ namespace regard {
 namespace {
 
 constexpr int kOrders = 4;
-constexpr double kSigma = 6;  // of lengths that differ
+// The scale of the Gaussian penalty on differences in length.
+constexpr double kSigma = 6;
 
-// TF-IDF of the n-grams of one sentence, by order.
+// The TF-IDF weights of the n-grams of a sentence, by order.
 struct Weights {
   std::array<std::map<std::string, double>, kOrders> ngrams;
   std::array<double, kOrders> norms = {};
-  double pairs = 0;  // n-grams of two words: the length that is compared
+  double pairs = 0;  // number of bigrams, which pycocoevalcap takes as length
 };
 
 class Documents {
@@ -64,7 +65,7 @@ class Documents {
 
  private:
   const double log_images_;
-  std::map<std::string, int64_t> images_;  // whose references have an n-gram
+  std::map<std::string, int64_t> images_;  // by n-gram of their references
 };
 
 double Similarity(const Weights& prediction, const Weights& reference) {

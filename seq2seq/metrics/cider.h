@@ -1,6 +1,6 @@
-// CIDEr-D: Vedantam, Zitnick and Parikh, "CIDEr: consensus-based image
-// description evaluation", CVPR 2015, section 6. Scores equal those of
-// pycocoevalcap.
+// The caption metric CIDEr-D: Vedantam, Zitnick and Parikh, "CIDEr:
+// consensus-based image description evaluation", CVPR 2015, section 6. Scores
+// equal pycocoevalcap's.
 #ifndef SEQ2SEQ_METRICS_CIDER_H_
 #define SEQ2SEQ_METRICS_CIDER_H_
 
@@ -11,10 +11,12 @@
 
 namespace regard {
 
-// A score in [0, 10] for each image, of which there is one prediction and at
-// least one reference, all as words; that of the corpus is their mean. N-grams
-// of 1 to 4 words weigh the less the more of the images' references have them,
-// so a score depends on all references, and it is 0 of a single image.
+// Returns a score in [0, 10] for each image; the score of the corpus is their
+// mean. Each image has one prediction and at least one reference, as words.
+//
+// An n-gram of 1 to 4 words weighs less the more images have it in their
+// references. A score therefore depends on all references, and the score of a
+// single image is 0.
 std::vector<double> CiderD(
     absl::Span<const std::vector<std::string>> predictions,
     absl::Span<const std::vector<std::vector<std::string>>> references);

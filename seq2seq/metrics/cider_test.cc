@@ -1,6 +1,6 @@
-// Random corpora against pycocoevalcap's formulas. The fixture is written by
-// tools/parity/write_caption_scores.py, which describes its format; SCORES
-// names another one.
+// Compares scores of random corpora with pycocoevalcap.
+// tools/parity/write_caption_scores.py writes the fixture and describes its
+// format. The environment variable SCORES names another fixture.
 #include "seq2seq/metrics/cider.h"
 
 #include <algorithm>
@@ -69,8 +69,8 @@ TEST(CiderDTest, EqualsPycocoevalcap) {
         std::accumulate(scores.begin(), scores.end(), 0.0) / images;
     EXPECT_NEAR(mean, cider, 1e-9) << "corpus " << corpora;
     greatest = std::max(greatest, std::abs(mean - cider));
-    // The other BLEU is not smoothed: below 1e-6^(1/4) where an order has no
-    // match.
+    // pycocoevalcap's BLEU is not smoothed. If an order has no match, it is
+    // below 1e-6^(1/4).
     if (bleu > 0.04) {
       EXPECT_NEAR(CorpusBleu(texts, wanted_texts, BleuTokenizer::kNone) / 100,
                   bleu, 1e-9);
@@ -87,7 +87,7 @@ TEST(CiderDTest, OfEqualSentencesIsTen) {
       CiderD(sentences,
              std::vector<std::vector<Words>>{{sentences[0]}, {sentences[1]}}),
       ElementsAre(DoubleNear(10, 1e-12), DoubleNear(10, 1e-12)));
-  // What all images have says nothing about one.
+  // N-grams that all images share have weight 0.
   EXPECT_THAT(
       CiderD({{sentences[0]}}, std::vector<std::vector<Words>>{{sentences[0]}}),
       ElementsAre(0));

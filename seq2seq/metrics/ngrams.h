@@ -1,4 +1,4 @@
-// The n-grams of a sentence and how many of them another sentence shares.
+// Counts the n-grams of a sentence, and the n-grams that two sentences share.
 #ifndef SEQ2SEQ_METRICS_NGRAMS_H_
 #define SEQ2SEQ_METRICS_NGRAMS_H_
 
@@ -10,16 +10,18 @@
 
 namespace regard {
 
-// How often each n-gram occurs: its units with spaces between.
+// The number of occurrences of each n-gram. The key is its units, joined by
+// spaces.
 using NgramCounts = std::map<std::string, int64_t>;
 
-// `units` are words or characters that hold no space; order >= 1.
+// `units` are words or characters without spaces. `order` must be at least 1.
 NgramCounts CountNgrams(absl::Span<const std::string> units, int order);
 
-// max(0, size - order + 1).
+// Returns max(0, size - order + 1).
 int64_t NumNgrams(absl::Span<const std::string> units, int order);
 
-// The n-grams that both sides have, each as often as the poorer side has it.
+// Returns the number of shared n-grams. An n-gram counts as often as the side
+// with fewer occurrences has it.
 int64_t SharedNgrams(const NgramCounts& a, const NgramCounts& b);
 
 }  // namespace regard

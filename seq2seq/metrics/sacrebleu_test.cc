@@ -1,6 +1,6 @@
-// Scores of random corpora against sacreBLEU 2.6.0's. The fixture is written by
-// tools/parity/write_translation_scores.py, which describes its format; SCORES
-// names another one.
+// Compares scores of random corpora with sacreBLEU 2.6.0.
+// tools/parity/write_translation_scores.py writes the fixture and describes its
+// format. The environment variable SCORES names another fixture.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -18,7 +18,7 @@
 namespace regard {
 namespace {
 
-// Tercom's limits, which are part of the metric.
+// Limits of Tercom, which are part of the metric.
 constexpr int kMaxShiftWords = 10;
 constexpr int kMaxShiftDistance = 50;
 constexpr int kMaxShiftCandidates = 1000;
@@ -33,11 +33,11 @@ struct Cell {
   Edit edit = Edit::kNone;
 };
 
-using Words = std::vector<int32_t>;  // as ids: equal words, equal ids
+using Words = std::vector<int32_t>;  // ids of words
 using Row = std::vector<Cell>;
 
-// Edit distances between sentences of one length and a reference, near the
-// diagonal. Rows are those of the sentence's words, after a row of none.
+// Edit distances near the diagonal, between sentences of the same length and
+// one reference. Row 0 is the empty sentence, and row i ends with word i.
 class BandedDistance {
  public:
   BandedDistance(const Words& reference, int64_t sentence_words)
@@ -54,7 +54,8 @@ class BandedDistance {
     for (int64_t j = 0; j <= width_; ++j) rows_[0][j] = {j, Edit::kInsert};
   }
 
-  // Rows of a beginning shared with the last sentence are not computed again.
+  // Returns the edit distance. The rows of a prefix shared with the previous
+  // sentence are not computed again.
   int64_t Cost(const Words& sentence) {
     int64_t i = 1;
     while (i <= std::ssize(last_) && sentence[i - 1] == last_[i - 1]) ++i;
@@ -65,8 +66,8 @@ class BandedDistance {
     return rows_[words_][width_].cost;
   }
 
-  // The edits that make the reference of the last sentence, from its first
-  // word on.
+  // Returns the edits that turn the last sentence into the reference, from left
+  // to right.
   std::vector<Edit> Edits() const {
     std::vector<Edit> edits;
     int64_t i = words_;
@@ -117,7 +118,8 @@ class BandedDistance {
 };
 
 struct EditAlignment {
-  std::vector<int64_t> sentence_of_reference;  // position; -1: before all
+  // Positions; -1 before the first word.
+  std::vector<int64_t> sentence_of_reference;
   std::vector<bool> reference_errors;
   std::vector<bool> sentence_errors;
 };
@@ -139,7 +141,7 @@ EditAlignment AlignmentOf(absl::Span<const Edit> edits) {
   return alignment;
 }
 
-// `words` with those of [start, start + length) moved before `target`.
+// Returns `words` with the words [start, start + length) moved before `target`.
 Words Shifted(const Words& words, int64_t start, int64_t length,
               int64_t target) {
   Words shifted = words;
@@ -149,7 +151,7 @@ Words Shifted(const Words& words, int64_t start, int64_t length,
   } else if (target > start + length) {
     std::rotate(begin + start, begin + start + length, begin + target);
   } else {
-    // A target inside the phrase counts from the phrase's end.
+    // A target inside the phrase counts from the end of the phrase.
     const auto size = static_cast<int64_t>(words.size());
     std::rotate(begin + start, begin + start + length,
                 begin + std::min(size, length + target));
@@ -162,7 +164,7 @@ bool AnyOf(const std::vector<bool>& flags, int64_t begin, int64_t length) {
                      [](bool flag) { return flag; });
 }
 
-// The search for the shift that saves most edits.
+// Searches for the shift that saves the most edits.
 class ShiftSearch {
  public:
   ShiftSearch(const Words& reference, int64_t sentence_words)
@@ -170,7 +172,8 @@ class ShiftSearch {
 
   int64_t Distance(const Words& sentence) { return distance_.Cost(sentence); }
 
-  // Nothing if no shift saves an edit, or too many have been tried.
+  // Returns `nullopt` if no shift saves an edit, or if too many shifts have
+  // been tried.
   std::optional<Words> BestShift(const Words& sentence) {
     const int64_t cost = Distance(sentence);
     const EditAlignment alignment = AlignmentOf(distance_.Edits());
@@ -197,15 +200,15 @@ class ShiftSearch {
 
  private:
   struct Candidate {
-    // Edits saved, words moved, then early origins and early targets.
+    // Edits saved, words moved, negative origin, negative target.
     std::tuple<int64_t, int64_t, int64_t, int64_t> rank;
     Words words;
   };
 
   bool exhausted() const { return tried_ >= kMaxShiftCandidates; }
 
-  // Moves the `length` words at `i`, which are the reference's at `j`, next to
-  // where the words before those stand.
+  // Moves the `length` words at `i`, which match the reference at `j`, next to
+  // the words aligned with the reference words before `j`.
   void TryPhrase(const Words& sentence, int64_t cost,
                  const EditAlignment& alignment, int64_t i, int64_t j,
                  int64_t length) {
@@ -245,7 +248,7 @@ int64_t CountEdits(Words sentence, const Words& reference) {
   return shifts + search.Distance(sentence);
 }
 
-// Numbers words from 0, equal ones alike.
+// Returns ids of words; equal words have equal ids.
 template <typename Text>
 Words IdsOf(const Text& words, absl::flat_hash_map<std::string, int32_t>& ids) {
   Words result;

@@ -17,16 +17,19 @@
 
 namespace regard {
 
-// Of a sentence with at least one reference: edits to the nearest one, and mean
-// words of all. Those of a corpus are the sums over its sentences.
+// Returns the statistics of a sentence with at least one reference: the number
+// of edits to the nearest reference, and the mean number of words of all
+// references. The statistics of a corpus are the sums over its sentences.
 std::array<double, 2> TerStatistics(const std::string& prediction,
                                     absl::Span<const std::string> references);
 
-// At least 0, and above 100 where edits outnumber the reference's words.
+// Returns the rate in percent from summed statistics. Above 100 if there are
+// more edits than words of the reference.
 double TerOfSums(absl::Span<const double> sums);
 
 inline constexpr Aggregate kTer = {"ter", 2, &TerOfSums};
 
+// Returns the signature, for example
 // "nrefs:1|case:lc|tok:tercom|norm:no|punct:yes|asian:no|version:regard-1".
 std::string TerSignature(int references_each = 1);
 

@@ -24,7 +24,7 @@ TEST(TerEditsTest, CountsEachKindOfEdit) {
 }
 
 TEST(TerEditsTest, AShiftOfAPhraseIsOneEdit) {
-  // As insertions and deletions it would be four.
+  // Insertions and deletions would count as four edits.
   EXPECT_EQ(Edits("d e a b c", "a b c d e"), 1);
   EXPECT_EQ(Edits("a c d b", "a b c d"), 1);
 }
