@@ -14,8 +14,9 @@ namespace regard {
 
 namespace {
 
-// x [rows, .., width] and, if there is one, what each row's source adds to it,
-// [sources, width]. The rows of a source follow one another.
+// Returns x [rows, .., width] plus the contribution of each row's source,
+// [sources, width]. The rows of a source are consecutive. `of_source` may be
+// empty.
 template <typename T>
 Var<T> PlusOfSource(Var<T> x, Var<T> of_source) {
   if (!of_source.has_value()) return x;
@@ -166,7 +167,7 @@ typename RecurrentDecoder<T>::Word RecurrentDecoder<T>::ReadWords(
                               rnn_->InputBias(forward));
   };
   const Var<T> of_context = (*state)[kContextGates];
-  // Rows are not remembered where a probe may change them.
+  // Rows are not cached if a hook may change them.
   if (state->known_rows() == nullptr || forward.Wish("embedded").any()) {
     const Var<T> embedding = embed(ids, leading);
     return {embedding, PlusOfSource(project(embedding), of_context)};
@@ -192,8 +193,8 @@ Attended<T> RecurrentDecoder<T>::Attend(Forward<T>& forward, Var<T> query,
   inputs.score.queries = by_source(query);
   inputs.score.keys = state[kKeys];
   inputs.score.mask.key_lengths = state.lengths();
-  // Unless they are successive, the queries of a source are alternatives at
-  // one position.
+  // The queries of a source are successive positions, or alternatives for the
+  // same position.
   inputs.score.positions = {.first_query = state.position(),
                             .query_step = successive ? 1 : 0};
   inputs.score.previous_weights = by_source(state[kPreviousWeights]);
@@ -289,8 +290,8 @@ Var<T> RecurrentDecoder<T>::AdvanceAtOnce(Forward<T>& forward,
   return Readout(forward, top, context, words.embedding, *state);
 }
 
-// Where an eighth of the rows have ended, the others are kept: this copies
-// their keys and values, and so is not done for each row.
+// Dropping rows copies the keys and values of the others. It therefore waits
+// until an eighth of the rows have ended.
 template <typename T>
 void RecurrentDecoder<T>::DropEnded(absl::Span<const int32_t> lengths,
                                     int64_t time,
@@ -310,7 +311,8 @@ Var<T> RecurrentDecoder<T>::AdvanceInSteps(Forward<T>& forward,
   Tape<T>& tape = forward.tape();
   const int64_t rows = state->rows();
   const int64_t time = static_cast<int64_t>(ids.size()) / rows;
-  // The probability of reading a prediction; predictions are read one by one.
+  // The probability of reading a prediction. If it is above 0, words are read
+  // one by one.
   const double predicted =
       tape.training() && config_.has_scheduled_sampling()
           ? PredictionProbability(config_.scheduled_sampling(),

@@ -1,5 +1,5 @@
-// The recurrent decoder of sequence-to-sequence models, with and without
-// attention: a stack of GRU or LSTM layers.
+// The recurrent decoder of sequence-to-sequence models: a stack of GRU or LSTM
+// layers, with or without attention.
 //
 // Bahdanau et al., "Neural machine translation by jointly learning to align and
 // translate", 2015; Luong et al., "Effective approaches to attention-based
@@ -31,14 +31,15 @@ namespace regard {
 
 class Attention;
 
-// PYTORCH or XAVIER_UNIFORM.
+// Returns the weight initializer of `choice`, which is PYTORCH or
+// XAVIER_UNIFORM.
 inline WeightInitializer RecurrentWeights(Initialization choice) {
   if (choice == XAVIER_UNIFORM) return XavierUniform;
   return nullptr;
 }
 
-// The options of the layers that `config` describes, a RecurrentEncoderConfig
-// or a RecurrentDecoderConfig.
+// Returns the options of the layers that `config` describes, a
+// RecurrentEncoderConfig or a RecurrentDecoderConfig.
 template <typename Config>
 RecurrentOptions RecurrentStack(const Config& config) {
   RecurrentOptions options = {
@@ -54,70 +55,73 @@ RecurrentOptions RecurrentStack(const Config& config) {
   return options;
 }
 
-// If a step reads what the step before made besides the recurrent state (its
-// context, readout, attention weights or predicted word), ids are read one by
-// one: by an attention whose query is PREVIOUS_STATE or whose score uses
-// history, input_feeding and scheduled_sampling. Otherwise, all of them make
-// one pass of the recurrent layers and one attention.
+// A recurrent decoder that reads ids either one by one or all at once.
 //
-// Sites of a probe, in the latter case: "decoder/layer[k]/state"
-// (nn/layers/recurrent.h), and those of the attention in "decoder"; in the
-// former, of the id at position t: the same in "step[t]".
+// It reads them one by one if a step depends on more than the recurrent state
+// of the previous step: its context, readout, attention weights or predicted
+// word. This is so if an attention has `query` PREVIOUS_STATE or a score that
+// uses history, and with input_feeding or scheduled_sampling. Otherwise all ids
+// take one pass of the recurrent layers and one attention.
+//
+// The hook points of one pass are "decoder/layer[k]/state"
+// (nn/layers/recurrent.h) and the hook points of the attention in "decoder". If
+// ids are read one by one, the hook points of position t have the same names in
+// "step[t]".
 template <typename T>
 class RecurrentDecoder : public Decoder<T> {
  public:
   struct Widths {
-    int64_t memory;      // of the memory's values and summary
-    int64_t vocabulary;  // of the target
+    int64_t memory;      // width of the memory's values and summary
+    int64_t vocabulary;  // size of the target vocabulary
   };
 
-  // The configs have passed ValidateEncoderDecoder(); `attention` is read if
-  // the context is ATTENTION. Parameters are "decoder.*" and "attention.*" in
-  // `parameters`.
+  // The configs must have passed ValidateEncoderDecoder(). `attention` is used
+  // only if the context is ATTENTION. Adds parameters "decoder.*" and
+  // "attention.*" to `parameters`.
   RecurrentDecoder(const RecurrentDecoderConfig& config,
                    const Attention& attention, const AttentionRegistry& scorers,
                    const Widths& widths, const ParameterScope<T>& parameters);
 
-  // Slots of the state. Attention weights are [rows, time].
+  // The slots of the state. Attention weights are [rows, time].
   enum Slot {
-    kKeys,    // prepared [sources, 1, time, prepared width]
+    kKeys,    // prepared keys [sources, 1, time, prepared width]
     kValues,  // [sources, 1, time, memory width]
-    // Of a context that is the same at each step, [sources, ..]: itself, if it
-    // is read out as it is; its part of the first layer's input; and its part
-    // of the attentional vector before the tanh.
+    // A context that is the same at each step, [sources, ..]: the context, if
+    // the readout contains it; its contribution to the first layer's input; and
+    // its contribution to the attentional vector before the tanh.
     kContext,
     kContextGates,
     kContextReadout,
     kFeed,  // [rows, hidden], with input feeding
     kPreviousWeights,
     kCumulativeWeights,
-    kStates,  // [rows, hidden], of StateSlot() onwards
+    kStates,  // [rows, hidden], indexed by StateSlot()
     kNumSlots = kStates + kMaxRecurrentLayers * kMaxRecurrentStates,
   };
-  // The slot of a layer's state; state 0 is its output.
+  // Returns the slot of a layer's state; state 0 is the output of the layer.
   static constexpr int StateSlot(int layer, int state) {
     return kStates + layer * kMaxRecurrentStates + state;
   }
 
   DecoderState<T> Begin(Forward<T>& forward,
                         const Memory<T>& memory) const override;
-  // On a tape in training, reads some of its predictions instead of `ids` where
-  // config.scheduled_sampling says so.
+  // Replaces some of `ids` by predictions in training if
+  // config.scheduled_sampling() is set.
   Var<T> Advance(Forward<T>& forward, absl::Span<const int32_t> ids,
                  absl::Span<const int32_t> lengths,
                  DecoderState<T>* state) const override;
   const OutputHead<T>& head() const override { return *head_; }
-  // As far as the attention knows the distance to the first source position,
-  // and that of the last one to the first target position.
+  // The range of distances that the attention supports limits both the ids of a
+  // row and the positions of the memory.
   int64_t longest_position() const override;
   int64_t longest_memory() const override { return longest_position(); }
   bool attends_to_memory() const override { return attention_ != nullptr; }
 
  private:
   struct Word {
-    Var<T> embedding;  // [rows, embedding]; empty if no readout reads it
-    // [rows, gates]: the part of the first layer's input that is of the word, a
-    // fixed context and the bias.
+    Var<T> embedding;  // [rows, embedding]; empty if not read out
+    // The contribution of the word, a fixed context and the bias to the first
+    // layer's input, [rows, gates].
     Var<T> projected;
   };
 
@@ -125,23 +129,25 @@ class RecurrentDecoder : public Decoder<T> {
                        DecoderState<T>* state) const;
   Word ReadWords(Forward<T>& forward, absl::Span<const int32_t> ids,
                  const Shape& leading, DecoderState<T>* state) const;
-  // Advance(), by one pass or one for each id.
+  // Implements Advance() in one pass, or in one step per id.
   Var<T> AdvanceAtOnce(Forward<T>& forward, absl::Span<const int32_t> ids,
                        absl::Span<const int32_t> lengths,
                        DecoderState<T>* state) const;
   Var<T> AdvanceInSteps(Forward<T>& forward, absl::Span<const int32_t> ids,
                         absl::Span<const int32_t> lengths,
                         DecoderState<T>* state) const;
-  // Where row i has lengths[i] ids.
+  // Drops the rows that have ended: row i has lengths[i] ids, and `time` of
+  // them are read.
   void DropEnded(absl::Span<const int32_t> lengths, int64_t time,
                  DecoderState<T>* state) const;
-  // The readout, [rows, readout width].
+  // Advances by one word. Returns the readout, [rows, readout width].
   Var<T> AdvanceOne(Forward<T>& forward, const Word& word,
                     DecoderState<T>* state) const;
-  // query [rows, hidden], or [rows, time, hidden] of successive positions.
+  // `query` is [rows, hidden], or [rows, time, hidden] for successive
+  // positions.
   Attended<T> Attend(Forward<T>& forward, Var<T> query,
                      const DecoderState<T>& state) const;
-  // `context` is that of the attention; empty if there is none.
+  // `context` is the result of the attention; empty without attention.
   Var<T> Readout(Forward<T>& forward, Var<T> top, Var<T> context,
                  Var<T> embedding, const DecoderState<T>& state) const;
   RecurrentState<T> StateOf(const DecoderState<T>& state) const;
@@ -150,7 +156,8 @@ class RecurrentDecoder : public Decoder<T> {
   bool reads_embedding() const {
     return config_.readout() == RecurrentDecoderConfig::STATE_CONTEXT_EMBEDDING;
   }
-  // Whether a step reads what the step before made, besides its state.
+  // Whether a step depends on results of the previous step other than the
+  // recurrent state.
   bool feeds_back() const {
     return config_.input_feeding() || config_.has_scheduled_sampling() ||
            (attention_ != nullptr &&
@@ -163,8 +170,9 @@ class RecurrentDecoder : public Decoder<T> {
 
   const RecurrentDecoderConfig config_;
   const int64_t context_width_;  // 0 without context
-  // The first layer reads the context, where it enters the recurrence, the word
-  // from this column on, and what is fed back.
+  // The column of the first layer's input at which the word begins. The context
+  // precedes the word if it enters the recurrence, and the fed-back readout
+  // follows it.
   const int64_t word_column_;
   std::unique_ptr<EmbeddingLayer<T>> embedding_;
   std::unique_ptr<AttentionLayer<T>> attention_;

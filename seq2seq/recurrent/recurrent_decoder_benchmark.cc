@@ -1,6 +1,5 @@
-// A training step of recurrent models in which nothing that a decoder makes
-// is read by its next step (forward and backward, without the optimizer); one
-// thread.
+// Benchmarks a training step of recurrent models that read all ids at once:
+// forward and backward pass, without the optimizer, on one thread.
 #include <cstdint>
 #include <vector>
 
@@ -32,7 +31,7 @@ constexpr char kFixedContext[] =
     "encoder { embedding: 256 hidden: 256 } decoder { embedding: 256 hidden: "
     "256 context: LAST_STATE }";
 
-// Targets of kTime ids, or of kTime / 2 to kTime ids in falling order.
+// Targets have kTime ids, or kTime / 2 to kTime ids in falling order.
 void Step(benchmark::State& state, const char* config, bool ragged) {
   TestModel<float> model(config, kWords);
   const RandomStream random(2, "sentences");

@@ -1,5 +1,5 @@
-// Decoders that read all ids at once: against those that read them one by one,
-// with the same parameters, and by which rule a decoder does which.
+// Compares decoders that read all ids at once with decoders of the same
+// parameters that read them one by one. Tests which decoders do so.
 #include "seq2seq/recurrent/recurrent_decoder.h"
 
 #include <cmath>
@@ -30,7 +30,7 @@
 namespace regard {
 namespace {
 
-// Targets in falling length, and sources of other lengths.
+// Returns pairs with targets in falling length, and sources of other lengths.
 const std::vector<EncodedPair>& Pairs() {
   static const auto* pairs =
       new std::vector<EncodedPair>{{{8, 3}, {5, 5, 6, 4, 3}},
@@ -40,7 +40,7 @@ const std::vector<EncodedPair>& Pairs() {
 }
 
 struct Result {
-  std::vector<double> readouts;  // of ids that are no padding
+  std::vector<double> readouts;  // without padding
   std::vector<double> gradients;
   bool steps;  // whether ids were read one by one
 };
@@ -83,10 +83,12 @@ void ExpectNear(const std::vector<double>& a, const std::vector<double>& b,
   }
 }
 
-// Reads batches with padding, with lengths and without, and of one position.
+// Compares batches with padding, with and without lengths, and batches of one
+// position.
 void ExpectThatStepsAgree(const EncoderDecoderConfig& config) {
   EncoderDecoderConfig steps = config;
-  // No id is replaced, and a decoder that may replace some reads one by one.
+  // A decoder with scheduled sampling reads ids one by one. With probability 0
+  // it replaces none.
   steps.mutable_decoder()->mutable_scheduled_sampling()->set_probability(0);
   for (const bool with_lengths : {false, true}) {
     for (const std::vector<int64_t>& examples :
@@ -104,7 +106,7 @@ void ExpectThatStepsAgree(const EncoderDecoderConfig& config) {
   }
 }
 
-// Every cell, with one layer and with two.
+// Tests every cell, with one layer and with two.
 class RecurrentDecoderTest : public ::testing::TestWithParam<const char*> {
  protected:
   static EncoderDecoderConfig Model(const std::string& decoder) {
@@ -174,7 +176,8 @@ TEST_P(RecurrentDecoderTest, AFixedContextIsThatOfEachStep) {
   ExpectThatStepsAgree(Model("context: NO_CONTEXT"));
 }
 
-// A source of one word has one state, which is its last, and the mean of all.
+// A source of one word has one state, which is both the last state and the mean
+// of all states.
 TEST_P(RecurrentDecoderTest, AFixedContextEntersWhereThatOfAnAttentionDoes) {
   const std::vector<EncodedPair> pairs = {{{8}, {5, 5, 6, 4, 3}},
                                           {{4}, {4, 7, 3}}};

@@ -1,4 +1,4 @@
-// Sizes of models with and without attention.
+// Tests the number of parameters of models with and without attention.
 #include <cstdint>
 
 #include "gtest/gtest.h"
@@ -12,8 +12,8 @@ int64_t CountOf(const Configs& configs) {
 }
 
 TEST(RecurrentModelSizeTest, OfTheDecoderWithTheContextInItsRecurrence) {
-  // Embeddings 9 x 3 and 8 x 2; encoder 12 x 3 + 12 x 4 + 2 x 12; score
-  // 5 (4 + 4 + 1); decoder 12 (4 + 2) + 12 x 4 + 2 x 12; output 8 x 4 + 8.
+  // Embeddings 9 x 3 and 8 x 2; encoder 12 x 3 + 12 x 4 + 2 x 12; score 5 (4 +
+  // 4 + 1); decoder 12 (4 + 2) + 12 x 4 + 2 x 12; output 8 x 4 + 8.
   EXPECT_EQ(CountOf({"embedding: 3 hidden: 4", "additive { width: 5 }",
                      "embedding: 2 hidden: 4"}),
             27 + 16 + 108 + 45 + 144 + 40);

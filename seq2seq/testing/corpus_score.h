@@ -1,4 +1,5 @@
-// The metric of a corpus from the statistics of its sentences, for tests.
+// Computes the metric of a corpus from the statistics of its sentences, for
+// tests.
 #ifndef SEQ2SEQ_TESTING_CORPUS_SCORE_H_
 #define SEQ2SEQ_TESTING_CORPUS_SCORE_H_
 
@@ -13,7 +14,8 @@
 namespace regard {
 
 using Sentences = std::vector<std::string>;
-// Those of each prediction.
+// Returns the metric of the corpus. `statistics` maps a prediction and its
+// references to the statistics of the sentence.
 using References = std::vector<std::vector<std::string>>;
 
 template <typename F>

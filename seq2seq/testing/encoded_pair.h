@@ -1,4 +1,4 @@
-// Pairs of sentences in ids, as tests write them.
+// Pairs of sentences as ids, for tests.
 #ifndef SEQ2SEQ_TESTING_ENCODED_PAIR_H_
 #define SEQ2SEQ_TESTING_ENCODED_PAIR_H_
 
@@ -12,7 +12,7 @@
 
 namespace regard {
 
-// Each side ends in <eos> unless it was cut.
+// A pair of sentences. Each side ends in <eos> unless it was cut.
 struct EncodedPair {
   std::vector<int32_t> source;
   std::vector<int32_t> target;

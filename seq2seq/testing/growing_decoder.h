@@ -1,6 +1,8 @@
-// A one-head Transformer decoder layer without learned parameters: its keys and
-// values grow with what it reads, and it attends to its memory, too. Sites are
-// the weights of both, "decoder/layers[0]/self/attention/weights" and "/cross".
+// A Transformer decoder layer with one head and without learned parameters, for
+// tests. It has a growing cache of keys and values, and attends to a memory.
+// Its hook points are the weights of both attentions,
+// "decoder/layers[0]/self/attention/weights" and
+// "decoder/layers[0]/cross/attention/weights".
 #ifndef SEQ2SEQ_TESTING_GROWING_DECODER_H_
 #define SEQ2SEQ_TESTING_GROWING_DECODER_H_
 
@@ -60,7 +62,7 @@ class GrowingDecoder : public Decoder<T>, public OutputHead<T> {
     const Var<T> keys = state->Append(kKeys, x);
     const Var<T> values = state->Append(kValues, Tanh(x));
     state->AdvancePosition(n);
-    // Causal: position first + i sees itself and those before it.
+    // Causal: position first + i attends to itself and to earlier positions.
     const Var<T> self =
         Weights(x, keys, [&](int64_t, int64_t i) { return first + i + 1; });
     site("self", self.Reshape({rows, 1, n, self.cols()}));
@@ -95,8 +97,8 @@ class GrowingDecoder : public Decoder<T>, public OutputHead<T> {
     return tape.Constant({vocabulary_, kWidth}, embedding_);
   }
 
-  // softmax(Q K^T / sqrt(width)) over the keys that visible(b, i) counts; a
-  // constant [batch, queries, keys].
+  // Returns softmax(Q K^T / sqrt(width)) as a constant [batch, queries, keys].
+  // Only the first visible(b, i) keys of a query are not masked.
   template <typename F>
   static Var<T> Weights(Var<T> queries, Var<T> keys, F visible) {
     const Var<T> scores = MatMul(queries, keys, {.b = true});

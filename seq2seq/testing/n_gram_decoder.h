@@ -1,4 +1,5 @@
-// A bigram table as a decoder: no network, no memory, no attention.
+// A bigram table as a decoder, without a network, memory or attention, for
+// tests.
 #ifndef SEQ2SEQ_TESTING_N_GRAM_DECODER_H_
 #define SEQ2SEQ_TESTING_N_GRAM_DECODER_H_
 
@@ -21,7 +22,7 @@ class NGramDecoder : public Decoder<float>, public OutputHead<float> {
                             const Memory<float>& memory) const override {
     return {forward.tape(), memory.sources, memory.lengths, /*num_slots=*/0};
   }
-  // The readout is the id.
+  // The readout of a position is its id.
   Var<float> Advance(Forward<float>& forward, absl::Span<const int32_t> ids,
                      absl::Span<const int32_t> /*lengths*/,
                      DecoderState<float>* state) const override {

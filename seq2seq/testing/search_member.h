@@ -1,4 +1,4 @@
-// A decoder without parameters as the member of a search.
+// A decoder without parameters as the member of a search, for tests.
 #ifndef SEQ2SEQ_TESTING_SEARCH_MEMBER_H_
 #define SEQ2SEQ_TESTING_SEARCH_MEMBER_H_
 
@@ -15,10 +15,10 @@
 
 namespace regard {
 
-// The decoder, with its tape.
+// A decoder with its own tape.
 class TestMember {
  public:
-  // `decoder` outlives this.
+  // `decoder` must outlive this object.
   explicit TestMember(const Decoder<float>& decoder) : decoder_(decoder) {
     none_.Finalize(0);
     forward_.emplace(tape_, none_, nullptr);
@@ -28,7 +28,7 @@ class TestMember {
       const std::function<Memory<float>(Forward<float>&)>& encode) {
     return {&decoder_, &*forward_, encode};
   }
-  // Of `sources` sources without a memory.
+  // Returns a member with `sources` sources and no memory.
   EnsembleMember Of(int64_t sources) {
     return Of([sources](Forward<float>&) {
       return Memory<float>{.sources = sources};

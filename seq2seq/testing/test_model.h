@@ -1,4 +1,4 @@
-// A small model from the text of its configs, for tests.
+// A small model made from the text of its configs, for tests.
 #ifndef SEQ2SEQ_TESTING_TEST_MODEL_H_
 #define SEQ2SEQ_TESTING_TEST_MODEL_H_
 
@@ -21,10 +21,10 @@
 
 namespace regard {
 
-// The configs of a model whose parts are recurrent, as text.
+// The configs of a recurrent model, as text.
 struct Configs {
   const char* encoder;
-  const char* attention;  // null: none
+  const char* attention;  // null if there is none
   const char* decoder;
 };
 
@@ -39,7 +39,7 @@ Message Parse(const char* text) {
   return message;
 }
 
-// A model and its parameters, which are spread wide enough to make a
+// A model with random parameters in [-0.8, 0.8], large enough to make a
 // difference.
 template <typename T>
 class TestModel {
@@ -76,7 +76,7 @@ class TestModel {
   ParameterStore<T>& store() { return store_; }
   const ParameterStore<T>& store() const { return store_; }
 
-  // The state before the first word of one source or more.
+  // Returns the state before the first word of one or more sources.
   DecoderState<T> Begin(Forward<T>& forward, absl::Span<const int32_t> ids,
                         absl::Span<const int32_t> lengths) const {
     return model_.decoder->Begin(forward,
