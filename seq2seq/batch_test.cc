@@ -1,4 +1,4 @@
-// Padded batches.
+// Tests of padded batches.
 #include <vector>
 
 #include "autodiff/arena.h"

@@ -1,6 +1,6 @@
-// The interface of what generates token ids one after another: recurrent
-// decoders, Transformer decoders, language models, captioners. Training, search
-// and inspection know this interface alone.
+// The interface of models that generate token ids one after another: recurrent
+// decoders, Transformer decoders, language models and captioners. Training,
+// search and inspection depend only on this interface.
 #ifndef SEQ2SEQ_DECODER_H_
 #define SEQ2SEQ_DECODER_H_
 
@@ -16,9 +16,9 @@
 
 namespace regard {
 
-// Which attention to the memory is the alignment.
+// The attention to the memory that serves as the alignment.
 struct AlignmentChoice {
-  int64_t layer = -1;  // -1: the last
+  int64_t layer = -1;  // -1: the last layer
   int64_t head = -1;   // -1: the mean over heads
 };
 
@@ -27,26 +27,29 @@ class Decoder {
  public:
   virtual ~Decoder() = default;
 
-  // The state before the first id, with one row for each source.
+  // Returns the state before the first id, with one row for each source.
   virtual DecoderState<T> Begin(Forward<T>& forward,
                                 const Memory<T>& memory) const = 0;
 
-  // Reads the next n of each row's ids, [rows, n]. n = 1 is a step; n > 1, with
-  // one row a source, is a prompt or, recorded, teacher forcing. Reading n ids
-  // at once equals reading them one after another; bits may differ where the
-  // kernels do. The output of a row depends on its source and its ids alone, in
-  // every bit. Returns the readout, [rows, n, width]: what the head reads.
+  // Reads the next n ids of each row, [rows, n], and advances `state`. Returns
+  // the readout that the output head reads, [rows, n, width].
   //
-  // `lengths`: how many ids of each row count, [rows], in falling order; empty:
-  // all. Where a row has no more, a decoder may stop to compute it: its
-  // readouts are then any finite numbers, and the state may have fewer sources
-  // at the end.
+  // n = 1 is one step. n > 1 requires one row per source; it reads a prompt or,
+  // on a tape that records, a target (teacher forcing). Reading n ids at once
+  // equals reading them one after another, up to rounding where the kernels
+  // differ. The output of a row depends only on its source and its ids and is
+  // bit-identical in any batch.
+  //
+  // `lengths` [rows], in falling order, is the number of valid ids of each row.
+  // Empty means that all are valid. A decoder may stop computing a row after
+  // its last valid id. The readouts beyond it are then arbitrary finite
+  // numbers, and the state may have fewer sources at the end.
   virtual Var<T> Advance(Forward<T>& forward, absl::Span<const int32_t> ids,
                          absl::Span<const int32_t> lengths,
                          DecoderState<T>* state) const = 0;
 
-  // Teacher forcing: reads all `ids` of each source at once, [sources, n]. The
-  // readout is [sources, n, width].
+  // Teacher forcing: reads all `ids` of each source at once, [sources, n].
+  // Returns the readout, [sources, n, width].
   Var<T> Run(Forward<T>& forward, const Memory<T>& memory,
              absl::Span<const int32_t> ids,
              absl::Span<const int32_t> lengths = {}) const {
@@ -54,19 +57,22 @@ class Decoder {
     return Advance(forward, ids, lengths, &state);
   }
 
-  // The pattern of the sites that are what its layers leave; "": it has none.
+  // The pattern of the hook points at which layers leave the residual stream;
+  // "" if the decoder has none.
   virtual const char* residual_sites() const { return ""; }
-  // The readout if the decoder ended with what a layer leaves.
+  // Returns the readout as if `residual`, the output of some layer, were the
+  // output of the last layer.
   virtual Var<T> Finish(Forward<T>& /*forward*/, Var<T> residual) const {
     return residual;
   }
 
   virtual const OutputHead<T>& head() const = 0;
 
-  // Ids that a row can have at most; more fail a check in Advance().
+  // The maximum number of ids of a row. Advance() fails a check beyond it.
   virtual int64_t longest_position() const { return kUnlimited; }
 
-  // Positions that a memory can have at most; more fail a check in Begin().
+  // The maximum number of positions of a memory. Begin() fails a check beyond
+  // it.
   virtual int64_t longest_memory() const { return kUnlimited; }
 
   virtual bool attends_to_memory() const { return false; }

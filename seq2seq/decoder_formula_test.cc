@@ -1,4 +1,4 @@
-// The decoder's step against its published formulas, written out.
+// Tests a decoder's step against the published formulas.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -31,12 +31,12 @@ using Matrix = Eigen::MatrixXd;
 using RowMajor =
     Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-// The value as [rows, cols].
+// Returns a value as a matrix [rows, cols].
 Matrix MatrixOf(const Var<double>& x) {
   return Eigen::Map<const RowMajor>(x.data(), x.rows(), x.cols());
 }
 
-// A parameter as a matrix or a column.
+// Returns a parameter as a matrix or a column.
 Matrix MatrixOf(TestModel<double>& model, const char* name) {
   const Shape& shape = model.shape(name);
   return Eigen::Map<const RowMajor>(model.value(name).data(), shape.rows(),
@@ -52,7 +52,7 @@ Matrix SigmoidOf(const Matrix& x) {
   return (1 + (-x.array()).exp()).inverse().matrix();
 }
 
-// One step of a decoder whose context enters every gate, written out: for one
+// Computes one step of a decoder whose context enters every gate, for one
 // source of 4 ids and the word `kWord`.
 class PublishedDecoderTest : public ::testing::TestWithParam<const char*> {
  protected:
@@ -79,7 +79,8 @@ class PublishedDecoderTest : public ::testing::TestWithParam<const char*> {
     alignment_ = probe["*"];
     after_ = Hidden(state);
     y_ = MatrixOf(model_, "decoder.embedding.weight").row(kWord).transpose();
-    // softmax_t(w_v . tanh(W_q s + W_k h_t)), and the mean of h_t by it.
+    // Weights softmax_t(w_v . tanh(W_q s + W_k h_t)), and the weighted mean of
+    // h_t.
     const Matrix w_q = MatrixOf(model_, "attention.w_q");
     const Matrix w_k = MatrixOf(model_, "attention.w_k");
     const Eigen::VectorXd w_v = VectorOf(model_, "attention.w_v");
@@ -94,7 +95,7 @@ class PublishedDecoderTest : public ::testing::TestWithParam<const char*> {
     c_ = values_.transpose() * weights_;
   }
 
-  // A column.
+  // Returns a column.
   static Matrix Hidden(const DecoderState<double>& state) {
     return MatrixOf(state[RecurrentDecoder<double>::StateSlot(0, 0)])
         .transpose();
@@ -113,7 +114,7 @@ class PublishedDecoderTest : public ::testing::TestWithParam<const char*> {
   Forward<double> forward_;
   Var<double> alignment_;
   Matrix values_;         // [time, hidden]
-  Matrix s_, after_, y_;  // columns: states before and after, and the word
+  Matrix s_, after_, y_;  // columns: states before and after; the word
   Eigen::VectorXd weights_;
   Matrix c_;
 };
@@ -125,7 +126,7 @@ TEST_P(PublishedDecoderTest, EveryGateSeesWordStateAndContext) {
   for (int t = 0; t < 4; ++t) {
     EXPECT_NEAR(alignment_.at(0, t), weights_(t), 1e-12);
   }
-  // Gates are stacked r, z, n; inputs c, y.
+  // The gates are stacked as r, z, n; the inputs are c, y.
   const Matrix input = MatrixOf(model_, "decoder.rnn.0.weight_ih");
   const Matrix hidden = MatrixOf(model_, "decoder.rnn.0.weight_hh");
   const Eigen::VectorXd bias = VectorOf(model_, "decoder.rnn.0.bias_ih");
@@ -202,7 +203,7 @@ TEST(DotAttentionTest, AllStepsAtOnceAreTheLoop) {
     weights.push_back(probe["*"]);
     readouts.push_back(step);
   }
-  // softmax(Q K^T) V.
+  // Computes softmax(Q K^T) V.
   const Var<double> q = Concat<double>(queries, 0);
   const Var<double> k =
       state[RecurrentDecoder<double>::kValues].Reshape({5, 4});

@@ -1,4 +1,4 @@
-// The logit lens of a decoder.
+// The logit lens of a decoder: its predictions if it ended after each layer.
 #ifndef SEQ2SEQ_DECODER_LENS_H_
 #define SEQ2SEQ_DECODER_LENS_H_
 
@@ -15,8 +15,9 @@
 
 namespace regard {
 
-// Of all positions of one row of ids, named `rows`; without layers, none.
-// `decoder` outlives it.
+// Returns the lens for all positions of one row of ids. `rows` are the labels
+// of the positions, and `name` turns an id into text. The lens is empty if the
+// decoder has no layers. `decoder` must outlive it.
 template <typename T>
 LogitLens<T> LensOf(const Decoder<T>& decoder, std::vector<std::string> rows,
                     std::function<std::string(size_t)> name) {

@@ -1,5 +1,5 @@
-// Where a decoder's queries stand: a step is a position, and the beams of a
-// step are alternatives there.
+// Tests the positions of a decoder's queries: each step is a position, and the
+// beams of a step are alternatives for it.
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
@@ -22,8 +22,8 @@
 namespace regard {
 namespace {
 
-// -30 |query position - key position|: a query attends to the key at its own
-// position.
+// Scores -30 |query position - key position|, so that a query attends to the
+// key at its own position.
 template <typename T>
 class Near : public ScoringFunction<T> {
  public:
@@ -73,7 +73,7 @@ class DecoderPositionsTest : public ::testing::Test {
     return store_;
   }
 
-  // A step of as many rows as `words`; returns its weights.
+  // Advances by one step, with one row per word. Returns its weights.
   Var<double> Step(const std::vector<int32_t>& words) {
     HeldSites<double> probe("*attention/weights");
     forward_.set_probe(&probe);

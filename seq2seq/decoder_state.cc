@@ -129,7 +129,7 @@ DecoderCache<T>::DecoderCache(const DecoderState<T>& state,
       continue;
     }
     slot.shape = from.value.shape();
-    // Slots that share their values, as keys and values may, still do so.
+    // Slots that share their values, such as keys and values, still share them.
     for (size_t j = 0; j < i && slot.data == nullptr; ++j) {
       const auto& other = state.slots()[j];
       if (other.kind == Kind::kSource && other.value.has_value() &&
@@ -138,8 +138,8 @@ DecoderCache<T>::DecoderCache(const DecoderState<T>& state,
       }
     }
     if (slot.data != nullptr) continue;
-    // An address of its own, also without elements: equal addresses are shared
-    // values.
+    // Even a value without elements gets its own address, because equal
+    // addresses mean shared values.
     slot.data = arena.New<T>(std::max<int64_t>(from.value.size(), 1));
     std::copy_n(from.value.data(), from.value.size(), slot.data);
   }
@@ -266,8 +266,8 @@ void DecoderCache<T>::Gather(const DecoderState<T>& state,
   sources_ = count / rows_per_source;
   rows_per_source_ = rows_per_source;
   position_ = state.position();
-  // A decoder may leave a slot as it was, or move its value to another slot:
-  // all values are read before any storage is written.
+  // A decoder may leave a slot as it was, or move its value to another slot.
+  // All values are therefore read before any storage is written.
   const auto for_each = [&](auto fn) {
     for (size_t i = 0; i < slots_.size(); ++i) {
       const auto& from = state.slots()[i];

@@ -1,5 +1,5 @@
 // The state of a decoder between two calls of Advance(), and the cache that
-// keeps it when the tape is rewound.
+// keeps this state when a search rewinds the tape.
 #ifndef SEQ2SEQ_DECODER_STATE_H_
 #define SEQ2SEQ_DECODER_STATE_H_
 
@@ -18,15 +18,15 @@ namespace regard {
 template <typename T>
 class DecoderCache;
 
-// The state of the layers of a decoder, and the sequences that it has read.
+// The state of a decoder's layers and the number of ids that it has read.
 //
-// A decoder numbers its slots, or its layers declare them; those that are not
-// used stay empty. A row is a hypothesis: row r belongs to source r /
-// rows_per_source(). There is one row a source at first, and as many as the
-// beam is wide later.
+// The state consists of numbered slots, which the decoder or its layers define.
+// Unused slots stay empty. A row is a hypothesis: row r belongs to source r /
+// rows_per_source(). There is one row per source at first, and one per beam
+// entry in a beam search.
 //
-// The values are on a tape, and gradients pass through them. Movable; the slots
-// are in the tape's arena.
+// The values are on a tape, and gradients flow through them. Movable. The arena
+// of the tape owns the slots.
 template <typename T>
 class DecoderState : public LayerState<T> {
  public:
@@ -34,11 +34,11 @@ class DecoderState : public LayerState<T> {
   struct Slot {
     Kind kind = Kind::kRow;
     Var<T> value;
-    int64_t positions = 0;  // valid ones of a growing slot
+    int64_t positions = 0;  // valid positions of a growing slot
   };
 
-  // An empty state, for Begin(). Copies `lengths`, the valid positions of each
-  // source's memory, [sources] or empty, so that they need not outlive it.
+  // Creates an empty state, for Begin(). `lengths` [sources] are the valid
+  // positions of each source's memory; empty means all. They are copied.
   DecoderState(Tape<T>& tape, int64_t sources,
                absl::Span<const int32_t> lengths, int num_slots);
 
@@ -48,39 +48,42 @@ class DecoderState : public LayerState<T> {
   int64_t sources() const { return sources_; }
   int64_t rows() const { return sources_ * rows_per_source_; }
   int64_t rows_per_source() const { return rows_per_source_; }
-  // Ids that Advance() has read so far, the same for all rows.
+  // The number of ids that Advance() has read so far, the same for all rows.
   int64_t position() const { return position_; }
-  // Valid positions of each source's memory, [sources]; empty: all.
+  // The valid positions of each source's memory, [sources]; empty means all.
   absl::Span<const int32_t> lengths() const { return lengths_; }
 
-  // The value of a slot; empty if it was never set.
+  // Returns the value of a slot, which is empty if it was never set.
   Var<T> operator[](int slot) const {
     return slots_[static_cast<size_t>(slot)].value;
   }
   absl::Span<const Slot> slots() const { return slots_; }
 
-  // The leading extent of `value` is sources() or rows(). An empty `value` is
-  // ignored.
+  // Sets a slot. The leading extent of `value` must be sources() or rows(). An
+  // empty `value` is ignored.
   void SetSource(int slot, Var<T> value) override;
   void SetRow(int slot, Var<T> value) override;
   Var<T> Source(int slot) const override { return (*this)[slot]; }
-  // Set, unless the state has read no position.
+  // Returns the value of a slot. Fails a check if the slot is empty although
+  // the state has read a position.
   Var<T> Row(int slot) const override;
-  // On a tape that records, the whole has the positions appended so far. In a
-  // search the extent may be larger, so that a step copies nothing but its own
-  // positions. A slot that does not hold all position() positions fails a
-  // check.
+  // Appends the positions of `part` to a growing slot, and returns all of them.
+  // Fails a check if the slot lacks some of the position() positions read.
+  //
+  // The result may have more positions than are valid in a search, so that a
+  // step copies only its own ones. On a tape that records, it has exactly the
+  // positions appended so far.
   Var<T> Append(int slot, Var<T> part) override;
 
-  // Forgets all sources but the first `count`. There is one row a source, and
+  // Drops all sources except the first `count`. Requires one row per source and
   // no growing slot.
   void KeepFirst(int64_t count);
 
-  // Called by Advance() when it has read `count` ids of each row.
+  // Advance() calls this after it has read `count` ids of each row.
   void AdvancePosition(int64_t count) { position_ += count; }
 
-  // Rows that depend on an id alone, each computed once. Null unless a search
-  // keeps the state.
+  // The cache of rows that depend only on an id, each of which is computed
+  // once. Null unless the state is a view of a search's cache.
   KnownRows<T>* known_rows() const;
 
  private:
@@ -93,41 +96,44 @@ class DecoderState : public LayerState<T> {
   int64_t position_ = 0;
   absl::Span<const int32_t> lengths_;
   absl::Span<Slot> slots_;
-  DecoderCache<T>* cache_ = nullptr;  // that this is a View() of
+  DecoderCache<T>* cache_ = nullptr;  // the cache if this is a View(), or null
 };
 
-// A decoder's state in storage of its own, so that the tape can be rewound
-// after each step of a search. No gradient passes through it.
+// Storage for a decoder's state that survives rewinding the tape after each
+// step of a search. No gradient flows through it.
 template <typename T>
 class DecoderCache {
  public:
   struct Limits {
-    int64_t rows;        // of the state, at most
+    int64_t rows;        // maximum number of rows of the state
     int64_t vocabulary;  // number of ids
-    // Ids that a row reads, at most.
+    // The maximum number of ids that a row reads.
     int64_t positions = std::numeric_limits<int64_t>::max();
   };
 
-  // Copies `state`. The storage is of `arena`.
+  // Copies `state` into storage from `arena`.
   DecoderCache(const DecoderState<T>& state, const Limits& limits,
                Arena& arena);
   DecoderCache(const DecoderCache&) = delete;
   DecoderCache& operator=(const DecoderCache&) = delete;
 
-  // Adds the rows of `state`, which is not a View(), behind those of the View()
-  // that is to be gathered: rows that have read the same number of ids. No slot
-  // is per source. `state` lives until then.
+  // Adds the rows of `state` behind the rows of the current View(). The next
+  // Gather() may select them. `state` must have read as many ids as the View(),
+  // and must outlive that Gather(). It must not be a View() or have slots per
+  // source.
   void AddRows(const DecoderState<T>& state);
 
-  // Row i becomes what row rows[i] of `state` is, or the added ones behind it
-  // are. Each source has `rows_per_source` rows from now on, which come from
-  // one source; sources that no row comes from are dropped. `state` is a View()
-  // that advanced.
+  // Makes row i a copy of row rows[i] of `state`, a View() that has advanced.
+  // Indices beyond its rows select the rows of AddRows().
+  //
+  // From then on each source has `rows_per_source` rows, which must come from
+  // one source. Sources without rows are dropped.
   void Gather(const DecoderState<T>& state, absl::Span<const int32_t> rows,
               int64_t rows_per_source);
 
-  // The state as constants of `tape`. Valid until the next Gather(). What is
-  // appended to it is forgotten unless Gather() takes it.
+  // Returns the state as constants of `tape`, valid until the next Gather().
+  // Values that are set or appended last only if Gather() then receives the
+  // state.
   DecoderState<T> View(Tape<T>& tape);
 
  private:
@@ -135,16 +141,17 @@ class DecoderCache {
 
   struct Slot {
     typename DecoderState<T>::Kind kind;
-    T* data = nullptr;      // of a source or row; null: the slot is empty
-    Shape shape;            // of `data`
-    int64_t positions = 0;  // of a growing slot
-    GrowingRows<T>* growing = nullptr;  // its storage; null: the slot is empty
-    Var<T> next;   // of a row, during Gather(): what the step left
-    Var<T> added;  // rows that AddRows() put behind it
+    T* data = nullptr;                  // values of a source or row slot
+    Shape shape;                        // shape of `data`
+    int64_t positions = 0;              // valid positions of a growing slot
+    GrowingRows<T>* growing = nullptr;  // values of a growing slot
+    Var<T> next;   // during Gather(): the step's value of a row slot
+    Var<T> added;  // the rows of AddRows()
   };
 
   Var<T> Append(int slot, int64_t positions, Var<T> part);
-  // `value`, copied to the tape if it lies in the storage of a slot.
+  // Returns `value`, or a copy on the tape if `value` is in the storage of a
+  // slot.
   Var<T> OutsideOfStorage(Var<T> value) const;
   void KeepRows(Var<T> from, absl::Span<const int32_t> rows, Slot* slot);
   void CompactSources(const DecoderState<T>& state,

@@ -1,4 +1,4 @@
-// Slots of every kind, and what of them outlives a rewind of the tape.
+// Tests all kinds of slots, and their values after the tape is rewound.
 #include "seq2seq/decoder_state.h"
 
 #include <cmath>
@@ -20,7 +20,7 @@ using ::testing::ElementsAre;
 
 enum Slot { kKeys, kValues, kHidden, kUnused, kCache, kNumSlots };
 
-// Three sources of one row; keys and values share their storage.
+// Returns a state with three sources of one row. Keys and values share storage.
 DecoderState<float> Begin(Tape<float>& tape,
                           absl::Span<const int32_t> lengths) {
   DecoderState<float> state(tape, /*sources=*/3, lengths, kNumSlots);
@@ -33,7 +33,8 @@ DecoderState<float> Begin(Tape<float>& tape,
 
 constexpr int32_t kLengths[] = {2, 1, 2};
 
-// The first `positions` of a growing slot [.., extent, width].
+// Returns the first `positions` positions of a growing slot [.., extent,
+// width].
 std::vector<float> Valid(Var<float> whole, int64_t positions) {
   const int64_t extent = whole.dim(-2);
   const int64_t width = whole.dim(-1);
@@ -136,7 +137,7 @@ TEST(DecoderCacheTest, GathersRowsOfEveryKind) {
   DecoderState<float> state = cache.View(tape);
   state.Append(kCache, tape.Constant({3, 1, 2}, {1, 2, 3, 4, 5, 6}));
   state.AdvancePosition(1);
-  // The last source takes the place of the first; two rows each.
+  // The last source replaces the first; each source gets two rows.
   cache.Gather(state, {2, 2, 1, 1}, 2);
   DecoderState<float> view = cache.View(tape);
   EXPECT_EQ(view.sources(), 2);
@@ -149,7 +150,7 @@ TEST(DecoderCacheTest, GathersRowsOfEveryKind) {
   EXPECT_THAT(view[kHidden].span(),
               ElementsAre(30, 31, 30, 31, 20, 21, 20, 21));
   EXPECT_THAT(Valid(view[kCache], 1), ElementsAre(5, 6, 5, 6, 3, 4, 3, 4));
-  // A second step: hidden changes, and the history of each row is its own.
+  // A second step changes the hidden state. Each row has its own history.
   view.SetRow(kHidden, tape.Constant({4, 1}, {1, 2, 3, 4}));
   view.Append(kCache, tape.Constant({4, 1, 2}, {0, 1, 2, 3, 4, 5, 6, 7}));
   view.AdvancePosition(1);
@@ -162,7 +163,7 @@ TEST(DecoderCacheTest, GathersRowsOfEveryKind) {
   EXPECT_THAT(Valid(last[kCache], 2), ElementsAre(3, 4, 6, 7, 3, 4, 4, 5));
 }
 
-// As latent keys without a rotary part are.
+// Latent keys without a rotary part have no elements.
 TEST(DecoderCacheTest, ASourceWithoutElementsSharesNothing) {
   Tape<float> tape;
   Arena arena;
@@ -193,7 +194,7 @@ TEST(DecoderCacheTest, ASlotThatAStepLeftAloneIsGatheredAllTheSame) {
   EXPECT_TRUE(view.lengths().empty());
 }
 
-// As a decoder does that reads the two states before.
+// A decoder that reads its two previous states moves values in this way.
 TEST(DecoderCacheTest, AStepMayMoveTheValuesOfSlots) {
   Tape<float> tape;
   Arena arena;
@@ -201,7 +202,8 @@ TEST(DecoderCacheTest, AStepMayMoveTheValuesOfSlots) {
   begin.SetRow(kUnused, tape.Constant({3, 2}, {1, 2, 3, 4, 5, 6}));
   DecoderCache<float> cache(begin, {.rows = 3, .vocabulary = 10}, arena);
   DecoderState<float> state = cache.View(tape);
-  // Exchanged, so that either order of writing would overwrite one of them.
+  // The values are exchanged, so writing one of them first would overwrite the
+  // other.
   const Var<float> hidden = state[kHidden];
   state.SetRow(kHidden, state[kUnused]);
   state.SetRow(kUnused, hidden);
@@ -246,16 +248,16 @@ TEST(DecoderCacheTest, GrowsPositionAfterPosition) {
   const DecoderState<float> view = cache.View(tape);
   ASSERT_EQ(view[kCache].shape(), Shape({3, 50, 1}));
   for (int step = 0; step < 50; ++step) {
-    // Rows 0 and 1 change places after each step.
+    // Rows 0 and 1 are exchanged after each step.
     const int other = (50 - step) % 2 == 1 ? 100 : 0;
     EXPECT_EQ(view[kCache].data()[step], static_cast<float>(step + other));
     EXPECT_EQ(view[kCache].data()[100 + step], static_cast<float>(200 + step));
   }
 }
 
-// Histories that two growing slots, one with heads, and a row slot should hold,
-// under random beams, repeated and dropped rows, dropped sources, and parts of
-// several positions.
+// Compares two growing slots, one of them with heads, and a row slot with the
+// expected histories. Beams are random, rows are repeated and dropped, sources
+// are dropped, and parts have several positions.
 TEST(DecoderCacheTest, IsWhatEachRowReadInAnyOrderOfRows) {
   constexpr int64_t kHeads = 3;
   constexpr int64_t kWidth = 2;
@@ -320,7 +322,7 @@ TEST(DecoderCacheTest, IsWhatEachRowReadInAnyOrderOfRows) {
       expect(state.Append(kInHeads, in_heads), kHeads);
       state.SetRow(kLast, last);
       state.AdvancePosition(n);
-      // The last of the sources takes the place of one that is done.
+      // The last source replaces one that is done.
       std::vector<int64_t> live;
       for (int64_t i = 0; i < sources; ++i) live.push_back(i);
       if (below(15) == 0) {
@@ -388,7 +390,7 @@ TEST(DecoderCacheTest, GathersRowsThatWereAdded) {
   added.SetRow(kHidden, tape.Constant({1, 2}, {30, 31}));
   added.AdvancePosition(2);
   cache.AddRows(added);
-  // The second source is done; what was added takes its place, twice.
+  // The second source is done. Two copies of the added row replace it.
   cache.Gather(state, {0, 0, 2, 2}, 2);
   DecoderState<float> view = cache.View(tape);
   EXPECT_EQ(view.sources(), 2);

@@ -1,4 +1,4 @@
-// A decoder whose state is kept in a cache.
+// Tests a decoder whose state is kept in a cache.
 #include "seq2seq/decoder.h"
 
 #include <cstdint>
@@ -18,9 +18,9 @@
 namespace regard {
 namespace {
 
-// Beams that repeat, change places and die, each against its own ids read one
-// after another without a cache: every bit is the same, though the cache holds
-// spare positions.
+// Beams repeat, change places and end. Each is compared with the same ids read
+// one after another without a cache. The results are bit-identical although the
+// cache contains spare positions.
 TEST(DecoderCacheTest, ACachedStepHasTheBitsOfAStepWithoutCache) {
   constexpr int64_t kVocabulary = 9;
   constexpr int64_t kSources = 2;

@@ -31,13 +31,13 @@ RecurrentOptions StackOf(const RecurrentEncoderConfig& config) {
 // An embedding and a stack of GRU or LSTM layers.
 //
 // The values of the memory are the outputs of the last layer, [sources, time,
-// directions hidden]; the summary is that layer's last state, both directions
-// side by side; the final state is that of each layer, of the backward
-// direction if there are two.
+// directions * hidden]. The summary is the last state of that layer, with both
+// directions concatenated. The final state contains the state of each layer, in
+// the backward direction if there are two.
 template <typename T>
 class RecurrentEncoder : public Encoder<T> {
  public:
-  // Parameters are "embedding.*" and "rnn.*" in `scope`.
+  // Creates parameters "embedding.*" and "rnn.*" in `scope`.
   RecurrentEncoder(const RecurrentEncoderConfig& config, int64_t vocabulary,
                    const ParameterScope<T>& scope)
       : config_(config),
@@ -76,15 +76,17 @@ class RecurrentEncoder : public Encoder<T> {
   Recurrent<T> rnn_;
 };
 
-// Embeddings and a stack of layers of self-attention: Vaswani et al.,
-// "Attention is all you need", 2017.
+// Embeddings and a stack of self-attention layers: Vaswani et al., "Attention
+// is all you need", 2017.
 //
 // The values of the memory are the outputs of the stack, [sources, time,
-// width]; the summary is the mean of the valid ones. There is no final state.
+// width]. The summary is the mean of the valid outputs. There is no final
+// state.
 template <typename T>
 class TransformerEncoder : public Encoder<T> {
  public:
-  // Parameters: "embedding.*", "position_embedding.*", "layers.*", "norm.*".
+  // Creates parameters "embedding.*", "position_embedding.*", "layers.*" and
+  // "norm.*" in `scope`.
   TransformerEncoder(const TransformerConfig& config,
                      const AttentionRegistry& scorers, int64_t vocabulary,
                      const ParameterScope<T>& scope)
@@ -107,7 +109,7 @@ class TransformerEncoder : public Encoder<T> {
     return std::min(embedding_.longest_position(), stack_.longest_position());
   }
 
-  // The weight of the embedding [vocabulary, width], to be shared.
+  // The embedding weight [vocabulary, width], for other layers to share.
   Parameter<T> embedding() const { return embedding_.weight(); }
 
  private:

@@ -1,4 +1,4 @@
-// A sequence-to-sequence model: an encoder of ids and a decoder.
+// A sequence-to-sequence model: an encoder of token ids and a decoder.
 #ifndef SEQ2SEQ_ENCODER_DECODER_H_
 #define SEQ2SEQ_ENCODER_DECODER_H_
 
@@ -25,17 +25,17 @@ class Encoder {
  public:
   virtual ~Encoder() = default;
 
-  // `ids` [sources, time], of which the first lengths[i] of source i are valid.
-  // Both outlive the step. The memory of a source depends on its valid ids
-  // alone.
+  // Encodes `ids` [sources, time]; the first lengths[i] ids of source i are
+  // valid. Both arguments must outlive the step. The memory of a source depends
+  // only on its valid ids.
   virtual Memory<T> Encode(Forward<T>& forward, absl::Span<const int32_t> ids,
                            absl::Span<const int32_t> lengths) const = 0;
 
-  // Ids that a source can have at most; more fail a check in Encode().
+  // The maximum number of ids of a source. Encode() fails a check beyond it.
   virtual int64_t longest_position() const { return kUnlimited; }
 };
 
-// The rows are sentences, padded with <pad>; lengths include <eos>.
+// A batch of sentence pairs, padded with <pad>. Lengths include <eos>.
 struct Batch : DecoderBatch {
   PaddedIds source;
 };
@@ -53,15 +53,17 @@ struct EncoderDecoder {
   std::unique_ptr<Encoder<T>> encoder;
   std::unique_ptr<Decoder<T>> decoder;
 
-  // Teacher forcing. The readout is [batch, target time, width].
+  // Teacher forcing. Returns the readout, [batch, target time, width].
   Var<T> Run(Forward<T>& forward, const Batch& batch,
              absl::Span<const int32_t> lengths = {}) const;
 };
 
-// The encoder and decoder that a config chooses, which has passed
-// ValidateEncoderDecoder(). Parameters are "encoder.*", "decoder.*" and, of a
-// recurrent decoder, "attention.*" in `parameters`. With tied_embeddings:
-// SOURCE_TARGET_OUTPUT both vocabularies are one.
+// Creates the encoder and the decoder that `config` chooses. `config` must have
+// passed ValidateEncoderDecoder().
+//
+// Adds parameters "encoder.*", "decoder.*" and, for a recurrent decoder,
+// "attention.*" to `parameters`. Both vocabularies must be the same if
+// tied_embeddings is SOURCE_TARGET_OUTPUT.
 template <typename T>
 EncoderDecoder<T> MakeModel(const EncoderDecoderConfig& config,
                             const AttentionRegistry& scorers,

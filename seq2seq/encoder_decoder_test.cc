@@ -1,4 +1,5 @@
-// Models of every kind: gradients, padding, and teacher forcing against steps.
+// Tests models of every kind: gradients, padding, and teacher forcing against
+// single steps.
 #include "seq2seq/encoder_decoder.h"
 
 #include <algorithm>
@@ -45,13 +46,13 @@ Var<T> LossOf(const TestModel<T>& model, Forward<T>& forward,
 
 struct Kind {
   const char* config;
-  // Whether one position has the kernels of several: with scores that have no
-  // fused kernel, several queries of a memory make products of matrices.
+  // Whether one position uses the kernels of several positions. Scores without
+  // a fused kernel use matrix products for several queries.
   bool same_kernels = true;
 };
 
 constexpr Kind kEveryKind[] = {
-    // Recurrent.
+    // Recurrent models.
     {"encoder { embedding: 3 hidden: 4 } attention { additive { width: 5 } } "
      "decoder { embedding: 2 hidden: 4 }"},
     {"encoder { embedding: 3 hidden: 4 reset_gate: RESET_BEFORE } attention { "
@@ -90,7 +91,7 @@ constexpr Kind kEveryKind[] = {
      "readout: STATE_CONTEXT_EMBEDDING }"},
     {"encoder { embedding: 3 hidden: 4 cell: LSTM } decoder { embedding: 2 "
      "hidden: 4 cell: LSTM context: NO_CONTEXT }"},
-    // Transformers, and mixed.
+    // Transformers, and mixed models.
     {"transformer { width: 4 layers: 2 attention { heads: 2 } }"},
     {"transformer { width: 4 layers: 1 attention { heads: 2 } norm_order: POST "
      "position_embedding { kind: LEARNED longest: 8 } tied_embeddings: "
@@ -118,8 +119,8 @@ constexpr Kind kEveryKind[] = {
      "cross_attention { head_output { gate { bias: 1 } } } }"},
 };
 
-// The backward direction ends where a sentence begins: its state, and not that
-// of the forward one, is what a decoder begins with.
+// The backward direction ends at the beginning of a sentence. The decoder
+// starts from its state, and not from the state of the forward direction.
 TEST(RecurrentEncoderTest, OfBothDirectionsTheFinalStateIsTheBackwardOne) {
   TestModel<double> model(
       "encoder { embedding: 3 hidden: 3 bidirectional: true } attention { "
@@ -165,7 +166,7 @@ TEST_P(EncoderDecoderTest, GradientAgreesWithDifferences) {
   const std::vector<double> start(model.store().values().begin(),
                                   model.store().values().end());
   const absl::Span<const ParameterInfo> parameters = model.store().parameters();
-  // Each parameter alone, and all along random directions.
+  // Checks each parameter alone, then all parameters along random directions.
   for (size_t k = 0; k < parameters.size() + 3; ++k) {
     std::vector<double> direction(start.size());
     double expected = 0;
@@ -184,7 +185,7 @@ TEST_P(EncoderDecoderTest, GradientAgreesWithDifferences) {
       }
       return loss().item();
     };
-    constexpr double kStep = 1e-5;  // ReLU has kinks
+    constexpr double kStep = 1e-5;  // small, because ReLU is not smooth
     const double difference = (8 * (loss_at(kStep) - loss_at(-kStep)) -
                                (loss_at(2 * kStep) - loss_at(-2 * kStep))) /
                               (12 * kStep);
@@ -217,7 +218,7 @@ TEST_P(EncoderDecoderTest, PaddingChangesNothingAndGetsNoGradient) {
   const bool tied = !model.store().aliases().empty();
   for (const char* name :
        {"encoder.embedding.weight", "decoder.embedding.weight"}) {
-    // The output reads a tied weight in all rows.
+    // The output reads all rows of a tied weight.
     if (tied && std::string(name) == "decoder.embedding.weight") continue;
     const Parameter<float> weight = *model.store().FindByName(name);
     const auto width =
@@ -273,7 +274,7 @@ TEST_P(EncoderDecoderTest, TeacherForcingIsAdvancingWordByWord) {
       EXPECT_EQ(now.name, wholes[m].name);
       const auto keys = static_cast<size_t>(now.shape[3]);
       const auto whole_keys = static_cast<size_t>(wholes[m].shape[3]);
-      // Rows are batch, head, query.
+      // The rows are ordered by batch, head and query.
       const size_t rows = now.weights.size() / keys;
       for (size_t row = 0; row < rows; ++row) {
         const size_t b = row / (rows / batch.source.rows);
@@ -295,8 +296,7 @@ TEST_P(EncoderDecoderTest, TeacherForcingIsAdvancingWordByWord) {
   }
 }
 
-// In float; bit by bit where the kernels of a step are those of teacher
-// forcing.
+// Compares floats, bit by bit if a step uses the kernels of teacher forcing.
 TEST_P(EncoderDecoderTest, TeacherForcingHasTheBitsOfASearch) {
   TestModel<float> model(GetParam().config);
   const std::vector<EncodedPair> pairs = Pairs();
@@ -333,7 +333,7 @@ TEST_P(EncoderDecoderTest, TeacherForcingHasTheBitsOfASearch) {
   }
 }
 
-// Readouts, and what follows from those that count.
+// Compares readouts, and the losses and gradients that depend on valid ones.
 TEST_P(EncoderDecoderTest, LengthsChangeNothingThatCounts) {
   TestModel<double> model(GetParam().config);
   const std::vector<EncodedPair> pairs = Pairs();
@@ -386,7 +386,7 @@ TEST_P(EncoderDecoderTest, LengthsChangeNothingThatCounts) {
   }
 }
 
-// Rounded up.
+// The eighth is rounded up.
 TEST(EndedRowsTest, AreLeftOutOnceTheyAreAnEighth) {
   TestModel<float> model(kEveryKind[0].config);
   Tape<float> tape;
@@ -415,7 +415,7 @@ TEST(EncoderDecoderDeathTest, LengthsFall) {
                "3 lengths for 3 rows, in falling order");
 }
 
-// A prompt at once, then steps.
+// Reads a prompt at once, then steps.
 TEST_P(EncoderDecoderTest, APromptIsItsWordsOneByOne) {
   TestModel<float> model(GetParam().config);
   Tape<float> tape;
@@ -442,7 +442,7 @@ TEST_P(EncoderDecoderTest, APromptIsItsWordsOneByOne) {
   }
 }
 
-// Gradients through n steps of one word are those of one call for n words.
+// n steps of one word have the same gradients as one call with n words.
 TEST_P(EncoderDecoderTest, StepsHaveTheGradientOfTeacherForcing) {
   TestModel<double> model(GetParam().config);
   const std::vector<EncodedPair> pairs = {{{4, 5, 6, 3}, {4, 7, 3}}};

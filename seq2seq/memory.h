@@ -1,4 +1,5 @@
-// What an encoder leaves for a decoder to attend to and to start from.
+// The memory: the outputs of an encoder, to which a decoder attends and from
+// which it starts.
 #ifndef SEQ2SEQ_MEMORY_H_
 #define SEQ2SEQ_MEMORY_H_
 
@@ -10,18 +11,18 @@
 
 namespace regard {
 
-// The memory of a batch of sources: sentences, images, or nothing at all. All
-// but the number of sources may be empty, as it is for a language model.
+// The memory of a batch of sources, such as sentences or images. All fields
+// except `sources` may be empty. A language model has no other field.
 template <typename T>
 struct Memory {
   int64_t sources = 0;
-  // Outputs [sources, time, width], and how many of them are valid, [sources];
-  // without lengths all are.
+  // The outputs, [sources, time, width], and the number of valid ones,
+  // [sources]. Without lengths, all are valid.
   Var<T> values = {};
   absl::Span<const int32_t> lengths = {};
   // A summary of each source, [sources, width], such as the last output.
   Var<T> summary = {};
-  // The final state of a recurrent encoder, layer by layer.
+  // The final state of each layer of a recurrent encoder.
   RecurrentState<T> final_state = {};
 };
 

@@ -1,4 +1,4 @@
-// Which of a decoder's attentions to its memory is the alignment.
+// The choice of the attention to the memory that serves as the alignment.
 #ifndef SEQ2SEQ_MEMORY_ALIGNMENT_H_
 #define SEQ2SEQ_MEMORY_ALIGNMENT_H_
 
@@ -12,13 +12,14 @@
 
 namespace regard {
 
-// Patterns of the sites of those that `choice` may choose: of their weights, or
-// of another `value`.
+// Returns patterns of the hook points of the attention layers that `choice` may
+// select. They name the attention weights or another `value`.
 std::vector<std::string> AlignmentSites(const AlignmentChoice& choice = {},
                                         absl::string_view value = "weights");
 
-// The map over the memory that is the alignment, of one head [sources, 1,
-// queries, keys]. Without weights if there is no map over the memory.
+// Returns the alignment, [sources, 1, queries, keys], from the maps of a pass.
+// Averages the heads if `choice` has no head. The result has no weights if no
+// map is over the memory.
 template <typename T>
 AttentionMap<T> MemoryAlignment(absl::Span<const AttentionMap<T>> maps,
                                 const AlignmentChoice& choice = {});

@@ -72,7 +72,8 @@ template <typename T>
 TokenScores ScoreTokens(const OutputHead<T>& head, Forward<T>& forward,
                         Var<T> readout, absl::Span<const int32_t> targets,
                         std::vector<int32_t>* likeliest) {
-  // Logits of a block: 4 MB in float, and at least a row.
+  // The number of logits of a block, 4 MB in float. A block has at least one
+  // row.
   constexpr int64_t kBlockElements = int64_t{1} << 20;
   Tape<T>& tape = forward.tape();
   REGARD_CHECK(!readout.needs_grad()) << "the readout is recorded";

@@ -1,8 +1,8 @@
 // The output head of a decoder: from readouts to token ids.
 //
-// Sites of a probe: "readout", what a head reads, and "logits", what it gives.
-// Gradients and replacements of the logits take the path on which a loss is of
-// logits that exist in full.
+// Its hook points are "readout", the input, and "logits", the output. If a hook
+// replaces the logits or needs their gradient, the loss is computed from logits
+// that are stored in full.
 #ifndef SEQ2SEQ_OUTPUT_HEAD_H_
 #define SEQ2SEQ_OUTPUT_HEAD_H_
 
@@ -19,14 +19,14 @@
 
 namespace regard {
 
-// The ids that generation treats apart; -1 where there is none.
+// The ids that generation treats specially; -1 for an id that does not exist.
 struct SpecialIds {
   int32_t begin = ReservedIds::kBegin;  // the first id read; never generated
   int32_t end = ReservedIds::kEnd;      // ends a hypothesis
-  int32_t pad = ReservedIds::kPad;  // never generated, nor counted in a loss
+  int32_t pad = ReservedIds::kPad;      // never generated; ignored in losses
 };
 
-// Of a head whose ids are chosen one apart from another.
+// The special ids of heads without any, such as classifiers.
 inline constexpr SpecialIds kNoSpecialIds = {-1, -1, -1};
 
 template <typename T>
@@ -37,17 +37,18 @@ class OutputHead {
   virtual int64_t vocabulary() const = 0;
   virtual SpecialIds special_ids() const { return {}; }
 
-  // readout [.., width] -> unnormalised log-probabilities [.., vocabulary].
+  // Maps a readout [.., width] to unnormalised log-probabilities [..,
+  // vocabulary].
   Var<T> Logits(Forward<T>& forward, Var<T> readout) const;
 
-  // The cross-entropy of `targets`, one for each readout, in nats; summed over
-  // those that are not special_ids().pad.
+  // Returns the cross-entropy of `targets`, one per readout, in nats: the sum
+  // over the targets that are not special_ids().pad.
   Var<T> Loss(Forward<T>& forward, Var<T> readout,
               absl::Span<const int32_t> targets, double label_smoothing) const;
 
  protected:
-  // What Logits() and Loss() give, without sites. Of a loss, `options` have the
-  // label smoothing and the padding.
+  // Implements Logits() and Loss() without hook points. `options` contain the
+  // label smoothing and the padding id.
   virtual Var<T> LogitsOf(Forward<T>& forward, Var<T> readout) const = 0;
   virtual Var<T> LossOf(Forward<T>& forward, Var<T> readout,
                         absl::Span<const int32_t> targets,
@@ -56,25 +57,26 @@ class OutputHead {
   }
 };
 
-// Logits W x + b.
+// A linear output head: the logits are W x + b.
 template <typename T>
 class LinearHead : public OutputHead<T> {
  public:
-  // Parameters "weight" [vocabulary, inputs] and "bias" [vocabulary].
+  // Creates parameters "weight" [vocabulary, inputs] and "bias" [vocabulary].
   LinearHead(const ParameterScope<T>& scope, int64_t inputs, int64_t vocabulary,
              const LinearOptions& options, const SpecialIds& special_ids = {});
   // Shares the weight [vocabulary, inputs] of an embedding (Press and Wolf,
-  // "Using the output embedding to improve language models", 2017): "weight" is
-  // its second name. A bias starts at 0.
+  // "Using the output embedding to improve language models", 2017). "weight" is
+  // an alias of it. The bias, if there is one, starts at 0.
   LinearHead(const ParameterScope<T>& scope, Parameter<T> embedding, bool bias,
              const SpecialIds& special_ids = {});
 
   int64_t vocabulary() const override { return vocabulary_; }
   SpecialIds special_ids() const override { return special_ids_; }
 
-  // Public for heads that end with this one.
+  // Public for heads that end in a LinearHead.
   Var<T> LogitsOf(Forward<T>& forward, Var<T> readout) const override;
-  // By blocks of rows: the logits never exist in full.
+  // Computes the loss in blocks of rows, so that the logits are never stored in
+  // full.
   Var<T> LossOf(Forward<T>& forward, Var<T> readout,
                 absl::Span<const int32_t> targets,
                 const CrossEntropyOptions& options) const override;
@@ -89,8 +91,8 @@ class LinearHead : public OutputHead<T> {
 };
 
 struct TokenScores {
-  double loss = 0;      // cross-entropy, summed, in nats
-  int64_t correct = 0;  // targets whose logit is the greatest
+  double loss = 0;      // summed cross-entropy, in nats
+  int64_t correct = 0;  // targets with the greatest logit
   int64_t count = 0;    // targets that are not padding
 
   TokenScores& operator+=(const TokenScores& other) {
@@ -101,10 +103,12 @@ struct TokenScores {
   }
 };
 
-// Without label smoothing, by blocks of rows: memory is bounded whatever the
-// number of rows, and block i of several has the scope "block[i]". `readout` is
-// on a tape that records nothing. Appends to `likeliest`, if there is one, the
-// id of each target's greatest logit.
+// Returns the loss without label smoothing and the number of correct
+// predictions. Works in blocks of rows, so that memory does not grow with their
+// number. If there are several blocks, block i has the scope "block[i]".
+//
+// The tape of `readout` must not record. If `likeliest` is not null, the id of
+// the greatest logit is appended to it for each target.
 template <typename T>
 TokenScores ScoreTokens(const OutputHead<T>& head, Forward<T>& forward,
                         Var<T> readout, absl::Span<const int32_t> targets,

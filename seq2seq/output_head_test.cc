@@ -1,4 +1,4 @@
-// Logits, losses and scores of heads with a weight of their own and a shared
+// Tests logits, losses and scores of heads with their own weight or a shared
 // one.
 #include "seq2seq/output_head.h"
 
@@ -53,7 +53,7 @@ TEST(LinearHeadTest, LogitsAreTheAffineMap) {
   EXPECT_EQ(head.vocabulary(), 3);
 }
 
-// An embedding and a head that shares its weight; words predict themselves.
+// An embedding and a head that shares its weight. Each word predicts itself.
 struct Tied {
   Tied()
       : embedding(store.Root().Sub("embedding"), 6, 3),
@@ -132,7 +132,7 @@ class ScoreTokensTest : public ::testing::Test {
 };
 
 TEST_F(ScoreTokensTest, AreThoseOfAllLogitsAtOnce) {
-  // Three blocks, the last of which is not full.
+  // The last of three blocks is not full.
   constexpr int64_t kRows = 4000;
   const Var<float> readout = Readout(kRows);
   const Var<float> logits = head_.Logits(*forward_, readout);

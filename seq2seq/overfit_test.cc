@@ -1,4 +1,4 @@
-// A tiny model learns its sentences.
+// Tests that a tiny model learns its sentences.
 #include <cstdint>
 #include <vector>
 
@@ -23,7 +23,8 @@
 namespace regard {
 namespace {
 
-// Random words backwards, in other words, after a word of each pair's own.
+// Returns pairs in which the target is the reversed source in other words,
+// after one word that is unique to the pair.
 std::vector<EncodedPair> Pairs() {
   const RandomStream random(9, "sources");
   uint64_t at = 0;

@@ -10,32 +10,32 @@
 
 namespace regard {
 
-// In the arena of a step.
+// A matrix of ids in the arena of a step.
 struct PaddedIds {
   int64_t rows = 0;
   int64_t time = 0;
   absl::Span<int32_t> ids = {};      // [rows, time]
-  absl::Span<int32_t> lengths = {};  // [rows]: valid ids of each
+  absl::Span<int32_t> lengths = {};  // [rows]: valid ids of each row
 
-  // Appends to a sequence, which has room.
+  // Appends ids to a row. Fails a check if they do not fit.
   void Append(int64_t row, absl::Span<const int32_t> more);
 };
 
-// Empty sequences with room for `time` ids each.
+// Returns empty sequences with space for `time` ids each.
 PaddedIds EmptyRows(int64_t rows, int64_t time, int32_t pad, Arena& arena);
 
 using SequenceOfRow = absl::FunctionRef<absl::Span<const int32_t>(int64_t row)>;
 
 PaddedIds Pad(int64_t rows, int32_t pad, Arena& arena, SequenceOfRow sequence);
 
-// What a decoder reads at once in teacher forcing.
+// The ids that a decoder reads at once in teacher forcing, and their targets.
 struct DecoderBatch {
   PaddedIds input;
-  absl::Span<int32_t> target;  // [rows, time]: the id after each of the input
+  absl::Span<int32_t> target;  // [rows, time]: the id after each input id
 };
 
-// The input is each target, which is not empty, without its last id, after
-// `begin`.
+// Returns a batch whose input is `begin` followed by each target without its
+// last id. Targets must not be empty.
 DecoderBatch TeacherForcing(int64_t rows, int32_t begin, int32_t pad,
                             Arena& arena, SequenceOfRow target);
 

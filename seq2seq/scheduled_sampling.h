@@ -1,5 +1,5 @@
-// Scheduled sampling: in training, some of the words that a decoder reads are
-// its predictions instead of the true ones.
+// Scheduled sampling: in training, a decoder reads some of its own predictions
+// instead of the true words.
 //
 // Bengio et al., "Scheduled sampling for sequence prediction with recurrent
 // neural networks", NeurIPS 2015, section 2.4.
@@ -18,19 +18,23 @@ namespace regard {
 
 class ScheduledSamplingConfig;
 
-// Problems are at paths relative to the config. CheckRanges() of the
-// decoder checks the ranges of its fields.
+// Adds problems under paths relative to the config. CheckRanges() of the
+// decoder's config checks the ranges of the fields.
 void ValidateScheduledSampling(const ScheduledSamplingConfig& config,
                                ConfigProblems& problems);
 
-// The probability of reading a prediction at an update, counted from 0.
+// Returns the probability that the decoder reads a prediction in optimizer step
+// `update`, counted from 0.
 double PredictionProbability(const ScheduledSamplingConfig& config,
                              int64_t update);
 
-// Replaces each of `ids`, the words that the rows read at `position`, by the
-// likeliest word of the row's `readout`, that of the position before, with
-// `probability`: drawn by the seed and the step of the tape, the row's example
-// and the position. Padding stays. Nothing is recorded: there is no gradient.
+// Replaces each of `ids`, the words that the rows read at `position`, with the
+// given probability. The replacement is the likeliest word according to
+// `readout`, the row's readout at the previous position.
+//
+// The draw depends on the seed and the step of the tape, the example and the
+// position. Padding is never replaced. Nothing is recorded, so no gradient
+// flows.
 template <typename T>
 void ReplaceByPredictions(Forward<T>& forward, const OutputHead<T>& head,
                           Var<T> readout, double probability, int64_t position,

@@ -71,11 +71,11 @@ TEST(ValidateScheduledSamplingTest, LocatesWhatIsWrong) {
   EXPECT_THAT(problems("updates: 5"),
               ElementsAre("note: updates: has no effect unless `schedule` is "
                           "LINEAR or INVERSE_SIGMOID"));
-  // A resolved config writes defaults out.
+  // A resolved config contains defaults.
   EXPECT_THAT(problems("updates: 0"), ElementsAre());
 }
 
-// Decoders whose query is before and after the step, without dropout.
+// Decoders with the query before and after the step, without dropout.
 const char* const kDecoders[] = {
     "embedding: 5 hidden: 6 readout: STATE_CONTEXT_EMBEDDING",
     "embedding: 5 hidden: 6 query: CURRENT_STATE readout: ATTENTIONAL "
@@ -92,7 +92,7 @@ const std::vector<EncodedPair>& Pairs() {
 
 class ScheduledSamplingTest : public ::testing::TestWithParam<const char*> {
  protected:
-  // The model with `more` in its decoder's config.
+  // Returns the decoder's config with `more` appended.
   static std::string Decoder(const std::string& more) {
     return absl::StrCat(GetParam(), " ", more);
   }
@@ -101,7 +101,7 @@ class ScheduledSamplingTest : public ::testing::TestWithParam<const char*> {
                                      "additive { width: 4 }", decoder.c_str()});
   }
 
-  // Readouts of `examples` in training, [batch, time, width].
+  // Returns the readouts of `examples` in training, [batch, time, width].
   static std::vector<double> Readouts(const TestModel<double>& model,
                                       const std::vector<int64_t>& examples,
                                       int64_t step = 0, uint64_t seed = 1) {
@@ -125,7 +125,7 @@ TEST_P(ScheduledSamplingTest, WithProbability0IsTeacherForcing) {
   EXPECT_EQ(
       Readouts(Model(Decoder("scheduled_sampling { probability: 0 }")), all),
       forced);
-  // Word by word, and no draw below it: the same bits.
+  // The decoder reads word by word but replaces none, which is bit-identical.
   EXPECT_EQ(
       Readouts(Model(Decoder("scheduled_sampling { probability: 1e-300 }")),
                all),
@@ -136,7 +136,7 @@ TEST_P(ScheduledSamplingTest, WithProbability0IsTeacherForcing) {
             forced);
 }
 
-// The likeliest word that is neither padding nor the beginning.
+// Returns the likeliest word that is neither padding nor <bos>.
 int32_t Likeliest(const TestModel<double>& model, Forward<double>& forward,
                   Var<double> readout) {
   const Var<double> logits = model.head().Logits(forward, readout);
@@ -148,10 +148,10 @@ int32_t Likeliest(const TestModel<double>& model, Forward<double>& forward,
   return best;
 }
 
-// A sentence read by a decoder that goes on with its own words.
+// A sentence read by a decoder that continues with its own words.
 struct RollOut {
   std::vector<double> readouts;
-  std::vector<int32_t> read;  // its first is <bos>
+  std::vector<int32_t> read;  // begins with <bos>
 };
 
 RollOut Greedy(const TestModel<double>& model, int64_t example) {
@@ -224,7 +224,7 @@ TEST_P(ScheduledSamplingTest, TheGradientIsThatOfTheWordsThatWereRead) {
 TEST_P(ScheduledSamplingTest, DrawsBySeedUpdateExampleAndPosition) {
   const auto model = Model(Decoder("scheduled_sampling { probability: 0.5 }"));
   const std::vector<double> together = Readouts(model, {0, 3});
-  // A row of the batch is the example alone.
+  // A row of the batch equals its example alone.
   std::vector<double> apart = Readouts(model, {0});
   const std::vector<double> second = Readouts(model, {3});
   apart.insert(apart.end(), second.begin(), second.end());
@@ -255,7 +255,7 @@ TEST_P(ScheduledSamplingTest, IsOfTrainingAlone) {
   EXPECT_EQ(readouts(model), readouts(plain));
 }
 
-// How often a word is replaced; 5 standard deviations are exceeded with
+// Tests how often a word is replaced. 5 standard deviations are exceeded with
 // probability 6e-7.
 TEST(ReplaceByPredictionsTest, ReplacesWithTheProbability) {
   constexpr int64_t kRows = 4000;
@@ -267,7 +267,7 @@ TEST(ReplaceByPredictionsTest, ReplacesWithTheProbability) {
   tape.set_random({3, 7, {}});
   const Var<float> readout = tape.Full({kRows, 6}, 0.5f);
   const size_t records = tape.records();
-  std::vector<int32_t> ids(kRows, kTargetWords);  // no word of the model
+  std::vector<int32_t> ids(kRows, kTargetWords);  // not a word of the model
   ids[0] = Vocabulary::kPad;
   ReplaceByPredictions<float>(forward, model.head(), readout, 0.3, 2,
                               absl::MakeSpan(ids));

@@ -21,7 +21,7 @@ namespace regard {
 
 namespace {
 
-// "1 GRU of 8"
+// Returns for example "1 GRU layers of width 8".
 template <typename Config>
 std::string SizeOf(const Config& config) {
   return absl::StrCat(config.layers(), " ",
@@ -44,7 +44,7 @@ void ValidateRecurrent(const Config& config, ConfigProblems& problems) {
   }
 }
 
-// `encoder` is null if it is a Transformer.
+// `encoder` is null if the encoder is a Transformer.
 void ValidateDecoder(const RecurrentEncoderConfig* encoder,
                      const RecurrentDecoderConfig& decoder,
                      ConfigProblems& problems) {
@@ -110,19 +110,20 @@ void ValidateDecoderAttention(const RecurrentDecoderConfig& decoder,
                    problems);
 }
 
-// `part` over `whole`, either of which may be absent.
+// Returns `whole` with the fields of `part` merged into it.
 TransformerConfig Merged(TransformerConfig whole,
                          const TransformerConfig& part) {
   LayOverTransformer(part, &whole);
   return whole;
 }
 
-// Where the config of a part is: under its own name if it has fields there.
+// Returns the name of the field that configures a part: its own field `name` if
+// that is set.
 const char* PathOf(bool own, const char* name) {
   return own ? name : "transformer";
 }
 
-// What is given of a part that is a Transformer is not recurrent.
+// Reports fields of both kinds, recurrent and Transformer, for the same part.
 void ValidateKinds(const EncoderDecoderConfig& config,
                    ConfigProblems& problems) {
   if (config.has_encoder() && config.has_transformer_encoder()) {
@@ -162,7 +163,7 @@ void ValidateTransformerEncoder(const EncoderDecoderConfig& config,
       PathOf(config.has_transformer_encoder(), "transformer_encoder"));
   ValidateTransformer(scorers, TransformerOfEncoder(config),
                       /*memory_width=*/0, Direction::kBoth, problems);
-  // In `transformer` they are the decoder's.
+  // These fields belong to the decoder if they are in `transformer`.
   const TransformerConfig& own = config.transformer_encoder();
   constexpr char kNote[] = "has no effect: it applies only to a decoder";
   NoteCrossAttention(own, kNote, problems);
@@ -199,7 +200,8 @@ void ValidateTransformerDecoder(const EncoderDecoderConfig& config,
   }
 }
 
-// The cross-attention that is the alignment of a Transformer decoder.
+// Returns the config of the cross-attention that serves as the alignment of a
+// Transformer decoder.
 MultiHead AlignmentLayer(const EncoderDecoderConfig& config,
                          const AttentionRegistry& scorers) {
   const TransformerConfig decoder = TransformerOfDecoder(config);
@@ -209,7 +211,7 @@ MultiHead AlignmentLayer(const EncoderDecoderConfig& config,
   return LayerConfig(scorers, decoder, layer).cross_attention();
 }
 
-// Of a Transformer decoder that is valid.
+// The Transformer decoder must be valid.
 void ValidateAlignment(const EncoderDecoderConfig& config,
                        const AttentionRegistry& scorers,
                        ConfigProblems& problems) {
@@ -269,7 +271,7 @@ void ValidateEncoderDecoder(const EncoderDecoderConfig& config,
     ValidateRecurrent(config.encoder(), problems);
   } else {
     ValidateTransformerEncoder(config, scorers, problems);
-    // What both have wrong is said once.
+    // Problems of a shared config are reported only once.
     if (problems.problems().size() > before && HasTransformerDecoder(config) &&
         !config.has_transformer_decoder()) {
       return;

@@ -1,4 +1,4 @@
-// What can be wrong with configs of sequence-to-sequence models and searches.
+// Validation of the configs of sequence-to-sequence models and searches.
 #ifndef SEQ2SEQ_SEQ2SEQ_VALIDATION_H_
 #define SEQ2SEQ_SEQ2SEQ_VALIDATION_H_
 
@@ -13,28 +13,29 @@ class EncoderDecoderConfig;
 class SearchConfig;
 class TransformerConfig;
 
-// Which parts of a model are Transformers, and their configs. With `encoder`,
-// `transformer` is the decoder alone.
+// Returns whether each part is a Transformer, and its config. If `encoder` is
+// set, `transformer` describes only the decoder.
 bool HasTransformerEncoder(const EncoderDecoderConfig& config);
 bool HasTransformerDecoder(const EncoderDecoderConfig& config);
 TransformerConfig TransformerOfEncoder(const EncoderDecoderConfig& config);
 TransformerConfig TransformerOfDecoder(const EncoderDecoderConfig& config);
 
-// Width of one output of the encoder.
+// Returns the width of the encoder's outputs.
 int64_t MemoryWidth(const EncoderDecoderConfig& config);
 
-// Whether the attention that is the alignment has a key selection.
+// Returns whether the attention that serves as the alignment has a key
+// selection.
 bool AlignmentSelectsKeys(const EncoderDecoderConfig& config,
                           const AttentionRegistry& scorers);
 
-// Paths are relative to `config`.
+// Adds problems under paths relative to `config`.
 void ValidateEncoderDecoder(const EncoderDecoderConfig& config,
                             const AttentionRegistry& scorers,
                             ConfigProblems& problems);
 
 inline constexpr int kMaxBeam = 64;
 
-// Paths are relative to `config`.
+// Adds problems under paths relative to `config`.
 void ValidateSearch(const SearchConfig& config, ConfigProblems& problems);
 
 }  // namespace regard

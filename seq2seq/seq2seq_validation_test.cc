@@ -1,4 +1,4 @@
-// What of an encoder and a decoder does not fit together.
+// Tests the validation of encoder and decoder configs.
 #include "seq2seq/seq2seq_validation.h"
 
 #include <string>
@@ -23,7 +23,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
-// "path: message" of the first problem of a decoder without attention.
+// Returns "path: message" of the first problem of a decoder without attention.
 std::string ProblemOf(const std::string& decoder_text) {
   EncoderDecoderConfig config;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
@@ -54,7 +54,7 @@ TEST(Seq2SeqValidationTest, AttentionNeedsAScore) {
   EXPECT_THAT(ProblemOf(""), HasSubstr("attention: must set a score, such as"));
 }
 
-// "path: message" of each problem of a whole model.
+// Returns "path: message" of each problem of a whole model.
 std::vector<std::string> ProblemsOfModel(const std::string& text) {
   EncoderDecoderConfig config;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &config));
@@ -136,7 +136,7 @@ TEST(ValidateEncoderDecoderTest, ReportsEveryProblemOfARecurrentStack) {
                           StartsWith("encoder.dropout: "),
                           "encoder.initialization: must be PYTORCH or "
                           "XAVIER_UNIFORM"));
-  // A resolved config writes defaults out.
+  // A resolved config contains defaults.
   for (const auto& [gate, expected] :
        {std::pair("RESET_BEFORE",
                   "note: decoder.reset_gate: has no effect: an LSTM has no "
@@ -234,7 +234,7 @@ TEST(ValidateEncoderDecoderTest, AnAlignmentIsOfALayerAndHeadThatAreThere) {
                       "pattern {} pattern { attention { heads: 2 } } } "
                       "alignment { head: 2 }"),
       ElementsAre(StartsWith("alignment.head: ")));
-  // Heads of the attention to the source.
+  // The heads of the cross-attention count.
   EXPECT_THAT(ProblemsOfModel("transformer { cross_attention { heads: 1 } } "
                               "alignment { head: 1 }"),
               ElementsAre(StartsWith("alignment.head: ")));

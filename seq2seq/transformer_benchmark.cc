@@ -1,7 +1,7 @@
-// A training step of a Transformer (forward and backward, without the
-// optimizer), greedy search with its cache, and a language model that goes on
-// after a long text, with cached attention to all keys, with a selection of
-// them, or with linear attention in its place; one thread.
+// Benchmarks Transformers on one thread: a training step (forward and backward
+// pass, without the optimizer), greedy search with its cache, and a language
+// model that continues a long text. The language model attends to all keys or
+// to a selection of them, or has linear attention.
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -35,7 +35,7 @@
 namespace regard {
 namespace {
 
-// Pairs of `length` ids each, of which the last is <eos>.
+// Returns pairs of `length` ids each, of which the last is <eos>.
 std::vector<EncodedPair> RandomPairs(int64_t count, int64_t length,
                                      int32_t vocabulary) {
   const RandomStream random(2, "sentences");
@@ -54,7 +54,8 @@ std::vector<EncodedPair> RandomPairs(int64_t count, int64_t length,
   return pairs;
 }
 
-// As many layers in encoder and decoder, with random weights.
+// A model with random weights and the same number of layers in encoder and
+// decoder.
 class RandomModel {
  public:
   RandomModel(int width, int layers, int heads, int32_t vocabulary,
@@ -153,7 +154,7 @@ BENCHMARK(GreedySearch)
     ->Args({32, 2, 4, 1, 200, 0})
     ->Unit(benchmark::kMillisecond);
 
-// How the layers of a language model read earlier positions.
+// The way in which the layers of a language model read earlier positions.
 enum class Way { kAttention, kMoba, kNsaBlocks, kLinear };
 
 struct NamedWay {
@@ -180,8 +181,8 @@ class RandomLanguageModel {
     forward_.emplace(tape_, store_, /*gradients=*/nullptr);
   }
 
-  // Seconds in which `steps` ids follow `context` ids and one more, in each of
-  // `rows` texts.
+  // Returns the time in seconds to generate `steps` ids after `context` ids and
+  // one more, in each of `rows` texts.
   double Seconds(int64_t context, size_t rows, int64_t steps) {
     using Clock = std::chrono::steady_clock;
     const RandomStream random(3, "text");
@@ -238,8 +239,8 @@ class RandomLanguageModel {
   std::optional<Forward<float>> forward_;
 };
 
-// Interleaved, so that all see the same machine. The time is linear
-// attention's.
+// The models run interleaved, so that the state of the machine affects all
+// alike. The reported time is linear attention's.
 void Decoding(benchmark::State& state) {
   constexpr int64_t kSteps = 32;
   std::vector<std::unique_ptr<RandomLanguageModel>> models;

@@ -1,5 +1,5 @@
 // The Transformer decoder: causal self-attention and, if there is a memory,
-// attention to it. Without a memory it is a language model. Vaswani et al.,
+// cross-attention. Without a memory it is a language model. Vaswani et al.,
 // "Attention is all you need", 2017.
 #ifndef SEQ2SEQ_TRANSFORMER_DECODER_H_
 #define SEQ2SEQ_TRANSFORMER_DECODER_H_
@@ -22,33 +22,33 @@ namespace regard {
 
 class TransformerConfig;
 
-// The sites of a probe are those of its layers, in "decoder/layers[i]".
+// The hook points are the hook points of its layers, in "decoder/layers[i]".
 template <typename T>
 class TransformerDecoder : public Decoder<T> {
  public:
   struct Options {
-    // Width of the memory's values; 0: there is no cross-attention.
+    // The width of the memory's values; 0 means no cross-attention.
     int64_t memory_width = 0;
     int64_t vocabulary;
     SpecialIds special_ids = {};
-    // With tied_embeddings: SOURCE_TARGET_OUTPUT, the weight of the source's
-    // embedding.
+    // The weight of the source embedding. Required if tied_embeddings is
+    // SOURCE_TARGET_OUTPUT.
     Parameter<T> source_embedding = {};
     AlignmentChoice alignment = {};
   };
 
-  // `config` has passed ValidateTransformer(). Parameters in `scope` are those
-  // of TokenEmbedding, "layers.*", "norm.*", and those of TransformerHead under
-  // "output".
+  // `config` must have passed ValidateTransformer(). Adds the parameters of
+  // TokenEmbedding, "layers.*" and "norm.*" to `scope`, and the parameters of
+  // TransformerHead under "output".
   TransformerDecoder(const TransformerConfig& config,
                      const AttentionRegistry& scorers, const Options& options,
                      const ParameterScope<T>& scope);
 
-  // Of a memory without values, cross-attention is passed over.
+  // Cross-attention is skipped if the memory has no values.
   DecoderState<T> Begin(Forward<T>& forward,
                         const Memory<T>& memory) const override;
-  // With config.recompute(), a whole target that is read at once with gradients
-  // leaves no keys in the state: a further call fails a check.
+  // If config.recompute() is set and a whole target is read at once with
+  // gradients, the state keeps no keys. A further call then fails a check.
   Var<T> Advance(Forward<T>& forward, absl::Span<const int32_t> ids,
                  absl::Span<const int32_t> lengths,
                  DecoderState<T>* state) const override;

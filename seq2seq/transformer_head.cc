@@ -38,7 +38,7 @@ Var<T> TransformerHead<T>::Transform(Forward<T>& forward,
   if (!transform_.has_value()) return readout;
   const NameScope<T> scope(forward.tape(), "transform");
   const Var<T> hidden = Activate(activation_, (*transform_)(forward, readout));
-  // A pass whose logits are read comes here twice, so the scale of the norm is
+  // A pass that reads the logits calls this twice, so the scale of the norm is
   // not a hook point.
   Probe<T>* const probe = forward.probe();
   forward.set_probe(nullptr);

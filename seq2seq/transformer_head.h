@@ -2,8 +2,8 @@
 //
 //   W norm(f(V x + c)) + b,
 //
-// where f is the activation of the layers, GELU for SwiGLU (Devlin et al.,
-// "BERT", 2019).
+// where f is the activation of the layers, or GELU if that is SwiGLU. Devlin et
+// al., "BERT", 2019.
 #ifndef SEQ2SEQ_TRANSFORMER_HEAD_H_
 #define SEQ2SEQ_TRANSFORMER_HEAD_H_
 
@@ -22,12 +22,12 @@
 
 namespace regard {
 
-// Parameters: with a transform, "transform.{weight,bias}" and "norm.*"; those
-// of a LinearHead.
+// The parameters are the parameters of a LinearHead and, with a transform,
+// "transform.{weight,bias}" and "norm.*".
 template <typename T>
 class TransformerHead : public OutputHead<T> {
  public:
-  // `embedding` [vocabulary, width] is that of the tokens: W unless
+  // `embedding` [vocabulary, width] is the token embedding. It is also W unless
   // config.tied_embeddings() is SEPARATE.
   TransformerHead(const TransformerConfig& config, Parameter<T> embedding,
                   const SpecialIds& special_ids,
@@ -38,7 +38,8 @@ class TransformerHead : public OutputHead<T> {
 
  protected:
   Var<T> LogitsOf(Forward<T>& forward, Var<T> readout) const override;
-  // By blocks of rows: the logits never exist in full.
+  // Computes the loss in blocks of rows, so that the logits are never stored in
+  // full.
   Var<T> LossOf(Forward<T>& forward, Var<T> readout,
                 absl::Span<const int32_t> targets,
                 const CrossEntropyOptions& options) const override;

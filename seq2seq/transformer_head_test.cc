@@ -23,7 +23,7 @@ using ::testing::ElementsAre;
 constexpr char kTied[] = "tied_embeddings: TARGET_OUTPUT ";
 constexpr char kTransform[] = "output_transform: true ";
 
-// A head of vocabulary 3, and the embedding that it may share the weight of.
+// A head of vocabulary 3, and the embedding whose weight it may share.
 template <typename T>
 struct Head {
   explicit Head(const std::string& fields, int width = 2)
@@ -69,7 +69,7 @@ TEST(TransformerHeadTest, TheConfigSaysWhatItIsMadeOf) {
                   "output.norm.weight", "output.norm.bias", "output.weight"));
 }
 
-// V x + c = (-5, 3), of which ReLU makes (0, 3), and the norm (-1, 1).
+// V x + c = (-5, 3). ReLU turns it into (0, 3), and the norm into (-1, 1).
 TEST(TransformerHeadTest, LogitsByHand) {
   Head<double> head(std::string(kTied) + kTransform);
   Forward<double>& forward = head.run.Begin();

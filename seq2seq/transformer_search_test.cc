@@ -1,4 +1,4 @@
-// Searches with Transformers: with a memory, and as a language model.
+// Tests searches with Transformers that have a memory or are language models.
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -69,8 +69,8 @@ constexpr const char* kEveryKind[] = {
 const std::vector<Ids> kSources = {
     {4, 5, 6, 3}, {8, 3}, {7, 4, 7, 4, 5, 3}, {3}, {5, 5, 8, 3}};
 
-// The log-probability of `ids` and, if it is finished, <eos>, by one pass over
-// all words.
+// Returns the log-probability of the ids and, if the translation is finished,
+// <eos>, by one pass over all words.
 double LogProbability(const TestModel<float>& model, Forward<float>& forward,
                       const Ids& source, const Translation& translation) {
   EncodedPair pair = {source, translation.ids};
@@ -139,7 +139,7 @@ TEST_P(TransformerSearchTest, ASourceDoesNotDependOnTheOthers) {
   }
 }
 
-// A decoder without a memory: prompts, and a vocabulary without special ids.
+// A decoder without a memory, with prompts and without special ids.
 TEST(TransformerLanguageModelTest, ContinuesAPrompt) {
   AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);
@@ -166,10 +166,11 @@ TEST(TransformerLanguageModelTest, ContinuesAPrompt) {
       {.max_length = 4, .prompt = prompts[1]}};
   SearchConfig config;
   const auto found = Search({.members = members, .sources = sources}, config);
-  // Up to the last position; nothing is read after the last choice.
+  // Reads up to the last position; nothing is read after the last choice.
   EXPECT_EQ(found[0][0].ids.size(), 10);
   EXPECT_EQ(found[1][0].ids.size(), 4);
-  // Each id is the likeliest after those before it, by a pass over all.
+  // In one pass over the whole text, each id is the likeliest after the ids
+  // before it.
   forward.BeginStep();
   Ids text = {0, 1, 2};
   text.insert(text.end(), found[0][0].ids.begin(), found[0][0].ids.end() - 1);

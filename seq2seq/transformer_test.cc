@@ -1,5 +1,5 @@
-// What Transformers have of their own: recomputation, limits of positions, maps
-// of each layer, and published sizes.
+// Tests features of Transformers: activation checkpointing, limits of
+// positions, maps of each layer, and published sizes.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -29,7 +29,8 @@ constexpr char kLearnedPositions[] =
     "transformer { width: 4 layers: 1 attention { heads: 2 } "
     "position_embedding { kind: LEARNED longest: 8 } }";
 
-// Recomputation in both parts, with dropout and DropPath: loss and gradients.
+// Compares loss and gradients with activation checkpointing in both parts, with
+// dropout and DropPath.
 TEST(TransformerRecomputeTest, ChangesNoBit) {
   std::vector<float> gradients[2];
   float loss[2];
@@ -136,7 +137,7 @@ TEST(TransformerMapsTest, AreOfSelfAttentionAloneWithoutAMemory) {
 
 TEST(TransformerMapsTest, TheConfigChoosesTheAlignment) {
   const TestModel<float> plain(kTwoLayers);
-  EXPECT_EQ(plain->decoder->alignment().layer, 1);  // the last
+  EXPECT_EQ(plain->decoder->alignment().layer, 1);  // the last layer
   EXPECT_EQ(plain->decoder->alignment().head, -1);
   auto config = Parse<EncoderDecoderConfig>(kTwoLayers);
   config.mutable_alignment()->set_layer(0);
@@ -175,7 +176,8 @@ TEST(TransformerSizeTest, OneWeightForSourceTargetAndOutput) {
             2 * kSourceWords * 4);
 }
 
-// Language models: decoders without a memory.
+// Returns the number of parameters of a language model, a decoder without a
+// memory.
 int64_t CountOfLanguageModel(const char* config, int64_t vocabulary) {
   AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);

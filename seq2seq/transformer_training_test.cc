@@ -1,5 +1,6 @@
-// Training of Transformers: sentences learned by heart, the same bits for any
-// number of threads, dropout that follows the example, and no allocations.
+// Tests the training of Transformers: sentences are memorized, results are
+// bit-identical for any number of threads, dropout follows the example, and
+// nothing is allocated.
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -33,7 +34,7 @@ constexpr const char* kDropping =
     "dropout: 0.2 } } feed_forward { dropout: 0.2 } dropout: 0.2 drop_path: "
     "0.3 }";
 
-// Sources of several lengths, backwards as targets.
+// Returns sources of several lengths with reversed targets.
 std::vector<EncodedPair> Pairs() {
   std::vector<EncodedPair> pairs;
   for (int i = 0; i < 8; ++i) {
@@ -144,7 +145,7 @@ TEST(TransformerTrainingTest, ThreadsChangeNoBit) {
   }
 }
 
-// What is dropped does not depend on the shard that an example is in.
+// Dropout does not depend on the shard that contains the example.
 TEST(TransformerTrainingTest, DropoutAndDropPathFollowTheExample) {
   const TestModel<double> model(kDropping);
   const ParallelCorpus pairs = CorpusOf(Pairs());
@@ -160,7 +161,7 @@ TEST(TransformerTrainingTest, DropoutAndDropPathFollowTheExample) {
   for (int64_t i = 0; i < 8; ++i) alone += loss({i});
   EXPECT_NEAR(alone, all, 1e-10 * all);
   EXPECT_NEAR(loss({5, 6, 7, 3}) + loss({0, 2, 1, 4}), all, 1e-10 * all);
-  // With other numbers of the examples, other elements are dropped.
+  // With other example numbers, other elements are dropped.
   tape.set_training(false);
   EXPECT_GT(std::abs(loss({0, 1, 2, 3, 4, 5, 6, 7}) - all), 1e-3);
 }

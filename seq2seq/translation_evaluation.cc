@@ -1,4 +1,4 @@
-// How TranslationModel measures what it learned.
+// Evaluation of a TranslationModel.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -43,13 +43,14 @@ constexpr int kWithWordPairs = 2;  // the word order of chrF++
 
 constexpr char kScores[] = "scores";
 
-// The share of the alignment's heads whose selection has a source position,
-// [sources, target positions, source positions]; empty without a selection.
+// Returns the fraction of the alignment's heads whose key selection contains a
+// source position, [sources, target positions, source positions]. Empty without
+// a key selection.
 std::vector<float> SelectedKeys(const SiteRecorder<float>& recorder,
                                 const AlignmentChoice& choice) {
   std::vector<AttentionMap<float>> maps = AttentionMaps(recorder, kScores);
   for (AttentionMap<float>& map : maps) {
-    // Scores are -inf where a selection leaves out the key.
+    // A key that the selection leaves out has the score -inf.
     for (float& score : map.weights) {
       score = score == -std::numeric_limits<float>::infinity() ? 0.0F : 1.0F;
     }

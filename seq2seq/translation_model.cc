@@ -48,7 +48,8 @@ TargetLengths LengthsOf(const ParallelCorpus& train) {
   return lengths;
 }
 
-// Which share of each split cut_tokens cuts; empty if nothing is cut.
+// Returns a note on how many pairs of each split cut_tokens cuts; empty if it
+// cuts none.
 std::string CutNote(const SentenceData& data, const ParallelCorpus& train) {
   if (data.cut_tokens == 0) return "";
   std::vector<std::string> shares;
@@ -64,7 +65,7 @@ std::string CutNote(const SentenceData& data, const ParallelCorpus& train) {
   }
   add(cut, train.size(), "train");
   const auto add_set = [&](const EvaluationSet& set, absl::string_view split) {
-    // With <eos>.
+    // One id is <eos>.
     const int64_t most = data.cut_tokens - 1;
     const auto count =
         std::ranges::count_if(set.pairs, [&](const SentencePair& pair) {
@@ -86,7 +87,7 @@ std::string LimitNote(const Translation& translation) {
                       " ids; raise search.max_length for a longer one");
 }
 
-// Where the config says how the decoder attends.
+// Returns the path of the config fields that determine how the decoder attends.
 std::string PathOfDecoder(const EncoderDecoderConfig& config) {
   if (config.has_transformer_decoder()) return "transformer_decoder";
   if (config.has_transformer()) return "transformer";
@@ -185,7 +186,6 @@ absl::StatusOr<Answered> TranslationModel::Answer(
   if (asked.example != nullptr) {
     answer.reference = translator_.TargetText(asked.example->target);
   }
-  // An empty sentence has an empty translation.
   if (asked.source.empty()) return answer;
   const auto found = translator_.Translate(forward, {asked.source}, search_,
                                            /*want_weights=*/false);
@@ -226,7 +226,7 @@ absl::StatusOr<Traced<float>> TranslationModel::Trace(
     if (best.at_limit) asked.notes.push_back(LimitNote(best));
     target = translator_.Words(best);
     const size_t all = target.size();
-    // A model that has not learned to end is shown as far as it makes sense.
+    // A model that has not learned to end may write a very long translation.
     target.resize(std::min(all, static_cast<size_t>(options.most_tokens)));
     translator_.CutTarget(&target);
     if (target.size() < all) {
@@ -255,7 +255,7 @@ Traced<float> TranslationModel::TracePair(
   const auto with_end = [](absl::Span<const std::string> words, size_t size) {
     std::vector<std::string> all(words.begin(), words.end());
     all.push_back("<eos>");
-    // A config may cut sentences.
+    // The config may cut sentences.
     all.resize(size);
     return all;
   };
@@ -339,7 +339,8 @@ int64_t TranslationModel::CountWork(absl::Span<const int64_t> examples) const {
   return tokens;
 }
 
-// `examples` in the order in which a decoder can leave out the ends of targets.
+// Returns `examples` by falling target length, the order in which a decoder can
+// stop computing rows that ended.
 absl::Span<const int64_t> TranslationModel::LongestFirst(
     absl::Span<const int64_t> examples, Arena& arena) const {
   auto* const order = arena.New<int64_t>(static_cast<int64_t>(examples.size()));
@@ -357,7 +358,7 @@ void TranslationModel::Loss(Forward<float>& forward,
                             absl::Span<const double>,
                             absl::Span<Var<float>> sums) const {
   Tape<float>& tape = forward.tape();
-  // Random numbers stay those of each example.
+  // Each example keeps its own random numbers.
   RandomState random = tape.random();
   random.examples = LongestFirst(examples, tape.arena());
   tape.set_random(random);

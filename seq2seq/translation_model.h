@@ -1,4 +1,4 @@
-// A sequence-to-sequence model and its sentences, as a trainer sees them.
+// A sequence-to-sequence model with its sentences, for training and evaluation.
 #ifndef SEQ2SEQ_TRANSLATION_MODEL_H_
 #define SEQ2SEQ_TRANSLATION_MODEL_H_
 
@@ -32,16 +32,17 @@ namespace regard {
 
 class TranslationModel : public Model<float> {
  public:
-  // `config` has passed ValidateEncoderDecoder(). Without vocabularies, those
-  // of `data` are made from its training sentences: one for both sides if they
-  // share an embedding. `search`, which has passed ValidateSearch(), is how
-  // Evaluate() translates.
+  // `config` must have passed ValidateEncoderDecoder(), and `search`
+  // ValidateSearch(). Evaluate() translates with `search`. If `data` has no
+  // vocabularies, they are made from its training sentences: one for both sides
+  // if the sides share an embedding.
   TranslationModel(const EncoderDecoderConfig& config,
                    const AttentionRegistry& scorers, SentenceData data,
                    const ModelOptions& options,
                    const SearchConfig& search = {});
 
-  // Adds what in the config does not fit the data, under paths relative to it.
+  // Adds problems where the config does not fit the data, under paths relative
+  // to the config.
   void ValidateData(ConfigProblems& problems) const;
 
   ParameterStore<float>& parameters() override {
@@ -59,51 +60,57 @@ class TranslationModel : public Model<float> {
   void Loss(Forward<float>& forward, absl::Span<const int64_t> examples,
             absl::Span<const double> denominators,
             absl::Span<Var<float>> sums) const override;
-  // On dev and test: loss, perplexity, token_accuracy, and alignment_error_rate
-  // where the data has gold links and the model attends, with gold_selected if
-  // the alignment has a key selection; by translating, bleu,
-  // chrf, exact_match, and cut_outputs, the number that ended at the limit of
-  // the search; chrf++ and ter where raw text is compared. If sentences are
-  // cut, d2l_bleu_k2 and, on train, d2l_loss: the cross-entropy of a token
-  // divided by cut_tokens. Dive into Deep Learning takes the mean over all
-  // steps of a sentence, the padded ones included, and divides their sum by the
-  // number of tokens.
+  // Computes the metrics of a split. On dev and test:
+  // * loss, perplexity, token_accuracy.
+  // * bleu, chrf, exact_match; cut_outputs, the number of translations that
+  //   were cut at the limit of the search.
+  // * chrf++ and ter if raw text is compared.
+  // * alignment_error_rate if the data has gold alignments and the model
+  //   attends; gold_selected if the alignment also has a key selection.
+  // * d2l_bleu_k2 if sentences are cut.
+  //
+  // On train, computes d2l_loss if sentences are cut: the cross-entropy per
+  // token divided by cut_tokens. Dive into Deep Learning averages the loss over
+  // all steps of a sentence, padding included. It divides the sum of these
+  // means by the number of tokens.
   std::vector<EvaluatedSet> Evaluate(Forward<float>& forward,
                                      Split split) const override;
 
-  // Translates a sentence; examples are those of the first test set, else of
-  // dev.
+  // Translates a sentence. Examples are sentences of the first test set, or of
+  // dev if there is no test set.
   absl::StatusOr<Answered> Answer(Forward<float>& forward,
                                   const Question& question) const;
 
-  // Of the same sentences: the words of a translation, given those before.
+  // Traces the words of a translation, each given the words before it. Examples
+  // are the same as for Answer().
   absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,
                                       const Question& question,
                                       const TraceOptions& options) const;
-  // The same of a pair in words without <eos>, which pass CheckSource() and
-  // CheckTarget(). `gold` is empty where it is not known.
+  // Traces a pair of sentences, as words without <eos>. They must pass
+  // CheckSource() and CheckTarget(). `gold` is empty if the gold alignment is
+  // not known.
   Traced<float> TracePair(absl::Span<const std::string> source,
                           absl::Span<const std::string> target,
                           absl::Span<const AlignmentLink> gold) const;
 
-  // Ids of the longest source and of the longest target in all splits and
-  // epochs, <eos> included; 0 without data.
+  // The number of ids of the longest source and of the longest target in all
+  // splits and epochs, <eos> included; 0 without data.
   SequenceLengths LongestSentences() const;
 
-  // How bleu, chrf, chrf++ and ter are computed, by the prefixed name of the
-  // metric, as sacreBLEU says it.
+  // Returns the sacreBLEU-style signatures of bleu, chrf, chrf++ and ter, keyed
+  // by the name of the metric with its prefix.
   std::map<std::string, std::string> Signatures() const;
 
-  // Its training sentences are now the model's, which has them as ids. The
-  // notes also say how many pairs cut_tokens cuts.
+  // The data without its training sentences, which the model keeps as ids. The
+  // notes include how many pairs cut_tokens cuts.
   const SentenceData& data() const { return data_; }
   const Translator& translator() const { return translator_; }
   bool has_attention() const { return translator_.has_attention(); }
-  // Whether the attention that is the alignment has a key selection.
+  // Whether the attention that serves as the alignment has a key selection.
   bool selects_keys() const { return selects_keys_; }
 
  private:
-  // `vocabularies`: of source and target.
+  // `vocabularies` are the source's and the target's.
   TranslationModel(const EncoderDecoderConfig& config,
                    const AttentionRegistry& scorers,
                    const std::pair<Vocabulary, Vocabulary>& vocabularies,
@@ -112,29 +119,31 @@ class TranslationModel : public Model<float> {
 
   struct Asked {
     std::vector<std::string> source;
-    const SentencePair* example = nullptr;  // null: it was typed
+    const SentencePair* example = nullptr;  // null if it was typed
     std::vector<std::string> notes = {};
   };
   absl::StatusOr<Asked> Read(const Question& question) const;
 
   absl::Span<const int64_t> LongestFirst(absl::Span<const int64_t> examples,
                                          Arena& arena) const;
-  // How well each target token is predicted from the true ones before it,
+  // Scores the prediction of each target token given the true tokens before it,
   // without dropout and label smoothing.
   TokenScores PredictTokens(Forward<float>& forward,
                             const ParallelCorpus& pairs) const;
   struct Alignments {
     AlignmentErrorRate errors;
-    // With a key selection: the gold links between words that the model read,
-    // and the sum over them of the share of the alignment's heads whose
-    // selection has the source word.
+    // The number of gold alignments between words that the model read, and the
+    // sum of their scores. The score of a gold alignment is the fraction of the
+    // alignment's heads whose key selection contains the source word. Both are
+    // 0 without a key selection.
     int64_t gold = 0;
     double selected = 0;
   };
-  // Aligns the true translations: teacher forcing gives weights for each word.
+  // Aligns the reference translations; teacher forcing gives the weights of
+  // each word.
   Alignments AlignmentsOf(Forward<float>& forward,
                           absl::Span<const SentencePair> pairs) const;
-  // The data sets of dev or test that are not empty; none of train.
+  // Returns the non-empty data sets of dev or test; empty for train.
   std::vector<const EvaluationSet*> SetsOf(Split split) const;
   EvaluatedSet EvaluateSet(Forward<float>& forward,
                            const EvaluationSet& set) const;
@@ -146,7 +155,7 @@ class TranslationModel : public Model<float> {
   SentenceData data_;
   ParallelCorpus train_;
   Translator translator_;
-  std::optional<int64_t> epoch_;  // of train_
+  std::optional<int64_t> epoch_;  // the epoch of train_
 };
 
 }  // namespace regard

@@ -52,7 +52,7 @@ Vocabulary Words(const std::vector<std::string>& words) {
   return Vocabulary(counts);
 }
 
-// Without attention.
+// Returns a model without attention.
 EncoderDecoderConfig SmallModel() {
   EncoderDecoderConfig config;
   config.mutable_encoder()->set_embedding(2);
@@ -63,8 +63,8 @@ EncoderDecoderConfig SmallModel() {
   return config;
 }
 
-// A model without attention that gives every word the same logits: the bias of
-// its output, 0 but for `bias` at `word`.
+// A model without attention that gives every position the same logits: the bias
+// of its output, which is `bias` at `word` and 0 elsewhere.
 class SameEverywhere {
  public:
   SameEverywhere(const char* word, float bias, std::vector<SentencePair> dev)
@@ -100,7 +100,8 @@ class SameEverywhere {
   TranslationModel model_;
 };
 
-// Seven tokens with the ends of sentences; "x" is two of them.
+// Returns sentences with seven target tokens, <eos> included. Two of them are
+// "x".
 std::vector<SentencePair> TwoSentences() {
   return {Pair("a", "x y z"), Pair("b a", "x y")};
 }
@@ -111,13 +112,13 @@ TEST(TranslationModelTest, TokenAccuracyIsTheShareOfTokensPredictedRight) {
 }
 
 TEST(TranslationModelTest, PaddingIsNoToken) {
-  // The shorter sentence is padded by one place.
+  // The shorter sentence is padded by one position.
   SameEverywhere model("<pad>", 1, TwoSentences());
   EXPECT_EQ(model.Evaluate()["token_accuracy_apart"], 0);
 }
 
 TEST(TranslationModelTest, LossIsNatsPerToken) {
-  // Seven words, four of them reserved, all as likely.
+  // The vocabulary has seven words, four of them reserved, all equally likely.
   SameEverywhere model("x", 0, TwoSentences());
   EXPECT_NEAR(model.Evaluate()["loss_apart"], std::log(7), 1e-6);
   EXPECT_NEAR(model.Evaluate()["perplexity_apart"], 7, 1e-5);
@@ -128,7 +129,7 @@ TEST(TranslationModelTest, BatchesOfAnEvaluationAreAddedUp) {
   dev.push_back(Pair("b", "x"));
   SameEverywhere model("x", 1, std::move(dev));
   EXPECT_DOUBLE_EQ(model.Evaluate()["token_accuracy_apart"], 101.0 / 402);
-  // The last two are those of the losses.
+  // The last two evaluations compute the losses.
   EXPECT_THAT(model.EvaluatedRows(), ::testing::ElementsAre(37, 64, 64, 37));
 }
 
@@ -151,11 +152,11 @@ TEST(TranslationModelTest, KeepsWhatMetricsAreMadeOf) {
             CorpusBleu(outputs, {{"x y z"}, {"x y"}}, BleuTokenizer::kNone));
   EXPECT_EQ(set.metrics[1].Value(), CorpusChrf(outputs, {{"x y z"}, {"x y"}}));
   EXPECT_EQ(set.metrics[2].Value(), 0);
-  // No number is in two places.
+  // No metric is reported twice.
   EXPECT_EQ(model.Evaluate().count("bleu_apart"), 0);
 }
 
-// The loss orders its examples by length, and dropout follows them.
+// The loss orders its examples by length, and dropout follows the examples.
 TEST(TranslationModelTest, LossIsTheSumOfItsExamplesInAnyOrder) {
   EncoderDecoderConfig config;
   config.mutable_encoder()->set_embedding(2);
@@ -203,13 +204,13 @@ TEST(TranslationModelTest, D2lLossIsThatOfATokenOverTheSteps) {
   Forward<float> forward(tape, model.parameters(), nullptr);
   const auto measured = MetricsOf(model.Evaluate(forward, Split::kTrain));
   EXPECT_EQ(measured.size(), 1);
-  // Each of the six tokens has log(7): the sentences' means over ten steps are
-  // 0.4 log(7) and 0.2 log(7), and their sum is divided by six. The mean over
-  // the twenty positions would be 0.3 log(7).
+  // Each of the six tokens has loss log(7). The sentences' means over ten steps
+  // are 0.4 log(7) and 0.2 log(7), and their sum is divided by six. The mean
+  // over the twenty positions would be 0.3 log(7).
   EXPECT_NEAR(measured.at("d2l_loss"), std::log(7) / 10, 1e-6);
 }
 
-// Every split is looked at, and each side by itself.
+// All splits count, and each side is measured separately.
 TEST(TranslationModelTest, FindsTheLongestSentencesOfAllSplits) {
   const SentencePair longest_source = Pair("a b a b", "x");
   const SentencePair longest_target = Pair("a", "x y z");
@@ -254,7 +255,7 @@ TEST(TranslationModelTest, SaysWhatOfAPairItDoesNotRead) {
                              "the model does not know 'w'"));
 }
 
-// The model always writes one word.
+// The model always writes the same word.
 TEST(TranslationModelTest, OutputsMayBeAsLongAsTargetsOfTheTraining) {
   const auto evaluate = [](std::optional<TargetLengths> lengths,
                            const char* word, int64_t* ids) {
@@ -287,7 +288,7 @@ TEST(TranslationModelTest, OutputsMayBeAsLongAsTargetsOfTheTraining) {
   EXPECT_EQ(evaluate({}, "x", &ids), 2);
   EXPECT_EQ(ids, 32);
   EXPECT_EQ(evaluate({}, "<eos>", &ids), 0);
-  // Of a run of an earlier program, which kept nothing.
+  // A run of an earlier program kept no lengths.
   EXPECT_EQ(evaluate(TargetLengths(), "x", &ids), 2);
   EXPECT_EQ(ids, 14);
 }
@@ -306,8 +307,8 @@ TEST(TranslationModelTest, SaysHowManyPairsAreCut) {
                                      "pairs of train, 1 of 2 pairs of dev"));
 }
 
-// With dot products of zero everywhere all words get the same attention, so the
-// first has the greatest weight: every target word is linked to source word 0.
+// If all dot products are zero, all words get equal attention. Ties go to the
+// first word, so every target word is linked to source word 0.
 std::map<std::string, double> AlignedMetrics(const std::string& model_text,
                                              int64_t cut_tokens) {
   EncoderDecoderConfig config;
@@ -341,15 +342,14 @@ double ErrorRate(int64_t cut_tokens) {
 }
 
 TEST(TranslationModelTest, AlignmentErrorIsOfTheWordsThatTheModelRead) {
-  // Links (0, 0), (1, 0), (2, 0) against three gold ones, two of them right.
+  // The links (0, 0), (1, 0) and (2, 0) meet three gold alignments. Two are
+  // right.
   EXPECT_DOUBLE_EQ(ErrorRate(/*cut_tokens=*/0), 1 - 2 * 2.0 / 6);
-  // Cut to one word of each side, both without <eos>: that word is a word, and
-  // its link (0, 0) is right.
+  // Each side is cut to one word without <eos>. Its link (0, 0) is right.
   EXPECT_DOUBLE_EQ(ErrorRate(/*cut_tokens=*/1), 1 - 2 * 1.0 / 4);
 }
 
-// With inner products of zero everywhere, a block of one key that is chosen is
-// source word 0.
+// If all inner products are zero, a selected block of one key is source word 0.
 TEST(TranslationModelTest, GoldIsSelectedWhereTheSelectionHasTheSourceWord) {
   const auto selected = [](const std::string& model, int64_t cut_tokens = 0) {
     return AlignedMetrics(model, cut_tokens).at("gold_selected");

@@ -22,11 +22,11 @@ namespace regard {
 
 namespace {
 
-// Sources that are searched together: enough for products to be fast, and few
-// enough for the logits of all rows and the weights of all steps.
+// Limits on the sources that are searched together: enough for matrix products
+// to be fast, and few enough to bound the memory of logits and weights.
 constexpr size_t kMostSources = 64;
 constexpr size_t kMostRows = 512;
-constexpr size_t kMostWeights = 16384;  // of a step: rows times ids
+constexpr size_t kMostWeights = 16384;  // per step: rows times source ids
 
 int64_t LongestTranslation(absl::Span<const TranslationMember> members,
                            const std::vector<int32_t>& source,
@@ -54,7 +54,7 @@ absl::Status CheckLength(absl::string_view side, absl::Span<const int32_t> ids,
       " tokens, including <eos>; the model supports at most ", longest));
 }
 
-// Of the sources whose numbers are in `order`.
+// Translates the sources whose indices are in `order`.
 std::vector<std::vector<Translation>> TranslateBatch(
     absl::Span<const TranslationMember> members,
     absl::Span<const std::vector<int32_t>> sources,
@@ -89,13 +89,13 @@ std::vector<std::vector<Translation>> TranslateIds(
     absl::Span<const std::vector<int32_t>> sources, const SearchConfig& search,
     bool want_weights) {
   std::vector<std::vector<Translation>> translations(sources.size());
-  // Sources of one length share a batch, which then has little padding.
+  // Sources of similar length share a batch, which then has little padding.
   std::vector<size_t> order;
   for (size_t i = 0; i < sources.size(); ++i) {
     if (LongestTranslation(members, sources[i], search) > 0) {
       order.push_back(i);
     } else {
-      // Without room for an id, an empty one.
+      // Not even one id fits, so the translation is empty.
       translations[i].resize(1);
       translations[i][0].at_limit = true;
     }
@@ -119,7 +119,8 @@ std::vector<std::vector<Translation>> TranslateIds(
     batches.push_back(absl::MakeConstSpan(order).subspan(begin, end - begin));
     begin = end;
   }
-  // The longest first, so that none is left for the end.
+  // The longest batches start first, so that none of them runs alone at the
+  // end.
   std::reverse(batches.begin(), batches.end());
   const auto translate = [&](absl::Span<const TranslationMember> on, size_t i) {
     return TranslateBatch(on, sources, batches[i], search, want_weights);
@@ -130,7 +131,8 @@ std::vector<std::vector<Translation>> TranslateIds(
     }
   };
   if (members.size() > 1) {
-    // Each has a Forward of its own: they share the products of a batch.
+    // The batches run one after another, because the members' Forwards cannot
+    // be shared. Threads share the matrix products of a batch instead.
     for (size_t i = 0; i < batches.size(); ++i) keep(i, translate(members, i));
     return translations;
   }

@@ -1,6 +1,6 @@
-// A sequence-to-sequence model with its vocabularies: all that translating
-// needs. It is made without data, so a finished run can be used where its
-// corpus is not.
+// A sequence-to-sequence model with its vocabularies: everything that
+// translation needs. It does not depend on training data, so a finished run can
+// be used without its corpus.
 #ifndef SEQ2SEQ_TRANSLATOR_H_
 #define SEQ2SEQ_TRANSLATOR_H_
 
@@ -26,18 +26,20 @@ class SearchConfig;
 
 using Translation = Hypothesis;
 
-// One model of an ensemble, or the only one. `forward` is this model's alone.
+// One model of an ensemble, or the only model. No other member may use
+// `forward`.
 struct TranslationMember {
   const EncoderDecoder<float>* model;
   Forward<float>* forward;
-  // Of its training. An ensemble writes as long texts as one of its members.
+  // The lengths of the training targets. The length limit of an ensemble is the
+  // greatest limit of its members.
   TargetLengths lengths = {};
 };
 
-// The best translations of each source, at most search.n_best() and at least
-// one, best first; sources are as EncodeSource() made them, and no longer than
-// a memory that each decoder knows. Those of a source do not depend on the
-// other sources, in any bit.
+// Returns the translations of each source, best first: at most search.n_best(),
+// at least one. `sources` are results of EncodeSource(), and no longer than the
+// decoders support. The translations of a source are bit-identical in any batch
+// of sources.
 std::vector<std::vector<Translation>> TranslateIds(
     absl::Span<const TranslationMember> members,
     absl::Span<const std::vector<int32_t>> sources, const SearchConfig& search,
@@ -45,9 +47,10 @@ std::vector<std::vector<Translation>> TranslateIds(
 
 class Translator {
  public:
-  // `config` has passed ValidateEncoderDecoder(). `cut_tokens`: sources are cut
-  // to this many ids; 0: never. `seed` is that of the parameters' first values;
-  // without `finalize`, they have none. `lengths` are those of the training.
+  // `config` must have passed ValidateEncoderDecoder(). Sources are cut to
+  // `cut_tokens` ids; 0 means never. `seed` determines the initial values of
+  // the parameters; without `finalize` they stay uninitialised. `lengths` are
+  // the lengths of the training targets.
   Translator(const EncoderDecoderConfig& config,
              const AttentionRegistry& scorers, Vocabulary source,
              Vocabulary target, int64_t cut_tokens, uint64_t seed,
@@ -63,24 +66,27 @@ class Translator {
   const Tokenizers& tokenizers() const { return tokenizers_; }
   const TargetLengths& lengths() const { return lengths_; }
 
-  // Ids of a sentence with <eos>, as the model reads and writes them.
+  // Returns the ids of a sentence, <eos> included, as the model reads and
+  // writes them.
   std::vector<int32_t> EncodeSource(absl::Span<const std::string> words) const;
   std::vector<int32_t> EncodeTarget(absl::Span<const std::string> words) const;
 
-  // Ids, <eos> included, that a source or a target can have at most.
+  // The maximum number of ids of a source or a target, <eos> included.
   int64_t longest_source() const;
   int64_t longest_target() const;
-  // Errors if the model does not know sources, or targets, of this length.
+  // Returns an error if the model does not support a source or a target of this
+  // length.
   absl::Status CheckSource(absl::Span<const std::string> words) const;
   absl::Status CheckTarget(absl::Span<const std::string> words) const;
-  // Ids, <eos> included, that a search finds at most for `source`.
+  // Returns the maximum number of ids that a search generates for `source`,
+  // <eos> included.
   int64_t LongestFound(absl::Span<const std::string> source,
                        const SearchConfig& search) const;
-  // Cuts `words` to the longest target that passes CheckTarget(): a translation
-  // that did not end may have one word more.
+  // Cuts `words` to the longest target that passes CheckTarget(). A translation
+  // that did not end may be one word too long.
   void CutTarget(std::vector<std::string>* words) const;
 
-  // TranslateIds() of sentences that pass CheckSource(), with this model alone.
+  // Calls TranslateIds() with only this model. Sources must pass CheckSource().
   std::vector<std::vector<Translation>> Translate(
       Forward<float>& forward,
       absl::Span<const std::vector<std::string>> sources,
@@ -88,8 +94,8 @@ class Translator {
 
   std::vector<std::string> Words(const Translation& translation) const;
 
-  // The text that tokens stand for: raw text where there are tokenizers, else
-  // the tokens with spaces between.
+  // Returns the text of tokens: raw text if there are tokenizers, else the
+  // tokens joined by spaces.
   std::string SourceText(absl::Span<const std::string> tokens) const;
   std::string TargetText(absl::Span<const std::string> tokens) const;
 

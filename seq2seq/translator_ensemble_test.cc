@@ -1,4 +1,4 @@
-// N-best lists, samples and ensembles of recurrent models.
+// Tests n-best lists, samples and ensembles of recurrent models.
 #include <cstdint>
 #include <vector>
 
@@ -44,7 +44,7 @@ std::vector<Ids> Sources(int count) {
   return sources;
 }
 
-// A model with a tape of its own.
+// A model with its own tape.
 class Member {
  public:
   explicit Member(const Configs& configs, float scale = 1) : model_(configs) {
@@ -57,7 +57,7 @@ class Member {
     return TranslateIds({Of()}, sources, search, /*want_weights=*/true);
   }
 
-  // Of `ids` and <eos>, by teacher forcing.
+  // Returns the log-probability of `ids` and <eos>, by teacher forcing.
   double LogProbability(const Ids& source, const Ids& ids) {
     EncodedPair pair = {source, ids};
     pair.target.push_back(Vocabulary::kEnd);

@@ -1,4 +1,4 @@
-// Sentences that are longer than a model knows.
+// Tests sentences that are longer than a model supports.
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -36,7 +36,7 @@ Translator TranslatorOfAB(const char* config) {
                     /*seed=*/1);
 }
 
-// Longer than the positions that one of the model's parts knows.
+// The source is longer than the positions that one part of the model supports.
 TEST(TranslatorTest, ALongSourceIsAnError) {
   for (const char* config :
        {"encoder { embedding: 4 hidden: 6 } "
@@ -88,7 +88,7 @@ TEST(TranslatorTest, AnUntrainedModelReachesTheGreatestLength) {
   }
 }
 
-// Longer than the positions that the decoder knows.
+// The target is longer than the positions that the decoder supports.
 TEST(TranslatorTest, ALongTargetIsCut) {
   const Translator translator = TranslatorOfAB(
       "encoder { embedding: 4 hidden: 6 } decoder { embedding: 4 hidden: 6 } "

@@ -1,5 +1,5 @@
-// Greedy and beam search with recurrent models against what they claim to find,
-// and batches of sentences.
+// Tests greedy and beam search with recurrent models against brute force, and
+// batches of sentences.
 #include "seq2seq/translator.h"
 
 #include <algorithm>
@@ -79,7 +79,7 @@ class TestModel {
 
   const EncoderDecoder<float>& model() const { return model_; }
   ParameterStore<float>& store() { return store_; }
-  // Makes sentences that never end.
+  // Makes the model write sentences that never end.
   void ForbidEnd() {
     store_.value(*store_.FindByName("decoder.output.bias"))[Vocabulary::kEnd] =
         -1e3f;
@@ -90,7 +90,8 @@ class TestModel {
     return model_.decoder->Begin(
         forward, model_.encoder->Encode(forward, source, lengths));
   }
-  // Log-probabilities of the next id [1, vocabulary], and the alignment.
+  // Returns the log-probabilities of the next id, [1, vocabulary], and the
+  // alignment.
   std::pair<Var<float>, Var<float>> Advance(Forward<float>& forward, int32_t id,
                                             DecoderState<float>* state) const {
     HeldSites<float> probe("*attention/weights");
@@ -142,13 +143,14 @@ SearchConfig Options(int beam, double ratio, int length) {
   return config;
 }
 
-// log p / ((5 + length) / 6)^alpha with alpha 1, <eos> counted.
+// Returns log p / ((5 + length) / 6)^alpha with alpha = 1, where the length
+// includes <eos>.
 double ScoreOf(const Translation& translation) {
   return translation.log_probability * 6 /
          static_cast<double>(5 + translation.num_choices());
 }
 
-// The log probability of `ids` and <eos> by teacher forcing.
+// Returns the log-probability of `ids` and <eos> by teacher forcing.
 double LogProbability(TestModel& model, const Ids& source, const Ids& ids) {
   EncodedPair pair = {source, ids};
   pair.target.push_back(Vocabulary::kEnd);
@@ -172,7 +174,8 @@ double LogProbability(TestModel& model, const Ids& source, const Ids& ids) {
 TEST(TranslateTest, AWideBeamFindsTheBestOfAllTranslations) {
   TestModel model("embedding: 5 hidden: 6", "additive {}",
                   "embedding: 5 hidden: 6", /*target_words=*/6, 3);
-  // <unk> and two words: 13 translations of at most two, and then <eos>.
+  // The words are <unk> and two others: 13 translations of at most two words,
+  // each followed by <eos>.
   std::vector<Ids> all = {{}};
   for (size_t i = 0; i < 4; ++i) {
     for (const int32_t id : {0, 4, 5}) {
@@ -242,7 +245,8 @@ TEST(TranslateTest, ALongerSearchEndsAtItsLimit) {
     const std::vector<Translation> found =
         model.Translate({{4, 3}, {4, 5, 6, 3}}, Options(beam, 1, 2));
     ASSERT_EQ(found.size(), 2);
-    // The last choice is <eos>, though the model never wants it.
+    // The last choice is <eos>, although the model gives it almost no
+    // probability.
     EXPECT_EQ(found[0].ids.size(), 3);
     EXPECT_EQ(found[1].ids.size(), 5);
     EXPECT_TRUE(found[0].finished);
@@ -272,8 +276,8 @@ const Translation& Best(const std::vector<Translation>& translations) {
                            });
 }
 
-// Beam search as its definition reads: each hypothesis anew from the first
-// word, all continuations sorted.
+// Beam search as defined: decodes each hypothesis again from its first word,
+// and sorts all continuations.
 Translation SimpleSearch(TestModel& model, const Ids& source,
                          const SearchConfig& search) {
   const size_t longest =
@@ -387,7 +391,8 @@ TEST_P(BatchedTranslateTest, ASentenceTranslatesTheSameAloneAndInAnyBatch) {
 
 TEST_P(BatchedTranslateTest, SentencesThatEndEarlierLeaveTheOthersAsTheyAre) {
   bool at_different_steps = false;
-  // Three words: no sentence ends. Four: <unk> and <eos>, less than a beam.
+  // With three words no sentence ends. With four, only <unk> and <eos> are
+  // possible, fewer than the beam.
   for (const int32_t target_words : {3, 4, 6, 71}) {
     TestModel model = Model(target_words, 2);
     const std::vector<Ids> sources = Sources(9, 9);
@@ -459,7 +464,7 @@ TEST(TranslateTest, AWarmSearchAllocatesAsMuchForFewStepsAsForMany) {
   Forward<float> forward(tape, model.store(), nullptr);
   for (const int beam : {1, 3}) {
     std::vector<int64_t> allocations;
-    // Twice for warmth.
+    // The first two searches warm up.
     for (const int words : {50, 50, 5, 50}) {
       const int64_t before = AllocationCount();
       TranslateIds({{&model.model(), &forward}}, sources,
@@ -467,8 +472,8 @@ TEST(TranslateTest, AWarmSearchAllocatesAsMuchForFewStepsAsForMany) {
       allocations.push_back(AllocationCount() - before);
     }
     EXPECT_EQ(allocations[2], allocations[3]);
-    // Each source's list of one translation, its ids and its weights, and what
-    // is made once.
+    // Each source has a list of one translation with its ids and weights. The
+    // rest is allocated once.
     EXPECT_LE(allocations[3], 4 * 10 + 20);
   }
 }

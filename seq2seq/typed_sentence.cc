@@ -13,19 +13,20 @@ namespace regard {
 namespace {
 
 constexpr size_t kMostUnknown = 20;
-constexpr int kWordWidth = 60;  // of a note, in columns
+constexpr int kWordWidth = 60;  // columns of a note
 
 std::vector<std::string> TypedTokens(absl::string_view text,
                                      const SentencepieceModel* tokenizer,
                                      const TextRules& rules,
                                      const Vocabulary& vocabulary) {
-  // No sentence of a corpus has a line break.
+  // Sentences of a corpus contain no line breaks.
   const std::string line = absl::StrReplaceAll(text, {{"\n", " "}});
   return tokenizer == nullptr ? PrepareWords(line, rules, &vocabulary)
                               : tokenizer->Tokenize(line);
 }
 
-// `ids`: how many the model reads, <eos> included where it is not cut off.
+// `ids` is the number of ids that the model reads, including <eos> unless it is
+// cut off.
 std::vector<std::string> SideNotes(absl::string_view side,
                                    absl::Span<const std::string> words,
                                    size_t ids, const Vocabulary& vocabulary) {

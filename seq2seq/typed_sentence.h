@@ -13,20 +13,21 @@
 
 namespace regard {
 
-// Prepared as the corpus of the run was (data/text/prepared_text.h).
+// Tokenizes a text in the way the corpus of the run was prepared
+// (data/text/prepared_text.h). Line breaks count as spaces.
 std::vector<std::string> TypedSource(absl::string_view text,
                                      const Translator& translator);
 std::vector<std::string> TypedTarget(absl::string_view text,
                                      const Translator& translator);
 
-// Names the words that a vocabulary, which outlives it, lacks: each once, and
-// 20 at most.
+// Lists the words that a vocabulary lacks, each once and at most 20 in total.
+// The vocabulary must outlive this object.
 class UnknownWords {
  public:
   explicit UnknownWords(const Vocabulary& vocabulary)
       : vocabulary_(vocabulary) {}
 
-  // Of what no earlier call named.
+  // Returns notes on the words that no earlier call listed.
   std::vector<std::string> NotesOn(absl::Span<const std::string> words);
 
  private:
@@ -34,7 +35,8 @@ class UnknownWords {
   absl::flat_hash_set<std::string> named_;
 };
 
-// Whether a side of a pair is cut, and the unknown words of what is read.
+// Returns notes on a side of a pair: whether it is cut, and the unknown words
+// among the words that the model reads.
 std::vector<std::string> SourceNotes(absl::Span<const std::string> words,
                                      const Translator& translator);
 std::vector<std::string> TargetNotes(absl::Span<const std::string> words,
