@@ -1,8 +1,9 @@
-// BERT: a Transformer encoder of one text or a pair (Devlin et al., 2019).
+// BERT: a Transformer encoder of one text or a pair of texts (Devlin et al.,
+// 2019).
 //
-// Its layers are TransformerLayers of post-norm: sites of a probe, relative
-// positions, caches, attention to a memory and feed-forward networks in chunks
-// are theirs.
+// Its layers are TransformerLayers with norms after the branches. They provide
+// the hook points, relative positions, caches, attention to a memory and
+// feed-forward networks in chunks.
 #ifndef LANGUAGE_BERT_H_
 #define LANGUAGE_BERT_H_
 
@@ -25,37 +26,37 @@ namespace regard {
 class BertConfig;
 class TransformerConfig;
 
-// config.transformer() over the published defaults.
+// Returns the published defaults with config.transformer() merged into them.
 TransformerConfig BertTransformer(const BertConfig& config);
 
-// All but masked_words. Paths are relative to `config`.
+// Validates all fields except masked_words. Paths are relative to `config`.
 void ValidateBert(const BertConfig& config, const AttentionRegistry& scorers,
                   ConfigProblems& problems);
 
 struct BertBatch {
   int64_t size = 0;
   absl::Span<const int32_t> ids = {};    // [size, time]
-  absl::Span<const int32_t> types = {};  // [size, time], or empty: all 0
-  // Of each row, [size]: what is behind reaches nothing before it. Empty: all
-  // are as long as the batch.
+  absl::Span<const int32_t> types = {};  // [size, time]; empty means all 0
+  // The length of each row, [size]. Ids beyond it affect nothing before it.
+  // Empty means that all rows have the length of the batch.
   absl::Span<const int32_t> lengths = {};
 };
 
-// Parameters: those of TokenEmbedding with types, layers.*, and
-// pooler.{weight,bias}.
+// The parameters are the parameters of TokenEmbedding with types, "layers.*",
+// and "pooler.{weight,bias}".
 template <typename T>
 class Bert {
  public:
-  // `config` has passed ValidateBert().
+  // `config` must have passed ValidateBert().
   Bert(const BertConfig& config, const AttentionRegistry& scorers,
        int64_t vocabulary, const ParameterScope<T>& scope);
 
-  // -> [size, time, width]. `inputs` has what is passed on to the layers, but
-  // for the mask of lengths.
+  // Returns the outputs, [size, time, width]. `inputs` are passed to the
+  // layers. The lengths of `batch` replace the lengths of their mask.
   Var<T> operator()(Forward<T>& forward, const BertBatch& batch,
                     LayerInputs<T> inputs = {}) const;
 
-  // hidden [size, time, width] -> [size, width]. Only with a pooler.
+  // Maps outputs [size, time, width] to [size, width]. Requires a pooler.
   Var<T> Pool(Forward<T>& forward, Var<T> hidden) const;
 
   int64_t width() const { return width_; }

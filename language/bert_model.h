@@ -1,4 +1,4 @@
-// What every model has that reads its texts by a BERT.
+// The interface of models that read their texts with BERT.
 #ifndef LANGUAGE_BERT_MODEL_H_
 #define LANGUAGE_BERT_MODEL_H_
 
@@ -23,9 +23,10 @@ class BertModel : public Model<float> {
   virtual const Bert<float>& bert() const = 0;
   virtual const BertConfig& bert_config() const = 0;
   virtual const WordPiece& pieces() const = 0;
-  // Ids that a text is cut to, [CLS] and [SEP] included.
+  // The maximum number of ids of a text, [CLS] and [SEP] included. Longer texts
+  // are cut.
   virtual int64_t longest() const = 0;
-  // The vectors that it makes of texts.
+  // The options of the sentence embeddings that the model computes.
   virtual VectorOptions vectors() const { return {}; }
 };
 

@@ -1,5 +1,5 @@
-// Values and gradients of BERT agree with those of transformers, and in the
-// modes that it lacks with PyTorch's, to 1e-5, in float.
+// Compares values and gradients of BERT with transformers, and with PyTorch in
+// modes that transformers lacks, to 1e-5 in float.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -31,7 +31,7 @@
 namespace regard {
 namespace {
 
-// A fixture, a model with the values in it, and a step.
+// A fixture, a model with the fixture's values, and a step.
 class ParityRun {
  public:
   explicit ParityRun(const std::string& name)
@@ -41,7 +41,7 @@ class ParityRun {
   const Fixture& fixture() const { return fixture_; }
   Tape<float>& tape() { return tape_; }
 
-  // All parameters are registered.
+  // Begins a step. All parameters must be registered.
   Forward<float>& Begin() {
     store_.Finalize(/*seed=*/0);
     SetParameters(fixture_, &store_);
@@ -79,7 +79,8 @@ class ParityRun {
   std::optional<Forward<float>> forward_;
 };
 
-// Width 6, two heads and five hidden units, with the score of `name`.
+// Returns a config of width 6 with two heads and five hidden units, with the
+// score of the fixture `name`.
 TransformerConfig ConfigOf(const std::string& name, const char* more = "") {
   BertConfig config;
   *config.mutable_transformer() = Parse<TransformerConfig>(
@@ -149,7 +150,7 @@ TEST(BertParityTest, LayerWithHeadMask) {
   CheckEncoderLayer("bert_layer_head_mask");
 }
 
-// A causal layer on a memory, at once and position by position.
+// Compares a causal layer with a memory: all positions at once, and one by one.
 void CheckDecoderLayer(const std::string& name) {
   SCOPED_TRACE(name);
   ParityRun run(name);
@@ -176,7 +177,8 @@ void CheckDecoderLayer(const std::string& name) {
   run.CheckGradient(probe["self/attention/weights"], "self");
   run.CheckGradient(probe["cross/attention/weights"], "cross");
 
-  // With a cache: the offsets of relative terms are those of the full pass.
+  // Positions one by one use a cache. Relative offsets are the same as in the
+  // full pass.
   Tape<float> tape;
   Forward<float> inference(tape, run.store(), /*gradients=*/nullptr);
   inference.BeginStep();
@@ -261,7 +263,7 @@ TEST(BertParityTest, LossesOfPretraining) {
       forward, {.size = 3, .ids = ids, .types = types, .lengths = lengths});
   ExpectParity(head.Logits(forward, hidden).span(), run.fixture()["logits"],
                "logits");
-  // Only what is predicted reaches the head.
+  // Only predicted positions reach the head.
   std::vector<int32_t> rows;
   std::vector<int32_t> targets;
   const std::vector<int32_t> all = run.fixture().Integers("targets");

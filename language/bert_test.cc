@@ -41,7 +41,7 @@ TEST(BertTest, HasThePublishedSizes) {
       "transformer { width: 384 layers: 6 feed_forward { hidden: 1536 } } ";
   EXPECT_EQ(CountOf(mini, 30522), 22'713'216);
   EXPECT_EQ(CountOf(mini + "pooler: false", 30522), 22'565'376);
-  // A layer has 7,087,872.
+  // A layer has 7,087,872 parameters.
   EXPECT_EQ(CountOf("", 30522) - CountOf("transformer { layers: 11 }", 30522),
             7'087'872);
   EXPECT_EQ(CountOf("", 30522), 109'482'240);

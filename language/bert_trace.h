@@ -1,4 +1,4 @@
-// How the tokens of a text are named where a BERT is looked at.
+// The labels of a text's tokens in traces of a BERT.
 #ifndef LANGUAGE_BERT_TRACE_H_
 #define LANGUAGE_BERT_TRACE_H_
 
@@ -10,10 +10,11 @@
 
 namespace regard {
 
-// The layers' residuals.
+// The hook points of the layers' residual streams.
 inline constexpr char kBertResiduals[] = "bert/layers[*]/*/residual";
 
-// Of one text, [CLS] and [SEP] included; without outputs.
+// Returns labels for the ids of one text, including [CLS] and [SEP], without
+// outputs.
 inline TraceLabels BertLabels(const WordPiece& pieces,
                               absl::Span<const int32_t> ids) {
   TraceLabels labels = {.sequences = {{.name = "text"}}, .sites = {{"*"}}};

@@ -45,7 +45,7 @@ ExampleMetric CorrelationMetric(const std::string& name,
 }
 
 std::vector<double> RanksOf(absl::Span<const double> numbers) {
-  // What is no number has no place in an order.
+  // NaN has no rank.
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   if (std::ranges::any_of(numbers, [](double x) { return std::isnan(x); })) {
     return std::vector<double>(numbers.size(), kNan);

@@ -1,4 +1,4 @@
-// How well one number of each example follows another.
+// Correlation metrics: Pearson's and, through ranks, Spearman's.
 #ifndef LANGUAGE_CORRELATION_H_
 #define LANGUAGE_CORRELATION_H_
 
@@ -10,24 +10,25 @@
 
 namespace regard {
 
-// Of the sums of 1, x, y, x^2, y^2 and x y: the covariance of x and y divided
-// by their standard deviations. 0 where one of them is constant, NaN where one
-// holds NaN.
+// Returns the covariance of x and y divided by their standard deviations, from
+// the sums of 1, x, y, x^2, y^2 and x y. 0 if x or y is constant, NaN if one of
+// them contains NaN.
 double CorrelationOfSums(absl::Span<const double> sums);
 
 inline constexpr Aggregate kCorrelation = {"correlation", 6,
                                            &CorrelationOfSums};
 
-// Pearson's correlation of x and y, which are of one size, as a metric. Their
-// means are subtracted first, which changes no correlation but its rounding.
+// Returns Pearson's correlation of x and y, which must have the same size, as a
+// metric. The means are subtracted first, which only reduces rounding errors.
 ExampleMetric CorrelationMetric(const std::string& name,
                                 absl::Span<const double> x,
                                 absl::Span<const double> y);
 
-// The rank of each number among all, from 1; equal numbers share the mean of
-// their ranks. All are NaN where a number is. The correlation of ranks is
-// Spearman's. Resamples of a metric keep the ranks that the examples have in
-// the whole set.
+// Returns the rank of each number, from 1. Equal numbers share the mean of
+// their ranks. All ranks are NaN if any number is NaN.
+//
+// Spearman's correlation is the correlation of ranks. Resamples of a metric
+// keep the ranks of the whole set.
 std::vector<double> RanksOf(absl::Span<const double> numbers);
 
 }  // namespace regard

@@ -14,7 +14,7 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::IsNan;
 
-// Expected numbers were printed by scipy 1.17.1.
+// scipy 1.17.1 computed the expected numbers.
 constexpr double kX[] = {0.3, 0.9, -0.2, 0.9, 0.5, 0.45};
 constexpr double kY[] = {1.5, 5, 0, 3.8, 3.8, 1};
 
@@ -39,7 +39,7 @@ TEST(CorrelationTest, IsExactWhereNumbersAreLarge) {
   const ExampleMetric metric = CorrelationMetric("pearson", x, y);
   EXPECT_EQ(metric.name, "pearson");
   EXPECT_DOUBLE_EQ(metric.Value(), -1);
-  // The first two alone, and one of them twice.
+  // Resamples: the first two pairs, and one pair twice.
   EXPECT_DOUBLE_EQ(metric.ValueOf({0, 1}), -1);
   EXPECT_EQ(metric.ValueOf({1, 1}), 0);
 }

@@ -1,4 +1,4 @@
-// What a user should know of a text that a BERT does not read to its end.
+// Notes for users on texts that a BERT does not read to their end.
 #ifndef LANGUAGE_CUT_NOTE_H_
 #define LANGUAGE_CUT_NOTE_H_
 
@@ -11,8 +11,8 @@
 
 namespace regard {
 
-// Of one text, or of two that WordPiece::EncodePair() reads, into at most
-// `longest` ids; empty if nothing is cut off.
+// Returns a note if one text, or a pair for WordPiece::EncodePair(), has more
+// than `longest` ids. Empty otherwise.
 std::vector<std::string> CutNotes(const WordPiece& pieces,
                                   const std::vector<absl::string_view>& texts,
                                   int64_t longest);

@@ -14,7 +14,7 @@ TEST(CutNotesTest, SayHowMuchIsRead) {
   const WordPiece pieces =
       WordPiece::FromText("[PAD]\n[UNK]\n[CLS]\n[SEP]\na\n##b\n", "v", {})
           .value();
-  // [CLS] a a ##b [SEP]
+  // The tokens are [CLS] a a ##b [SEP].
   EXPECT_THAT(CutNotes(pieces, {"a ab"}, 5), IsEmpty());
   EXPECT_THAT(CutNotes(pieces, {"a ab"}, 4),
               ElementsAre("is cut: only 4 of 5 tokens are read"));

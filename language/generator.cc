@@ -13,13 +13,14 @@ namespace {
 
 using Prompts = absl::Span<const std::vector<int32_t>>;
 
-// Prompts that are continued together: enough for products to be fast, and few
-// enough for the keys and values of all positions, which of GPT-2's smallest
-// take 0.6 GB for 8192.
+// Limits on the prompts that are continued together: enough for matrix products
+// to be fast, and few enough to bound the memory of keys and values. GPT-2
+// small takes 0.6 GB for 8192 positions.
 constexpr int64_t kMostPrompts = 64;
 constexpr int64_t kMostPositions = 8192;
 
-// How many of the prompts, of which there is one, begin the next batch.
+// Returns how many of the prompts form the next batch. There must be at least
+// one.
 size_t BatchSize(Prompts prompts, int64_t block,
                  const GenerationOptions& options) {
   const SearchConfig& search = options.search;
@@ -28,7 +29,7 @@ size_t BatchSize(Prompts prompts, int64_t block,
   int64_t count = 0;
   while (count < std::min(std::ssize(prompts), kMostPrompts)) {
     const int64_t read = std::ssize(prompts[static_cast<size_t>(count)]);
-    // Of `length`, which may be as large as its type.
+    // `length` may be as large as its type, so it is limited first.
     longest = std::max(longest,
                        std::min(block, read + std::min(options.length, block)));
     if (count > 0 && (count + 1) * rows * longest > kMostPositions) break;
@@ -37,15 +38,15 @@ size_t BatchSize(Prompts prompts, int64_t block,
   return static_cast<size_t>(count);
 }
 
-// Whether the last of `ids`, which follow `before`, completes a stop string. Of
-// those before it, as many are read as a stop string may begin in.
+// Returns whether the last of `ids`, which follow `before`, completes a stop
+// string. Reads back only as many ids as a stop string can span.
 bool Completes(const TextVocabulary& vocabulary, int32_t before,
                absl::Span<const std::string> stops, IdsFromLast ids) {
   size_t longest = 0;
   for (const std::string& stop : stops)
     longest = std::max(longest, stop.size());
-  std::vector<int32_t> tail;  // from the last
-  size_t bytes = 0;           // of those between the first and the last
+  std::vector<int32_t> tail;  // from the last id
+  size_t bytes = 0;           // between the first and the last id
   bool enough = false;
   ids([&](int32_t id) {
     if (tail.size() > 1) bytes += vocabulary.Piece(id, tail.back()).size();

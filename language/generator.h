@@ -1,4 +1,4 @@
-// Continues texts id by id.
+// Generates continuations of texts with a language model.
 #ifndef LANGUAGE_GENERATOR_H_
 #define LANGUAGE_GENERATOR_H_
 
@@ -17,32 +17,33 @@
 namespace regard {
 
 struct GenerationOptions {
-  // How ids are chosen, which has passed ValidateSearch(). In place of its
-  // limits max_length and max_length_ratio, `length` holds.
+  // The search, which must have passed ValidateSearch(). `length` replaces its
+  // limits max_length and max_length_ratio.
   SearchConfig search;
-  int64_t length = 0;  // ids that are generated at most, an ending one included
-  // What follows a prompt is complete with the id that completes one of these
-  // (TextStream); none is empty.
+  int64_t length = 0;  // maximum number of ids to generate, <eos> included
+  // A continuation is complete when it contains one of these strings
+  // (TextStream). None may be empty.
   std::vector<std::string> stops = {};
 };
 
-// Called with the number of a prompt and each id that follows it, but <eos>;
-// where it returns false, that text goes no further.
+// Called with the index of a prompt and each id that follows it, except <eos>.
+// If it returns false, that text stops.
 using OnGenerated = std::function<bool(size_t prompt, int32_t id)>;
 
-// What follows each prompt, none of which is empty: the hypotheses of the one
-// search (seq2seq/decoding/search.h), best first, until there are
-// options.length ids or the model ends the text. `on_id`, which may be null,
-// needs a search with one hypothesis for each prompt.
+// Returns the continuations of each prompt, best first: the hypotheses of a
+// search (seq2seq/decoding/search.h). A continuation ends after options.length
+// ids or when the model ends the text. Prompts must not be empty. A non-null
+// `on_id` requires a search with one hypothesis per prompt.
 //
-// Keys and values are cached. When the ids read would exceed the model's block,
-// the last half block of the text is read again and generation goes on from it;
-// of a prompt that is longer than a block, the same.
+// Keys and values are cached. When a text reaches the model's block, the last
+// half block is read again, and generation continues from there. A prompt
+// longer than a block is cut to its last half block.
 //
-// Successive prompts share products, also if they are of unequal length. What
-// follows a prompt depends on it and the options alone, in every bit: random
-// numbers are a function of the seed, the prompt's ids and the place.
-// `forward` has no gradients; this begins steps of it.
+// Successive prompts are computed together, also if their lengths differ. A
+// continuation depends only on the prompt and the options and is bit-identical
+// in any batch. Random numbers are a function of the seed, the prompt's ids and
+// the position. `forward` must have no gradients; this function begins steps of
+// it.
 std::vector<std::vector<Hypothesis>> Generate(
     const LanguageModel& model, Forward<float>& forward,
     absl::Span<const std::vector<int32_t>> prompts,

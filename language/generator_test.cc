@@ -41,8 +41,7 @@ constexpr const char* kMixers[] = {
     "mixer { mamba2 { heads: 2 key_width: 4 } }",
     "mixer { linear_attention { heads: 2 } }"};
 
-// A model of "abcdefgh" whose parameters are spread wide enough that its
-// choices differ.
+// A model of "abcdefgh" with parameters large enough that its choices differ.
 class GeneratorTest : public ::testing::Test {
  protected:
   static LanguageModel Make(const std::string& fields,
@@ -87,7 +86,7 @@ class GeneratorTest : public ::testing::Test {
     return ContinueAll(model, prompt, options, probe)[0].ids;
   }
 
-  // The logits after ids[first .. end), computed in one pass.
+  // Returns the logits after ids[first .. end), computed in one pass.
   static std::vector<float> LogitsAfter(const LanguageModel& model,
                                         absl::Span<const int32_t> ids,
                                         Probe<float>* probe = nullptr) {
@@ -113,7 +112,7 @@ GenerationOptions Greedy(int64_t length) {
   return options;
 }
 
-// Makes the output's bias, all 0, the logits of every place.
+// Makes the output bias, which starts at 0, the logits of every position.
 absl::Span<float> BiasAlone(LanguageModel& model) {
   ParameterStore<float>& parameters = model.parameters();
   std::fill(parameters.values().begin(), parameters.values().end(), 0.0F);
@@ -121,7 +120,8 @@ absl::Span<float> BiasAlone(LanguageModel& model) {
 }
 
 TEST_F(GeneratorTest, GreedyChoicesAreTheLikeliestOfAFullPass) {
-  // Without interventions, and with one that replaces the maps of all layers.
+  // Runs without interventions, and with one that replaces the maps of all
+  // layers.
   google::protobuf::RepeatedPtrField<Intervention> none;
   google::protobuf::RepeatedPtrField<Intervention> uniform;
   ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
@@ -151,7 +151,7 @@ TEST_F(GeneratorTest, GreedyChoicesAreTheLikeliestOfAFullPass) {
             << mixer << " after " << text.size() << " ids";
         text.push_back(id);
       }
-      // Not one id all along, which a model that reads nothing could give, too.
+      // A model that ignores its input could repeat a single id.
       EXPECT_GT(std::set<int32_t>(made.begin(), made.end()).size(), 1);
       EXPECT_NE(made, plain) << "what the intervention changes";
       plain = made;
@@ -185,7 +185,7 @@ TEST_F(GeneratorTest, ALineEndsWhereTheModelEndsIt) {
   LanguageModel model = Make("block: 12 examples: LINES");
   const SpecialIds special = model.vocabulary().special_ids();
   const absl::Span<float> bias = BiasAlone(model);
-  // The beginning is never generated.
+  // <bos> is never generated.
   bias[special.begin] = 3;
   bias[4] = 2;
   bias[special.end] = 1;
@@ -225,8 +225,9 @@ TEST_F(GeneratorTest, StopsWhenItIsTold) {
                "2 hypotheses of a source");
 }
 
-// Prompts shorter than half a block of 12, as long as one, and longer, which
-// join the others at different times and read their last half together.
+// Prompts are shorter than half a block of 12, as long as a block, or longer.
+// They join the others at different times, and read their last half block
+// together.
 TEST_F(GeneratorTest, APromptIsContinuedTheSameAloneAndInAnyBatch) {
   const std::vector<std::vector<int32_t>> prompts = {
       {1, 2, 3}, {4},          {0, 1, 2, 3, 4, 5, 6, 7, 6, 5, 4, 3, 2, 1},
@@ -270,7 +271,7 @@ TEST_F(GeneratorTest, APromptIsContinuedTheSameAloneAndInAnyBatch) {
   }
 }
 
-// 70 prompts are more than one batch.
+// 70 prompts do not fit in one batch.
 TEST_F(GeneratorTest, BatchesKeepTheOrderOfPrompts) {
   LanguageModel model = Make("block: 12");
   Spread(model);
@@ -291,7 +292,7 @@ TEST_F(GeneratorTest, BatchesKeepTheOrderOfPrompts) {
   }
 }
 
-// The logarithm of the probability of `ids` after `prompt`, read at once.
+// Returns the log-probability of `ids` after `prompt`, read at once.
 double GeneratorTest::LogProbability(const LanguageModel& model,
                                      std::vector<int32_t> text,
                                      const std::vector<int32_t>& ids) {
@@ -306,7 +307,8 @@ double GeneratorTest::LogProbability(const LanguageModel& model,
   return sum;
 }
 
-// All 8 * 8 * 8 continuations fit into a beam of 64 after two of them.
+// A beam of 64 keeps all 8 * 8 continuations of two ids, so it finds the best
+// of 8 * 8 * 8.
 TEST_F(GeneratorTest, AWideBeamFindsTheLikeliestTexts) {
   for (const char* mixer : kMixers) {
     LanguageModel model = Make("block: 12", "scaled_dot {}", mixer);
@@ -351,7 +353,7 @@ TEST_F(GeneratorTest, SamplesHaveTheProbabilitiesOfFullPasses) {
   }
 }
 
-// But for the arena of a search, whose blocks double.
+// The arena of a search may still double its blocks.
 TEST_F(GeneratorTest, AWarmStepOfASearchAllocatesNothing) {
   if (!CountsAllocations()) GTEST_SKIP() << "a sanitizer allocates";
   std::vector<std::string> layers(std::begin(kMixers), std::end(kMixers));
@@ -366,7 +368,7 @@ TEST_F(GeneratorTest, AWarmStepOfASearchAllocatesNothing) {
     Forward<float> forward(tape, model.parameters(), nullptr);
     for (const int beam : {0, 3}) {
       std::vector<int64_t> allocations;
-      // Twice for warmth.
+      // The first two searches warm up.
       for (const int length : {50, 50, 5, 50}) {
         GenerationOptions options = Greedy(length);
         if (beam > 0) {
@@ -384,8 +386,7 @@ TEST_F(GeneratorTest, AWarmStepOfASearchAllocatesNothing) {
   }
 }
 
-// The text of a beam's or sample's ids is that without stop strings, up to the
-// first of them.
+// The text is the text without stop strings, up to the end of the first one.
 TEST_F(GeneratorTest, TextsStopWithTheFirstStopString) {
   LanguageModel model = Make("block: 12");
   Spread(model);
@@ -406,13 +407,13 @@ TEST_F(GeneratorTest, TextsStopWithTheFirstStopString) {
                   text.substr(0, text.find(options.stops[1]) + length));
       }
     }
-    // Part of it in the prompt, "bc", is no match.
+    // A stop string does not match if part of it is in the prompt, "bc".
     options.stops = {"bc" + text.substr(0, 2), "c" + text.substr(0, 1)};
     EXPECT_EQ(Continue(model, prompt, options), whole);
   }
 }
 
-// Words have a space between: "b c" stops there, "bc" nowhere.
+// Words are separated by a space, so "b b" matches but "bb" does not.
 TEST_F(GeneratorTest, StopStringsAreOfTheTextNotOfIds) {
   LanguageModelConfig config;
   ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
@@ -423,25 +424,25 @@ TEST_F(GeneratorTest, StopStringsAreOfTheTextNotOfIds) {
   RegisterBuiltInScores(scorers);
   LanguageModel model(config, scorers, TextVocabulary::Of("a b c", config),
                       /*seed=*/1);
-  // Always b, which is id 2.
+  // The model always writes b, which is id 2.
   BiasAlone(model)[2] = 9;
   GenerationOptions options = Greedy(7);
   options.stops = {"bb"};
   EXPECT_EQ(Continue(model, {1}, options).size(), 7);
   options.stops = {"b b b"};
   EXPECT_THAT(Continue(model, {1}, options), ElementsAre(2, 2, 2));
-  // With the space before the first one.
+  // The space before the first word counts.
   options.stops = {" b b"};
   EXPECT_THAT(Continue(model, {1}, options), ElementsAre(2, 2));
 }
 
-// A text that stops is complete, and competes with those that go on.
+// A text that stops is complete, and competes with texts that continue.
 TEST_F(GeneratorTest, ABeamCompletesTextsThatStop) {
   LanguageModel model = Make("block: 12");
   const absl::Span<float> bias = BiasAlone(model);
   std::fill(bias.begin(), bias.end(), -100.0F);
-  bias[0] = std::log(0.6F);  // a
-  bias[1] = std::log(0.4F);  // b
+  bias[0] = std::log(0.6F);  // id of a
+  bias[1] = std::log(0.4F);  // id of b
   GenerationOptions options;
   options.length = 4;
   options.stops = {"ab"};
@@ -457,7 +458,7 @@ TEST_F(GeneratorTest, ABeamCompletesTextsThatStop) {
   EXPECT_NEAR(found[1].score, std::log(0.144), 1e-5);
 }
 
-// What ends and what is cut compete by their scores.
+// Texts that end and texts that are cut compete by score.
 TEST_F(GeneratorTest, ABeamCutsTextsAtTheLength) {
   LanguageModel model = Make("block: 12 examples: LINES");
   const SpecialIds special = model.vocabulary().special_ids();

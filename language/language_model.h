@@ -1,6 +1,6 @@
-// A decoder-only language model with its vocabulary: all that generating needs.
-// It is made without a text, so a finished run can be used where its text is
-// not.
+// A decoder-only language model with its vocabulary: everything that generation
+// needs. It does not depend on a text, so a finished run can be used without
+// its text.
 #ifndef LANGUAGE_LANGUAGE_MODEL_H_
 #define LANGUAGE_LANGUAGE_MODEL_H_
 
@@ -15,22 +15,24 @@
 
 namespace regard {
 
-// Paths are relative to `config`.
+// Adds problems under paths relative to `config`.
 void ValidateLanguageModel(const LanguageModelConfig& config,
                            const AttentionRegistry& scorers,
                            ConfigProblems& problems);
 
-// Whether evaluations do; the field has no effect on blocks.
+// Returns whether evaluations measure prefix_matching, which has no effect on
+// blocks.
 inline bool MeasuresPrefixMatching(const LanguageModelConfig& config) {
   return config.prefix_matching() &&
          config.examples() == LanguageModelConfig::LINES;
 }
 
-// Parameters are those of TransformerDecoder.
+// The parameters are the parameters of TransformerDecoder.
 class LanguageModel {
  public:
-  // `config` has passed ValidateLanguageModel(). `seed` is that of the
-  // parameters' first values; without `finalize`, they have none.
+  // `config` must have passed ValidateLanguageModel(). `seed` determines the
+  // initial values of the parameters; without `finalize` they stay
+  // uninitialised.
   LanguageModel(const LanguageModelConfig& config,
                 const AttentionRegistry& scorers, TextVocabulary vocabulary,
                 uint64_t seed, bool finalize = true);
@@ -39,7 +41,7 @@ class LanguageModel {
   const ParameterStore<float>& parameters() const { return parameters_; }
   const TextVocabulary& vocabulary() const { return vocabulary_; }
   const TransformerDecoder<float>& decoder() const { return decoder_; }
-  // Ids that it reads at once at most.
+  // The maximum number of ids that the model reads at once.
   int64_t block() const { return block_; }
 
  private:

@@ -27,7 +27,7 @@ LanguageModelConfig Parse(const std::string& text) {
   return config;
 }
 
-// Its problems, as "path: message".
+// Returns the problems as "path: message".
 std::vector<std::string> ProblemsOf(const std::string& text) {
   AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);
@@ -87,7 +87,7 @@ TEST(ValidateLanguageModelTest, NamesWhatDoesNotFit) {
       ProblemsOf("transformer { width: 10 attention { heads: 3 } }").size(), 1);
 }
 
-// Characters that stand for a vocabulary of a size.
+// Returns a vocabulary of `size` characters.
 TextVocabulary VocabularyOfSize(int size, const LanguageModelConfig& config) {
   std::string text;
   for (int i = 0; i < size; ++i) {
@@ -111,14 +111,15 @@ int64_t CountParameters(const std::string& text, int vocabulary) {
 }
 
 TEST(LanguageModelTest, HasThePublishedNumberOfParameters) {
-  // GPT-2 small: 12 layers of 7,087,872, positions, ids and a norm.
+  // GPT-2 small has 12 layers of 7,087,872 parameters, positions, ids and a
+  // norm.
   EXPECT_EQ(CountParameters(
                 "transformer { width: 768 layers: 12 attention { heads: 12 } "
                 "position_embedding { kind: LEARNED longest: 1024 } "
                 "tied_embeddings: TARGET_OUTPUT }",
                 50257),
             124439808);
-  // nanoGPT on Tiny Shakespeare, as on a CPU.
+  // The CPU example of nanoGPT on Tiny Shakespeare.
   EXPECT_EQ(CountParameters("transformer { width: 128 layers: 4 "
                             "attention { heads: 4 bias: false } "
                             "feed_forward { bias: false } norm { bias: false } "

@@ -126,7 +126,7 @@ MaskedBatch MaskedText::MakeBatch(absl::Span<const int64_t> examples,
   }
   const bool pairs = config_.next_sentence();
   PaddedIds ids = EmptyRows(size, time, pieces_.separator(), arena);
-  // Padding counts as part of the second piece.
+  // Padding counts as part of the second segment.
   const PaddedIds types = EmptyRows(pairs ? size : 0, time, /*pad=*/1, arena);
   auto* const apart = arena.New<int32_t>(size);
   auto* const positions = arena.New<int32_t>(most);
@@ -167,7 +167,7 @@ int64_t MaskedText::MaskRow(int64_t example, const Masking& masking,
                             int64_t row_begin, absl::Span<int32_t> row,
                             Arena& arena, int32_t* positions,
                             int32_t* targets) const {
-  // Words that may be masked: positions begins[i] .. ends[i] - 1.
+  // The words that may be masked are positions begins[i] .. ends[i] - 1.
   const auto length = static_cast<int64_t>(row.size());
   auto* const begins = arena.New<int32_t>(length);
   auto* const ends = arena.New<int32_t>(length);
@@ -177,7 +177,7 @@ int64_t MaskedText::MaskRow(int64_t example, const Masking& masking,
     const int32_t begin = i;
     bool known = known_[static_cast<size_t>(row[i++])];
     known_tokens += known ? 1 : 0;
-    // A word that a cut left without its beginning is one of its own.
+    // If the beginning of a word is cut off, the rest counts as a word.
     const bool special = pieces_.IsSpecial(row[begin]);
     while (config_.whole_words() && !special && i < length &&
            pieces_.Continues(row[i])) {
@@ -189,7 +189,7 @@ int64_t MaskedText::MaskRow(int64_t example, const Masking& masking,
     begins[words] = begin;
     ends[words++] = i;
   }
-  // The key of the stream is all that the draws depend on.
+  // The draws depend only on the key of this stream.
   const RandomStream random(
       Hash(static_cast<uint64_t>(example),
            Hash(static_cast<uint64_t>(masking.step), masking.seed)),

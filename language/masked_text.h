@@ -1,5 +1,5 @@
-// Texts with masked words: which tokens are predicted, and what stands in their
-// place (Devlin et al., "BERT", 2019, section 3.1 and appendix A).
+// Texts with masked words: selects the tokens to predict, and masks them
+// (Devlin et al., "BERT", 2019, section 3.1 and appendix A).
 #ifndef LANGUAGE_MASKED_TEXT_H_
 #define LANGUAGE_MASKED_TEXT_H_
 
@@ -19,52 +19,53 @@
 
 namespace regard {
 
-// Paths are relative to `config`.
+// Adds problems under paths relative to `config`.
 void ValidateMaskedWords(const MaskedWordsConfig& config,
                          ConfigProblems& problems);
 
-// How texts are cut: into words that white space separates, or, with a
-// vocabulary, as BERT's tokeniser does.
+// Returns the tokenizer options. With a vocabulary, texts are tokenized as BERT
+// does. Otherwise, the tokens are words separated by white space.
 WordPieceOptions TokenOptions(const MaskedWordsConfig& config);
 
-// With lines and documents: empty lines separate documents, and are left out.
+// Encodes a text with its lines and documents. Empty lines separate documents
+// and are dropped.
 EncodedText EncodeLines(const WordPiece& pieces, absl::string_view text);
 
-// In the arena of a step.
+// A batch in the arena of a step.
 struct MaskedBatch {
   BertBatch input;
-  // What is predicted: row * time + position, and the id that stood there.
+  // The predicted tokens: their positions, row * time + position, and original
+  // ids.
   absl::Span<const int32_t> positions;
   absl::Span<const int32_t> targets;
-  // [size]: 1 where the second piece does not follow the first (as in
-  // transformers); empty if there are no pairs.
+  // [size]: 1 if the second segment does not follow the first (as in
+  // transformers), else 0. Empty without pairs.
   absl::Span<const int32_t> apart;
 };
 
-// Cuts a text into examples, and masks them. Does not change once made.
+// Cuts a text into examples, and masks them. Immutable.
 class MaskedText {
  public:
-  // `known` says of each id whether it may be masked. `seed` is that of the
-  // pairs, of which the examples are a function; see MakeTextPairs(). All
-  // but the numbers and the config outlive this.
+  // `known` [vocabulary] is true for ids that may be masked. `seed` determines
+  // the pairs; see MakeTextPairs(). All references must outlive this object.
   MaskedText(const WordPiece& pieces, const MaskedWordsConfig& config,
              const EncodedText& text, const std::vector<bool>& known,
              uint64_t seed);
 
   int64_t size() const { return static_cast<int64_t>(examples_.size()); }
-  // How many tokens of an example are predicted: the share of those that are
-  // known, rounded, and at least one if any is. With whole words it is the
-  // most: a word that would exceed it is passed over.
+  // Returns how many tokens of an example are predicted: `share` of the known
+  // tokens, rounded, and at least one if there are any. With whole words this
+  // is a maximum: a word that would exceed it is skipped.
   int64_t Predicted(int64_t example) const;
-  // Tokens with [CLS] and [SEP].
+  // Returns the number of tokens, [CLS] and [SEP] included.
   int64_t Length(int64_t example) const;
 
   struct Masking {
     double share;  // as in MaskedWordsConfig
     double mask_share;
     double random_share;
-    // Which tokens are predicted and what becomes of them is a function of
-    // (seed, step, example).
+    // The predicted tokens and their replacements are a function of (seed,
+    // step, example).
     uint64_t seed;
     int64_t step;
   };
@@ -74,7 +75,7 @@ class MaskedText {
  private:
   int64_t Known(const TextPair& example) const;
   int64_t PredictedOf(int64_t known, double share) const;
-  // Masks a row in place; returns how many positions it appended.
+  // Masks a row in place. Returns the number of positions that it appended.
   int64_t MaskRow(int64_t example, const Masking& masking, int64_t row_begin,
                   absl::Span<int32_t> row, Arena& arena, int32_t* positions,
                   int32_t* targets) const;
@@ -83,8 +84,8 @@ class MaskedText {
   const MaskedWordsConfig config_;
   const EncodedText& text_;
   const std::vector<bool>& known_;
-  std::vector<int32_t> random_ids_;  // the known ones
-  std::vector<TextPair> examples_;   // without pairs, second is empty
+  std::vector<int32_t> random_ids_;  // all known ids
+  std::vector<TextPair> examples_;   // `second` is empty without pairs
 };
 
 }  // namespace regard

@@ -74,7 +74,8 @@ TEST(WordVocabularyTest, WordsHaveNoPieces) {
 constexpr MaskedText::Masking kAllMasks = {
     .share = 0.25, .mask_share = 1, .random_share = 0, .seed = 7, .step = 3};
 
-// Ten words, of which w0 is unknown, and `count` of them as a text.
+// A vocabulary of ten words, of which w0 is unknown, and a text of `count`
+// words.
 class MaskedTextTest : public ::testing::Test {
  protected:
   explicit MaskedTextTest(int count = 100) {
@@ -115,13 +116,13 @@ TEST_F(MaskedTextTest, MasksTheShareOfKnownTokens) {
   const MaskedText text = Make();
   EXPECT_EQ(text.size(), 10);
   EXPECT_EQ(text.Length(0), 12);
-  // One of the ten words is unknown: round(9 / 4).
+  // One of the ten words is unknown, so round(9 / 4) are predicted.
   EXPECT_EQ(text.Predicted(0), 2);
   const MaskedBatch batch = text.MakeBatch(All(text), kAllMasks, arena_);
   EXPECT_EQ(batch.targets.size(), 20);
   EXPECT_THAT(batch.input.lengths, Each(12));
   EXPECT_THAT(batch.input.types, IsEmpty());
-  // What was there, where nothing is masked.
+  // Positions that are not masked keep their words.
   std::set<int32_t> masked(batch.positions.begin(), batch.positions.end());
   EXPECT_EQ(masked.size(), 20);
   for (int32_t row = 0; row < 10; ++row) {
@@ -182,7 +183,7 @@ TEST_F(MaskedTextTest, EightyTenTen) {
     }
     arena_.Reset();
   }
-  // Of 10,000; a random word is the same as before in one case of ten.
+  // Counts of 10,000. A random word equals the original in one of ten cases.
   EXPECT_NEAR(masks, 8000, 200);
   EXPECT_NEAR(same, 1100, 150);
   EXPECT_NEAR(randoms, 900, 150);
@@ -204,15 +205,15 @@ TEST_F(MaskedTextTest, WordsAreMaskedWhole) {
     const auto ids = batch.input.ids;
     std::vector<bool> masked(ids.size());
     for (const int32_t at : batch.positions) masked[at] = true;
-    // The pieces as they stood: 1-2, 3, 4-5, 6, 7-8, 9-10, 11, 12.
+    // Positions of the words: 1-2, 3, 4-5, 6, 7-8, 9-10, 11, 12.
     for (const int begin : {1, 4, 7, 9}) {
       EXPECT_EQ(masked[begin], masked[begin + 1]) << begin;
     }
   }
 }
 
-// Blocks of four tokens begin inside of words: what is left of each is masked,
-// too.
+// Blocks of four tokens begin inside of words, and the rest of such a word can
+// be masked.
 TEST_F(MaskedTextTest, TheRestOfAWordThatWasCutIsAWord) {
   words_ = "w1 w2s w3s w4s w5s w6s w7s";
   config_.set_block(8);
@@ -227,12 +228,12 @@ TEST_F(MaskedTextTest, TheRestOfAWordThatWasCutIsAWord) {
       masked.insert(at);
     }
   }
-  // w1, w2, ##s, w3, ##s, w4 | ##s, w5, ##s, ...
+  // The tokens are w1, w2, ##s, w3, ##s, w4 | ##s, w5, ##s, ...
   EXPECT_TRUE(masked.contains(1));
 }
 
 TEST_F(MaskedTextTest, PairsFollowEachOtherOrNot) {
-  // Each document has one word: which one a piece is of can be seen.
+  // Each document repeats one word, which shows the document of a segment.
   words_.clear();
   for (int i = 0; i < 400; ++i) {
     const std::string word = absl::StrCat("w", 1 + i % 9);
@@ -246,7 +247,7 @@ TEST_F(MaskedTextTest, PairsFollowEachOtherOrNot) {
   EXPECT_GT(text.size(), 400);
   const MaskedBatch batch = text.MakeBatch(All(text), kAllMasks, arena_);
   const auto time = static_cast<int64_t>(batch.input.ids.size()) / text.size();
-  // Five words of a document, or a few of each of two.
+  // A pair has five words of one document, or a few of each of two.
   EXPECT_LE(time, 12);
   int apart = 0;
   int of_other_word = 0;
@@ -267,7 +268,7 @@ TEST_F(MaskedTextTest, PairsFollowEachOtherOrNot) {
     }
   }
   EXPECT_NEAR(apart, static_cast<int>(text.size()) * 2 / 3, 60);
-  // One of nine documents has the same word.
+  // One of nine other documents has the same word.
   EXPECT_NEAR(of_other_word, apart * 8 / 9, 40);
 }
 
@@ -315,7 +316,7 @@ TEST(MaskedWordsConfigTest, TheWeightOfNextSentencesNeedsThem) {
   EXPECT_TRUE(fits(true, 0.5));
   EXPECT_FALSE(fits(true, -1));
   EXPECT_FALSE(fits(false, 0.5));
-  // A resolved config writes defaults out.
+  // A resolved config contains defaults.
   EXPECT_TRUE(fits(false, 1));
 }
 

@@ -28,13 +28,13 @@ namespace regard {
 
 namespace {
 
-// Evaluations are the same for every seed and every share of training.
+// Evaluations do not depend on the seed and the fraction of training.
 constexpr double kEvaluationShare = 0.15;
 constexpr uint64_t kEvaluationSeed = 0x7E57;
-// Ids that an evaluation reads at once, and at least an example.
+// The number of ids that an evaluation reads at once; at least one example.
 constexpr int64_t kEvaluationIds = 4096;
 
-// The outputs at the positions that are predicted: [positions, width].
+// Returns the outputs at the predicted positions, [positions, width].
 Var<float> AtPositions(Var<float> hidden, absl::Span<const int32_t> positions) {
   return Gather(hidden.Reshape({hidden.rows(), hidden.cols()}), positions,
                 {static_cast<int64_t>(positions.size())});
@@ -64,7 +64,8 @@ void ValidateMaskedWordModel(const BertConfig& config,
 }
 
 std::vector<bool> MaskedWordModel::KnownTokens() const {
-  // Without a training text, as of a folder of Hugging Face's, all are.
+  // Without a training text, as in a Hugging Face model folder, all tokens are
+  // known.
   const int64_t least =
       train_ids_.ids.empty() ? 0 : config_.masked_words().min_frequency();
   std::vector<bool> known;
@@ -197,7 +198,7 @@ EvaluatedSet MaskedWordModel::Predict(
     TokenScores scores;
     std::vector<int32_t> targets;
     std::vector<Example> examples;
-    // Of each example: right predictions, and all.
+    // The number of correct predictions, and of all, for each example.
     std::vector<std::array<double, 2>> right;
     double next_loss = 0;
     std::vector<double> next_right;
@@ -223,7 +224,7 @@ EvaluatedSet MaskedWordModel::Predict(
     const size_t time = batch.input.ids.size() / numbers.size();
     size_t masked = 0;
     for (size_t row = 0; row < numbers.size(); ++row) {
-      // Targets and predictions in the order of the text.
+      // The targets and predictions, ordered by position.
       std::map<int32_t, std::pair<int32_t, int32_t>> tokens;
       for (; masked < predicted.size() &&
              static_cast<size_t>(batch.positions[masked]) < (row + 1) * time;
@@ -329,7 +330,7 @@ absl::StatusOr<MaskedWordModel::Asked> MaskedWordModel::Read(
     asked.types.assign(masked.input.types.begin(), masked.input.types.end());
     asked.ids.assign(masked.input.ids.begin(), masked.input.ids.end());
     asked.text = TextOf(asked.ids);
-    // In the order of the text.
+    // The targets, ordered by position.
     std::map<int32_t, int32_t> targets;
     for (size_t i = 0; i < masked.targets.size(); ++i) {
       targets[masked.positions[i]] = masked.targets[i];
@@ -441,7 +442,7 @@ absl::StatusOr<Traced<float>> MaskedWordModel::Trace(
   labels.input = asked.text;
   labels.notes = asked.notes;
   if (asked.positions.empty()) {
-    // Not cut: what is shown is what was typed.
+    // The trace must show the typed text, so the text must not be cut.
     const auto size = std::ssize(pieces_.Tokenize(question.text));
     if (size + (asked.pair ? 3 : 2) > longest()) return WithoutMask(question);
     labels.answer = absl::StrJoin(labels.sequences[0].labels, " ");

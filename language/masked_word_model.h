@@ -1,4 +1,5 @@
-// BERT and a text with masked words, as a trainer sees them.
+// A BERT that predicts masked words, with its text, for training and
+// evaluation.
 #ifndef LANGUAGE_MASKED_WORD_MODEL_H_
 #define LANGUAGE_MASKED_WORD_MODEL_H_
 
@@ -28,26 +29,27 @@
 
 namespace regard {
 
-// Paths are relative to `config`.
+// Adds problems under paths relative to `config`.
 void ValidateMaskedWordModel(const BertConfig& config,
                              const AttentionRegistry& scorers,
                              ConfigProblems& problems);
 
-// Parameters are those of Bert, those of TransformerHead under "masked_words"
-// and, with next sentences, "next_sentence.{weight,bias}".
+// The parameters are the parameters of Bert, the parameters of TransformerHead
+// under "masked_words" and, with next_sentence, "next_sentence.{weight,bias}".
 //
-// In training, what is masked is a function of (seed, step, example); the
-// number of tokens that the loss is divided by is one of the example alone:
-// MaskedText::Predicted(), which whole words may not fill.
+// In training, the masks are a function of (seed, step, example). The
+// denominator of the loss is the sum of MaskedText::Predicted(), which depends
+// only on the examples. With whole words, fewer tokens may be masked.
 class MaskedWordModel : public BertModel {
  public:
-  // `config` has passed ValidateMaskedWordModel(); see also ValidateData().
+  // `config` must have passed ValidateMaskedWordModel(); see also
+  // ValidateData().
   MaskedWordModel(const BertConfig& config, const AttentionRegistry& scorers,
                   WordPiece pieces, const TextSplits& text,
                   const ModelOptions& options);
 
-  // Adds what in the config does not fit the text, under paths relative to the
-  // config. Nothing else may be called if there is a problem.
+  // Adds problems where the config does not fit the text, under paths relative
+  // to the config. If there is a problem, no other function may be called.
   void ValidateData(ConfigProblems& problems) const;
 
   ParameterStore<float>& parameters() override { return parameters_; }
@@ -57,13 +59,13 @@ class MaskedWordModel : public BertModel {
   int64_t num_examples() const override { return train_.size(); }
   int64_t CountWork(absl::Span<const int64_t> examples) const override;
   const char* work_unit() const override { return "tok"; }
-  // Next sentences are of each example.
+  // The term of next sentences counts each example once.
   int64_t CountTerm(size_t term,
                     absl::Span<const int64_t> examples) const override {
     return term == 0 ? CountWork(examples)
                      : static_cast<int64_t>(examples.size());
   }
-  // Examples that are no pairs are of one length, but for the last.
+  // All examples except the last have the same length if they are not pairs.
   SequenceLengths Lengths(int64_t example) const override {
     if (!next_sentence_.has_value()) return {0, 0};
     return {train_.Length(example), 0};
@@ -71,27 +73,28 @@ class MaskedWordModel : public BertModel {
   void Loss(Forward<float>& forward, absl::Span<const int64_t> examples,
             absl::Span<const double> denominators,
             absl::Span<Var<float>> sums) const override;
-  // On a fixed 15 % of the known tokens of dev and test, each of which [MASK]
-  // takes the place of: loss, token_accuracy, and unigram_loss, the
-  // cross-entropy of the frequencies in the training text, if there is one,
-  // among known tokens; with next sentences, next_sentence_loss and
-  // next_sentence_accuracy.
+  // Computes loss, token_accuracy and unigram_loss on dev and test. A fixed
+  // fraction of the known tokens, 0.15, is replaced by [MASK] and predicted.
+  // unigram_loss is the cross-entropy of the known tokens' frequencies in the
+  // training text, if there is one. With next_sentence, also computes
+  // next_sentence_loss and next_sentence_accuracy.
   std::vector<EvaluatedSet> Evaluate(Forward<float>& forward,
                                      Split split) const override;
-  // The same of these examples. Inputs are texts with masked tokens; references
-  // and outputs are the tokens that stood there and the likeliest ones.
+  // Computes the same metrics for these examples. Inputs are the masked texts.
+  // References and outputs are the original tokens and the likeliest ones.
   EvaluatedSet Predict(Forward<float>& forward, const MaskedText& text,
                        absl::Span<const int64_t> examples) const;
 
-  // Fills in each [MASK] of a text, or of an example of test, else of dev,
-  // whose answer is its tokens. With next sentences, a text may be two with a
-  // tab between; without [MASK], says whether the second follows.
+  // Fills in each [MASK] of a text or an example. Examples are from test,
+  // or from dev if there is no test set; the reference is their text. With
+  // next_sentence, a text may be two texts separated by a tab. If such a pair
+  // has no [MASK], predicts whether the second text follows the first.
   absl::StatusOr<Answered> Answer(Forward<float>& forward,
                                   const Question& question,
                                   const AnswerOptions& options) const;
 
-  // Of the same texts: the likeliest word of each [MASK]. Without one, what
-  // BERT makes of a text that is not cut.
+  // Traces the likeliest word of each [MASK], for the same inputs as Answer().
+  // A text without [MASK] must not be cut; its trace has no outputs.
   absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,
                                       const Question& question,
                                       const TraceOptions& options) const;
@@ -100,7 +103,7 @@ class MaskedWordModel : public BertModel {
   const BertConfig& bert_config() const override { return config_; }
   const WordPiece& pieces() const override { return pieces_; }
   int64_t longest() const override;
-  // Whether a token of dev may be masked.
+  // Returns whether a token of dev may be masked.
   bool predicts_on_dev() const {
     for (int64_t i = 0; i < dev_.size(); ++i) {
       if (dev_.Predicted(i) > 0) return true;
@@ -110,20 +113,20 @@ class MaskedWordModel : public BertModel {
   bool has_dev() const { return dev_.size() > 0; }
   const MaskedText& dev() const { return dev_; }
   const MaskedText& test() const { return test_; }
-  // Of dev, or of the training text if there is no dev.
+  // Returns dev, or the training text if there is no dev.
   const MaskedText& shown() const { return has_dev() ? dev_ : train_; }
   static MaskedText::Masking EvaluationMasking();
   const EncodedText& train_ids() const { return train_ids_; }
-  // Tokens but [CLS], with spaces between.
+  // Returns the tokens, except [CLS], joined by spaces.
   std::string TextOf(absl::Span<const int32_t> ids) const;
 
  private:
   struct Asked {
-    bool pair = false;      // that was typed
-    std::string text = {};  // as it was typed; of an example, its tokens
+    bool pair = false;      // whether the input is a typed pair
+    std::string text = {};  // the typed text, or the tokens of an example
     std::vector<int32_t> ids = {};
-    std::vector<int32_t> types = {};      // empty: all 0
-    std::vector<int32_t> positions = {};  // of [MASK]
+    std::vector<int32_t> types = {};      // empty means all 0
+    std::vector<int32_t> positions = {};  // positions of [MASK]
     std::string reference = {};
     std::vector<std::string> notes = {};
   };
@@ -132,13 +135,14 @@ class MaskedWordModel : public BertModel {
                              const Question& question) const;
   absl::StatusOr<Asked> ReadTyped(absl::string_view text) const;
   absl::Status WithoutMask(const Question& question) const;
-  // Whether the second text of a pair follows the first.
+  // Predicts whether the second text of a pair follows the first.
   Answered AnswerPair(Forward<float>& forward, const Asked& asked,
                       const AnswerOptions& options) const;
-  // What was asked with `words` in the places of its masks.
+  // Returns the input with `words` in place of its masks.
   std::string FilledIn(const Question& question, const Asked& asked,
                        absl::Span<const int32_t> words) const;
-  // log p of each word at the positions, [positions, vocabulary].
+  // Returns the log-probability of each word at the masked positions,
+  // [positions, vocabulary].
   Var<float> Fill(Forward<float>& forward, const Asked& asked) const;
 
   std::vector<bool> KnownTokens() const;
@@ -149,7 +153,7 @@ class MaskedWordModel : public BertModel {
   const EncodedText train_ids_;
   const EncodedText dev_ids_;
   const EncodedText test_ids_;
-  std::vector<int64_t> counts_;  // of each id in the training text
+  std::vector<int64_t> counts_;  // counts of ids in the training text
   const std::vector<bool> known_;
   const MaskedText train_;
   const MaskedText dev_;

@@ -42,7 +42,7 @@ BertConfig ConfigOf(const std::string& masked) {
   return config;
 }
 
-// a b c d follow each other; "rare" is there once.
+// a b c d follow each other, and "rare" occurs once.
 TextSplits Text() {
   TextSplits text;
   for (int i = 0; i < 12; ++i) text.train += "a b c d a b c\n";
@@ -64,7 +64,8 @@ TEST(MaskedWordModelTest, UnigramIsOfTheKnownWordsOfTraining) {
   const auto model = ModelOf(ConfigOf("block: 16 min_frequency: 2"));
   Tape<float> tape;
   Forward<float> forward(tape, model->parameters(), nullptr);
-  // 24 of a, b and c, 13 of d: which words were drawn decides between these.
+  // The training text has 24 each of a, b and c, and 13 of d. The result
+  // depends on the words drawn.
   const double unigram =
       MetricsOf(model->Evaluate(forward, Split::kDev)).at("unigram_loss");
   EXPECT_GE(unigram, -std::log(24.0 / 85) - 1e-12);
@@ -97,7 +98,7 @@ TEST(MaskedWordModelTest, AnExampleHasItsTokensInTheOrderOfTheText) {
     ASSERT_EQ(
         gold.size(),
         std::vector<std::string>(absl::StrSplit(example.output, ' ')).size());
-    // The masked text, each mask replaced by what stood there, is the text.
+    // Replacing each mask with the original word restores the text.
     auto token = gold.begin();
     const std::vector<std::string> input = absl::StrSplit(example.input, ' ');
     for (std::string word : input) {
@@ -289,7 +290,8 @@ TEST(MaskedWordModelTest, AnswersPairsWhereItLearnsNextSentences) {
   const std::string filled = answer_of(pairs, 16, "A  b\tc [MASK]");
   EXPECT_EQ(filled.find("A  b\tc "), 0);
   EXPECT_FALSE(absl::StrContains(filled, "[MASK]")) << filled;
-  // [CLS] a [MASK] [SEP] [MASK] [SEP]: the first text loses its second mask.
+  // The input is [CLS] a [MASK] [SEP] [MASK] [SEP]: the first text loses its
+  // second mask.
   const std::string cut = answer_of(pairs, 6, "a [MASK] b [MASK]\t[MASK]");
   EXPECT_EQ(cut.find("a "), 0);
   EXPECT_TRUE(absl::StrContains(cut, " b [MASK]\t")) << cut;
@@ -309,7 +311,7 @@ TEST(MaskedWordModelTest, AnswersPairsWhereItLearnsNextSentences) {
       "expected a text with [MASK] among its first 16 tokens; got 'a\tb'");
 }
 
-// With the maps of its attention, and no output.
+// The trace has attention maps but no output.
 TEST(MaskedWordModelTest, ATextWithoutMaskIsTraced) {
   const auto model = ModelOf(ConfigOf("block: 16 next_sentence: true"));
   Tape<float> tape;

@@ -31,10 +31,10 @@ int64_t AddPrefixMatching(absl::Span<const int32_t> ids,
 
 double PrefixMatching(const LanguageModel& model, Forward<float>& forward,
                       const EncodedText& text) {
-  std::map<std::string, std::vector<double>> sums;  // of each layer
+  std::map<std::string, std::vector<double>> sums;  // by layer and head
   int64_t positions = 0;
   for (size_t i = 0; i + 1 < text.lines.size(); ++i) {
-    // <eos> is not read.
+    // <eos> is never read.
     const int64_t length = text.lines[i + 1] - text.lines[i] - 1;
     const absl::Span<const int32_t> ids =
         absl::MakeConstSpan(text.ids).subspan(text.lines[i], length);

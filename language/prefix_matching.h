@@ -1,6 +1,7 @@
-// How much a language model looks for what followed a token before: the
-// prefix-matching score of Olsson et al., "In-context learning and induction
-// heads", 2022, by which induction heads are told.
+// The prefix-matching score of Olsson et al., "In-context learning and
+// induction heads", 2022, which identifies induction heads. It measures how
+// much attention a position gives to the tokens that followed earlier
+// occurrences of its token.
 #ifndef LANGUAGE_PREFIX_MATCHING_H_
 #define LANGUAGE_PREFIX_MATCHING_H_
 
@@ -13,16 +14,16 @@
 
 namespace regard {
 
-// Adds to sums[head], for each position of `ids` whose token stands earlier in
-// it too, the weights of the keys that come directly after those earlier ones,
-// and returns how many such positions there are.
-// weights: [heads, positions, positions].
+// Returns the number of positions of `ids` whose token also occurs earlier. For
+// each of them, adds to sums[head] the weights of the keys directly after the
+// earlier occurrences. `weights` is [heads, positions, positions].
 int64_t AddPrefixMatching(absl::Span<const int32_t> ids,
                           absl::Span<const float> weights,
                           absl::Span<double> sums);
 
-// The mean of these sums over all such positions of the lines of `text`, of the
-// head of any layer that has the greatest mean; 0 if there is no such position.
+// Returns the mean of these sums over all such positions of the lines of
+// `text`, for the head of any layer with the greatest mean. 0 if there is no
+// such position.
 double PrefixMatching(const LanguageModel& model, Forward<float>& forward,
                       const EncodedText& text);
 

@@ -16,7 +16,8 @@ namespace regard {
 
 namespace {
 
-// What is wrong by field. A default may be missing where no line needs it.
+// Returns problems by field. A default token may be missing unless lines are
+// examples.
 std::map<std::string, std::string> MissingTokens(
     const BytePairs& pairs, absl::string_view folder,
     const LanguageModelConfig& config) {

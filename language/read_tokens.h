@@ -1,4 +1,4 @@
-// The tokeniser of a language model that is to be trained.
+// Reads the tokenizer of a language model before training.
 #ifndef LANGUAGE_READ_TOKENS_H_
 #define LANGUAGE_READ_TOKENS_H_
 
@@ -12,14 +12,15 @@ namespace regard {
 
 struct TokenizedConfig {
   LanguageModelConfig config;
-  std::string digest = {};  // SHA-256 of what was read; empty if nothing was
-  // What is wrong with it, by the field of `tokens`.
+  std::string digest = {};  // SHA-256 of the tokenizer; empty if none was read
+  // Problems by the field of `tokens`.
   std::map<std::string, std::string> problems = {};
 };
 
-// Puts the tokeniser that a `config` of BYTE_PAIRS names into `text`, unless it
-// has one. With a problem, what is returned is a config of characters, which a
-// model can be made of.
+// Reads the tokenizer that a `config` with unit: BYTE_PAIRS names into
+// text->vocabulary, unless it already contains one. If there is a problem, the
+// returned config has unit: CHARACTERS, so that a model can still be
+// constructed.
 TokenizedConfig ReadTokens(const LanguageModelConfig& config, TextSplits* text);
 
 }  // namespace regard

@@ -15,9 +15,9 @@ namespace regard {
 
 namespace {
 
-// Ids that are computed at once, or one text: few enough for what they become
-// to stay in the cache. Where all threads get a batch by it, there may be
-// fewer, down to what products are still fast with.
+// The maximum number of ids of a batch, unless one text is longer. Their
+// activations stay in the cache. Batches may be smaller to give every thread
+// one, but not below the size at which matrix products are fast.
 constexpr int64_t kMostIds = 512;
 constexpr int64_t kLeastIds = 128;
 
@@ -38,8 +38,8 @@ std::string VectorText(absl::Span<const float> vector) {
   return text;
 }
 
-// What one thread computes with. The leaves, and how products have laid out the
-// weights, are kept from batch to batch.
+// The state of one thread. Parameter leaves and packed weights are reused by
+// all of its batches.
 class SentenceEmbedder::Worker {
  public:
   Worker(const Bert<float>& bert, const ParameterStore<float>& parameters,
@@ -51,7 +51,7 @@ class SentenceEmbedder::Worker {
     begin_ = tape_.Save();
   }
 
-  // Texts in the order of their lengths.
+  // Computes a batch of texts, ordered by length.
   void Embed(absl::Span<const Text> texts) {
     const PaddedIds ids =
         Pad(static_cast<int64_t>(texts.size()), /*pad=*/0, tape_.arena(),
@@ -105,7 +105,7 @@ void SentenceEmbedder::EmbedIds(absl::Span<const std::vector<int32_t>> ids,
   REGARD_CHECK_EQ(static_cast<int64_t>(vectors.size()),
                   static_cast<int64_t>(ids.size()) * width);
   MakeBatches(ids, vectors);
-  // Batches are taken until none is left, the longest first.
+  // Threads take the longest remaining batch.
   const auto batch = [&](size_t i) {
     return batches_[batches_.size() - 1 - i];
   };

@@ -1,5 +1,5 @@
-// Vectors of texts from BERT's outputs over the tokens of each (Reimers and
-// Gurevych, "Sentence-BERT", 2019).
+// Sentence embeddings from BERT's outputs, for many texts on several threads
+// (Reimers and Gurevych, "Sentence-BERT", 2019).
 #ifndef LANGUAGE_SENTENCE_EMBEDDER_H_
 #define LANGUAGE_SENTENCE_EMBEDDER_H_
 
@@ -18,36 +18,39 @@
 
 namespace regard {
 
-// The inner product of vectors of norm 1, the cosine of their angle.
+// Returns the inner product, which is the cosine similarity of vectors of norm
+// 1.
 double Similarity(absl::Span<const float> a, absl::Span<const float> b);
 
-// The numbers with spaces between, each as the shortest decimal that reads back
-// as the same float.
+// Returns the numbers joined by spaces, each as the shortest decimal that reads
+// back as the same float.
 std::string VectorText(absl::Span<const float> vector);
 
 class SentenceEmbedder {
  public:
-  // Texts are cut to `longest` ids, [CLS] and [SEP] included. All but the
-  // numbers outlive this.
+  // Texts are cut to `longest` ids, [CLS] and [SEP] included. `bert`,
+  // `parameters` and `pieces` must outlive this object.
   SentenceEmbedder(const Bert<float>& bert,
                    const ParameterStore<float>& parameters,
                    const WordPiece& pieces, int64_t longest, int threads,
                    const VectorOptions& options = {});
   ~SentenceEmbedder();
 
-  // Fills vectors [texts, width]. Texts of similar length are computed
-  // together. Threads share out the batches of them or, where there are fewer
-  // batches than threads, the products of each. Neither changes a bit of a
-  // vector. A text without tokens has the vector of [CLS] [SEP].
+  // Fills `vectors` [texts, width]. A text without tokens gets the vector of
+  // [CLS] [SEP].
+  //
+  // Texts of similar length are computed together. Threads share the batches
+  // or, if there are fewer batches than threads, the matrix products of each
+  // batch. The vectors are bit-identical for any number of threads.
   void Embed(absl::Span<const std::string> texts, absl::Span<float> vectors);
 
-  // The same for texts as ids, each with 1 .. `longest` of them.
+  // Does the same for texts as ids, each of 1 to `longest` ids.
   void EmbedIds(absl::Span<const std::vector<int32_t>> ids,
                 absl::Span<float> vectors);
 
   int64_t width() const { return bert_.width(); }
 
-  // How many texts each batch of the last call had, by their lengths.
+  // Returns the number of texts of each batch of the last call, by length.
   std::vector<size_t> BatchSizes() const;
 
  private:
@@ -65,7 +68,7 @@ class SentenceEmbedder {
   const int64_t longest_;
   WorkerPool pool_;
   std::vector<std::unique_ptr<Worker>> workers_;
-  // The texts of the current call by their lengths, and batches of them.
+  // The texts of the current call by length, and their batches.
   std::vector<Text> texts_;
   std::vector<absl::Span<const Text>> batches_;
 };

@@ -74,7 +74,7 @@ TEST_F(SentenceEmbedderTest, IsTheNormalizedMean) {
   }
 }
 
-// Of the shorter of two texts, whose padding counts for nothing.
+// Pools the shorter of two texts, whose padding must be ignored.
 TEST_F(SentenceEmbedderTest, PoolsAsItIsTold) {
   Tape<float> tape;
   Forward<float> inference(tape, store_, nullptr);
@@ -128,8 +128,8 @@ TEST_F(SentenceEmbedderTest, VectorsDependOnTheirTextAlone) {
   }
 }
 
-// One text, for whose products all threads share the work; texts that make as
-// many batches as threads; and more than that.
+// Uses one text, for whose products all threads share the work; as many batches
+// as threads; and more.
 TEST_F(SentenceEmbedderTest, ThreadsChangeNoBit) {
   ParameterStore<float> store;
   const Bert<float> bert(
@@ -155,7 +155,8 @@ TEST_F(SentenceEmbedderTest, ThreadsChangeNoBit) {
   }
 }
 
-// At most 512 ids are a batch, or as many as give each thread one, but 128.
+// A batch has at most 512 ids. It has fewer if each thread then gets a batch,
+// but not fewer than 128.
 TEST_F(SentenceEmbedderTest, ABatchIsOfTextsOfSimilarLength) {
   const auto sizes = [&](const std::vector<size_t>& lengths, int threads) {
     std::vector<std::vector<int32_t>> ids;

@@ -25,11 +25,11 @@ namespace regard {
 
 namespace {
 
-// [CLS] and [SEP]; of a pair one [SEP] more.
+// The number of special tokens: [CLS] and [SEP], and another [SEP] for a pair.
 constexpr int64_t kShortestText = 2;
 constexpr int64_t kShortestPair = 3;
 
-// As it is typed, or as it is shown.
+// Returns the text or the pair as typed or displayed.
 std::string Joined(const LabelledText& text, absl::string_view separator) {
   if (!text.second.has_value()) return text.text;
   return absl::StrCat(text.text, separator, *text.second);
@@ -41,7 +41,7 @@ std::vector<absl::string_view> TextsOf(const LabelledText& text) {
   return texts;
 }
 
-// Texts that an evaluation reads at once.
+// The number of texts that an evaluation reads at once.
 constexpr int64_t kEvaluationTexts = 64;
 
 }  // namespace
@@ -100,7 +100,7 @@ void TextClassifier::ValidateData(ConfigProblems& problems) const {
   }
   for (const auto* split : {&data_.train, &data_.dev, &data_.test}) {
     if (split->empty()) continue;
-    // All texts of a source are alike.
+    // All texts of a source are alike: single texts or pairs.
     const std::string why_not = WhyNot(split->front());
     if (!why_not.empty()) return problems.Add("bert", why_not);
   }

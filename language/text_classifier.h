@@ -1,6 +1,6 @@
-// BERT that says of which class a text is, or a pair of texts, as a trainer
-// sees it. A pair is read as [CLS] first [SEP] second [SEP], with token types 0
-// up to the first [SEP] and 1 behind it.
+// A BERT that predicts the class of a text or of a pair of texts, with its
+// data, for training and evaluation. A pair is read as [CLS] first [SEP] second
+// [SEP], with token type 0 up to the first [SEP] and 1 after it.
 #ifndef LANGUAGE_TEXT_CLASSIFIER_H_
 #define LANGUAGE_TEXT_CLASSIFIER_H_
 
@@ -27,23 +27,24 @@
 
 namespace regard {
 
-// Paths are relative to `config`.
+// Adds problems under paths relative to `config`.
 void ValidateTextClassifier(const TextClassifierConfig& config,
                             const AttentionRegistry& scorers,
                             ConfigProblems& problems);
 
-// Parameters are those of Bert, and "classifier.{weight,bias}".
+// The parameters are the parameters of Bert, and "classifier.{weight,bias}".
 class TextClassifier : public BertModel {
  public:
-  // `config` has passed ValidateTextClassifier(). If the model does not know
-  // the positions of what a text or a pair has at least, or the types of a
-  // pair, nothing is encoded: ValidateData() says so, and nothing else may be
-  // called.
+  // `config` must have passed ValidateTextClassifier(). If the model has too
+  // few positions for the shortest input, or too few types for pairs, nothing
+  // is encoded. ValidateData() then reports a problem, and no other function
+  // may be called.
   TextClassifier(const TextClassifierConfig& config,
                  const AttentionRegistry& scorers, WordPiece pieces,
                  LabelledSplits data, const ModelOptions& options);
 
-  // Adds what in the config does not fit, under paths relative to it.
+  // Adds problems where the config does not fit the data, under paths relative
+  // to the config.
   void ValidateData(ConfigProblems& problems) const;
 
   ParameterStore<float>& parameters() override { return parameters_; }
@@ -61,27 +62,27 @@ class TextClassifier : public BertModel {
   void Loss(Forward<float>& forward, absl::Span<const int64_t> examples,
             absl::Span<const double> denominators,
             absl::Span<Var<float>> sums) const override;
-  // On dev and test: loss and accuracy.
+  // Computes loss and accuracy on dev and test.
   std::vector<EvaluatedSet> Evaluate(Forward<float>& forward,
                                      Split split) const override;
 
-  // The same of these texts, at least one; the outputs are the likeliest
-  // classes.
+  // Computes loss and accuracy of at least one text. The outputs are the
+  // likeliest classes.
   EvaluatedSet Classify(Forward<float>& forward,
                         absl::Span<const LabelledText> texts) const;
 
-  // The class of a text, of a pair with a tab between, or of an example of
-  // test, else of dev.
+  // Predicts the class of a text, of a pair separated by a tab, or of an
+  // example. Examples are from test, or from dev if there is no test set.
   absl::StatusOr<Answered> Answer(Forward<float>& forward,
                                   const Question& question,
                                   const AnswerOptions& options) const;
 
-  // Of the same: each class.
+  // Traces all classes, for the same inputs as Answer().
   absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,
                                       const Question& question,
                                       const TraceOptions& options) const;
 
-  // Natural logarithms of the probabilities of the classes.
+  // Returns the natural logarithms of the class probabilities.
   std::vector<float> Predict(Forward<float>& forward,
                              const LabelledText& text) const;
 
@@ -96,23 +97,24 @@ class TextClassifier : public BertModel {
  private:
   struct Example {
     std::vector<int32_t> ids;
-    int64_t second;  // where the ids of the second text begin
+    int64_t second;  // index of the first id of the second text
     int32_t label;
   };
 
-  // Empty if the text can be encoded, else why it cannot.
+  // Returns why the text cannot be encoded; empty if it can.
   std::string WhyNot(const LabelledText& text) const;
-  // What is asked about; its label is -1 if it was typed.
+  // Returns the text or the example. The label of a typed text is -1.
   absl::StatusOr<LabelledText> Read(const Question& question) const;
   Example Encode(const LabelledText& text) const;
-  // None if one of them cannot be.
+  // Returns an empty list if any text cannot be encoded.
   std::vector<Example> Encode(absl::Span<const LabelledText> texts) const;
-  // Sets `labels` to those of the examples.
+  // Sets `labels` to the labels of the examples.
   Var<float> Logits(Forward<float>& forward, const std::vector<Example>& texts,
                     absl::Span<const int64_t> examples,
                     absl::Span<const int32_t>* labels) const;
 
-  // What bert_ gives [batch, time, width] -> logits [batch, classes].
+  // Maps the outputs of bert_, [batch, time, width], to logits [batch,
+  // classes].
   Var<float> Head(Forward<float>& forward, Var<float> hidden,
                   absl::Span<const int32_t> lengths) const;
 

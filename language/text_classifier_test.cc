@@ -43,7 +43,7 @@ TextClassifierConfig ConfigOf(const std::string& more = "") {
   return config;
 }
 
-// Of class 1 where there is a b.
+// Returns texts whose class is 1 if they contain a b.
 LabelledSplits Data() {
   LabelledSplits data;
   data.labels = {"without", "with"};
@@ -119,7 +119,7 @@ TEST_P(TextClassifierTest, APredictionIsRightIfItsNameIs) {
                        WordVocabulary("a b c", TokenOptions({}), 1), data, {});
   Tape<float> tape;
   Forward<float> forward(tape, model.parameters(), nullptr);
-  // Each label is predicted for some text.
+  // Each of the other labels is predicted for some text.
   absl::Span<float> bias = model.parameters().value(
       *model.parameters().FindByName("classifier.bias"));
   bias[2] = -9;
@@ -153,7 +153,7 @@ TEST_P(TextClassifierTest, WarmStepsAllocateNothing) {
   EXPECT_EQ(AllocationCount(), before);
 }
 
-// Of class 1 where the second text is the first.
+// Returns pairs whose class is 1 if both texts are equal.
 LabelledSplits Pairs() {
   LabelledSplits data;
   data.labels = {"other", "same", "none"};
@@ -161,7 +161,7 @@ LabelledSplits Pairs() {
   for (const char* first : kTexts) {
     for (const char* second : kTexts) {
       const bool same = std::string(first) == second;
-      // As many of each.
+      // Repeats equal pairs, so that both classes are as frequent.
       for (int i = 0; i < (same ? 5 : 1); ++i) {
         data.train.push_back({first, same ? 1 : 0, second});
       }
@@ -236,7 +236,7 @@ TEST_F(PairClassifierTest, SaysWhatItCuts) {
 }
 
 TEST_F(PairClassifierTest, ThePartsOfAPairHaveTheirTypes) {
-  // Embeddings of types alone tell the order of two equal texts.
+  // Only the type embeddings distinguish the order of two equal texts.
   const std::vector<float> before = model_.Predict(forward_, {"a", 0, "a"});
   const absl::Span<float> types = model_.parameters().value(
       *model_.parameters().FindByName("type_embedding.weight"));
@@ -248,7 +248,7 @@ TEST_F(PairClassifierTest, ThePartsOfAPairHaveTheirTypes) {
 }
 
 TEST_F(PairClassifierTest, APairDoesNotDependOnTheBatch) {
-  // The batch is padded with type 0 behind the shorter pair.
+  // The shorter pair is padded with type 0.
   const std::vector<LabelledText> texts = {
       {"a", 0, "b"}, {"a b c", 0, "b c"}, {"c b", 0, std::nullopt}};
   const EvaluatedSet together = model_.Classify(forward_, texts);

@@ -27,13 +27,13 @@ namespace regard {
 
 namespace {
 
-// [CLS] and [SEP].
+// The number of special tokens: [CLS] and [SEP].
 constexpr int64_t kShortestText = 2;
 
-// Pairs that an evaluation reads at once.
+// The number of pairs that an evaluation reads at once.
 constexpr int64_t kEvaluationPairs = 32;
 
-// Rows 2 i and 2 i + 1.
+// Returns the cosine similarity of rows 2 * pair and 2 * pair + 1.
 double SimilarityOf(Var<float> pooled, size_t pair) {
   const auto width = static_cast<size_t>(pooled.cols());
   std::vector<float> vectors(2 * width);
@@ -133,7 +133,7 @@ void TextEmbedder::Loss(Forward<float>& forward,
                         absl::Span<Var<float>> sums) const {
   const auto size = static_cast<int64_t>(examples.size());
   Tape<float>& tape = forward.tape();
-  // Random numbers are those of each text.
+  // Each text has its own random numbers.
   auto* const texts = tape.arena().New<int64_t>(2 * size);
   for (int64_t row = 0; row < 2 * size; ++row) {
     texts[row] = 2 * examples[static_cast<size_t>(row / 2)] + row % 2;
@@ -145,7 +145,7 @@ void TextEmbedder::Loss(Forward<float>& forward,
       Pooled(forward, train_, examples).Reshape({size, 2, bert_.width()});
   const Var<float> a = Slice(pooled, 1, 0, 1);
   const Var<float> b = Slice(pooled, 1, 1, 1);
-  // Greater than 0 also where a vector is 0.
+  // The constant avoids division by 0 if a vector is 0.
   const Var<float> norms = Sqrt(Sum(Square(a), 2) * Sum(Square(b), 2) + 1e-24F);
   Var<float> scores = tape.Constant({size, 1});
   for (size_t i = 0; i < examples.size(); ++i) {
@@ -242,7 +242,7 @@ absl::StatusOr<Traced<float>> TextEmbedder::Trace(
     const TraceOptions& options) const {
   REGARD_RETURN_IF_ERROR(RefuseTarget(options));
   REGARD_ASSIGN_OR_RETURN(const Asked asked, Read(question));
-  // Not cut: what is shown is what was typed.
+  // The trace must show the typed text, so the text must not be cut.
   const std::vector<int32_t> first =
       pieces_.Encode(asked.texts[0], std::numeric_limits<int64_t>::max());
   const int64_t most = std::min(longest(), options.most_tokens);
@@ -280,7 +280,7 @@ absl::StatusOr<Traced<float>> TextEmbedder::Trace(
   traced.pass = [vector_of, first, second](Forward<float>& with) {
     const Var<float> vector = vector_of(with, first);
     const Var<float> other = with.tape().Constant(vector.shape(), second);
-    // Greater than 0 also where the vector is 0.
+    // The constant avoids division by 0 if the vector is 0.
     const Var<float> norm = Sqrt(Sum(Square(vector), 1) + 1e-24F);
     return Sum(vector * other, 1) / norm;
   };

@@ -1,4 +1,5 @@
-// Vectors of texts by BERT, as a trainer sees them.
+// A BERT that computes sentence embeddings, with its pairs of texts, for
+// training and evaluation.
 #ifndef LANGUAGE_TEXT_EMBEDDER_H_
 #define LANGUAGE_TEXT_EMBEDDER_H_
 
@@ -26,22 +27,23 @@
 
 namespace regard {
 
-// Paths are relative to `config`.
+// Adds problems under paths relative to `config`.
 void ValidateTextEmbedder(const TextEmbedderConfig& config,
                           const AttentionRegistry& scorers,
                           ConfigProblems& problems);
 
-// Parameters are those of Bert.
+// The parameters are the parameters of Bert.
 class TextEmbedder : public BertModel {
  public:
-  // `config` has passed ValidateTextEmbedder(). If the model does not know the
-  // positions of a text's two tokens at least, texts are not encoded:
-  // ValidateData() says so, and nothing else may be called.
+  // `config` must have passed ValidateTextEmbedder(). If the model has fewer
+  // than two positions, nothing is encoded. ValidateData() then reports a
+  // problem, and no other function may be called.
   TextEmbedder(const TextEmbedderConfig& config,
                const AttentionRegistry& scorers, WordPiece pieces,
                ScoredPairs data, const ModelOptions& options);
 
-  // Adds what in the config does not fit, under paths relative to it.
+  // Adds problems where the config does not fit the data, under paths relative
+  // to the config.
   void ValidateData(ConfigProblems& problems) const;
 
   ParameterStore<float>& parameters() override { return parameters_; }
@@ -51,26 +53,28 @@ class TextEmbedder : public BertModel {
   int64_t num_examples() const override {
     return static_cast<int64_t>(train_.size());
   }
-  // Of the longer text, for both are of one batch.
+  // Returns the length of the longer text, because both are in one batch.
   SequenceLengths Lengths(int64_t example) const override;
   void Loss(Forward<float>& forward, absl::Span<const int64_t> examples,
             absl::Span<const double> denominators,
             absl::Span<Var<float>> sums) const override;
-  // On dev and test: loss, and the correlations of the numbers with the
-  // similarities, Spearman's (of their ranks) and Pearson's.
+  // Computes loss and the correlations of scores with similarities, on dev and
+  // test: Spearman's (of ranks) and Pearson's.
   std::vector<EvaluatedSet> Evaluate(Forward<float>& forward,
                                      Split split) const override;
 
-  // The same of these pairs, at least one; the outputs are similarities.
+  // Computes the same metrics for at least one pair. The outputs are
+  // similarities.
   EvaluatedSet Compare(Forward<float>& forward,
                        absl::Span<const ScoredPair> pairs) const;
 
-  // The vector of a text; or the similarity of two that a tab separates, or of
-  // an example of test, else of dev.
+  // Returns the embedding of a text, or the similarity of two texts separated
+  // by a tab or of an example. Examples are from test, or from dev if
+  // there is no test set.
   absl::StatusOr<Answered> Answer(Forward<float>& forward,
                                   const Question& question) const;
-  // The pass over a text. Of two, that over the first, and their similarity:
-  // the vector of the second is held.
+  // Traces the pass over a text. For two texts, traces the pass over the first
+  // one and the similarity, with the second embedding held constant.
   absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,
                                       const Question& question,
                                       const TraceOptions& options) const;
@@ -95,15 +99,15 @@ class TextEmbedder : public BertModel {
   struct Asked {
     std::string input;
     std::string reference = {};
-    std::vector<std::string> texts = {};  // one or two
+    std::vector<std::string> texts = {};  // one or two texts
   };
 
   std::vector<Example> Encode(absl::Span<const ScoredPair> pairs) const;
   absl::StatusOr<Asked> Read(const Question& question) const;
-  // [texts, width]: the pooled outputs of each, not normalized.
+  // Returns the pooled outputs of each text, [texts, width], not normalized.
   Var<float> Pooled(Forward<float>& forward, int64_t texts,
                     TextOfRow text_of_row) const;
-  // The same of the texts of examples, two successive rows each.
+  // Pools the texts of examples, two successive rows per example.
   Var<float> Pooled(Forward<float>& forward, const std::vector<Example>& all,
                     absl::Span<const int64_t> examples) const;
 

@@ -45,7 +45,7 @@ TextEmbedderConfig ConfigOf(const std::string& more = "") {
   return config;
 }
 
-// As near as the shares of "a" in both.
+// Returns pairs with a high score if the texts are neighbours in the list.
 ScoredPairs Data() {
   const std::string texts[] = {"a a a", "a b a", "b b", "b c b", "c a", "a"};
   ScoredPairs data;
@@ -82,7 +82,7 @@ class TextEmbedderTest : public ::testing::Test {
     return loss;
   }
 
-  // By the engine of //tools:embed.
+  // Returns the embeddings that `embed` computes.
   std::vector<float> Embedded(const std::vector<std::string>& texts) {
     SentenceEmbedder embedder(model_.bert(), model_.parameters(),
                               model_.pieces(), model_.longest(), 1);
@@ -208,7 +208,7 @@ TEST_F(TextEmbedderTest, AnswersWithVectorsAndSimilarities) {
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("less than 4")));
 }
 
-// Vectors as the engine of //tools:embed makes them; similarities are cosines.
+// Compares embeddings with `embed`, and similarities with cosines.
 TEST_F(TextEmbedderTest, AnswersAsItPoolsAndNormalizes) {
   for (const char* more : {"pooling: CLS normalize: false",
                            "pooling: MAX normalize: false", "pooling: MAX"}) {
@@ -245,7 +245,7 @@ TEST_F(TextEmbedderTest, WarmStepsAllocateNothing) {
 
 TEST_F(TextEmbedderTest, TextsAreCut) {
   EXPECT_EQ(model_.longest(), 256);
-  // "b c b" and "a b a", and [CLS] and [SEP].
+  // "b c b" or "a b a", with [CLS] and [SEP].
   EXPECT_EQ(model_.Lengths(5)[0], 5);
   const TextEmbedder cut(ConfigOf("longest: 3"), BuiltInScorers(),
                          WordVocabulary("a b c", {}, 1), Data(), {});
@@ -272,7 +272,7 @@ TEST(TextEmbedderConfigTest, SpecialTokensMayBeTheSame) {
   options.unknown = options.mask = "[X]";
   EXPECT_EQ(WordVocabulary("a", options, 1).ToText(),
             "[PAD]\n[X]\n[CLS]\n[SEP]\na\n");
-  // And words of the text.
+  // A word of the text may also be a special token.
   options.padding = "b";
   EXPECT_EQ(WordVocabulary("a b", options, 1).ToText(),
             "b\n[X]\n[CLS]\n[SEP]\na\n");

@@ -19,7 +19,7 @@ namespace regard {
 
 namespace {
 
-// Ids that an evaluation reads at once, and at least a window.
+// The number of ids that an evaluation reads at once; at least one window.
 constexpr int64_t kEvaluationIds = 4096;
 
 }  // namespace
@@ -114,7 +114,7 @@ int64_t TextModel::num_examples() const {
   if (model_.vocabulary().lines()) {
     return static_cast<int64_t>(train_lines_.size());
   }
-  // The last id is predicted alone.
+  // The last id is only predicted.
   const auto last =
       static_cast<int64_t>(train_.ids.size()) - 1 - model_.block();
   return last < 0 ? 0 : last / stride_ + 1;
@@ -169,7 +169,7 @@ absl::StatusOr<Answered> TextModel::Answer(Forward<float>& forward,
         std::max<int64_t>(1, block / 2), " are read; the model reads at most ",
         block, " at once"));
   }
-  // A model that never ends a text is not cut short.
+  // A model without <eos> always stops at the limit, which needs no note.
   if (made[0][0].at_limit && model_.vocabulary().special_ids().end >= 0) {
     answer.notes.push_back(absl::StrCat(
         "the continuation stopped at its limit of ", options.length, " ids"));
@@ -191,7 +191,7 @@ absl::StatusOr<Traced<float>> TextModel::Trace(
   }
   const size_t prompt = ids.size();
   if (options.target.has_value()) {
-    // After a text that is not empty, none begins anew.
+    // The target continues the text, so it does not begin with <bos>.
     const auto target = model_.vocabulary().EncodePrompt(*options.target);
     if (!target.ok()) {
       return absl::InvalidArgumentError(
@@ -202,7 +202,7 @@ absl::StatusOr<Traced<float>> TextModel::Trace(
   }
   const bool given = ids.size() > prompt;
   const int32_t next = ids.back();
-  if (given) ids.pop_back();  // it is told, not read
+  if (given) ids.pop_back();  // it is predicted, not read
   REGARD_RETURN_IF_ERROR(
       CheckTracedSize(given ? "input and target" : "input", ids.size(),
                       std::min(options.most_tokens, model_.block())));
@@ -227,7 +227,7 @@ Traced<float> TextModel::TraceIds(std::vector<int32_t> ids,
   const TransformerDecoder<float>& decoder = model_.decoder();
   const auto label = [&vocabulary](size_t id) -> std::string {
     std::string token = vocabulary.Token(static_cast<int32_t>(id));
-    // A space is seen at the beginning of a label, but not alone.
+    // A single space would be invisible as a label.
     if (token == " ") return "\u2423";
     return absl::StrReplaceAll(token, {{"\n", "\u21b5"}});
   };
@@ -293,7 +293,7 @@ std::vector<TextWindow> TextModel::EvaluationWindows(
   const int64_t stride =
       config_.evaluation_stride() > 0 ? config_.evaluation_stride() : block;
   const auto end = static_cast<int64_t>(text.ids.size()) - 1;
-  // Ids before `done` have predicted theirs.
+  // Ids before `done` already have a prediction.
   int64_t done = 0;
   for (int64_t first = 0; done < end; first += stride) {
     const int64_t length = std::min(block, end - first);

@@ -1,4 +1,4 @@
-// A language model and its text, as a trainer sees them.
+// A language model with its text, for training and evaluation.
 #ifndef LANGUAGE_TEXT_MODEL_H_
 #define LANGUAGE_TEXT_MODEL_H_
 
@@ -22,43 +22,49 @@
 
 namespace regard {
 
-// The one that `text` has, which is valid, and which BYTE_PAIRS need; else that
-// of the characters of all splits, or of the words of training.
+// Returns the vocabulary that `text` contains, which BYTE_PAIRS requires and
+// which must be valid. Otherwise, makes one from the characters of all splits
+// or from the words of the training text.
 TextVocabulary VocabularyOf(const TextSplits& text,
                             const LanguageModelConfig& config);
 
 // Part of a text: ids[first .. first + length) are read, and each predicts the
-// id after it. The first `skipped` predictions are not counted.
+// id after it. The first `skipped` predictions are ignored.
 struct TextWindow {
   int64_t first;
   int64_t length;
   int64_t skipped = 0;
 };
 
-// A target is -1 where nothing is predicted, or it is not counted.
+// Returns a batch. A target is -1 if nothing is predicted or if the prediction
+// is ignored.
 DecoderBatch MakeTextBatch(absl::Span<const int32_t> ids,
                            absl::Span<const TextWindow> windows, Arena& arena);
 
-// Example i of BLOCKS begins at id i * stride; the last is the last that has
-// `block` ids and one to predict. Of LINES, it is line i. Which are drawn, and
-// in which order, is the trainer's: a permutation of all that is a function of
-// (seed, epoch). With stride 1 the blocks of an epoch have the distribution of
-// nanoGPT's random offsets, but for these being drawn with repetition.
+// A language model with its training, evaluation and tracing.
+//
+// With BLOCKS, example i begins at id i * stride. The last example is the last
+// one that has `block` ids and one more to predict. With LINES, example i is
+// line i.
+//
+// The trainer draws examples in a random order, which is a function of (seed,
+// epoch). With stride 1, the blocks of an epoch have the distribution of
+// nanoGPT's random offsets, but no block is repeated within an epoch.
 class TextModel : public Model<float> {
  public:
-  // `config` has passed ValidateLanguageModel(); see also Problem().
+  // `config` must have passed ValidateLanguageModel(); see also Problem().
   TextModel(const LanguageModelConfig& config, const AttentionRegistry& scorers,
             const TextSplits& text, const ModelOptions& options);
 
-  // Why the text does not fit the config's block; empty if it does. Nothing
-  // else may be called if it does not.
+  // Returns why the text does not fit the config's block; empty if it fits. If
+  // it does not fit, no other function may be called.
   std::string Problem() const;
 
   ParameterStore<float>& parameters() override { return model_.parameters(); }
   int64_t num_examples() const override;
   int64_t CountWork(absl::Span<const int64_t> examples) const override;
   const char* work_unit() const override { return "tok"; }
-  // Blocks are of one length.
+  // All blocks have the same length.
   SequenceLengths Lengths(int64_t example) const override {
     if (!model_.vocabulary().lines()) return {0, 0};
     return {WindowOf(example).length, 0};
@@ -66,27 +72,29 @@ class TextModel : public Model<float> {
   void Loss(Forward<float>& forward, absl::Span<const int64_t> examples,
             absl::Span<const double> denominators,
             absl::Span<Var<float>> sums) const override;
-  // On the whole of dev and test, but for the first id of BLOCKS, which nothing
-  // predicts: loss, perplexity, token_accuracy and, but for words and where no
-  // character begins, bits_per_character, and prefix_matching if the config
-  // wants it. The <eos> of a line counts as its newline.
+  // Computes loss, perplexity and token_accuracy on all of dev and test, except
+  // the first id of BLOCKS, which nothing predicts. Also computes
+  // bits_per_character unless the units are words or no predicted character
+  // begins, and prefix_matching if the config enables it. The <eos> of a line
+  // counts as its newline.
   std::vector<EvaluatedSet> Evaluate(Forward<float>& forward,
                                      Split split) const override;
 
-  // Continues a text by what is likeliest each time; of an example, a line or
-  // block of test, else of dev, its first half.
+  // Continues a text with the likeliest ids. An example is a line or block of
+  // test, or of dev if there is no test set. The first half of an example is
+  // continued.
   absl::StatusOr<Answered> Answer(Forward<float>& forward,
                                   const Question& question,
                                   const AnswerOptions& options) const;
 
-  // Traces the same texts, or the first most_tokens ids of an example: the pass
-  // that predicts each id from those before. After the text comes the target,
-  // or else the likeliest id. More ids than a block has are an error.
+  // Traces the pass that predicts each id of a text from the ids before it. The
+  // text is followed by the target or, without a target, by the likeliest id.
+  // At most most_tokens ids of an example are read. Returns an error if the
+  // input has more ids than a block.
   absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,
                                       const Question& question,
                                       const TraceOptions& options) const;
-  // The same of ids, of which each predicts the next; `last` is predicted by
-  // the last one.
+  // Traces ids, each of which predicts the next. The last one predicts `last`.
   Traced<float> TraceIds(std::vector<int32_t> ids, int32_t last) const;
 
   const LanguageModelConfig& config() const { return config_; }
@@ -94,11 +102,11 @@ class TextModel : public Model<float> {
   const EncodedText& train() const { return train_; }
   const EncodedText& dev() const { return dev_; }
   const EncodedText& test() const { return test_; }
-  // Whether anything of dev is predicted.
+  // Returns whether any id of dev is predicted.
   bool has_dev() const { return !EvaluationWindows(dev_).empty(); }
 
  private:
-  // A text to continue, and what follows it in an example.
+  // A text to continue, and the rest of the example.
   struct Asked {
     std::vector<int32_t> prompt;
     absl::Span<const int32_t> rest = {};
@@ -107,17 +115,17 @@ class TextModel : public Model<float> {
 
   TextWindow WindowOf(int64_t example) const;
   std::vector<TextWindow> EvaluationWindows(const EncodedText& text) const;
-  // Characters that the windows predict; not of words.
+  // Returns the number of characters that the windows predict. Not for words.
   int64_t PredictedCharacters(const EncodedText& text,
                               absl::Span<const TextWindow> windows) const;
-  // The ids that are read of each line.
+  // Returns the window of each line.
   static std::vector<TextWindow> LinesOf(const EncodedText& text);
   Var<float> Readout(Forward<float>& forward, const DecoderBatch& batch) const;
 
   const LanguageModelConfig config_;
   const int64_t stride_;
   LanguageModel model_;
-  const bool only_test_;  // all of the text is test, and none is trained on
+  const bool only_test_;  // the whole text is test, without training
   const EncodedText train_;
   const std::vector<TextWindow> train_lines_;
   const EncodedText dev_;

@@ -40,7 +40,7 @@ using ::testing::ElementsAre;
 LanguageModelConfig ConfigOf(const std::string& text) {
   LanguageModelConfig config;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
-      // Smooth, so that differences are derivatives.
+      // GELU is smooth, which finite differences require.
       text + " transformer { width: 8 layers: 2 attention { heads: 2 } "
              "feed_forward { activation: GELU } }",
       &config));
@@ -58,8 +58,8 @@ TextModel ModelOf(const std::string& config, const TextSplits& text,
   return TextModel(ConfigOf(config), Scorers(), text, options);
 }
 
-// Position 2 has the token of 0, and position 3 that of 1; 4 has that of 0 and
-// 2, and nothing has that of 1 but itself.
+// Position 2 repeats the token of 0, and position 3 the token of 1. Position 4
+// repeats the token of 0 and 2.
 TEST(PrefixMatchingTest, IsTheWeightOfWhatFollowedATokenBefore) {
   const std::vector<int32_t> ids = {5, 6, 5, 6, 5};
   std::vector<float> weights(2 * 25, 0.0f);
@@ -78,8 +78,9 @@ TEST(PrefixMatchingTest, IsTheWeightOfWhatFollowedATokenBefore) {
 }
 
 TEST(PrefixMatchingTest, IsAMetricOfLinesThatWantIt) {
-  // Each position has the same weight on itself and those before it: <bos> a b
-  // a b has 1/4 and 1/5, <bos> c a c has 1/4, and <bos> a b c has none.
+  // Each position attends equally to itself and to earlier positions. The
+  // scores are 1/4 and 1/5 for <bos> a b a b, and 1/4 for <bos> c a c. <bos> a
+  // b c has none.
   const TextSplits text = {"a b c a b\n", "a b a b\nc a c\n", "a b c\n"};
   LanguageModelConfig config =
       ConfigOf("unit: WORDS examples: LINES block: 16 prefix_matching: true");
@@ -107,7 +108,7 @@ void Spread(ParameterStore<float>& store) {
   }
 }
 
-// Logits that are the same everywhere: `bias`.
+// Sets the logits of all positions to `bias`.
 void SetLogits(ParameterStore<float>& store, const std::vector<double>& bias) {
   std::fill(store.values().begin(), store.values().end(), 0.0F);
   const absl::Span<float> of = store.value(*store.FindByName("output.bias"));
@@ -152,7 +153,7 @@ TEST(TextBatchDeathTest, RefusesAWindowWhoseLastIdPredictsNothing) {
 }
 
 TEST(TextModelTest, LossOfATinyTextIsThatComputedByHand) {
-  // Ids a, b, c; every character has probability 1/6, 2/6, 3/6.
+  // The ids are a, b, c, with probabilities 1/6, 2/6, 3/6.
   TextModel model = ModelOf("block: 3", {"abcabca", "cabb", ""});
   SetLogits(model.parameters(), {0, std::log(2), std::log(3)});
   Tape<float> tape;
@@ -166,10 +167,10 @@ TEST(TextModelTest, LossOfATinyTextIsThatComputedByHand) {
   EXPECT_EQ(denominators[0], 6);
   EXPECT_EQ(model.CountWork(examples), 6);
   model.Loss(forward, examples, denominators, sums);
-  // bca twice.
+  // The targets are bca, twice.
   EXPECT_NEAR(sums[0].item(), 2 * (std::log(3) + std::log(2) + std::log(6)),
               1e-5);
-  // abb after c: in two blocks, the second of one id.
+  // The targets are abb, in two blocks, the second of one id.
   const auto dev = Evaluate(model);
   const double loss = (std::log(6) + 2 * std::log(3)) / 3;
   EXPECT_NEAR(dev.at("loss"), loss, 1e-5);
@@ -182,13 +183,14 @@ TEST(TextModelTest, LossOfATinyTextIsThatComputedByHand) {
 TEST(TextModelTest, TheEndOfALineIsPredictedAndItsBeginningIsNot) {
   TextModel model =
       ModelOf("examples: LINES block: 3", {"ab\n\na\n", "b\nab", ""});
-  // <bos>, <eos>, a, b.
+  // The ids are <bos>, <eos>, a, b.
   SetLogits(model.parameters(), {-1e30, std::log(4), std::log(3), std::log(1)});
   ASSERT_EQ(model.num_examples(), 2);
   EXPECT_EQ(model.CountWork({0}), 3);
   EXPECT_EQ(model.CountWork({1}), 2);
   EXPECT_EQ(model.Problem(), "");
-  // b <eos> and a b <eos>, of eighths.
+  // The targets are b <eos> and a b <eos>; the probabilities are multiples of
+  // 1/8.
   const auto dev = Evaluate(model);
   EXPECT_NEAR(dev.at("loss"),
               (2 * std::log(8) + std::log(8.0 / 3) + 2 * std::log(2)) / 5,
@@ -205,8 +207,8 @@ TEST(TextModelTest, WordsHaveNoBitsPerCharacter) {
   EXPECT_EQ(dev.count("bits_per_character"), 0);
 }
 
-// Of "bab\u00e9": ba, b and two bytes, of which one begins a character; the
-// first piece is not predicted.
+// "bab\u00e9" has the ids ba, b and two bytes, of which one begins a character.
+// The first id is not predicted.
 TEST(TextModelTest, BitsArePerCharacterOfPiecesOfWords) {
   TextSplits text = {"", "", "bab\u00e9", BytePairsText({{"b", "a"}})};
   TextModel model =
@@ -219,12 +221,12 @@ TEST(TextModelTest, BitsArePerCharacterOfPiecesOfWords) {
   const auto test = Evaluate(model, Split::kTest);
   EXPECT_NEAR(test.at("loss"), std::log(258), 1e-4);
   EXPECT_NEAR(test.at("bits_per_character"), 3 * std::log2(258) / 2, 1e-4);
-  // No predicted byte begins a character.
+  // The only predicted byte does not begin a character.
   text.test = "\u00e9";
   TextModel inner =
       ModelOf("unit: BYTE_PAIRS tokens { folder: 'x' } block: 8", text);
   EXPECT_EQ(Evaluate(inner, Split::kTest).count("bits_per_character"), 0);
-  // Nothing to train on, unless all is test.
+  // A text without training data is a problem, unless all of it is test.
   text.test = "";
   EXPECT_EQ(ModelOf("unit: BYTE_PAIRS tokens { folder: 'x' } block: 8", text)
                 .Problem(),
@@ -246,7 +248,8 @@ TEST(TextModelTest, ADevThatPredictsNothingIsNone) {
   EXPECT_TRUE(ModelOf(kLines, {"ab\n", "a", ""}).has_dev());
 }
 
-// Does what `inspect --rows` does: no map of a long input is ever there.
+// Repeats the computation of `inspect --rows`. The map of a long input is never
+// stored.
 TEST(TextModelTest, RowsOfALongInputNeedNoMap) {
   constexpr int64_t kTime = 3000;
   TextModel model =
@@ -267,7 +270,7 @@ TEST(TextModelTest, RowsOfALongInputNeedNoMap) {
   EXPECT_EQ(rows[0].top_key[0], 0);
   EXPECT_GT(rows[0].entropy[kTime - 1], 1);
   for (const double sum : rows[1].sum) EXPECT_EQ(sum, 1);
-  // A map of one head.
+  // The bound is half the size of the map of one head.
   EXPECT_LT(tape.high_water_bytes(), kTime * kTime * sizeof(float) / 2);
 }
 
@@ -293,7 +296,7 @@ TEST(TextModelTest, ATraceReadsABlockAtMost) {
   const std::string dev(256, 'a');
   EXPECT_EQ(traced("256", dev, {.text = dev}),
             "input: requires 1 to 100 tokens, got 256");
-  // Half of an example, of which as much as can be traced is.
+  // Half of an example is traced, up to most_tokens.
   EXPECT_EQ(traced("8", dev, {.example = 0}), "4");
   EXPECT_EQ(traced("256", dev, {.example = 0}), "100");
 }
@@ -316,7 +319,7 @@ TEST(TextModelTest, SaysWhyATextDoesNotFit) {
       "must be at least 4, the length of the longest line with its <bos>");
 }
 
-// All lines but the first have `length` ids, <bos> included.
+// All lines except the first have `length` ids, <bos> included.
 TEST(TextModelTest, AnEvaluationReads4096IdsAtOnce) {
   for (const int64_t length : {241, 256}) {
     const std::string line(static_cast<size_t>(length - 1), 'a');
@@ -331,8 +334,8 @@ TEST(TextModelTest, AnEvaluationReads4096IdsAtOnce) {
   }
 }
 
-// The loss of the whole text, each id predicted alone from the ids that its
-// block shows it.
+// Returns the loss of the whole text. Each id is predicted in a separate pass
+// from the ids that its block contains.
 double ReferenceLoss(const TextModel& model, int64_t block, int64_t stride) {
   Tape<float> tape;
   Forward<float> forward(tape, model.language_model().parameters(), nullptr);
@@ -340,7 +343,7 @@ double ReferenceLoss(const TextModel& model, int64_t block, int64_t stride) {
   const auto end = static_cast<int64_t>(ids.size()) - 1;
   double sum = 0;
   for (int64_t i = 0; i < end; ++i) {
-    // The first block that reaches id i.
+    // The first block that contains id i.
     const int64_t first =
         i < block ? 0 : (i - block + 1 + stride - 1) / stride * stride;
     forward.BeginStep();

@@ -61,7 +61,7 @@ class PairMaker {
     return {segments_[range.begin].begin, segments_[range.end - 1].end};
   }
 
-  // Returns how many segments of the chunk need not be read again.
+  // Returns how many segments of the chunk are used up.
   size_t AddPair(size_t document, Range chunk, std::vector<TextPair>* pairs) {
     const bool has_rest = chunk.size() > 1;
     const size_t cut =
@@ -79,8 +79,8 @@ class PairMaker {
     return (pair.apart ? cut : chunk.end) - chunk.begin;
   }
 
-  // At least `length` tokens that do not follow the chunk's, if there are so
-  // many; nothing if there are none.
+  // Returns at least `length` tokens that do not follow the chunk, or fewer if
+  // there are not as many. `nullopt` if there are none.
   std::optional<TextPiece> Other(size_t document, Range chunk, int64_t length) {
     Range from = documents_[document];
     size_t start;

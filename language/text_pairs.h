@@ -1,5 +1,5 @@
-// Pairs of pieces of a text for next-sentence prediction, as BERT's program
-// makes them (create_pretraining_data.py of google-research/bert).
+// Pairs of segments of a text for next-sentence prediction, made in the way of
+// BERT's program (create_pretraining_data.py of google-research/bert).
 #ifndef LANGUAGE_TEXT_PAIRS_H_
 #define LANGUAGE_TEXT_PAIRS_H_
 
@@ -24,23 +24,27 @@ struct TextPair {
   bool apart;  // whether `second` does not follow `first`
 };
 
-// What is said of a pair, as class 0 and 1 of next-sentence prediction.
+// The names of classes 0 and 1 of next-sentence prediction.
 inline constexpr const char* kPairClasses[] = {"follows", "does not follow"};
 
-// Line i of a text is its tokens lines[i] .. lines[i + 1] - 1, document i its
-// lines documents[i] .. documents[i + 1] - 1; none is empty. Both have one
-// element more than there are lines or documents.
+// Makes the pairs of a text. Line i consists of tokens lines[i] .. lines[i + 1]
+// - 1, and document i of lines documents[i] .. documents[i + 1] - 1. None may
+// be empty. Both lists have one element more than there are lines or documents.
+// `tokens` must be at least 2.
 //
-// Lines of a document are packed until they have `tokens` tokens. Such a chunk
-// is cut at a line's end: what is before is first; second is the rest or, with
-// probability 1/2 and where there is no rest, as many tokens from a random line
-// of another document on, and the rest begins the next chunk. Last, a pair that
-// is longer than `tokens` loses tokens of its longer piece, at random ends.
-// Lines of more than tokens / 2 count as several lines. Unlike BERT's program,
-// none of the pairs are made shorter on purpose.
+// Lines of a document form a chunk when they have at least `tokens` tokens, or
+// when the document ends. A chunk is cut at the end of a random line. The part
+// before the cut is `first`, and the rest is `second`.
 //
-// Of a text that is one document, second is of any lines but the chunk's own.
-// There is no pair where that leaves nothing. `tokens` is at least 2.
+// With probability 1/2, `second` is instead as many tokens from another
+// document, starting at a random line. The rest then begins the next chunk. If
+// a chunk has only one line, this is always so. A pair longer than `tokens`
+// loses tokens at random ends of its longer part.
+//
+// Lines of more than tokens / 2 tokens count as several lines. Unlike BERT's
+// program, no pairs are shortened on purpose. If the text is a single document,
+// `second` may be any lines outside of the chunk. If there are none, no pair is
+// made.
 std::vector<TextPair> MakeTextPairs(absl::Span<const int64_t> lines,
                                     absl::Span<const int64_t> documents,
                                     int64_t tokens, uint64_t seed);

@@ -16,7 +16,7 @@ using ::testing::IsEmpty;
 // The lengths of the lines of each document.
 using Lengths = std::vector<std::vector<int64_t>>;
 
-// A text of such documents.
+// A text with lines of the given lengths.
 struct Text {
   explicit Text(const Lengths& lengths) {
     for (const std::vector<int64_t>& document : lengths) {
@@ -41,7 +41,7 @@ struct Text {
   std::vector<int64_t> documents = {0};
 };
 
-// Documents of one to nine lines of one to twelve tokens.
+// Returns documents of one to nine lines with one to twelve tokens.
 Text Many() {
   Lengths lengths;
   for (int64_t d = 0; d < 300; ++d) {
@@ -71,7 +71,7 @@ TEST(TextPairsTest, WhatFollowsIsOfTheDocumentAndWhatDoesNotOfAnother) {
     }
     apart += pair.apart ? 1 : 0;
   }
-  // Half of those that have a rest, and all that have none.
+  // Half of the pairs that have a rest, and all pairs that have none.
   EXPECT_GT(apart, static_cast<int>(pairs.size()) / 2);
   EXPECT_LT(apart, static_cast<int>(pairs.size()) * 4 / 5);
 }
@@ -83,14 +83,14 @@ TEST(TextPairsTest, ShortLinesArePacked) {
   for (const TextPair& pair : pairs) {
     full += pair.first.size() + pair.second.size() == 20 ? 1 : 0;
   }
-  // But for ends of documents.
+  // Only pairs at the ends of documents may be shorter.
   EXPECT_GE(full, static_cast<int64_t>(pairs.size()) * 8 / 10);
   EXPECT_LT(pairs.size(), 200 * 3 * 2 / 20);
 }
 
 TEST(TextPairsTest, ARestThatWasNotUsedIsReadAgain) {
-  // All tokens of a document are in a first piece, or in a second that follows,
-  // but for those cut from what is too long: here nothing is.
+  // All tokens of a document are in a first part, or in a second part that
+  // follows. No pair is long enough to be cut.
   const Text text({std::vector<int64_t>(40, 1), std::vector<int64_t>(40, 1)});
   std::set<int64_t> seen;
   for (const TextPair& pair : text.Pairs(8)) {

@@ -1,4 +1,5 @@
-// Vectors of texts, made of the outputs of their tokens.
+// Sentence embeddings computed from the outputs of a text's tokens: pooling and
+// normalization.
 #ifndef LANGUAGE_TEXT_VECTORS_H_
 #define LANGUAGE_TEXT_VECTORS_H_
 
@@ -10,21 +11,21 @@
 
 namespace regard {
 
-// The mean of the outputs divided by its norm, unless a model says otherwise.
+// The default is the mean of the outputs divided by its norm.
 struct VectorOptions {
   TextEmbedderConfig::Pooling pooling = TextEmbedderConfig::MEAN;
   bool normalize = true;
 };
 
-// One row for the first lengths[i] >= 1 rows of each x[i]; x [texts, time,
-// width] -> [texts, width].
+// Pools the first lengths[i] >= 1 rows of each x[i]. Maps [texts, time, width]
+// to [texts, width].
 Var<float> PoolTokens(TextEmbedderConfig::Pooling pooling, Var<float> x,
                       absl::Span<const int32_t> lengths);
 
-// Divides by the Euclidean norm, or by 1e-12 if that is more.
+// Divides a vector by its Euclidean norm, or by 1e-12 if the norm is smaller.
 void NormalizeVector(absl::Span<const float> vector, absl::Span<float> out);
 
-// Fills `out` with `pooled`, normalized if `options` says so.
+// Fills `out` with `pooled`, normalized if `options` requires it.
 void FinishVector(const VectorOptions& options, absl::Span<const float> pooled,
                   absl::Span<float> out);
 

@@ -32,7 +32,7 @@ void ForEachLine(absl::string_view text,
   }
 }
 
-// The tokens of a text without newlines.
+// Returns the tokens of a text without newlines.
 std::vector<absl::string_view> TokensOf(absl::string_view line, bool words) {
   if (words) return SplitOnWhitespace(line);
   std::vector<absl::string_view> tokens;
@@ -42,7 +42,7 @@ std::vector<absl::string_view> TokensOf(absl::string_view line, bool words) {
   return tokens;
 }
 
-// A token for an error: 'é' (U+00E9), or '\n' (U+000A).
+// Returns a token for error messages: 'é' (U+00E9), or '\n' (U+000A).
 std::string Shown(absl::string_view token, bool word) {
   const std::string quoted =
       absl::StrCat("'", absl::Utf8SafeCHexEscape(token), "'");
@@ -80,7 +80,7 @@ TextVocabulary TextVocabulary::Of(absl::string_view text,
   });
   std::vector<std::string> tokens =
       counts.ByFrequency(vocabulary.words() ? config.min_frequency() : 1);
-  // The order of UTF-8 bytes is that of code points.
+  // The order of UTF-8 bytes is the order of code points.
   if (!vocabulary.words()) std::sort(tokens.begin(), tokens.end());
   for (const std::string& token : tokens) vocabulary.Append(token);
   return vocabulary;
@@ -129,7 +129,7 @@ absl::string_view TextVocabulary::unit_name() const {
 }
 
 SpecialIds TextVocabulary::special_ids() const {
-  // As the end, the token of both is generated.
+  // If one token is both, it may be generated as the end.
   return {
       .begin = pairs_ && begin_ == end_ ? -1 : begin_, .end = end_, .pad = -1};
 }
@@ -169,7 +169,7 @@ EncodedText TextVocabulary::Encode(absl::string_view text) const {
     const size_t first = encoded.ids.size();
     encoded.ids.push_back(begin_);
     ForEachToken(line, add);
-    if (encoded.ids.size() == first + 1) {  // nothing in the line
+    if (encoded.ids.size() == first + 1) {  // the line is empty
       encoded.ids.pop_back();
       return;
     }
@@ -213,7 +213,7 @@ absl::Status TextVocabulary::CheckKnown(absl::string_view text,
   for (size_t offset = 0; offset < text.size();) {
     const absl::string_view character =
         FirstCharacter(text.substr(offset)).bytes;
-    // Encode() reads newlines only where they are in what is predicted.
+    // Encode() drops newlines if lines are examples.
     const bool is_read = !lines_ || character != kNewline;
     if (is_read && Find(character) < 0) {
       return absl::InvalidArgumentError(
@@ -237,7 +237,7 @@ int64_t TextVocabulary::CountCharacters(absl::Span<const int32_t> ids) const {
     }
     bytes.clear();
     pairs_->AppendBytes(id, &bytes);
-    // Bytes that begin a character.
+    // Counts the bytes that begin a character.
     characters += std::ranges::count_if(
         bytes, [](char byte) { return (byte & 0xC0) != 0x80; });
   }
@@ -292,7 +292,8 @@ std::string TextStream::Append(int32_t id) {
   return text;
 }
 
-// The length of the longest end of `text` that a stop string begins with.
+// Returns the length of the longest suffix of `text` that is a prefix of a stop
+// string.
 size_t TextStream::BeginningOfStop(absl::string_view text) const {
   size_t longest = 0;
   for (const std::string& stop : stops_) {

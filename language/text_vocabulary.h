@@ -1,5 +1,5 @@
-// The ids of a text that a language model reads and writes: one for each
-// character, for each word, or for each piece of a word.
+// The vocabulary of a language model: one id for each character, word or
+// subword.
 #ifndef LANGUAGE_TEXT_VOCABULARY_H_
 #define LANGUAGE_TEXT_VOCABULARY_H_
 
@@ -21,91 +21,98 @@
 
 namespace regard {
 
-// Names the tokeniser of BYTE_PAIRS in a run folder.
+// The file name of a BYTE_PAIRS tokenizer in a run directory.
 inline constexpr char kBytePairsFile[] = "tokenizer.json";
 
 struct EncodedText {
   std::vector<int32_t> ids;
-  // Line i is ids[lines[i]] up to lines[i + 1]; one more than there are lines.
-  // Empty if lines are not told apart.
+  // Line i is ids[lines[i]] up to lines[i + 1]. The list has one element more
+  // than there are lines. Empty if lines are not distinguished.
   std::vector<int64_t> lines = {};
-  // Document i is lines documents[i] up to documents[i + 1]; one more than
-  // there are documents. Empty if documents are not told apart.
+  // Document i is lines documents[i] up to documents[i + 1]. The list has one
+  // element more than there are documents. Empty if documents are not
+  // distinguished.
   std::vector<int64_t> documents = {};
 };
 
-// Of characters and words, the reserved tokens come first: <unk> of words,
-// <bos> and <eos> of lines. Characters follow by code point, words by falling
-// frequency, ties in the order in which they were first seen. Pieces of words
-// have the ids of their tokeniser, of which two tokens may be <bos> and <eos>.
-// Copyable; does not change once made.
+// Maps texts to ids and back.
+//
+// With characters or words, the special tokens come first: <unk> for words,
+// <bos> and <eos> for lines. Characters follow by code point. Words follow by
+// falling frequency, ties in order of first occurrence. Subwords have the ids
+// of their tokenizer, two of whose tokens may serve as <bos> and <eos>.
+//
+// Copyable. Immutable.
 class TextVocabulary : private TokenList {
  public:
-  // The tokens of `text`, which is UTF-8. `config` is valid, and not of
-  // BYTE_PAIRS.
+  // Returns the vocabulary of the tokens of `text`, which must be UTF-8.
+  // `config` must be valid and its unit must not be BYTE_PAIRS.
   static TextVocabulary Of(absl::string_view text,
                            const LanguageModelConfig& config);
 
-  // Reads what ToText() wrote for the same config; of BYTE_PAIRS, a
-  // tokenizer.json. `path` names the text in errors, which say path:line.
+  // Reads the output of ToText() for the same config, or a tokenizer.json for
+  // BYTE_PAIRS. Errors begin with `path` and a line number.
   static absl::StatusOr<TextVocabulary> FromText(
       absl::string_view text, absl::string_view path,
       const LanguageModelConfig& config);
 
   int32_t size() const { return pairs_ ? pairs_->size() : TokenList::size(); }
   std::string ToText() const;
-  // To show; a token that is part of a character has U+FFFD. 0 <= id < size().
+  // Returns a token for display; 0 <= id < size(). Incomplete characters become
+  // U+FFFD.
   std::string Token(int32_t id) const;
 
   bool words() const { return unit_ == LanguageModelConfig::WORDS; }
   bool lines() const { return lines_; }
-  // What one id is called, in the plural.
+  // Returns the plural name of the unit.
   absl::string_view unit_name() const;
-  // The tokeniser, of BYTE_PAIRS; else null.
+  // The tokenizer of BYTE_PAIRS, else null.
   const BytePairs* pairs() const { return pairs_ ? &*pairs_ : nullptr; }
 
-  // Those that generation treats apart, or -1: <bos>, which it never makes, and
-  // <eos>. Of BYTE_PAIRS they may be one token, which ends a text. No id is
-  // padding: targets of -1 are not counted.
+  // The special ids, or -1: <bos>, which is never generated, and <eos>. With
+  // BYTE_PAIRS they may be the same token, which ends a text. No id is padding;
+  // targets of -1 are ignored.
   SpecialIds special_ids() const;
 
-  // The ids of a text to train on or to evaluate, which is UTF-8. Unknown words
-  // become <unk>; an unknown character fails a check. Lines are told apart if
-  // they are examples, and include <bos> and <eos>.
+  // Encodes a UTF-8 text for training or evaluation. Unknown words become
+  // <unk>. An unknown character fails a check. If lines are examples, they are
+  // distinguished and include <bos> and <eos>.
   EncodedText Encode(absl::string_view text) const;
 
-  // The ids that generation begins with: those of `prompt`, after <bos> if
-  // lines are examples. An empty prompt stands for <bos> or, where there is
-  // none, for a newline, what new text follows. InvalidArgument, as in
-  // "character 5: the model does not know 'x' (U+0078)", for bytes that are not
-  // UTF-8, for an unknown character or word, and for an empty prompt that
-  // stands for nothing.
+  // Returns the ids that generation starts from: the ids of `prompt`, after
+  // <bos> if lines are examples. An empty prompt stands for <bos> or, without
+  // <bos>, for a newline.
+  //
+  // Returns InvalidArgument if the prompt is not UTF-8, contains an unknown
+  // character or word, or is empty but stands for no id. A message is for
+  // example "character 5: the model does not know 'x' (U+0078)".
   absl::StatusOr<std::vector<int32_t>> EncodePrompt(
       absl::string_view prompt) const;
 
-  // An error for a text with a character that is not known; unknown words are
-  // <unk>. `path` names the text in it, which says path:line:column.
+  // Returns an error if `text` contains an unknown character. Unknown words are
+  // allowed. The error begins with path:line:column.
   absl::Status CheckKnown(absl::string_view text, absl::string_view path) const;
 
-  // Characters of the text that the ids stand for; <eos> is a newline. Not of
-  // words.
+  // Returns the number of characters of the text of `ids`. <eos> counts as a
+  // newline. Not for words.
   int64_t CountCharacters(absl::Span<const int32_t> ids) const;
 
-  // The ids as text on one line: an arrow for a newline.
+  // Returns the ids as text on one line, with arrows for newlines.
   std::string OneLine(absl::Span<const int32_t> ids) const;
 
-  // The bytes that `id` adds to a text whose last id is `before`; -1: none.
-  // Words are separated by spaces. Nothing for <bos> and <eos>.
+  // Returns the bytes that `id` adds to a text whose last id is `before`, or -1
+  // if there is none. Words are separated by spaces. <bos> and <eos> add
+  // nothing.
   std::string Piece(int32_t before, int32_t id) const;
 
  private:
   explicit TextVocabulary(const LanguageModelConfig& config);
 
-  // -1 if the text's token is unknown. No text spells <bos> or <eos>.
+  // Returns -1 if the token is unknown. No text contains <bos> or <eos>.
   int32_t Find(absl::string_view token) const;
 
-  // Calls visit(token, its id) for all of `text`; of BYTE_PAIRS, whose ids are
-  // all known, the token is empty.
+  // Calls visit(token, id) for each token of `text`. With BYTE_PAIRS the token
+  // is empty, because all ids are known.
   void ForEachToken(
       absl::string_view text,
       absl::FunctionRef<void(absl::string_view, int32_t)> visit) const;
@@ -117,21 +124,21 @@ class TextVocabulary : private TokenList {
   std::optional<BytePairs> pairs_;
 };
 
-// The text of ids that come one by one: a character that several ids make
-// appears when it is whole, and U+FFFD for what does not become one.
+// The text of ids that arrive one by one. A character of several ids appears
+// when it is complete. Invalid bytes become U+FFFD.
 //
-// The text stops before the first of the stop strings, that whose last byte
-// comes first, of several the longest. What one may begin with appears when it
-// is known that none does.
+// The text stops before the first stop string. The first one is the one that is
+// complete first, and the longest of several. Bytes that may begin a stop
+// string appear only when it is certain that they do not.
 class TextStream {
  public:
-  // The ids follow `before`; -1: nothing. `vocabulary` and `stops`, of which
-  // none is empty, outlive this.
+  // The ids follow `before`, or nothing if it is -1. `vocabulary` and `stops`,
+  // which must not be empty strings, must outlive this object.
   explicit TextStream(const TextVocabulary& vocabulary, int32_t before = -1,
                       absl::Span<const std::string> stops = {})
       : vocabulary_(vocabulary), before_(before), stops_(stops) {}
 
-  // Nothing once the text stopped.
+  // Returns the new text; empty after the text has stopped.
   std::string Append(int32_t id);
   std::string Finish();
 
@@ -144,7 +151,7 @@ class TextStream {
   int32_t before_;
   absl::Span<const std::string> stops_;
   bool stopped_ = false;
-  std::string held_;  // a stop string may begin with it
+  std::string held_;  // may begin a stop string
   Utf8Stream bytes_;
 };
 

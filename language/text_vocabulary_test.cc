@@ -157,7 +157,7 @@ TEST(TextVocabularyTest, AnUnknownCharacterIsNamedWithItsPlace) {
                 .CheckKnown("\n\nac\ng\u00e9\nxx", "d")
                 .message(),
             "d:4:2: error: the model does not know '\u00e9' (U+00E9)");
-  // What stands between lines is no character of them.
+  // A newline between lines is not a character of the vocabulary.
   const TextVocabulary lines = TextVocabulary::Of("acgt", kCharacterLines);
   EXPECT_THAT(lines.CheckKnown("t\n\ng", "d"), IsOk());
   EXPECT_EQ(lines.CheckKnown("t\n\nb", "d").message(),
@@ -180,7 +180,7 @@ TEST(TextVocabularyTest, PiecesOfWordsAreSeparatedBySpaces) {
   EXPECT_EQ(lines.Piece(3, 2), "");
 }
 
-// The ids of bytes are the bytes: "the" is 257, the end 260.
+// The ids of bytes are the bytes. "the" is 257, and the end token is 260.
 std::string Tokenizer() {
   return BytePairsText(
       {{"t", "h"}, {"th", "e"}, {" ", "the"}, {"\xc3", "\xa9"}});
@@ -209,7 +209,7 @@ TEST(TextVocabularyTest, PiecesOfWordsGoThroughLineEnds) {
                                     0xc3, 0xaa));
   EXPECT_THAT(text.lines, IsEmpty());
   EXPECT_EQ(vocabulary.CountCharacters(text.ids), 13);
-  // No token of a text is the end, but for its own spelling.
+  // Only its own spelling encodes as the end token.
   EXPECT_THAT(vocabulary.Encode("<|endoftext|>").ids, ElementsAre(kEnd));
   EXPECT_EQ(vocabulary.special_ids().begin, -1);
   EXPECT_EQ(vocabulary.special_ids().end, kEnd);
@@ -235,7 +235,8 @@ TEST(TextVocabularyTest, TokensOfTheConfigBeginAndEnd) {
   LanguageModelConfig config = BytePairsOf(LanguageModelConfig::BLOCKS);
   config.mutable_tokens()->set_begin("the");
   config.mutable_tokens()->set_end("no such");
-  // As runs have it that were trained before ReadTokens() refused it.
+  // Runs trained by earlier programs may have an unknown token, which
+  // ReadTokens() now rejects.
   EXPECT_EQ(BytePairVocabulary(config).special_ids().begin, kThe);
   EXPECT_EQ(BytePairVocabulary(config).special_ids().end, -1);
   config.set_examples(LanguageModelConfig::LINES);
@@ -290,8 +291,8 @@ TEST(TextStreamTest, GoesOnAfterAWord) {
   EXPECT_EQ(TextStream(words, ids[0]).Append(ids[1]), " b");
 }
 
-// What appears of "abcabd" byte by byte, and at the end; and whether it
-// stopped.
+// Returns the text that appears after each byte of `text` and at the end. Sets
+// `stopped` to whether it stopped.
 std::vector<std::string> Streamed(const std::string& text,
                                   const std::vector<std::string>& stops,
                                   bool* stopped) {
@@ -312,11 +313,11 @@ TEST(TextStreamTest, StopsBeforeAStopString) {
   EXPECT_THAT(Streamed("xabcabd", {"abd"}, &stopped),
               ElementsAre("x", "", "", "abc", "", "", "", ""));
   EXPECT_TRUE(stopped);
-  // At the end, what was held back is no stop string.
+  // The withheld bytes appear at the end if they are not a stop string.
   EXPECT_THAT(Streamed("abcab", {"abd"}, &stopped),
               ElementsAre("", "", "abc", "", "", "ab"));
   EXPECT_FALSE(stopped);
-  // A beginning inside of another one.
+  // The stop string begins inside of another prefix of it.
   EXPECT_THAT(Streamed("aaab", {"aab"}, &stopped),
               ElementsAre("", "", "a", "", ""));
   EXPECT_TRUE(stopped);
@@ -328,13 +329,13 @@ TEST(TextStreamTest, StopsAtWhatIsCompleteFirst) {
   bool stopped = false;
   EXPECT_THAT(Streamed("abcd", {"abcd", "bc"}, &stopped),
               ElementsAre("", "", "a", "", ""));
-  // Of those that are complete at once, the longest.
+  // The longest of several stop strings that end together matches.
   EXPECT_THAT(Streamed("abcd", {"c", "abc", "bc"}, &stopped),
               ElementsAre("", "", "", "", ""));
   EXPECT_TRUE(stopped);
 }
 
-// "é" is two bytes of a token each, " the" one token.
+// "é" is two tokens of one byte each, and " the" is one token.
 TEST(TextStreamTest, StopsAcrossTheBordersOfTokensAndInsideOfThem) {
   const TextVocabulary vocabulary =
       BytePairVocabulary(BytePairsOf(LanguageModelConfig::BLOCKS));

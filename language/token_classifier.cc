@@ -29,8 +29,8 @@ namespace regard {
 
 namespace {
 
-constexpr int64_t kEvaluationTokens = 8192;  // that are read at once
-constexpr size_t kShownTokens = 100;         // in a text to show
+constexpr int64_t kEvaluationTokens = 8192;  // read at once
+constexpr size_t kShownTokens = 100;         // shown of a text
 
 int64_t CountLabels(const LabelledSequence& sequence) {
   return std::count_if(sequence.labels.begin(), sequence.labels.end(),
@@ -116,7 +116,7 @@ Var<float> TokenClassifier::Readouts(
     return sequences[static_cast<size_t>(chosen[static_cast<size_t>(row)])];
   };
   const auto rows = static_cast<int64_t>(chosen.size());
-  // No position reads the padding behind it.
+  // No position attends to the padding after it.
   const PaddedIds ids = Pad(rows, /*pad=*/0, arena, [&](int64_t row) {
     return absl::MakeConstSpan(sequence(row).tokens);
   });
@@ -241,7 +241,7 @@ absl::StatusOr<LabelledSequence> TokenClassifier::Read(
                      " tokens; the text has ", sequence.tokens.size()));
   }
   sequence.labels.assign(sequence.tokens.size(), kNoLabel);
-  sequence.labels.back() = 0;  // is asked for
+  sequence.labels.back() = 0;  // the label to predict
   return sequence;
 }
 
@@ -285,7 +285,7 @@ absl::StatusOr<Traced<float>> TokenClassifier::Trace(
   for (const int32_t token : sequence.tokens) {
     names.push_back(absl::StrCat(token));
   }
-  // The model's own predictions are explained.
+  // The trace explains the model's own predictions.
   REGARD_ASSIGN_OR_RETURN(const Answered answer,
                           Answer(forward, question, {.most_choices = 1}));
   Traced<float> traced;

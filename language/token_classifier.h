@@ -1,5 +1,5 @@
 // A Transformer decoder that predicts labels at some positions of a sequence,
-// and its data, as a trainer sees them.
+// with its data, for training and evaluation.
 #ifndef LANGUAGE_TOKEN_CLASSIFIER_H_
 #define LANGUAGE_TOKEN_CLASSIFIER_H_
 
@@ -22,38 +22,40 @@
 
 namespace regard {
 
-// Paths are relative to `config`.
+// Adds problems under paths relative to `config`.
 void ValidateTokenClassifier(const TokenClassifierConfig& config,
                              const AttentionRegistry& scorers,
                              ConfigProblems& problems);
 
-// Logits are computed only at the positions that have a label. It has
+// Computes logits only at the positions that have a label. The parameters are
 // the parameters of a TransformerDecoder.
 class TokenClassifier : public Model<float> {
  public:
-  // `config` has passed ValidateTokenClassifier().
+  // `config` must have passed ValidateTokenClassifier().
   TokenClassifier(const TokenClassifierConfig& config,
                   const AttentionRegistry& scorers, LabelledTokens data,
                   const ModelOptions& options);
 
-  // Adds what does not fit the data, under paths relative to the config.
+  // Adds problems where the config does not fit the data, under paths relative
+  // to the config.
   void ValidateData(ConfigProblems& problems) const;
 
   ParameterStore<float>& parameters() override { return parameters_; }
   int64_t num_examples() const override;
-  // Labels, not tokens: the unit of the loss.
+  // Counts labels, the unit of the loss.
   int64_t CountWork(absl::Span<const int64_t> examples) const override;
   const char* work_unit() const override { return "labels"; }
   SequenceLengths Lengths(int64_t example) const override;
   void Loss(Forward<float>& forward, absl::Span<const int64_t> examples,
             absl::Span<const double> denominators,
             absl::Span<Var<float>> sums) const override;
-  // loss, and accuracy, the share of labels that are predicted.
+  // Computes loss, and accuracy, the fraction of labels predicted correctly.
   std::vector<EvaluatedSet> Evaluate(Forward<float>& forward,
                                      Split split) const override;
 
-  // A typed text is tokens, which are numbers: the label of the last one is
-  // predicted. Examples are of test, else of dev: all of their labels are.
+  // Predicts labels. A typed text consists of tokens as numbers, and its last
+  // label is predicted. Examples are from test, or from dev if there is no
+  // test set. All of their labels are predicted.
   absl::StatusOr<Answered> Answer(Forward<float>& forward,
                                   const Question& question,
                                   const AnswerOptions& options) const;
@@ -62,15 +64,15 @@ class TokenClassifier : public Model<float> {
                                       const TraceOptions& options) const;
 
   const LabelledTokens& data() const { return data_; }
-  // The predictions for all labels of the sequences.
+  // Returns the predictions for all labels of the sequences.
   EvaluatedSet Classify(Forward<float>& forward,
                         absl::Span<const LabelledSequence> sequences) const;
 
  private:
   absl::StatusOr<LabelledSequence> Read(const Question& question) const;
 
-  // Readouts [labels, width] at the positions of some sequences that have
-  // labels; sets `labels`, in the arena of the step.
+  // Returns the readouts [labels, width] at the labelled positions of the
+  // chosen sequences. Sets `labels`, in the arena of the step.
   Var<float> Readouts(Forward<float>& forward,
                       absl::Span<const LabelledSequence> sequences,
                       absl::Span<const int64_t> chosen,
