@@ -1,4 +1,4 @@
-// What configs of Hugging Face's call activations.
+// The names of activations in Hugging Face configs.
 #ifndef PRETRAINED_ACTIVATION_NAMES_H_
 #define PRETRAINED_ACTIVATION_NAMES_H_
 
@@ -11,13 +11,14 @@ namespace regard {
 
 class JsonObject;
 
-// A problem of the file unless the field is one that is computed here.
+// Reads an activation; `otherwise` is the default. Reports a problem of the
+// file if Regard does not support the activation.
 FeedForwardConfig::Activation ReadActivation(
     const JsonObject& json, const std::string& key,
     FeedForwardConfig::Activation otherwise);
 
-// "gelu" for SWIGLU, which has another network; CheckSameTransformer() finds
-// that it is not.
+// Returns the name of an activation. Returns "gelu" for SWIGLU, whose network
+// differs; CheckSameTransformer() rejects it.
 absl::string_view ActivationName(FeedForwardConfig::Activation activation);
 
 }  // namespace regard

@@ -1,4 +1,5 @@
-// A BertForSequenceClassification of transformers: read, compared, written.
+// Tests reading, comparing and writing a BertForSequenceClassification of
+// transformers.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -40,7 +41,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// tools/parity/write_bert_fixtures.py wrote it, by transformers.
+// tools/parity/write_bert_fixtures.py wrote it with transformers.
 constexpr char kFolder[] = "pretrained/testdata/bert_classifier";
 
 AttentionRegistry Scorers() {
@@ -49,12 +50,13 @@ AttentionRegistry Scorers() {
   return scorers;
 }
 
-// Absolute for numbers below 1, relative above, as of ExpectParity().
+// Compares with the tolerance of ExpectParity(): absolute for numbers below 1,
+// relative above.
 void ExpectNear(double got, double wanted, size_t i) {
   EXPECT_NEAR(got, wanted, 1e-5 * std::max(1.0, std::abs(wanted))) << i;
 }
 
-// Twenty pairs, of which some are cut.
+// Returns twenty pairs, of which some are cut.
 LabelledSplits Pairs() {
   LabelledTextConfig config;
   config.set_dev_fraction(0);
@@ -135,7 +137,7 @@ TEST_F(BertClassifierTest, LossAndGradientsAreThoseOfTransformers) {
   EXPECT_NEAR(sums[0].item() / 20, expected_.back(), 1e-5);
   const double seeds[] = {1.0 / 20};
   forward.Backward(sums, seeds);
-  // Theirs, in the places of the weights of another model.
+  // The gradients of transformers, loaded as the weights of another model.
   const auto theirs = ModelOf(ConfigOf(folder_), folder_);
   const auto tensors = PretrainedWeights::Open(
       JoinPath(kFolder, "gradients"),
@@ -164,7 +166,7 @@ TEST_F(BertClassifierTest, IsReadAsItWasWritten) {
               IsOk());
   EXPECT_TRUE(std::ranges::equal(again->parameters().values(),
                                  model_->parameters().values()));
-  // The names are those of transformers, which it reads without a warning.
+  // transformers reads the same names without a warning.
   const TensorFolder tensors = TensorFolder::Open(path).value();
   const TensorFolder wanted = TensorFolder::Open(kFolder).value();
   for (const auto& [name, file] : wanted.tensors()) {
@@ -215,7 +217,7 @@ TEST_F(BertClassifierTest, IsARunOfItsClasses) {
   EXPECT_THAT(run->config, HasSubstr("text_classifier {"));
   EXPECT_THAT(run->config, HasSubstr("pooling: POOLER"));
   EXPECT_EQ(run->files.at("labels.txt"), "entails\ncontradicts\nunrelated\n");
-  // A classifier of other classes has its own head.
+  // A classifier of other classes keeps its own head.
   const auto other = ModelOf(ConfigOf(folder_), folder_);
   std::vector<std::string> kept;
   ASSERT_THAT(run->load_for_task("a\nb\nc\n", other->parameters(), &kept),
@@ -244,7 +246,7 @@ TEST_F(BertClassifierTest, NamesWhatIsWrongWithItsConfig) {
       error_of(",\n    \"2\": \"unrelated\"", ""),
       HasSubstr(
           "tensor 'classifier.weight' is F32 [3, 8]; expected F32 [2, 8]"));
-  // Classes without names.
+  // Without id2label, classes have no names.
   EXPECT_EQ(error_of("\"id2label\"", "\"num_labels\": 3, \"names\""), "");
   EXPECT_THAT(error_of("\"id2label\"", "\"num_labels\": 4, \"names\""),
               HasSubstr("F32 [3, 8]; expected F32 [4, 8]"));

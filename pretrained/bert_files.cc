@@ -1,4 +1,4 @@
-// The files of a BERT beside config.json: those of the tokeniser, and those of
+// The files of a BERT other than config.json: the files of the tokenizer and of
 // sentence-transformers.
 #include <algorithm>
 #include <map>
@@ -43,7 +43,7 @@ std::string ConfigIn(absl::string_view folder) {
   return JoinPath(folder, "config.json");
 }
 
-// The file; if it is not there, an object without fields.
+// Reads a file; returns an object without fields if it does not exist.
 absl::StatusOr<JsonFile> ReadIfThere(const std::string& path) {
   if (!PathExists(path)) return JsonFile::Parse("{}", path);
   return JsonFile::Read(path);
@@ -51,14 +51,14 @@ absl::StatusOr<JsonFile> ReadIfThere(const std::string& path) {
 
 constexpr char kTokenizerClass[] = "tokenizer_class";
 
-// The tokenisers of transformers that cut texts as BERT's does, each with and
-// without "Fast" behind.
+// The tokenizer classes of transformers that split texts as BERT does. Each
+// also exists with the suffix "Fast".
 constexpr absl::string_view kBertTokenizers[] = {
     "BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer",
     "MobileBertTokenizer"};
 
-// Whether transformers takes all of tokenizer.json as it stands. Its classes
-// for BERT take the tokens, and have the rest from tokenizer_config.json.
+// Returns whether transformers uses tokenizer.json completely. Its BERT classes
+// use only the tokens, and read other settings from tokenizer_config.json.
 bool IsGeneric(const JsonObject& config) {
   if (!config.Has(kTokenizerClass)) return false;
   const std::string text = config.Text(kTokenizerClass);
@@ -77,7 +77,7 @@ void ComplainOfClass(const JsonObject& config) {
                    " that transformers writes"));
 }
 
-// A string, or an object with a string "content".
+// Reads a string, or an object with a string "content".
 void ReadToken(const JsonObject& json, const std::string& key,
                std::string& token) {
   if (!json.Has(key)) return;
@@ -98,8 +98,8 @@ void AddToken(const JsonObject& json, std::vector<std::string>* added) {
   }
 }
 
-// Of tokenizer_config.json and special_tokens_map.json. Those of `options` are
-// not `added`.
+// Reads the special tokens of tokenizer_config.json or special_tokens_map.json.
+// Tokens of `options` are not appended to `added`.
 void ReadSpecialTokens(const JsonObject& json, WordPieceOptions& options,
                        std::vector<std::string>* added) {
   for (const auto& [key, token] : kTokens) {
@@ -113,7 +113,7 @@ void ReadSpecialTokens(const JsonObject& json, WordPieceOptions& options,
   for (const char* key :
        {"additional_special_tokens", "extra_special_tokens"}) {
     if (!json.Has(key)) continue;
-    // A list, or an object that names them.
+    // The value is a list, or an object that names the tokens.
     for (const nlohmann::json& each : json.json()[key]) {
       const bool wrapped = each.is_object() && each.contains("content");
       const nlohmann::json& token = wrapped ? each["content"] : each;
@@ -162,7 +162,7 @@ void ReadTokenizerJson(const JsonObject& json, bool generic,
   };
   json.Require("normalizer");
   require("pre_tokenizer", {"BertPreTokenizer"});
-  // They put [CLS] and [SEP] around a text.
+  // These processors put [CLS] and [SEP] around a text.
   require("post_processor", {"TemplateProcessing", "BertProcessing"});
 }
 
@@ -183,7 +183,7 @@ void ReadTokenizerConfig(const JsonObject& json, bool generic,
   needs("tokenize_chinese_chars", !options.split_chinese);
   needs("strip_accents", options.strip_accents.value_or(options.lower_case) !=
                              options.lower_case);
-  // What counts is the normalizer of tokenizer.json.
+  // The normalizer of tokenizer.json takes precedence.
   const bool fixed = generic && normalizes;
   const auto option = [&](const char* key, bool known) {
     const bool value = json.Bool(key, known);
@@ -214,7 +214,7 @@ void ReadTokenizerConfig(const JsonObject& json, bool generic,
       if (token.has_value()) AddToken(*token, added);
     }
   }
-  // "No limit" is written as 1e30.
+  // 1e30 means no limit.
   const double longest = json.Real("model_max_length", 0, 0, 1e31);
   if (longest >= 1 && longest <= 1e9) {
     description->longest = static_cast<int64_t>(longest);
@@ -226,14 +226,14 @@ void ReadTokenizerConfig(const JsonObject& json, bool generic,
 absl::StatusOr<TokenizerDescription> ReadTokenizerFiles(
     const std::string& folder) {
   TokenizerDescription description;
-  // The tokens that files add, by their names.
+  // The added tokens by file name.
   std::map<std::string, std::vector<std::string>> added;
   REGARD_ASSIGN_OR_RETURN(JsonFile config,
                           ReadIfThere(JoinPath(folder, kTokenizerConfig)));
   REGARD_ASSIGN_OR_RETURN(JsonFile tokenizer,
                           ReadIfThere(JoinPath(folder, kTokenizer)));
-  // That of config.json counts where tokenizer_config.json has none. What else
-  // is wrong with it, those who read it as a model say.
+  // The class in config.json applies if tokenizer_config.json has none. Other
+  // problems of config.json are reported when it is read as a model.
   absl::StatusOr<JsonFile> model = ReadIfThere(ConfigIn(folder));
   JsonFile& named =
       config.root().Has(kTokenizerClass) || !model.ok() ? config : *model;
@@ -248,7 +248,8 @@ absl::StatusOr<TokenizerDescription> ReadTokenizerFiles(
   ReadTokenizerConfig(config.root(), generic, &description,
                       &added[kTokenizerConfig]);
   REGARD_RETURN_IF_ERROR(config.status());
-  // Else transformers does not look at the files that it wrote before that.
+  // If "added_tokens_decoder" exists, transformers ignores the files of its
+  // older versions.
   if (!config.root().Has("added_tokens_decoder")) {
     REGARD_ASSIGN_OR_RETURN(JsonFile special,
                             ReadIfThere(JoinPath(folder, kSpecialTokens)));
@@ -308,19 +309,19 @@ constexpr char kLongest[] = "max_seq_length";
 constexpr char kLowerCase[] = "do_lower_case";
 
 struct PoolingName {
-  absl::string_view mode;  // of sentence-transformers 6
-  const char* key;         // of the versions before it
+  absl::string_view mode;  // name in sentence-transformers 6
+  const char* key;         // key in earlier versions
   TextEmbedderConfig::Pooling pooling;
 };
 
-// The default first.
+// The default is first.
 constexpr PoolingName kPoolings[] = {
     {"mean", "pooling_mode_mean_tokens", TextEmbedderConfig::MEAN},
     {"cls", "pooling_mode_cls_token", TextEmbedderConfig::CLS},
     {"max", "pooling_mode_max_tokens", TextEmbedderConfig::MAX}};
 
-// 1_Pooling/config.json, which sentence-transformers reads as the mean if it
-// says nothing.
+// Reads 1_Pooling/config.json. Like sentence-transformers, uses the mean if it
+// specifies nothing.
 TextEmbedderConfig::Pooling ReadPooling(const JsonObject& json) {
   if (json.Has(kPoolingMode)) {
     std::vector<absl::string_view> modes;
@@ -369,8 +370,8 @@ void CheckPrompts(const JsonObject& json) {
                 "prompt before a text");
 }
 
-// Notes a similarity that is no cosine; of vectors of norm 1 the inner product
-// is one.
+// Adds a note if the similarity is not the cosine. The inner product of vectors
+// of norm 1 is the cosine.
 void NoteSimilarity(const JsonObject& json, const std::string& path,
                     SentenceFiles* read) {
   constexpr char kName[] = "similarity_fn_name";
@@ -382,14 +383,15 @@ void NoteSimilarity(const JsonObject& json, const std::string& path,
       "', but Regard compares texts by cosine similarity"));
 }
 
-// Whether vectors are normalized; the default, if there is no such file.
+// Returns whether vectors are normalized, or the default without modules.json.
 absl::StatusOr<bool> ReadModules(const std::string& folder) {
   const std::string path = JoinPath(folder, kModules);
   if (!PathExists(path)) return VectorOptions().normalize;
   bool normalize = false;
   REGARD_ASSIGN_OR_RETURN(const std::string text,
                           WithErrorPrefix(ReadFile(path)));
-  // A list, here as a field of the line before it.
+  // The file is a list. It is parsed as a field of an object that begins on the
+  // line before.
   REGARD_ASSIGN_OR_RETURN(
       JsonFile file, JsonFile::Parse(absl::StrCat("{\"modules\":\n", text, "}"),
                                      path, /*line=*/0));

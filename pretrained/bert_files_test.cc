@@ -24,7 +24,7 @@ constexpr char kModules[] = "modules.json";
 constexpr char kPooling[] = "1_Pooling/config.json";
 constexpr char kSpecial[] = "special_tokens_map.json";
 
-// As transformers 5 saves one, without its tokens.
+// The format of transformers 5, without the tokens.
 constexpr char kTokenizerText[] = R"({
  "added_tokens": [{"id": 0, "content": "[PAD]", "normalized": false}],
  "normalizer": {"type": "BertNormalizer", "lowercase": true},
@@ -43,7 +43,7 @@ class BertFilesTest : public ::testing::Test {
   void Write(const std::string& name, const std::string& text) const {
     EXPECT_TRUE(WriteFileAtomically(JoinPath(folder_, name), text).ok());
   }
-  // What is wrong once the file has this text; empty if nothing is.
+  // Writes the text to a file. Returns the error; empty if there is none.
   std::string Error(const std::string& name, const std::string& text) const {
     Write(name, text);
     const absl::Status status = ReadTokenizerFiles(folder_).status();
@@ -59,7 +59,8 @@ class BertFilesTest : public ::testing::Test {
   const std::string folder_ = JoinPath(::testing::TempDir(), "bert_files");
 };
 
-// They are found in a text before it is cut, whichever file names them.
+// transformers finds added tokens in a text before it splits the text,
+// whichever file names them.
 TEST_F(BertFilesTest, AddedTokensAreSpecialOnes) {
   const std::string none =
       ": error: the added token '[E1]' must be unk_token, cls_token, sep_token";
@@ -77,7 +78,7 @@ TEST_F(BertFilesTest, AddedTokensAreSpecialOnes) {
   }
   EXPECT_THAT(Error("added_tokens.json", R"({"[MASK]": 4, "[E1]": 10})"),
               HasSubstr(absl::StrCat("F/added_tokens.json", none)));
-  // With these, transformers looks at no files of old versions.
+  // With added_tokens_decoder, transformers ignores the files of old versions.
   EXPECT_EQ(Error(kTokenizerConfig,
                   R"({"added_tokens_decoder": {"4": {"content": "[MASK]"}},
                       "additional_special_tokens": ["[CLS]"],
@@ -104,7 +105,7 @@ TEST_F(BertFilesTest, AllOfTokenizerJsonIsAsOfBert) {
     EXPECT_NE(text, kTokenizerText);
     return Error(kTokenizer, text);
   };
-  // BertTokenizer makes its own parts.
+  // BertTokenizer ignores these parts of the file.
   EXPECT_EQ(error("BertPreTokenizer", "WhitespaceSplit"), "");
   for (const char* name : {"PreTrainedTokenizerFast", "TokenizersBackend"}) {
     Write(kTokenizer, kTokenizerText);
@@ -130,7 +131,7 @@ TEST_F(BertFilesTest, AllOfTokenizerJsonIsAsOfBert) {
               HasSubstr("truncation_side must be one of right"));
 }
 
-// As the folder of all-MiniLM-L6-v2 has them.
+// The files of the all-MiniLM-L6-v2 folder.
 TEST_F(BertFilesTest, ObeysTheFilesOfSentenceTransformers) {
   EXPECT_EQ(SentenceError("sentence_bert_config.json",
                           R"({"max_seq_length": 7, "do_lower_case": false})"),
@@ -164,13 +165,13 @@ TEST_F(BertFilesTest, NotesASimilarityThatIsNoCosine) {
   EXPECT_THAT(notes(R"("manhattan")"),
               ElementsAre(HasSubstr("config_sentence_transformers.json: "
                                     "similarity_fn_name is 'manhattan'")));
-  // Without a Normalize.
+  // The folder has no Normalize module.
   Write(kModules, "[]");
   EXPECT_THAT(notes(R"("dot")"),
               ElementsAre(HasSubstr("similarity_fn_name is 'dot'")));
 }
 
-// Without modules.json vectors are normalized means.
+// Vectors are normalized means if modules.json is missing.
 TEST_F(BertFilesTest, ReadsPoolingAndNormalize) {
   const auto read = [&] {
     return ReadSentenceFiles(folder_, /*lower_case=*/true)->vectors;
@@ -242,7 +243,7 @@ TEST_F(BertFilesTest, NamesWhatMakesAnotherVector) {
               HasSubstr("F/config_sentence_transformers.json:2:"));
 }
 
-// transformers makes that tokeniser, whatever vocab.txt beside it looks like.
+// transformers creates the named tokenizer, whatever vocab.txt contains.
 TEST_F(BertFilesTest, RefusesTheClassOfAnotherTokenizer) {
   const auto class_of = [](const std::string& name) {
     return absl::StrCat(R"({"do_lower_case": true, "tokenizer_class": ")", name,
@@ -259,12 +260,12 @@ TEST_F(BertFilesTest, RefusesTheClassOfAnotherTokenizer) {
                     "F/tokenizer_config.json:1:44: error: "
                     "tokenizer_class must be one of BertTokenizer")));
   }
-  // That of config.json counts where the tokeniser's file has none.
+  // The class in config.json applies if tokenizer_config.json has none.
   EXPECT_EQ(Error(kTokenizerConfig, "{}"), "");
   EXPECT_THAT(Error("config.json", class_of("BertJapaneseTokenizer")),
               HasSubstr("F/config.json:1:44: error: tokenizer_class must"));
   EXPECT_EQ(Error(kTokenizerConfig, class_of("BertTokenizer")), "");
-  // A tokenizer.json says what it does.
+  // A tokenizer.json specifies the behaviour.
   Write(kTokenizerConfig, class_of("XLMRobertaTokenizer"));
   EXPECT_EQ(Error(kTokenizer, kTokenizerText), "");
   EXPECT_THAT(
@@ -275,7 +276,7 @@ TEST_F(BertFilesTest, RefusesTheClassOfAnotherTokenizer) {
   EXPECT_THAT(Error(kTokenizer, "{}"), HasSubstr("model is missing"));
 }
 
-// BertTokenizer takes null for a token that is not there.
+// BertTokenizer accepts null for an absent token.
 TEST_F(BertFilesTest, WritesNoTokenThatTheVocabularyLacks) {
   const WordPiece pieces =
       WordPiece::Create({"[UNK]", "[CLS]", "[SEP]", "[MASK]"}, "", {}).value();

@@ -32,7 +32,7 @@ void Collect(const absl::Status& status, std::vector<std::string>* messages) {
   if (!status.ok()) messages->emplace_back(status.message());
 }
 
-// The least of those that are not 0.
+// Returns the minimum of the numbers that are not 0.
 int64_t Least(int64_t a, int64_t b) {
   return a == 0 ? b : b == 0 ? a : std::min(a, b);
 }
@@ -43,7 +43,8 @@ absl::Status CheckModel(const AttentionRegistry& scorers, BertFolder* model) {
   REGARD_ASSIGN_OR_RETURN(
       const PretrainedWeights weights,
       PretrainedWeights::Open(model->path, BertWeights(*description, head)));
-  // Whole or in part; classes and next sentences are read from it.
+  // The pooler may exist only in part. Heads for classes and next sentences
+  // require it.
   description->config.set_pooler(
       HasClasses(head) || head == BertHead::kWordsAndFollows ||
       weights.Has("pooler.dense.weight") || weights.Has("pooler.dense.bias"));
@@ -91,7 +92,8 @@ absl::StatusOr<BertFolder> OpenBertFolder(absl::string_view path,
   model.path = ResolveUserPath(path);
   const std::string& folder = model.path;
   std::vector<std::string> messages;
-  // sentence-transformers keeps the name of what its encoder came from.
+  // A sentence-transformers config keeps the architecture of the model that its
+  // encoder came from.
   const bool words = !PathExists(JoinPath(folder, "modules.json"));
   absl::StatusOr<BertDescription> described =
       ReadBertConfig(JoinPath(folder, kConfig), words);
@@ -128,7 +130,8 @@ absl::StatusOr<BertFolder> OpenBertFolder(absl::string_view path,
 
 namespace {
 
-// The model as config.json may say it; an error names what it cannot.
+// Returns the contents of config.json for a model, or an error that lists
+// unsupported features.
 absl::StatusOr<BertDescription> DescriptionOf(const BertModel& model) {
   const WordPiece& pieces = model.pieces();
   BertDescription description = {
@@ -160,7 +163,7 @@ absl::StatusOr<BertDescription> DescriptionOf(const BertModel& model) {
         "relative positions");
   }
   if (!PredictsWords(description.head)) {
-    // There is no output of words, whatever these say of it.
+    // Without an output of words, these fields have no effect.
     ours.set_tied_embeddings(theirs.tied_embeddings());
     ours.set_output_transform(theirs.output_transform());
     ours.set_output_bias(theirs.output_bias());

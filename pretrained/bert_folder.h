@@ -1,6 +1,6 @@
-// BERT in Hugging Face's folders, alone or with a head that classifies or
-// predicts masked words: config.json, model.safetensors, vocab.txt and the
-// files of the tokeniser. See docs/hugging_face.md.
+// BERT in Hugging Face model folders, without a head or with a head for classes
+// or masked words. A folder contains config.json, model.safetensors, vocab.txt
+// and the files of the tokenizer. See docs/hugging_face.md.
 #ifndef PRETRAINED_BERT_FOLDER_H_
 #define PRETRAINED_BERT_FOLDER_H_
 
@@ -21,36 +21,38 @@
 
 namespace regard {
 
-// What a folder says of a model; its weights stay there.
-// `longest` is the least of what the model, the tokeniser and
-// sentence_bert_config.json say.
+// The contents of a folder without its weights. `longest` is the minimum of the
+// limits of the model, the tokenizer and sentence_bert_config.json.
 struct BertFolder : WordPieceFiles {
   std::string path;
   BertDescription description;
-  // The vectors that the files of sentence-transformers ask for.
+  // The sentence embeddings that the files of sentence-transformers request.
   VectorOptions vectors;
   std::vector<std::string> notes;  // SentenceFiles::notes
 
-  // Fills the finalized parameters of a Bert or, with `head`, which the folder
-  // has, of a TextClassifier of description.classes or a MaskedWordModel. Its
-  // vocabulary is description.vocabulary or the size of `pieces`: rows that no
-  // token has are left out. `kept` is as of PretrainedWeights::Load().
+  // Fills the finalized parameters of a Bert. If the folder has `head`, fills a
+  // TextClassifier of description.classes or a MaskedWordModel instead. The
+  // vocabulary of the model is description.vocabulary or the size of `pieces`;
+  // table rows without a token are dropped. See PretrainedWeights::Load() for
+  // `kept`.
   absl::Status LoadWeights(BertHead head, ParameterStore<float>& parameters,
                            std::vector<std::string>* kept = nullptr) const;
 };
 
-// `path` is as the user gave it. Errors are complete to print, and name all
-// that is wrong with a file: missing tensors, further ones, and those of
-// another shape or type. Numbers that are not finite are found when they are
-// loaded.
+// Opens a folder at the path that the user gave. Error messages can be shown to
+// the user as they are. They list every problem of a file: missing, unexpected
+// and mismatched tensors. Numbers that are not finite are found by
+// LoadWeights().
 absl::StatusOr<BertFolder> OpenBertFolder(absl::string_view path,
                                           const AttentionRegistry& scorers);
 
-// Writes the BERT of a model, with its head if it is a TextClassifier or a
-// MaskedWordModel, and with the files of sentence-transformers if it is a
-// TextEmbedder. Makes the folder if it is not there. transformers opens it,
-// by the class that config.json names. An InvalidArgument, complete to print,
-// names what that does not have.
+// Writes a model as a folder, which is created if it does not exist. Writes the
+// head of a TextClassifier or a MaskedWordModel, and the files of
+// sentence-transformers for a TextEmbedder.
+//
+// transformers can open the folder with the class that config.json names.
+// Returns InvalidArgument, with a message for the user, if the model has
+// features that this class lacks.
 absl::Status WriteBertFolder(const BertModel& model, const std::string& folder,
                              FileOperations& files);
 

@@ -42,7 +42,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// tools/parity/write_bert_fixtures.py wrote it, by transformers.
+// tools/parity/write_bert_fixtures.py wrote it with transformers.
 constexpr char kFolder[] = "pretrained/testdata/bert";
 
 AttentionRegistry Scorers() {
@@ -55,7 +55,8 @@ std::string TextOf(const std::string& path) {
   return ReadFile(path, 1 << 20).value();
 }
 
-// The model that a run of the folder has; `longest` 0: as the folder says.
+// Returns the model of a run of the folder. `longest` 0 means the folder's
+// limit.
 absl::StatusOr<std::unique_ptr<TextEmbedder>> ReadModel(const std::string& path,
                                                         int64_t longest = 0) {
   REGARD_ASSIGN_OR_RETURN(const BertFolder folder,
@@ -83,7 +84,7 @@ std::vector<float> VectorsOf(const TextEmbedder& model) {
   return vectors;
 }
 
-// A copy of the folder, to be spoiled.
+// A copy of the folder that tests may damage.
 class BertFolderTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -109,7 +110,7 @@ class BertFolderTest : public ::testing::Test {
     Write(name, absl::StrReplaceAll(text, {{from, to}}));
   }
 
-  // Writes the weights again after `change`.
+  // Rewrites the weights after `change`.
   struct Tensor {
     std::string name;
     std::vector<int64_t> shape;
@@ -177,7 +178,7 @@ TEST_F(BertFolderTest, IsReadAsItWasWritten) {
   EXPECT_EQ((*again)->longest(), (*model)->longest());
   EXPECT_EQ(TextOf(JoinPath(copy, "vocab.txt")),
             TextOf(JoinPath(folder_, "vocab.txt")));
-  // Byte by byte what was read.
+  // The weights are written byte for byte as they were read.
   const std::string once = TextOf(JoinPath(copy, "model.safetensors"));
   ASSERT_THAT(WriteBertFolder(**again, copy, files), IsOk());
   EXPECT_EQ(TextOf(JoinPath(copy, "model.safetensors")), once);
@@ -246,7 +247,7 @@ TEST_F(BertFolderTest, NamesNumbersThatAreNotFinite) {
   EXPECT_THAT(ErrorOf(), HasSubstr("numbers that are not finite"));
 }
 
-// Sixteen of each of seven layers.
+// Seven layers with sixteen tensors each are missing.
 TEST_F(BertFolderTest, NamesFortyTensorsThatAreMissing) {
   Replace("config.json", "\"num_hidden_layers\": 2",
           "\"num_hidden_layers\": 9");
@@ -307,7 +308,7 @@ TEST_F(BertFolderTest, SizesOfConfigAndWeightsMustAgree) {
                     HasSubstr("'pooler.dense.bias' is F32 [8]")));
   Replace("config.json", "\"hidden_size\": 16", "\"hidden_size\": 9");
   EXPECT_THAT(ErrorOf(), HasSubstr("num_attention_heads 2 must divide"));
-  // Nothing is allocated for sizes that are not there.
+  // Nothing is allocated for sizes without tensors.
   Replace("config.json", "\"hidden_size\": 9", "\"hidden_size\": 65536");
   Replace("config.json", "\"vocab_size\": 32", "\"vocab_size\": 16777216");
   EXPECT_THAT(ErrorOf(), HasSubstr("expected F32 [16777216, 65536]"));
@@ -330,7 +331,7 @@ TEST_F(BertFolderTest, NamesAllThatIsWrongWithTheVocabulary) {
   EXPECT_THAT(ErrorOf(),
               HasSubstr("31 tokens, but vocab_size of config.json is "
                         "32"));
-  // Rounded up; the weights have fewer rows.
+  // vocab_size is rounded up; the weights have fewer rows.
   const std::string config = TextOf(JoinPath(folder_, "config.json"));
   const std::string size = "\"vocab_size\": 32";
   ASSERT_THAT(config, HasSubstr(size));
@@ -406,7 +407,7 @@ TEST_F(BertFolderTest, ReadsTokenizerJson) {
     return (*model)->pieces().Tokenize(text);
   };
   EXPECT_EQ(ids("The"), ids("the"));
-  // tokenizer_config.json, which is gone, had said so.
+  // The removed tokenizer_config.json enabled lower case before.
   EXPECT_EQ(VectorsOf(**ReadModel(folder_, /*longest=*/24)), wanted);
   Write("tokenizer.json", json("false"));
   EXPECT_THAT(
@@ -418,7 +419,7 @@ TEST_F(BertFolderTest, ReadsTokenizerJson) {
   model = Read();
   ASSERT_THAT(model, IsOk());
   EXPECT_NE(ids("The"), ids("the"));
-  // Tokens that are added have to be special ones.
+  // Added tokens must be special tokens.
   Write("tokenizer.json",
         R"({"added_tokens": [{"id": 4, "content": "[MASK]"}]})");
   EXPECT_THAT(ReadTokenizerFiles(folder_), IsOk());

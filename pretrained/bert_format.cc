@@ -20,7 +20,7 @@ namespace regard {
 
 namespace {
 
-// By BertHead.
+// Architectures, indexed by BertHead.
 constexpr const char* kArchitectures[] = {
     "BertModel", "BertForNextSentencePrediction",
     "BertForSequenceClassification", "BertForMaskedLM", "BertForPreTraining"};
@@ -192,8 +192,8 @@ std::string BertConfigText(const BertDescription& description) {
 
 namespace {
 
-// The output of masked words: of `vocabulary` rows, which may be fewer in the
-// model.
+// Adds the output of masked words. The tensors have `vocabulary` rows; the
+// model may have fewer.
 void AddWords(int64_t vocabulary, WeightTable* table) {
   const std::string cls = "cls.predictions.";
   const WeightName lines[] = {
@@ -223,7 +223,7 @@ WeightTable BertWeights(const BertDescription& description, BertHead head) {
                 {"embedding_norm.*", "embeddings.LayerNorm.*"},
                 {.ours = "pooler.*",
                  .theirs = "pooler.dense.*",
-                 // A BertForMaskedLM is made without.
+                 // A BertForMaskedLM has no pooler.
                  .written = head != BertHead::kWords}},
       .prefix = "bert.",
       .old_endings = {{".gamma", ".weight"}, {".beta", ".bias"}},
@@ -248,12 +248,14 @@ WeightTable BertWeights(const BertDescription& description, BertHead head) {
                             .attention()
                             .attention()
                             .has_relative_dot();
-  // With relative positions the table of absolute ones is there, unused.
+  // With relative positions, files still contain the unused table of absolute
+  // positions.
   if (relative) {
     table.ignored.push_back("embeddings.position_embeddings.weight");
   }
   if (head != BertHead::kNone) {
-    // transformers looks for the encoder of a model with a head by this prefix.
+    // transformers expects the encoder of a model with a head under this
+    // prefix.
     for (WeightName& line : table.names) {
       line.theirs = absl::StrCat(table.prefix, line.theirs);
     }

@@ -1,5 +1,5 @@
-// What Hugging Face's files of a BERT say: config.json, the files of the
-// tokeniser, and the names of the weights.
+// The Hugging Face format of a BERT: config.json, the files of the tokenizer,
+// and the names of the weights.
 #ifndef PRETRAINED_BERT_FORMAT_H_
 #define PRETRAINED_BERT_FORMAT_H_
 
@@ -19,17 +19,17 @@
 
 namespace regard {
 
-// The files of the tokeniser.
+// The files of the tokenizer.
 inline constexpr char kTokenizer[] = "tokenizer.json";
 inline constexpr char kTokenizerConfig[] = "tokenizer_config.json";
 
-// What a model has besides the encoder.
+// The head of a model in addition to the encoder.
 enum class BertHead {
-  kNone,            // BertModel, and models whose head is not read
+  kNone,            // BertModel, and models whose head is ignored
   kFollows,         // BertForNextSentencePrediction: two classes of pairs
   kClasses,         // BertForSequenceClassification
   kWords,           // BertForMaskedLM
-  kWordsAndFollows  // BertForPreTraining: next sentences, too
+  kWordsAndFollows  // BertForPreTraining: also next sentences
 };
 
 inline constexpr size_t kBertHeads =
@@ -38,83 +38,85 @@ inline constexpr size_t kBertHeads =
 bool HasClasses(BertHead head);
 bool PredictsWords(BertHead head);
 
-// What config.json says.
+// The contents of config.json.
 struct BertDescription {
   BertConfig config;
   int64_t vocabulary = 0;
   BertHead head = BertHead::kNone;
-  // If HasClasses(), two or more.
+  // At least two class names if HasClasses().
   std::vector<std::string> classes = {};
   double classifier_dropout = 0;
-  // The id of the padding token, written only; -1 if there is none.
+  // The id of the padding token, for writing; -1 if there is none.
   int64_t padding = -1;
 };
 
-// Errors name all that is wrong, a line "PATH:LINE:COLUMN: error: .." each:
-// what is no JSON, sizes that are absent or out of range, and what Bert cannot
-// do. Without `words`, the heads that were pretrained, of words and of next
-// sentences, are passed over.
+// Reads a config.json. Errors list all problems, one line "PATH:LINE:COLUMN:
+// error: .." each: invalid JSON, sizes that are missing or out of range, and
+// features that Bert does not support. Without `words`, the pretraining heads
+// for words and next sentences are ignored.
 absl::StatusOr<BertDescription> ReadBertConfig(const std::string& path,
                                                bool words = true);
-// The same of a text, whose messages name `path`.
+// Parses the text of a config.json; messages name `path`.
 absl::StatusOr<BertDescription> ParseBertConfig(absl::string_view text,
                                                 absl::string_view path,
                                                 bool words = true);
 
-// Of a model without relative positions. Without a pooler, transformers has to
-// be told so when it opens the folder.
+// Returns the text of a config.json for a model without relative positions. If
+// the model has no pooler, users must tell transformers when they open the
+// folder.
 std::string BertConfigText(const BertDescription& description);
 
 struct TokenizerDescription {
   WordPieceOptions options;
-  // What the tokeniser's "model_max_length" and the like cut at; 0: not said.
+  // The limit of the tokenizer's "model_max_length" and similar fields; 0 if
+  // not set.
   int64_t longest = 0;
-  // Of tokenizer.json, in the order of ids; empty if it has none.
+  // The tokens of tokenizer.json by id; empty if it has none.
   std::vector<std::string> tokens;
-  // The name of the file that says whether upper case becomes lower case; empty
-  // if none does.
+  // The name of the file that determines whether upper case becomes lower case;
+  // empty if there is none.
   std::string lower_case_file;
 };
 
-// Reads tokenizer.json, tokenizer_config.json and, as transformers does where
-// that has no "added_tokens_decoder", special_tokens_map.json, if there: the
-// later wins. A "tokenizer_class", which config.json may have as well, that is
-// not one of BERT's is an error, unless a tokenizer.json says the same. Added
-// tokens besides the special ones of `options`, which no run would know, are an
-// error, be they in these files or in added_tokens.json; so is what WordPiece
-// does not do.
+// Reads tokenizer.json, then tokenizer_config.json. Reads
+// special_tokens_map.json last if tokenizer_config.json has no
+// "added_tokens_decoder", as transformers does. Later files take precedence.
+//
+// These are errors: a "tokenizer_class", here or in config.json, that is not a
+// BERT tokenizer, unless a tokenizer.json specifies the same behaviour; added
+// tokens, also in added_tokens.json, other than the special tokens of
+// `options`; and features that WordPiece does not support.
 absl::StatusOr<TokenizerDescription> ReadTokenizerFiles(
     const std::string& folder);
 
-// `longest` 0: not said.
+// Returns the text of tokenizer_config.json. `longest` 0 means no limit.
 std::string TokenizerConfigText(const WordPiece& pieces, int64_t longest);
 
-// What the files of sentence-transformers say.
+// The contents of the sentence-transformers files.
 struct SentenceFiles {
-  // Where texts are cut ("max_seq_length" of sentence_bert_config.json); 0: not
-  // said.
+  // The length at which texts are cut ("max_seq_length" of
+  // sentence_bert_config.json); 0 if not set.
   int64_t longest = 0;
-  // Of 1_Pooling/config.json and, where it is there, modules.json: vectors are
-  // not normalized if that has no Normalize.
+  // Read from 1_Pooling/config.json and modules.json. Vectors are not
+  // normalized if modules.json exists without a Normalize module.
   VectorOptions vectors;
-  // Complete to print: what they ask for and is computed otherwise.
+  // Messages for the user about settings that Regard computes differently.
   std::vector<std::string> notes = {};
 };
 
-// Reads them where they are there. What else they ask for is an error: another
-// pooling or module, a prompt, or lower case of a tokeniser without
-// `lower_case`.
+// Reads the files that exist. Unsupported settings are errors: another pooling
+// or module, a prompt, or lower case with a tokenizer that keeps upper case.
 absl::StatusOr<SentenceFiles> ReadSentenceFiles(const std::string& folder,
                                                 bool lower_case);
 
-// Writes them for an encoder of `width` whose files are in the folder itself.
+// Writes the files for an encoder of `width` in the same folder.
 absl::Status WriteSentenceFiles(const SentenceFiles& sentence, int64_t width,
                                 const std::string& folder,
                                 FileOperations& files);
 
-// Where the parameters of a Bert are, and those of `head`, of a TextClassifier
-// or a MaskedWordModel. A table of description.vocabulary rows may have fewer
-// in the model.
+// Returns the names of the tensors of a Bert and of `head`, which belongs to a
+// TextClassifier or a MaskedWordModel. Tables of description.vocabulary rows
+// may have fewer rows in the model.
 WeightTable BertWeights(const BertDescription& description, BertHead head);
 
 }  // namespace regard

@@ -13,7 +13,7 @@ namespace {
 
 using ::regard::testing::IsOk;
 
-// The config of 32 positions whose position_embedding_type is `kind`.
+// Returns the config of 32 positions with position_embedding_type `kind`.
 TransformerConfig TransformerOf(const std::string& kind) {
   const auto description =
       ParseBertConfig(absl::StrCat(R"({"model_type": "bert", "vocab_size": 32,

@@ -1,5 +1,5 @@
-// A BertForPreTraining of transformers, and a BertForMaskedLM: read, compared,
-// written.
+// Tests reading, comparing and writing a BertForPreTraining and a
+// BertForMaskedLM of transformers.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -44,7 +44,7 @@ using ::regard::testing::IsOk;
 using ::regard::testing::StatusIs;
 using ::testing::HasSubstr;
 
-// tools/parity/write_bert_fixtures.py wrote it, by transformers.
+// tools/parity/write_bert_fixtures.py wrote it with transformers.
 constexpr char kFolder[] = "pretrained/testdata/bert_words";
 
 AttentionRegistry Scorers() {
@@ -60,7 +60,7 @@ std::vector<std::string> LinesOf(const std::string& name) {
   return lines;
 }
 
-// The model that a run of the folder has, without text.
+// Returns the model of a run of the folder, without text.
 std::unique_ptr<MaskedWordModel> ModelOf(const BertFolder& folder,
                                          bool next_sentence) {
   BertConfig config = folder.description.config;
@@ -90,7 +90,7 @@ std::string WriteTo(const std::string& name, const MaskedWordModel& model) {
   return path;
 }
 
-// The probabilities of transformers in the next line of logits.
+// Returns the probabilities of transformers in the next line of logits.
 std::vector<double> NextRow(std::vector<std::string>& lines) {
   std::istringstream text(lines.front());
   lines.erase(lines.begin());
@@ -155,11 +155,11 @@ TEST(BertWordsTest, IsReadAsItWasWritten) {
   const auto again = ModelOf(read, /*next_sentence=*/true);
   EXPECT_TRUE(std::ranges::equal(again->parameters().values(),
                                  model->parameters().values()));
-  // The names are those of transformers, which it reads without a warning.
+  // transformers reads the same names without a warning.
   EXPECT_EQ(TensorsOf(path), TensorsOf(kFolder));
 }
 
-// Neither what tells next sentences nor the pooler that it reads.
+// The folder then contains neither the next-sentence head nor its pooler.
 TEST(BertWordsTest, WithoutNextSentencesItIsAMaskedLanguageModel) {
   const BertFolder folder = OpenBertFolder(kFolder, Scorers()).value();
   const auto model = ModelOf(folder, /*next_sentence=*/false);
@@ -282,7 +282,7 @@ TEST(BertWordsTest, OfAModelWithoutWordsItsOutputIsNotCompared) {
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("norm_order")));
 }
 
-// Whatever the order of the names.
+// The order of the names does not matter.
 TEST(BertWordsTest, TheHeadIsTheMostThatIsNamed) {
   constexpr char kConfig[] = R"({"vocab_size": 8, "hidden_size": 4,
       "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 4,
@@ -290,7 +290,8 @@ TEST(BertWordsTest, TheHeadIsTheMostThatIsNamed) {
   EXPECT_EQ(ParseBertConfig(kConfig, "config.json")->head, BertHead::kWords);
 }
 
-// Of a BertForNextSentencePrediction, what follows is one of two classes.
+// The two classes of a BertForNextSentencePrediction say whether the second
+// text follows.
 TEST(BertWordsTest, WithoutWordsWhatFollowsIsAClass) {
   const BertFolder folder = OpenBertFolder(kFolder, Scorers()).value();
   const std::string path =
@@ -311,13 +312,13 @@ TEST(BertWordsTest, WithoutWordsWhatFollowsIsAClass) {
   EXPECT_THAT(run->config, HasSubstr("pooling: POOLER"));
 }
 
-// One that sentence-transformers wrote makes vectors, whatever it came from.
+// A sentence-transformers folder is an embedder, whatever model it came from.
 TEST(BertWordsTest, WithModulesItIsAnEmbedder) {
   const BertFolder folder = OpenBertFolder(kFolder, Scorers()).value();
   const std::string path =
       WriteTo("modules", *ModelOf(folder, /*next_sentence=*/true));
   FileOperations files;
-  // Nothing is said of a head that is not read.
+  // Problems of an ignored head are not reported.
   const std::string config = JoinPath(path, "config.json");
   ASSERT_THAT(WriteFileAtomically(
                   config,
@@ -335,7 +336,7 @@ TEST(BertWordsTest, WithModulesItIsAnEmbedder) {
               HasSubstr("model { text_embedder {"));
 }
 
-// With a tokeniser that a model of masked words cannot have.
+// The tokenizer is one that a model of masked words does not support.
 TEST(BertWordsTest, WithAnotherTokeniserItIsAnEmbedder) {
   const BertFolder folder = OpenBertFolder(kFolder, Scorers()).value();
   const std::string path =
@@ -354,7 +355,7 @@ TEST(BertWordsTest, WithAnotherTokeniserItIsAnEmbedder) {
         IsOk());
     return ReadPretrainedFolder(path, Scorers())->model;
   };
-  EXPECT_EQ(model_of("true"), "model.bert");  // as without a word of it
+  EXPECT_EQ(model_of("true"), "model.bert");  // the default is true
   EXPECT_EQ(model_of("false"), "model.text_embedder");
 }
 

@@ -68,23 +68,24 @@ absl::StatusOr<BlipFolder> OpenBlipFolder(absl::string_view path,
 
 namespace {
 
-// transformers drops nothing but weights of attention there, and the length
-// follows from the images.
+// Removes fields that do not matter: transformers drops only attention weights
+// of the image encoder, and the length follows from the images.
 TransformerConfig OfImages(TransformerConfig config) {
   config.clear_dropout();
   config.mutable_position_embedding()->clear_longest();
   return WithoutRates(std::move(config));
 }
 
-// With the attention to the image in the place of self-attention, whose score
-// is the scaled dot.
+// Returns `config` with cross-attention in place of self-attention. The score
+// of cross-attention is the scaled dot.
 TransformerConfig OfMemory(TransformerConfig config) {
   *config.mutable_attention() =
       LayerConfig(AttentionRegistry(), config, 0).cross_attention();
   return WithoutRates(std::move(config));
 }
 
-// Whether config.json, `text`, and the processor of images say all of a model.
+// Checks that `text`, a config.json, and the image processor describe a model
+// completely.
 absl::Status CheckIsBlip(const std::string& text,
                          const WordPieceFiles& tokenizer,
                          const BlipDescription& description) {

@@ -1,5 +1,5 @@
-// BLIP that writes captions in Hugging Face's folders: config.json,
-// model.safetensors, a processor of images and WordPiece. See
+// BLIP captioners in Hugging Face model folders: config.json,
+// model.safetensors, an image processor and WordPiece files. See
 // docs/hugging_face.md.
 #ifndef PRETRAINED_BLIP_FOLDER_H_
 #define PRETRAINED_BLIP_FOLDER_H_
@@ -19,25 +19,26 @@
 
 namespace regard {
 
-// What a folder says of a model; its weights stay there.
+// The contents of a folder without its weights.
 struct BlipFolder {
   std::string path;
   WordPieceFiles tokenizer = {};
   BlipDescription description = {};
 
-  // Fills the finalized parameters of a Captioner that is alone in them. `kept`
-  // is as of PretrainedWeights::Load().
+  // Fills the finalized parameters of a Captioner, which must be the only model
+  // in the store. See PretrainedWeights::Load() for `kept`.
   absl::Status LoadWeights(ParameterStore<float>& parameters,
                            std::vector<std::string>* kept) const;
 };
 
-// `path` is as the user gave it. Errors are complete to print, and name all
-// that is wrong with a file.
+// Opens a folder at the path that the user gave. Error messages can be shown to
+// the user as they are, and list every problem of a file.
 absl::StatusOr<BlipFolder> OpenBlipFolder(absl::string_view path,
                                           const AttentionRegistry& scorers);
 
-// Makes the folder if it is not there. transformers opens it. An
-// InvalidArgument, complete to print, names what a BLIP does not have.
+// Writes a folder that transformers can open; it is created if it does not
+// exist. Returns InvalidArgument, with a message for the user, if the model has
+// features that BLIP lacks.
 absl::Status WriteBlipFolder(const CaptionModel& model,
                              const std::string& folder, FileOperations& files);
 

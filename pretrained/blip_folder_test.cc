@@ -38,7 +38,7 @@ using ::regard::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// tools/parity/write_blip_fixtures.py wrote it, by transformers.
+// tools/parity/write_blip_fixtures.py wrote it with transformers.
 constexpr char kFolder[] = "pretrained/testdata/blip";
 
 AttentionRegistry Scorers() {
@@ -51,7 +51,7 @@ std::string TextOf(const std::string& path) {
   return ReadFile(path, 1 << 20).value();
 }
 
-// The model that a run of the folder has.
+// Returns the model of a run of the folder.
 std::unique_ptr<CaptionModel> ModelOf(const BlipFolder& folder) {
   CaptionSplits data;
   data.vocabulary = folder.tokenizer.pieces->ToText();
@@ -61,7 +61,7 @@ std::unique_ptr<CaptionModel> ModelOf(const BlipFolder& folder) {
                                         std::move(data), ModelOptions());
 }
 
-// A copy of the folder, to be spoiled.
+// A copy of the folder that tests may damage.
 class BlipFolderTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -85,7 +85,7 @@ class BlipFolderTest : public ::testing::Test {
         << absl::StrReplaceAll(text, {{from, to}});
   }
 
-  // What is said once `from` is `to` in the file.
+  // Returns the error after replacing `from` by `to` in the file.
   std::string ErrorOf(const std::string& name, const std::string& from,
                       const std::string& to) {
     Replace(name, from, to);
@@ -150,7 +150,7 @@ TEST_F(BlipFolderTest, WhatDoesNotFitNamesItsKey) {
                      "\"BlipForQuestionAnswering\""),
               HasSubstr("'BlipForQuestionAnswering' is not supported"));
   EXPECT_THAT(config("\"text_config\"", "\"text\""), HasSubstr("text_config"));
-  // The tensors are of another width.
+  // The tensors have another width.
   EXPECT_THAT(config("\"intermediate_size\": 7", "\"intermediate_size\": 9"),
               HasSubstr("intermediate.dense.weight"));
   const auto images = [&](const std::string& from, const std::string& to) {
@@ -170,7 +170,7 @@ TEST_F(BlipFolderTest, WhatDoesNotFitNamesItsKey) {
                        HasSubstr("must contain preprocessor_config.json or")));
 }
 
-// transformers 5 has them in one file.
+// transformers 5 stores both processors in one file.
 TEST_F(BlipFolderTest, ImagesMayBeAsAProcessorSays) {
   const std::string path = JoinPath(folder_, "preprocessor_config.json");
   const std::string text = absl::StrReplaceAll(
@@ -203,7 +203,7 @@ TEST_F(BlipFolderTest, OnlyWhatTransformersHasIsWritten) {
       };
   using Config = CaptionerConfig;
   using Format = ImageFormat;
-  // In training alone.
+  // Dropout rates matter only in training.
   EXPECT_EQ(error_of([](Config& config, Format&) {
               TransformerConfig& vision =
                   *config.mutable_vision_transformer()->mutable_transformer();
@@ -212,7 +212,7 @@ TEST_F(BlipFolderTest, OnlyWhatTransformersHasIsWritten) {
               config.mutable_decoder()->set_embedding_dropout(0.3);
             }),
             "");
-  // Four times the width.
+  // The default is four times the width.
   EXPECT_EQ(error_of([](Config& config, Format&) {
               config.mutable_vision_transformer()
                   ->mutable_transformer()

@@ -23,7 +23,7 @@ namespace {
 constexpr int64_t kMostSize = 65536;
 constexpr char kArchitecture[] = "BlipForConditionalGeneration";
 
-// As BLIP's processor has them, where it does not say.
+// Returns the defaults of BLIP's processor.
 ImageFormat DefaultImages(int size) {
   ImageFormat format;
   format.set_height(size);
@@ -46,8 +46,8 @@ double RateOf(const JsonObject& json, const char* key) {
   return json.Real(key, 0, 0, 0.999);
 }
 
-// What the two halves have in common. Absent fields are as transformers has
-// them.
+// Reads the fields that both halves have in common. The defaults are the
+// defaults of transformers.
 void ReadTransformer(const JsonObject& json, int heads, double epsilon,
                      TransformerConfig* config) {
   config->set_width(SizeOf(json, "hidden_size", 768));
@@ -88,7 +88,7 @@ void ReadVision(const JsonObject& json, BlipDescription* description) {
   description->images = DefaultImages(size);
 }
 
-// The token of an id, which the vocabulary has to have.
+// Requires the id to be the id of `token` in the vocabulary.
 void RequireId(const JsonObject& json, const char* key, int64_t otherwise,
                const WordPiece& pieces, const std::string& token) {
   const int32_t wanted = pieces.Find(token);
@@ -183,7 +183,7 @@ absl::StatusOr<BlipDescription> ParseBlipConfig(
     RequireTiedEmbeddings(*json);
   }
   RequireTiedEmbeddings(root);
-  // The others of BLIP's models have parts that no caption needs.
+  // The other BLIP models have parts that captions do not need.
   if (constexpr char kKinds[] = "architectures"; root.Has(kKinds)) {
     for (const std::string& kind : root.TextList(kKinds)) {
       if (kind == kArchitecture) continue;
@@ -271,7 +271,7 @@ WeightTable BlipWeights(const BlipDescription& description) {
                 {"decoder.output.weight", predictions + "decoder.weight"},
                 {"decoder.output.bias", predictions + "bias"},
                 {"decoder.output.bias", predictions + "decoder.bias"}},
-      // Of transformers before 4.31.
+      // Files of transformers before 4.31 contain these buffers.
       .ignored = {"text_decoder.bert.embeddings.position_ids",
                   "vision_model.embeddings.position_ids"}};
   const auto add = [&](absl::string_view ours, absl::string_view theirs) {

@@ -1,5 +1,5 @@
-// What Hugging Face's config.json of a BLIP that writes captions says, and the
-// names of its weights.
+// The Hugging Face format of a BLIP captioner: config.json and the names of the
+// weights.
 #ifndef PRETRAINED_BLIP_FORMAT_H_
 #define PRETRAINED_BLIP_FORMAT_H_
 
@@ -22,23 +22,23 @@ struct BlipDescription {
   ImageFormat images;
 };
 
-// Of a folder with config.json and a processor of images; `tokenizer` is its
-// tokeniser. Errors name all that is wrong with a file, a line
-// "PATH:LINE:COLUMN: error: .." each: what is no JSON, sizes out of range, ids
-// that are not the tokeniser's, and what Captioner cannot do.
+// Reads a folder with config.json and an image processor. Errors list all
+// problems of a file, one line "PATH:LINE:COLUMN: error: .." each: invalid
+// JSON, sizes out of range, ids that `tokenizer` lacks, and features that
+// Captioner does not support.
 absl::StatusOr<BlipDescription> ReadBlipConfig(const std::string& folder,
                                                const WordPieceFiles& tokenizer);
 
-// The same of the text of config.json, whose messages name `path`, but for the
-// images, which are as BLIP's processor has them.
+// Parses the text of a config.json; messages name `path`. The image format is
+// the default of BLIP's processor.
 absl::StatusOr<BlipDescription> ParseBlipConfig(
     absl::string_view text, absl::string_view path,
     const WordPieceFiles& tokenizer);
 
-// The text of config.json.
+// Returns the text of config.json.
 std::string BlipConfigText(const BlipDescription& description);
 
-// Where the parameters of a Captioner are.
+// Returns the names of the tensors of a Captioner.
 WeightTable BlipWeights(const BlipDescription& description);
 
 }  // namespace regard

@@ -1,4 +1,4 @@
-// Names of classes in a config.json.
+// The names of classes in a config.json.
 #ifndef PRETRAINED_CLASS_NAMES_H_
 #define PRETRAINED_CLASS_NAMES_H_
 
@@ -13,18 +13,18 @@ namespace regard {
 
 class JsonObject;
 
-// What UnnamedClasses() may be asked for by a file.
+// The maximum number of classes that a file may declare without names.
 inline constexpr int64_t kMostClasses = int64_t{1} << 20;
 
-// Of an object of names by their ids, or of an array of names. What is wrong is
-// a problem of the file.
+// Reads an object of names by id, or an array of names; `otherwise` is the
+// default. Invalid values are problems of the file.
 std::vector<std::string> ReadClasses(const JsonObject& json, const char* key,
                                      std::vector<std::string> otherwise);
 
-// LABEL_0, LABEL_1, ..
+// Returns the names LABEL_0, LABEL_1, ..
 std::vector<std::string> UnnamedClasses(int64_t classes);
 
-// "id2label" and "label2id", as transformers has them.
+// Adds "id2label" and "label2id", as transformers does.
 void WriteClasses(absl::Span<const std::string> classes,
                   nlohmann::ordered_json* json);
 

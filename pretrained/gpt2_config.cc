@@ -107,7 +107,7 @@ absl::StatusOr<Gpt2Description> ReadGpt2Config(absl::string_view text,
 
 namespace {
 
-// Whether the text of a config.json says all of the config.
+// Checks that the text of a config.json describes the config completely.
 absl::Status CheckIsGpt2(const std::string& text,
                          const TransformerConfig& config) {
   REGARD_ASSIGN_OR_RETURN(const Gpt2Description read,

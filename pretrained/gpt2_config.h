@@ -1,4 +1,4 @@
-// What config.json of a GPT-2 says, as a config of this library's Transformer.
+// Converts the config.json of a GPT-2 to and from a Transformer config.
 #ifndef PRETRAINED_GPT2_CONFIG_H_
 #define PRETRAINED_GPT2_CONFIG_H_
 
@@ -18,19 +18,20 @@ class LanguageModelConfig;
 struct Gpt2Description {
   TransformerConfig transformer;
   int64_t vocabulary = 0;
-  // Ids; none where it is absent, or no token has it, as transformers warns.
+  // Token ids; `nullopt` if absent, or if no token has the id (transformers
+  // warns).
   std::optional<int64_t> begin;
   std::optional<int64_t> end;
 };
 
-// Of the text of a file, which errors name. They name all that is wrong, a line
-// "PATH:LINE:COLUMN: error: .." each: what is no JSON, sizes that are absent or
-// out of range, and what is not computed.
+// Parses the text of a config.json; errors name `path`. They list all problems,
+// one line "PATH:LINE:COLUMN: error: .." each: invalid JSON, sizes that are
+// missing or out of range, and features that Regard does not support.
 absl::StatusOr<Gpt2Description> ReadGpt2Config(absl::string_view text,
                                                const std::string& path);
 
-// The text of a file. InvalidArgument, complete to print, names the fields of
-// config.transformer() that a GPT-2 has not, or has otherwise.
+// Returns the text of a config.json. Returns InvalidArgument, with a message
+// for the user, if fields of config.transformer() do not fit a GPT-2.
 absl::StatusOr<std::string> Gpt2ConfigText(const LanguageModelConfig& config,
                                            const BytePairs& pairs);
 

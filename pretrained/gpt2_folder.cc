@@ -22,7 +22,8 @@ namespace {
 
 constexpr char kConfig[] = "config.json";
 
-// `rows` are those of theirs; 0: as many as ours.
+// `rows` is the number of rows of the tensors; 0 means the same number as the
+// parameters.
 WeightTable Gpt2Weights(int64_t rows) {
   WeightTable table = {
       .names = {{.ours = "embedding.weight",
@@ -34,13 +35,13 @@ WeightTable Gpt2Weights(int64_t rows) {
                  .theirs = "lm_head.weight",
                  .rows = rows}},
       .prefix = "transformer.",
-      // Masks of older files, and the heads of tasks.
+      // Masks in older files, and the heads of tasks.
       .ignored = {"h.*.attn.bias", "h.*.attn.masked_bias", "score.**",
                   "multiple_choice_head.**"}};
   constexpr struct {
     const char* ours;
     const char* theirs;
-    bool is_map = false;  // kept as [inputs, outputs]
+    bool is_map = false;  // stored as [inputs, outputs]
     int part = 0;
     int parts = 1;
   } kOfLayer[] = {{"attention_norm.*", "ln_1.*"},
@@ -62,7 +63,7 @@ WeightTable Gpt2Weights(int64_t rows) {
   return table;
 }
 
-// The token of an id, as TextVocabulary finds it again.
+// Returns the token of an id. TextVocabulary must find the same id for it.
 absl::StatusOr<std::string> TokenOf(const BytePairs& pairs,
                                     std::optional<int64_t> id, const char* key,
                                     const std::string& path) {
@@ -152,8 +153,8 @@ absl::StatusOr<Gpt2Folder> OpenGpt2Folder(absl::string_view path,
 
 namespace {
 
-// Whether tokenizer_config.json can name a token, which is spelled there as in
-// the vocabulary: " the" and bytes that are no text are spelled otherwise.
+// Returns whether tokenizer_config.json can name a token. It must be spelled
+// there as in the vocabulary, unlike " the" and bytes that are not text.
 bool HasName(absl::string_view token, const BytePairs& pairs) {
   return SpellBytes(token) == token ||
          std::ranges::any_of(
@@ -168,8 +169,8 @@ std::string TokenizerConfigText(const BytePairsConfig& tokens,
   json["model_max_length"] = block;
   json["add_prefix_space"] = false;
   json["errors"] = "replace";
-  // Without a word of them, transformers would add <|endoftext|>. config.json
-  // has the ids.
+  // transformers would add <|endoftext|> if these fields were missing.
+  // config.json contains the ids.
   for (const auto& [key, token] : {std::pair("bos_token", &tokens.begin()),
                                    std::pair("eos_token", &tokens.end())}) {
     json[key] = nullptr;

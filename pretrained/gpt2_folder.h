@@ -1,5 +1,5 @@
-// GPT-2 in Hugging Face's folders: config.json, the weights, and the files of
-// the tokeniser. Radford et al., "Language models are unsupervised multitask
+// GPT-2 in Hugging Face model folders: config.json, the weights, and the files
+// of the tokenizer. Radford et al., "Language models are unsupervised multitask
 // learners", 2019. See docs/hugging_face.md.
 #ifndef PRETRAINED_GPT2_FOLDER_H_
 #define PRETRAINED_GPT2_FOLDER_H_
@@ -21,30 +21,32 @@
 
 namespace regard {
 
-// What a folder says of a model; its weights stay there.
+// The contents of a folder without its weights.
 struct Gpt2Folder {
   std::string path;
-  // Of blocks of as many pieces of words as there are positions.
+  // `block` is the number of positions.
   LanguageModelConfig config;
-  // Rows of the table of tokens.
+  // The number of rows of the token embedding.
   int64_t vocabulary = 0;
   std::optional<BytePairs> pairs;
 
-  // Fills the finalized parameters of a LanguageModel of `pairs`: rows that no
-  // token has are left out. `kept` is as of PretrainedWeights::Load().
+  // Fills the finalized parameters of a LanguageModel with the vocabulary
+  // `pairs`. Table rows without a token are dropped. See
+  // PretrainedWeights::Load() for `kept`.
   absl::Status LoadWeights(ParameterStore<float>& parameters,
                            std::vector<std::string>* kept = nullptr) const;
 };
 
-// `path` is as the user gave it. Errors are complete to print, and name all
-// that is wrong: what is no JSON, sizes that are absent or out of range, what
-// this library's Transformer cannot do, and tensors as PretrainedWeights does.
+// Opens a folder at the path that the user gave. Error messages can be shown to
+// the user as they are. They list all problems: invalid JSON, sizes that are
+// missing or out of range, unsupported features, and the problems of
+// PretrainedWeights.
 absl::StatusOr<Gpt2Folder> OpenGpt2Folder(absl::string_view path,
                                           const AttentionRegistry& scorers);
 
-// Makes the folder if it is not there. transformers opens it. `config` is that
-// of `model`; an InvalidArgument, complete to print, names what a GPT-2 does
-// not have.
+// Writes a folder that transformers can open; it is created if it does not
+// exist. `config` is the config of `model`. Returns InvalidArgument, with a
+// message for the user, if the model has features that GPT-2 lacks.
 absl::Status WriteGpt2Folder(const LanguageModelConfig& config,
                              const LanguageModel& model,
                              const std::string& folder, FileOperations& files);

@@ -1,5 +1,5 @@
-// GPT-2s of tools/parity/write_gpt2_fixtures.py give the numbers of
-// transformers, to 1e-5, and its ids.
+// Compares GPT-2 models of tools/parity/write_gpt2_fixtures.py with
+// transformers: equal ids, and numbers to 1e-5.
 #include "pretrained/gpt2_folder.h"
 
 #include <algorithm>
@@ -91,8 +91,8 @@ absl::StatusOr<Gpt2> Read(const std::string& path) {
   return read;
 }
 
-// A copy of a folder that may be spoiled. Those of the test's data may be
-// links.
+// Returns a copy of a folder, which tests may damage. Files of the test's data
+// may be links.
 std::string CopyOf(const std::string& name) {
   const std::string folder = absl::StrCat(
       ::testing::TempDir(), "/",
@@ -146,7 +146,7 @@ TEST_P(Gpt2ParityTest, HiddenStatesLogitsAndGradients) {
                "readout");
   ExpectParity(decoder().head().Logits(forward, readout).span(),
                expected_["logits"], "logits");
-  // Each id but the first of a row is predicted.
+  // All ids of a row except the first are predicted.
   std::vector<int32_t> targets(ids.begin() + 1, ids.end());
   targets.push_back(-1);
   for (int64_t row = 1; row <= rows; ++row) targets[row * time - 1] = -1;
@@ -206,8 +206,8 @@ TEST_P(Gpt2ParityTest, TheLikeliestIdsAreThoseOfTransformers) {
   }
 }
 
-// A line of fields of the search, then one for each text of each prompt. All
-// prompts, which are of different lengths, are one call.
+// The file has one line with the fields of a search, then one line for each
+// text of each prompt. All prompts are one call, although their lengths differ.
 TEST_P(Gpt2ParityTest, SearchesFindWhatTransformersFinds) {
   Prompts prompts;
   for (const std::string& line :
@@ -423,7 +423,7 @@ TEST_F(Gpt2FolderTest, WritesNoTokenThatItLacks) {
   }
 }
 
-// In tokenizer_config.json, that is: config.json has the ids.
+// tokenizer_config.json does not name it; config.json contains the ids.
 TEST_F(Gpt2FolderTest, NamesNoTokenThatIsSpelledOtherwise) {
   const auto tokenizer = ReadBytePairs(folder_);
   ASSERT_THAT(tokenizer, IsOk());

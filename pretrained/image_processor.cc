@@ -22,7 +22,7 @@ constexpr char kPreprocessor[] = "preprocessor_config.json";
 constexpr char kProcessor[] = "processor_config.json";
 constexpr int64_t kMostSide = 8192;
 constexpr double kRescale = 1.0 / 255;
-// Of Pillow's filters.
+// Numbers of Pillow's filters.
 constexpr int64_t kBilinear = 2;
 constexpr int64_t kBicubic = 3;
 
@@ -38,7 +38,7 @@ void CheckSide(const JsonObject& json, const std::string& key, int64_t side) {
                                   ", the image_size of config.json"));
 }
 
-// "size" and "crop_size": height and width, or one number for both.
+// Checks "size" or "crop_size": height and width, or one number for both.
 void CheckSize(const JsonObject& json, const std::string& key,
                const ImageFormat& format) {
   if (!json.Has(key)) return;
@@ -51,8 +51,8 @@ void CheckSize(const JsonObject& json, const std::string& key,
   CheckSide(*size, "width", format.width());
 }
 
-// Of "size", what the shorter side of an image becomes; nothing if images are
-// stretched. Of a number, the classes of transformers differ.
+// Returns the shorter side of an image after resizing; `nullopt` if images are
+// stretched. The classes of transformers interpret a single number differently.
 std::optional<int64_t> ReadShorterSide(const JsonObject& json,
                                        absl::string_view type, bool crops) {
   if (!json.Has("size")) return std::nullopt;
@@ -62,7 +62,7 @@ std::optional<int64_t> ReadShorterSide(const JsonObject& json,
       return absl::StartsWith(type, name);
     };
     if (is("CLIP")) return json.Integer("size", {}, 1, kMostSide);
-    // Without a type, it is that of the model.
+    // Without a type, the default class of the model applies.
     if (crops && !type.empty() && !is("ViT") && !is("Blip") && !is("DeiT") &&
         !is("Beit")) {
       json.Complain("size",

@@ -1,5 +1,5 @@
-// What preprocessor_config.json of Hugging Face's folders says of images:
-// their size, how they come to it, and how they are normalised.
+// The preprocessor_config.json of Hugging Face model folders: how images are
+// resized, cropped and normalised.
 #ifndef PRETRAINED_IMAGE_PROCESSOR_H_
 #define PRETRAINED_IMAGE_PROCESSOR_H_
 
@@ -15,22 +15,22 @@ namespace regard {
 class ImageFormat;
 class JsonObject;
 
-// Whether the folder has preprocessor_config.json or, as since transformers 5,
-// processor_config.json.
+// Returns whether the folder has preprocessor_config.json, or
+// processor_config.json as of transformers 5.
 bool HasImageProcessor(const std::string& folder);
 
-// What the file says of the images that a model takes, whose size and colours
-// are those of `otherwise`, which has the values of absent fields. Errors are
-// complete to print and name all that is wrong, a line "PATH:LINE:COLUMN:
-// error: .." each: other sizes, and what is not computed here.
+// Reads the image format. `otherwise` has the size and colours of the model's
+// images, and the default values of the other fields. Error messages can be
+// shown to the user as they are. They list all problems, one line
+// "PATH:LINE:COLUMN: error: .." each: other sizes, and unsupported features.
 absl::StatusOr<ImageFormat> ReadImageProcessor(const std::string& folder,
                                                const ImageFormat& otherwise);
 
-// The same of "pretrained_cfg", with which timm evaluates a model of `images`.
-// What is wrong is a problem of its file.
+// Reads "pretrained_cfg", with which timm evaluates a model of `images`.
+// Invalid values are problems of its file.
 ImageFormat ReadTimmFormat(const JsonObject& json, const ImageShape& images);
 
-// Writes preprocessor_config.json, for the processor called `type`.
+// Writes preprocessor_config.json for the image processor class `type`.
 absl::Status WriteImageProcessor(const ImageFormat& format,
                                  const std::string& type,
                                  const std::string& folder,

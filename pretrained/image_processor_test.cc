@@ -24,7 +24,7 @@ class ImageProcessorTest : public ::testing::Test {
     std::filesystem::create_directories(folder_);
   }
 
-  // Of a model that reads squares of eight pixels.
+  // Returns the format of a model that reads squares of eight pixels.
   static ImageFormat Square() {
     ImageFormat format;
     format.set_height(8);
@@ -34,7 +34,7 @@ class ImageProcessorTest : public ::testing::Test {
     return format;
   }
 
-  // The format as text, or the error.
+  // Returns the format as text, or the error.
   std::string Read(const std::string& text,
                    const std::string& file = "preprocessor_config.json") const {
     EXPECT_TRUE(WriteFileAtomically(JoinPath(folder_, file), text).ok());
@@ -62,7 +62,7 @@ TEST_F(ImageProcessorTest, SaysHowImagesBecomeInputs) {
   EXPECT_THAT(Read(R"({"size": {"shortest_edge": 9}, "do_center_crop": true,
                        "crop_size": {"height": 8, "width": 8}})"),
               HasSubstr("filter: BILINEAR crop: true shorter_side: 9"));
-  // An image just covers a square.
+  // The resized image just covers the square.
   EXPECT_THAT(Read(R"({"size": {"shortest_edge": 8}, "do_center_crop": true,
                        "crop_size": 8})"),
               HasSubstr("filter: BILINEAR crop: true"));
@@ -72,7 +72,8 @@ TEST_F(ImageProcessorTest, SaysHowImagesBecomeInputs) {
                         "green: 1 blue: 1 }"));
 }
 
-// CLIPImageProcessor makes it the shorter side, ViTImageProcessor both.
+// CLIPImageProcessor resizes the shorter side to it, and ViTImageProcessor both
+// sides.
 TEST_F(ImageProcessorTest, TheTypeSaysWhatANumberIs) {
   const auto read = [&](const std::string& type, int size) {
     return Read(absl::StrCat(R"({"size": )", size, ", ", type,
@@ -100,7 +101,7 @@ TEST_F(ImageProcessorTest, HasTwoNames) {
               HasSubstr("image_processor is missing"));
   EXPECT_TRUE(HasImageProcessor(folder_));
   EXPECT_THAT(Read(R"({"size": 8, "resample": 2})"), HasSubstr("BILINEAR"));
-  // What is not said is as it was.
+  // Absent fields keep their values.
   EXPECT_EQ(Read("{}"), "height: 8 width: 8 grey: false filter: BILINEAR ");
 }
 

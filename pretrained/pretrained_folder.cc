@@ -52,14 +52,15 @@ std::string TextOf(const google::protobuf::Message& message) {
   return text;
 }
 
-// `path` "model.captioner" as text.
+// Returns `inner` as the message at `path`, such as "model.captioner".
 std::string Wrapped(absl::string_view path, absl::string_view inner) {
   const std::pair<absl::string_view, absl::string_view> names =
       absl::StrSplit(path, absl::MaxSplits('.', 1));
   return absl::StrCat(names.first, " { ", names.second, " {\n", inner, "} }\n");
 }
 
-// BERT as a part of the model of `path`, which says there how texts are cut.
+// Returns the BERT of a classifier or of masked words, whose config also
+// describes the tokenizer.
 absl::StatusOr<BertConfig> BertWithTokens(const BertFolder& folder) {
   BertConfig config = folder.description.config;
   MaskedWordsConfig& tokens = *config.mutable_masked_words();
@@ -69,7 +70,7 @@ absl::StatusOr<BertConfig> BertWithTokens(const BertFolder& folder) {
   tokens.set_next_sentence(folder.description.head ==
                            BertHead::kWordsAndFollows);
   const auto options_of = [](WordPieceOptions options) {
-    // Without a word of it, accents go where upper case does.
+    // Accents are stripped with lower case if the option is not set.
     options.strip_accents = options.strip_accents.value_or(options.lower_case);
     return TokensOf(options);
   };
@@ -83,8 +84,8 @@ absl::StatusOr<BertConfig> BertWithTokens(const BertFolder& folder) {
                    wanted.ShortDebugString()));
 }
 
-// A model that predicts masked words, one that classifies texts, and one that
-// makes vectors of them.
+// Returns the configs of the three models that can start from a BERT: masked
+// words, text classifier and sentence embeddings.
 std::map<std::string, absl::StatusOr<std::string>> BertParts(
     const BertFolder& folder) {
   TextEmbedderConfig embedder;
@@ -112,8 +113,7 @@ std::map<std::string, absl::StatusOr<std::string>> BertParts(
   return parts;
 }
 
-// By BertHead: the data that a folder is evaluated on, and the model that it
-// is.
+// The data and the model of a folder, indexed by BertHead.
 constexpr std::pair<const char*, const char*> kKinds[] = {
     {"data.scored_pairs", "model.text_embedder"},
     {"data.labelled_text", "model.text_classifier"},
@@ -122,7 +122,7 @@ constexpr std::pair<const char*, const char*> kKinds[] = {
     {"data.text", "model.bert"}};
 static_assert(std::size(kKinds) == kBertHeads);
 
-// That of the folder, or what of it a model with these parameters has.
+// Returns the part of the folder's head for which a model has parameters.
 BertHead HeadIn(BertHead head, const ParameterStore<float>& parameters) {
   const auto has = [&](const char* name) {
     return parameters.FindByName(name).has_value();
@@ -136,7 +136,8 @@ BertHead HeadIn(BertHead head, const ParameterStore<float>& parameters) {
   return has("next_sentence.weight") ? head : BertHead::kWords;
 }
 
-// Classes belong to a task: a classifier of others begins with the encoder.
+// Reads a BERT. Classes belong to a task: a classifier of other classes loads
+// only the encoder.
 absl::StatusOr<PretrainedFolder> ReadBert(const std::string& path,
                                           const AttentionRegistry& scorers) {
   REGARD_ASSIGN_OR_RETURN(BertFolder opened, OpenBertFolder(path, scorers));
@@ -144,7 +145,7 @@ absl::StatusOr<PretrainedFolder> ReadBert(const std::string& path,
   const std::vector<std::string>& classes = folder->description.classes;
   std::map<std::string, absl::StatusOr<std::string>> parts = BertParts(*folder);
   BertHead head = folder->description.head;
-  // With another tokeniser it can still make vectors.
+  // Such a folder can still compute sentence embeddings.
   if (PredictsWords(head) && !parts["model.bert"].ok()) head = BertHead::kNone;
   const auto [data, model] = kKinds[static_cast<size_t>(head)];
   REGARD_ASSIGN_OR_RETURN(const std::string part, parts[model]);
@@ -178,7 +179,7 @@ absl::StatusOr<PretrainedFolder> ReadBert(const std::string& path,
           }};
 }
 
-// A language model, for which all of a text is a test.
+// Reads a language model; the whole text is test.
 absl::StatusOr<PretrainedFolder> ReadGpt2(const std::string& path,
                                           const AttentionRegistry& scorers) {
   REGARD_ASSIGN_OR_RETURN(Gpt2Folder opened, OpenGpt2Folder(path, scorers));
@@ -196,8 +197,8 @@ absl::StatusOr<PretrainedFolder> ReadGpt2(const std::string& path,
       }};
 }
 
-// A captioner. All images of a list are a test; sentences have at most 20
-// tokens after the prompt that BLIP was trained with.
+// Reads a captioner; all images of a list are test. Captions have at most 20
+// tokens after the prompt with which BLIP was trained.
 absl::StatusOr<PretrainedFolder> ReadBlip(const std::string& path,
                                           const AttentionRegistry& scorers) {
   REGARD_ASSIGN_OR_RETURN(BlipFolder opened, OpenBlipFolder(path, scorers));
@@ -225,7 +226,7 @@ absl::StatusOr<PretrainedFolder> ReadBlip(const std::string& path,
       }};
 }
 
-// A classifier of images, all of which are a test.
+// Reads an image classifier; all images are test.
 absl::StatusOr<PretrainedFolder> ReadVit(const std::string& path,
                                          VitNames names,
                                          const AttentionRegistry& scorers) {
@@ -266,7 +267,7 @@ absl::StatusOr<PretrainedFolder> ReadTransformersVit(
 }
 
 constexpr struct {
-  absl::string_view model_type;  // of config.json
+  absl::string_view model_type;  // field of config.json
   absl::StatusOr<PretrainedFolder> (*read)(const std::string& path,
                                            const AttentionRegistry& scorers);
 } kArchitectures[] = {
@@ -322,7 +323,7 @@ absl::StatusOr<PretrainedFolder> ReadPretrainedFolder(
   for (const auto& architecture : kArchitectures) {
     known.push_back(architecture.model_type);
   }
-  // Old folders of BERT do not say that they are.
+  // Old BERT folders have no model_type.
   const size_t type = file.root().Choice("model_type", known, 0);
   REGARD_RETURN_IF_ERROR(file.status());
   return kArchitectures[type].read(folder, scorers);
@@ -332,7 +333,7 @@ absl::Status WritePretrainedFolder(const Model<float>& model,
                                    const std::string& folder,
                                    FileOperations& files) {
   if (PathExists(folder)) {
-    // What is there could belong to the model, for those who read it.
+    // Existing files could look like part of the model.
     REGARD_ASSIGN_OR_RETURN(const std::vector<std::string> there,
                             ListDirectory(folder, files));
     if (!there.empty()) {

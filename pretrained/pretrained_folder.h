@@ -1,7 +1,6 @@
-// Folders of Hugging Face's, whatever their architecture: each as the run that
-// it would be had it been trained here, and models as such folders. An
-// architecture is a line of the table in pretrained_folder.cc. See
-// docs/hugging_face.md.
+// Reads Hugging Face model folders of all supported architectures as runs, and
+// writes models as such folders. An architecture is a row of the table in
+// pretrained_folder.cc. See docs/hugging_face.md.
 #ifndef PRETRAINED_PRETRAINED_FOLDER_H_
 #define PRETRAINED_PRETRAINED_FOLDER_H_
 
@@ -21,56 +20,58 @@
 namespace regard {
 
 struct PretrainedFolder {
-  // The text of an Experiment: the model, and data of the kind that it can be
-  // evaluated on.
+  // The text of an Experiment: the model, and data of the kind on which it can
+  // be evaluated.
   std::string config;
-  // What the folder says of data and models that may begin with it, by their
-  // paths ("data.images", "model.text_classifier"): texts of those messages. An
-  // error is that of a model that cannot say what the folder does.
+  // The folder's settings for data and models that can start from it, as texts
+  // of their messages, by path ("data.images", "model.text_classifier"). An
+  // error if the model cannot express the folder's settings.
   std::map<std::string, absl::StatusOr<std::string>> parts;
   // The path of the model in `config`.
   std::string model;
-  // Fields of these that must stay, as the weights belong to what they say, and
-  // the file that says it, both by path.
+  // The paths of fields that must not change, because the weights depend on
+  // them, with the path of the file that sets each.
   std::map<std::string, std::string> fixed = {};
-  // For the user, complete to print: what is computed otherwise than the folder
-  // says.
+  // Messages for the user about settings that Regard computes differently.
   std::vector<std::string> notes = {};
-  // The texts that a run of it keeps, by name: vocabularies.
+  // The texts that a run of the folder keeps, by file name, such as
+  // vocabularies.
   std::map<std::string, std::string> files;
-  // Fills the finalized parameters of that model, or of one like it; `kept` is
-  // as of PretrainedWeights::Load(). An error is complete to print.
+  // Fills the finalized parameters of the model, or of a similar one. See
+  // PretrainedWeights::Load() for `kept`. Error messages can be shown to the
+  // user as they are.
   std::function<absl::Status(ParameterStore<float>& parameters,
                              std::vector<std::string>* kept)>
       load_weights;
-  // Names the file that belongs to what the model was trained for, as names of
-  // classes do, be it one of `files` or not; empty if none does.
+  // The name of the file that describes the model's task, such as its class
+  // names. It may be missing in `files`. Empty if the model has no such file.
   std::string task_file = {};
-  // The same as load_weights, of a model that has another text of that name, or
-  // has one where the folder has none.
+  // Does the same as load_weights for a model with another task file, whose
+  // contents are `text`. The folder may have no task file.
   std::function<absl::Status(absl::string_view text,
                              ParameterStore<float>& parameters,
                              std::vector<std::string>* kept)>
       load_for_task = nullptr;
 
-  // The text of an Experiment that begins with the folder and has data and a
-  // model of these kinds ("images"; empty: none yet), for its config to go
-  // over. An error, without the folder's name, says which models may begin with
-  // it.
+  // Returns the text of an Experiment that starts from the folder, into which a
+  // config is then merged. `data` and `model` are their kinds, for example
+  // "images". An empty `data` means no data, and an empty `model` the folder's
+  // own. The error does not name the folder. It lists the models that can start
+  // from it.
   absl::StatusOr<std::string> Beginning(absl::string_view data,
                                         absl::string_view model) const;
 };
 
-// Whether there is a config.json in the folder, and no run.
+// Returns whether the folder contains config.json but is not a run.
 bool HoldsPretrained(const std::string& folder);
 
-// Errors are complete to print.
+// Error messages can be shown to the user as they are.
 absl::StatusOr<PretrainedFolder> ReadPretrainedFolder(
     const std::string& folder, const AttentionRegistry& scorers);
 
-// Writes a model, trained here or read from a folder, as a folder that
-// transformers opens: a new one, or an empty one. An InvalidArgument, complete
-// to print, names what transformers does not have; then nothing is written.
+// Writes a model as a folder that transformers can open. The folder must be new
+// or empty. Returns InvalidArgument, with a message for the user, and writes
+// nothing if transformers lacks features of the model.
 absl::Status WritePretrainedFolder(const Model<float>& model,
                                    const std::string& folder,
                                    FileOperations& files);

@@ -1,5 +1,5 @@
-// What folders of each architecture say of data and models that begin with
-// them.
+// Tests the settings that folders of each architecture give to data and models
+// that start from them.
 #include "pretrained/pretrained_folder.h"
 
 #include <filesystem>

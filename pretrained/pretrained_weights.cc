@@ -27,7 +27,8 @@ namespace {
 constexpr size_t kMostProblems = 40;
 constexpr char kWeights[] = "model.safetensors";
 
-// What the stars of `pattern` are in `name`; nothing if it does not fit.
+// Returns the parts of `name` that match the stars of `pattern`; `nullopt` if
+// it does not match.
 std::optional<std::vector<absl::string_view>> Stars(absl::string_view pattern,
                                                     absl::string_view name) {
   const std::vector<absl::string_view> wanted = absl::StrSplit(pattern, '.');
@@ -46,8 +47,8 @@ std::optional<std::vector<absl::string_view>> Stars(absl::string_view pattern,
   return stars;
 }
 
-// What `name`, one of ours, is called by a line of the table; empty if the line
-// is not about it.
+// Returns the tensor name of the parameter `name`; empty if the row does not
+// match it.
 std::string TheirName(const WeightName& line, absl::string_view name) {
   const auto stars = Stars(line.ours, name);
   if (!stars.has_value()) return "";
@@ -69,7 +70,7 @@ int64_t SizeOf(absl::Span<const int64_t> shape) {
 }
 
 std::vector<int64_t> TheirShape(const WeightName& line, const Shape& shape) {
-  // Of a parameter of another size, as of a config's own, the shape is said.
+  // The shape does not apply to a parameter of another size.
   if (!line.shape.empty() && SizeOf(line.shape) == shape.size()) {
     return line.shape;
   }
@@ -84,7 +85,7 @@ std::string ShapeText(absl::Span<const int64_t> shape) {
   return absl::StrCat("[", absl::StrJoin(shape, ", "), "]");
 }
 
-// Calls visit(number of ours, number of theirs) for each number of a parameter.
+// Calls visit(our element, their element) for each element of a parameter.
 void ForEachNumber(const WeightName& line, const Shape& shape, auto ours,
                    auto theirs, const auto& visit) {
   const auto size = static_cast<size_t>(shape.size());
@@ -96,7 +97,7 @@ void ForEachNumber(const WeightName& line, const Shape& shape, auto ours,
   const auto outputs = static_cast<size_t>(shape[0]);
   const auto inputs = static_cast<size_t>(shape[1]);
   const size_t columns = theirs.size() / inputs;
-  // Few rows at a time, so that what is read and written stays in the cache.
+  // Processes few rows at a time, so that the data stays in the cache.
   constexpr size_t kRows = 16;
   for (size_t begin = 0; begin < inputs; begin += kRows) {
     const size_t end = std::min(inputs, begin + kRows);
@@ -111,24 +112,25 @@ void ForEachNumber(const WeightName& line, const Shape& shape, auto ours,
 
 }  // namespace
 
-// Which parameters each tensor holds, and what is wrong.
+// The parameters that each tensor contains, and the problems found.
 class PretrainedWeights::Plan {
  public:
   Plan(const PretrainedWeights& weights,
        const ParameterStore<float>& parameters, std::vector<std::string>* kept);
 
   bool fits() const { return problems_.empty(); }
-  // Reads what has the right shape, and finds numbers that are not finite.
+  // Reads the tensors of the right shape, and reports numbers that are not
+  // finite.
   absl::Status CheckNumbers();
   absl::Status Fill(ParameterStore<float>& parameters);
-  // With all problems so far.
+  // Returns an error that lists all problems so far.
   absl::Status status() const;
 
  private:
   struct Use {
     int32_t parameter;
     const WeightName* line;
-    bool repeats;  // the numbers of another tensor, sources_[parameter]
+    bool repeats;  // repeats the numbers of sources_[parameter]
   };
 
   template <typename... Parts>
@@ -137,10 +139,11 @@ class PretrainedWeights::Plan {
     // Several parameters may be parts of one tensor.
     if (seen_.insert(problem).second) problems_.push_back(std::move(problem));
   }
-  // What holds a parameter, by its name or by an alias.
+  // Finds the tensors of a parameter, by its name or an alias.
   void Find(const std::string& name, int32_t parameter, bool alias,
             std::vector<std::string>* kept);
-  // Whether a tensor has that shape, and floats; else a problem.
+  // Returns whether a tensor contains floats of that shape; reports a problem
+  // if not.
   bool Fits(const std::string& tensor, absl::Span<const int64_t> shape);
   absl::Status Read(const std::string& tensor, absl::Span<float> values);
   absl::Status CompareRepeated(const ParameterStore<float>& parameters);
@@ -149,9 +152,9 @@ class PretrainedWeights::Plan {
   const TensorFolder& tensors_;
   absl::Span<const ParameterInfo> infos_;
   std::map<std::string, std::vector<Use>> uses_;  // by tensor
-  std::vector<std::string> sources_;  // of each parameter; empty: none so far
+  std::vector<std::string> sources_;  // by parameter; empty: none yet
   std::vector<std::string> problems_;
-  std::set<std::string> seen_;  // the same
+  std::set<std::string> seen_;  // the same problems, for look-up
 };
 
 PretrainedWeights::Plan::Plan(const PretrainedWeights& weights,
@@ -178,8 +181,8 @@ void PretrainedWeights::Plan::Find(const std::string& name, int32_t parameter,
                                    bool alias, std::vector<std::string>* kept) {
   const Shape& shape = infos_[parameter].shape;
   std::string wanted;
-  bool of_task = true;  // also what the table does not know
-  bool seen = false;    // whether there is a tensor, be it right or wrong
+  bool of_task = true;  // also true if the table lacks the name
+  bool seen = false;    // whether a tensor exists, valid or not
   for (const WeightName& line : weights_.table_.names) {
     const std::string theirs = TheirName(line, name);
     if (theirs.empty()) continue;
@@ -342,7 +345,8 @@ bool PretrainedWeights::Has(absl::string_view theirs) const {
 absl::Status PretrainedWeights::Check(
     const ParameterStore<float>& parameters) const {
   Plan plan(*this, parameters, /*kept=*/nullptr);
-  // What is there may have more faults, which are found without the model.
+  // The existing tensors may have other problems, which can be found without
+  // the model.
   if (!plan.fits()) REGARD_RETURN_IF_ERROR(plan.CheckNumbers());
   return plan.status();
 }
@@ -360,7 +364,7 @@ absl::Status WritePretrainedWeights(const WeightTable& table,
                                     const ParameterStore<float>& parameters,
                                     const std::string& folder,
                                     FileOperations& files) {
-  std::map<std::string, std::vector<float>> joined;  // by their names
+  std::map<std::string, std::vector<float>> joined;  // by tensor name
   std::vector<TensorView> tensors;
   for (TensorView& view :
        SlabViews(parameters, parameters.values(), /*prefix=*/"")) {

@@ -1,5 +1,5 @@
-// The weights of a folder of Hugging Face's as parameters of a model, by a
-// table of names: one for each architecture, for reading and for writing.
+// Loads the weights of a Hugging Face model folder into parameters, and writes
+// them, by one table of names per architecture.
 //
 //   const WeightTable table = {
 //       .names = {{.ours = "embedding.weight", .theirs = "wte.weight"},
@@ -29,62 +29,68 @@
 
 namespace regard {
 
-// Parameters of ours, and the tensors that hold them. Of several lines for one
-// parameter, the first is written; of their tensors, one has to be there, and
-// all that are must hold the same numbers. Where `ours` is an alias (tied
-// weights), theirs need not be there, and is not written.
+// Parameters of Regard, and the tensors that contain them.
+//
+// If several rows name one parameter, only the tensor of the first row is
+// written. When reading, at least one of these tensors must exist, and all that
+// exist must be equal. If `ours` is an alias (tied weights), its tensor is
+// optional and never written.
 struct WeightName {
-  // Parts between dots, of which "*" is any one: that of theirs is the one at
-  // the same place among the stars.
+  // Names of parts between dots. "*" matches any one part; the i-th star of
+  // `theirs` is the i-th star of `ours`.
   std::string ours;
   std::string theirs;
-  // Of a matrix, ours [outputs, inputs]: theirs is [inputs, outputs].
+  // Whether the tensor is [inputs, outputs] for a matrix [outputs, inputs].
   bool transposed = false;
-  // Ours is part 0 .. parts - 1 of theirs, cut along the outputs.
+  // The parameter is part 0 .. parts - 1 of the tensor, divided along the
+  // outputs.
   int part = 0;
   int parts = 1;
-  // Rows of theirs, of which ours are the first. 0: as many as ours.
+  // The number of rows of the tensor, of which the parameter has the first
+  // ones. 0 means the same number as the parameter.
   int64_t rows = 0;
-  // The shape of theirs, where it is neither that of ours nor follows from the
-  // fields above: the same numbers in the same order.
+  // The shape of the tensor, if neither the parameter nor the fields above
+  // determine it. The elements have the same order.
   std::vector<int64_t> shape = {};
-  // Belongs to a task: may be absent or of another shape where the caller of
-  // Load() allows parameters to keep their values.
+  // Whether the parameter belongs to a task. It may be absent or have another
+  // shape if the caller of Load() allows parameters to keep their values.
   bool of_task = false;
-  // Whether it is written. What their model does not have would be unexpected
-  // there; no output of ours may depend on it.
+  // Whether the tensor is written. False if the model of transformers lacks it;
+  // no output of the model may then depend on it.
   bool written = true;
 };
 
 struct WeightTable {
   std::vector<WeightName> names;
-  // Names in files and in this table may begin with it or not.
+  // Names in files and in this table may begin with this prefix or omit it.
   std::string prefix = {};
-  // Endings in older files, and what they are now: {".gamma", ".weight"}.
+  // Name endings in older files and their replacements: {".gamma", ".weight"}.
   std::vector<std::pair<std::string, std::string>> old_endings = {};
-  // Tensors of which nothing is lost, without the prefix; a last part "**" is
-  // any number of parts.
+  // The tensors that may be ignored, without the prefix. A last part "**"
+  // matches any number of parts.
   std::vector<std::string> ignored = {};
 };
 
-// Open files. Move-only.
+// The weights of a folder, with open files. Move-only.
 class PretrainedWeights {
  public:
-  // Errors of this class are complete to print. They name all that is wrong
-  // with the tensors: those that are missing, left over, of another shape or
-  // type, and numbers that are not finite.
+  // Opens the weights of a folder. The error messages of this class can be
+  // shown to the user as they are. They list all problems: tensors that are
+  // missing, unexpected, or of another shape or type, and numbers that are not
+  // finite.
   static absl::StatusOr<PretrainedWeights> Open(const std::string& folder,
                                                 WeightTable table);
 
-  // Whether there is a tensor of that name, as the table would have it.
+  // Returns whether a tensor of that name exists; the prefix and old endings do
+  // not matter.
   bool Has(absl::string_view theirs) const;
 
-  // Whether the tensors are those of `parameters`, which may have no values.
+  // Checks that the tensors match `parameters`, which may have no values yet.
   absl::Status Check(const ParameterStore<float>& parameters) const;
 
-  // Fills finalized parameters. With `kept`, those that the table does not
-  // know, and those of a task that are not there, keep their values, and their
-  // names are appended to it; else each is an error.
+  // Fills finalized parameters. Parameters that the table lacks, and parameters
+  // of a task without a matching tensor, are errors. If `kept` is not null,
+  // they keep their values instead, and their names are appended to `kept`.
   absl::Status Load(ParameterStore<float>& parameters,
                     std::vector<std::string>* kept = nullptr) const;
 
@@ -98,14 +104,15 @@ class PretrainedWeights {
 
   TensorFolder tensors_;
   WeightTable table_;
-  // What is in the files and not ignored, by the name without prefix and old
-  // endings: several where a file has one under two names.
+  // The tensors that are not ignored, by name without the prefix and old
+  // endings. A name has several entries if a file contains it with different
+  // spellings.
   std::multimap<std::string, std::string> names_;
 };
 
-// Writes the parameters as model.safetensors, by the same table, which knows
-// each of them: InvalidArgument for one that it does not. Takes memory for what
-// is transposed or part of another tensor.
+// Writes the parameters as model.safetensors. Returns InvalidArgument for a
+// parameter that the table lacks. Uses additional memory only for tensors that
+// are transposed or joined.
 absl::Status WritePretrainedWeights(const WeightTable& table,
                                     const ParameterStore<float>& parameters,
                                     const std::string& folder,

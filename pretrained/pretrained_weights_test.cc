@@ -47,7 +47,8 @@ std::vector<float> Counted(int64_t size, float first) {
   return values;
 }
 
-// Two layers of one fused, transposed map each, as in GPT-2.
+// Returns a table of two layers, each with one fused and transposed matrix, as
+// in GPT-2.
 WeightTable Table() {
   return {.names =
               {{.ours = "embedding.weight",
@@ -81,12 +82,12 @@ class PretrainedWeightsTest : public ::testing::Test {
     std::filesystem::create_directories(folder_);
     tensors_ = {{"model.wte.weight", {3, 2}, Counted(6, 0)},
                 {"model.token", {1, 1, 2}, {6, 7}},
-                // [2 inputs, 2 parts * 3 outputs]
+                // Shape [2 inputs, 2 parts * 3 outputs].
                 {"model.h.0.attn.weight", {2, 6}, Counted(12, 10)},
                 {"model.h.0.attn.bias", {6}, Counted(6, 30)}};
   }
 
-  // What the table is about; two of the three rows of the embedding.
+  // Adds the parameters of the table; the embedding has two of the three rows.
   static void Register(ParameterStore<float>& store) {
     const ParameterScope<float> root = store.Root();
     const Parameter<float> embedding =
@@ -122,7 +123,7 @@ class PretrainedWeightsTest : public ::testing::Test {
     const auto weights = PretrainedWeights::Open(folder_, Table());
     return weights.ok() ? weights->Load(store, kept) : weights.status();
   }
-  // Of the tensors, written whole.
+  // Writes the tensors to one file. Returns the error of loading them.
   std::string ErrorOf() {
     Write("model.safetensors", tensors_);
     ParameterStore<float> store;
@@ -150,7 +151,7 @@ class PretrainedWeightsTest : public ::testing::Test {
 };
 
 TEST_F(PretrainedWeightsTest, FillsByTheTable) {
-  // What is ignored may have any shape.
+  // Ignored tensors may have any shape.
   tensors_.push_back({"model.h.7.mask", {1}, {1}});
   tensors_.push_back({"pooler.dense.deep.weight", {0}, {}});
   Write("model.safetensors", tensors_);
@@ -175,7 +176,7 @@ TEST_F(PretrainedWeightsTest, NamesMayLackThePrefixAndHaveOldEndings) {
   EXPECT_FALSE(weights->Has("wte.bias"));
 }
 
-// More inputs than are transposed at a time, and an odd number.
+// There are more inputs than are transposed at a time, and an odd number.
 TEST_F(PretrainedWeightsTest, TransposesInPieces) {
   constexpr int64_t kInputs = 37;
   Write("model.safetensors", {{"w", {kInputs, 5}, Counted(5 * kInputs, 0)}});
@@ -225,7 +226,7 @@ TEST_F(PretrainedWeightsTest, IsWrittenByTheSameTable) {
           "no tensor of this format holds the parameter 'gate' of this model"));
 }
 
-// As of a config with other images than the folder's.
+// A config may have other images than the folder.
 TEST_F(PretrainedWeightsTest, AFixedShapeIsNotThatOfAnotherSize) {
   Write("model.safetensors", tensors_);
   ParameterStore<float> store;
@@ -256,7 +257,7 @@ TEST_F(PretrainedWeightsTest, NamesAllThatIsWrong) {
       "numbers that are not finite, the first at index 4; all must be finite");
 }
 
-// Both parameters that it holds would complain.
+// Both parameters that the tensor contains have the same problem.
 TEST_F(PretrainedWeightsTest, NamesATensorOfSeveralParametersOnce) {
   tensors_[2].shape = {6, 2};
   EXPECT_EQ(absl::StrReplaceAll(ErrorOf(), {{folder_, "DIR"}}),
@@ -288,7 +289,7 @@ TEST_F(PretrainedWeightsTest, ChecksWithoutTheModelsMemory) {
 }
 
 TEST_F(PretrainedWeightsTest, TiedTensorsMustBeTheSame) {
-  // All rows of theirs, of which two are compared.
+  // The tensor has all rows, of which two are compared.
   tensors_.push_back({"lm_head.weight", {3, 2}, {0, 1, 2, 3, 9, 9}});
   Write("model.safetensors", tensors_);
   ParameterStore<float> store;
@@ -301,7 +302,7 @@ TEST_F(PretrainedWeightsTest, TiedTensorsMustBeTheSame) {
   tensors_.back().shape = {2, 3};
   EXPECT_THAT(ErrorOf(),
               HasSubstr("'lm_head.weight' is F32 [2, 3]; expected F32 [3, 2]"));
-  // With the prefix and without it.
+  // The same name with and without the prefix.
   tensors_.back() = {"token", {1, 1, 2}, {6, 8}};
   EXPECT_THAT(ErrorOf(), HasSubstr("'model.token' and 'token' are the same "
                                    "parameter, but 1 of"));
@@ -324,7 +325,7 @@ TEST_F(PretrainedWeightsTest, KeepsWhatTheFolderLacksIfToldTo) {
     return loaded;
   };
   for (const int64_t size : {0, 3}) {
-    // Absent, or that of another number of classes.
+    // The tensor is absent, or has another number of classes.
     if (size > 0) {
       tensors_.push_back({"score", {size}, Counted(size, 0)});
       Write("model.safetensors", tensors_);
@@ -341,7 +342,7 @@ TEST_F(PretrainedWeightsTest, KeepsWhatTheFolderLacksIfToldTo) {
   }
 }
 
-// A tensor of two-byte numbers.
+// Returns a file with a tensor of two-byte numbers.
 std::string Halves(const std::string& dtype,
                    const std::vector<uint16_t>& numbers) {
   const std::string header = absl::StrCat(
@@ -417,7 +418,7 @@ TEST_F(ShardsTest, AreReadByTheIndex) {
 
 TEST_F(ShardsTest, NothingOutsideOfTheFolderIsOpened) {
   std::filesystem::create_directories(JoinPath(folder_, "deep"));
-  // Each would be right if it were opened.
+  // Each file would be valid if it were opened.
   for (const std::string& name :
        {std::string("../b"), absl::StrCat(folder_, "/b"), std::string("./b"),
         std::string("deep/../b"), std::string(".."), std::string(".")}) {

@@ -15,8 +15,7 @@ namespace regard {
 
 namespace {
 
-// Without what changes no output, and with what stands for a field that is not
-// given.
+// Removes fields that do not affect outputs, and sets defaults explicitly.
 TransformerConfig Plain(TransformerConfig config) {
   config.clear_initialization();
   config.clear_recompute();
@@ -46,7 +45,8 @@ TransformerConfig Plain(TransformerConfig config) {
   return config;
 }
 
-// Adds the paths of the messages that are given, be they empty: which score.
+// Adds the paths of all messages that are set. Messages may be empty, such as
+// the chosen score.
 void AddGiven(const google::protobuf::Message& message,
               const std::string& prefix, std::set<std::string>* paths) {
   std::vector<const google::protobuf::FieldDescriptor*> fields;
@@ -78,7 +78,7 @@ absl::Status CheckSameTransformer(const TransformerConfig& read,
   const TransformerConfig theirs = Plain(read);
   const TransformerConfig ours = Plain(config);
   bool same = differencer.Compare(theirs, ours);
-  // For the differencer, an empty message is as good as none.
+  // The differencer does not distinguish empty messages from absent ones.
   std::set<std::string> known;
   std::set<std::string> given;
   AddGiven(theirs, "", &known);

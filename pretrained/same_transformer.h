@@ -1,4 +1,4 @@
-// Whether a config.json that was written says all of a model.
+// Checks that a config.json describes a model completely.
 #ifndef PRETRAINED_SAME_TRANSFORMER_H_
 #define PRETRAINED_SAME_TRANSFORMER_H_
 
@@ -8,14 +8,16 @@
 
 namespace regard {
 
-// Whether `read`, what a config.json says, computes what `config` does; else
-// InvalidArgument, complete to print, says what would have to be changed to
-// make `config` "a GPT-2". First values and what saves memory do not count.
+// Returns OK if `read`, the contents of a config.json, computes the same as
+// `config`. Otherwise, returns InvalidArgument with a message for the user: the
+// changes that would make `config` a model of `kind`, such as "GPT-2". Initial
+// values and memory settings do not matter.
 absl::Status CheckSameTransformer(const TransformerConfig& read,
                                   const TransformerConfig& config,
                                   absl::string_view kind);
 
-// Without rates of dropping, in training, that transformers does not have.
+// Returns `config` without dropout rates that transformers lacks. They only
+// matter in training.
 TransformerConfig WithoutRates(TransformerConfig config);
 
 }  // namespace regard

@@ -1,4 +1,4 @@
-// Vectors of folders that have the files of sentence-transformers.
+// Tests sentence embeddings of folders with the files of sentence-transformers.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -38,7 +38,7 @@ AttentionRegistry Scorers() {
   return scorers;
 }
 
-// The model that a run of the folder has.
+// Returns the model of a run of the folder.
 std::unique_ptr<TextEmbedder> ReadModel(const std::string& path) {
   const auto folder = OpenBertFolder(path, Scorers());
   EXPECT_THAT(folder, IsOk());
@@ -63,8 +63,8 @@ std::vector<float> VectorsOf(const TextEmbedder& model) {
   return vectors;
 }
 
-// Six folders, and the copy of each: pooled as the folder says, and normalized
-// if it has a Normalize.
+// Tests six folders and their copies. Vectors are pooled as the folder
+// specifies, and normalized if it has a Normalize module.
 TEST(SentenceFolderTest, MakesTheVectorsThatSentenceTransformersWould) {
   FileOperations files;
   const std::string folder = JoinPath(::testing::TempDir(), "sentence_folder");

@@ -15,7 +15,7 @@ namespace {
 constexpr char kWhole[] = "model.safetensors";
 constexpr char kIndex[] = "model.safetensors.index.json";
 
-// Why a file that an index names is not opened; empty if it is.
+// Returns why a file that an index names must not be opened; empty if it may.
 std::string ProblemOf(const std::string& folder, const std::string& name) {
   const std::string shown =
       absl::StrCat("'", absl::Utf8SafeCHexEscape(name), "'");
@@ -71,8 +71,8 @@ absl::Status TensorFolder::AddShards(const std::string& folder) {
   const std::map<std::string, std::string> places = root.Texts("weight_map");
   REGARD_RETURN_IF_ERROR(index.status());
   const JsonObject weight_map = *root.Object("weight_map");
-  std::map<std::string, std::string> problems;  // by the name of a file
-  std::map<std::string, size_t> numbers;        // of files_
+  std::map<std::string, std::string> problems;  // by file name
+  std::map<std::string, size_t> numbers;        // indices of files_
   std::vector<std::string> messages;
   for (const auto& [tensor, name] : places) {
     const auto [problem, is_new] = problems.try_emplace(name);

@@ -1,5 +1,5 @@
-// The tensors of a folder of Hugging Face's: of model.safetensors or, where
-// that is absent, of the files that model.safetensors.index.json names.
+// The tensors of a Hugging Face model folder: in model.safetensors or, without
+// it, in the files that model.safetensors.index.json names.
 #ifndef PRETRAINED_TENSOR_FOLDER_H_
 #define PRETRAINED_TENSOR_FOLDER_H_
 
@@ -16,25 +16,27 @@
 
 namespace regard {
 
-// Open files whose headers have been checked. Move-only.
+// Open files with validated headers. Move-only.
 class TensorFolder {
  public:
-  // Errors are complete to print, and name all that is wrong: an index that
-  // names a file outside of the folder, a link, or a file that is not there,
-  // and tensors that are not where the index has them. Nothing outside of the
-  // folder is opened for an index.
+  // Opens the files of a folder. Error messages can be shown to the user as
+  // they are, and list all problems: an index that names a path outside of the
+  // folder, a link or a missing file, and tensors in other files than the index
+  // says. An index never causes a file outside of the folder to be opened.
   static absl::StatusOr<TensorFolder> Open(const std::string& folder);
 
-  // The file that lists the tensors: model.safetensors, or the index.
+  // The path of the file that lists the tensors: model.safetensors, or the
+  // index.
   const std::string& path() const { return path_; }
 
-  // Their names, sorted, and the number of the file that each is in.
+  // The names of the tensors, sorted, and the index of the file that contains
+  // each.
   const std::map<std::string, size_t>& tensors() const { return tensors_; }
 
-  // Of one of tensors().
+  // `name` must be in tensors().
   const TensorInfo& info(const std::string& name) const;
   const std::string& PathOf(const std::string& name) const;
-  // Fills `values` with a tensor that HoldsFloats().
+  // Fills `values` with a tensor, for which HoldsFloats() must be true.
   absl::Status Read(const std::string& name, absl::Span<float> values) const;
 
  private:
@@ -47,12 +49,13 @@ class TensorFolder {
 
   absl::Status AddFile(const std::string& path);
   absl::Status AddShards(const std::string& folder);
-  // Whether each tensor is in the file that the index says, and no further one.
+  // Checks that each tensor is in the file that the index names, and that the
+  // files contain no other tensors.
   void CheckPlaces(std::vector<std::string>* messages) const;
 
   std::string path_;
   std::vector<File> files_;
-  std::map<std::string, size_t> tensors_;  // files_[i] has the tensor
+  std::map<std::string, size_t> tensors_;  // files_[i] contains the tensor
 };
 
 }  // namespace regard

@@ -1,4 +1,4 @@
-// Whether a config.json says that tokens and words share a table.
+// Requires the output layer of a config.json to share the token embedding.
 #ifndef PRETRAINED_TIED_EMBEDDINGS_H_
 #define PRETRAINED_TIED_EMBEDDINGS_H_
 
@@ -6,8 +6,8 @@
 
 namespace regard {
 
-// Complains unless the output of words has the embedding of the tokens.
-// transformers 4 and 5 disagree on the bias of one that does not.
+// Reports a problem unless the output layer shares the token embedding.
+// transformers 4 and 5 disagree on the bias of an output layer that does not.
 inline void RequireTiedEmbeddings(const JsonObject& json) {
   constexpr char kTied[] = "tie_word_embeddings";
   if (json.Bool(kTied, true)) return;

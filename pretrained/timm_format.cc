@@ -22,7 +22,7 @@ namespace regard {
 
 namespace {
 
-// The sizes of timm's names.
+// The sizes that timm's model names stand for.
 struct Variant {
   absl::string_view name;
   int width;
@@ -40,8 +40,8 @@ constexpr Variant kVariants[] = {
     {"gigantic", 1664, 48, 16, 64.0 / 13},
 };
 
-// A name as it was cut: vit_SIZE_patchP_N, or vit_SIZE_patchP_gap_N, whose
-// classes are predicted from the mean of all patches.
+// A parsed name: vit_SIZE_patchP_N, or vit_SIZE_patchP_gap_N, which predicts
+// classes from the mean of all patches.
 struct TimmName {
   Variant variant;
   int patch = 0;
@@ -68,7 +68,7 @@ std::optional<TimmName> CutTimmName(absl::string_view name) {
   return cut;
 }
 
-// "model_args", with which timm makes a model; empty if there are none.
+// Reads "model_args", with which timm creates a model. They may be empty.
 void ReadTimmArguments(const JsonObject& json, const TimmName& name,
                        VisionTransformerConfig* config) {
   constexpr const char* kKnown[] = {
@@ -151,7 +151,7 @@ absl::StatusOr<VitDescription> ReadTimmConfig(const std::string& folder) {
                      kMostImageSide));
     return file.status();
   }
-  // Where there are none, they are those that the name says.
+  // The name determines all arguments if "model_args" is missing.
   JsonFile none = JsonFile::Parse("{}", "").value();
   const JsonObject arguments = json.Object("model_args").value_or(none.root());
   ReadTimmArguments(arguments, *cut, &description.config);

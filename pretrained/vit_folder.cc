@@ -58,7 +58,7 @@ bool HasHead(const PretrainedWeights& weights, VitNames names) {
   return weights.Has(head + "weight") || weights.Has(head + "bias");
 }
 
-// The table of the head alone.
+// Returns the table of only the head.
 WeightTable HeadWeights(const VitDescription& description, VitNames names) {
   WeightTable table = VitWeights(description, names, /*head=*/true);
   for (auto line = table.names.begin(); line + 1 != table.names.end(); ++line) {
@@ -68,7 +68,7 @@ WeightTable HeadWeights(const VitDescription& description, VitNames names) {
   return table;
 }
 
-// Whether the tensors are those of a model with or without a head.
+// Checks that the tensors match a model with or without a head.
 absl::Status CheckWeights(const VitFolder& folder,
                           const AttentionRegistry& scorers) {
   const VitDescription& description = folder.description;
@@ -155,13 +155,14 @@ absl::StatusOr<VitFolder> OpenVitFolder(absl::string_view path, VitNames names,
 
 namespace {
 
-// The length follows from the images.
+// Removes the length, which follows from the images.
 TransformerConfig WithoutLength(TransformerConfig config) {
   config.mutable_position_embedding()->clear_longest();
   return WithoutRates(std::move(config));
 }
 
-// Whether config.json and preprocessor_config.json say all of the model.
+// Checks that config.json and preprocessor_config.json describe the model
+// completely.
 absl::Status CheckIsVit(const std::string& text,
                         const VitDescription& description) {
   const ImageFormat& format = description.format;
@@ -200,7 +201,7 @@ absl::Status WriteVitFolder(const ImageClassifier& model,
   const std::string text = VitConfigText(description);
   REGARD_RETURN_IF_ERROR(CheckIsVit(text, description));
   REGARD_RETURN_IF_ERROR(MakeDirectories(folder, files));
-  // ViTImageProcessor cuts nothing off before transformers 5.
+  // ViTImageProcessor does not crop before transformers 5.
   REGARD_RETURN_IF_ERROR(WriteImageProcessor(
       description.format,
       description.format.crop() ? "CLIPImageProcessor" : "ViTImageProcessor",

@@ -1,5 +1,5 @@
-// Vision Transformers in Hugging Face's folders, of transformers and of timm:
-// config.json, the weights and how images are read. See docs/hugging_face.md.
+// Vision Transformers of transformers and timm in Hugging Face model folders:
+// config.json, the weights and the image processor. See docs/hugging_face.md.
 #ifndef PRETRAINED_VIT_FOLDER_H_
 #define PRETRAINED_VIT_FOLDER_H_
 
@@ -17,31 +17,33 @@
 
 namespace regard {
 
-// What a folder says of a model; its weights stay there.
+// The contents of a folder without its weights.
 struct VitFolder {
   std::string path;
   VitDescription description;
   VitNames names = VitNames::kTransformers;
 
-  // Fills the finalized parameters of an ImageClassifier. `kept` is as of
-  // PretrainedWeights::Load().
+  // Fills the finalized parameters of an ImageClassifier. See
+  // PretrainedWeights::Load() for `kept`.
   absl::Status LoadWeights(ParameterStore<float>& parameters,
                            std::vector<std::string>* kept = nullptr) const;
-  // The same of one of other classes. If each is one of the folder's, its head
-  // is made of theirs; else the head keeps its values.
+  // Does the same for a classifier of other classes. If the folder has all of
+  // them, their rows of the head are copied. Otherwise, the head keeps its
+  // values.
   absl::Status LoadForClasses(const std::vector<std::string>& classes,
                               ParameterStore<float>& parameters,
                               std::vector<std::string>* kept) const;
 };
 
-// `path` is as the user gave it. Errors are complete to print, and name all
-// that is wrong with the weights or else with the config. A folder may be
-// without a head.
+// Opens a folder at the path that the user gave. Error messages can be shown to
+// the user as they are. They list all problems of the weights, or else of the
+// config. The folder may have no head.
 absl::StatusOr<VitFolder> OpenVitFolder(absl::string_view path, VitNames names,
                                         const AttentionRegistry& scorers);
 
-// Makes the folder if it is not there. transformers opens it. An
-// InvalidArgument, complete to print, names what its ViT does not have.
+// Writes a folder that transformers can open; it is created if it does not
+// exist. Returns InvalidArgument, with a message for the user, if the model has
+// features that the ViT of transformers lacks.
 absl::Status WriteVitFolder(const ImageClassifier& model,
                             const std::string& folder, FileOperations& files);
 

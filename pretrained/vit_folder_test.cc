@@ -73,7 +73,7 @@ ImageClassifier ClassifierOf(const VitDescription& description) {
 
 class VitParityTest : public ::testing::TestWithParam<std::string> {};
 
-// Tokens, logits and all gradients of a weighted sum of both, to 1e-5.
+// Compares tokens, logits and all gradients of a weighted sum of both, to 1e-5.
 TEST_P(VitParityTest, ValuesAndGradients) {
   const Fixture fixture("values", Path(GetParam()));
   const absl::StatusOr<VitFolder> folder = Open(Path(GetParam()));
@@ -91,7 +91,7 @@ TEST_P(VitParityTest, ValuesAndGradients) {
                    static_cast<int64_t>(description.classes.size()));
   }
   store.Finalize(/*seed=*/0);
-  // A folder without a head has nothing for one.
+  // A folder without a head has no weights for it.
   std::vector<std::string> kept;
   ASSERT_THAT(folder->LoadWeights(store, head ? nullptr : &kept), IsOk());
   GradientSlab<float> gradients(store);
@@ -116,7 +116,7 @@ INSTANTIATE_TEST_SUITE_P(Folders, VitParityTest,
                          ::testing::Values("vit", "vit_grey", "vit_headless",
                                            "timm", "timm_gap"));
 
-// Resized, cut out and normalised as the folder says.
+// Images are resized, cropped and normalised as the folder specifies.
 TEST(VitFolderTest, AFileHasTheProbabilitiesOfThere) {
   for (const char* name : {"vit", "vit_grey", "timm", "timm_gap"}) {
     const Fixture fixture("values", Path(name));
@@ -172,7 +172,7 @@ TEST(VitFolderTest, AHeadMayBeMissingOrLeftOut) {
       HasSubstr("the tensor 'classifier.weight', F32 [2, 6], is missing"));
 }
 
-// The folder's are tabby cat, dog, bird.
+// The classes of the folder are tabby cat, dog and bird.
 TEST(VitFolderTest, AHeadIsMadeOfTheClassesThatAreThere) {
   const absl::StatusOr<VitFolder> folder = Open(Path("timm"));
   ASSERT_THAT(folder, IsOk());
@@ -244,8 +244,8 @@ class VitFilesTest : public ::testing::Test {
     ASSERT_THAT(WriteFileAtomically(JoinPath(folder_, name), text), IsOk());
   }
 
-  // The error with a field of a file set to a value, or, if that is null,
-  // removed.
+  // Returns the error after setting a field of a file to a value, or after
+  // removing the field if the value is null.
   std::string Error(const std::string& file, const std::string& field,
                     const Json& value) {
     const std::string before = ReadFile(JoinPath(folder_, file)).value();
@@ -293,7 +293,7 @@ TEST_F(VitFilesTest, NamesWhatIsWrongWithATransformersConfig) {
   EXPECT_THAT(ConfigError("/model_type", "deit"), HasSubstr("model_type"));
   EXPECT_THAT(ConfigError("/problem_type", "multi_label_classification"),
               HasSubstr("problem_type must be one of single_label"));
-  // The tensors tell.
+  // The tensors reveal the contradiction.
   EXPECT_THAT(ConfigError("/num_hidden_layers", 1),
               HasSubstr("'vit.encoder.layer.1.attention.attention.key.bias' "
                         "does not belong to this model"));
@@ -332,7 +332,7 @@ TEST_F(VitFilesTest, NamesWhatIsWrongWithATimmConfig) {
               HasSubstr("interpolation"));
   EXPECT_THAT(ConfigError("/pretrained_cfg/mean", {0.5, 0.5}),
               HasSubstr("mean must be one number for each channel"));
-  // The last is 224 in 32 bits.
+  // The last number is 224 in 32 bits.
   for (const Json& size : {Json{3, 9}, Json{3, 0, 9}, Json{3, 9, 4097},
                            Json{3, 224, 4294967520}}) {
     EXPECT_THAT(ConfigError("/pretrained_cfg/input_size", size),

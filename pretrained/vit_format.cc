@@ -45,7 +45,7 @@ void ReadTransformer(const JsonObject& json, TransformerConfig* transformer) {
   SetVitCommon(json.Real("initializer_range", 0.02, 0, 100), transformer);
 }
 
-// Parameters that are layer by layer, and how they are called there.
+// Parameters of a layer, and their names in a file.
 struct OfLayer {
   const char* ours;
   const char* theirs;

@@ -1,5 +1,5 @@
-// What Hugging Face's files of a Vision Transformer say: the config.json of
-// transformers' ViT and of timm's, and the names of the weights.
+// The Hugging Face format of a Vision Transformer: the config.json of
+// transformers and of timm, and the names of the weights.
 #ifndef PRETRAINED_VIT_FORMAT_H_
 #define PRETRAINED_VIT_FORMAT_H_
 
@@ -16,39 +16,40 @@
 
 namespace regard {
 
-// Of an image classifier.
+// The description of an image classifier.
 struct VitDescription {
   VisionTransformerConfig config;
-  ImageFormat format;  // of the images it reads
-  // Of the head; without one, those that config.json lists all the same.
+  ImageFormat format;  // format of the input images
+  // The classes of the head. Without a head, the classes that config.json
+  // lists.
   std::vector<std::string> classes;
 };
 
-// Errors of both name all that is wrong, a line "PATH:LINE:COLUMN: error: .."
-// each: what is no JSON, sizes that are absent or out of range, and what an
-// image classifier of this library cannot do.
+// The errors of these functions list all problems, one line "PATH:LINE:COLUMN:
+// error: .." each: invalid JSON, sizes that are missing or out of range, and
+// features that ImageClassifier does not support.
 
-// Of the text of a ViTForImageClassification's or ViTModel's config.json; of
-// the format, it says the size.
+// Parses the text of a ViTForImageClassification's or ViTModel's config.json.
+// It determines only the size and the channels of the image format.
 absl::StatusOr<VitDescription> ParseVitConfig(absl::string_view text,
                                               absl::string_view path);
 
-// The same of a folder, with the format of ReadImageProcessor(). Without its
-// files, images are stretched by a bilinear filter, and mean and deviation are
-// 1/2, as ViTImageProcessor has them.
+// Reads a folder, with the image format of ReadImageProcessor(). Without a
+// processor file, images are stretched by a bilinear filter, and mean and
+// standard deviation are 1/2, the defaults of ViTImageProcessor.
 absl::StatusOr<VitDescription> ReadVitConfig(const std::string& folder);
 
-// Of timm's vit_SIZE_patchP_N, whose sizes follow from that name and
-// "model_args", and whose format is in "pretrained_cfg".
+// Reads the folder of a timm model vit_SIZE_patchP_N. Its sizes follow from
+// this name and "model_args", and its image format from "pretrained_cfg".
 absl::StatusOr<VitDescription> ReadTimmConfig(const std::string& folder);
 
-// The config.json of a ViTForImageClassification.
+// Returns the config.json of a ViTForImageClassification.
 std::string VitConfigText(const VitDescription& description);
 
 enum class VitNames { kTransformers, kTimm };
 
-// Where the parameters of an ImageClassifier are. Without `head`, those of one
-// are passed over.
+// Returns the names of the tensors of an ImageClassifier. Without `head`, the
+// tensors of a head are ignored.
 WeightTable VitWeights(const VitDescription& description, VitNames names,
                        bool head);
 

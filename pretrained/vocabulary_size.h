@@ -1,4 +1,4 @@
-// Whether a tokeniser is that of a model.
+// Checks that a tokenizer belongs to a model.
 #ifndef PRETRAINED_VOCABULARY_SIZE_H_
 #define PRETRAINED_VOCABULARY_SIZE_H_
 
@@ -10,9 +10,10 @@
 
 namespace regard {
 
-// An error, complete to print, unless the model has a row for each token and no
-// further ones. Some models round vocab_size up to a multiple of 64 or 128,
-// with rows that no token has. `path` is where the tokens are.
+// Returns an error, with a message for the user, unless the model has one row
+// per token. Some models round vocab_size up to a multiple of 64 or 128, so
+// unused rows up to that are allowed. `path` is the file or folder of the
+// tokens.
 inline absl::Status CheckVocabularySize(const std::string& path, int64_t tokens,
                                         int64_t vocab_size) {
   const bool padded = vocab_size % 64 == 0 && tokens > vocab_size - 128;

@@ -1,5 +1,5 @@
-// WordPiece in a folder of Hugging Face's: vocab.txt, tokenizer.json,
-// tokenizer_config.json.
+// The WordPiece files of a Hugging Face model folder: vocab.txt, tokenizer.json
+// and tokenizer_config.json.
 #ifndef PRETRAINED_WORDPIECE_FILES_H_
 #define PRETRAINED_WORDPIECE_FILES_H_
 
@@ -17,24 +17,26 @@ namespace regard {
 struct WordPieceFiles {
   WordPieceOptions options;
   std::unique_ptr<const WordPiece> pieces;
-  // What the tokeniser's "model_max_length" and the like cut at; 0: not said.
+  // The limit of the tokenizer's "model_max_length" and similar fields; 0 if
+  // not set.
   int64_t longest = 0;
-  // The path of the file that has the tokens, and of the one that says whether
-  // upper case becomes lower case, or the folder's if none does.
+  // The path of the file that contains the tokens, and of the file that
+  // determines the case of letters (the folder if no file does).
   std::string vocabulary_file = {};
   std::string lower_case_file = {};
 };
 
-// tokenizer_config.json counts before tokenizer.json, and vocab.txt before the
-// tokens in that. Errors are complete to print, and name all that is wrong with
-// a file.
+// Reads the files. tokenizer_config.json takes precedence over tokenizer.json,
+// and vocab.txt over the tokens of tokenizer.json. Error messages can be shown
+// to the user as they are, and list all problems of a file.
 absl::StatusOr<WordPieceFiles> ReadWordPieceFiles(const std::string& folder);
 
-// An error, complete to print, unless vocab.txt and tokenizer_config.json can
-// say what the tokeniser does.
+// Returns an error, with a message for the user, unless vocab.txt and
+// tokenizer_config.json can describe the tokenizer.
 absl::Status CheckWordPieceFiles(const WordPieceFiles& tokenizer);
 
-// Writes these of a tokeniser that has passed; transformers opens them.
+// Writes both files of a tokenizer that passed CheckWordPieceFiles().
+// transformers can open them.
 absl::Status WriteWordPieceFiles(const WordPieceFiles& tokenizer,
                                  const std::string& folder,
                                  FileOperations& files);
