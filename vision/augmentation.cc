@@ -11,7 +11,7 @@ namespace regard {
 
 namespace {
 
-// Of a channel.
+// The normalization of a channel.
 struct Normalization {
   double mean;
   double deviation;
@@ -28,8 +28,8 @@ double ValueOf(const ChannelValues& values, int64_t channel) {
                         : values.blue();
 }
 
-// Where the centre of an output pixel lies in the input, and the weight of the
-// pixel after it.
+// The position of an output pixel's centre in the input: the pixel before it,
+// and the weight of the pixel after that.
 struct Place {
   int64_t first;
   double weight;

@@ -17,7 +17,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
 
-// Grey values that become whole numbers: 0 -> -1, 255 -> 1.
+// Images have 2 x 3 grey pixels. Pixels 0 and 255 become -1 and 1.
 constexpr ImageShape kShape = {1, 2, 3};
 
 std::vector<double> Transformed(const std::vector<uint8_t>& pixels,
@@ -28,7 +28,7 @@ std::vector<double> Transformed(const std::vector<uint8_t>& pixels,
   return out;
 }
 
-// Pixels 0 .. 5 as the network reads them.
+// Returns pixels 0 .. 5 as the network reads them.
 std::vector<double> Values(const std::vector<double>& pixels) {
   std::vector<double> values;
   for (const double pixel : pixels) values.push_back(pixel / 255 * 2 - 1);
@@ -60,7 +60,8 @@ TEST(AugmentationTest, FlipsAndShifts) {
 }
 
 TEST(AugmentationTest, CropsInterpolate) {
-  // The right half of four pixels: centres at 1.75, 2.25, 2.75 and 3.25.
+  // The transform takes the right half of four pixels: centres at 1.75, 2.25,
+  // 2.75 and 3.25.
   const ImageShape row = {1, 1, 4};
   EXPECT_THAT(Transformed({0, 100, 200, 40},
                           {.top = 0.25, .left = 2, .scale = 0.5}, row),
@@ -121,8 +122,7 @@ TEST(AugmentationTest, DrawsFromTheConfiguredRanges) {
   }
 }
 
-// The same example has the same variant whatever batch it is in, and none in an
-// evaluation.
+// An example has the same variant in any batch. Evaluations have no variants.
 TEST(AugmentationTest, ImagesOfABatch) {
   ImageSet set;
   set.shape = kShape;
@@ -146,7 +146,7 @@ TEST(AugmentationTest, ImagesOfABatch) {
   const std::vector<double> both = values({0, 1});
   const std::vector<double> second = values({1});
   EXPECT_TRUE(std::equal(second.begin(), second.end(), both.begin() + 6));
-  // The update does not matter.
+  // The optimizer step does not matter.
   tape.set_random({.seed = 5, .step = 10, .examples = {}});
   EXPECT_EQ(values({1}), second);
   std::set<std::vector<double>> variants;

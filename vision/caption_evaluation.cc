@@ -1,4 +1,4 @@
-// What CaptionModel measures.
+// Evaluation of a CaptionModel.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -58,7 +58,7 @@ void CaptionModel::AddPointing(absl::Span<const float> tokens, int32_t quadrant,
   const std::vector<double> shares = OnQuadrants(tokens);
   const double own = shares[static_cast<size_t>(quadrant)];
   ++pointing->words;
-  // One of several largest ones is no answer.
+  // A tie for the largest fraction does not count as correct.
   const auto as_large = std::count_if(shares.begin(), shares.end(),
                                       [&](double s) { return s >= own; });
   if (as_large == 1) ++pointing->correct;
@@ -168,7 +168,7 @@ void CaptionModel::EvaluateWritten(Forward<float>& forward,
   using Words = std::vector<std::string>;
   struct Sentences {
     std::vector<Words> words;
-    int64_t cut = 0;  // of them
+    int64_t cut = 0;  // number of sentences cut at the limit
 
     auto members() { return std::tie(words, cut); }
   };

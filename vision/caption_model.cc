@@ -39,7 +39,8 @@ CaptionModel::CaptionModel(const CaptionerConfig& config,
                    /*unknown_ids=*/0);
     }
   }
-  // A patch that does not fit may be too large to hold its weights.
+  // If the patch size does not fit the images, the weights might be too large
+  // to allocate.
   if (options.finalize &&
       (captioner_.encoder() == nullptr || captioner_.encoder()->FitsImages())) {
     parameters_.Finalize(options.seed);
@@ -75,12 +76,12 @@ void CaptionModel::ValidateData(ConfigProblems& problems) const {
     for (const Caption& caption : set->captions) {
       const std::vector<int32_t> ids = tokens_.Encode(caption.words);
       longest = std::max(longest, ids.size());
-      // Never predicted, and no part of what is written.
+      // The begin token is never predicted, and never part of a sentence.
       if (std::ranges::count(ids, tokens_.ids().special.begin) > 0) {
         problems.Add("begin", "must not occur in the sentences of the data");
         return;
       }
-      // WithoutPrompt() takes as many words off as the prompt has.
+      // WithoutPrompt() removes as many words as the prompt has.
       const auto first =
           absl::MakeConstSpan(caption.words).subspan(0, prompt_words_.size());
       if (ids.size() > prompt().size() && tokens_.Encode(first) == prompt()) {
@@ -128,7 +129,7 @@ int64_t CaptionModel::CountWork(absl::Span<const int64_t> examples) const {
   return tokens;
 }
 
-// Tokens of the prompt are read, and their targets are padding: they are never
+// The targets of the prompt are padding, because its tokens are read but never
 // predicted.
 DecoderBatch CaptionModel::MakeBatch(
     absl::Span<const std::vector<int32_t>> sentences,

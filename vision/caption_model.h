@@ -1,4 +1,4 @@
-// A captioner and its images, as a trainer sees them.
+// A captioner with its images and captions, for training and evaluation.
 #ifndef VISION_CAPTION_MODEL_H_
 #define VISION_CAPTION_MODEL_H_
 
@@ -27,11 +27,12 @@
 
 namespace regard {
 
-// How attention agrees with what words are about.
+// Measures whether the attention of words agrees with the image quadrants that
+// the words are about.
 struct Pointing {
-  int64_t words = 0;    // that are about a quadrant
-  int64_t correct = 0;  // whose quadrant has the most attention of the four
-  double mass = 0;      // attention on their quadrants, summed
+  int64_t words = 0;    // number of words about a quadrant
+  int64_t correct = 0;  // words whose quadrant has the most attention
+  double mass = 0;      // summed attention on the words' quadrants
 
   double Accuracy() const;
   double MeanMass() const;
@@ -39,21 +40,23 @@ struct Pointing {
 
 class CaptionModel : public Model<float> {
  public:
-  // `config` has passed ValidateCaptioner(); see also ValidateData(). `search`,
-  // which has passed ValidateSearch(), is how Evaluate() writes sentences.
+  // `config` must have passed ValidateCaptioner(), and `search`
+  // ValidateSearch(); see also ValidateData(). Evaluate() searches with
+  // `search`.
   CaptionModel(const CaptionerConfig& config, const AttentionRegistry& scorers,
                CaptionSplits data, const ModelOptions& options,
                const SearchConfig& search = {});
 
-  // Adds what of the config does not fit the images and sentences, under paths
-  // relative to it. Nothing else may be called if it does not.
+  // Adds problems where the config does not fit the images and sentences, under
+  // paths relative to the config. If there is a problem, no other function may
+  // be called.
   void ValidateData(ConfigProblems& problems) const;
 
   ParameterStore<float>& parameters() override { return parameters_; }
   const ParameterStore<float>& parameters() const { return parameters_; }
-  // Sentences: an image may have several.
+  // The number of sentences. An image may have several.
   int64_t num_examples() const override { return std::ssize(train_); }
-  // Tokens that are predicted, the end included.
+  // Counts the predicted tokens, the end included.
   int64_t CountWork(absl::Span<const int64_t> examples) const override;
   const char* work_unit() const override { return "tok"; }
   void BeginEpoch(std::optional<int64_t> epoch) override {
@@ -62,70 +65,76 @@ class CaptionModel : public Model<float> {
   void Loss(Forward<float>& forward, absl::Span<const int64_t> examples,
             absl::Span<const double> denominators,
             absl::Span<Var<float>> sums) const override;
-  // On dev and test: exact_match, bleu, cider_d and cut_outputs, the number
-  // that ended at the limit of the search, of the sentences written for the
-  // images; loss, token_accuracy and, with cross-attention to canvases,
-  // pointing_accuracy and pointing_mass of the true ones.
+  // Computes the metrics of dev and test. exact_match, bleu, cider_d and
+  // cut_outputs, the number of outputs cut at the limit of the search, measure
+  // the sentences that the model writes. loss and token_accuracy measure the
+  // reference sentences. With cross-attention to canvases, pointing_accuracy
+  // and pointing_mass do so too.
   std::vector<EvaluatedSet> Evaluate(Forward<float>& forward,
                                      Split split) const override;
 
-  // A sentence about the image in a file, or about one of test, else of
-  // dev.
+  // Writes a sentence about an image file or an example. Examples are images of
+  // test, or of dev if there is no test set.
   absl::StatusOr<Answered> Answer(Forward<float>& forward,
                                   const Question& question) const;
 
-  // Sentences about the same images, best first, as `search`, which has passed
-  // ValidateSearch(), finds them. Their limits are in tokens after the prompt.
+  // Writes sentences about the same inputs, best first. `search` must have
+  // passed ValidateSearch(). Its limits count tokens after the prompt.
   struct Described {
-    std::string text;          // the prompt included
-    std::vector<int32_t> ids;  // after it
+    std::string text;          // including the prompt
+    std::vector<int32_t> ids;  // without the prompt
     double score;
-    bool at_limit = false;  // it ended at the limit of the search
+    bool at_limit = false;  // whether it was cut at the limit of the search
   };
   absl::StatusOr<std::vector<Described>> Describe(
       Forward<float>& forward, const Question& question,
       const SearchConfig& search) const;
 
-  // Of the same images: the tokens after the prompt, given those before; those
-  // of options.target, or `ids`.
+  // Traces the tokens after the prompt, each given the tokens before it, for
+  // the same inputs. The tokens are options.target, the model's own sentence,
+  // or `ids`.
   absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,
                                       const Question& question,
                                       const TraceOptions& options) const;
   absl::StatusOr<Traced<float>> Trace(const Question& question,
                                       std::vector<int32_t> ids) const;
 
-  // The best sentence for each image, without prompt. All are one batch.
+  // Returns the best sentence for each image, without the prompt. All images
+  // are one batch.
   std::vector<std::vector<int32_t>> GenerateCaptions(
       Forward<float>& forward, const CaptionSet& set,
       absl::Span<const int64_t> images) const;
 
-  // The attention weights with which each token of a sentence (with prompt) is
-  // predicted, at layer config.map_layer(): [ids, tokens of the image]; zeros
-  // for those of the prompt. With cross-attention only.
+  // Returns the attention weights with which each token of a sentence, prompt
+  // included, is predicted at layer config.map_layer(): [ids, tokens of the
+  // image]. The rows of the prompt are 0. Requires cross-attention.
   std::vector<float> TokenAttention(Forward<float>& forward,
                                     const CaptionSet& set, int64_t image,
                                     absl::Span<const int32_t> ids) const;
 
-  // Shares of the attention of `tokens` [tokens] on each quadrant.
+  // Returns the attention of `tokens` [tokens] on each quadrant.
   std::vector<double> OnQuadrants(absl::Span<const float> tokens) const;
 
-  // The mean mass of maps that are the same everywhere.
+  // Returns the mean mass of uniform attention.
   double UniformMass(const CaptionSet& set) const;
 
   const CaptionerConfig& config() const { return config_; }
   const CaptionSplits& data() const { return data_; }
   const Captioner<float>& captioner() const { return captioner_; }
   const CaptionTokens& tokens() const { return tokens_; }
-  // In tokens after the prompt, of sources that are as many ids as patches.
+  // The lengths of the training sentences in tokens after the prompt. The
+  // number of patches counts as the length of the source.
   const TargetLengths& lengths() const { return lengths_; }
-  // The prompt in tokens.
+  // The tokens of the prompt.
   absl::Span<const int32_t> prompt() const {
     return absl::MakeConstSpan(prompt_).subspan(1);
   }
-  // Of a true sentence after the prompt, as `tokens` spell them.
+  // Returns the words of a reference sentence after the prompt, as `tokens`
+  // spell them.
   std::vector<std::string> WithoutPrompt(const Caption& caption) const;
-  // The quadrant that each token of a true sentence is about: the first of a
-  // word has that of the word; -1 where there is none.
+  // Returns the quadrant of each token of a reference sentence. The first token
+  // of a word has the quadrant of the word; all others, and words without a
+  // quadrant, have -1.
   std::vector<int32_t> QuadrantsOf(const Caption& caption) const;
 
  private:
@@ -138,39 +147,41 @@ class CaptionModel : public Model<float> {
   // A sentence after the prompt.
   struct Written {
     std::vector<int32_t> ids = {};
-    std::vector<std::string> names = {};  // of each id
+    std::vector<std::string> names = {};  // names of the ids
     std::string text = {};
   };
   absl::StatusOr<Asked> Read(const Question& question) const;
-  // The best one.
+  // Returns the best hypothesis.
   Hypothesis Continue(Forward<float>& forward, const Asked& asked) const;
   Written WrittenAs(std::vector<int32_t> ids) const;
   Traced<float> TraceWritten(const Asked& asked, const Question& question,
                              Written written) const;
 
-  // The first id and those of words.
+  // Returns the first id followed by the ids of the words.
   std::vector<int32_t> PromptIds(absl::Span<const std::string> words) const;
-  // The hypotheses of each image after `prompt`, as of PromptIds().
+  // Returns the hypotheses of each image after `prompt`, a result of
+  // PromptIds().
   std::vector<std::vector<Hypothesis>> Write(Forward<float>& forward,
                                              const CaptionSet& set,
                                              absl::Span<const int64_t> images,
                                              absl::Span<const int32_t> prompt,
                                              const SearchConfig& search) const;
-  // The ids of a sentence with its end.
+  // Returns the ids of a sentence, the end included.
   std::vector<int32_t> Encode(absl::Span<const std::string> words) const;
   DecoderBatch MakeBatch(absl::Span<const std::vector<int32_t>> sentences,
                          absl::Span<const int64_t> examples,
                          Arena& arena) const;
-  // The readouts of teacher forcing.
+  // Returns the readouts of teacher forcing.
   Var<float> Run(Forward<float>& forward, const CaptionSet& set,
                  absl::Span<const int64_t> images,
                  const DecoderBatch& batch) const;
-  // The same, with the alignment.
+  // Does the same, and returns the alignment.
   AttentionMap<float> Align(Forward<float>& forward, const CaptionSet& set,
                             absl::Span<const int64_t> images,
                             const DecoderBatch& batch,
                             Var<float>* readout) const;
-  // Patches of an image, as if it were read by cross-attention.
+  // Returns the number of patches of an image, also for models without
+  // cross-attention.
   int64_t CountPatches(const CaptionSet& set) const;
   // Adds exact_match, bleu, cider_d and cut_outputs.
   void EvaluateWritten(Forward<float>& forward, const CaptionSet& set,
@@ -185,12 +196,12 @@ class CaptionModel : public Model<float> {
   const CaptionSplits data_;
   const CaptionTokens tokens_;
   const std::vector<std::string> prompt_words_;
-  const std::vector<int32_t> prompt_;  // with the first id
+  const std::vector<int32_t> prompt_;  // including the first id
   ParameterStore<float> parameters_;
   Captioner<float> captioner_;
   std::vector<std::vector<int32_t>> train_;
   TargetLengths lengths_;
-  int64_t epoch_ = 0;  // whose variants of the images are trained on
+  int64_t epoch_ = 0;  // selects the variants of the training images
 };
 
 }  // namespace regard

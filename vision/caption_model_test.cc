@@ -60,7 +60,7 @@ std::map<std::string, double> Evaluated(const CaptionModel& model,
   return MetricsOf(model.Evaluate(forward, split));
 }
 
-// Uniform maps: scores that do not depend on the key.
+// Attention with scores that do not depend on the key is uniform.
 constexpr char kUniform[] =
     "decoder { cross_attention { attention { average {} } } }";
 
@@ -92,7 +92,7 @@ TEST(CaptionModelTest, LearnsAFewCanvasesByHeart) {
       values[i] -= 0.5F * gradients.values()[i];
     }
   }
-  // Near that of equally likely words.
+  // The first loss is near the loss of equally likely words.
   EXPECT_NEAR(first, std::log(model.tokens().ids().count), 0.5);
   EXPECT_LT(loss, 0.05);
   tape.set_training(false);
@@ -134,7 +134,7 @@ TEST(CaptionModelTest, AnEpochHasItsOwnVariantsOfTheImages) {
 
 TEST(CaptionModelTest, WordsOfThePromptAreNotPredicted) {
   CaptionModel model = ModelOf(Canvases(3));
-  // a circle above a star and left of a cross <eos>: 11 words.
+  // "a circle above a star and left of a cross <eos>" has 11 words.
   EXPECT_EQ(model.CountWork({0, 2}), 22);
   EXPECT_EQ(model.prompt().size(), 3);
   Tape<float> tape;
@@ -159,20 +159,20 @@ TEST(CaptionModelTest, PointingOfAUniformMap) {
   Tape<float> tape;
   Forward<float> forward(tape, model.parameters(), nullptr);
   const auto measured = Evaluated(model, forward, Split::kTest);
-  // The class token and 16 patches, four in each quadrant.
+  // There are a class token and 16 patches, four in each quadrant.
   EXPECT_NEAR(measured.at("pointing_mass"), 4.0 / 17, 1e-6);
-  // No quadrant has the most.
+  // No quadrant has the most attention.
   EXPECT_EQ(measured.at("pointing_accuracy"), 0);
   EXPECT_NEAR(model.UniformMass(model.data().test), 4.0 / 17, 1e-6);
   std::vector<float> tokens(17, 0);
-  // Behind the class token: row 1, column 2 is at the top right.
+  // After the class token, row 1, column 2 is at the top right.
   tokens[1 + 6] = 0.75F;
   tokens[1 + 8] = 0.25F;
   tokens[0] = 9;
   EXPECT_THAT(model.OnQuadrants(tokens), ElementsAre(0, 0.75, 0.25, 0));
 }
 
-// Look() is a row of the map that Evaluate() reads.
+// A row of TokenAttention() is a row of the map that Evaluate() reads.
 TEST(CaptionModelTest, LooksAreTheWeightsOfEachWord) {
   CaptionModel model = ModelOf(Canvases(3, 1));
   Tape<float> tape;
@@ -203,7 +203,7 @@ TEST(CaptionModelTest, LooksAreTheWeightsOfEachWord) {
   EXPECT_NEAR(measured.at("pointing_accuracy"), correct / 3.0, 1e-9);
 }
 
-// For their losses, then for their sentences.
+// The images are read once for losses and once for sentences.
 TEST(CaptionModelTest, AnEvaluationReads64ImagesAtOnce) {
   CaptionModel model = ModelOf(Canvases(3, 65));
   Tape<float> tape;
@@ -213,7 +213,7 @@ TEST(CaptionModelTest, AnEvaluationReads64ImagesAtOnce) {
               ElementsAre(64, 1, 64, 1));
 }
 
-// Each is an example of training, and any of them is right.
+// Each sentence is a training example, and any of them counts as correct.
 TEST(CaptionModelTest, AnImageMayHaveSeveralSentences) {
   CaptionSplits data = Canvases(3, 2);
   Tape<float> tape;
@@ -251,7 +251,7 @@ TEST(CaptionModelTest, WithoutCrossAttentionAllImagesHaveOneSentence) {
   const auto written =
       model.GenerateCaptions(forward, model.data().test, images);
   EXPECT_EQ(written[0], written[1]);
-  // Nothing is looked at but the sentence itself.
+  // The decoder has no cross-attention, so the trace has only the sentence.
   const auto traced = model.Trace(forward, {.example = 0}, {});
   ASSERT_TRUE(traced.ok()) << traced.status();
   EXPECT_THAT(traced->labels.sequences, SizeIs(1));
@@ -280,7 +280,7 @@ TEST(CaptionModelTest, WhatDoesNotFitTheDataIsSaid) {
   EXPECT_THAT(
       problems_of("prompt: \"\" tokens {} begin: \"circle\""),
       ElementsAre("begin: must not occur in the sentences of the data"));
-  // Nothing follows the prompt.
+  // A sentence has no words after the prompt.
   CaptionSplits bare = Canvases(3);
   bare.train.captions[1].words.resize(3);
   ConfigProblems problems;
@@ -306,7 +306,7 @@ TEST(CaptionModelTest, WhatDoesNotFitTheDataIsSaid) {
               ElementsAre(HasSubstr("vision_transformer.patch: ")));
 }
 
-// Each word is a piece, but for "circle" and "cross".
+// Each word is one token, except "circle" and "cross".
 constexpr char kPieces[] =
     "[PAD]\n[UNK]\n[CLS]\n[SEP]\na\npicture\nof\nc\n##ircle\n##ross\nabove\n"
     "left\nand\nstar\nsquare\ntriangle\n##r\nbelow\nright\n";
@@ -322,7 +322,7 @@ TEST(CaptionModelTest, SentencesMayBePiecesOfWords) {
   caption.words = {"a", "picture", "of", "a", "circle", "above", "a", "Star"};
   caption.quadrants = {-1, -1, -1, -1, 2, -1, -1, 0};
   const CaptionModel model = PiecesModel(data);
-  // 19 tokens, [DEC] behind them, and a further id.
+  // There are 19 tokens, [DEC] after them, and one more id.
   EXPECT_EQ(model.tokens().ids().count, 21);
   EXPECT_EQ(model.captioner().decoder().head().vocabulary(), 21);
   EXPECT_EQ(model.captioner().decoder().head().special_ids().begin, 19);
@@ -335,7 +335,7 @@ TEST(CaptionModelTest, SentencesMayBePiecesOfWords) {
               ElementsAre("a", "circle", "above", "a", "star"));
 }
 
-// The same tokens in other words: none could be taken off the sentences.
+// The prompt must divide into as many words as it has in the data.
 TEST(CaptionModelTest, APromptIsTheWordsOfTheData) {
   CaptionSplits data = Canvases(1);
   data.vocabulary = kPieces;
@@ -351,7 +351,7 @@ TEST(CaptionModelTest, APromptIsTheWordsOfTheData) {
   }
 }
 
-// The prompt is three tokens, and what is predicted includes [SEP].
+// The prompt has three tokens, and [SEP] is also predicted.
 TEST(CaptionModelTest, PiecesArePredictedOneByOne) {
   CaptionSplits data = Canvases(1);
   data.train.captions[0].words = {"a", "picture", "of", "circle", "circle"};

@@ -64,7 +64,8 @@ CaptionTokens::CaptionTokens(const CaptionerConfig& config,
   } else if (pad < 0) {
     problem_ = {"tokens.padding", "must be a token of the vocabulary"};
   } else if (pad == pieces_->separator()) {
-    // Padding is never learnt, so no sentence would end.
+    // Targets that are padding are ignored, so the model would never learn to
+    // end sentences.
     problem_ = {"tokens.padding",
                 "must differ from the token that ends sentences"};
   }

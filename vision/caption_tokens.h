@@ -1,4 +1,4 @@
-// How a captioner spells sentences: in words, or in pieces of words.
+// The tokens of a captioner's sentences: words or subwords.
 #ifndef VISION_CAPTION_TOKENS_H_
 #define VISION_CAPTION_TOKENS_H_
 
@@ -22,19 +22,19 @@ class CaptionerConfig;
 
 class CaptionTokens {
  public:
-  // The words of the prompt and of the training sentences or, with
-  // config.tokens(), the pieces of its vocabulary; those that a trained model
-  // has kept, if `data` has them. `config` has passed ValidateCaptioner(); see
-  // also Validate().
+  // Creates the vocabulary: the words of the prompt and of the training
+  // sentences or, with config.tokens(), subwords. If `data` contains the
+  // vocabulary of a trained model, uses that. `config` must have passed
+  // ValidateCaptioner(); see also Validate().
   CaptionTokens(const CaptionerConfig& config, const CaptionSplits& data);
 
-  // Adds what is wrong with the vocabulary, under paths relative to the config.
+  // Adds problems of the vocabulary under paths relative to the config.
   void Validate(ConfigProblems& problems) const;
-  // SHA-256 of the file of the vocabulary; empty if there is none.
+  // The SHA-256 of the vocabulary file; empty if there is none.
   const std::string& digest() const { return digest_; }
 
-  // The name of a run's file of tokens, its text, and an error unless `text`
-  // is such a one; `path` names it.
+  // The vocabulary file of a run: its name and its text. Check() returns an
+  // error unless `text` is a valid one; the error names `path`.
   static const char* FileName(const CaptionerConfig& config);
   std::string ToText() const;
   static absl::Status Check(const CaptionerConfig& config,
@@ -42,35 +42,37 @@ class CaptionTokens {
 
   const CaptionIds& ids() const { return ids_; }
   bool words() const { return !pieces_.has_value(); }
-  // Only of pieces of words.
+  // The tokenizer of subwords. Must not be called for words.
   const WordPiece& pieces() const { return *pieces_; }
 
-  // The words of a prompt or of a sentence that a user typed, as a list of
-  // captions has them.
+  // Returns the words of a prompt or of a typed sentence, split as in a list of
+  // captions.
   static std::vector<std::string> Prompt(absl::string_view text);
-  // Names the words of which a part is unknown, as UnknownWords does.
+  // Returns notes on the words of which a part is unknown, as UnknownWords
+  // does.
   std::vector<std::string> NotesOn(absl::Span<const std::string> words) const;
 
-  // The ids of words, without the first and the last one.
+  // Returns the ids of words, without the first and the last id of a sentence.
   std::vector<int32_t> Encode(absl::Span<const std::string> words) const;
-  // What these ids are called; of words, unknown ones by themselves.
+  // Returns the names of these ids. Unknown words keep their own names if the
+  // tokens are words.
   std::vector<std::string> Names(absl::Span<const std::string> words) const;
   std::string Name(int32_t id) const;
 
-  // The words of a sentence that goes on with `ids` after the words `prompt`,
-  // as they are written.
+  // Returns the words of a sentence that continues the words `prompt` with
+  // `ids`, as they are written.
   std::vector<std::string> Decode(
       absl::Span<const int32_t> ids,
       absl::Span<const std::string> prompt = {}) const;
-  // Words as Decode() writes them, unknown ones too.
+  // Returns words as Decode() writes them, unknown ones included.
   std::vector<std::string> Spelled(absl::Span<const std::string> words) const;
 
  private:
   bool Knows(absl::string_view word) const;
 
   Vocabulary words_;
-  std::optional<WordPiece> pieces_;  // absent: each word is a token
-  std::string begin_;                // of pieces
+  std::optional<WordPiece> pieces_;  // empty if each word is a token
+  std::string begin_;                // begin token of subword models
   std::string digest_;
   std::optional<ConfigProblems::Problem> problem_;
   CaptionIds ids_ = {};

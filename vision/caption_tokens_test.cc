@@ -45,7 +45,7 @@ TEST(CaptionTokensTest, WordsAreThoseOfThePromptAndTheData) {
   EXPECT_THAT(tokens.NotesOn({"cats", "Cats.", "cats"}),
               ElementsAre("the model does not know 'cats'"));
   EXPECT_THAT(tokens.Encode({"a", "zebra"}), ElementsAre(4, 0));
-  // An unknown word keeps its name in what the user gave.
+  // Unknown words of the user keep their names.
   EXPECT_THAT(tokens.Names({"a", "zebra"}), ElementsAre("a", "zebra"));
   EXPECT_THAT(tokens.Spelled({"a", "zebra"}), ElementsAre("a", "zebra"));
   EXPECT_THAT(tokens.Decode({6, 7, 3, 4}, Words{"zebra"}),
@@ -53,7 +53,7 @@ TEST(CaptionTokensTest, WordsAreThoseOfThePromptAndTheData) {
   EXPECT_THAT(ProblemsOf(tokens), ElementsAre());
 }
 
-// As transformers decodes without special tokens.
+// Compares with the decoding of transformers without special tokens.
 TEST(CaptionTokensTest, PiecesAreThoseOfBert) {
   const CaptionTokens tokens = Of(
       "tokens {}", "[PAD]\n[UNK]\n[CLS]\n[SEP]\na\npicture\nof\ncat\n##s\n.\n");
@@ -69,7 +69,7 @@ TEST(CaptionTokensTest, PiecesAreThoseOfBert) {
               ElementsAre("a", "cat", "##s", ".", "[UNK]"));
   EXPECT_THAT(tokens.NotesOn({"Cats.", "zebras"}),
               ElementsAre("the model does not know 'zebras'"));
-  // "##s" continues the prompt; special tokens and [DEC] are nothing.
+  // "##s" continues the prompt. Special tokens and [DEC] add nothing.
   EXPECT_THAT(tokens.Decode({8, 10, 6, 1, 7, 9, 3}, Words{"A", "Cat"}),
               ElementsAre("a", "cats", "of", "cat."));
   EXPECT_THAT(tokens.Spelled({"A", "Zebra", "."}), ElementsAre("a", "zebra."));

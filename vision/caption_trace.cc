@@ -1,4 +1,4 @@
-// What CaptionModel answers about one image, and how it is looked at.
+// Predictions and traces of a CaptionModel.
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
@@ -42,7 +42,7 @@ absl::StatusOr<CaptionModel::Asked> CaptionModel::Read(
   std::vector<std::string> prompt =
       question.prompt.has_value() ? CaptionTokens::Prompt(*question.prompt)
                                   : prompt_words_;
-  // The first id is read, too.
+  // The first id takes one position.
   const int64_t most = captioner_.decoder().longest_position() - 1;
   const int64_t count = std::ssize(tokens_.Encode(prompt));
   if (count > most) {
@@ -160,7 +160,7 @@ Traced<float> CaptionModel::TraceWritten(const Asked& asked,
   const int64_t prompt = std::ssize(ids);
   std::ranges::copy(written.ids, std::back_inserter(ids));
   std::ranges::move(written.names, std::back_inserter(names));
-  // A sentence that did not end may be longer than can be read again.
+  // A sentence that did not end may exceed the decoder's positions.
   const auto longest = static_cast<size_t>(std::min(
       kMostTraced + prompt, captioner_.decoder().longest_position() - 1));
   if (ids.size() > longest) {

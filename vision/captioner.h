@@ -1,6 +1,6 @@
-// A captioner: a Vision Transformer whose tokens a Transformer decoder attends
-// to. The decoder is an ordinary Decoder, which seq2seq/decoding/ searches
-// with. Li et al., "BLIP: Bootstrapping language-image pre-training", 2022.
+// A captioner: a Vision Transformer whose outputs a Transformer decoder attends
+// to. The decoder is an ordinary Decoder, which seq2seq/decoding/ can search.
+// Li et al., "BLIP: Bootstrapping language-image pre-training", 2022.
 #ifndef VISION_CAPTIONER_H_
 #define VISION_CAPTIONER_H_
 
@@ -27,30 +27,30 @@ void ValidateCaptioner(const CaptionerConfig& config,
                        const AttentionRegistry& scorers,
                        ConfigProblems& problems);
 
-// The ids of a captioner's tokens.
+// The number of a captioner's token ids, and the special ids.
 struct CaptionIds {
   int64_t count;
   SpecialIds special = {};
 };
 
-// Parameters: "encoder.*", those of the VisionTransformer, and "decoder.*",
-// those of the TransformerDecoder.
+// The parameters are the parameters of VisionTransformer under "encoder", and
+// the parameters of TransformerDecoder under "decoder".
 template <typename T>
 class Captioner {
  public:
-  // `config` has passed ValidateCaptioner().
+  // `config` must have passed ValidateCaptioner().
   Captioner(const CaptionerConfig& config, const ImageShape& images,
             const CaptionIds& ids, const AttentionRegistry& scorers,
             const ParameterScope<T>& scope);
 
-  // The memory of `count` images, `images` [count, channels, height, width]. An
-  // empty one, of as many sources, without cross-attention: `images` is not
-  // read then and may be empty.
+  // Returns the memory of `count` images, [count, channels, height, width].
+  // Without cross-attention, `images` may be empty, and the memory has `count`
+  // sources but no values.
   Memory<T> Encode(Forward<T>& forward, int64_t count, Var<T> images) const;
 
-  // Its alignment is the map of config.map_layer().
+  // The decoder. Its alignment is the attention of layer config.map_layer().
   const Decoder<T>& decoder() const { return decoder_; }
-  // Null without cross-attention.
+  // The encoder; null without cross-attention.
   const VisionTransformer<T>* encoder() const { return encoder_.get(); }
 
  private:

@@ -81,14 +81,14 @@ TEST(CaptionerTest, Gradients) {
   }
 }
 
-// A prompt and steps read what teacher forcing reads at once.
+// A prompt and single steps give the same logits as teacher forcing.
 TEST(CaptionerTest, StepsAreTheFullPass) {
   for (const char* decoder : {"", kBlip}) {
     SCOPED_TRACE(decoder);
     LayerRun<double> run;
     const Captioner<double> model = Make(run, "", decoder);
     const std::vector<int32_t> ids = {2, 5, 4, 7, 8, 6};
-    // The logits of `parts` of the ids, one after another.
+    // Returns the logits when the ids are read in `parts`, one after another.
     const auto read = [&](const std::vector<size_t>& parts) {
       Forward<double>& forward = run.Begin();
       DecoderState<double> state = model.decoder().Begin(
@@ -130,7 +130,8 @@ TEST(CaptionerTest, MapsAreOfTheChosenLayer) {
                [&] { model.decoder().Advance(forward, ids, {}, &state); });
     const AttentionMap<float> map =
         MemoryAlignment<float>(maps, model.decoder().alignment());
-    // Two images, three positions, the class token and four patches.
+    // There are two images, three positions, and the class token and four
+    // patches.
     ASSERT_EQ(map.shape, Shape({2, 1, 3, 5}));
     const AttentionMap<float>& all = maps[2 * layer + 1];
     ASSERT_EQ(all.shape, Shape({2, 2, 3, 5}));
@@ -141,7 +142,7 @@ TEST(CaptionerTest, MapsAreOfTheChosenLayer) {
   }
 }
 
-// Beam search finds what is at least as likely as greedy search does.
+// A beam search finds sentences at least as likely as greedy search.
 TEST(CaptionerTest, IsSearchedAsAnyDecoder) {
   LayerRun<float> run;
   const Captioner<float> model = Make(run);

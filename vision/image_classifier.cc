@@ -19,8 +19,8 @@ namespace regard {
 
 namespace {
 
-// Tokens of images that are predicted at once, or one image: few enough for
-// what they become to take little memory and stay in the caches.
+// The maximum number of tokens that are predicted at once, unless one image has
+// more. The activations then take little memory and stay in the caches.
 constexpr int64_t kMostTokens = 512;
 
 }  // namespace
@@ -45,7 +45,8 @@ ImageClassifier::ImageClassifier(const VisionTransformerConfig& config,
         << " among those of " << data_.train.shape.height << " x "
         << data_.train.shape.width;
   }
-  // A patch that does not fit may be too large to hold its weights.
+  // If the patch size does not fit the images, the weights might be too large
+  // to allocate.
   if (options.finalize && encoder_.FitsImages()) {
     parameters_.Finalize(options.seed);
   }

@@ -1,4 +1,5 @@
-// A Vision Transformer that classifies images, as a trainer sees it.
+// A Vision Transformer that classifies images, with its data, for training and
+// evaluation.
 #ifndef VISION_IMAGE_CLASSIFIER_H_
 #define VISION_IMAGE_CLASSIFIER_H_
 
@@ -20,13 +21,13 @@
 
 namespace regard {
 
-// Parameters: "encoder.*", those of the VisionTransformer, and
+// The parameters are the parameters of VisionTransformer under "encoder", and
 // "head.{weight,bias}", [classes, width].
 class ImageClassifier : public Model<float> {
  public:
-  // `config` has passed ValidateVisionTransformer(); see also
-  // encoder().ValidateImages(), without which nothing else may be called. The
-  // splits have images of one shape.
+  // `config` must have passed ValidateVisionTransformer(). All splits must have
+  // images of one shape. If encoder().ValidateImages() reports a problem, no
+  // other function may be called.
   ImageClassifier(const VisionTransformerConfig& config,
                   const AttentionRegistry& scorers, ImageSplits data,
                   const ModelOptions& options);
@@ -40,26 +41,27 @@ class ImageClassifier : public Model<float> {
   void Loss(Forward<float>& forward, absl::Span<const int64_t> examples,
             absl::Span<const double> denominators,
             absl::Span<Var<float>> sums) const override;
-  // On dev and test: accuracy and loss.
+  // Computes accuracy and loss on dev and test.
   std::vector<EvaluatedSet> Evaluate(Forward<float>& forward,
                                      Split split) const override;
 
-  // The class of the image in a file, or of one of test, else of dev.
+  // Predicts the class of an image file or an example. Examples are images of
+  // test, or of dev if there is no test set.
   absl::StatusOr<Answered> Answer(Forward<float>& forward,
                                   const Question& question,
                                   const AnswerOptions& options) const;
 
-  // Of the same images: each class.
+  // Traces all classes, for the same inputs.
   absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,
                                       const Question& question,
                                       const TraceOptions& options) const;
 
-  // Natural logarithms of the probabilities of the classes, for all images of
-  // `set`: [images, classes].
+  // Returns the natural logarithms of the class probabilities of all images of
+  // `set`, [images, classes].
   std::vector<float> Predict(Forward<float>& forward,
                              const ImageSet& set) const;
 
-  // The same of chosen images, on the tape of a step that has begun.
+  // Does the same for selected images, on the tape of a step that has begun.
   Var<float> PredictBatch(Forward<float>& forward, const ImageSet& set,
                           absl::Span<const int64_t> images) const;
 
@@ -70,9 +72,9 @@ class ImageClassifier : public Model<float> {
   const ClassNames& names() const { return names_; }
 
  private:
-  // The image that is asked about, alone; of an example with its label.
+  // Returns a set with only the input image. An example has its label.
   absl::StatusOr<ImageSet> Read(const Question& question) const;
-  // [images, width]: what the head reads.
+  // Returns the input of the head, [images, width].
   Var<float> Readout(Forward<float>& forward, const ImageSet& set,
                      absl::Span<const int64_t> images) const;
 
@@ -82,7 +84,7 @@ class ImageClassifier : public Model<float> {
   ParameterStore<float> parameters_;
   VisionTransformer<float> encoder_;
   LinearHead<float> head_;
-  int64_t epoch_ = 0;  // whose variants of the images are trained on
+  int64_t epoch_ = 0;  // selects the variants of the training images
 };
 
 }  // namespace regard

@@ -50,7 +50,7 @@ ImageClassifier ModelOf(ImageSplits data, const std::string& fields = "",
       BuiltInScorers(), std::move(data), options);
 }
 
-// Runs one step of gradient descent on all examples and returns the loss.
+// Runs one step of gradient descent on all examples. Returns the loss.
 double Descend(ImageClassifier& model, Forward<float>& forward,
                GradientSlab<float>& gradients, double rate) {
   std::vector<int64_t> examples(static_cast<size_t>(model.num_examples()));
@@ -79,7 +79,7 @@ TEST(ImageClassifierTest, LearnsAFewImagesByHeart) {
   Tape<float> tape;
   Forward<float> forward(tape, model.parameters(), &gradients);
   const double first = Descend(model, forward, gradients, 0.2);
-  // Near that of eight equally likely classes.
+  // The first loss is near the loss of eight equally likely classes.
   EXPECT_NEAR(first, std::log(8), 0.3);
   double loss = first;
   for (int i = 0; i < 800; ++i) {
@@ -114,7 +114,7 @@ TEST(ImageClassifierTest, PredictsTheSameBitsOnThreads) {
   }
 }
 
-// Ranks agree on the batches, whatever threads each has.
+// Ranks agree on the batches, however many threads each has.
 TEST(ImageClassifierTest, RanksOfOtherThreadsPredictTheSameBits) {
   ImageClassifier model = ModelOf(Shapes(5));
   std::vector<float> predicted[2];
@@ -130,7 +130,7 @@ TEST(ImageClassifierTest, RanksOfOtherThreadsPredictTheSameBits) {
   EXPECT_FALSE(predicted[0].empty());
 }
 
-// By hand from Predict().
+// Computes both metrics from Predict().
 TEST(ImageClassifierTest, MeasuresAccuracyAndLoss) {
   // 102 images have 510 tokens.
   ImageClassifier model = ModelOf(Shapes(1, 105));
@@ -163,7 +163,7 @@ TEST(ImageClassifierTest, MeasuresAccuracyAndLoss) {
   EXPECT_NEAR(measured.metrics[1].Value(), loss, 1e-12);
 }
 
-// ImageNet has two classes "crane".
+// ImageNet has two classes named "crane".
 TEST(ImageClassifierTest, APredictionIsRightIfItsNameIs) {
   ImageSplits data = Shapes(1, 105);
   std::fill(data.classes.begin() + 4, data.classes.end(), "crane");

@@ -1,4 +1,4 @@
-// The positions of an image where a model is looked at.
+// Labels of image patches in traces of a model.
 #ifndef VISION_IMAGE_TRACE_H_
 #define VISION_IMAGE_TRACE_H_
 
@@ -10,12 +10,13 @@
 
 namespace regard {
 
-// Image `index`, grey or of three channels, with the encoder's patches.
+// Returns image `index`, which must have 1 or 3 channels, with the encoder's
+// patch grid.
 TracedImage ImageOf(const ImageSet& images, int64_t index,
                     const VisionTransformer<float>& encoder);
 
-// The same as a sequence: the class token, if there is one, then the patches
-// by row and column, from 1.
+// Returns the labels of the encoder's tokens: the class token, if there is one,
+// then the patches by row and column, counted from 1.
 TracedSequence PatchesOf(const ImageSet& images, int64_t index,
                          const VisionTransformer<float>& encoder);
 

@@ -1,7 +1,7 @@
-// Values and gradients of a block and of a model of two layers agree with those
-// of timm's Vision Transformer to 1e-5, in float; those of a captioner with
-// such an encoder and PyTorch's decoder layers; and those of transformers'
-// BLIP, whose sentences are the same, too.
+// Compares values and gradients, in float to 1e-5: a block and a two-layer
+// model with timm's Vision Transformer, a captioner with PyTorch's decoder
+// layers, and a captioner with transformers' BLIP. BLIP's sentences must be
+// equal too.
 #include "nn/testing/parity.h"
 
 #include <algorithm>
@@ -36,8 +36,8 @@
 namespace regard {
 namespace {
 
-// Gives the parameters of `store` the values of the fixture: in `layers`, those
-// of queries, keys and values are the thirds of timm's fused projection.
+// Sets the parameters of `store` to the values of the fixture. In `layers`,
+// queries, keys and values are the thirds of timm's fused projection.
 void SetFusedParameters(const Fixture& fixture,
                         const std::vector<std::string>& layers,
                         ParameterStore<float>& store) {
@@ -148,7 +148,7 @@ TEST(VisionParityTest, Captioner) {
              model.decoder().head().Logits(forward, readout));
 }
 
-// A captioner as BLIP is.
+// A captioner in the form of BLIP.
 class Blip {
  public:
   Blip(const std::string& name, const CaptionerConfig& config,
@@ -179,8 +179,8 @@ class Blip {
                model_.decoder().head().Logits(forward, readout));
   }
 
-  // Beams are compared where the best sentence ends by itself: what stands for
-  // one that does not is another.
+  // Beams are compared only if the best sentence ends by itself. transformers
+  // chooses differently among sentences that do not end.
   void ExpectSameSentences() {
     const SpecialIds special = model_.decoder().head().special_ids();
     store_.value(*store_.FindByName("decoder.output.bias"))[special.end] +=

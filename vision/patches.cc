@@ -52,7 +52,7 @@ Var<T> Patches(Var<T> images, int64_t patch) {
     const bool accumulate = d.MarkTouched();
     const T* const g = y.grad_data();
     T* const grad = d.data();
-    // Every pixel is in one patch.
+    // Every pixel belongs to exactly one patch.
     ForEachRun(images.shape(), patch, [&](int64_t from, int64_t to) {
       AddOrAssign(accumulate, patch, grad + from,
                   [=](int64_t i) { return g[to + i]; });

@@ -1,4 +1,4 @@
-// Images as sequences of patches.
+// Divides images into sequences of patches.
 #ifndef VISION_PATCHES_H_
 #define VISION_PATCHES_H_
 
@@ -8,10 +8,11 @@
 
 namespace regard {
 
-// images [batch, channels, height, width] -> [batch, patches, channels * patch
-// * patch]: patches row by row, the elements of each in the order [channel, y,
-// x], that of a convolution's weight. So a linear map of the result is a
-// convolution of stride `patch`. `patch` divides height and width.
+// Maps images [batch, channels, height, width] to [batch, patches, channels *
+// patch * patch]. Patches are ordered row by row. The elements of a patch are
+// ordered [channel, y, x], like the weight of a convolution. A linear map of
+// the result is therefore a convolution with stride `patch`. `patch` must
+// divide height and width.
 template <typename T>
 Var<T> Patches(Var<T> images, int64_t patch);
 

@@ -20,7 +20,7 @@ bool HasClassToken(const VisionTransformerConfig& config) {
   return config.pooling() == VisionTransformerConfig::CLASS_TOKEN;
 }
 
-// A vector for each token, if they are learned.
+// Learned positions have one vector per token.
 PositionEmbeddingConfig PositionsOf(const VisionTransformerConfig& config,
                                     const ImageShape& images) {
   const int64_t tokens =

@@ -1,6 +1,6 @@
-// The Vision Transformer: patches of an image, embedded by one product, and a
-// stack of Transformer layers over them. Dosovitskiy et al., "An image is worth
-// 16x16 words", 2021; the layout is that of timm's.
+// The Vision Transformer: embedded patches of an image, and a stack of
+// Transformer layers. Dosovitskiy et al., "An image is worth 16x16 words",
+// 2021, in the layout of timm.
 #ifndef VISION_VISION_TRANSFORMER_H_
 #define VISION_VISION_TRANSFORMER_H_
 
@@ -26,37 +26,37 @@ void ValidateVisionTransformer(const VisionTransformerConfig& config,
                                const AttentionRegistry& scorers,
                                ConfigProblems& problems);
 
-// Parameters: "patch_embedding.{weight,bias}", [width, channels * patch *
-// patch]; "class_token" [width] with pooling by it; "position_embedding.weight"
-// [tokens, width]; with transformer.embedding_norm, "embedding_norm.*";
-// "layers.*" and "norm.*".
+// The parameters are "patch_embedding.{weight,bias}", [width, channels * patch
+// * patch] and [width]; "class_token" [width] with pooling: CLASS_TOKEN;
+// "position_embedding.weight" [tokens, width]; "embedding_norm.*" with
+// transformer.embedding_norm; "layers.*" and "norm.*".
 template <typename T>
 class VisionTransformer {
  public:
-  // `config` has passed ValidateVisionTransformer().
+  // `config` must have passed ValidateVisionTransformer().
   VisionTransformer(const VisionTransformerConfig& config,
                     const ImageShape& images, const AttentionRegistry& scorers,
                     const ParameterScope<T>& scope);
 
-  // Why the images do not fit the config, under the path of the field; empty if
-  // they do. Nothing else may be called if they do not.
+  // Adds a problem under the path of the field if the images do not fit the
+  // config. If there is a problem, no other function may be called.
   void ValidateImages(ConfigProblems& problems) const;
   bool FitsImages() const;
 
-  // images [batch, channels, height, width] -> [batch, tokens, width], the
-  // class token first.
+  // Maps images [batch, channels, height, width] to outputs [batch, tokens,
+  // width]. The class token is first.
   Var<T> operator()(Forward<T>& forward, Var<T> images) const;
 
-  // [batch, tokens, width] -> [batch, width].
+  // Maps outputs [batch, tokens, width] to [batch, width].
   Var<T> Pool(Var<T> tokens) const;
 
-  // What operator() makes of the residual of its last layer.
+  // Returns the outputs from the residual stream of the last layer.
   Var<T> Finish(Forward<T>& forward, Var<T> residual) const {
     return stack_.Finish(forward, residual);
   }
 
   int64_t layers() const { return stack_.layers(); }
-  // Patches of a column and of a row of the image.
+  // The number of patches in a column and in a row of the image.
   int64_t rows() const { return images_.height / patch_; }
   int64_t columns() const { return images_.width / patch_; }
   int64_t tokens() const { return first_patch() + rows() * columns(); }
@@ -66,7 +66,7 @@ class VisionTransformer {
   const ImageShape images_;
   const int64_t patch_;
   LinearLayer<T> patch_embedding_;
-  Parameter<T> class_token_;  // may be absent
+  Parameter<T> class_token_;  // empty with pooling: MEAN
   PositionEmbedding<T> positions_;
   std::optional<Norm<T>> embedding_norm_;
   TransformerStack<T> stack_;

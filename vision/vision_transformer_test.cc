@@ -52,7 +52,7 @@ std::vector<std::string> Problems(const VisionTransformerConfig& config,
   return paths;
 }
 
-// timm's vit_base_patch16_224.
+// The sizes of timm's vit_base_patch16_224.
 TEST(VisionTransformerTest, HasThePublishedParameters) {
   const auto config = Parse<VisionTransformerConfig>(
       "patch: 16 transformer { width: 768 layers: 12 attention { heads: 12 } "
@@ -103,7 +103,7 @@ TEST(VisionTransformerTest, TokensAreTheClassTokenAndThePatches) {
   EXPECT_EQ(pooled.data()[6], y.data()[7 * 6]);
 }
 
-// An example alone has the bits that it has in a batch.
+// An example gives bit-identical results alone and in a batch.
 TEST(VisionTransformerTest, ExamplesDoNotMeet) {
   LayerRun<float> run;
   const VisionTransformer<float> model(ConfigOf("patch: 2"), {1, 4, 4},
