@@ -1,4 +1,4 @@
-// Every shipped config says what it is, parses and is valid.
+// Tests that every shipped config states its message type, parses and is valid.
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -47,13 +47,13 @@ TEST(ConfigsTest, AreValid) {
     Experiment config;
     const auto origins = ReadConfig({path, std::nullopt}, {}, &config);
     ASSERT_TRUE(origins.ok()) << origins.status().message();
-    // A corpus or a text is the user's to give.
+    // The user must supply the corpus or the text.
     std::vector<std::string> overrides;
     const PairsConfig& pairs = config.data().pairs();
     const bool reads = config.data().has_pairs() || config.data().has_text() ||
                        config.data().has_table();
     if (pairs.train().has_source()) {
-      // It has its files.
+      // The config names its files.
     } else if (pairs.has_train()) {
       overrides.push_back("data.pairs.train.path=train.txt");
       if (pairs.has_dev()) overrides.push_back("data.pairs.dev.path=dev.txt");
@@ -63,7 +63,7 @@ TEST(ConfigsTest, AreValid) {
     } else if (reads && !config.data().has_path()) {
       overrides.push_back("data.path=corpus.txt");
     }
-    // Bases of ablations leave out what an axis gives.
+    // Configs that ablations extend lack the settings of an axis.
     if (config.data().data_source_case() == Data::DATA_SOURCE_NOT_SET) {
       overrides.push_back("data={reverse {}}");
     }
@@ -75,7 +75,7 @@ TEST(ConfigsTest, AreValid) {
     }
     const auto loaded = LoadConfig({path, std::nullopt}, overrides, plugins);
     ASSERT_TRUE(loaded.ok()) << loaded.status().message();
-    // In full, as a run folder keeps it, it can be read again.
+    // A run directory keeps the resolved config, which must parse again.
     EXPECT_EQ(testing::ReadBackProblem(loaded->config, plugins), "") << path;
     if (std::filesystem::path(path).parent_path() == "configs") {
       EXPECT_EQ(std::filesystem::path(path).stem(), config.name());

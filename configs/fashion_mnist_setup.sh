@@ -1,6 +1,6 @@
 #!/bin/bash
-# Installs Debian's package of the Fashion-MNIST data set, as root or by sudo;
-# otherwise says how.
+# Installs Debian's package of the Fashion-MNIST data set, as root or with sudo.
+# If neither is possible, prints the command.
 
 set -euo pipefail
 

@@ -1,6 +1,6 @@
-// What people type behind a shipped config to try something quickly. Each is
-// trained, with a note where it has no effect, or its refusal is listed in
-// refused_habits.txt with the reason why it cannot be meant.
+// Tries overrides that users add to a shipped config for a quick experiment.
+// Each override must either work, with a note if it has no effect, or be listed
+// in refused_habits.txt. That file gives the reason for each rejection.
 #include <any>
 #include <cstdio>
 #include <filesystem>
@@ -37,7 +37,7 @@ namespace {
 
 using Overrides = std::vector<std::string>;
 
-// Behind every config.
+// Overrides for every config.
 constexpr const char* kHabits[] = {
     "training.max_updates=5",
     "training.max_updates=1",
@@ -102,7 +102,7 @@ constexpr const char* kHabits[] = {
     "baseline.override=[]",
 };
 
-// Behind configs of a kind: of data, or of a model.
+// Overrides for configs of one kind of data or model.
 const std::map<std::string, Overrides>& HabitsOf() {
   static const auto& habits = *new std::map<std::string, Overrides>{
       {"phrasebook",
@@ -234,8 +234,8 @@ class HabitsTest : public testing::Test {
     return absl::StrCat(folder_, name);
   }
 
-  // What a user has to give before the config can be tried, and sizes of data
-  // that are made in no time.
+  // Returns the settings that a user must supply before trying the config, and
+  // small data sizes, which are generated quickly.
   Overrides SetupOf(const Experiment& config) const {
     Overrides setup;
     const auto set = [&setup](absl::string_view path, absl::string_view value) {
@@ -247,7 +247,7 @@ class HabitsTest : public testing::Test {
       set(absl::StrCat("data.", source, ".test"), "20");
     };
     const PairsConfig& pairs = config.data().pairs();
-    // A base of ablations leaves out what an axis gives.
+    // Configs that ablations extend lack the settings of an axis.
     if (config.data().data_source_case() == Data::DATA_SOURCE_NOT_SET) {
       set("data", "{reverse {}}");
       sizes("reverse");
@@ -322,7 +322,7 @@ Overrides Habits(const Experiment& config) {
   return habits;
 }
 
-// Reads the same data once.
+// Reads the same data only once.
 class DataCache {
  public:
   explicit DataCache(const Plugins& plugins) : plugins_(plugins) {}
@@ -345,8 +345,8 @@ class DataCache {
   std::map<std::string, absl::StatusOr<std::any>> loaded_;
 };
 
-// What `train --check` checks, but for sites and first values, which take long
-// to draw. Without a cache, the data are not read.
+// Runs the checks of `train --check`, except hook points and initial values,
+// which take long. Without a cache, the data is not read.
 absl::Status Check(const std::string& path, const Overrides& overrides,
                    const Plugins& plugins, DataCache* cache) {
   REGARD_ASSIGN_OR_RETURN(LoadedConfig loaded,
@@ -368,7 +368,7 @@ absl::Status Check(const std::string& path, const Overrides& overrides,
   return absl::OkStatus();
 }
 
-// The first line of an error, without the place.
+// Returns the first line of an error, without its location.
 std::string Refusal(const absl::Status& status) {
   const std::string line =
       std::vector<std::string>(absl::StrSplit(status.message(), '\n'))[0];
@@ -380,7 +380,7 @@ TEST_F(HabitsTest, WhatCanBeMeantIsTrained) {
   const Plugins plugins = BuiltInPlugins();
   int tried = 0;
   int refused = 0;
-  // By what is refused and why: the names of the configs.
+  // The names of the configs, by override and reason.
   std::map<std::string, std::set<std::string>> refusals;
   for (const auto& entry :
        std::filesystem::recursive_directory_iterator("configs")) {
