@@ -42,8 +42,8 @@ struct BertBatch {
   absl::Span<const int32_t> lengths = {};
 };
 
-// The parameters are the parameters of TokenEmbedding with types, "layers.*",
-// and "pooler.{weight,bias}".
+// Has the parameters of TokenEmbedding with types, "layers.*", and
+// "pooler.{weight,bias}".
 template <typename T>
 class Bert {
  public:

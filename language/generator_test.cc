@@ -112,7 +112,8 @@ GenerationOptions Greedy(int64_t length) {
   return options;
 }
 
-// Makes the output bias, which starts at 0, the logits of every position.
+// Sets all parameters to 0. Returns the output bias, which then is the logits
+// of every position.
 absl::Span<float> BiasAlone(LanguageModel& model) {
   ParameterStore<float>& parameters = model.parameters();
   std::fill(parameters.values().begin(), parameters.values().end(), 0.0F);
@@ -441,8 +442,8 @@ TEST_F(GeneratorTest, ABeamCompletesTextsThatStop) {
   LanguageModel model = Make("block: 12");
   const absl::Span<float> bias = BiasAlone(model);
   std::fill(bias.begin(), bias.end(), -100.0F);
-  bias[0] = std::log(0.6F);  // id of a
-  bias[1] = std::log(0.4F);  // id of b
+  bias[0] = std::log(0.6F);  // logit of a
+  bias[1] = std::log(0.4F);  // logit of b
   GenerationOptions options;
   options.length = 4;
   options.stops = {"ab"};

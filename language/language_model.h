@@ -27,7 +27,7 @@ inline bool MeasuresPrefixMatching(const LanguageModelConfig& config) {
          config.examples() == LanguageModelConfig::LINES;
 }
 
-// The parameters are the parameters of TransformerDecoder.
+// Has the parameters of TransformerDecoder.
 class LanguageModel {
  public:
   // `config` must have passed ValidateLanguageModel(). `seed` determines the

@@ -34,8 +34,8 @@ void ValidateMaskedWordModel(const BertConfig& config,
                              const AttentionRegistry& scorers,
                              ConfigProblems& problems);
 
-// The parameters are the parameters of Bert, the parameters of TransformerHead
-// under "masked_words" and, with next_sentence, "next_sentence.{weight,bias}".
+// Has the parameters of Bert, the parameters of TransformerHead under
+// "masked_words" and, with next_sentence, "next_sentence.{weight,bias}".
 //
 // In training, the masks are a function of (seed, step, example). The
 // denominator of the loss is the sum of MaskedText::Predicted(), which depends

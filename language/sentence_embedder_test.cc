@@ -128,8 +128,8 @@ TEST_F(SentenceEmbedderTest, VectorsDependOnTheirTextAlone) {
   }
 }
 
-// Uses one text, for whose products all threads share the work; as many batches
-// as threads; and more.
+// Tests one text, whose products all threads share; as many batches as threads;
+// and more batches than threads.
 TEST_F(SentenceEmbedderTest, ThreadsChangeNoBit) {
   ParameterStore<float> store;
   const Bert<float> bert(

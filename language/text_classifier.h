@@ -32,7 +32,7 @@ void ValidateTextClassifier(const TextClassifierConfig& config,
                             const AttentionRegistry& scorers,
                             ConfigProblems& problems);
 
-// The parameters are the parameters of Bert, and "classifier.{weight,bias}".
+// Has the parameters of Bert, and "classifier.{weight,bias}".
 class TextClassifier : public BertModel {
  public:
   // `config` must have passed ValidateTextClassifier(). If the model has too

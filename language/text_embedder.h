@@ -32,7 +32,7 @@ void ValidateTextEmbedder(const TextEmbedderConfig& config,
                           const AttentionRegistry& scorers,
                           ConfigProblems& problems);
 
-// The parameters are the parameters of Bert.
+// Has the parameters of Bert.
 class TextEmbedder : public BertModel {
  public:
   // `config` must have passed ValidateTextEmbedder(). If the model has fewer

@@ -1,5 +1,5 @@
-// Pairs of segments of a text for next-sentence prediction, made in the way of
-// BERT's program (create_pretraining_data.py of google-research/bert).
+// Pairs of segments of a text for next-sentence prediction, as in BERT's
+// program create_pretraining_data.py (google-research/bert).
 #ifndef LANGUAGE_TEXT_PAIRS_H_
 #define LANGUAGE_TEXT_PAIRS_H_
 

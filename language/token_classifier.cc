@@ -30,7 +30,7 @@ namespace regard {
 namespace {
 
 constexpr int64_t kEvaluationTokens = 8192;  // read at once
-constexpr size_t kShownTokens = 100;         // shown of a text
+constexpr size_t kShownTokens = 100;         // shown of an example
 
 int64_t CountLabels(const LabelledSequence& sequence) {
   return std::count_if(sequence.labels.begin(), sequence.labels.end(),

@@ -27,8 +27,8 @@ void ValidateTokenClassifier(const TokenClassifierConfig& config,
                              const AttentionRegistry& scorers,
                              ConfigProblems& problems);
 
-// Computes logits only at the positions that have a label. The parameters are
-// the parameters of a TransformerDecoder.
+// Computes logits only at the positions that have a label. Has the parameters
+// of a TransformerDecoder.
 class TokenClassifier : public Model<float> {
  public:
   // `config` must have passed ValidateTokenClassifier().

@@ -97,7 +97,7 @@ struct SentenceFiles {
   // The length at which texts are cut ("max_seq_length" of
   // sentence_bert_config.json); 0 if not set.
   int64_t longest = 0;
-  // Read from 1_Pooling/config.json and modules.json. Vectors are not
+  // The options in 1_Pooling/config.json and modules.json. Vectors are not
   // normalized if modules.json exists without a Normalize module.
   VectorOptions vectors;
   // Messages for the user about settings that Regard computes differently.

@@ -36,8 +36,8 @@ namespace regard {
 // exist must be equal. If `ours` is an alias (tied weights), its tensor is
 // optional and never written.
 struct WeightName {
-  // Names of parts between dots. "*" matches any one part; the i-th star of
-  // `theirs` is the i-th star of `ours`.
+  // Dotted names. "*" stands for any one part between dots. The i-th star of
+  // `theirs` stands for the same part as the i-th star of `ours`.
   std::string ours;
   std::string theirs;
   // Whether the tensor is [inputs, outputs] for a matrix [outputs, inputs].

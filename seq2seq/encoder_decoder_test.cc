@@ -333,7 +333,7 @@ TEST_P(EncoderDecoderTest, TeacherForcingHasTheBitsOfASearch) {
   }
 }
 
-// Compares readouts, and the losses and gradients that depend on valid ones.
+// Compares valid readouts, and all gradients, with and without lengths.
 TEST_P(EncoderDecoderTest, LengthsChangeNothingThatCounts) {
   TestModel<double> model(GetParam().config);
   const std::vector<EncodedPair> pairs = Pairs();

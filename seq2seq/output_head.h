@@ -1,4 +1,4 @@
-// The output head of a decoder: from readouts to token ids.
+// The output head of a decoder, which maps readouts to logits and losses.
 //
 // Its hook points are "readout", the input, and "logits", the output. If a hook
 // replaces the logits or needs their gradient, the loss is computed from logits

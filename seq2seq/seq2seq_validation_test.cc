@@ -234,7 +234,7 @@ TEST(ValidateEncoderDecoderTest, AnAlignmentIsOfALayerAndHeadThatAreThere) {
                       "pattern {} pattern { attention { heads: 2 } } } "
                       "alignment { head: 2 }"),
       ElementsAre(StartsWith("alignment.head: ")));
-  // The heads of the cross-attention count.
+  // The cross-attention determines the range of `head`.
   EXPECT_THAT(ProblemsOfModel("transformer { cross_attention { heads: 1 } } "
                               "alignment { head: 1 }"),
               ElementsAre(StartsWith("alignment.head: ")));

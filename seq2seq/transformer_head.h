@@ -1,8 +1,9 @@
-// The output head of a Transformer: W x + b or, with config.output_transform(),
+// The output head of a Transformer, W x + b. With config.output_transform(), it
+// first transforms its input:
 //
-//   W norm(f(V x + c)) + b,
+//   W norm(f(V x + c)) + b
 //
-// where f is the activation of the layers, or GELU if that is SwiGLU. Devlin et
+// Here f is the activation of the layers, or GELU if that is SwiGLU. Devlin et
 // al., "BERT", 2019.
 #ifndef SEQ2SEQ_TRANSFORMER_HEAD_H_
 #define SEQ2SEQ_TRANSFORMER_HEAD_H_
@@ -22,7 +23,7 @@
 
 namespace regard {
 
-// The parameters are the parameters of a LinearHead and, with a transform,
+// Has the parameters of a LinearHead and, with a transform,
 // "transform.{weight,bias}" and "norm.*".
 template <typename T>
 class TransformerHead : public OutputHead<T> {

@@ -1,4 +1,4 @@
-// The tokens of a sentence that a user typed, and notes on them.
+// Tokenizes sentences that a user types, and notes unknown words and cuts.
 #ifndef SEQ2SEQ_TYPED_SENTENCE_H_
 #define SEQ2SEQ_TYPED_SENTENCE_H_
 

@@ -28,7 +28,7 @@ std::vector<double> Transformed(const std::vector<uint8_t>& pixels,
   return out;
 }
 
-// Returns pixels 0 .. 5 as the network reads them.
+// Returns `pixels` as the network reads them.
 std::vector<double> Values(const std::vector<double>& pixels) {
   std::vector<double> values;
   for (const double pixel : pixels) values.push_back(pixel / 255 * 2 - 1);

@@ -65,11 +65,12 @@ class CaptionModel : public Model<float> {
   void Loss(Forward<float>& forward, absl::Span<const int64_t> examples,
             absl::Span<const double> denominators,
             absl::Span<Var<float>> sums) const override;
-  // Computes the metrics of dev and test. exact_match, bleu, cider_d and
-  // cut_outputs, the number of outputs cut at the limit of the search, measure
-  // the sentences that the model writes. loss and token_accuracy measure the
-  // reference sentences. With cross-attention to canvases, pointing_accuracy
-  // and pointing_mass do so too.
+  // Computes the metrics of dev and test:
+  // * exact_match, bleu and cider_d of the sentences that the model writes;
+  //   cut_outputs, the number of them that were cut at the limit of the search.
+  // * loss and token_accuracy of the reference sentences.
+  // * pointing_accuracy and pointing_mass of the reference sentences, if the
+  //   model has cross-attention and the images are canvases.
   std::vector<EvaluatedSet> Evaluate(Forward<float>& forward,
                                      Split split) const override;
 

@@ -1,6 +1,6 @@
-// A captioner: a Vision Transformer whose outputs a Transformer decoder attends
-// to. The decoder is an ordinary Decoder, which seq2seq/decoding/ can search.
-// Li et al., "BLIP: Bootstrapping language-image pre-training", 2022.
+// A captioner: a Transformer decoder that attends to the outputs of a Vision
+// Transformer. The search of seq2seq/decoding/ works with it as with any
+// Decoder. Li et al., "BLIP: Bootstrapping language-image pre-training", 2022.
 #ifndef VISION_CAPTIONER_H_
 #define VISION_CAPTIONER_H_
 
@@ -33,8 +33,8 @@ struct CaptionIds {
   SpecialIds special = {};
 };
 
-// The parameters are the parameters of VisionTransformer under "encoder", and
-// the parameters of TransformerDecoder under "decoder".
+// Has the parameters of VisionTransformer under "encoder", and the parameters
+// of TransformerDecoder under "decoder".
 template <typename T>
 class Captioner {
  public:

@@ -21,7 +21,7 @@
 
 namespace regard {
 
-// The parameters are the parameters of VisionTransformer under "encoder", and
+// Has the parameters of VisionTransformer under "encoder", and
 // "head.{weight,bias}", [classes, width].
 class ImageClassifier : public Model<float> {
  public:

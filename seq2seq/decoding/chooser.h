@@ -87,8 +87,8 @@ class Chooser {
   std::optional<BestContinuations> best_;
   std::optional<Sampler> sampler_;
   std::optional<Repetition> repetition_;
-  std::vector<float> coverage_;  // [memory positions], for SumCoverage()
-  std::vector<int32_t> text_;    // for TextOf()
+  std::vector<float> coverage_;  // [memory positions], of SumCoverage()
+  std::vector<int32_t> text_;    // result of TextOf()
 };
 
 }  // namespace regard

@@ -26,7 +26,7 @@ TEST(OutputLimitTest, ReachesTheTargetsOfTheTraining) {
   EXPECT_EQ(LimitOf("", 10, kScan), 51);  // 5 * 10 + 1
   EXPECT_EQ(LimitOf("", 5, kScan), 26);
   EXPECT_EQ(LimitOf("beam: 3", 20, kScan), 59);  // 49 + 10
-  // 4.1 * 5 is rounded up to 21, plus 1.
+  // The limit is 4.1 * 5, rounded up to 21, plus 1.
   EXPECT_EQ(LimitOf("", 5, {.longest = 90, .ratio = 4.1}), 22);
   EXPECT_EQ(LimitOf("", 40, kScan), 90);  // 2 * 40 + 10
 }

@@ -101,8 +101,8 @@ struct SearchInputs {
   // that none is.
   std::function<bool(size_t source, IdsFromLast ids)> completes = nullptr;
   // Called with each id, except the ending id, that is chosen for a source.
-  // Requires a beam or, in sampling, an n_best of 1. If it returns false, the
-  // hypothesis stops. Sources come in any order.
+  // Requires a beam of 1 or, in sampling, an n_best of 1. If it returns false,
+  // the hypothesis stops. Sources come in any order.
   std::function<bool(size_t source, int32_t id)> on_choice = nullptr;
 };
 

@@ -1,5 +1,5 @@
-// Corpus BLEU, equal to sacreBLEU. Papineni et al., "BLEU: a method for
-// automatic evaluation of machine translation", ACL 2002, with the tokenisation
+// Corpus BLEU; scores equal sacreBLEU's. Papineni et al., "BLEU: a method for
+// automatic evaluation of machine translation", ACL 2002, with the tokenization
 // and smoothing of Post, "A call for clarity in reporting BLEU scores", WMT
 // 2018.
 #ifndef SEQ2SEQ_METRICS_BLEU_H_

@@ -1,5 +1,6 @@
-// Translation edit rate: Snover et al., "A study of translation edit rate with
-// targeted human annotation", AMTA 2006:
+// The translation edit rate (TER), in percent of the reference's words. Snover
+// et al., "A study of translation edit rate with targeted human annotation",
+// AMTA 2006:
 //
 //   100 * (insertions + deletions + substitutions + shifts) / reference words
 //
