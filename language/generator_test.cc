@@ -387,7 +387,8 @@ TEST_F(GeneratorTest, AWarmStepOfASearchAllocatesNothing) {
   }
 }
 
-// The text is the text without stop strings, up to the end of the first one.
+// The text equals the text without stop strings, up to the end of the first
+// one.
 TEST_F(GeneratorTest, TextsStopWithTheFirstStopString) {
   LanguageModel model = Make("block: 12");
   Spread(model);

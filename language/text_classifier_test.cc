@@ -119,7 +119,7 @@ TEST_P(TextClassifierTest, APredictionIsRightIfItsNameIs) {
                        WordVocabulary("a b c", TokenOptions({}), 1), data, {});
   Tape<float> tape;
   Forward<float> forward(tape, model.parameters(), nullptr);
-  // Each of the other labels is predicted for some text.
+  // Both classes with the name "all" are predicted, one after the other.
   absl::Span<float> bias = model.parameters().value(
       *model.parameters().FindByName("classifier.bias"));
   bias[2] = -9;

@@ -41,7 +41,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// tools/parity/write_bert_fixtures.py wrote it with transformers.
+// tools/parity/write_bert_fixtures.py wrote the folder with transformers.
 constexpr char kFolder[] = "pretrained/testdata/bert_classifier";
 
 AttentionRegistry Scorers() {

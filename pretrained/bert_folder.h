@@ -26,7 +26,7 @@ namespace regard {
 struct BertFolder : WordPieceFiles {
   std::string path;
   BertDescription description;
-  // The sentence embeddings that the files of sentence-transformers request.
+  // The options of sentence embeddings in the files of sentence-transformers.
   VectorOptions vectors;
   std::vector<std::string> notes;  // SentenceFiles::notes
 

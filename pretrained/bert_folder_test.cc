@@ -42,7 +42,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// tools/parity/write_bert_fixtures.py wrote it with transformers.
+// tools/parity/write_bert_fixtures.py wrote the folder with transformers.
 constexpr char kFolder[] = "pretrained/testdata/bert";
 
 AttentionRegistry Scorers() {

@@ -44,7 +44,7 @@ using ::regard::testing::IsOk;
 using ::regard::testing::StatusIs;
 using ::testing::HasSubstr;
 
-// tools/parity/write_bert_fixtures.py wrote it with transformers.
+// tools/parity/write_bert_fixtures.py wrote the folder with transformers.
 constexpr char kFolder[] = "pretrained/testdata/bert_words";
 
 AttentionRegistry Scorers() {

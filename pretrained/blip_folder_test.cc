@@ -38,7 +38,7 @@ using ::regard::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// tools/parity/write_blip_fixtures.py wrote it with transformers.
+// tools/parity/write_blip_fixtures.py wrote the folder with transformers.
 constexpr char kFolder[] = "pretrained/testdata/blip";
 
 AttentionRegistry Scorers() {

@@ -293,7 +293,7 @@ TEST_F(VitFilesTest, NamesWhatIsWrongWithATransformersConfig) {
   EXPECT_THAT(ConfigError("/model_type", "deit"), HasSubstr("model_type"));
   EXPECT_THAT(ConfigError("/problem_type", "multi_label_classification"),
               HasSubstr("problem_type must be one of single_label"));
-  // The tensors reveal the contradiction.
+  // These values contradict the tensors.
   EXPECT_THAT(ConfigError("/num_hidden_layers", 1),
               HasSubstr("'vit.encoder.layer.1.attention.attention.key.bias' "
                         "does not belong to this model"));

@@ -342,8 +342,8 @@ double ErrorRate(int64_t cut_tokens) {
 }
 
 TEST(TranslationModelTest, AlignmentErrorIsOfTheWordsThatTheModelRead) {
-  // The links (0, 0), (1, 0) and (2, 0) meet three gold alignments. Two are
-  // right.
+  // Two of the links (0, 0), (1, 0) and (2, 0) are among the three gold
+  // alignments.
   EXPECT_DOUBLE_EQ(ErrorRate(/*cut_tokens=*/0), 1 - 2 * 2.0 / 6);
   // Each side is cut to one word without <eos>. Its link (0, 0) is right.
   EXPECT_DOUBLE_EQ(ErrorRate(/*cut_tokens=*/1), 1 - 2 * 1.0 / 4);

@@ -1,5 +1,5 @@
 // Compares decoders that read all ids at once with decoders of the same
-// parameters that read them one by one. Tests which decoders do so.
+// parameters that read them one by one. Tests which decoders do which.
 #include "seq2seq/recurrent/recurrent_decoder.h"
 
 #include <cmath>
