@@ -30,19 +30,18 @@ struct BertFolder : WordPieceFiles {
   VectorOptions vectors;
   std::vector<std::string> notes;  // SentenceFiles::notes
 
-  // Fills the finalized parameters of a Bert. If the folder has `head`, fills a
-  // TextClassifier of description.classes or a MaskedWordModel instead. The
-  // vocabulary of the model is description.vocabulary or the size of `pieces`;
-  // table rows without a token are dropped. See PretrainedWeights::Load() for
-  // `kept`.
+  // Fills the finalized parameters of a Bert or, with a `head` that the folder
+  // must have, of a TextClassifier of description.classes or a MaskedWordModel.
+  // The vocabulary of the model is description.vocabulary or the size of
+  // `pieces`; table rows without a token are dropped. See
+  // PretrainedWeights::Load() for `kept`.
   absl::Status LoadWeights(BertHead head, ParameterStore<float>& parameters,
                            std::vector<std::string>* kept = nullptr) const;
 };
 
-// Opens a folder at the path that the user gave. Error messages can be shown to
-// the user as they are. They list every problem of a file: missing, unexpected
-// and mismatched tensors. Numbers that are not finite are found by
-// LoadWeights().
+// Opens a folder at the path that the user gave. Error messages are meant for
+// users and list every problem of a file: missing, unexpected and mismatched
+// tensors. Numbers that are not finite are found by LoadWeights().
 absl::StatusOr<BertFolder> OpenBertFolder(absl::string_view path,
                                           const AttentionRegistry& scorers);
 

@@ -31,8 +31,8 @@ struct BlipFolder {
                            std::vector<std::string>* kept) const;
 };
 
-// Opens a folder at the path that the user gave. Error messages can be shown to
-// the user as they are, and list every problem of a file.
+// Opens a folder at the path that the user gave. Error messages are meant for
+// users and list every problem of a file.
 absl::StatusOr<BlipFolder> OpenBlipFolder(absl::string_view path,
                                           const AttentionRegistry& scorers);
 

@@ -37,10 +37,9 @@ struct Gpt2Folder {
                            std::vector<std::string>* kept = nullptr) const;
 };
 
-// Opens a folder at the path that the user gave. Error messages can be shown to
-// the user as they are. They list all problems: invalid JSON, sizes that are
-// missing or out of range, unsupported features, and the problems of
-// PretrainedWeights.
+// Opens a folder at the path that the user gave. Error messages are meant for
+// users and list all problems: invalid JSON, sizes that are missing or out of
+// range, unsupported features, and the problems of PretrainedWeights.
 absl::StatusOr<Gpt2Folder> OpenGpt2Folder(absl::string_view path,
                                           const AttentionRegistry& scorers);
 

@@ -20,9 +20,9 @@ class JsonObject;
 bool HasImageProcessor(const std::string& folder);
 
 // Reads the image format. `otherwise` has the size and colours of the model's
-// images, and the default values of the other fields. Error messages can be
-// shown to the user as they are. They list all problems, one line
-// "PATH:LINE:COLUMN: error: .." each: other sizes, and unsupported features.
+// images, and the default values of the other fields. Error messages are meant
+// for users and list all problems, one line "PATH:LINE:COLUMN: error: .." each:
+// other sizes, and unsupported features.
 absl::StatusOr<ImageFormat> ReadImageProcessor(const std::string& folder,
                                                const ImageFormat& otherwise);
 

@@ -38,8 +38,7 @@ struct PretrainedFolder {
   // vocabularies.
   std::map<std::string, std::string> files;
   // Fills the finalized parameters of the model, or of a similar one. See
-  // PretrainedWeights::Load() for `kept`. Error messages can be shown to the
-  // user as they are.
+  // PretrainedWeights::Load() for `kept`. Error messages are meant for users.
   std::function<absl::Status(ParameterStore<float>& parameters,
                              std::vector<std::string>* kept)>
       load_weights;
@@ -65,7 +64,7 @@ struct PretrainedFolder {
 // Returns whether the folder contains config.json but is not a run.
 bool HoldsPretrained(const std::string& folder);
 
-// Error messages can be shown to the user as they are.
+// Reads a folder as a run. Error messages are meant for users.
 absl::StatusOr<PretrainedFolder> ReadPretrainedFolder(
     const std::string& folder, const AttentionRegistry& scorers);
 

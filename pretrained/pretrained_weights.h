@@ -74,10 +74,9 @@ struct WeightTable {
 // The weights of a folder, with open files. Move-only.
 class PretrainedWeights {
  public:
-  // Opens the weights of a folder. The error messages of this class can be
-  // shown to the user as they are. They list all problems: tensors that are
-  // missing, unexpected, or of another shape or type, and numbers that are not
-  // finite.
+  // Opens the weights of a folder. The error messages of this class are meant
+  // for users and list all problems: tensors that are missing, unexpected, or
+  // of another shape or type, and numbers that are not finite.
   static absl::StatusOr<PretrainedWeights> Open(const std::string& folder,
                                                 WeightTable table);
 

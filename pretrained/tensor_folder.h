@@ -19,10 +19,10 @@ namespace regard {
 // Open files with validated headers. Move-only.
 class TensorFolder {
  public:
-  // Opens the files of a folder. Error messages can be shown to the user as
-  // they are, and list all problems: an index that names a path outside of the
-  // folder, a link or a missing file, and tensors in other files than the index
-  // says. An index never causes a file outside of the folder to be opened.
+  // Opens the files of a folder. Error messages are meant for users and list
+  // all problems: an index that names a path outside of the folder, a link or a
+  // missing file, and tensors in other files than the index says. An index
+  // never causes a file outside of the folder to be opened.
   static absl::StatusOr<TensorFolder> Open(const std::string& folder);
 
   // The path of the file that lists the tensors: model.safetensors, or the

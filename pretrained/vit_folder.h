@@ -35,9 +35,9 @@ struct VitFolder {
                               std::vector<std::string>* kept) const;
 };
 
-// Opens a folder at the path that the user gave. Error messages can be shown to
-// the user as they are. They list all problems of the weights, or else of the
-// config. The folder may have no head.
+// Opens a folder at the path that the user gave. Error messages are meant for
+// users and list all problems of the weights, or else of the config. The folder
+// may have no head.
 absl::StatusOr<VitFolder> OpenVitFolder(absl::string_view path, VitNames names,
                                         const AttentionRegistry& scorers);
 

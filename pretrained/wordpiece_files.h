@@ -27,8 +27,8 @@ struct WordPieceFiles {
 };
 
 // Reads the files. tokenizer_config.json takes precedence over tokenizer.json,
-// and vocab.txt over the tokens of tokenizer.json. Error messages can be shown
-// to the user as they are, and list all problems of a file.
+// and vocab.txt over the tokens of tokenizer.json. Error messages are meant for
+// users and list all problems of a file.
 absl::StatusOr<WordPieceFiles> ReadWordPieceFiles(const std::string& folder);
 
 // Returns an error, with a message for the user, unless vocab.txt and
