@@ -68,8 +68,8 @@ void* Arena::AllocateInNextBlock(size_t bytes) {
 
 void* Arena::AllocateDense(size_t bytes) {
   void* const result = Allocate(bytes);
-  // Smaller blocks do not begin at a huge page. The last page is advised as a
-  // whole: what is allocated next fills it.
+  // Blocks smaller than a huge page are not aligned to one. The last page is
+  // advised as a whole, because the next allocations fill it.
   if (end_ < kHugePage) return result;
   const size_t begin = (offset_ - bytes) / kHugePage * kHugePage;
   AdviseHugePages(base_ + begin, RoundUp(offset_, kHugePage) - begin);
@@ -77,7 +77,7 @@ void* Arena::AllocateDense(size_t bytes) {
 }
 
 Arena::Mark Arena::MarkOf(const void* memory) const {
-  // An address of another block is less, or exceeds the block.
+  // The offset in another block wraps around or exceeds the size of the block.
   const auto offset = [&](size_t block) {
     return reinterpret_cast<uintptr_t>(memory) -
            reinterpret_cast<uintptr_t>(blocks_[block].memory.get());
@@ -109,7 +109,8 @@ void Arena::Reset() {
     for (const Block& block : blocks_) bytes += block.bytes;
     blocks_.clear();
     blocks_.push_back(MakeBlock(bytes));
-    // A page that is only begun would be resident as a whole.
+    // The last page is not advised unless it is full: it would be resident as a
+    // whole.
     AdviseHugePages(blocks_[0].memory.get(),
                     high_water_ / kHugePage * kHugePage);
   }

@@ -1,10 +1,10 @@
-// Memory for one training step: allocation increments a pointer, and release
-// sets it back.
+// An arena: the memory of one training step. Allocation increments a pointer,
+// and release sets it back.
 //
-// Blocks double in size while the first steps discover how much is needed. The
-// next Reset() replaces them by a single block, after which a step makes no
-// heap allocation; what was in use gets huge pages. Not thread-safe: each tape
-// owns its arenas.
+// Blocks double in size while the first steps find out how much memory is
+// needed. The next Reset() replaces them with a single block. From then on, a
+// step makes no heap allocation, and the memory that steps use has huge pages.
+// Not thread-safe: each tape owns its arenas.
 #ifndef AUTODIFF_ARENA_H_
 #define AUTODIFF_ARENA_H_
 
@@ -35,8 +35,8 @@ class Arena {
  public:
   static constexpr size_t kAlignment = 64;
 
-  // A position to rewind to. Marks nest; what is given out later has a greater
-  // one.
+  // A position to rewind to. Marks are ordered: memory that is allocated later
+  // has a greater mark.
   struct Mark {
     size_t block = 0;
     size_t offset = 0;
@@ -71,8 +71,8 @@ class Arena {
     return static_cast<T*>(Allocate(sizeof(T) * static_cast<size_t>(count)));
   }
 
-  // The same for what is written at once and read again and again: it has huge
-  // pages from the beginning.
+  // Like New(), for data that is written once and read many times. The memory
+  // has huge pages from the beginning.
   template <typename T>
   T* NewDense(int64_t count) {
     return static_cast<T*>(
@@ -80,15 +80,17 @@ class Arena {
   }
 
   Mark Save() const { return {block_, offset_}; }
-  // Of memory of this arena that is in use.
+  // Returns the mark of `memory`, which must be allocated from this arena and
+  // not yet released.
   Mark MarkOf(const void* memory) const;
   char* At(Mark mark) const {
     return blocks_[mark.block].memory.get() + mark.offset;
   }
-  // Behind what is in use of a block before the current one.
+  // Returns the end of the used part of `block`, a block before the current
+  // one.
   Mark EndOfBlock(size_t block) const { return {block, blocks_[block].filled}; }
 
-  // Releases what was allocated since `mark`. With AddressSanitizer, released
+  // Releases everything allocated since `mark`. With AddressSanitizer, released
   // memory and the gaps between allocations are poisoned.
   void Rewind(Mark mark) {
     // Fast path: most scopes of scratch storage allocate nothing.
@@ -99,9 +101,9 @@ class Arena {
   // Releases everything; several blocks become one of their summed size.
   void Reset();
 
-  // Bytes in use.
+  // The number of bytes in use.
   size_t used() const;
-  // Most bytes in use at once since construction.
+  // The largest number of bytes in use at once since construction.
   size_t high_water() const;
 
  private:
@@ -112,7 +114,7 @@ class Arena {
   struct Block {
     std::unique_ptr<char[], FreeDeleter> memory;
     size_t bytes;
-    size_t filled = 0;  // bytes in use, where a later block was entered
+    size_t filled = 0;  // bytes in use when a later block was entered
   };
 
   static Block MakeBlock(size_t bytes);
@@ -120,7 +122,7 @@ class Arena {
   void* AllocateDense(size_t bytes);
   void Release(Mark mark);
   void Enter(size_t block, size_t offset);
-  // Poisons everything behind the current position.
+  // Poisons everything after the current position.
   void PoisonFree();
 
   std::vector<Block> blocks_;

@@ -39,7 +39,7 @@ TEST(ArenaTest, MarksSayWhereMemoryLies) {
   Arena arena(256);
   char* const first = arena.New<char>(100);
   const Arena::Mark mark = arena.Save();
-  char* const second = arena.New<char>(300);  // in a block of its own
+  char* const second = arena.New<char>(300);  // in its own block
   EXPECT_EQ(arena.MarkOf(first), Arena::Mark());
   EXPECT_EQ(arena.MarkOf(first + 99).offset, 99u);
   EXPECT_EQ(arena.MarkOf(second), (Arena::Mark{1, 0}));
@@ -47,7 +47,7 @@ TEST(ArenaTest, MarksSayWhereMemoryLies) {
   EXPECT_LT(arena.MarkOf(first), arena.MarkOf(second));
   EXPECT_EQ(arena.EndOfBlock(0).offset, 128u);
   EXPECT_EQ(arena.used(), 128u + 300);
-  // Too much for what is left of the block and for the next one.
+  // Too large for the rest of the block and for the next block.
   arena.Rewind(mark);
   char* const third = arena.New<char>(5000);
   EXPECT_EQ(arena.MarkOf(third), (Arena::Mark{2, 0}));
@@ -57,7 +57,7 @@ TEST(ArenaTest, MarksSayWhereMemoryLies) {
 
 TEST(ArenaTest, WhatIsDenseLiesBehindTheRest) {
   constexpr int64_t kMebi = int64_t{1} << 20;
-  // Below a huge page, across some, and behind the end of a block.
+  // Smaller than a huge page, larger than some, and past the end of a block.
   for (const size_t first_block : {size_t{256}, size_t{8} << 20}) {
     Arena arena(first_block);
     char* const first = arena.New<char>(100);
@@ -105,8 +105,8 @@ TEST(ArenaDeathTest, ReleasedMemoryIsPoisoned) {
 TEST(ArenaTest, HighWaterLeavesOutTheUnusedEndsOfBlocks) {
   Arena arena(256);
   arena.New<char>(130);   // ends in the third line of 64 bytes
-  arena.New<char>(5000);  // in a block of its own
-  arena.New<char>(5001);  // in a third one
+  arena.New<char>(5000);  // in its own block
+  arena.New<char>(5001);  // in a third block
   EXPECT_EQ(arena.high_water(), 192u + 5056u + 5001u);
   arena.Reset();
   EXPECT_EQ(arena.high_water(), 192u + 5056u + 5001u);
@@ -120,7 +120,7 @@ TEST(ArenaTest, HighWaterLeavesOutBlocksThatWerePassedOver) {
   arena.New<char>(1024);
   arena.Rewind(mark);
   arena.New<char>(256);
-  arena.New<char>(1024);  // not in the block of 512
+  arena.New<char>(1024);  // too large for the block of 512
   arena.New<char>(512);   // in a new block
   EXPECT_EQ(arena.high_water(), 256u + 512u + 1024u);
 }

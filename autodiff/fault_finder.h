@@ -1,4 +1,4 @@
-// Finds the operation that first made a NaN or an infinity.
+// Finds the operation that first produced a NaN or an infinity.
 #ifndef AUTODIFF_FAULT_FINDER_H_
 #define AUTODIFF_FAULT_FINDER_H_
 
@@ -14,20 +14,24 @@
 namespace regard {
 
 // Searches the value that an operation returns, and each gradient that its
-// closure contributes to. A NaN between Tape::BeginScores() and EndScores()
-// counts only if the scores hold one in the end, and an infinity only if they
-// hold inf: no score depends on the branch of a Where() that is not taken.
+// backward closure contributes to.
+//
+// Scores may contain -inf, and may discard a NaN: no score depends on the
+// branch of a Where() that is not taken. Between Tape::BeginScores() and
+// EndScores(), a NaN is a fault only if the final scores contain one. An
+// infinity is a fault only if the final scores contain +inf.
 template <typename T>
 class FaultFinder : public TapeObserver<T> {
  public:
-  // Observes `tape` as long as it lives, in place of the observer set before.
+  // Observes `tape` until it is destroyed, and replaces the observer that was
+  // set before.
   explicit FaultFinder(Tape<T>& tape);
   ~FaultFinder() override;
   FaultFinder(const FaultFinder&) = delete;
   FaultFinder& operator=(const FaultFinder&) = delete;
 
-  // The first fault, empty if there is none: "NaN in the value of MatMul (1 NaN
-  // and 0 Inf among 6 elements) at decoder/attention".
+  // The first fault, or "" if there is none. An example is "NaN in the value of
+  // MatMul (1 NaN and 0 Inf among 6 elements) at decoder/attention".
   const std::string& fault() const { return fault_; }
   void clear_fault() { fault_.clear(); }
 
@@ -48,7 +52,7 @@ class FaultFinder : public TapeObserver<T> {
   TapeObserver<T>* const outer_;
   std::string fault_;
   bool in_scores_ = false;
-  std::string nan_in_scores_;  // the first, as in fault_
+  std::string nan_in_scores_;  // the first one, formatted like fault_
   std::string infinity_in_scores_;
   std::vector<const Node<T>*> contributions_;  // not searched yet
 };

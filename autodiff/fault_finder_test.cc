@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// An operation `name` with this value.
+// Records an operation `name` with this value.
 Var<double> Made(Tape<double>& tape, const char* name, double value) {
   Var<double> y = tape.New({1}, true);
   *y.data() = value;
@@ -55,7 +55,7 @@ TEST(FaultFinderTest, AcceptsWhatGivesAScoreOfMinusInfinity) {
   const Var<double> score = Made(tape, "Negate", -INFINITY);
   tape.EndScores(score);
   EXPECT_EQ(finder.fault(), "");
-  // Outside of a score it is none.
+  // Outside of a score, -inf is a fault.
   Made(tape, "Log", -INFINITY);
   EXPECT_THAT(finder.fault(), HasSubstr("Inf in the value of Log"));
 }
@@ -93,8 +93,8 @@ TEST(FaultFinderTest, AcceptsANaNThatReachesNoScore) {
   EXPECT_THAT(finder.fault(), HasSubstr("NaN in the value of Sqrt"));
 }
 
-// Sum(sqrt(x)) + Sum(x * 1) at x = 0, in both orders: whichever operation
-// contributes to the gradient first, Sqrt is the one that makes it infinite.
+// Sum(sqrt(x)) + Sum(x * 1) at x = 0, in both orders. Sqrt makes the gradient
+// infinite, whichever operation contributes first.
 TEST(FaultFinderTest, NamesAFaultInALaterContribution) {
   for (const bool sqrt_last : {false, true}) {
     Tape<double> tape;

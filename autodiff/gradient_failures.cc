@@ -23,7 +23,7 @@ using Arrays = std::vector<std::vector<T>>;
 
 class Failures {
  public:
-  // The case under check, which precedes each text.
+  // The case under check. It precedes each text.
   void SetContext(std::string context) { context_ = std::move(context); }
 
   template <typename... Parts>
@@ -73,23 +73,23 @@ void FillFreeMemory(Tape<T>& tape, int byte) {
   constexpr size_t kBytes = size_t{1} << 18;
   for (Arena* arena : {&tape.arena(), &tape.leaf_arena(), &tape.scratch()}) {
     arena->Allocate(kBytes);
-    arena->Reset();  // now one block holds as much
+    arena->Reset();  // now one block has this size
     const Arena::Mark mark = arena->Save();
     std::memset(arena->Allocate(kBytes), byte, kBytes);
     arena->Rewind(mark);
   }
 }
 
-// How to run a function.
+// The setting in which a function runs.
 template <typename T>
 struct Setting {
-  // Which inputs need a gradient; bit k for input k.
+  // The inputs that need a gradient: bit k for input k.
   uint32_t needs_grad = ~0u;
-  // Input k is the Var of input alias[k]; empty: each its own.
+  // Input k is the Var of input alias[k]. If empty, each input is its own Var.
   std::vector<size_t> alias;
-  // Gradients that stand before the sweep; empty: none.
+  // Gradients that exist before the backward pass. Empty if there are none.
   Arrays<T> standing;
-  // Byte that fills uninitialised memory; 0xFF makes every element NaN.
+  // The byte that fills uninitialised memory. 0xFF makes every element NaN.
   int free_memory = 0xFF;
 };
 
@@ -100,8 +100,8 @@ struct Outcome {
   std::vector<bool> touched;
 };
 
-// Value, and the gradient of its inner product with `cotangent`; of its sum
-// with a random one if that is empty.
+// Returns the value of `f` and the gradient of its inner product with
+// `cotangent`. If `cotangent` is empty, a random one is used.
 template <typename T>
 Outcome<T> RunFunction(const CheckedFunction<T>& f,
                        const std::vector<CheckedInput>& inputs,
@@ -170,12 +170,14 @@ std::vector<double> ValueOf(const GradientCase& test,
       .value;
 }
 
-// d/dt <cotangent, f(values + t directions)> at 0, error O(kStep^4).
+// Returns d/dt <cotangent, f(values + t directions)> at 0, with error
+// O(kStep^4).
 double Stencil(const GradientCase& test, const Arrays<double>& values,
                const Arrays<double>& directions,
                const std::vector<double>& cotangent,
                const std::vector<size_t>& alias) {
-  // Differences from it: a large constant in a value would hide them.
+  // Values are taken relative to f(values): a large constant in a value would
+  // hide small differences.
   const std::vector<double> middle = ValueOf(test, values, alias);
   const auto at = [&](double t) {
     Arrays<double> moved = values;
@@ -195,7 +197,7 @@ double Stencil(const GradientCase& test, const Arrays<double>& values,
          (12 * kStep);
 }
 
-// Names the entry of the Jacobian that is most wrong.
+// Returns the position of the entry of the Jacobian with the largest error.
 std::string WorstEntry(const GradientCase& test, const Arrays<double>& values,
                        size_t outputs, const std::vector<size_t>& alias) {
   Setting<double> setting;
@@ -379,7 +381,7 @@ void CheckOne(const GradientCase& test, Failures* failures) {
   ExpectNear(in_float.value, outcome.value, test.float_tolerance,
              "value in float", failures);
   for (size_t k = 0; k < values.size(); ++k) {
-    // Terms that cancel leave their rounding.
+    // Terms that cancel leave rounding errors.
     ExpectNear(in_float.gradients[k], outcome.gradients[k],
                test.float_tolerance,
                absl::StrCat("in float, gradient of input ", k), failures,
@@ -417,7 +419,7 @@ std::vector<std::vector<double>> CheckedValues(
         own[i] =
             input.low + (input.high - input.low) * random.UniformAt(draw++);
       } while (std::abs(own[i] - input.kink) < input.margin);
-      // float and double see the same number.
+      // Rounds to float, so that float and double get the same number.
       own[i] = static_cast<float>(own[i]);
     }
     values.push_back(own);

@@ -1,13 +1,14 @@
-// Gradient checks of operations. They need no test framework: failures are
-// text.
+// Gradient checks of operations, for the tests of users' own operations, too.
+// They need no test framework: failures are returned as text.
 //
 //   EXPECT_THAT(GradientFailures({MakeCase(
 //                   "Square", "a matrix", {{{2, 3}}},
 //                   [](auto&, auto in) { return Square(in[0]); })}),
 //               testing::IsEmpty());
 //
-// The operation is a template of the scalar type: differences are taken in
-// double, and float is compared with double.
+// The operation must be a template of the scalar type. Derivatives are compared
+// with finite differences in double, and the results in float with the results
+// in double.
 #ifndef AUTODIFF_GRADIENT_FAILURES_H_
 #define AUTODIFF_GRADIENT_FAILURES_H_
 
@@ -23,8 +24,9 @@
 
 namespace regard {
 
-// Values are drawn uniformly from low .. high, at a distance of at least
-// `margin` from `kink`, where the operation is not differentiable.
+// One input of the operation. Its values are uniform in [low, high], at a
+// distance of at least `margin` from `kink`, where the operation is not
+// differentiable.
 struct CheckedInput {
   Shape shape;
   double low = -1;
@@ -33,7 +35,7 @@ struct CheckedInput {
   double kink = 0;
 };
 
-// Values of inputs, the same each time.
+// Returns the values of the inputs, the same at each call.
 std::vector<std::vector<double>> CheckedValues(
     const std::vector<CheckedInput>& inputs);
 
@@ -48,11 +50,13 @@ struct GradientCase {
   std::vector<CheckedInput> inputs;
   CheckedFunction<double> in_double;
   CheckedFunction<float> in_float;
-  // Largest error of float against double, relative to the largest element.
+  // The largest permitted error of float against double, relative to the
+  // largest element.
   double float_tolerance = 2e-5;
 };
 
-// `f` is generic: f(Tape<T>&, absl::Span<const Var<T>>) -> Var<T>.
+// Makes a case from a generic function: f(Tape<T>&, absl::Span<const Var<T>>)
+// -> Var<T>.
 template <typename F>
 GradientCase MakeCase(std::string operation, std::string label,
                       std::vector<CheckedInput> inputs, F f) {
@@ -61,14 +65,15 @@ GradientCase MakeCase(std::string operation, std::string label,
 
 // Checks for each case that
 // * derivatives along random directions agree with a four-point stencil to
-// 1e-7;
+//   1e-7;
 // * the same holds if only a subset of the inputs needs a gradient, if one Var
 //   is passed as two inputs of equal shape, and if gradients are accumulated
 //   onto existing ones;
-// * two runs over memory with different garbage agree in every bit;
+// * two runs over memory with different garbage are bit-identical;
 // * float agrees with double.
 //
-// Each text names a case that fails and says how; no text: all cases pass.
+// Returns one message for each case that fails, and no message if all cases
+// pass.
 std::vector<std::string> GradientFailures(
     const std::vector<GradientCase>& cases);
 

@@ -1,9 +1,9 @@
-// Explicit instances of templates whose definitions are in a source.
+// Macros for explicit instances of templates that are defined in source files.
 #ifndef AUTODIFF_INSTANTIATE_H_
 #define AUTODIFF_INSTANTIATE_H_
 
-// Compile a template of one type parameter for both types of numbers. A
-// function is not overloaded.
+// Instantiate a template of one type parameter for float and double. A function
+// must not be overloaded.
 #define REGARD_INSTANTIATE_CLASS(name) \
   template class name<float>;          \
   template class name<double>

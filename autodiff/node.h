@@ -1,4 +1,4 @@
-// What a tape stores for each value.
+// The record that a tape stores for each value.
 #ifndef AUTODIFF_NODE_H_
 #define AUTODIFF_NODE_H_
 

@@ -1,13 +1,14 @@
-// Packed copies of weights, which products read instead of the weights. They
-// belong to what owns the weights, such as a ParameterStore, and serve all
-// tapes: each thread's leaves name the same PackedWeight (Tape::Leaf()).
+// Packed copies of weights. Matrix products read the copies instead of the
+// weights. The copies belong to the owner of the weights, such as a
+// ParameterStore, and serve all tapes: the leaves of all threads refer to the
+// same PackedWeight (Tape::Leaf()).
 //
-// A copy is made when a product first wants it, and is in use until the weights
+// A copy is made when a product first needs it, and is used until the weights
 // change. Its memory is kept for the next copy, so that a warm step makes no
 // heap allocation.
 //
-// Any number of threads may use this at once, but whoever changes weights runs
-// alone, as no product may read them meanwhile.
+// Thread-safe, except that the thread that changes weights must run alone: no
+// product may read them meanwhile.
 #ifndef AUTODIFF_PACKED_WEIGHTS_H_
 #define AUTODIFF_PACKED_WEIGHTS_H_
 
@@ -25,7 +26,8 @@ namespace regard {
 template <typename T>
 class PackedWeights;
 
-// The place of a part of a weight in the weight's storage, in elements.
+// The position of a part of a weight within the storage of the weight, in
+// elements.
 struct PartPlace {
   int64_t offset;
   int64_t rows;
@@ -42,15 +44,17 @@ class PackedPart {
   PackedPart(PackedWeights<T>& owner, const PartPlace& place, PackedPart* next)
       : owner_(owner), place_(place), next_(next) {}
 
-  // The copy; null if there is none of the weight as it is now.
+  // Returns the copy, or null if the weight has changed since it was made or if
+  // there is none.
   const T* Current() const;
 
-  // Notes products that read the part itself. Returns how many did since the
-  // weights changed.
+  // Counts products that read the part itself. Returns their number since the
+  // weights last changed.
   int64_t Count(int64_t products);
 
   // Makes the copy of `transposed`, which is the part, unless another thread
-  // has made it. While another thread makes it, waits for it or returns null.
+  // has made it. While another thread is making it, waits for it if `waits`,
+  // and otherwise returns null.
   const T* Pack(const ConstMatrix<T>& transposed, bool waits = true);
 
   const PartPlace& place() const { return place_; }
@@ -59,11 +63,11 @@ class PackedPart {
  private:
   PackedWeights<T>& owner_;
   const PartPlace place_;
-  PackedPart* const next_;  // part of this weight
+  PackedPart* const next_;  // the next part of the same weight
   std::mutex mutex_;
-  T* panels_ = nullptr;  // read by others after `packed_version_`
+  T* panels_ = nullptr;  // other threads read it after `packed_version_`
   std::atomic<int64_t> packed_version_ = 0;
-  // The count is approximate if threads change these at once.
+  // The count is approximate if several threads change it at once.
   std::atomic<int64_t> counted_version_ = 0;
   std::atomic<int64_t> products_ = 0;
 };
@@ -74,7 +78,8 @@ class PackedWeight {
  public:
   explicit PackedWeight(PackedWeights<T>& owner) : owner_(owner) {}
 
-  // Valid as long as the owner.
+  // Returns the part at `place`, which is added if it is new. Valid as long as
+  // the owner.
   PackedPart<T>* FindOrAdd(const PartPlace& place);
 
  private:

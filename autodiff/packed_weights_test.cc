@@ -13,7 +13,7 @@
 namespace regard {
 namespace {
 
-// Weights of an owner with one weight [40, 24].
+// The packed weights of one weight [40, 24].
 struct Owner {
   Owner() : values(40 * 24) {
     packed.Add();
@@ -71,13 +71,13 @@ TEST(PackedWeightsTest, ACopyIsMadeOnceUntilTheWeightsChange) {
   const float* const panels = owner.Pack(kWhole);
   const int64_t bytes = owner.packed.bytes();
   EXPECT_GE(bytes, PackedSize<float>(24, 40) * int64_t{sizeof(float)});
-  // A second copy would differ from the values.
+  // A second copy would contain the new value.
   owner.values[5] = -1;
   EXPECT_EQ(owner.Pack(kWhole), panels);
   EXPECT_FALSE(IsCopy(owner, kWhole, panels));
   owner.Set(100);
   EXPECT_EQ(owner.Part(kWhole)->Current(), nullptr);
-  // The next one takes the memory of the last.
+  // The next copy reuses the memory of the last one.
   const int64_t before = AllocationCount();
   EXPECT_EQ(owner.Pack(kWhole), panels);
   EXPECT_EQ(AllocationCount(), before);
@@ -114,7 +114,7 @@ TEST(PackedWeightsTest, ThreadsShareOneCopy) {
     if (step == 0) bytes = owner.packed.bytes();
     EXPECT_EQ(owner.packed.bytes(), bytes);
   }
-  // As much as one thread makes.
+  // Compares with the memory that one thread needs.
   Owner alone;
   alone.Pack(kColumns);
   alone.Pack(kWhole);

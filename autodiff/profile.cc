@@ -14,7 +14,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// "decoder/step/attention": the path without the places in series.
+// Returns the path without the indices of series, such as
+// "decoder/step/attention/".
 std::string Path(const ScopeName* scope) {
   if (scope == nullptr) return "";
   return absl::StrCat(Path(scope->parent), scope->name, "/");
@@ -42,7 +43,8 @@ void TapeProfile::Count(const std::string& name) {
   ++entry.calls;
   entry.seconds += std::chrono::duration<double>(now - last_).count();
   entry.flops += static_cast<double>(GemmFlops() - last_flops_);
-  // Looking the entry up is not the next operation's work.
+  // Restarts the clock, so that the search for the entry is not counted as work
+  // of the next operation.
   OnReset();
 }
 

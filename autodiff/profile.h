@@ -1,5 +1,5 @@
-// Where the time of training goes: per operation and scope, forward and
-// backward, with floating-point operations of matrix products.
+// Profiles training: the time of each operation in each scope, forward and
+// backward, with the floating-point operations of its matrix products.
 #ifndef AUTODIFF_PROFILE_H_
 #define AUTODIFF_PROFILE_H_
 
@@ -14,8 +14,8 @@
 
 namespace regard {
 
-// Watches one tape. Operations run one after another, so the time between two
-// records is the second one's.
+// Observes one tape. Operations run one after another, so the time between two
+// records belongs to the second one.
 class TapeProfile : public TapeObserver<float> {
  public:
   struct Entry {
@@ -27,18 +27,19 @@ class TapeProfile : public TapeObserver<float> {
   using Now = std::chrono::steady_clock::time_point (*)();
   explicit TapeProfile(Now now = &std::chrono::steady_clock::now) : now_(now) {}
 
-  // The next operation begins now.
+  // Starts the clock of the next operation.
   void OnReset() override;
   void OnForward(const char* name, const ScopeName* scope,
                  absl::Span<const Var<float>> outs) override;
   void OnBackward(const char* name, const ScopeName* scope) override;
 
-  // By "decoder/attention/AdditiveScores forward"; members of a series of
-  // scopes count as one.
+  // The entries by name, such as "decoder/attention/AdditiveScores forward".
+  // The members of a series of scopes are added up.
   const std::map<std::string, Entry>& entries() const { return entries_; }
 
  private:
-  // An operation named "decoder/Add forward" has run.
+  // Adds the time since the last call to the entry `name`, such as "decoder/Add
+  // forward".
   void Count(const std::string& name);
 
   const Now now_;
@@ -47,12 +48,13 @@ class TapeProfile : public TapeObserver<float> {
   int64_t last_flops_ = 0;
 };
 
-// Floating-point operations a second of the product of large matrices on this
-// core, measured now in a few milliseconds.
+// Returns the floating-point operations per second of this core, measured now
+// with products of large matrices. Takes a few milliseconds.
 double MeasuredPeakFlops();
 
-// A table of the profiles added up, longest first. `seconds` is the wall time
-// of all steps; `threads` ran them. Rates are shares of `peak` of a core.
+// Returns a table of the sum of the profiles, longest entry first. `seconds` is
+// the wall time of all steps, which `threads` threads ran. Rates are given as
+// fractions of `peak`, the rate of one core.
 std::string ProfileText(absl::Span<const TapeProfile* const> profiles,
                         double seconds, int threads,
                         double peak = MeasuredPeakFlops());

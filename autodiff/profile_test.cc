@@ -18,7 +18,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::Key;
 
-// Two products of [2, 3] and [3, 4] in a series of scopes.
+// Computes two products of [2, 3] and [3, 4] in a series of scopes.
 void Step(Tape<float>& tape) {
   tape.Reset();
   const Var<float> a = tape.Input({2, 3}, std::vector<float>(6, 1));
@@ -50,7 +50,7 @@ TEST(TapeProfileTest, CountsCallsAndOperationsByName) {
   const TapeProfile::Entry& forward = entries.at("layers/MatMul forward");
   EXPECT_EQ(forward.calls, 4);
   EXPECT_EQ(forward.flops, 4 * 2 * 2 * 3 * 4);
-  // A product for each of two gradients.
+  // One product for each of two gradients.
   EXPECT_EQ(entries.at("layers/MatMul backward").flops, 2 * forward.flops);
   EXPECT_EQ(entries.at("layers/Sum forward").flops, 0);
   double seconds = 0;
@@ -59,14 +59,14 @@ TEST(TapeProfileTest, CountsCallsAndOperationsByName) {
   EXPECT_LT(seconds, took.count());
 }
 
-// A clock that goes on by half a millisecond whenever it is read.
+// A clock that advances by half a millisecond at each reading.
 std::chrono::steady_clock::time_point HalfMilliseconds() {
   static std::chrono::steady_clock::time_point now;
   return now += std::chrono::microseconds(500);
 }
 
-// Two profiles of a product [50, 40] [40, 50], whose gradients take two of it,
-// and two sums.
+// The profiles contain a product [50, 40] [40, 50], its two gradients, and two
+// sums.
 TEST(TapeProfileTest, ATableHasTheSumsOfAllTheLongestFirst) {
   Tape<float> tape;
   TapeProfile profile(&HalfMilliseconds);

@@ -1,9 +1,9 @@
-// Counter-based random numbers: a number is a function of its key and counter,
-// never of how many numbers were drawn before it. It is therefore the same
-// after sharding, resuming and recomputation.
+// Counter-based random numbers. A number is a function of its key and its
+// counter, and does not depend on how many numbers were drawn before. It is
+// therefore the same after sharding, resuming and recomputation.
 //
-// Philox4x32-10: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
-// SC 2011.
+// The generator is Philox4x32-10: Salmon et al., "Parallel random numbers: as
+// easy as 1, 2, 3", SC 2011.
 #ifndef AUTODIFF_RANDOM_H_
 #define AUTODIFF_RANDOM_H_
 
@@ -14,7 +14,7 @@
 
 namespace regard {
 
-// Philox4x32-10 of kLanes counters at once: replaces counter[0 .. 3][lane] by
+// Philox4x32-10 of kLanes counters at once. Replaces counter[0 .. 3][lane] by
 // four independent 32-bit words. The lanes are independent of each other, so
 // the compiler vectorises the loops over them.
 template <int kLanes>
@@ -35,12 +35,13 @@ void PhiloxLanes(std::array<uint32_t, 2> key, uint32_t (&counter)[4][kLanes]) {
 std::array<uint32_t, 4> Philox(std::array<uint32_t, 4> counter,
                                std::array<uint32_t, 2> key);
 
-// FNV-1a, the same on every machine; `seed` continues an earlier hash.
+// The FNV-1a hash, the same on every machine. `seed` continues an earlier hash.
 constexpr uint64_t kHashSeed = 0xcbf29ce484222325;
 uint64_t Hash(absl::string_view text, uint64_t seed = kHashSeed);
 uint64_t Hash(uint64_t number, uint64_t seed);
 
-// An endless sequence named by a seed and a purpose ("init/encoder.weight").
+// An endless sequence of random numbers, identified by a seed and a purpose
+// such as "init/encoder.weight".
 class RandomStream {
  public:
   RandomStream(uint64_t seed, absl::string_view purpose);
@@ -54,7 +55,7 @@ class RandomStream {
   // Standard normal.
   double NormalAt(uint64_t index) const;
 
-  // Uniform in 0 .. bound - 1 (bias below 2^-32 for bounds below 2^32).
+  // Uniform in 0 .. bound - 1, with a bias below 2^-32 for bounds below 2^32.
   uint64_t BelowAt(uint64_t index, uint64_t bound) const;
 
  private:

@@ -9,7 +9,7 @@
 namespace regard {
 namespace {
 
-// Known answers of the Random123 distribution (kat_vectors, philox4x32 10).
+// The known answers of the Random123 distribution (kat_vectors, philox4x32 10).
 TEST(PhiloxTest, MatchesThePublishedVectors) {
   EXPECT_EQ(Philox({0, 0, 0, 0}, {0, 0}),
             (std::array<uint32_t, 4>{0x6627e8d5, 0xe169c58d, 0xbc57ac4c,

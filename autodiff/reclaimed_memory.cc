@@ -8,7 +8,8 @@ namespace regard {
 
 namespace {
 
-// The highest aligned place for `bytes` in [begin, end); null if there is none.
+// Returns the highest aligned position for `bytes` in [begin, end), or null if
+// there is none.
 char* Place(char* begin, char* end, size_t bytes) {
   const auto last = reinterpret_cast<uintptr_t>(end);
   const auto first = reinterpret_cast<uintptr_t>(begin);
@@ -47,7 +48,8 @@ void ReclaimedMemory::FreeFrom(const void* from) {
 void* ReclaimedMemory::Allocate(size_t bytes, const void* owner) {
   const Arena::Mark mark = arena_->MarkOf(owner);
   if (mark >= end_) return nullptr;
-  // The smallest hole: most are left by gradients of the same size.
+  // Takes the smallest hole that fits. Most holes were left by gradients of the
+  // same size.
   auto best = holes_.end();
   for (auto hole = holes_.begin(); hole != holes_.end(); ++hole) {
     if (best != holes_.end() &&
@@ -81,7 +83,7 @@ void ReclaimedMemory::AddHole(Extent extent) {
   ASAN_POISON_MEMORY_REGION(extent.begin,
                             static_cast<size_t>(extent.end - extent.begin));
 #endif
-  // Most often behind the last: FreeFrom() goes down.
+  // The new hole is usually the last one, because FreeFrom() moves down.
   auto hole = holes_.end();
   while (hole != holes_.begin() && (hole - 1)->begin < extent.begin) --hole;
   hole = holes_.insert(hole, extent);

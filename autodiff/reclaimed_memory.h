@@ -1,10 +1,11 @@
-// Memory of an arena that is given out again before the arena is reset.
+// Reuses memory of an arena before the arena is reset.
 //
-// A backward pass walks from the last record of a step to the first. What was
-// made behind a record is needed no more when the record has run, whatever else
-// the pass does: closures refer to what was there before them. Gradients that
-// begin later take its place, so that a step holds few of them beside its
-// values, and they are written where a cache was just read.
+// A backward pass runs the records of a step from the last to the first.
+// Closures refer only to memory that was allocated before their record. After a
+// record has run, everything that was allocated after it is therefore free,
+// whatever else the pass does. Gradients that begin later take its place. A
+// step thus stores few gradients beside its values, and writes them to memory
+// that is still in the cache.
 #ifndef AUTODIFF_RECLAIMED_MEMORY_H_
 #define AUTODIFF_RECLAIMED_MEMORY_H_
 
@@ -18,26 +19,30 @@ namespace regard {
 class ReclaimedMemory {
  public:
 #if defined(NDEBUG) && !defined(REGARD_ADDRESS_SANITIZER)
-  // Smaller gradients are left to the arena: to find their places would take
-  // longer than to write them. So is what fits into a cache of the core.
+  // Smaller gradients stay in the arena, because the search for a place would
+  // take longer than writing them. An arena that fits into a cache of the core
+  // is not reclaimed either.
   static constexpr size_t kLeastBytes = size_t{1} << 14;
   static constexpr size_t kLeastArena = size_t{1} << 20;
 #else
-  // Builds that look for errors reclaim all they can.
+  // Builds that look for errors reclaim as much as possible.
   static constexpr size_t kLeastBytes = 1;
   static constexpr size_t kLeastArena = 1;
 #endif
 
-  // From now on, what `arena` gave out before `end` is reclaimed, the last
-  // first. False if the arena holds less than kLeastArena.
+  // Begins to reclaim memory that `arena` allocated before `end`, latest
+  // allocation first. Returns false if the arena holds less than kLeastArena
+  // bytes.
   bool Begin(const Arena& arena, const void* end);
 
-  // Frees what the arena gave out from `from` to the end, and what Allocate()
-  // gave to owners there. `from` never rises. Debug builds fill it with NaN.
+  // Frees the arena's memory from `from` to the end, and the memory that
+  // Allocate() gave to owners there. `from` must not be greater than in the
+  // previous call. Debug builds fill the memory with NaN.
   void FreeFrom(const void* from);
 
-  // Storage that is freed with `owner`, aligned as the arena's; null if there
-  // is none, and for owners behind the end. Debug builds fill it with NaN.
+  // Returns storage that is freed with `owner`, with the alignment of the
+  // arena. Returns null if no hole is large enough or if `owner` lies after the
+  // end. Debug builds fill the storage with NaN.
   void* Allocate(size_t bytes, const void* owner);
 
  private:
@@ -53,10 +58,10 @@ class ReclaimedMemory {
   void AddHole(Extent extent);
 
   const Arena* arena_ = nullptr;
-  Arena::Mark end_;            // of what is reclaimed
-  Arena::Mark freed_;          // where what was freed begins
-  std::vector<Extent> holes_;  // none adjacent to another, addresses fall
-  std::vector<Given> given_;   // owners rise
+  Arena::Mark end_;            // the end of the reclaimed memory
+  Arena::Mark freed_;          // the beginning of the freed memory
+  std::vector<Extent> holes_;  // never adjacent, by falling address
+  std::vector<Given> given_;   // by rising owner
 };
 
 }  // namespace regard

@@ -29,7 +29,7 @@ TEST(ReclaimedMemoryTest, WhatWasFreedIsGivenOutFromItsEnd) {
   EXPECT_EQ(memory.Allocate(64, first), end);
   memory.FreeFrom(second);
   EXPECT_EQ(memory.Allocate(kMebi, first), second + kMebi);
-  // What does not fill a line is taken as a whole.
+  // An incomplete line is taken as a whole.
   EXPECT_EQ(memory.Allocate(100, first), second + kMebi - 128);
   EXPECT_EQ(memory.Allocate(kMebi, first), nullptr);
 }
@@ -41,14 +41,14 @@ TEST(ReclaimedMemoryTest, WhatBelongsToAnOwnerIsFreedWithIt) {
   ReclaimedMemory memory;
   ASSERT_TRUE(memory.Begin(arena, New(arena, 0)));
   memory.FreeFrom(end);
-  // In another order than that of the owners.
+  // The order differs from the order of the owners.
   void* const last = memory.Allocate(kMebi, owners[2]);
   void* const first = memory.Allocate(kMebi, owners[0]);
   void* const middle = memory.Allocate(kMebi, owners[1]);
   EXPECT_EQ(last, end + 2 * kMebi);
   EXPECT_EQ(first, end + kMebi);
   EXPECT_EQ(middle, end);
-  // With the owner of `last` goes the memory before `end`, too.
+  // Freeing the owner of `last` also frees the memory before `end`.
   memory.FreeFrom(owners[2]);
   EXPECT_EQ(memory.Allocate(kMebi, owners[0]), last);
   EXPECT_EQ(memory.Allocate(kMebi, owners[0]), owners[2]);
@@ -62,7 +62,7 @@ TEST(ReclaimedMemoryTest, NeighboursJoin) {
   char* const oldest = New(arena, 64);
   char* const owners[] = {New(arena, 64), New(arena, 64), New(arena, 64)};
   char* const end = New(arena, 3 * kMebi);
-  // Where the last that is freed lies above, below and between the others.
+  // The extent that is freed last lies above, below and between the others.
   constexpr int kOrders[][3] = {{2, 1, 0}, {0, 1, 2}, {1, 0, 2}, {2, 0, 1}};
   for (const auto& order : kOrders) {
     ReclaimedMemory memory;
@@ -96,7 +96,7 @@ TEST(ReclaimedMemoryTest, BlocksAreFreedFromTheLast) {
   Arena arena(256);
   char* const owner = New(arena, 64);
   char* const first = New(arena, 128);
-  char* const second = New(arena, kMebi);  // a block of its own
+  char* const second = New(arena, kMebi);  // in its own block
   New(arena, 64);
   char* const third = New(arena, 3 * kMebi);
   ReclaimedMemory memory;

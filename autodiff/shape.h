@@ -1,5 +1,6 @@
-// The extents of a dense row-major array of rank 0 to 5. An extent is at most
-// 2^31 - 1, and an array has fewer than 2^59 elements; more fail a check.
+// The shape of a dense row-major array of rank 0 to 5. An extent is at most
+// 2^31 - 1, and an array has fewer than 2^59 elements. A larger array fails a
+// check.
 #ifndef AUTODIFF_SHAPE_H_
 #define AUTODIFF_SHAPE_H_
 
@@ -34,10 +35,10 @@ class Shape {
 
   int rank() const { return rank_; }
 
-  // Extent of `axis`; a negative axis counts from the end.
+  // The extent of `axis`. A negative axis counts from the end.
   int64_t operator[](int axis) const { return extents_[Axis(axis)]; }
 
-  // `axis` counted from the front.
+  // Returns `axis` counted from the front.
   int Axis(int axis) const {
     const int from_front = axis < 0 ? axis + rank_ : axis;
     REGARD_CHECK(from_front >= 0 && from_front < rank_)
@@ -51,7 +52,7 @@ class Shape {
     return size;
   }
 
-  // Distance in elements between neighbours along `axis`.
+  // The distance in elements between neighbours along `axis`.
   int64_t Stride(int axis) const {
     int64_t stride = 1;
     for (int i = rank_ - 1, first = Axis(axis); i > first; --i) {
@@ -60,8 +61,8 @@ class Shape {
     return stride;
   }
 
-  // The array viewed as a matrix [rows, cols]: cols is the extent of the last
-  // axis and rows the product of all others.
+  // The extents of the array viewed as a matrix [rows, cols]. The last axis
+  // gives cols, and the product of all others gives rows.
   int64_t cols() const { return rank_ == 0 ? 1 : extents_[rank_ - 1]; }
   int64_t rows() const {
     int64_t rows = 1;
@@ -76,8 +77,8 @@ class Shape {
     return out;
   }
 
-  // This shape with another axis, number `axis` of the result's. A negative one
-  // counts from the end: -1 adds a last axis.
+  // Returns this shape with an additional axis, which has the number `axis` in
+  // the result. A negative number counts from the end: -1 appends an axis.
   Shape Insert(int axis, int64_t extent) const {
     Shape out = *this;
     ++out.rank_;
@@ -90,8 +91,8 @@ class Shape {
     return out;
   }
 
-  // This shape without `axis`: Remove(-1) of [.., n] is [..], with rows()
-  // elements.
+  // Returns this shape without `axis`. For example, Remove(-1) of [.., n] is
+  // [..], and its size is rows().
   Shape Remove(int axis) const {
     Shape out = *this;
     axis = Axis(axis);
@@ -104,7 +105,7 @@ class Shape {
     return std::memcmp(&a, &b, sizeof(Shape)) == 0;
   }
 
-  // "[2, 3]".
+  // For example "[2, 3]".
   std::string ToString() const {
     std::string text = "[";
     for (int i = 0; i < rank_; ++i) {

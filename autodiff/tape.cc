@@ -55,7 +55,7 @@ template <typename T>
 void Tape<T>::CheckLeafGrad(const T* grad, const Shape& shape) {
   const T* const end = grad + shape.size();
   const T* highest = end;
-  // Parameters come in rising order, so that most need no search.
+  // The addresses of parameters rise, so that most need no search.
   if (!leaf_grads_.empty() && grad < leaf_grads_.back().highest_end) {
     for (const LeafGrad& other : leaf_grads_) {
       REGARD_CHECK(end <= other.begin || other.end <= grad)
@@ -120,7 +120,8 @@ void Tape<T>::Backward(Var<T> scalar, T seed) {
   BackwardTo({});
 }
 
-// Inline: a call would be a tenth of what a record of a few numbers costs.
+// Inline, because a call would take a tenth of the time of a record of a few
+// numbers.
 template <typename T>
 ABSL_ATTRIBUTE_ALWAYS_INLINE void Tape<T>::RunEntry(
     Entry* entry, const Arena::Mark& scratch) {
@@ -142,7 +143,8 @@ void Tape<T>::BackwardAndRelease(const Mark& mark, Var<T> output) {
   REGARD_CHECK(backward_depth_ > 0 || scope_ == nullptr)
       << "values are released while a scope is open";
   const Node<T>* const node = output.node();
-  // The value lies before its node; without elements it may lie nowhere.
+  // The value lies before its node. A value without elements may have any
+  // address.
   const void* const end =
       node->size > 0 ? static_cast<const void*>(node->value) : node;
   const auto depth = static_cast<size_t>(backward_depth_);

@@ -1,7 +1,9 @@
-// Reverse-mode automatic differentiation by an eager tape.
+// A tape: reverse-mode automatic differentiation of operations that run
+// eagerly.
 //
-// Computing an operation runs it now and appends one record; Backward() walks
-// the records in reverse. An operation is forward code and a recorded closure:
+// Computing an operation runs it now and appends one record. Backward() visits
+// the records in reverse. An operation consists of forward code and a recorded
+// closure:
 //
 //   template <typename T>
 //   Var<T> Square(Var<T> x) {
@@ -21,9 +23,9 @@
 //   }
 //
 // There is no global state: operations find the tape through their operands.
-// One tape belongs to one thread; different tapes are independent. A Var is
+// One tape belongs to one thread, and different tapes are independent. A Var is
 // valid until the tape is reset, rewound past it, or has released it in a
-// backward pass; debug builds check this.
+// backward pass. Debug builds check this.
 #ifndef AUTODIFF_TAPE_H_
 #define AUTODIFF_TAPE_H_
 
@@ -48,13 +50,14 @@ namespace regard {
 struct RandomState {
   uint64_t seed = 0;
   int64_t step = 0;
-  // Numbers of the examples along the leading axis; empty means 0, 1, 2, ...
-  // Not owned. Valid, with the same values, until the end of the backward pass
-  // over what was computed with them: a recomputation and the mask of a fused
-  // kernel read them there.
+  // The numbers of the examples along the leading axis. Empty means 0, 1, 2,
+  // ... Not owned. Must stay valid and unchanged until the backward pass over
+  // the computed values has ended: a recomputation and the mask of a fused
+  // kernel read the numbers there.
   absl::Span<const int64_t> examples;
 
-  // Of the example at `index`. It is fatal if there is none.
+  // Returns the number of the example at `index`. Fails a check if there is
+  // none.
   int64_t NumberOf(int64_t index) const {
     if (examples.empty()) return index;
     REGARD_CHECK_LT(index, static_cast<int64_t>(examples.size()))
@@ -63,8 +66,8 @@ struct RandomState {
   }
 };
 
-// Identifies the numbers of Tape::Table(): the address of a constant of what
-// computes them, and its arguments.
+// The key of Tape::Table(): the address of a constant that belongs to the
+// function that computes the table, and the arguments of the function.
 struct TableKey {
   const void* maker = nullptr;
   double number = 0;
@@ -97,7 +100,7 @@ class Tape {
                                   NeedsGrad(needs_grad));
     return Var<T>(node, KeepShape(shape));
   }
-  // The same, with the shape of `x`.
+  // Like New(), with the shape of `x`.
   Var<T> NewLike(Var<T> x, bool needs_grad) {
     const int64_t size = x.size();
     Node<T>* const node = NewNode(arena_.template New<T>(size), nullptr, size,
@@ -105,27 +108,27 @@ class Tape {
     return Var<T>(node, &x.shape());
   }
 
-  // A value without gradient. The first form is uninitialised.
+  // A value without a gradient. The first form is uninitialised.
   Var<T> Constant(const Shape& shape) { return New(shape, false); }
   Var<T> Constant(const Shape& shape, absl::Span<const T> values);
   Var<T> Full(const Shape& shape, T value);
   // A constant whose storage belongs to the caller and is not copied. Unlike a
-  // leaf it is rewound, and products with it keep nothing.
+  // leaf, it is discarded by Rewind(), and products with it keep no state.
   Var<T> View(T* values, const Shape& shape);
 
   // A value whose storage belongs to the caller, such as a parameter. `grad` is
-  // null if the gradient is not needed. Two leaves whose gradients overlap fail
-  // a check, as the second would overwrite the gradient of the first: create
-  // one leaf per parameter and step. A leaf that is made before a mark, and
-  // what products with it keep, are not rewound.
+  // null if the gradient is not needed. Create one leaf per parameter and step:
+  // two leaves whose gradients overlap fail a check, because the second would
+  // overwrite the gradient of the first. Rewind() keeps a leaf that is older
+  // than the mark, and the state that products keep with it.
   //
   // If `sparse`, few rows of the gradient [rows, cols] are written, as for an
-  // embedding: `grad` holds zeros, and rows that are not among touched_rows()
-  // are neither read nor written.
+  // embedding. `grad` must contain zeros. Rows that are not among
+  // touched_rows() are neither read nor written.
   //
-  // `packed` outlives the leaf. With it, many products of few rows are faster:
-  // they read copies, which tapes share, and whose owner is told of each change
-  // of the values (packed_weights.h).
+  // `packed` must outlive the leaf. It makes many products of few rows faster:
+  // they read packed copies, which all tapes share. The owner must call
+  // PackedWeights::Invalidate() before the values change (packed_weights.h).
   Var<T> Leaf(T* value, T* grad, const Shape& shape, bool sparse = false,
               PackedWeight<T>* packed = nullptr);
 
@@ -136,80 +139,85 @@ class Tape {
   // A leaf whose storage belongs to the tape, for tests and analyses.
   Var<T> Input(const Shape& shape, absl::Span<const T> values);
 
-  // Records `backward` as the gradient of the operation that made `out`, unless
-  // `out` needs no gradient. It runs if a gradient reaches `out`, and takes no
-  // argument or the node of `out`. `name` must outlive the tape. Of arena() it
-  // reads only what was there before: what was made later is gone when it runs.
+  // Records `backward` as the gradient of the operation that made `out`. Does
+  // nothing if `out` needs no gradient. `backward` runs if a gradient reaches
+  // `out`. It takes no argument or the node of `out`. `name` must outlive the
+  // tape. `backward` may read only memory of arena() that was allocated before
+  // this call, because later memory is already released when it runs.
   template <typename F>
   void Record(const char* name, Var<T> out, F backward) {
     const Var<T> outs[] = {out};
     RecordOutputs(name, outs, backward);
   }
 
-  // The same for an operation with several outputs. `backward` runs if a
+  // Like Record(), for an operation with several outputs. `backward` runs if a
   // gradient reaches any of them; grad_data() of the others is null.
   template <size_t kOutputs, typename F>
   void RecordOutputs(const char* name, const Var<T> (&outs)[kOutputs],
                      F backward);
 
-  // Runs `work` after all records of the current backward pass. To be called by
-  // backward closures; the same conditions apply to `work`, which takes no
-  // argument. Its memory is that of the leaves, and it reads none of arena().
+  // Runs `work` after all records of the current backward pass. Only backward
+  // closures may call this. `work` takes no argument, is subject to the same
+  // conditions as a closure, and must not read memory of arena(). It is stored
+  // with the leaves.
   template <typename F>
   void Defer(const char* name, F work);
 
-  // Computes the gradients of `scalar` times `seed` for all leaves. Without
-  // effect if `scalar` needs no gradient: what is recorded stays. A second
-  // pass over a record would count its contributions twice and fails a check:
-  // to differentiate several scalars, add them first.
+  // Computes the gradients of `scalar` times `seed` for all leaves. A no-op if
+  // `scalar` needs no gradient. A second pass over a record fails a check,
+  // because it would count its contributions twice. To differentiate several
+  // scalars, add them first.
   void Backward(Var<T> scalar, T seed = T(1));
 
   // Runs the records after `mark` in reverse, from gradients assigned so far.
   void BackwardTo(const Mark& mark);
 
-  // The same, after which nothing that was created between `mark` and `output`
-  // is valid but leaves: gradients take the place of values that no record
-  // needs any more, unless an observer may look at these. Of `output`, which
-  // may share the shape of an older value, the value remains. No scope is open
-  // but in a nested pass.
+  // Like BackwardTo(), and releases everything that was created between `mark`
+  // and `output`, except leaves. Gradients reuse the memory of values that no
+  // record needs any more, unless an observer is set. The value of `output`
+  // remains valid, but not its shape, which may belong to an older value. No
+  // scope may be open, except in a nested pass.
   void BackwardAndRelease(const Mark& mark, Var<T> output);
 
-  // Whether a backward pass runs: what computes now recomputes
-  // (ops/recompute.h).
+  // Whether a backward pass is running. Operations that run meanwhile are
+  // recomputations (ops/recompute.h).
   bool in_backward() const { return backward_depth_ > 0; }
 
   // While recording is off, outputs need no gradient and nothing is recorded.
   bool recording() const { return recording_; }
   void set_recording(bool recording) { recording_ = recording; }
-  // Whether an output was made, since this was last set to false, that needs a
-  // gradient, or would if recording were on. Used by Recompute().
+  // Whether an output that needs a gradient was made since this was last set to
+  // false. Includes outputs that would need one if recording were on. Used by
+  // Recompute().
   bool wanted_grad() const { return wanted_grad_; }
   void set_wanted_grad(bool wanted) { wanted_grad_ = wanted; }
 
   Mark Save() const { return {arena_.Save(), last_, records_, nodes_}; }
   // Discards everything created since `mark`.
   void Rewind(const Mark& mark);
-  // Discards everything; the memory is kept for the next step.
+  // Discards everything. The memory is kept for the next step.
   void Reset();
 
 #ifndef NDEBUG
-  // A number that no other node of this tape ever has; 0 if `index` is no node.
+  // Returns a number that no other node of this tape ever has, or 0 if there is
+  // no node `index`.
   uint64_t NodeSerial(uint32_t index) const {
     return index < nodes_ ? serials_[index] : 0;
   }
 #endif
 
-  // Storage with the lifetime of the values, e.g. for spans in closures.
+  // Storage with the lifetime of the values, for example for spans in closures.
   Arena& arena() { return arena_; }
-  // What Rewind() keeps and Reset() releases: leaves and what belongs to them.
+  // Storage of leaves and of the state that belongs to them. Rewind() keeps it,
+  // and Reset() releases it.
   Arena& leaf_arena() { return leaf_arena_; }
   // Released at the end of the enclosing ScratchScope or backward closure.
   Arena& scratch() { return scratch_; }
 
-  // Constants that are computed once and shared by operations, such as the
-  // layers of a model: `size` numbers that fill(numbers) writes, unless an
-  // earlier call had an equal key. They live until Reset(). Only the tables of
-  // the last kTables keys are found again.
+  // Returns constants that are computed once and shared by operations, such as
+  // the layers of a model. Calls fill(numbers) to write `size` numbers, unless
+  // the table of an equal key is found. Only the tables of the last kTables
+  // keys are found. The numbers live until Reset().
   template <typename F>
   const T* Table(const TableKey& key, int64_t size, F fill) {
     for (const KeptTable& table : tables_) {
@@ -228,18 +236,18 @@ class Tape {
   void set_random(const RandomState& random) { random_ = random; }
 
   // Notes that a mask identified by `key` is made in the current NameScope. A
-  // second one there fails a check, which names `site`, until the first is
-  // rewound. Does nothing outside of scopes. Used by Dropout().
+  // second such mask fails a check, which names `site`, until the first is
+  // rewound. A no-op outside of scopes. Used by Dropout().
   void ClaimMask(const char* site, uint64_t key);
 
   const ScopeName* scope() const { return scope_; }
   void set_scope(const ScopeName* scope) { scope_ = scope; }
 
-  // Not owned; null for none.
+  // Not owned. Null if there is none.
   TapeObserver<T>* observer() const { return observer_; }
   void set_observer(TapeObserver<T>* observer) { observer_ = observer; }
-  // What runs in between computes `scores`, of which -inf is a legal one,
-  // whatever operations it is composed of. Does not nest.
+  // Enclose the operations that compute `scores`. Tells the observer that -inf
+  // is legal among them. Calls must not nest.
   void BeginScores() {
     if (observer_ != nullptr) observer_->OnBeginScores();
   }
@@ -264,7 +272,8 @@ class Tape {
     node->grad = reclaiming_ != nullptr ? ReclaimGrad(*node) : nullptr;
     if (node->grad == nullptr) node->grad = arena_.template New<T>(node->size);
   }
-  // Registers a contribution to the gradient of `node`. Used by GradRef.
+  // Reports a contribution to the gradient of `node` to the observer. Used by
+  // GradRef.
   void NoteContribution(Node<T>* node) {
     if (observer_ != nullptr) observer_->OnContribution(*node);
   }
@@ -290,18 +299,18 @@ class Tape {
     [[no_unique_address]] F work;
   };
 
-  // Where a leaf's gradient lies.
+  // The range of a leaf's gradient in memory.
   struct LeafGrad {
     const T* begin;
     const T* end;
-    const T* highest_end;  // of this and those before it
+    const T* highest_end;  // the greatest `end` up to this element
     uint32_t node;
   };
 
   struct ClaimedMask {
     uint64_t key;
     const ScopeName* scope;
-    uint32_t node;  // index of the next node
+    uint32_t node;  // the index of the next node
   };
 
   struct KeptTable {
@@ -312,7 +321,8 @@ class Tape {
 
   template <size_t kOutputs, typename F>
   static bool Run(Entry* entry);
-  // Runs one record; `scratch` is where scratch storage begins in this pass.
+  // Runs one record. `scratch` is the beginning of scratch storage in this
+  // pass.
   void RunEntry(Entry* entry, const Arena::Mark& scratch);
 
   bool NeedsGrad(bool needs_grad) {
@@ -338,23 +348,23 @@ class Tape {
 
   [[noreturn]] static void RefuseGrad();
   void RunRecords(const Mark& mark, ReclaimedMemory* memory);
-  // Null where the arena is to be asked.
+  // Returns null if the gradient must be allocated from the arena.
   T* ReclaimGrad(const Node<T>& node);
 
   Arena arena_;
   Arena leaf_arena_;
   Arena scratch_;
-  ReclaimedMemory reclaimed_[3];           // of arena_, by depth of the pass
+  ReclaimedMemory reclaimed_[3];           // regions of arena_, by depth
   ReclaimedMemory* reclaiming_ = nullptr;  // null: the pass releases nothing
   Entry* last_ = nullptr;                  // the latest record
-  Entry* deferred_ = nullptr;              // the latest of Defer()
+  Entry* deferred_ = nullptr;              // the latest call of Defer()
   int backward_depth_ = 0;                 // passes that have not returned
   size_t records_ = 0;
   uint32_t nodes_ = 0;
-  // Gradients of nodes below this index may not be allocated now, because their
-  // memory would be rewound while in use. Set during a recomputation.
+  // The gradients of nodes below this index must not be allocated now, because
+  // their memory would be rewound while in use. Set during a recomputation.
   uint32_t grad_floor_ = 0;
-  // In order of nodes; what Rewind() discards leaves them.
+  // In order of nodes. Rewind() removes the leaves that it discards.
   std::vector<LeafGrad> leaf_grads_;
   std::vector<ClaimedMask> claimed_masks_;
   KeptTable tables_[kTables];
@@ -366,14 +376,15 @@ class Tape {
   const ScopeName* scope_ = nullptr;
   TapeObserver<T>* observer_ = nullptr;
 #ifndef NDEBUG
-  std::vector<uint64_t> serials_;  // of the nodes, by index; odd for leaves
+  std::vector<uint64_t> serials_;  // by index of the node; odd for leaves
   uint64_t last_serial_ = 0;
 #endif
 };
 
-// Prefixes the names of the operations that are recorded during its lifetime:
-// `NameScope<T> scope(tape, "decoder");`. Scopes nest. `name` must outlive the
-// tape; `index` distinguishes the members of a series, such as time steps.
+// Prefixes the names of the operations that are recorded during its lifetime,
+// as in `NameScope<T> scope(tape, "decoder");`. Scopes nest. `name` must
+// outlive the tape. `index` distinguishes the members of a series, such as time
+// steps.
 template <typename T>
 class NameScope {
  public:
@@ -453,8 +464,8 @@ void Tape<T>::Defer(const char* name, F work) {
     static_cast<Deferred*>(entry)->work();
     return true;
   };
-  // A nested pass rewinds the names of its scopes, and one that releases values
-  // overwrites them.
+  // A nested pass rewinds the names of its scopes, and a pass that releases
+  // values overwrites them.
   const ScopeName* const scope =
       backward_depth_ > 1 || reclaiming_ != nullptr ? nullptr : scope_;
   deferred_ = new (memory) Deferred{{run, deferred_, name, scope}, work};

@@ -1,4 +1,5 @@
-// What a tape reports while its operations run.
+// The interface through which a tape reports the operations that it runs, for
+// example to a profiler.
 #ifndef AUTODIFF_TAPE_OBSERVER_H_
 #define AUTODIFF_TAPE_OBSERVER_H_
 
@@ -16,9 +17,9 @@ struct ScopeName {
   const ScopeName* parent;
   const char* name;
   int64_t index;  // -1 if the scope is not a member of a series
-  uint64_t hash;  // of the whole path
+  uint64_t hash;  // hash of the whole path
 
-  // The whole path, to text whose memory is kept.
+  // Appends the whole path to `text`, so that the caller can reuse its memory.
   void AppendTo(std::string* text) const {
     if (parent != nullptr) {
       parent->AppendTo(text);
@@ -35,22 +36,23 @@ struct ScopeName {
   }
 };
 
-// Receives the operations of a tape as they run, for example to profile them.
-// `scope` is null outside of any scope.
+// Receives the operations of a tape as they run. `scope` is null outside of any
+// scope.
 template <typename T>
 class TapeObserver {
  public:
   virtual ~TapeObserver() = default;
   // Called when the tape is reset, at the beginning of a step.
   virtual void OnReset() = 0;
-  // An operation has computed `outs`.
+  // Called after an operation has computed `outs`.
   virtual void OnForward(const char* name, const ScopeName* scope,
                          absl::Span<const Var<T>> outs) = 0;
-  // A backward pass begins, from the gradients that have been assigned.
+  // Called when a backward pass begins, after the first gradients are assigned.
   virtual void OnBackwardStart(const ScopeName* /*scope*/) {}
-  // The backward closure of an operation, or the work it deferred, has run.
+  // Called after the backward closure of an operation, or the work it deferred,
+  // has run.
   virtual void OnBackward(const char* name, const ScopeName* scope) = 0;
-  // The gradient of `node` is about to be written or added to.
+  // Called before the gradient of `node` is written or added to.
   virtual void OnContribution(const Node<T>& /*node*/) {}
   // See Tape::BeginScores().
   virtual void OnBeginScores() {}

@@ -43,7 +43,7 @@ std::vector<double> Grad(Var<double> x) {
   return {x.grad_data(), x.grad_data() + x.size()};
 }
 
-// Also if the tape is rewound in between, as by Recompute().
+// This holds even if the tape is rewound in between, as Recompute() does.
 TEST(TapeTest, TablesAreComputedOnceUntilReset) {
   Tape<float> tape;
   constexpr char kMaker = 0;
@@ -196,7 +196,8 @@ TEST(TapeTest, AViewReadsTheCallersStorageAndIsRewound) {
   EXPECT_EQ(x.data()[0], 1);
 }
 
-// The memory of the pass ends where its output is, which is elsewhere.
+// The value of a view lies outside of the arena, so that the pass releases
+// nothing.
 TEST(TapeTest, AViewMayBeTheOutputOfAPassThatReleases) {
   std::vector<double> values = {2};
   Tape<double> tape;
@@ -226,7 +227,7 @@ TEST(TapeDeathTest, LeavesDoNotShareGradients) {
   EXPECT_DEATH(tape.Leaf(values, grads, {2}), expected);
   EXPECT_DEATH(tape.Leaf(values, grads + 2, {2}), expected);
   EXPECT_DEATH(tape.Leaf(values, grads + 1, {1}), expected);
-  // Nothing is written to these.
+  // These leaves have no gradient or no elements, so they cannot overlap.
   tape.Leaf(values, nullptr, {2});
   tape.Leaf(values, grads + 1, {0});
   tape.Reset();
@@ -285,7 +286,7 @@ TEST(TapeTest, EachPartOfATapeMayBeDifferentiatedOnce) {
   Var<double> y = Square(x);
   tape.AllocateGrad(y.node());
   const Tape<double>::Mark mark = tape.Save();
-  // What is rewound may be recorded and differentiated again.
+  // Rewound operations may be recorded and differentiated again.
   for (int i = 0; i < 2; ++i) {
     Var<double> z = Square(y);
     if (auto d = z.grad_ref()) d.AddEach([](int64_t) { return 1.0; });
@@ -300,10 +301,11 @@ TEST(TapeTest, EachPartOfATapeMayBeDifferentiatedOnce) {
   EXPECT_THAT(Grad(x), ElementsAre(6));
 }
 
-// Sums of squares, of which later ones also read what came long before.
+// A chain of sums of squares. Later operations also read much older values.
 class ReleaseTest : public testing::Test {
  protected:
-  // A gradient that takes the place before the output fills no whole lines.
+  // The gradient that takes the place before the output ends within a cache
+  // line.
   static constexpr int64_t kSize = 8193;
   static constexpr int kDepth = 40;
   static constexpr size_t kValues = kDepth * kSize * sizeof(double);
@@ -336,12 +338,13 @@ class ReleaseTest : public testing::Test {
     return Total(y);
   }
 
-  // The gradient of x; `bytes` receives what the step held at once.
+  // Returns the gradient of x. Sets `bytes` to the most memory that the step
+  // used at once.
   std::vector<double> Gradient(bool release, size_t* bytes,
                                TapeObserver<double>* observer = nullptr) {
     Tape<double> tape;
     std::vector<double> gradient;
-    // The first step finds out how much is needed, in several blocks.
+    // The first step finds out how much memory is needed, in several blocks.
     for (int step = 0; step < 2; ++step) {
       tape.Reset();
       tape.set_observer(observer);

@@ -14,8 +14,9 @@
 
 namespace regard {
 
-// Fails the check that an operand of `operation` exists and is on the tape of
-// the others. Out of line, so that a check that holds costs one branch.
+// Fails the check that an operand of `operation` exists and is on the same tape
+// as the other operands. Out of line, so that a check that passes costs one
+// branch.
 [[noreturn]] ABSL_ATTRIBUTE_COLD ABSL_ATTRIBUTE_NOINLINE void RefuseOperand(
     const char* operation, bool absent);
 
@@ -29,9 +30,10 @@ void AddOrAssign(bool accumulate, int64_t n, T* __restrict to, F f) {
   }
 }
 
-// `product`, which is g times a derivative; 0 where g is 0, also if the
-// derivative is not finite: nothing depends on a weight of 0, such as that of a
-// score of -inf. Not a branch, so that loops stay vectorised.
+// Returns `product`, which is g times a derivative, or 0 if g is 0. This
+// matters if the derivative is not finite: a weight of 0, such as the weight of
+// a score of -inf, influences nothing. Compiles without a branch, so that loops
+// stay vectorised.
 template <typename T>
 T KeepZero(T g, T product) {
   return g == T(0) ? T(0) : product;
@@ -45,7 +47,7 @@ class GradRef {
  public:
   GradRef(Node<T>* node, int64_t cols)
       : node_(node->needs_grad ? node : nullptr), cols_(cols) {}
-  // As a single row.
+  // Treats the gradient as a single row.
   explicit GradRef(Node<T>* node) : GradRef(node, node->size) {}
 
   // False if the operand does not require a gradient.
@@ -58,8 +60,9 @@ class GradRef {
     AddOrAssign(accumulate, node_->size, node_->grad, f);
   }
 
-  // For kernels that write every element. Returns whether an earlier
-  // contribution is in data(): the kernel then adds to it, and else assigns.
+  // For kernels that write every element. Returns true if data() already
+  // contains a contribution: the kernel must then add to it, and otherwise
+  // assign.
   bool MarkTouched();
 
   // For kernels that write only some elements. Returns storage to add to, which
@@ -80,8 +83,8 @@ class GradRef {
   int64_t cols_;
 };
 
-// A node and the shape, on the tape, under which it is viewed. Trivially
-// copyable and two pointers, so that it is passed in registers.
+// A node on the tape, viewed with a shape. Trivially copyable. It has the size
+// of two pointers in optimised builds, so that it is passed in registers.
 template <typename T>
 class Var {
  public:
@@ -95,10 +98,11 @@ class Var {
 #endif
   }
 
-  // False for a default-constructed Var, which represents an absent operand.
-  // tape(), needs_grad(), grad_ref() and item() of it fail a check. In
-  // optimised builds data(), size() and grad_data() are undefined: a check
-  // would keep loops over elements from being vectorised.
+  // Whether this Var refers to a node. A default-constructed Var does not, and
+  // represents an absent operand. Its tape(), needs_grad(), grad_ref() and
+  // item() fail a check. In optimised builds its data(), size() and grad_data()
+  // are undefined, because a check would prevent loops over elements from being
+  // vectorised.
   bool has_value() const { return node_ != nullptr; }
 
   Tape<T>& tape() const { return *CheckedNode("tape()")->tape; }
@@ -116,7 +120,7 @@ class Var {
   absl::Span<T> span() const {
     return absl::MakeSpan(data(), static_cast<size_t>(size()));
   }
-  // An element of the value seen as [rows, cols].
+  // An element of the value viewed as [rows, cols].
   T& at(int64_t row, int64_t col) const { return data()[row * cols() + col]; }
   // The value of a one-element Var.
   T item() const {
@@ -124,11 +128,12 @@ class Var {
     return *data();
   }
 
-  // The gradient; null if no contribution has reached it.
+  // The gradient, or null if no contribution has reached it.
   const T* grad_data() const { return node()->touched ? node_->grad : nullptr; }
   GradRef<T> grad_ref() const { return {CheckedNode("grad_ref()"), cols()}; }
 
-  // A view of the same storage under another shape of equal size; free.
+  // Returns a view of the same storage with another shape of equal size. Copies
+  // nothing.
   Var Reshape(const Shape& shape) const {
     REGARD_CHECK_EQ(shape.size(), CheckedNode("Reshape()")->size)
         << shape << " of " << this->shape();
@@ -156,17 +161,17 @@ class Var {
   Node<T>* node_ = nullptr;
   const Shape* shape_ = &kScalarShape;
 #ifndef NDEBUG
-  // The memory of a node may be reused or freed by Rewind(), Reset() and
-  // backward passes, so the tape is asked whether node `index_` still has this
-  // serial number.
+  // Rewind(), Reset() and backward passes may reuse or free the memory of a
+  // node. The tape therefore compares this serial number with the number of
+  // node `index_`.
   const Tape<T>* tape_ = nullptr;
   uint32_t index_ = 0;
   uint64_t serial_ = 0;
 #endif
 };
 
-// Fails a check unless x, an operand of `operation`, exists and is on `tape`.
-// A gradient does not pass from one tape to another.
+// Fails a check unless x, an operand of `operation`, exists and is on `tape`. A
+// gradient does not pass from one tape to another.
 template <typename T>
 void CheckOperand(const char* operation, const Tape<T>& tape, Var<T> x) {
   const bool absent = !x.has_value();
@@ -175,7 +180,8 @@ void CheckOperand(const char* operation, const Tape<T>& tape, Var<T> x) {
   }
 }
 
-// The tape of the operands of `operation`, after CheckOperand() of each.
+// Returns the tape of the operands of `operation`, after CheckOperand() of
+// each.
 template <typename T, typename... Others>
 Tape<T>& TapeOf(const char* operation, Var<T> first, Others... others) {
   if (ABSL_PREDICT_FALSE(!first.has_value())) RefuseOperand(operation, true);
@@ -184,7 +190,8 @@ Tape<T>& TapeOf(const char* operation, Var<T> first, Others... others) {
   return tape;
 }
 
-// GradRef::BeginPartial() of x; null if x is absent or needs no gradient.
+// Returns GradRef::BeginPartial() of x, or null if x is absent or needs no
+// gradient.
 template <typename T>
 T* PartialGrad(Var<T> x) {
   if (!x.has_value() || !x.needs_grad()) return nullptr;

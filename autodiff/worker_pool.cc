@@ -10,14 +10,14 @@ namespace regard {
 
 namespace {
 
-// That of the innermost InferenceThreads of this thread, or null.
+// The pool of the innermost InferenceThreads of this thread, or null.
 thread_local WorkerPool* inference_pool = nullptr;
 
-// About 50 microseconds: longer than the gap between two parts of a step,
-// shorter than what a waiting core may cost its neighbour.
+// About 50 microseconds. This is longer than the gap between two parts of a
+// step. It is short enough that a spinning core costs its neighbour little.
 constexpr int kSpins = 2000;
 
-// Spins until `ready`; false if that took too long.
+// Spins until `ready`. Returns false if that took too long.
 template <typename Ready>
 bool SpinUntil(Ready ready) {
   for (int i = 0; i < kSpins; ++i) {

@@ -1,9 +1,9 @@
-// Threads that wait for work: a call to Run() costs a fraction of a microsecond
-// when calls follow one another.
+// A pool of threads for work that is split by index. A call of Run() costs a
+// fraction of a microsecond when calls follow one another.
 //
-// Which thread runs which index never matters to the result: work on one index
-// must touch nothing that work on another does, and denormal numbers are zero
-// on all of them during the work.
+// The result does not depend on the thread that runs an index: the work on one
+// index must not touch data of another. Denormal numbers are zero on all
+// threads during the work.
 #ifndef AUTODIFF_WORKER_POOL_H_
 #define AUTODIFF_WORKER_POOL_H_
 
@@ -20,26 +20,26 @@ namespace regard {
 
 class WorkerPool {
  public:
-  // `threads` counts the caller of Run(): 1 starts none. At least 1.
+  // `threads` includes the caller of Run(): 1 starts no thread. At least 1.
   explicit WorkerPool(int threads);
   ~WorkerPool();
 
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
-  // Calls work(i) for 0 <= i < count, each once, and returns when all are done.
-  // CHECK-fails if the threads are at work on another call.
+  // Calls work(i) once for each i in 0 .. count - 1, and returns when all calls
+  // are done. CHECK-fails if another call of Run() is in progress.
   void Run(int64_t count, absl::FunctionRef<void(int64_t)> work);
 
   int threads() const { return static_cast<int>(threads_.size()) + 1; }
 
  private:
   void Serve();
-  // Takes indices until none is left.
+  // Runs indices until none is left.
   void TakeWork();
 
   std::vector<std::thread> threads_;
-  // One call of Run(); written before `round_` announces it.
+  // The current call of Run(), written before `round_` announces it.
   const absl::FunctionRef<void(int64_t)>* work_ = nullptr;
   int64_t count_ = 0;
   std::atomic<int64_t> next_ = 0;
@@ -47,18 +47,18 @@ class WorkerPool {
   std::atomic<uint64_t> round_ = 0;
   std::atomic<bool> running_ = false;
   std::atomic<bool> stop_ = false;
-  // For threads that have spun long enough.
+  // For threads that have stopped spinning and sleep.
   std::mutex mutex_;
   std::condition_variable wake_;
   std::condition_variable done_;
 };
 
-// During its lifetime, inference of the thread that created it may use the
-// threads of `pool`: large products are cut (kernels/gemm.h), attention is over
-// heads (attention/kernels), and batches are spread (evaluation/batches.h).
-// They do no other work meanwhile: a product inside of the pool's Run() is a
-// failed check. The bits do not change. Training needs none, since each thread
-// has a shard. Scopes nest.
+// Lets inference on the current thread use the threads of `pool` during its
+// lifetime. Large products are cut (kernels/gemm.h), attention is spread over
+// heads (attention/kernels), and batches are spread over threads
+// (evaluation/batches.h). The pool must do no other work meanwhile: a product
+// inside of its Run() fails a check. Results are bit-identical. Training does
+// not need this, since each thread has a shard. Scopes nest.
 class InferenceThreads {
  public:
   explicit InferenceThreads(WorkerPool& pool) : InferenceThreads(&pool) {}
@@ -67,10 +67,10 @@ class InferenceThreads {
   InferenceThreads(const InferenceThreads&) = delete;
   InferenceThreads& operator=(const InferenceThreads&) = delete;
 
-  // During its lifetime, the thread works alone.
+  // Makes the current thread work alone during its lifetime.
   static InferenceThreads None() { return InferenceThreads(nullptr); }
 
-  // That of the calling thread's innermost scope, or null.
+  // Returns the pool of the innermost scope of the calling thread, or null.
   static WorkerPool* Pool();
 
  private:
@@ -79,15 +79,17 @@ class InferenceThreads {
   WorkerPool* const outer_;
 };
 
-// Threads that run at the same time on this machine, at least 1.
+// Returns the number of threads that can run at the same time on this machine,
+// at least 1.
 int HardwareThreads();
 
-// Denormal numbers read and write as zero on the calling thread from now on:
-// training reaches them, and they are slow. For programs: a library leaves the
-// threads of its caller as they are.
+// Makes denormal numbers read and write as zero on the calling thread from now
+// on. Training produces denormal numbers, and they are slow. For programs only:
+// a library must not change the threads of its caller.
 void FlushDenormalsToZero();
 
-// The same while this lives; then the thread is as it was.
+// Like FlushDenormalsToZero() during its lifetime. Then restores the previous
+// state of the thread.
 class ScopedFlushDenormals {
  public:
   ScopedFlushDenormals();
