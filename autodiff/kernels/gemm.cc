@@ -17,16 +17,17 @@ namespace {
 
 thread_local int64_t gemm_flops = 0;
 
-// Multiply-adds of a product that is cut: 4 microseconds, or 20 if it has one
-// row. Two threads that wait for work break even at 3.
+// The multiply-adds above which a product is cut: 4 microseconds of work, or 20
+// if it has one row. Two threads that wait for work break even at 3.
 constexpr int64_t kLeastToCut = int64_t{1} << 19;
 
-// Panels that are met at a time, packed or in place: with kGemmDepth rows a
-// part of the second cache.
+// The number of panels that are processed at a time, packed or in place. With
+// kGemmDepth rows, they fill a part of the second-level cache.
 constexpr int64_t kPanelsPacked = 5;
 constexpr int64_t kPanelsInPlace = 10;
-// Rows of the left operand that meet those panels at a time: another part of
-// the second cache, packed or in place.
+// The number of rows of the left operand that are multiplied with those panels
+// at a time, packed or in place. They fill another part of the second-level
+// cache.
 constexpr int64_t kRowsAtATime = 128;
 
 // A buffer that only grows.
@@ -52,15 +53,15 @@ class PackingBuffer {
   int64_t size_ = 0;
 };
 
-// From one packed tile of rows to the next. The odd line keeps tiles from
-// falling on the same places of the cache.
+// Returns the distance between packed tiles of rows. The additional line
+// prevents tiles from sharing the same places of the cache.
 template <typename T>
 constexpr int64_t TileStep(int64_t depth) {
   return depth * kGemmRows + 64 / static_cast<int64_t>(sizeof(T));
 }
 
-// Columns first .. first + depth - 1 of rows row .. row + rows - 1 of a, which
-// is transposed, as tiles of [depth, kGemmRows].
+// Packs columns first .. first + depth - 1 of rows row .. row + rows - 1 of a,
+// which is transposed, as tiles of [depth, kGemmRows].
 template <typename T>
 void PackRows(const ConstMatrix<T>& a, int64_t row, int64_t rows, int64_t first,
               int64_t depth, T* tiles) {
@@ -82,8 +83,9 @@ class Product {
           const MutableMatrix<T>& c, T alpha)
       : a_(a), b_(b), c_(c), alpha_(alpha) {}
 
-  // Columns begin .. end - 1 of c = addend + alpha a b; `begin` is a multiple
-  // of kGemmPanel. An operand that is read across is packed, by blocks.
+  // Computes columns begin .. end - 1 of c = addend + alpha a b. `begin` is a
+  // multiple of kGemmPanel. An operand that is not read in place is packed by
+  // blocks.
   void Run(GemmAddend<T> addend, int64_t begin, int64_t end) const {
     if (ReadsAcross()) return RunAcrossColumns(addend, begin, end);
     for (int64_t j = begin; j < end;) {
@@ -107,8 +109,8 @@ class Product {
            b_.panels == nullptr;
   }
 
-  // Run() of few rows: a few columns are read from their first element to
-  // their last, then the next ones.
+  // Run() for few rows: reads a few columns from their first element to their
+  // last, then the next columns.
   void RunAcrossColumns(GemmAddend<T> addend, int64_t begin,
                         int64_t end) const {
     const int64_t most = PacketsAcross<T>(c_.rows, b_.stride) * kPacketSize<T>;
@@ -133,9 +135,10 @@ class Product {
     }
   }
 
-  // How many of the `left` columns are finished before the others, so that the
-  // second cache holds what is packed, what several pieces are added to, and
-  // columns that are read again for other rows. A small rest joins the last.
+  // Returns how many of the `left` columns are finished before the others. The
+  // second-level cache must hold the packed panels, the sums of several pieces,
+  // and the columns that are read again for other rows. A small remainder joins
+  // the last group.
   int64_t ColumnsAtATime(int64_t left) const {
     const bool packs = b_.transposed && b_.panels == nullptr;
     if (!packs && a_.cols <= kGemmDepth && c_.rows <= kRowsAtATime) return left;
@@ -144,7 +147,7 @@ class Product {
     return left < usual + usual / 2 ? left : usual;
   }
 
-  // Inner indices and columns.
+  // A range of inner indices and columns.
   struct Block {
     int64_t first, depth, col, cols;
     GemmAddend<T> addend;
@@ -154,15 +157,16 @@ class Product {
       return {addend.data + row * addend.stride + at, addend.stride};
     }
 
-    // Columns that can be read where they are: whole packets.
+    // Returns the number of columns that can be read in place: those in whole
+    // packets.
     int64_t InPlace(const ConstMatrix<T>& b) const {
       if (b.transposed || b.panels != nullptr) return 0;
       return cols / kPacketSize<T> * kPacketSize<T>;
     }
   };
 
-  // The columns that cannot be read in place, as panels; the distance between
-  // these is PanelStep().
+  // Returns the columns that cannot be read in place, packed as panels at a
+  // distance of PanelStep().
   const T* PackColumns(const Block& block) const {
     if (b_.panels != nullptr) {
       return b_.panels + block.col * b_.rows + block.first * kGemmPanel<T>;

@@ -1,10 +1,10 @@
-// Matrix products. All code uses these functions for products.
+// Matrix products. All products of the project go through these functions.
 //
-// Every element is made by the same chain of multiply-adds whatever the shape,
-// so the bits of a row of the result do not depend on the number of rows. A
-// large product is cut over columns of the result among the thread's
-// InferenceThreads. Packing buffers are kept for each thread: a warm product
-// makes no heap allocation.
+// Every element is computed by the same chain of multiply-adds whatever the
+// shape, so the bits of a row of the result do not depend on the number of
+// rows. A large product is cut over the columns of the result and runs on the
+// thread's InferenceThreads. Packing buffers are kept for each thread: a warm
+// product makes no heap allocation.
 #ifndef AUTODIFF_KERNELS_GEMM_H_
 #define AUTODIFF_KERNELS_GEMM_H_
 
@@ -14,13 +14,14 @@
 
 namespace regard {
 
-// The inner extent of a product is cut into pieces of this length, each a chain
-// of multiply-adds that is added to the result. So products over consecutive
-// pieces that add to one result give the bits of one product over all of them.
+// The inner extent of a product is cut into pieces of this length. Each piece
+// is a chain of multiply-adds that is added to the result. Products over
+// consecutive pieces that add to one result are therefore bit-identical to one
+// product over all pieces.
 inline constexpr int64_t kGemmDepth = 256;
 
-// A transposed right operand is read in place, and not packed, if the left one
-// has no more rows than this.
+// A transposed right operand is read in place instead of packed if the left
+// operand has at most this many rows.
 inline constexpr int64_t kGemmFewRows = 16;
 
 enum class GemmMode {
@@ -28,33 +29,36 @@ enum class GemmMode {
   kAdd,     // c = c + alpha a b
 };
 
-// c [m, n] from a [m, k] and b [k, n]; c overlaps neither.
+// Multiplies a [m, k] and b [k, n] into c [m, n]. c must not overlap a or b.
 template <typename T>
 void Gemm(ConstMatrix<T> a, ConstMatrix<T> b, MutableMatrix<T> c,
           GemmMode mode = GemmMode::kAssign, T alpha = T(1));
 
-// c [m, n] = addend [m, n] + a b. The addend is not transposed; a bias is one
-// that is Repeated().
+// c [m, n] = addend [m, n] + a b. The addend must not be transposed. A bias is
+// passed as ConstMatrix::Repeated().
 template <typename T>
 void GemmPlus(ConstMatrix<T> a, ConstMatrix<T> b, ConstMatrix<T> addend,
               MutableMatrix<T> c);
 
-// Elements of storage that Packed() takes for a matrix [rows, cols].
+// Returns the number of elements that Packed() stores for a matrix [rows,
+// cols].
 template <typename T>
 int64_t PackedSize(int64_t rows, int64_t cols);
 
-// `b` with a copy of it in `panels`, in the layout in which products read their
-// right operand. As a right operand it gives the same bits as `b`, and saves
-// the time to pack `b` in each product, which is as long as the product itself
-// if `a` has few rows.
+// Returns `b` with a copy in `panels`, in the layout in which products read
+// their right operand. Products with it are bit-identical to products with `b`.
+// They need not pack `b`, which takes as long as the product itself if the left
+// operand has few rows.
 template <typename T>
 ConstMatrix<T> Packed(ConstMatrix<T> b, T* panels);
 
-// Whether `b.panels`, which is not null, is still a copy of `b`, bit for bit.
+// Whether `b.panels` is still a bit-identical copy of `b`. `b.panels` must not
+// be null.
 template <typename T>
 bool PanelsMatch(const ConstMatrix<T>& b);
 
-// Floating-point operations (2 m n k each) of this thread's products so far.
+// Returns the number of floating-point operations of this thread's products so
+// far, 2 m n k each.
 int64_t GemmFlops();
 
 }  // namespace regard

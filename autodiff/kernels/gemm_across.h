@@ -1,8 +1,8 @@
-// Products of few rows with a transposed right operand that is read once, where
-// it lies: squares of it are transposed in registers, and never stored. For few
-// rows, storing panels would take longer than the product.
+// Products of few rows with a transposed right operand that is read once and in
+// place. Squares of it are transposed in registers and are never stored: for
+// few rows, storing panels would take longer than the product.
 //
-// An element is the same chain of multiply-adds as that of a tile
+// An element is computed by the same chain of multiply-adds as in a tile
 // (gemm_kernel.h), so it has the same bits.
 #ifndef AUTODIFF_KERNELS_GEMM_ACROSS_H_
 #define AUTODIFF_KERNELS_GEMM_ACROSS_H_
@@ -23,21 +23,21 @@ template <typename T>
 struct ColumnsAcross {
   const ConstMatrix<T>& b;
   int64_t first, depth, col, cols;
-  // The first element of what is read after this, of as many columns; null if
-  // nothing is.
+  // The first element of the columns that are read next, as many as these, or
+  // null if these are the last.
   const T* next;
 
   const T* column(int64_t i) const { return At(b, first, col + i); }
 };
 
-// kRows rows, whose elements are next to one another, against kPackets packets
-// of columns, of which the last may not be full.
+// Multiplies kRows rows, whose elements are contiguous, with kPackets packets
+// of columns. The last packet may be incomplete.
 template <typename T, int kRows, int kPackets>
 void RunRowsAcross(const GemmRows<T>& a, const ColumnsAcross<T>& across,
                    const GemmTile<T>& c) {
   constexpr int64_t kSize = kPacketSize<T>;
-  // How far ahead is fetched: what memory delivers in a fifth of a microsecond.
-  // Farther takes more buffers than a core has.
+  // The prefetch distance: the data that memory delivers in a fifth of a
+  // microsecond. A larger distance needs more buffers than a core has.
   constexpr int64_t kAhead = kSize * (kPackets == 1 ? 8 : 3);
   Packet<T> sums[kRows][kPackets];
 #pragma GCC unroll 8
@@ -96,18 +96,19 @@ void RunRowsAcross(const GemmRows<T>& a, const ColumnsAcross<T>& across,
   StoreTile<T, kRows, kPackets>(sums, c);
 }
 
-// Packets of columns that `rows` rows meet at a time. One row is one chain of
-// multiply-adds for each, and two hide the latency of each other; more are
-// slower to come from memory. Columns that are a multiple of 4 KiB apart fall
-// on few places of the first cache.
+// Returns the number of packets of columns that are processed at a time. With
+// one row, each packet is one chain of multiply-adds, and two chains hide each
+// other's latency. More packets would be loaded from memory more slowly.
+// Columns that are a multiple of 4 KiB apart share few places of the
+// first-level cache, so that one packet is better.
 template <typename T>
 int PacketsAcross(int64_t rows, int64_t stride) {
   constexpr int64_t kFewPlaces = 4096 / sizeof(T);
   return rows == 1 && stride % kFewPlaces != 0 ? 2 : 1;
 }
 
-// Any number of rows against PacketsAcross() packets of columns, or fewer at
-// the end. Later groups of rows read the columns from a cache.
+// Multiplies any number of rows with up to PacketsAcross() packets of columns.
+// Later groups of rows read the columns from a cache.
 template <typename T>
 void RunAcross(GemmRows<T> a, ColumnsAcross<T> across, int64_t rows,
                GemmTile<T> c) {

@@ -1,8 +1,8 @@
 // The inner part of matrix products: a tile of the result in registers, and
-// panels of the right operand laid out for it.
+// panels of the right operand packed for it.
 //
 // Every element of a tile is one chain of multiply-adds over the inner extent,
-// whatever the tile's height and width: its bits depend on nothing but its row
+// whatever the height and width of the tile. Its bits depend only on its row
 // and its column.
 #ifndef AUTODIFF_KERNELS_GEMM_KERNEL_H_
 #define AUTODIFF_KERNELS_GEMM_KERNEL_H_
@@ -17,23 +17,25 @@
 
 namespace regard {
 
-// Columns of a panel, which is how the right operand is packed: [depth, columns
-// of a panel], 0 past the last column.
+// The number of columns of a panel. The right operand is packed as panels
+// [depth, kGemmPanel], with zeros past the last column.
 inline constexpr int kGemmPackets = 3;
 template <typename T>
 inline constexpr int64_t kGemmPanel = kGemmPackets* kPacketSize<T>;
 
-// Rows of the highest tile: with a panel's columns it fills the registers.
+// The number of rows of the largest tile. With the columns of a panel, it fills
+// the registers.
 inline constexpr int kGemmRows =
     EIGEN_ARCH_DEFAULT_NUMBER_OF_REGISTERS >= 32 ? 8 : 4;
 
-// Rows of a panel that are fetched ahead: the processor does not see by itself
-// what comes next where they are far apart.
+// The number of rows of a panel that are prefetched. The processor does not
+// predict the next row by itself if rows are far apart.
 inline constexpr int64_t kGemmAhead = 8;
 
-// The rows of the left operand that meet a panel: element (i, l) is
-// data[i * row_step + l * depth_step]. Either they are read in place, and
-// depth_step is 1, or they are packed, with steps of 1 and kGemmRows.
+// Rows of the left operand, to be multiplied with a panel. Element (i, l) is
+// data[i * row_step + l * depth_step]. If the rows are read in place,
+// depth_step is 1. If they are packed, row_step is 1 and depth_step is
+// kGemmRows.
 template <typename T>
 struct GemmRows {
   const T* data;
@@ -41,7 +43,7 @@ struct GemmRows {
   int64_t depth_step;
 };
 
-// What a product is added to, row by row; null where there is nothing.
+// The matrix that a product is added to. `data` is null if there is none.
 template <typename T>
 struct GemmAddend {
   const T* data;
@@ -49,7 +51,7 @@ struct GemmAddend {
 };
 
 // The tile to write: c = addend + alpha times the chain. `cols` may be less
-// than the packets hold. The addend may be c itself.
+// than the size of the packets. The addend may be c itself.
 template <typename T>
 struct GemmTile {
   T* data;
@@ -68,7 +70,7 @@ inline __attribute__((always_inline)) void StoreTile(
   using packet::pmul;
   using packet::pset1;
   constexpr int64_t kSize = kPacketSize<T>;
-  // Packets before the last one are full.
+  // All packets but the last one are full.
   const int64_t last = c.cols - (kPackets - 1) * kSize;
   const Packet<T> alpha = pset1<Packet<T>>(c.alpha);
   const bool add = c.addend.data != nullptr;
@@ -102,7 +104,8 @@ inline __attribute__((always_inline)) void StoreTile(
   }
 }
 
-// kRows rows against kPackets packets of a panel whose rows are b_step apart.
+// Multiplies kRows rows with kPackets packets of a panel whose rows are b_step
+// apart.
 template <typename T, int kRows, int kPackets>
 void RunGemmTile(const GemmRows<T>& a, const T* b, int64_t b_step,
                  int64_t depth, const GemmTile<T>& c) {
@@ -116,7 +119,7 @@ void RunGemmTile(const GemmRows<T>& a, const T* b, int64_t b_step,
 #pragma GCC unroll 3
     for (int j = 0; j < kPackets; ++j) sums[i][j] = pset1<Packet<T>>(T(0));
   }
-  // The result is far away, and not needed before the end of the chains.
+  // Prefetches the result, which is needed only at the end of the chains.
 #pragma GCC unroll 8
   for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 3
@@ -124,9 +127,9 @@ void RunGemmTile(const GemmRows<T>& a, const T* b, int64_t b_step,
       __builtin_prefetch(c.data + i * c.stride + j * kSize, /*rw=*/1);
     }
   }
-  // Where two indices are taken at a time, and the steps of packed rows known
-  // when this is compiled, nearly all instructions are multiply-adds and loads:
-  // a core that is shared with another program has no room for others.
+  // Nearly all instructions are multiply-adds and loads if two indices are
+  // unrolled and the steps of packed rows are known at compile time. A core
+  // that is shared with another program has no capacity for more instructions.
   const auto add_up = [&](auto in_place) {
     constexpr int64_t kUnrolled = 2;
     constexpr int64_t kDepthStep = in_place ? 1 : kGemmRows;
@@ -179,10 +182,11 @@ const T* At(const ConstMatrix<T>& x, int64_t i, int64_t j) {
   return x.transposed ? x.data + j * x.stride + i : x.data + i * x.stride + j;
 }
 
-// The first `depth` elements of `cols` columns, which lie `stride` apart from x
-// on, as a packet for each row; neither exceeds a packet. `kWholeDepth` and
-// `kWholeCols`: they are one. What is behind the columns is any numbers of
-// them.
+// Loads the first `depth` elements of `cols` columns, transposed: one packet
+// for each row. The first column begins at x, and columns are `stride` apart.
+// `depth` and `cols` are at most the size of a packet. They are equal to it if
+// `kWholeDepth` and `kWholeCols`. Elements after the last column are
+// unspecified.
 template <bool kWholeDepth, bool kWholeCols, typename T>
 inline __attribute__((always_inline)) packet::Square<T> LoadSquare(
     const T* x, int64_t stride, int64_t depth, int64_t cols) {
@@ -197,7 +201,7 @@ inline __attribute__((always_inline)) packet::Square<T> LoadSquare(
   return square;
 }
 
-// The same, as the packets at `panel`.
+// Like LoadSquare(), stores the packets at `panel`.
 template <bool kWholeDepth, bool kWholeCols, typename T>
 void PackSquare(const T* x, int64_t stride, int64_t depth, int64_t cols,
                 T* panel) {
@@ -210,7 +214,7 @@ void PackSquare(const T* x, int64_t stride, int64_t depth, int64_t cols,
   }
 }
 
-// Rows first .. first + depth - 1 of b, from column `col` on, as a panel.
+// Packs rows first .. first + depth - 1 of b as a panel, from column `col` on.
 template <typename T>
 void PackPanel(const ConstMatrix<T>& b, int64_t first, int64_t depth,
                int64_t col, T* panel) {
@@ -243,7 +247,7 @@ void PackPanel(const ConstMatrix<T>& b, int64_t first, int64_t depth,
 template <typename T>
 struct Panel {
   const T* data;
-  int64_t step;  // from row to row
+  int64_t step;  // the distance between rows
 };
 
 template <typename T, int kRows>
@@ -259,7 +263,7 @@ void RunRows(const GemmRows<T>& a, const Panel<T>& b, int64_t depth,
   }
 }
 
-// 1 .. kGemmRows rows.
+// Processes 1 .. kGemmRows rows.
 template <typename T>
 void RunTile(GemmRows<T> a, const Panel<T>& b, int64_t depth, int64_t rows,
              GemmTile<T> c) {

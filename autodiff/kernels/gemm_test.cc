@@ -81,7 +81,7 @@ TEST(GemmTest, MatchesTheDefinitionInEveryTransposition) {
   }
 }
 
-// Wide and deep enough for several blocks of columns, of several pieces each.
+// Wide and deep enough for several blocks of columns with several pieces each.
 TEST(GemmTest, MatchesTheDefinitionBlockByBlock) {
   for (const bool ta : {false, true}) {
     for (const bool tb : {false, true}) {
@@ -116,10 +116,10 @@ TEST(GemmTest, WhatFollowsRowsAndColumnsHasNoEffect) {
   }
 }
 
-// What batch-invariant decoding rests on.
+// Batch-invariant decoding depends on this.
 TEST(GemmTest, ARowsBitsDoNotDependOnTheRowsAroundIt) {
   for (const bool tb : {false, true}) {
-    // Columns of 1,024 are read in another order.
+    // Columns of 1,024 elements are read in another order.
     for (const int64_t k : {3, 32, 256, 700, 1024}) {
       for (const int64_t n : {1, 9, 16, 17, 33, 64, 96, 200}) {
         const int64_t m = 67;
@@ -166,7 +166,7 @@ TEST(GemmTest, PlusByHand) {
   EXPECT_EQ(c, (std::vector<float>{10, 20, 10, 20}));
 }
 
-// One way to the same bits: copy what is added, then add to it.
+// The reference copies the addend, then adds the product to the copy.
 TEST(GemmTest, PlusHasTheBitsOfAddingToACopy) {
   for (const int64_t m : {0, 1, 3, 9, 140}) {
     for (const int64_t k : {0, 1, 256, 600}) {
@@ -225,7 +225,7 @@ TEST(GemmTest, APackedOperandGivesTheSameBits) {
   }
 }
 
-// What gradients that are added up from few rows at a time rest on.
+// Gradients that are accumulated from few rows at a time depend on this.
 TEST(GemmTest, PiecesOfTheDepthAddUpToTheBitsOfOneProduct) {
   const int64_t m = 9;
   const int64_t n = 50;
@@ -246,7 +246,7 @@ TEST(GemmTest, PiecesOfTheDepthAddUpToTheBitsOfOneProduct) {
   }
 }
 
-// Large enough to be cut, or with an extent for which nothing is.
+// The product is large enough to be cut, or has an extent of 0.
 template <typename T>
 void ExpectThreadsGiveTheSameBits(int64_t m, int64_t k, int64_t n, bool tb) {
   const std::vector<T> a = Normal<T>(m * k, 13);
@@ -346,7 +346,7 @@ TEST(GemmDeathTest, AProductInsideOfItsPoolsWorkIsRefused) {
   const auto nested = [&] {
     WorkerPool pool(2);
     const InferenceThreads scope(pool);
-    // So many that the thread that has the scope takes one.
+    // So many calls that the thread with the scope runs one.
     pool.Run(10000, [&](int64_t) {
       std::vector<float> c(m * n);
       Gemm<float>({a.data(), m, k}, {b.data(), k, n}, {c.data(), m, n});

@@ -6,9 +6,9 @@
 
 namespace regard {
 
-// base^exponent by repeated squaring: the same bits with every C library. A
-// negative exponent gives the reciprocal of the positive power. exponent is not
-// INT64_MIN.
+// Returns base^exponent by repeated squaring, so that the bits do not depend on
+// the C library. A negative exponent gives the reciprocal of the positive
+// power. `exponent` must not be INT64_MIN.
 template <typename T>
 T IntegerPower(T base, int64_t exponent) {
   T power = T(1);

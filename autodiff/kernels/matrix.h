@@ -6,8 +6,8 @@
 
 namespace regard {
 
-// A read-only matrix: element (i, j) is data[i * stride + j], or
-// data[j * stride + i] where `transposed`.
+// A read-only matrix. Element (i, j) is data[i * stride + j], or data[j *
+// stride + i] if `transposed`.
 template <typename T>
 struct ConstMatrix {
   const T* data;
@@ -15,7 +15,7 @@ struct ConstMatrix {
   int64_t cols;
   int64_t stride;
   bool transposed = false;
-  // The same matrix as Packed() laid it out, or null.
+  // The same matrix in the layout of Packed(), or null.
   const T* panels = nullptr;
 
   ConstMatrix(const T* data, int64_t rows, int64_t cols)
@@ -28,7 +28,7 @@ struct ConstMatrix {
         stride(stride),
         transposed(transposed) {}
 
-  // One row of `cols` elements, `rows` times.
+  // Returns a matrix whose `rows` rows all are the row of `cols` elements.
   static ConstMatrix Repeated(const T* row, int64_t rows, int64_t cols) {
     return ConstMatrix(row, rows, cols, /*stride=*/0);
   }

@@ -1,6 +1,6 @@
 // Packets: the contents of one vector register, for kernels that keep their
-// numbers in registers. Functions of whole arrays are in transcendental.h and
-// return the same bits.
+// numbers in registers. The functions of whole arrays in transcendental.h are
+// bit-identical to the functions of packets.
 //
 // This is the only file that refers to Eigen's internal namespace.
 #ifndef AUTODIFF_KERNELS_PACKETS_H_
@@ -48,7 +48,7 @@ using Eigen::internal::pstoreu;
 using Eigen::internal::psub;
 using Eigen::internal::pzero;
 
-// A square of packets, which Transpose() changes in place.
+// A square of packets. Transpose() transposes it in place.
 template <typename T>
 using Square = Eigen::internal::PacketBlock<Packet<T>, kPacketSize<T>>;
 
@@ -58,8 +58,9 @@ inline void Transpose(Block& square) {
 }
 
 #ifdef __AVX512F__
-// 64 instructions, where Eigen's goes through halves of packets and takes twice
-// as many. Packets of float 4 by 4, then these squares.
+// Takes 64 instructions. Eigen's version works on halves of packets and takes
+// twice as many. First transposes the quarters of each four packets, then
+// exchanges quarters between packets.
 inline void Transpose(Square<float>& square) {
   __m512(&x)[16] = square.packet;
   __m512 y[16];
@@ -78,7 +79,7 @@ inline void Transpose(Square<float>& square) {
   }
 #pragma GCC unroll 4
   for (int i = 0; i < 4; ++i) {
-    // Quarters 0 and 2, and 1 and 3, of two packets each.
+    // Quarters 0 and 2, and quarters 1 and 3, of two packets each.
     const __m512 even04 = _mm512_shuffle_f32x4(y[i], y[i + 4], 0x88);
     const __m512 odd04 = _mm512_shuffle_f32x4(y[i], y[i + 4], 0xdd);
     const __m512 even8c = _mm512_shuffle_f32x4(y[i + 8], y[i + 12], 0x88);
@@ -93,7 +94,7 @@ inline void Transpose(Square<float>& square) {
 
 }  // namespace packet
 
-// As many integers as a packet has elements, of the same width.
+// A vector of as many integers as a packet has elements, of the same width.
 template <typename T>
 struct PacketIntegersOf {
   using Integer = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
@@ -103,7 +104,7 @@ template <typename T>
 using PacketIntegers = typename PacketIntegersOf<T>::Type;
 
 // Loads the first `count` elements of x, at most a packet, followed by zeros.
-// Memory behind them is not accessed.
+// Does not access memory after them.
 template <typename T>
 Packet<T> LoadPart(const T* x, int64_t count) {
   using Traits = Eigen::internal::unpacket_traits<Packet<T>>;
@@ -117,7 +118,8 @@ Packet<T> LoadPart(const T* x, int64_t count) {
   }
 }
 
-// Stores the first `count` elements, at most a packet.
+// Stores the first `count` elements, at most a packet. Does not access memory
+// after them.
 template <typename T>
 void StorePart(T* x, const Packet<T>& elements, int64_t count) {
   using Traits = Eigen::internal::unpacket_traits<Packet<T>>;
@@ -131,17 +133,18 @@ void StorePart(T* x, const Packet<T>& elements, int64_t count) {
   }
 }
 
-// exp(x) = 2^n exp(r), where n = floor(x / log(2)), so that exp(r) is in [1, 2)
-// and the result has the exponent n: inf for n > 127, and 0 for n < -126, where
+// exp(x) = 2^n exp(r), where n = floor(x / log(2)), so that exp(r) is in [1,
+// 2). The result has the exponent n: inf for n > 127, and 0 for n < -126, where
 // it would be denormal. The error is at most 1.6 units in the last place, and
-// 1.9 without fused multiply-add. All instruction sets that have it return the
-// same bits.
+// 1.9 without fused multiply-add. All instruction sets with fused multiply-add
+// return the same bits.
 inline Packet<float> ExpPacket(const Packet<float>& x) {
   using P = Packet<float>;
   const auto set = [](float number) { return packet::pset1<P>(number); };
   // At 89 and beyond, n is 128 and the result inf. NaN remains NaN.
   const P clamped = packet::pmin(x, set(89));
-  // Adding 1.5 * 2^23 rounds to an integer, which the low bits then contain.
+  // Adding 1.5 * 2^23 rounds to an integer, which is then stored in the low
+  // bits.
   const P shift = set(0x1.8p23F);
   const P shifted =
       packet::padd(packet::pmadd(clamped, set(1.44269504F), set(-0.5F)), shift);
@@ -150,7 +153,7 @@ inline Packet<float> ExpPacket(const Packet<float>& x) {
   P r = packet::pmadd(n, set(-0.693359375F), clamped);
   r = packet::pmadd(n, set(2.12194440e-4F), r);
   // The polynomial of degree 6 that approximates exp best on [0, log(2)] among
-  // those beginning with 1 + r. Its relative error is 3e-9.
+  // polynomials that begin with 1 + r. Its relative error is 3e-9.
   P exp_r = set(0x1.f558e4p-10F);
   for (const float coefficient : {0x1.01d522p-7F, 0x1.56e044p-5F,
                                   0x1.55431cp-3F, 0x1.00004cp-1F, 1.0F, 1.0F}) {
@@ -161,13 +164,13 @@ inline Packet<float> ExpPacket(const Packet<float>& x) {
   typedef uint32_t Bits __attribute__((vector_size(sizeof(P))));
   const Bits power = (std::bit_cast<Bits>(shifted) + 127) << 23;
   const P result = packet::pmul(exp_r, std::bit_cast<P>(power));
-  // Below log(2^-126). Vector extensions of the compiler, unlike Eigen's
-  // pcmp_lt and pselect, become one masked instruction with AVX-512.
+  // -87.336544 is log(2^-126). The vector extensions of the compiler become one
+  // masked instruction with AVX-512, unlike Eigen's pcmp_lt and pselect.
   return x < set(-87.336544F) ? set(0) : result;
 }
 
-// The same for double, with Eigen's approximation. Eigen clamps the argument,
-// so results that are not finite or not normal are selected here.
+// exp(x) in double, by Eigen's approximation. Eigen clamps the argument, so the
+// results that are not finite or not normal are selected here.
 inline Packet<double> ExpPacket(const Packet<double>& x) {
   using P = Packet<double>;
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -188,7 +191,8 @@ inline Packet<float> TanhPacket(const Packet<float>& x) {
   return Eigen::internal::generic_fast_tanh_float(x);
 }
 
-// Eigen's approximation exceeds 1 by an ulp for some arguments near 4.
+// Clamps, because Eigen's approximation exceeds 1 by one ulp for some arguments
+// near 4.
 inline Packet<float> ErfPacket(const Packet<float>& x) {
   using P = Packet<float>;
   const P one = packet::pset1<P>(1);
@@ -205,7 +209,7 @@ Packet<double> ApplyToElements(const Packet<double>& x, F f) {
   return packet::ploadu<Packet<double>>(elements);
 }
 
-// Eigen has no vectorised form of these two for double.
+// Eigen has no vectorised form of these two functions for double.
 inline Packet<double> TanhPacket(const Packet<double>& x) {
   return ApplyToElements(x, [](double element) { return std::tanh(element); });
 }

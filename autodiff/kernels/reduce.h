@@ -1,8 +1,8 @@
-// Reductions of a row in a fixed order.
+// Reductions of a row in a fixed order: sums, dot products and maxima.
 //
-// Sixteen lanes, counted from the start of the row, are added element by
-// element and then folded as a tree: a row's bits depend on nothing but its
-// elements. Trailing zeros change no bit of a sum.
+// The elements are added in sixteen lanes, counted from the start of the row,
+// and the lanes are then folded as a tree. The bits of a result depend only on
+// the elements of its row. Trailing zeros do not change the bits of a sum.
 #ifndef AUTODIFF_KERNELS_REDUCE_H_
 #define AUTODIFF_KERNELS_REDUCE_H_
 
@@ -15,8 +15,8 @@ namespace regard {
 
 inline constexpr int64_t kLanes = 16;
 
-// Joins `lanes` by f, as a tree. Each level has a loop of its own, so that all
-// stays in registers.
+// Reduces `lanes` with f, as a tree. Each level has a loop of its own, so that
+// all values stay in registers.
 template <typename T, typename F>
 inline T FoldLanes(const T (&lanes)[kLanes], F f) {
   T eight[8];
@@ -26,13 +26,13 @@ inline T FoldLanes(const T (&lanes)[kLanes], F f) {
   return f(f(four[0], four[2]), f(four[1], four[3]));
 }
 
-// The sum of `lanes`.
+// Returns the sum of `lanes`.
 template <typename T>
 inline T FoldLanes(const T (&lanes)[kLanes]) {
   return FoldLanes(lanes, [](T a, T b) { return a + b; });
 }
 
-// Stands for a T that can be computed with, but not compared.
+// A stand-in for T that supports arithmetic, but no comparison.
 template <typename T>
 struct Uncompared {
   Uncompared(T) {}  // NOLINT(runtime/explicit)
@@ -42,13 +42,14 @@ struct Uncompared {
   friend Uncompared sqrt(Uncompared x) { return x; }
 };
 
-// Uncompared<T>, whatever X is.
+// Uncompared<T>, for any X.
 template <typename T, typename X>
 using UncomparedFor = Uncompared<T>;
 
-// Sum of f(x[i]...) for 0 <= i < n, elements converted to T. f is generic and
-// free of conditions, as in `x > 0 ? y : 0`: with one, GCC 12 adds wrong lanes
-// at -O3 with AVX. One of the elements does not compile.
+// Returns the sum of f(x[i]...) for 0 <= i < n, with elements converted to T. f
+// must be generic. It must not contain a condition such as `x > 0 ? y : 0`, for
+// which GCC 12 adds wrong lanes at -O3 with AVX. A condition on the elements
+// does not compile.
 template <typename T, typename F, typename... X>
 requires std::is_invocable_r_v<Uncompared<T>, F, UncomparedFor<T, X>...>
 inline T SumEach(int64_t n, F f, X... x) {
@@ -60,8 +61,8 @@ inline T SumEach(int64_t n, F f, X... x) {
     }
   }
   if (i < n) {
-    // With a condition instead of a shorter loop, the lanes stay in registers
-    // and the last elements are loaded with a mask.
+    // A condition instead of a shorter loop keeps the lanes in registers, and
+    // the last elements are loaded with a mask.
     for (int64_t j = 0; j < kLanes; ++j) {
       if (j < n - i) lanes[j] += f(static_cast<T>(x[i + j])...);
     }
@@ -81,7 +82,7 @@ inline T DotRow(const T* x, const T* y, int64_t n) {
       n, [](auto x, auto y) { return x * y; }, x, y);
 }
 
-// Largest element; -inf where n is 0.
+// Returns the largest element, or -inf if n is 0.
 template <typename T>
 inline T MaxRow(const T* x, int64_t n) {
   const auto larger = [](T a, T b) { return b > a ? b : a; };
@@ -109,7 +110,7 @@ inline T MaxRow(const T* x, int64_t n) {
     }
   };
   for (; i + kLanes <= n; i += kLanes) compare(i);
-  // Some elements are compared twice.
+  // Compares the last kLanes elements, of which some are compared twice.
   compare(n - kLanes);
   return FoldLanes(lanes, larger);
 }

@@ -58,8 +58,8 @@ TEST(ReduceTest, TrailingZerosChangeNoBitOfASum) {
   for (const int64_t n : {51, 64, 65, 90}) EXPECT_EQ(SumRow(x.data(), n), sum);
 }
 
-// What GCC 12 would add wrongly does not compile. The result types are spelled
-// out so that a refusal can be asked for.
+// Functions that GCC 12 would add wrongly do not compile. The result types are
+// spelled out, so that the concept can detect it.
 template <typename F>
 concept CanBeSummed = requires(F f, const float* x) {
   SumEach<float>(1, f, x, x);

@@ -11,7 +11,7 @@ namespace regard {
 
 namespace {
 
-// Applies `f`, packet to packet, to n elements; the tail is padded to a packet.
+// Applies `f` to n elements, packet by packet. The tail is padded to a packet.
 template <typename T, typename F>
 void ForEachPacket(const T* x, T* y, int64_t n, F f) {
   constexpr int64_t kSize = kPacketSize<T>;
@@ -71,7 +71,7 @@ void Tanh(const T* x, T* y, int64_t n) {
   ForEachPacket(x, y, n, [](const Packet<T>& p) { return TanhPacket(p); });
 }
 
-// Eigen has packets of float alone.
+// Eigen has packet functions only for float.
 template <typename T>
 void Sin(const T* x, T* y, int64_t n) {
   if constexpr (sizeof(T) == sizeof(float)) {

@@ -1,5 +1,5 @@
-// Transcendental functions of arrays. All code uses these instead of libm,
-// whose results for an element could depend on how a loop is vectorised.
+// Transcendental functions of arrays. All code uses these functions instead of
+// libm, whose result for an element could depend on how a loop is vectorised.
 //
 // Each element goes through the same packet routine, including the tail of an
 // array, so its bits do not depend on its position. NaN yields NaN. `x` and `y`
@@ -11,17 +11,18 @@
 
 namespace regard {
 
-// exp(x). inf where the result exceeds the largest finite number (x > 88.72 in
-// float, 709.78 in double), exactly 0 where it would be denormal (x < -87.34
-// and -708.4) and for -inf, within 2 ulp elsewhere.
+// exp(x), within 2 ulp. Returns inf if the result exceeds the largest finite
+// number (x > 88.72 in float, 709.78 in double). Returns exactly 0 if the
+// result would be denormal (x < -87.34 in float, -708.4 in double).
 template <typename T>
 void Exp(const T* x, T* y, int64_t n);
 
-// y = exp(x - shift); returns their sum, with SumRow()'s bits.
+// y = exp(x - shift). Returns the sum of y, bit-identical to SumRow().
 template <typename T>
 T ExpAndSum(const T* x, T shift, int64_t n, T* y);
 
-// Natural logarithm. Denormal numbers count as the smallest normal one.
+// The natural logarithm. Denormal numbers are treated as the smallest normal
+// number.
 template <typename T>
 void Log(const T* x, T* y, int64_t n);
 
@@ -33,7 +34,8 @@ void Tanh(const T* x, T* y, int64_t n);
 template <typename T>
 void Sigmoid(const T* x, T* y, int64_t n);
 
-// Sine and cosine of x radians. In double one call of libm for each element.
+// The sine and cosine of x in radians. The versions for double call libm for
+// each element.
 template <typename T>
 void Sin(const T* x, T* y, int64_t n);
 template <typename T>

@@ -92,8 +92,9 @@ TEST(TranscendentalTest, AnElementsBitsDoNotDependOnItsPosition) {
   }
 }
 
-// Calls f(x, y) for every 61st float x, from -0 to NaN, where y is the kernel's
-// result, and for all floats next to the ends of Exp's range.
+// Calls f(x, y) for every 61st float x, from -0 to NaN, where y is the result
+// of the kernel. Also calls it for all floats next to the ends of the range of
+// Exp.
 template <typename F>
 void ForFloats(Kernel<float> kernel, F f) {
   constexpr int64_t kBlock = 4096;
@@ -115,7 +116,7 @@ void ForFloats(Kernel<float> kernel, F f) {
   }
 }
 
-// What Exp() promises for an exact result.
+// Whether y satisfies the contract of Exp() for an exact result.
 template <typename T, typename Wide>
 bool IsExp(T y, Wide exact) {
   if (std::isnan(exact)) return std::isnan(y);
@@ -170,7 +171,7 @@ TEST(ExpTest, OfZeroIsExactlyOne) {
 }
 
 #ifdef __FMA__
-// The same number for every level of instruction set that has FMA.
+// The digest is the same for every instruction set that has FMA.
 TEST(ExpTest, HasTheSameBitsOnAllLevels) {
   uint64_t digest = kHashSeed;
   std::vector<float> x(1000);
