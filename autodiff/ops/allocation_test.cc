@@ -1,4 +1,4 @@
-// A warm step of every operation leaves the heap alone.
+// A warm step of every operation makes no heap allocation.
 
 #include <cstdint>
 #include <vector>

@@ -1,6 +1,6 @@
-// Walks an output and operands that have other strides, such as operands that
-// are broadcast to it: shapes are then aligned at their last axes, and an
-// operand's extent is the output's, or 1, or absent.
+// Loops over an output and operands with other strides, such as operands that
+// are broadcast to it. Shapes are aligned at their last axes. The extent of an
+// operand is equal to the output's, or 1, or absent.
 #ifndef AUTODIFF_OPS_BROADCAST_H_
 #define AUTODIFF_OPS_BROADCAST_H_
 
@@ -10,16 +10,17 @@
 
 namespace regard {
 
-// The shape that two operands of `operation` broadcast to.
+// Returns the shape that two operands of `operation` broadcast to.
 Shape BroadcastShape(const char* operation, const Shape& a, const Shape& b);
 
-// Writes to `strides` the step of an operand along each axis of `out`, 0 where
-// it is repeated. `operand` must broadcast to `out`.
+// Writes to `strides` the step of an operand along each axis of `out`, 0 if the
+// operand is repeated. `operand` must broadcast to `out`.
 void BroadcastStrides(const char* operation, const Shape& operand,
                       const Shape& out, int64_t* strides);
 
-// The output as rows of inner() elements, within which an operand has one
-// stride. Axes that all operands cross alike are merged.
+// Views the output as rows of inner() elements, within which an operand has one
+// stride. Axes that can be traversed with one stride by all operands are
+// merged.
 template <int kOperands>
 class StridedLoop {
  public:
@@ -76,7 +77,7 @@ class StridedLoop {
   Strides strides_ = {};
 };
 
-// Within a row, each operand steps by 1 or 0.
+// Returns a loop in which each operand steps by 1 or 0 within a row.
 template <int kOperands>
 StridedLoop<kOperands> BroadcastLoop(const char* operation, const Shape& out,
                                      const Shape (&operands)[kOperands]) {

@@ -24,7 +24,7 @@ Var<T> CumulativeSum(Var<T> x, int axis) {
     const bool accumulate = d.MarkTouched();
     ScratchScope<T> scratch(*owner);
     T* const rest = scratch.New(inner);
-    // Element i is in the sums i, i + 1, ...
+    // Element i of x contributes to the sums i, i + 1, ...
     for (int64_t o = 0; o < outer; ++o) {
       std::fill_n(rest, inner, T(0));
       for (int64_t i = count - 1; i >= 0; --i) {

@@ -1,4 +1,4 @@
-// Sums of all elements up to each one.
+// The cumulative sum along an axis.
 #ifndef AUTODIFF_OPS_CUMULATIVE_SUM_H_
 #define AUTODIFF_OPS_CUMULATIVE_SUM_H_
 
@@ -6,8 +6,8 @@
 
 namespace regard {
 
-// Element i along `axis` is the sum of elements 0 .. i of x, added in rising
-// order.
+// Element i along `axis` of the result is the sum of elements 0 .. i of x,
+// added in rising order.
 template <typename T>
 Var<T> CumulativeSum(Var<T> x, int axis);
 

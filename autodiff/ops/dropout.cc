@@ -11,7 +11,7 @@ namespace regard {
 namespace {
 
 // Writes `keep` for elements first .. first + cols - 1 of a row. Word j % 4 of
-// the counter {counter, j / 4} decides on element j.
+// the counter {counter, j / 4} decides whether element j is kept.
 void FillRow(std::array<uint32_t, 3> counter, uint64_t key, uint32_t threshold,
              int64_t first, int64_t cols, uint8_t* keep) {
   constexpr int kCounters = 16;
@@ -46,7 +46,7 @@ DropoutMask::DropoutMask(const RandomState& random, const ScopeName* scope,
     : random_(random), hash_(HashOf(random, scope, site)), rate_(rate) {}
 
 uint64_t DropoutMask::Key(int64_t first_row, int64_t first_column) const {
-  uint64_t key = hash_;  // of seed and site, too
+  uint64_t key = hash_;  // includes the seed and the site
   for (const int64_t number :
        {random_.step, static_cast<int64_t>(random_.examples.size()),
         random_.examples.empty() ? 0 : random_.examples[0], first_row,
@@ -80,8 +80,8 @@ Var<T> Dropout(Var<T> x, std::type_identity_t<T> rate, const char* site,
   const int64_t cols = rank < 2 ? 1 : x.cols();
   const int64_t rows = rank < 3 ? 1 : x.dim(-2);
   // The indices along the axes between the first and the last two, such as the
-  // head of attention weights, belong to the key: there is room for one row
-  // index in the counter, and a joint index would depend on the extents.
+  // head of attention weights, belong to the key. The counter has space for
+  // only one row index, and a joint index would depend on the extents.
   const int64_t outer = rank < 5 ? 1 : x.dim(1);
   const int64_t inner = rank < 4 ? 1 : x.dim(-3);
   const uint32_t threshold = Threshold(static_cast<double>(rate));

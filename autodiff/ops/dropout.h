@@ -9,31 +9,35 @@
 
 namespace regard {
 
-// While the tape trains, sets each element of x to zero with probability `rate`
-// (0 <= rate < 1) and divides the others by 1 - rate; otherwise returns x.
+// Sets each element of x to zero with probability `rate` (0 <= rate < 1) and
+// divides the others by 1 - rate, if the tape is in training mode. Otherwise
+// returns x.
 //
-// Whether an element is kept depends only on the tape's seed and step, the
-// tape's scope and `site`, the number of the example (the tape's
-// random().examples, of which x may have the first alone, or the index along
-// axis 0), and the indices of the element along the other axes. The mask is
-// therefore the same when it is recomputed, whatever shard contains the
-// example, and however far any axis is padded: the mask of a smaller array is
-// the corner of that of a larger one.
+// Whether an element is kept depends only on
+// * the tape's seed and step,
+// * the tape's scope and `site`,
+// * the number of the example (see the tape's random().examples, or else the
+//   index along axis 0; x may have fewer examples), and
+// * the indices of the element along the other axes.
 //
-// The last two axes of x may be parts of longer ones that begin at `first_row`
-// and `first_column`: the mask is that part of the mask of the whole.
+// The mask is therefore the same when it is recomputed, whatever shard contains
+// the example, and however far any axis is padded. The mask of a smaller array
+// is the corner of the mask of a larger one.
+//
+// The last two axes of x may be parts of longer axes that begin at `first_row`
+// and `first_column`. Their mask is that part of the whole mask.
 //
 // Two calls in one NameScope need different sites: a second mask with the same
 // site, random state and first row and column fails a check. A scope that is
-// opened again has the masks that it had before. Outside of scopes nothing is
-// checked. Steps and example numbers count modulo 2^32.
+// opened again has the masks that it had before. Nothing is checked outside of
+// scopes. Steps and example numbers count modulo 2^32.
 template <typename T>
 Var<T> Dropout(Var<T> x, std::type_identity_t<T> rate, const char* site,
                int64_t first_row = 0, int64_t first_column = 0);
 
-// The mask of Dropout() for kernels that drop elements of [batch, heads, rows,
-// cols] as they go: that of the scope and the random state of the tape where it
-// is made. Trivially copyable.
+// The mask of Dropout(), for kernels that drop elements of [batch, heads, rows,
+// cols] while they compute them. Uses the scope and the random state that the
+// tape has when the mask is constructed. Trivially copyable.
 class DropoutMask {
  public:
   template <typename T>
@@ -44,17 +48,17 @@ class DropoutMask {
   }
 
   bool drops() const { return rate_ > 0; }
-  // By what elements that are kept are multiplied.
+  // The factor of elements that are kept.
   double scale() const { return 1 / (1 - rate_); }
 
-  // keep[i] = whether element first + i of a row is kept, i < count.
+  // Sets keep[i] to whether element first + i of a row is kept, for i < count.
   void FillRow(int64_t example, int64_t head, int64_t row, int64_t first,
                int64_t count, uint8_t* keep) const;
 
  private:
   DropoutMask(const RandomState& random, const ScopeName* scope, double rate,
               const char* site);
-  // Tells masks of one scope apart.
+  // Distinguishes the masks of one scope.
   uint64_t Key(int64_t first_row = 0, int64_t first_column = 0) const;
 
   template <typename T>

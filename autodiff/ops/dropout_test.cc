@@ -40,7 +40,7 @@ class DropoutMaskTest : public ::testing::Test {
  protected:
   DropoutMaskTest() { tape_.set_training(true); }
 
-  // The result for an input of ones.
+  // Returns the result for an input of ones.
   std::vector<float> Mask(const Shape& shape, const char* site = "site") {
     const Var<float> y = Dropout(tape_.Full(shape, 1), 0.5, site);
     return {y.data(), y.data() + y.size()};
@@ -156,7 +156,7 @@ TEST_F(DropoutMaskTest, IndicesAlongAllAxesDiffer) {
       for (int64_t j = 0; j < 4096; ++j) {
         equal += mask[a * 4096 + j] == mask[b * 4096 + j];
       }
-      EXPECT_NEAR(equal, 2048, 160) << a << " " << b;  // 5 deviations
+      EXPECT_NEAR(equal, 2048, 160) << a << " " << b;  // 5 standard deviations
     }
   }
 }
@@ -175,7 +175,7 @@ TEST_F(DropoutMaskTest, DiffersByStepSeedSiteAndScope) {
   EXPECT_THAT(Mask({1, 64}), Not(ElementsAreArray(first)));
 }
 
-// Fails where a second dropout of a scope has the mask of the first by mistake.
+// A second dropout in a scope must not use the mask of the first by mistake.
 TEST_F(DropoutMaskTest, SitesOfOneScopeAreDifferent) {
   const char* const expected =
       "two Dropout\\(\\) at \"site\" in one scope \"layer\\[1\\]\"";
@@ -192,13 +192,13 @@ TEST_F(DropoutMaskTest, SitesOfOneScopeAreDifferent) {
       Mask(shape);
     }
     EXPECT_DEATH(Mask(shape), expected);
-    // Other parts, and other states, have other masks.
+    // Other parts and other random states have other masks.
     Dropout(tape_.Full(shape, 1), 0.5, "site", /*first_row=*/3);
     tape_.set_random({.seed = 1, .step = 0, .examples = examples});
     Mask(shape);
     EXPECT_DEATH(Mask(shape), expected);
     tape_.set_random({});
-    // Without a mask there is none to share.
+    // Without a mask, nothing is checked.
     tape_.set_training(false);
     Mask(shape);
     tape_.set_training(true);

@@ -1,5 +1,5 @@
-// Operations on each element. The inputs of binary ones broadcast as in NumPy:
-// shapes are aligned at their last axes, and extents must be equal or 1.
+// Operations on each element. The inputs of binary operations broadcast as in
+// NumPy: shapes are aligned at their last axes, and extents must be equal or 1.
 #ifndef AUTODIFF_OPS_ELEMENTWISE_H_
 #define AUTODIFF_OPS_ELEMENTWISE_H_
 
@@ -35,8 +35,8 @@ Var<T> operator/(Var<T> a, Var<T> b) {
   return Divide(a, b);
 }
 
-// With a number. It takes its type from the Var, so that `2 * x` is right for
-// float and for double.
+// Operations with a number. The number has the type of the Var, so that `2 * x`
+// compiles for float and for double.
 template <typename T>
 Var<T> operator+(Var<T> x, std::type_identity_t<T> number);
 template <typename T>
@@ -56,23 +56,24 @@ Var<T> operator/(std::type_identity_t<T> number, Var<T> x);
 template <typename T>
 Var<T> operator-(Var<T> x);
 
-// x where `condition` is positive, else y; all three broadcast. A gradient goes
-// to the operand that was taken, and none to `condition`.
+// Returns x where `condition` is positive, and y elsewhere. All three
+// broadcast. The gradient of an element goes to the operand that was taken, and
+// none to `condition`.
 template <typename T>
 Var<T> Where(Var<T> condition, Var<T> x, Var<T> y);
 
-// The larger or smaller of each two; NaN if either is. The gradient goes to
-// the operand that was taken, of equal ones to `a`.
+// The larger or smaller element of each pair, or NaN if either is NaN. The
+// gradient goes to the operand that was taken, and to `a` if both are equal.
 template <typename T>
 Var<T> Maximum(Var<T> a, Var<T> b);
 template <typename T>
 Var<T> Minimum(Var<T> a, Var<T> b);
 
-// A gradient of 0 stays 0, also where a derivative is infinite, as that of
-// Log() is at 0.
+// A gradient of 0 stays 0 in the functions below, even if the derivative is
+// infinite, such as the derivative of Log() at 0.
 template <typename T>
 Var<T> Exp(Var<T> x);
-// Natural logarithm.
+// The natural logarithm.
 template <typename T>
 Var<T> Log(Var<T> x);
 template <typename T>
@@ -82,13 +83,13 @@ Var<T> Square(Var<T> x);
 // The gradient at 0 is 0.
 template <typename T>
 Var<T> Abs(Var<T> x);
-// x^exponent: by multiplication for whole exponents up to 64; otherwise
-// exp(exponent log |x|) with the sign of the power, NaN for negative x unless
+// x^exponent. Multiplies for whole exponents up to 64, and otherwise computes
+// exp(exponent log |x|) with the sign of the power. NaN for negative x unless
 // the exponent is whole.
 template <typename T>
 Var<T> Pow(Var<T> x, std::type_identity_t<T> exponent);
 
-// Of x in radians.
+// The sine and cosine of x in radians.
 template <typename T>
 Var<T> Sin(Var<T> x);
 template <typename T>

@@ -10,8 +10,8 @@ namespace regard {
 
 namespace {
 
-// y = value(a, b) for each element. The gradients of a and b are
-// GradA()(g, a, b, y) and GradB()(g, a, b, y), g being that of y.
+// Records y = value(a, b) for each element. The gradients of a and b are
+// GradA()(g, a, b, y) and GradB()(g, a, b, y), where g is the gradient of y.
 template <typename GradA, typename GradB, typename T, typename Value>
 Var<T> SameShape(const char* name, Var<T> a, Var<T> b, Value value) {
   Tape<T>& tape = TapeOf(name, a, b);
@@ -21,7 +21,7 @@ Var<T> SameShape(const char* name, Var<T> a, Var<T> b, Value value) {
   T* __restrict y_data = y.data();
   const int64_t size = a.size();
   for (int64_t i = 0; i < size; ++i) y_data[i] = value(a_data[i], b_data[i]);
-  // Nodes are all that the closure needs: so the record is small.
+  // The closure stores only nodes, so that the record is small.
   tape.Record(name, y, [a = a.node(), b = b.node()](Node<T>* y) {
     const T* g = y->grad;
     const T* a_data = a->value;
@@ -41,8 +41,8 @@ Var<T> SameShape(const char* name, Var<T> a, Var<T> b, Value value) {
   return y;
 }
 
-// Where rows of an operand lie; one element repeated inside a row is spread
-// out in a buffer, so that functions see rows only.
+// The rows of an operand in memory. An element that is repeated within a row is
+// copied to all elements of a buffer, so that functions receive only rows.
 template <typename T>
 class OperandRows {
  public:
@@ -64,7 +64,7 @@ class OperandRows {
   T* buffer_;
 };
 
-// The same where a or b is repeated.
+// Like SameShape(), for operands of which at least one is repeated.
 template <typename GradA, typename GradB, typename T, typename Value>
 Var<T> Broadcast(const char* name, Var<T> a, Var<T> b, Value value) {
   Tape<T>& tape = TapeOf(name, a, b);
@@ -88,7 +88,7 @@ Var<T> Broadcast(const char* name, Var<T> a, Var<T> b, Value value) {
     const OperandRows<T> a_rows(a, loop.inner_stride(0) == 0, inner, scratch);
     const OperandRows<T> b_rows(b, loop.inner_stride(1) == 0, inner, scratch);
     T* __restrict terms = scratch.New(inner);
-    // Adds the gradient of operand `k`, summed over what it repeats.
+    // Adds the gradient of operand `k`, summed over its repetitions.
     const auto add_gradient = [&](int k, Var<T> operand, auto gradient) {
       auto d = operand.grad_ref();
       if (!d) return;
@@ -184,7 +184,8 @@ Var<T> Where(Var<T> condition, Var<T> x, Var<T> y) {
                         x.needs_grad() || y.needs_grad());
   const auto loop = BroadcastLoop("Where", out.shape(),
                                   {condition.shape(), x.shape(), y.shape()});
-  // Calls take(element of the result, whether it is x's, elements of x and y).
+  // Calls take(index of the element in the result, whether it is taken from x,
+  // index in x, index in y).
   const auto for_each = [=](auto take) {
     loop.ForEachRow([&](int64_t row, const int64_t(&offsets)[3]) {
       for (int64_t j = 0; j < loop.inner(); ++j) {

@@ -17,9 +17,9 @@ using ::testing::FloatNear;
 using ::testing::HasSubstr;
 using ::testing::IsNan;
 
-// Far enough from 0 to divide by.
+// Values far enough from 0 to divide by.
 CheckedInput Positive(const Shape& shape) { return {shape, 0.5, 2}; }
-// On both sides of a kink at 0, beyond the reach of the stencil.
+// Values on both sides of a kink at 0, beyond the steps of the stencil.
 CheckedInput AwayFromZero(const Shape& shape) { return {shape, -2, 2, 0.1}; }
 
 template <typename F>
@@ -120,7 +120,7 @@ class ElementwiseValueTest : public ::testing::Test {
     return tape_.Input(Shape({static_cast<int64_t>(values.size())}), values);
   }
 
-  // f of one number.
+  // Returns f(x) for one number.
   double At(double x, Var<double> (*f)(Var<double>)) {
     return f(tape_.Input({}, {x})).item();
   }
@@ -128,14 +128,14 @@ class ElementwiseValueTest : public ::testing::Test {
   Tape<double> tape_;
 };
 
-// Most of the time of a small operation goes into memory.
+// Most of the time of a small operation is spent on memory accesses.
 TEST(ElementwiseTest, ASmallOperationAndItsRecordFillTwoCacheLines) {
   Tape<float> tape;
   const Var<float> factor = tape.Full({8}, 2);
   Var<float> x = tape.Input({8}, std::vector<float>(8, 1));
   const size_t before = tape.high_water_bytes();
   for (int i = 0; i < 10; ++i) x = Tanh(x * factor + 1);
-  // The first may begin in the middle of a line.
+  // The first operation may begin in the middle of a line.
   EXPECT_LE(tape.high_water_bytes() - before, 30 * 128 + 64);
 }
 
@@ -153,7 +153,7 @@ TEST_F(ElementwiseValueTest, ARepeatedOperandGetsTheSumOfItsGradients) {
   Var<double> y = column * row;
   if (auto d = y.grad_ref()) d.AddEach([](int64_t i) { return i; });
   tape_.BackwardTo({});
-  // Gradients of y are 0 1 2 / 3 4 5.
+  // The gradients of y are 0 1 2 / 3 4 5.
   EXPECT_THAT(Grad(column), ElementsAre(0 + 2 + 6, 3 + 8 + 15));
   EXPECT_THAT(Grad(row), ElementsAre(60, 10 + 80, 20 + 100));
 }
@@ -258,12 +258,12 @@ TEST_F(ElementwiseValueTest, TheLargerAndTheSmallerOfTwo) {
   EXPECT_THAT(Grad(b), ElementsAre(1, 10, 0, 0, 11, 0));
 }
 
-// What a score of -inf has no weight for has no gradient, either.
+// An element whose weight is 0 because its score is -inf has no gradient.
 TEST_F(ElementwiseValueTest, AGradientOfZeroStaysZero) {
   const double inf = INFINITY;
   const auto gradients = [&](double x, auto f) {
     std::vector<double> of_x;
-    // As an operand of equal shape, and as one that is repeated.
+    // The operand has the same shape or is repeated.
     for (const Shape& shape : {Shape({2}), Shape({1})}) {
       const Var<double> in =
           tape_.Input(shape, std::vector<double>(shape.size(), x));

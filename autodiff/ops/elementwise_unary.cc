@@ -12,22 +12,23 @@ namespace regard {
 
 namespace {
 
-// y for x, given that y's values stand; grad(g, x, y) is the gradient of x.
-// The closure keeps nodes, which are all that it needs: so the record is small.
+// Records the gradient of y, whose values are already computed. grad(g, x, y)
+// is the gradient of x. The closure stores only nodes, so that the record is
+// small.
 template <typename T, typename G>
 void RecordUnary(const char* name, Var<T> x, Var<T> y, G grad) {
   y.tape().Record(name, y, [x = x.node(), grad](Node<T>* y) {
     const T* g = y->grad;
     const T* x_data = x->value;
     const T* y_data = y->value;
-    // x is the only operand: without its gradient there is no record.
+    // x needs a gradient: otherwise there would be no record.
     GradRef<T>(x).AddEach(
         [=](int64_t i) { return grad(g[i], x_data[i], y_data[i]); });
   });
 }
 
-// Elements that several loops pass over before the next ones: they stay in the
-// first cache.
+// The number of elements that several loops process before the next chunk. They
+// stay in the first-level cache.
 constexpr int64_t kChunk = 1024;
 
 template <typename F>
@@ -37,8 +38,9 @@ void ForEachChunk(int64_t size, F f) {
   }
 }
 
-// The same where more than x and y is needed: slope(first, count, slopes) sets
-// the derivatives of y by x of `count` elements, in the backward pass.
+// Like RecordUnary(), for gradients that need more than x and y. In the
+// backward pass, slope(first, count, slopes) sets the derivatives of y by x for
+// `count` elements.
 template <typename T, typename F>
 void RecordSlope(const char* name, Var<T> x, Var<T> y, F slope) {
   y.tape().Record(name, y, [=] {
@@ -189,7 +191,7 @@ Var<T> Pow(Var<T> x, std::type_identity_t<T> exponent) {
   Var<T> y = x.tape().NewLike(x, x.needs_grad());
   Power(x.data(), y.data(), x.size(), exponent);
   RecordSlope("Pow", x, y, [=](int64_t first, int64_t count, T* slopes) {
-    // 0 everywhere for exponent 0, where x^-1 may be infinite.
+    // For exponent 0, the slope is 0 everywhere. x^-1 might be infinite.
     Power(x.data() + first, slopes, count, exponent == 0 ? T(0) : exponent - 1);
     for (int64_t i = 0; i < count; ++i) slopes[i] *= exponent;
   });
@@ -229,7 +231,7 @@ Var<T> Sigmoid(Var<T> x) {
                         [](T g, T /*x*/, T y) { return g * y * (T(1) - y); });
 }
 
-// NaN stays NaN: a fault must not look like a unit that is off.
+// NaN stays NaN: a fault must not look like an inactive unit.
 template <typename T>
 Var<T> Relu(Var<T> x) {
   return Unary(
@@ -241,7 +243,7 @@ template <typename T>
 Var<T> Gelu(Var<T> x) {
   Tape<T>& tape = x.tape();
   Var<T> y = x.tape().NewLike(x, x.needs_grad());
-  // The distribution function of each x, kept for the gradient.
+  // The normal distribution function of each x, kept for the gradient.
   T* const all_below = tape.arena().template New<T>(x.size());
   ForEachChunk(x.size(), [=](int64_t first, int64_t count) {
     const T* x_data = x.data() + first;
@@ -306,8 +308,8 @@ Var<T> GeluTanh(Var<T> x) {
 template <typename T>
 Var<T> Softplus(Var<T> x) {
   Var<T> y = x.tape().NewLike(x, x.needs_grad());
-  // max(x, 0) + log(1 + e) where e = exp(-|x|) <= 1. The rounding of 1 + e is
-  // divided out (Kahan).
+  // softplus(x) = max(x, 0) + log(1 + e), where e = exp(-|x|) <= 1. The
+  // rounding error of 1 + e is divided out (Kahan).
   ForEachChunk(x.size(), [=](int64_t first, int64_t count) {
     const T* x_data = x.data() + first;
     T* y_data = y.data() + first;

@@ -1,5 +1,5 @@
-// Rows or columns of a table, chosen by number: an embedding, or a learned
-// bias.
+// Selects rows or columns of a table by number, for embeddings and learned
+// biases.
 #ifndef AUTODIFF_OPS_GATHER_H_
 #define AUTODIFF_OPS_GATHER_H_
 
@@ -12,7 +12,7 @@ namespace regard {
 
 // Row ids[i] of table [rows, cols] -> [leading.., cols], where `leading` has as
 // many elements as `ids`. `ids` need not outlive the call. A sparse gradient of
-// a leaf is written in these rows only.
+// a leaf is written only in these rows.
 template <typename T>
 Var<T> Gather(Var<T> table, absl::Span<const int32_t> ids,
               const Shape& leading);

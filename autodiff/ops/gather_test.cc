@@ -111,7 +111,7 @@ TEST(GatherTest, ASparseLeafMayBeReadAsAMatrixToo) {
   }
 }
 
-// Rows of a reshaped leaf are not rows of the leaf.
+// The rows of a reshaped leaf are not the rows of the leaf.
 TEST(GatherTest, AReshapedSparseLeafIsDense) {
   Tape<double> tape;
   SparseLeaf table(tape);

@@ -9,39 +9,41 @@
 
 namespace regard {
 
-// State of a part on the tape of a leaf that has a gradient, in the leaf's
-// arena. A part is identified by its place, so all shapes of the leaf share it.
+// The state of a part of a leaf with a gradient, in the leaf's arena. A part is
+// identified by its place, so all shapes of the leaf share the state.
 template <typename T>
 struct LeafPart {
   PartPlace place;
   LeafPart* next;
 
-  PackedPart<T>* packed;  // null: the leaf's owner keeps no copies
-  int64_t products = 0;   // of few rows, before there was a copy
+  PackedPart<T>* packed;  // null if the leaf's owner keeps no copies
+  int64_t products = 0;   // products of few rows before there was a copy
 
-  // Queue of gradient products.
+  // The queue of gradient products.
   T* g = nullptr;  // [kGemmDepth, rows]
   T* x = nullptr;  // [kGemmDepth, cols]
   int64_t queued = 0;
-  bool deferred = false;  // whether the rest of this pass is taken care of
+  bool deferred = false;  // whether a flush is deferred in this backward pass
 };
 
 namespace {
 
-// Products of more rows are not worth a copy that is kept: packing takes a
-// small share of their time, and with recomputation each weight is used twice.
+// Products of more rows do not make a copy: packing takes a small fraction of
+// their time. With activation checkpointing, each weight is used twice.
 constexpr int64_t kMostRowsForCopy = 512;
 
-// The product that makes the copy. With a gradient, the weight changes in each
-// step, and only a weight that a step uses again is worth one. Without,
-// products of all steps count: rare ones, as with the last batch of an
-// evaluation, make none.
+// The number of the product that makes the copy. With a gradient, the weight
+// changes in each step, and a copy pays only if the step uses the weight again.
+// Without a gradient, the products of all steps count. The limit is higher, so
+// that a few products, such as those for the last batch of an evaluation, make
+// no copy.
 constexpr int64_t kSecond = 2;
 constexpr int64_t kOfInference = 8;
 
-// Elements of a part that exceeds a core's own cache. Products of inference
-// with very few rows wait for memory then. Packing takes as long as dozens of
-// them save, and the copy takes space: it is made once as many were computed.
+// The number of elements of a part that exceeds the private cache of a core.
+// Inference with very few rows then waits for memory. Packing takes as long as
+// dozens of products with the copy save, and the copy takes space. It is
+// therefore made after that many products.
 constexpr int64_t kLeastToStream = int64_t{1} << 18;
 constexpr int64_t kOfStreams = 64;
 
@@ -63,7 +65,8 @@ LeafPart<T>* FindOrAdd(LeafNode<T>* leaf, const WeightPart<T>& part) {
   return leaf->parts;
 }
 
-// The copy that a product of few rows of a leaf reads; null for none.
+// Returns the copy that a product of few rows with a leaf reads, or null if
+// there is none.
 template <typename T>
 const T* PanelsOf(LeafNode<T>* leaf, const WeightPart<T>& part,
                   int64_t rows_of_x, int64_t products) {
@@ -79,11 +82,13 @@ const T* PanelsOf(LeafNode<T>* leaf, const WeightPart<T>& part,
           ? (known->products += products) >= kSecond
           : packed->Count(products) >= (streams ? kOfStreams : kOfInference);
   if (!makes) return nullptr;
-  // One product takes as long to read the part itself as to wait for the copy.
+  // For a single product, reading the part itself takes as long as waiting for
+  // the copy.
   return packed->Pack(part.matrix().Transposed(), /*waits=*/products > 1);
 }
 
-// gradient += g^T x, in the part of `node` of x.cols columns at `offset`.
+// gradient += g^T x, in a part of the gradient of `node`. The part begins at
+// `offset` and has x.cols columns.
 template <typename T>
 void AddProduct(Node<T>* node, int64_t offset, int64_t stride,
                 const ConstMatrix<T>& g, const ConstMatrix<T>& x) {
@@ -118,7 +123,7 @@ void Enqueue(LeafNode<T>* leaf, LeafPart<T>* part, const ConstMatrix<T>& g,
     part->deferred = true;
     tape.Defer("WeightGradient", [=] {
       part->deferred = false;
-      // Without any row the gradient is zero, but it was reached.
+      // Without any row the gradient is zero, but must be marked as written.
       if (part->queued > 0 || !leaf->touched) Flush(leaf, part);
     });
   }

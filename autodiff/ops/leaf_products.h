@@ -1,19 +1,19 @@
-// Products of rows with a weight, for operations that make them. Internal to
-// autodiff: others call Linear().
+// Products of rows with a weight, for the implementation of operations.
+// Internal to autodiff: other code calls Linear().
 //
 // Each part of a leaf that takes part in products has:
 //
-// * A packed copy, if the leaf's owner keeps such copies (packed_weights.h). It
-//   is made by the second product of few rows with the leaf or, if the leaf has
-//   no gradient, by one of the first with the weights as they are now. Later
-//   products of all tapes read it, until the weights change. A large part
-//   without gradient is read in place by many products of up to kGemmFewRows
-//   rows first. Bits do not depend on the copy.
+// * A packed copy, if the leaf's owner keeps such copies (packed_weights.h). If
+//   the leaf has a gradient, the second product of few rows makes the copy.
+//   Otherwise one of the first products after a change of the weights makes it.
+//   Later products of all tapes read it, until the weights change. A large part
+//   without gradient is first read in place by many products of up to
+//   kGemmFewRows rows. Results with the copy are bit-identical.
 // * A queue of gradient products of few rows. Their rows are copied, and one
-//   product is made of each kGemmDepth rows: many small products would read and
-//   write the whole gradient each. The rest is added after the records of the
-//   backward pass. The result has the bits of one product of all rows, in the
-//   order in which the backward pass reached them.
+//   product is computed for each kGemmDepth rows, because each small product
+//   would read and write the whole gradient. The remainder is added after the
+//   records of the backward pass. The result is bit-identical to one product of
+//   all rows, in the order in which the backward pass reached them.
 //
 // A weight that is not a leaf has neither.
 #ifndef AUTODIFF_OPS_LEAF_PRODUCTS_H_
@@ -48,22 +48,23 @@ struct WeightPart {
     return {row * stride + col, rows, cols, stride};
   }
 
-  // The right operand of gradients of x: [rows, cols].
+  // The right operand of products that compute the gradient of x: [rows, cols].
   ConstMatrix<T> matrix() const {
     const PartPlace at = place();
     return {weight.data() + at.offset, rows, cols, at.stride};
   }
 };
 
-// The transpose of a part, [cols, rows], as the right operand of `products`
-// products with `rows_of_x` rows each. For several products with a weight that
-// has no owner of packed copies, there is one in scratch storage.
+// Returns the transpose of a part, [cols, rows], as the right operand of
+// `products` products with `rows_of_x` rows each. If the weight has no owner of
+// packed copies, several products share a copy in scratch storage.
 template <typename T>
 ConstMatrix<T> TransposedForProducts(const WeightPart<T>& part,
                                      int64_t rows_of_x, int64_t products);
 
-// Adds g^T x to the gradient of a part, at once or later in this backward pass;
-// g is [n, rows] and x [n, cols], neither transposed. Both are read now.
+// Adds g^T x to the gradient of a part, at once or later in this backward pass.
+// g is [n, rows] and x is [n, cols]. Neither is transposed, and both are read
+// during the call.
 template <typename T>
 void AddWeightGradient(const WeightPart<T>& part, const ConstMatrix<T>& g,
                        const ConstMatrix<T>& x);

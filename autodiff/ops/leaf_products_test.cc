@@ -39,7 +39,7 @@ std::vector<float> Gradient(Var<float> x) {
   return std::vector<float>(x.grad_data(), x.grad_data() + x.size());
 }
 
-// Puts `weights` times the elements of y into its gradient.
+// Sets the gradient of y to standard normal numbers.
 void Seed(Var<float> y, uint64_t seed) {
   const RandomStream stream(seed, "seed");
   if (auto d = y.grad_ref()) {
@@ -66,7 +66,8 @@ struct OwnWeight {
                      shape, /*sparse=*/false, &packed[0]);
   }
 
-  // The first of 100 products of a leaf that finds a copy.
+  // Returns the number of the first product with a leaf that uses a packed
+  // copy, at most 100.
   int64_t FirstOfLeaf(bool needs_grad, int64_t rows) {
     Tape<float> tape;
     const WeightPart<float> part(Leaf(tape, needs_grad));
@@ -109,7 +110,7 @@ TEST(LeafCopyTest, WithoutAGradientItTakesMoreProductsButOfAllSteps) {
     EXPECT_EQ(PanelsOf(WeightPart<float>(weight.Leaf(tape, false))) != nullptr,
               product == 8);
   }
-  // As many steps of a sequence as that.
+  // A product for several steps of a sequence counts as several products.
   OwnWeight recurrent({5, 3});
   EXPECT_NE(PanelsOf(WeightPart<float>(recurrent.Leaf(tape, false)), 1, 8),
             nullptr);
@@ -139,7 +140,7 @@ TEST(LeafCopyTest, AllTapesReadOneUntilTheWeightChanges) {
     EXPECT_EQ(PanelsOf(other), panels);
   }
   EXPECT_EQ(weight.packed.bytes(), bytes);
-  // Also within a step.
+  // Within a step, too.
   second.Reset();
   const Var<float> leaf = weight.Leaf(second);
   const Var<float> x = second.Full({2, 3}, 1);
@@ -224,7 +225,7 @@ TEST(LeafCopyTest, ChangesNoBits) {
   EXPECT_EQ(PanelsOf(WeightPart<float>(without)), nullptr);
 }
 
-// What a queue adds up against one product of all rows, in the order of the
+// Compares the sum of a queue with one product of all rows, in the order of the
 // backward pass.
 void ExpectBitsOfOneProduct(int64_t rows, int64_t steps, int64_t first_column,
                             int64_t columns) {
@@ -292,7 +293,8 @@ TEST(LeafQueueTest, AddsToAGradientThatAProductOfManyRowsBegan) {
   }
 }
 
-// Weights tied to an embedding: both orders, few rows and many.
+// Weights that are tied to an embedding, used in both orders, with few rows and
+// with many.
 TEST(LeafQueueTest, TiedWeightsGetBothGradients) {
   for (const bool gather_first : {true, false}) {
     for (const int64_t rows : {2, 300}) {
@@ -339,8 +341,8 @@ struct Step {
   }
 };
 
-// The gradients of a recurrence in which the steps of `recomputed` (bits) keep
-// nothing: of x, then of the weights.
+// Returns the gradients of a recurrence: of x, then of the weights. The steps
+// in the bit set `recomputed` use activation checkpointing.
 std::vector<std::vector<float>> RecurrenceGradients(Tape<float>& tape,
                                                     bool lstm, int64_t batch,
                                                     int steps,
@@ -365,8 +367,8 @@ std::vector<std::vector<float>> RecurrenceGradients(Tape<float>& tape,
           Gradient(weights.bias)};
 }
 
-// A queue that is begun, filled and flushed by recomputed and plain steps in
-// any order. 100 rows fill a piece within a recomputed step.
+// Recomputed and plain steps begin, fill and flush the queue in any order. 100
+// rows fill a piece within a recomputed step.
 TEST(LeafQueueTest, AnyMixOfRecomputedAndPlainStepsHasTheSameBits) {
   constexpr int kSteps = 4;
   for (const bool lstm : {false, true}) {

@@ -9,7 +9,7 @@ namespace regard {
 
 namespace {
 
-// A stored [rows, cols] as the product sees it.
+// Returns the stored [rows, cols] matrix as the product reads it.
 template <typename T>
 ConstMatrix<T> Seen(const T* data, int64_t rows, int64_t cols,
                     bool transposed) {
@@ -17,7 +17,7 @@ ConstMatrix<T> Seen(const T* data, int64_t rows, int64_t cols,
   return transposed ? stored.Transposed() : stored;
 }
 
-// d += a b, or its transpose, where d is stored as [rows, cols].
+// d += a b, or its transpose. d is stored as [rows, cols].
 template <typename T>
 void AddProduct(T* d, int64_t rows, int64_t cols, bool transposed,
                 ConstMatrix<T> a, ConstMatrix<T> b, GemmMode mode) {
@@ -33,7 +33,8 @@ GemmMode Mode(GradRef<T>& d) {
   return d.MarkTouched() ? GemmMode::kAdd : GemmMode::kAssign;
 }
 
-// Calls f(index of the product, of a's matrix, of b's matrix).
+// Calls f(index of the product, index of the matrix of a, index of the matrix
+// of b).
 template <typename F>
 void ForEachMatrix(const StridedLoop<2>& loop, F f) {
   loop.ForEachRow([&](int64_t row, const int64_t(&offsets)[2]) {
@@ -44,8 +45,8 @@ void ForEachMatrix(const StridedLoop<2>& loop, F f) {
   });
 }
 
-// Begins the gradient of an operand; a repeated one takes part in several
-// products.
+// Begins the gradient of an operand. An operand that is repeated takes part in
+// several products.
 template <typename T>
 GemmMode BeginBatch(GradRef<T>& d, bool repeated) {
   if (!repeated) return Mode(d);

@@ -1,4 +1,4 @@
-// Matrix products and the affine map.
+// Matrix products and the affine map x W^T + b.
 #ifndef AUTODIFF_OPS_LINEAR_H_
 #define AUTODIFF_OPS_LINEAR_H_
 
@@ -8,21 +8,21 @@
 
 namespace regard {
 
-// Which operands of a product are transposed in their last two axes.
+// The operands of a product that are transposed in their last two axes.
 struct Transpositions {
   bool a = false;
   bool b = false;
 };
 
-// [.., m, k] times [.., k, n] -> [.., m, n], read in place where transposed.
-// Leading axes broadcast. Where b is a matrix and a is not transposed, all rows
-// of a make one product.
+// [.., m, k] times [.., k, n] -> [.., m, n]. Transposed operands are read in
+// place. Leading axes broadcast. If b is a matrix and a is not transposed, all
+// rows of a form one product.
 template <typename T>
 Var<T> MatMul(Var<T> a, Var<T> b, Transpositions transposed = {});
 
 // Columns first .. first + count - 1 of a weight [out, in], as an operand of
-// Linear() and of nothing else: a weight [out, count] whose gradient is added
-// to that of `weight`. Nothing is copied.
+// Linear() only. Acts as a weight [out, count] whose gradient is added to the
+// gradient of `weight`. Nothing is copied.
 template <typename T>
 struct Columns {
   Var<T> weight;
@@ -33,11 +33,12 @@ struct Columns {
       : weight(weight), first(first), count(count) {}
 };
 
-// x [.., in] times the transpose of weight [out, in], plus `addend`: nothing if
-// it is empty, a bias [out], or an array of the result's shape -> [.., out].
+// x [.., in] times the transpose of weight [out, in], plus `addend` -> [..,
+// out]. The addend is a bias [out], an array of the result's shape, or empty
+// for no addend.
 //
-// Products with a leaf are fast whether they have many rows or few, as those of
-// one time step have.
+// Products with a leaf are fast for many rows, and for few rows such as a
+// single time step.
 template <typename T>
 Var<T> Linear(Var<T> x, Var<T> weight, Var<T> addend);
 template <typename T>

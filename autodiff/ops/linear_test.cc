@@ -54,7 +54,8 @@ std::vector<GradientCase> Cases() {
                [](auto&, auto in) { return Linear(in[0], in[1], {}); }));
   cases.push_back(MakeCase("Linear", "added to rows",
                            {{{2, 3, 5}}, {{7, 5}}, {{2, 3, 7}}}, affine));
-  // The second product of few rows and its gradient read what the first left.
+  // The second product of few rows and its gradient read the state that the
+  // first product keeps.
   cases.push_back(
       MakeCase("Linear", "three steps", {{{3, 5}}, {{5, 5}}, {{5}}},
                []<typename T>(Tape<T>&, absl::Span<const Var<T>> in) {
@@ -88,7 +89,7 @@ std::vector<GradientCase> Cases() {
   cases.push_back(MakeCase("Linear", "disjoint columns", two_parts, parts(2)));
   cases.push_back(
       MakeCase("Linear", "overlapping columns", two_parts, parts(1)));
-  // Only leaves keep a layout and a queue.
+  // Only leaves keep a copy and a queue.
   cases.push_back(MakeCase("Linear", "a weight that is computed",
                            {{{2, 3}}, {{4, 5}}, {{4}}}, [](auto&, auto in) {
                              return Linear(in[0], Columns(Tanh(in[1]), 1, 3),

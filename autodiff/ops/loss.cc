@@ -12,8 +12,8 @@ namespace regard {
 
 namespace {
 
-// Enough rows for the products to be fast, and for the gradient of the weight,
-// which every block adds to, to be read and written seldom.
+// Enough rows for fast products. Each block reads and writes the gradient of
+// the weight once, so that larger blocks save memory traffic.
 constexpr int64_t kRowsPerBlock = 256;
 
 void CheckTargets(absl::Span<const int32_t> targets, const Shape& logits,
@@ -26,8 +26,8 @@ void CheckTargets(absl::Span<const int32_t> targets, const Shape& logits,
   }
 }
 
-// The loss of one row of logits x. Sets exponentials[j] to exp(x[j] - max), in
-// x's place if need be, and *sum to their sum.
+// Returns the loss of one row of logits x. Sets exponentials[j] to exp(x[j] -
+// max) and *sum to their sum. `exponentials` may be x.
 template <typename T>
 T RowLoss(const T* x, int32_t target, int64_t cols,
           const CrossEntropyOptions& options, T* exponentials, T* sum) {
@@ -42,8 +42,8 @@ T RowLoss(const T* x, int32_t target, int64_t cols,
   return (T(1) - smoothing) * (log_sum - wanted) + smoothing * (log_sum - mean);
 }
 
-// The gradient of RowLoss() in place of its exponentials: the softmax less the
-// smoothed target. It is added to `total`, too, unless that is null.
+// Replaces the exponentials of RowLoss() by its gradient, the softmax minus the
+// smoothed target. Also adds the gradient to `total` unless that is null.
 template <typename T>
 void RowGradient(int32_t target, int64_t cols,
                  const CrossEntropyOptions& options, T sum,
@@ -129,8 +129,9 @@ Var<T> LinearCrossEntropy(Var<T> x, Var<T> weight, Var<T> bias,
   const bool bias_grad = biased && bias.needs_grad();
   const bool needs_grad = x.needs_grad() || weight.needs_grad() || bias_grad;
   const bool records = needs_grad && tape.recording();
-  // Gradients for a unit gradient of the loss; null where nobody asks. They lie
-  // before the loss, which outlives them.
+  // Gradients for a unit gradient of the loss, or null if not needed. They are
+  // allocated before the loss, so that a backward pass that keeps the loss can
+  // release them.
   Arena& arena = tape.arena();
   T* const d_x = records && x.needs_grad() ? arena.New<T>(x.size()) : nullptr;
   T* const d_weight =
@@ -154,7 +155,7 @@ Var<T> LinearCrossEntropy(Var<T> x, Var<T> weight, Var<T> bias,
         losses[row] = T(0);
         if (targets[row] != options.ignore_id) counted[count++] = row;
       }
-      // Only rows that count take part in products.
+      // Only rows that are not ignored take part in products.
       const bool all = count == end - begin;
       for (int64_t i = 0; i < count && !all; ++i) {
         std::copy_n(x.data() + counted[i] * in, in, copied + i * in);

@@ -1,4 +1,5 @@
-// Losses: sums over the batch, to be divided once by a global count.
+// Losses. Each is a sum over the batch, which the caller divides once by a
+// global count.
 #ifndef AUTODIFF_OPS_LOSS_H_
 #define AUTODIFF_OPS_LOSS_H_
 
@@ -10,30 +11,30 @@
 namespace regard {
 
 struct CrossEntropyOptions {
-  // Share of the target's probability that is distributed uniformly over all
-  // classes, in 0 .. 1.
+  // The fraction of the target's probability that is distributed uniformly over
+  // all classes, in 0 .. 1.
   double label_smoothing = 0;
   // Rows with this target are ignored.
   int32_t ignore_id = -1;
 };
 
-// The negative log likelihood of `targets` [rows] under softmax(logits)
-// [.., V], in nats, summed over the rows that are not ignored -> scalar.
-// `targets` is copied.
+// The negative log likelihood of `targets` [rows] under softmax(logits) [..,
+// V], in nats, summed over the rows that are not ignored -> scalar. `targets`
+// is copied.
 template <typename T>
 Var<T> CrossEntropy(Var<T> logits, absl::Span<const int32_t> targets,
                     const CrossEntropyOptions& options = {});
 
-// CrossEntropy(Linear(x, weight, bias), targets, options) by blocks of rows:
-// the full logits are never stored, no product computes a row that is ignored,
-// and the gradients are computed in the forward pass. x [.., in], weight [V,
-// in], bias [V] or empty.
+// CrossEntropy(Linear(x, weight, bias), targets, options), computed by blocks
+// of rows. The full logits are never stored, rows that are ignored are not
+// computed, and the gradients are computed in the forward pass. Shapes: x [..,
+// in], weight [V, in], bias [V] or empty.
 template <typename T>
 Var<T> LinearCrossEntropy(Var<T> x, Var<T> weight, Var<T> bias,
                           absl::Span<const int32_t> targets,
                           const CrossEntropyOptions& options = {});
 
-// Sum of (a - b)^2 over operands of one shape -> scalar.
+// The sum of (a - b)^2 over operands of one shape -> scalar.
 template <typename T>
 Var<T> SquaredError(Var<T> a, Var<T> b);
 

@@ -18,7 +18,7 @@ namespace {
 using ::testing::Each;
 using ::testing::ElementsAre;
 
-// Targets among `classes`, each third one ignored.
+// Returns targets below `classes`. Every third target is ignored.
 std::vector<int32_t> Targets(int64_t rows, int64_t classes) {
   std::vector<int32_t> targets(rows);
   for (int64_t i = 0; i < rows; ++i) {
@@ -74,8 +74,8 @@ TEST(LinearCrossEntropyTest, AgreesWithItsComposition) {
   }
 }
 
-// Rows of NaN that are ignored leave the bits of the gradients of the others,
-// which lie in two blocks of rows around one that holds ignored rows only.
+// Ignored rows of NaN do not change the gradients of the other rows. These lie
+// in two blocks of rows around a block that contains only ignored rows.
 TEST(LinearCrossEntropyTest, IgnoredRowsTakePartInNoProduct) {
   constexpr int64_t kRows = 768;
   constexpr int64_t kIn = 5;
@@ -144,7 +144,7 @@ TEST(LinearCrossEntropyTest, WorksWithoutBias) {
 
 TEST(CrossEntropyTest, IsTheNegativeLogLikelihoodInNats) {
   Tape<double> tape;
-  // Shares 1/4 and 3/4 in both rows.
+  // Probabilities 1/4 and 3/4 in both rows.
   Var<double> x = tape.Input({2, 2}, {0, std::log(3), 100, 100 + std::log(3)});
   EXPECT_NEAR(CrossEntropy(x, {0, 1}).item(), std::log(4) + std::log(4. / 3),
               1e-12);

@@ -10,7 +10,8 @@ namespace regard {
 
 namespace {
 
-// Without kCenter, the mean counts as 0. The bias may be empty.
+// Normalizes each row. If not kCenter, the mean is taken to be 0. The bias may
+// be empty.
 template <bool kCenter, typename T>
 Var<T> Norm(const char* name, Var<T> x, Var<T> gain, Var<T> bias, T epsilon) {
   const int64_t rows = x.rows();
@@ -28,7 +29,7 @@ Var<T> Norm(const char* name, Var<T> x, Var<T> gain, Var<T> bias, T epsilon) {
     if constexpr (kCenter) return x - mean;
     return x;
   };
-  // Of each row, kept for the gradient.
+  // The statistics of each row, kept for the gradient.
   T* const means = tape.arena().template New<T>(rows);
   T* const scales = tape.arena().template New<T>(rows);
   for (int64_t i = 0; i < rows; ++i) {
@@ -54,9 +55,9 @@ Var<T> Norm(const char* name, Var<T> x, Var<T> gain, Var<T> bias, T epsilon) {
     scales[i] = scale;
   }
   tape.Record(name, y, [=] {
-    // With n = (x - mean) * scale and h = g gain:
-    // d x = scale (h - mean(h) - n mean(h n)), d gain = sum of g n. Without
-    // kCenter there is no mean(h).
+    // With n = (x - mean) * scale and h = g gain: d x = scale (h - mean(h) - n
+    // mean(h n)), d gain = sum of g n. The term mean(h) is omitted if not
+    // kCenter.
     auto d_x = x.grad_ref();
     const bool accumulate = d_x && d_x.MarkTouched();
     T* const d_gain = PartialGrad(gain);

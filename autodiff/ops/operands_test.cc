@@ -1,5 +1,5 @@
-// Operands of each operation that takes several: an absent one, or one of
-// another tape, fails a check in every build.
+// An absent operand, or an operand on another tape, fails a check in every
+// build, for each operation with several operands.
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -98,7 +98,7 @@ TEST(OperandsDeathTest, AreOnOneTape) {
       EXPECT_DEATH(operation.run(operands),
                    operation.name + " of values on different tapes")
           << foreign;
-      // The same values on one tape are fine.
+      // The same values on one tape pass.
       operands[foreign] =
           tape.Constant(operation.operands[foreign], operands[foreign].span());
       operation.run(operands);
@@ -113,8 +113,8 @@ TEST(OperandsDeathTest, OfAGradientAreOnItsTape) {
                "Backward\\(\\) of values on different tapes");
 }
 
-// An empty Var has the shape of a scalar, so that some operations refuse its
-// shape first.
+// An empty Var has the shape of a scalar, so that some operations first reject
+// its shape.
 TEST(OperandsDeathTest, AreNotAbsent) {
   Tape<float> tape;
   const V x = tape.Full({}, 1);

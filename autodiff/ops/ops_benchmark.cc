@@ -1,4 +1,4 @@
-// What the tape costs: small operations, forward and backward together.
+// Measures the overhead of the tape: small operations, forward and backward.
 
 #include <cstdint>
 #include <vector>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kChain = 1000;
 
-// Time per operation of a chain over `size` elements.
+// Measures the time per operation of a chain over `size` elements.
 template <typename F>
 void RunChain(benchmark::State& state, F f) {
   const Shape shape({state.range(0)});

@@ -1,6 +1,6 @@
-// Less memory for more time: a function whose inner values are not kept, but
-// computed again in the backward pass (gradient checkpointing; torch.utils.
-// checkpoint, jax.checkpoint).
+// Activation checkpointing: a function that does not keep its inner values, and
+// computes them again in the backward pass. Takes less memory and more time.
+// Compare torch.utils.checkpoint and jax.checkpoint.
 #ifndef AUTODIFF_OPS_RECOMPUTE_H_
 #define AUTODIFF_OPS_RECOMPUTE_H_
 
@@ -14,16 +14,16 @@
 
 namespace regard {
 
-// The mode and random state of a tape, under which a function runs again.
+// The mode and random state of a tape, with which a function runs again.
 template <typename T>
 class ReplayState {
  public:
   explicit ReplayState(const Tape<T>& tape)
       : training_(tape.training()), random_(tape.random()) {}
 
-  // Runs fn() -> Var<T>, of `shape`, with recording on, gives its value the
-  // gradient d(index of an element), goes back through what was recorded, and
-  // discards it.
+  // Runs fn(), which returns a Var<T> of `shape`, with recording on. Sets
+  // element i of the gradient of its value to d(i), runs the backward pass over
+  // the new records, and discards them.
   template <typename F, typename D>
   void Replay(Tape<T>& tape, const Shape& shape, F fn, D d) const {
     const typename Tape<T>::Mark mark = tape.Save();
@@ -41,10 +41,11 @@ class ReplayState {
     tape.Rewind(mark);
   }
 
-  // Runs fn(state) with recording on, calls give_gradients() with its result,
-  // goes back through what was recorded, and discards it. The state is `first`
-  // or, if `values` is not null, a copy of these, whose gradient is written to
-  // `d_values`. Returns whether a gradient reached the copy.
+  // Runs fn(state) with recording on, and calls give_gradients() with its
+  // result. Then runs the backward pass over the new records and discards them.
+  // If `values` is null, the state is `first`. Otherwise it is a copy of
+  // `values`, whose gradient is written to `d_values`. Returns whether a
+  // gradient reached the copy.
   template <typename F, typename G>
   bool ReplayLink(Tape<T>& tape, Var<T> first, const T* values,
                   const Shape& shape, T* d_values, F fn,
@@ -81,7 +82,7 @@ class ReplayState {
   RandomState random_;
 };
 
-// A copy of `inputs`, the operands of `operation`, on the tape.
+// Returns a copy of `inputs` on the tape. They are the operands of `operation`.
 template <typename T>
 absl::Span<const Var<T>> KeepInputs(const char* operation, Tape<T>& tape,
                                     absl::Span<const Var<T>> inputs) {
@@ -91,7 +92,8 @@ absl::Span<const Var<T>> KeepInputs(const char* operation, Tape<T>& tape,
   return {kept, inputs.size()};
 }
 
-// Gives gradients storage that a replay does not release.
+// Allocates gradients before a replay, so that the replay does not release
+// them.
 template <typename T>
 void AllocateGradients(absl::Span<const Var<T>> inputs) {
   for (const Var<T>& input : inputs) {
@@ -102,17 +104,19 @@ void AllocateGradients(absl::Span<const Var<T>> inputs) {
   }
 }
 
-// fn(inputs), where fn takes an absl::Span<const Var<T>> and gives a Var<T>.
-// fn runs twice and must compute the same both times: it is trivially copyable,
-// and reads nothing that changes in between but the tape, the mode and random
-// state of which are those of the first run both times. Besides `inputs` it may
-// use values that need no gradient, and leaves, such as parameters; a gradient
-// of any other value is a failed check. Dropout in fn has the same mask both
-// times. Values and gradients have the bits that fn has without Recompute().
+// Returns fn(inputs), where fn takes an absl::Span<const Var<T>> and returns a
+// Var<T>.
+//
+// fn runs twice and must compute the same both times. It must be trivially
+// copyable. It must not read anything that changes in between, except the tape:
+// both runs see the mode and random state of the first run. Besides `inputs` it
+// may use leaves, such as parameters, and values that need no gradient. A
+// gradient of any other value fails a check. Dropout in fn has the same mask
+// both times. Values and gradients are bit-identical to fn without Recompute().
 template <typename T, typename F>
 Var<T> Recompute(Tape<T>& tape, absl::Span<const Var<T>> inputs, F fn) {
   const absl::Span<const Var<T>> kept = KeepInputs("Recompute", tape, inputs);
-  // The output moves below the mark by way of scratch.
+  // The output is moved below the mark by a copy in scratch storage.
   const bool recording = tape.recording();
   const bool wanted_grad = tape.wanted_grad();
   const typename Tape<T>::Mark mark = tape.Save();
@@ -120,7 +124,7 @@ Var<T> Recompute(Tape<T>& tape, absl::Span<const Var<T>> inputs, F fn) {
   tape.set_wanted_grad(false);
   ScratchScope<T> scratch(tape);
   const Var<T> inner = fn(kept);
-  // A function may also return an input, or a leaf.
+  // fn may return an input or a leaf.
   const bool needs_grad = tape.wanted_grad() || inner.needs_grad();
   T* const values = scratch.New(inner.size());
   std::copy_n(inner.data(), inner.size(), values);
@@ -143,18 +147,18 @@ Var<T> Recompute(Tape<T>& tape, absl::Span<const Var<T>> inputs, F fn) {
   return y;
 }
 
-// Rows first .. first + count - 1 of one example, of all heads.
+// Rows first .. first + count - 1 of one example, for all heads.
 struct RowBlock {
   int64_t example;
   int64_t first;
   int64_t count;
 };
 
-// y [batch, heads, rows, width] in blocks of up to `most` >= 1 rows of an
-// example: fn(inputs, block) gives [1, heads, block.count, width]. What
-// Recompute() says of fn holds for each block. One block at a time is in
-// memory, and in both passes they are computed in rising order, so that
-// gradients add up in the order in which one pass over all rows adds them.
+// Computes y [batch, heads, rows, width] in blocks of up to `most` >= 1 rows of
+// an example. fn(inputs, block) returns [1, heads, block.count, width]. The
+// requirements of Recompute() hold for each block. Only one block at a time is
+// in memory. Both passes compute the blocks in rising order, so that gradients
+// are added in the same order as by one pass over all rows.
 template <typename T, typename F>
 Var<T> RecomputeRows(Tape<T>& tape, absl::Span<const Var<T>> inputs,
                      const Shape& shape, int64_t most, F fn) {
@@ -173,11 +177,11 @@ Var<T> RecomputeRows(Tape<T>& tape, absl::Span<const Var<T>> inputs,
       }
     }
   };
-  // Where the rows of a block are for a head.
+  // Returns the offset in y of the rows of a block for a head.
   const auto place = [=](const RowBlock& block, int64_t head) {
     return ((block.example * heads + head) * rows + block.first) * width;
   };
-  // Whether it needs a gradient is known at the end.
+  // Whether y needs a gradient is known only at the end.
   Var<T> y = tape.New(shape, /*needs_grad=*/false);
   bool needs_grad = false;
   for_each_block([&](const RowBlock& block) {
@@ -217,15 +221,17 @@ struct ChainLink {
   Var<T> state;
 };
 
-// y of `shape` [.., rows, width] in blocks of up to `most` >= 1 rows, each of
-// which begins with the state that the one before it leaves: fn(inputs, state,
-// first, count) gives rows first .. first + count - 1 [.., count, width] and
-// the next state. `state` is the first one; empty: fn is called with an empty
-// state. All states have one shape. Without rows, and then only with a
-// state, y is empty and the state stays.
+// Computes y of `shape` [.., rows, width] in blocks of up to `most` >= 1 rows.
+// Each block begins with the state that the previous block returned. fn(inputs,
+// state, first, count) returns rows first .. first + count - 1 [.., count,
+// width] and the next state.
 //
-// For each block, fn is as Recompute() requires. One block at a time is in
-// memory, and all states.
+// `state` is the initial state. If it is empty, the first call of fn gets an
+// empty state. All states have one shape. If there are no rows, a state is
+// required, y is empty, and the state is returned.
+//
+// The requirements of Recompute() hold for each block. All states and one block
+// at a time are in memory.
 template <typename T, typename F>
 ChainLink<T> RecomputeChain(Tape<T>& tape, absl::Span<const Var<T>> inputs,
                             Var<T> state, const Shape& shape, int64_t most,
@@ -246,8 +252,8 @@ ChainLink<T> RecomputeChain(Tape<T>& tape, absl::Span<const Var<T>> inputs,
     return std::min(most, rows - block * most);
   };
   const int64_t outer = width == 0 ? 0 : shape.size() / (rows * width);
-  // Calls f(place in y, place in an array [.., count, width], elements) for the
-  // successive elements of a block.
+  // Calls f(offset in y, offset in an array [.., count, width], number of
+  // elements) for each contiguous run of elements of a block.
   const auto for_each_run = [=](int64_t block, auto f) {
     const int64_t run = count_of(block) * width;
     for (int64_t i = 0; i < outer; ++i) {
@@ -299,7 +305,7 @@ ChainLink<T> RecomputeChain(Tape<T>& tape, absl::Span<const Var<T>> inputs,
     if (state.has_value()) AllocateGradients(absl::MakeConstSpan(first));
     ScratchScope<T> scratch(*owner);
     const int64_t size = last.size();
-    // The gradients of the states after and before a block; null: 0.
+    // The gradients of the states after and before a block. Null means 0.
     T* const gradients[] = {scratch.New(size), scratch.New(size)};
     const T* d_after = last.grad_data();
     for (int64_t block = blocks - 1; block >= 0; --block) {

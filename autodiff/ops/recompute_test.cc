@@ -20,7 +20,7 @@
 namespace regard {
 namespace {
 
-// Several operations, dropout among them.
+// Several operations, including dropout.
 struct Block {
   template <typename T>
   Var<T> operator()(absl::Span<const Var<T>> in) const {
@@ -38,7 +38,7 @@ struct Nested {
   }
 };
 
-// y [2, 2, rows, 3] from x of that shape: rows times a weight, then dropout.
+// y [2, 2, rows, 3] from x of the same shape: a matrix product, then dropout.
 struct Rows {
   template <typename T>
   Var<T> operator()(absl::Span<const Var<T>> in, const RowBlock& block) const {
@@ -55,7 +55,7 @@ Var<T> ByRows(Tape<T>& tape, absl::Span<const Var<T>> in, int64_t most) {
 }
 
 // Rows of x [2, time, 3] that read a state [2, 1, 3]: y = x W + state, and the
-// next state is tanh(state W + sum of the rows of x). Without a state, it is 0.
+// next state is tanh(state W + sum of the rows of x). A missing state means 0.
 struct Link {
   template <typename T>
   ChainLink<T> operator()(absl::Span<const Var<T>> in, Var<T> state,
@@ -67,7 +67,8 @@ struct Link {
   }
 };
 
-// Rows and state side by side; with `parts` 1 and 2 only one of them.
+// Returns rows and state, concatenated. Returns only the rows if `parts` is 1,
+// and only the state if it is 2.
 template <typename T>
 Var<T> PartsOf(const ChainLink<T>& link, int parts) {
   if (parts == 1) return link.rows;
@@ -75,7 +76,7 @@ Var<T> PartsOf(const ChainLink<T>& link, int parts) {
   return Concat<T>({link.rows, link.state}, 1);
 }
 
-// in: x, W and perhaps a state.
+// `in` contains x, W and possibly a state.
 template <typename T>
 ChainLink<T> Chained(Tape<T>& tape, absl::Span<const Var<T>> in, int64_t most) {
   return RecomputeChain(tape, in.first(2), in.size() > 2 ? in[2] : Var<T>(),
@@ -188,8 +189,8 @@ TEST(RecomputeTest, AChainOfNoRowsLeavesItsState) {
   EXPECT_EQ(link.state.data()[5], 7);
 }
 
-// To the bit, as blocks are computed in rising order and products are cut at
-// 256 rows.
+// The gradients are bit-identical, because blocks are computed in rising order
+// and products are cut at 256 rows.
 TEST(RecomputeTest, BlocksOfAnySizeHaveTheSameGradients) {
   const auto gradient_of_weight = [](int64_t most) {
     Tape<double> tape;
@@ -206,7 +207,7 @@ TEST(RecomputeTest, BlocksOfAnySizeHaveTheSameGradients) {
   for (size_t i = 0; i < 9; ++i) EXPECT_NEAR(got[i], expected[i], 1e-10);
 }
 
-// Without a gradient to compute, nothing after it is recorded.
+// If no gradient is needed, no record is made.
 TEST(RecomputeTest, BlocksNeedAGradientWhereTheirFunctionDoes) {
   Tape<double> tape;
   const Var<double> constants[] = {tape.Full({1, 1, 4, 3}, 1),
@@ -307,7 +308,7 @@ TEST(RecomputeTest, KeepsOnlyTheOutput) {
   EXPECT_NEAR(y.data()[1], 0.9993292997390670, 1e-14);  // tanh(4)
 }
 
-// What changes between the forward and the backward pass changes no mask.
+// A change between the forward and the backward pass does not change the mask.
 TEST(RecomputeTest, ReplaysUnderTheFlagsOfTheRecording) {
   const auto gradient = [](auto change) {
     Tape<double> tape;

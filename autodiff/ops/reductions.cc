@@ -11,7 +11,7 @@ namespace regard {
 
 namespace {
 
-// An array seen as [outer, extent, inner], reduced over the middle.
+// An array viewed as [outer, extent, inner], reduced over the middle axis.
 struct Extents {
   int64_t outer;
   int64_t extent;
@@ -26,7 +26,7 @@ Extents Along(const Shape& shape, int axis, bool keep) {
   Extents result = {1, shape[axis], shape.Stride(axis),
                     keep ? shape.With(axis, 1) : shape.Remove(axis)};
   for (int i = 0; i < axis; ++i) result.outer *= shape[i];
-  // One element to reduce: one long row instead of many short ones.
+  // If the extent is 1, one long row replaces many short rows.
   if (result.extent == 1) {
     result.inner *= result.outer;
     result.outer = 1;
@@ -34,7 +34,7 @@ Extents Along(const Shape& shape, int axis, bool keep) {
   return result;
 }
 
-// scale times the sum.
+// y = scale times the sum.
 template <typename T>
 Var<T> ScaledSum(const char* name, Var<T> x, const Extents& extents, T scale) {
   const auto [outer, extent, inner, shape] = extents;
@@ -97,7 +97,7 @@ Var<T> ReduceMax(Var<T> x, const Extents& extents) {
       int64_t best = i * extent * inner + j;
       for (int64_t k = 1; k < extent; ++k) {
         const int64_t place = (i * extent + k) * inner + j;
-        // The first NaN wins, as of Maximum().
+        // The first NaN wins, as in Maximum().
         if (x.data()[place] > x.data()[best] ||
             (std::isnan(x.data()[place]) && !std::isnan(x.data()[best]))) {
           best = place;

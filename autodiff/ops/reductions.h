@@ -6,7 +6,7 @@
 
 namespace regard {
 
-// Over all elements -> scalar. Mean and Max need at least one.
+// Reduce all elements to a scalar. Mean and Max require at least one element.
 template <typename T>
 Var<T> Sum(Var<T> x);
 template <typename T>
@@ -14,7 +14,7 @@ Var<T> Mean(Var<T> x);
 template <typename T>
 Var<T> Max(Var<T> x);
 
-// Over one axis, which is kept with extent 1 if `keep` and removed otherwise.
+// Reduce one axis, which is kept with extent 1 if `keep` and removed otherwise.
 template <typename T>
 Var<T> Sum(Var<T> x, int axis, bool keep = false);
 template <typename T>

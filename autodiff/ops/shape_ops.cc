@@ -13,7 +13,7 @@ namespace regard {
 
 namespace {
 
-// out = x or, with kAdd, out + x; both have n elements, often fewer than a
+// out = x, or out += x if kAdd. Both have n elements, often fewer than a
 // packet.
 template <bool kAdd, typename T>
 void CopyRow(const T* x, int64_t n, T* out) {
@@ -31,16 +31,16 @@ void CopyRow(const T* x, int64_t n, T* out) {
   StorePart(out + j, row, rest);
 }
 
-// The product of the extents of the axes before `axis`.
+// Returns the product of the extents of the axes before `axis`.
 int64_t Outer(const Shape& shape, int axis) {
   int64_t outer = 1;
   for (int i = 0; i < axis; ++i) outer *= shape[i];
   return outer;
 }
 
-// Joins matrices of up to `outer` rows side by side; rows that an input does
-// not have are 0. Either all have the same number of columns or, where that is
-// 0, all have `outer` rows.
+// Concatenates matrices of up to `outer` rows along the columns. Missing rows
+// of an input are 0. All inputs have `same_columns` columns. If `same_columns`
+// is 0, the columns may differ, and all inputs have `outer` rows.
 template <typename T>
 Var<T> Join(const char* name, absl::Span<const Var<T>> inputs, int64_t outer,
             int64_t same_columns, const Shape& shape) {
@@ -93,8 +93,8 @@ Var<T> Join(const char* name, absl::Span<const Var<T>> inputs, int64_t outer,
   return y;
 }
 
-// Of x from `offset` on, a run of elements for each index of `shape` before
-// `axis`, along which x is longer.
+// Copies, for each index of `shape` before `axis`, one contiguous run of
+// elements of x, from `offset` on. x is longer than `shape` along `axis`.
 template <typename T>
 Var<T> Runs(const char* name, Var<T> x, const Shape& shape, int axis,
             int64_t offset) {

@@ -17,26 +17,26 @@ Var<T> Permute(Var<T> x, absl::Span<const int> axes);
 template <typename T>
 Var<T> Transpose(Var<T> x);
 
-// Joins inputs along `axis`; other extents must agree.
+// Concatenates inputs along `axis`. Their other extents must agree.
 template <typename T>
 Var<T> Concat(absl::Span<const Var<T>> inputs, int axis);
 
-// Elements begin .. begin + length - 1 of `axis`.
+// Returns elements begin .. begin + length - 1 of `axis`.
 template <typename T>
 Var<T> Slice(Var<T> x, int axis, int64_t begin, int64_t length);
 
-// Rows first .. first + count - 1 of axis -2, of one element of axis 0 of x [n,
-// .., rows, cols]: [1, .., count, cols].
+// Returns rows first .. first + count - 1 of axis -2, of one element of axis 0:
+// x [n, .., rows, cols] -> [1, .., count, cols].
 template <typename T>
 Var<T> RowsOfExample(Var<T> x, int64_t example, int64_t first, int64_t count);
 
-// Joins inputs of equal shape along a new axis with index `axis` in the result.
-// Along axis 1, inputs may have fewer rows (extent of axis 0) than the first;
-// the missing ones are 0.
+// Stacks inputs of equal shape along a new axis, which has the index `axis` in
+// the result. Along axis 1, inputs may have fewer rows (extent of axis 0) than
+// the first. The missing rows are 0.
 template <typename T>
 Var<T> Stack(absl::Span<const Var<T>> inputs, int axis);
 
-// Repeats x along axes of extent 1 and missing leading ones.
+// Repeats x along axes of extent 1 and along missing leading axes.
 template <typename T>
 Var<T> BroadcastTo(Var<T> x, const Shape& shape);
 

@@ -1,4 +1,4 @@
-// Softmax over the last axis.
+// Softmax and its logarithm over the last axis.
 #ifndef AUTODIFF_OPS_SOFTMAX_H_
 #define AUTODIFF_OPS_SOFTMAX_H_
 
@@ -6,11 +6,11 @@
 
 namespace regard {
 
-// exp(x) / sum exp(x), the row's maximum subtracted first.
+// exp(x) / sum exp(x). The maximum of the row is subtracted first.
 template <typename T>
 Var<T> Softmax(Var<T> x);
 
-// x - log sum exp(x).
+// x - log sum exp(x). The maximum of the row is subtracted first.
 template <typename T>
 Var<T> LogSoftmax(Var<T> x);
 

@@ -1,4 +1,4 @@
-// The gated activation of feed-forward layers.
+// SwiGLU, a gated activation for feed-forward layers.
 #ifndef AUTODIFF_OPS_SWIGLU_H_
 #define AUTODIFF_OPS_SWIGLU_H_
 
@@ -6,7 +6,7 @@
 
 namespace regard {
 
-// gate * sigmoid(gate) * x, element by element; both have one shape.
+// gate * sigmoid(gate) * x, element by element. Both operands have one shape.
 // Shazeer, "GLU variants improve Transformer", 2020.
 template <typename T>
 Var<T> SwiGlu(Var<T> gate, Var<T> x);

@@ -10,17 +10,18 @@ namespace regard {
 
 namespace {
 
-// Rows that are solved at once; products add what earlier blocks contribute.
+// The number of rows that are solved at once. Matrix products subtract the
+// terms of earlier blocks.
 constexpr int64_t kBlock = 16;
 
-// to -= factor * from, of `count` elements.
+// to -= factor * from, for `count` elements.
 template <typename T>
 void SubtractRow(int64_t count, T factor, const T* from, T* to) {
   AddOrAssign(/*accumulate=*/true, count, to,
               [=](int64_t j) { return -factor * from[j]; });
 }
 
-// Turns x [n, m] from b into the solution.
+// Replaces b in x [n, m] by the solution.
 template <typename T>
 void Solve(int64_t n, int64_t m, const T* a, T* x) {
   for (int64_t first = 0; first < n; first += kBlock) {
@@ -38,7 +39,7 @@ void Solve(int64_t n, int64_t m, const T* a, T* x) {
   }
 }
 
-// Turns x [n, m] from b into the solution of the transposed system, (I + L)^T x
+// Replaces b in x [n, m] by the solution of the transposed system, (I + L)^T x
 // = b.
 template <typename T>
 void SolveTransposed(int64_t n, int64_t m, const T* a, T* x) {
@@ -76,7 +77,7 @@ Var<T> UnitLowerSolve(Var<T> a, Var<T> b) {
     Solve(n, m, a.data() + i * n * n, x.data() + i * size);
   }
   tape->Record("UnitLowerSolve", x, [=] {
-    // With g the gradient of x: db = (I + L)^-T g, da = -db x^T below the
+    // If g is the gradient of x, db = (I + L)^-T g, and da = -db x^T below the
     // diagonal.
     T* const d_a = PartialGrad(a);
     T* const d_b = PartialGrad(b);

@@ -1,4 +1,4 @@
-// The solution of triangular systems of equations.
+// Solves unit lower triangular systems of equations.
 #ifndef AUTODIFF_OPS_UNIT_LOWER_SOLVE_H_
 #define AUTODIFF_OPS_UNIT_LOWER_SOLVE_H_
 
@@ -6,10 +6,10 @@
 
 namespace regard {
 
-// x with (I + L) x = b, where L is the part of a below the diagonal, for each
-// pair of matrices in a [.., n, n] and b [.., n, m]. The other elements of `a`
-// are not read. Rows are found one after another, so the bits of a row do not
-// depend on later ones.
+// Returns x with (I + L) x = b, where L is the part of a below the diagonal,
+// for each pair of matrices in a [.., n, n] and b [.., n, m]. The other
+// elements of `a` are not read. Rows are computed one after another, so the
+// bits of a row do not depend on later rows.
 template <typename T>
 Var<T> UnitLowerSolve(Var<T> a, Var<T> b);
 

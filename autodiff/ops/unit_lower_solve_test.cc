@@ -24,7 +24,7 @@ std::vector<CheckedInput> Inputs(int64_t n, int64_t m) {
   return {{{2, n, n}, -.4, .4}, {{2, n, m}}};
 }
 
-// Row t is b[t] less the product of a[t, 0 .. t - 1] and the rows before it.
+// Row t is b[t] minus the product of a[t, 0 .. t - 1] and the previous rows.
 template <typename T>
 Var<T> RowByRow(Var<T> a, Var<T> b) {
   Var<T> x = Slice(b, 1, 0, 1);
