@@ -11,7 +11,8 @@ namespace regard {
 
 namespace {
 
-// gates[0 .. 2w) = sigmoid(x + product + bias): r and z; bias may be null.
+// gates[0 .. 2w) = sigmoid(x + product + bias), which is r and z. bias may be
+// null.
 template <typename T>
 void GruResetAndUpdate(int64_t width, const T* x, const T* product,
                        const T* bias, T* gates) {
@@ -25,8 +26,8 @@ void GruResetAndUpdate(int64_t width, const T* x, const T* product,
   Sigmoid(gates, gates, 2 * width);
 }
 
-// candidate_part: W_n (r * s) in the form reset_before, r * (W_n s + b_n) in
-// the other. Sets gates[2w .. 3w) = n and next = s'.
+// Sets gates[2w .. 3w) = n and next = s'. candidate_part is W_n (r * s) for
+// kResetBefore, and r * (W_n s + b_n) for kResetAfter.
 template <typename T>
 void GruCandidate(int64_t width, const T* x, const T* candidate_part,
                   const T* state, T* gates, T* next) {
@@ -41,8 +42,8 @@ void GruCandidate(int64_t width, const T* x, const T* candidate_part,
   }
 }
 
-// From d_next: d_gates[w .. 3w), the gradients before the activations of z and
-// n, and d_state = z * d_next.
+// Computes from d_next the gradients before the activations of z and n,
+// d_gates[w .. 3w), and d_state = z * d_next.
 template <typename T>
 void GruCandidateGradient(int64_t width, const T* gates, const T* state,
                           const T* d_next, T* d_gates, T* d_state) {
@@ -60,7 +61,8 @@ void GruCandidateGradient(int64_t width, const T* gates, const T* state,
   }
 }
 
-// From `d_reset`, the gradient of r: d_gates[0 .. w), before its activation.
+// Computes from `d_reset`, the gradient of r, the gradient before its
+// activation, d_gates[0 .. w).
 template <typename T>
 void GruResetGradient(int64_t width, const T* gates, const T* d_reset,
                       T* d_gates) {
@@ -69,7 +71,7 @@ void GruResetGradient(int64_t width, const T* gates, const T* d_reset,
   }
 }
 
-// `extra` is W_n h + b_n (reset_after) or r * h (reset_before).
+// `extra` is W_n h + b_n (kResetAfter) or r * h (kResetBefore).
 struct GruCell {
   static constexpr int kGates = 3;
   static constexpr int kStates = 1;

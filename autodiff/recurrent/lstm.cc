@@ -10,7 +10,7 @@ namespace regard {
 
 namespace {
 
-// What one step of one sequence reads and writes; all of `width` but gates.
+// The data of one step of one sequence, all [width] except gates.
 template <typename T>
 struct LstmRow {
   T* gates;      // [4 width]
@@ -19,7 +19,7 @@ struct LstmRow {
   T* tanh_cell;  // tanh(c')
 };
 
-// Sets gates, next_cell, tanh_cell and next = h'. product = W h; bias may be
+// Sets gates, next_cell, tanh_cell and next = h'. product is W h. bias may be
 // null.
 template <typename T>
 void LstmForward(int64_t width, const T* x, const T* product, const T* bias,
@@ -45,8 +45,9 @@ void LstmForward(int64_t width, const T* x, const T* product, const T* bias,
   for (int64_t i = 0; i < width; ++i) next[i] = output[i] * row.tanh_cell[i];
 }
 
-// From d_next and d_cell (of c'): d_gates, before the activations, and d_cell
-// of c in place. row.next_cell is not read.
+// Computes d_gates, the gradients before the activations, from d_next and
+// d_cell, the gradient of c'. Replaces d_cell by the gradient of c. Does not
+// read row.next_cell.
 template <typename T>
 void LstmBackward(int64_t width, const LstmRow<T>& row, const T* d_next,
                   T* d_cell, T* d_gates) {
@@ -109,7 +110,7 @@ struct LstmCell {
         for (int64_t i = 0; i < w; ++i) d_row[i] += d_out[i];
       }
       LstmBackward(w, Row(pass, step, row), d_row, d_cell + row * w, d_gates);
-      // All of the state's gradient goes through the gates.
+      // The whole gradient of h goes through the gates.
       std::fill_n(d_row, w, T(0));
       if (data.d_x != nullptr) {
         AddOrAssign(data.accumulate, 4 * w, data.d_x + position * 4 * w,

@@ -1,4 +1,5 @@
-// The order in which a recurrent network reads a batch of sequences.
+// The order in which a recurrent network reads a batch of sequences of
+// different lengths.
 #ifndef AUTODIFF_RECURRENT_RAGGED_STEPS_H_
 #define AUTODIFF_RECURRENT_RAGGED_STEPS_H_
 
@@ -11,14 +12,16 @@
 
 namespace regard {
 
-// Sequences are taken in the order of falling length, so that those that have
-// not ended at a step are its first rows: rows 0 .. live(step) - 1. Step s of a
-// sequence reads position s, or length - 1 - s in reverse, so each sequence is
-// read from its own end. Positions from the length on are never read. Trivially
-// copyable; what depends on lengths is stored in the arena.
+// Sequences are sorted by falling length. The sequences that have not ended at
+// a step are therefore its first rows: rows 0 .. live(step) - 1. Step s of a
+// sequence reads position s, or length - 1 - s in reverse, so that each
+// sequence is read from its own end. Positions from the length on are never
+// read.
+//
+// Trivially copyable. Data that depends on lengths is stored in the arena.
 class RaggedSteps {
  public:
-  // `lengths` [batch], each in 0 .. time; empty: all are `time`.
+  // `lengths` [batch], each in 0 .. time. Empty means that all are `time`.
   RaggedSteps(int64_t batch, int64_t time, absl::Span<const int32_t> lengths,
               bool reverse, Arena& arena)
       : batch_(batch),
@@ -43,7 +46,8 @@ class RaggedSteps {
     auto* const first = arena.New<int64_t>(steps_ + 1);
     first[0] = 0;
     for (int64_t s = 0; s < steps_; ++s) first[s + 1] = first[s] + live[s];
-    // live[n] sequences are longer than n, and come before those of length n.
+    // live[n] sequences are longer than n, and come before the sequences of
+    // length n.
     auto* const next = arena.New<int64_t>(steps_ + 1);
     std::copy_n(live, steps_ + 1, next);
     auto* const order = arena.New<int32_t>(batch);
@@ -62,11 +66,12 @@ class RaggedSteps {
     return lengths_ == nullptr ? time_ : lengths_[sequence];
   }
 
-  // Steps of the longest sequence, and of all together.
+  // The number of steps of the longest sequence, and of all sequences together.
   int64_t steps() const { return steps_; }
   int64_t total() const { return first(steps_); }
 
-  // Sequences that have a step `step`, 0 .. steps(); and all steps before it.
+  // live(step): the number of sequences that have this step, 0 .. steps().
+  // first(step): the number of all earlier steps of all sequences.
   int64_t live(int64_t step) const {
     if (live_ == nullptr) return step < steps_ ? batch_ : 0;
     return live_[step];
@@ -75,12 +80,13 @@ class RaggedSteps {
     return first_ == nullptr ? step * batch_ : first_[step];
   }
 
-  // The sequence of a row, 0 .. batch() - 1.
+  // Returns the sequence of a row, 0 .. batch() - 1.
   int64_t sequence(int64_t row) const {
     return order_ == nullptr ? row : order_[row];
   }
 
-  // Position in [batch * time, ...] that a row reads in a step; it is live.
+  // Returns the position in [batch * time, ...] that a live row reads in a
+  // step.
   int64_t position(int64_t row, int64_t step) const {
     const int64_t b = sequence(row);
     return b * time_ + (reverse_ ? length(b) - 1 - step : step);
@@ -91,7 +97,7 @@ class RaggedSteps {
   int64_t time_;
   int64_t steps_;
   bool reverse_;
-  // Null where all sequences have `time_` steps.
+  // Null if all sequences have `time_` steps.
   const int32_t* lengths_ = nullptr;
   const int64_t* live_ = nullptr;
   const int64_t* first_ = nullptr;

@@ -1,5 +1,5 @@
-// Recurrent operations over whole sequences, fused: gated recurrent units and
-// long short-term memories. One step is a sequence of length 1.
+// Recurrent operations over whole sequences, fused: gated recurrent units (GRU)
+// and long short-term memories (LSTM). A single step is a sequence of length 1.
 #ifndef AUTODIFF_RECURRENT_RECURRENT_H_
 #define AUTODIFF_RECURRENT_RECURRENT_H_
 
@@ -13,8 +13,8 @@ namespace regard {
 
 inline constexpr int kMaxRecurrentStates = 2;
 
-// What a cell carries from step to step, each [batch, width]: its output h and,
-// if it has one, the cell state c; empty from there on.
+// The state that a cell passes from step to step, each part [batch, width]: its
+// output h and, if it has one, the cell state c. The other parts are empty.
 template <typename T>
 using CellState = std::array<Var<T>, kMaxRecurrentStates>;
 
@@ -24,14 +24,15 @@ struct SequenceInputs {
   Var<T> weight_hh;      // [gates width, width]
   Var<T> bias_hh;        // [gates width], or empty
   CellState<T> initial;  // before the first step
-  // [batch], each 0 .. time; empty: all are `time`.
+  // [batch], each in 0 .. time. Empty means that all are `time`.
   absl::Span<const int32_t> lengths = {};
-  bool reverse = false;  // from each sequence's own end to its start
+  bool reverse = false;  // reads each sequence from its own end to its start
 };
 
 template <typename T>
 struct SequenceOutputs {
-  Var<T> sequence;           // h of each step [batch, time, width]; 0 if padded
+  Var<T> sequence;           // h of each step [batch, time, width], 0 in
+                             // padding
   CellState<T> final_state;  // after the last step of each sequence
 };
 
@@ -43,8 +44,8 @@ enum class GruForm { kResetBefore, kResetAfter };
 //   n  = tanh(x_n + r * (W_n s + b_n))      reset_after: PyTorch, cuDNN
 //   s' = z * s + (1 - z) * n
 //
-// x is the projected input with its bias. Gates are stacked r, z, n. bias_hh is
-// present if the form is kResetAfter, and only then.
+// x is the projected input with its bias. Gates are stacked in the order r, z,
+// n. bias_hh must be present for kResetAfter, and absent for kResetBefore.
 template <typename T>
 SequenceOutputs<T> GruSequence(const SequenceInputs<T>& inputs, GruForm form);
 
@@ -52,7 +53,8 @@ SequenceOutputs<T> GruSequence(const SequenceInputs<T>& inputs, GruForm form);
 //   c' = f * c + i * g
 //   h' = o * tanh(c')
 //
-// Gates are stacked i, f, g, o; the states are h and c; bias_hh may be empty.
+// Gates are stacked in the order i, f, g, o. The states are h and c. bias_hh
+// may be empty.
 template <typename T>
 SequenceOutputs<T> LstmSequence(const SequenceInputs<T>& inputs);
 

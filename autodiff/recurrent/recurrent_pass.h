@@ -1,20 +1,20 @@
-// Forward and backward pass of a recurrent cell over whole sequences. Internal
-// to the recurrent operations.
+// The forward and backward pass of a recurrent cell over whole sequences.
+// Internal to the recurrent operations.
 //
 // A cell is a class with
 //
-//   static constexpr int kGates;   // rows of weight_hh, in widths
+//   static constexpr int kGates;   // rows of weight_hh, in multiples of width
 //   static constexpr int kStates;  // parts of CellState
-//   // Gates whose recurrent product is with h; that of the others is with
-//   // `extra`, which the cell computes in between.
+//   // The number of gates whose recurrent product is with h. The product of
+//   // the others is with `extra`, which the cell computes in between.
 //   int gates_of_state() const;
 //   void Forward(const RecurrentPass<T>& pass, int64_t step,
 //                const ForwardStep<T>& data) const;
 //   void Backward(const RecurrentPass<T>& pass, int64_t step,
 //                 const BackwardStep<T>& data) const;
 //
-// It computes the products and row operations of one step for its live rows:
-// sequences that have ended cost nothing. The rest is done here.
+// It computes the products and row operations of one step for the live rows of
+// the step: sequences that have ended cost nothing. This file does the rest.
 #ifndef AUTODIFF_RECURRENT_RECURRENT_PASS_H_
 #define AUTODIFF_RECURRENT_RECURRENT_PASS_H_
 
@@ -32,30 +32,31 @@
 
 namespace regard {
 
-// The operands, and what the backward pass needs of the forward pass. The
-// latter is time-major: a block of live rows for each step, one after another,
-// so that all steps are one matrix; without gradients all steps share one
-// block. Trivially copyable.
+// The operands, and the results of the forward pass that the backward pass
+// needs. The results are time-major: each step has a block of live rows, so
+// that all steps form one matrix. Without gradients, all steps share one block.
+// Trivially copyable.
 template <typename T>
 struct RecurrentPass {
   Var<T> x, weight, bias;
   CellState<T> initial;
   RaggedSteps steps;
   int64_t width;
-  int64_t gates;           // the cell's kGates
-  int64_t gates_of_state;  // the cell's
+  int64_t gates;           // kGates of the cell
+  int64_t gates_of_state;  // gates_of_state() of the cell
 
   bool one_block = false;
   std::array<T*, kMaxRecurrentStates> states = {};  // [.., width]
   T* activations = nullptr;                         // [.., gates width]
-  T* extra = nullptr;                               // [.., width]: the cell's
+  T* extra = nullptr;                               // [.., width], defined by
+                                                    // the cell
   CellState<T> final_state = {};
 
   int64_t live(int64_t step) const { return steps.live(step); }
   int64_t block_row(int64_t step, int64_t row) const {
     return (one_block ? 0 : steps.first(step)) + row;
   }
-  // States before and after a step.
+  // The states before and after a step.
   T* state(int index, int64_t step, int64_t row) const {
     return states[index] + block_row(step, row) * width;
   }
@@ -86,11 +87,11 @@ struct RecurrentPass {
   }
 };
 
-// What a cell computes a step with. It sets the pass's activations and `extra`
+// The operands of one forward step. The cell sets the activations and `extra`
 // of the step, and the states after it.
 template <typename T>
 struct ForwardStep {
-  // The transposes of the pass's of_state() and of_extra().
+  // The transposes of of_state() and of_extra() of the pass.
   ConstMatrix<T> of_state;
   ConstMatrix<T> of_extra;
   T* product;  // [live, gates width], uninitialised
@@ -98,15 +99,16 @@ struct ForwardStep {
 
 template <typename T>
 struct BackwardStep {
-  // Gradient of h from the outputs; null if there is none. Positions are
+  // The gradient of h from the outputs, or null if there is none. Indexed by
   // RaggedSteps::position().
   const T* d_sequence;
-  // In: gradients of the states after the step. Out: of those before it.
+  // Input: gradients of the states after the step. Output: gradients of the
+  // states before it.
   std::array<T*, kMaxRecurrentStates> d_states;
-  // Out: gradients of weight_hh h + bias_hh, or weight_hh `extra`,
-  // [live, gates width].
+  // Output: gradients of weight_hh h + bias_hh, or of weight_hh `extra`, [live,
+  // gates width].
   T* d_product;
-  T* d_x;                     // gradient of projected; null if it is not needed
+  T* d_x;                     // gradient of projected, or null if not needed
   bool accumulate;            // whether to add to d_x
   std::array<T*, 2> scratch;  // [batch, width] each
 };

@@ -1,5 +1,5 @@
-// The fused recurrent operations against their compositions and against finite
-// differences.
+// Compares the fused recurrent operations with compositions of plain operations
+// and with finite differences.
 #include "autodiff/recurrent/recurrent.h"
 
 #include <sys/resource.h>
@@ -26,7 +26,7 @@ namespace regard {
 namespace {
 
 using Vars = std::vector<Var<double>>;
-// From inputs on a tape to outputs.
+// Maps inputs on a tape to outputs.
 using Function = std::function<Vars(const Vars&)>;
 
 std::vector<double> Random(const Shape& shape, uint64_t seed) {
@@ -38,10 +38,11 @@ std::vector<double> Random(const Shape& shape, uint64_t seed) {
 
 struct Result {
   std::vector<std::vector<double>> outputs;    // values
-  std::vector<std::vector<double>> gradients;  // of the projection, by input
+  std::vector<std::vector<double>> gradients;  // gradients of the projection,
+                                               // by input
 };
 
-// The outputs among `used` take part in the projection.
+// Projects the outputs whose entry in `used` is true.
 Result Evaluate(const Function& f, const std::vector<Shape>& shapes,
                 const std::vector<std::vector<double>>& values,
                 const std::vector<bool>& used) {
@@ -181,7 +182,7 @@ TEST(RecurrentTest, FusedLstmEqualsItsComposition) {
   }
 }
 
-// All outputs as one vector, for the harness.
+// Concatenates all outputs to one vector for the gradient checks.
 template <typename T>
 Var<T> Join(const std::vector<Var<T>>& outputs) {
   std::vector<Var<T>> flat;
@@ -195,7 +196,7 @@ std::vector<CheckedInput> Inputs(const std::vector<Shape>& shapes) {
   return inputs;
 }
 
-// Functions for the harness, of any scalar.
+// Functions of any scalar type for the gradient checks.
 auto JoinedGru(const Case& c, bool reverse, GruForm form, bool fused) {
   return [=]<typename T>(Tape<T>&, absl::Span<const Var<T>> x) {
     SequenceInputs<T> in = {x[0], x[1], {}, {x[2]}, c.lengths, reverse};
@@ -216,8 +217,8 @@ auto JoinedLstm(const Case& c, bool reverse, bool fused) {
   };  // NOLINT(readability/braces)
 }
 
-// The last output of a cell that takes its inputs one step at a time, so that
-// gradients of weight_hh are queued.
+// Returns the last output of a cell that takes its inputs one step at a time,
+// so that gradients of weight_hh are queued.
 auto BySteps(bool lstm, GruForm form) {
   return [=]<typename T>(Tape<T>&, absl::Span<const Var<T>> x) {
     const bool biased = lstm || form == GruForm::kResetAfter;
@@ -288,7 +289,7 @@ TEST(RecurrentTest, PaddingChangesNothingAndGetsNothing) {
   }
   const Result clean =
       Evaluate(Gru(c, false, form, true), shapes, values, {true, true});
-  // Positions 1 and 2 of sequence 0.
+  // Positions 1 and 2 of sequence 0 are padding.
   for (int i = 6; i < 18; ++i) values[0][i] = NAN;
   const Result padded =
       Evaluate(Gru(c, false, form, true), shapes, values, {true, true});
@@ -309,7 +310,8 @@ TEST(RecurrentTest, PositionsPastTheEndCostNoProduct) {
     const int64_t before = GemmFlops();
     Evaluate(lstm ? Lstm(c, false, true) : Gru(c, false, form, true), shapes,
              values, {true, true, true});
-    // Forward, and the gradients of the state and the weight.
+    // The factor 3 counts the forward product and the gradients of state and
+    // weight.
     EXPECT_EQ(GemmFlops() - before,
               3 * 2 * steps * (lstm ? 4 : 3) * c.width * c.width);
   }
@@ -321,7 +323,7 @@ TEST(RecurrentTest, ASequenceHasTheSameBitsAlone) {
     const GruForm form = GruForm::kResetBefore;
     const std::vector<Shape> shapes =
         lstm ? LstmShapes(all) : GruShapes(all, form);
-    // Of sequences from `first` on.
+    // Evaluates the sequences from `first` on.
     const auto evaluate = [&](const Case& c, int64_t first) {
       std::vector<Shape> of_case = shapes;
       std::vector<std::vector<double>> values;
@@ -374,7 +376,7 @@ TEST(RecurrentTest, InferenceHasTheBitsOfTraining) {
   }
 }
 
-// Values of a whole sequence and of its steps, one call each.
+// Compares a call for a whole sequence with one call per step.
 void ExpectBitsOfSteps(bool lstm, GruForm form) {
   const Case c = {3, 4, 33, {}};
   const std::vector<Shape> shapes = lstm ? LstmShapes(c) : GruShapes(c, form);
@@ -422,7 +424,7 @@ TEST(RecurrentDeathTest, BiasAndShapesAreChecked) {
   EXPECT_DEATH(LstmSequence(in), "projected inputs of LstmSequence");
 }
 
-// Allows this process another GiB of address space.
+// Limits this process to 1 GiB of additional address space.
 void LimitMemory() {
   int64_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;

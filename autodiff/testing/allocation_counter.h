@@ -1,4 +1,4 @@
-// Counts heap allocations of this program.
+// Counts the heap allocations of the program.
 #ifndef AUTODIFF_TESTING_ALLOCATION_COUNTER_H_
 #define AUTODIFF_TESTING_ALLOCATION_COUNTER_H_
 
@@ -6,11 +6,11 @@
 
 namespace regard {
 
-// Calls of operator new so far, on all threads; always 0 where a sanitizer
-// brings an operator new of its own.
+// Returns the number of calls of operator new so far, on all threads. Always 0
+// if a sanitizer provides its own operator new.
 int64_t AllocationCount();
 
-// Whether this build counts.
+// Whether this build counts allocations.
 bool CountsAllocations();
 
 }  // namespace regard

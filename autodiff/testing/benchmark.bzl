@@ -1,14 +1,14 @@
-"""`benchmark()`: a program of benchmarks, and a test that it still works."""
+"""`benchmark()`: a benchmark program, and a smoke test of it."""
 
 load("@rules_cc//cc:cc_binary.bzl", "cc_binary")
 load("@rules_cc//cc:cc_test.bzl", "cc_test")
 
 def benchmark(name, deps):
-    """The program `NAME` and `NAME_smoke_test`, which runs it for a moment.
+    """Defines the program `NAME` and `NAME_smoke_test`, which runs it briefly.
 
     Args:
-      name: the program's; its source is `NAME.cc`.
-      deps: what the source needs besides Google Benchmark.
+      name: the name of the program, whose source is `NAME.cc`.
+      deps: the dependencies of the source other than Google Benchmark.
     """
     deps = deps + ["@com_github_google_benchmark//:benchmark"]
     cc_binary(

@@ -31,14 +31,14 @@ struct Place {
   }
 };
 
-// Soils one place before the finder looks there.
+// Overwrites an element of one place with `soil` before the finder searches it.
 template <typename T>
 class SoilingFinder : public FaultFinder<T> {
  public:
   SoilingFinder(Tape<T>& tape, int64_t target, T soil)
       : FaultFinder<T>(tape), target_(target), soil_(soil) {}
 
-  // All that it came by, in order.
+  // All places that were visited, in order.
   const std::vector<Place>& places() const { return places_; }
 
   void OnForward(const char* name, const ScopeName* scope,
@@ -92,7 +92,7 @@ FaultDrill DrillFaults(absl::FunctionRef<void(Tape<T>&)> run,
   constexpr T kNan = std::numeric_limits<T>::quiet_NaN();
   FaultDrill drill;
   std::vector<Place> places;
-  // What the finder says.
+  // Returns the fault that the finder reports.
   const auto soil = [&](int64_t target, T value) {
     Tape<T> tape;
     SoilingFinder<T> finder(tape, target, value);

@@ -1,5 +1,5 @@
-// Puts NaN and infinities into what a function computes, one at a time, and
-// checks that a FaultFinder names each.
+// Tests a FaultFinder: puts NaN and infinities into the values of a function,
+// one at a time, and checks that the finder names each of them.
 #ifndef AUTODIFF_TESTING_FAULT_DRILL_H_
 #define AUTODIFF_TESTING_FAULT_DRILL_H_
 
@@ -13,18 +13,22 @@
 namespace regard {
 
 struct FaultDrill {
-  int faults = 0;                    // that had to be named
-  std::set<std::string> operations;  // they were put into
-  int legal = 0;                     // scores of -inf, of which none may be
+  int faults = 0;                    // the number of faults that the finder had
+                                     // to name
+  std::set<std::string> operations;  // the operations that the faults were put
+                                     // into
+  int legal = 0;                     // the number of legal scores of -inf,
+                                     // which the finder had to ignore
   std::vector<std::string> failures;
 };
 
-// `run` computes a function forward and backward on a tape that is new to it,
-// each time by the same operations. NaN, inf and -inf are put into the first
-// element of each of their values, and of each gradient that they contribute
-// to; if `once_a_name`, only once for each name of an operation. -inf is put
-// into scores (see Tape::BeginScores()), too, where it is legal. An infinity in
-// what scores are made of is not, as it may be legal.
+// `run` computes a function forward and backward on a new tape, and must use
+// the same operations at each call. NaN, inf and -inf are put into the first
+// element of each value, and of each gradient that an operation contributes to.
+// If `once_a_name`, only the first place with a given operation is tested. -inf
+// is also put into scores, where it is legal (see Tape::BeginScores()).
+// Infinities are not put into the operands of scores, because they may be legal
+// there.
 template <typename T>
 FaultDrill DrillFaults(absl::FunctionRef<void(Tape<T>&)> run,
                        bool once_a_name = false);

@@ -1,7 +1,7 @@
-// Gradient checks of operations.
+// Gradient checks of operations as GoogleTest expectations.
 //
-// A case consists of an operation, the shapes and domains of its inputs and a
-// generic function; the values are generated:
+// A case consists of an operation, the shapes and domains of its inputs, and a
+// generic function. The values are generated:
 //
 //   std::vector<GradientCase> Cases() {
 //     return {MakeCase("Multiply", "a row", {{{2, 3}}, {{3}}},
@@ -9,7 +9,7 @@
 //   }
 //   TEST(MultiplyTest, Gradients) { CheckGradients(Cases()); }
 //
-// The lint test of the package fails for an operation that no case names.
+// The lint test of the package fails for an operation without a case.
 #ifndef AUTODIFF_TESTING_GRADIENT_CHECK_H_
 #define AUTODIFF_TESTING_GRADIENT_CHECK_H_
 
@@ -19,11 +19,12 @@
 
 namespace regard {
 
-// Expects no GradientFailures(), and that a FaultFinder names each operation of
-// a case that NaN or an infinity is put into, with others after it.
+// Expects that GradientFailures() returns no message. Also expects that a
+// FaultFinder names each operation of a case into which a NaN or an infinity is
+// put, if other operations follow it.
 void CheckGradients(const std::vector<GradientCase>& cases);
 
-// Expects no ReferenceFailures().
+// Expects that ReferenceFailures() returns no message.
 void CheckAgainstReference(const ReferenceCase& test);
 
 }  // namespace regard

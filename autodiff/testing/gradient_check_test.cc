@@ -16,7 +16,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// x^2, whose gradient is `factor` x.
+// Returns x^2 with the gradient `factor` x. The right factor is 2.
 template <typename T>
 Var<T> SquareWithGradient(Var<T> x, T factor) {
   const Var<T> y = x.tape().New(x.shape(), x.needs_grad());
@@ -80,7 +80,7 @@ TEST(GradientCheckTest, SeesAnAssignmentInPlaceOfAnAddition) {
       "on a standing gradient");
 }
 
-// [x, constant], whose second element has no gradient.
+// Returns [x, constant]. The second element has no gradient.
 template <typename T>
 Var<T> Beside(Var<T> x, double constant) {
   const Var<T> y = x.tape().New({2}, x.needs_grad());

@@ -12,7 +12,7 @@ namespace regard {
 
 namespace {
 
-// The value below which this fraction of the others lies.
+// Returns the quantile of `values` at `fraction`, rounded to the nearest value.
 double Quantile(std::vector<double> values, double fraction) {
   std::sort(values.begin(), values.end());
   return values[static_cast<size_t>(

@@ -16,14 +16,14 @@ double clock_seconds = 0;
 
 double Clock() { return clock_seconds; }
 
-// Time of a step doubles in the second of three rounds, for both workloads.
+// The time of a step doubles in the second of three rounds, for both workloads.
 TEST(TimeInterleaved, ComparesWithinARound) {
   std::vector<std::string> order;
   double slowness = 1;
   const auto step = [&](const char* name, double seconds) {
     return [&order, &slowness, name, seconds] {
       order.push_back(name);
-      // Two steps of each workload come before the rounds, of 2 and 1 steps.
+      // Each workload runs 2 steps before the rounds. A round runs a, a, b.
       slowness = order.size() > 7 && order.size() <= 10 ? 2 : 1;
       clock_seconds += slowness * seconds;
     };
@@ -43,7 +43,7 @@ TEST(TimeInterleaved, GivesTheQuartilesOfTheRatios) {
   int calls = 0;
   const std::vector<InterleavedTime> times =
       TimeInterleaved({[] { clock_seconds += 1; },
-                       // 1, 2, ..., 5 in the rounds.
+                       // The times in the rounds are 1, 2, ..., 5.
                        [&] { clock_seconds += std::max(1, ++calls - 2); }},
                       /*baseline=*/0, /*rounds=*/5, /*seconds=*/0, &Clock);
   EXPECT_EQ(times[1].RatioText(), "3.00 (2.00 - 4.00)");

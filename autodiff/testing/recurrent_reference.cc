@@ -13,13 +13,13 @@ namespace regard {
 
 namespace {
 
-// Columns of gate `index` of rows of several gates.
+// Returns the columns of gate `index` from rows of several gates.
 template <typename T>
 Var<T> Gate(Var<T> gates, int64_t width, int index) {
   return Slice(gates, -1, index * width, width);
 }
 
-// Row b of [batch, width] as [1, width].
+// Returns row b of [batch, width] as [1, width].
 template <typename T>
 Var<T> Row(Var<T> x, int64_t b) {
   return Slice(x, 0, b, 1);
@@ -45,7 +45,7 @@ Var<T> NextGruState(Var<T> x, Var<T> state, Var<T> weight, Var<T> bias,
   return z * state + (1 - z) * n;
 }
 
-// Outputs in order of steps -> [1, time, width], zero after them.
+// Arranges outputs in order of steps as [1, time, width], followed by zeros.
 template <typename T>
 Var<T> Arrange(Tape<T>& tape, std::vector<Var<T>> outputs, bool reverse,
                int64_t time, int64_t width) {

@@ -1,5 +1,5 @@
-// GruSequence and LstmSequence composed of plain operations: the reference
-// implementations that the fused ones are tested against.
+// The reference implementations of GruSequence and LstmSequence, composed of
+// plain operations. Tests compare the fused implementations with them.
 #ifndef AUTODIFF_TESTING_RECURRENT_REFERENCE_H_
 #define AUTODIFF_TESTING_RECURRENT_REFERENCE_H_
 

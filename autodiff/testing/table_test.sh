@@ -1,6 +1,7 @@
 #!/bin/bash
-# The table that a page has between "<!-- COMMAND -->" and "<!-- end -->" is the
-# one that PROGRAM prints, but for its last MEASURED columns below the header.
+# Checks that the table in a page between "<!-- COMMAND -->" and "<!-- end -->"
+# is the table that PROGRAM prints. The last MEASURED columns below the header
+# are not compared.
 #
 #   table_test.sh PROGRAM PAGE COMMAND MEASURED
 set -euo pipefail
