@@ -1,4 +1,4 @@
-// A warm training step allocates nothing on the heap.
+// A warm training step makes no heap allocation.
 #include <cstdint>
 #include <utility>
 #include <vector>

@@ -1,5 +1,5 @@
-// Adds chunks of gradients: the one addition that nodes of the tree of shards
-// are made by.
+// The addition at the nodes of the tree of shards, for one chunk of two
+// gradients.
 #ifndef OPTIMIZATION_CHUNK_ADDITION_H_
 #define OPTIMIZATION_CHUNK_ADDITION_H_
 
@@ -11,10 +11,11 @@
 
 namespace regard {
 
-// sum += right for one chunk, of which both point to the first element; `sum`
-// holds the left child of a node. A row that the right child did not reach,
-// by the marks of its whole subtree, adds nothing. `layout`, any slab of the
-// store, says where these marks are.
+// sum += right for one chunk. Both pointers point to the first element of the
+// chunk, and `sum` contains the left child of a node. `right_marks` are the
+// marks of the whole right subtree. Rows that are not marked add nothing.
+// `layout` may be any slab of the store, and determines the positions of the
+// marks.
 template <typename T>
 void AddChunk(const ParameterStore<T>& store, const SlabChunks& chunks,
               int64_t chunk, const GradientSlab<T>& layout,

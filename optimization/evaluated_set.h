@@ -1,10 +1,10 @@
-// What an evaluation finds of a data set: what a model makes of each example,
-// and the metrics that follow from it.
+// The result of an evaluation of a data set: the output of the model for each
+// example, and the metrics computed from it.
 //
-// A metric that is a function of sums over examples is kept as the terms of
-// these sums, its statistics. It can then be computed for a part of the set,
-// for resamples of it and for a mixture of two models' results, without the
-// models.
+// A metric that is a function of sums over examples is stored as the terms of
+// these sums, its statistics. It can then be computed without the models for a
+// part of the set, for resamples of it, and for a mixture of two models'
+// results.
 #ifndef OPTIMIZATION_EVALUATED_SET_H_
 #define OPTIMIZATION_EVALUATED_SET_H_
 
@@ -18,29 +18,31 @@
 
 namespace regard {
 
-// How a metric follows from the sums of its statistics.
+// Computes a metric from the sums of its statistics.
 struct Aggregate {
-  const char* name;  // in files: "bleu"
-  int width;         // statistics of an example
+  const char* name;  // as in files: "bleu"
+  int width;         // number of statistics per example
   double (*value)(absl::Span<const double> sums);
 };
 
-// Known aggregates by name; they are constants that are never destroyed.
+// The known aggregates by name. They are constants that are never destroyed.
 using Aggregates = std::map<std::string, const Aggregate*>;
 
 double RatioOfSums(absl::Span<const double> sums);
 
-// sums[0] / sums[1], or 0 where the denominator is 0: a mean or a share.
+// sums[0] / sums[1], or 0 if the denominator is 0. Used for means and
+// fractions.
 inline constexpr Aggregate kRatio = {"ratio", 2, &RatioOfSums};
 
 struct ExampleMetric {
-  std::string name = {};  // without the split's prefix: "exact_match"
+  std::string name = {};  // without the prefix of the split: "exact_match"
   const Aggregate* aggregate = &kRatio;
-  // Whether the value of a single example means something.
+  // Whether the value for a single example is meaningful.
   bool of_single_examples = false;
   std::vector<double> statistics = {};  // [examples, width], row-major
 
-  // Adds an example's statistics, as many as the aggregate's width.
+  // Appends the statistics of an example. Their number must be the width of the
+  // aggregate.
   void Add(absl::Span<const double> statistics_of_example);
 
   absl::Span<const double> Of(size_t example) const {
@@ -49,29 +51,31 @@ struct ExampleMetric {
                  static_cast<size_t>(aggregate->width));
   }
 
-  // Of these examples, of which one may occur several times; of all; of one.
+  // The value for these examples, in which an example may occur several times;
+  // for all examples; and for one example.
   double ValueOf(absl::Span<const size_t> examples) const;
   double Value() const;
   double ValueOf(size_t example) const { return aggregate->value(Of(example)); }
 };
 
-// Texts are for people to read.
+// The texts of an example, for people to read, and its length.
 struct EvaluatedExample {
   std::string input = {};
-  std::string reference = {};  // empty where there is none
-  std::string output = {};     // of the model
-  int64_t length = 0;          // of the input, in the set's unit
+  std::string reference = {};  // empty if there is none
+  std::string output = {};     // the output of the model
+  int64_t length = 0;          // length of the input, in the unit of the set
 };
 
 struct EvaluatedSet {
-  // Names one of several data sets of a split: "news" in "test.news/bleu".
+  // The name of one of several data sets of a split, such as "news" in
+  // "test.news/bleu".
   std::string set = {};
-  std::string length_unit = {};  // "source words"
+  std::string length_unit = {};  // such as "source words"
   std::vector<EvaluatedExample> examples = {};
-  // The first one is shown by length; the first one of single examples tells
-  // good examples from bad ones.
+  // Reports show the first metric by length. The first metric of single
+  // examples selects good and bad examples.
   std::vector<ExampleMetric> metrics = {};
-  // Further metrics, by name, of the set as a whole.
+  // Other metrics of the whole set, by name.
   std::map<std::string, double> totals = {};
 };
 

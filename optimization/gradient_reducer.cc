@@ -16,7 +16,7 @@ int GradientReducer<T>::NumSlabs(int num_shards, int accumulate_batches,
   const int workers = std::min(threads, num_shards);
   int slabs = workers;
   for (int covered = workers; covered < num_shards; covered *= 2) ++slabs;
-  // The sum of the earlier batches takes one more.
+  // The sum of the earlier batches needs another slab.
   return std::min(slabs, num_shards) + (accumulate_batches > 1 ? 1 : 0);
 }
 
@@ -45,7 +45,7 @@ GradientReducer<T>::GradientReducer(const ParameterStore<T>& store,
   for (int i = 0; i < slabs; ++i) {
     slabs_.push_back(std::make_unique<GradientSlab<T>>(store));
   }
-  // No allocation later on.
+  // Reserves memory, so that later calls do not allocate.
   free_.reserve(slabs_.size());
   folds_.reserve(slabs_.size());
   nodes_.resize(static_cast<size_t>(num_shards));
@@ -209,12 +209,13 @@ template <typename T>
 void GradientReducer<T>::AppendFold(GradientSlab<T>* left,
                                     GradientSlab<T>* right) {
   folds_.push_back({left, right});
-  // Before the rows are added: a later fold may have `left` on its right.
+  // The marks are updated before the rows are added, because `left` may be the
+  // right side of a later fold.
   left->MarkTouched(right->marks());
 }
 
-// In both the eager and the final additions the marks of the right side are
-// those of its whole subtree, so the bits are the same.
+// The marks of the right side are always the marks of its whole subtree, in the
+// eager and in the final additions. Both therefore give the same bits.
 template <typename T>
 void GradientReducer<T>::Add(const Fold& fold, int64_t chunk) const {
   const int64_t first = chunk * SlabChunks::kElements;

@@ -1,4 +1,4 @@
-// Computes the gradients of a batch's shards and adds them up.
+// Computes the gradients of the shards of a batch and adds them.
 //
 //   WorkerPool pool(threads);
 //   GradientReducer<float> reducer(store, num_shards, batches, pool);
@@ -11,18 +11,18 @@
 //                     .chunks = reducer.own_chunks()}, pool);
 //   reducer.Gather(store.values());
 //
-// The shards' gradients are added in a balanced binary tree whose shape depends
-// on the number of shards alone, so the result has the same bits for any number
-// of threads. Workers claim shards in order. A worker that finds no free slab
-// adds two finished neighbours of the tree, or waits for one to finish;
-// workers + ceil(log2(shards / workers)) slabs are enough for that never to
-// block for good. What is left when all shards are finished is added chunk by
-// chunk on all threads.
+// The gradients of the shards are added in a balanced binary tree. The shape of
+// the tree depends only on the number of shards, so the result is bit-identical
+// for any number of threads. Workers claim shards in order. A worker that finds
+// no free slab adds two finished neighbours of the tree, or waits until one
+// finishes. With workers + ceil(log2(shards / workers)) slabs, this cannot
+// deadlock. The additions that remain when all shards are finished are computed
+// chunk by chunk on all threads.
 //
-// With ranks, each computes the shards of one node of the tree, and the nodes
-// above them are added by RankSum: the bits are those of one process. A rank
-// then has a part of the sum, updates that part of the weights, and keeps that
-// part of the optimizer's state.
+// Each of several ranks computes the shards of one node of the tree, and
+// RankSum adds the nodes above. The result is bit-identical to one process. A
+// rank then has a part of the sum, updates that part of the weights, and stores
+// that part of the optimizer's state.
 #ifndef OPTIMIZATION_GRADIENT_REDUCER_H_
 #define OPTIMIZATION_GRADIENT_REDUCER_H_
 
@@ -47,14 +47,15 @@ namespace regard {
 template <typename T>
 class GradientReducer {
  public:
-  // Writes the gradient of `shard` to `gradients`, which holds that of an
-  // earlier one. At most one call with the same `worker` runs at a time.
+  // Writes the gradient of `shard` to `gradients`, which contains an earlier
+  // gradient. At most one call with the same `worker` runs at a time.
   using ComputeShard = absl::FunctionRef<void(int worker, int shard,
                                               GradientSlab<T>& gradients)>;
 
-  // `store` is finalized; it, `pool` and `ranks` outlive this. Both numbers are
-  // >= 1. `ranks`, null for one process, fit `num_shards`, which counts the
-  // shards of all of them.
+  // `store` must be finalized. It, `pool` and `ranks` must outlive this.
+  // `num_shards` and `accumulate_batches` must be at least 1. `num_shards`
+  // counts the shards of all ranks. `ranks` is null for one process, and must
+  // fit `num_shards` (RanksFit()).
   GradientReducer(const ParameterStore<T>& store, int num_shards,
                   int accumulate_batches, WorkerPool& pool,
                   Ranks* ranks = nullptr);
@@ -62,35 +63,38 @@ class GradientReducer {
   GradientReducer(const GradientReducer&) = delete;
   GradientReducer& operator=(const GradientReducer&) = delete;
 
-  // For `num_shards` shards that this process computes.
+  // Returns the number of slabs if this process computes `num_shards` shards.
   static int NumSlabs(int num_shards, int accumulate_batches, int threads);
 
-  // Calls `compute` for each shard of this rank, and adds their gradients to
-  // those of the earlier batches of the same update; the first call after
-  // ready() starts the next update. The gradients of a batch are to be of a
-  // loss whose denominators are those of the whole update.
+  // Calls `compute` for each shard of this rank. Adds their gradients to the
+  // gradients of earlier batches of the same optimizer step. The first call
+  // after ready() starts the next optimizer step. The gradients must be of a
+  // loss whose denominators are sums over all batches of the step.
   void AddBatch(ComputeShard compute);
 
   bool ready() const { return batches_ == accumulate_batches_; }
 
-  // The sum; empty before the first batch. Valid until the next AddBatch(); of
-  // several ranks, only when ready(), and in the own chunks alone.
+  // The sum of the gradients, empty before the first batch. Valid until the
+  // next AddBatch(). With several ranks, valid only if ready(), and only in
+  // own_chunks().
   absl::Span<const T> gradient() const;
 
-  // The Euclidean norm of the whole gradient. Only when ready().
+  // The Euclidean norm of the whole gradient. Valid only if ready().
   double gradient_norm() const;
 
-  // The chunks whose weights this rank updates, and of whose elements it keeps
-  // the state of the optimizer: all of one process.
+  // The chunks whose weights this rank updates, and for which it stores the
+  // state of the optimizer. A single process has all chunks.
   ChunkRange own_chunks() const;
-  // Ranks call these together; for one process, they do nothing. Gather() fills
-  // the other chunks of a slab.
+  // Fill the other chunks of a slab from the other ranks. All ranks must call
+  // these together. A no-op for one process.
   void Gather(absl::Span<T> slab);
   absl::Span<const T> GatherGradient();
-  // On rank 0 all of a slab of which each rank has its own chunks, valid as
-  // long as both arguments: `whole` gets memory if there are several ranks.
+  // Returns on rank 0 the whole of a slab of which each rank has its own
+  // chunks. The result is valid as long as both arguments. If there are several
+  // ranks, `whole` is allocated.
   absl::Span<const T> WholeOnFirst(const Slab<T>& part, Slab<T>* whole);
-  // Copies the own chunks. Those that are not written to take no memory.
+  // Copies the own chunks of `whole` to `part`. Does not touch other chunks, so
+  // that they take no memory.
   void KeepOwn(const Slab<T>& whole, Slab<T>* part) const;
 
   int num_shards() const { return static_cast<int>(nodes_.size()); }
@@ -98,28 +102,31 @@ class GradientReducer {
   int num_slabs() const { return static_cast<int>(slabs_.size()); }
 
  private:
-  // The finished sum of shards [index, end); no slab before it is finished or
-  // once it is part of a larger sum. The index is that in `nodes_`.
+  // The finished sum of shards [index, end), where `index` is the index in
+  // `nodes_`. The slab is null before the sum is finished, and after it has
+  // become part of a larger sum.
   struct Node {
     GradientSlab<T>* slab = nullptr;
     int end = 0;
   };
-  // An addition: *left += *right.
+  // The addition *left += *right.
   struct Fold {
     GradientSlab<T>* left = nullptr;
     GradientSlab<T>* right = nullptr;
   };
 
   bool Finished(int begin, int end) const;
-  // An inner node of the subtree [begin, end) whose children are finished; its
-  // first shard, or -1. Takes the children into `fold`, and sets `fold_end`.
+  // Finds an inner node of the subtree [begin, end) whose children are
+  // finished. Moves the children to `fold`, and sets `fold_end`. Returns the
+  // first shard of the node, or -1 if there is none.
   int TakeFold(int begin, int end, Fold* fold, int* fold_end);
   void Work(int worker, ComputeShard compute);
-  // Appends the additions that [begin, end) lacks to folds_; returns its slab.
+  // Appends the additions that [begin, end) still needs to folds_. Returns the
+  // slab of the sum.
   GradientSlab<T>* FoldRest(int begin, int end);
   void AppendFold(GradientSlab<T>* left, GradientSlab<T>* right);
-  // Does what folds_ says, and sets the norms of a sum that is ready, chunk by
-  // chunk on all threads.
+  // Executes folds_ chunk by chunk on all threads, and sets the norms if the
+  // sum is ready.
   void FinishChunks(ChunkRange chunks);
   void Add(const Fold& fold, int64_t chunk) const;
   void SetSquaredNorm(int64_t chunk);
@@ -127,24 +134,24 @@ class GradientReducer {
   const ParameterStore<T>& store_;
   const int accumulate_batches_;
   WorkerPool& pool_;
-  const IndexRange<int> shards_;  // of this rank
+  const IndexRange<int> shards_;  // the shards of this rank
   const int num_workers_;
   const SlabChunks chunks_;
-  std::optional<RankSum<T>> rank_sum_;  // absent for one rank
+  std::optional<RankSum<T>> rank_sum_;  // absent if there is one rank
   std::vector<std::unique_ptr<GradientSlab<T>>> slabs_;
-  GradientSlab<T>* sum_ = nullptr;     // of the batches so far
-  int batches_ = 0;                    // in the sum
-  std::vector<Fold> folds_;            // to be done chunk by chunk, in order
-  std::vector<double> squared_norms_;  // of each chunk of the sum
+  GradientSlab<T>* sum_ = nullptr;     // the sum of the batches so far
+  int batches_ = 0;                    // number of batches in the sum
+  std::vector<Fold> folds_;            // pending additions, in order
+  std::vector<double> squared_norms_;  // one per chunk of the sum
 
-  // These describe the batch at work. Invariant while a worker waits: some
-  // worker computes or adds, because finished shards alone cannot fill all
-  // slabs.
+  // The members below describe the current batch. Invariant: while a worker
+  // waits, another one computes or adds, because finished shards alone cannot
+  // fill all slabs.
   std::mutex mutex_;
-  std::condition_variable progress_;  // a slab became free, or a node finished
+  std::condition_variable progress_;  // a slab was freed, or a node finished
   int next_shard_ = 0;
   std::vector<GradientSlab<T>*> free_;
-  std::vector<Node> nodes_;  // of each shard
+  std::vector<Node> nodes_;  // by first shard
 };
 
 }  // namespace regard

@@ -29,7 +29,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// A table of odd extents between two vectors, over several chunks.
+// A table with odd extents between two vectors, over several chunks.
 class Store {
  public:
   static constexpr int kRows = 50;
@@ -44,8 +44,9 @@ class Store {
     store_.Finalize(5);
   }
 
-  // The gradient of one shard at random, as a backward pass leaves it. Each
-  // shard reaches other rows of the table, some none, and some not `after`.
+  // Writes a random gradient of one shard, in the state in which a backward
+  // pass leaves it. Each shard writes different rows of the table, and some
+  // shards write none. Some do not write `after`.
   void Fill(uint64_t batch, int shard, GradientSlab<float>& slab) const {
     slab.ClearTouchedRows(store_);
     const RandomStream stream(100 * batch + static_cast<uint64_t>(shard),
@@ -61,7 +62,7 @@ class Store {
         table[row * kCols + j] += static_cast<float>(
             stream.NormalAt(static_cast<uint64_t>(1000 * k + j)));
       }
-      // Its sign tells whether a zero was added to it.
+      // The sign shows whether a zero was added.
       table[row * kCols] = -0.0f;
     }
     uint64_t k = 1 << 20;
@@ -79,7 +80,8 @@ class Store {
     }
   }
 
-  // The sum of shards [begin, end) of a batch, added in the documented tree.
+  // Returns the sum of shards [begin, end) of a batch, added in the documented
+  // tree.
   std::vector<float> Sum(uint64_t batch, int begin, int end) const {
     if (end - begin == 1) {
       GradientSlab<float> slab(store_);
@@ -103,7 +105,8 @@ class Store {
   ParameterStore<float> store_;
 };
 
-// A matcher for each of some ten thousand elements would take seconds.
+// Used because a matcher for each of about ten thousand elements would take
+// seconds.
 bool Equal(absl::Span<const float> a, absl::Span<const float> b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end());
 }
@@ -122,14 +125,15 @@ TEST(GradientReducerTest, HasOneSlabPerWorkerAndOnePerLevelOfTheTreeBelow) {
   EXPECT_EQ(slabs(8, 3, 2), 5);
 }
 
-// The shards' durations are such that workers overtake each other in every way:
-// all orders of finishing must end, within the slabs and with the same bits.
+// The durations of the shards make workers overtake each other in every way.
+// Every order of finishing must end with the available slabs and with the same
+// bits.
 TEST(GradientReducerTest, AnyNumberOfThreadsAndShardsEndsWithTheSameBits) {
   for (const bool sparse : {false, true}) {
     const Store store(sparse);
     for (int shards = 1; shards <= 8; ++shards) {
       std::vector<std::vector<float>> expected;
-      std::vector<std::vector<float>> bits;  // of one thread
+      std::vector<std::vector<float>> bits;  // the result of one thread
       for (uint64_t batch = 0; batch < 3; ++batch) {
         expected.push_back(store.Sum(batch, 0, shards));
       }
@@ -161,7 +165,8 @@ TEST(GradientReducerTest, AnyNumberOfThreadsAndShardsEndsWithTheSameBits) {
   }
 }
 
-// What three updates of `accumulate` batches end with, and their norms.
+// The gradients of three optimizer steps of `accumulate` batches, and their
+// norms.
 struct Updates {
   std::vector<std::vector<float>> gradients = {};
   std::vector<double> norms = {};
@@ -220,7 +225,8 @@ TEST(GradientReducerTest, RanksEndWithTheBitsOfOneProcess) {
   }
 }
 
-// Of a slab with another number in each chunk, the own chunks, and whole again.
+// Each chunk of the slab has a different number. The test extracts the own
+// chunks and gathers the whole slab again.
 TEST(GradientReducerTest, RanksShareTheChunksOfASlab) {
   const Store store(true);
   const int64_t size = store.store().slab_size();
@@ -252,7 +258,7 @@ TEST(GradientReducerTest, RanksShareTheChunksOfASlab) {
       reducer.Gather(part.span());
       EXPECT_TRUE(Equal(part.span(), all.span())) << rank.rank();
     });
-    // Each chunk is one rank's.
+    // Each chunk belongs to one rank.
     std::vector<int> owners(3);
     for (const ChunkRange& range : own) {
       for (int64_t i = range.begin; i < range.end; ++i) ++owners[i];
@@ -313,7 +319,7 @@ TEST(GradientReducerTest, ClaimsShardsInOrder) {
   EXPECT_THAT(order, ElementsAre(0, 1, 2, 3, 4, 5, 6));
 }
 
-// Slabs in use at one time, counted by address.
+// Counts the slabs in use at one time by their addresses.
 TEST(GradientReducerTest, EightShardsOnTwoThreadsLiveInFourSlabs) {
   const Store store(false);
   WorkerPool pool(2);
@@ -366,7 +372,7 @@ TEST(GradientReducerTest, BatchesAreAddedInOrder) {
   }
 }
 
-// The sum stands where a shard's gradients did.
+// The sum is stored in the slab of a shard, which the next batch overwrites.
 TEST(GradientReducerTest, TheGradientOfAnEarlierBatchDoesNotStay) {
   ParameterStore<double> store;
   store.Root().Add("w", {1}, Constant(1));
@@ -427,7 +433,7 @@ TEST(GradientReducerTest, AWarmBatchOfRanksAllocatesNothing) {
         });
         reducer.Gather(weights.span());
       }
-      // All ranks are here.
+      // All ranks have arrived here.
       return LargestOf(&ranks, 0);
     };
     add(2);

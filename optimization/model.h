@@ -1,13 +1,13 @@
-// The trainer's view of a model, whatever its task.
+// The interface between the trainer and a model of any task.
 //
-// A batch is cut into shards; each shard's loss is computed on a tape of its
-// own. Every term of the loss is a sum over the shard's examples, and the loss
+// A batch is cut into shards, and the loss of each shard is computed on its own
+// tape. Every term of the loss is a sum over the examples of a shard. The loss
 // of the batch is
 //
-//   sum over terms of  weight * (sum over shards of sum) / denominator,
+//   sum over terms of  weight * (sum over shards of sum) / denominator.
 //
-// so the denominators, over the whole batch, are known before any forward pass
-// and the result does not depend on the cut.
+// The denominators refer to the whole batch and are known before any forward
+// pass. The result therefore does not depend on the cut.
 #ifndef OPTIMIZATION_MODEL_H_
 #define OPTIMIZATION_MODEL_H_
 
@@ -26,15 +26,17 @@
 
 namespace regard {
 
-// How the loss of a model is made from its sum over a batch.
+// Determines how the loss of a batch is computed from the sum over its
+// examples.
 struct LossOptions {
   enum class Normalizer { kPerToken, kPerSequence, kSum };
   Normalizer normalizer = Normalizer::kPerToken;
   double scale = 1;
   double label_smoothing = 0;
 
-  // Of a batch with so many tokens to predict in so many sequences; both are
-  // the number of examples where an example is one thing to predict.
+  // Returns the denominator for a batch with `tokens` tokens to predict in
+  // `sequences` sequences. If an example is a single prediction, both are the
+  // number of examples.
   double Denominator(int64_t tokens, int64_t sequences) const {
     switch (normalizer) {
       case Normalizer::kPerToken:
@@ -50,19 +52,19 @@ struct LossOptions {
 
 struct ModelOptions {
   LossOptions loss;
-  uint64_t seed = 0;  // of the parameters' first values
-  // Whether parameters have values; without, they can only be counted, and
-  // ParameterStore::Finalize() is left to the caller.
+  uint64_t seed = 0;  // seed of the initial values of parameters
+  // Whether parameters get values. If false, they can only be counted, and the
+  // caller must call ParameterStore::Finalize().
   bool finalize = true;
 };
 
 struct LossTerm {
   const char* name;  // as in "train/<name>"
-  double weight;     // in the loss that is minimised; 0: reported only
+  double weight;     // weight in the loss; 0: only reported
 };
 
-// Positions of an example's sequences, which batches pad to their longest: of
-// source and target, or of one sequence and 0.
+// The numbers of positions of an example's sequences, which batches pad to the
+// longest: of source and target, or of one sequence and 0.
 using SequenceLengths = std::array<int64_t, 2>;
 
 enum class Split { kTrain, kDev, kTest };
@@ -70,46 +72,50 @@ enum class Split { kTrain, kDev, kTest };
 template <typename T>
 class Model {
  public:
-  // One loss term, `term`; see AddLossTerm().
+  // A model with one loss term, named `term`. See AddLossTerm().
   explicit Model(const LossOptions& loss = {}, const char* term = "loss")
       : loss_(loss), terms_{{term, loss.scale}} {}
   virtual ~Model() = default;
 
-  // Finalized.
+  // The parameters, which are finalized.
   virtual ParameterStore<T>& parameters() = 0;
 
-  // Training examples; they are named by 0 .. num_examples() - 1 below.
+  // The number of training examples. The methods below identify examples by 0
+  // .. num_examples() - 1.
   virtual int64_t num_examples() const = 0;
 
-  // Examples, or valid target tokens: the unit of speed and training losses,
-  // and its name in a speed.
+  // The amount of work in these examples, which is the unit of speeds and of
+  // training losses. Counts examples, or valid target tokens. work_unit() is
+  // the name of the unit.
   virtual int64_t CountWork(absl::Span<const int64_t> examples) const {
     return static_cast<int64_t>(examples.size());
   }
   virtual const char* work_unit() const { return "examples"; }
 
-  // What loss term `term` is a sum over, for the mean that is logged.
+  // The number of elements that loss term `term` sums up in these examples. The
+  // logged mean is the sum divided by this number.
   virtual int64_t CountTerm(size_t /*term*/,
                             absl::Span<const int64_t> examples) const {
     return CountWork(examples);
   }
 
-  // Makes the training examples those of `epoch`, where data sources draw them
-  // anew in each (subword regularisation); without an epoch, those by whose
-  // lengths batches are planned, which is the state at first. What the methods
-  // around this one say is of the current examples. Called between updates, and
-  // does nothing if the epoch is the current one.
+  // Selects the training examples of `epoch`, if data sources draw new ones in
+  // each epoch (subword regularisation). `nullopt` selects the examples by
+  // whose lengths batches are planned, as initially. The other methods refer to
+  // the selected examples. Called between optimizer steps. A no-op if the epoch
+  // is already selected.
   virtual void BeginEpoch(std::optional<int64_t> /*epoch*/) {}
 
-  // All 0, the default: all examples have one length, and nothing is padded.
+  // The lengths of an example. Zeros, the default, mean that all examples have
+  // one length and nothing is padded.
   virtual SequenceLengths Lengths(int64_t /*example*/) const { return {0, 0}; }
 
-  // The same for the life of the model.
+  // Constant during the life of the model.
   virtual absl::Span<const LossTerm> loss_terms() const { return terms_; }
 
-  // Sets denominators[i], of loss term i, for a whole batch: by default what
-  // CountTerm() says, sequences, or 1, as the normalizer of the LossOptions
-  // says. Never 0.
+  // Sets denominators[i] to the denominator of loss term i for a whole batch,
+  // never 0. By default, the normalizer of the LossOptions selects CountTerm(),
+  // the number of sequences, or 1.
   virtual void Denominators(absl::Span<const int64_t> examples,
                             absl::Span<double> denominators) const {
     for (size_t term = 0; term < denominators.size(); ++term) {
@@ -119,26 +125,28 @@ class Model {
     }
   }
 
-  // Sets sums[i], a scalar, to loss term i of one shard. `denominators` are
-  // those of the whole batch. Inputs are assembled in the tape's arena: a warm
-  // call allocates nothing on the heap. Calls on different Forwards may run at
-  // the same time.
+  // Sets sums[i], a scalar, to loss term i of one shard. `denominators` are the
+  // denominators of the whole batch. Inputs are assembled in the tape's arena,
+  // so that a warm call makes no heap allocation. Calls with different Forwards
+  // may run at the same time.
   virtual void Loss(Forward<T>& forward, absl::Span<const int64_t> examples,
                     absl::Span<const double> denominators,
                     absl::Span<Var<T>> sums) const = 0;
 
-  // Whether examples of a batch meet in the loss (contrastive losses, batch
-  // statistics), so that it cannot be cut into shards.
+  // Whether the loss depends on several examples of a batch at once, as for
+  // contrastive losses and batch statistics. The batch then cannot be cut into
+  // shards.
   virtual bool couples_examples() const { return false; }
 
-  // What is known of each data set of `split`; nothing if the task has no such
-  // split. `forward` has no gradients; this begins its steps itself.
+  // Evaluates each data set of `split`. Returns nothing if the task has no such
+  // split. `forward` has no gradients. This function begins its steps.
   virtual std::vector<EvaluatedSet> Evaluate(Forward<T>& forward,
                                              Split split) const = 0;
 
  protected:
   const LossOptions& loss_options() const { return loss_; }
-  // In the constructor. `weight` is relative to the first term's.
+  // Adds a loss term. `weight` is relative to the weight of the first term. To
+  // be called in the constructor.
   void AddLossTerm(const char* name, double weight) {
     terms_.push_back({name, loss_.scale * weight});
   }

@@ -16,8 +16,8 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// The model that predicts one number, w, for every example; its loss is the
-// squared error, and a second parameter takes no part.
+// Predicts one number, w, for every example. The loss is the squared error. A
+// second parameter is unused.
 class FakeModel : public Model<double> {
  public:
   explicit FakeModel(std::vector<double> targets)
@@ -72,7 +72,7 @@ class FakeModel : public Model<double> {
   Parameter<double> prediction_;
 };
 
-// Gradient of the batch's loss by the protocol of the trainer.
+// Returns the gradient of the batch's loss, computed as the trainer does.
 double GradientInShards(FakeModel& model,
                         std::vector<std::vector<int64_t>> shards) {
   std::vector<int64_t> batch;
@@ -142,7 +142,7 @@ TEST(ForwardTest, EveryStepStartsFromFreshGradients) {
     const ParameterStore<double>& store = model.parameters();
     EXPECT_EQ(store.Segment(gradients.values(), {1, &store})[0], -2);
   }
-  // Nothing reaches the parameter now.
+  // No gradient reaches the parameter now.
   forward.BeginStep();
   forward.Backward({}, {});
   EXPECT_FALSE(gradients.touched(1));

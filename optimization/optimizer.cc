@@ -8,7 +8,7 @@ namespace regard {
 double ClipFactor(double gradient_norm, double max_norm) {
   if (max_norm <= 0) return 1;
   const double factor = max_norm / (gradient_norm + 1e-6);
-  return factor > 1 ? 1 : factor;  // not std::min(), which loses a NaN
+  return factor > 1 ? 1 : factor;  // std::min() would lose a NaN
 }
 
 template <typename T>

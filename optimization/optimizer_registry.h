@@ -1,40 +1,41 @@
-// Optimizers and schedules as plug-ins, which an OptimizerConfig chooses.
+// The registries of optimizers and schedules, from which an OptimizerConfig
+// chooses.
 //
 // A plug-in is one file: a class with a constructor from its message, and one
-// line of registration. For example
+// line of registration. For example:
 //
 //   template <typename T>
 //   class SignSgd : public Optimizer<T> {
 //    public:
-//     using Options = SignSgdConfig;  // a message
+//   using Options = SignSgdConfig;  // a message
 //
-//     SignSgd(const Options&, ParameterStore<T>& parameters)
-//         : Optimizer<T>(parameters, {}) {}
+//   SignSgd(const Options&, ParameterStore<T>& parameters)
+//       : Optimizer<T>(parameters, {}) {}
 //
-//     void Apply(const ParameterUpdate<T>& update) override {
-//       const T rate = static_cast<T>(update.learning_rate);
-//       for (int64_t i = 0; i < update.size; ++i) {
-//         update.values[i] -= std::copysign(rate, update.gradient[i]);
-//       }
+//   void Apply(const ParameterUpdate<T>& update) override {
+//     const T rate = static_cast<T>(update.learning_rate);
+//     for (int64_t i = 0; i < update.size; ++i) {
+//       update.values[i] -= std::copysign(rate, update.gradient[i]);
 //     }
+//   }
 //   };
 //
 //   REGARD_OPTIMIZER(SignSgd, "x - rate sign(g)")
 //
 //   class Halfway : public Schedule {
 //    public:
-//     using Options = HalfwayScheduleConfig;  // a message
+//   using Options = HalfwayScheduleConfig;  // a message
 //
-//     Halfway(const Options&, const ScheduleContext& context)
-//         : context_(context) {}
+//   Halfway(const Options&, const ScheduleContext& context)
+//       : context_(context) {}
 //
-//     double LearningRate(int64_t update) const override {
-//       const bool late = update > context_.total_updates / 2;
-//       return context_.learning_rate * (late ? 0.1 : 1);
-//     }
+//   double LearningRate(int64_t update) const override {
+//     const bool late = update > context_.total_updates / 2;
+//     return context_.learning_rate * (late ? 0.1 : 1);
+//   }
 //
 //    private:
-//     const ScheduleContext context_;
+//   const ScheduleContext context_;
 //   };
 //
 //   REGARD_SCHEDULE(Halfway, "a tenth from half of the run on")
@@ -69,11 +70,13 @@ class ScheduleRegistry : public PluginRegistry<ScheduleConfig, ScheduleInfo> {
 #define REGARD_SCHEDULE(name, description) \
   REGARD_PLUGIN(ScheduleRegistry, name, description)
 
-// Makes an optimizer of a store that is finalized and outlives it.
+// Makes an optimizer of a store. The store must be finalized and outlive the
+// optimizer.
 template <typename T>
 using OptimizerFactory = OptionFactory<Optimizer<T>, ParameterStore<T>&>;
 
-// The description of an optimizer is its rule's formula.
+// The registry of optimizers. The description of an optimizer is the formula of
+// its rule.
 class OptimizerRegistry
     : public PluginRegistry<OptimizerConfig, NumericInfo<OptimizerFactory>> {
  public:
@@ -89,7 +92,8 @@ class OptimizerRegistry
 #define REGARD_OPTIMIZER(name, formula) \
   REGARD_PLUGIN(OptimizerRegistry, name, formula)
 
-// Adds the problems of an optimizer's config; past it, code trusts the config.
+// Adds the problems of an optimizer's config. Later code may rely on a config
+// without problems.
 void ValidateOptimizer(const OptimizerConfig& config,
                        const OptimizerRegistry& optimizers,
                        const ScheduleRegistry& schedules,

@@ -35,7 +35,7 @@ std::vector<std::string> WrongPaths(const std::string& text) {
   return paths;
 }
 
-// The notes of a valid config.
+// Returns the notes of a valid config.
 std::vector<std::string> NotesOn(const std::string& text) {
   const ConfigProblems problems = ProblemsOf(text);
   EXPECT_TRUE(problems.ok()) << text;
@@ -92,8 +92,8 @@ TEST(OptimizerValidationTest, ARateOf0IsNoted) {
   EXPECT_THAT(NotesOn("learning_rate: 1e-40"), IsEmpty());
 }
 
-// Numbers are used as floats, with denormal ones flushed to zero: an epsilon
-// of 1e-40 would make 0 / 0 of a parameter without gradient.
+// Numbers are used as floats, and denormal numbers are flushed to zero. An
+// epsilon of 1e-40 would cause 0 / 0 for a parameter without gradient.
 TEST(OptimizerValidationTest, WhatIsZeroOrInfiniteAsAFloatIsRefused) {
   for (const std::string rule : {"adam", "adamw"}) {
     EXPECT_THAT(WrongPaths(rule + " { epsilon: 1e-40 }"),
@@ -119,7 +119,7 @@ TEST(OptimizerValidationTest, TheChoiceOfDecayedParametersNeedsADecay) {
     EXPECT_THAT(NotesOn(rule + choice + "0 }"),
                 ElementsAre(rule + ".decayed_parameters: has no effect without "
                                    "weight_decay"));
-    // As the resolved config of a run without decay has it.
+    // The resolved config of a run without decay contains these fields.
     EXPECT_THAT(NotesOn(rule + " { decayed_parameters: EXCEPT_NORMALIZATION "
                                "weight_decay: 0 }"),
                 IsEmpty());

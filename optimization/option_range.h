@@ -1,5 +1,5 @@
-// The ranges of plain options. Configs have the same, as `(range)` of their
-// fields.
+// A check of the ranges of plain options. The same ranges apply to configs, as
+// `(range)` of their fields.
 #ifndef OPTIMIZATION_OPTION_RANGE_H_
 #define OPTIMIZATION_OPTION_RANGE_H_
 
@@ -7,7 +7,7 @@
 
 namespace regard {
 
-// Fails a check unless `value` of `option` lies within low .. high.
+// Fails a check unless low <= value <= high.
 inline void CheckOption(const char* option, double value, double low,
                         double high) {
   REGARD_CHECK(value >= low && value <= high)

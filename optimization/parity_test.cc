@@ -1,4 +1,4 @@
-// Values and gradients agree with PyTorch's to 1e-5, in float.
+// Compares values and gradients with PyTorch's to 1e-5, in float.
 #include "nn/testing/parity.h"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ namespace {
 
 constexpr char kFolder[] = "optimization/testdata";
 
-// A layer under test, its parameters' names being PyTorch's after `translate`.
+// A layer under test. PyTorchName() translates the names of its parameters.
 class ParityRun {
  public:
   explicit ParityRun(const std::string& fixture) : fixture_(fixture, kFolder) {}
@@ -41,7 +41,7 @@ class ParityRun {
   ParameterStore<float>& store() { return store_; }
   const Fixture& fixture() const { return fixture_; }
 
-  // Takes the values from the fixture and begins a step.
+  // Sets the parameters to the values of the fixture and begins a step.
   Forward<float>& Begin() {
     store_.Finalize(0);
     for (const ParameterInfo& info : store_.parameters()) {
@@ -59,14 +59,16 @@ class ParityRun {
     return tape_.Input(fixture_[name].shape, fixture_.Floats(name));
   }
 
-  // Compares an output, and lets its projection's gradient flow into it.
+  // Compares an output with the fixture, and sets its gradient to the weights
+  // of its projection.
   void Expect(const std::string& name, Var<float> output) {
     ExpectParity(output.span(), fixture_[name], name);
     const std::vector<float> weights = fixture_.Floats(name + ".weights");
     output.grad_ref().AddEach([&](int64_t i) { return weights[i]; });
   }
 
-  // Part `index` along the leading axis of the array `name`.
+  // Compares an output with part `index`, along the leading axis, of the array
+  // `name`.
   void ExpectPart(const std::string& name, int64_t index, Var<float> output) {
     const Fixture::Array& whole = fixture_[name];
     const auto begin = whole.values.begin() + index * output.size();
@@ -87,7 +89,7 @@ class ParityRun {
   }
 
  private:
-  // "1.reverse.weight_ih" is weight_ih_l1_reverse there.
+  // For example, "1.reverse.weight_ih" is weight_ih_l1_reverse in PyTorch.
   static std::string PyTorchName(const std::string& name) {
     const size_t dot = name.rfind('.');
     if (dot == std::string::npos) return name;

@@ -1,4 +1,4 @@
-// The balanced binary tree in which the gradients of a batch's shards are
+// The balanced binary tree in which the gradients of the shards of a batch are
 // added. A node of the tree is a range of consecutive shards. The shape of the
 // tree depends only on the number of shards.
 #ifndef OPTIMIZATION_SHARD_TREE_H_
@@ -6,7 +6,7 @@
 
 namespace regard {
 
-// Indices [begin, end).
+// The indices [begin, end).
 template <typename Index>
 struct IndexRange {
   Index begin = 0;
@@ -15,14 +15,14 @@ struct IndexRange {
   Index size() const { return end - begin; }
 };
 
-// The first shard of the right child of the node [begin, end), which has at
-// least two.
+// Returns the first shard of the right child of the node [begin, end), which
+// must contain at least two shards.
 inline int MiddleShard(int begin, int end) {
   return begin + (end - begin + 1) / 2;
 }
 
-// Node `part` of the level that has `parts` nodes, a power of two of at most
-// `num_shards`.
+// Returns node `part` of the level that has `parts` nodes. `parts` must be a
+// power of two and at most `num_shards`.
 inline IndexRange<int> ShardsOf(int part, int parts, int num_shards) {
   IndexRange<int> node = {0, num_shards};
   for (int bit = parts / 2; bit > 0; bit /= 2) {

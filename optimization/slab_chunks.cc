@@ -23,7 +23,7 @@ SlabChunks::SlabChunks(const ParameterStore<T>& store) {
       begin = next;
     }
   }
-  // A chunk without ranges ends where the one before it does.
+  // A chunk without ranges ends where the previous chunk ends.
   for (size_t i = 1; i < first_.size(); ++i) {
     first_[i] = std::max(first_[i], first_[i - 1]);
   }

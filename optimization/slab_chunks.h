@@ -1,5 +1,5 @@
-// Cuts the slabs of a parameter store into chunks of equal size: the units of
-// work of gradient reduction and of parameter updates.
+// Cuts the slabs of a parameter store into chunks of equal size. Chunks are the
+// units of work of gradient reduction and of optimizer steps.
 #ifndef OPTIMIZATION_SLAB_CHUNKS_H_
 #define OPTIMIZATION_SLAB_CHUNKS_H_
 
@@ -17,17 +17,18 @@ using ChunkRange = IndexRange<int64_t>;
 
 class SlabChunks {
  public:
-  static constexpr int64_t kElements = 4096;  // of a chunk; the last has fewer
+  static constexpr int64_t kElements = 4096;  // elements per chunk; the last
+                                              // has fewer
 
-  // The part of one trainable parameter that lies in one chunk: elements
-  // [begin, end) of the slab.
+  // The part of one trainable parameter in one chunk: elements [begin, end) of
+  // the slab.
   struct Range {
     int64_t begin;
     int64_t end;
     int32_t parameter;  // index in the store
   };
 
-  // `store` is finalized.
+  // `store` must be finalized.
   template <typename T>
   explicit SlabChunks(const ParameterStore<T>& store);
 
@@ -35,8 +36,8 @@ class SlabChunks {
 
   ChunkRange all() const { return {0, size()}; }
 
-  // The part of `values`, which has `width` elements for each chunk and maybe
-  // fewer for the last, that belongs to `chunks`.
+  // Returns the part of `values` that belongs to `chunks`. `values` has `width`
+  // elements for each chunk, possibly fewer for the last one.
   template <typename T>
   static absl::Span<T> PartOf(absl::Span<T> values, ChunkRange chunks,
                               int64_t width = kElements) {
@@ -47,8 +48,8 @@ class SlabChunks {
                           static_cast<size_t>(end - begin));
   }
 
-  // The ranges of one chunk, in order. What lies between them is zero in every
-  // gradient.
+  // Returns the ranges of one chunk, in order. Elements between them are zero
+  // in every gradient.
   absl::Span<const Range> operator[](int64_t chunk) const {
     return absl::MakeConstSpan(ranges_).subspan(
         first_[chunk], first_[chunk + 1] - first_[chunk]);
@@ -56,7 +57,8 @@ class SlabChunks {
 
  private:
   std::vector<Range> ranges_;
-  std::vector<size_t> first_;  // range of each chunk, and the number of ranges
+  std::vector<size_t> first_;  // first range of each chunk, then the number of
+                               // ranges
 };
 
 }  // namespace regard

@@ -9,7 +9,7 @@ namespace regard {
 
 namespace {
 
-// Elements that a thread averages at a time.
+// The number of elements that a thread averages at a time.
 constexpr int64_t kChunk = int64_t{1} << 14;
 
 }  // namespace

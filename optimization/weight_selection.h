@@ -1,6 +1,6 @@
-// Which weights a training evaluates and uses in the end: the last ones, their
-// exponential moving average, those that were best by a metric, or the mean of
-// several.
+// Selects the weights that training evaluates and keeps in the end: the last
+// weights, their exponential moving average, the best weights by a metric, or
+// the mean of several evaluations.
 #ifndef OPTIMIZATION_WEIGHT_SELECTION_H_
 #define OPTIMIZATION_WEIGHT_SELECTION_H_
 
@@ -18,11 +18,12 @@
 namespace regard {
 
 struct WeightSelectionOptions {
-  std::string metric = {};  // "dev/bleu"; empty if no metric decides
+  std::string metric = {};  // such as "dev/bleu"; empty if no metric decides
   bool higher_is_better = false;
-  double min_gain = 0;   // by which a metric must be better than the best
-  int patience = 0;      // evaluations without a gain; 0: any number
-  int average = 0;       // evaluations whose weights are averaged; 0: none
+  double min_gain = 0;   // minimum improvement over the best value
+  int patience = 0;      // evaluations without an improvement; 0: unlimited
+  int average = 0;       // number of evaluations whose weights are averaged; 0:
+                         // none
   double ema_decay = 0;  // 0: no moving average
 };
 
@@ -31,51 +32,56 @@ class WeightSelection {
   explicit WeightSelection(WeightSelectionOptions options)
       : options_(std::move(options)) {}
 
-  // Whether other weights than the last ones may be used.
+  // Whether weights other than the last ones may be used.
   bool active() const { return observes() || options_.ema_decay > 0; }
-  // Whether evaluations matter to which.
+  // Whether the selection depends on evaluations.
   bool observes() const {
     return !options_.metric.empty() || options_.average > 0;
   }
   const std::string& metric() const { return options_.metric; }
 
-  // Takes the weights after an update. The average is that of
-  // torch.optim.swa_utils.AveragedModel with get_ema_multi_avg_fn: the weights
-  // after the first update, and from then on
+  // Adds the weights after an optimizer step to the moving average. The average
+  // is the same as in torch.optim.swa_utils.AveragedModel with
+  // get_ema_multi_avg_fn. It begins as the weights after the first step, and
+  // from then on becomes
   //   average + (1 - decay) (weights - average).
-  // Allocates at the first call alone; the bits do not depend on the threads.
+  // Allocates only at the first call. Bit-identical for any number of threads.
   void Update(absl::Span<const float> weights, WorkerPool& pool);
 
-  // The exponential moving average; empty without one and until it begins.
+  // The exponential moving average. Empty if there is none or before the first
+  // step.
   absl::Span<float> ema() { return absl::MakeSpan(state_.ema); }
 
-  // Takes what the evaluation after `step` updates measured, and its weights.
+  // Adds the metrics and the weights of the evaluation after `step` optimizer
+  // steps.
   void Observe(int64_t step, const std::map<std::string, double>& measured,
                absl::Span<const float> weights);
 
-  // Whether training should end: too many evaluations without a gain.
+  // Whether training should end, because too many evaluations brought no
+  // improvement.
   bool exhausted() const {
     return options_.patience > 0 &&
            state_.evaluations_without_gain >= options_.patience;
   }
 
-  // Whether `value` is better than that of the best weights.
+  // Whether `value` is better than the value of the best weights by at least
+  // `min_gain`.
   bool IsGain(double value, double min_gain) const;
 
-  // The weights to use before training has ended: the best, else the moving
-  // average. Empty if they are the last ones.
+  // The weights to use before training has ended: the best, or else the moving
+  // average. Empty if these are the last weights.
   absl::Span<const float> chosen() const {
     return state_.best.empty() ? state_.ema : state_.best;
   }
 
-  // The mean of the last snapshots; empty if no mean is asked for.
+  // The mean of the last snapshots. Empty if no mean is requested.
   std::vector<float> Mean() const;
 
   struct Snapshot {
     int64_t step;
     std::vector<float> weights;
   };
-  // What checkpoints keep.
+  // The state that checkpoints store.
   struct State {
     std::optional<double> best_value = std::nullopt;
     int evaluations_without_gain = 0;

@@ -86,7 +86,8 @@ TEST(WeightSelectionTest, TheMovingAverageIsThatOfPyTorch) {
   EXPECT_FALSE(selection.observes());
   WorkerPool pool(1);
   EXPECT_THAT(selection.chosen(), IsEmpty());
-  // The first weights as they are, then 3/4 of the average and 1/4 of them.
+  // The average begins as the first weights. Then it is 3/4 of the average and
+  // 1/4 of the new weights.
   selection.Update({8.0F, -4.0F}, pool);
   EXPECT_THAT(selection.chosen(), ElementsAre(8.0F, -4.0F));
   selection.Update({4.0F, 0.0F}, pool);

@@ -1,4 +1,4 @@
-// Adam and AdamW, as torch.optim's.
+// The optimizers Adam and AdamW, as in torch.optim.
 #ifndef OPTIMIZATION_OPTIMIZERS_ADAM_H_
 #define OPTIMIZATION_OPTIMIZERS_ADAM_H_
 
@@ -11,10 +11,10 @@ namespace regard {
 struct AdamOptions {
   double beta1 = 0.9;     // decay of the mean of gradients
   double beta2 = 0.999;   // decay of the mean of squared gradients
-  double epsilon = 1e-8;  // > 0; added to the root of the latter
+  double epsilon = 1e-8;  // > 0; added to the root of the mean of squares
   double weight_decay = 0;
-  // Whether weight decay shrinks the parameters, as in AdamW, or is added to
-  // their gradient.
+  // Whether weight decay acts directly on the parameters, as in AdamW, or is
+  // added to their gradient.
   bool decoupled = false;
   Decayed decayed = Decayed::kExceptNormalization;
 };
@@ -22,7 +22,7 @@ struct AdamOptions {
 template <typename T>
 class Adam : public Optimizer<T> {
  public:
-  // `parameters` is finalized and outlives this.
+  // `parameters` must be finalized and outlive this.
   Adam(const AdamOptions& options, ParameterStore<T>& parameters);
 
  protected:

@@ -44,7 +44,7 @@ std::unique_ptr<Optimizer<T>> Make(const OptimizerConfig& config,
   return optimizers.Create(config, store);
 }
 
-// One parameter of the value 1 and one optimizer over it.
+// One parameter with the value 1, and its optimizer.
 class OneNumber {
  public:
   explicit OneNumber(const std::string& config,
@@ -55,7 +55,8 @@ class OneNumber {
     optimizer_ = Make(Config(config), store_);
   }
 
-  // The value after an update at rate 0.1 by this gradient.
+  // Returns the value after an optimizer step with this gradient at the rate
+  // 0.1.
   double Update(double gradient, double clip_factor = 1) {
     gradient_.data()[0] = gradient;
     optimizer_->Update({.learning_rate = 0.1,
@@ -103,20 +104,21 @@ TEST(OptimizerTest, SgdKeepsMomentum) {
 TEST(OptimizerTest, AdamsFirstStepHasTheLengthOfTheRate) {
   OneNumber w("adam { epsilon: 1e-30 }");
   EXPECT_NEAR(w.Update(1e-4), 0.9, 1e-12);
-  // m = .1 * -1e-4 + .9 * .1 * 1e-4; bias-corrected by 1 - .81; v stays 1e-8.
+  // m = .1 * -1e-4 + .9 * .1 * 1e-4, bias-corrected by 1 - .81. v stays 1e-8.
   EXPECT_NEAR(w.Update(-1e-4), 0.9 + 0.1 * (0.01 / 0.19), 1e-9);
 }
 
 TEST(OptimizerTest, WeightDecayIsInTheGradientOfAdamAndOutsideOfAdamW) {
-  // In the gradient: 0 + 0.5 * 1, whose Adam step is the rate.
+  // Decay in the gradient: 0 + 0.5 * 1. The Adam step has the length of the
+  // rate.
   EXPECT_NEAR(OneNumber("adam { weight_decay: 0.5 }").Update(0), 0.9, 1e-7);
-  // Outside: 1 * (1 - 0.1 * 0.5).
+  // Decay outside of the gradient: 1 * (1 - 0.1 * 0.5).
   EXPECT_NEAR(OneNumber("adamw { weight_decay: 0.5 }").Update(0), 0.95, 1e-12);
 }
 
-// The values of six parameters after an update by a gradient of 0 at rate 0.1,
-// from 1: a matrix, a bias, a normalisation's gain, an embedding, a vector that
-// is an embedding and a bias for each head.
+// Returns the values of six parameters, initially 1, after an optimizer step
+// with gradient 0 at the rate 0.1. They are a matrix, a bias, a normalisation's
+// gain, an embedding, a vector that is an embedding, and a bias for each head.
 std::vector<double> ValuesAfterDecay(const std::string& config) {
   ParameterStore<double> store;
   const ParameterScope<double> root = store.Root();
@@ -186,7 +188,7 @@ TEST(OptimizerTest, ClippingBoundsTheNorm) {
   EXPECT_DOUBLE_EQ(OneNumber("sgd { weight_decay: 1 }").Update(8, 0.25), 0.7);
 }
 
-// As floats with denormal numbers flushed, which is how training runs.
+// Training runs in float and flushes denormal numbers.
 TEST(OptimizerTest, TheSmallestEpsilonKeepsAZeroGradientAtZero) {
   const ScopedFlushDenormals flush;
   for (const char* config : {"adam { epsilon: 1e-30 }",
@@ -205,7 +207,7 @@ TEST(OptimizerTest, TheSmallestEpsilonKeepsAZeroGradientAtZero) {
   }
 }
 
-// A store of odd sizes over several chunks, with gradients at random.
+// A store of odd sizes over several chunks, with random gradients.
 class ManyNumbers {
  public:
   explicit ManyNumbers(const std::string& config, int threads = 1)
@@ -266,7 +268,7 @@ TEST(OptimizerTest, BitsDoNotDependOnThreads) {
   }
 }
 
-// As several processes do that share the chunks.
+// Several processes share the chunks in this way.
 TEST(OptimizerTest, ChunksThatAreUpdatedApartHaveTheBitsOfAll) {
   for (const char* config : {"adamw {}", "adam {}", "sgd { momentum: 0.9 }"}) {
     ManyNumbers all(config);
@@ -276,7 +278,7 @@ TEST(OptimizerTest, ChunksThatAreUpdatedApartHaveTheBitsOfAll) {
       all.Update(step);
       first.Update(step, ChunkRange{0, 1});
       rest.Update(step, ChunkRange{1, 4});
-      // What one has updated, the other has not.
+      // Each has only updated its own chunks.
       EXPECT_FALSE(rest.HasBitsOf(all));
       const auto own = SlabChunks::PartOf(first.store().values(), {0, 1});
       std::copy(own.begin(), own.end(), rest.store().values().begin());

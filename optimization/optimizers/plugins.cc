@@ -1,5 +1,5 @@
-// The optimizers of this directory as plug-ins: each makes its options from the
-// message of a config.
+// The optimizers of this directory as plug-ins, which convert the message of a
+// config to options.
 #include <type_traits>
 
 #include "nn/parameters.h"
@@ -29,7 +29,7 @@ Decayed DecayedOf(DecayedParameters choice) {
   return Decayed::kAllParameters;
 }
 
-// `config` has the fields weight_decay and decayed_parameters.
+// `config` must have the fields weight_decay and decayed_parameters.
 template <typename Config>
 void ValidateWeightDecay(const Config& config, ConfigProblems& problems) {
   if (config.weight_decay() == 0 &&

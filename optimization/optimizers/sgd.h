@@ -1,4 +1,4 @@
-// Stochastic gradient descent with momentum, as torch.optim.SGD.
+// Stochastic gradient descent with momentum, as in torch.optim.SGD.
 #ifndef OPTIMIZATION_OPTIMIZERS_SGD_H_
 #define OPTIMIZATION_OPTIMIZERS_SGD_H_
 
@@ -9,7 +9,7 @@
 namespace regard {
 
 struct SgdOptions {
-  double momentum = 0;  // the fraction of the velocity that a step keeps
+  double momentum = 0;  // fraction of the velocity that a step keeps
   bool nesterov = false;
   double weight_decay = 0;  // added to the gradient
   Decayed decayed = Decayed::kExceptNormalization;
@@ -18,7 +18,7 @@ struct SgdOptions {
 template <typename T>
 class Sgd : public Optimizer<T> {
  public:
-  // `parameters` is finalized and outlives this.
+  // `parameters` must be finalized and outlive this.
   Sgd(const SgdOptions& options, ParameterStore<T>& parameters);
 
  protected:

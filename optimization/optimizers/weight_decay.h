@@ -1,4 +1,4 @@
-// The parameters to which weight decay applies.
+// Selects the parameters to which weight decay applies.
 #ifndef OPTIMIZATION_OPTIMIZERS_WEIGHT_DECAY_H_
 #define OPTIMIZATION_OPTIMIZERS_WEIGHT_DECAY_H_
 
@@ -6,7 +6,7 @@
 
 namespace regard {
 
-// weight_decay.proto describes them.
+// The choices of DecayedParameters in weight_decay.proto.
 enum class Decayed {
   kAllParameters,
   kExceptNormalization,

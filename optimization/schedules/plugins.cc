@@ -1,5 +1,5 @@
-// The schedules of schedules.h as plug-ins: each makes its options from the
-// message of a config.
+// The schedules of schedules.h as plug-ins, which convert the message of a
+// config to options.
 #include <type_traits>
 
 #include "absl/strings/str_cat.h"
@@ -38,7 +38,8 @@ struct InverseSquareRootSchedule : regard::InverseSquareRootSchedule {
                                           context) {}
 };
 
-// `config` has the fields `warmup`, `updates` and `floor`, and maybe `power`.
+// `config` must have the fields `warmup`, `updates` and `floor`, and may have
+// `power`.
 template <typename Config>
 DecayOptions DecayOf(const Config& config) {
   DecayOptions options = {.warmup = config.warmup(),

@@ -76,7 +76,8 @@ DecaySchedule::DecaySchedule(const DecayOptions& options,
 
 double DecaySchedule::LearningRate(int64_t update) const {
   CheckUpdate(update);
-  // Not in the constructor: a run without updates has a schedule too.
+  // Checked here, because a run without optimizer steps also constructs a
+  // schedule.
   const int64_t updates =
       options_.updates > 0 ? options_.updates : context_.total_updates;
   REGARD_CHECK_GE(updates, 1)
@@ -116,7 +117,7 @@ ReduceOnPlateauSchedule::ReduceOnPlateauSchedule(const PlateauOptions& options,
 
 double ReduceOnPlateauSchedule::LearningRate(int64_t update) const {
   CheckUpdate(update);
-  // A rate that starts below the minimum stays as it is.
+  // A rate that starts below the minimum stays the same.
   return std::max(learning_rate_ * factor_,
                   std::min(options_.min_learning_rate, learning_rate_));
 }

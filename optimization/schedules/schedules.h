@@ -1,5 +1,5 @@
-// The built-in schedules. The messages beside this file give formulas and
-// ranges; `learning_rate` of the context is the highest rate.
+// The built-in schedules. The messages in this directory state formulas and
+// ranges. The `learning_rate` of the context is the highest rate.
 #ifndef OPTIMIZATION_SCHEDULES_SCHEDULES_H_
 #define OPTIMIZATION_SCHEDULES_SCHEDULES_H_
 
@@ -25,7 +25,7 @@ class ConstantSchedule : public Schedule {
 
 struct ExponentialOptions {
   double decay = 0.5;
-  int64_t interval = 1000;  // updates from one decay to the next
+  int64_t interval = 1000;  // optimizer steps from one decay to the next
 };
 
 class ExponentialSchedule : public Schedule {
@@ -41,7 +41,7 @@ class ExponentialSchedule : public Schedule {
 };
 
 struct InverseSquareRootOptions {
-  int64_t warmup = 4000;  // updates; at least 1
+  int64_t warmup = 4000;  // optimizer steps; at least 1
 };
 
 // Vaswani et al., "Attention is all you need", 2017.
@@ -59,18 +59,19 @@ class InverseSquareRootSchedule : public Schedule {
 };
 
 struct DecayOptions {
-  int64_t warmup = 0;   // updates over which the rate rises linearly from 0
-  int64_t updates = 0;  // the update that reaches the floor; 0: the run's last
+  int64_t warmup = 0;   // optimizer steps over which the rate rises linearly
+                        // from 0
+  int64_t updates = 0;  // the step that reaches the floor; 0: the last one
   double floor = 0;     // a fraction of the highest rate
   double power = 1;     // for PolynomialSchedule only
 };
 
-// A linear warm-up, then a decay to a floor at a given update. The rate is
+// A linear warm-up, followed by a decay to a floor. The rate is
 //
-//   rate update / warmup                              up to the warm-up's end
+//   rate update / warmup                              during the warm-up
 //   rate (floor + (1 - floor) Remaining(progress))    after it,
 //
-// where `progress` goes from 0 to 1 at `updates` and then stays there.
+// where `progress` grows from 0 to 1 at `updates` and then stays 1.
 class DecaySchedule : public Schedule {
  public:
   DecaySchedule(const DecayOptions& options, const ScheduleContext& context);
@@ -79,7 +80,7 @@ class DecaySchedule : public Schedule {
   double LearningRate(int64_t update) const final;
 
  protected:
-  // From 1 at progress 0 to 0 at progress 1.
+  // Decreases from 1 at progress 0 to 0 at progress 1.
   virtual double Remaining(double progress) const = 0;
 
   const DecayOptions& options() const { return options_; }
@@ -89,7 +90,7 @@ class DecaySchedule : public Schedule {
   const ScheduleContext context_;
 };
 
-// (1 + cos(pi progress)) / 2.
+// Remaining(progress) = (1 + cos(pi progress)) / 2.
 class CosineSchedule : public DecaySchedule {
  public:
   using DecaySchedule::DecaySchedule;
@@ -98,7 +99,7 @@ class CosineSchedule : public DecaySchedule {
   double Remaining(double progress) const override;
 };
 
-// (1 - progress)^power.
+// Remaining(progress) = (1 - progress)^power.
 class PolynomialSchedule : public DecaySchedule {
  public:
   using DecaySchedule::DecaySchedule;
@@ -111,14 +112,14 @@ struct PlateauOptions {
   std::string metric = "dev/loss";
   bool higher_is_better = false;
   double decay = 0.5;
-  // Evaluations without an improvement that change nothing; the next lowers the
-  // rate.
+  // The number of evaluations without an improvement that change nothing. The
+  // next such evaluation lowers the rate.
   int64_t patience = 5;
   double min_learning_rate = 0;
-  double threshold = 1e-4;  // smallest improvement, relative to the best value
+  double threshold = 1e-4;  // minimum improvement, relative to the best
 };
 
-// PyTorch's ReduceLROnPlateau, with a relative threshold.
+// PyTorch's ReduceLROnPlateau with a relative threshold.
 class ReduceOnPlateauSchedule : public Schedule {
  public:
   ReduceOnPlateauSchedule(const PlateauOptions& options,
@@ -135,9 +136,9 @@ class ReduceOnPlateauSchedule : public Schedule {
 
   const PlateauOptions options_;
   const double learning_rate_;
-  double factor_ = 1;            // multiplies the rate
-  std::optional<double> best_;   // finite
-  int64_t bad_evaluations_ = 0;  // since the best
+  double factor_ = 1;            // factor of the learning rate
+  std::optional<double> best_;   // always finite
+  int64_t bad_evaluations_ = 0;  // evaluations since the best one
 };
 
 }  // namespace regard

@@ -44,7 +44,8 @@ TEST(ScheduleTest, OptionsHaveTheDefaultsOfConfigs) {
     for (int64_t update = 1; update < 1500; ++update) {
       EXPECT_EQ(plain.LearningRate(update), configured->LearningRate(update))
           << choice << " " << update;
-      // Improvements by more and by less than a threshold, then none.
+      // The metric improves by more than the threshold, then by less, then not
+      // at all.
       if (update < 40) metric *= update < 20 ? 1 - 1.5e-4 : 1 - 0.5e-4;
       plain.Observe(metric);
       configured->Observe(metric);
@@ -84,7 +85,8 @@ TEST(ScheduleTest, CosineWarmsUpThenFallsToItsFloor) {
   EXPECT_EQ(schedule->warmup(), 10);
   EXPECT_DOUBLE_EQ(schedule->LearningRate(1), 0.2);
   EXPECT_DOUBLE_EQ(schedule->LearningRate(10), 2);
-  // Of 200 updates that are left, a half and all.
+  // 200 optimizer steps remain after the warm-up. These are half of them and
+  // all.
   EXPECT_DOUBLE_EQ(schedule->LearningRate(110), 1.1);
   EXPECT_DOUBLE_EQ(schedule->LearningRate(210), 0.2);
   EXPECT_DOUBLE_EQ(schedule->LearningRate(1000), 0.2);
@@ -116,13 +118,13 @@ TEST(ScheduleTest, PlateauWaitsThenReduces) {
       " patience: 1 decay: 0.5 min_learning_rate: 0.3 threshold: 0.01 } }");
   EXPECT_EQ(schedule->metric(), "dev/loss");
   schedule->Observe(10);
-  schedule->Observe(9.95);  // not 1 % better
+  schedule->Observe(9.95);  // less than 1 % better
   EXPECT_EQ(schedule->LearningRate(2), 1);
   schedule->Observe(10);
   EXPECT_EQ(schedule->LearningRate(3), 0.5);
   schedule->Observe(5);
   schedule->Observe(6);
-  schedule->Observe(NAN);  // no improvement either
+  schedule->Observe(NAN);  // not an improvement
   EXPECT_EQ(schedule->LearningRate(6), 0.3);
 }
 

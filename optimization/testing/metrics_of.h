@@ -1,4 +1,4 @@
-// The metrics of an evaluation.
+// Collects the metrics of an evaluation for tests.
 #ifndef OPTIMIZATION_TESTING_METRICS_OF_H_
 #define OPTIMIZATION_TESTING_METRICS_OF_H_
 
@@ -10,7 +10,7 @@
 
 namespace regard {
 
-// Those of all sets by their names, which differ.
+// Returns the metrics of all sets by name. The names must differ.
 inline std::map<std::string, double> MetricsOf(
     const std::vector<EvaluatedSet>& sets) {
   std::map<std::string, double> metrics;

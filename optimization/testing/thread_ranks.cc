@@ -15,7 +15,7 @@ namespace regard {
 
 namespace {
 
-// What one rank holds out to another.
+// The bytes that one rank offers to another.
 struct Offer {
   absl::Span<const uint8_t> bytes;
   bool open = false;

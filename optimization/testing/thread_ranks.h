@@ -1,4 +1,4 @@
-// Ranks that are threads of one process.
+// Ranks that are threads of one process, for tests.
 #ifndef OPTIMIZATION_TESTING_THREAD_RANKS_H_
 #define OPTIMIZATION_TESTING_THREAD_RANKS_H_
 
@@ -8,7 +8,7 @@
 namespace regard {
 
 // Calls work(ranks) for each of `size` ranks, at the same time, and returns
-// when all are done. Their exchanges allocate nothing.
+// when all calls have returned. The exchanges between ranks allocate nothing.
 void RunRanks(int size, absl::FunctionRef<void(Ranks& ranks)> work);
 
 }  // namespace regard

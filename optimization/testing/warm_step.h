@@ -1,4 +1,4 @@
-// What a training step costs once buffers have grown.
+// Counts the heap allocations of a training step after buffers have grown.
 #ifndef OPTIMIZATION_TESTING_WARM_STEP_H_
 #define OPTIMIZATION_TESTING_WARM_STEP_H_
 
@@ -9,8 +9,9 @@
 
 namespace regard {
 
-// Heap allocations of the fourth forward and backward pass over `examples`; see
-// CountsAllocations() in autodiff/testing/allocation_counter.h.
+// Returns the number of heap allocations of the fourth forward and backward
+// pass over `examples`. See CountsAllocations() in
+// autodiff/testing/allocation_counter.h.
 int64_t AllocationsOfAWarmStep(Model<float>& model,
                                absl::Span<const int64_t> examples);
 
