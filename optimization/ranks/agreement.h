@@ -1,5 +1,5 @@
-// What ranks tell each other outside of updates. With `ranks` null, or alone, a
-// process agrees with itself.
+// Messages that ranks exchange outside of optimizer steps. If `ranks` is null
+// or has one rank, the functions return the process's own values.
 #ifndef OPTIMIZATION_RANKS_AGREEMENT_H_
 #define OPTIMIZATION_RANKS_AGREEMENT_H_
 
@@ -12,20 +12,21 @@
 
 namespace regard {
 
-// That of the first rank that has an error, on all ranks; the message of
-// another than rank 0 begins with "rank N: ".
+// Returns on all ranks the error of the first rank that has one. Its message
+// begins with "rank N: " unless N is 0.
 absl::Status AgreeOn(Ranks* ranks, const absl::Status& status);
 
-// What rank 0 gives, on all ranks.
+// Broadcasts the text of rank 0.
 std::string FromFirstRank(Ranks* ranks, absl::string_view text);
-// The same, without allocation.
+// Broadcasts the value of rank 0. Allocates nothing.
 bool FirstRankSays(Ranks* ranks, bool value);
 
-// The largest of what the ranks give, on all ranks. Allocates nothing.
+// Returns on all ranks the largest value. Allocates nothing.
 int LargestOf(Ranks* ranks, int value);
 
-// Names and values that must be the same on all ranks. If not, an error with
-// `code`, on all ranks, that says where ranks differ from rank 0, a line each.
+// Checks that names and values are the same on all ranks. Otherwise returns an
+// error with `code` on all ranks. Its message has one line for each difference
+// from rank 0.
 absl::Status CheckSameOnRanks(Ranks* ranks,
                               const std::map<std::string, std::string>& facts,
                               absl::StatusCode code);

@@ -6,7 +6,7 @@ namespace regard {
 
 namespace {
 
-// Those of the innermost InferenceRanks of this thread, or null.
+// The ranks of the innermost InferenceRanks of this thread, or null.
 thread_local Ranks* inference_ranks = nullptr;
 
 }  // namespace

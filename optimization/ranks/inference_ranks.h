@@ -1,4 +1,4 @@
-// Inference that ranks share.
+// Shares inference between ranks.
 #ifndef OPTIMIZATION_RANKS_INFERENCE_RANKS_H_
 #define OPTIMIZATION_RANKS_INFERENCE_RANKS_H_
 
@@ -13,10 +13,10 @@
 
 namespace regard {
 
-// During its lifetime, inference over many examples (evaluation/batches.h) of
-// the thread that created it is shared by `ranks`, all of which do the same on
-// models of the same bits. Scopes nest. With null, or of one rank, the thread
-// works alone.
+// During its lifetime, inference over many examples on the current thread
+// (evaluation/batches.h) is shared by `ranks`. All ranks must do the same with
+// bit-identical models. With null or a single rank, the thread works alone.
+// Scopes nest.
 class InferenceRanks {
  public:
   explicit InferenceRanks(Ranks* ranks);
@@ -25,14 +25,14 @@ class InferenceRanks {
   InferenceRanks(const InferenceRanks&) = delete;
   InferenceRanks& operator=(const InferenceRanks&) = delete;
 
-  // Those of the calling thread's innermost scope, or null.
+  // Returns the ranks of the calling thread's innermost scope, or null.
   static Ranks* Current();
 
  private:
   Ranks* const outer_;
 };
 
-// Fills results[i], which rank i % size has computed, on all others.
+// Sends the results to all ranks. Rank i % size must have computed results[i].
 template <typename Result>
 void GatherResults(Ranks& ranks, std::vector<Result>* results) {
   const auto size = static_cast<size_t>(ranks.size());

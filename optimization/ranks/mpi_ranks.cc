@@ -19,30 +19,31 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kBetweenBeats(250);
 constexpr std::chrono::milliseconds kWhileEnding(10);
-// A rank from which nothing is heard for so long is lost. With the time that
-// mpirun takes to end the others, less than ten seconds.
+// The silence after which a rank counts as lost. With the time that mpirun
+// takes to end the others, the job ends in less than ten seconds.
 constexpr std::chrono::seconds kSilence(6);
 
 constexpr char kBeat = 1;
 constexpr char kGoodbye = 2;
 
-// Shorter than what Open MPI sends by TCP without asking the receiver first:
-// long messages would keep both directions of a connection waiting for replies.
+// The size of a message. Open MPI sends it by TCP without asking the receiver
+// first. Longer messages would keep both directions of a connection waiting for
+// replies.
 constexpr size_t kMessageBytes = 60 << 10;
-// Under way at a time, in each direction.
+// The number of messages in transit at a time, in each direction.
 constexpr int kMostMessages = 32;
 
-// What a short message takes on a quick network; whoever waits longer lets
-// others have the core, where MPI's own waits would spin. Where other programs
-// use the cores, spinning takes the time from this rank's next shards, and a
-// call of sched_yield() is no better.
+// The time of a short message on a fast network. After it, the thread sleeps,
+// so that others can use the core. MPI's own waits would spin: if other
+// programs use the cores, spinning takes time from this rank's next shards. A
+// call of sched_yield() is not better.
 constexpr std::chrono::microseconds kSpin(100);
 constexpr std::chrono::microseconds kNap(20);
-// By which the kernel may lengthen a nap: 50,000 by default.
+// The time by which the kernel may lengthen a sleep. The default is 50,000.
 constexpr uint64_t kSlackNanoseconds = 1;
 
-// Waits for some of the requests. Returns how many have ended, and which, or
-// MPI_UNDEFINED if there are none any more.
+// Waits until some of the requests have ended. Returns their number and sets
+// `ended`. Returns MPI_UNDEFINED if no request is active.
 int AwaitSome(int count, MPI_Request* requests, int* ended,
               MPI_Status* statuses) {
   const Clock::time_point start = Clock::now();
@@ -54,7 +55,7 @@ int AwaitSome(int count, MPI_Request* requests, int* ended,
   }
 }
 
-// The next message of `bytes`, which are those after it from then on.
+// Removes the next message from the front of `bytes` and returns it.
 template <typename T>
 absl::Span<T> TakeMessage(absl::Span<T>* bytes) {
   const absl::Span<T> message =
@@ -81,7 +82,7 @@ std::vector<std::string> Machines(int size) {
 }  // namespace
 
 MpiRanks::MpiRanks(int* argc, char*** argv) {
-  // Of this thread, and of those that it starts from now on.
+  // Applies to this thread, and to threads that it starts from now on.
   prctl(PR_SET_TIMERSLACK, kSlackNanoseconds);
   int threads = 0;
   MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &threads);
@@ -100,8 +101,8 @@ MpiRanks::MpiRanks(int* argc, char*** argv) {
 void MpiRanks::Exchange(int partner, absl::Span<const uint8_t> sent,
                         absl::Span<uint8_t> received) {
   MPI_Request requests[2 * kMostMessages];
-  int wanted[kMostMessages];  // bytes, of the requests that receive
-  int incoming = 0;           // of the requests, the first ones
+  int wanted[kMostMessages];  // bytes of the requests that receive
+  int incoming = 0;           // number of receiving requests, which come first
   int all = 0;
   const auto receive_next = [&](int request) {
     const auto message = TakeMessage(&received);
@@ -140,7 +141,7 @@ void MpiRanks::Exchange(int partner, absl::Span<const uint8_t> sent,
 }
 
 int MpiRanks::End(int code) {
-  // Where one rank alone fails, others wait for what it does not send.
+  // The other ranks may wait for messages that a failed rank does not send.
   if (code != 0 && code <= 128) EndAll(code);
   {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -173,7 +174,7 @@ void MpiRanks::Watch() {
   const int previous = (rank_ + size_ - 1) % size_;
   char said = kBeat;
   char heard = kBeat;
-  bool parted = false;  // the next one has said goodbye
+  bool parted = false;  // whether the next rank has said goodbye
   MPI_Request saying = MPI_REQUEST_NULL;
   MPI_Request hearing;
   MPI_Irecv(&heard, 1, MPI_CHAR, next, 0, beats_, &hearing);
@@ -189,7 +190,7 @@ void MpiRanks::Watch() {
       MPI_Isend(&said, 1, MPI_CHAR, previous, 0, beats_, &saying);
     }
     const Clock::time_point now = Clock::now();
-    // This rank itself was stopped, and hears what came meanwhile.
+    // This rank was stopped. It must first read the messages of the meantime.
     if (now - last_turn > kSilence / 2) last_heard = now;
     last_turn = now;
     if (parted) continue;
@@ -204,7 +205,7 @@ void MpiRanks::Watch() {
                    "stop, and the last checkpoint of rank 0 remains\n",
                    next, machines_[next].c_str(),
                    static_cast<int>(kSilence.count()));
-      // So that the one before this rank does not miss it in turn.
+      // Tells the previous rank not to miss this rank.
       MPI_Isend(&kGoodbye, 1, MPI_CHAR, previous, 0, beats_, &saying);
       MPI_Test(&saying, &done, MPI_STATUS_IGNORE);
       EndAll(EXIT_FAILURE);

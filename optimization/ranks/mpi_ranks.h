@@ -1,8 +1,8 @@
 // Ranks that are processes of an MPI job, started by mpirun or srun on one
 // machine or on several.
 //
-// They watch each other: a rank from which nothing is heard, since it is
-// stopped or its machine is gone, ends all of them.
+// Ranks monitor each other. If a rank is silent, because it is stopped or its
+// machine has failed, all ranks end.
 #ifndef OPTIMIZATION_RANKS_MPI_RANKS_H_
 #define OPTIMIZATION_RANKS_MPI_RANKS_H_
 
@@ -21,8 +21,8 @@ namespace regard {
 
 class MpiRanks : public Ranks {
  public:
-  // One per process, first thing in main(). Ends the process if MPI cannot be
-  // used.
+  // Create one per process at the beginning of main(). Ends the process if MPI
+  // cannot be used.
   MpiRanks(int* argc, char*** argv);
   MpiRanks(const MpiRanks&) = delete;
   MpiRanks& operator=(const MpiRanks&) = delete;
@@ -32,22 +32,23 @@ class MpiRanks : public Ranks {
   void Exchange(int partner, absl::Span<const uint8_t> sent,
                 absl::Span<uint8_t> received) override;
 
-  // To be called last. If all ranks end with such an exit code, 0 or that of a
-  // signal, waits for them and returns it. With any other, ends all ranks at
-  // once.
+  // Ends MPI. Must be the last call. `code` is the exit code of this rank. If
+  // all ranks end with 0 or the code of a signal, waits for them and returns
+  // `code`. Any other code ends all ranks at once.
   int End(int code);
 
  private:
-  // Tells the rank before this one that this one lives, and listens to the one
-  // after it, until both have ended.
+  // Sends signs of life to the previous rank, and listens to the next rank,
+  // until both have ended.
   void Watch();
-  // Sleeps for a moment, shorter once End() has been called; whether it has.
+  // Sleeps for a moment, which is shorter after End() has been called. Returns
+  // whether it has been called.
   bool Rest();
   [[noreturn]] void EndAll(int code);
 
   int rank_ = 0;
   int size_ = 1;
-  std::vector<std::string> machines_;  // of each rank
+  std::vector<std::string> machines_;  // by rank
   MPI_Comm beats_ = MPI_COMM_NULL;
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -10,10 +10,11 @@ namespace regard {
 
 namespace {
 
-// Of a message, 1 MiB: it stays in the cache until it is added.
+// The number of chunks of a message, 1 MiB. It stays in the cache until it is
+// added.
 constexpr int64_t kPieceChunks = 64;
 
-// At most kPieceChunks of `chunks`, after the first `done`.
+// Returns at most kPieceChunks of `chunks`, after the first `done`.
 ChunkRange Piece(ChunkRange chunks, int64_t done) {
   const int64_t begin = std::min(chunks.end, chunks.begin + done);
   return {begin, std::min(chunks.end, begin + kPieceChunks)};
@@ -48,7 +49,7 @@ ChunkRange RankSum<T>::Given(size_t level) const {
                        : ChunkRange{held.begin, kept.begin};
 }
 
-// Recursive doubling of which the smaller rank of two does the half.
+// One half of recursive doubling: only the larger rank of two sends.
 template <typename T>
 void RankSum<T>::GatherOnFirst(absl::Span<T> slab) {
   for (size_t level = held_.size() - 1; level-- > 0;) {
@@ -83,7 +84,7 @@ void RankSum<T>::Add(GradientSlab<T>& slab) {
   }
 }
 
-// The sum is made in the place of the left child.
+// The sum is stored in the place of the left child.
 template <typename T>
 void RankSum<T>::AddPiece(bool left, ChunkRange piece, GradientSlab<T>& slab) {
   pool_.Run(piece.size(), [&](int64_t i) {

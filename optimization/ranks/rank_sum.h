@@ -1,15 +1,16 @@
-// Adds the gradients of ranks: the levels of the tree of shards above those
-// that one rank computes.
+// Adds the gradients of ranks: the levels of the tree of shards above the nodes
+// that single ranks compute.
 //
-// Recursive halving: on each level, from the lowest, a rank and its neighbour
-// hold the two children of a node. Each keeps one half of the chunks that both
-// hold, receives the other's part of it, and adds left plus right. In the end a
-// rank holds 1 / size of the sum, and updates that part of the weights;
-// recursive doubling gathers them (Thakur, Rabenseifner and Gropp,
-// "Optimization of collective communication operations in MPICH", International
-// Journal of High Performance Computing Applications 19, 2005). Each element is
-// added as in one process. A rank sends and receives 2 (size - 1) / size slabs
-// in all, and the marks once a level.
+// The method is recursive halving. On each level, from the lowest, a rank and
+// its neighbour have the two children of a node. Each keeps one half of the
+// chunks that both have, receives the neighbour's part of it, and adds left
+// plus right. In the end a rank has 1 / size of the sum, and updates that part
+// of the weights. Recursive doubling gathers the weights (Thakur, Rabenseifner
+// and Gropp, "Optimization of collective communication operations in MPICH",
+// International Journal of High Performance Computing Applications 19, 2005).
+//
+// The result is bit-identical to one process. A rank sends and receives 2 (size
+// - 1) / size slabs in total, and the marks once per level.
 #ifndef OPTIMIZATION_RANKS_RANK_SUM_H_
 #define OPTIMIZATION_RANKS_RANK_SUM_H_
 
@@ -27,20 +28,22 @@ namespace regard {
 template <typename T>
 class RankSum {
  public:
-  // All outlive this; `chunks` are those of `store`. A power of two of ranks.
+  // All arguments must outlive this. `chunks` must be the chunks of `store`.
+  // The number of ranks must be a power of two.
   RankSum(const ParameterStore<T>& store, const SlabChunks& chunks,
           WorkerPool& pool, Ranks& ranks);
 
-  // The chunks whose sum this rank holds; maybe none.
+  // The chunks of the sum that this rank gets. May be empty.
   ChunkRange own() const { return held_.back(); }
 
-  // Makes the own chunks of `slab` the sum of all ranks' slabs, and its marks
-  // those of all. The values of its other chunks are no longer valid, but zero
-  // where they are unmarked. Allocates at the first call alone.
+  // Sets the own chunks of `slab` to the sum of all ranks' slabs, and its marks
+  // to the union of all marks. The values of other chunks become invalid,
+  // except that unmarked rows stay zero. Allocates only at the first call.
   void Add(GradientSlab<T>& slab);
 
-  // `values` has `width` elements for each chunk, the last of which may have
-  // fewer: fills those of the chunks that are not own. Allocates nothing.
+  // Fills the chunks of `values` that are not own. `values` has `width`
+  // elements for each chunk, possibly fewer for the last one. Allocates
+  // nothing.
   template <typename U>
   void Gather(int64_t width, absl::Span<U> values) {
     for (size_t level = held_.size() - 1; level-- > 0;) {
@@ -51,7 +54,8 @@ class RankSum {
     }
   }
 
-  // The same of a slab, on rank 0 alone; on others some chunks are filled.
+  // Gathers the whole slab on rank 0 only. On other ranks, only some chunks are
+  // filled.
   void GatherOnFirst(absl::Span<T> slab);
 
  private:
@@ -63,7 +67,7 @@ class RankSum {
   }
   // Whether this rank has the left child of its node on a level.
   bool IsLeft(size_t level) const { return Partner(level) > ranks_.rank(); }
-  // The half of held_[level] that the partner keeps.
+  // Returns the half of held_[level] that the partner keeps.
   ChunkRange Given(size_t level) const;
   void AddPiece(bool left, ChunkRange piece, GradientSlab<T>& slab);
 
@@ -72,7 +76,7 @@ class RankSum {
   WorkerPool& pool_;
   Ranks& ranks_;
   std::vector<ChunkRange> held_;  // before each level, and in the end
-  std::vector<uint8_t> marks_;    // the partner's
+  std::vector<uint8_t> marks_;    // marks of the partner
   std::vector<T> received_;       // a piece of the partner's slab
 };
 

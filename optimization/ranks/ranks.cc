@@ -7,8 +7,8 @@
 
 namespace regard {
 
-// Recursive doubling: a rank and its neighbour on a level, whose rows are the
-// two halves of a node, exchange them.
+// Recursive doubling: on each level, a rank and its neighbour exchange their
+// rows, which are the two halves of a node.
 void GatherShards(Ranks& ranks, int num_shards, absl::Span<uint8_t> rows) {
   const size_t width = rows.size() / static_cast<size_t>(num_shards);
   const auto rows_of = [&](int part, int parts) {

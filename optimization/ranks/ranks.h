@@ -1,10 +1,11 @@
-// Processes, called ranks, that train one model together: each computes some of
-// the shards of every batch, and all have the same weights.
+// Processes, called ranks, that train one model together. Each rank computes
+// some of the shards of every batch, and all ranks have the same weights.
 //
-// R ranks, a power of two, are the nodes of that level of the tree of shards
-// (optimization/shard_tree.h) which has R of them, so that results have the
-// bits of one process. Ranks that talk call the same functions in the same
-// order. A connection that breaks ends the process: no call returns an error.
+// R ranks, where R is a power of two, are the nodes of the level of the tree of
+// shards (optimization/shard_tree.h) that has R nodes. Results are therefore
+// bit-identical to one process. Ranks that communicate must call the same
+// functions in the same order. A broken connection ends the process: no call
+// returns an error.
 #ifndef OPTIMIZATION_RANKS_RANKS_H_
 #define OPTIMIZATION_RANKS_RANKS_H_
 
@@ -17,7 +18,7 @@
 
 namespace regard {
 
-// One thread calls at a time.
+// Not thread-safe: one thread calls at a time.
 class Ranks {
  public:
   virtual ~Ranks() = default;
@@ -25,9 +26,9 @@ class Ranks {
   virtual int rank() const = 0;  // 0 <= rank() < size()
   virtual int size() const = 0;
 
-  // Sends `sent` to rank `partner`, which is another one and calls this with
-  // the number of this rank, and fills `received` with what that sends; the
-  // lengths agree, and either may be 0.
+  // Sends `sent` to rank `partner`, and fills `received` with the bytes that
+  // the partner sends. The partner is another rank, and must call this with the
+  // number of this rank. The lengths must agree. Either may be 0.
   virtual void Exchange(int partner, absl::Span<const uint8_t> sent,
                         absl::Span<uint8_t> received) = 0;
 };
@@ -37,8 +38,8 @@ inline bool RanksFit(int size, int num_shards) {
   return size >= 1 && (size & (size - 1)) == 0 && size <= num_shards;
 }
 
-// `rows` is [num_shards, width], in which a rank has filled the rows of its own
-// shards. Fills the others. Allocates nothing.
+// Gathers rows from all ranks. `rows` is [num_shards, width]. A rank must have
+// filled the rows of its own shards. Fills the other rows. Allocates nothing.
 void GatherShards(Ranks& ranks, int num_shards, absl::Span<uint8_t> rows);
 template <typename T>
 void GatherShards(Ranks& ranks, int num_shards, absl::Span<T> rows) {
@@ -47,7 +48,7 @@ void GatherShards(Ranks& ranks, int num_shards, absl::Span<T> rows) {
                               rows.size() * sizeof(T)));
 }
 
-// What each rank gives, in the order of ranks.
+// Returns the values of all ranks, in the order of ranks.
 template <typename T>
 std::vector<T> GatherValues(Ranks& ranks, T value) {
   std::vector<T> values(static_cast<size_t>(ranks.size()));

@@ -1,8 +1,8 @@
-// Values as bytes, for ranks to send: copies of memory, since all run the same
-// program on machines of one kind.
+// Converts values to bytes, for ranks to exchange. The bytes are copies of
+// memory, since all ranks run the same program on machines of one kind.
 //
-// Numbers, and what is made of them without pointers; strings, vectors and
-// pairs of such values; and whatever names its parts:
+// Supported are numbers, structs of numbers without pointers, strings, vectors
+// and pairs of supported values, and types that list their members:
 //
 //   auto members() { return std::tie(ids, score); }
 #ifndef OPTIMIZATION_RANKS_VALUE_BYTES_H_
@@ -45,7 +45,7 @@ template <typename T>
 inline constexpr bool
     kHasMembers<T, std::void_t<decltype(Members(std::declval<T&>()))>> = true;
 
-// What can be copied as one piece of memory.
+// Whether T can be copied as one piece of memory.
 template <typename T>
 inline constexpr bool kIsPlain =
     std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !kHasMembers<T>;
@@ -75,8 +75,8 @@ void AppendBytes(const T& value, std::string* bytes) {
   }
 }
 
-// Sets `value` to the next one of `bytes`, which are those after it from then
-// on. Bytes that AppendBytes() did not make fail a check.
+// Sets `value` to the first value in `bytes`, and removes it from `bytes`.
+// Bytes that were not made by AppendBytes() fail a check.
 template <typename T>
 void TakeBytes(absl::string_view* bytes, T* value) {
   const auto copy_bytes = [&](auto* first, size_t count) {

@@ -22,7 +22,7 @@ struct Measured {
   friend bool operator==(const Measured&, const Measured&) = default;
 };
 
-// The value after a way through bytes, which are followed by others.
+// Converts the value to bytes, which are followed by others, and back.
 template <typename T>
 T Sent(const T& value) {
   std::string text;
