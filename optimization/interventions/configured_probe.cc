@@ -22,7 +22,7 @@ namespace regard {
 
 namespace {
 
-// Writes the row's sum, spread over the elements that are not 0.
+// Replaces the elements of the row that are not 0 by their mean.
 template <typename T>
 void MakeUniform(absl::Span<T> row) {
   const auto keys =
@@ -33,7 +33,7 @@ void MakeUniform(absl::Span<T> row) {
       row.begin(), row.end(), [](T w) { return w != 0; }, mean);
 }
 
-// Puts the elements that are not 0 into a random order: Fisher and Yates's.
+// Shuffles the elements that are not 0, as Fisher and Yates do.
 template <typename T>
 void Permute(const RandomStream& random, absl::Span<T> row) {
   std::vector<T*> keys;
@@ -45,8 +45,7 @@ void Permute(const RandomStream& random, absl::Span<T> row) {
   }
 }
 
-// Where an element belongs: sites [batch, heads, .., cols] of rank 4 have
-// heads.
+// The layout of a value. Values [batch, heads, .., cols] of rank 4 have heads.
 struct HeadLayout {
   explicit HeadLayout(const Shape& shape)
       : heads(shape.rank() == 4 ? shape[1] : 1),
@@ -54,16 +53,17 @@ struct HeadLayout {
         cols(shape.cols()) {}
 
   int64_t Head(int64_t i) const { return i / inner % heads; }
-  // Among those of all heads.
+  // Returns the column of element i among the columns of all heads.
   int64_t Column(int64_t i) const { return Head(i) * cols + i % cols; }
 
   int64_t heads;
-  int64_t inner;  // elements of an example's head
+  int64_t inner;  // elements per example and head
   int64_t cols;
 };
 
-// Of weights [batch, .., queries, keys]: example, head and query, by which a
-// row has the same name however the batch is padded.
+// Returns a name of a row of weights [batch, .., queries, keys], made of its
+// example, head and query. The name does not depend on the padding of the
+// batch.
 template <typename T>
 std::string RowName(Var<T> weights, int64_t row) {
   const absl::Span<const int64_t> examples = weights.tape().random().examples;
@@ -76,10 +76,10 @@ std::string RowName(Var<T> weights, int64_t row) {
                       row % rows / queries, "/", row % queries);
 }
 
-// NaN if either is.
+// Returns the larger number, or NaN if either is NaN.
 double Greater(double a, double b) { return b > a || std::isnan(b) ? b : a; }
 
-// The statistic of one row of a value.
+// Returns the statistic of one row of a value.
 template <typename T>
 StatisticSum OfRow(SiteStatistic::Statistic statistic,
                    absl::Span<const T> row) {
@@ -94,7 +94,8 @@ StatisticSum OfRow(SiteStatistic::Statistic statistic,
           1};
 }
 
-// The statistic of row `i`; none if all its weights are hidden.
+// Returns the statistic of row `i`, with 0 rows if all weights of the row are
+// masked.
 StatisticSum OfRow(const SiteStatistic& wanted, const RowStatistics& rows,
                    int64_t i) {
   const SiteStatistic::Statistic statistic = wanted.statistic();
@@ -263,8 +264,8 @@ void ConfiguredProbe<T>::TakeStatistics(StatisticSums* sums) {
 template <typename T>
 Var<T> ConfiguredProbe<T>::Replace(Tape<T>& tape, const std::string& site,
                                    Var<T> value) {
-  // With an intervention that wants it, `value` is the site's input: those
-  // before have no effect.
+  // An intervention with `input` replaces `value`, so that earlier
+  // interventions have no effect.
   const auto end = requests_.intervene.end();
   auto first = requests_.intervene.begin();
   for (auto i = first; i != end; ++i) {
@@ -338,7 +339,7 @@ void FindMeans(uint64_t seed, Model<float>& model, Forward<float>& forward,
   const int64_t count = std::min(size, kMeanExamples);
   std::vector<double> denominators(model.loss_terms().size());
   std::vector<Var<float>> sums(denominators.size());
-  model.BeginEpoch(std::nullopt);  // examples that are the same in all runs
+  model.BeginEpoch(std::nullopt);  // the same examples in all runs
   probe.CollectMeans(true);
   for (int64_t i = 0; i < count; ++i) {
     const std::vector<int64_t> example = {i * size / count};

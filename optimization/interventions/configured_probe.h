@@ -1,8 +1,9 @@
-// The probe of a config: its interventions and statistics (intervention.proto).
+// The probe of a config, which applies its interventions and measures its
+// statistics (intervention.proto).
 //
-// What it does to a value depends on the seed, the step, the site and the
-// example alone (in evaluation on its place in the batch), so the bits are the
-// same for any number of threads and after resuming.
+// The change of a value depends only on the seed, the step, the hook point and
+// the example (in evaluation, on the example's place in the batch). The results
+// are therefore bit-identical for any number of threads and after resuming.
 #ifndef OPTIMIZATION_INTERVENTIONS_CONFIGURED_PROBE_H_
 #define OPTIMIZATION_INTERVENTIONS_CONFIGURED_PROBE_H_
 
@@ -22,7 +23,7 @@
 
 namespace regard {
 
-// A statistic of a site so far.
+// A statistic of a hook point, accumulated over rows.
 struct StatisticSum {
   SiteStatistic::Statistic statistic = SiteStatistic::STATISTIC_UNSPECIFIED;
   double value = 0;  // the largest element, or a sum over rows
@@ -32,35 +33,37 @@ struct StatisticSum {
   double Value() const;
 };
 
-// By the names under which they are reported. The steps of a recurrent decoder
-// are one site, "probe/step[*]/decoder/attention/weights/entropy", unless the
-// pattern chooses among them.
+// Statistics by the names under which they are reported. The steps of a
+// recurrent decoder are one hook point,
+// "probe/step[*]/decoder/attention/weights/entropy", unless the pattern selects
+// single steps.
 using StatisticSums = std::map<std::string, StatisticSum>;
 
 template <typename T>
 class ConfiguredProbe : public Probe<T> {
  public:
-  // The requests outlive this, and fit the model.
+  // The requests must outlive this and fit the model.
   ConfiguredProbe(const SiteRequests& requests, uint64_t seed)
       : requests_(requests), seed_(seed) {}
 
-  // This, for the update that follows `step` finished ones; null if nothing is
-  // asked of it.
+  // Returns this, prepared for the optimizer step after `step` finished steps,
+  // or null if it has nothing to do there.
   Probe<T>* ForUpdate(int64_t step) { return Begin(step, /*updates=*/true); }
-  // The same for an evaluation after `step` updates, in which there are no
-  // statistics.
+  // Returns this, prepared for an evaluation after `step` optimizer steps, or
+  // null if it has nothing to do there. Evaluations measure no statistics.
   Probe<T>* ForEvaluation(int64_t step) {
     return Begin(step, /*updates=*/false);
   }
 
-  // Whether `replace { mean {} }` is asked for.
+  // Whether the config contains `replace { mean {} }`.
   bool has_means() const {
     return std::ranges::any_of(requests_.intervene, [](const auto& i) {
       return i.replace().has_mean();
     });
   }
-  // Until it is ended with false, passes replace nothing, and what
-  // `replace { mean {} }` is to replace is added to the means instead.
+  // Starts or ends the collection of means. Meanwhile, passes replace nothing,
+  // and the values that `replace { mean {} }` would replace are added to the
+  // means.
   void CollectMeans(bool collects) { collects_ = collects; }
 
   SiteWish Wish(const std::string& site) override;
@@ -68,11 +71,11 @@ class ConfiguredProbe : public Probe<T> {
   void OnRows(const std::string& site, const RowStatistics& rows) override;
   Var<T> Replace(Tape<T>& tape, const std::string& site, Var<T> value) override;
 
-  // Adds the statistics since the last call.
+  // Adds the statistics since the last call to `sums`.
   void TakeStatistics(StatisticSums* sums);
 
  private:
-  // Of each head and element of the last axis.
+  // The sums for each head and element of the last axis.
   struct MeanSum {
     std::vector<double> sums = {};
     int64_t count = 0;
@@ -83,8 +86,8 @@ class ConfiguredProbe : public Probe<T> {
   bool Changes(const Intervention& intervention, const std::string& site) const;
   void AddToMean(const std::string& site, Var<T> value);
   bool IsDue(const SiteStatistic& statistic) const;
-  // Calls f(statistic) for those that are due, of that site, and read its rows
-  // or its value.
+  // Calls f(statistic) for each due statistic of that hook point: the
+  // statistics of rows if `of_rows`, and of values otherwise.
   template <typename F>
   void ForEachDue(const std::string& site, bool of_rows, F f) const;
   Var<T> Apply(Tape<T>& tape, const Intervention& intervention,
@@ -96,14 +99,16 @@ class ConfiguredProbe : public Probe<T> {
   bool updates_ = false;
   StatisticSums sums_;
   bool collects_ = false;
-  std::map<std::string, MeanSum> means_;  // by sites with joined steps
+  std::map<std::string, MeanSum> means_;  // by hook point, with steps joined
 };
 
-// Finds the means of `replace { mean {} }`, if `probe`, which is that of
-// `forward`, asks for them: over kMeanExamples training examples, spread
-// evenly, or all if there are fewer, read one by one, so that there is no
-// padding (but within an example of two texts), without dropout and other
-// interventions.
+// Computes the means of `replace { mean {} }`. A no-op if `probe`, which must
+// be the probe of `forward`, does not need them.
+//
+// The means are over kMeanExamples training examples, spread evenly, or over
+// all if there are fewer. They are read one by one, so that there is no
+// padding, except within an example of two texts. Dropout and other
+// interventions are off.
 inline constexpr int64_t kMeanExamples = 1000;
 void FindMeans(uint64_t seed, Model<float>& model, Forward<float>& forward,
                ConfiguredProbe<float>& probe);

@@ -32,18 +32,21 @@ using ::testing::HasSubstr;
 using ::testing::Pair;
 using ::testing::Pointwise;
 
-// Two examples, heads and queries over three keys, of which the last is hidden
-// from every first query; the second example's second head sees none.
+// Two examples, two heads and two queries over three keys. The last key is
+// masked in every first query. In the second head of the second example, all
+// keys are masked.
 const std::vector<double> kWeights = {
     .25, .75, 0, .5, .25, .25, 1, 0, 0, .125, .5, .375,  //
     .5,  .5,  0, 0,  .5,  .5,  0, 0, 0, 0,    0,  0};
 
 struct Outcome {
   std::vector<double> value;
-  std::vector<double> gradient;  // with respect to the sites' first value
+  std::vector<double> gradient;  // with respect to the hook point's value
+                                 // before changes
 };
 
-// Of a pass with the site "a/layers[1]/NAME", whose gradient is 1, 2, ...
+// Runs a pass with the hook point "a/layers[1]/NAME", whose gradient is 1, 2,
+// ...
 Outcome RunPass(const Requests& requests, int64_t step = 0,
                 const char* name = "weights",
                 const std::vector<int64_t>& examples = {7, 9},
@@ -134,7 +137,7 @@ TEST(Intervention, UniformWeightsKeepSumsAndWhatIsHidden) {
   EXPECT_EQ(outcome.gradient, std::vector<double>(24, 0));
 }
 
-// As in the map of a state mixer.
+// State mixers have such maps.
 TEST(Intervention, WeightsBelowZeroAreOfKeysToo) {
   const auto pass = [](const char* how, int64_t step) {
     return RunPass(Replace(how), step, "weights", {0}, {1, 1, 1, 5},
@@ -175,7 +178,7 @@ TEST(Intervention, PermutedWeightsMoveAmongTheKeysOfTheirRow) {
   EXPECT_TRUE(moved);
 }
 
-// As after another cut into shards, and with more padding.
+// The same examples are in other shards, or have more padding.
 TEST(Intervention, AnOrderDependsOnTheExampleAndNotOnTheBatch) {
   for (int64_t step = 0; step < 8; ++step) {
     const std::vector<double> both =
@@ -207,8 +210,8 @@ TEST(Intervention, AMeanIsOfEachHeadAndColumnOverAllPasses) {
   ParameterStore<double> store;
   store.Finalize(0);
   ConfiguredProbe<double> probe(requests, 0);
-  // Passes of another number of examples and positions each, in a step of its
-  // own of a decoder.
+  // Runs a pass. Each pass has another number of examples and positions, and is
+  // in another step of a decoder.
   const auto pass = [&](const Shape& shape, const std::vector<double>& values) {
     Tape<double> tape;
     Forward<double> forward(tape, store, nullptr);
@@ -368,7 +371,7 @@ TEST(SiteRequests, WhatTheModelDoesNotHaveIsAProblem) {
       "weights; TOP_KEY_SHARE requires one\n");
 }
 
-// Its site holds the number of an example.
+// The value of its hook point is the number of an example.
 class CountingModel : public SmallModel {
  public:
   explicit CountingModel(int64_t size) : size_(size) {}

@@ -1,4 +1,5 @@
-// The statistics of a batch whose shards several ranks have computed.
+// Collects the statistics of a batch whose shards were computed by several
+// ranks.
 #ifndef OPTIMIZATION_INTERVENTIONS_GATHERED_STATISTICS_H_
 #define OPTIMIZATION_INTERVENTIONS_GATHERED_STATISTICS_H_
 
@@ -10,9 +11,10 @@
 
 namespace regard {
 
-// Adds what each shard's probe has measured since the last call to `sums`, in
-// the order of shards, the same on all ranks. `probes` has one for each shard
-// of the batch; those of other ranks' shards have measured nothing.
+// Adds the statistics that each shard's probe has measured since the last call
+// to `sums`. Adds them in the order of shards, so that all ranks get the same
+// sums. `probes` contains one probe for each shard of the batch. The probes of
+// other ranks' shards have measured nothing.
 void TakeStatistics(
     absl::Span<const std::unique_ptr<ConfiguredProbe<float>>> probes,
     Ranks& ranks, StatisticSums* sums);

@@ -1,4 +1,4 @@
-// Requests of a config for tests, from its text.
+// Parses hook requests of a config from text, for tests.
 #ifndef OPTIMIZATION_INTERVENTIONS_REQUESTS_IN_TEXT_H_
 #define OPTIMIZATION_INTERVENTIONS_REQUESTS_IN_TEXT_H_
 

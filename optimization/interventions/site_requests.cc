@@ -17,7 +17,7 @@ namespace regard {
 
 namespace {
 
-// More examples would make the pass that looks for sites slower.
+// More examples would make the pass that looks for hook points slower.
 constexpr int64_t kMostExamples = 2;
 
 void RequireSite(const std::string& site, ConfigProblems& problems) {
@@ -25,7 +25,8 @@ void RequireSite(const std::string& site, ConfigProblems& problems) {
     problems.Add("site", "must be set to a pattern of hook points (sites)");
 }
 
-// Notes every site that a pass visits, and the shapes of those of `patterns`.
+// Notes every hook point that a pass visits, and the shapes of the hook points
+// that match `patterns`.
 class SiteCensus : public Probe<float> {
  public:
   explicit SiteCensus(std::vector<std::string> patterns)
@@ -50,8 +51,8 @@ bool IsSiteOf(absl::string_view name, absl::string_view site) {
   return absl::EndsWith(absl::StrCat("/", site), absl::StrCat("/", name));
 }
 
-// Adds at most one problem of a request, at paths within it: wrong(site, shape)
-// -> its path and message, or an empty path.
+// Adds at most one problem of a request, at paths within it. wrong(site, shape)
+// returns its path and message, or an empty path.
 template <typename Wrong>
 void CheckEachSite(const SiteShapes& sites, const std::string& pattern,
                    ConfigProblems& problems, Wrong wrong) {
@@ -120,7 +121,7 @@ SiteShapes SitesOf(Model<float>& model, uint64_t seed,
   Tape<float> tape;
   Forward<float> forward(tape, model.parameters(), nullptr);
   forward.set_probe(&census);
-  if (examples.empty()) {  // as of a text for evaluation
+  if (examples.empty()) {  // the model may only evaluate texts
     for (const Split split : {Split::kDev, Split::kTest}) {
       if (census.sites().empty()) model.Evaluate(forward, split);
     }

@@ -1,5 +1,5 @@
-// What a config asks of the sites of a model (intervention.proto), and whether
-// the model has them.
+// The hook requests of a config (intervention.proto), and the check that they
+// fit a model.
 #ifndef OPTIMIZATION_INTERVENTIONS_SITE_REQUESTS_H_
 #define OPTIMIZATION_INTERVENTIONS_SITE_REQUESTS_H_
 
@@ -24,34 +24,36 @@ struct SiteRequests {
   bool empty() const { return intervene.empty() && probe.empty(); }
 };
 
-// Whether a site is of attention weights.
+// Whether a hook point is of attention weights.
 bool IsWeights(absl::string_view site);
-// Whether it is of attention weights alone.
+// Whether the replacement or statistic applies only to attention weights.
 bool IsOfWeights(const Replacement& replace);
 bool IsOfWeights(SiteStatistic::Statistic statistic);
-// Whether, at a site of attention weights, it is one of statistics of rows
-// (nn/row_statistics.h), for which the weights need not exist.
+// Whether, for attention weights, the statistic can be computed from statistics
+// of rows (nn/row_statistics.h), so that the weights need not exist.
 bool IsOfRows(SiteStatistic::Statistic statistic);
 
-// Adds what is wrong with the requests whatever the model is, at `intervene[i]`
-// and `probe[i]`.
+// Adds the problems of the requests that do not depend on the model, at
+// `intervene[i]` and `probe[i]`.
 void ValidateSiteRequests(const SiteRequests& requests,
                           ConfigProblems& problems);
 
-// Adds the requests that do not fit the sites of `model`: patterns of no site,
-// heads that are not there, and what is of attention weights alone. Runs the
-// model once, unless there are no requests. REQUIRES: requests that are valid.
+// Adds the requests that do not fit the hook points of `model`: patterns that
+// match no hook point, heads that do not exist, and requests for attention
+// weights at other values. Runs the model once, unless there are no requests.
+// REQUIRES: valid requests.
 void ValidateSites(const SiteRequests& requests, uint64_t seed,
                    Model<float>& model, ConfigProblems& problems);
 
-// The sites of a training pass over a few examples, or, where there are none,
-// of an evaluation, with the shapes of those that are of one of `patterns`; of
-// others the shape is that of a scalar.
+// Returns the hook points of a training pass over a few examples, or of an
+// evaluation if there are no training examples. Hook points that match one of
+// `patterns` have their shape, and the others the shape of a scalar.
 using SiteShapes = std::map<std::string, Shape>;
 SiteShapes SitesOf(Model<float>& model, uint64_t seed,
                    std::vector<std::string> patterns);
 
-// Says that no site is of `pattern`, and which is the nearest.
+// Returns the message that no hook point matches `pattern`, with the nearest
+// one.
 std::string NoSuchSite(const SiteShapes& sites, absl::string_view pattern);
 
 }  // namespace regard

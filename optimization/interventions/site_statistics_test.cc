@@ -1,4 +1,4 @@
-// Statistics that a config asks for.
+// Tests the statistics that a config requests.
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -23,7 +23,8 @@ using ::testing::IsEmpty;
 using ::testing::IsNan;
 using ::testing::Pair;
 
-// The statistics of an update, one shard for each of `parts`.
+// Returns the statistics of an optimizer step with one shard for each of
+// `parts`.
 std::vector<std::pair<std::string, double>> Report(
     const Requests& requests, int64_t step,
     const std::vector<std::vector<double>>& parts,
@@ -59,8 +60,8 @@ TEST(SiteStatistic, IsReducedOverShardsAndTheStepsOfADecoder) {
     requests.Probe("site: 'step[*]/decoder/weights' every: 3 statistic: " +
                    std::string(statistic));
   }
-  // Weights of either sign, as a state mixer has. A row whose sum is 0 is not
-  // one that is all hidden.
+  // State mixers have weights of either sign. A row whose sum is 0 does not
+  // count as masked.
   const std::vector<std::vector<double>> shards = {{-.5, .5, 1, 0},
                                                    {-.75, .25, 0, 0}};
   EXPECT_THAT(Report(requests, 0, shards), IsEmpty());
@@ -79,7 +80,7 @@ TEST(SiteStatistic, IsReducedOverShardsAndTheStepsOfADecoder) {
           Pair(site + "window_share_1", DoubleEq((.5 + 0 + .75) / 3))));
 }
 
-// A pass may have statistics of rows without the weights.
+// A pass may provide statistics of rows without the weights.
 TEST(SiteStatistic, OfWeightsNeedsTheirRowsOnly) {
   Requests requests;
   for (const char* statistic :
@@ -99,7 +100,7 @@ TEST(SiteStatistic, OfWeightsNeedsTheirRowsOnly) {
   ConfiguredProbe<double> of_norm(norm, 5);
   of_norm.ForUpdate(0);
   EXPECT_TRUE(of_norm.Wish("attention/weights").value);
-  // Not in an evaluation.
+  // Evaluations measure no statistics.
   probe.ForEvaluation(0);
   EXPECT_FALSE(probe.Wish("attention/weights").rows.any());
 }
