@@ -1,13 +1,14 @@
-// How the values of a column are standardised.
+// The mean and standard deviation by which a column is standardised.
 #ifndef DATA_COLUMN_SCALE_H_
 #define DATA_COLUMN_SCALE_H_
 
 namespace regard {
 
-// Models compute with (value - mean) / deviation; by default with the value.
+// Models compute with (value - mean) / deviation. The default leaves values
+// unchanged.
 struct ColumnScale {
   double mean = 0;
-  double deviation = 1;  // > 0
+  double deviation = 1;  // standard deviation, > 0
 
   double Standardize(double value) const { return (value - mean) / deviation; }
   double Restore(double standardized) const {

@@ -1,5 +1,5 @@
-// Sentence pairs from text files: the two columns of a tab-separated file, or
-// the lines of two files, each plain or compressed by gzip.
+// Reads sentence pairs from text files: two columns of a tab-separated file, or
+// the lines of two files. Files may be plain or compressed by gzip.
 #ifndef DATA_CORPUS_H_
 #define DATA_CORPUS_H_
 
@@ -18,36 +18,38 @@
 
 namespace regard {
 
-// Reads raw pairs one by one. Columns of a tab-separated file that are neither
-// the source's nor the target's (attributions) are passed over. Errors are
-// complete to print; TextFile says what is wrong with a line. Two files must be
-// two, and have as many lines.
+// Reads raw pairs one by one. Ignores columns of a tab-separated file other
+// than source and target, such as attributions. Errors are ready to print.
+// Lines must be valid text (see TextFile). Two files must be different and have
+// the same number of lines.
 class PairReader {
  public:
   // Reads the first `most` pairs, or all if `most` is 0.
   static absl::StatusOr<PairReader> Open(PairFilesConfig files, int64_t most,
                                          int text_version);
 
-  // False at the end. Passes over blank lines of a tab-separated file; in two
-  // files they are empty sentences.
+  // Reads the next pair. Returns false at the end. Blank lines of a
+  // tab-separated file are ignored. Blank lines of two files are empty
+  // sentences.
   absl::StatusOr<bool> Next();
 
-  // The sides as they stand in the files; valid until the next call of Next().
+  // The two sides as written in the files. Valid until the next call of Next().
   absl::string_view source() const { return source_; }
   absl::string_view target() const { return target_; }
 
-  // An error at the beginning of a side that stands in `path`.
+  // Returns an error at the beginning of a side that was read from the first
+  // file.
   absl::Status Error(absl::string_view side, absl::string_view problem) const {
     return first_.Error(side.data() - first_.text().data(), problem);
   }
 
   int64_t pairs() const { return pairs_; }
-  // Lines of the first file so far.
+  // The number of lines of the first file read so far.
   int64_t lines() const { return first_.number(); }
-  // Counts of the lines read so far.
+  // The counts of the lines read so far.
   TextCounts counts() const;
 
-  // SHA-256 of `path` or `source`, and of `target`.
+  // Return the SHA-256 of `path` or `source`, and of `target`.
   absl::StatusOr<std::string> FirstDigest() const { return first_.Digest(); }
   absl::StatusOr<std::string> SecondDigest() const { return second_->Digest(); }
 
@@ -67,7 +69,7 @@ class PairReader {
   int64_t most_;
   int text_version_;
   int64_t pairs_ = 0;
-  TextCounts counts_;  // without carriage returns
+  TextCounts counts_;  // excludes carriage returns
   TextFile first_;
   std::optional<TextFile> second_;
   absl::string_view source_;

@@ -1,6 +1,7 @@
-// What a new data source is written with. A source gives examples; it is a
-// plug-in: an options message, a class, and one line of registration (see
-// options/option_registry.h). docs/add_a_task.md is the guide.
+// The interface of data sources, which provide the examples of a task. A data
+// source is a plug-in: an options message, a class, and one line of
+// registration (see options/option_registry.h). The guide is
+// docs/add_a_task.md.
 #ifndef DATA_DATA_SOURCE_H_
 #define DATA_DATA_SOURCE_H_
 
@@ -24,37 +25,37 @@ namespace regard {
 
 class Data;
 
-// Reads a file that a run folder has kept (Task::Files()), by its name. An
-// error is complete to print.
+// Reads a file that a run folder stores (Task::Files()), by its name. Errors
+// are ready to print.
 using ReadRunFile =
     std::function<absl::StatusOr<std::string>(const std::string& name)>;
 
 // The default of Data.text_version.
 int PresentTextVersion();
 
-// What data is made from besides a source's options.
+// The inputs of a data source other than its options.
 struct DataRequest {
-  std::string path;           // data.path as the user gave it
-  std::string dev_path = {};  // data.dev_path; empty where it is not given
+  std::string path;           // data.path as given by the user
+  std::string dev_path = {};  // data.dev_path; empty if not given
   uint64_t seed = 0;
   int text_version = PresentTextVersion();
-  // Reads the files that a run to be resumed has made from the same options;
-  // null for a new run.
+  // Reads the files that a resumed run has made from the same options. Null for
+  // a new run.
   ReadRunFile read_run_file = nullptr;
 };
 
-// What a data source does with data.path.
+// Whether a data source needs data.path.
 enum class DataPath { kNone, kRequired, kOptional, kIgnored };
 
-// The interface that the framework sees; sources derive from DataSource.
+// The interface for the framework. Sources derive from DataSource instead.
 class AnyDataSource {
  public:
-  // One that depends on the options is declared as
-  // `static DataPath Path(const Options&)` beside this.
+  // If the value depends on the options, declare `static DataPath Path(const
+  // Options&)` in addition.
   static constexpr DataPath kPath = DataPath::kNone;
   static constexpr bool kReadsDevPath = false;
-  // Adds what is wrong with the options, under paths relative to them. A source
-  // with limits besides (range) declares its own, with its options' type.
+  // Adds the problems of the options, at paths relative to them. A source with
+  // limits other than (range) declares its own, with the type of its options.
   static void Validate(const auto& options, ConfigProblems& problems) {
     problems.CheckRanges(options);
   }
@@ -64,8 +65,8 @@ class AnyDataSource {
       const DataRequest& request) const = 0;
 
  protected:
-  // Checks how a file is cut: options.dev_fraction() and test_fraction(). All
-  // may be test, where its range allows 1.
+  // Checks options.dev_fraction() and test_fraction(), by which a file is
+  // split. The test split may take everything if its range includes 1.
   static void ValidateFractions(const auto& options, ConfigProblems& problems) {
     problems.CheckOwnRanges(options);
     if (options.dev_fraction() + options.test_fraction() >= 1 &&
@@ -77,16 +78,16 @@ class AnyDataSource {
   }
 };
 
-// A source of `Data`, a copyable type whose `Data::kName` ("sentence pairs") is
-// for messages. A task learns from every source of its type. The plug-in has
-// `Options` and a constructor from them.
+// A source of `Data`, a copyable type. `Data::kName`, such as "sentence pairs",
+// appears in messages. A task can learn from every source of its type. A
+// plug-in must have `Options` and a constructor from them.
 template <typename Data>
 class DataSource : public AnyDataSource {
  public:
   using DataType = Data;
 
-  // A function of the options and the request alone. An error is about the
-  // file, and complete to print.
+  // Loads the data, which must depend only on the options and the request.
+  // Errors are about the file and ready to print.
   virtual absl::StatusOr<Data> Load(const DataRequest& request) const = 0;
 
   absl::StatusOr<std::any> LoadAny(const DataRequest& request) const final {
@@ -95,13 +96,13 @@ class DataSource : public AnyDataSource {
   }
 };
 
-// Adds `Options`, the constructor and the options to `Base`, a DataSource or a
-// class derived from one:
+// Adds the type `Options`, the constructor and the member options_ to `Base`,
+// which is a DataSource or derived from one:
 //
 //   class MySource : public WithOptions<DataSource<MyData>, MyConfig> {
 //    public:
-//     using WithOptions::WithOptions;
-//     ...
+//   using WithOptions::WithOptions;
+//   ...
 //   };
 template <typename Base, typename Config>
 class WithOptions : public Base {
@@ -115,7 +116,7 @@ class WithOptions : public Base {
 };
 
 struct DataSourceInfo : OptionInfo<> {
-  std::string data;  // the name of its type: "sentence pairs"
+  std::string data;  // the kName of its type: "sentence pairs"
   const std::type_info* data_type;
   DataPath (*path)(const google::protobuf::Message& options);
   bool reads_dev_path;
@@ -142,9 +143,9 @@ class DataSourceRegistry : public PluginRegistry<Data, DataSourceInfo> {
   DataSourceRegistry();
 };
 
-// Begins the definition of
-// `void RegisterNAMEInDataSourceRegistry(regard::DataSourceRegistry& sources)`,
-// which //data:built_in_data_sources finds by the name of its target.
+// Begins the definition of `void
+// RegisterNAMEInDataSourceRegistry(regard::DataSourceRegistry& sources)`.
+// //data:built_in_data_sources finds the function by the name of its target.
 #define REGARD_DATA_SOURCES(name)                       \
   extern "C" void Register##name##InDataSourceRegistry( \
       ::regard::DataSourceRegistry&);                   \

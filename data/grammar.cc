@@ -14,9 +14,9 @@ namespace regard {
 
 namespace {
 
-// ONE and MANY are singular and plural. The noun of a noun phrase tells its
-// number, and a phrase goes on after its noun in one way at most, so that no
-// sentence has two derivations.
+// ONE and MANY are singular and plural. The noun of a noun phrase determines
+// its number, and a phrase continues after its noun in at most one way. No
+// sentence therefore has two derivations.
 constexpr absl::string_view kEnglish =
     "SENTENCE: 8 CLAUSE . | 1 if CLAUSE then CLAUSE ."
     " | 1 either CLAUSE or CLAUSE .\n"
@@ -76,7 +76,7 @@ Grammar::Grammar(absl::string_view rules) {
   entropy_ = Solve([](const Grammar&, const Expansion& expansion) {
     return -std::log(expansion.probability);
   });
-  // Each word has a space or a newline behind it.
+  // A space or a newline follows each word.
   length_ = Solve([](const Grammar& grammar, const Expansion& expansion) {
     double length = 0;
     for (const int part : expansion.parts) {
@@ -124,7 +124,7 @@ std::string Grammar::Sentences(int64_t count, uint64_t seed,
   const RandomStream random(seed, absl::StrCat("data/grammar/", purpose));
   uint64_t draws = 0;
   std::string text;
-  std::vector<int> pending;  // the next part last
+  std::vector<int> pending;  // parts to expand, the next one last
   for (int64_t i = 0; i < count; ++i) {
     pending.push_back(0);
     while (!pending.empty()) {

@@ -1,11 +1,12 @@
-// A probabilistic context-free grammar of English-like sentences whose entropy
+// A probabilistic context-free grammar of English-like sentences, whose entropy
 // is known.
 //
-// A sentence has one derivation, so its entropy is that of the choices made:
+// A sentence has one derivation, so its entropy is the entropy of the choices:
 //   H(symbol) = sum over rules p (-log p + sum over the expansion H(symbol')).
-// Per character it is H(sentence) over the expected length of a line: what a
-// model that knows the grammar needs on average for a long text. Sentences are
-// independent, so context beyond a line does not help.
+// The entropy per character is H(sentence) divided by the expected length of a
+// line. It is the best average loss of a model that knows the grammar, on a
+// long text. Sentences are independent, so that context beyond a line does not
+// help.
 #ifndef DATA_GRAMMAR_H_
 #define DATA_GRAMMAR_H_
 
@@ -22,26 +23,27 @@ absl::string_view EnglishRules();
 
 class Grammar {
  public:
-  // Rules are lines "SYMBOL: WEIGHT EXPANSION | WEIGHT EXPANSION ...", of
-  // positive weights over whose sum an expansion has its probability. What the
-  // grammar has a line for is a symbol; everything else is a word. Sentences
-  // expand the first symbol. The expected number of words must be finite.
+  // Parses the rules, which are lines "SYMBOL: WEIGHT EXPANSION | WEIGHT
+  // EXPANSION ...". Weights are positive. The probability of an expansion is
+  // its weight divided by the sum of weights. The names before colons are
+  // symbols, and everything else is a word. Sentences expand the first symbol.
+  // The expected number of words must be finite.
   explicit Grammar(absl::string_view rules);
 
-  // `count` sentences, one a line, words separated by spaces; a function of
-  // seed and `purpose`.
+  // Returns `count` sentences, one per line, with spaces between words. Depends
+  // only on `seed` and `purpose`.
   std::string Sentences(int64_t count, uint64_t seed,
                         absl::string_view purpose) const;
 
-  // Expected surprise of a sentence, in nats.
+  // The entropy of a sentence, in nats.
   double SentenceEntropy() const { return entropy_; }
-  // Expected characters of a line, its newline included.
+  // The expected number of characters of a line, including its newline.
   double LineLength() const { return length_; }
 
  private:
   struct Expansion {
     double probability;
-    std::vector<int> parts;  // symbols from 0 up; word w as -1 - w
+    std::vector<int> parts;  // symbol s as s, word w as -1 - w
   };
 
   int IndexOf(absl::string_view symbol) const;
@@ -49,7 +51,7 @@ class Grammar {
   double Solve(double (*own)(const Grammar&, const Expansion&)) const;
 
   std::vector<std::string> symbols_;
-  std::vector<std::vector<Expansion>> expansions_;  // of each symbol
+  std::vector<std::vector<Expansion>> expansions_;  // by symbol
   std::vector<std::string> words_;
   double entropy_;
   double length_;

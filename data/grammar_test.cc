@@ -25,7 +25,7 @@ TEST(GrammarTest, EntropyAndLengthAreThoseComputedByHand) {
 }
 
 TEST(GrammarTest, RecursionIsSummed) {
-  // As many x as a coin shows heads, and one more: 2 on average.
+  // The number of x is 2 on average, as for coin throws until the first tail.
   const Grammar grammar("S: 1 x S | 1 x");
   EXPECT_NEAR(grammar.SentenceEntropy(), 2 * std::log(2.0), 1e-9);
   EXPECT_NEAR(grammar.LineLength(), 4, 1e-9);
@@ -45,7 +45,8 @@ TEST(GrammarTest, SentencesAreAFunctionOfSeedAndPurpose) {
   EXPECT_NE(text, grammar.Sentences(20, 1, "dev"));
 }
 
-// The derivations of words by rules, each of which counts `weight`.
+// Computes the probabilities of words by rules. If not `probabilities`, each
+// rule counts its weight instead.
 class Derivations {
  public:
   Derivations(absl::string_view text, bool probabilities) {
@@ -80,7 +81,7 @@ class Derivations {
     std::vector<std::string> parts;
   };
 
-  // The probability that the symbol gives words [begin, end).
+  // Returns the probability that the symbol derives words [begin, end).
   double OfSymbol(const std::string& symbol, size_t begin, size_t end) {
     const auto key = std::make_tuple(symbol, begin, end);
     const auto found = known_.find(key);
@@ -137,7 +138,7 @@ TEST(EnglishRulesTest, EntropyIsTheMeanSurpriseOfSentencesWithOneDerivation) {
   const double mean = sum / count;
   const double error = std::sqrt((squares / count - mean * mean) / count);
   EXPECT_NEAR(mean, grammar.SentenceEntropy(), 4 * error);
-  // Lengths are spread like surprises, in proportion.
+  // The relative spread of lengths is about the same as for the surprise.
   EXPECT_NEAR(characters / count / grammar.LineLength(), 1, 4 * error / mean);
 }
 

@@ -18,7 +18,7 @@ namespace regard {
 
 namespace {
 
-// Numbers that are drawn one after another.
+// Draws numbers one after another.
 class Draws {
  public:
   Draws(uint64_t seed, const char* source, const char* split)
@@ -74,14 +74,14 @@ class AssociativeRecallSource
     std::vector<int32_t> values(
         static_cast<size_t>(options_.vocabulary() - first_value));
     std::iota(values.begin(), values.end(), first_value);
-    // Puts different random elements to the beginning.
+    // Moves random different elements to the beginning.
     const auto shuffle = [&](std::vector<int32_t>& all) {
       for (size_t i = 0; i < pairs; ++i) {
         std::swap(all[i], all[i + static_cast<size_t>(draws.Below(
                                       static_cast<int64_t>(all.size() - i)))]);
       }
     };
-    // By places d = 1, 2, ...
+    // By place d = 1, 2, ...
     std::vector<double> weights((length - 2 * pairs) / 2);
     for (size_t d = 0; d < weights.size(); ++d) {
       weights[d] =
@@ -112,8 +112,8 @@ class AssociativeRecallSource
     return sequences;
   }
 
-  // The place that is not taken at which the sum of their weights exceeds
-  // `sum`; with rounding errors, the last one.
+  // Returns the first free place at which the sum of weights of free places
+  // exceeds `sum`. If rounding errors prevent that, returns the last one.
   static size_t Draw(const std::vector<double>& weights,
                      const std::vector<bool>& taken, double sum) {
     size_t place = 0;

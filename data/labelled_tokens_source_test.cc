@@ -90,7 +90,7 @@ TEST(AssociativeRecallTest, EachKeyComesOnceMoreWithItsValueAsTheLabel) {
   }
 }
 
-// The share of keys that come again at the first place.
+// Returns the fraction of keys that occur again at the first place.
 double FirstPlaces(const char* exponent) {
   const LabelledTokens data =
       Load(std::string("associative_recall { train: 2000 vocabulary: 20 pairs: "
@@ -103,7 +103,7 @@ double FirstPlaces(const char* exponent) {
 }
 
 TEST(AssociativeRecallTest, TheExponentSaysHowSoon) {
-  // Five places.
+  // There are five places.
   EXPECT_NEAR(FirstPlaces("1"), 0.2, 0.03);
   // 1 / (1 + 1/2 + .. + 1/5).
   EXPECT_NEAR(FirstPlaces("0.0001"), 0.438, 0.03);
@@ -116,7 +116,7 @@ TEST(AssociativeRecallTest, IsAFunctionOfTheSeedAndTheSplit) {
   EXPECT_NE(data.train[1].tokens, Load(kConfig, 2).train[1].tokens);
   EXPECT_NE(data.train[1].tokens, data.dev[1].tokens);
   EXPECT_THAT(data.test, IsEmpty());
-  // More sequences keep the earlier ones.
+  // A larger number of sequences keeps the earlier ones.
   EXPECT_EQ(data.train[1].tokens,
             Load("associative_recall { train: 3 }").train[1].tokens);
 }

@@ -1,4 +1,4 @@
-// How many words a source of made sentences may make.
+// Limits the number of words that a source generates.
 #ifndef DATA_MADE_WORDS_H_
 #define DATA_MADE_WORDS_H_
 
@@ -9,11 +9,12 @@
 
 namespace regard {
 
-// Each takes up to a hundred bytes, with its string and what is aligned to it.
+// Each word takes up to a hundred bytes, including its string and alignments.
 inline constexpr int64_t kMostMadeWords = int64_t{1} << 26;
 
-// Adds a problem at `field`, the number of sentences, if there may be more. A
-// double, since sizes out of their ranges get here, too.
+// Adds a problem at `field`, the number of sentences, if there are too many
+// words. `words` is a double, because it may be computed from values out of
+// range.
 inline void RefuseTooManyWords(double words, const char* field,
                                ConfigProblems& problems) {
   if (words <= kMostMadeWords) return;

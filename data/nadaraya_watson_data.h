@@ -1,8 +1,9 @@
-// The curve and the noisy points that Nadaraya-Watson regression is shown on:
+// Points of a regression, and the textbook problem of Nadaraya-Watson
+// regression:
 //   y = 2 sin(x) + x^exponent + noise.
 //
-// Zhang et al., "Dive into Deep Learning"; the options' defaults are edition
-// 0.17's (section "nadaraya-watson").
+// Source: Zhang et al., "Dive into Deep Learning". The options have the
+// defaults of edition 0.17, section "nadaraya-watson".
 #ifndef DATA_NADARAYA_WATSON_DATA_H_
 #define DATA_NADARAYA_WATSON_DATA_H_
 
@@ -31,11 +32,11 @@ struct NadarayaWatsonData {
   Points training;
   Points dev;
   Points test;
-  // What points are called where they are shown.
-  std::vector<std::string> x_names = {"x"};  // as many as points are wide
+  // Names for the columns of points in reports.
+  std::vector<std::string> x_names = {"x"};  // one per column of x
   std::string y_name = "y";
-  // How the columns of x are standardised, all or none, and y. The points are
-  // not: they are as in the file.
+  // The standardisation of the columns of x, for all or none, and of y. The
+  // points themselves are not standardised: they are as in the file.
   std::vector<ColumnScale> x_scales = {};
   ColumnScale y_scale = {};
   // Whether test points lie on the true curve, without noise.
@@ -44,12 +45,12 @@ struct NadarayaWatsonData {
   std::vector<std::string> notes;              // see Task::Notes()
 };
 
-// The curve without noise, x >= 0.
+// The curve without noise, for x >= 0.
 double NadarayaWatsonTruth(double x, double exponent);
 
-// The same options and seed give the same points: for training, noisy ones
-// with x rising in [0, 5); for test, those of the curve itself from 0 to 4.9 in
-// steps of 0.1.
+// Returns the points, which depend only on the options and the seed. Training
+// points have noise, and x rises in [0, 5). Test points lie on the curve, for x
+// from 0 to 4.9 in steps of 0.1.
 NadarayaWatsonData MakeNadarayaWatsonData(
     const NadarayaWatsonDataConfig& options, uint64_t seed);
 

@@ -69,7 +69,7 @@ TEST(NadarayaWatsonDataTest, NoiseHasTheStatedSize) {
     squares += noise * noise;
   }
   const double count = static_cast<double>(points.x.size());
-  // Four standard errors each.
+  // Tolerances are four standard errors.
   EXPECT_NEAR(sum / count, 0.0, 4 * 0.5 / std::sqrt(count));
   EXPECT_NEAR(squares / count, 0.25, 4 * 0.25 * std::sqrt(2.0 / count));
   EXPECT_NEAR(std::accumulate(points.x.begin(), points.x.end(), 0.0) / count,
@@ -102,8 +102,8 @@ double TestError(const NadarayaWatsonData& data, double kernel_width) {
   return error / static_cast<double>(data.test.x.size());
 }
 
-// Over seeds, average pooling has a test error of 0.893 (0.885 to 0.965) and
-// the Gaussian kernel of width 1 one of 0.415 (0.321 to 0.560).
+// Over seeds, average pooling has a test error of 0.893 (0.885 to 0.965). The
+// Gaussian kernel of width 1 has 0.415 (0.321 to 0.560).
 TEST(NadarayaWatsonDataTest, IsAsHardAsThePublishedProblem) {
   std::vector<double> averages;
   std::vector<double> kernels;

@@ -7,7 +7,7 @@ namespace regard {
 
 namespace {
 
-// Stands for <eos> until a corpus is encoded.
+// Represents <eos> until a corpus is encoded.
 constexpr int32_t kEndNumber = -1;
 
 }  // namespace
@@ -39,7 +39,7 @@ void TokenizedCorpus::AddTo(ParallelCorpus& pairs,
 Vocabulary TokenizedCorpus::Build(bool source, bool target,
                                   int64_t min_frequency) const {
   std::vector<int64_t> times(numbers_.size());
-  std::vector<int32_t> order;  // of first sight
+  std::vector<int32_t> order;  // in order of the first occurrence
   const auto count = [&](absl::Span<const int32_t> side) {
     for (const int32_t number : side) {
       if (number == kEndNumber) continue;
@@ -62,7 +62,7 @@ Vocabulary TokenizedCorpus::Build(bool source, bool target,
 ParallelCorpus TokenizedCorpus::Encode(const Vocabulary& source,
                                        const Vocabulary& target,
                                        int64_t cut_tokens) && {
-  std::vector<int32_t> ids[2];  // of the source and the target
+  std::vector<int32_t> ids[2];  // ids in the source and the target vocabulary
   for (auto& side : ids) side.resize(numbers_.size());
   for (const auto& [token, number] : numbers_) {
     const auto known = [&token = token](const Vocabulary& vocabulary) {
@@ -72,7 +72,7 @@ ParallelCorpus TokenizedCorpus::Encode(const Vocabulary& source,
     ids[0][number] = known(source);
     ids[1][number] = known(target);
   }
-  // In place: what is written never overtakes what is read.
+  // Works in place: writing never overtakes reading.
   int64_t written = 0;
   int64_t begin = 0;
   for (size_t i = 0; i < pairs_.ends_.size(); ++i) {

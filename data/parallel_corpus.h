@@ -1,4 +1,4 @@
-// Sentence pairs as ids in flat arrays: 4 bytes a token and 16 a pair.
+// Sentence pairs as ids in flat arrays: 4 bytes per token and 16 per pair.
 #ifndef DATA_PARALLEL_CORPUS_H_
 #define DATA_PARALLEL_CORPUS_H_
 
@@ -12,12 +12,13 @@
 
 namespace regard {
 
-// Appends <eos>; if `cut_tokens` is not 0, cuts the result to that many ids.
+// Returns the ids of `tokens`, followed by <eos>. Cuts the result to
+// `cut_tokens` ids unless that is 0.
 std::vector<int32_t> EncodeSentence(absl::Span<const std::string> tokens,
                                     const Vocabulary& vocabulary,
                                     int64_t cut_tokens);
 
-// Both sides of a pair; pieces of a corpus.
+// Both sides of a pair, which refer to a corpus.
 struct PairView {
   absl::Span<const int32_t> source;
   absl::Span<const int32_t> target;
@@ -28,7 +29,7 @@ class ParallelCorpus {
   int64_t size() const { return static_cast<int64_t>(ends_.size() / 2); }
   bool empty() const { return ends_.empty(); }
 
-  // 0 <= i < size().
+  // Pair i, 0 <= i < size().
   PairView operator[](int64_t i) const {
     const int64_t begin = i == 0 ? 0 : ends_[2 * i - 1];
     const int64_t middle = ends_[2 * i];
@@ -43,20 +44,20 @@ class ParallelCorpus {
       ends_.push_back(num_ids());
     }
   }
-  // Removes all pairs and keeps their memory.
+  // Removes all pairs, but keeps their memory.
   void Clear() {
     ids_.clear();
     ends_.clear();
   }
 
-  // Ids of both sides together.
+  // The number of ids of both sides together.
   int64_t num_ids() const { return static_cast<int64_t>(ids_.size()); }
 
  private:
   friend class TokenizedCorpus;
 
   std::vector<int32_t> ids_;
-  std::vector<int64_t> ends_;  // of source and target in turn
+  std::vector<int64_t> ends_;  // ends of source and target, alternating
 };
 
 // Collects tokenised pairs and counts their tokens, until the vocabularies are
@@ -68,17 +69,18 @@ class ParallelCorpus {
 //   ...
 //   const ParallelCorpus corpus = std::move(tokenized).Encode(source, target);
 //
-// Each different token is held once.
+// Each different token is stored once.
 class TokenizedCorpus {
  public:
   int64_t size() const { return pairs_.size(); }
 
-  // Neither side has <eos>; tokens are as a Vocabulary takes them.
+  // Adds a pair. Neither side contains <eos>. Tokens are as in a Vocabulary.
   void Add(absl::Span<const std::string> source,
            absl::Span<const std::string> target) {
     AddTo(pairs_, source, target);
   }
-  // The tokens become words of the vocabularies after those of the pairs.
+  // Counts further tokens, which follow the tokens of the pairs in the
+  // vocabularies.
   void Count(absl::Span<const std::string> source,
              absl::Span<const std::string> target) {
     AddTo(counted_, source, target);
@@ -94,7 +96,7 @@ class TokenizedCorpus {
     return Build(/*source=*/true, /*target=*/true, min_frequency);
   }
 
-  // As EncodeSentence() does with each side.
+  // Encodes each side of the pairs as EncodeSentence() does.
   ParallelCorpus Encode(const Vocabulary& source, const Vocabulary& target,
                         int64_t cut_tokens = 0) &&;
 
@@ -103,7 +105,7 @@ class TokenizedCorpus {
              absl::Span<const std::string> target);
   Vocabulary Build(bool source, bool target, int64_t min_frequency) const;
 
-  // Of tokens' numbers.
+  // Pairs of token numbers.
   ParallelCorpus pairs_;
   ParallelCorpus counted_;
   absl::flat_hash_map<std::string, int32_t> numbers_;

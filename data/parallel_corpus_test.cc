@@ -26,14 +26,14 @@ TEST(TokenizedCorpusTest, CountsEachSide) {
             "<unk>\n<pad>\n<bos>\n<eos>\na\nb\n");
   EXPECT_EQ(corpus.TargetVocabulary(1).ToText(),
             "<unk>\n<pad>\n<bos>\n<eos>\nx\nb\ny\n");
-  // `b` was seen before `a`, and both twice.
+  // `b` occurs before `a`, and both occur twice.
   EXPECT_EQ(corpus.SharedVocabulary(2).ToText(),
             "<unk>\n<pad>\n<bos>\n<eos>\nx\nb\na\n");
 }
 
 TEST(TokenizedCorpusTest, TiesStandInTheOrderOfTheirOwnSide) {
   TokenizedCorpus corpus;
-  // The target sees `p` before the source does.
+  // The target contains `p` before the source does.
   corpus.Add({"q"}, {"p"});
   corpus.Add({"r", "p"}, {"q"});
   EXPECT_EQ(corpus.SourceVocabulary(1).ToText(),

@@ -1,5 +1,5 @@
-// A source sentence, its translation, and which words belong together; sets of
-// them to evaluate on.
+// A source sentence with its translation and gold alignments, and sets of such
+// pairs for evaluation.
 #ifndef DATA_SENTENCE_PAIR_H_
 #define DATA_SENTENCE_PAIR_H_
 
@@ -8,7 +8,8 @@
 
 namespace regard {
 
-// Target word `target` was made from source word `source`; both count from 0.
+// An alignment of target word `target` with source word `source`. Both count
+// from 0.
 struct AlignmentLink {
   int target = 0;
   int source = 0;
@@ -20,19 +21,19 @@ struct AlignmentLink {
 struct SentencePair {
   std::vector<std::string> source;  // tokens, without <bos> and <eos>
   std::vector<std::string> target;
-  // Gold links, sorted; empty where the data has none.
+  // Gold alignments, sorted. Empty if the data has none.
   std::vector<AlignmentLink> alignment;
 };
 
-// Sentences to evaluate on.
+// The sentence pairs of one evaluation.
 struct EvaluationSet {
   std::vector<SentencePair> pairs = {};
-  // The raw text of each target, where translations are compared as raw text;
-  // else empty: tokens are compared.
+  // The raw text of each target, if translations are compared as raw text.
+  // Empty if tokens are compared.
   std::vector<std::string> references = {};
-  // Names the set among those of its split ("test.news/bleu"); may be empty.
+  // The name of the set within its split ("test.news/bleu"). May be empty.
   std::string name = "";
-  // What the names of its metrics end in.
+  // The suffix of the names of its metrics.
   std::string suffix = "";
 
   bool empty() const { return pairs.empty(); }

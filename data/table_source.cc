@@ -35,11 +35,11 @@ char SeparatorOf(const TableConfig& options) {
 
 struct Field {
   std::string text;
-  size_t offset;  // in the line
+  size_t offset;  // offset in the line
 };
 
-// The fields of the line that `file` is at: RFC 4180, with blanks around a
-// field left out, and without line breaks in quotes.
+// Returns the fields of the current line of `file`, as in RFC 4180. Blanks
+// around a field are removed. Quotes must not contain line breaks.
 absl::StatusOr<std::vector<Field>> FieldsOf(const TextFile& file,
                                             char separator) {
   const absl::string_view line = file.text();
@@ -105,7 +105,7 @@ absl::StatusOr<double> NumberOf(const TextFile& file, const Field& field,
   return number;
 }
 
-// Index of the column `name`, which the option `option` gives.
+// Returns the index of the column `name`, which is the value of `option`.
 absl::StatusOr<size_t> Find(const std::vector<std::string>& names,
                             absl::string_view name, const char* option,
                             const TextFile& file) {
@@ -125,12 +125,12 @@ absl::StatusOr<size_t> Find(const std::vector<std::string>& names,
 
 // The columns of the points, by their indices in the file.
 struct Columns {
-  std::vector<std::string> names;  // of all of the file
+  std::vector<std::string> names;  // all names in the file
   std::vector<size_t> x;
   size_t y = 0;
 };
 
-// From the first line.
+// Selects the columns, given the first line.
 absl::StatusOr<Columns> ColumnsOf(const TextFile& file,
                                   const TableConfig& options,
                                   const std::vector<Field>& fields,
@@ -180,7 +180,7 @@ absl::StatusOr<Columns> ColumnsOf(const TextFile& file,
   return columns;
 }
 
-// The points of `all` at `rows`.
+// Returns the points of `all` at `rows`.
 Points Take(const Points& all, std::vector<size_t> rows) {
   std::sort(rows.begin(), rows.end());
   if (all.width == 1) {
@@ -197,7 +197,7 @@ Points Take(const Points& all, std::vector<size_t> rows) {
   return points;
 }
 
-// The values of column `column` of rows of `width`.
+// Returns the values of column `column` of rows of `width`.
 std::vector<double> ColumnOf(const std::vector<double>& rows, size_t width,
                              size_t column) {
   std::vector<double> values;
@@ -207,7 +207,8 @@ std::vector<double> ColumnOf(const std::vector<double>& rows, size_t width,
   return values;
 }
 
-// Of at least one value. A column of equal values is only shifted.
+// Returns the scale of at least one value. A column of equal values is only
+// shifted.
 ColumnScale ScaleOf(const std::vector<double>& values) {
   const auto [least, most] = std::ranges::minmax(values);
   if (least == most) return {.mean = least};
@@ -223,7 +224,8 @@ ColumnScale ScaleOf(const std::vector<double>& values) {
   return scale;
 }
 
-// Different numbers that a model reads of `values`, which are sorted.
+// Returns the number of different floats that a model reads for `values`, which
+// are sorted.
 size_t CountDifferent(const std::vector<double>& values,
                       const ColumnScale& scale) {
   size_t count = 0;
@@ -236,7 +238,7 @@ size_t CountDifferent(const std::vector<double>& values,
   return count;
 }
 
-// Empty if a model can tell the values of a column apart.
+// Returns a note if different values of a column are equal to a model, or "".
 std::string NoteOn(const std::string& column, std::vector<double> values,
                    const ColumnScale& scale, const ColumnScale& standardized) {
   std::sort(values.begin(), values.end());
@@ -380,7 +382,7 @@ absl::StatusOr<NadarayaWatsonData> ReadTable(const std::string& path,
                                    ColumnOf(data.training.x, width, i)));
   }
   data.y_scale = finish(data.y_name, std::move(all.y), data.training.y);
-  // Squared errors are floats.
+  // Squared errors are computed in float.
   if (std::abs(std::log10(data.y_scale.deviation)) > 15) {
     return file.Error(
         0, absl::StrCat("column '", data.y_name, "' has standard deviation ",

@@ -77,14 +77,14 @@ TEST(TableTest, ColumnsAreChosenByName) {
       All(text, absl::StrCat(kWhole, "target: 'y' columns: 'z, name'"));
   EXPECT_THAT(points.x, ElementsAre(4, 3, 8, 7));
   EXPECT_THAT(points.y, ElementsAre(1, 5));
-  // Columns that are not chosen may hold anything.
+  // Columns that are not selected may contain anything.
   EXPECT_THAT(
       All("who,x,y\nAda,1,2\n,3,4\n", absl::StrCat(kWhole, "columns: 'x'")).x,
       ElementsAre(1, 3));
 }
 
 TEST(TableTest, ReadsWhatOtherProgramsWrite) {
-  // A byte order mark, carriage returns, blanks, quotes, empty lines.
+  // Reads a byte order mark, carriage returns, blanks, quotes, empty lines.
   const Points points =
       All("\xef\xbb\xbf\"x\",y\r\n 1 , \"2\" \r\n\r\n3e0,\"-4.5\"\r\n");
   EXPECT_THAT(points.x, ElementsAre(1, 3));
@@ -131,7 +131,7 @@ TEST(TableTest, TheSeedDrawsDevAndTest) {
   EXPECT_THAT(last->test.x, ElementsAre(7, 8, 9));
 }
 
-// Seconds since 1970, of which float32 has steps of 128.
+// Seconds since 1970 have steps of 128 in float32.
 TEST(TableTest, SaysWhichValuesBecomeEqual) {
   std::string text = "time,id,y\n";
   for (int i = 0; i < 300; ++i) {
@@ -150,7 +150,7 @@ TEST(TableTest, SaysWhichValuesBecomeEqual) {
       Read(text, absl::StrCat(kWhole, "standardize: true"));
   EXPECT_THAT(standardized->notes, SizeIs(0));
   EXPECT_EQ(standardized->training.x, data->training.x);
-  // Of the target, too; an outlier leaves no digits.
+  // The target is checked, too. An outlier leaves no digits for the others.
   const auto far = Read("1,1700000000\n2,1700000001\n3,-1e15\n",
                         absl::StrCat(kWhole, "standardize: true"));
   EXPECT_THAT(far->notes, ElementsAre(EndsWith(
@@ -191,7 +191,7 @@ TEST(TableTest, SaysWhereAFieldIsNoNumber) {
       ErrorOf("1,2\n3, four\n"),
       EndsWith(
           "table.csv:2:4: error: column '2' must be a number, got 'four'"));
-  // A first line with text and numbers is no header.
+  // A first line with text and numbers is not a header.
   EXPECT_THAT(
       ErrorOf("1,two\n3,4\n"),
       EndsWith("table.csv:1:3: error: column '2' must be a number, got 'two'"));
@@ -267,7 +267,7 @@ TEST(TableTest, ColumnsAreCapped) {
       1);
 }
 
-// In lines of 64 KiB with their ends, 512 MiB and one line.
+// Lines of 64 KiB, including their ends, with 512 MiB in total. Then one more.
 TEST(TableTest, AllTextIsCapped) {
   const std::string path = ::testing::TempDir() + "/table.csv.gz";
   std::string lines;

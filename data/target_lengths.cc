@@ -29,7 +29,7 @@ std::map<std::string, double> TargetLengths::ToNumbers() const {
 
 TargetLengths TargetLengths::FromNumbers(
     const std::map<std::string, double>& numbers) {
-  // Of a file that anyone may edit: a bound on what a search may take.
+  // Anyone may edit the file. The limit bounds the work of a search.
   const auto number = [&](const char* name, double most) {
     const auto found = numbers.find(name);
     // A NaN is not greater than 0.

@@ -1,5 +1,6 @@
-// The lengths of the targets that a model was trained on: how long an output
-// may have to be. A run keeps them, as its data may be gone when it is used.
+// The lengths of the targets that a model was trained on. They limit the length
+// of its output. A run stores them, because its data may be gone when the model
+// is used.
 #ifndef DATA_TARGET_LENGTHS_H_
 #define DATA_TARGET_LENGTHS_H_
 
@@ -10,18 +11,18 @@
 
 namespace regard {
 
-// Zeros where nothing is known: runs of earlier programs kept nothing.
+// All numbers are 0 if unknown: runs of earlier programs stored none.
 struct TargetLengths {
-  int64_t longest = 0;  // ids of the longest target, its end included
-  double ratio = 0;     // the largest one, of a target's ids to its source's
-  // Ids of unknown words in all targets.
+  int64_t longest = 0;  // ids of the longest target, including its end
+  double ratio = 0;     // largest ratio of target ids to source ids
+  // The number of unknown words in all targets.
   std::optional<int64_t> unknown = {};
 
-  // Adds a pair: ids of its source, at least 1, and of its target, ends
-  // included, and how many ids of the target are unknown words.
+  // Adds a pair: the number of ids of its source, at least 1, and of its
+  // target, both including ends, and the number of unknown words in the target.
   void Add(int64_t source_ids, int64_t target_ids, int64_t unknown_ids);
 
-  // The form in which a run keeps them, and back.
+  // Convert to and from the form that a run stores.
   std::map<std::string, double> ToNumbers() const;
   static TargetLengths FromNumbers(
       const std::map<std::string, double>& numbers);

@@ -23,7 +23,8 @@ namespace {
 constexpr size_t kBufferBytes = size_t{1} << 16;
 constexpr int64_t kMostTextBytes = int64_t{256} << 20;
 
-// What makes `text` no text, and at which byte.
+// Returns the first problem of `text` and its byte, or `nullopt` if it is
+// valid.
 std::optional<std::pair<size_t, const char*>> FindProblem(
     absl::string_view text) {
   if (const size_t nul = text.find('\0'); nul != absl::string_view::npos) {
@@ -35,7 +36,7 @@ std::optional<std::pair<size_t, const char*>> FindProblem(
   return std::nullopt;
 }
 
-// Makes \r\n and \r newlines. Returns how many there were.
+// Replaces \r\n and \r by newlines. Returns how many were replaced.
 int64_t ReplaceCarriageReturns(std::string* text) {
   int64_t count = 0;
   size_t written = 0;
@@ -79,7 +80,7 @@ absl::StatusOr<WholeText> ReadWholeText(const std::string& path,
   return whole;
 }
 
-// The bytes of a file, inflated if it is one of gzip.
+// The bytes of a file, decompressed if it is a gzip file.
 struct TextFile::Stream {
   Stream(FileReader opened, LineEnds ends)
       : file(std::move(opened)),
@@ -91,7 +92,8 @@ struct TextFile::Stream {
             },
             kMostLineBytes + 2, ends) {}
 
-  // Empty at the end of the file and where it cannot be read.
+  // Returns the next bytes. Empty at the end of the file or after a failed
+  // read.
   absl::string_view NextPiece() {
     const auto count = static_cast<size_t>(std::min<int64_t>(
         static_cast<int64_t>(input.size()), file.size() - offset));
@@ -103,9 +105,9 @@ struct TextFile::Stream {
   }
 
   FileReader file;
-  int64_t offset = 0;  // of what comes after `input`
+  int64_t offset = 0;  // offset of the bytes after `input`
   std::vector<char> input;
-  absl::Status failure;  // of the last read
+  absl::Status failure;  // status of the last read
   GunzipReader bytes;
   LineReader lines;
 };
@@ -139,7 +141,7 @@ absl::StatusOr<bool> TextFile::Next() {
   const bool any = stream_->lines.Next(&line_, &cut);
   text_ = line_;
   if (!stream_->failure.ok()) return WithErrorPrefix(stream_->failure);
-  // A stream that ends too early is an error after its last bytes.
+  // A truncated stream is an error after its last bytes.
   if (const std::string& problem = stream_->bytes.problem(); !problem.empty()) {
     return Error(line_.size(), problem);
   }

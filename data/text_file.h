@@ -1,4 +1,4 @@
-// Text files, plain or compressed by gzip: whole, or line by line.
+// Reads text files, plain or compressed by gzip: as a whole, or line by line.
 #ifndef DATA_TEXT_FILE_H_
 #define DATA_TEXT_FILE_H_
 
@@ -15,19 +15,19 @@ namespace regard {
 
 struct WholeText {
   std::string text;              // without a byte order mark
-  std::string sha256;            // of the file
-  int64_t carriage_returns = 0;  // of line ends, now newlines
+  std::string sha256;            // digest of the file
+  int64_t carriage_returns = 0;  // line ends with carriage returns, now
+                                 // newlines
 };
 
-// Of a file that is read line by line.
+// The largest size of a line in a file that is read line by line.
 inline constexpr int64_t kMostLineBytes = int64_t{64} << 10;
 
-// Reads a file of at most 256 MiB, unpacked if gzip compressed it. `what` and
-// `hint` go into the error of one
-// that cannot be read: "error: WHAT PATH: ...HINT". Errors about its text say
-// path:line:column (columns count bytes, from 1): a NUL, bytes that are not
-// UTF-8. With LineEnds::kAny, each line of the text ends with a newline; else
-// the text is as in the file.
+// Reads a file of at most 256 MiB after decompression. `what` and `hint` appear
+// in the error for a file that cannot be read: "error: WHAT PATH: ...HINT". A
+// NUL, and bytes that are not UTF-8, are errors that begin with
+// path:line:column. Columns count bytes from 1. With LineEnds::kAny, each line
+// of the text ends with a newline. Otherwise, the text is as in the file.
 absl::StatusOr<WholeText> ReadWholeText(const std::string& path,
                                         absl::string_view what,
                                         absl::string_view hint,
@@ -35,8 +35,8 @@ absl::StatusOr<WholeText> ReadWholeText(const std::string& path,
 
 class TextFile {
  public:
-  // `path` as errors name it; `what` names the file in the error of one that is
-  // not there. Errors are complete to print.
+  // Opens a file. Errors contain `path`, and `what` if the file does not exist.
+  // Errors are ready to print.
   static absl::StatusOr<TextFile> Open(const std::string& path,
                                        absl::string_view what,
                                        LineEnds ends = LineEnds::kAny);
@@ -44,28 +44,29 @@ class TextFile {
   TextFile(TextFile&& other) noexcept;
   ~TextFile();
 
-  // Goes to the next line; false at the end. A byte order mark at the start of
-  // the file and the end of the line are left out. Errors
-  // say path:line:column (columns count bytes, from 1): a NUL, bytes that are
-  // not UTF-8, a line of more than 64 KiB, a compressed file that is damaged or
-  // cut short. A read that fails is an error of the file, with FileError()'s
-  // code.
+  // Reads the next line. Returns false at the end. Omits a byte order mark at
+  // the start of the file, and the end of the line.
+  //
+  // Errors begin with path:line:column, where columns count bytes from 1.
+  // Errors are: a NUL, bytes that are not UTF-8, a line of more than 64 KiB,
+  // and a compressed file that is damaged or truncated. A failed read is an
+  // error of the file, with the code of FileError().
   absl::StatusOr<bool> Next();
 
-  // The line; valid until the next call of Next().
+  // The line. Valid until the next call of Next().
   absl::string_view text() const { return text_; }
-  // Its number, from 1.
+  // The number of the line, from 1.
   int64_t number() const { return number_; }
-  // Lines so far that ended in a carriage return.
+  // The number of lines so far that ended in a carriage return.
   int64_t carriage_returns() const;
 
-  // An error at byte `offset` of the line.
+  // Returns an error at byte `offset` of the line.
   absl::Status Error(size_t offset, absl::string_view problem) const;
 
-  // SHA-256 of the whole file as it is on the disk.
+  // Returns the SHA-256 of the whole file as stored on the disk.
   absl::StatusOr<std::string> Digest() const;
 
-  // The same for two names of one file.
+  // Whether both are the same file, possibly under two names.
   bool IsSameFile(const TextFile& other) const;
 
  private:

@@ -35,7 +35,7 @@ void Write(const std::string& name, const std::string& bytes) {
   std::ofstream(Path(name), std::ios::binary) << bytes;
 }
 
-// The bytes of a gzip file.
+// Returns the bytes of a gzip file.
 std::string Zipped(const std::string& text) {
   const gzFile file = gzopen(Path("zipped").c_str(), "wb");
   gzwrite(file, text.data(), static_cast<unsigned>(text.size()));
@@ -60,7 +60,7 @@ TEST(TextFileTest, EveryMemberOfAGzipIsReadWhole) {
   const std::string two = Zipped("e f\n");
   Write("text.gz", one + two);
   EXPECT_THAT(*Lines("text.gz"), ElementsAre("a b", "c d", "e f"));
-  // The second member damaged, cut, and something that is none.
+  // The second member is damaged, truncated, or not a gzip member.
   std::string damaged = two;
   damaged[damaged.size() - 6] ^= 1;
   for (const std::string& rest :
@@ -75,7 +75,7 @@ TEST(TextFileTest, EveryMemberOfAGzipIsReadWhole) {
 TEST(TextFileTest, ZerosBehindAGzipAreNoText) {
   Write("text.gz", Zipped("a b\nc d\n") + std::string(512, '\0'));
   EXPECT_THAT(*Lines("text.gz"), ElementsAre("a b", "c d"));
-  // As far as the next piece of the file.
+  // The zeros extend to the next piece of the file.
   Write("text.gz", Zipped("a b\n") + std::string(200000, '\0') + Zipped("c"));
   EXPECT_THAT(*Lines("text.gz"), ElementsAre("a b", "c"));
 }
@@ -134,13 +134,13 @@ TEST(TextFileTest, AnErrorOfTheDiskIsTheMachines) {
       ReplaceSystemFilesForTest(faulty);
       status = Lines("text").status();
       ReplaceSystemFilesForTest(system);
-      if (status.ok()) break;  // It was closing the file.
+      if (status.ok()) break;  // the failed call closed the file
       ++failures;
       EXPECT_TRUE(IsMachineFailure(status)) << failures << ": " << status;
       EXPECT_THAT(std::string(status.message()),
                   AllOf(HasSubstr("error: "), HasSubstr("Input/output error")));
     }
-    // It is opened, then read in pieces.
+    // The file is opened, then read in pieces.
     EXPECT_EQ(failures, 2 + bytes.size() / 65536);
   }
 }
