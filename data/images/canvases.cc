@@ -18,7 +18,7 @@ TripleSplits SplitTriples(int32_t kinds, uint64_t seed) {
       for (int32_t c = b + 1; c < kinds; ++c) triples.push_back({a, b, c});
     }
   }
-  // Fisher-Yates.
+  // Fisher-Yates shuffle.
   const RandomStream random(seed, "canvases/triples");
   for (size_t i = triples.size(); i > 1; --i) {
     std::swap(triples[i - 1], triples[random.BelowAt(i, i)]);
@@ -64,7 +64,7 @@ absl::StatusOr<Things> ImageThings(const ImageSet& images,
   REGARD_CHECK(images.shape.channels == 1 &&
                images.shape.height == images.shape.width)
       << "things of " << images.shape.height << " x " << images.shape.width;
-  std::vector<std::vector<int64_t>> of_kinds;  // images of each kind
+  std::vector<std::vector<int64_t>> of_kinds;  // images by kind
   for (const std::string& kind : kinds) {
     const auto label = static_cast<int32_t>(
         std::find(classes.begin(), classes.end(), kind) - classes.begin());
@@ -104,7 +104,7 @@ CaptionSet MakeCanvases(int64_t count, const Things& things,
   for (int64_t i = 0; i < count; ++i) {
     uint64_t draw = static_cast<uint64_t>(i) * 8;
     KindTriple kinds = triples[random.BelowAt(draw++, triples.size())];
-    // Kinds in the order of the sentence.
+    // The order of kinds in the sentence.
     for (size_t k = 3; k > 1; --k) {
       std::swap(kinds[k - 1], kinds[random.BelowAt(draw++, k)]);
     }
@@ -114,7 +114,7 @@ CaptionSet MakeCanvases(int64_t count, const Things& things,
     // The thing in the same column, then the one in the same row.
     const int32_t quadrants[] = {corner, corner ^ 2, corner ^ 1};
     for (int thing = 0; thing < 3; ++thing) {
-      // Leaves room for the draws of one thing.
+      // Reserves 256 numbers for the draws of one thing.
       things.draw(kinds[thing], random.BitsAt(draw++) >> 8,
                   absl::MakeSpan(tile));
       uint8_t* to = set.images.pixels.data() + i * set.images.shape.size() +

@@ -1,4 +1,5 @@
-// Generated canvases of three things, and sentences that say where they are.
+// Generated canvases of three things, and sentences that describe their
+// positions.
 #ifndef DATA_IMAGES_CANVASES_H_
 #define DATA_IMAGES_CANVASES_H_
 
@@ -19,9 +20,9 @@ namespace regard {
 // Three different kinds, in rising order.
 using KindTriple = std::array<int32_t, 3>;
 
-// All triples of `kinds` kinds, divided at random by `seed`: a fifth (rounded
-// up) for test and a tenth for dev, the others for training. So test canvases
-// show combinations that training never does.
+// The triples of `kinds` kinds, divided at random by `seed`. A fifth (rounded
+// up) is for test, a tenth for dev, and the others for training. Test canvases
+// therefore show combinations that do not occur in training.
 struct TripleSplits {
   std::vector<KindTriple> train;
   std::vector<KindTriple> dev;
@@ -29,30 +30,34 @@ struct TripleSplits {
 };
 TripleSplits SplitTriples(int32_t kinds, uint64_t seed);
 
-// Grey pictures of things, and how they are called.
+// A source of grey pictures of things, with their names.
 struct Things {
   int64_t side = 0;                // height and width of a picture
-  std::vector<std::string> names;  // of the kinds
-  // Writes a picture of `kind` to pixels [side, side]; `number` names it.
+  std::vector<std::string> names;  // by kind
+  // Writes a picture of `kind` to pixels [side, side]. `number` selects the
+  // picture.
   std::function<void(int32_t kind, uint64_t number, absl::Span<uint8_t> pixels)>
       draw;
 };
 
-// Geometric shapes of any size and brightness, a little turned and moved.
+// Returns geometric shapes of any size and brightness, slightly rotated and
+// shifted.
 Things ShapeThings(int64_t side, uint64_t seed);
 
-// Images of a labelled set, one of the class at random. `kinds` are the classes
-// to show; "WHAT show no KIND" is an InvalidArgument. `images` are grey and
-// square and outlive this.
+// Returns images of a labelled set. A picture of a kind is a random image of
+// that class. `kinds` are the classes to show. A class without images is an
+// InvalidArgument, whose message begins with `what`. `images` must be grey and
+// square, and must outlive the result.
 absl::StatusOr<Things> ImageThings(const ImageSet& images,
                                    const std::vector<std::string>& classes,
                                    absl::Span<const std::string> kinds,
                                    uint64_t seed, absl::string_view what);
 
-// Canvases [1, 2 side, 2 side]: three of the four quadrants hold things of the
-// kinds of a triple. The sentence begins at the thing that touches both others:
-// "<prompt> a circle above a star and left of a cross". The names of things are
-// about their quadrants. Canvas i is a function of i, `seed` and `split`.
+// Returns `count` canvases [1, 2 side, 2 side]. Three of the four quadrants
+// show things of the kinds of a triple. The sentence begins with the thing that
+// touches both others: "<prompt> a circle above a star and left of a cross".
+// Each name of a thing refers to its quadrant. Canvas i depends only on i,
+// `seed` and `split`.
 CaptionSet MakeCanvases(int64_t count, const Things& things,
                         absl::Span<const KindTriple> triples,
                         absl::Span<const std::string> prompt, uint64_t seed,

@@ -20,7 +20,7 @@ using ::regard::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::UnorderedElementsAreArray;
 
-// Tiles of one grey value for each kind.
+// Returns things that are drawn as tiles of one grey value per kind.
 Things FlatThings() {
   const auto draw = [](int32_t kind, uint64_t, absl::Span<uint8_t> pixels) {
     std::fill(pixels.begin(), pixels.end(), static_cast<uint8_t>(kind + 1));
@@ -30,7 +30,7 @@ Things FlatThings() {
 
 TEST(CanvasesTest, TriplesAreDividedWithoutRest) {
   const TripleSplits splits = SplitTriples(8, /*seed=*/1);
-  EXPECT_EQ(splits.test.size(), 12);  // of 56
+  EXPECT_EQ(splits.test.size(), 12);  // out of 56 triples
   EXPECT_EQ(splits.dev.size(), 5);
   EXPECT_EQ(splits.train.size(), 39);
   std::set<KindTriple> all;
@@ -48,7 +48,7 @@ TEST(CanvasesTest, TriplesAreDividedWithoutRest) {
   EXPECT_EQ(SplitTriples(2, 1).train.size(), 0);
 }
 
-// Reads the canvas back from its grey values.
+// Reads the canvas from its grey values.
 TEST(CanvasesTest, TheSentenceIsWhatTheCanvasShows) {
   const Things things = FlatThings();
   const std::vector<std::string> prompt = {"see"};
@@ -66,7 +66,7 @@ TEST(CanvasesTest, TheSentenceIsWhatTheCanvasShows) {
       for (const int same : {1, 4, 5}) EXPECT_EQ(pixels[at + same], pixels[at]);
     }
     EXPECT_THAT(quadrants, UnorderedElementsAreArray({0, 1, 2, 3}));
-    // The corner is opposite of what is empty.
+    // The corner is opposite to the empty quadrant.
     const auto empty = static_cast<int>(
         std::find(quadrants.begin(), quadrants.end(), 0) - quadrants.begin());
     const int corner = 3 - empty;

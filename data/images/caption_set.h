@@ -1,4 +1,5 @@
-// Images with sentences about them, and which part each word is about.
+// Images with sentences about them, and the part of the image that each word
+// refers to.
 #ifndef DATA_IMAGES_CAPTION_SET_H_
 #define DATA_IMAGES_CAPTION_SET_H_
 
@@ -16,22 +17,23 @@
 
 namespace regard {
 
-// A part of a canvas: 0 top left, 1 top right, 2 bottom left, 3 bottom right.
+// The parts of a canvas: 0 top left, 1 top right, 2 bottom left, 3 bottom
+// right.
 inline constexpr int32_t kQuadrants = 4;
 
 struct Caption {
   std::vector<std::string> words = {};
-  // The quadrant that each word is about; -1 where there is none.
+  // The quadrant that each word refers to, or -1.
   std::vector<int32_t> quadrants = {};
-  int64_t image = 0;  // of the set
+  int64_t image = 0;  // index in the set
 };
 
 struct CaptionSet {
   ImageSet images = {};
-  // At least one of each image, in the order of the images.
+  // Captions, at least one for each image, in the order of the images.
   std::vector<Caption> captions = {};
 
-  // Those of one image.
+  // Returns the captions of one image.
   absl::Span<const Caption> of(int64_t image) const {
     const auto begin =
         std::ranges::lower_bound(captions, image, {}, &Caption::image);
@@ -41,9 +43,9 @@ struct CaptionSet {
         static_cast<size_t>(begin - captions.begin()),
         static_cast<size_t>(end - begin));
   }
-  // Images.
+  // The number of images.
   int64_t size() const { return images.size(); }
-  // Whether there are words that are about a quadrant.
+  // Whether any word refers to a quadrant.
   bool points() const {
     return std::ranges::any_of(captions, [](const Caption& caption) {
       return std::ranges::any_of(caption.quadrants,
@@ -56,10 +58,11 @@ struct CaptionSplits {
   CaptionSet train = {};
   CaptionSet dev = {};   // may be empty
   CaptionSet test = {};  // may be empty
-  // Of a trained model that is opened without its data: the text of its
-  // vocabulary.
+  // The text of the vocabulary, for a trained model that is opened without its
+  // data.
   std::string vocabulary = {};
-  // Of a trained model's training; else they are those of `train`.
+  // The lengths in the training of a trained model. By default, the lengths of
+  // `train`.
   std::optional<TargetLengths> lengths = {};
 };
 

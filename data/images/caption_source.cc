@@ -29,7 +29,7 @@ namespace regard {
 
 namespace {
 
-// Pixels of all canvases.
+// The largest number of pixels of all canvases.
 constexpr int64_t kMostPixels = int64_t{1} << 30;
 constexpr TextRules kRules = {.words = WordRule::kAsWritten};
 
@@ -110,7 +110,7 @@ class CaptionsSource
   }
 
  private:
-  // Images of one's own, with the sentences of a list.
+  // Loads the user's images with the sentences of a list.
   absl::StatusOr<CaptionData> LoadList(const DataRequest& request) const {
     CaptionData data;
     if (options_.list().empty()) {
@@ -120,8 +120,8 @@ class CaptionsSource
           "image, a tab and a sentence");
     }
     std::vector<ListedImage> images;
-    std::map<std::string, size_t> numbers;       // of images, by path
-    std::vector<std::vector<Caption>> captions;  // of each image
+    std::map<std::string, size_t> numbers;       // numbers of images, by path
+    std::vector<std::vector<Caption>> captions;  // captions of each image
     const std::vector<std::string> prompt = PromptWords();
     const auto add = [&](ListedImage image, absl::string_view text) {
       Caption caption = {.words = prompt};
@@ -189,8 +189,8 @@ class CaptionsSource
     return PrepareWords(options_.prompt(), kRules);
   }
 
-  // What is wrong with so many canvases of quadrants of side x side pixels;
-  // empty if nothing is.
+  // Returns the problem of so many canvases with quadrants of side x side
+  // pixels, or "".
   static std::string TooMany(const Options& options, int64_t side) {
     const int64_t canvases =
         int64_t{options.train()} + options.dev() + options.test();

@@ -1,4 +1,5 @@
-// Metadata that cameras write (CIPA DC-008, "Exchangeable image file format").
+// Reads the Exif metadata that cameras write (CIPA DC-008, "Exchangeable image
+// file format").
 #ifndef DATA_IMAGES_EXIF_H_
 #define DATA_IMAGES_EXIF_H_
 
@@ -6,8 +7,8 @@
 
 namespace regard {
 
-// The orientation, 1 to 8, in a TIFF structure; 1, the image as it is, where
-// there is none or the bytes are no such structure.
+// Returns the orientation, 1 to 8, in a TIFF structure. Returns 1, which leaves
+// the image unchanged, if there is none or the structure is invalid.
 int ExifOrientation(absl::string_view tiff);
 
 }  // namespace regard

@@ -32,11 +32,12 @@ uint32_t BigEndian(absl::string_view bytes, size_t offset) {
 
 struct IdxArray {
   std::vector<int64_t> extents;
-  absl::string_view elements;  // of the bytes that were read
+  absl::string_view elements;  // refers to the bytes
 };
 
-// An array of unsigned bytes with `rank` axes. Errors name `path` and the byte:
-// another magic number, and more or fewer elements than the extents say.
+// Parses an array of unsigned bytes with `rank` axes. Another magic number, or
+// another number of elements than the product of extents, is an error that
+// names `path` and the byte.
 absl::StatusOr<IdxArray> ParseIdx(absl::string_view bytes,
                                   absl::string_view path, int rank) {
   const size_t header = 4 + 4 * static_cast<size_t>(rank);
@@ -45,7 +46,8 @@ absl::StatusOr<IdxArray> ParseIdx(absl::string_view bytes,
                    absl::StrCat("the file ends here, but its header must have ",
                                 header, " bytes"));
   }
-  // Two zeros, the type of unsigned bytes, the number of axes.
+  // The magic number is two zeros, the type of unsigned bytes, the number of
+  // axes.
   const uint32_t wanted = 0x00000800 + static_cast<uint32_t>(rank);
   if (const uint32_t magic = BigEndian(bytes, 0); magic != wanted) {
     return ErrorAt(path, 0,
@@ -56,7 +58,8 @@ absl::StatusOr<IdxArray> ParseIdx(absl::string_view bytes,
   IdxArray array;
   array.elements = bytes.substr(header);
   const auto present = static_cast<int64_t>(array.elements.size());
-  // At most 2^32 a factor: the product is capped before it can overflow.
+  // Each factor is at most 2^32, so the product is capped before it can
+  // overflow.
   constexpr int64_t kTooMany = int64_t{1} << 62;
   int64_t elements = 1;
   for (int axis = 0; axis < rank; ++axis) {

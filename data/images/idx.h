@@ -1,6 +1,6 @@
-// The IDX format of the MNIST data sets: a magic number, the extents, and the
-// elements, all big-endian (Y. LeCun, C. Cortes, C. Burges, "The MNIST database
-// of handwritten digits").
+// Reads the IDX format of the MNIST data sets: a magic number, the extents, and
+// the elements, all big-endian (Y. LeCun, C. Cortes, C. Burges, "The MNIST
+// database of handwritten digits").
 #ifndef DATA_IMAGES_IDX_H_
 #define DATA_IMAGES_IDX_H_
 
@@ -13,9 +13,11 @@
 
 namespace regard {
 
-// Grey images and their labels, of two files that gzip may have compressed.
-// Errors name the file and the byte: a damaged file, a label that is not below
-// `classes`, unequal counts, and no images.
+// Parses grey images and their labels from two files, which may be compressed
+// by gzip. Errors name the file and the byte. Errors are: a damaged file, a
+// label that is not below `classes`, unequal counts, and a file without images.
+// Allocates no memory for elements that a header promises but the file does not
+// contain.
 absl::StatusOr<ImageSet> ParseLabelledImages(std::string image_bytes,
                                              absl::string_view image_path,
                                              std::string label_bytes,

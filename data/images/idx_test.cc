@@ -26,7 +26,7 @@ std::string Header(const std::vector<uint32_t>& extents) {
   return bytes;
 }
 
-// Bytes that do not compress well.
+// Returns bytes that do not compress well.
 std::string Noise(size_t size) {
   std::string bytes;
   uint32_t state = 1;
@@ -40,7 +40,7 @@ std::string Noise(size_t size) {
 std::string Images() { return Header({2, 1, 3}) + "abcdef"; }
 std::string Labels() { return Header({2}) + std::string("\1\0", 2); }
 
-// Empty if there is no error.
+// Returns the error, or "" if there is none.
 std::string ParseError(const std::string& images, const std::string& labels) {
   const absl::Status status =
       ParseLabelledImages(images, "images", labels, "labels", /*classes=*/2)
@@ -85,7 +85,7 @@ TEST(IdxTest, AHeaderCannotAskForMemory) {
   EXPECT_EQ(ParseError(Header({most, most, most}) + "abc", Labels()),
             "images: error: byte 4: the file must have 4611686018427387904 or "
             "more elements, as its header says, but has 3");
-  // 2^32 times 2^32 times 0 elements are none.
+  // 2^32 times 2^32 times 0 elements are 0.
   EXPECT_THAT(ParseError(Header({most, most, 0}), Labels()),
               HasSubstr("the file must have at least one image"));
 }
@@ -96,7 +96,7 @@ TEST(IdxTest, SaysWhatIsWrongAndWhere) {
   EXPECT_EQ(ParseError(magic, Labels()),
             "images: error: byte 0: the magic number is 0x00000d03; an IDX "
             "file of bytes with 3 axes has 0x00000803");
-  // Files in the wrong order.
+  // The files are swapped.
   EXPECT_THAT(
       ParseError(Labels(), Images()),
       HasSubstr("the file ends here, but its header must have 16 bytes"));

@@ -25,7 +25,7 @@ absl::StatusOr<ImageRows> DecodeRows(absl::string_view bytes) {
   return absl::InvalidArgumentError("must be a PNG or JPEG file");
 }
 
-// Pillow's L of RGB: the luma of ITU-R BT.601, in fixed point.
+// Converts RGB to Pillow's L: the luma of ITU-R BT.601, in fixed point.
 uint8_t Luma(const uint8_t* rgb) {
   return static_cast<uint8_t>(
       (rgb[0] * 19595 + rgb[1] * 38470 + rgb[2] * 7471 + 0x8000) >> 16);
@@ -36,7 +36,7 @@ uint8_t Luma(const uint8_t* rgb) {
 absl::StatusOr<Image> DecodeImage(absl::string_view bytes, int64_t channels) {
   REGARD_CHECK(channels == 1 || channels == 3) << channels << " channels";
   REGARD_ASSIGN_OR_RETURN(const ImageRows rows, DecodeRows(bytes));
-  // Pixel (y, x) of the result is that at first + y * down + x * right.
+  // Pixel (y, x) of the result is the input pixel first + y * down + x * right.
   int64_t first = 0;
   int64_t down = rows.width;
   int64_t right = 1;

@@ -26,7 +26,7 @@ std::string Path(absl::string_view name) {
   return JoinPath(::testing::TempDir(), name);
 }
 
-// Of one row.
+// Writes an image of one row.
 std::string WritePng(absl::string_view name, uint32_t format,
                      const std::vector<uint8_t>& pixels) {
   png_image png = {};
@@ -80,7 +80,7 @@ TEST(ReadImageTest, SaysWhatIsWrong) {
                 "with an intact copy");
 }
 
-// libpng would allocate it. The first chunk ends at byte 33.
+// libpng would allocate the claimed length. The first chunk ends at byte 33.
 TEST(ReadImageTest, AChunkCannotAskForMemory) {
   const std::string path = WritePng("row.png", PNG_FORMAT_GRAY, {0, 7, 255});
   std::string png = ReadFile(path).value();
@@ -103,7 +103,7 @@ TEST(ReadImageLikeTest, WantsTheSizeOfTheOthers) {
           "has 1 x 3 pixels (height x width); the model requires 28 x 28"));
 }
 
-// A start of image and a frame header of 8 bits.
+// Returns a start of image and a frame header of 8 bits.
 std::string JpegOf(uint8_t components, uint8_t side) {
   std::string bytes = {'\xff', '\xd8', '\xff',
                        '\xc0', 0,      static_cast<char>(8 + 3 * components),
@@ -112,7 +112,7 @@ std::string JpegOf(uint8_t components, uint8_t side) {
   bytes += static_cast<char>(components);
   for (uint8_t i = 1; i <= components; ++i)
     bytes += {static_cast<char>(i), 0x11, 0};
-  // A scan of all components begins.
+  // A scan of all components follows.
   bytes += {'\xff', '\xda', 0, static_cast<char>(6 + 2 * components),
             static_cast<char>(components)};
   for (uint8_t i = 1; i <= components; ++i) bytes += {static_cast<char>(i), 0};

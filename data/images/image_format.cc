@@ -41,7 +41,7 @@ Image FitImage(const Image& image, const ImageFormat& format) {
     if (format.shorter_side() > 0) {
       size.height = size.width = format.shorter_side();
     }
-    // Rounded down as in transformers and torchvision.
+    // Rounds down, as transformers and torchvision do.
     const ImageShape& shape = image.shape;
     if (shape.height * size.width <= shape.width * size.height) {
       size.width = size.height * shape.width / shape.height;

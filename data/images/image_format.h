@@ -1,4 +1,4 @@
-// Images of files as inputs of a model.
+// Converts images of files to the inputs of a model.
 #ifndef DATA_IMAGES_IMAGE_FORMAT_H_
 #define DATA_IMAGES_IMAGE_FORMAT_H_
 
@@ -11,12 +11,13 @@ namespace regard {
 
 class ImageFormat;
 
-// Adds problems under paths relative to `format`.
+// Adds problems at paths relative to `format`.
 void ValidateImageFormat(const ImageFormat& format, ConfigProblems& problems);
 
 ImageShape ShapeOf(const ImageFormat& format);
 
-// `image`, of as many channels as the format has, in its size.
+// Resizes `image` to the size of the format. It must have the channels of the
+// format.
 Image FitImage(const Image& image, const ImageFormat& format);
 
 }  // namespace regard

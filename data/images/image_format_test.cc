@@ -24,7 +24,7 @@ ImageFormat FormatOf(int32_t height, int32_t width, bool crop) {
   return format;
 }
 
-// Rows 10, 20, .. of six equal pixels.
+// Returns an image with rows 10, 20, .. of six equal pixels.
 Image Stripes() {
   Image image = {.shape = {1, 3, 6}};
   for (uint8_t i = 0; i < 18; ++i) image.pixels.push_back(10 * (i / 6 + 1));
@@ -37,10 +37,10 @@ TEST(FitImageTest, StretchesOrCrops) {
   EXPECT_EQ(stretched.shape, (ImageShape{1, 3, 2}));
   EXPECT_THAT(stretched.pixels, ElementsAre(10, 10, 20, 20, 30, 30));
   EXPECT_EQ(FitImage(image, FormatOf(3, 2, true)).pixels, stretched.pixels);
-  // A row of the middle is a third of the rows, and half of its columns.
+  // The central row is one of three, and half of its columns.
   EXPECT_THAT(FitImage(image, FormatOf(1, 6, true)).pixels,
               ElementsAre(20, 20, 20, 20, 20, 20));
-  // Five high makes ten wide, of which the five in the middle remain.
+  // Five high makes ten wide, of which the central five remain.
   EXPECT_EQ(FitImage(image, FormatOf(5, 5, true)).shape, (ImageShape{1, 5, 5}));
 }
 
@@ -51,7 +51,7 @@ TEST(FitImageTest, ACropKeepsColumnsOfTheMiddle) {
   EXPECT_THAT(FitImage(image, FormatOf(2, 1, true)).pixels, ElementsAre(2, 3));
 }
 
-// Twice as large, of which the middle is the image's.
+// The image is resized to twice its size, of which the centre remains.
 TEST(FitImageTest, ACropMayBeOfALargerImage) {
   const Image image = {.shape = {1, 2, 4}, .pixels = {9, 1, 2, 9, 9, 3, 4, 9}};
   ImageFormat format = FormatOf(2, 2, true);
@@ -64,13 +64,15 @@ TEST(FitImageTest, ACropMayBeOfALargerImage) {
   EXPECT_THAT(FitImage(image, format).pixels, ElementsAre(1, 2, 3, 4));
 }
 
-// The whole would have 8192 x 536,862,720 pixels in three channels.
+// The whole resized image would have 8192 x 536,862,720 pixels in three
+// channels.
 TEST(FitImageTest, OfALongImageOnlyTheMiddleIsComputed) {
   ImageFormat format = FormatOf(224, 224, true);
   format.set_grey(false);
   for (const int32_t shorter_side : {0, 8192}) {
     format.set_shorter_side(shorter_side);
-    // Of `length` equal pixels but for two in the middle of each channel.
+    // Returns the result for `length` pixels that are all equal, except for two
+    // in the middle of each channel.
     const auto fitted = [&](int64_t length, bool wide) {
       Image image = {.shape = {3, wide ? 1 : length, wide ? length : 1}};
       image.pixels.assign(static_cast<size_t>(3 * length), 9);

@@ -23,7 +23,7 @@ namespace regard {
 namespace {
 
 constexpr int64_t kMostBytes = int64_t{1} << 30;
-constexpr int kMostNamed = 20;  // bad images that an error names
+constexpr int kMostNamed = 20;  // number of bad images that an error names
 
 absl::Status ErrorAt(const ListedImage& image, const absl::Status& problem) {
   return absl::Status(
@@ -31,7 +31,7 @@ absl::Status ErrorAt(const ListedImage& image, const absl::Status& problem) {
       absl::StrCat(image.where, ": error: ", problem.message()));
 }
 
-// Whether `path` is in the folder `root`, or in one in it, by their names.
+// Whether `path` is in the folder `root` or in a subfolder, by their names.
 bool IsWithin(const std::string& path, const std::string& root) {
   const auto whole = [](const std::string& name) {
     return std::filesystem::absolute(name.empty() ? "." : name)

@@ -1,4 +1,4 @@
-// Many image files as one set.
+// Reads many image files as one set.
 #ifndef DATA_IMAGES_IMAGE_LIST_H_
 #define DATA_IMAGES_IMAGE_LIST_H_
 
@@ -20,59 +20,61 @@ class ImageFormat;
 
 struct ListedImage {
   std::string path;
-  std::string where;  // what an error about it begins with: "list.tsv:3:1"
+  std::string where;  // prefix of errors about it: "list.tsv:3:1"
 };
 
 struct ImageList {
   std::string path;
-  const char* what;  // "list of labels", in the error of an absent file
-  // An image is named from `folder`, or, if that is empty, from the folder of
-  // the file.
+  const char* what;  // "list of labels", for the error of a missing file
+  // The folder to which names of images are relative. If empty, the folder of
+  // the list.
   std::string folder;
-  // The folder that must hold all images, by the field `root_field` of the
-  // config; empty: the folder that they are named from.
+  // The folder that must contain all images, given by the field `root_field` of
+  // the config. If empty, the folder to which names are relative.
   std::string root;
   const char* root_field;
 };
 
-// The `root` of an option, as a path.
+// Returns the `root` of an option as a path.
 std::string RootOf(const auto& options) {
   return options.root().empty() ? "" : ResolveUserPath(options.root());
 }
 
-// Reads a file of lines "FILE<TAB>TEXT" and calls `add` for each. Empty lines
-// are passed over. Errors, complete to print, say path:line:column: a line
-// without a tab, an image outside of the root by its name, whatever links say,
-// and what `add` says of the text. Returns the file's SHA-256.
+// Reads a file of lines "FILE<TAB>TEXT" and calls `add` for each. Ignores empty
+// lines. Returns the file's SHA-256.
+//
+// Errors are ready to print and begin with path:line:column. Errors are: a line
+// without a tab, an image whose name is outside of the root (links are not
+// followed), and errors of `add` about the text.
 absl::StatusOr<std::string> ReadImageList(
     const ImageList& list,
     const std::function<absl::Status(ListedImage, absl::string_view text)>&
         add);
 
-// An error, complete to print, if the images take more than 2^30 bytes in this
-// format.
+// Returns an error, ready to print, if the images take more than 2^30 bytes in
+// this format.
 absl::Status CheckImageBytes(const std::vector<ListedImage>& images,
                              const ImageFormat& format);
 
-// The problems of images that cannot be read, by their paths.
+// The errors of images that cannot be read, by path.
 using BadImages = std::map<std::string, absl::Status>;
 
-// The images, without labels, in their order. They are decoded by all threads
-// of the machine, which change no bit. Appends to `digests` the SHA-256 of each
-// file, a line each. Images that cannot be read are added to `bad`, and black.
-// Errors are those of CheckImageBytes().
+// Reads the images in their order, without labels. All threads of the machine
+// decode them, with bit-identical results. Appends the SHA-256 of each file to
+// `digests`, one per line. Images that cannot be read are added to `bad`, and
+// are black. Returns the error of CheckImageBytes(), if any.
 absl::StatusOr<ImageSet> ReadImages(const std::vector<ListedImage>& images,
                                     const ImageFormat& format,
                                     std::string* digests, BadImages* bad);
 
-// An error, complete to print, if there are bad ones among `images`: names the
-// first 20, "WHERE: error: 'PATH': ...", a line each, and says how many there
-// are. A failure of the machine to read one gives the error its code.
+// Returns an error, ready to print, if any of `images` is bad. It names the
+// first 20, "WHERE: error: 'PATH': ...", one per line, and their total number.
+// If the machine failed to read an image, the error has that code.
 absl::Status BadImagesError(const std::vector<ListedImage>& images,
                             const BadImages& bad);
 
-// Which of `count` examples each split has, in rising order. The seed draws
-// them.
+// The indices of the examples of each split, in rising order. The seed draws
+// the splits of `count` examples.
 struct SplitOrder {
   std::vector<size_t> train;
   std::vector<size_t> dev;

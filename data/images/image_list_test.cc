@@ -1,4 +1,4 @@
-// Images and captions of files, through their data sources.
+// Reads images and captions of files through their data sources.
 #include "data/images/image_list.h"
 
 #include <png.h>
@@ -136,7 +136,7 @@ TEST_F(ImageListTest, FilesBesideTheFoldersAreNoClasses) {
               ElementsAre("cats", "dogs"));
 }
 
-// Files but for a path, of which the disk has an error.
+// The files of the system, with a disk error for one path.
 class BadPath : public FileOperations {
  public:
   explicit BadPath(std::string path) : path_(std::move(path)) {}
@@ -151,7 +151,7 @@ class BadPath : public FileOperations {
   const std::string path_;
 };
 
-// No folder is left out, and no file.
+// Covers every folder and every file.
 TEST_F(ImageListTest, AnErrorOfTheDiskIsTheMachines) {
   static FileOperations system;
   const std::string config =
@@ -180,7 +180,7 @@ TEST_F(ImageListTest, WhatFileBrowsersHideIsNoClass) {
     std::filesystem::create_directory(Path(hidden));
     std::filesystem::copy(Path("cats/0.png"), JoinPath(Path(hidden), "0.png"));
   }
-  // Of a Mac: no image.
+  // macOS writes this file. It is not an image.
   Write("cats/._0.png", "resource fork");
   Write("cats/Thumbs.db", "thumbnails");
   Write("dogs/desktop.ini", "settings");
@@ -209,7 +209,7 @@ TEST_F(ImageListTest, SaysWhichFoldersAndFilesAreNotRead) {
                        "or .jpeg: 'birds/0.webp', 'cats/notes.txt'")));
 }
 
-// The first 20 and how many there are, and the classes that are lost.
+// The error lists the first 20, their number, and the classes that are lost.
 TEST_F(ImageListTest, NamesBadImages) {
   std::filesystem::create_directory(Path("birds"));
   for (int i = 10; i < 35; ++i) {
@@ -270,7 +270,7 @@ TEST_F(ImageListTest, AListNamesFilesAndLabels) {
   EXPECT_THAT(data.splits.train.labels, ElementsAre(1, 0, 0));
   EXPECT_THAT(data.splits.train.pixels, ElementsAre('c', 0, 'd', 1, 'c', 2));
   EXPECT_THAT(data.digests, SizeIs(2));
-  // Names are from another folder.
+  // Names are relative to another folder.
   Write("cats/list.tsv", "0.png\ta\n1.png\tb");
   EXPECT_EQ(Error(absl::StrCat("images { path: '", Path("dogs"), "' labels: '",
                                Path("cats/list.tsv"), "' ", kFormat, " }")),
@@ -358,7 +358,7 @@ TEST_F(ImageListTest, AnImageOutsideOfTheFolderNeedsARoot) {
   EXPECT_EQ(error("../dogs/0.png", "/"), "");
 }
 
-// Each split takes less.
+// Each split alone takes less.
 TEST_F(ImageListTest, AllPixelsOfAllSplitsAreCapped) {
   std::string lines;
   for (int i = 0; i < 22; ++i) {

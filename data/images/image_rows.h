@@ -1,4 +1,4 @@
-// An image as decoders of files return it.
+// An image as returned by the decoders of files.
 #ifndef DATA_IMAGES_IMAGE_ROWS_H_
 #define DATA_IMAGES_IMAGE_ROWS_H_
 
@@ -12,11 +12,11 @@ struct ImageRows {
   int64_t width = 0;
   int64_t channels = 0;             // 1: grey; 3: red, green, blue
   std::vector<uint8_t> bytes = {};  // [height, width, channels]
-  int orientation = 1;              // as Exif numbers them, 1 to 8
+  int orientation = 1;              // Exif orientation, 1 to 8
 };
 
-// The most pixels (height x width) of a file that is decoded, and its longest
-// side.
+// The largest number of pixels (height x width) of a file to decode, and its
+// longest side.
 inline constexpr int64_t kMostImagePixels = int64_t{1} << 26;
 inline constexpr int64_t kLongestImageSide = 65535;
 

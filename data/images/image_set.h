@@ -1,4 +1,4 @@
-// Images of one size, and their labels.
+// Labelled images of one size, as bytes.
 #ifndef DATA_IMAGES_IMAGE_SET_H_
 #define DATA_IMAGES_IMAGE_SET_H_
 
@@ -11,7 +11,7 @@
 
 namespace regard {
 
-// Names the classes, one a line, in a run folder.
+// The file in a run folder with the names of the classes, one per line.
 inline constexpr char kClassesFile[] = "labels.txt";
 
 struct ImageShape {
@@ -31,9 +31,9 @@ struct Image {
 struct ImageSet {
   ImageShape shape = {};
   std::vector<uint8_t> pixels = {};  // [images, channels, height, width]
-  // [images], 0 .. classes - 1; empty where there are no classes.
+  // [images], 0 .. classes - 1. Empty if there are no classes.
   std::vector<int32_t> labels = {};
-  // How files become such images; without it, images of files have this shape.
+  // Converts files to such images. Without it, files must have this shape.
   std::optional<ImageFormat> format = {};
 
   int64_t size() const {
@@ -49,7 +49,7 @@ struct ImageSplits {
   ImageSet train;
   ImageSet dev;                      // may be empty
   ImageSet test;                     // may be empty
-  std::vector<std::string> classes;  // a name for each label
+  std::vector<std::string> classes;  // the name of each label
 };
 
 }  // namespace regard

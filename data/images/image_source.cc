@@ -65,14 +65,14 @@ class FashionMnistSource
   }
 };
 
-// Whether a file's name is one of an image.
+// Whether a name is the name of an image file.
 bool IsImageName(absl::string_view name) {
   return absl::EndsWithIgnoreCase(name, ".png") ||
          absl::EndsWithIgnoreCase(name, ".jpg") ||
          absl::EndsWithIgnoreCase(name, ".jpeg");
 }
 
-// Whether file browsers hide `name`, or systems make it beside the user's.
+// Whether file browsers hide `name`, or a system creates it itself.
 bool IsHidden(absl::string_view name) {
   static constexpr absl::string_view kNames[] = {
       "__MACOSX",   "@eaDir",    "$RECYCLE.BIN", "System Volume Information",
@@ -85,11 +85,11 @@ bool IsHidden(absl::string_view name) {
 
 struct LabelledFiles {
   std::vector<ListedImage> images;
-  std::vector<std::string> labels;  // of each
+  std::vector<std::string> labels;  // labels by image
   std::vector<std::string> notes;
 };
 
-// "'a', 'b' and 3 more".
+// Returns a text such as "'a', 'b' and 3 more".
 std::string NamesText(const std::vector<std::string>& names) {
   const size_t shown = std::min<size_t>(names.size(), 20);
   std::string text = absl::StrCat(
@@ -101,10 +101,10 @@ std::string NamesText(const std::vector<std::string>& names) {
   return text;
 }
 
-// Of a folder of folders, whose names are the labels.
+// Lists the files of a folder whose subfolders are the classes.
 absl::StatusOr<LabelledFiles> FilesOfClasses(const std::string& folder) {
   LabelledFiles files;
-  std::vector<std::string> others;   // files that are not read
+  std::vector<std::string> others;   // files that are ignored
   std::vector<std::string> without;  // folders without images
   REGARD_ASSIGN_OR_RETURN(const std::vector<std::string> labels,
                           WithErrorPrefix(ListDirectory(folder)));
@@ -112,7 +112,7 @@ absl::StatusOr<LabelledFiles> FilesOfClasses(const std::string& folder) {
     if (IsHidden(label)) continue;
     const std::string of_label = JoinPath(folder, label);
     const auto names = WithErrorPrefix(ListDirectory(of_label));
-    // A file beside the folders.
+    // This is a file, not a folder.
     if (absl::IsNotFound(names.status())) continue;
     REGARD_RETURN_IF_ERROR(names.status());
     const size_t before = files.images.size();
@@ -140,7 +140,8 @@ absl::StatusOr<LabelledFiles> FilesOfClasses(const std::string& folder) {
   return files;
 }
 
-// Of images that cannot be read: also names the classes that have no others.
+// Returns the error of images that cannot be read. Also names classes without a
+// readable image.
 absl::Status ErrorOf(const LabelledFiles& files, const BadImages& bad) {
   const absl::Status error = BadImagesError(files.images, bad);
   std::map<std::string, bool> lost;
@@ -165,7 +166,7 @@ class ImagesSource : public WithOptions<DataSource<ImageData>, ImagesConfig> {
   using WithOptions::WithOptions;
   static DataPath Path(const Options& options) {
     if (options.has_path() || options.has_labels()) return DataPath::kNone;
-    // A trained model needs images only to be evaluated.
+    // A trained model needs images only for its evaluation.
     return options.test_fraction() == 1 ? DataPath::kOptional
                                         : DataPath::kRequired;
   }
@@ -256,7 +257,7 @@ class ImagesSource : public WithOptions<DataSource<ImageData>, ImagesConfig> {
   }
 };
 
-// `folder`/`name`, with ".gz" if there is such a file.
+// Returns `folder`/`name`, with ".gz" if that file exists.
 std::string FindFile(const std::string& folder, absl::string_view name) {
   const std::string plain = JoinPath(folder, name);
   const std::string packed = absl::StrCat(plain, ".gz");
@@ -293,7 +294,7 @@ absl::StatusOr<ImageSet> ReadSet(const std::string& image_path,
                              label_path, classes);
 }
 
-// The images first .. first + count - 1.
+// Returns the images first .. first + count - 1.
 ImageSet Part(const ImageSet& set, int64_t first, int64_t count) {
   const int64_t size = set.shape.size();
   ImageSet part;

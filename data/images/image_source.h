@@ -1,4 +1,5 @@
-// Where labelled images come from.
+// The data sources of labelled images: generated shapes, Fashion-MNIST, and the
+// user's files.
 #ifndef DATA_IMAGES_IMAGE_SOURCE_H_
 #define DATA_IMAGES_IMAGE_SOURCE_H_
 
@@ -23,15 +24,15 @@ struct ImageData {
   std::vector<std::string> notes;  // see Task::Notes()
 };
 
-// Reads Fashion-MNIST's files from the folder that `given`, a path of the user,
-// is or has the training images in; if it is empty, from that of Debian's
-// package dataset-fashion-mnist. Errors name the file and the byte; a missing
-// file's says how to install the data set.
+// Reads the files of Fashion-MNIST. `given` is a path of the user: their
+// folder, or the training images in it. If empty, reads the folder of Debian's
+// package dataset-fashion-mnist. Errors name the file and the byte. The error
+// of a missing file says how to install the data set.
 absl::StatusOr<ImageData> ReadFashionMnist(const std::string& given,
                                            const FashionMnistConfig& config);
 
-// Makes the classes of the data those that a trained model knows. An error,
-// complete to print, names one that is not among them.
+// Replaces the classes of the data by the classes of a trained model. Returns
+// an error, ready to print, for a class that the model does not have.
 absl::Status UseClasses(const std::vector<std::string>& classes,
                         ImageSplits* data);
 

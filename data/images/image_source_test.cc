@@ -29,7 +29,7 @@ std::string Header(const std::vector<int>& extents) {
   return bytes;
 }
 
-// A folder with six images to train on and two to test on, of 2 x 3 pixels.
+// A folder with six training images and two test images of 2 x 3 pixels.
 class FashionMnistTest : public testing::Test {
  protected:
   void SetUp() override {

@@ -15,13 +15,13 @@ namespace regard {
 
 namespace {
 
-// Each scan of a progressive file costs time for all of its pixels, however few
-// bytes it has; encoders write about ten.
+// The largest number of scans. Each scan of a progressive file takes time for
+// all pixels, even if it has few bytes. Encoders write about ten.
 constexpr int kMostScans = 200;
 
 constexpr absl::string_view kExif("Exif\0\0", 6);
 
-// Facts that TurboJPEG does not return.
+// Properties that TurboJPEG does not return.
 struct Segments {
   int scans = 0;
   absl::string_view exif = {};  // empty if there is none
@@ -37,7 +37,7 @@ Segments FindSegments(absl::string_view bytes) {
     };
     const int marker = byte(1);
     if (marker == 0xD9) break;  // end of image
-    // Data of a scan, a marker without a segment, or a fill byte.
+    // This is data of a scan, a marker without a segment, or a fill byte.
     if (marker < 0xC0 || (0xD0 <= marker && marker <= 0xD8) || marker == 0xFF) {
       ++at;
       continue;
@@ -75,8 +75,8 @@ absl::StatusOr<ImageRows> DecodeJpeg(absl::string_view bytes) {
   int colors = -1;
   tjDecompressHeader3(decoder, data, bytes.size(), &width, &height,
                       &subsampling, &colors);
-  // It also fails for factors of subsampling that it has no name for, such as
-  // 4:1:0, although it has read the header and can decode them.
+  // The call also fails for subsampling factors without a name, such as 4:1:0.
+  // TurboJPEG has then read the header and can decode the image.
   if (height < 1 || colors < 0) return Damaged(decoder);
   ImageRows rows = {.height = height, .width = width};
   if (rows.height * rows.width > kMostImagePixels) {

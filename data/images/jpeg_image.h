@@ -1,4 +1,4 @@
-// JPEG files (ISO/IEC 10918-1), decoded by libjpeg-turbo's TurboJPEG.
+// Decodes JPEG files (ISO/IEC 10918-1) with libjpeg-turbo's TurboJPEG.
 #ifndef DATA_IMAGES_JPEG_IMAGE_H_
 #define DATA_IMAGES_JPEG_IMAGE_H_
 
@@ -8,9 +8,9 @@
 
 namespace regard {
 
-// An InvalidArgument says what is wrong with the bytes, what libjpeg only warns
-// of included, or that the image is in CMYK. JPEG has no checksums: damage
-// within the coefficients may give another image.
+// Decodes an image. Invalid bytes, and images in CMYK, are InvalidArgument.
+// Warnings of libjpeg count as errors. JPEG has no checksums: damaged
+// coefficients may give another image.
 absl::StatusOr<ImageRows> DecodeJpeg(absl::string_view bytes);
 
 }  // namespace regard

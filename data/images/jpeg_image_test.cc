@@ -24,8 +24,8 @@ std::string Segment(uint8_t marker, const std::string& data) {
          data;
 }
 
-// A scan of blocks that are all 0: each has a bit for its first coefficient and
-// one for the end of the others.
+// Returns a scan of blocks that are all 0. Each has one bit for its first
+// coefficient and one for the end of the others.
 std::string Scan(int components, int blocks) {
   std::string header(1, static_cast<char>(components));
   for (int i = 1; i <= components; ++i) {
@@ -36,7 +36,7 @@ std::string Scan(int components, int blocks) {
   return Segment(0xda, header + std::string("\0\x3f\0", 3)) + data;
 }
 
-// One grey pixel, with the segments `before` first.
+// Returns one grey pixel. The segments `before` come first.
 std::string Jpeg(const std::string& before, const std::string& sampling,
                  int blocks, int scans = 1) {
   std::string frame("\x8\0\x1\0\x1", 5);
@@ -44,7 +44,7 @@ std::string Jpeg(const std::string& before, const std::string& sampling,
   for (size_t i = 0; i < sampling.size(); ++i) {
     frame += {static_cast<char>(i + 1), sampling[i], 0};
   }
-  // Huffman tables with one code of one bit, which is 0.
+  // Huffman tables with a single code of one bit, 0.
   const std::string table = "\1" + std::string(16, '\0');
   std::string bytes = absl::StrCat(
       "\xff\xd8", before, Segment(0xdb, '\0' + std::string(64, '\1')),
@@ -56,7 +56,7 @@ std::string Jpeg(const std::string& before, const std::string& sampling,
   return bytes + "\xff\xd9";
 }
 
-// A segment with one entry: the orientation.
+// Returns a segment with one entry, the orientation.
 std::string Exif(char orientation) {
   return Segment(
       0xe1, std::string("Exif\0\0II*\0\x8\0\0\0\x1\0\x12\1\3\0\1\0\0\0", 24) +
@@ -98,7 +98,7 @@ TEST(DecodeJpegTest, LimitsScans) {
   EXPECT_EQ(ErrorOf(Jpeg("", "\x11", 1, 201)),
             "has more than 200 scans, the limit; save it as a baseline JPEG "
             "file");
-  // Another file behind the image is not a part of it.
+  // A second file after the image is ignored.
   EXPECT_TRUE(DecodeJpeg(Jpeg("", "\x11", 1) + Jpeg("", "\x11", 1, 201)).ok());
 }
 

@@ -1,6 +1,6 @@
-// Pixels of files, and of resized images, against Pillow's. The fixture is
-// written by tools/parity/write_image_fixtures.py, which describes its format;
-// IMAGES names another one.
+// Compares pixels of files and of resized images with Pillow's.
+// tools/parity/write_image_fixtures.py writes the fixture and describes its
+// format. The environment variable IMAGES names another fixture.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -35,7 +35,7 @@ std::string Bytes(const std::string& base64) {
   return bytes;
 }
 
-// Lines of the fixture, as fields.
+// Returns the lines of the fixture, split into fields.
 std::vector<std::vector<std::string>> Lines() {
   const char* given = std::getenv("IMAGES");
   std::ifstream fixture(given == nullptr ? "data/images/testdata/pillow.txt"
@@ -49,7 +49,7 @@ std::vector<std::vector<std::string>> Lines() {
 }
 
 TEST(PillowTest, PixelsAreEqual) {
-  int files = -1;  // the first cannot be read
+  int files = -1;  // the first file cannot be read
   int greatest = 0;
   std::string name;
   std::string file;
@@ -86,8 +86,8 @@ TEST(PillowTest, PixelsAreEqual) {
   std::printf("%d files, largest difference %d\n", files, greatest);
 }
 
-// Whatever is cut off is missed. A byte of a PNG file that changed is found by
-// a checksum; of a JPEG file it may mean another image.
+// Truncation is always detected. A changed byte of a PNG file is detected by a
+// checksum. In a JPEG file it may give another image.
 TEST(PillowTest, DamagedFilesAreErrors) {
   constexpr size_t kEach = 22;
   int images = 0;

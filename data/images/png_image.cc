@@ -27,7 +27,7 @@ absl::Status Damaged(absl::string_view problem) {
       "is a damaged PNG file: ", problem, "; replace it with an intact copy"));
 }
 
-// libpng reports errors by longjmp(), so all that has a destructor is here.
+// All state with destructors, because libpng reports errors by longjmp().
 struct PngReader {
   absl::string_view rest;
   std::string problem = {};
@@ -51,12 +51,12 @@ void ReadBytes(png_structp png, png_bytep bytes, size_t count) {
   rest.remove_prefix(count);
 }
 
-// Checks that the chunks, up to the one that ends the file, are in it: libpng
-// allocates what some claim to have before it reads them.
+// Checks that all chunks up to the last one are complete: libpng allocates the
+// length that a chunk claims before it reads the chunk.
 absl::Status CheckChunks(absl::string_view bytes) {
   constexpr size_t kSignature = 8;
   constexpr size_t kHeader = 8;    // length and name
-  constexpr size_t kChecksum = 4;  // behind the data
+  constexpr size_t kChecksum = 4;  // after the data
   absl::string_view rest = bytes.substr(std::min(kSignature, bytes.size()));
   while (rest.size() >= kHeader) {
     const size_t length =
@@ -74,7 +74,8 @@ absl::Status CheckChunks(absl::string_view bytes) {
   return Damaged("the file is cut short");
 }
 
-// False with a problem. Nothing in here has a destructor.
+// Returns false if there is a problem. Must not have variables with
+// destructors.
 bool Decode(PngReader* reader) {
   const png_structp png = reader->png;
   const png_infop info = reader->info;

@@ -1,4 +1,4 @@
-// PNG files (ISO/IEC 15948), decoded by libpng.
+// Decodes PNG files (ISO/IEC 15948) with libpng.
 #ifndef DATA_IMAGES_PNG_IMAGE_H_
 #define DATA_IMAGES_PNG_IMAGE_H_
 
@@ -8,9 +8,9 @@
 
 namespace regard {
 
-// Palettes become colours; of 16 bits the upper 8 remain; alpha, transparent
-// colours and gamma are ignored. An InvalidArgument says what is wrong with the
-// bytes: each checksum is verified, and nothing may be missing at the end.
+// Decodes an image. Palettes become colours. 16 bits are reduced to the
+// upper 8. Alpha, transparent colours and gamma are ignored. Invalid bytes are
+// InvalidArgument: each checksum is verified, and the file must be complete.
 absl::StatusOr<ImageRows> DecodePng(absl::string_view bytes);
 
 }  // namespace regard

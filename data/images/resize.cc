@@ -27,13 +27,13 @@ double Filter(Resampling resampling, double x) {
   return 0;
 }
 
-// What an output pixel is the mean of, along one axis.
+// The input pixels of an output pixel along one axis, with their weights.
 struct Window {
   int64_t first = 0;                  // input pixel
   std::vector<int32_t> weights = {};  // in units of 2^-kFractionBits
 };
 
-// Those of the `kept` output pixels in the middle of `to`.
+// Returns the windows of the `kept` central output pixels of `to`.
 std::vector<Window> Windows(int64_t from, int64_t to, int64_t kept,
                             Resampling resampling) {
   const double scale = static_cast<double>(from) / static_cast<double>(to);
@@ -76,7 +76,7 @@ uint8_t Rounded(int32_t sum) {
 
 constexpr int32_t kHalf = 1 << (kFractionBits - 1);
 
-// Appends to `row` the means of the pixels of one from `in` on.
+// Appends the weighted means of the pixels from `in` on to `row`.
 void ResizeRow(const uint8_t* in, const std::vector<Window>& windows,
                std::vector<uint8_t>& row) {
   for (const Window& window : windows) {
@@ -106,12 +106,12 @@ Image ResizeAndCrop(const Image& image, const ImageSize& size,
       Windows(shape.width, size.width, kept.width, resampling);
   const std::vector<Window> rows =
       Windows(shape.height, size.height, kept.height, resampling);
-  // The rows of the image below the windows; they begin and end in order.
+  // The rows of the image below the windows. They begin and end in order.
   const int64_t top = rows.front().first;
   const int64_t bottom = rows.back().first + std::ssize(rows.back().weights);
   Image resized = {.shape = {shape.channels, kept.height, kept.width}};
   resized.pixels.reserve(static_cast<size_t>(resized.shape.size()));
-  std::vector<uint8_t> between;  // those rows, of the width that is kept
+  std::vector<uint8_t> between;  // these rows, of the width that is kept
   between.reserve(static_cast<size_t>((bottom - top) * kept.width));
   std::vector<int32_t> sums(static_cast<size_t>(kept.width));
   for (int64_t channel = 0; channel < shape.channels; ++channel) {

@@ -1,4 +1,4 @@
-// Images of other sizes, with the pixels that Pillow computes.
+// Resizes images, with the same pixels as Pillow.
 #ifndef DATA_IMAGES_RESIZE_H_
 #define DATA_IMAGES_RESIZE_H_
 
@@ -13,10 +13,13 @@ enum class Resampling {
   kBicubic,   // Keys, "Cubic convolution interpolation", 1981, with a = -1/2
 };
 
-// Equal to Image.resize((width, height), BILINEAR or BICUBIC): each pixel is a
-// mean of those below the filter, whose support grows with the scale where an
-// image becomes smaller; columns first, then rows, in fixed point of 22 bits
-// with rounding to whole numbers between. height, width >= 1.
+// Returns the same pixels as Image.resize((width, height), BILINEAR or
+// BICUBIC). height and width must be at least 1.
+//
+// Each pixel is a weighted mean of the pixels below the filter, whose support
+// grows with the scale if the image becomes smaller. Columns are resized first,
+// then rows, in fixed point of 22 bits, with rounding to whole numbers in
+// between.
 Image ResizeImage(const Image& image, int64_t height, int64_t width,
                   Resampling resampling);
 
@@ -25,10 +28,10 @@ struct ImageSize {
   int64_t width = 0;
 };
 
-// The part of size `kept` in the middle of an image that is resized to `size`,
-// which is not smaller; of an odd rest, the smaller half is above and left (as
-// in transformers). Nothing is computed of what is cut off, which may be
-// thousands of times as large.
+// Resizes an image to `size` and returns its central part of size `kept`, which
+// must not be larger. If the difference is odd, the smaller half is cut off
+// above and left, as in transformers. Does not compute pixels that are cut off,
+// which may be thousands of times as many.
 Image ResizeAndCrop(const Image& image, const ImageSize& size,
                     const ImageSize& kept, Resampling resampling);
 

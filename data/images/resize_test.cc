@@ -1,4 +1,4 @@
-// Values by hand; pillow_test.cc compares with Pillow.
+// Tests values computed by hand. pillow_test.cc compares with Pillow.
 #include "data/images/resize.h"
 
 #include <cstdint>
@@ -21,8 +21,8 @@ Image Row(std::vector<uint8_t> pixels) {
 }
 
 TEST(ResizeImageTest, AHalfIsAWeightedMeanOfFour) {
-  // Triangles of width four around 1 and 3: weights 3, 3 and 1 of 7, since the
-  // fourth pixel would lie outside.
+  // Triangles of width four around 1 and 3 have weights 3, 3 and 1 of 7,
+  // because the fourth pixel would lie outside.
   EXPECT_THAT(
       ResizeImage(Row({0, 80, 160, 240}), 1, 2, Resampling::kBilinear).pixels,
       ElementsAre(57, 183));
@@ -31,7 +31,7 @@ TEST(ResizeImageTest, AHalfIsAWeightedMeanOfFour) {
 TEST(ResizeImageTest, ADoubleLiesBetweenNeighbours) {
   EXPECT_THAT(ResizeImage(Row({0, 80}), 1, 4, Resampling::kBilinear).pixels,
               ElementsAre(0, 20, 60, 80));
-  // A column as a row.
+  // The row is read as a column.
   Image column = Row({0, 80});
   column.shape = {1, 2, 1};
   EXPECT_THAT(ResizeImage(column, 4, 1, Resampling::kBilinear).pixels,
@@ -70,7 +70,7 @@ TEST(ResizeAndCropTest, TakesTheMiddleOfEachChannel) {
   EXPECT_EQ(middle({3, 4}), image.pixels);
 }
 
-// Larger and smaller, of even and odd rests.
+// Larger and smaller sizes, with even and odd differences.
 TEST(ResizeAndCropTest, PixelsAreThoseOfTheWholeImage) {
   Image image = {.shape = {2, 13, 17}};
   for (int i = 0; i < 2 * 13 * 17; ++i) {
@@ -87,7 +87,7 @@ TEST(ResizeAndCropTest, PixelsAreThoseOfTheWholeImage) {
         const int64_t top = (size.height - kept.height) / 2;
         const int64_t left = (size.width - kept.width) / 2;
         for (int64_t i = 0; i < part.shape.size(); ++i) {
-          const int64_t row = i / kept.width;  // of both channels
+          const int64_t row = i / kept.width;  // row of both channels
           const int64_t y =
               row / kept.height * size.height + row % kept.height + top;
           EXPECT_EQ(part.pixels[i],

@@ -13,11 +13,11 @@ namespace regard {
 
 namespace {
 
-// Whether a point is inside a star of five points on the unit circle, whose
-// inner corners are at 0.42.
+// Whether a point is inside a five-pointed star on the unit circle, whose inner
+// corners have the radius 0.42.
 bool InStar(double x, double y) {
   constexpr double kStep = std::numbers::pi / 5;
-  // The angle to the nearest point, 0 .. kStep.
+  // The angle to the nearest outer corner, 0 .. kStep.
   const double turns = (std::atan2(x, -y) + std::numbers::pi) / (2 * kStep);
   const double angle = std::abs(turns - std::floor(turns) - 0.5) * 2 * kStep;
   // The edge goes from (1, 0) to the inner corner.
@@ -29,7 +29,8 @@ bool InStar(double x, double y) {
   return (corner_x - 1) * py - corner_y * (px - 1) >= 0;
 }
 
-// Whether a shape of radius 1 around the origin covers a point; y points down.
+// A shape of radius 1 around the origin. `covers` returns whether it covers a
+// point, where y points down.
 struct Kind {
   const char* name;
   bool (*covers)(double x, double y);
