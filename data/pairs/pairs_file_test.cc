@@ -1,4 +1,4 @@
-// The pairs of one file, data.path.
+// Tests pairs from a single file, data.path.
 
 #include <any>
 #include <cstdint>
@@ -50,7 +50,7 @@ absl::StatusOr<SentenceData> Load(const std::string& path,
   return std::any_cast<SentenceData>(*std::move(loaded));
 }
 
-// The training pairs of a file, "source | target" in words.
+// Returns the training pairs of a file as words, "source | target".
 absl::StatusOr<std::vector<std::string>> Read(const std::string& text,
                                               const PairsConfig& options = {}) {
   const std::string path = ::testing::TempDir() + "/pairs.txt";
@@ -166,7 +166,7 @@ TEST(PairsFileTest, DigestIsThatOfTheWholeFile) {
   EXPECT_EQ(data->digests.at("data.path"), Sha256Hex(text));
 }
 
-// Sparse: the file takes no room on the disk.
+// The file is sparse and takes no space on the disk.
 TEST(PairsFileTest, AFileOfAnySizeIsReadWhereTheFirstPairsAreWanted) {
   const std::string path = ::testing::TempDir() + "/large.txt";
   std::ofstream(path) << "A.\tB.\nC\tD\n";

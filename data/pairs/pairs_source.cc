@@ -35,9 +35,9 @@ namespace regard {
 namespace {
 
 constexpr int64_t kMostModelBytes = int64_t{1} << 26;
-// Of the pairs of data.path.
+// Limits the pairs of data.path.
 constexpr int64_t kMostTextBytes = int64_t{256} << 20;
-// Of the pairs of a split that has files of its own.
+// Limits the pairs of a split with its own files.
 constexpr int64_t kMostSplitBytes = int64_t{2} << 30;
 
 constexpr absl::string_view kWhereCorporaComeFrom =
@@ -47,12 +47,12 @@ constexpr absl::string_view kWhereCorporaComeFrom =
     "\n  Name the file in the config, `data { path: \"fra.txt\" }`, or with"
     "\n  --set data.path=fra.txt";
 
-// Why a training pair is left out, or that it is kept.
+// The reason for which a training pair is omitted, or kKept.
 enum Fate { kEmpty, kCopy, kTooLong, kUneven, kKept, kNumFates };
 using FateCounts = std::array<int64_t, kNumFates>;
 
-// "4 of 100 pairs of train are left out: 1 with an empty side, ..."; empty if
-// all are kept.
+// Returns a text such as "4 of 100 pairs of train are left out: 1 with an empty
+// side, ...", or "" if all pairs are kept.
 std::string OmissionsText(const FateCounts& counts) {
   constexpr const char* kReasons[kKept] = {
       "with an empty side", "with two equal sides", "over `max_tokens`",
@@ -69,10 +69,10 @@ std::string OmissionsText(const FateCounts& counts) {
       " pairs of `train` are left out: ", absl::StrJoin(reasons, ", "));
 }
 
-// A subword model, of one side or of both.
+// A subword model for one side or for both.
 struct SubwordModel {
   const char* name;   // in a run folder
-  const char* field;  // of SubwordsConfig, for a model that is given
+  const char* field;  // field of SubwordsConfig that names a given model
   bool source;
   bool target;
 };
@@ -88,14 +88,14 @@ absl::Status AddModel(const SubwordModel& model, const std::string& bytes,
   return absl::OkStatus();
 }
 
-// "error: data.pairs.subwords: ..."
+// Prefixes the message with "error: data.pairs.subwords: ".
 absl::Status SubwordError(const absl::Status& status) {
   return absl::Status(
       status.code(),
       absl::StrCat("error: data.pairs.subwords: ", status.message()));
 }
 
-// Calls `visit` at each of the first `most` pairs, or of all if `most` is 0.
+// Calls `visit` for each of the first `most` pairs, or for all if `most` is 0.
 // More than 2 GiB of text are an error.
 absl::StatusOr<PairReader> ReadPairs(
     const PairFilesConfig& files, int64_t most, int text_version,
@@ -132,7 +132,7 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
   absl::StatusOr<SentenceData> Load(const DataRequest& request) const override {
     SentenceData data;
     data.cut_tokens = options_.cut_tokens();
-    // Every subword is kept.
+    // Every subword has an id.
     if (!options_.has_subwords()) {
       data.min_frequency = options_.min_frequency();
     }
@@ -144,7 +144,8 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
       samples.push_back(
           Tokenize(data.tokenizers, sample.source(), sample.reference()));
     }
-    // Raw text with subwords; with words, a test of a corpus in one file.
+    // With separate splits, the samples are only shown. With a single file,
+    // they are the test split.
     if (options_.has_train()) {
       data.samples = std::move(samples);
     } else {
@@ -164,7 +165,7 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
   }
 
  private:
-  // The subword models; none if sentences are words.
+  // Returns the subword models. Empty if sentences are split into words.
   absl::Span<const SubwordModel> Models() const {
     static constexpr SubwordModel kJoint[] = {
         {"subwords.model", "source_model", true, true}};
@@ -176,8 +177,9 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
     return kOfSides;
   }
 
-  // A missing column, an empty side and a file without pairs are errors. The
-  // error of an absent file says where corpora come from.
+  // Loads the pairs of a single file. Errors are: a missing column, an empty
+  // side, and a file without pairs. The error for a missing file says where
+  // corpora come from.
   absl::Status LoadFile(const std::string& given, SentenceData& data) const {
     const std::string path = ResolveUserPath(given);
     if (path.empty()) {
@@ -282,7 +284,7 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
             {}};
   }
 
-  // Adds what is known once all of `files` is read.
+  // Adds the facts that are known after all of `files` is read.
   static absl::Status Finish(const PairReader& reader, const std::string& field,
                              const PairFilesConfig& files, SentenceData& data) {
     if (reader.pairs() == 0) {
@@ -302,7 +304,7 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
   static void AddNote(const PairReader& reader, const std::string& field,
                       SentenceData& data) {
     TextCounts counts = reader.counts();
-    // A model of subwords reads white space by rules of its own.
+    // Subword models have their own rules for white space.
     if (data.tokenizers.target != nullptr) counts.separators = 0;
     const std::string note = counts.Note(field);
     if (!note.empty()) data.notes.push_back(note);
@@ -312,7 +314,7 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
     return files.has_path() ? files.path() : files.source();
   }
 
-  // Reads the models that are given or that the run has kept, or trains them.
+  // Reads the models that are given or stored by the run, or else trains them.
   absl::Status LoadSubwords(const DataRequest& request,
                             const std::set<int64_t>& held_out,
                             SentenceData& data) const {
@@ -344,8 +346,9 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
     return absl::OkStatus();
   }
 
-  // Null where the config asks for none. The kind of models that are given is
-  // known only here.
+  // Returns the sampler, or null if the config requests none. Checks here that
+  // the models support sampling, because the kind of a given model is known
+  // only after it is read.
   absl::StatusOr<std::shared_ptr<SubwordSampler>> MakeSampler(
       uint64_t seed, const Tokenizers& models) const {
     if (!options_.subwords().has_sampling()) return nullptr;
@@ -367,7 +370,8 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
                                             options_, seed);
   }
 
-  // Of the training lines not held out: the source's, then the target's.
+  // Trains a model on the training lines that are not held-out: first the
+  // source lines, then the target lines.
   absl::StatusOr<std::string> TrainModel(const std::set<int64_t>& held_out,
                                          const SubwordModel& model,
                                          int text_version) const {
@@ -404,7 +408,7 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
     return kKept;
   }
 
-  // `sampler` may be null.
+  // Loads the training split. `sampler` may be null.
   absl::Status LoadTrain(const std::set<int64_t>& held_out,
                          SubwordSampler* sampler, SentenceData& data) const {
     FateCounts counts = {};
@@ -433,7 +437,8 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
                      ":1:1: error: nothing is left to train on: ", omissions));
   }
 
-  // The pairs of train that are dev's, from 1: drawn without repetition.
+  // Returns the numbers of the pairs of train that become the dev split, from
+  // 1, drawn without repetition.
   absl::StatusOr<std::set<int64_t>> HeldOut(uint64_t seed,
                                             int text_version) const {
     std::set<int64_t> held_out;
@@ -466,7 +471,7 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
     }
   }
 
-  // Keeps every line.
+  // Loads a dev or test split, and keeps every line.
   static absl::Status LoadSet(const std::string& field,
                               const PairFilesConfig& files, SentenceData& data,
                               EvaluationSet& set) {

@@ -35,7 +35,7 @@ void ValidateFiles(const std::string& path, const PairFilesConfig& files,
   }
 }
 
-// Only tests have names.
+// Validates a split that has no name.
 void ValidateUnnamed(const std::string& path, const PairFilesConfig& files,
                      ConfigProblems& problems) {
   ValidateFiles(path, files, problems);
@@ -64,7 +64,8 @@ void ValidateTests(const PairsConfig& options, ConfigProblems& problems) {
   }
 }
 
-// The kind of a model that is given is known when it is read.
+// Does not check the kind of a given model, which is known only when the model
+// is read.
 void ValidateSampling(const SubwordsConfig& options, ConfigProblems& problems) {
   if (!options.has_sampling()) return;
   const ConfigProblems::Scope scope(problems, "sampling");

@@ -1,4 +1,5 @@
-// What is wrong with the options of sentence pairs of text files.
+// Validates the options of the data source `pairs`: sentence pairs from text
+// files.
 #ifndef DATA_PAIRS_PAIRS_VALIDATION_H_
 #define DATA_PAIRS_PAIRS_VALIDATION_H_
 
@@ -8,7 +9,7 @@ namespace regard {
 
 class PairsConfig;
 
-// Adds problems under paths relative to `options`.
+// Adds problems at paths relative to `options`.
 void ValidatePairs(const PairsConfig& options, ConfigProblems& problems);
 
 }  // namespace regard

@@ -26,7 +26,7 @@ class PhrasebookSource : public WithOptions<SentenceSource, PhrasebookConfig> {
   using WithOptions::WithOptions;
 
   static void Validate(const Options& options, ConfigProblems& problems) {
-    // The other splits use words of train alone.
+    // The other splits only use words of train.
     problems.RequireInRange("train", options.train(), kMinPhrasebookTrain, 1e6);
     const double largest =
         std::min(1e6, 1.0 * kMaxPhrasebookRatio *
@@ -48,14 +48,14 @@ class PhrasebookSource : public WithOptions<SentenceSource, PhrasebookConfig> {
     data.tests = {{.pairs = std::move(phrasebook.test_unseen.pairs)},
                   {.pairs = std::move(phrasebook.test_unseen_pairs.pairs),
                    .suffix = "_apart"}};
-    // The sentence that every attention model learns first.
+    // The first sentence, `they are watching .`.
     data.samples.push_back(phrasebook.train.pairs.front());
     return data;
   }
 
   WordRule words() const override { return WordRule::kGenerated; }
 
-  // Looks for the pair in all splits.
+  // Searches the pair in all splits.
   std::vector<AlignmentLink> GoldLinks(
       const DataRequest& request, const std::vector<std::string>& source,
       const std::vector<std::string>& target) const override {
@@ -101,8 +101,8 @@ class PhrasebookSource : public WithOptions<SentenceSource, PhrasebookConfig> {
   }
 };
 
-// Sequences of the numbers below `symbols`, uniform, to copy or to reverse:
-// the alignment is known, and lengths, which are uniform too, set the
+// Sequences of uniform numbers below `symbols`, to be copied or reversed. The
+// alignment is known. The lengths, which are uniform too, determine the
 // difficulty.
 template <typename Config, bool kReversed>
 class SequenceSource : public WithOptions<SentenceSource, Config> {
@@ -147,7 +147,7 @@ class SequenceSource : public WithOptions<SentenceSource, Config> {
       data.train.Add(pair.source, pair.target);
     }
     data.dev.pairs = make("dev", options.dev(), least, most_tested);
-    // As many pairs as the other test split has.
+    // The second test split has as many pairs as the first.
     const bool apart = options.max_apart_length() > 0;
     data.tests = {
         {.pairs = make("test", options.test(), least, most_tested)},
@@ -164,13 +164,13 @@ class SequenceSource : public WithOptions<SentenceSource, Config> {
   }
 
  private:
-  // A pair depends on `random`, its position, the symbols and lengths, so
-  // asking for more pairs keeps the earlier ones.
+  // A pair depends only on `random`, its position, the symbols and the lengths.
+  // A larger number of pairs therefore keeps the earlier ones.
   std::vector<SentencePair> MakePairs(const RandomStream& random, int64_t count,
                                       int64_t least, int64_t most) const {
     std::vector<SentencePair> pairs;
     for (int64_t i = 0; i < count; ++i) {
-      // Every pair owns as many numbers as the longest needs, and one more for
+      // Every pair has enough random numbers for the longest sequence and for
       // its length.
       uint64_t index = static_cast<uint64_t>(i) * (most + 1);
       const uint64_t length = least + random.BelowAt(index++, most - least + 1);
@@ -186,7 +186,7 @@ class SequenceSource : public WithOptions<SentenceSource, Config> {
     return pairs;
   }
 
-  // None if `target` is not what is made of `source`.
+  // Returns no alignments if `target` is not the copied or reversed `source`.
   static std::vector<AlignmentLink> Links(
       const std::vector<std::string>& source,
       const std::vector<std::string>& target) {
@@ -216,8 +216,8 @@ class PlaceholderSource
                        "pairs", problems);
   }
 
-  // The pairs go through both vocabularies; words that are counted and in no
-  // pair make them complete.
+  // The pairs use both vocabularies. Words that are counted but occur in no
+  // pair complete the vocabularies.
   absl::StatusOr<SentenceData> Load(const DataRequest&) const override {
     SentenceData data;
     for (int i = 0; i < options_.pairs(); ++i) {

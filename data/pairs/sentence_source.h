@@ -1,4 +1,5 @@
-// Where the sentence pairs of a translation come from.
+// The data sources of sentence pairs for translation, and the type of their
+// data.
 #ifndef DATA_PAIRS_SENTENCE_SOURCE_H_
 #define DATA_PAIRS_SENTENCE_SOURCE_H_
 
@@ -29,25 +30,30 @@ struct SentenceData {
   TokenizedCorpus train = {};
   EvaluationSet dev = {};
   std::vector<EvaluationSet> tests = {};
-  // Shown, and translated, at the end, before those of the test split.
+  // Pairs that are translated and shown at the end, before pairs of the test
+  // split.
   std::vector<SentencePair> samples = {};
-  // Longer sides are cut to this many ids, <eos> included; 0: never.
+  // The largest number of ids of a side, including <eos>. Longer sides are cut.
+  // 0 means no limit.
   int64_t cut_tokens = 0;
-  // Words seen less often in training become <unk>.
+  // The minimum number of occurrences of a word in training. Rarer words become
+  // <unk>.
   int64_t min_frequency = 1;
-  // Where they do not come from the words of `train`.
+  // The vocabularies, if they are not built from the words of `train`.
   std::optional<Vocabulary> source_vocabulary = {};
   std::optional<Vocabulary> target_vocabulary = {};
-  // Of a trained model's training; else they are those of `train`.
+  // The lengths in the training of a trained model. By default, the lengths of
+  // `train`.
   std::optional<TargetLengths> lengths = {};
-  // They cut raw text; null where sentences are words.
+  // The tokenizers of raw text. Null if sentences are split into words.
   Tokenizers tokenizers = {};
-  // Where each epoch segments `train` anew; else null.
+  // Segments `train` anew in each epoch. Null if the segmentation is fixed.
   std::shared_ptr<const SubwordSampler> sampler = {};
-  // Contents of the files that making the tokenizers again needs, by their
-  // names in the run folder.
+  // The contents of the files from which the tokenizers can be made again, by
+  // their names in the run folder.
   std::map<std::string, std::string> files = {};
-  // What the user should know of the data, a sentence each: what was left out.
+  // Notes about the data for the user, such as omitted pairs. One sentence
+  // each.
   std::vector<std::string> notes = {};
   // SHA-256 of each file, by the field that names it.
   std::map<std::string, std::string> digests = {};
@@ -55,12 +61,13 @@ struct SentenceData {
 
 class SentenceSource : public DataSource<SentenceData> {
  public:
-  // That of the data, known without loading it.
+  // The cut_tokens of the data, available before the data is loaded.
   virtual int64_t cut_tokens() const { return 0; }
-  // How typed text becomes words.
+  // The rule by which typed text is split into words.
   virtual WordRule words() const { return WordRule::kPrepared; }
 
-  // Gold links of a pair, in words without <eos>; empty if not known.
+  // Returns the gold alignments of a pair of words without <eos>. Empty if not
+  // known.
   virtual std::vector<AlignmentLink> GoldLinks(
       const DataRequest& /*request*/,
       const std::vector<std::string>& /*source*/,
@@ -68,14 +75,16 @@ class SentenceSource : public DataSource<SentenceData> {
     return {};
   }
 
-  // From the files that the data kept; null ones where sentences are words.
+  // Makes the tokenizers from the files that the data stored. They are null if
+  // sentences are split into words.
   virtual absl::StatusOr<Tokenizers> MakeTokenizers(
       const ReadRunFile& /*read*/) const {
     return Tokenizers();
   }
 };
 
-// The source that a valid config chose; null if it gives other data.
+// Returns the source that a valid config chooses, or null if its data is not
+// sentence pairs.
 std::unique_ptr<SentenceSource> SentenceSourceOf(
     const Data& config, const DataSourceRegistry& sources);
 

@@ -1,4 +1,4 @@
-// The data sources `copy` and `reverse`.
+// Tests the data sources `copy` and `reverse`.
 
 #include <algorithm>
 #include <cstdint>
@@ -29,7 +29,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-// Of five symbols; `options` are those of copy or reverse.
+// Returns a source with five symbols. `options` are options of copy or reverse.
 std::unique_ptr<SentenceSource> SourceOf(absl::string_view name,
                                          absl::string_view options) {
   Data config;
@@ -43,7 +43,7 @@ SentenceData Load(absl::string_view name, absl::string_view options,
   return SourceOf(name, options)->Load({.path = "", .seed = seed}).value();
 }
 
-// Pairs of dev.
+// Returns the pairs of the dev split.
 std::vector<SentencePair> Make(absl::string_view name, uint64_t seed,
                                int count = 300) {
   const absl::string_view lengths = name == "copy"
@@ -52,8 +52,8 @@ std::vector<SentencePair> Make(absl::string_view name, uint64_t seed,
   return Load(name, absl::StrCat("dev: ", count, " ", lengths), seed).dev.pairs;
 }
 
-// Target and alignment say the same: a target token is the source token that it
-// is linked to.
+// Expects that each target token equals the source token that it is aligned
+// with.
 void ExpectLinksJoinEqualTokens(const SentencePair& pair) {
   ASSERT_EQ(pair.source.size(), pair.target.size());
   ASSERT_EQ(pair.alignment.size(), pair.target.size());

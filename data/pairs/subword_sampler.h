@@ -1,5 +1,5 @@
-// Subword regularisation: sentence pairs that are segmented anew, at random, in
-// each epoch.
+// Subword regularisation: in each epoch, sentence pairs get new random
+// segmentations.
 //
 // Kudo, "Subword regularization: improving neural network translation models
 // with multiple subword candidates", ACL 2018, for unigram models; Provilkov et
@@ -24,12 +24,13 @@
 
 namespace regard {
 
-// Maps the text of the pairs, and holds 16 bytes a pair.
+// Segments sentence pairs at random. Maps the text of the pairs into memory,
+// and takes 16 bytes per pair in addition.
 class SubwordSampler {
  public:
-  // Both models can sample. Reads subwords.sampling, max_tokens and cut_tokens
-  // of the options: a drawn side of more than max_tokens is replaced by its
-  // best segmentation.
+  // Both models must support sampling. Uses subwords.sampling, max_tokens and
+  // cut_tokens of the options. If a random side has more than max_tokens
+  // tokens, the best segmentation replaces it.
   SubwordSampler(std::shared_ptr<const SentencepieceModel> source,
                  std::shared_ptr<const SentencepieceModel> target,
                  const PairsConfig& options, uint64_t seed)
@@ -38,25 +39,26 @@ class SubwordSampler {
         options_(options),
         seed_(seed) {}
 
-  // Adds the next pair, before Finish() alone.
+  // Adds the next pair. Must not be called after Finish().
   void Add(absl::string_view source, absl::string_view target);
-  // To be called after the last pair. An error if the text cannot be kept in a
-  // temporary file.
+  // Ends the adding of pairs. Returns an error if the text cannot be stored in
+  // a temporary file.
   absl::Status Finish() { return text_.Map(); }
 
   int64_t size() const { return static_cast<int64_t>(ends_.size() / 2); }
 
-  // Sets `corpus` to the pairs in order. Each side is drawn by the seed, the
-  // epoch and the number of its pair; without an epoch it is segmented in the
-  // best way. The vocabularies are those of the models.
+  // Sets `corpus` to the pairs in order. The segmentation of each side depends
+  // on the seed, the epoch and the number of its pair. Without an epoch, it is
+  // the best segmentation. The vocabularies must belong to the models.
   void Segment(std::optional<int64_t> epoch, const Vocabulary& source,
                const Vocabulary& target, ParallelCorpus* corpus) const;
 
-  // The most ids, <eos> included, of a source and a target in any epoch.
+  // Returns the largest numbers of ids of a source and of a target in any
+  // epoch, including <eos>.
   std::pair<int64_t, int64_t> Longest() const;
 
  private:
-  // Side `i` of all: source and target in turn.
+  // Returns side `i` of all sides, where source and target alternate.
   absl::string_view Text(size_t i) const {
     const int64_t begin = i == 0 ? 0 : ends_[i - 1];
     return text_.text().substr(begin, ends_[i] - begin);

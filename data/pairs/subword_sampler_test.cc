@@ -45,7 +45,7 @@ class SubwordSamplerTest : public ::testing::Test {
  protected:
   using Texts = std::vector<std::pair<const char*, const char*>>;
 
-  // `options` is a PairsConfig as text.
+  // `options` is a PairsConfig in text format.
   std::unique_ptr<SubwordSampler> Sampler(const std::string& options,
                                           uint64_t seed = 0,
                                           const Texts& texts = {
@@ -62,7 +62,7 @@ class SubwordSamplerTest : public ::testing::Test {
     return sampler;
   }
 
-  // Tokens of all sides.
+  // Returns the tokens of all sides.
   std::vector<std::vector<std::string>> Sides(
       const std::unique_ptr<SubwordSampler>& sampler,
       std::optional<int64_t> epoch) const {
@@ -93,7 +93,7 @@ TEST_F(SubwordSamplerTest, IsAFunctionOfSeedEpochAndExample) {
   }
   EXPECT_GT(seen[0].size(), 5);
   EXPECT_NE(seen[0], seen[1]);
-  // Sides of the same text are drawn apart.
+  // Sides with the same text get independent segmentations.
   const auto sides = Sides(Sampler("", 1, Texts(10, {"ababab", "ababab"})), 0);
   EXPECT_GT(
       (std::set<std::vector<std::string>>(sides.begin(), sides.end()).size()),

@@ -21,13 +21,15 @@ using phrasebook::Language;
 using phrasebook::PhrasebookRandom;
 using phrasebook::PhrasebookSentence;
 
-// Sentence lengths on either side, in tokens with the final punctuation.
+// The limits of sentence lengths on either side, in tokens including the final
+// punctuation.
 constexpr int kMinPhrasebookLength = 3;
 constexpr int kMaxPhrasebookLength = 14;
-// Draws in a row without a new sentence before giving up.
+// The number of successive draws without a new sentence after which the search
+// fails.
 constexpr int kMaxFruitlessDraws = 1000000;
 
-// `john sees john` is two Johns: no noun or name is there twice.
+// Whether a noun or name occurs twice: `john sees john` would be two Johns.
 bool RepeatsNoun(std::vector<absl::string_view> nouns) {
   std::sort(nouns.begin(), nouns.end());
   return std::adjacent_find(nouns.begin(), nouns.end()) != nouns.end();
@@ -38,8 +40,9 @@ bool HasLength(const std::vector<std::string>& words) {
   return kMinPhrasebookLength <= length && length <= kMaxPhrasebookLength;
 }
 
-// Draws a sentence: first its construction, by fixed weights, then its words,
-// again until both sides have a permitted length and no noun is there twice.
+// Draws a sentence: first its construction, by fixed weights, then its words.
+// Repeats this until both sides have a permitted length and no noun occurs
+// twice.
 PhrasebookSentence DrawSentence(PhrasebookRandom& random) {
   const Language& language = Language::Embedded();
   while (true) {
@@ -54,7 +57,7 @@ PhrasebookSentence DrawSentence(PhrasebookRandom& random) {
   }
 }
 
-// `they are watching .`, the first sentence of every model.
+// Returns `they are watching .`, the first sentence of the phrasebook.
 PhrasebookSentence TheyAreWatching() {
   const Language& language = Language::Embedded();
   const phrasebook::Grammar& grammar = language.grammar();
@@ -71,7 +74,7 @@ PhrasebookSentence TheyAreWatching() {
 
 enum class Meeting { kNone, kByChance, kInRole };
 
-// How words that are held apart meet in this sentence.
+// Returns whether and how a held-out pair of words occurs in this sentence.
 Meeting MeetingOf(const PhrasebookSentence& sentence,
                   const PhrasebookOptions& options) {
   for (const auto& [noun, word] : sentence.pairs) {
@@ -126,7 +129,7 @@ class Splitter {
     return seen_.insert(absl::StrJoin(sentence.pair.source, " ")).second;
   }
 
-  // A sentence not drawn before whose held words meet in this way.
+  // Draws a new sentence with the given occurrence of held-out pairs.
   PhrasebookSentence DrawNew(Meeting meeting) {
     for (int i = 0; i < kMaxFruitlessDraws; ++i) {
       PhrasebookSentence sentence = DrawSentence(random_);
@@ -139,7 +142,7 @@ class Splitter {
     return {};
   }
 
-  // The other splits use words of train alone.
+  // The other splits only use words of train.
   void Fill(int size, Meeting meeting, PhrasebookSplit& split) {
     while (static_cast<int>(split.pairs.size()) < size) {
       const PhrasebookSentence sentence = DrawNew(meeting);

@@ -1,5 +1,6 @@
-// The phrasebook: English sentences with their one correct French and gold word
-// alignments, made by a grammar, split so that memory can be told from sense.
+// The phrasebook: generated English sentences with their only correct French
+// translation and gold alignments. The splits distinguish memorised sentences
+// from learned rules. See docs/phrasebook.md.
 #ifndef DATA_PHRASEBOOK_PHRASEBOOK_H_
 #define DATA_PHRASEBOOK_PHRASEBOOK_H_
 
@@ -11,47 +12,51 @@
 
 namespace regard {
 
-// The other splits use words of train alone. Fewer sentences have too few words
-// to make other sentences of them.
+// The minimum size of train. The other splits only use words of train, and
+// fewer sentences have too few words to form other sentences.
 inline constexpr int kMinPhrasebookTrain = 50;
-// Another split has at most this many times the size of train.
+// The largest ratio of the size of another split to the size of train.
 inline constexpr int kMaxPhrasebookRatio = 10;
 
-// Unless all other splits are empty, train has kMinPhrasebookTrain sentences or
-// more, and no other split more than kMaxPhrasebookRatio times as many.
+// Unless all other splits are empty, `train` must be at least
+// kMinPhrasebookTrain, and no other split may exceed kMaxPhrasebookRatio *
+// `train`.
 struct PhrasebookOptions {
   uint64_t seed = 1;
   int train = 8000;  // sentence pairs; the first: `they are watching .`
   int dev = 200;
   int test_unseen = 500;
   int test_unseen_pairs = 500;
-  // This many of 100 pairs of a noun and a verb or adjective are held apart.
+  // The percentage of the pairs of a noun and a verb or adjective that are
+  // held-out.
   int apart_percent = 6;
 };
 
 struct PhrasebookSplit {
   std::vector<SentencePair> pairs;
-  // The construction of each pair, in the same order.
+  // The name of the construction of each pair, in the same order.
   std::vector<absl::string_view> constructions;
 };
 
-// No sentence is in two splits or twice in one. All words of the other three
-// splits occur in `train`, on both sides.
+// The splits. No sentence occurs twice, in one split or in two. All words of
+// the other three splits occur in `train`, on both sides.
 struct Phrasebook {
   PhrasebookSplit train;
   PhrasebookSplit dev;
-  // New sentences of word pairs that may all have been seen.
+  // New sentences, whose word pairs may all occur in training.
   PhrasebookSplit test_unseen;
-  // Sentences with a noun as the subject of a verb, or beside an adjective,
-  // that no sentence of `train`, `dev` or `test_unseen` has both, in any role.
+  // Sentences with a held-out word pair: a noun that is the subject of a verb,
+  // or that an adjective describes. No sentence of `train`, `dev` or
+  // `test_unseen` contains both words, in any role.
   PhrasebookSplit test_unseen_pairs;
 };
 
-// A function of `options` alone: the same on every machine.
+// Generates the phrasebook. The result depends only on `options`, and is the
+// same on every machine.
 Phrasebook MakePhrasebook(const PhrasebookOptions& options = {});
 
-// Whether this noun is kept apart from this verb or adjective, both in their
-// English base form.
+// Whether the pair of this noun and this verb or adjective, both in their
+// English base form, is held-out.
 bool IsHeldApart(absl::string_view noun, absl::string_view word,
                  const PhrasebookOptions& options);
 

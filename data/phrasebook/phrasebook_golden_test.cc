@@ -1,4 +1,5 @@
-// The French and the links of sentences of every construction, checked by hand.
+// Compares the French and the alignments of sentences of every construction
+// with examples that were checked by hand.
 
 #include <map>
 #include <set>
@@ -23,7 +24,7 @@ struct GoldenPair {
   absl::string_view links;  // French word - English word, from 0
 };
 
-// All are in the default phrasebook.
+// All these pairs are in the default phrasebook.
 constexpr GoldenPair kGoldenPairs[] = {
     {"beneficiary", "he is buying the gift for paul .",
      "il achète le cadeau pour paul .", "0-0 0-1 1-2 2-3 3-4 4-5 5-6 6-7"},
@@ -193,7 +194,7 @@ std::string LinksText(const SentencePair& pair) {
                        });
 }
 
-// The default phrasebook, by its English.
+// Returns the default phrasebook by English sentence.
 std::map<std::string, Translation> Translations() {
   const Phrasebook book = MakePhrasebook();
   std::map<std::string, Translation> translations;

@@ -105,7 +105,7 @@ class Language::Checker {
     }
   }
 
-  // `english`: what the sentence is unless a step says otherwise.
+  // `english` is the pattern of the sentence unless a step sets another one.
   template <typename Steps>
   void CheckSteps(const Steps& steps, const std::string& where,
                   const std::string& english) {
@@ -162,7 +162,7 @@ class Language::Checker {
 
   void AddText(const std::string& text, const std::string& where) {
     if (text.empty() || language_.tokens_.contains(text)) return;
-    // Spaces inside parentheses part links, others part tokens.
+    // Spaces inside parentheses separate links. Other spaces separate tokens.
     std::vector<std::string> words;
     bool inside = false;
     for (absl::string_view part : absl::StrSplit(text, ' ')) {

@@ -1,5 +1,5 @@
-// The words and the grammar of the phrasebook, parsed from their text and
-// checked: see phrasebook.proto for the notation.
+// The words and the grammar of the phrasebook, parsed and checked.
+// phrasebook.proto explains the notation of their text.
 #ifndef DATA_PHRASEBOOK_PHRASEBOOK_LANGUAGE_H_
 #define DATA_PHRASEBOOK_PHRASEBOOK_LANGUAGE_H_
 
@@ -16,7 +16,7 @@
 
 namespace regard::phrasebook {
 
-// Several values of Kind or Trait: their bitwise or.
+// A set of values of Kind or Trait: their bitwise or.
 using Bits = uint32_t;
 
 template <typename Values>
@@ -26,7 +26,8 @@ Bits BitsOf(const Values& values) {
   return bits;
 }
 
-// The name of a word or a rule; if it has none, its first English form.
+// Returns the name of a word or a rule, or its first English form if it has no
+// name.
 template <typename Word>
 absl::string_view NameOf(const Word& word) {
   if constexpr (requires { word.name(); }) {
@@ -38,7 +39,7 @@ absl::string_view NameOf(const Word& word) {
   }
 }
 
-// The first of `words` that is known by `name`, or null.
+// Returns the first of `words` whose NameOf() is `name`, or null.
 template <typename Words>
 auto* FindWordOrNull(const Words& words, absl::string_view name) {
   const auto found =
@@ -47,7 +48,7 @@ auto* FindWordOrNull(const Words& words, absl::string_view name) {
   return found == words.end() ? nullptr : &*found;
 }
 
-// The same of one that is there.
+// Returns the word with this name, which must exist.
 template <typename Words>
 const auto& FindWord(const Words& words, absl::string_view name) {
   const auto* const word = FindWordOrNull(words, name);
@@ -55,7 +56,7 @@ const auto& FindWord(const Words& words, absl::string_view name) {
   return *word;
 }
 
-// A word of a pattern.
+// A token of a pattern.
 struct Token {
   enum class Type {
     kLiteral,
@@ -74,33 +75,37 @@ struct Token {
 
   Type type = Type::kLiteral;
   std::string text;                      // as written: "que|qu'", "BE.OBJECT"
-  Slot slot = SUBJECT;                   // of kPhrase; else what it agrees with
-  const Auxiliary* auxiliary = nullptr;  // of kAuxiliary
-  // The English words it is linked to; of kPhrase, in addition to its own.
+  Slot slot = SUBJECT;                   // of kPhrase, or the slot that it
+                                         // agrees with
+  const Auxiliary* auxiliary = nullptr;  // if kAuxiliary
+  // The English words that it is linked to. A kPhrase is linked to them in
+  // addition to its own words.
   std::vector<std::string> links;
 };
 
-// Thread-compatible; immutable once made.
+// Immutable, and therefore thread-safe.
 class Language {
  public:
-  // An error lists all that is wrong with the texts.
+  // Returns an error that lists all problems of the texts.
   static absl::StatusOr<Language> Parse(absl::string_view words,
                                         absl::string_view grammar);
 
-  // The phrasebook's own, parsed by the first call and never destroyed.
+  // The language of the phrasebook. It is parsed by the first call and never
+  // destroyed.
   static const Language& Embedded();
 
   const Grammar& grammar() const { return grammar_; }
 
-  // The tokens of a text that stands in `english` or `french` of the grammar.
+  // Returns the tokens of a text from the fields `english` or `french` of the
+  // grammar.
   const std::vector<Token>& Tokens(const std::string& text) const {
     return tokens_.at(text);
   }
 
   const Pattern& FindPattern(Tense tense, bool negated, bool question) const;
 
-  // Whether a French word makes the word before it elide: it begins with a
-  // vowel or with a mute h.
+  // Whether a French word makes the previous word elide: it begins with a vowel
+  // or with a mute h.
   bool BeginsWithVowelSound(absl::string_view french) const;
 
  private:

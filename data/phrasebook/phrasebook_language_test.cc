@@ -136,8 +136,8 @@ TEST(PhrasebookLanguageTest, VowelSoundsAreVowelsAndTheMuteH) {
   }
 }
 
-// A form left empty, a pattern that is missing or a phrase that was not drawn
-// would end the program, or leave an empty word.
+// An empty form, a missing pattern or a missing phrase would end the program,
+// or produce an empty word.
 TEST(PhrasebookLanguageTest, EveryConstructionMakesWholeSentences) {
   PhrasebookRandom random(7);
   for (const Construction& construction : Data().construction()) {

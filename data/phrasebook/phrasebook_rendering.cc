@@ -15,7 +15,7 @@ namespace regard::phrasebook {
 namespace {
 
 using Type = Token::Type;
-// Positions of English words count from 0.
+// Positions of English words, from 0.
 using Positions = absl::InlinedVector<int, 4>;
 
 struct EnglishWord {
@@ -23,11 +23,11 @@ struct EnglishWord {
   absl::string_view label;
 };
 
-// One word, or several with spaces between them.
+// One word, or several words separated by spaces.
 struct FrenchWord {
   std::string text;
-  Positions sources;  // the English words that it is linked to
-  bool head = false;  // the noun, last name or pronoun of a noun phrase
+  Positions sources;  // English words that it is linked to
+  bool head = false;  // noun, last name or pronoun of a noun phrase
 };
 
 const std::string& DeterminerForm(const Determiner& determiner,
@@ -40,8 +40,8 @@ const std::string& AdjectiveForm(const Adjective& adjective, bool feminine,
   return adjective.french((plural ? 2 : 0) + (feminine ? 1 : 0));
 }
 
-// Chooses between the forms of `x|y`: y if the word after it begins with a
-// vowel sound, else x.
+// Chooses between the forms of `x|y`: y if the next word begins with a vowel
+// sound, and x otherwise.
 template <typename Words, typename BeginsWithVowel>
 void ChooseForms(Words& words, BeginsWithVowel begins_with_vowel) {
   for (size_t i = 0; i < words.size(); ++i) {
@@ -114,8 +114,8 @@ class Renderer {
     }
   }
 
-  // Appends English words, spaces between them; returns their positions. Each
-  // is known by `label` and as it is written.
+  // Appends English words, separated by spaces, and returns their positions.
+  // Find() finds each by `label` and by its text.
   Positions Say(absl::string_view english, absl::string_view label = "") {
     Positions positions;
     for (absl::string_view word : absl::StrSplit(english, ' ')) {
@@ -125,7 +125,7 @@ class Renderer {
     return positions;
   }
 
-  // Positions of the English words known by these labels.
+  // Returns the positions of the English words with these labels.
   Positions Find(const std::vector<std::string>& labels) const {
     Positions positions;
     for (const std::string& label : labels) {
@@ -138,7 +138,7 @@ class Renderer {
     return positions;
   }
 
-  // Says a noun phrase in English and notes its French, with the links.
+  // Appends a noun phrase in English. Stores its French words with their links.
   void SayPhrase(const NounPhrase& phrase, Slot slot) {
     std::vector<FrenchWord>& french = french_phrases_[slot] = {};
     const auto say = [&](const std::string& text, absl::string_view english) {
@@ -175,7 +175,7 @@ class Renderer {
       }
       const int number = phrase.plural ? 1 : 0;
       say(phrase.noun->french(number), phrase.noun->english(number));
-      // What English has no word for is linked to the noun.
+      // A determiner without an English word is linked to the noun.
       Positions& sources = french[determiner].sources;
       if (sources.empty()) sources = french.back().sources;
     }
@@ -183,7 +183,7 @@ class Renderer {
     french.insert(french.end(), after.begin(), after.end());
   }
 
-  // `negated`: of the object of a negated verb.
+  // Appends a determiner. `negated` is true for the object of a negated verb.
   void SayDeterminer(const NounPhrase& phrase, bool negated,
                      std::vector<FrenchWord>& french) {
     const Determiner& determiner = *phrase.determiner;
@@ -198,7 +198,7 @@ class Renderer {
     french.push_back({text, english.empty() ? Positions() : Say(english)});
   }
 
-  // `most` is what French writes before a superlative.
+  // Appends an adjective. `most` is the French word before a superlative.
   void SayAdjective(const Adjective& adjective, const NounPhrase& phrase,
                     const std::string& most, std::vector<FrenchWord>& french) {
     const bool inflects = adjective.english_size() > 1;
@@ -240,7 +240,7 @@ class Renderer {
         WriteClitics();
         return;
       case Type::kPhrase:
-        // Pronouns are clitics, except for the subject.
+        // Pronouns are clitics, except for subjects.
         if (phrase.has_value() &&
             (phrase->pronoun == nullptr || token.slot == SUBJECT)) {
           WritePhrase(french_phrases_[token.slot], Find(token.links));
@@ -258,14 +258,14 @@ class Renderer {
     }
   }
 
-  // Appends French words, spaces between them, each linked to all of `sources`.
+  // Appends French words, separated by spaces, each linked to all of `sources`.
   void Write(absl::string_view french, const Positions& sources) {
     for (absl::string_view word : absl::StrSplit(french, ' ')) {
       french_.push_back({std::string(word), sources});
     }
   }
 
-  // Links the head to `extra` too.
+  // Appends a noun phrase, and also links its head to `extra`.
   void WritePhrase(const std::vector<FrenchWord>& phrase,
                    const Positions& extra) {
     for (const FrenchWord& word : phrase) {
@@ -275,7 +275,7 @@ class Renderer {
     }
   }
 
-  // Renders what is always one word.
+  // Renders a token that is always one word.
   std::string WordInFrench(const Token& token) const {
     const auto& phrase = sketch_.phrases[token.slot];
     switch (token.type) {
@@ -307,7 +307,7 @@ class Renderer {
     }
   }
 
-  // With avoir the participle agrees with a direct object that precedes it.
+  // With avoir, the participle agrees with a direct object that precedes it.
   std::string Participle() const {
     std::string participle = sketch_.verb->french(5);
     const auto& object = sketch_.phrases[OBJECT];
@@ -319,7 +319,8 @@ class Renderer {
     return participle;
   }
 
-  // Applies spelling rules, contracts (`de le`: `du`) and sorts the links.
+  // Applies spelling rules and contractions (`de le` to `du`), and sorts the
+  // links.
   void Finish() {
     SentencePair& pair = sentence_.pair;
     ChooseForms(english_, [](absl::string_view word) {
@@ -370,7 +371,7 @@ class Renderer {
     }
   }
 
-  // A verb or adjective and the phrase that it is said of.
+  // Notes a verb or adjective, and the noun phrase that it applies to.
   void NoteWord(const NounPhrase& phrase, absl::string_view word) {
     sentence_.words.push_back(word);
     if (phrase.noun != nullptr) {

@@ -1,4 +1,5 @@
-// Says a sketch in both languages, by the patterns of the grammar.
+// Renders a sketch of a sentence in both languages, with the patterns of the
+// grammar.
 #ifndef DATA_PHRASEBOOK_PHRASEBOOK_RENDERING_H_
 #define DATA_PHRASEBOOK_PHRASEBOOK_RENDERING_H_
 
@@ -12,20 +13,21 @@
 
 namespace regard::phrasebook {
 
-// A sentence with the words that were put together in it, by their English base
+// A sentence with the words that were combined in it, in their English base
 // form.
 struct PhrasebookSentence {
   SentencePair pair;
   absl::string_view construction;
-  // Each noun or name that is the subject of a verb, with the verb; each
-  // adjective said of a noun, after the noun.
+  // Each noun or name that is the subject of a verb, with the verb. Each noun
+  // or name that an adjective describes, with the adjective.
   std::vector<std::pair<absl::string_view, absl::string_view>> pairs;
-  // All nouns and names, all verbs and adjectives, whatever their role.
+  // All nouns and names, and all verbs and adjectives, in any role.
   std::vector<absl::string_view> nouns;
   std::vector<absl::string_view> words;
 };
 
-// The views in the sentence are of `language` and its words.
+// Renders the sketch. The views in the result refer to `language` and its
+// words.
 PhrasebookSentence Render(const Sketch& sketch, const Language& language);
 
 }  // namespace regard::phrasebook

@@ -12,10 +12,11 @@ namespace {
 using ::google::protobuf::RepeatedPtrField;
 
 constexpr Bits kAnything = ~Bits{0};
-// How often a noun has an adjective, in percent; it is drawn twice.
+// The probability that a noun has an adjective, in percent. Two adjectives are
+// drawn with it.
 constexpr int kAdjectivePercent = 30;
 
-// One of `choices`, each with a probability that is its share of all weights.
+// Draws one of `choices` with a probability proportional to its weight.
 template <typename Choice>
 const Choice& ChooseByWeight(const RepeatedPtrField<Choice>& choices,
                              PhrasebookRandom& random) {
@@ -181,7 +182,7 @@ class Drawer {
     return {};
   }
 
-  // `the old cat`, `this cat`, `my cat`.
+  // Draws a phrase such as `the old cat`, `this cat` or `my cat`.
   NounPhrase ChooseDefinite(const Noun& noun) {
     NounPhrase phrase = With("the", noun);
     phrase.plural = IsCounted(phrase) && random_.Chance(30);
@@ -203,12 +204,13 @@ class Drawer {
         material == nullptr ? ChooseNoun(choice)
                             : ChooseNoun(BitsOf(material->fits())));
     phrase.material = material;
-    // Not `a red silver ring`.
+    // Avoids phrases such as `a red silver ring`.
     if (material != nullptr) phrase.following = nullptr;
     return phrase;
   }
 
-  // `an old cat`, `three cats`, `many cats`, `cats`, `water`.
+  // Draws a phrase such as `an old cat`, `three cats`, `many cats`, `cats` or
+  // `water`.
   NounPhrase ChooseIndefinite(const Noun& noun) {
     NounPhrase phrase = With("the", noun);
     const int draw = random_.Below(100);
@@ -252,7 +254,7 @@ class Drawer {
     return definite ? ChooseDefinite(noun) : ChooseIndefinite(noun);
   }
 
-  // Not `i see me`, `we see me` or `he sees him`.
+  // Avoids `i see me`, `we see me` and `he sees him`.
   const Pronoun& ChooseOtherPronoun(const NounPhrase& subject) {
     const auto speaks = [](Person person) {
       return person == FIRST_SINGULAR || person == FIRST_PLURAL;
@@ -278,7 +280,7 @@ class Drawer {
     return phrase;
   }
 
-  // Adds adjectives, each by chance, to a phrase that has none.
+  // Adds up to two random adjectives to a phrase that has none.
   void AddAdjectives(int percent, NounPhrase& phrase) {
     for (int i = 0; i < 2; ++i) {
       if (!random_.Chance(percent)) continue;
@@ -293,8 +295,9 @@ class Drawer {
     (adjective->precedes() ? phrase.preceding : phrase.following) = adjective;
   }
 
-  // An adjective that stands beside (or, with `predicative`, is said of) a noun
-  // of these kinds; with `graded`, one that compares. Null if there is none.
+  // Draws an adjective for a noun of these kinds: a predicate if `predicative`,
+  // and otherwise an attribute. If `graded`, it must have a comparative.
+  // Returns null if there is none.
   const Adjective* ChooseAdjective(Bits kinds, bool predicative, bool graded) {
     return ChooseIf(grammar_.adjective(), [&](const Adjective& adjective) {
       const Bits fits = BitsOf(adjective.kind()) |
@@ -336,14 +339,15 @@ class Drawer {
     return words[random_.Below(words.size())];
   }
 
-  // Chooses from a list that the grammar spells out; one word needs no draw.
+  // Chooses from a list in the grammar. A list of one word takes no random
+  // number.
   template <typename Word>
   const Word& ChooseNamed(const RepeatedPtrField<Word>& words,
                           const RepeatedPtrField<std::string>& names) {
     return FindWord(words, names.size() == 1 ? names[0] : Choose(names));
   }
 
-  // Null if no word fits.
+  // Returns null if no word fits.
   template <typename Word, typename Fits>
   const Word* ChooseIf(const RepeatedPtrField<Word>& words, Fits fits) {
     fitting_.clear();

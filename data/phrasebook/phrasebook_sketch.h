@@ -1,5 +1,5 @@
-// Draws the parts of a sentence that make sense together: only food is eaten,
-// only people laugh.
+// Draws the parts of a sentence so that they make sense together: only food is
+// eaten, and only people laugh.
 #ifndef DATA_PHRASEBOOK_PHRASEBOOK_SKETCH_H_
 #define DATA_PHRASEBOOK_PHRASEBOOK_SKETCH_H_
 
@@ -14,54 +14,55 @@
 
 namespace regard::phrasebook {
 
-// The finaliser of SplitMix64 (Steele, Lea and Flood 2014): a bijection.
+// The finaliser of SplitMix64 (Steele, Lea and Flood 2014), a bijection.
 inline uint64_t MixBits(uint64_t bits) {
   bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9u;
   bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebu;
   return bits ^ (bits >> 31);
 }
 
-// The phrasebook's own random integers: no standard distribution, so that every
-// compiler and library draws the same sentences.
+// The random integers of the phrasebook. They use no standard distribution, so
+// that every compiler and library draws the same sentences.
 class PhrasebookRandom {
  public:
   explicit PhrasebookRandom(uint64_t seed) : state_(seed) {}
 
-  // Uniform in [0, bound), 0 < bound < 2^31; the bias is below bound / 2^32.
+  // Uniform in [0, bound), for 0 < bound < 2^31. The bias is below bound /
+  // 2^32.
   int Below(int bound) {
     const uint64_t high = MixBits(state_ += 0x9e3779b97f4a7c15u) >> 32;
     return static_cast<int>((high * static_cast<uint64_t>(bound)) >> 32);
   }
 
-  // True in `percent` of 100 draws.
+  // Returns true with a probability of `percent` / 100.
   bool Chance(int percent) { return Below(100) < percent; }
 
  private:
   uint64_t state_;
 };
 
-// Exactly one of pronoun, name and noun is set.
+// A noun phrase. Exactly one of pronoun, name and noun is set.
 struct NounPhrase {
   const Particle* preposition = nullptr;
   const Pronoun* pronoun = nullptr;
   const Name* name = nullptr;
   const Name* joined_name = nullptr;  // `mary and paul`
   const Noun* noun = nullptr;
-  // With a noun:
+  // Only with a noun:
   const Determiner* determiner = nullptr;
   bool plural = false;
   const Adjective* preceding = nullptr;  // petit chat
   const Adjective* following = nullptr;  // chat noir
-  bool superlative = false;              // of the one adjective
+  bool superlative = false;              // refers to the only adjective
   const Material* material = nullptr;
 
   bool IsFeminine() const;
   Person PersonOf() const;
-  bool IsPlural() const;  // as a subject
-  Bits Kinds() const;     // of pronouns and names, PEOPLE
+  bool IsPlural() const;  // number as a subject
+  Bits Kinds() const;     // PEOPLE for pronouns and names
 };
 
-// What a sentence is made of, before it is said in either language.
+// The parts of a sentence, before it is rendered in a language.
 struct Sketch {
   const Construction* construction = nullptr;
   const std::string* english = nullptr;  // texts of patterns

@@ -47,7 +47,7 @@ std::string Text(const std::vector<std::string>& words) {
   return absl::StrJoin(words, " ");
 }
 
-// Whether two links cross: a later French word for an earlier English one.
+// Whether no two links cross, so that the words are in the same order.
 bool IsMonotone(const SentencePair& pair) {
   for (const AlignmentLink& first : pair.alignment) {
     for (const AlignmentLink& second : pair.alignment) {
@@ -59,10 +59,10 @@ bool IsMonotone(const SentencePair& pair) {
   return true;
 }
 
-// Every form of a word in English text, by its base form.
+// Every form of a word in English text, with its base forms.
 using Forms = std::map<std::string, std::set<std::string>>;
 
-// The first of `words` is the base form.
+// Adds the forms of a word. The first of `words` is the base form.
 template <typename Words>
 void AddForms(const Words& words, Forms& forms) {
   for (const std::string& form : words) {
@@ -94,8 +94,8 @@ Forms VerbAndAdjectiveForms() {
   return forms;
 }
 
-// Whether the sentence has a noun and a verb or adjective that are held apart,
-// by what is written, not by what the grammar noted.
+// Whether the sentence contains a held-out pair of a noun and a verb or
+// adjective, judged by its text and not by the notes of the grammar.
 bool HasWordsHeldApart(const SentencePair& pair,
                        const PhrasebookOptions& options) {
   static const auto* const nouns = new Forms(NounForms());
@@ -114,7 +114,7 @@ bool HasWordsHeldApart(const SentencePair& pair,
   return false;
 }
 
-// FNV-1a over all words and links, in order.
+// Returns the FNV-1a hash of all words and links, in order.
 uint64_t Fingerprint(const Phrasebook& book) {
   uint64_t hash = 0xcbf29ce484222325u;
   const auto add = [&](absl::string_view text) {
@@ -141,7 +141,7 @@ TEST(PhrasebookTest, TheFirstPairOfTrainIsTheyAreWatching) {
   const SentencePair& pair = DefaultPhrasebook().train.pairs.front();
   EXPECT_EQ(Text(pair.source), "they are watching .");
   EXPECT_EQ(Text(pair.target), "ils regardent .");
-  // `are` has no French of its own: it goes with its subject.
+  // `are` has no French counterpart and is linked with its subject.
   EXPECT_THAT(pair.alignment,
               ElementsAre(AlignmentLink{0, 0}, AlignmentLink{0, 1},
                           AlignmentLink{1, 2}, AlignmentLink{2, 3}));
@@ -180,7 +180,7 @@ TEST(PhrasebookTest, TheSmallestTrainHasWordsForTheLargestOtherSplits) {
   }
 }
 
-// With so few words these splits cannot be filled.
+// These splits cannot be filled with so few words.
 TEST(PhrasebookDeathTest, RefusesATrainWithTooFewWordsForTheOtherSplits) {
   EXPECT_DEATH(MakePhrasebook({.train = 1}), "1 vs. 50");
   EXPECT_DEATH(MakePhrasebook({.train = kMinPhrasebookTrain - 1}), "49 vs. 50");
@@ -260,7 +260,7 @@ TEST(PhrasebookTest, EveryWordIsLinkedOnceToEachPartnerAndInOrder) {
     }
     EXPECT_EQ(linked_source.size(), pair.source.size()) << Text(pair.source);
     EXPECT_EQ(linked_target.size(), pair.target.size()) << Text(pair.source);
-    // Strictly increasing: sorted, without repetition.
+    // Strictly increasing: sorted and without repetition.
     EXPECT_EQ(std::adjacent_find(pair.alignment.begin(), pair.alignment.end(),
                                  [](const auto& first, const auto& second) {
                                    return !(first < second);
@@ -312,7 +312,7 @@ TEST(PhrasebookTest, HoldsTheShareOfPairsApartThatOptionsSay) {
 }
 
 TEST(PhrasebookTest, TheOtherSplitsUseWordsOfTrainAlone) {
-  // So few sentences that many words are missing.
+  // With 600 sentences, many words are missing.
   for (const int train : {600, 8000}) {
     const Phrasebook book = MakePhrasebook({.train = train});
     std::set<std::string> english;
