@@ -15,7 +15,8 @@ namespace regard {
 
 namespace {
 
-// Where the white space that ends at `end` begins, not before `begin`.
+// Returns the beginning of the white space that ends at `end`, at least
+// `begin`.
 size_t SpaceBegin(absl::string_view text, size_t begin, size_t end) {
   while (end > begin) {
     size_t last = end - 1;
@@ -103,7 +104,7 @@ void AddedTokens::SplitBy(
     absl::FunctionRef<void(absl::string_view)> on_text,
     absl::FunctionRef<void(const AddedToken&, absl::string_view)> on_token)
     const {
-  size_t begin = 0;  // of what has not been handed on
+  size_t begin = 0;  // beginning of the text that is not yet reported
   for (size_t at = 0; at < text.size(); ++at) {
     const AddedToken* const token = FirstToken(normalized, text.substr(at));
     if (token == nullptr) continue;

@@ -1,4 +1,5 @@
-// Tokens that are found in a text as they stand, before a tokeniser cuts it.
+// Added tokens: tokens that are found literally in a text, before a tokenizer
+// splits it.
 #ifndef DATA_TEXT_ADDED_TOKENS_H_
 #define DATA_TEXT_ADDED_TOKENS_H_
 
@@ -19,28 +20,28 @@ class JsonObject;
 struct AddedToken {
   std::string text;
   int32_t id = 0;
-  // Whether white space before it, and after it, belongs to it.
+  // Whether white space before it, or after it, belongs to it.
   bool left_strip = false;
   bool right_strip = false;
-  // Looked for in what is left of a text when the others have been found.
+  // Whether it is searched only after the other tokens have been found.
   bool normalized = false;
-  bool special = true;  // has no effect here
+  bool special = true;  // has no effect in Regard
 };
 
-// An object of the `tokenizers` library ("content", "lstrip", ..), without its
-// id. What is not supported is a problem of the file.
+// Reads an object of the `tokenizers` library ("content", "lstrip", ..),
+// without its id. Unsupported values become problems of the file.
 AddedToken ReadAddedToken(const JsonObject& json);
 
-// Copyable.
+// Finds added tokens in texts. Copyable.
 class AddedTokens {
  public:
   AddedTokens() : AddedTokens(std::vector<AddedToken>()) {}
-  // Their texts are not empty, and differ.
+  // The texts of the tokens must be different and not empty.
   explicit AddedTokens(std::vector<AddedToken> tokens);
 
-  // Hands on the tokens of a text with the bytes that belong to them, and what
-  // stands between, if anything, in order: the leftmost first and of several
-  // there the longest.
+  // Calls `on_token` for the tokens of a text with the bytes that belong to
+  // them, and `on_text` for the text between them, in order. Finds the leftmost
+  // token first, and the longest of several at one place.
   void Split(absl::string_view text,
              absl::FunctionRef<void(absl::string_view)> on_text,
              absl::FunctionRef<void(const AddedToken&, absl::string_view)>
@@ -49,16 +50,16 @@ class AddedTokens {
   absl::Span<const AddedToken> tokens() const { return tokens_; }
 
  private:
-  // The same of the tokens that are, or are not, normalized.
+  // Splits by the tokens that are `normalized`, or by those that are not.
   void SplitBy(bool normalized, absl::string_view text,
                absl::FunctionRef<void(absl::string_view)> on_text,
                absl::FunctionRef<void(const AddedToken&, absl::string_view)>
                    on_token) const;
-  // Null if `text`, which is not empty, begins with none.
+  // Returns null if `text`, which is not empty, begins with no token.
   const AddedToken* FirstToken(bool normalized, absl::string_view text) const;
 
-  std::vector<AddedToken> tokens_;  // by first byte, then the longest first
-  std::array<size_t, 257> first_;   // of each first byte
+  std::vector<AddedToken> tokens_;  // by first byte, then by falling length
+  std::array<size_t, 257> first_;   // index by first byte
 };
 
 }  // namespace regard

@@ -51,7 +51,7 @@ TEST(AddedTokensTest, TakesWhiteSpace) {
   EXPECT_THAT(Split(tokens, "a \u3000<  > \t<b"),
               ElementsAre("a", "1[ \u3000<]", "  ", "2[> \t]", "1[<]", "b"));
   EXPECT_THAT(Split(tokens, " <"), ElementsAre("1[ <]"));
-  // A byte that is not UTF-8 is no white space.
+  // A byte that is not UTF-8 is not white space.
   EXPECT_THAT(Split(tokens, "\xa0<"), ElementsAre("\xa0", "1[<]"));
 }
 

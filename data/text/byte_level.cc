@@ -15,8 +15,8 @@ namespace regard {
 
 namespace {
 
-// Letters and numbers that came with Unicode 15.1 and 16. utf8proc of Debian 12
-// has those of 15. tools/parity/check_byte_pairs.py compares all code points.
+// The letters and numbers of Unicode 15.1 and 16. utf8proc of Debian 12 knows
+// Unicode 15. tools/parity/check_byte_pairs.py compares all code points.
 constexpr CodePoints kNewLetters[] = {
     {0x1C89, 0x1C8A},   {0xA7CB, 0xA7CD},   {0xA7DA, 0xA7DC},
     {0x105C0, 0x105F3}, {0x10D4A, 0x10D65}, {0x10D6F, 0x10D85},
@@ -56,7 +56,7 @@ Kind KindOf(char32_t c) {
   return InRanges(kNewNumbers, c) ? Kind::kNumber : Kind::kOther;
 }
 
-// What `text` begins with: a kind, and the bytes of one character of it.
+// The kind of the first character of a text, and its number of bytes.
 struct Start {
   Kind kind;
   size_t bytes;
@@ -77,7 +77,7 @@ size_t ContractionBytes(absl::string_view text) {
   return 0;
 }
 
-// The code points by which bytes are spelled, and the bytes by them.
+// The code points that represent bytes, and the inverse.
 struct Alphabet {
   std::array<char32_t, 256> letters = {};
   std::array<int16_t, 512> bytes = {};  // -1: none
@@ -140,7 +140,7 @@ size_t FirstWordBytes(absl::string_view text) {
     }
     return end;
   }
-  // White space up to the last, which may belong to the next word.
+  // White space up to its last character, which may belong to the next word.
   size_t last = 0;
   for (end = 0; end < text.size();) {
     const Start next = StartOf(text.substr(end));

@@ -1,6 +1,6 @@
-// How byte-level vocabularies (Radford et al., "Language Models are
-// Unsupervised Multitask Learners", 2019) spell bytes, and the words into which
-// they cut a text before any pairs are joined.
+// Byte-level text (Radford et al., "Language Models are Unsupervised Multitask
+// Learners", 2019): the characters that represent bytes in a vocabulary, and
+// the words into which a text is split before pairs are merged.
 #ifndef DATA_TEXT_BYTE_LEVEL_H_
 #define DATA_TEXT_BYTE_LEVEL_H_
 
@@ -13,21 +13,24 @@
 
 namespace regard {
 
-// Bytes that print in Latin-1 are written as themselves, the other 68, in
-// order, as U+0100 and on: a space is U+0120.
+// Returns the bytes as characters. Printable bytes of Latin-1 represent
+// themselves. The other 68 become U+0100 and the following characters, in
+// order. For example, a space becomes U+0120.
 std::string SpellBytes(absl::string_view bytes);
 
-// The inverse; nothing if a character stands for no byte.
+// The inverse of SpellBytes(). Returns `nullopt` if a character represents no
+// byte.
 std::optional<std::string> UnspellBytes(absl::string_view spelled);
 
-// Bytes of the first word of `text`, which is not empty, by the pattern
+// Returns the number of bytes of the first word of `text`, which is not empty.
+// The words match the pattern
 //
 //   's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|
 //   \s+(?!\S)|\s+
 //
-// with the letters and numbers of Unicode 16, those of the `tokenizers`
-// library. A byte that is not UTF-8 is none of \s, \p{L} and \p{N}. Takes time
-// in proportion to the word.
+// with the letters and numbers of Unicode 16, as in the `tokenizers` library. A
+// byte that is not UTF-8 matches none of \s, \p{L} and \p{N}. Takes time
+// proportional to the length of the word.
 size_t FirstWordBytes(absl::string_view text);
 
 }  // namespace regard

@@ -41,7 +41,7 @@ TEST(ByteLevelTest, TheLastSpaceBelongsToTheNextWord) {
   EXPECT_THAT(Words("a \n"), ElementsAre("a", " \n"));
   EXPECT_THAT(Words(" "), ElementsAre(" "));
   EXPECT_THAT(Words("\tb"), ElementsAre("\t", "b"));
-  // Not a space that is not U+0020.
+  // Only U+0020 is joined to the next word.
   EXPECT_THAT(Words("a\u00a0b\u2003\u3000c"),
               ElementsAre("a", "\u00a0", "b", "\u2003", "\u3000", "c"));
 }
@@ -52,7 +52,7 @@ TEST(ByteLevelTest, BytesThatAreNotUtf8AreMarks) {
   EXPECT_THAT(Words("\xed\xa0\x80"), ElementsAre("\xed\xa0\x80"));
 }
 
-// Which utf8proc of Debian 12 does not have.
+// utf8proc of Debian 12 does not know these letters.
 TEST(ByteLevelTest, KnowsUnicode16) {
   EXPECT_THAT(Words("a\U0002ebf0"), ElementsAre("a\U0002ebf0"));
   EXPECT_THAT(Words("a\U00011bc0"), ElementsAre("a\U00011bc0"));

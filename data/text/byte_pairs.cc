@@ -12,12 +12,13 @@
 
 namespace regard {
 
-// Joins the pairs of words, one after the other.
+// Merges the pairs of one word after the other.
 class BytePairs::WordMerger {
  public:
   explicit WordMerger(const BytePairs& pairs) : pairs_(pairs) {}
 
-  // Calls sink(id, begin, end) for the tokens of `word`, which is not empty.
+  // Calls sink(id, begin, end) for the tokens of `word`, which must not be
+  // empty.
   template <typename Sink>
   void ForEachToken(absl::string_view word, Sink sink) {
     symbols_.clear();
@@ -38,28 +39,28 @@ class BytePairs::WordMerger {
   }
 
  private:
-  // Those that were joined to another have id -1.
+  // A symbol that was merged into another has id -1.
   struct Symbol {
     int32_t id;
-    int64_t before;  // -1: none
-    int64_t after;   // the size of the word: none
+    int64_t before;  // -1 if there is none
+    int64_t after;   // the size of the word if there is none
   };
   struct Found {
     int32_t rank;
-    int64_t position;  // of the left symbol
+    int64_t position;  // position of the left symbol
     bool operator>(const Found& other) const {
       return std::tie(rank, position) > std::tie(other.rank, other.position);
     }
   };
 
-  // Looks for a merge of the symbol at `position` and the next.
+  // Searches a merge of the symbol at `position` with the next one.
   void Consider(int64_t position) {
     const Symbol& left = symbols_[position];
     const auto rank = pairs_.ranks_.find({left.id, symbols_[left.after].id});
     if (rank != pairs_.ranks_.end()) found_.push({rank->second, position});
   }
 
-  // Joins the pair at `position`, if it is still there.
+  // Merges the pair at `position`, if it still exists.
   void Join(const Merge& merge, int64_t position) {
     const auto end = static_cast<int64_t>(symbols_.size());
     Symbol& left = symbols_[position];
@@ -170,7 +171,7 @@ std::string BytePairs::ToText() const {
                      {"normalized", token.normalized},
                      {"special", token.special}});
   }
-  // Its [] would look through all that are there.
+  // ordered_json's operator[] would search all earlier keys.
   Json::object_t vocabulary;
   for (int32_t id = 0; id < size(); ++id) {
     vocabulary.emplace_back(spelled[id], id);

@@ -1,8 +1,10 @@
-// Byte-level byte-pair encoding, the tokeniser of GPT-2 (Radford et al., 2019;
-// Sennrich et al., "Neural Machine Translation of Rare Words with Subword
-// Units", ACL 2016): a text is cut into words, and in each word the pairs of
-// neighbours that a list of merges names are joined, those named first first.
-// The ids are those of the `tokenizers` library.
+// Byte-level byte-pair encoding, the tokenizer of GPT-2. A text is split into
+// words. In each word, neighbouring tokens are merged according to a list of
+// merges, in the order of the list. The ids are the same as in the `tokenizers`
+// library.
+//
+// Radford et al., 2019; Sennrich et al., "Neural Machine Translation of Rare
+// Words with Subword Units", ACL 2016.
 #ifndef DATA_TEXT_BYTE_PAIRS_H_
 #define DATA_TEXT_BYTE_PAIRS_H_
 
@@ -23,7 +25,8 @@
 
 namespace regard {
 
-// Copyable; does not change once made, so one may serve several threads.
+// A tokenizer with its vocabulary. Copyable. Immutable, and therefore
+// thread-safe.
 class BytePairs {
  public:
   struct Token {
@@ -32,34 +35,34 @@ class BytePairs {
     size_t end;
   };
 
-  // From the text of a tokenizer.json, which `path` names in errors. These are
-  // complete to print, and name all that is wrong: an id that is missing or
-  // there twice, a byte without a token, a merge that is there twice or of
-  // tokens that are not; and what this tokeniser does not do. Its
-  // post_processor, truncation and padding have no effect: Encode() puts
-  // nothing around a text.
+  // Parses the text of a tokenizer.json. `path` names it in errors, which are
+  // ready to print and list all problems. Problems are: a missing or repeated
+  // id, a byte without a token, a repeated merge, a merge of tokens that do not
+  // exist, and unsupported features. Ignores post_processor, truncation and
+  // padding: Encode() adds no tokens to a text.
   static absl::StatusOr<BytePairs> FromText(absl::string_view text,
                                             absl::string_view path);
-  // A tokenizer.json, which transformers opens as well.
+  // Returns a tokenizer.json, which transformers can open, too.
   std::string ToText() const;
 
   int32_t size() const { return static_cast<int32_t>(bytes_.size()); }
 
-  // The ids of any bytes: added tokens are found first, the leftmost and of
-  // several there the longest. Bytes that are not UTF-8 are tokens like others,
-  // so AppendBytes() of all ids gives the text back, save white space that an
-  // added token strips. Takes memory in proportion to the text, and time by its
-  // longest word n: O(log n) a byte.
+  // Returns the ids of any bytes. Added tokens are found first: the leftmost,
+  // and the longest of several at one place. Bytes that are not UTF-8 are
+  // tokens as well, so AppendBytes() of all ids restores the text, except for
+  // white space that an added token strips. Takes memory proportional to the
+  // text, and O(log n) time per byte, where n is the length of the longest
+  // word.
   std::vector<int32_t> Encode(absl::string_view text) const;
-  // The same with the bytes of each; together they are the text.
+  // Like Encode(), with the bytes of each token. Together they are the text.
   std::vector<Token> EncodeWithOffsets(absl::string_view text) const;
 
-  // The bytes of a token, 0 <= id < size(), of an added one its text. A
-  // character may take several tokens.
+  // Appends the bytes of a token, 0 <= id < size(). For an added token, these
+  // are its text. A character may consist of several tokens.
   void AppendBytes(int32_t id, std::string* out) const;
 
-  // The token of these bytes (" the", "<|endoftext|>"), an added one if both
-  // are there; nothing if there is none.
+  // Returns the token with these bytes (" the", "<|endoftext|>"), or `nullopt`
+  // if there is none. An added token takes precedence.
   std::optional<int32_t> Find(absl::string_view token) const;
 
   absl::Span<const AddedToken> added_tokens() const { return added_.tokens(); }
@@ -76,29 +79,29 @@ class BytePairs {
 
   BytePairs() = default;
 
-  // Fills `ids_` and `is_whole_` by the other members.
+  // Fills `ids_` and `is_whole_` from the other members.
   void IndexTokens();
   // Calls sink(id, begin, end) for each token of `text`, in order.
   void ForEachToken(
       absl::string_view text,
       absl::FunctionRef<void(int32_t, size_t, size_t)> sink) const;
 
-  std::vector<std::string> bytes_;                 // of each id
+  std::vector<std::string> bytes_;                 // by id
   absl::flat_hash_map<std::string, int32_t> ids_;  // by bytes
   std::array<int32_t, 256> byte_ids_ = {};
   std::vector<Merge> merges_;  // by rank
-  // The ranks by the ids of left and right.
+  // Ranks by the ids of left and right.
   absl::flat_hash_map<std::pair<int32_t, int32_t>, int32_t> ranks_;
-  // Whether its merges make of the token's bytes that token.
+  // Whether the merges turn the bytes of a token into that token.
   std::vector<bool> is_whole_;
   AddedTokens added_;
 };
 
-// From tokenizer.json or, if there is none, vocab.json and merges.txt of a
-// folder. Tokens that added_tokens.json, special_tokens_map.json and
-// tokenizer_config.json name, where they are there, are added tokens; without
-// these, <|endoftext|> is. Errors are as of FromText(); tokens that are put
-// around a text are one, too.
+// Reads the tokenizer of a folder from tokenizer.json or, if that is missing,
+// from vocab.json and merges.txt. Added tokens are those in added_tokens.json,
+// special_tokens_map.json and tokenizer_config.json, if these files exist.
+// Otherwise, <|endoftext|> is the only added token. Errors are as in
+// FromText(). Tokens that are added around a text are an error, too.
 absl::StatusOr<BytePairs> ReadBytePairs(const std::string& folder);
 
 }  // namespace regard

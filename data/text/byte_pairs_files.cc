@@ -30,7 +30,7 @@ std::string Quoted(absl::string_view token) {
   return absl::StrCat("'", PrintableText(token), "'");
 }
 
-// A field that this tokeniser does not know is absent, or has this value.
+// Requires that an unsupported field is absent or has this value.
 void WantBool(const JsonObject& json, const std::string& key, bool wanted) {
   if (json.Bool(key, wanted) == wanted) return;
   json.Complain(key, absl::StrCat(key, " must be ", wanted ? "true" : "false"));
@@ -45,14 +45,14 @@ void CheckByteLevel(const JsonObject& json, const std::string& key) {
   const auto part = json.Object(key);
   if (!part.has_value()) return;
   part->Choice("type", {"ByteLevel"});
-  // Of a decoder, these have no effect.
+  // These fields have no effect on a decoder.
   if (key == "decoder") return;
-  // Whether a space is put before a text that has none.
+  // add_prefix_space would add a space before a text without one.
   if (part->Has("add_prefix_space")) WantBool(*part, "add_prefix_space", false);
   WantBool(*part, "use_regex", true);
 }
 
-// What tokenizer.json says beside its tokens.
+// Checks the fields of tokenizer.json other than its tokens.
 void CheckOptions(const JsonObject& json) {
   if (json.Has("normalizer")) {
     json.Complain("normalizer",
@@ -72,7 +72,7 @@ void CheckOptions(const JsonObject& json) {
   model->Require("vocab");
 }
 
-// What a tokenizer.json puts around a text.
+// Checks that a tokenizer.json adds no tokens around a text.
 void CheckAround(const JsonObject& json) {
   const auto part = json.Object("post_processor");
   if (!part.has_value()) return;
@@ -87,44 +87,44 @@ void CheckAround(const JsonObject& json) {
 
 }  // namespace
 
-// Puts together what files say.
+// Combines the contents of files to a tokenizer.
 class BytePairsReader {
  public:
-  // A whole tokenizer.json.
+  // Reads a whole tokenizer.json.
   void ReadTokenizer(const JsonObject& json);
-  // The ids of the tokens of a vocabulary.
+  // Reads the ids of the tokens of a vocabulary.
   void ReadVocabulary(const JsonObject& json);
 
-  // Why the merge is none; empty if it is one.
+  // Adds a merge. Returns the problem of the merge, or "".
   std::string AddMerge(const std::string& left, const std::string& right);
-  // Of an array of pairs, or of strings with a space between.
+  // Reads an array of pairs, or of strings with a space between tokens.
   void ReadMerges(const JsonObject& model);
-  // Of merges.txt: a pair a line.
+  // Reads merges.txt, which has one pair per line.
   absl::Status ReadMerges(absl::string_view text, absl::string_view path);
 
-  // Of added_tokens.json: ids by texts.
+  // Reads added_tokens.json: ids by text.
   void ReadAddedIds(const JsonObject& json);
-  // Of special_tokens_map.json and tokenizer_config.json.
+  // Reads special_tokens_map.json and tokenizer_config.json.
   void ReadSpecialTokens(const JsonObject& json);
-  // Makes a token of the vocabulary, if it is one, an added one.
+  // Makes a token of the vocabulary, if it exists, an added token.
   void AddSpecial(const std::string& text);
 
-  // Sets the bytes of all tokens; returns what is wrong.
+  // Sets the bytes of all tokens. Returns the problems.
   std::vector<std::string> SetBytes();
-  // The tokeniser; `path` names the file of the vocabulary in errors.
+  // Returns the tokenizer. `path` names the file of the vocabulary in errors.
   absl::StatusOr<BytePairs> Finish(absl::string_view path);
 
  private:
-  // The token's id in the vocabulary or among the added ones; -1: none.
+  // Returns the token's id in the vocabulary or among added tokens, or -1.
   int32_t Find(const std::string& text) const;
-  // Notes that `text` has the id; else why not.
+  // Assigns the id to `text`. Returns the problem, or "".
   std::string TakeId(const std::string& text, int64_t id);
-  // A problem is one of the field `key` of `json`.
+  // Problems are reported for the field `key` of `json`.
   void AddToken(const JsonObject& json, const std::string& key,
                 AddedToken token, int64_t id);
 
-  std::map<int32_t, std::string> texts_;       // as they are spelled, by id
-  std::map<std::string, int32_t> vocabulary_;  // by how they are spelled
+  std::map<int32_t, std::string> texts_;       // spelled, by id
+  std::map<std::string, int32_t> vocabulary_;  // by spelling
   std::map<std::string, AddedToken> added_;
   BytePairs pairs_;
 };
@@ -229,7 +229,7 @@ absl::Status BytePairsReader::ReadMerges(absl::string_view text,
 
 void BytePairsReader::AddToken(const JsonObject& json, const std::string& key,
                                AddedToken token, int64_t id) {
-  if (token.text.empty()) return;  // a problem already
+  if (token.text.empty()) return;  // this is already a problem
   const int32_t known = Find(token.text);
   if (known >= 0 && known != id) {
     return json.Complain(
@@ -300,7 +300,7 @@ void BytePairsReader::ReadSpecialTokens(const JsonObject& json) {
   }
   for (const char* key :
        {"additional_special_tokens", "extra_special_tokens"}) {
-    // An empty one may be written as an object.
+    // An empty list may be written as an object.
     if (!json.Has(key) || json.json()[key].empty()) continue;
     for (const std::string& text : json.TextList(key)) add(key, {.text = text});
   }
@@ -311,7 +311,8 @@ std::vector<std::string> BytePairsReader::SetBytes() {
   const auto complain = [&](const auto&... parts) {
     problems.push_back(absl::StrCat(parts...));
   };
-  std::vector<bool> is_made(texts_.size());  // of bytes
+  std::vector<bool> is_made(texts_.size());  // whether bytes or a merge make
+                                             // the token
   const auto note_made = [&](int32_t id) {
     if (static_cast<size_t>(id) < is_made.size()) is_made[id] = true;
   };
@@ -417,7 +418,7 @@ absl::StatusOr<BytePairs> ReadBytePairs(const std::string& folder) {
     if (!PathExists(special)) continue;
     REGARD_RETURN_IF_ERROR(read(special, [&](const JsonObject& json) {
       WantBool(json, "add_prefix_space", false);
-      // Else transformers goes by the post_processor.
+      // With a tokenizer.json, transformers uses the post_processor instead.
       for (const char* key : {"add_bos_token", "add_eos_token"}) {
         if (!is_whole) WantBool(json, key, false);
       }

@@ -31,7 +31,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using Json = nlohmann::ordered_json;
 
-// tools/parity/write_byte_pairs_fixture.py wrote both files.
+// Written by tools/parity/write_byte_pairs_fixture.py.
 std::string TrainedText() {
   return ReadFile("data/text/testdata/byte_pairs.json").value();
 }
@@ -62,7 +62,8 @@ TEST(BytePairsTest, AgreesWithTheTokenizersLibrary) {
   EXPECT_GE(cases, 300);
 }
 
-// The bytes, the merges "a b", "ab c" and "b c", and <end>.
+// Returns a tokenizer with the bytes, the merges "a b", "ab c" and "b c", and
+// <end>.
 Json Small() {
   Json vocabulary = Json::object();
   for (int byte = 0; byte < 256; ++byte) {
@@ -152,7 +153,8 @@ TEST(BytePairsTest, DecodesWhatItEncodes) {
   }
 }
 
-// Each byte is looked at a bounded number of times, or this takes hours.
+// Each byte is read a bounded number of times. Otherwise, this would take
+// hours.
 TEST(BytePairsTest, TakesTextsOfOneWord) {
   const BytePairs pairs = Of(Small());
   constexpr size_t kBytes = 3'000'000;
@@ -293,7 +295,7 @@ class BytePairsFolderTest : public ::testing::Test {
 TEST_F(BytePairsFolderTest, ReadsVocabularyAndMerges) {
   EXPECT_THAT(Encode("abcbc<end>"),
               ElementsAre(257, 258, '<', 'e', 'n', 'd', '>'));
-  // Lines may end as on Windows, and the last not at all.
+  // Lines may end as on Windows, and the last line may have no end.
   Write("merges.txt", "a b\r\nab c\r\nb c");
   EXPECT_THAT(Encode("abcbc"), ElementsAre(257, 258));
   Write("merges.txt", "#version: 0.2\na b\nab\nb c\na b\nb  c\n\nc c\n");
@@ -348,14 +350,15 @@ TEST_F(BytePairsFolderTest, PrefersTheWholeTokenizer) {
   EXPECT_THAT(Encode("abc<end>"), ElementsAre('a', 'b', 'c', 259));
 }
 
-// As transformers saves one that begins texts with <end>, or does not.
+// transformers saves such a tokenizer with and without <end> at the beginning
+// of texts.
 TEST_F(BytePairsFolderTest, PutsNothingAroundATextOfAWholeTokenizer) {
   Json json = Small();
   Json& around = json["post_processor"];
   around = {{"type", "TemplateProcessing"}, {"special_tokens", Json::object()}};
   Write("tokenizer.json", json.dump());
   Write("tokenizer_config.json", R"({"add_bos_token": true})");
-  EXPECT_EQ(Error(), "");  // transformers does not, either
+  EXPECT_EQ(Error(), "");  // transformers ignores the field, too
   around["special_tokens"]["<end>"] = Json::object();
   Write("tokenizer.json", json.dump());
   EXPECT_THAT(
@@ -367,7 +370,7 @@ TEST_F(BytePairsFolderTest, PutsNothingAroundATextOfAWholeTokenizer) {
   EXPECT_THAT(Error(), HasSubstr("one of ByteLevel, TemplateProcessing"));
 }
 
-// As in GPT-2's own folder, which does not say so.
+// GPT-2's own folder does not declare the token.
 TEST_F(BytePairsFolderTest, TheEndOfATextIsAnAddedToken) {
   Json vocabulary = Small()["model"]["vocab"];
   vocabulary["<|endoftext|>"] = 259;

@@ -1,4 +1,4 @@
-// Sets of Unicode's code points.
+// Sets of Unicode code points.
 #ifndef DATA_TEXT_CODE_POINTS_H_
 #define DATA_TEXT_CODE_POINTS_H_
 
@@ -14,7 +14,7 @@ struct CodePoints {
   char32_t last;
 };
 
-// `ranges` rise and do not overlap.
+// Whether `c` is in one of `ranges`, which must rise and not overlap.
 constexpr bool InRanges(absl::Span<const CodePoints> ranges, char32_t c) {
   const auto* const range = std::upper_bound(
       ranges.begin(), ranges.end(), c,
@@ -22,7 +22,7 @@ constexpr bool InRanges(absl::Span<const CodePoints> ranges, char32_t c) {
   return range != ranges.begin() && c <= (range - 1)->last;
 }
 
-// Unicode's property White_Space.
+// Whether `c` has the Unicode property White_Space.
 inline bool IsUnicodeSpace(char32_t c) {
   return IsWhitespace(c) && !(c >= 0x1C && c <= 0x1F);
 }

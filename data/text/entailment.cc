@@ -16,7 +16,7 @@ namespace regard {
 
 namespace {
 
-// What is opposed to what.
+// Opposites. The words of one string are synonyms.
 constexpr std::array<absl::string_view, 2> kAdjectives[] = {
     {"small little", "large big"},
     {"young", "old elderly"},
@@ -48,7 +48,7 @@ constexpr std::array<absl::string_view, 2> kVerbs[] = {
     {"calms soothes", "scares frightens"},
     {"feeds", "starves"},
 };
-// Kinds, and what is of them alone.
+// Kinds of things, and words that belong only to the kind.
 constexpr std::array<absl::string_view, 2> kNouns[] = {
     {"person", "farmer doctor teacher soldier nurse baker lawyer singer"},
     {"dog", "beagle poodle terrier bulldog collie"},
@@ -65,13 +65,14 @@ constexpr EntailmentRule kContradicting[] = {EntailmentRule::kOppositeAdjective,
 constexpr EntailmentRule kUnrelated[] = {EntailmentRule::kOtherNoun,
                                          EntailmentRule::kExchanged,
                                          EntailmentRule::kAnother};
-// By label.
+// Rules by label.
 constexpr absl::Span<const EntailmentRule> kRules[] = {
     kEntailing, kContradicting, kUnrelated};
 
 using Words = std::vector<absl::string_view>;
 
-// Half of all sentences are of training, a quarter each of dev and test.
+// Assigns half of all sentences to training, and a quarter each to dev and
+// test.
 EntailmentPairs::Part PartOf(absl::string_view sentence, uint64_t seed) {
   const uint64_t quarter =
       RandomStream(seed, absl::StrCat("data/entailment/", sentence))
@@ -81,7 +82,7 @@ EntailmentPairs::Part PartOf(absl::string_view sentence, uint64_t seed) {
                         : EntailmentPairs::Part::kTrain;
 }
 
-// Subject and object change places.
+// Exchanges subject and object.
 std::string Exchanged(const Words& words, size_t verb) {
   const auto subject = absl::MakeConstSpan(words).first(verb);
   const auto object =
@@ -157,7 +158,8 @@ std::vector<std::string> EntailmentPairs::Apply(
     EntailmentRule rule, absl::string_view sentence) const {
   const Words words = absl::StrSplit(sentence, ' ');
   std::vector<std::string> made;
-  // With `word` in the place of words[i], or with nothing there.
+  // Adds the sentence with `word` in place of words[i]. An empty word removes
+  // words[i].
   const auto add = [&](size_t i, absl::string_view word) {
     Words changed = words;
     changed[i] = word;
@@ -183,13 +185,13 @@ std::vector<std::string> EntailmentPairs::Apply(
 
 std::vector<LabelledText> EntailmentPairs::Make(int64_t count, uint64_t seed,
                                                 Part part) const {
-  constexpr int64_t kSentences = 1000;  // that are drawn at once
+  constexpr int64_t kSentences = 1000;  // number of sentences drawn at once
   constexpr const char* kNames[] = {"train", "dev", "test"};
   const std::string purpose =
       absl::StrCat("entailment/", kNames[static_cast<int>(part)]);
   const RandomStream random(seed, absl::StrCat("data/", purpose));
   uint64_t draws = 0;
-  std::string waiting;  // the first sentence of a pair that lacks a second
+  std::string waiting;  // the first sentence of an unfinished pair
   std::vector<LabelledText> pairs;
   for (int64_t chunk = 0; std::ssize(pairs) < count; ++chunk) {
     const std::string sentences =

@@ -1,11 +1,11 @@
-// Pairs of generated sentences of which the first entails the second,
-// contradicts it, or says nothing of it, as in natural language inference
-// (Bowman et al., "A large annotated corpus for learning natural language
-// inference", 2015).
+// Generates pairs of sentences for natural language inference (Bowman et al.,
+// "A large annotated corpus for learning natural language inference", 2015).
+// The first sentence entails the second, contradicts it, or is unrelated.
 //
-// The first is a sentence of a grammar: "the [adjective] noun verb the
-// [adjective] noun .". The second is made of it by one rule. As in that corpus,
-// both are about the same things: what is small is not large.
+// The first sentence comes from a grammar: "the [adjective] noun verb the
+// [adjective] noun .". A rule changes it to the second. As in the corpus of
+// Bowman et al., both sentences are about the same things: a small thing is not
+// large.
 //
 //   entails      kSynonym            small -> little, helps -> assists
 //                kKind               beagle -> dog
@@ -17,9 +17,9 @@
 //                                    the nurse
 //                kAnother            another sentence of the grammar
 //
-// Each label has a third of the pairs, and each of its rules the same share. So
-// what is entailed and what is contradicted differ in one word alike, and what
-// 120 words have to do with each other tells them apart.
+// Each label has a third of the pairs, and each of its rules has the same
+// fraction. Entailed and contradicting sentences both differ in one word. To
+// distinguish them, a model must learn how 120 words are related.
 #ifndef DATA_TEXT_ENTAILMENT_H_
 #define DATA_TEXT_ENTAILMENT_H_
 
@@ -53,34 +53,36 @@ class EntailmentPairs {
  public:
   enum class Part { kTrain, kDev, kTest };
 
-  // The pairs of a part, a function of seed and part. Each sentence there is
-  // belongs to one part alone, as a function of the seed: no two parts have a
-  // sentence in common, be it first or second.
+  // Returns the pairs of a part, which depend only on `seed` and `part`. The
+  // seed assigns each sentence to one part. Two parts therefore have no
+  // sentence in common, first or second.
   std::vector<LabelledText> Make(int64_t count, uint64_t seed, Part part) const;
 
-  // All that a rule makes of a sentence of the grammar; none if it has nothing
-  // to change, as kAnother has.
+  // Returns all results of a rule for a sentence of the grammar. Empty if the
+  // rule does not apply, and for kAnother.
   std::vector<std::string> Apply(EntailmentRule rule,
                                  absl::string_view sentence) const;
 
  private:
   enum class Sort { kAdjective, kVerb, kNoun };
 
-  // Adjectives and verbs mean the same if group and side are the same, and the
-  // opposite if the group alone is. A group of nouns is a kind: its name has
-  // side 0, its members have side 1, and do not mean the same.
+  // The meaning of a word. Adjectives and verbs with equal group and side are
+  // synonyms. With equal groups and different sides, they are opposites. A
+  // group of nouns is a kind: its name has side 0. Its members have side 1 and
+  // are not synonyms.
   struct Meaning {
     Sort sort;
     int group;
     int side;
   };
-  // By word; "the" and "." have none.
+  // By word. "the" and "." have no meaning.
   using Meanings = std::map<std::string, Meaning, std::less<>>;
 
   static Meanings AllMeanings();
-  // The rules of Grammar, of words of the same weight.
+  // Returns the rules of Grammar, in which all words have the same weight.
   static std::string RulesOf(const Meanings& meanings);
-  // Whether a rule puts a word that means `there` in the place of another.
+  // Whether a rule replaces a word with the meaning `here` by a word with the
+  // meaning `there`.
   static bool Replaces(EntailmentRule rule, const Meaning& here,
                        const Meaning& there);
 

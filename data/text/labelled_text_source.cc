@@ -30,13 +30,13 @@ namespace regard {
 
 namespace {
 
-// The verbs of the grammar, of one and of many.
+// The verbs of the grammar in singular and plural.
 constexpr std::pair<const char*, const char*> kVerbs[] = {
     {"sleeps", "sleep"},   {"sings", "sing"}, {"sees", "see"},
     {"follows", "follow"}, {"likes", "like"},
 };
 
-// The other number of a verb; empty for other words.
+// Returns the other number of a verb, or "" for other words.
 std::string OtherNumber(absl::string_view word) {
   for (const auto& [one, many] : kVerbs) {
     if (word == one) return many;
@@ -50,7 +50,7 @@ class LabelledTextSource
  public:
   using WithOptions::WithOptions;
 
-  // A model that is only evaluated also answers without a file.
+  // A model that is only evaluated can also predict without a file.
   static DataPath Path(const Options& options) {
     return options.dev_fraction() == 0 && options.test_fraction() == 1
                ? DataPath::kOptional
@@ -91,7 +91,7 @@ class GrammaticalitySource
  private:
   static std::vector<LabelledText> Make(int64_t count, uint64_t seed,
                                         const char* split) {
-    // Other sentences than those of the data source `grammar`.
+    // The data source `grammar` has other sentences.
     const std::string purpose = absl::StrCat("grammaticality/", split);
     const std::string sentences =
         Grammar(EnglishRules()).Sentences(count, seed, purpose);
@@ -132,9 +132,9 @@ class EntailmentSource
   }
 };
 
-// The parts between tabs of a line of at most 64 KiB, of which there have to be
-// as many as in the first line, two or three. `error` makes one of a column and
-// a message.
+// Returns the fields of a line of at most 64 KiB, which tabs separate. Their
+// number must be the same as in the first line, two or three. `error` makes an
+// error from a column and a message.
 absl::StatusOr<std::vector<absl::string_view>> ColumnsOf(
     absl::string_view line, size_t wanted,
     absl::FunctionRef<absl::Status(size_t, absl::string_view)> error) {
@@ -147,7 +147,8 @@ absl::StatusOr<std::vector<absl::string_view>> ColumnsOf(
   if (columns.size() != wanted) {
     size_t column = line.size() + 1;
     if (columns.size() > wanted) {
-      column = columns[wanted].data() - line.data();  // its tab, from 1
+      column = columns[wanted].data() - line.data();  // column of its tab, from
+                                                      // 1
     }
     return error(column, absl::StrCat("expected LABEL<TAB>TEXT",
                                       wanted == 3 ? "<TAB>SECOND_TEXT" : "",
@@ -203,7 +204,7 @@ absl::StatusOr<LabelledTextData> ReadLabelledText(
                     LineEndsOf(text_version)));
   TextCounts counts = {.carriage_returns = whole.carriage_returns};
   std::vector<absl::string_view> lines;
-  std::vector<size_t> numbers;  // of the lines, from 1
+  std::vector<size_t> numbers;  // line numbers, from 1
   size_t number = 0;
   for (const absl::string_view line :
        absl::StrSplit(absl::StripSuffix(whole.text, "\n"), '\n')) {
@@ -229,7 +230,7 @@ absl::StatusOr<LabelledTextData> ReadLabelledText(
   const size_t dev = begin_of(config.dev_fraction() + config.test_fraction());
   LabelledTextData data;
   LabelledSplits& splits = data.splits;
-  absl::flat_hash_map<absl::string_view, int32_t> ids;  // of the labels
+  absl::flat_hash_map<absl::string_view, int32_t> ids;  // ids by label
   const size_t columns_wanted = std::ranges::count(lines[0], '\t') == 2 ? 3 : 2;
   for (size_t i = 0; i < lines.size(); ++i) {
     const auto error = [&](size_t column, absl::string_view problem) {

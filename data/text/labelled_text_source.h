@@ -1,4 +1,4 @@
-// Where the texts of a classification come from.
+// The data sources of labelled texts, for classification.
 #ifndef DATA_TEXT_LABELLED_TEXT_SOURCE_H_
 #define DATA_TEXT_LABELLED_TEXT_SOURCE_H_
 
@@ -22,25 +22,26 @@ struct LabelledTextData {
   LabelledSplits splits;
   // SHA-256 of each file, by the field that names it.
   std::map<std::string, std::string> digests;
-  // What the user should know of the file, a sentence each.
+  // Notes about the file for the user, one sentence each.
   std::vector<std::string> notes = {};
 };
 
-// Reads a file as ReadWholeText() does. Blank lines are passed over. Errors say
-// path:line:column: a line of more than 64 KiB, a first line without one tab or
-// two, another line with another number of them, a label that is empty or that
-// training lacks, and fewer than two labels in training, if there is any.
+// Reads a file as ReadWholeText() does. Blank lines are ignored. Errors begin
+// with path:line:column. Errors are: a line of more than 64 KiB, a first line
+// without one or two tabs, a line with another number of tabs, and a label that
+// is empty or does not occur in training. If there is a training split, it must
+// have at least two labels.
 absl::StatusOr<LabelledTextData> ReadLabelledText(
     const std::string& path, const LabelledTextConfig& config,
     int text_version = 1);
 
-// Makes the labels of the data those that a trained model knows. An error,
-// complete to print, names one that is not among them.
+// Replaces the labels of the data by the labels of a trained model. Returns an
+// error, ready to print, for a label that the model does not have.
 absl::Status UseLabels(const std::vector<std::string>& labels,
                        LabelledSplits* data);
 
-// `sentence` of the data source `grammar` with the number of one of its verbs
-// changed: that of the `choice`-th, modulo the number of verbs.
+// Returns `sentence` of the data source `grammar` with the wrong number of one
+// of its verbs: the `choice`-th, modulo the number of verbs.
 std::string WithWrongNumber(absl::string_view sentence, uint64_t choice);
 
 }  // namespace regard

@@ -1,5 +1,6 @@
-// Text that is written once and read often, in a file without a name that is
-// mapped into memory: the system may take its pages back at any time.
+// Text that is written once and read often. It is in a file without a name that
+// is mapped into memory, so that the system may take its pages back at any
+// time.
 #ifndef DATA_TEXT_MAPPED_TEXT_H_
 #define DATA_TEXT_MAPPED_TEXT_H_
 
@@ -19,16 +20,16 @@ class MappedText {
   MappedText& operator=(const MappedText&) = delete;
   ~MappedText();
 
-  // Before Map() alone; errors are those of Map().
+  // Appends text. Must not be called after Map(), which returns its errors.
   void Append(absl::string_view text);
 
-  // Ends the writing. An error if the temporary file cannot be written.
+  // Ends the writing. Returns an error if the temporary file cannot be written.
   absl::Status Map();
 
-  // All of the text, after Map().
+  // The whole text. To be called after Map().
   absl::string_view text() const { return text_; }
 
-  // Says that the text will not be read for a while.
+  // Tells the system that the text will not be read soon.
   void Release() const;
 
  private:
@@ -37,7 +38,7 @@ class MappedText {
   };
 
   std::unique_ptr<std::FILE, Close> file_;
-  int error_ = 0;  // errno of the first write that failed
+  int error_ = 0;  // errno of the first failed write
   int64_t size_ = 0;
   absl::string_view text_;
 };

@@ -1,6 +1,6 @@
-// Prepares text: of a corpus, of what a user types or pipes, and of pairs to
-// score. Every source and every program prepares text here, so a model reads a
-// sentence as it read the same sentence in training.
+// Prepares text from corpora, from users, and from pairs to score. Every source
+// and every program prepares text here. A model therefore reads a sentence in
+// the same way as in training.
 #ifndef DATA_TEXT_PREPARED_TEXT_H_
 #define DATA_TEXT_PREPARED_TEXT_H_
 
@@ -14,29 +14,29 @@
 
 namespace regard {
 
-// Versions of the rules, as data.text_version has them:
+// The versions of the rules, as in data.text_version:
 //
-//      a line ends with     words are separated by  a blank line is
-//   0  \n or \r\n           U+0020                  empty
-//   1  \n, \r\n or \r       white space (utf8.h)    of white space
+//   version  a line ends with   words are separated by  a blank line
+//   0        \n or \r\n         U+0020                  is empty
+//   1        \n, \r\n or \r     white space (utf8.h)    has only white space
 //
-// In all of them, a byte order mark in front of a text is not part of it.
+// In all versions, a byte order mark before a text is not part of it.
 inline LineEnds LineEndsOf(int text_version) {
   return text_version == 0 ? LineEnds::kNewline : LineEnds::kAny;
 }
 bool IsBlankLine(absl::string_view line, int text_version);
 
-// What is done to words besides separating them.
+// The changes of words, other than their separation.
 enum class WordRule {
-  // PrepareText(): of sentence pairs.
+  // For sentence pairs: PrepareText().
   kPrepared,
-  // The same, for models of generated sentences, whose words are known: of what
-  // is typed, invisible characters (files/printable_text.h) are left out and
-  // U+2019 becomes an apostrophe. A word that the vocabulary lacks is parted
-  // behind an apostrophe where the vocabulary has the first part, as French
-  // elides: `j'aime` becomes `j' aime`.
+  // For models of generated sentences, whose words are known: PrepareText(),
+  // after invisible characters (files/printable_text.h) are removed and U+2019
+  // is replaced by an apostrophe. Elisions are split as in French: `j'aime`
+  // becomes `j' aime`. A word is split after an apostrophe if the vocabulary
+  // contains the first part but not the word.
   kGenerated,
-  // Nothing: of the captions of images.
+  // For captions of images: no changes.
   kAsWritten,
 };
 
@@ -45,27 +45,29 @@ struct TextRules {
   WordRule words = WordRule::kPrepared;
 };
 
-// The words of a sentence. Bytes that are not UTF-8 become U+FFFD; an error in
-// a file. kGenerated parts words by the vocabulary, if there is one.
+// Returns the words of a sentence. Bytes that are not UTF-8 become U+FFFD (in
+// files they are an error). kGenerated splits words by the vocabulary, if there
+// is one.
 std::vector<std::string> PrepareWords(absl::string_view text,
                                       const TextRules& rules,
                                       const Vocabulary* vocabulary = nullptr);
 
-// No-break spaces (U+00A0, U+202F) become spaces, letters lower-case, and a
-// space goes before each of , . ! ? that follows something else. The result is
-// in Unicode's composed form (NFC), so a letter and its accent give the same
-// token however they were typed.
+// Converts no-break spaces (U+00A0, U+202F) to spaces and letters to lower
+// case, and inserts a space before each of , . ! ? unless it follows a space.
+// The result is in Unicode's composed form (NFC), so that a letter and its
+// accent give the same token however they were typed.
 std::string PrepareText(absl::string_view text);
 
-// What was normalised, or passed over, in a text.
+// Counts of changes in a text, and of ignored lines.
 struct TextCounts {
-  int64_t carriage_returns = 0;  // in line ends
-  int64_t blank_lines = 0;       // passed over
-  int64_t separators = 0;        // white space but U+0020, between words
+  int64_t carriage_returns = 0;  // at ends of lines
+  int64_t blank_lines = 0;       // ignored
+  int64_t separators = 0;        // white space other than U+0020, between words
 
-  // Counts the separators of a sentence that becomes words.
+  // Counts the separators of a sentence that is split into words.
   void AddSeparators(absl::string_view text, int text_version);
-  // "data.path: 3 blank lines are passed over; ..."; empty without counts.
+  // Returns a note such as "data.path: 3 blank lines are ignored; ...", or
+  // "" if all counts are 0.
   std::string Note(absl::string_view where) const;
 };
 

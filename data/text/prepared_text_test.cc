@@ -69,7 +69,7 @@ Vocabulary VocabularyOf(const std::vector<std::string>& words) {
   return Vocabulary(counts);
 }
 
-// For a model of generated sentences.
+// Returns the words for a model of generated sentences.
 std::vector<std::string> Generated(absl::string_view text,
                                    const std::vector<std::string>& known) {
   const Vocabulary vocabulary = VocabularyOf(known);

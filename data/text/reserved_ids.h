@@ -1,4 +1,4 @@
-// The ids of the tokens that every vocabulary begins with.
+// The ids of the tokens with which every vocabulary begins.
 #ifndef DATA_TEXT_RESERVED_IDS_H_
 #define DATA_TEXT_RESERVED_IDS_H_
 
@@ -11,7 +11,7 @@ struct ReservedIds {
   static constexpr int32_t kPad = 1;
   static constexpr int32_t kBegin = 2;
   static constexpr int32_t kEnd = 3;
-  static constexpr int32_t kReserved = 4;  // the number of them
+  static constexpr int32_t kReserved = 4;  // the number of reserved ids
 };
 
 }  // namespace regard

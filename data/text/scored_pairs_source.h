@@ -1,4 +1,4 @@
-// Where pairs of texts with numbers come from.
+// The data source of pairs of texts with scores.
 #ifndef DATA_TEXT_SCORED_PAIRS_SOURCE_H_
 #define DATA_TEXT_SCORED_PAIRS_SOURCE_H_
 
@@ -19,13 +19,13 @@ struct ScoredPairsData {
   ScoredPairs splits;
   // SHA-256 of each file, by the field that names it.
   std::map<std::string, std::string> digests;
-  // What the user should know of the file, a sentence each.
+  // Notes about the file for the user, one sentence each.
   std::vector<std::string> notes = {};
 };
 
-// Reads a file as TextFile does. Errors say path:line:column: a line that is
-// not two texts and a finite number, with tabs between. Blank lines are passed
-// over.
+// Reads a file as TextFile does. Blank lines are ignored. A line must be two
+// texts and a finite number, separated by tabs. Errors begin with
+// path:line:column.
 absl::StatusOr<ScoredPairsData> ReadScoredPairs(const std::string& path,
                                                 const ScoredPairsConfig& config,
                                                 int text_version = 1);

@@ -50,7 +50,7 @@ TEST(ScoredPairsTest, SplitsLines) {
   EXPECT_EQ(data->digests.count("data.path"), 1);
 }
 
-// In lines of 64 KiB with their ends, 256 MiB and one line.
+// Lines of 64 KiB, including their ends, with 256 MiB in total. Then one more.
 TEST(ScoredPairsTest, AllTextIsCapped) {
   const std::string path = absl::StrCat(::testing::TempDir(), "/pairs.tsv.gz");
   const std::string line =

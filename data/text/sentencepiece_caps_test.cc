@@ -1,4 +1,5 @@
-// What a stranger's sentencepiece model can cost for a line of a corpus.
+// Limits the time and memory that an untrusted sentencepiece model takes for a
+// line of a corpus.
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -27,7 +28,7 @@ absl::StatusOr<SentencepieceModel> Parse(const ModelProto& model) {
   return SentencepieceModel::Parse(model.SerializeAsString(), "m.model");
 }
 
-// Without the cap a line takes hours by a piece of half its length.
+// Without the limit, a line takes hours with a piece of half its length.
 TEST(SentencepieceCapsTest, APieceIsCapped) {
   using Piece = ModelProto::SentencePiece;
   for (const auto& [type, of_piece] :
@@ -42,7 +43,7 @@ TEST(SentencepieceCapsTest, APieceIsCapped) {
     piece.set_piece(std::string(511, 'a') + "b");
     const auto model = Parse(proto);
     ASSERT_THAT(model, IsOk());
-    constexpr int kLine = 1 << 16;  // bytes of a corpus' longest
+    constexpr int kLine = 1 << 16;  // bytes of the longest line of a corpus
     EXPECT_THAT(model->Tokenize(std::string(kLine, 'a')), SizeIs(kLine));
     piece.set_piece(std::string(512, 'a') + "b");
     EXPECT_THAT(
@@ -53,11 +54,12 @@ TEST(SentencepieceCapsTest, APieceIsCapped) {
   }
 }
 
-// A map that puts `replacement` in the place of "a", as Darts-clone lays out
-// the trie: a unit's offset leads to the next one, its last byte is its label.
+// Returns a map that replaces "a" by `replacement`, with a trie in the layout
+// of Darts-clone. The offset of a unit leads to the next unit, and its last
+// byte is its label.
 std::string MapOfA(const std::string& replacement) {
   std::vector<uint32_t> trie('a' + 1);
-  trie['a'] = 'a' | (1 << 8) | (1 << 10);  // has a leaf, at 'a' ^ 1
+  trie['a'] = 'a' | (1 << 8) | (1 << 10);  // has a leaf at 'a' ^ 1
   const auto bytes = static_cast<uint32_t>(trie.size() * sizeof(trie[0]));
   std::string map(sizeof(bytes) + bytes, '\0');
   std::memcpy(map.data(), &bytes, sizeof(bytes));

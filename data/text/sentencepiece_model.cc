@@ -21,15 +21,16 @@ using sentencepiece::ModelProto;
 using sentencepiece::TrainerSpec;
 using PieceProto = sentencepiece::ModelProto::SentencePiece;
 
-// Segmenting hashes, at each byte of a text, all prefixes of up to the longest
-// piece. Those of sentencepiece's own trainer have 16 characters at most,
-// unless it is told otherwise.
+// The limit of a piece. Segmenting hashes, at each byte of a text, all prefixes
+// up to the longest piece. Pieces from sentencepiece's own trainer have at most
+// 16 characters by default.
 constexpr size_t kMostPieceBytes = 512;
 
-// How much less than the least likely piece an unknown character counts.
+// The score of an unknown character is lower than the lowest score of a piece
+// by this number.
 constexpr float kUnknownPenalty = 10;
 
-// The bytes that begin a character.
+// Counts the bytes that begin a character.
 size_t CharactersOf(absl::string_view text) {
   return std::count_if(text.begin(), text.end(),
                        [](char byte) { return (byte & 0xC0) != 0x80; });
@@ -65,12 +66,13 @@ absl::StatusOr<SentencepieceModel> SentencepieceModel::Parse(
   bool any = false;
   for (const PieceProto& piece : proto.pieces()) {
     const bool user = piece.type() == PieceProto::USER_DEFINED;
-    // A unigram model passes over unused pieces.
+    // Unigram models ignore unused pieces.
     const bool unused =
         piece.type() == PieceProto::UNUSED && !model.is_unigram();
     if (piece.type() != PieceProto::NORMAL && !user && !unused) continue;
     const std::string& text = piece.piece();
-    // No text has such an unused piece, and no vocabulary lists it.
+    // An unused piece need not be valid text: no text contains it otherwise,
+    // and no vocabulary lists it.
     if (!unused &&
         (text.empty() || text.find_first_of({"\n\0", 2}) != std::string::npos ||
          FindInvalidUtf8(text).has_value())) {
@@ -145,12 +147,13 @@ std::vector<absl::string_view> SentencepieceModel::Symbols(
   return symbols;
 }
 
-// Joins the neighbours whose piece has the highest score, the leftmost of
-// equals, until no two make a piece. Unused pieces are then parted again.
+// Merges the neighbours whose piece has the highest score, and the leftmost of
+// equals, until no two neighbours form a piece. Then splits unused pieces
+// again.
 std::vector<absl::string_view> SentencepieceModel::SegmentByMerges(
     absl::string_view text, absl::FunctionRef<bool()> drop) const {
   struct Symbol {
-    absl::string_view text;  // empty once joined to the one before
+    absl::string_view text;  // empty after it is merged into the previous one
     int before;
     int after;  // -1: none
     bool fixed;
@@ -159,7 +162,7 @@ std::vector<absl::string_view> SentencepieceModel::SegmentByMerges(
     float score;
     int left;
     int right;
-    size_t bytes;  // of both, when it was found
+    size_t bytes;  // bytes of both when the merge was found
     bool operator<(const Merge& other) const {
       return score < other.score || (score == other.score && left > other.left);
     }
@@ -174,7 +177,7 @@ std::vector<absl::string_view> SentencepieceModel::SegmentByMerges(
   if (symbols.empty()) return {};
   symbols.back().after = -1;
   std::priority_queue<Merge> merges;
-  // The bytes of the left part of each unused piece, as last seen.
+  // The number of bytes of the left part of each unused piece, when last seen.
   absl::flat_hash_map<absl::string_view, size_t> unused_parts;
   const auto consider = [&](int left, int right) {
     if (left < 0 || right < 0) return;
@@ -209,7 +212,7 @@ std::vector<absl::string_view> SentencepieceModel::SegmentByMerges(
     consider(merge.left, left.after);
   }
   std::vector<absl::string_view> pieces;
-  std::vector<absl::string_view> rest;  // of a symbol, the leftmost last
+  std::vector<absl::string_view> rest;  // parts of a symbol, the leftmost last
   for (int i = 0; i >= 0; i = symbols[i].after) {
     rest.push_back(symbols[i].text);
     while (!rest.empty()) {
@@ -251,12 +254,13 @@ double SentencepieceModel::Score(const Piece* piece, size_t length) const {
   return static_cast<float>(length) * highest_score_ - 0.1;
 }
 
-// The pieces whose scores, log-probabilities, have the greatest sum (Viterbi).
+// Returns the pieces with the greatest sum of scores, which are
+// log-probabilities (Viterbi).
 std::vector<absl::string_view> SentencepieceModel::SegmentByScores(
     absl::string_view text) const {
   struct Best {
     float score = 0;
-    int64_t begin = -1;  // of the last piece of the best path to here
+    int64_t begin = -1;  // beginning of the last piece of the best path
   };
   std::vector<Best> best(text.size() + 1);
   ForEachPiece(text, [&](size_t begin, size_t bytes, const Piece* piece) {

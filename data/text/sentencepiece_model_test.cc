@@ -96,14 +96,14 @@ TEST(SentencepieceModelTest, KeepsUserDefinedPiecesWhole) {
   }
 }
 
-// Scores of the pieces of a model for the tests of drawing.
+// The scores of the pieces of a model, for tests of sampling.
 using Scores = std::map<std::string, float>;
 
 absl::StatusOr<SentencepieceModel> ModelOf(
     sentencepiece::TrainerSpec::ModelType type, const Scores& scores) {
   Handmade made(type);
   for (const auto& [piece, score] : scores) made.Add(piece, score);
-  // The space in front of a text is one more character without choice.
+  // The space before a text is another character without alternatives.
   made.Add(std::string(kSpaceSymbol), -9);
   return made.Parse();
 }
@@ -115,8 +115,8 @@ SubwordSamplingConfig Sampling(double alpha, int nbest_size = -1) {
   return sampling;
 }
 
-// How often each segmentation of `text` is drawn, against its probability. 5
-// standard deviations of a count are exceeded with probability 6e-7.
+// Compares how often each segmentation of `text` is drawn with its probability.
+// A count deviates by 5 standard deviations with probability 6e-7.
 void ExpectDistribution(const SentencepieceModel& model, const char* text,
                         const SubwordSamplingConfig& sampling,
                         const std::map<std::string, double>& probabilities) {
@@ -140,7 +140,7 @@ void ExpectDistribution(const SentencepieceModel& model, const char* text,
   EXPECT_EQ(counts.size(), probabilities.size());
 }
 
-// P(x)^alpha, up to a factor, of all segmentations of `text`.
+// Returns P(x)^alpha, up to a factor, for all segmentations of `text`.
 std::map<std::string, double> UnigramWeights(const std::string& text,
                                              const Scores& scores,
                                              double alpha) {
@@ -174,9 +174,9 @@ TEST(SentencepieceModelTest, DrawsUnigramsByTheirProbability) {
   }
 }
 
-// The algorithm as it is written down: of the pairs of neighbours that make a
-// piece and have not been left out, the one of the highest score has its turn.
-// A pair is named by where it begins, is parted and ends.
+// The published algorithm: among the pairs of neighbours that form a piece and
+// have not been skipped, the pair with the highest score is next. A pair is
+// identified by its beginning, middle and end.
 std::map<std::string, double> DropoutProbabilities(
     const std::vector<std::string>& symbols,
     const std::set<std::array<size_t, 3>>& left_out, const Scores& scores,
@@ -254,7 +254,7 @@ TEST(SentencepieceModelTest, DrawnUnigramsMayBeAmongTheBestAlone) {
       {{"ab a", best / (best + second)}, {"a b a", second / (best + second)}});
 }
 
-// Where all segmentations count, the library measures a user-defined piece in
+// If all segmentations count, the library measures a user-defined piece in
 // characters: exp(1 * 0.5 - 0.1) for the first one here.
 TEST(SentencepieceModelTest, DrawsUserDefinedPiecesByTheirCharacters) {
   Handmade made(sentencepiece::TrainerSpec::UNIGRAM);

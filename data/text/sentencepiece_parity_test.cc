@@ -1,4 +1,4 @@
-// Segmentation compared with sentencepiece's own programs.
+// Compares segmentations with sentencepiece's own programs.
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
@@ -25,8 +25,8 @@ namespace {
 using ::regard::testing::Handmade;
 using ::regard::testing::IsOk;
 
-// Sentences with composed and decomposed accents, wide forms, controls and
-// spaces of all kinds.
+// Returns sentences with composed and decomposed accents, wide forms, control
+// characters and many kinds of spaces.
 std::vector<std::string> Sentences() {
   const std::vector<std::string> words = {"the",
                                           "boat",
@@ -61,7 +61,7 @@ std::vector<std::string> Sentences() {
   return sentences;
 }
 
-// Segments by sentencepiece's own program.
+// Segments with sentencepiece's own program.
 std::vector<std::string> ProgramSegments(
     const std::string& model, const std::vector<std::string>& sentences) {
   const std::string folder = ::testing::TempDir();
@@ -89,8 +89,9 @@ SubwordsConfig Training(SubwordsConfig::Kind kind, int vocabulary_size,
   return options;
 }
 
-// A user-defined piece wins by no score of its own, and no map of characters
-// changes it: of the text, "\uff21" is one, "\uff22" is not.
+// A user-defined piece takes precedence whatever its score, and the character
+// map does not change it. In this text, "\uff21" is such a piece, and "\uff22"
+// is not.
 TEST(SentencepieceParityTest, SegmentsUserDefinedPiecesAsThePrograms) {
   using Proto = sentencepiece::ModelProto::SentencePiece;
   const absl::StatusOr<std::string> trained =
@@ -133,8 +134,8 @@ TEST(SentencepieceParityTest, SegmentsUserDefinedPiecesAsThePrograms) {
   }
 }
 
-// Unused pieces take part in the merges of BPE and are parted again; unigram
-// models and characters do without them.
+// Unused pieces take part in the merges of BPE and are split again. Unigram
+// models and characters ignore them.
 TEST(SentencepieceParityTest, SegmentsUnusedPiecesAsThePrograms) {
   using Proto = sentencepiece::ModelProto::SentencePiece;
   const RandomStream random(3, "unused");

@@ -33,7 +33,7 @@ constexpr int kMostSentenceBytes = 1 << 16;
 
 constexpr int64_t kMostModelBytes = int64_t{1} << 30;
 
-// The line of spm_train's messages that says what is wrong.
+// Returns the line of spm_train's messages that contains the error.
 std::string ErrorLine(const std::string& messages) {
   std::string last;
   for (const absl::string_view line : absl::StrSplit(messages, '\n')) {
@@ -41,18 +41,18 @@ std::string ErrorLine(const std::string& messages) {
         absl::StartsWith(line, "Program terminated")) {
       continue;
     }
-    // The message stands behind its place and condition.
+    // The message follows its place and condition.
     const size_t bracket = line.rfind("] ");
     const absl::string_view message =
         bracket == absl::string_view::npos ? line : line.substr(bracket + 2);
-    // Without a message, the condition that does not hold.
+    // Without a message, returns the condition that does not hold.
     last = std::string(message.empty() ? line : message);
   }
   return last.empty() ? "no message" : last;
 }
 
-// Holds SIGINT and SIGTERM back while it lives. SIGCHLD is sent even if the
-// program was started with children ignored.
+// Blocks SIGINT and SIGTERM during its lifetime. Makes sure that SIGCHLD is
+// sent, even if the program was started with children ignored.
 class HeldSignals {
  public:
   HeldSignals() {
@@ -71,15 +71,15 @@ class HeldSignals {
   HeldSignals(const HeldSignals&) = delete;
   HeldSignals& operator=(const HeldSignals&) = delete;
 
-  // The next of them, or SIGCHLD. Another thread may take a SIGCHLD, so that
-  // after a while none counts as one.
+  // Returns the next blocked signal, or SIGCHLD. Because another thread may
+  // take a SIGCHLD, also returns SIGCHLD after a short time.
   int Wait() const {
     constexpr timespec kWhile = {.tv_sec = 0, .tv_nsec = 20'000'000};
     const int number = sigtimedwait(&set_, nullptr, &kWhile);
     return number < 0 ? SIGCHLD : number;
   }
 
-  // What signals were held back before.
+  // The signals that were blocked before.
   const sigset_t& before() const { return before_; }
 
  private:
@@ -88,8 +88,9 @@ class HeldSignals {
   struct sigaction children_before_;
 };
 
-// Runs the program in `folder` with its messages going to a file; returns how
-// it ended, as waitpid() says it. A signal that is held kills it and is noted.
+// Runs the program in `folder` with its messages in a file. Returns its status
+// as waitpid() does. A blocked signal kills the program and is stored in
+// `stopped_by`.
 absl::StatusOr<int> RunProgram(std::vector<std::string> arguments,
                                const std::string& folder,
                                const std::string& messages,
@@ -136,7 +137,7 @@ absl::StatusOr<int> RunProgram(std::vector<std::string> arguments,
   return status;
 }
 
-// The model, unless a signal ended the training.
+// Returns the model, unless a signal ended the training.
 absl::StatusOr<std::string> TrainInFolder(const SubwordsConfig& options,
                                           absl::string_view sentences,
                                           const std::string& folder,
@@ -150,9 +151,9 @@ absl::StatusOr<std::string> TrainInFolder(const SubwordsConfig& options,
                            : options.kind() == SubwordsConfig::UNIGRAM
                                ? "unigram"
                                : "char";
-  // One thread: unigram models depend on their number. Names relative to the
-  // folder: a model keeps them, and the folder's own name is random. The
-  // reserved tokens are those of Vocabulary.
+  // Uses one thread, because unigram models depend on the number of threads.
+  // Uses names relative to the folder, because a model contains them and the
+  // folder has a random name. The reserved tokens are as in Vocabulary.
   REGARD_ASSIGN_OR_RETURN(
       const int status,
       RunProgram(

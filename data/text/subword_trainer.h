@@ -1,4 +1,4 @@
-// Makes subword models by sentencepiece's own trainer, the program spm_train.
+// Trains subword models with sentencepiece's own program, spm_train.
 #ifndef DATA_TEXT_SUBWORD_TRAINER_H_
 #define DATA_TEXT_SUBWORD_TRAINER_H_
 
@@ -11,14 +11,15 @@ namespace regard {
 
 class SubwordsConfig;
 
-// The bytes of the model file: a function of the options on training and of the
-// sentences, a line each, of UTF-8 and at most 64 KiB. An error says what
-// spm_train did, such as that the text is too short for so many pieces.
+// Returns the bytes of the model file, which depend only on the training
+// options and the sentences. `sentences` must be UTF-8, one sentence per line
+// of at most 64 KiB. Errors contain the message of spm_train, for example that
+// the text is too short for so many pieces.
 //
-// The files are in a temporary folder, which is gone at the end. SIGINT and
-// SIGTERM that arrive meanwhile at a program of one thread end spm_train and
-// are delivered once the folder is gone; a program that survives them gets a
-// Cancelled.
+// The files are in a temporary folder, which is removed at the end. SIGINT and
+// SIGTERM end spm_train if the program has one thread. The program receives the
+// signal after the folder is removed. If it survives the signal, the function
+// returns Cancelled.
 absl::StatusOr<std::string> TrainSubwords(const SubwordsConfig& options,
                                           absl::string_view sentences);
 

@@ -40,7 +40,7 @@ TEST(TrainSubwordsTest, NeedsAWord) {
                        HasSubstr("at least one word")));
 }
 
-// As a parent that ignores its children leaves it.
+// A parent process that ignores its children leaves this setting.
 TEST(TrainSubwordsTest, EndsWhereChildrenAreIgnored) {
   signal(SIGCHLD, SIG_IGN);
   SubwordsConfig options;
@@ -51,7 +51,7 @@ TEST(TrainSubwordsTest, EndsWhereChildrenAreIgnored) {
   EXPECT_EQ(signal(SIGCHLD, SIG_DFL), SIG_IGN);
 }
 
-// The end of spm_train may be told to any thread of the program.
+// Any thread of the program may be notified of the end of spm_train.
 TEST(TrainSubwordsTest, EndsBesideOtherThreads) {
   const std::string folder = ::testing::TempDir() + "/subword_trainer_threads";
   std::filesystem::create_directories(folder);
@@ -64,7 +64,7 @@ TEST(TrainSubwordsTest, EndsBesideOtherThreads) {
   for (std::thread& thread : threads) {
     thread = std::thread([] {
       for (int i = 0; i < 500; ++i) {
-        // It ends at once, and has written no model.
+        // It ends at once without a model.
         EXPECT_THAT(
             TrainSubwords(SubwordsConfig(), "a text\n"),
             StatusIs(absl::StatusCode::kNotFound, HasSubstr("model.model")));
@@ -75,8 +75,8 @@ TEST(TrainSubwordsTest, EndsBesideOtherThreads) {
   setenv("PATH", path.c_str(), 1);
 }
 
-// Trains with a program that never ends, and that tells its number in `file`
-// once it runs; another process then sends the signal.
+// Trains with a program that never ends, and that writes its process id to
+// `file` once it runs. Another process then sends the signal.
 void TrainUntil(int signal_number, const std::string& file) {
   if (fork() == 0) {
     while (!std::filesystem::exists(file)) {

@@ -15,8 +15,8 @@ namespace {
 
 constexpr absl::string_view kReplacementCharacter = "\xef\xbf\xbd";
 
-// What a character of a text can grow to. The longest replacement of NFKC has
-// 33 bytes, for U+FDFA.
+// The largest size of a replacement of a character. The longest replacement of
+// NFKC has 33 bytes, for U+FDFA.
 constexpr size_t kMostReplacementBytes = 128;
 
 // The fields of a trie unit (Darts-clone, Yata).
@@ -64,7 +64,7 @@ TextNormalizer::Prefix TextNormalizer::NormalizePrefix(
   size_t longest = 0;
   uint32_t value = 0;
   const auto size = static_cast<uint32_t>(trie_.size());
-  // Every index is checked: the trie comes from a file.
+  // Checks every index, because the trie comes from a file.
   uint32_t node = size == 0 ? 0 : Offset(trie_[0]);
   for (size_t i = 0; i < text.size() && size > 0; ++i) {
     const auto byte = static_cast<uint8_t>(text[i]);

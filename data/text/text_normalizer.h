@@ -1,5 +1,5 @@
-// The text normalisation that a sentencepiece model carries: replacement of
-// characters by a compiled map, and white space as U+2581.
+// The text normalisation of a sentencepiece model: replaces characters by a
+// compiled map, and white space by U+2581.
 #ifndef DATA_TEXT_TEXT_NORMALIZER_H_
 #define DATA_TEXT_TEXT_NORMALIZER_H_
 
@@ -14,36 +14,37 @@
 
 namespace regard {
 
-// U+2581, which stands for a space in pieces.
+// U+2581, which represents a space in pieces.
 inline constexpr absl::string_view kSpaceSymbol = "\xe2\x96\x81";
 
 class TextNormalizer {
  public:
-  // An error if the compiled map is damaged or has a replacement of more than
-  // 128 bytes.
+  // Returns an error if the compiled map is damaged, or contains a replacement
+  // of more than 128 bytes.
   static absl::StatusOr<TextNormalizer> Create(
       const sentencepiece::NormalizerSpec& spec);
 
-  // Bytes that are not UTF-8 become U+FFFD. What `kept` finds at the beginning
-  // of a rest of the text, so many bytes, stays as it is.
+  // Normalises a text. Bytes that are not UTF-8 become U+FFFD. `kept` is called
+  // at positions of the text, and returns how many of the next bytes stay
+  // unchanged.
   std::string Normalize(
       absl::string_view text,
       absl::FunctionRef<size_t(absl::string_view)> kept) const;
 
  private:
-  // A replacement of the beginning of a text.
+  // A replacement for the beginning of a text.
   struct Prefix {
-    size_t bytes;              // that are replaced
-    absl::string_view result;  // a piece of the text or of replacements_
+    size_t bytes;              // number of replaced bytes
+    absl::string_view result;  // part of the text or of replacements_
   };
 
   TextNormalizer() = default;
 
-  // The longest one that the map knows, else the first character as it is.
-  // `text` is not empty.
+  // Returns the longest replacement in the map, or else the first character
+  // unchanged. `text` must not be empty.
   Prefix NormalizePrefix(absl::string_view text) const;
 
-  // Units of a double-array trie as Darts-clone lays them out.
+  // The units of a double-array trie in the layout of Darts-clone.
   std::vector<uint32_t> trie_;
   std::string replacements_;
   bool add_space_in_front_ = true;

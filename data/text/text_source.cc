@@ -31,12 +31,12 @@ bool BeginsCharacter(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0) != 0x80;
 }
 
-// Whether all of a file is test.
+// Whether the whole file is the test split.
 bool IsTest(const TextConfig& config) {
   return config.dev_fraction() == 0 && config.test_fraction() == 1;
 }
 
-// The bytes of the first `count` characters.
+// Returns the number of bytes of the first `count` characters.
 size_t BytesOf(absl::string_view text, int64_t count) {
   size_t at = 0;
   for (; at < text.size(); ++at) {
@@ -50,7 +50,7 @@ class TextSource : public WithOptions<DataSource<TextData>, TextConfig> {
   using WithOptions::WithOptions;
   static constexpr bool kReadsDevPath = true;
 
-  // A model that is only evaluated also answers without a text.
+  // A model that is only evaluated can also predict without a text.
   static DataPath Path(const Options& options) {
     return IsTest(options) ? DataPath::kOptional : DataPath::kRequired;
   }
@@ -178,7 +178,7 @@ class PlaceholderTextSource
   absl::StatusOr<TextData> Load(const DataRequest&) const override {
     TextData data;
     for (int i = 0; i < options_.characters(); ++i) {
-      // A character of the planes behind the first.
+      // A character outside of the basic multilingual plane.
       const int index = i % options_.vocabulary();
       AppendUtf8(0x10000 + static_cast<char32_t>(index), &data.splits.train);
     }

@@ -1,4 +1,5 @@
-// Where the text of a language model comes from.
+// The data sources of text for language models: files, generated sentences, and
+// placeholders.
 #ifndef DATA_TEXT_TEXT_SOURCE_H_
 #define DATA_TEXT_TEXT_SOURCE_H_
 
@@ -19,18 +20,19 @@ struct TextData {
   static constexpr char kName[] = "text";
 
   TextSplits splits;
-  // Nats per character that no model can do without on average; 0: not known.
+  // The minimum average loss of any model, in nats per character. 0 if not
+  // known.
   double entropy = 0;
   // SHA-256 of each file, by the field that names it.
   std::map<std::string, std::string> digests;
-  // What the user should know of the text, a sentence each.
+  // Notes about the text for the user, one sentence each.
   std::vector<std::string> notes = {};
 };
 
-// Cuts a UTF-8 text at the shares of `config`, counted in characters.
+// Splits a UTF-8 text at the fractions of `config`, counted in characters.
 TextSplits SplitText(absl::string_view text, const TextConfig& config);
 
-// Reads a file as ReadWholeText() does; an empty one is an error, too.
+// Reads a file as ReadWholeText() does. An empty file is an error, too.
 absl::StatusOr<TextData> ReadTextFile(const std::string& path,
                                       const TextConfig& config,
                                       LineEnds ends = LineEnds::kAny);

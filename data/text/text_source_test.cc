@@ -39,7 +39,7 @@ TextConfig Shares(double dev, double test, bool whole_lines = false) {
 }
 
 TEST(SplitTextTest, CountsCharacters) {
-  // Twelve characters, one of two bytes.
+  // Twelve characters, of which one has two bytes.
   const TextSplits splits = SplitText("ab\u00e9defghijkl", Shares(0.25, 0.25));
   EXPECT_EQ(splits.train, "ab\u00e9def");
   EXPECT_EQ(splits.dev, "ghi");
@@ -58,7 +58,7 @@ TEST(SplitTextTest, WholeLinesAreNotCut) {
   const absl::string_view text = "abcd\nefgh\nijkl\n";
   EXPECT_EQ(SplitText(text, Shares(0.4, 0, true)).train, "abcd\nefgh\n");
   EXPECT_EQ(SplitText(text, Shares(0.4, 0, true)).dev, "ijkl\n");
-  // A share that begins with a line already.
+  // The split already begins with a line.
   EXPECT_EQ(SplitText("a\nb\n", Shares(0.5, 0, true)).dev, "b\n");
   EXPECT_EQ(SplitText("abcdef", Shares(0.5, 0, true)).dev, "");
   EXPECT_EQ(SplitText("", Shares(0.5, 0, true)).train, "");
@@ -97,7 +97,7 @@ TEST_F(ReadTextFileTest, EveryLineEndsWithANewline) {
   EXPECT_THAT(data->notes, testing::ElementsAre(testing::EndsWith(
                                ": 3 lines end in a carriage return, which is "
                                "not part of the text")));
-  // As it was before there was data.text_version.
+  // This is the behaviour before data.text_version existed.
   EXPECT_EQ(ReadTextFile(path, config, LineEnds::kNewline)->splits.train,
             "ab\r\nc\rd\n\r");
 }
@@ -131,7 +131,7 @@ TEST(TextSourceTest, AllOfAFileMayBeTest) {
   EXPECT_EQ(data.splits.test, "ab\u00e9");
   EXPECT_THAT(std::string(source->LoadAny({.path = ""}).status().message()),
               HasSubstr("error: data.path names no text file"));
-  // Else there must be something to train on.
+  // Otherwise, there must be text to train on.
   *config.mutable_text() = Shares(0.9, 0);
   std::ofstream(path) << "a";
   EXPECT_THAT(
@@ -216,7 +216,7 @@ TEST_F(RepeatedTokensTest, IsAFunctionOfSeedAndSplit) {
   EXPECT_NE(splits.train.substr(0, 20), splits.dev.substr(0, 20));
 }
 
-// A config trains on the same text for ever.
+// Configs must train on the same text in all versions of Regard.
 TEST_F(RepeatedTokensTest, StaysAsItIs) {
   options().set_train(3);
   EXPECT_EQ(Load(3).train, "0 0 3 4 0 3 4\n1 4 0 1 4 0\n1 4 2 1 4 1 4 2 1\n");

@@ -1,4 +1,4 @@
-// Texts to learn from and to evaluate on.
+// The splits of a text, of labelled texts, and of scored pairs of texts.
 #ifndef DATA_TEXT_TEXT_SPLITS_H_
 #define DATA_TEXT_TEXT_SPLITS_H_
 
@@ -9,19 +9,20 @@
 
 namespace regard {
 
-// UTF-8.
+// The splits of a text in UTF-8.
 struct TextSplits {
   std::string train;
   std::string dev;   // may be empty
   std::string test;  // may be empty
-  // The vocabulary that a trained model has kept; empty: that of the text.
+  // The vocabulary that a trained model has stored. Empty if it is the
+  // vocabulary of the text.
   std::string vocabulary = {};
 };
 
-// Names the classes' names, one a line, in a run folder.
+// The file in a run folder with the names of the classes, one per line.
 inline constexpr char kLabelsFile[] = "labels.txt";
 
-// A text, or a pair of texts. UTF-8, without tabs.
+// A text or a pair of texts, in UTF-8 and without tabs.
 struct LabelledText {
   std::string text;
   int32_t label = 0;
@@ -33,13 +34,14 @@ struct LabelledSplits {
   std::vector<LabelledText> dev;   // may be empty
   std::vector<LabelledText> test;  // may be empty
   std::vector<std::string> labels;
-  // As of TextSplits.
+  // As in TextSplits.
   std::string vocabulary = {};
-  // How a trained model cuts texts, where it has kept that.
+  // The tokenizer options of a trained model, if it has stored them.
   std::string tokens = {};
 };
 
-// Two texts, and how near they are in meaning: greater is nearer.
+// Two texts, and their similarity in meaning. A greater score means more
+// similar.
 struct ScoredPair {
   std::string first;
   std::string second;
@@ -47,10 +49,10 @@ struct ScoredPair {
 };
 
 struct ScoredPairs {
-  std::vector<ScoredPair> train;  // may be empty, and so may the others
+  std::vector<ScoredPair> train;  // may be empty, as the others may
   std::vector<ScoredPair> dev;
   std::vector<ScoredPair> test;
-  // As of TextSplits.
+  // As in TextSplits.
   std::string vocabulary = {};
 };
 

@@ -32,7 +32,7 @@ WordPiece WordVocabulary(absl::string_view text,
   TokenCounts counts;
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
     for (const std::string& word : special.SplitWords(line)) {
-      // <UNK> in lower case is no word, either.
+      // <UNK> in lower case is not counted either.
       if (special.Find(word) < 0) counts.Add(word, 1);
     }
   }

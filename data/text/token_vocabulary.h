@@ -1,4 +1,5 @@
-// The vocabulary of a BERT that is trained here.
+// The vocabulary of a BERT model that Regard trains: from a file, or from the
+// words of a text.
 #ifndef DATA_TEXT_TOKEN_VOCABULARY_H_
 #define DATA_TEXT_TOKEN_VOCABULARY_H_
 
@@ -13,13 +14,13 @@ namespace regard {
 
 class JsonObject;
 
-// Names the vocabulary in a run folder.
+// The file in a run folder that contains the vocabulary.
 inline constexpr char kVocabularyFile[] = "vocab.txt";
 
-// [PAD], <unk>, [CLS], [SEP] and [MASK], as `options` spell them, then the
-// words of `text` by falling frequency, ties in the order in which they were
-// first seen; those seen less than `min_frequency` times are left out. Where
-// the text has <unk> itself, as wikitext does, that is no word.
+// Returns a vocabulary: [PAD], <unk>, [CLS], [SEP] and [MASK], as spelled in
+// `options`, then the words of `text` by falling frequency. Ties are in the
+// order of first occurrence. Words that occur less than `min_frequency` times
+// are omitted, and so is <unk> in the text, as in wikitext.
 WordPiece WordVocabulary(absl::string_view text,
                          const WordPieceOptions& options,
                          int64_t min_frequency);
@@ -27,16 +28,16 @@ WordPiece WordVocabulary(absl::string_view text,
 struct TokenVocabulary {
   WordPiece pieces;
   std::string digest = {};   // SHA-256 of the file; empty if there is none
-  std::string problem = {};  // what is wrong with the file; empty if nothing is
+  std::string problem = {};  // error of the file, or empty
 };
 
-// What a tokenizer.json says of WordPiece's tokens, in the order of their ids;
-// none if it says nothing. Complains of ids that are not 0, 1, ...
+// Returns the tokens of WordPiece in a tokenizer.json, in the order of their
+// ids. Empty if there are none. Reports ids that are not 0, 1, ... as problems.
 std::vector<std::string> TokensOfTokenizer(const JsonObject& tokenizer);
 
-// That of the file `path`, which is as the user gave it: a token a line, or a
-// tokenizer.json, by the ending of its name. If it is empty or at fault,
-// WordVocabulary().
+// Reads the vocabulary from the file `path`, which is as given by the user. Its
+// ending determines the format: a tokenizer.json, or one token per line. If
+// `path` is empty or the file is invalid, returns WordVocabulary().
 TokenVocabulary ReadTokenVocabulary(const std::string& path,
                                     absl::string_view text,
                                     const WordPieceOptions& options,

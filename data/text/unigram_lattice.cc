@@ -53,8 +53,8 @@ PieceEnds UnigramLattice::Sample(double alpha,
   for (int64_t end = bytes_; end > 0;) {
     double left = random.UniformAt(ends.size());
     ends.push_back(end);
-    // The first arc at which the probabilities exceed the number; the last one,
-    // if rounding leaves it beyond them all.
+    // The first arc at which the sum of probabilities exceeds the number. If
+    // rounding prevents that, the last arc.
     int64_t chosen = -1;
     for (int64_t i = last_[end]; i >= 0 && left >= 0; i = arcs_[i].before) {
       const double probability = std::exp(log_weight(arcs_[i]) - log_sums[end]);
@@ -70,17 +70,18 @@ PieceEnds UnigramLattice::Sample(double alpha,
 }
 
 std::vector<UnigramLattice::Path> UnigramLattice::NBest(int n) const {
-  // A path to a byte: its last arc, and which path to the arc's beginning.
+  // A path to a byte: its last arc, and the rank of the path to the beginning
+  // of that arc.
   struct Step {
     double score;
     int64_t arc;
     size_t rank;
-    // The one that was added first is better if scores are equal.
+    // If scores are equal, the path that was added first is better.
     bool operator<(const Step& other) const {
       return score < other.score || (score == other.score && arc > other.arc);
     }
   };
-  std::vector<std::vector<Step>> best(bytes_ + 1);  // best first
+  std::vector<std::vector<Step>> best(bytes_ + 1);  // by falling score
   best[0] = {{0, -1, 0}};
   for (int64_t end = 1; end <= bytes_; ++end) {
     // Merges the sorted paths that the arcs continue.

@@ -1,6 +1,6 @@
-// All segmentations of a text by a unigram model, as paths through a lattice of
-// pieces. The score of a path, the log-probability of the segmentation, is the
-// sum of the scores of its pieces.
+// A lattice of pieces, whose paths are all segmentations of a text by a unigram
+// model. The score of a path is the sum of the scores of its pieces, the
+// log-probability of the segmentation.
 //
 // Kudo, "Subword regularization: improving neural network translation models
 // with multiple subword candidates", ACL 2018, section 3.
@@ -19,38 +19,41 @@ using PieceEnds = std::vector<int64_t>;
 
 class UnigramLattice {
  public:
-  // The text has `bytes` bytes, at least 1.
+  // `bytes` is the number of bytes of the text, at least 1.
   explicit UnigramLattice(int64_t bytes);
 
-  // Adds the piece of bytes [begin, end). Calls come with rising `begin`; every
-  // byte at which a piece ends is the end of the text or begins another.
+  // Adds the piece of bytes [begin, end). Calls must have rising `begin`. Every
+  // byte at which a piece ends must be the end of the text, or the beginning of
+  // another piece.
   void Add(int64_t begin, int64_t end, double score);
 
-  // Draws a path with a probability proportional to exp(alpha score): forward
-  // filtering and backward sampling. `random` gives one number a piece.
+  // Draws a path with a probability proportional to exp(alpha score), by
+  // forward filtering and backward sampling. Takes one number of `random` per
+  // piece.
   PieceEnds Sample(double alpha, const RandomStream& random) const;
 
-  // The same among the `n` paths of NBest().
+  // Draws in the same way from the `n` paths of NBest().
   PieceEnds SampleNBest(int n, double alpha, const RandomStream& random) const;
 
   struct Path {
     PieceEnds ends;
     double score;
   };
-  // The n paths of the highest scores, or as many as there are, best first.
-  // Takes time and memory in proportion to n.
+  // Returns the n paths with the highest scores, or all if there are fewer,
+  // best first. Takes time and memory proportional to n.
   std::vector<Path> NBest(int n) const;
 
  private:
   struct Arc {
     int64_t begin;
     double score;
-    int64_t before;  // index of the arc before with the same end; -1: none
+    int64_t before;  // index of the previous arc with the same end, or -1
   };
 
   const int64_t bytes_;
   std::vector<Arc> arcs_;
-  std::vector<int64_t> last_;  // [bytes + 1], of the arcs that end there
+  std::vector<int64_t> last_;  // [bytes + 1], index of the last arc that ends
+                               // there
 };
 
 }  // namespace regard

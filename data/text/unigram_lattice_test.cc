@@ -22,8 +22,8 @@ struct Piece {
   double score;
 };
 
-// Pieces of a text of 5 bytes; bytes 2 and 3 are one character. No two paths
-// have the same score.
+// Pieces of a text of 5 bytes, of which bytes 2 and 3 are one character. No two
+// paths have the same score.
 const std::vector<Piece>& Pieces() {
   static const auto* pieces = new std::vector<Piece>{
       {0, 1, -1.51}, {0, 2, -2.27}, {0, 5, -7.03}, {1, 2, -1.13}, {1, 4, -2.49},
@@ -41,7 +41,7 @@ UnigramLattice Lattice() {
   return lattice;
 }
 
-// Every path from `begin` on, by its score.
+// Returns every path from `begin` on with its score.
 std::map<PieceEnds, double> AllPaths(int64_t begin) {
   if (begin == 5) return {{{}, 0.0}};
   std::map<PieceEnds, double> paths;
@@ -56,7 +56,7 @@ std::map<PieceEnds, double> AllPaths(int64_t begin) {
   return paths;
 }
 
-// All paths by falling score.
+// Returns all paths by falling score.
 std::vector<std::pair<double, PieceEnds>> Sorted() {
   std::vector<std::pair<double, PieceEnds>> sorted;
   for (const auto& [path, score] : AllPaths(0)) sorted.push_back({score, path});
@@ -64,8 +64,8 @@ std::vector<std::pair<double, PieceEnds>> Sorted() {
   return sorted;
 }
 
-// How often each path is drawn, against what `n` best and alpha make of the
-// scores. 5 standard deviations of a count are exceeded with probability 6e-7.
+// Compares how often each path is drawn with its probability under `n` and
+// alpha. A count deviates by 5 standard deviations with probability 6e-7.
 void ExpectDistribution(size_t n, double alpha,
                         const std::map<PieceEnds, int>& counts, int draws) {
   const auto sorted = Sorted();
@@ -128,7 +128,7 @@ TEST(UnigramLatticeTest, OfOnePieceThereIsOnePath) {
   EXPECT_THAT(lattice.SampleNBest(2, 1, RandomStream(0, "")), ElementsAre(3));
 }
 
-// Scores whose exponentials are 0 in double precision.
+// The exponentials of the scores are 0 in double precision.
 TEST(UnigramLatticeTest, SmallProbabilitiesDoNotVanish) {
   UnigramLattice lattice(2);
   lattice.Add(0, 1, -5000);

@@ -1,8 +1,8 @@
-// The tokens that a model knows and their ids, 0 .. size - 1.
+// A vocabulary: the tokens of a model and their ids, 0 .. size - 1.
 //
-// The four reserved tokens come first; the others follow by falling frequency,
-// ties in the order in which they were first seen. So the same text always
-// gives the same ids.
+// The four reserved tokens come first. The other tokens follow by falling
+// frequency, and ties are in the order of first occurrence. The same text
+// therefore always gives the same ids.
 #ifndef DATA_TEXT_VOCABULARY_H_
 #define DATA_TEXT_VOCABULARY_H_
 
@@ -20,7 +20,7 @@
 
 namespace regard {
 
-// How often each token of a text is seen:
+// Counts the occurrences of each token of a text:
 //
 //   TokenCounts counts;
 //   for (const SentencePair& pair : pairs) counts.Add(pair.source);
@@ -30,15 +30,15 @@ class TokenCounts {
   void Add(absl::Span<const std::string> tokens) {
     for (const std::string& token : tokens) Add(token, 1);
   }
-  // The token was seen `times` times in a row.
+  // Adds `times` consecutive occurrences of a token.
   void Add(absl::string_view token, int64_t times) {
     const auto [entry, is_new] = positions_.try_emplace(token, counts_.size());
     if (is_new) counts_.push_back({std::string(token), 0});
     counts_[entry->second].times += times;
   }
 
-  // The tokens that were seen at least `min_frequency` times, by falling
-  // frequency, ties in the order in which they were first seen.
+  // Returns the tokens that occur at least `min_frequency` times, by falling
+  // frequency. Ties are in the order of first occurrence.
   std::vector<std::string> ByFrequency(int64_t min_frequency) const;
 
  private:
@@ -47,7 +47,7 @@ class TokenCounts {
     int64_t times;
   };
 
-  std::vector<Count> counts_;  // in order of first sight
+  std::vector<Count> counts_;  // in order of first occurrence
   absl::flat_hash_map<std::string, size_t> positions_;
 };
 
@@ -56,7 +56,7 @@ class TokenList {
   int32_t size() const { return static_cast<int32_t>(tokens_.size()); }
   // 0 <= id < size().
   const std::string& Token(int32_t id) const;
-  // One token a line in the order of ids, the reserved ones included.
+  // Returns one token per line in the order of ids, including reserved tokens.
   std::string ToText() const;
 
   friend bool operator==(const TokenList& a, const TokenList& b) {
@@ -64,52 +64,54 @@ class TokenList {
   }
 
  protected:
-  // `escaped`: texts have C escapes for what does not print.
+  // If `escaped`, texts contain C escapes for characters that do not print.
   explicit TokenList(bool escaped) : escaped_(escaped) {}
 
-  // -1 for a token that is not there. Does not allocate.
+  // Returns -1 if there is no such token. Does not allocate.
   int32_t Find(absl::string_view token) const;
-  // False when the token is there already.
+  // Returns false if the token already exists.
   bool Append(absl::string_view token);
-  // Reads what ToText() wrote: first the tokens that are there already, the
-  // reserved ones, then others, which are appended. `path` names the text in
-  // errors, which say path:line.
+  // Reads the result of ToText(). The text must begin with the tokens that
+  // already exist, the reserved ones. The other tokens are appended. `path`
+  // names the text in errors, which begin with path:line.
   absl::Status AppendText(absl::string_view text, absl::string_view path);
 
  private:
   bool escaped_;
   std::vector<std::string> tokens_;
-  // Looked up, never walked: its order is not a fact.
+  // Never iterated, because its order is arbitrary.
   absl::flat_hash_map<std::string, int32_t> ids_;
 };
 
-// Copyable. A vocabulary does not change once it is made.
+// A vocabulary with the reserved tokens. Copyable. Immutable.
 class Vocabulary : public TokenList, public ReservedIds {
  public:
   static constexpr absl::string_view kReservedTokens[kReserved] = {
       "<unk>", "<pad>", "<bos>", "<eos>"};
 
-  // The reserved tokens alone.
+  // A vocabulary of the reserved tokens only.
   Vocabulary();
-  // The tokens that were seen at least `min_frequency` times, too; words that
-  // spell a reserved token are passed over. Tokens are neither empty nor broken
-  // over lines.
+  // A vocabulary of the reserved tokens and of the tokens that occur at least
+  // `min_frequency` times. Ignores words that spell a reserved token. Tokens
+  // must not be empty or contain line breaks.
   explicit Vocabulary(const TokenCounts& counts, int64_t min_frequency = 1);
 
-  // Reads what ToText() wrote. `path` names the text in errors, which say
-  // path:line.
+  // Reads the result of ToText(). `path` names the text in errors, which begin
+  // with path:line.
   static absl::StatusOr<Vocabulary> FromText(absl::string_view text,
                                              absl::string_view path);
 
-  // kUnknown for a token that is not in the vocabulary. Does not allocate.
+  // Returns kUnknown for a token that is not in the vocabulary. Does not
+  // allocate.
   int32_t Id(absl::string_view token) const;
-  // False for the reserved tokens, which text cannot spell.
+  // Returns false for reserved tokens, which cannot occur in text.
   bool Contains(absl::string_view token) const;
 
-  // One id a token, without <bos> and <eos>. "<eos>" as a word is unknown.
+  // Returns one id per token, without <bos> and <eos>. The word "<eos>" is
+  // unknown.
   std::vector<int32_t> Encode(absl::Span<const std::string> tokens) const;
 
-  // The tokens before the first <eos>, without <bos> and <pad>.
+  // Returns the tokens before the first <eos>, without <bos> and <pad>.
   std::vector<std::string> Decode(absl::Span<const int32_t> ids) const;
 };
 

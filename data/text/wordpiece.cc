@@ -25,9 +25,10 @@ namespace {
 constexpr absl::string_view kContinuation = "##";
 constexpr size_t kMostProblems = 20;
 
-// The `tokenizers` library knows the categories of Unicode 8. These ranges hold
-// the format characters, nonspacing marks and punctuation of later versions (up
-// to 17), which it takes for letters, and nothing else that is not one.
+// The `tokenizers` library uses the categories of Unicode 8. These ranges
+// contain the format characters, nonspacing marks and punctuation of later
+// versions (up to 17), which the library takes for letters. They contain no
+// other character with such a category.
 constexpr CodePoints kAfterUnicode8[] = {
     {0x061D, 0x061D},   {0x07FD, 0x07FD},   {0x0890, 0x08E2},
     {0x09FD, 0x09FE},   {0x0A76, 0x0A76},   {0x0AFA, 0x0AFF},
@@ -45,7 +46,8 @@ constexpr CodePoints kAfterUnicode8[] = {
     {0x1E000, 0x1E6F5}, {0x1E944, 0x1E95F},
 };
 
-// BERT's: the fifth block begins at U+2B920 in its code.
+// BERT's ranges of Chinese characters. In BERT's code, the fifth begins at
+// U+2B920.
 constexpr CodePoints kChinese[] = {
     {0x3400, 0x4DBF},   {0x4E00, 0x9FFF},   {0xF900, 0xFAFF},
     {0x20000, 0x2A6DF}, {0x2A700, 0x2B81F}, {0x2B920, 0x2CEAF},
@@ -53,7 +55,7 @@ constexpr CodePoints kChinese[] = {
 };
 
 utf8proc_category_t CategoryOf(char32_t c) {
-  // Three characters whose category has changed since Unicode 8.
+  // The categories of these three characters have changed since Unicode 8.
   if (c == 0x1734) return UTF8PROC_CATEGORY_MN;
   if (c == 0x166D || c == 0x111C9) return UTF8PROC_CATEGORY_PO;
   if (InRanges(kAfterUnicode8, c)) return UTF8PROC_CATEGORY_LO;
@@ -81,7 +83,7 @@ bool IsAscii(absl::string_view text) {
   });
 }
 
-// The canonical decomposition without nonspacing marks.
+// Returns the canonical decomposition without nonspacing marks.
 std::u32string StripAccents(const std::u32string& text) {
   std::string bytes;
   for (const char32_t c : text) AppendUtf8(c, &bytes);
@@ -105,10 +107,10 @@ std::u32string StripAccents(const std::u32string& text) {
   return stripped;
 }
 
-// Gathers characters to words.
+// Collects characters into words.
 class Words {
  public:
-  // `sink` receives a word and its number of characters.
+  // `sink` receives each word and its number of characters.
   Words(const WordPieceOptions& options,
         absl::FunctionRef<void(absl::string_view, int64_t)> sink)
       : options_(options), sink_(sink) {}
@@ -170,7 +172,8 @@ void Words::AddText(absl::string_view text) {
   for (const char32_t c : clean) {
     if (!options_.lower_case) {
       Add(c);
-    } else if (c == 0x130) {  // the one letter whose lower case has two
+    } else if (c == 0x130) {  // the only letter whose lower case has two
+                              // characters
       Add('i');
       Add(0x307);
     } else {
@@ -209,7 +212,7 @@ absl::StatusOr<WordPiece> WordPiece::Create(std::vector<std::string> tokens,
     }
     if (!problem.empty()) {
       complain(i + 1, problem);
-      // Takes the id of its line; no token is the same.
+      // Reserves the id of its line. No other token is equal.
       pieces.Append(absl::StrCat("\xff", i));
       continue;
     }
@@ -217,7 +220,7 @@ absl::StatusOr<WordPiece> WordPiece::Create(std::vector<std::string> tokens,
     if (options.continuations && absl::ConsumePrefix(&rest, kContinuation)) {
       pieces.continuations_.emplace(rest, static_cast<int32_t>(i));
     }
-    // A longer one is in no word.
+    // A longer token is longer than any word.
     if (token.size() > kMostTokenBytes) continue;
     pieces.longest_piece_ = std::max(pieces.longest_piece_, token.size());
   }

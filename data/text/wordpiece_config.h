@@ -1,4 +1,4 @@
-// How a config says what BERT's tokeniser is to do.
+// Converts the WordPiece options of a config (wordpiece.proto).
 #ifndef DATA_TEXT_WORDPIECE_CONFIG_H_
 #define DATA_TEXT_WORDPIECE_CONFIG_H_
 
@@ -10,10 +10,10 @@ namespace regard {
 class WordPieceConfig;
 
 WordPieceOptions TokenOptions(const WordPieceConfig& config);
-// The inverse.
+// The inverse of TokenOptions().
 WordPieceConfig TokensOf(const WordPieceOptions& options);
 
-// Paths are relative to `config`.
+// Adds problems at paths relative to `config`.
 void ValidateTokens(const WordPieceConfig& config, ConfigProblems& problems);
 
 }  // namespace regard

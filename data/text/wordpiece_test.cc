@@ -83,7 +83,8 @@ TEST(WordPieceTest, ATokenIsCapped) {
               StatusIs(absl::StatusCode::kInvalidArgument,
                        "vocab.txt:4: error: the token has 513 bytes; at most "
                        "512 are allowed"));
-  // Vocabularies of the words of a text may have some that no word is.
+  // Vocabularies of the words of a text may have tokens that are longer than
+  // any word.
   EXPECT_TRUE(create(513, 512).ok());
   const WordPiece pieces = Of({std::string(600, 'a'), "a"});
   EXPECT_THAT(pieces.Tokenize(std::string(600, 'a')),
@@ -131,7 +132,7 @@ TEST(WordPieceTest, CutsTheLongerOfTwoTextsFirst) {
   EXPECT_THAT(both(0, 9, 4), ElementsAre(0, 1));
   EXPECT_THAT(both(9, 1, 4), ElementsAre(1, 0));
   EXPECT_THAT(both(9, 9, 3), ElementsAre(0, 0));
-  // Unlike transformers, which takes an empty second text for none.
+  // This differs from transformers, which ignores an empty second text.
   EXPECT_THAT(both(0, 0, 3), ElementsAre(0, 0));
 }
 
@@ -165,7 +166,8 @@ TEST(WordPieceTest, SplitsWords) {
               ElementsAre("a", "b", "[mask]"));
 }
 
-// What `tokenizers` decodes, special tokens skipped.
+// Compares with the text that `tokenizers` decodes when it skips special
+// tokens.
 TEST(WordPieceTest, DecodesWhatItEncoded) {
   const WordPiece pieces =
       Of({"a", "cat", "##s", "sit", "##ting", ".", ",", "?", "!", "'"});
@@ -176,7 +178,7 @@ TEST(WordPieceTest, DecodesWhatItEncoded) {
             "cats, a cat ' sitting. a cat? cat!");
   EXPECT_EQ(decoded("a zebra cat"), "a cat");
   EXPECT_EQ(decoded(""), "");
-  // Nothing is there to continue; no token has the ids 15 and -1.
+  // There is no word to continue. No token has the ids 15 and -1.
   EXPECT_EQ(pieces.Decode({7, 7, 15, 5, -1, 7}), "##ss as");
 }
 
@@ -234,7 +236,7 @@ TEST(WordPieceTest, NamesAllThatIsWrongWithAVocabulary) {
   for (int i = 0; i < 30; ++i) many += "same\n";
   EXPECT_THAT(of(many), StatusIs(absl::StatusCode::kInvalidArgument,
                                  HasSubstr("v.txt: 9 more errors")));
-  // Lines may end as on Windows; padding and mask may be absent.
+  // Lines may end as on Windows. Padding and mask may be missing.
   const auto pieces =
       WordPiece::FromText("[UNK]\r\n[CLS]\r\n[SEP]\r\na", "v.txt", {});
   ASSERT_TRUE(pieces.ok()) << pieces.status();

@@ -1,4 +1,4 @@
-// A small tokenizer.json.
+// A small tokenizer.json for tests.
 #ifndef DATA_TEXT_TESTING_BYTE_PAIRS_TEXT_H_
 #define DATA_TEXT_TESTING_BYTE_PAIRS_TEXT_H_
 
@@ -12,8 +12,8 @@
 
 namespace regard {
 
-// The text of one whose ids are those of the bytes, then what `merges` join, in
-// their order; the last is <|endoftext|>.
+// Returns the text of a tokenizer.json. The first ids are the bytes, followed
+// by the results of `merges` in their order. The last id is <|endoftext|>.
 inline std::string BytePairsText(
     const std::vector<std::pair<std::string, std::string>>& merges) {
   using Json = nlohmann::ordered_json;

@@ -10,7 +10,7 @@
 
 namespace regard::testing {
 
-// A model without a map of characters.
+// A model without a character map.
 class Handmade {
  public:
   explicit Handmade(sentencepiece::TrainerSpec::ModelType type) {
