@@ -60,7 +60,7 @@ class ParallelCorpus {
   std::vector<int64_t> ends_;  // ends of source and target, alternating
 };
 
-// Collects tokenised pairs and counts their tokens, until the vocabularies are
+// Collects tokenized pairs and counts their tokens, until the vocabularies are
 // known:
 //
 //   TokenizedCorpus tokenized;
