@@ -1,4 +1,4 @@
-"""`regard_deps()`: every external repository that Regard builds on."""
+"""`regard_deps()`: declares every external repository that Regard needs."""
 
 load(
     "//third_party/system:system_library.bzl",
@@ -6,8 +6,8 @@ load(
     "system_pkg_config",
 )
 
-# Abseil's targets and the pkg-config modules that carry their link lines; a
-# header-only target has none.
+# Targets of Abseil, with the pkg-config modules that contain their link lines.
+# A header-only target has none.
 _ABSEIL = {
     "absl/algorithm:container": [],
     "absl/base:base": ["absl_base"],
@@ -56,9 +56,9 @@ def _system(
         )
 
 def regard_deps():
-    """Declares the repositories; a definition made earlier wins."""
+    """Declares the repositories. An earlier definition takes precedence."""
 
-    # What Bazel 4.2.3 would otherwise download.
+    # These repositories would otherwise be downloaded by Bazel 4.2.3.
     _system(
         name = "rules_cc",
         package = "bazel-bootstrap",

@@ -1,11 +1,12 @@
-// Contracts inside the program: a broken one prints where, what was required
-// and both values, then aborts. Stands in for absl/log/check.h; names carry the
-// project's prefix so that they cannot clash with it.
+// Checks of contracts inside the program. A failed check prints its place, the
+// condition and both values, and aborts. Replaces absl/log/check.h, with the
+// project's prefix in names so that they cannot clash with it.
 //
 //   REGARD_CHECK(ready) << "call Reset() first";
 //   REGARD_CHECK_EQ(query.cols(), key.cols()) << "dot score";
 //
-// Data from outside the program is never checked this way: it gets a Status.
+// Invalid data from outside the program must not fail a check: it is reported
+// by a Status.
 //
 // The message names file and function. Only debug builds add the line, because
 // an edited comment must not change the code that computes
@@ -19,8 +20,8 @@
 
 namespace regard::check_internal {
 
-// Begins the message of a failed check. Nothing frees it: the program ends.
-// `line` is 0 if it is not known.
+// Begins the message of a failed check. The message is never freed, because the
+// program ends. `line` is 0 if it is not known.
 std::ostream& NewMessage(const char* file, int line, const char* function,
                          const char* condition);
 
@@ -33,7 +34,7 @@ class Failure {
   std::ostream& stream() { return message_; }
 
  private:
-  std::ostream& message_;  // NewMessage() made it
+  std::ostream& message_;  // created by NewMessage()
 };
 
 // Makes both branches of the check's conditional expression void.
@@ -41,7 +42,8 @@ struct Voidify {
   void operator&(std::ostream&) {}
 };
 
-// Null when the comparison holds, else the message with both sides.
+// Returns null if the comparison holds, and otherwise the message with both
+// sides.
 template <typename A, typename B, typename Compare>
 std::ostream* Compared(const A& a, const B& b, Compare compare,
                        const char* file, int line, const char* function,
@@ -82,7 +84,7 @@ std::ostream* Compared(const A& a, const B& b, Compare compare,
 #define REGARD_CHECK_GT(a, b) REGARD_CHECK_OP_(a, >, b)
 #define REGARD_CHECK_GE(a, b) REGARD_CHECK_OP_(a, >=, b)
 
-// Checked in debug builds only; its operands are not evaluated otherwise.
+// Checks in debug builds only. Other builds do not evaluate the operands.
 #ifdef NDEBUG
 #define REGARD_DCHECK(condition) \
   while (false) REGARD_CHECK(condition)

@@ -1,4 +1,4 @@
-// Passes errors on:
+// Macros that return errors to the caller:
 //
 //   REGARD_RETURN_IF_ERROR(Validate(config));
 //   REGARD_ASSIGN_OR_RETURN(std::string text, ReadFile(path));

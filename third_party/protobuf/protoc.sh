@@ -1,7 +1,8 @@
 #!/bin/bash
-# Runs protoc, then moves the include of the field options from each generated
-# header to its source. Only the source needs them, and they bring 12,000 lines of
-# descriptor.pb.h. `import option` of newer protobuf has the same effect.
+# Runs protoc. Then moves the include of the field options from each generated
+# header to its source. Only the source needs them, and they include 12,000
+# lines of descriptor.pb.h. `import option` of newer protobuf has the same
+# effect.
 
 set -euo pipefail
 

@@ -1,7 +1,8 @@
 """Exposes libraries installed on the system under upstream's Bazel labels."""
 
-# By this tools/bazel says that packages came, went or changed: files outside the
-# workspace are not watched.
+# tools/bazel sets this variable to announce that packages were installed,
+# removed or changed, because Bazel does not watch files outside of the
+# workspace.
 _ENVIRON = ["REGARD_PACKAGES"]
 
 _ADVICE = """
@@ -21,15 +22,15 @@ def _require(ctx, path, package):
     return found
 
 def _write_version(ctx, otherwise):
-    """Writes version.bzl, whose `VERSION` is a macro that says what is installed.
+    """Writes version.bzl, whose `VERSION` is a macro with the installed version.
 
-    Files outside the workspace are no inputs of an action. A command that defines
-    VERSION is another one after an upgrade, so caches serve nothing stale.
+    Files outside of the workspace are not inputs of an action. A command that
+    defines VERSION differs after an upgrade, so caches serve nothing stale.
 
     Args:
-      ctx: of the repository.
-      otherwise: a command that prints what changes with the version, for a
-        library that dpkg does not know. Empty if the repository has only our files.
+      ctx: the context of the repository rule.
+      otherwise: a command whose output changes with the version, for a library
+        that dpkg does not know. Empty if all files belong to this workspace.
     """
     query = ["dpkg-query", "-W", "-f", "${Version},"] + ctx.attr.package.split(" ")
     result = ctx.execute(query) if ctx.which("dpkg-query") else None
@@ -44,7 +45,8 @@ def _write_version(ctx, otherwise):
         )),
     ))
 
-# A library that only some targets need: what is absent fails when it is built.
+# The build file of a missing library that only some targets need: building it
+# fails.
 _ABSENT = """
 genrule(
     name = "absent",
