@@ -1,4 +1,4 @@
-// What a trained model is asked, and what it answers.
+// The input of a user to a trained model, and the prediction for it.
 #ifndef EVALUATION_ANSWER_H_
 #define EVALUATION_ANSWER_H_
 
@@ -20,35 +20,36 @@
 
 namespace regard {
 
-// What a user asks a trained model.
+// The input of a user to a trained model.
 struct Question {
-  std::string text = {};  // as it was typed: a sentence, a number, a path
-  int64_t example = -1;   // an example of test, else dev, to ask, from 0
-  // How the answer is to begin, of captioners; without it, as configured.
+  std::string text = {};  // as typed: a sentence, a number or a path
+  int64_t example = -1;   // index of an example of test, or else dev, from 0
+  // The beginning of a caption. By default, as configured.
   std::optional<std::string> prompt = {};
 };
 
 struct AnswerOptions {
-  int64_t length = 100;  // ids that a text is continued by at most
+  int64_t length = 100;  // the largest number of ids that continue a text
   size_t most_choices = 5;
 };
 
 struct Answered {
-  std::string input = {};      // what the model read
-  std::string text = {};       // the answer, on one line
-  std::string reference = {};  // the right one, of an example
+  std::string input = {};      // the input as the model reads it
+  std::string text = {};       // the prediction, on one line
+  std::string reference = {};  // the reference, if the input is an example
   std::vector<double> values = {};
   struct Choice {
     std::string name;
     double probability;
   };
-  // The likeliest ones of each thing that was to be chosen, the first ones
+  // For each choice that the model makes, the likeliest classes, likeliest
   // first.
   std::vector<std::vector<Choice>> choices = {};
-  std::vector<std::string> notes = {};  // what the user should know
+  std::vector<std::string> notes = {};  // notes for the user
 };
 
-// The choices of one thing from the natural logarithms of their probabilities.
+// Returns the `most` likeliest choices, given the natural logarithms of their
+// probabilities.
 template <typename NameOf>
 std::vector<Answered::Choice> RankedChoices(
     absl::Span<const float> log_probabilities, size_t most, NameOf name_of) {
@@ -65,15 +66,16 @@ std::vector<Answered::Choice> RankedChoices(
   return choices;
 }
 
-// An error if the text is not UTF-8, or the path of an image that is there: of
-// models that read texts.
+// For models of texts: returns an error if the text is not UTF-8, or is the
+// path of an existing image.
 absl::Status CheckIsText(const Question& question);
 
-// A typed text, or the two of a pair, which have a tab between.
+// Returns a typed text, or the two texts of a pair, which a tab separates.
 absl::StatusOr<std::vector<absl::string_view>> TextOrPair(
     absl::string_view typed);
 
-// An error if `size` examples, of test or else dev, have no such one.
+// Returns an error if the question names an example that does not exist. `size`
+// is the number of examples of test, or else dev.
 inline absl::Status CheckExample(const Question& question, size_t size) {
   if (question.example < static_cast<int64_t>(size)) return absl::OkStatus();
   if (size == 0) {

@@ -12,7 +12,8 @@ void ForEachApart(Forward<T>& forward, int64_t count,
                   absl::FunctionRef<void(Forward<T>& passes, int64_t)> work) {
   const ScopedFlushDenormals flush;  // as threads of a pool do
   WorkerPool* const pool = InferenceThreads::Pool();
-  // Fewer than the threads share the products of each.
+  // If there are fewer calls than threads, the threads share the products of
+  // each call instead.
   if (pool == nullptr || pool->threads() == 1 || count < pool->threads() ||
       forward.probe() != nullptr) {
     for (int64_t i = 0; i < count; ++i) work(forward, i);

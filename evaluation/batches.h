@@ -1,5 +1,5 @@
-// Inference over many examples, batch by batch, on all threads and by all ranks
-// that may help.
+// Runs inference over many examples, batch by batch, on all available threads
+// and ranks.
 #ifndef EVALUATION_BATCHES_H_
 #define EVALUATION_BATCHES_H_
 
@@ -19,19 +19,19 @@
 
 namespace regard {
 
-// Calls work(passes, i) for 0 <= i < count, each once. With InferenceThreads,
-// and if nobody watches `forward`, several run at once, each on a Forward of
-// its own over the same parameters: work begins its own steps, and touches
-// nothing that another index does. What it computes has the same bits.
+// Calls work(passes, i) once for each i in 0 .. count - 1. With
+// InferenceThreads, and if `forward` has no hook, several calls run at once.
+// Each has its own Forward over the same parameters. work() must begin its own
+// steps, and must not touch data of another index. Results are bit-identical.
 template <typename T>
 void ForEachApart(Forward<T>& forward, int64_t count,
                   absl::FunctionRef<void(Forward<T>& passes, int64_t)> work);
 
-// The results work(passes, i) -> Result for 0 <= i < count, in order, of calls
-// as ForEachApart() makes them. InferenceRanks share them, and have all of them
-// then, unless somebody watches `forward`; so `count` must not depend on
-// threads, of which each rank may have another number. For what a Result may be
-// see optimization/ranks/value_bytes.h.
+// Returns the results of work(passes, i) for 0 <= i < count, in order. Calls
+// are made as by ForEachApart(). InferenceRanks share the calls, and all of
+// them get all results, unless `forward` has a hook. `count` must not depend on
+// the number of threads, which may differ between ranks.
+// optimization/ranks/value_bytes.h describes the supported types of results.
 template <typename T, typename Work>
 auto ResultsApart(Forward<T>& forward, int64_t count, Work work) {
   std::vector<std::invoke_result_t<Work, Forward<T>&, int64_t>> results(
@@ -52,9 +52,9 @@ auto ResultsApart(Forward<T>& forward, int64_t count, Work work) {
   return results;
 }
 
-// For examples 0 .. size - 1, `most` at a time: calls compute(passes, examples)
-// in a new step, as ResultsApart() does, then collect(examples, result) with
-// what each gave, in the order of the examples.
+// Processes the examples 0 .. size - 1, `most` at a time. Calls compute(passes,
+// examples) in a new step, as ResultsApart() does. Then calls collect(examples,
+// result) for each batch, in the order of examples.
 template <typename T, typename Compute, typename Collect>
 void ForEachBatch(Forward<T>& forward, int64_t size, int64_t most,
                   Compute compute, Collect collect) {

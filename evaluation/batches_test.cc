@@ -23,7 +23,7 @@
 namespace regard {
 namespace {
 
-// Passes over a store of one parameter, 2.
+// Forward passes over a store with one parameter, 2.
 class BatchesTest : public ::testing::Test {
  protected:
   BatchesTest() : weight_(parameters_.Root().Add("weight", {1}, Constant(2))) {
@@ -31,7 +31,8 @@ class BatchesTest : public ::testing::Test {
     forward_.emplace(tape_, std::as_const(parameters_), nullptr);
   }
 
-  // Of each batch: its first example, its size, and twice the sum of all.
+  // Returns for each batch its first example, its size, and twice the sum of
+  // its examples.
   std::vector<float> Collect(int64_t size, int64_t most) {
     std::vector<float> collected;
     ForEachBatch(
@@ -51,8 +52,8 @@ class BatchesTest : public ::testing::Test {
     return collected;
   }
 
-  // The passes that took `count` pieces of work. With `together`, the first
-  // pieces wait for one another. Only work on one thread may share products.
+  // Returns the passes that were used by `count` calls. The first `together`
+  // calls wait for one another. Only calls on one thread may share products.
   std::set<const Forward<float>*> Takers(int64_t count, int64_t together = 1) {
     WorkerPool* const pool = together > 1 ? nullptr : InferenceThreads::Pool();
     std::latch begun(together);
@@ -86,7 +87,8 @@ TEST_F(BatchesTest, CollectsInTheOrderOfTheExamplesOnAnyThreads) {
   }
 }
 
-// What each of `size` ranks collects, and the examples it has computed.
+// Tests batches that ranks share: the results that each rank collects, and the
+// examples that it has computed.
 class RanksOfBatchesTest : public BatchesTest {
  protected:
   struct Share {
@@ -94,7 +96,7 @@ class RanksOfBatchesTest : public BatchesTest {
     std::set<int64_t> computed;
   };
 
-  // The examples of each batch.
+  // Returns the examples of each batch.
   Share Collect(int64_t size, int64_t most, Probe<float>* watcher) const {
     Share share;
     std::mutex mutex;
@@ -104,7 +106,7 @@ class RanksOfBatchesTest : public BatchesTest {
     ForEachBatch(
         forward, size, most,
         [&](Forward<float>&, absl::Span<const int64_t> examples) {
-          // What is within a batch is not shared.
+          // Work within a batch is not shared.
           EXPECT_EQ(InferenceRanks::Current(), nullptr);
           const std::lock_guard<std::mutex> lock(mutex);
           share.computed.insert(examples.begin(), examples.end());

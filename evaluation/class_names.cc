@@ -10,7 +10,7 @@ namespace regard {
 
 namespace {
 
-// Names that the note lists.
+// The number of names in the note.
 constexpr int kMostNamed = 20;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Classes that share a name, such as the two of ImageNet that are a "crane".
+// Classes that share a name, such as the two classes "crane" of ImageNet.
 #ifndef EVALUATION_CLASS_NAMES_H_
 #define EVALUATION_CLASS_NAMES_H_
 
@@ -10,25 +10,26 @@
 
 namespace regard {
 
-// What a model's classes are called. A prediction is right if its name is.
+// The names of a model's classes. A prediction is right if its name is right.
 class ClassNames {
  public:
   explicit ClassNames(const std::vector<std::string>& names);
 
-  // The first label with the name of `label`.
+  // Returns the first label with the name of `label`.
   int32_t First(int32_t label) const { return first_[label]; }
-  // The first label with the name of the greatest of `row`, a number for each
-  // class.
+  // Returns the first label with the name of the class that has the largest
+  // number in `row`.
   int32_t Best(absl::Span<const float> row) const;
-  // The cross-entropy of the name of `label`, which has the probabilities of
-  // all its classes: `log_probabilities` are of the classes. In nats.
+  // Returns the cross-entropy of the name of `label`, in nats. The probability
+  // of a name is the sum over its classes. `log_probabilities` has one value
+  // per class.
   double Loss(absl::Span<const float> log_probabilities, int32_t label) const;
 
-  // "2 classes are named 'crane'"; empty if each name is of one class.
+  // For example "2 classes are named 'crane'", or "" if all names differ.
   const std::string& note() const { return note_; }
 
  private:
-  std::vector<int32_t> first_;  // of each label
+  std::vector<int32_t> first_;  // by label
   std::string note_;
 };
 

@@ -15,7 +15,8 @@
 namespace regard {
 namespace {
 
-// Draw `resample` of as many of `size` indices, with replacement.
+// Draws resample number `resample`: as many indices as there are, with
+// replacement.
 void Draw(const RandomStream& random, int resample,
           absl::Span<size_t> indices) {
   const size_t size = indices.size();
@@ -30,7 +31,7 @@ size_t NumExamples(const ExampleMetric& metric) {
          static_cast<size_t>(metric.aggregate->width);
 }
 
-// Tosses a fair coin for each of `count` things: `visit(i, heads)`.
+// Tosses a fair coin for each i in 0 .. count - 1, and calls visit(i, heads).
 template <typename Visit>
 void TossCoins(const RandomStream& random, int trial, size_t count,
                const Visit& visit) {
@@ -46,9 +47,10 @@ void TossCoins(const RandomStream& random, int trial, size_t count,
 
 // The different examples of all pairs, numbered from 0 in order of appearance.
 struct Units {
-  uint64_t key = kHashSeed;  // of all sets together; of one set, its own
+  uint64_t key = kHashSeed;  // key of the only set, or of all
   size_t count = 0;
-  std::vector<std::vector<size_t>> of_pairs;  // the unit of each example
+  std::vector<std::vector<size_t>> of_pairs;  // the unit of each example, by
+                                              // pair
 };
 
 Units UnitsOf(absl::Span<const MetricPair> pairs) {
@@ -73,12 +75,13 @@ Units UnitsOf(absl::Span<const MetricPair> pairs) {
   return units;
 }
 
-// The mean over the pairs of the difference in each resample of the units.
+// Returns the difference in each resample of the units, averaged over the
+// pairs.
 std::vector<double> ResampledDifferences(absl::Span<const MetricPair> pairs,
                                          const Units& units) {
   const RandomStream random(units.key, "paired_bootstrap");
   const size_t absent = units.count;
-  // Of each pair, the example that a unit is there.
+  // For each pair, the index of each unit's example, or `absent`.
   std::vector<std::vector<size_t>> examples;
   for (const std::vector<size_t>& of_pair : units.of_pairs) {
     std::vector<size_t>& places = examples.emplace_back(units.count, absent);
@@ -124,7 +127,8 @@ double SwappedDifference(const MetricPair& pair,
   return aggregate.value(first) - aggregate.value(second);
 }
 
-// The same after the results of random units were swapped, in each trial.
+// Returns the difference in each trial, averaged over the pairs, after the
+// results of random units were swapped.
 std::vector<double> SwappedDifferences(absl::Span<const MetricPair> pairs,
                                        const Units& units) {
   const RandomStream random(units.key, "approximate_randomization");
@@ -141,8 +145,9 @@ std::vector<double> SwappedDifferences(absl::Span<const MetricPair> pairs,
   return means;
 }
 
-// The share of `values` that are at least `seen`, those of the data included.
-// Values that are equal on paper count as equal, however they are rounded.
+// Returns the fraction of values that are at least `seen`, including the
+// observed one. Rounding does not separate values that are mathematically
+// equal.
 double PValue(absl::Span<const double> values, double seen, double scale) {
   const double least = seen - 1e-10 * scale;
   const auto extreme = std::count_if(values.begin(), values.end(),
@@ -154,7 +159,7 @@ double PValue(absl::Span<const double> values, double seen, double scale) {
 }  // namespace
 
 std::string FormatMetric(double value) {
-  // Beyond this, doubles do not hold every whole number.
+  // Beyond this, doubles do not represent every whole number.
   constexpr double kExactWholes = 1e15;
   if (value == std::floor(value) && std::abs(value) < kExactWholes) {
     return absl::StrFormat("%.0f", value);
@@ -171,7 +176,7 @@ std::string ConfidenceText(const Confidence& confidence) {
 Confidence ConfidenceOf(std::vector<double> values) {
   REGARD_CHECK(!values.empty()) << "no values";
   const double sum = std::accumulate(values.begin(), values.end(), 0.0);
-  // NaN has no place in an order.
+  // NaN cannot be sorted.
   const double none = std::nan("");
   if (!std::isfinite(sum)) return {sum, none, none, none};
   std::sort(values.begin(), values.end());
@@ -247,7 +252,7 @@ PairedTests ComparePaired(absl::Span<const MetricPair> pairs) {
     tests.difference += (ours - theirs) / static_cast<double>(pairs.size());
     scale = std::max({scale, std::abs(ours), std::abs(theirs)});
   }
-  // Of what is not a number nothing can be said: the p-values stay at 1.
+  // If the difference is not finite, the p-values stay 1.
   if (!std::isfinite(tests.difference)) {
     tests.resampled = ConfidenceOf({tests.difference});
     return tests;
@@ -278,13 +283,14 @@ double PairedPermutationTest(absl::Span<const double> differences) {
     scale += std::abs(difference);
   }
   if (n == 0 || !std::isfinite(scale)) return std::nan("");
-  // Sums that are equal on paper count as equal, however they are rounded.
+  // Rounding does not separate sums that are mathematically equal.
   const double seen = std::abs(sum) - 1e-12 * scale;
   const bool exact = n <= kMostExactPairs;
-  // With all signs flipped, half of the choices are the others again.
+  // Flipping all signs gives the same absolute sum, so half of the choices
+  // suffice.
   const int choices = exact ? 1 << (n - 1) : kRandomChoices;
   const RandomStream random(0, "permutation_test");
-  // A sample of choices has the one seen besides.
+  // A random sample does not contain the observed signs, which are added.
   const int besides = exact ? 0 : 1;
   int extreme = besides;
   for (int choice = 0; choice < choices; ++choice) {
@@ -369,7 +375,7 @@ int SeedsForSignificance(size_t comparisons) {
 
 SampleSummary Summarize(absl::Span<const double> values) {
   SampleSummary summary = {.n = static_cast<int>(values.size())};
-  // 0 / 0 without values.
+  // NaN (0 / 0) without values.
   summary.mean = std::accumulate(values.begin(), values.end(), 0.0) / summary.n;
   double squares = 0;
   for (const double value : values) {

@@ -14,14 +14,14 @@
 namespace regard {
 namespace {
 
-// A share of examples that are right.
+// Returns a metric with these fractions of right outputs.
 ExampleMetric Shares(const std::vector<double>& right) {
   ExampleMetric metric = {.name = "test/accuracy"};
   for (const double share : right) metric.Add({share, 1});
   return metric;
 }
 
-// The first `right` of `size` are right.
+// Returns a metric in which the first `right` of `size` examples are right.
 ExampleMetric FirstRight(size_t right, size_t size) {
   std::vector<double> shares(size);
   std::fill_n(shares.begin(), right, 1.0);
@@ -50,7 +50,7 @@ TEST(FormatMetricTest, ShowsFourDigitsAndWholeNumbersInFull) {
 }
 
 TEST(ConfidenceTest, IsTheMeanAndThePercentiles) {
-  // Of 1,000 values sacreBLEU takes those at 25 and 974, from 0.
+  // sacreBLEU takes the sorted values 25 and 974 of 1,000, counted from 0.
   std::vector<double> values(1000);
   std::iota(values.begin(), values.end(), 0.0);
   std::reverse(values.begin(), values.end());
@@ -63,7 +63,7 @@ TEST(ConfidenceTest, IsTheMeanAndThePercentiles) {
 }
 
 TEST(ConfidenceTest, StaysInTheRangeOfItsValues) {
-  // Nearly all examples right: mean plus half of the width is above 1.
+  // Nearly all examples are right: the mean plus half of the width exceeds 1.
   const ExampleMetric metric = FirstRight(19, 20);
   const Confidence confidence = BootstrapConfidence(metric, All(metric), 1);
   EXPECT_GT(confidence.mean + confidence.half_width, 1);
@@ -96,8 +96,8 @@ TEST(ConfidenceDeathTest, NeedsValues) {
   EXPECT_DEATH(ConfidenceOf({}), "no values");
 }
 
-// The standard error of a share p of n is sqrt(p (1 - p) / n), and the
-// bootstrap has its own sampling error of about 4 % with 1,000 resamples.
+// The standard error of a fraction p of n is sqrt(p (1 - p) / n). With 1,000
+// resamples, the bootstrap has its own sampling error of about 4 %.
 TEST(BootstrapTest, FindsTheStandardErrorOfAShare) {
   const ExampleMetric metric = FirstRight(300, 400);
   const Confidence confidence = BootstrapConfidence(metric, All(metric), 1);
@@ -129,7 +129,8 @@ TEST(BootstrapTest, KnowsEachMetricOfEachSetThatHasExamples) {
   const auto intervals = BootstrapConfidence({EvaluatedSet(), set}, 1);
   ASSERT_EQ(intervals.size(), 1);
   EXPECT_NEAR(intervals.at("test/accuracy").mean, 0.5, 0.05);
-  // One of the four draws of two has no right example, one no wrong one.
+  // One of the four draws of two examples has no right example, and one has no
+  // wrong example.
   EXPECT_EQ(intervals.at("test/accuracy").half_width, 0.5);
 }
 
@@ -145,17 +146,17 @@ TEST(ComparePairedTest, ABetterRunIsBetter) {
   const PairedTests tests = Compare(FirstRight(80, 100), FirstRight(50, 100));
   EXPECT_DOUBLE_EQ(tests.difference, 0.3);
   EXPECT_NEAR(tests.resampled.mean, 0.3, 0.01);
-  // Chance gives such a difference with a probability of 2^-29.
+  // The probability of such a difference by chance is 2^-29.
   EXPECT_EQ(tests.randomization_p, 1.0 / (kRandomizationTrials + 1));
   EXPECT_EQ(tests.bootstrap_p, 1.0 / (kBootstrapResamples + 1));
 }
 
-// Two examples differ, both for the better. Of the four ways to swap them two
-// leave the difference as it is or reverse it.
+// Two examples differ, both for the better. There are four ways to swap them,
+// of which two keep or reverse the difference.
 TEST(ComparePairedTest, RandomizationHasTheShareOfSwaps) {
   const PairedTests tests = Compare(FirstRight(7, 9), FirstRight(5, 9));
   EXPECT_NEAR(tests.randomization_p, 0.5, 0.02);
-  // Of five, 2 of 32.
+  // With five differing examples, the fraction is 2 of 32.
   EXPECT_NEAR(Compare(FirstRight(7, 9), FirstRight(2, 9)).randomization_p,
               1.0 / 16, 0.01);
 }
@@ -172,7 +173,7 @@ TEST(ComparePairedTest, TheOtherWayRoundOnlyTheSignChanges) {
 }
 
 TEST(ComparePairedTest, PairsOfOneSetDoNotCountTwice) {
-  // The same runs again are no further evidence.
+  // The same runs again are not further evidence.
   const ExampleMetric run = FirstRight(7, 9);
   const ExampleMetric baseline = FirstRight(4, 9);
   const MetricPair pair = {&run, &baseline, 7};
@@ -181,7 +182,8 @@ TEST(ComparePairedTest, PairsOfOneSetDoNotCountTwice) {
   EXPECT_DOUBLE_EQ(twice.difference, once.difference);
   EXPECT_EQ(twice.randomization_p, once.randomization_p);
   EXPECT_DOUBLE_EQ(twice.resampled.half_width, once.resampled.half_width);
-  // Those on other examples are: of six swaps, 2 of 64, and not of three.
+  // Runs on other examples are further evidence: 2 of 64 for six swaps, instead
+  // of three.
   const MetricPair other = {&run, &baseline, 8};
   EXPECT_NEAR(once.randomization_p, 2.0 / 8, 0.02);
   EXPECT_NEAR(ComparePaired({pair, other}).randomization_p, 2.0 / 64, 0.01);
@@ -191,7 +193,7 @@ TEST(ComparePairedTest, AnExampleOfSeveralSetsIsOneUnit) {
   const ExampleMetric run = FirstRight(7, 9);
   const ExampleMetric baseline = FirstRight(4, 9);
   const std::vector<uint64_t> examples = {1, 2, 3, 4, 5, 6, 7, 8, 9};
-  // The same examples in another order, and two that differ in nothing.
+  // The same examples in another order, and two without a difference.
   const ExampleMetric reversed_run = Shares({1, 1, 0, 0, 1, 1, 1, 1, 1, 1, 1});
   const ExampleMetric reversed_baseline =
       Shares({1, 1, 0, 0, 0, 0, 0, 1, 1, 1, 1});
@@ -235,8 +237,8 @@ using ::testing::Gt;
 using ::testing::Lt;
 
 TEST(PairedPermutationTest, CountsAllChoicesOfSigns) {
-  // Sums of +-1 +-2 +-4: 7, 5, 3, 1 and their negatives. Only +-7 are as
-  // extreme as 7; +-7 and +-5 are as extreme as -1 + 2 + 4.
+  // The sums of +-1 +-2 +-4 are 7, 5, 3, 1 and their negatives. Only +-7 are as
+  // extreme as 7. +-7 and +-5 are as extreme as -1 + 2 + 4.
   EXPECT_EQ(PairedPermutationTest({1.0, 2.0, 4.0}), 2.0 / 8);
   EXPECT_EQ(PairedPermutationTest({-1.0, 2.0, 4.0}), 4.0 / 8);
   EXPECT_EQ(PairedPermutationTest({1.0, 2.0, -4.0}), 8.0 / 8);
@@ -247,7 +249,7 @@ TEST(PairedPermutationTest, IsTwoSided) {
 }
 
 TEST(PairedPermutationTest, CannotBeSignificantWithFivePairs) {
-  // The smallest that five pairs can have: 2 / 2^5.
+  // The smallest p-value of five pairs is 2 / 2^5.
   EXPECT_EQ(PairedPermutationTest({1, 2, 3, 4, 5}), 0.0625);
 }
 
@@ -281,13 +283,14 @@ TEST(PairedPermutationTest, SamplesChoicesOfManyPairs) {
 }
 
 TEST(PairedPermutationTest, FlipsEverySignOfMoreThanSixtyFourPairs) {
-  // All alike: no sampled choice comes near.
+  // All differences are equal: no sampled choice comes near.
   const std::vector<double> differences(130, 1.0);
   EXPECT_EQ(PairedPermutationTest(differences), 1.0 / (kRandomChoices + 1));
 }
 
 TEST(PermutationInterval, OfSixSpansAllDifferences) {
-  // 63 means; one is left out at either end, as 64 * 0.025 is 1.6.
+  // The ends are the smallest and the largest of 63 means, because 64 * 0.025
+  // is less than 2.
   const auto interval = PermutationInterval({3, 1, 2, 6, 5, 4});
   ASSERT_TRUE(interval.has_value());
   EXPECT_EQ(interval->low, 1);
@@ -295,8 +298,8 @@ TEST(PermutationInterval, OfSixSpansAllDifferences) {
 }
 
 TEST(PermutationInterval, OfSevenIsWithinThem) {
-  // 127 means, of which two are beyond each end: 0, 0.5 (of 0 and 1) and 12.5,
-  // 13.
+  // The ends are the third means from either end of 127, because 128 * 0.025 is
+  // 3.2. Beyond them are 0, 0.5 (of 0 and 1), 12.5 and 13.
   const auto interval = PermutationInterval({0, 1, 2, 10, 11, 12, 13});
   ASSERT_TRUE(interval.has_value());
   EXPECT_EQ(interval->low, 1);
@@ -322,7 +325,7 @@ TEST(PermutationInterval, SamplesSubsetsOfManyDifferences) {
   for (int i = 0; i < 25; ++i) differences.push_back(i);
   const auto interval = PermutationInterval(differences);
   ASSERT_TRUE(interval.has_value());
-  // The normal approximation: 12 -+ 1.96 * sqrt(52 / 25).
+  // The normal approximation is 12 -+ 1.96 * sqrt(52 / 25).
   EXPECT_NEAR(interval->low, 9.2, 0.4);
   EXPECT_NEAR(interval->high, 14.8, 0.4);
 }
@@ -362,7 +365,7 @@ TEST(HolmAdjusted, TakesNoPValues) { EXPECT_THAT(HolmAdjusted({}), IsEmpty()); }
 TEST(SeedsForSignificance, IsTheFewestThatHolmLeavesSignificant) {
   for (const size_t comparisons : {1, 2, 3, 5, 12}) {
     const int seeds = SeedsForSignificance(comparisons);
-    // All differences agree in sign, in all comparisons.
+    // All differences have the same sign, in all comparisons.
     const auto smallest = [&](int pairs) {
       const double p = PairedPermutationTest(std::vector<double>(pairs, 1.0));
       return HolmAdjusted(std::vector<double>(comparisons, p))[0];
@@ -381,7 +384,7 @@ TEST(SeedsForSignificance, GrowsByOneWithEachDoubling) {
 }
 
 TEST(Summarize, DividesByOneLessThanTheCount) {
-  // Deviations -2, -1, 3: 14 / 2.
+  // The deviations from the mean are -2, -1, 3: 14 / 2.
   const SampleSummary summary = Summarize({1, 2, 6});
   EXPECT_EQ(summary.n, 3);
   EXPECT_EQ(summary.mean, 3);
