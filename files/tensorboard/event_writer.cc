@@ -20,7 +20,8 @@ namespace {
 constexpr char kPrefix[] = "events.out.tfevents.";
 constexpr size_t kFlushBytes = size_t{1} << 16;
 
-// With characters that do not belong into a file name replaced.
+// Returns the name of the host, with characters replaced that are unsuitable
+// for file names.
 std::string HostName() {
   std::array<char, 256> name = {};
   if (gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0') {
@@ -33,8 +34,8 @@ std::string HostName() {
   return host;
 }
 
-// Readers take files in the order of their names, which begin with seconds. So
-// two runs within a second, or a clock set back, must not change the order.
+// Readers sort files by name, which begins with seconds. Two runs within a
+// second, or a clock that is set back, must not change the order.
 int64_t SecondsAfter(const std::vector<std::string>& names, int64_t now) {
   for (absl::string_view name : names) {
     int64_t seconds;
@@ -61,7 +62,7 @@ uint32_t Crc32c(absl::string_view bytes) {
   uint32_t crc = 0xffffffff;
   for (const char byte : bytes) {
     crc ^= static_cast<uint8_t>(byte);
-    // Bit by bit: the records are of kilobytes.
+    // Works bit by bit, because records are only kilobytes.
     for (int bit = 0; bit < 8; ++bit) {
       crc = (crc >> 1) ^ ((crc & 1) != 0 ? kReflectedPolynomial : 0);
     }
@@ -108,9 +109,9 @@ absl::StatusOr<EventWriter> EventWriter::Create(
   version.mutable_source_metadata()->set_writer("regard");
   writer.AddEvent(std::move(version));
   // After a second START, readers discard earlier events with the same or a
-  // later step. So the first file needs a START as well, and that of a resumed
-  // run has the step after the checkpoint's, whose events are not written
-  // again.
+  // later step. The first file therefore needs a START as well. In a resumed
+  // run, the step is one more than the checkpoint's, whose events are not
+  // written again.
   Event start;
   start.set_step(options.resumed_step.has_value() ? *options.resumed_step + 1
                                                   : 0);

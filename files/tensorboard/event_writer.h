@@ -1,5 +1,6 @@
-// Writes one event file of a run for TensorBoard (docs/run_folder.md), framed
-// as TFRecord. One writer at a time in a folder: hold the run folder's lock.
+// Writes the event file of a run for TensorBoard (docs/run_folder.md), framed
+// as TFRecord. Only one writer may use a folder at a time: lock the run folder
+// first.
 #ifndef FILES_TENSORBOARD_EVENT_WRITER_H_
 #define FILES_TENSORBOARD_EVENT_WRITER_H_
 
@@ -23,43 +24,45 @@ namespace regard::tensorboard {
 // CRC-32C (Castagnoli, RFC 3720).
 uint32_t Crc32c(absl::string_view bytes);
 
-// As the format stores a checksum: rotated by 15 bits, plus a constant.
+// The checksum as stored in the format: rotated by 15 bits, plus a constant.
 uint32_t MaskedCrc32c(absl::string_view bytes);
 
-// Length (64 bits little-endian) and payload, a masked checksum after each.
+// Returns the length (64 bits little-endian) and the payload, each followed by
+// a masked checksum.
 std::string FramedRecord(absl::string_view payload);
 
 struct EventWriterOptions {
-  // Made if need be; holds the event files of one run and nothing else.
+  // The folder of the event files of one run, without other files. It is made
+  // if it does not exist.
   std::string folder = {};
-  // Set when a run goes on after a checkpoint of that step: readers then drop
-  // what earlier files say of later steps.
+  // Set if a run continues after a checkpoint of this step. Readers then ignore
+  // later steps in earlier files.
   std::optional<int64_t> resumed_step = {};
   std::function<absl::Time()> clock = absl::Now;
 };
 
-// Move-only.
+// Writes events to one file. Move-only.
 class EventWriter {
  public:
-  // Begins a new file, whose name sorts after those in the folder: earlier ones
-  // may end in a torn record, after which readers read nothing.
+  // Creates a file. Its name sorts after the files in the folder, because
+  // readers read nothing after a torn record of an earlier file.
   static absl::StatusOr<EventWriter> Create(const EventWriterOptions& options,
                                             FileOperations& files);
 
   // A moved-from writer has nothing to flush.
   EventWriter(EventWriter&&) noexcept = default;
   EventWriter& operator=(EventWriter&&) = delete;
-  // Flushes what it can.
+  // Flushes if possible.
   ~EventWriter();
 
-  // Adds one value, buffered. Once an error has been returned, all calls return
-  // it: what follows a torn record could not be read.
+  // Adds one value to the buffer. After an error, all calls return that error,
+  // because records after a torn record could not be read.
   absl::Status Add(int64_t step, Summary::Value value);
 
-  // Makes what was added visible to readers.
+  // Makes the added values visible to readers.
   absl::Status Flush();
 
-  // Flushes, puts the file on the disk itself, and closes it.
+  // Flushes, writes the file to the disk, and closes it.
   absl::Status Close();
 
  private:

@@ -35,7 +35,7 @@ class EventWriterTest : public ::testing::Test {
 
   std::vector<std::string> Names() { return ListDirectory(folder_).value(); }
 
-  // The events of a file, whose frames must be whole.
+  // Returns the events of a file, whose frames must be complete.
   std::vector<Event> Events(const std::string& name) {
     const std::string bytes =
         ReadFile(JoinPath(folder_, name), 1 << 20).value();

@@ -19,7 +19,7 @@ std::string EncodePng(int height, int width, absl::Span<const uint8_t> rgb) {
   image.format = PNG_FORMAT_RGB;
   std::string png(PNG_IMAGE_PNG_SIZE_MAX(image), '\0');
   png_alloc_size_t size = png.size();
-  // Rows follow each other without gaps, and there is no colour map.
+  // Rows have no gaps, and there is no colour map.
   const int written = png_image_write_to_memory(
       &image, png.data(), &size, /*convert_to_8_bit=*/0, rgb.data(),
       /*row_stride=*/0, /*colormap=*/nullptr);

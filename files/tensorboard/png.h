@@ -1,4 +1,4 @@
-// Images as PNG files (ISO/IEC 15948), by libpng.
+// Encodes images as PNG files (ISO/IEC 15948) with libpng.
 #ifndef FILES_TENSORBOARD_PNG_H_
 #define FILES_TENSORBOARD_PNG_H_
 
@@ -9,7 +9,7 @@
 
 namespace regard::tensorboard {
 
-// Height and width are at least 1; `rgb` is [height, width, 3], row-major.
+// `rgb` is [height, width, 3], row-major. Height and width must be at least 1.
 std::string EncodePng(int height, int width, absl::Span<const uint8_t> rgb);
 
 }  // namespace regard::tensorboard

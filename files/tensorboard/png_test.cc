@@ -11,7 +11,7 @@
 namespace regard::tensorboard {
 namespace {
 
-// The pixels of a file of the size wanted.
+// Returns the pixels of a file, which must have this size.
 std::vector<uint8_t> Decode(const std::string& text, int height, int width) {
   png_image image = {};
   image.version = PNG_IMAGE_VERSION;
@@ -41,7 +41,7 @@ TEST(PngTest, KeepsEachPixel) {
   }
 }
 
-// Cells of 16 x 16 pixels each, as heat maps are.
+// The image has cells of 16 x 16 pixels, like a heat map.
 TEST(PngTest, AMapIsCompressed) {
   std::vector<uint8_t> rgb;
   for (int y = 0; y < 256; ++y) {

@@ -20,14 +20,14 @@ _PNG = b"\x89PNG\r\n\x1a\n"
 
 
 def tags_of(accumulator, plugin):
-    """Content by tag; nothing for a plugin that the files do not use."""
+    """Returns the content by tag. Empty for a plugin that the files lack."""
     if plugin not in accumulator.ActivePlugins():
         return {}
     return accumulator.PluginTagToContent(plugin)
 
 
 def check_values(plugin, tag, values):
-    """What is wrong with the values of a tag, one sentence each."""
+    """Returns the problems of the values of a tag, one sentence each."""
     problems = []
     steps = [step for step, _ in values]
     if steps != sorted(steps):
@@ -48,7 +48,7 @@ def check_values(plugin, tag, values):
 
 
 def print_settings(accumulator):
-    """Prints settings and end; returns whether both are there."""
+    """Prints the settings and the end. Returns whether both exist."""
     content = tags_of(accumulator, "hparams")
     start = content.get(hparams.SESSION_START_INFO_TAG)
     end = content.get(hparams.SESSION_END_INFO_TAG)

@@ -18,14 +18,14 @@ namespace {
 // TensorBoard's own default.
 constexpr int kBuckets = 30;
 
-// Left edge, right edge and count of a bucket.
+// The left edge, right edge and count of a bucket.
 using Bucket = std::array<double, 3>;
 using Buckets = std::array<Bucket, kBuckets>;
 
-// Numbers go to the file as they lie in memory.
+// Numbers are written as stored in memory.
 static_assert(std::endian::native == std::endian::little);
 
-// A tensor without values for a plugin of TensorBoard.
+// Returns a tensor without values for a plugin of TensorBoard.
 Summary::Value ValueFor(absl::string_view tag, absl::string_view plugin,
                         DataClass data_class, DataType type,
                         std::initializer_list<int64_t> shape) {
@@ -59,7 +59,7 @@ Buckets BucketsOf(absl::Span<const float> values) {
   }
   buckets.back()[1] = high;
   if (width == 0) {
-    // All values are equal: TensorBoard wants them in the last bucket.
+    // All values are equal. TensorBoard expects them in the last bucket.
     buckets.back()[2] = finite;
     return buckets;
   }
@@ -71,8 +71,8 @@ Buckets BucketsOf(absl::Span<const float> values) {
   return buckets;
 }
 
-// The hyper-parameter plugin reads its metadata alone, but wants a tensor: one
-// without values.
+// The plugin for hyper-parameters only reads its metadata, but requires a
+// tensor. The tensor has no values.
 Summary::Value HParamsValue(absl::string_view tag, HParamsPluginData data) {
   data.set_version(0);
   Summary::Value value =
@@ -124,7 +124,7 @@ std::string EscapeMarkdown(absl::string_view text) {
     if (c == '\n' || c == '\r') {
       escaped.push_back(' ');
     } else if (absl::ascii_ispunct(c)) {
-      // No character reference is taken for markup.
+      // Character references are not interpreted as markup.
       absl::StrAppend(&escaped, "&#", static_cast<int>(c), ";");
     } else {
       escaped.push_back(c);

@@ -1,4 +1,5 @@
-// What TensorBoard can show, as values of an event.
+// Makes the values that TensorBoard can show: scalars, histograms, images, text
+// and hyper-parameters.
 #ifndef FILES_TENSORBOARD_SUMMARY_H_
 #define FILES_TENSORBOARD_SUMMARY_H_
 
@@ -13,12 +14,12 @@
 
 namespace regard::tensorboard {
 
-// `description` is Markdown; may be empty.
+// `description` is Markdown, and may be empty.
 Summary::Value ScalarValue(absl::string_view tag, float value,
                            absl::string_view description = "");
 
-// How the finite ones of `values` spread over 30 equal buckets between their
-// extremes; NaN and the infinities are left out.
+// Returns a histogram of the finite `values` with 30 equal buckets from their
+// minimum to their maximum. Ignores NaN and infinities.
 Summary::Value HistogramValue(absl::string_view tag,
                               absl::Span<const float> values);
 
@@ -26,22 +27,23 @@ Summary::Value HistogramValue(absl::string_view tag,
 Summary::Value ImageValue(absl::string_view tag, absl::string_view description,
                           int height, int width, absl::Span<const uint8_t> rgb);
 
-// Text that Markdown, with its tables and HTML, shows as it is, on one line.
+// Escapes text so that Markdown, with its tables and HTML, shows it unchanged
+// on one line.
 std::string EscapeMarkdown(absl::string_view text);
 
-// `markdown` is shown as such: escape text that is not ours.
+// `markdown` is rendered. Escape text of unknown origin.
 Summary::Value TextValue(absl::string_view tag, absl::string_view markdown);
 
 using HParamSetting = std::variant<double, bool, std::string>;
 
-// The run's settings, for the table of hyper-parameters, which shows its
-// scalars beside them. Runs of one `group` are averaged there: give the seeds
-// of one config the same.
+// The settings of the run, for TensorBoard's table of hyper-parameters, which
+// also shows scalars. The table averages the runs of one `group`: use the same
+// group for the seeds of a config.
 Summary::Value SessionStartValue(
     const std::map<std::string, HParamSetting>& settings,
     absl::string_view group, double start_seconds);
 
-// Says that the run is over; without it the table shows it as running.
+// Marks the run as finished. Without this value, the table shows it as running.
 Summary::Value SessionEndValue(bool success, double end_seconds);
 
 }  // namespace regard::tensorboard

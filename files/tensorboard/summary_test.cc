@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// Left edge, right edge and count of each bucket.
+// Returns the left edge, right edge and count of each bucket.
 std::vector<std::array<double, 3>> Buckets(const std::vector<float>& values) {
   const Summary::Value value = HistogramValue("h", values);
   const std::string& content = value.tensor().tensor_content();

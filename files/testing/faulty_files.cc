@@ -15,7 +15,7 @@ bool FaultyFiles::Strikes(Traits traits) {
   }
   const int number = ++count_;
   if (fault_ == FileFault::kGone ? number < k_ : number != k_) return false;
-  // A write comes to that once half of it has arrived.
+  // A write is killed after half of it.
   if (fault_ == FileFault::kKilled && !traits.divisible) raise(SIGKILL);
   errno = fault_ == FileFault::kDiskFull      ? ENOSPC
           : fault_ == FileFault::kInterrupted ? EINTR
@@ -76,7 +76,7 @@ int FaultyFiles::Sync(int) {
   return Strikes({.needs_room = true, .interruptible = true}) ? -1 : 0;
 }
 
-// Closed in any case, as POSIX has it.
+// Closes the file in any case, as POSIX does.
 int FaultyFiles::Close(int descriptor) {
   const int closed = FileOperations::Close(descriptor);
   return Strikes({.needs_room = true, .interruptible = true}) ? -1 : closed;

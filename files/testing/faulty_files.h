@@ -1,4 +1,4 @@
-// Files of which one operation fails, to test what becomes of a program then.
+// Files with one failing operation, for tests of how programs handle errors.
 #ifndef FILES_TESTING_FAULTY_FILES_H_
 #define FILES_TESTING_FAULTY_FILES_H_
 
@@ -14,23 +14,24 @@
 
 namespace regard {
 
-// Half of a write arrives before it fails.
+// The kinds of failures. Half of a write is written before it fails.
 enum class FileFault {
   kIoError,      // EIO
-  kDiskFull,     // ENOSPC, of an operation that may need room
-  kInterrupted,  // EINTR, of one that POSIX lets a signal interrupt
-  kShort,        // a read or a write of several bytes does half of them
-  kGone,         // EIO of this and all that follow, as if the disk was gone
-  kKilled,       // SIGKILL in its place
+  kDiskFull,     // ENOSPC, for operations that may need space
+  kInterrupted,  // EINTR, for operations that signals may interrupt
+  kShort,        // a read or write of several bytes only does half of them
+  kGone,         // EIO from this operation on, as if the disk was gone
+  kKilled,       // SIGKILL instead of the operation
 };
 
-// Does not wait for the disk: no test cuts the power. Threads may share it.
+// Does not wait for the disk, because no test simulates a power failure.
+// Thread-safe.
 class FaultyFiles : public FileOperations {
  public:
-  // Strikes the k-th operation that the fault can strike, from 1.
+  // Makes the k-th operation that the fault applies to fail, counted from 1.
   FaultyFiles(FileFault fault, int k) : fault_(fault), k_(k) {}
 
-  // That it can strike, so far.
+  // The number of operations so far that the fault applies to.
   int operations() const { return count_; }
   bool reached() const { return count_ >= k_; }
 
@@ -50,14 +51,14 @@ class FaultyFiles : public FileOperations {
   int Remove(const std::string& path) override;
 
  private:
-  // What an operation may meet besides errors of the device.
+  // The errors of an operation other than device errors.
   struct Traits {
     bool needs_room = false;
     bool interruptible = false;
     bool divisible = false;
   };
 
-  // Counts the operation. If it is struck, sets errno.
+  // Counts the operation. Returns whether it fails, and then sets errno.
   bool Strikes(Traits traits);
 
   const FileFault fault_;

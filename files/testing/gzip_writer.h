@@ -1,4 +1,4 @@
-// Gzip files for tests of what reads them.
+// Makes gzip files for tests of readers.
 #ifndef FILES_TESTING_GZIP_WRITER_H_
 #define FILES_TESTING_GZIP_WRITER_H_
 
@@ -8,7 +8,7 @@
 
 namespace regard {
 
-// A member, with the fields of `header` if it is not null.
+// Returns a member, with the fields of `header` unless it is null.
 std::string Gzip(const std::string& content, gz_header* header = nullptr);
 
 }  // namespace regard

@@ -1,4 +1,4 @@
-// A fresh directory with files in it, and who may read them, for a test.
+// A fresh directory with files, and control of their permissions, for tests.
 #ifndef FILES_TESTING_TEMPORARY_FILES_H_
 #define FILES_TESTING_TEMPORARY_FILES_H_
 
@@ -16,8 +16,8 @@
 
 namespace regard::testing {
 
-// Makes its directory the one that user paths are relative to, so that tests
-// can name files as a user would.
+// Makes a fresh directory. User paths are relative to it, so that tests can
+// name files as a user would.
 class TemporaryFiles : public ::testing::Test {
  protected:
   TemporaryFiles() {
@@ -47,7 +47,8 @@ class TemporaryFiles : public ::testing::Test {
   std::string directory_;
 };
 
-// While it lives, this thread obeys the permissions of files even as root.
+// During its lifetime, this thread obeys the permissions of files, even as
+// root.
 class WithoutFileCapabilities {
  public:
   WithoutFileCapabilities() {
