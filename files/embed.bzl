@@ -1,4 +1,4 @@
-"""`embed_text`: a file's bytes as a C++ function."""
+"""`embed_text`: a C++ function that returns the bytes of a file."""
 
 load("@rules_cc//cc:cc_library.bzl", "cc_library")
 
@@ -39,13 +39,13 @@ _header = rule(
 )
 
 def embed_text(name, src, function, **kwargs):
-    """A cc_library with `absl::string_view regard::FUNCTION()` in NAME.h.
+    """Defines a cc_library with `absl::string_view regard::FUNCTION()` in NAME.h.
 
     Args:
-      name: of the library and, with .h, of its header.
-      src: the file; its bytes are kept exactly.
-      function: the C++ name, such as `PageStyle`.
-      **kwargs: passed to cc_library.
+      name: the name of the library and, with .h, of its header.
+      src: the file, whose bytes are returned exactly.
+      function: the name of the C++ function, such as `PageStyle`.
+      **kwargs: arguments of cc_library.
     """
     _header(
         name = name + "_header",
@@ -54,7 +54,7 @@ def embed_text(name, src, function, **kwargs):
         src = str(src),
     )
 
-    # Each 64 bytes are a literal, every byte in hexadecimal.
+    # Each 64 bytes become a literal, with every byte in hexadecimal.
     native.genrule(
         name = name + "_source",
         srcs = [src],

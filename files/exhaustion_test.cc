@@ -11,7 +11,7 @@
 namespace regard {
 namespace {
 
-// In a thread, where no test framework catches what is thrown.
+// Uses a thread, in which no test framework catches exceptions.
 template <typename F>
 void RunAndEnd(F f) {
   EndWithMessageIfExhausted();

@@ -21,7 +21,7 @@ std::string Parent(const std::string& path) {
   return parent.empty() ? "." : parent.string();
 }
 
-// What `call` returns once no signal interrupts it.
+// Repeats `call` while signals interrupt it, and returns its result.
 template <typename Call>
 auto Uninterrupted(Call call) {
   auto result = call();
@@ -76,7 +76,7 @@ bool IsMachineFailure(const absl::Status& status) {
     case absl::StatusCode::kPermissionDenied:
     case absl::StatusCode::kResourceExhausted:
     case absl::StatusCode::kUnavailable:
-    case absl::StatusCode::kUnknown:  // EIO, and all that has no code
+    case absl::StatusCode::kUnknown:  // EIO, and every errno without a code
       return true;
     default:
       return false;
@@ -90,7 +90,7 @@ Descriptor::Descriptor(const std::string& path, int flags,
 
 absl::StatusOr<FileReader> FileReader::Open(const std::string& path,
                                             FileOperations& files) {
-  // Does not wait for the writer of a pipe.
+  // O_NONBLOCK prevents waiting for the writer of a pipe.
   FileReader reader(path, Descriptor(path, O_RDONLY | O_NONBLOCK, files));
   struct stat info;
   if (reader.descriptor_.number() < 0 ||
@@ -147,7 +147,7 @@ std::string ErrorInText(absl::string_view path, absl::string_view text,
                         int64_t first_line) {
   const absl::string_view before = text.substr(0, offset);
   const auto line = first_line + std::count(before.begin(), before.end(), '\n');
-  // 0 where there is no newline before.
+  // The line begins at 0 if there is no newline before.
   const size_t line_begin = before.rfind('\n') + 1;
   return absl::StrCat(path, ":", line, ":", before.size() - line_begin + 1,
                       ": error: ", problem);
@@ -163,7 +163,7 @@ absl::Status WithErrorPrefix(const absl::Status& status) {
 absl::Status WriteFileAtomically(
     const std::string& path, FileOperations& files,
     absl::FunctionRef<absl::Status(FileWriter&)> write) {
-  // A device or a pipe would be replaced by a file.
+  // Rejects devices and pipes, which would be replaced by a file.
   struct stat there;
   if (stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode)) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -180,7 +180,7 @@ absl::Status WriteFileAtomically(
   }();
   if (!written.ok()) {
     files.Remove(sibling);
-    // The user knows nothing of the sibling.
+    // The message must not name the sibling, which the user does not know.
     return absl::Status(written.code(), absl::StrReplaceAll(written.message(),
                                                             {{sibling, path}}));
   }
@@ -197,7 +197,7 @@ absl::Status WriteFileAtomically(const std::string& path,
 absl::Status ReplaceLink(const std::string& path, const std::string& target,
                          FileOperations& files) {
   const std::string sibling = absl::StrCat(path, ".tmp-", getpid());
-  // An earlier process of that number may have been killed.
+  // A killed process with the same number may have left it.
   files.Remove(sibling);
   if (files.MakeLink(target, sibling) != 0) {
     return WriteError(path, "make a link", errno);
@@ -237,7 +237,8 @@ absl::Status FileWriter::Append(absl::string_view bytes) {
     });
     if (count <= 0) {
       const int error = count < 0 ? errno : ENOSPC;
-      // What stays of a torn piece is overwritten by the next one.
+      // Removes the incomplete piece. If that fails, the next piece overwrites
+      // it.
       files.Truncate(descriptor_.number(), size_);
       return WriteError(path_, "write", error);
     }
@@ -259,7 +260,7 @@ absl::Status FileWriter::Sync() {
 
 absl::Status FileWriter::Finish() {
   REGARD_RETURN_IF_ERROR(Sync());
-  // Network file systems report a full disk only here. A descriptor is gone
+  // Network file systems report a full disk only here. The descriptor is closed
   // even after EINTR.
   if (descriptor_.Close() != 0 && errno != EINTR) {
     return WriteError(path_, "close", errno);
@@ -270,7 +271,7 @@ absl::Status FileWriter::Finish() {
 absl::Status SyncDirectory(const std::string& path, FileOperations& files) {
   const Descriptor folder(path, O_RDONLY | O_DIRECTORY, files);
   if (folder.number() < 0) return WriteError(path, "open", errno);
-  // Some file systems cannot sync a folder, and say so by EINVAL.
+  // Some file systems cannot sync a directory and return EINVAL.
   if (Uninterrupted([&] { return files.Sync(folder.number()); }) != 0 &&
       errno != EINVAL) {
     return WriteError(path, "sync", errno);

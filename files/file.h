@@ -1,7 +1,8 @@
-// Whole files: read under a size cap, and replaced so that a crash at any
-// moment leaves the old bytes or the new ones. Every error names the file.
+// Files: reads whole files up to a size limit, and replaces files atomically.
+// After a crash at any moment, a replaced file has either the old or the new
+// bytes. Every error names the file.
 //
-// One process writes a path at a time: nothing here locks.
+// Only one process may write a path at a time: nothing here locks.
 #ifndef FILES_FILE_H_
 #define FILES_FILE_H_
 
@@ -25,15 +26,15 @@
 
 namespace regard {
 
-// The POSIX calls that read and change the disk, so that a test can make the
-// k-th of them fail: each returns what the call returns and sets errno. A lint
-// test keeps all other opens of files out of the sources. Stateless; safe to
-// share between threads.
+// The POSIX calls that read and change the disk. Tests derive from this class
+// to make calls fail. Each function returns the result of its call and sets
+// errno. A lint test rejects other calls that open files. Stateless, and
+// therefore thread-safe.
 class FileOperations {
  public:
   virtual ~FileOperations() = default;
 
-  // With O_CLOEXEC; the mode of a file that is made is left to the umask.
+  // Opens a file with O_CLOEXEC. The umask determines the mode of a new file.
   virtual int Open(const std::string& path, int flags) {
     return open(path.c_str(), flags | O_CLOEXEC, 0666);
   }
@@ -41,11 +42,12 @@ class FileOperations {
                          int64_t offset) {
     return pread(descriptor, bytes, count, offset);
   }
-  // The status of what has that name itself, not of what a link points to.
+  // The status of `path` itself: a symbolic link is not followed.
   virtual int Status(const std::string& path, struct stat* info) {
     return lstat(path.c_str(), info);
   }
-  // A file for reading and writing that has no name: it is gone once closed.
+  // Creates a file without a name, for reading and writing. It is removed when
+  // it is closed.
   virtual int CreateUnnamed();
   virtual ssize_t WriteAt(int descriptor, const char* bytes, size_t count,
                           int64_t offset) {
@@ -66,35 +68,37 @@ class FileOperations {
   virtual int MakeLink(const std::string& target, const std::string& path) {
     return symlink(target.c_str(), path.c_str());
   }
-  // Removes a file or an empty folder.
+  // Removes a file or an empty directory.
   virtual int Remove(const std::string& path) { return remove(path.c_str()); }
 };
 
-// Those of the system, or what a test of a whole program put in their place.
+// The operations of the system, or the replacement of a test.
 FileOperations& SystemFiles();
 
-// `files` outlives the program; no other thread may run yet.
+// Replaces SystemFiles(), for a test of a whole program. `files` must outlive
+// the program. Must be called before other threads run.
 void ReplaceSystemFilesForTest(FileOperations& files);
 
-// The status of a call that failed with `error` (an errno), located: "PATH:
-// cannot DO: REASON". NotFound or FailedPrecondition for a path that is wrong;
-// for all else a code of which IsMachineFailure() is true.
+// Returns the status of a call that failed with `error` (an errno): "PATH:
+// cannot DO: REASON". The code is NotFound or FailedPrecondition for a wrong
+// path. For all other errors, IsMachineFailure() is true for the code.
 absl::Status FileError(const std::string& path, absl::string_view action,
                        int error);
 
-// The same of a write: the machine's failure, unless a link is in the way.
+// Like FileError(), for a write. Always a failure of the machine, unless a link
+// is in the way.
 absl::Status WriteError(const std::string& path, absl::string_view action,
                         int error);
 
-// Whether an error is one of the machine (a right that is missing, a full or a
-// broken disk, a program that is not installed), not of what was given or read.
+// Whether the machine caused an error, and not the input: a missing permission,
+// a full or broken disk, or a program that is not installed.
 bool IsMachineFailure(const absl::Status& status);
 
-// An open descriptor, closed at the end. Move-only.
+// An open file descriptor, closed by the destructor. Move-only.
 class Descriptor {
  public:
-  // Opens a file, as often as a signal interrupts that; `number()` is -1, and
-  // errno set, if it cannot be. `files` outlives this.
+  // Opens a file, and retries if a signal interrupts the call. If that fails,
+  // `number()` is -1 and errno is set. `files` must outlive this.
   Descriptor(const std::string& path, int flags, FileOperations& files);
   Descriptor(Descriptor&& other) noexcept
       : number_(std::exchange(other.number_, -1)), files_(other.files_) {}
@@ -108,7 +112,7 @@ class Descriptor {
 
   int Close() { return files_.Close(Release()); }
 
-  // The number, which is the caller's to close.
+  // Returns the descriptor. The caller must close it.
   int Release() { return std::exchange(number_, -1); }
 
  private:
@@ -119,19 +123,21 @@ class Descriptor {
 // A regular file that is open for reading. Move-only.
 class FileReader {
  public:
-  // A folder, pipe or device is an InvalidArgument. `files` outlives this.
+  // Opens a file. A directory, pipe or device is an InvalidArgument. `files`
+  // must outlive the reader.
   static absl::StatusOr<FileReader> Open(const std::string& path,
                                          FileOperations& files = SystemFiles());
 
   const std::string& path() const { return path_; }
 
-  // Bytes at the time of opening.
+  // The number of bytes at the time of opening.
   int64_t size() const { return size_; }
 
-  // The same for two names of one file: device and inode.
+  // Device and inode, which are the same for two names of one file.
   std::pair<uint64_t, uint64_t> identity() const { return identity_; }
 
-  // Fills `bytes` from byte `offset` on; a file that ends early is a DataLoss.
+  // Fills `bytes` from byte `offset` on. A file that ends too early is a
+  // DataLoss.
   absl::Status ReadAt(int64_t offset, absl::Span<char> bytes) const;
 
  private:
@@ -144,22 +150,23 @@ class FileReader {
   std::pair<uint64_t, uint64_t> identity_;
 };
 
-// The most bytes of a config, a vocabulary and the like that are read.
+// The largest size of a config, a vocabulary or a similar file.
 inline constexpr int64_t kMostTextFileBytes = int64_t{64} << 20;
 
-// The bytes of a regular file of at most `limit` bytes; a longer one is an
-// InvalidArgument before anything of it is read.
+// Returns the bytes of a regular file. A file of more than `limit` bytes is an
+// InvalidArgument, and is not read.
 absl::StatusOr<std::string> ReadFile(const std::string& path,
                                      int64_t limit = kMostTextFileBytes,
                                      FileOperations& files = SystemFiles());
 
-// "PATH:LINE:COLUMN: error: PROBLEM" for the byte of `text` at `offset`; lines
-// count from `first_line`, columns, which are bytes, from 1.
+// Returns "PATH:LINE:COLUMN: error: PROBLEM" for the byte of `text` at
+// `offset`. Lines count from `first_line`. Columns count bytes from 1.
 std::string ErrorInText(absl::string_view path, absl::string_view text,
                         size_t offset, absl::string_view problem,
                         int64_t first_line = 1);
 
-// Puts "error: " before the message, unless it is there, as in located ones.
+// Adds the prefix "error: " to the message, unless the message already contains
+// it.
 absl::Status WithErrorPrefix(const absl::Status& status);
 template <typename T>
 absl::StatusOr<T> WithErrorPrefix(absl::StatusOr<T> value) {
@@ -167,26 +174,28 @@ absl::StatusOr<T> WithErrorPrefix(absl::StatusOr<T> value) {
   return WithErrorPrefix(value.status());
 }
 
-// A file that is being written in pieces, closed at the end. Move-only.
+// A file that is written in pieces, closed by the destructor. Move-only.
 class FileWriter {
  public:
-  // Starts an empty file; one that is there is emptied. Neither follows a link.
+  // Creates an empty file. Truncates an existing file. Neither Create() nor
+  // Resume() follows a symbolic link.
   static absl::StatusOr<FileWriter> Create(
       const std::string& path, FileOperations& files = SystemFiles());
 
-  // Goes on with a file after its first `bytes` bytes, and removes the others.
+  // Opens a file to continue after its first `bytes` bytes, and removes the
+  // others.
   static absl::StatusOr<FileWriter> Resume(const std::string& path,
                                            int64_t bytes,
                                            FileOperations& files);
 
-  // Writes all of `bytes`, at once visible to readers. After an error the file
-  // ends with what was appended before, if the disk allows even that.
+  // Appends all of `bytes`, which readers can see at once. After an error, the
+  // file ends before `bytes`, if the disk still allows that.
   absl::Status Append(absl::string_view bytes);
 
-  // Puts the bytes on the disk itself.
+  // Writes all buffers of the system to the disk.
   absl::Status Sync();
 
-  // Syncs and closes. Nothing may follow.
+  // Syncs and closes the file. Must be the last call.
   absl::Status Finish();
 
  private:
@@ -200,59 +209,62 @@ class FileWriter {
   int64_t size_;
 };
 
-// Replaces `path` by way of a sibling `PATH.tmp-PID`: written, synced, renamed,
-// and the folder synced. After an error the old file stands (the new one where
-// only the folder could not be synced), and the sibling is gone, unless
-// removing it failed too.
+// Replaces `path` atomically. Writes and syncs the sibling `PATH.tmp-PID`,
+// renames it, and syncs the directory. After an error, `path` is unchanged,
+// except that it is new if only the directory could not be synced. The sibling
+// is removed, unless that fails, too.
 absl::Status WriteFileAtomically(const std::string& path,
                                  absl::string_view bytes,
                                  FileOperations& files = SystemFiles());
 
-// The same for bytes that `write` appends piece by piece.
+// Replaces `path` in the same way by the bytes that `write` appends.
 absl::Status WriteFileAtomically(
     const std::string& path, FileOperations& files,
     absl::FunctionRef<absl::Status(FileWriter&)> write);
 
-// Replaces the symbolic link or file `path` by a link to `target`, or makes it,
-// so that it exists at any moment if it did before. After an error, nothing has
-// changed.
+// Makes `path` a symbolic link to `target`, and replaces a file or link at
+// `path`. If `path` existed before, it exists at any moment. After an error,
+// nothing has changed.
 absl::Status ReplaceLink(const std::string& path, const std::string& target,
                          FileOperations& files);
 
-// Puts the names in a folder on the disk, so that a rename there lasts.
+// Writes the names in a directory to the disk, so that renames in it are
+// permanent.
 absl::Status SyncDirectory(const std::string& path, FileOperations& files);
 
-// Makes a folder and those above it; one that exists is no error.
+// Makes a directory and its parents. An existing directory is not an error.
 absl::Status MakeDirectories(const std::string& path, FileOperations& files);
 
 absl::Status RenameFile(const std::string& from, const std::string& to,
                         FileOperations& files);
 
-// Removes a file or a whole folder, following no link. Absence is no error.
+// Removes a file or a whole directory, without following links. A missing path
+// is not an error.
 absl::Status RemoveTree(const std::string& path, FileOperations& files);
 
-// The names in a folder, sorted, without "." and "..".
+// Returns the names in a directory, sorted, without "." and "..".
 absl::StatusOr<std::vector<std::string>> ListDirectory(
     const std::string& path, FileOperations& files = SystemFiles());
 
 enum class PathKind { kNothing, kFile, kDirectory, kLink, kOther };
 
-// What a path names, following no link at its end.
+// Returns the kind of a path. A symbolic link is not followed.
 absl::StatusOr<PathKind> KindOfPath(const std::string& path,
                                     FileOperations& files = SystemFiles());
 
-// True for a folder itself, false for a link to one.
+// Whether `path` is a directory. False for a link to one.
 bool IsDirectory(const std::string& path);
 
-// True for anything of that name, a dangling link included, and where an error
-// keeps from looking: what then opens it tells the error.
+// Whether anything has this name, including a dangling link. Also true if an
+// error prevents the check: opening the path then reports the error.
 bool PathExists(const std::string& path);
 
-// A path that the user gave: a relative one counts from where the command was
-// typed, which under `bazel run` is BUILD_WORKING_DIRECTORY.
+// Resolves a path that the user gave. A relative path is relative to the
+// directory of the user's command, which is BUILD_WORKING_DIRECTORY under
+// `bazel run`.
 std::string ResolveUserPath(absl::string_view path);
 
-// `folder/name`, without doubling a slash.
+// Returns `folder/name`, without doubling a slash.
 std::string JoinPath(absl::string_view folder, absl::string_view name);
 
 }  // namespace regard

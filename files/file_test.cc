@@ -171,7 +171,7 @@ TEST_F(FileTest, RemovingATreeFollowsNoLink) {
   EXPECT_THAT(RemoveTree(Path("gone"), files_), IsOk());
 }
 
-// Writes one byte a call, interrupted before each.
+// Writes one byte per call, and is interrupted before each.
 class HaltingFiles : public FileOperations {
  public:
   ssize_t WriteAt(int descriptor, const char* bytes, size_t count,
@@ -195,7 +195,7 @@ TEST_F(FileTest, ShortAndInterruptedWritesAreContinued) {
   EXPECT_EQ(ReadFile(Path("x"), 9).value(), "hello");
 }
 
-// A disk that takes `room` bytes in all.
+// A disk with a capacity of `room` bytes.
 class FullDisk : public FileOperations {
  public:
   explicit FullDisk(size_t room) : room_(room) {}
@@ -236,7 +236,7 @@ TEST_F(FileTest, AfterAFailedWriteAFileEndsWithWhatWasThereBefore) {
   EXPECT_EQ(ReadFile(Path("x")).value(), "one\n");
 }
 
-// Fails to rename.
+// Fails to rename files.
 class NoRenames : public FileOperations {
  public:
   int Rename(const std::string&, const std::string&) override {

@@ -11,8 +11,8 @@ namespace regard {
 
 namespace {
 
-// What git prints of a working tree, whichever one the environment names;
-// absent if it fails.
+// Returns the output of git for a working tree, whatever tree the environment
+// names. Returns `nullopt` if git fails.
 std::optional<std::string> GitOutput(const std::string& tree,
                                      const char* arguments) {
   const std::string command =

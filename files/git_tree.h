@@ -1,4 +1,4 @@
-// The state of a git working tree.
+// Reads the commit of a git working tree, and whether it was changed.
 #ifndef FILES_GIT_TREE_H_
 #define FILES_GIT_TREE_H_
 
@@ -7,11 +7,11 @@
 namespace regard {
 
 struct GitTree {
-  std::string commit = {};  // empty if there is no tree or no git, or it fails
-  bool changed = false;     // whether its files are not those of the commit
+  std::string commit = {};  // empty without a tree or git, or after an error
+  bool changed = false;     // whether files differ from the commit
 };
 
-// Changes nothing in the tree at `path`.
+// Does not change the tree at `path`.
 GitTree ReadGitTree(const std::string& path);
 
 }  // namespace regard

@@ -1,5 +1,5 @@
-// Files that gzip compressed (RFC 1952): any number of members, with any header
-// fields, and zeros behind a member.
+// Reads files that gzip compressed (RFC 1952). Supports several members, all
+// header fields, and zeros after a member.
 #ifndef FILES_GZIP_H_
 #define FILES_GZIP_H_
 
@@ -16,28 +16,28 @@
 
 namespace regard {
 
-// Reads the bytes of a file, inflated if they begin as gzip.
+// Reads the bytes of a file, decompressed if they begin like a gzip file.
 class GunzipReader {
  public:
-  // `next` returns the next piece of the file, at most 4 GiB, empty at its end.
-  // A piece stays valid until the next call. The first has two bytes if the
-  // file does.
+  // `next` must return the next piece of the file, at most 4 GiB, and an empty
+  // piece at its end. A piece must stay valid until the next call. The first
+  // piece must have at least two bytes, if the file has.
   explicit GunzipReader(std::function<absl::string_view()> next);
   ~GunzipReader();
   GunzipReader(const GunzipReader&) = delete;
   GunzipReader& operator=(const GunzipReader&) = delete;
 
-  // Returns the number of bytes written to `output`, which is not empty: 0 at
-  // the end or at a problem.
+  // Writes to `output`, which must not be empty. Returns the number of bytes,
+  // which is 0 at the end or at a problem.
   size_t Read(absl::Span<char> output);
 
-  // A problem of the file so far; empty if there is none.
+  // The first problem of the file, or "".
   const std::string& problem() const { return problem_; }
-  // How many bytes of the file have been used.
+  // The number of bytes of the file that were used.
   int64_t offset() const { return taken_ - static_cast<int64_t>(rest_.size()); }
 
  private:
-  // Reads the next piece into `rest_`; false at the end.
+  // Reads the next piece into `rest_`. Returns false at the end.
   bool Refill();
   size_t Inflate(absl::Span<char> output);
 
@@ -50,9 +50,9 @@ class GunzipReader {
   std::string problem_;
 };
 
-// The content of the gzip file `bytes`, or `bytes` themselves if they do not
-// begin as one. Errors name `path` and the byte: a broken or truncated stream,
-// and content of more than `limit` bytes.
+// Returns the content of the gzip file `bytes`, or `bytes` unchanged if they do
+// not begin like a gzip file. Errors name `path` and the byte. Errors are: a
+// broken or truncated stream, and content of more than `limit` bytes.
 absl::StatusOr<std::string> Gunzip(std::string bytes, absl::string_view path,
                                    int64_t limit);
 

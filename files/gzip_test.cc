@@ -19,7 +19,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// With FEXTRA, FNAME, FCOMMENT and FHCRC.
+// Returns a file with FEXTRA, FNAME, FCOMMENT and FHCRC.
 std::string GzipWithFields(const std::string& content) {
   std::string extra("BC\2\0ab", 6);
   std::string name = "name.txt";
@@ -33,8 +33,9 @@ std::string GzipWithFields(const std::string& content) {
   return Gzip(content, &header);
 }
 
-// Through a GunzipReader that gets and gives few bytes at a time, but the magic
-// number whole; a problem begins with "problem: ".
+// Reads through a GunzipReader that receives and returns few bytes at a time,
+// except for the magic number, which is whole. A problem begins with "problem:
+// ".
 std::string InPieces(const std::string& bytes, size_t in, size_t out) {
   absl::string_view rest = bytes;
   GunzipReader reader([&] {

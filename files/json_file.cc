@@ -20,15 +20,16 @@ namespace {
 
 using Json = nlohmann::json;
 
-// By what the offset of a value is found: elements of an array move while it
-// grows, the fields of an object do not.
+// Returns the address that identifies a value. The elements of an array move
+// while it grows, but the fields of an object do not.
 const void* AddressOf(const Json& value) {
   if (!value.is_object()) return &value;
   return value.get_ptr<const Json::object_t*>();
 }
 
-// Builds the tree from the parser's events. The library's own builder lets the
-// second of two equal keys replace the first, and does not know offsets.
+// Builds the tree from the events of the parser. The library's own builder
+// replaces the first of two equal keys by the second, and does not store
+// offsets.
 class TreeBuilder : public nlohmann::json_sax<Json> {
  public:
   TreeBuilder(absl::string_view text, size_t most_values,
@@ -68,7 +69,7 @@ class TreeBuilder : public nlohmann::json_sax<Json> {
 
   bool parse_error(size_t position, const std::string&,
                    const nlohmann::detail::exception& error) override {
-    // Bytes that were read, the offending one included.
+    // `position` counts the bytes that were read, including the wrong one.
     const size_t offset = position > 0 ? position - 1 : 0;
     constexpr int kOutOfRange = 406;
     if (error.id == kOutOfRange) {
@@ -77,7 +78,7 @@ class TreeBuilder : public nlohmann::json_sax<Json> {
     if (offset >= text_.size()) {
       return Fail(offset, "not JSON: the text ends too soon");
     }
-    // As Python writes them.
+    // Python writes these names.
     for (const absl::string_view name : {"NaN", "Infinity"}) {
       if (absl::StartsWith(text_.substr(offset), name)) {
         return Fail(offset, absl::StrCat(name, " is not a JSON number"));
@@ -87,7 +88,7 @@ class TreeBuilder : public nlohmann::json_sax<Json> {
   }
 
  private:
-  // Bytes that the parser has read.
+  // Returns the number of bytes that the parser has read.
   size_t Position() {
     return static_cast<size_t>(
         input_.rdbuf()->pubseekoff(0, std::ios::cur, std::ios::in));
@@ -137,10 +138,10 @@ class TreeBuilder : public nlohmann::json_sax<Json> {
   std::map<const void*, size_t>& offsets_;
   Json root_;
   size_t values_ = 0;
-  Json* added_ = nullptr;    // the last one
-  std::vector<Json*> open_;  // a child's place is fixed while it is open
-  std::string key_;          // the last one
-  size_t value_offset_ = 0;  // of its value
+  Json* added_ = nullptr;    // the last value
+  std::vector<Json*> open_;  // a child does not move while it is open
+  std::string key_;          // the last key
+  size_t value_offset_ = 0;  // offset of the last key's value
   size_t error_offset_ = 0;
   std::string problem_;
 };
@@ -238,7 +239,7 @@ const Json* JsonObject::FindFitting(const std::string& key, bool may_be_absent,
   if (!may_be_absent) Require(key);
   const Json* const value = Find(key);
   if (value == nullptr || fits(*value)) return value;
-  // The names in a file may have what a terminal obeys.
+  // Escapes the key: names in a file may contain control sequences.
   Complain(key, absl::StrCat(absl::Utf8SafeCHexEscape(key), " must be ", wanted,
                              ", but is ", Shown(*value)));
   return nullptr;
@@ -286,7 +287,7 @@ int64_t JsonObject::Integer(const std::string& key,
       key, otherwise.has_value(),
       absl::StrCat("an integer from ", min, " to ", max),
       [&](const Json& json) {
-        // Beyond int64, the library wraps around.
+        // The library wraps around beyond the range of int64.
         return json.is_number_integer() &&
                (json.get<int64_t>() >= 0) == (json.get<double>() >= 0) &&
                json.get<int64_t>() >= min && json.get<int64_t>() <= max;

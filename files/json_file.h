@@ -1,6 +1,6 @@
-// JSON text: written with the same bytes on every machine, and read strictly,
-// as one object field by field, whose problems are gathered, a line
-// "PATH:LINE:COLUMN: error: .." each.
+// Writes JSON with the same bytes on every machine, and reads JSON objects
+// strictly, field by field. The reader collects all problems, one line
+// "PATH:LINE:COLUMN: error: .." for each.
 #ifndef FILES_JSON_FILE_H_
 #define FILES_JSON_FILE_H_
 
@@ -21,17 +21,19 @@
 
 namespace regard {
 
-// The value on one line without spaces, a real number as the shortest decimal
-// that reads back as the same double. NaN and the infinities, which JSON lacks,
-// are null; bytes that are not UTF-8 become U+FFFD.
+// Returns the value on one line without spaces. A real number is the shortest
+// decimal that reads back as the same double. NaN and the infinities, which
+// JSON does not have, become null. Bytes that are not UTF-8 become U+FFFD.
 std::string JsonText(const nlohmann::ordered_json& value);
 
 class JsonFile;
 
-// An object of a file, which outlives it. A field that is null counts as
-// absent. An absent field is a problem, unless a value to read in its place is
-// given; so is a value of another type or out of range. What is read then is
-// `otherwise`, else `min`, the first of the choices, or what is empty.
+// An object in a file. The file must outlive it.
+//
+// A field that is null counts as absent. An absent field is a problem, unless
+// `otherwise` is given. A value of another type or out of range is also a
+// problem. In these cases, the functions return `otherwise` if it is given.
+// Otherwise they return `min`, the first choice, or an empty value.
 class JsonObject {
  public:
   bool Has(const std::string& key) const { return Find(key) != nullptr; }
@@ -44,18 +46,18 @@ class JsonObject {
   double Real(const std::string& key, double otherwise,
               double min = -std::numeric_limits<double>::infinity(),
               double max = std::numeric_limits<double>::infinity()) const;
-  // The index of one of `choices`.
+  // Returns the index of the value among `choices`.
   size_t Choice(const std::string& key,
                 absl::Span<const absl::string_view> choices,
                 std::optional<size_t> otherwise = {}) const;
 
-  // Absent without a problem.
+  // Returns `nullopt` for an absent field, which is not a problem.
   std::optional<JsonObject> Object(const std::string& key) const;
-  // The strings of an object by their names; without a problem if it is absent.
+  // Returns the strings of an object by name. An absent field is not a problem.
   std::map<std::string, std::string> Texts(const std::string& key) const;
-  // The numbers of an object by their names, NaN for null.
+  // Returns the numbers of an object by name, with NaN for null.
   std::map<std::string, double> Numbers(const std::string& key) const;
-  // The integers of an array, from 0 on.
+  // Returns the integers of an array, each at least 0.
   std::vector<int64_t> Counts(const std::string& key) const;
   std::vector<std::string> TextList(const std::string& key) const;
   std::vector<JsonObject> Objects(const std::string& key) const;
@@ -65,8 +67,8 @@ class JsonObject {
 
   void Require(const std::string& key) const;
 
-  // Adds a problem at the value of a field or, if there is none, at the object,
-  // unless the file has kMostProblems.
+  // Adds a problem at the value of a field, or at the object if there is no
+  // such field. Ignored if the file already has kMostProblems.
   void Complain(const std::string& key, absl::string_view problem) const;
 
  private:
@@ -76,12 +78,13 @@ class JsonObject {
       : file_(file), json_(json) {}
 
   const nlohmann::json* Find(const std::string& key) const;
-  // The value of a field, if it is there and `fits`; else a problem, unless it
-  // may be absent.
+  // Returns the value of a field if it exists and `fits`. Otherwise returns
+  // null and adds a problem, unless the field may be absent.
   template <typename Fits>
   const nlohmann::json* FindFitting(const std::string& key, bool may_be_absent,
                                     const std::string& wanted, Fits fits) const;
-  // The same of an array of `wanted`, each of which `fits`; else an empty one.
+  // Returns an array of `wanted`, if each element `fits`. Otherwise returns an
+  // empty array and adds a problem.
   template <typename Fits>
   const nlohmann::json& FindArray(const std::string& key,
                                   const std::string& wanted, Fits fits) const;
@@ -96,24 +99,24 @@ class JsonFile {
   JsonFile& operator=(JsonFile&& other);
   ~JsonFile();
 
-  // Locating one takes a pass over the text.
+  // Limits problems, because locating each takes a pass over the text.
   static constexpr size_t kMostProblems = 100;
-  // A tree of more takes several hundred megabytes.
+  // Limits values: a larger tree takes several hundred megabytes.
   static constexpr size_t kMostValues = size_t{1} << 22;
 
-  // An error if `text` is not one JSON object, has a key twice in one object
-  // (two readers would understand it differently), nests brackets deeper than
-  // any file needs, or has more than `most_values`. Messages name `path` and
-  // count lines from `line`.
+  // Parses one JSON object. Errors are: other JSON, a repeated key in one
+  // object (which readers interpret differently), brackets that are nested
+  // deeper than any file needs, and more than `most_values` values. Messages
+  // name `path` and count lines from `line`.
   static absl::StatusOr<JsonFile> Parse(absl::string_view text,
                                         absl::string_view path,
                                         int64_t line = 1,
                                         size_t most_values = kMostValues);
 
-  // The same of a file; errors are complete to print.
+  // Reads and parses a file. Errors are ready to print.
   static absl::StatusOr<JsonFile> Read(const std::string& path);
 
-  // Valid while this is not moved.
+  // The outermost object. Valid until this is moved or destroyed.
   JsonObject root() { return {this, json_.get()}; }
 
   absl::Status status() const;
@@ -125,10 +128,10 @@ class JsonFile {
 
   std::string text_;
   std::string path_;
-  int64_t line_ = 1;  // of the text's first
+  int64_t line_ = 1;  // number of the first line of the text
   std::unique_ptr<nlohmann::json> json_;
-  // The offsets in the text of all objects, by the address of their fields, and
-  // of the values of fields, by their own.
+  // The offsets in the text: of objects, by the address of their fields, and of
+  // values, by their own address.
   std::map<const void*, size_t> offsets_;
   std::vector<std::string> problems_;
 };

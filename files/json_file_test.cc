@@ -198,7 +198,7 @@ TEST(JsonFileTest, AnAbsentFieldIsAProblemUnlessThereIsAValueForIt) {
                                        "a.json:2:1: error: a is missing"));
 }
 
-// To locate each of millions would take hours.
+// Locating each of millions of problems would take hours.
 TEST(JsonFileTest, GathersSomeProblemsOnly) {
   std::string text = "{\"a\": {\"0\": 0";
   for (int i = 1; i < 1000; ++i) absl::StrAppend(&text, ", \"", i, "\": 0");

@@ -16,20 +16,20 @@
 
 namespace regard {
 
-// The most bytes of a line that programs take from standard input.
+// The largest size of a line on standard input.
 inline constexpr size_t kMostInputLineBytes = size_t{64} << 10;
 
-// U+FEFF at the start of a text, which is not part of it.
+// U+FEFF at the start of a text. It is not part of the text.
 inline constexpr absl::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 enum class LineEnds {
   kAny,      // \n, \r\n or \r
-  kNewline,  // \n or \r\n; \r elsewhere is a character
+  kNewline,  // \n or \r\n; other \r are characters
 };
 
 class LineReader {
  public:
-  // Keeps `limit` bytes of a line and drops the rest of it.
+  // Stores up to `limit` bytes of a line, and drops the rest of the line.
   LineReader(int file_descriptor, size_t limit, LineEnds ends = LineEnds::kAny)
       : LineReader(
             [file_descriptor](char* bytes, size_t most) {
@@ -39,36 +39,38 @@ class LineReader {
     file_descriptor_ = file_descriptor;
   }
 
-  // Reads by a function: as POSIX's read(), with errno after a -1.
+  // Reads by a function, which must behave like POSIX's read() and set errno if
+  // it returns -1.
   using ReadBytes = std::function<ssize_t(char* bytes, size_t most)>;
   LineReader(ReadBytes read, size_t limit, LineEnds ends = LineEnds::kAny)
       : read_(std::move(read)), limit_(limit), ends_(ends) {}
 
-  // Waits for the next line, without its end and without a byte order mark in
-  // front of the first one. False at the end. A last line needs no newline.
-  // `cut` says whether the line was longer than the limit; a carriage return
-  // counts with kNewline.
+  // Waits for the next line and returns it without its end. Returns false at
+  // the end. Omits a byte order mark before the first line. The last line need
+  // not end with a newline. Sets `cut` if the line is longer than the limit.
+  // With kNewline, a carriage return counts.
   bool Next(std::string* line, bool* cut);
 
-  // Lines so far that ended in a carriage return.
+  // The number of lines so far that ended in a carriage return.
   int64_t carriage_returns() const { return carriage_returns_; }
   // Whether the text began with a byte order mark.
   bool byte_order_mark() const { return byte_order_mark_; }
 
-  // Whether Next() would return at once, though maybe with the middle of a line
-  // still to come. Of a file descriptor alone.
+  // Whether Next() would return at once, or at least find the beginning of a
+  // line. Only for file descriptors.
   bool Ready();
 
-  // OK at a true end; else FileError() of why `name` ended early, complete to
-  // print.
+  // Returns OK if the end was reached. Otherwise returns FileError() for `name`
+  // with the reason, ready to print.
   absl::Status status(absl::string_view name) const;
 
  private:
-  // Reads more into the buffer; false at the end.
+  // Reads more bytes into the buffer. Returns false at the end.
   bool Fill();
-  // The end of the line at `position_`; npos if it is not in the buffer.
+  // Returns the end of the line at `position_`, or npos if it is not in the
+  // buffer.
   size_t FindEnd() const;
-  // Moves behind the newline that belongs to a carriage return before it.
+  // Skips the newline that belongs to a previous carriage return.
   void SkipNewline();
 
   int file_descriptor_ = -1;
@@ -77,8 +79,8 @@ class LineReader {
   const LineEnds ends_;
   std::string buffer_;
   size_t position_ = 0;
-  bool is_first_ = true;       // whether no line was read
-  bool after_return_ = false;  // whether the last byte was \r, of kAny
+  bool is_first_ = true;       // whether no line was read yet
+  bool after_return_ = false;  // whether the last byte was \r, with kAny
   bool byte_order_mark_ = false;
   int64_t carriage_returns_ = 0;
   int error_ = 0;  // an errno

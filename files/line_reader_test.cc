@@ -19,7 +19,7 @@ using ::regard::testing::IsOk;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// Hands out `pieces` one by one; an empty one is an interrupted call.
+// Returns `pieces` one by one. An empty piece is an interrupted call.
 LineReader::ReadBytes Pieces(std::vector<std::string> pieces) {
   return [pieces, next = size_t{0}](char* bytes, size_t) mutable -> ssize_t {
     if (next == pieces.size()) return 0;
@@ -33,7 +33,7 @@ LineReader::ReadBytes Pieces(std::vector<std::string> pieces) {
   };
 }
 
-// What is left; a line that was cut ends with "...".
+// Returns the remaining lines. A line that was cut ends with "...".
 std::vector<std::string> Lines(LineReader& reader) {
   std::vector<std::string> lines;
   std::string line;
@@ -60,7 +60,7 @@ TEST(LineReaderTest, CutsLinesThatExceedTheLimit) {
 
 TEST(LineReaderTest, LinesEndInAnyWay) {
   const std::string text = "a\r\n\rb\rc\n\n\r\rd\r";
-  // However the bytes arrive.
+  // The result does not depend on how the bytes arrive.
   for (size_t first = 0; first <= text.size(); ++first) {
     std::vector<std::string> pieces = {text.substr(0, first),
                                        text.substr(first)};

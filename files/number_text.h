@@ -1,4 +1,4 @@
-// Numbers as text that reads back exactly.
+// Converts numbers to text that reads back exactly.
 #ifndef FILES_NUMBER_TEXT_H_
 #define FILES_NUMBER_TEXT_H_
 
@@ -9,8 +9,8 @@
 
 namespace regard {
 
-// The shortest decimal text that reads back as the same `number`: "0.1",
-// "1234568.125", "1e+30". Six digits, as of absl::StrCat(), do not read back.
+// Returns the shortest decimal text that reads back as the same `number`:
+// "0.1", "1234568.125", "1e+30". The six digits of absl::StrCat() would not.
 template <std::floating_point Number>
 std::string NumberText(Number number) {
   std::array<char, 32> text;

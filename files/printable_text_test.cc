@@ -54,7 +54,7 @@ TEST(CutToWidthTest, CutsWithAnEllipsis) {
   EXPECT_EQ(CutToWidth("regardent", 9, "…"), "regardent");
   EXPECT_EQ(CutToWidth("regardent", 4, "…"), "reg…");
   EXPECT_EQ(CutToWidth("regardent", 1, "~"), "~");
-  // A wide character that does not fit as a whole is left out.
+  // A wide character that does not fit is omitted.
   EXPECT_EQ(CutToWidth("東京都", 4, "…"), "東…");
 }
 

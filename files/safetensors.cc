@@ -19,14 +19,14 @@
 namespace regard {
 namespace {
 
-// The format is little-endian, and values go to the disk as they lie in memory.
+// The format is little-endian, and values are written as stored in memory.
 static_assert(std::endian::native == std::endian::little);
 
 constexpr char kMetadataKey[] = "__metadata__";
 constexpr char kSyntax[] = "InvalidHeaderDeserialization";
 constexpr int64_t kLengthBytes = 8;
-// Tighter than the reference's 100 MB: a header of a hundred thousand tensors
-// is below a tenth of it.
+// The limit is lower than the reference's 100 MB. A header of a hundred
+// thousand tensors takes less than a tenth of it.
 constexpr int64_t kMostHeaderBytes = int64_t{64} << 20;
 
 std::string ShapeText(absl::Span<const int64_t> shape) {
@@ -44,7 +44,8 @@ absl::string_view BytesOf(absl::Span<const float> values) {
                            values.size() * sizeof(float));
 }
 
-// The header's JSON, padded with spaces so that the buffer starts aligned.
+// Returns the JSON of the header, padded with spaces so that the buffer is
+// aligned.
 std::string HeaderText(const std::map<std::string, const TensorView*>& tensors,
                        std::map<std::string, std::string> metadata) {
   metadata["format"] = "pt";
@@ -68,7 +69,7 @@ std::string Quoted(absl::string_view name) {
   return absl::StrCat("'", absl::Utf8SafeCHexEscape(name), "'");
 }
 
-// "KIND: PROBLEM", or "KIND: tensor 'NAME': PROBLEM".
+// Returns the error "KIND: PROBLEM" or "KIND: tensor 'NAME': PROBLEM".
 template <typename... Parts>
 absl::Status Malformed(absl::string_view kind, const Parts&... problem) {
   return absl::InvalidArgumentError(absl::StrCat(kind, ": ", problem...));
@@ -79,7 +80,7 @@ absl::Status MalformedTensor(absl::string_view kind, const std::string& name,
   return Malformed(kind, "tensor ", Quoted(name), ": ", problem...);
 }
 
-// Bytes of a value, 0 for a type that is not known.
+// Returns the number of bytes of a value, or 0 for an unknown type.
 int64_t BytesOfType(const std::string& dtype) {
   static const auto* const types = new std::map<std::string, int64_t>{
       {"BOOL", 1},    {"U8", 1},  {"I8", 1},  {"F8_E4M3", 1}, {"F8_E5M2", 1},
@@ -90,16 +91,16 @@ int64_t BytesOfType(const std::string& dtype) {
   return found == types->end() ? 0 : found->second;
 }
 
-// IEEE 754's binary16.
+// Converts IEEE 754 binary16.
 float FromF16(uint16_t bits) {
   const uint32_t sign = uint32_t{bits} >> 15 << 31;
   const uint32_t exponent = bits >> 10 & 31;
   const uint32_t fraction = bits & 1023;
   uint32_t magnitude = 0;
-  if (exponent == 0) {  // zero, or below the least normal number
+  if (exponent == 0) {  // zero or subnormal
     magnitude =
         std::bit_cast<uint32_t>(static_cast<float>(fraction) * 0x1p-24F);
-  } else if (exponent == 31) {  // an infinity, or no number
+  } else if (exponent == 31) {  // infinity or NaN
     magnitude = uint32_t{255} << 23 | fraction << 13;
   } else {
     magnitude = (exponent + 127 - 15) << 23 | fraction << 13;
@@ -107,13 +108,13 @@ float FromF16(uint16_t bits) {
   return std::bit_cast<float>(sign | magnitude);
 }
 
-// The upper half of a float.
+// Converts bfloat16, which is the upper half of a float.
 float FromBf16(uint16_t bits) {
   return std::bit_cast<float>(uint32_t{bits} << 16);
 }
 
-// Replaces numbers of two bytes that lie in the second half of `values`: the
-// i-th is read before anything that is written reaches it.
+// Converts numbers of two bytes in the second half of `values`, in place. The
+// i-th number is read before any result overwrites it.
 void Widen(float (*convert)(uint16_t), absl::Span<float> values) {
   const auto* const halves =
       reinterpret_cast<const char*>(values.data()) + 2 * values.size();
@@ -146,8 +147,8 @@ TensorInfo ReadTensor(const JsonObject& json) {
   return tensor;
 }
 
-// Bytes that dtype and shape ask for; an overflow anywhere is an error, even
-// when a later 0 would make the product 0, as in the reference.
+// Returns the number of bytes that dtype and shape require. Any overflow is an
+// error, even if a later 0 would make the product 0, as in the reference.
 absl::StatusOr<int64_t> BytesFor(const std::string& name,
                                  const TensorInfo& tensor) {
   int64_t bytes = 1;
@@ -161,7 +162,8 @@ absl::StatusOr<int64_t> BytesFor(const std::string& name,
                          "its size in bytes must fit into 64 bits");
 }
 
-// The tensors must cover the buffer without a hole, an overlap or a rest.
+// Checks that the tensors cover the buffer without holes, overlaps or remaining
+// bytes.
 absl::Status CheckOffsets(const SafetensorsHeader& header,
                           int64_t buffer_bytes) {
   using Named = std::pair<const std::string, TensorInfo>;
@@ -200,7 +202,7 @@ absl::StatusOr<SafetensorsHeader> ParseHeader(absl::string_view text,
   if (FindInvalidUtf8(text).has_value()) {
     return Malformed("InvalidHeader", "the header must be UTF-8");
   }
-  // The format's rule, which also keeps out a byte-order mark.
+  // The format requires this. It also excludes a byte order mark.
   if (text.empty() || text.front() != '{') {
     return Malformed("InvalidHeaderStart", "the header must begin with '{'");
   }

@@ -1,8 +1,9 @@
-// Tensors on the disk in the safetensors format, which PyTorch and others open:
-// float values written in the reference writer's order, and read with every
-// check of the reference reader and a few of our own: see docs/checkpoints.md.
+// Reads and writes tensors in the safetensors format, which PyTorch and other
+// libraries can open. Float values are written in the order of the reference
+// writer. Reading makes every check of the reference reader, and some more. See
+// docs/checkpoints.md.
 //
-// The message of an error of the format has the reference's name for its kind:
+// The message of a format error begins with the reference's name of the error:
 // HeaderTooSmall, HeaderTooLarge, InvalidHeaderLength, InvalidHeader,
 // InvalidHeaderStart, InvalidHeaderDeserialization, InvalidOffset,
 // TensorInvalidInfo, ValidationOverflow, MetadataIncompleteBuffer.
@@ -24,31 +25,32 @@
 
 namespace regard {
 
-// A non-owning view of a named tensor, for writing.
+// A view of a named tensor, for writing. Does not own the values.
 struct TensorView {
   std::string name;
-  std::vector<int64_t> shape;      // empty for a scalar, which holds one value
-  absl::Span<const float> values;  // row-major, as many as the shape says
+  std::vector<int64_t> shape;      // empty for a scalar, which has one value
+  absl::Span<const float> values;  // row-major, as many as the shape has
 };
 
-// Hands the bytes to `sink` in pieces, the same for any order of tensors. Adds
-// "format": "pt" to `metadata`: other libraries refuse a file without it. Names
-// must differ, and each tensor must have the values that its shape says.
+// Passes the bytes to `sink` in pieces. The bytes do not depend on the order of
+// tensors. Adds "format": "pt" to `metadata`, because other libraries reject
+// files without it. Names must differ, and each tensor must have as many values
+// as its shape.
 absl::Status WriteSafetensors(
     absl::Span<const TensorView> tensors,
     const std::map<std::string, std::string>& metadata,
     absl::FunctionRef<absl::Status(absl::string_view)> sink);
 
-// Writes the same atomically to a file.
+// Writes the tensors to a file, atomically.
 absl::Status WriteSafetensorsFile(
     const std::string& path, absl::Span<const TensorView> tensors,
     const std::map<std::string, std::string>& metadata, FileOperations& files);
 
 struct TensorInfo {
-  // The format's name: "F32", "I64", ...
+  // The name in the format: "F32", "I64", ...
   std::string dtype;
   std::vector<int64_t> shape;
-  // Bytes [begin, end) of the buffer that follows the header.
+  // Bytes [begin, end) of the buffer after the header.
   int64_t begin = 0;
   int64_t end = 0;
 };
@@ -61,15 +63,16 @@ struct SafetensorsHeader {
   std::map<std::string, std::string> metadata;
 };
 
-// An open file whose header has been checked. Move-only.
+// An open file with a valid header. Move-only.
 class SafetensorsReader {
  public:
   static absl::StatusOr<SafetensorsReader> Open(const std::string& path);
 
   const SafetensorsHeader& header() const { return header_; }
 
-  // Whether the tensor of that name holds floats in that very shape: otherwise
-  // NotFound or InvalidArgument, without the file's name.
+  // Checks that the tensor with this name contains floats in exactly this
+  // shape. Otherwise returns NotFound or InvalidArgument, without the name of
+  // the file.
   absl::Status Check(const std::string& name,
                      absl::Span<const int64_t> shape) const;
 
@@ -77,14 +80,14 @@ class SafetensorsReader {
   absl::Status Read(const std::string& name, absl::Span<const int64_t> shape,
                     absl::Span<float> values) const;
 
-  // Fills `values` with a tensor of the header that HoldsFloats(), of as many
-  // values. Each is exact.
+  // Fills `values` exactly with a tensor of the header for which HoldsFloats()
+  // is true. The numbers of values must be equal.
   absl::Status ReadFloats(const std::string& name,
                           absl::Span<float> values) const;
 
-  // The values of a tensor of any shape whose type is F32, F64, I32 or I64;
-  // otherwise NotFound or InvalidArgument, without the file's name. An integer
-  // beyond 2^53 is rounded.
+  // Returns the values of a tensor of any shape with the type F32, F64, I32 or
+  // I64. Otherwise returns NotFound or InvalidArgument, without the name of the
+  // file. Integers beyond 2^53 are rounded.
   absl::StatusOr<std::vector<double>> ReadNumbers(
       const std::string& name) const;
 

@@ -51,7 +51,7 @@ absl::StatusOr<SafetensorsReader> Opened(absl::string_view file) {
   return SafetensorsReader::Open(TestPath());
 }
 
-// A file with that header and `buffer` bytes after it.
+// Returns a file with this header and `buffer` bytes after it.
 std::string File(absl::string_view header, size_t buffer) {
   const auto length =
       std::bit_cast<std::array<char, 8>>(static_cast<uint64_t>(header.size()));
@@ -154,7 +154,7 @@ TEST(SafetensorsTest, ReadsNumbersOfSeveralTypes) {
                        HasSubstr("the tensor 'x' is missing")));
 }
 
-// Each of a header of one tensor of `dtype`, whose bytes are `numbers`.
+// Returns the values of a tensor of `dtype` whose bytes are `numbers`.
 std::vector<float> FloatsOf(const std::string& dtype,
                             const std::vector<uint16_t>& numbers) {
   const size_t bytes = 2 * numbers.size();
@@ -175,7 +175,8 @@ std::vector<float> FloatsOf(const std::string& dtype,
 
 TEST(SafetensorsTest, WidensNumbersOfTwoBytes) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  // 1, the greatest, the least normal, the greatest and the least below it.
+  // 1, the largest number, the smallest normal number, and the largest and
+  // smallest subnormal numbers.
   EXPECT_THAT(
       FloatsOf("F16", {0x3c00, 0x7bff, 0x0400, 0x03ff, 0x0001, 0x0000, 0x7c00}),
       ElementsAre(1, 65504, 0x1p-14F, 1023 * 0x1p-24F, 0x1p-24F, 0, kInfinity));
@@ -187,7 +188,7 @@ TEST(SafetensorsTest, WidensNumbersOfTwoBytes) {
               ElementsAre(1, -3.140625F, kInfinity, 0x1p-133F));
   EXPECT_TRUE(std::isnan(FloatsOf("BF16", {0xffc0})[0]));
   EXPECT_THAT(FloatsOf("F16", {}), ElementsAre());
-  // Each is where the others have been read.
+  // Conversion in place: each number is stored where others were read.
   std::vector<uint16_t> many(1001);
   for (size_t i = 0; i < many.size(); ++i) {
     many[i] = static_cast<uint16_t>(0x3c00 + i);
@@ -352,8 +353,8 @@ TEST(SafetensorsTest, EveryTruncationIsRefused) {
   EXPECT_THAT(Opened(file), IsOk());
 }
 
-// A flip may leave a well-formed header (another name, say), so here nothing
-// but a clean answer is asked for; checkpoints add digests to notice all.
+// A flip may leave a valid header, such as another name. The test only requires
+// a clean result. Checkpoints have digests that detect all flips.
 TEST(SafetensorsTest, NoFlippedHeaderByteCrashesOrReadsOutOfBounds) {
   const std::vector<float> values = {1.0f, 2.0f};
   const std::string file = Written({{"a", {2}, values}}, {{"key", "é"}});

@@ -1,4 +1,4 @@
-// SHA-256 (FIPS 180-4) of bytes that arrive in pieces, through libcrypto.
+// Computes SHA-256 (FIPS 180-4) of bytes in pieces, with libcrypto.
 #ifndef FILES_SHA256_H_
 #define FILES_SHA256_H_
 
@@ -13,14 +13,15 @@
 
 namespace regard {
 
-// Move-only.
+// A digest in progress. Move-only.
 class Sha256 {
  public:
   Sha256();
 
   void Update(absl::string_view bytes);
 
-  // The digest as 64 lower-case hexadecimal digits. Nothing may follow.
+  // Returns the digest as 64 lower-case hexadecimal digits. Must be the last
+  // call.
   std::string HexDigest();
 
  private:
@@ -29,7 +30,7 @@ class Sha256 {
 
 std::string Sha256Hex(absl::string_view bytes);
 
-// The digest of a file, of which a mebibyte at a time is in memory.
+// Returns the digest of a file. Reads one mebibyte at a time.
 absl::StatusOr<std::string> Sha256OfFile(const FileReader& file);
 
 }  // namespace regard

@@ -34,7 +34,7 @@ bool IsCaseIgnorable(const Character& c) {
          p == 0xFE55 || p == 0xFF07 || p == 0xFF0E || p == 0xFF1A;
 }
 
-// Whether the sigma at `position` follows a letter and none follows it.
+// Whether the sigma at `position` follows a letter and is not followed by one.
 bool EndsWord(const std::vector<Character>& characters, size_t position) {
   size_t before = position;
   while (before > 0 && IsCaseIgnorable(characters[before - 1])) --before;
@@ -46,7 +46,8 @@ bool EndsWord(const std::vector<Character>& characters, size_t position) {
   return after == characters.size() || !IsCased(characters[after]);
 }
 
-// Bytes of the character that begins with this one; 0 if none does.
+// Returns the number of bytes of the character that begins with this byte, or 0
+// if none does.
 size_t LengthOfCharacter(char first) {
   const auto byte = static_cast<unsigned char>(first);
   if (byte < 0x80) return 1;
@@ -54,8 +55,9 @@ size_t LengthOfCharacter(char first) {
   return byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : byte < 0xF5 ? 4 : 0;
 }
 
-// Whether text[i] goes on with the character that begins at text[0]: no longer
-// form than needed, no surrogate, nothing above U+10FFFF (Unicode, table 3-7).
+// Whether text[i] can continue the character that begins at text[0]. Excludes
+// forms that are too long, surrogates, and code points above U+10FFFF (Unicode,
+// table 3-7).
 bool GoesOn(absl::string_view text, size_t i) {
   const auto first = static_cast<unsigned char>(text[0]);
   const auto byte = static_cast<unsigned char>(text[i]);
@@ -123,7 +125,7 @@ std::optional<int64_t> FindInvalidUtf8(absl::string_view text) {
   size_t offset = 0;
   while (offset < text.size()) {
     const Character character = FirstCharacter(text.substr(offset));
-    // U+FFFD itself takes three bytes.
+    // A valid U+FFFD takes three bytes.
     if (character.code_point == U'\uFFFD' && character.bytes.size() == 1) {
       return static_cast<int64_t>(offset);
     }

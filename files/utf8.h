@@ -1,4 +1,4 @@
-// UTF-8 text: where it is broken, and its code points one by one.
+// Reads UTF-8 text: finds invalid bytes, and splits text into code points.
 #ifndef FILES_UTF8_H_
 #define FILES_UTF8_H_
 
@@ -13,45 +13,48 @@ namespace regard {
 
 struct Character {
   char32_t code_point = 0;
-  absl::string_view bytes;  // a piece of the text it was read from
+  absl::string_view bytes;  // part of the text that was read
 };
 
-// The byte offset at which `text` stops being UTF-8; nothing when all of it is.
+// Returns the offset of the first byte that is not valid UTF-8, or `nullopt` if
+// all of `text` is valid.
 std::optional<int64_t> FindInvalidUtf8(absl::string_view text);
 
-// `text` is not empty; a byte that belongs to no character is U+FFFD.
+// Returns the first character of `text`, which must not be empty. An invalid
+// byte gives U+FFFD.
 Character FirstCharacter(absl::string_view text);
 
-// A byte that belongs to no character is one character, U+FFFD.
+// Returns the characters of `text`. Each invalid byte gives one U+FFFD.
 std::vector<Character> Characters(absl::string_view text);
 
-// Text that arrives byte by byte. What begins a character is held back until
-// the character is whole, or until a byte comes that does not go on with it:
-// then U+FFFD stands for the longest such piece, as in Unicode's and Python's
-// decoders.
+// Decodes text that arrives byte by byte. The bytes of an incomplete character
+// are held back until it is complete, or until an invalid byte arrives. U+FFFD
+// then replaces the longest such sequence, as in the decoders of Unicode and
+// Python.
 class Utf8Stream {
  public:
-  // Appends to `text` what is known after these bytes.
+  // Appends to `text` the characters that are complete after these bytes.
   void Append(absl::string_view bytes, std::string* text);
-  // U+FFFD for what is held back, if anything is.
+  // Appends U+FFFD if bytes are held back.
   void Finish(std::string* text);
 
  private:
   std::string held_;
 };
 
-// Appends a code point, which is one of Unicode, in UTF-8.
+// Appends a code point in UTF-8. It must be a valid code point of Unicode.
 void AppendUtf8(char32_t code_point, std::string* text);
 
-// Whether Unicode calls the code point white space, as Python's str.split()
-// understands it: U+001C to U+001F count too.
+// Whether the code point is white space in Unicode, or U+001C to U+001F. This
+// is the definition of Python's str.split().
 bool IsWhitespace(char32_t code_point);
 
-// The pieces of `text` between runs of white space; none is empty.
+// Returns the parts of `text` between runs of white space. No part is empty.
 std::vector<absl::string_view> SplitOnWhitespace(absl::string_view text);
 
-// In lower case, as Python's str.lower() has it: U+0130 becomes an i with a dot
-// above, and a capital sigma that ends a word the final one.
+// Returns `text` in lower case, like Python's str.lower(). U+0130 becomes an i
+// and a combining dot above. A capital sigma at the end of a word becomes a
+// final sigma.
 std::string LowerCase(absl::string_view text);
 
 }  // namespace regard

@@ -25,7 +25,7 @@ TEST(FindInvalidUtf8Test, AcceptsTextOfEveryLength) {
 
 TEST(FindInvalidUtf8Test, FindsTheFirstBrokenByte) {
   EXPECT_THAT(FindInvalidUtf8("ab\xff"), Optional(Eq(2)));
-  EXPECT_THAT(FindInvalidUtf8("\xc3"), Optional(Eq(0)));          // cut short
+  EXPECT_THAT(FindInvalidUtf8("\xc3"), Optional(Eq(0)));          // truncated
   EXPECT_THAT(FindInvalidUtf8("a\xc0\x80"), Optional(Eq(1)));     // overlong
   EXPECT_THAT(FindInvalidUtf8("\xed\xa0\x80"), Optional(Eq(0)));  // surrogate
 }
@@ -61,13 +61,13 @@ TEST(LowerCaseTest, EqualsPythons) {
   EXPECT_EQ(LowerCase("STRA\u00dfE \u00c9T\u00c9"),
             "stra\u00dfe \u00e9t\u00e9");
   EXPECT_EQ(LowerCase("\u0130"), "i\u0307");
-  // A sigma that ends a word.
+  // A sigma at the end of a word.
   EXPECT_EQ(LowerCase("\u039f\u0394\u039f\u03a3 \u03a3."),
             "\u03bf\u03b4\u03bf\u03c2 \u03c3.");
   EXPECT_EQ(LowerCase("\u0391\u03a3'\u0391"), "\u03b1\u03c3'\u03b1");
 }
 
-// The pieces that come of the bytes one by one, and at the end.
+// Returns the text after each byte and at the end.
 std::vector<std::string> Streamed(absl::string_view bytes) {
   Utf8Stream stream;
   std::vector<std::string> pieces;
@@ -83,7 +83,7 @@ TEST(Utf8Test, AStreamHoldsBytesBackUntilTheCharacterIsWhole) {
   EXPECT_THAT(Streamed("\U0001F600"),
               ElementsAre("", "", "", "\U0001F600", ""));
   EXPECT_THAT(Streamed(""), ElementsAre(""));
-  // All at once.
+  // Several bytes per call.
   Utf8Stream stream;
   std::string text;
   stream.Append("\u20ac\u20ac\xe2\x82", &text);
@@ -93,7 +93,7 @@ TEST(Utf8Test, AStreamHoldsBytesBackUntilTheCharacterIsWhole) {
   EXPECT_EQ(text, "\u20ac\u20ac\u20ac.");
 }
 
-// As b"..".decode("utf-8", "replace") of Python has it.
+// Matches Python's b"..".decode("utf-8", "replace").
 TEST(Utf8Test, AStreamReplacesWhatIsNoCharacter) {
   const std::string kBad = "\uFFFD";
   const std::pair<absl::string_view, std::string> cases[] = {
