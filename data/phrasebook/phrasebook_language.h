@@ -75,8 +75,7 @@ struct Token {
 
   Type type = Type::kLiteral;
   std::string text;                      // as written: "que|qu'", "BE.OBJECT"
-  Slot slot = SUBJECT;                   // of kPhrase, or the slot that it
-                                         // agrees with
+  Slot slot = SUBJECT;                   // the slot of a phrase or agreement
   const Auxiliary* auxiliary = nullptr;  // if kAuxiliary
   // The English words that it is linked to. A kPhrase is linked to them in
   // addition to its own words.
