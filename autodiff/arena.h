@@ -71,8 +71,8 @@ class Arena {
     return static_cast<T*>(Allocate(sizeof(T) * static_cast<size_t>(count)));
   }
 
-  // Like New(), for data that is written once and read many times. The memory
-  // has huge pages from the beginning.
+  // Allocates memory for data that is written once and read many times. The
+  // memory has huge pages from the beginning.
   template <typename T>
   T* NewDense(int64_t count) {
     return static_cast<T*>(

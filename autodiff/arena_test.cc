@@ -39,7 +39,7 @@ TEST(ArenaTest, MarksSayWhereMemoryLies) {
   Arena arena(256);
   char* const first = arena.New<char>(100);
   const Arena::Mark mark = arena.Save();
-  char* const second = arena.New<char>(300);  // in its own block
+  char* const second = arena.New<char>(300);  // a block of its own
   EXPECT_EQ(arena.MarkOf(first), Arena::Mark());
   EXPECT_EQ(arena.MarkOf(first + 99).offset, 99u);
   EXPECT_EQ(arena.MarkOf(second), (Arena::Mark{1, 0}));
@@ -105,8 +105,8 @@ TEST(ArenaDeathTest, ReleasedMemoryIsPoisoned) {
 TEST(ArenaTest, HighWaterLeavesOutTheUnusedEndsOfBlocks) {
   Arena arena(256);
   arena.New<char>(130);   // ends in the third line of 64 bytes
-  arena.New<char>(5000);  // in its own block
-  arena.New<char>(5001);  // in a third block
+  arena.New<char>(5000);  // a block of its own
+  arena.New<char>(5001);  // a third block
   EXPECT_EQ(arena.high_water(), 192u + 5056u + 5001u);
   arena.Reset();
   EXPECT_EQ(arena.high_water(), 192u + 5056u + 5001u);
@@ -121,7 +121,7 @@ TEST(ArenaTest, HighWaterLeavesOutBlocksThatWerePassedOver) {
   arena.Rewind(mark);
   arena.New<char>(256);
   arena.New<char>(1024);  // too large for the block of 512
-  arena.New<char>(512);   // in a new block
+  arena.New<char>(512);   // a new block
   EXPECT_EQ(arena.high_water(), 256u + 512u + 1024u);
 }
 

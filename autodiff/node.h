@@ -20,7 +20,7 @@ struct Node {
   bool needs_grad;  // whether a gradient is to be computed
   bool touched;     // whether a contribution has been written to `grad`
   bool is_leaf;     // whether this is a LeafNode
-  bool is_view;     // whether `value` is the caller's, but this is no leaf
+  bool is_view;     // whether the caller owns `value`; false for leaves
 };
 
 template <typename T>
@@ -31,14 +31,15 @@ class PackedWeight;
 // A value whose storage outlives the records, such as a parameter.
 template <typename T>
 struct LeafNode : Node<T> {
-  int64_t rows;  // as it is stored
+  int64_t rows;  // as stored
   int64_t cols;
-  // [rows], nonzero where the gradient was written; null unless the gradient is
-  // sparse. Rows of a sparse gradient that are not marked hold zeros.
+  // [rows], nonzero for rows whose gradient was written. Null unless the
+  // gradient is sparse. Rows of a sparse gradient that are not marked contain
+  // zeros.
   uint8_t* touched_rows;
   // State of products with the leaf on the tape: autodiff/ops/leaf_products.h.
   LeafPart<T>* parts;
-  // The copies that products share; null if the leaf's owner keeps none.
+  // The copies that products share, or null if the leaf's owner keeps none.
   PackedWeight<T>* packed;
 };
 

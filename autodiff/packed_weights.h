@@ -7,8 +7,8 @@
 // change. Its memory is kept for the next copy, so that a warm step makes no
 // heap allocation.
 //
-// Thread-safe, except that the thread that changes weights must run alone: no
-// product may read them meanwhile.
+// Thread-safe, except that no product may read weights while a thread changes
+// them.
 #ifndef AUTODIFF_PACKED_WEIGHTS_H_
 #define AUTODIFF_PACKED_WEIGHTS_H_
 
@@ -53,8 +53,8 @@ class PackedPart {
   int64_t Count(int64_t products);
 
   // Makes the copy of `transposed`, which is the part, unless another thread
-  // has made it. While another thread is making it, waits for it if `waits`,
-  // and otherwise returns null.
+  // has made it. If another thread is making it, waits if `waits`, and
+  // otherwise returns null.
   const T* Pack(const ConstMatrix<T>& transposed, bool waits = true);
 
   const PartPlace& place() const { return place_; }
@@ -100,7 +100,7 @@ class PackedWeights {
   void Add() { weights_.emplace_back(*this); }
   PackedWeight<T>& operator[](size_t index) { return weights_[index]; }
 
-  // Says that weights are about to change: no copy is current any more.
+  // Announces that weights are about to change: no copy is current any more.
   void Invalidate() { version_.fetch_add(1, std::memory_order_relaxed); }
 
   // Memory of all copies.

@@ -2,10 +2,10 @@
 //
 // A backward pass runs the records of a step from the last to the first.
 // Closures refer only to memory that was allocated before their record. After a
-// record has run, everything that was allocated after it is therefore free,
-// whatever else the pass does. Gradients that begin later take its place. A
-// step thus stores few gradients beside its values, and writes them to memory
-// that is still in the cache.
+// record has run, everything that was allocated after it is therefore free.
+// Gradients that begin later take its place. A step thus stores few gradients
+// in addition to its values, and writes them to memory that is still in the
+// cache.
 #ifndef AUTODIFF_RECLAIMED_MEMORY_H_
 #define AUTODIFF_RECLAIMED_MEMORY_H_
 
@@ -31,7 +31,7 @@ class ReclaimedMemory {
 #endif
 
   // Begins to reclaim memory that `arena` allocated before `end`, latest
-  // allocation first. Returns false if the arena holds less than kLeastArena
+  // allocation first. Returns false if the arena contains less than kLeastArena
   // bytes.
   bool Begin(const Arena& arena, const void* end);
 
@@ -61,7 +61,7 @@ class ReclaimedMemory {
   Arena::Mark end_;            // the end of the reclaimed memory
   Arena::Mark freed_;          // the beginning of the freed memory
   std::vector<Extent> holes_;  // never adjacent, by falling address
-  std::vector<Given> given_;   // by rising owner
+  std::vector<Given> given_;   // the owners rise
 };
 
 }  // namespace regard

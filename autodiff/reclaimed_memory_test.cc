@@ -96,7 +96,7 @@ TEST(ReclaimedMemoryTest, BlocksAreFreedFromTheLast) {
   Arena arena(256);
   char* const owner = New(arena, 64);
   char* const first = New(arena, 128);
-  char* const second = New(arena, kMebi);  // in its own block
+  char* const second = New(arena, kMebi);  // a block of its own
   New(arena, 64);
   char* const third = New(arena, 3 * kMebi);
   ReclaimedMemory memory;

@@ -105,7 +105,7 @@ class Shape {
     return std::memcmp(&a, &b, sizeof(Shape)) == 0;
   }
 
-  // For example "[2, 3]".
+  // Returns a text such as "[2, 3]".
   std::string ToString() const {
     std::string text = "[";
     for (int i = 0; i < rank_; ++i) {

@@ -100,7 +100,7 @@ class Tape {
                                   NeedsGrad(needs_grad));
     return Var<T>(node, KeepShape(shape));
   }
-  // Like New(), with the shape of `x`.
+  // Returns uninitialised storage with the shape of `x`.
   Var<T> NewLike(Var<T> x, bool needs_grad) {
     const int64_t size = x.size();
     Node<T>* const node = NewNode(arena_.template New<T>(size), nullptr, size,
@@ -150,8 +150,8 @@ class Tape {
     RecordOutputs(name, outs, backward);
   }
 
-  // Like Record(), for an operation with several outputs. `backward` runs if a
-  // gradient reaches any of them; grad_data() of the others is null.
+  // Records the gradient of an operation with several outputs. `backward` runs
+  // if a gradient reaches any of them; grad_data() of the others is null.
   template <size_t kOutputs, typename F>
   void RecordOutputs(const char* name, const Var<T> (&outs)[kOutputs],
                      F backward);
@@ -172,11 +172,11 @@ class Tape {
   // Runs the records after `mark` in reverse, from gradients assigned so far.
   void BackwardTo(const Mark& mark);
 
-  // Like BackwardTo(), and releases everything that was created between `mark`
-  // and `output`, except leaves. Gradients reuse the memory of values that no
-  // record needs any more, unless an observer is set. The value of `output`
-  // remains valid, but not its shape, which may belong to an older value. No
-  // scope may be open, except in a nested pass.
+  // Runs BackwardTo(mark), and releases everything that was created between
+  // `mark` and `output`, except leaves. Gradients reuse the memory of values
+  // that no record needs any more, unless an observer is set. The value of
+  // `output` remains valid, but not its shape, which may belong to an older
+  // value. No scope may be open, except in a nested pass.
   void BackwardAndRelease(const Mark& mark, Var<T> output);
 
   // Whether a backward pass is running. Operations that run meanwhile are
@@ -246,8 +246,8 @@ class Tape {
   // Not owned. Null if there is none.
   TapeObserver<T>* observer() const { return observer_; }
   void set_observer(TapeObserver<T>* observer) { observer_ = observer; }
-  // Enclose the operations that compute `scores`. Tells the observer that -inf
-  // is legal among them. Calls must not nest.
+  // Mark the beginning and the end of the operations that compute `scores`,
+  // among which -inf is legal. Calls must not nest.
   void BeginScores() {
     if (observer_ != nullptr) observer_->OnBeginScores();
   }
@@ -376,7 +376,7 @@ class Tape {
   const ScopeName* scope_ = nullptr;
   TapeObserver<T>* observer_ = nullptr;
 #ifndef NDEBUG
-  std::vector<uint64_t> serials_;  // by index of the node; odd for leaves
+  std::vector<uint64_t> serials_;  // indexed by node; odd for leaves
   uint64_t last_serial_ = 0;
 #endif
 };

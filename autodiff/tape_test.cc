@@ -43,7 +43,7 @@ std::vector<double> Grad(Var<double> x) {
   return {x.grad_data(), x.grad_data() + x.size()};
 }
 
-// This holds even if the tape is rewound in between, as Recompute() does.
+// Rewinding the tape in between, as Recompute() does, changes nothing.
 TEST(TapeTest, TablesAreComputedOnceUntilReset) {
   Tape<float> tape;
   constexpr char kMaker = 0;

@@ -60,20 +60,20 @@ class GradRef {
     AddOrAssign(accumulate, node_->size, node_->grad, f);
   }
 
-  // For kernels that write every element. Returns true if data() already
-  // contains a contribution: the kernel must then add to it, and otherwise
-  // assign.
+  // Begins a contribution of a kernel that writes every element. Returns true
+  // if data() already contains a contribution: the kernel must then add to it,
+  // and otherwise assign.
   bool MarkTouched();
 
-  // For kernels that write only some elements. Returns storage to add to, which
-  // is zeroed before the first contribution.
+  // Begins a contribution of a kernel that writes only some elements. Returns
+  // storage to add to, which is zeroed before the first contribution.
   T* BeginPartial() {
     if (!MarkTouched()) std::fill_n(node_->grad, node_->size, T(0));
     return node_->grad;
   }
 
-  // Like BeginPartial(), for kernels that write only to `rows` of the operand.
-  // A sparse gradient stays sparse.
+  // Begins a contribution to `rows` of the operand only. Returns storage to add
+  // to. A sparse gradient stays sparse.
   T* BeginRows(absl::Span<const int32_t> rows);
 
   T* data() const { return node_->grad; }

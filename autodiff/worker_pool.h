@@ -47,7 +47,7 @@ class WorkerPool {
   std::atomic<uint64_t> round_ = 0;
   std::atomic<bool> running_ = false;
   std::atomic<bool> stop_ = false;
-  // For threads that have stopped spinning and sleep.
+  // Used by threads that have stopped spinning and sleep.
   std::mutex mutex_;
   std::condition_variable wake_;
   std::condition_variable done_;
@@ -67,7 +67,7 @@ class InferenceThreads {
   InferenceThreads(const InferenceThreads&) = delete;
   InferenceThreads& operator=(const InferenceThreads&) = delete;
 
-  // Makes the current thread work alone during its lifetime.
+  // Makes the current thread compute without a pool during its lifetime.
   static InferenceThreads None() { return InferenceThreads(nullptr); }
 
   // Returns the pool of the innermost scope of the calling thread, or null.
@@ -88,8 +88,8 @@ int HardwareThreads();
 // a library must not change the threads of its caller.
 void FlushDenormalsToZero();
 
-// Like FlushDenormalsToZero() during its lifetime. Then restores the previous
-// state of the thread.
+// Calls FlushDenormalsToZero(), and restores the previous state of the thread
+// when it is destroyed.
 class ScopedFlushDenormals {
  public:
   ScopedFlushDenormals();

@@ -4,9 +4,8 @@
 // A sentence has one derivation, so its entropy is the entropy of the choices:
 //   H(symbol) = sum over rules p (-log p + sum over the expansion H(symbol')).
 // The entropy per character is H(sentence) divided by the expected length of a
-// line. It is the best average loss of a model that knows the grammar, on a
-// long text. Sentences are independent, so that context beyond a line does not
-// help.
+// line. It is the minimum average loss of any model on a long text. Sentences
+// are independent, so that context beyond a line does not help.
 #ifndef DATA_GRAMMAR_H_
 #define DATA_GRAMMAR_H_
 
@@ -51,7 +50,7 @@ class Grammar {
   double Solve(double (*own)(const Grammar&, const Expansion&)) const;
 
   std::vector<std::string> symbols_;
-  std::vector<std::vector<Expansion>> expansions_;  // by symbol
+  std::vector<std::vector<Expansion>> expansions_;  // one per symbol
   std::vector<std::string> words_;
   double entropy_;
   double length_;

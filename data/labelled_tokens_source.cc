@@ -81,7 +81,7 @@ class AssociativeRecallSource
                                       static_cast<int64_t>(all.size() - i)))]);
       }
     };
-    // By place d = 1, 2, ...
+    // The probabilities of the places d = 1, 2, ..., up to a factor.
     std::vector<double> weights((length - 2 * pairs) / 2);
     for (size_t d = 0; d < weights.size(); ++d) {
       weights[d] =

@@ -39,7 +39,7 @@ void TokenizedCorpus::AddTo(ParallelCorpus& pairs,
 Vocabulary TokenizedCorpus::Build(bool source, bool target,
                                   int64_t min_frequency) const {
   std::vector<int64_t> times(numbers_.size());
-  std::vector<int32_t> order;  // in order of the first occurrence
+  std::vector<int32_t> order;  // tokens in order of first occurrence
   const auto count = [&](absl::Span<const int32_t> side) {
     for (const int32_t number : side) {
       if (number == kEndNumber) continue;

@@ -18,8 +18,8 @@ struct TargetLengths {
   // The number of unknown words in all targets.
   std::optional<int64_t> unknown = {};
 
-  // Adds a pair: the number of ids of its source, at least 1, and of its
-  // target, both including ends, and the number of unknown words in the target.
+  // Adds a pair. `source_ids`, at least 1, and `target_ids` include the ends.
+  // `unknown_ids` is the number of unknown words in the target.
   void Add(int64_t source_ids, int64_t target_ids, int64_t unknown_ids);
 
   // Convert to and from the form that a run stores.

@@ -1,4 +1,4 @@
-// The input of a user to a trained model, and the prediction for it.
+// The input of a user to a trained model, and the model's prediction.
 #ifndef EVALUATION_ANSWER_H_
 #define EVALUATION_ANSWER_H_
 
@@ -22,7 +22,7 @@ namespace regard {
 
 // The input of a user to a trained model.
 struct Question {
-  std::string text = {};  // as typed: a sentence, a number or a path
+  std::string text = {};  // text as typed: a sentence, a number or a path
   int64_t example = -1;   // index of an example of test, or else dev, from 0
   // The beginning of a caption. By default, as configured.
   std::optional<std::string> prompt = {};
@@ -42,8 +42,7 @@ struct Answered {
     std::string name;
     double probability;
   };
-  // For each choice that the model makes, the likeliest classes, likeliest
-  // first.
+  // The likeliest classes of each choice that the model makes, likeliest first.
   std::vector<std::vector<Choice>> choices = {};
   std::vector<std::string> notes = {};  // notes for the user
 };
@@ -66,8 +65,8 @@ std::vector<Answered::Choice> RankedChoices(
   return choices;
 }
 
-// For models of texts: returns an error if the text is not UTF-8, or is the
-// path of an existing image.
+// Returns an error if the text is not UTF-8, or is the path of an existing
+// image. Used by models of texts.
 absl::Status CheckIsText(const Question& question);
 
 // Returns a typed text, or the two texts of a pair, which a tab separates.

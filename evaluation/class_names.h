@@ -25,11 +25,11 @@ class ClassNames {
   // per class.
   double Loss(absl::Span<const float> log_probabilities, int32_t label) const;
 
-  // For example "2 classes are named 'crane'", or "" if all names differ.
+  // A note such as "2 classes are named 'crane'", or "" if all names differ.
   const std::string& note() const { return note_; }
 
  private:
-  std::vector<int32_t> first_;  // by label
+  std::vector<int32_t> first_;  // indexed by label
   std::string note_;
 };
 

@@ -18,9 +18,9 @@ inline constexpr absl::string_view kBetterNames[] = {"neither", "lower",
                                                      "higher"};
 
 struct MetricInfo {
-  std::string name;     // without the prefix of the split: "exact_match"
+  std::string name;     // name without the prefix of the split: "exact_match"
   std::string unit;     // "nats per token"; empty for a fraction or a score
-  std::string meaning;  // such as "share of outputs that are right"
+  std::string meaning;  // an example: "share of outputs that are right"
   Better better = Better::kNeither;
   // Whether its curve has a logarithmic axis.
   bool logarithmic = false;

@@ -81,7 +81,7 @@ std::vector<double> ResampledDifferences(absl::Span<const MetricPair> pairs,
                                          const Units& units) {
   const RandomStream random(units.key, "paired_bootstrap");
   const size_t absent = units.count;
-  // For each pair, the index of each unit's example, or `absent`.
+  // The index of each unit's example in each pair, or `absent`.
   std::vector<std::vector<size_t>> examples;
   for (const std::vector<size_t>& of_pair : units.of_pairs) {
     std::vector<size_t>& places = examples.emplace_back(units.count, absent);

@@ -92,11 +92,12 @@ struct PairedTests {
 // has > in place of >=, which finds a run significantly different from itself.
 //
 // The units are examples. An example of several pairs is drawn, or swapped, in
-// all of them at once, so that several runs on the same examples do not count
+// all of them at once. Several runs on the same examples therefore do not count
 // as more examples. Requires at least one pair.
 PairedTests ComparePaired(absl::Span<const MetricPair> pairs);
 
-// Up to this number of pairs, all choices of signs are counted: a million.
+// Up to this number of pairs, all choices of signs are counted. These are at
+// most about a million.
 inline constexpr int kMostExactPairs = 20;
 // With more pairs, this number of random choices is drawn. The p-value is then
 // (as extreme + 1) / (choices + 1), which is never too small on average.

@@ -85,8 +85,8 @@ void ReplaceSystemFilesForTest(FileOperations& files);
 absl::Status FileError(const std::string& path, absl::string_view action,
                        int error);
 
-// Like FileError(), for a write. Always a failure of the machine, unless a link
-// is in the way.
+// Returns the status of a write that failed. It is always a failure of the
+// machine, unless a link is in the way.
 absl::Status WriteError(const std::string& path, absl::string_view action,
                         int error);
 

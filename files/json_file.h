@@ -104,10 +104,10 @@ class JsonFile {
   // Limits values: a larger tree takes several hundred megabytes.
   static constexpr size_t kMostValues = size_t{1} << 22;
 
-  // Parses one JSON object. Errors are: other JSON, a repeated key in one
-  // object (which readers interpret differently), brackets that are nested
-  // deeper than any file needs, and more than `most_values` values. Messages
-  // name `path` and count lines from `line`.
+  // Parses one JSON object. Other JSON is an error. A repeated key in an object
+  // is an error, because readers interpret it differently. Brackets that are
+  // nested deeper than any file needs, and more than `most_values` values, are
+  // errors, too. Messages name `path` and count lines from `line`.
   static absl::StatusOr<JsonFile> Parse(absl::string_view text,
                                         absl::string_view path,
                                         int64_t line = 1,

@@ -48,7 +48,7 @@ class LineReader {
   // Waits for the next line and returns it without its end. Returns false at
   // the end. Omits a byte order mark before the first line. The last line need
   // not end with a newline. Sets `cut` if the line is longer than the limit.
-  // With kNewline, a carriage return counts.
+  // With kNewline, a carriage return counts towards the limit.
   bool Next(std::string* line, bool* cut);
 
   // The number of lines so far that ended in a carriage return.

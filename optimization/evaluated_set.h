@@ -2,9 +2,8 @@
 // example, and the metrics computed from it.
 //
 // A metric that is a function of sums over examples is stored as the terms of
-// these sums, its statistics. It can then be computed without the models for a
-// part of the set, for resamples of it, and for a mixture of two models'
-// results.
+// these sums, its statistics. It can then be computed, without the models, for
+// a part of the set, for resamples, and for a mixture of two models' results.
 #ifndef OPTIMIZATION_EVALUATED_SET_H_
 #define OPTIMIZATION_EVALUATED_SET_H_
 
@@ -20,7 +19,7 @@ namespace regard {
 
 // Computes a metric from the sums of its statistics.
 struct Aggregate {
-  const char* name;  // as in files: "bleu"
+  const char* name;  // name in files, such as "bleu"
   int width;         // number of statistics per example
   double (*value)(absl::Span<const double> sums);
 };
@@ -35,7 +34,7 @@ double RatioOfSums(absl::Span<const double> sums);
 inline constexpr Aggregate kRatio = {"ratio", 2, &RatioOfSums};
 
 struct ExampleMetric {
-  std::string name = {};  // without the prefix of the split: "exact_match"
+  std::string name = {};  // name without the prefix of the split: "exact_match"
   const Aggregate* aggregate = &kRatio;
   // Whether the value for a single example is meaningful.
   bool of_single_examples = false;
@@ -70,7 +69,7 @@ struct EvaluatedSet {
   // The name of one of several data sets of a split, such as "news" in
   // "test.news/bleu".
   std::string set = {};
-  std::string length_unit = {};  // such as "source words"
+  std::string length_unit = {};  // a unit such as "source words"
   std::vector<EvaluatedExample> examples = {};
   // Reports show the first metric by length. The first metric of single
   // examples selects good and bad examples.

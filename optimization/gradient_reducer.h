@@ -151,7 +151,7 @@ class GradientReducer {
   std::condition_variable progress_;  // a slab was freed, or a node finished
   int next_shard_ = 0;
   std::vector<GradientSlab<T>*> free_;
-  std::vector<Node> nodes_;  // by first shard
+  std::vector<Node> nodes_;  // indexed by first shard
 };
 
 }  // namespace regard

@@ -59,7 +59,7 @@ struct ModelOptions {
 };
 
 struct LossTerm {
-  const char* name;  // as in "train/<name>"
+  const char* name;  // name as in "train/<name>"
   double weight;     // weight in the loss; 0: only reported
 };
 

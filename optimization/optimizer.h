@@ -34,16 +34,15 @@ struct ParameterUpdate {
   int64_t number;  // number of the optimizer step, counted from 1
 };
 
-// Not copyable.
+// The base class of optimizers. Not copyable.
 template <typename T>
 class Optimizer {
  public:
   // One number per parameter element that is kept between optimizer steps. A
   // checkpoint stores it as one tensor per parameter, "NAME/PARAMETER".
   struct State {
-    std::string name;  // such as "momentum" or "first_moment"
-    Slab<T> values;    // in the layout of the parameters; zero before the first
-                       // step
+    std::string name;  // a name such as "momentum" or "first_moment"
+    Slab<T> values;    // laid out as the parameters; zero before the first step
   };
 
   struct Step {

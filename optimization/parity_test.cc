@@ -89,7 +89,7 @@ class ParityRun {
   }
 
  private:
-  // For example, "1.reverse.weight_ih" is weight_ih_l1_reverse in PyTorch.
+  // Returns PyTorch's name. "1.reverse.weight_ih" becomes weight_ih_l1_reverse.
   static std::string PyTorchName(const std::string& name) {
     const size_t dot = name.rfind('.');
     if (dot == std::string::npos) return name;

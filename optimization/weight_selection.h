@@ -18,7 +18,8 @@
 namespace regard {
 
 struct WeightSelectionOptions {
-  std::string metric = {};  // such as "dev/bleu"; empty if no metric decides
+  std::string metric = {};  // a metric such as "dev/bleu"; empty if none
+                            // decides
   bool higher_is_better = false;
   double min_gain = 0;   // minimum improvement over the best value
   int patience = 0;      // evaluations without an improvement; 0: unlimited
@@ -64,7 +65,7 @@ class WeightSelection {
            state_.evaluations_without_gain >= options_.patience;
   }
 
-  // Whether `value` is better than the value of the best weights by at least
+  // Whether `value` is better than the value of the best weights, by more than
   // `min_gain`.
   bool IsGain(double value, double min_gain) const;
 

@@ -1,7 +1,7 @@
 // Matrix products. All products of the project go through these functions.
 //
-// Every element is computed by the same chain of multiply-adds whatever the
-// shape, so the bits of a row of the result do not depend on the number of
+// Every element is computed by the same chain of multiply-adds for any shape.
+// The bits of a row of the result therefore do not depend on the number of
 // rows. A large product is cut over the columns of the result and runs on the
 // thread's InferenceThreads. Packing buffers are kept for each thread: a warm
 // product makes no heap allocation.

@@ -1,9 +1,9 @@
 // The inner part of matrix products: a tile of the result in registers, and
-// panels of the right operand packed for it.
+// panels of the packed right operand.
 //
 // Every element of a tile is one chain of multiply-adds over the inner extent,
-// whatever the height and width of the tile. Its bits depend only on its row
-// and its column.
+// for any height and width of the tile. Its bits depend only on its row and its
+// column.
 #ifndef AUTODIFF_KERNELS_GEMM_KERNEL_H_
 #define AUTODIFF_KERNELS_GEMM_KERNEL_H_
 
@@ -201,7 +201,7 @@ inline __attribute__((always_inline)) packet::Square<T> LoadSquare(
   return square;
 }
 
-// Like LoadSquare(), stores the packets at `panel`.
+// Loads a square as LoadSquare() does, and stores its packets at `panel`.
 template <bool kWholeDepth, bool kWholeCols, typename T>
 void PackSquare(const T* x, int64_t stride, int64_t depth, int64_t cols,
                 T* panel) {

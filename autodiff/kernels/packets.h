@@ -141,7 +141,7 @@ void StorePart(T* x, const Packet<T>& elements, int64_t count) {
 inline Packet<float> ExpPacket(const Packet<float>& x) {
   using P = Packet<float>;
   const auto set = [](float number) { return packet::pset1<P>(number); };
-  // At 89 and beyond, n is 128 and the result inf. NaN remains NaN.
+  // The result is inf at 89 and beyond, where n is 128. NaN remains NaN.
   const P clamped = packet::pmin(x, set(89));
   // Adding 1.5 * 2^23 rounds to an integer, which is then stored in the low
   // bits.

@@ -9,20 +9,20 @@
 
 namespace regard {
 
-// Sets each element of x to zero with probability `rate` (0 <= rate < 1) and
-// divides the others by 1 - rate, if the tape is in training mode. Otherwise
-// returns x.
+// Sets each element of x to zero with probability `rate`, and divides the
+// others by 1 - rate. `rate` must be in [0, 1). Returns x unless the tape is in
+// training mode.
 //
-// Whether an element is kept depends only on
+// The decision to keep an element depends only on
 // * the tape's seed and step,
 // * the tape's scope and `site`,
 // * the number of the example (see the tape's random().examples, or else the
 //   index along axis 0; x may have fewer examples), and
 // * the indices of the element along the other axes.
 //
-// The mask is therefore the same when it is recomputed, whatever shard contains
-// the example, and however far any axis is padded. The mask of a smaller array
-// is the corner of the mask of a larger one.
+// The mask is therefore the same when it is recomputed, in any shard, and with
+// any padding. The mask of a smaller array is the corner of the mask of a
+// larger one.
 //
 // The last two axes of x may be parts of longer axes that begin at `first_row`
 // and `first_column`. Their mask is that part of the whole mask.

@@ -38,9 +38,9 @@ void ForEachChunk(int64_t size, F f) {
   }
 }
 
-// Like RecordUnary(), for gradients that need more than x and y. In the
-// backward pass, slope(first, count, slopes) sets the derivatives of y by x for
-// `count` elements.
+// Records a gradient that needs more than x and y. In the backward pass,
+// slope(first, count, slopes) sets the derivatives of y by x for `count`
+// elements.
 template <typename T, typename F>
 void RecordSlope(const char* name, Var<T> x, Var<T> y, F slope) {
   y.tape().Record(name, y, [=] {
@@ -191,7 +191,7 @@ Var<T> Pow(Var<T> x, std::type_identity_t<T> exponent) {
   Var<T> y = x.tape().NewLike(x, x.needs_grad());
   Power(x.data(), y.data(), x.size(), exponent);
   RecordSlope("Pow", x, y, [=](int64_t first, int64_t count, T* slopes) {
-    // For exponent 0, the slope is 0 everywhere. x^-1 might be infinite.
+    // The slope for exponent 0 is 0 everywhere. x^-1 might be infinite.
     Power(x.data() + first, slopes, count, exponent == 0 ? T(0) : exponent - 1);
     for (int64_t i = 0; i < count; ++i) slopes[i] *= exponent;
   });

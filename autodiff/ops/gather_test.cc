@@ -69,7 +69,7 @@ struct SparseLeaf {
 TEST(GatherTest, ASparseGradientIsWrittenInTheChosenRowsOnly) {
   Tape<double> tape;
   SparseLeaf table(tape);
-  table.grad[2] = 77;  // in row 1: neither read nor cleared
+  table.grad[2] = 77;  // row 1, neither read nor cleared
   Var<double> y = Gather(table.leaf, {2, 0, 2}, {3});
   tape.Backward(Sum(Square(y)));
   EXPECT_THAT(tape.touched_rows(table.leaf), ElementsAre(1, 0, 1, 0));

@@ -82,8 +82,8 @@ const T* PanelsOf(LeafNode<T>* leaf, const WeightPart<T>& part,
           ? (known->products += products) >= kSecond
           : packed->Count(products) >= (streams ? kOfStreams : kOfInference);
   if (!makes) return nullptr;
-  // For a single product, reading the part itself takes as long as waiting for
-  // the copy.
+  // Reading the part itself takes as long as waiting for the copy if there is
+  // only one product.
   return packed->Pack(part.matrix().Transposed(), /*waits=*/products > 1);
 }
 

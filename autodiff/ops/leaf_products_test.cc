@@ -395,7 +395,7 @@ TEST(LeafQueueTest, AWarmStepAllocatesNothing) {
   for (int step = 0; step < 6; ++step) {
     if (step == 3) before = AllocationCount();
     tape.Reset();
-    // As an optimizer does.
+    // An optimizer does the same.
     owner.packed.Invalidate();
     const Var<float> weight = owner.Leaf(tape);
     Var<float> y = tape.Full({100, 2}, 1);

@@ -6,10 +6,10 @@
 
 namespace regard {
 
-// Returns x with (I + L) x = b, where L is the part of a below the diagonal,
-// for each pair of matrices in a [.., n, n] and b [.., n, m]. The other
-// elements of `a` are not read. Rows are computed one after another, so the
-// bits of a row do not depend on later rows.
+// Returns x with (I + L) x = b, for each pair of matrices in a [.., n, n] and b
+// [.., n, m]. L is the part of a below the diagonal. The other elements of `a`
+// are not read. Rows are computed one after another, so the bits of a row do
+// not depend on later rows.
 template <typename T>
 Var<T> UnitLowerSolve(Var<T> a, Var<T> b);
 

@@ -33,7 +33,7 @@ TripleSplits SplitTriples(int32_t kinds, uint64_t seed);
 // A source of grey pictures of things, with their names.
 struct Things {
   int64_t side = 0;                // height and width of a picture
-  std::vector<std::string> names;  // by kind
+  std::vector<std::string> names;  // indexed by kind
   // Writes a picture of `kind` to pixels [side, side]. `number` selects the
   // picture.
   std::function<void(int32_t kind, uint64_t number, absl::Span<uint8_t> pixels)>

@@ -358,7 +358,7 @@ TEST_F(ImageListTest, AnImageOutsideOfTheFolderNeedsARoot) {
   EXPECT_EQ(error("../dogs/0.png", "/"), "");
 }
 
-// Each split alone takes less.
+// Each split takes less than the limit.
 TEST_F(ImageListTest, AllPixelsOfAllSplitsAreCapped) {
   std::string lines;
   for (int i = 0; i < 22; ++i) {

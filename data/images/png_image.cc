@@ -56,7 +56,7 @@ void ReadBytes(png_structp png, png_bytep bytes, size_t count) {
 absl::Status CheckChunks(absl::string_view bytes) {
   constexpr size_t kSignature = 8;
   constexpr size_t kHeader = 8;    // length and name
-  constexpr size_t kChecksum = 4;  // after the data
+  constexpr size_t kChecksum = 4;  // follows the data
   absl::string_view rest = bytes.substr(std::min(kSignature, bytes.size()));
   while (rest.size() >= kHeader) {
     const size_t length =

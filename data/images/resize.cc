@@ -30,7 +30,7 @@ double Filter(Resampling resampling, double x) {
 // The input pixels of an output pixel along one axis, with their weights.
 struct Window {
   int64_t first = 0;                  // input pixel
-  std::vector<int32_t> weights = {};  // in units of 2^-kFractionBits
+  std::vector<int32_t> weights = {};  // unit: 2^-kFractionBits
 };
 
 // Returns the windows of the `kept` central output pixels of `to`.

@@ -19,8 +19,8 @@ struct PlacedShape {
   int32_t kind = 0;  // index in ShapeNames()
   double y = 0;      // centre, in pixels
   double x = 0;
-  double radius = 1;      // in pixels
-  double angle = 0;       // in radians, clockwise
+  double radius = 1;      // unit: pixels
+  double angle = 0;       // unit: radians, clockwise
   double brightness = 1;  // 0 .. 1
 };
 

@@ -71,7 +71,7 @@ std::string OmissionsText(const FateCounts& counts) {
 
 // A subword model for one side or for both.
 struct SubwordModel {
-  const char* name;   // in a run folder
+  const char* name;   // name in a run folder
   const char* field;  // field of SubwordsConfig that names a given model
   bool source;
   bool target;

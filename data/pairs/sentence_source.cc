@@ -55,7 +55,7 @@ class PhrasebookSource : public WithOptions<SentenceSource, PhrasebookConfig> {
 
   WordRule words() const override { return WordRule::kGenerated; }
 
-  // Searches the pair in all splits.
+  // Searches for the pair in all splits.
   std::vector<AlignmentLink> GoldLinks(
       const DataRequest& request, const std::vector<std::string>& source,
       const std::vector<std::string>& target) const override {

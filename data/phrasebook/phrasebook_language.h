@@ -74,7 +74,7 @@ struct Token {
   };
 
   Type type = Type::kLiteral;
-  std::string text;                      // as written: "que|qu'", "BE.OBJECT"
+  std::string text;                      // the slot of a phrase or agreement
   Slot slot = SUBJECT;                   // the slot of a phrase or agreement
   const Auxiliary* auxiliary = nullptr;  // if kAuxiliary
   // The English words that it is linked to. A kPhrase is linked to them in

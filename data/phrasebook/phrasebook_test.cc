@@ -95,7 +95,7 @@ Forms VerbAndAdjectiveForms() {
 }
 
 // Whether the sentence contains a held-out pair of a noun and a verb or
-// adjective, judged by its text and not by the notes of the grammar.
+// adjective. Judges by the text, not by the notes of the grammar.
 bool HasWordsHeldApart(const SentencePair& pair,
                        const PhrasebookOptions& options) {
   static const auto* const nouns = new Forms(NounForms());

@@ -58,7 +58,8 @@ class AddedTokens {
   // Returns null if `text`, which is not empty, begins with no token.
   const AddedToken* FirstToken(bool normalized, absl::string_view text) const;
 
-  std::vector<AddedToken> tokens_;  // by first byte, then by falling length
+  std::vector<AddedToken> tokens_;  // ordered by first byte, then by falling
+                                    // length
   std::array<size_t, 257> first_;   // index by first byte
 };
 

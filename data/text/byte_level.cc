@@ -15,8 +15,9 @@ namespace regard {
 
 namespace {
 
-// The letters and numbers of Unicode 15.1 and 16. utf8proc of Debian 12 knows
-// Unicode 15. tools/parity/check_byte_pairs.py compares all code points.
+// The letters and numbers of Unicode 15.1 and 16. utf8proc of Debian 12
+// supports Unicode 15. tools/parity/check_byte_pairs.py compares all code
+// points.
 constexpr CodePoints kNewLetters[] = {
     {0x1C89, 0x1C8A},   {0xA7CB, 0xA7CD},   {0xA7DA, 0xA7DC},
     {0x105C0, 0x105F3}, {0x10D4A, 0x10D65}, {0x10D6F, 0x10D85},

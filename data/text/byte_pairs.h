@@ -49,12 +49,12 @@ class BytePairs {
 
   // Returns the ids of any bytes. Added tokens are found first: the leftmost,
   // and the longest of several at one place. Bytes that are not UTF-8 are
-  // tokens as well, so AppendBytes() of all ids restores the text, except for
-  // white space that an added token strips. Takes memory proportional to the
-  // text, and O(log n) time per byte, where n is the length of the longest
-  // word.
+  // tokens as well. AppendBytes() of all ids therefore restores the text,
+  // except for white space that an added token strips. Takes memory
+  // proportional to the text, and O(log n) time per byte, where n is the length
+  // of the longest word.
   std::vector<int32_t> Encode(absl::string_view text) const;
-  // Like Encode(), with the bytes of each token. Together they are the text.
+  // Returns the tokens with the bytes of each. Together the bytes are the text.
   std::vector<Token> EncodeWithOffsets(absl::string_view text) const;
 
   // Appends the bytes of a token, 0 <= id < size(). For an added token, these
@@ -86,10 +86,10 @@ class BytePairs {
       absl::string_view text,
       absl::FunctionRef<void(int32_t, size_t, size_t)> sink) const;
 
-  std::vector<std::string> bytes_;                 // by id
-  absl::flat_hash_map<std::string, int32_t> ids_;  // by bytes
+  std::vector<std::string> bytes_;                 // indexed by id
+  absl::flat_hash_map<std::string, int32_t> ids_;  // ids by bytes
   std::array<int32_t, 256> byte_ids_ = {};
-  std::vector<Merge> merges_;  // by rank
+  std::vector<Merge> merges_;  // ordered by rank
   // Ranks by the ids of left and right.
   absl::flat_hash_map<std::pair<int32_t, int32_t>, int32_t> ranks_;
   // Whether the merges turn the bytes of a token into that token.

@@ -124,7 +124,7 @@ class BytePairsReader {
                 AddedToken token, int64_t id);
 
   std::map<int32_t, std::string> texts_;       // spelled, by id
-  std::map<std::string, int32_t> vocabulary_;  // by spelling
+  std::map<std::string, int32_t> vocabulary_;  // ids by spelling
   std::map<std::string, AddedToken> added_;
   BytePairs pairs_;
 };

@@ -75,7 +75,7 @@ class EntailmentPairs {
     int group;
     int side;
   };
-  // By word. "the" and "." have no meaning.
+  // Meanings by word. "the" and "." have no meaning.
   using Meanings = std::map<std::string, Meaning, std::less<>>;
 
   static Meanings AllMeanings();

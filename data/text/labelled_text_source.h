@@ -27,10 +27,10 @@ struct LabelledTextData {
 };
 
 // Reads a file as ReadWholeText() does. Blank lines are ignored. Errors begin
-// with path:line:column. Errors are: a line of more than 64 KiB, a first line
-// without one or two tabs, a line with another number of tabs, and a label that
-// is empty or does not occur in training. If there is a training split, it must
-// have at least two labels.
+// with path:line:column. A line of more than 64 KiB is an error. The first line
+// must have one or two tabs, and all lines the same number. A label must not be
+// empty, and must occur in training. If there is a training split, it must have
+// at least two labels.
 absl::StatusOr<LabelledTextData> ReadLabelledText(
     const std::string& path, const LabelledTextConfig& config,
     int text_version = 1);

@@ -28,15 +28,15 @@ bool IsBlankLine(absl::string_view line, int text_version);
 
 // The changes of words, other than their separation.
 enum class WordRule {
-  // For sentence pairs: PrepareText().
+  // Used for sentence pairs: PrepareText().
   kPrepared,
-  // For models of generated sentences, whose words are known: PrepareText(),
-  // after invisible characters (files/printable_text.h) are removed and U+2019
-  // is replaced by an apostrophe. Elisions are split as in French: `j'aime`
-  // becomes `j' aime`. A word is split after an apostrophe if the vocabulary
-  // contains the first part but not the word.
+  // Used by models of generated sentences, whose words are known:
+  // PrepareText(), after invisible characters (files/printable_text.h) are
+  // removed and U+2019 is replaced by an apostrophe. Elisions are split as in
+  // French: `j'aime` becomes `j' aime`. A word is split after an apostrophe if
+  // the vocabulary contains the first part but not the word.
   kGenerated,
-  // For captions of images: no changes.
+  // Used for captions of images: no changes.
   kAsWritten,
 };
 
@@ -54,13 +54,13 @@ std::vector<std::string> PrepareWords(absl::string_view text,
 
 // Converts no-break spaces (U+00A0, U+202F) to spaces and letters to lower
 // case, and inserts a space before each of , . ! ? unless it follows a space.
-// The result is in Unicode's composed form (NFC), so that a letter and its
-// accent give the same token however they were typed.
+// The result is in Unicode's composed form (NFC), so that all ways of typing an
+// accented letter give the same token.
 std::string PrepareText(absl::string_view text);
 
 // Counts of changes in a text, and of ignored lines.
 struct TextCounts {
-  int64_t carriage_returns = 0;  // at ends of lines
+  int64_t carriage_returns = 0;  // number of line ends
   int64_t blank_lines = 0;       // ignored
   int64_t separators = 0;        // white space other than U+0020, between words
 

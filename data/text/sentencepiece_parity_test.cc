@@ -89,9 +89,9 @@ SubwordsConfig Training(SubwordsConfig::Kind kind, int vocabulary_size,
   return options;
 }
 
-// A user-defined piece takes precedence whatever its score, and the character
-// map does not change it. In this text, "\uff21" is such a piece, and "\uff22"
-// is not.
+// A user-defined piece takes precedence with any score, and the character map
+// does not change it. In this text, "\uff21" is such a piece, and "\uff22" is
+// not.
 TEST(SentencepieceParityTest, SegmentsUserDefinedPiecesAsThePrograms) {
   using Proto = sentencepiece::ModelProto::SentencePiece;
   const absl::StatusOr<std::string> trained =

@@ -45,7 +45,7 @@ std::string ErrorLine(const std::string& messages) {
     const size_t bracket = line.rfind("] ");
     const absl::string_view message =
         bracket == absl::string_view::npos ? line : line.substr(bracket + 2);
-    // Without a message, returns the condition that does not hold.
+    // Returns the condition that does not hold if there is no message.
     last = std::string(message.empty() ? line : message);
   }
   return last.empty() ? "no message" : last;

@@ -34,7 +34,7 @@ struct LabelledSplits {
   std::vector<LabelledText> dev;   // may be empty
   std::vector<LabelledText> test;  // may be empty
   std::vector<std::string> labels;
-  // As in TextSplits.
+  // The vocabulary that a trained model has stored, as in TextSplits.
   std::string vocabulary = {};
   // The tokenizer options of a trained model, if it has stored them.
   std::string tokens = {};
@@ -52,7 +52,7 @@ struct ScoredPairs {
   std::vector<ScoredPair> train;  // may be empty, as the others may
   std::vector<ScoredPair> dev;
   std::vector<ScoredPair> test;
-  // As in TextSplits.
+  // The vocabulary that a trained model has stored, as in TextSplits.
   std::string vocabulary = {};
 };
 

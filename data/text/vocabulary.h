@@ -47,7 +47,7 @@ class TokenCounts {
     int64_t times;
   };
 
-  std::vector<Count> counts_;  // in order of first occurrence
+  std::vector<Count> counts_;  // ordered by first occurrence
   absl::flat_hash_map<std::string, size_t> positions_;
 };
 

@@ -25,9 +25,8 @@
 
 namespace regard {
 
-// The limits of bytes of a token within words, and of characters of a word.
-// Splitting a word takes time proportional to the product of its length, the
-// longest word and the bytes of a token.
+// The largest number of bytes of a token within a word, and the largest value
+// of longest_word. They limit the time that splitting a word takes.
 inline constexpr size_t kMostTokenBytes = 512;
 inline constexpr int64_t kMostLongestWord = 1000;
 
@@ -72,7 +71,8 @@ class WordPiece : public TokenList {
   static absl::StatusOr<WordPiece> Create(std::vector<std::string> tokens,
                                           absl::string_view path,
                                           const WordPieceOptions& options);
-  // Like Create(), from the text of a file with one token per line.
+  // Makes a tokenizer from the text of a file with one token per line. Errors
+  // are the same as in Create().
   static absl::StatusOr<WordPiece> FromText(absl::string_view text,
                                             absl::string_view path,
                                             const WordPieceOptions& options);

@@ -121,7 +121,8 @@ TEST(WordPieceTest, CutsTheLongerOfTwoTextsFirst) {
   const EncodedPair short_pair = pieces.EncodePair("a b", "b", 6);
   EXPECT_THAT(short_pair.ids, ElementsAre(2, 5, 6, 3, 6, 3));
   EXPECT_EQ(short_pair.second, 4);
-  // As AutoTokenizer(..., truncation="longest_first") of transformers 5.24.
+  // The same lengths as AutoTokenizer(..., truncation="longest_first") of
+  // transformers 5.24.
   EXPECT_THAT(both(2, 9, 12), ElementsAre(2, 7));
   EXPECT_THAT(both(9, 2, 12), ElementsAre(7, 2));
   EXPECT_THAT(both(9, 5, 12), ElementsAre(5, 4));

@@ -2,8 +2,9 @@
 // statistics (intervention.proto).
 //
 // The change of a value depends only on the seed, the step, the hook point and
-// the example (in evaluation, on the example's place in the batch). The results
-// are therefore bit-identical for any number of threads and after resuming.
+// the example. In evaluation, the place in the batch identifies the example.
+// The results are therefore bit-identical for any number of threads and after
+// resuming.
 #ifndef OPTIMIZATION_INTERVENTIONS_CONFIGURED_PROBE_H_
 #define OPTIMIZATION_INTERVENTIONS_CONFIGURED_PROBE_H_
 
@@ -99,7 +100,8 @@ class ConfiguredProbe : public Probe<T> {
   bool updates_ = false;
   StatisticSums sums_;
   bool collects_ = false;
-  std::map<std::string, MeanSum> means_;  // by hook point, with steps joined
+  std::map<std::string, MeanSum> means_;  // keyed by hook point, with steps
+                                          // joined
 };
 
 // Computes the means of `replace { mean {} }`. A no-op if `probe`, which must

@@ -205,7 +205,7 @@ void MpiRanks::Watch() {
                    "stop, and the last checkpoint of rank 0 remains\n",
                    next, machines_[next].c_str(),
                    static_cast<int>(kSilence.count()));
-      // Tells the previous rank not to miss this rank.
+      // Announces the end, so that the previous rank does not miss this rank.
       MPI_Isend(&kGoodbye, 1, MPI_CHAR, previous, 0, beats_, &saying);
       MPI_Test(&saying, &done, MPI_STATUS_IGNORE);
       EndAll(EXIT_FAILURE);

@@ -48,7 +48,7 @@ class MpiRanks : public Ranks {
 
   int rank_ = 0;
   int size_ = 1;
-  std::vector<std::string> machines_;  // by rank
+  std::vector<std::string> machines_;  // indexed by rank
   MPI_Comm beats_ = MPI_COMM_NULL;
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -75,7 +75,7 @@ class RankSum {
   const SlabChunks& chunks_;
   WorkerPool& pool_;
   Ranks& ranks_;
-  std::vector<ChunkRange> held_;  // before each level, and in the end
+  std::vector<ChunkRange> held_;  // chunks before each level, and in the end
   std::vector<uint8_t> marks_;    // marks of the partner
   std::vector<T> received_;       // a piece of the partner's slab
 };

@@ -63,7 +63,7 @@ struct DecayOptions {
                         // from 0
   int64_t updates = 0;  // the step that reaches the floor; 0: the last one
   double floor = 0;     // a fraction of the highest rate
-  double power = 1;     // for PolynomialSchedule only
+  double power = 1;     // only used by PolynomialSchedule
 };
 
 // A linear warm-up, followed by a decay to a floor. The rate is
