@@ -109,8 +109,7 @@ void Arena::Reset() {
     for (const Block& block : blocks_) bytes += block.bytes;
     blocks_.clear();
     blocks_.push_back(MakeBlock(bytes));
-    // The last page is not advised unless it is full: it would be resident as a
-    // whole.
+    // A last page that is not full is not advised: it would be resident.
     AdviseHugePages(blocks_[0].memory.get(),
                     high_water_ / kHugePage * kHugePage);
   }

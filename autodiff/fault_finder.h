@@ -23,8 +23,7 @@ namespace regard {
 template <typename T>
 class FaultFinder : public TapeObserver<T> {
  public:
-  // Observes `tape` until it is destroyed, and replaces the observer that was
-  // set before.
+  // Observes `tape` until this is destroyed. Replaces the previous observer.
   explicit FaultFinder(Tape<T>& tape);
   ~FaultFinder() override;
   FaultFinder(const FaultFinder&) = delete;

@@ -50,13 +50,11 @@ struct GradientCase {
   std::vector<CheckedInput> inputs;
   CheckedFunction<double> in_double;
   CheckedFunction<float> in_float;
-  // The largest permitted error of float against double, relative to the
-  // largest element.
+  // The largest error of float against double, relative to the largest element.
   double float_tolerance = 2e-5;
 };
 
-// Makes a case from a generic function: f(Tape<T>&, absl::Span<const Var<T>>)
-// -> Var<T>.
+// `f` must be generic: f(Tape<T>&, absl::Span<const Var<T>>) -> Var<T>.
 template <typename F>
 GradientCase MakeCase(std::string operation, std::string label,
                       std::vector<CheckedInput> inputs, F f) {

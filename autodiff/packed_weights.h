@@ -26,8 +26,7 @@ namespace regard {
 template <typename T>
 class PackedWeights;
 
-// The position of a part of a weight within the storage of the weight, in
-// elements.
+// The position of a part within the storage of a weight, in elements.
 struct PartPlace {
   int64_t offset;
   int64_t rows;
@@ -44,8 +43,7 @@ class PackedPart {
   PackedPart(PackedWeights<T>& owner, const PartPlace& place, PackedPart* next)
       : owner_(owner), place_(place), next_(next) {}
 
-  // Returns the copy, or null if the weight has changed since it was made or if
-  // there is none.
+  // Returns the copy, or null if there is none since the weight changed.
   const T* Current() const;
 
   // Counts products that read the part itself. Returns their number since the
@@ -78,8 +76,7 @@ class PackedWeight {
  public:
   explicit PackedWeight(PackedWeights<T>& owner) : owner_(owner) {}
 
-  // Returns the part at `place`, which is added if it is new. Valid as long as
-  // the owner.
+  // Returns the part at `place`, which may be new. Valid as long as the owner.
   PackedPart<T>* FindOrAdd(const PartPlace& place);
 
  private:

@@ -38,8 +38,7 @@ class TapeProfile : public TapeObserver<float> {
   const std::map<std::string, Entry>& entries() const { return entries_; }
 
  private:
-  // Adds the time since the last call to the entry `name`, such as "decoder/Add
-  // forward".
+  // Adds the time since the last call to entry `name` ("decoder/Add forward").
   void Count(const std::string& name);
 
   const Now now_;

@@ -65,8 +65,7 @@ std::chrono::steady_clock::time_point HalfMilliseconds() {
   return now += std::chrono::microseconds(500);
 }
 
-// The profiles contain a product [50, 40] [40, 50], its two gradients, and two
-// sums.
+// Profiles of a product [50, 40] [40, 50], its two gradients, and two sums.
 TEST(TapeProfileTest, ATableHasTheSumsOfAllTheLongestFirst) {
   Tape<float> tape;
   TapeProfile profile(&HalfMilliseconds);

@@ -8,8 +8,7 @@ namespace regard {
 
 namespace {
 
-// Returns the highest aligned position for `bytes` in [begin, end), or null if
-// there is none.
+// Returns the highest aligned place for `bytes` in [begin, end), or null.
 char* Place(char* begin, char* end, size_t bytes) {
   const auto last = reinterpret_cast<uintptr_t>(end);
   const auto first = reinterpret_cast<uintptr_t>(begin);
@@ -48,8 +47,7 @@ void ReclaimedMemory::FreeFrom(const void* from) {
 void* ReclaimedMemory::Allocate(size_t bytes, const void* owner) {
   const Arena::Mark mark = arena_->MarkOf(owner);
   if (mark >= end_) return nullptr;
-  // Takes the smallest hole that fits. Most holes were left by gradients of the
-  // same size.
+  // Takes the smallest hole. Most were left by gradients of the same size.
   auto best = holes_.end();
   for (auto hole = holes_.begin(); hole != holes_.end(); ++hole) {
     if (best != holes_.end() &&

@@ -120,8 +120,7 @@ void Tape<T>::Backward(Var<T> scalar, T seed) {
   BackwardTo({});
 }
 
-// Inline, because a call would take a tenth of the time of a record of a few
-// numbers.
+// Inline, because a call would take a tenth of the time of a small record.
 template <typename T>
 ABSL_ATTRIBUTE_ALWAYS_INLINE void Tape<T>::RunEntry(
     Entry* entry, const Arena::Mark& scratch) {
@@ -143,8 +142,7 @@ void Tape<T>::BackwardAndRelease(const Mark& mark, Var<T> output) {
   REGARD_CHECK(backward_depth_ > 0 || scope_ == nullptr)
       << "values are released while a scope is open";
   const Node<T>* const node = output.node();
-  // The value lies before its node. A value without elements may have any
-  // address.
+  // The value lies before its node. An empty value may have any address.
   const void* const end =
       node->size > 0 ? static_cast<const void*>(node->value) : node;
   const auto depth = static_cast<size_t>(backward_depth_);

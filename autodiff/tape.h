@@ -56,8 +56,7 @@ struct RandomState {
   // kernel read the numbers there.
   absl::Span<const int64_t> examples;
 
-  // Returns the number of the example at `index`. Fails a check if there is
-  // none.
+  // Returns the number of the example at `index`, which must have one.
   int64_t NumberOf(int64_t index) const {
     if (examples.empty()) return index;
     REGARD_CHECK_LT(index, static_cast<int64_t>(examples.size()))
@@ -199,8 +198,7 @@ class Tape {
   void Reset();
 
 #ifndef NDEBUG
-  // Returns a number that no other node of this tape ever has, or 0 if there is
-  // no node `index`.
+  // Returns a number that no other node of this tape ever has, or 0 if none.
   uint64_t NodeSerial(uint32_t index) const {
     return index < nodes_ ? serials_[index] : 0;
   }
@@ -272,8 +270,7 @@ class Tape {
     node->grad = reclaiming_ != nullptr ? ReclaimGrad(*node) : nullptr;
     if (node->grad == nullptr) node->grad = arena_.template New<T>(node->size);
   }
-  // Reports a contribution to the gradient of `node` to the observer. Used by
-  // GradRef.
+  // Reports a contribution to the gradient of `node`. Used by GradRef.
   void NoteContribution(Node<T>* node) {
     if (observer_ != nullptr) observer_->OnContribution(*node);
   }
@@ -321,8 +318,7 @@ class Tape {
 
   template <size_t kOutputs, typename F>
   static bool Run(Entry* entry);
-  // Runs one record. `scratch` is the beginning of scratch storage in this
-  // pass.
+  // Runs one record. `scratch` is where scratch storage begins in this pass.
   void RunEntry(Entry* entry, const Arena::Mark& scratch);
 
   bool NeedsGrad(bool needs_grad) {

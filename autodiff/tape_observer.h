@@ -36,8 +36,7 @@ struct ScopeName {
   }
 };
 
-// Receives the operations of a tape as they run. `scope` is null outside of any
-// scope.
+// Receives the operations of a tape as they run. A null `scope` means none.
 template <typename T>
 class TapeObserver {
  public:
@@ -49,8 +48,7 @@ class TapeObserver {
                          absl::Span<const Var<T>> outs) = 0;
   // Called when a backward pass begins, after the first gradients are assigned.
   virtual void OnBackwardStart(const ScopeName* /*scope*/) {}
-  // Called after the backward closure of an operation, or the work it deferred,
-  // has run.
+  // Called after a backward closure or deferred work of an operation has run.
   virtual void OnBackward(const char* name, const ScopeName* scope) = 0;
   // Called before the gradient of `node` is written or added to.
   virtual void OnContribution(const Node<T>& /*node*/) {}

@@ -196,8 +196,7 @@ TEST(TapeTest, AViewReadsTheCallersStorageAndIsRewound) {
   EXPECT_EQ(x.data()[0], 1);
 }
 
-// The value of a view lies outside of the arena, so that the pass releases
-// nothing.
+// The value of a view is not in the arena, so that the pass releases nothing.
 TEST(TapeTest, AViewMayBeTheOutputOfAPassThatReleases) {
   std::vector<double> values = {2};
   Tape<double> tape;
@@ -304,8 +303,7 @@ TEST(TapeTest, EachPartOfATapeMayBeDifferentiatedOnce) {
 // A chain of sums of squares. Later operations also read much older values.
 class ReleaseTest : public testing::Test {
  protected:
-  // The gradient that takes the place before the output ends within a cache
-  // line.
+  // The gradient that takes the place before the output ends within a line.
   static constexpr int64_t kSize = 8193;
   static constexpr int kDepth = 40;
   static constexpr size_t kValues = kDepth * kSize * sizeof(double);
@@ -338,8 +336,7 @@ class ReleaseTest : public testing::Test {
     return Total(y);
   }
 
-  // Returns the gradient of x. Sets `bytes` to the most memory that the step
-  // used at once.
+  // Returns the gradient of x. Sets `bytes` to the peak memory of the step.
   std::vector<double> Gradient(bool release, size_t* bytes,
                                TapeObserver<double>* observer = nullptr) {
     Tape<double> tape;

@@ -132,8 +132,7 @@ class Var {
   const T* grad_data() const { return node()->touched ? node_->grad : nullptr; }
   GradRef<T> grad_ref() const { return {CheckedNode("grad_ref()"), cols()}; }
 
-  // Returns a view of the same storage with another shape of equal size. Copies
-  // nothing.
+  // Returns a view of the same storage with another shape of equal size.
   Var Reshape(const Shape& shape) const {
     REGARD_CHECK_EQ(shape.size(), CheckedNode("Reshape()")->size)
         << shape << " of " << this->shape();
@@ -180,8 +179,7 @@ void CheckOperand(const char* operation, const Tape<T>& tape, Var<T> x) {
   }
 }
 
-// Returns the tape of the operands of `operation`, after CheckOperand() of
-// each.
+// Returns the tape of the operands of `operation`, and checks each.
 template <typename T, typename... Others>
 Tape<T>& TapeOf(const char* operation, Var<T> first, Others... others) {
   if (ABSL_PREDICT_FALSE(!first.has_value())) RefuseOperand(operation, true);
@@ -190,8 +188,7 @@ Tape<T>& TapeOf(const char* operation, Var<T> first, Others... others) {
   return tape;
 }
 
-// Returns GradRef::BeginPartial() of x, or null if x is absent or needs no
-// gradient.
+// Returns BeginPartial() of x's gradient. Null if x is absent or needs none.
 template <typename T>
 T* PartialGrad(Var<T> x) {
   if (!x.has_value() || !x.needs_grad()) return nullptr;

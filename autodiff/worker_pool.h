@@ -79,8 +79,7 @@ class InferenceThreads {
   WorkerPool* const outer_;
 };
 
-// Returns the number of threads that can run at the same time on this machine,
-// at least 1.
+// Returns the number of threads that run at once on this machine, at least 1.
 int HardwareThreads();
 
 // Makes denormal numbers read and write as zero on the calling thread from now

@@ -4,8 +4,7 @@
 
 namespace regard {
 
-// Models compute with (value - mean) / deviation. The default leaves values
-// unchanged.
+// Models compute with (value - mean) / deviation, by default with the value.
 struct ColumnScale {
   double mean = 0;
   double deviation = 1;  // standard deviation, > 0

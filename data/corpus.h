@@ -37,8 +37,7 @@ class PairReader {
   absl::string_view source() const { return source_; }
   absl::string_view target() const { return target_; }
 
-  // Returns an error at the beginning of a side that was read from the first
-  // file.
+  // Returns an error at the beginning of a side that is in the first file.
   absl::Status Error(absl::string_view side, absl::string_view problem) const {
     return first_.Error(side.data() - first_.text().data(), problem);
   }

@@ -39,8 +39,7 @@ struct DataRequest {
   std::string dev_path = {};  // data.dev_path; empty if not given
   uint64_t seed = 0;
   int text_version = PresentTextVersion();
-  // Reads the files that a resumed run has made from the same options. Null for
-  // a new run.
+  // Reads files that a resumed run made from the same options. Null if new.
   ReadRunFile read_run_file = nullptr;
 };
 

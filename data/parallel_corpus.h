@@ -79,8 +79,7 @@ class TokenizedCorpus {
            absl::Span<const std::string> target) {
     AddTo(pairs_, source, target);
   }
-  // Counts further tokens, which follow the tokens of the pairs in the
-  // vocabularies.
+  // Counts more tokens, which follow the tokens of the pairs in vocabularies.
   void Count(absl::Span<const std::string> source,
              absl::Span<const std::string> target) {
     AddTo(counted_, source, target);

@@ -8,8 +8,7 @@
 
 namespace regard {
 
-// An alignment of target word `target` with source word `source`. Both count
-// from 0.
+// Target word `target` is aligned with source word `source`, both from 0.
 struct AlignmentLink {
   int target = 0;
   int source = 0;

@@ -207,8 +207,7 @@ std::vector<double> ColumnOf(const std::vector<double>& rows, size_t width,
   return values;
 }
 
-// Returns the scale of at least one value. A column of equal values is only
-// shifted.
+// Returns the scale of at least one value. Equal values are only shifted.
 ColumnScale ScaleOf(const std::vector<double>& values) {
   const auto [least, most] = std::ranges::minmax(values);
   if (least == most) return {.mean = least};
@@ -224,8 +223,7 @@ ColumnScale ScaleOf(const std::vector<double>& values) {
   return scale;
 }
 
-// Returns the number of different floats that a model reads for `values`, which
-// are sorted.
+// Returns the number of different floats among `values`, which are sorted.
 size_t CountDifferent(const std::vector<double>& values,
                       const ColumnScale& scale) {
   size_t count = 0;

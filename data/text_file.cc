@@ -23,8 +23,7 @@ namespace {
 constexpr size_t kBufferBytes = size_t{1} << 16;
 constexpr int64_t kMostTextBytes = int64_t{256} << 20;
 
-// Returns the first problem of `text` and its byte, or `nullopt` if it is
-// valid.
+// Returns the first problem of `text` and its byte, or `nullopt`.
 std::optional<std::pair<size_t, const char*>> FindProblem(
     absl::string_view text) {
   if (const size_t nul = text.find('\0'); nul != absl::string_view::npos) {
@@ -92,8 +91,7 @@ struct TextFile::Stream {
             },
             kMostLineBytes + 2, ends) {}
 
-  // Returns the next bytes. Empty at the end of the file or after a failed
-  // read.
+  // Returns the next bytes, or nothing at the end or after a failed read.
   absl::string_view NextPiece() {
     const auto count = static_cast<size_t>(std::min<int64_t>(
         static_cast<int64_t>(input.size()), file.size() - offset));

@@ -47,8 +47,7 @@ struct Answered {
   std::vector<std::string> notes = {};  // notes for the user
 };
 
-// Returns the `most` likeliest choices, given the natural logarithms of their
-// probabilities.
+// Returns the `most` likeliest choices, given log-probabilities.
 template <typename NameOf>
 std::vector<Answered::Choice> RankedChoices(
     absl::Span<const float> log_probabilities, size_t most, NameOf name_of) {

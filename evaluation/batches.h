@@ -1,5 +1,4 @@
-// Runs inference over many examples, batch by batch, on all available threads
-// and ranks.
+// Runs inference over many examples, batch by batch, on threads and ranks.
 #ifndef EVALUATION_BATCHES_H_
 #define EVALUATION_BATCHES_H_
 

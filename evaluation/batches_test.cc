@@ -31,8 +31,7 @@ class BatchesTest : public ::testing::Test {
     forward_.emplace(tape_, std::as_const(parameters_), nullptr);
   }
 
-  // Returns for each batch its first example, its size, and twice the sum of
-  // its examples.
+  // Returns for each batch its first example, size, and twice the sum of all.
   std::vector<float> Collect(int64_t size, int64_t most) {
     std::vector<float> collected;
     ForEachBatch(

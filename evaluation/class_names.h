@@ -17,8 +17,7 @@ class ClassNames {
 
   // Returns the first label with the name of `label`.
   int32_t First(int32_t label) const { return first_[label]; }
-  // Returns the first label with the name of the class that has the largest
-  // number in `row`.
+  // Returns the first label with the name of the class largest in `row`.
   int32_t Best(absl::Span<const float> row) const;
   // Returns the cross-entropy of the name of `label`, in nats. The probability
   // of a name is the sum over its classes. `log_probabilities` has one value

@@ -26,8 +26,7 @@ struct MetricInfo {
   bool logarithmic = false;
 };
 
-// Returns the metric with this name ("test/bleu" or "bleu"), or null if there
-// is none.
+// Returns the metric with this name ("test/bleu" or "bleu"), or null.
 const MetricInfo* FindMetric(absl::Span<const MetricInfo> metrics,
                              absl::string_view name);
 

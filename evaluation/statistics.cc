@@ -15,8 +15,7 @@
 namespace regard {
 namespace {
 
-// Draws resample number `resample`: as many indices as there are, with
-// replacement.
+// Draws as many indices as there are, with replacement.
 void Draw(const RandomStream& random, int resample,
           absl::Span<size_t> indices) {
   const size_t size = indices.size();
@@ -49,8 +48,7 @@ void TossCoins(const RandomStream& random, int trial, size_t count,
 struct Units {
   uint64_t key = kHashSeed;  // key of the only set, or of all
   size_t count = 0;
-  std::vector<std::vector<size_t>> of_pairs;  // the unit of each example, by
-                                              // pair
+  std::vector<std::vector<size_t>> of_pairs;  // the unit of each example
 };
 
 Units UnitsOf(absl::Span<const MetricPair> pairs) {
@@ -75,8 +73,7 @@ Units UnitsOf(absl::Span<const MetricPair> pairs) {
   return units;
 }
 
-// Returns the difference in each resample of the units, averaged over the
-// pairs.
+// Returns the difference in each resample, averaged over the pairs.
 std::vector<double> ResampledDifferences(absl::Span<const MetricPair> pairs,
                                          const Units& units) {
   const RandomStream random(units.key, "paired_bootstrap");
@@ -286,8 +283,7 @@ double PairedPermutationTest(absl::Span<const double> differences) {
   // Rounding does not separate sums that are mathematically equal.
   const double seen = std::abs(sum) - 1e-12 * scale;
   const bool exact = n <= kMostExactPairs;
-  // Flipping all signs gives the same absolute sum, so half of the choices
-  // suffice.
+  // Flipping all signs gives the same absolute sum, so half of them suffice.
   const int choices = exact ? 1 << (n - 1) : kRandomChoices;
   const RandomStream random(0, "permutation_test");
   // A random sample does not contain the observed signs, which are added.

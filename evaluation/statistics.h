@@ -48,8 +48,7 @@ Confidence BootstrapConfidence(const ExampleMetric& metric,
                                absl::Span<const size_t> examples,
                                uint64_t seed);
 
-// Bootstraps each metric of the sets that are not empty. Returns the results by
-// name.
+// Bootstraps each metric of the sets that are not empty, by name.
 std::map<std::string, Confidence> BootstrapConfidence(
     absl::Span<const EvaluatedSet> sets, uint64_t seed);
 

@@ -129,8 +129,7 @@ TEST(BootstrapTest, KnowsEachMetricOfEachSetThatHasExamples) {
   const auto intervals = BootstrapConfidence({EvaluatedSet(), set}, 1);
   ASSERT_EQ(intervals.size(), 1);
   EXPECT_NEAR(intervals.at("test/accuracy").mean, 0.5, 0.05);
-  // One of the four draws of two examples has no right example, and one has no
-  // wrong example.
+  // One of the four draws has no right example, and one has no wrong example.
   EXPECT_EQ(intervals.at("test/accuracy").half_width, 0.5);
 }
 
@@ -182,8 +181,7 @@ TEST(ComparePairedTest, PairsOfOneSetDoNotCountTwice) {
   EXPECT_DOUBLE_EQ(twice.difference, once.difference);
   EXPECT_EQ(twice.randomization_p, once.randomization_p);
   EXPECT_DOUBLE_EQ(twice.resampled.half_width, once.resampled.half_width);
-  // Runs on other examples are further evidence: 2 of 64 for six swaps, instead
-  // of three.
+  // Runs on other examples are further evidence: 2 of 64 for six swaps.
   const MetricPair other = {&run, &baseline, 8};
   EXPECT_NEAR(once.randomization_p, 2.0 / 8, 0.02);
   EXPECT_NEAR(ComparePaired({pair, other}).randomization_p, 2.0 / 64, 0.01);

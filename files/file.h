@@ -46,8 +46,7 @@ class FileOperations {
   virtual int Status(const std::string& path, struct stat* info) {
     return lstat(path.c_str(), info);
   }
-  // Creates a file without a name, for reading and writing. It is removed when
-  // it is closed.
+  // Creates a file without a name. It is removed when it is closed.
   virtual int CreateUnnamed();
   virtual ssize_t WriteAt(int descriptor, const char* bytes, size_t count,
                           int64_t offset) {
@@ -136,8 +135,7 @@ class FileReader {
   // Device and inode, which are the same for two names of one file.
   std::pair<uint64_t, uint64_t> identity() const { return identity_; }
 
-  // Fills `bytes` from byte `offset` on. A file that ends too early is a
-  // DataLoss.
+  // Fills `bytes` from byte `offset` on. A file that ends early is a DataLoss.
   absl::Status ReadAt(int64_t offset, absl::Span<char> bytes) const;
 
  private:
@@ -165,8 +163,7 @@ std::string ErrorInText(absl::string_view path, absl::string_view text,
                         size_t offset, absl::string_view problem,
                         int64_t first_line = 1);
 
-// Adds the prefix "error: " to the message, unless the message already contains
-// it.
+// Adds the prefix "error: " unless the message already contains it.
 absl::Status WithErrorPrefix(const absl::Status& status);
 template <typename T>
 absl::StatusOr<T> WithErrorPrefix(absl::StatusOr<T> value) {
@@ -182,8 +179,7 @@ class FileWriter {
   static absl::StatusOr<FileWriter> Create(
       const std::string& path, FileOperations& files = SystemFiles());
 
-  // Opens a file to continue after its first `bytes` bytes, and removes the
-  // others.
+  // Opens a file to continue after its first `bytes` bytes. Drops the others.
   static absl::StatusOr<FileWriter> Resume(const std::string& path,
                                            int64_t bytes,
                                            FileOperations& files);
@@ -228,8 +224,7 @@ absl::Status WriteFileAtomically(
 absl::Status ReplaceLink(const std::string& path, const std::string& target,
                          FileOperations& files);
 
-// Writes the names in a directory to the disk, so that renames in it are
-// permanent.
+// Writes the names in a directory to the disk, so that renames persist.
 absl::Status SyncDirectory(const std::string& path, FileOperations& files);
 
 // Makes a directory and its parents. An existing directory is not an error.
@@ -238,8 +233,7 @@ absl::Status MakeDirectories(const std::string& path, FileOperations& files);
 absl::Status RenameFile(const std::string& from, const std::string& to,
                         FileOperations& files);
 
-// Removes a file or a whole directory, without following links. A missing path
-// is not an error.
+// Removes a file or a directory tree, but follows no link. It may be missing.
 absl::Status RemoveTree(const std::string& path, FileOperations& files);
 
 // Returns the names in a directory, sorted, without "." and "..".

@@ -67,8 +67,7 @@ class LineReader {
  private:
   // Reads more bytes into the buffer. Returns false at the end.
   bool Fill();
-  // Returns the end of the line at `position_`, or npos if it is not in the
-  // buffer.
+  // Returns the end of the line at `position_`, or npos if it is not read yet.
   size_t FindEnd() const;
   // Skips the newline that belongs to a previous carriage return.
   void SkipNewline();

@@ -44,8 +44,7 @@ absl::string_view BytesOf(absl::Span<const float> values) {
                            values.size() * sizeof(float));
 }
 
-// Returns the JSON of the header, padded with spaces so that the buffer is
-// aligned.
+// Returns the JSON of the header, padded so that the buffer is aligned.
 std::string HeaderText(const std::map<std::string, const TensorView*>& tensors,
                        std::map<std::string, std::string> metadata) {
   metadata["format"] = "pt";
@@ -162,8 +161,7 @@ absl::StatusOr<int64_t> BytesFor(const std::string& name,
                          "its size in bytes must fit into 64 bits");
 }
 
-// Checks that the tensors cover the buffer without holes, overlaps or remaining
-// bytes.
+// Checks that the tensors cover the buffer without holes or overlaps.
 absl::Status CheckOffsets(const SafetensorsHeader& header,
                           int64_t buffer_bytes) {
   using Named = std::pair<const std::string, TensorInfo>;

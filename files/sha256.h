@@ -20,8 +20,7 @@ class Sha256 {
 
   void Update(absl::string_view bytes);
 
-  // Returns the digest as 64 lower-case hexadecimal digits. Must be the last
-  // call.
+  // Returns 64 lower-case hexadecimal digits. Must be the last call.
   std::string HexDigest();
 
  private:

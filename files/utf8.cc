@@ -46,8 +46,7 @@ bool EndsWord(const std::vector<Character>& characters, size_t position) {
   return after == characters.size() || !IsCased(characters[after]);
 }
 
-// Returns the number of bytes of the character that begins with this byte, or 0
-// if none does.
+// Returns the number of bytes of a character with this first byte, or 0.
 size_t LengthOfCharacter(char first) {
   const auto byte = static_cast<unsigned char>(first);
   if (byte < 0x80) return 1;

@@ -1,5 +1,4 @@
-// The addition at the nodes of the tree of shards, for one chunk of two
-// gradients.
+// The addition at the nodes of the tree of shards, for one chunk.
 #ifndef OPTIMIZATION_CHUNK_ADDITION_H_
 #define OPTIMIZATION_CHUNK_ADDITION_H_
 

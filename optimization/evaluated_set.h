@@ -29,8 +29,7 @@ using Aggregates = std::map<std::string, const Aggregate*>;
 
 double RatioOfSums(absl::Span<const double> sums);
 
-// sums[0] / sums[1], or 0 if the denominator is 0. Used for means and
-// fractions.
+// sums[0] / sums[1], or 0 if sums[1] is 0. Used for means and fractions.
 inline constexpr Aggregate kRatio = {"ratio", 2, &RatioOfSums};
 
 struct ExampleMetric {
@@ -40,8 +39,7 @@ struct ExampleMetric {
   bool of_single_examples = false;
   std::vector<double> statistics = {};  // [examples, width], row-major
 
-  // Appends the statistics of an example. Their number must be the width of the
-  // aggregate.
+  // Appends the statistics of an example, as many as the aggregate's width.
   void Add(absl::Span<const double> statistics_of_example);
 
   absl::Span<const double> Of(size_t example) const {

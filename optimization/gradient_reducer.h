@@ -121,12 +121,10 @@ class GradientReducer {
   // first shard of the node, or -1 if there is none.
   int TakeFold(int begin, int end, Fold* fold, int* fold_end);
   void Work(int worker, ComputeShard compute);
-  // Appends the additions that [begin, end) still needs to folds_. Returns the
-  // slab of the sum.
+  // Appends the additions that [begin, end) still needs. Returns its sum.
   GradientSlab<T>* FoldRest(int begin, int end);
   void AppendFold(GradientSlab<T>* left, GradientSlab<T>* right);
-  // Executes folds_ chunk by chunk on all threads, and sets the norms if the
-  // sum is ready.
+  // Executes folds_ on all threads, and sets the norms if the sum is ready.
   void FinishChunks(ChunkRange chunks);
   void Add(const Fold& fold, int64_t chunk) const;
   void SetSquaredNorm(int64_t chunk);

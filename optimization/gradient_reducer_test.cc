@@ -80,8 +80,7 @@ class Store {
     }
   }
 
-  // Returns the sum of shards [begin, end) of a batch, added in the documented
-  // tree.
+  // Returns the sum of shards [begin, end) of a batch, added in the tree.
   std::vector<float> Sum(uint64_t batch, int begin, int end) const {
     if (end - begin == 1) {
       GradientSlab<float> slab(store_);
@@ -105,8 +104,7 @@ class Store {
   ParameterStore<float> store_;
 };
 
-// Used because a matcher for each of about ten thousand elements would take
-// seconds.
+// Compares without matchers, which take seconds for ten thousand elements.
 bool Equal(absl::Span<const float> a, absl::Span<const float> b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end());
 }
@@ -165,8 +163,7 @@ TEST(GradientReducerTest, AnyNumberOfThreadsAndShardsEndsWithTheSameBits) {
   }
 }
 
-// The gradients of three optimizer steps of `accumulate` batches, and their
-// norms.
+// The gradients and norms of three optimizer steps of `accumulate` batches.
 struct Updates {
   std::vector<std::vector<float>> gradients = {};
   std::vector<double> norms = {};

@@ -26,8 +26,7 @@
 
 namespace regard {
 
-// Determines how the loss of a batch is computed from the sum over its
-// examples.
+// Determines how the loss is computed from the sum over a batch.
 struct LossOptions {
   enum class Normalizer { kPerToken, kPerSequence, kSum };
   Normalizer normalizer = Normalizer::kPerToken;

@@ -28,8 +28,7 @@ struct ParameterUpdate {
   const T* gradient;     // [size], before clipping
   T clip_factor;         // factor of the gradient
   int64_t offset;        // offset of the elements in the slabs of the state
-  double learning_rate;  // the rate of the schedule times the parameter's own
-                         // scale
+  double learning_rate;  // includes the parameter's own scale
   const ParameterInfo& parameter;
   int64_t number;  // number of the optimizer step, counted from 1
 };

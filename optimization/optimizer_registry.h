@@ -70,13 +70,11 @@ class ScheduleRegistry : public PluginRegistry<ScheduleConfig, ScheduleInfo> {
 #define REGARD_SCHEDULE(name, description) \
   REGARD_PLUGIN(ScheduleRegistry, name, description)
 
-// Makes an optimizer of a store. The store must be finalized and outlive the
-// optimizer.
+// Makes an optimizer of a finalized store, which must outlive it.
 template <typename T>
 using OptimizerFactory = OptionFactory<Optimizer<T>, ParameterStore<T>&>;
 
-// The registry of optimizers. The description of an optimizer is the formula of
-// its rule.
+// The registry of optimizers. The description of each is its formula.
 class OptimizerRegistry
     : public PluginRegistry<OptimizerConfig, NumericInfo<OptimizerFactory>> {
  public:

@@ -67,8 +67,7 @@ class ParityRun {
     output.grad_ref().AddEach([&](int64_t i) { return weights[i]; });
   }
 
-  // Compares an output with part `index`, along the leading axis, of the array
-  // `name`.
+  // Compares an output with part `index` of the leading axis of array `name`.
   void ExpectPart(const std::string& name, int64_t index, Var<float> output) {
     const Fixture::Array& whole = fixture_[name];
     const auto begin = whole.values.begin() + index * output.size();

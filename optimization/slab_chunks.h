@@ -17,11 +17,9 @@ using ChunkRange = IndexRange<int64_t>;
 
 class SlabChunks {
  public:
-  static constexpr int64_t kElements = 4096;  // elements per chunk; the last
-                                              // has fewer
+  static constexpr int64_t kElements = 4096;  // elements; fewer in the last
 
-  // The part of one trainable parameter in one chunk: elements [begin, end) of
-  // the slab.
+  // The part of one parameter in one chunk: elements [begin, end) of the slab.
   struct Range {
     int64_t begin;
     int64_t end;
@@ -57,8 +55,7 @@ class SlabChunks {
 
  private:
   std::vector<Range> ranges_;
-  std::vector<size_t> first_;  // first range of each chunk, then the number of
-                               // ranges
+  std::vector<size_t> first_;  // first range of each chunk, and the end
 };
 
 }  // namespace regard

@@ -18,13 +18,11 @@
 namespace regard {
 
 struct WeightSelectionOptions {
-  std::string metric = {};  // a metric such as "dev/bleu"; empty if none
-                            // decides
+  std::string metric = {};  // such as "dev/bleu"; empty: none
   bool higher_is_better = false;
   double min_gain = 0;   // minimum improvement over the best value
   int patience = 0;      // evaluations without an improvement; 0: unlimited
-  int average = 0;       // number of evaluations whose weights are averaged; 0:
-                         // none
+  int average = 0;       // evaluations to average; 0: none
   double ema_decay = 0;  // 0: no moving average
 };
 
@@ -49,24 +47,20 @@ class WeightSelection {
   // Allocates only at the first call. Bit-identical for any number of threads.
   void Update(absl::Span<const float> weights, WorkerPool& pool);
 
-  // The exponential moving average. Empty if there is none or before the first
-  // step.
+  // The exponential moving average. Empty before the first step or without one.
   absl::Span<float> ema() { return absl::MakeSpan(state_.ema); }
 
-  // Adds the metrics and the weights of the evaluation after `step` optimizer
-  // steps.
+  // Adds the metrics and weights of the evaluation after `step` steps.
   void Observe(int64_t step, const std::map<std::string, double>& measured,
                absl::Span<const float> weights);
 
-  // Whether training should end, because too many evaluations brought no
-  // improvement.
+  // Whether training should end: too many evaluations without improvement.
   bool exhausted() const {
     return options_.patience > 0 &&
            state_.evaluations_without_gain >= options_.patience;
   }
 
-  // Whether `value` is better than the value of the best weights, by more than
-  // `min_gain`.
+  // Whether `value` is better than the best value by more than `min_gain`.
   bool IsGain(double value, double min_gain) const;
 
   // The weights to use before training has ended: the best, or else the moving

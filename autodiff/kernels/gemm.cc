@@ -157,8 +157,7 @@ class Product {
       return {addend.data + row * addend.stride + at, addend.stride};
     }
 
-    // Returns the number of columns that can be read in place: those in whole
-    // packets.
+    // Returns the number of columns that can be read in place: whole packets.
     int64_t InPlace(const ConstMatrix<T>& b) const {
       if (b.transposed || b.panels != nullptr) return 0;
       return cols / kPacketSize<T> * kPacketSize<T>;

@@ -40,8 +40,7 @@ template <typename T>
 void GemmPlus(ConstMatrix<T> a, ConstMatrix<T> b, ConstMatrix<T> addend,
               MutableMatrix<T> c);
 
-// Returns the number of elements that Packed() stores for a matrix [rows,
-// cols].
+// Returns the number of elements that Packed() stores for [rows, cols].
 template <typename T>
 int64_t PackedSize(int64_t rows, int64_t cols);
 
@@ -52,8 +51,7 @@ int64_t PackedSize(int64_t rows, int64_t cols);
 template <typename T>
 ConstMatrix<T> Packed(ConstMatrix<T> b, T* panels);
 
-// Whether `b.panels` is still a bit-identical copy of `b`. `b.panels` must not
-// be null.
+// Whether `b.panels`, which must not be null, is bit-identical to `b`.
 template <typename T>
 bool PanelsMatch(const ConstMatrix<T>& b);
 

@@ -23,8 +23,7 @@ inline constexpr int kGemmPackets = 3;
 template <typename T>
 inline constexpr int64_t kGemmPanel = kGemmPackets* kPacketSize<T>;
 
-// The number of rows of the largest tile. With the columns of a panel, it fills
-// the registers.
+// Rows of the largest tile, which fills the registers with a panel's columns.
 inline constexpr int kGemmRows =
     EIGEN_ARCH_DEFAULT_NUMBER_OF_REGISTERS >= 32 ? 8 : 4;
 
@@ -104,8 +103,7 @@ inline __attribute__((always_inline)) void StoreTile(
   }
 }
 
-// Multiplies kRows rows with kPackets packets of a panel whose rows are b_step
-// apart.
+// Multiplies kRows rows with kPackets packets of a panel with row step b_step.
 template <typename T, int kRows, int kPackets>
 void RunGemmTile(const GemmRows<T>& a, const T* b, int64_t b_step,
                  int64_t depth, const GemmTile<T>& c) {

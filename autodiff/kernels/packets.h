@@ -118,8 +118,7 @@ Packet<T> LoadPart(const T* x, int64_t count) {
   }
 }
 
-// Stores the first `count` elements, at most a packet. Does not access memory
-// after them.
+// Stores the first `count` elements, at most a packet, and nothing after them.
 template <typename T>
 void StorePart(T* x, const Packet<T>& elements, int64_t count) {
   using Traits = Eigen::internal::unpacket_traits<Packet<T>>;
@@ -143,8 +142,7 @@ inline Packet<float> ExpPacket(const Packet<float>& x) {
   const auto set = [](float number) { return packet::pset1<P>(number); };
   // The result is inf at 89 and beyond, where n is 128. NaN remains NaN.
   const P clamped = packet::pmin(x, set(89));
-  // Adding 1.5 * 2^23 rounds to an integer, which is then stored in the low
-  // bits.
+  // Adding 1.5 * 2^23 rounds to an integer, which the low bits then contain.
   const P shift = set(0x1.8p23F);
   const P shifted =
       packet::padd(packet::pmadd(clamped, set(1.44269504F), set(-0.5F)), shift);
@@ -191,8 +189,7 @@ inline Packet<float> TanhPacket(const Packet<float>& x) {
   return Eigen::internal::generic_fast_tanh_float(x);
 }
 
-// Clamps, because Eigen's approximation exceeds 1 by one ulp for some arguments
-// near 4.
+// Clamps: Eigen's approximation exceeds 1 by an ulp for some arguments near 4.
 inline Packet<float> ErfPacket(const Packet<float>& x) {
   using P = Packet<float>;
   const P one = packet::pset1<P>(1);

@@ -21,8 +21,7 @@ void Exp(const T* x, T* y, int64_t n);
 template <typename T>
 T ExpAndSum(const T* x, T shift, int64_t n, T* y);
 
-// The natural logarithm. Denormal numbers are treated as the smallest normal
-// number.
+// The natural logarithm. Denormal numbers count as the smallest normal number.
 template <typename T>
 void Log(const T* x, T* y, int64_t n);
 
@@ -34,8 +33,7 @@ void Tanh(const T* x, T* y, int64_t n);
 template <typename T>
 void Sigmoid(const T* x, T* y, int64_t n);
 
-// The sine and cosine of x in radians. The versions for double call libm for
-// each element.
+// The sine and cosine of x in radians. In double, libm computes each element.
 template <typename T>
 void Sin(const T* x, T* y, int64_t n);
 template <typename T>

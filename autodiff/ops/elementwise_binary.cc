@@ -64,8 +64,7 @@ class OperandRows {
   T* buffer_;
 };
 
-// Records an operation as SameShape() does, if at least one operand is
-// repeated.
+// Records an operation of which at least one operand is repeated.
 template <typename GradA, typename GradB, typename T, typename Value>
 Var<T> Broadcast(const char* name, Var<T> a, Var<T> b, Value value) {
   Tape<T>& tape = TapeOf(name, a, b);

@@ -1,5 +1,4 @@
-// Selects rows or columns of a table by number, for embeddings and learned
-// biases.
+// Selects rows or columns of a table by number, as for embeddings.
 #ifndef AUTODIFF_OPS_GATHER_H_
 #define AUTODIFF_OPS_GATHER_H_
 
@@ -17,8 +16,7 @@ template <typename T>
 Var<T> Gather(Var<T> table, absl::Span<const int32_t> ids,
               const Shape& leading);
 
-// Columns ids[i] of table [rows, cols] -> [rows, ids]. `ids` need not outlive
-// the call.
+// Columns ids[i] of table [rows, cols] -> [rows, ids]. `ids` may be temporary.
 template <typename T>
 Var<T> GatherColumns(Var<T> table, absl::Span<const int32_t> ids);
 

@@ -65,8 +65,7 @@ LeafPart<T>* FindOrAdd(LeafNode<T>* leaf, const WeightPart<T>& part) {
   return leaf->parts;
 }
 
-// Returns the copy that a product of few rows with a leaf reads, or null if
-// there is none.
+// Returns the copy that a product of few rows with a leaf reads, or null.
 template <typename T>
 const T* PanelsOf(LeafNode<T>* leaf, const WeightPart<T>& part,
                   int64_t rows_of_x, int64_t products) {

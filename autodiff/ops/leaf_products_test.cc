@@ -225,8 +225,7 @@ TEST(LeafCopyTest, ChangesNoBits) {
   EXPECT_EQ(PanelsOf(WeightPart<float>(without)), nullptr);
 }
 
-// Compares the sum of a queue with one product of all rows, in the order of the
-// backward pass.
+// Compares a queue with one product of all rows in the backward order.
 void ExpectBitsOfOneProduct(int64_t rows, int64_t steps, int64_t first_column,
                             int64_t columns) {
   const int64_t out = 7;
@@ -293,8 +292,7 @@ TEST(LeafQueueTest, AddsToAGradientThatAProductOfManyRowsBegan) {
   }
 }
 
-// Weights that are tied to an embedding, used in both orders, with few rows and
-// with many.
+// Weights tied to an embedding, in both orders, with few rows and with many.
 TEST(LeafQueueTest, TiedWeightsGetBothGradients) {
   for (const bool gather_first : {true, false}) {
     for (const int64_t rows : {2, 300}) {

@@ -1,5 +1,4 @@
-// Losses. Each is a sum over the batch, which the caller divides once by a
-// global count.
+// Losses: sums over the batch, which the caller divides by a global count.
 #ifndef AUTODIFF_OPS_LOSS_H_
 #define AUTODIFF_OPS_LOSS_H_
 

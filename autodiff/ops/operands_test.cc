@@ -113,8 +113,7 @@ TEST(OperandsDeathTest, OfAGradientAreOnItsTape) {
                "Backward\\(\\) of values on different tapes");
 }
 
-// An empty Var has the shape of a scalar, so that some operations first reject
-// its shape.
+// An empty Var has the shape of a scalar, which some operations reject first.
 TEST(OperandsDeathTest, AreNotAbsent) {
   Tape<float> tape;
   const V x = tape.Full({}, 1);

@@ -92,8 +92,7 @@ absl::Span<const Var<T>> KeepInputs(const char* operation, Tape<T>& tape,
   return {kept, inputs.size()};
 }
 
-// Allocates gradients before a replay, so that the replay does not release
-// them.
+// Allocates gradients, so that a replay does not release them.
 template <typename T>
 void AllocateGradients(absl::Span<const Var<T>> inputs) {
   for (const Var<T>& input : inputs) {

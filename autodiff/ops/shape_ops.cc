@@ -13,8 +13,7 @@ namespace regard {
 
 namespace {
 
-// out = x, or out += x if kAdd. Both have n elements, often fewer than a
-// packet.
+// out = x, or out += x if kAdd. n is often less than a packet.
 template <bool kAdd, typename T>
 void CopyRow(const T* x, int64_t n, T* out) {
   using P = Packet<T>;

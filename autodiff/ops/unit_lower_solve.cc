@@ -39,8 +39,7 @@ void Solve(int64_t n, int64_t m, const T* a, T* x) {
   }
 }
 
-// Replaces b in x [n, m] by the solution of the transposed system, (I + L)^T x
-// = b.
+// Replaces b in x [n, m] by the solution of (I + L)^T x = b.
 template <typename T>
 void SolveTransposed(int64_t n, int64_t m, const T* a, T* x) {
   for (int64_t first = (n - 1) / kBlock * kBlock; first >= 0; first -= kBlock) {
@@ -77,7 +76,7 @@ Var<T> UnitLowerSolve(Var<T> a, Var<T> b) {
     Solve(n, m, a.data() + i * n * n, x.data() + i * size);
   }
   tape->Record("UnitLowerSolve", x, [=] {
-    // If g is the gradient of x, db = (I + L)^-T g, and da = -db x^T below the
+    // The gradients are db = (I + L)^-T dx, and da = -db x^T below the
     // diagonal.
     T* const d_a = PartialGrad(a);
     T* const d_b = PartialGrad(b);

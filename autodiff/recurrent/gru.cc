@@ -11,8 +11,7 @@ namespace regard {
 
 namespace {
 
-// gates[0 .. 2w) = sigmoid(x + product + bias), which is r and z. bias may be
-// null.
+// gates[0 .. 2w) = sigmoid(x + product + bias): r and z. bias may be null.
 template <typename T>
 void GruResetAndUpdate(int64_t width, const T* x, const T* product,
                        const T* bias, T* gates) {

@@ -19,8 +19,7 @@ struct LstmRow {
   T* tanh_cell;  // tanh(c')
 };
 
-// Sets gates, next_cell, tanh_cell and next = h'. product is W h. bias may be
-// null.
+// Sets gates, next_cell, tanh_cell, next = h'. product = W h. bias may be null.
 template <typename T>
 void LstmForward(int64_t width, const T* x, const T* product, const T* bias,
                  const LstmRow<T>& row, T* next) {

@@ -45,8 +45,7 @@ class RaggedSteps {
     auto* const first = arena.New<int64_t>(steps_ + 1);
     first[0] = 0;
     for (int64_t s = 0; s < steps_; ++s) first[s + 1] = first[s] + live[s];
-    // live[n] sequences are longer than n, and come before the sequences of
-    // length n.
+    // live[n] sequences are longer than n. They precede sequences of length n.
     auto* const next = arena.New<int64_t>(steps_ + 1);
     std::copy_n(live, steps_ + 1, next);
     auto* const order = arena.New<int32_t>(batch);
@@ -84,8 +83,7 @@ class RaggedSteps {
     return order_ == nullptr ? row : order_[row];
   }
 
-  // Returns the position in [batch * time, ...] that a live row reads in a
-  // step.
+  // Returns the position in [batch * time, ...] that a live row reads.
   int64_t position(int64_t row, int64_t step) const {
     const int64_t b = sequence(row);
     return b * time_ + (reverse_ ? length(b) - 1 - step : step);

@@ -31,8 +31,7 @@ struct SequenceInputs {
 
 template <typename T>
 struct SequenceOutputs {
-  Var<T> sequence;           // h of each step [batch, time, width], 0 in
-                             // padding
+  Var<T> sequence;           // h [batch, time, width], 0 in padding
   CellState<T> final_state;  // after the last step of each sequence
 };
 

@@ -48,8 +48,7 @@ struct RecurrentPass {
   bool one_block = false;
   std::array<T*, kMaxRecurrentStates> states = {};  // [.., width]
   T* activations = nullptr;                         // [.., gates width]
-  T* extra = nullptr;                               // [.., width], defined by
-                                                    // the cell
+  T* extra = nullptr;                               // [.., width], for the cell
   CellState<T> final_state = {};
 
   int64_t live(int64_t step) const { return steps.live(step); }

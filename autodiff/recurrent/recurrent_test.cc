@@ -38,8 +38,7 @@ std::vector<double> Random(const Shape& shape, uint64_t seed) {
 
 struct Result {
   std::vector<std::vector<double>> outputs;    // values
-  std::vector<std::vector<double>> gradients;  // gradients of the projection,
-                                               // by input
+  std::vector<std::vector<double>> gradients;  // one per input
 };
 
 // Projects the outputs whose entry in `used` is true.
@@ -310,8 +309,7 @@ TEST(RecurrentTest, PositionsPastTheEndCostNoProduct) {
     const int64_t before = GemmFlops();
     Evaluate(lstm ? Lstm(c, false, true) : Gru(c, false, form, true), shapes,
              values, {true, true, true});
-    // The factor 3 counts the forward product and the gradients of state and
-    // weight.
+    // The factor 3 counts the product and the gradients of state and weight.
     EXPECT_EQ(GemmFlops() - before,
               3 * 2 * steps * (lstm ? 4 : 3) * c.width * c.width);
   }

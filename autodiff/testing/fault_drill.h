@@ -13,10 +13,8 @@
 namespace regard {
 
 struct FaultDrill {
-  int faults = 0;                    // the number of faults that the finder had
-                                     // to name
-  std::set<std::string> operations;  // the operations that the faults were put
-                                     // into
+  int faults = 0;                    // faults that had to be named
+  std::set<std::string> operations;  // operations with faults
   int legal = 0;                     // the number of legal scores of -inf,
                                      // which the finder had to ignore
   std::vector<std::string> failures;

@@ -1,5 +1,4 @@
-// Generated canvases of three things, and sentences that describe their
-// positions.
+// Generated canvases of three things, and sentences about their positions.
 #ifndef DATA_IMAGES_CANVASES_H_
 #define DATA_IMAGES_CANVASES_H_
 
@@ -34,14 +33,12 @@ TripleSplits SplitTriples(int32_t kinds, uint64_t seed);
 struct Things {
   int64_t side = 0;                // height and width of a picture
   std::vector<std::string> names;  // indexed by kind
-  // Writes a picture of `kind` to pixels [side, side]. `number` selects the
-  // picture.
+  // Writes picture `number` of `kind` to pixels [side, side].
   std::function<void(int32_t kind, uint64_t number, absl::Span<uint8_t> pixels)>
       draw;
 };
 
-// Returns geometric shapes of any size and brightness, slightly rotated and
-// shifted.
+// Returns geometric shapes of any size and brightness, slightly rotated.
 Things ShapeThings(int64_t side, uint64_t seed);
 
 // Returns images of a labelled set. A picture of a kind is a random image of

@@ -1,5 +1,4 @@
-// Images with sentences about them, and the part of the image that each word
-// refers to.
+// Images with sentences, and the part of the image that a word refers to.
 #ifndef DATA_IMAGES_CAPTION_SET_H_
 #define DATA_IMAGES_CAPTION_SET_H_
 
@@ -17,8 +16,7 @@
 
 namespace regard {
 
-// The parts of a canvas: 0 top left, 1 top right, 2 bottom left, 3 bottom
-// right.
+// Parts of a canvas: 0 top left, 1 top right, 2 bottom left, 3 bottom right.
 inline constexpr int32_t kQuadrants = 4;
 
 struct Caption {
@@ -58,11 +56,9 @@ struct CaptionSplits {
   CaptionSet train = {};
   CaptionSet dev = {};   // may be empty
   CaptionSet test = {};  // may be empty
-  // The text of the vocabulary, for a trained model that is opened without its
-  // data.
+  // The text of the vocabulary of a trained model, opened without its data.
   std::string vocabulary = {};
-  // The lengths in the training of a trained model. By default, the lengths of
-  // `train`.
+  // The lengths in the training of a trained model, or else of `train`.
   std::optional<TargetLengths> lengths = {};
 };
 

@@ -1,5 +1,4 @@
-// Reads the Exif metadata that cameras write (CIPA DC-008, "Exchangeable image
-// file format").
+// Reads Exif metadata (CIPA DC-008, "Exchangeable image file format").
 #ifndef DATA_IMAGES_EXIF_H_
 #define DATA_IMAGES_EXIF_H_
 

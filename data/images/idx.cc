@@ -46,8 +46,7 @@ absl::StatusOr<IdxArray> ParseIdx(absl::string_view bytes,
                    absl::StrCat("the file ends here, but its header must have ",
                                 header, " bytes"));
   }
-  // The magic number is two zeros, the type of unsigned bytes, the number of
-  // axes.
+  // Two zeros, the type of unsigned bytes, the number of axes.
   const uint32_t wanted = 0x00000800 + static_cast<uint32_t>(rank);
   if (const uint32_t magic = BigEndian(bytes, 0); magic != wanted) {
     return ErrorAt(path, 0,
@@ -58,8 +57,7 @@ absl::StatusOr<IdxArray> ParseIdx(absl::string_view bytes,
   IdxArray array;
   array.elements = bytes.substr(header);
   const auto present = static_cast<int64_t>(array.elements.size());
-  // Each factor is at most 2^32, so the product is capped before it can
-  // overflow.
+  // Factors are at most 2^32, so the product is capped before it can overflow.
   constexpr int64_t kTooMany = int64_t{1} << 62;
   int64_t elements = 1;
   for (int axis = 0; axis < rank; ++axis) {

@@ -16,8 +16,7 @@ void ValidateImageFormat(const ImageFormat& format, ConfigProblems& problems);
 
 ImageShape ShapeOf(const ImageFormat& format);
 
-// Resizes `image` to the size of the format. It must have the channels of the
-// format.
+// Resizes `image`, which must have the channels of the format, to its size.
 Image FitImage(const Image& image, const ImageFormat& format);
 
 }  // namespace regard

@@ -26,8 +26,7 @@ struct ListedImage {
 struct ImageList {
   std::string path;
   const char* what;  // "list of labels", for the error of a missing file
-  // The folder to which names of images are relative. If empty, the folder of
-  // the list.
+  // The folder to which names are relative. If empty, the folder of the list.
   std::string folder;
   // The folder that must contain all images, given by the field `root_field` of
   // the config. If empty, the folder to which names are relative.
@@ -51,8 +50,7 @@ absl::StatusOr<std::string> ReadImageList(
     const std::function<absl::Status(ListedImage, absl::string_view text)>&
         add);
 
-// Returns an error, ready to print, if the images take more than 2^30 bytes in
-// this format.
+// Returns an error, ready to print, if the images take more than 2^30 bytes.
 absl::Status CheckImageBytes(const std::vector<ListedImage>& images,
                              const ImageFormat& format);
 

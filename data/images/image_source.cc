@@ -140,8 +140,7 @@ absl::StatusOr<LabelledFiles> FilesOfClasses(const std::string& folder) {
   return files;
 }
 
-// Returns the error of images that cannot be read. Also names classes without a
-// readable image.
+// Returns the error of bad images. Also names classes without a good image.
 absl::Status ErrorOf(const LabelledFiles& files, const BadImages& bad) {
   const absl::Status error = BadImagesError(files.images, bad);
   std::map<std::string, bool> lost;

@@ -1,5 +1,4 @@
-// The data sources of labelled images: generated shapes, Fashion-MNIST, and the
-// user's files.
+// The data sources of labelled images: shapes, Fashion-MNIST, users' files.
 #ifndef DATA_IMAGES_IMAGE_SOURCE_H_
 #define DATA_IMAGES_IMAGE_SOURCE_H_
 

@@ -74,8 +74,7 @@ absl::Status CheckChunks(absl::string_view bytes) {
   return Damaged("the file is cut short");
 }
 
-// Returns false if there is a problem. Must not have variables with
-// destructors.
+// Returns false if there is a problem. No variable here has a destructor.
 bool Decode(PngReader* reader) {
   const png_structp png = reader->png;
   const png_infop info = reader->info;

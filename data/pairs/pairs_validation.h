@@ -1,5 +1,4 @@
-// Validates the options of the data source `pairs`: sentence pairs from text
-// files.
+// Validates the options of the data source `pairs`: pairs from text files.
 #ifndef DATA_PAIRS_PAIRS_VALIDATION_H_
 #define DATA_PAIRS_PAIRS_VALIDATION_H_
 

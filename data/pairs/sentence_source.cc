@@ -170,8 +170,7 @@ class SequenceSource : public WithOptions<SentenceSource, Config> {
                                       int64_t least, int64_t most) const {
     std::vector<SentencePair> pairs;
     for (int64_t i = 0; i < count; ++i) {
-      // Every pair has enough random numbers for the longest sequence and for
-      // its length.
+      // Every pair has numbers for the longest sequence and for its length.
       uint64_t index = static_cast<uint64_t>(i) * (most + 1);
       const uint64_t length = least + random.BelowAt(index++, most - least + 1);
       SentencePair& pair = pairs.emplace_back();

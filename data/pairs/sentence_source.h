@@ -1,5 +1,4 @@
-// The data sources of sentence pairs for translation, and the type of their
-// data.
+// The data sources of sentence pairs for translation, and their data.
 #ifndef DATA_PAIRS_SENTENCE_SOURCE_H_
 #define DATA_PAIRS_SENTENCE_SOURCE_H_
 
@@ -30,20 +29,17 @@ struct SentenceData {
   TokenizedCorpus train = {};
   EvaluationSet dev = {};
   std::vector<EvaluationSet> tests = {};
-  // Pairs that are translated and shown at the end, before pairs of the test
-  // split.
+  // Pairs that are translated at the end, before pairs of the test split.
   std::vector<SentencePair> samples = {};
   // The largest number of ids of a side, including <eos>. Longer sides are cut.
   // 0 means no limit.
   int64_t cut_tokens = 0;
-  // The minimum number of occurrences of a word in training. Rarer words become
-  // <unk>.
+  // The minimum count of a word in training. Rarer words become <unk>.
   int64_t min_frequency = 1;
   // The vocabularies, if they are not built from the words of `train`.
   std::optional<Vocabulary> source_vocabulary = {};
   std::optional<Vocabulary> target_vocabulary = {};
-  // The lengths in the training of a trained model. By default, the lengths of
-  // `train`.
+  // The lengths in the training of a trained model, or else of `train`.
   std::optional<TargetLengths> lengths = {};
   // The tokenizers of raw text. Null if sentences are split into words.
   Tokenizers tokenizers = {};
@@ -52,8 +48,7 @@ struct SentenceData {
   // The contents of the files from which the tokenizers can be made again, by
   // their names in the run folder.
   std::map<std::string, std::string> files = {};
-  // Notes about the data for the user, such as omitted pairs. One sentence
-  // each.
+  // Notes for the user, such as omitted pairs. One sentence each.
   std::vector<std::string> notes = {};
   // SHA-256 of each file, by the field that names it.
   std::map<std::string, std::string> digests = {};
@@ -66,8 +61,7 @@ class SentenceSource : public DataSource<SentenceData> {
   // The rule by which typed text is split into words.
   virtual WordRule words() const { return WordRule::kPrepared; }
 
-  // Returns the gold alignments of a pair of words without <eos>. Empty if not
-  // known.
+  // Returns the gold alignments of words without <eos>. Empty if not known.
   virtual std::vector<AlignmentLink> GoldLinks(
       const DataRequest& /*request*/,
       const std::vector<std::string>& /*source*/,
@@ -83,8 +77,7 @@ class SentenceSource : public DataSource<SentenceData> {
   }
 };
 
-// Returns the source that a valid config chooses, or null if its data is not
-// sentence pairs.
+// Returns the source of a valid config, or null if it has other data.
 std::unique_ptr<SentenceSource> SentenceSourceOf(
     const Data& config, const DataSourceRegistry& sources);
 

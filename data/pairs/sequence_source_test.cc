@@ -52,8 +52,7 @@ std::vector<SentencePair> Make(absl::string_view name, uint64_t seed,
   return Load(name, absl::StrCat("dev: ", count, " ", lengths), seed).dev.pairs;
 }
 
-// Expects that each target token equals the source token that it is aligned
-// with.
+// Expects that a target token equals the source token that it aligns with.
 void ExpectLinksJoinEqualTokens(const SentencePair& pair) {
   ASSERT_EQ(pair.source.size(), pair.target.size());
   ASSERT_EQ(pair.alignment.size(), pair.target.size());

@@ -21,12 +21,10 @@ using phrasebook::Language;
 using phrasebook::PhrasebookRandom;
 using phrasebook::PhrasebookSentence;
 
-// The limits of sentence lengths on either side, in tokens including the final
-// punctuation.
+// The limits of sentence lengths, in tokens including the final punctuation.
 constexpr int kMinPhrasebookLength = 3;
 constexpr int kMaxPhrasebookLength = 14;
-// The number of successive draws without a new sentence after which the search
-// fails.
+// The number of draws without a new sentence after which the search fails.
 constexpr int kMaxFruitlessDraws = 1000000;
 
 // Whether a noun or name occurs twice: `john sees john` would be two Johns.

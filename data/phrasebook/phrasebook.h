@@ -27,8 +27,7 @@ struct PhrasebookOptions {
   int dev = 200;
   int test_unseen = 500;
   int test_unseen_pairs = 500;
-  // The percentage of the pairs of a noun and a verb or adjective that are
-  // held-out.
+  // The percentage of held-out pairs of a noun and a verb or adjective.
   int apart_percent = 6;
 };
 

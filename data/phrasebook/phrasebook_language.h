@@ -26,8 +26,7 @@ Bits BitsOf(const Values& values) {
   return bits;
 }
 
-// Returns the name of a word or a rule, or its first English form if it has no
-// name.
+// Returns the name of a word or a rule, or else its first English form.
 template <typename Word>
 absl::string_view NameOf(const Word& word) {
   if constexpr (requires { word.name(); }) {
@@ -89,14 +88,12 @@ class Language {
   static absl::StatusOr<Language> Parse(absl::string_view words,
                                         absl::string_view grammar);
 
-  // The language of the phrasebook. It is parsed by the first call and never
-  // destroyed.
+  // The language of the phrasebook, parsed once and never destroyed.
   static const Language& Embedded();
 
   const Grammar& grammar() const { return grammar_; }
 
-  // Returns the tokens of a text from the fields `english` or `french` of the
-  // grammar.
+  // Returns the tokens of a text in `english` or `french` of the grammar.
   const std::vector<Token>& Tokens(const std::string& text) const {
     return tokens_.at(text);
   }

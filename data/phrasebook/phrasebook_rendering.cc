@@ -319,8 +319,7 @@ class Renderer {
     return participle;
   }
 
-  // Applies spelling rules and contractions (`de le` to `du`), and sorts the
-  // links.
+  // Applies spelling rules, contracts (`de le` to `du`), and sorts the links.
   void Finish() {
     SentencePair& pair = sentence_.pair;
     ChooseForms(english_, [](absl::string_view word) {

@@ -1,5 +1,4 @@
-// Renders a sketch of a sentence in both languages, with the patterns of the
-// grammar.
+// Renders a sketch in both languages, with the patterns of the grammar.
 #ifndef DATA_PHRASEBOOK_PHRASEBOOK_RENDERING_H_
 #define DATA_PHRASEBOOK_PHRASEBOOK_RENDERING_H_
 
@@ -13,8 +12,7 @@
 
 namespace regard::phrasebook {
 
-// A sentence with the words that were combined in it, in their English base
-// form.
+// A sentence with the words combined in it, in their English base form.
 struct PhrasebookSentence {
   SentencePair pair;
   absl::string_view construction;
@@ -26,8 +24,7 @@ struct PhrasebookSentence {
   std::vector<absl::string_view> words;
 };
 
-// Renders the sketch. The views in the result refer to `language` and its
-// words.
+// Renders the sketch. The result refers to `language` and its words.
 PhrasebookSentence Render(const Sketch& sketch, const Language& language);
 
 }  // namespace regard::phrasebook

@@ -12,8 +12,7 @@ namespace {
 using ::google::protobuf::RepeatedPtrField;
 
 constexpr Bits kAnything = ~Bits{0};
-// The probability that a noun has an adjective, in percent. Two adjectives are
-// drawn with it.
+// The probability of each of two adjectives of a noun, in percent.
 constexpr int kAdjectivePercent = 30;
 
 // Draws one of `choices` with a probability proportional to its weight.
@@ -209,8 +208,7 @@ class Drawer {
     return phrase;
   }
 
-  // Draws a phrase such as `an old cat`, `three cats`, `many cats`, `cats` or
-  // `water`.
+  // Draws a phrase such as `an old cat`, `three cats`, `cats` or `water`.
   NounPhrase ChooseIndefinite(const Noun& noun) {
     NounPhrase phrase = With("the", noun);
     const int draw = random_.Below(100);
@@ -339,8 +337,7 @@ class Drawer {
     return words[random_.Below(words.size())];
   }
 
-  // Chooses from a list in the grammar. A list of one word takes no random
-  // number.
+  // Chooses from a list in the grammar. A single word takes no random number.
   template <typename Word>
   const Word& ChooseNamed(const RepeatedPtrField<Word>& words,
                           const RepeatedPtrField<std::string>& names) {

@@ -27,8 +27,7 @@ class PhrasebookRandom {
  public:
   explicit PhrasebookRandom(uint64_t seed) : state_(seed) {}
 
-  // Uniform in [0, bound), for 0 < bound < 2^31. The bias is below bound /
-  // 2^32.
+  // Uniform in [0, bound), 0 < bound < 2^31. The bias is below bound / 2^32.
   int Below(int bound) {
     const uint64_t high = MixBits(state_ += 0x9e3779b97f4a7c15u) >> 32;
     return static_cast<int>((high * static_cast<uint64_t>(bound)) >> 32);

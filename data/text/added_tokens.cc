@@ -15,8 +15,7 @@ namespace regard {
 
 namespace {
 
-// Returns the beginning of the white space that ends at `end`, at least
-// `begin`.
+// Returns the beginning of the white space that ends at `end`.
 size_t SpaceBegin(absl::string_view text, size_t begin, size_t end) {
   while (end > begin) {
     size_t last = end - 1;

@@ -1,5 +1,4 @@
-// Added tokens: tokens that are found literally in a text, before a tokenizer
-// splits it.
+// Added tokens, which are found literally before a tokenizer splits a text.
 #ifndef DATA_TEXT_ADDED_TOKENS_H_
 #define DATA_TEXT_ADDED_TOKENS_H_
 
@@ -58,8 +57,7 @@ class AddedTokens {
   // Returns null if `text`, which is not empty, begins with no token.
   const AddedToken* FirstToken(bool normalized, absl::string_view text) const;
 
-  std::vector<AddedToken> tokens_;  // ordered by first byte, then by falling
-                                    // length
+  std::vector<AddedToken> tokens_;  // ordered by first byte and length
   std::array<size_t, 257> first_;   // index by first byte
 };
 

@@ -17,8 +17,7 @@ class BytePairs::WordMerger {
  public:
   explicit WordMerger(const BytePairs& pairs) : pairs_(pairs) {}
 
-  // Calls sink(id, begin, end) for the tokens of `word`, which must not be
-  // empty.
+  // Calls sink(id, begin, end) for the tokens of a `word` that is not empty.
   template <typename Sink>
   void ForEachToken(absl::string_view word, Sink sink) {
     symbols_.clear();

@@ -25,8 +25,7 @@
 
 namespace regard {
 
-// A tokenizer with its vocabulary. Copyable. Immutable, and therefore
-// thread-safe.
+// A tokenizer with its vocabulary. Copyable, immutable and thread-safe.
 class BytePairs {
  public:
   struct Token {

@@ -311,8 +311,7 @@ std::vector<std::string> BytePairsReader::SetBytes() {
   const auto complain = [&](const auto&... parts) {
     problems.push_back(absl::StrCat(parts...));
   };
-  std::vector<bool> is_made(texts_.size());  // whether bytes or a merge make
-                                             // the token
+  std::vector<bool> is_made(texts_.size());  // made from bytes or a merge
   const auto note_made = [&](int32_t id) {
     if (static_cast<size_t>(id) < is_made.size()) is_made[id] = true;
   };

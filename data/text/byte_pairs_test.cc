@@ -62,8 +62,7 @@ TEST(BytePairsTest, AgreesWithTheTokenizersLibrary) {
   EXPECT_GE(cases, 300);
 }
 
-// Returns a tokenizer with the bytes, the merges "a b", "ab c" and "b c", and
-// <end>.
+// Returns a tokenizer with bytes, merges "a b", "ab c" and "b c", and <end>.
 Json Small() {
   Json vocabulary = Json::object();
   for (int byte = 0; byte < 256; ++byte) {
@@ -153,8 +152,7 @@ TEST(BytePairsTest, DecodesWhatItEncodes) {
   }
 }
 
-// Each byte is read a bounded number of times. Otherwise, this would take
-// hours.
+// Reads each byte a bounded number of times, or this would take hours.
 TEST(BytePairsTest, TakesTextsOfOneWord) {
   const BytePairs pairs = Of(Small());
   constexpr size_t kBytes = 3'000'000;
@@ -350,8 +348,7 @@ TEST_F(BytePairsFolderTest, PrefersTheWholeTokenizer) {
   EXPECT_THAT(Encode("abc<end>"), ElementsAre('a', 'b', 'c', 259));
 }
 
-// transformers saves such a tokenizer with and without <end> at the beginning
-// of texts.
+// transformers saves such tokenizers with and without <end> before texts.
 TEST_F(BytePairsFolderTest, PutsNothingAroundATextOfAWholeTokenizer) {
   Json json = Small();
   Json& around = json["post_processor"];

@@ -71,8 +71,7 @@ constexpr absl::Span<const EntailmentRule> kRules[] = {
 
 using Words = std::vector<absl::string_view>;
 
-// Assigns half of all sentences to training, and a quarter each to dev and
-// test.
+// Assigns half of all sentences to training, a quarter each to dev and test.
 EntailmentPairs::Part PartOf(absl::string_view sentence, uint64_t seed) {
   const uint64_t quarter =
       RandomStream(seed, absl::StrCat("data/entailment/", sentence))
@@ -158,8 +157,7 @@ std::vector<std::string> EntailmentPairs::Apply(
     EntailmentRule rule, absl::string_view sentence) const {
   const Words words = absl::StrSplit(sentence, ' ');
   std::vector<std::string> made;
-  // Adds the sentence with `word` in place of words[i]. An empty word removes
-  // words[i].
+  // Adds the sentence with `word` for words[i]. An empty word removes words[i].
   const auto add = [&](size_t i, absl::string_view word) {
     Words changed = words;
     changed[i] = word;

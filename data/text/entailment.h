@@ -81,8 +81,7 @@ class EntailmentPairs {
   static Meanings AllMeanings();
   // Returns the rules of Grammar, in which all words have the same weight.
   static std::string RulesOf(const Meanings& meanings);
-  // Whether a rule replaces a word with the meaning `here` by a word with the
-  // meaning `there`.
+  // Whether a rule replaces a word that means `here` by one that means `there`.
   static bool Replaces(EntailmentRule rule, const Meaning& here,
                        const Meaning& there);
 

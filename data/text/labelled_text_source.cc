@@ -147,7 +147,7 @@ absl::StatusOr<std::vector<absl::string_view>> ColumnsOf(
   if (columns.size() != wanted) {
     size_t column = line.size() + 1;
     if (columns.size() > wanted) {
-      column = columns[wanted].data() - line.data();  // column of its tab, from
+      column = columns[wanted].data() - line.data();  // column of the tab, from
                                                       // 1
     }
     return error(column, absl::StrCat("expected LABEL<TAB>TEXT",

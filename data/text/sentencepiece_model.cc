@@ -26,8 +26,7 @@ using PieceProto = sentencepiece::ModelProto::SentencePiece;
 // 16 characters by default.
 constexpr size_t kMostPieceBytes = 512;
 
-// The score of an unknown character is lower than the lowest score of a piece
-// by this number.
+// The score of an unknown character is this much below the lowest score.
 constexpr float kUnknownPenalty = 10;
 
 // Counts the bytes that begin a character.

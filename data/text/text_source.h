@@ -1,5 +1,4 @@
-// The data sources of text for language models: files, generated sentences, and
-// placeholders.
+// The data sources of text: files, generated sentences, and placeholders.
 #ifndef DATA_TEXT_TEXT_SOURCE_H_
 #define DATA_TEXT_TEXT_SOURCE_H_
 
@@ -20,8 +19,7 @@ struct TextData {
   static constexpr char kName[] = "text";
 
   TextSplits splits;
-  // The minimum average loss of any model, in nats per character. 0 if not
-  // known.
+  // The minimum average loss, in nats per character. 0 if not known.
   double entropy = 0;
   // SHA-256 of each file, by the field that names it.
   std::map<std::string, std::string> digests;

@@ -1,5 +1,4 @@
-// The vocabulary of a BERT model that Regard trains: from a file, or from the
-// words of a text.
+// The vocabulary of a BERT model that Regard trains, from a file or a text.
 #ifndef DATA_TEXT_TOKEN_VOCABULARY_H_
 #define DATA_TEXT_TOKEN_VOCABULARY_H_
 

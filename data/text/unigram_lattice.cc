@@ -70,8 +70,7 @@ PieceEnds UnigramLattice::Sample(double alpha,
 }
 
 std::vector<UnigramLattice::Path> UnigramLattice::NBest(int n) const {
-  // A path to a byte: its last arc, and the rank of the path to the beginning
-  // of that arc.
+  // A path to a byte: its last arc, and the rank of the path before that arc.
   struct Step {
     double score;
     int64_t arc;

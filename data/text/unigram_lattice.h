@@ -52,8 +52,7 @@ class UnigramLattice {
 
   const int64_t bytes_;
   std::vector<Arc> arcs_;
-  std::vector<int64_t> last_;  // [bytes + 1], index of the last arc that ends
-                               // there
+  std::vector<int64_t> last_;  // [bytes + 1], index of the last arc
 };
 
 }  // namespace regard

@@ -101,14 +101,12 @@ class Vocabulary : public TokenList, public ReservedIds {
   static absl::StatusOr<Vocabulary> FromText(absl::string_view text,
                                              absl::string_view path);
 
-  // Returns kUnknown for a token that is not in the vocabulary. Does not
-  // allocate.
+  // Returns kUnknown for a token that is not there. Does not allocate.
   int32_t Id(absl::string_view token) const;
   // Returns false for reserved tokens, which cannot occur in text.
   bool Contains(absl::string_view token) const;
 
-  // Returns one id per token, without <bos> and <eos>. The word "<eos>" is
-  // unknown.
+  // Returns one id per token, without <bos> and <eos>. "<eos>" is unknown.
   std::vector<int32_t> Encode(absl::Span<const std::string> tokens) const;
 
   // Returns the tokens before the first <eos>, without <bos> and <pad>.

@@ -46,8 +46,7 @@ constexpr CodePoints kAfterUnicode8[] = {
     {0x1E000, 0x1E6F5}, {0x1E944, 0x1E95F},
 };
 
-// BERT's ranges of Chinese characters. In BERT's code, the fifth begins at
-// U+2B920.
+// BERT's ranges of Chinese characters. The fifth begins at U+2B920 there.
 constexpr CodePoints kChinese[] = {
     {0x3400, 0x4DBF},   {0x4E00, 0x9FFF},   {0xF900, 0xFAFF},
     {0x20000, 0x2A6DF}, {0x2A700, 0x2B81F}, {0x2B920, 0x2CEAF},
@@ -172,8 +171,7 @@ void Words::AddText(absl::string_view text) {
   for (const char32_t c : clean) {
     if (!options_.lower_case) {
       Add(c);
-    } else if (c == 0x130) {  // the only letter whose lower case has two
-                              // characters
+    } else if (c == 0x130) {  // its lower case has two characters
       Add('i');
       Add(0x307);
     } else {

@@ -36,18 +36,15 @@ struct WordPieceOptions {
   // Makes each Chinese character a word.
   bool split_chinese = true;
   bool lower_case = true;
-  // Removes nonspacing marks after canonical decomposition. Defaults to
-  // `lower_case`.
+  // Removes nonspacing marks after decomposition. Defaults to `lower_case`.
   std::optional<bool> strip_accents;
-  // Makes each punctuation mark a word. If false, only white space separates
-  // words.
+  // Makes each punctuation mark a word. Otherwise, white space ends words.
   bool split_punctuation = true;
   // Whether "##" at the beginning of a token means that it continues a word.
   bool continuations = true;
   // The largest number of characters of a word. Longer words are unknown.
   int64_t longest_word = 100;  // at most kMostLongestWord
-  // The special tokens. They are found literally in a text before it is
-  // cleaned.
+  // Special tokens, found literally in a text before it is cleaned.
   std::string unknown = "[UNK]";
   std::string classifier = "[CLS]";
   std::string separator = "[SEP]";
@@ -77,12 +74,10 @@ class WordPiece : public TokenList {
                                             absl::string_view path,
                                             const WordPieceOptions& options);
 
-  // Returns the words of a text before they are split into pieces, without
-  // special tokens.
+  // Returns the words of a text before they are split, without special tokens.
   std::vector<std::string> SplitWords(absl::string_view text) const;
 
-  // Returns the id of a token as written in the vocabulary, or -1 if there is
-  // none.
+  // Returns the id of a token as in the vocabulary, or -1 if there is none.
   using TokenList::Find;
   // Whether `id` continues a word.
   bool Continues(int32_t id) const;

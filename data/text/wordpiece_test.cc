@@ -83,8 +83,7 @@ TEST(WordPieceTest, ATokenIsCapped) {
               StatusIs(absl::StatusCode::kInvalidArgument,
                        "vocab.txt:4: error: the token has 513 bytes; at most "
                        "512 are allowed"));
-  // Vocabularies of the words of a text may have tokens that are longer than
-  // any word.
+  // Vocabularies of texts may have tokens that are longer than any word.
   EXPECT_TRUE(create(513, 512).ok());
   const WordPiece pieces = Of({std::string(600, 'a'), "a"});
   EXPECT_THAT(pieces.Tokenize(std::string(600, 'a')),
@@ -167,8 +166,7 @@ TEST(WordPieceTest, SplitsWords) {
               ElementsAre("a", "b", "[mask]"));
 }
 
-// Compares with the text that `tokenizers` decodes when it skips special
-// tokens.
+// Compares with the text that `tokenizers` decodes without special tokens.
 TEST(WordPieceTest, DecodesWhatItEncoded) {
   const WordPiece pieces =
       Of({"a", "cat", "##s", "sit", "##ting", ".", ",", "?", "!", "'"});

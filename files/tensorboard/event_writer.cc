@@ -20,8 +20,7 @@ namespace {
 constexpr char kPrefix[] = "events.out.tfevents.";
 constexpr size_t kFlushBytes = size_t{1} << 16;
 
-// Returns the name of the host, with characters replaced that are unsuitable
-// for file names.
+// Returns the name of the host, with characters replaced for file names.
 std::string HostName() {
   std::array<char, 256> name = {};
   if (gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0') {

@@ -27,8 +27,7 @@ Summary::Value HistogramValue(absl::string_view tag,
 Summary::Value ImageValue(absl::string_view tag, absl::string_view description,
                           int height, int width, absl::Span<const uint8_t> rgb);
 
-// Escapes text so that Markdown, with its tables and HTML, shows it unchanged
-// on one line.
+// Escapes text so that Markdown shows it unchanged on one line.
 std::string EscapeMarkdown(absl::string_view text);
 
 // `markdown` is rendered. Escape text of unknown origin.

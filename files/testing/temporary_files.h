@@ -47,8 +47,7 @@ class TemporaryFiles : public ::testing::Test {
   std::string directory_;
 };
 
-// During its lifetime, this thread obeys the permissions of files, even as
-// root.
+// Makes this thread obey the permissions of files, even as root.
 class WithoutFileCapabilities {
  public:
   WithoutFileCapabilities() {

@@ -94,8 +94,7 @@ StatisticSum OfRow(SiteStatistic::Statistic statistic,
           1};
 }
 
-// Returns the statistic of row `i`, with 0 rows if all weights of the row are
-// masked.
+// Returns the statistic of row `i`, with 0 rows if the row is masked.
 StatisticSum OfRow(const SiteStatistic& wanted, const RowStatistics& rows,
                    int64_t i) {
   const SiteStatistic::Statistic statistic = wanted.statistic();

@@ -100,8 +100,7 @@ class ConfiguredProbe : public Probe<T> {
   bool updates_ = false;
   StatisticSums sums_;
   bool collects_ = false;
-  std::map<std::string, MeanSum> means_;  // keyed by hook point, with steps
-                                          // joined
+  std::map<std::string, MeanSum> means_;  // keyed by hook point
 };
 
 // Computes the means of `replace { mean {} }`. A no-op if `probe`, which must

@@ -41,12 +41,10 @@ const std::vector<double> kWeights = {
 
 struct Outcome {
   std::vector<double> value;
-  std::vector<double> gradient;  // with respect to the hook point's value
-                                 // before changes
+  std::vector<double> gradient;  // refers to the original value
 };
 
-// Runs a pass with the hook point "a/layers[1]/NAME", whose gradient is 1, 2,
-// ...
+// Runs a pass with the hook point "a/layers[1]/NAME" and gradient 1, 2, ...
 Outcome RunPass(const Requests& requests, int64_t step = 0,
                 const char* name = "weights",
                 const std::vector<int64_t>& examples = {7, 9},

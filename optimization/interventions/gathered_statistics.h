@@ -1,5 +1,4 @@
-// Collects the statistics of a batch whose shards were computed by several
-// ranks.
+// Collects the statistics of a batch whose shards several ranks computed.
 #ifndef OPTIMIZATION_INTERVENTIONS_GATHERED_STATISTICS_H_
 #define OPTIMIZATION_INTERVENTIONS_GATHERED_STATISTICS_H_
 

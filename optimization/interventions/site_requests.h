@@ -1,5 +1,4 @@
-// The hook requests of a config (intervention.proto), and the check that they
-// fit a model.
+// The hook requests of a config (intervention.proto), and their validation.
 #ifndef OPTIMIZATION_INTERVENTIONS_SITE_REQUESTS_H_
 #define OPTIMIZATION_INTERVENTIONS_SITE_REQUESTS_H_
 
@@ -52,8 +51,7 @@ using SiteShapes = std::map<std::string, Shape>;
 SiteShapes SitesOf(Model<float>& model, uint64_t seed,
                    std::vector<std::string> patterns);
 
-// Returns the message that no hook point matches `pattern`, with the nearest
-// one.
+// Returns the message that no hook point matches, with the nearest one.
 std::string NoSuchSite(const SiteShapes& sites, absl::string_view pattern);
 
 }  // namespace regard

@@ -23,8 +23,7 @@ using ::testing::IsEmpty;
 using ::testing::IsNan;
 using ::testing::Pair;
 
-// Returns the statistics of an optimizer step with one shard for each of
-// `parts`.
+// Returns the statistics of an optimizer step with a shard for each part.
 std::vector<std::pair<std::string, double>> Report(
     const Requests& requests, int64_t step,
     const std::vector<std::vector<double>>& parts,
@@ -60,8 +59,7 @@ TEST(SiteStatistic, IsReducedOverShardsAndTheStepsOfADecoder) {
     requests.Probe("site: 'step[*]/decoder/weights' every: 3 statistic: " +
                    std::string(statistic));
   }
-  // State mixers have weights of either sign. A row whose sum is 0 does not
-  // count as masked.
+  // State mixers have weights of either sign. A sum of 0 does not mean masked.
   const std::vector<std::vector<double>> shards = {{-.5, .5, 1, 0},
                                                    {-.75, .25, 0, 0}};
   EXPECT_THAT(Report(requests, 0, shards), IsEmpty());

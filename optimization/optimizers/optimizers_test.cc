@@ -55,8 +55,7 @@ class OneNumber {
     optimizer_ = Make(Config(config), store_);
   }
 
-  // Returns the value after an optimizer step with this gradient at the rate
-  // 0.1.
+  // Returns the value after a step with this gradient at the rate 0.1.
   double Update(double gradient, double clip_factor = 1) {
     gradient_.data()[0] = gradient;
     optimizer_->Update({.learning_rate = 0.1,
@@ -109,8 +108,7 @@ TEST(OptimizerTest, AdamsFirstStepHasTheLengthOfTheRate) {
 }
 
 TEST(OptimizerTest, WeightDecayIsInTheGradientOfAdamAndOutsideOfAdamW) {
-  // Decay in the gradient: 0 + 0.5 * 1. The Adam step has the length of the
-  // rate.
+  // Decay in the gradient: 0 + 0.5 * 1. The length of an Adam step is the rate.
   EXPECT_NEAR(OneNumber("adam { weight_decay: 0.5 }").Update(0), 0.9, 1e-7);
   // Decay outside of the gradient: 1 * (1 - 0.1 * 0.5).
   EXPECT_NEAR(OneNumber("adamw { weight_decay: 0.5 }").Update(0), 0.95, 1e-12);

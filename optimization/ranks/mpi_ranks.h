@@ -21,8 +21,7 @@ namespace regard {
 
 class MpiRanks : public Ranks {
  public:
-  // Create one per process at the beginning of main(). Ends the process if MPI
-  // cannot be used.
+  // Create one at the beginning of main(). Ends the process if MPI fails.
   MpiRanks(int* argc, char*** argv);
   MpiRanks(const MpiRanks&) = delete;
   MpiRanks& operator=(const MpiRanks&) = delete;

@@ -10,8 +10,7 @@ namespace regard {
 
 namespace {
 
-// The number of chunks of a message, 1 MiB. It stays in the cache until it is
-// added.
+// The number of chunks of a message, 1 MiB, which stays in the cache.
 constexpr int64_t kPieceChunks = 64;
 
 // Returns at most kPieceChunks of `chunks`, after the first `done`.

@@ -54,8 +54,7 @@ class RankSum {
     }
   }
 
-  // Gathers the whole slab on rank 0 only. On other ranks, only some chunks are
-  // filled.
+  // Gathers the whole slab on rank 0 only, and some chunks on other ranks.
   void GatherOnFirst(absl::Span<T> slab);
 
  private:

@@ -38,8 +38,7 @@ struct InverseSquareRootSchedule : regard::InverseSquareRootSchedule {
                                           context) {}
 };
 
-// `config` must have the fields `warmup`, `updates` and `floor`, and may have
-// `power`.
+// `config` must have `warmup`, `updates` and `floor`, and may have `power`.
 template <typename Config>
 DecayOptions DecayOf(const Config& config) {
   DecayOptions options = {.warmup = config.warmup(),

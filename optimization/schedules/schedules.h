@@ -59,8 +59,7 @@ class InverseSquareRootSchedule : public Schedule {
 };
 
 struct DecayOptions {
-  int64_t warmup = 0;   // optimizer steps over which the rate rises linearly
-                        // from 0
+  int64_t warmup = 0;   // optimizer steps of the linear rise from 0
   int64_t updates = 0;  // the step that reaches the floor; 0: the last one
   double floor = 0;     // a fraction of the highest rate
   double power = 1;     // only used by PolynomialSchedule

@@ -42,8 +42,7 @@ struct Voidify {
   void operator&(std::ostream&) {}
 };
 
-// Returns null if the comparison holds, and otherwise the message with both
-// sides.
+// Returns null if the comparison holds, or else the message with both sides.
 template <typename A, typename B, typename Compare>
 std::ostream* Compared(const A& a, const B& b, Compare compare,
                        const char* file, int line, const char* function,

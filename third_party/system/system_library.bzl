@@ -45,8 +45,7 @@ def _write_version(ctx, otherwise):
         )),
     ))
 
-# The build file of a missing library that only some targets need: building it
-# fails.
+# The build file of a missing library that few targets need. Building it fails.
 _ABSENT = """
 genrule(
     name = "absent",
