@@ -26,7 +26,7 @@ struct PacketGradients {
   }
 
   Packet<T> vector;
-  Packet<T> sum;  // for query + key
+  Packet<T> sum;  // gradient of query + key
 };
 
 // Load and store packets of a row: whole packets, or its last elements.
@@ -43,7 +43,8 @@ struct PartOfPacket {
 };
 
 // Computes the scores of kCount keys from `first` on. Structs are passed by
-// value: otherwise, the compiler reloads their pointers after each store.
+// value, because the compiler would reload the pointers of a reference after
+// each store.
 template <int kCount, typename T>
 void Score(AdditiveScoreRow<T> row, int64_t first, T* scores) {
   Packet<T> sums[kCount];

@@ -140,7 +140,7 @@ TEST(AdditiveScoresTest, AgreesWithItsCompositionBehindAMaskedSoftmax) {
   }
 }
 
-// 2 tanh(q + k) - tanh(0): checks that tanh is applied.
+// The expected scores are 2 tanh(2) - tanh(0) and 2 tanh(0) - tanh(0).
 TEST(AdditiveScoresTest, IsASumOfHyperbolicTangents) {
   Tape<double> tape;
   const Var<double> scores =

@@ -108,10 +108,10 @@ struct QueryBlock {
   // The indices of the `count` queries of a part of a block, relative to
   // `begin`. Null if the part is the whole block.
   const int32_t* rows = nullptr;
-  // All keys that queries of the block see are in begin_key .. end_key - 1.
+  // The queries of the block only see keys in begin_key .. end_key - 1.
   int64_t begin_key = 0;
   int64_t end_key = 0;
-  // Whether some query does not see all keys of the key blocks that are read.
+  // Whether a key that the block reads is masked for one of its queries.
   bool hides = false;
 
   // The first key of the first key block. Key blocks begin at multiples of
@@ -149,7 +149,7 @@ QueryBlock BlockAt(const AttentionProblem<T>& p, int64_t example,
 }
 
 // Calls f(block) for each query block of the sources begin .. end - 1. A source
-// is a head of an example, example * heads + head.
+// is a head of an example, with the index example * heads + head.
 template <typename T, typename F>
 void ForEachQueryBlock(const AttentionProblem<T>& p, int64_t begin, int64_t end,
                        F f) {
@@ -158,7 +158,7 @@ void ForEachQueryBlock(const AttentionProblem<T>& p, int64_t begin, int64_t end,
   for (int64_t source = begin; source < end; ++source) {
     const int64_t head = source % p.heads();
     for (int64_t q = 0; q < queries; q += kQueryBlock) {
-      // Queries that fit into one block have the same block in all heads.
+      // If all queries fit into one block, the block is the same in all heads.
       if (source == begin || head == 0 || queries > kQueryBlock) {
         block = BlockAt(p, source / p.heads(), q);
       }
@@ -176,9 +176,8 @@ ConstMatrix<T> Queries(const AttentionProblem<T>& p, const QueryBlock& block) {
                          block.count);
 }
 
-// The pieces of the key block at `first` that some of `ranges` touch. Encoded
-// as 1 + the first piece * pieces per block + the last piece, or 0 if there are
-// none.
+// Returns the pieces of the key block at `first` that `ranges` touch. Encoded
+// as 1 + first piece * pieces per block + last piece, or 0 if there are none.
 inline uint8_t PiecesOf(absl::Span<const KeyRange> ranges, int64_t first) {
   constexpr int64_t kPieces = kKeyBlock / kKeyPiece;
   int64_t begin = kPieces;
@@ -195,10 +194,11 @@ inline uint8_t PiecesOf(absl::Span<const KeyRange> ranges, int64_t first) {
                                                : 1 + begin * kPieces + last);
 }
 
-// Calls f(part, first key, count of keys) for the keys that the queries of a
-// block read, by rising blocks of keys. With a selection, each part contains
-// the queries that read the same pieces of a key block. Otherwise, the part is
-// the block. `rows` is scratch for kQueryBlock numbers.
+// Calls f(part, first key, number of keys) for the keys that the queries of a
+// block read, one key block at a time, in ascending order. With a selection,
+// each part contains the queries that read the same pieces of a key block.
+// Without a selection, the part is the whole block. `rows` is scratch for
+// kQueryBlock numbers.
 template <typename T, typename F>
 void ForEachPart(const AttentionProblem<T>& p, const QueryBlock& block,
                  int32_t* rows, F f) {
@@ -243,7 +243,8 @@ void GatherRows(const QueryBlock& part, const Matrix& block, T* to) {
   }
 }
 
-// The inverse of GatherRows(): writes these rows of the block.
+// The inverse of GatherRows(): copies `from` [part.count, cols] to the rows of
+// the part's queries in `block`.
 template <typename T>
 void ScatterRows(const QueryBlock& part, const T* from,
                  const MutableMatrix<T>& block) {
@@ -281,7 +282,7 @@ class KeyRows {
     return At(data, block, first, count);
   }
 
-  // The same rows of another array of this shape.
+  // Returns the rows of `data`, which has the shape of x.
   template <typename X>
   auto At(X* data, const QueryBlock& block, int64_t first,
           int64_t count) const {
@@ -313,8 +314,8 @@ class KeyRows {
   HeadRows rows_;
   int64_t group_;
   T* const copy_;  // [kKeyBlock, width]
-  // A single query only reads the keys that it has selected. Checking all rows
-  // would take longer.
+  // Whether a single query only reads the rows that it has selected. Checking
+  // them is then faster than checking all of x.
   const bool reads_once_;
   std::optional<bool> finite_;  // whether all of x is finite
 };
@@ -328,8 +329,8 @@ int64_t BiasIndex(const AttentionProblem<T>& p, const QueryBlock& block,
          first_key;
 }
 
-// Sets scores of a query to -inf for the keys that are not selected. The keys
-// are first_key .. first_key + count - 1.
+// Sets the scores of keys that are not selected to -inf. `scores` are the
+// scores of one query for the keys first_key .. first_key + count - 1.
 template <typename T>
 void HideUnselected(absl::Span<const KeyRange> ranges, int64_t first_key,
                     int64_t count, T* scores) {
@@ -440,8 +441,8 @@ void AddToBiases(const AttentionProblem<T>& p, const QueryBlock& block,
   }
 }
 
-// Writes keep [queries, keys]: whether dropout keeps the weights of the keys
-// from first_key on; 0 if the weight is 0 anyway.
+// Writes to `keep` [queries, keys] whether dropout keeps the weight of each key
+// from first_key on. The entry is 0 if the weight is 0 anyway.
 template <typename T>
 void FillKeep(const AttentionProblem<T>& p, const QueryBlock& block,
               int64_t first_key, int64_t count, uint8_t* keep) {
@@ -456,8 +457,8 @@ void FillKeep(const AttentionProblem<T>& p, const QueryBlock& block,
   }
 }
 
-// Writes the weights that are kept, divided by the probability of keeping, and
-// 0 for the others. `dropped` may be `weights`.
+// Writes to `dropped` the kept weights, divided by the probability of keeping,
+// and 0 for the other weights. `dropped` may be `weights`.
 template <typename T>
 void Drop(const AttentionProblem<T>& p, const uint8_t* keep, int64_t n,
           const T* weights, T* dropped) {

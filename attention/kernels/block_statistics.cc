@@ -14,11 +14,13 @@ namespace regard {
 
 namespace {
 
-// Lower exponents have exponentials of 0. Finite, so that 0 times it is 0.
+// The exponential of this exponent, or of a lower one, is 0. The constant is
+// finite, so that its product with 0 is 0.
 template <typename T>
 constexpr T kLowestExponent = T(-1e4);
 
-// The index of the first element equal to `x`, the largest element.
+// Returns the index of the first element equal to `x`, which is the largest
+// element.
 template <typename T>
 int64_t IndexOf(const T* row, int64_t count, T x) {
   constexpr int64_t kPart = 4 * kLanes;
@@ -27,8 +29,8 @@ int64_t IndexOf(const T* row, int64_t count, T x) {
   return std::find(row + i, row + count, x) - row;
 }
 
-// The sum of weights[k] (exponents[k] - above), in a fixed order. It uses
-// enough lanes to hide the latency of additions.
+// The sum of weights[k] * (exponents[k] - above), in a fixed order. Uses enough
+// lanes to hide the latency of additions.
 template <typename T>
 T Moment(const T* weights, const T* exponents, T above, int64_t n) {
   using P = Packet<T>;
@@ -106,7 +108,7 @@ void BlockStatistics<T>::Measure(int64_t begin, int64_t end, bool sink,
                                  int64_t count, const T* exponents,
                                  const T* weights) {
   for (int64_t i = begin; i < end; ++i) {
-    // Without a sink, the maximum is the largest score so far.
+    // Without a sink, the maximum is the largest score so far, with exponent 0.
     largest_[i] = sink ? MaxRow(exponents + i * count, count) : T(0);
     if (to_.entropy == nullptr) continue;
     part_moments_[i] =
@@ -126,7 +128,7 @@ void BlockStatistics<T>::Add(const AttentionProblem<T>& p,
   const bool reads_windows =
       !std::all_of(to_.widths.begin(), to_.widths.end(), begins_later);
   for (int64_t i = 0; i < block.count; ++i) {
-    // The query sees no key here, so its maximum does not change.
+    // The query sees none of these keys, so its maximum does not change.
     if (!(of.sums[i] > T(0))) continue;
     const int64_t row = block.rows == nullptr ? i : block.rows[i];
     const T* const exponents = of.exponents + i * count;
@@ -145,7 +147,7 @@ void BlockStatistics<T>::Add(const AttentionProblem<T>& p,
     const auto part_sum = static_cast<double>(of.sums[i]);
     const double decay = sum > 0 ? static_cast<double>(of.decay[i]) : 0.0;
     if (to_.entropy != nullptr) {
-      // Both sums use the rounded differences to m, as the weights do.
+      // Like the weights, both sums use the rounded differences of scores to m.
       const double best = best_[row];
       const double old =
           decay > 0 ? decay * (moment_[row] + (old_best - best) * sum) : 0;
@@ -172,7 +174,7 @@ void BlockStatistics<T>::End(const AttentionProblem<T>& p,
                              const QueryBlock& block, const T* max,
                              const T* sum) {
   const int64_t count = block.count;
-  // -inf for a row or a score that does not exist.
+  // A score of -inf means that the row or the score does not exist.
   const auto exp_each = [&](auto score) {
     for (int64_t i = 0; i < count; ++i) {
       exponents_[i] = score(i) == kMinusInfinity<double>

@@ -22,7 +22,7 @@
 
 namespace regard {
 
-// A block of scores of queries and keys, while it is turned into weights.
+// Intermediate values of the softmax of a block of scores.
 template <typename T>
 struct BlockWeights {
   const T* exponents;  // [queries, keys], s_k - m
@@ -46,8 +46,8 @@ class BlockStatistics {
 
   // Begins a block of queries that have not seen a key yet.
   void Begin(const QueryBlock& block);
-  // Reads the rows begin .. end - 1 of exponents and weights [queries, count].
-  // Add() then adds their keys.
+  // Reads the rows begin .. end - 1 of exponents and weights [queries, count],
+  // before Add() adds the `count` keys.
   void Measure(int64_t begin, int64_t end, bool sink, int64_t count,
                const T* exponents, const T* weights);
   // Adds `count` keys from first_key on, for the block or a part of it.
@@ -62,7 +62,7 @@ class BlockStatistics {
   RowStatistics to_;
   // Per row that Measure() has read:
   T* largest_;       // exponent
-  T* part_moments_;  // sums of weight (exponent - largest)
+  T* part_moments_;  // sums of weight * (exponent - largest)
   // Per row of the block:
   double* sum_;     // S
   double* moment_;  // U

@@ -45,7 +45,7 @@ struct Problem {
   Mask mask = {};
   Positions positions = {};
   std::vector<float> sink = {};  // a logit for each head
-  bool bias = false;             // for each distance
+  bool bias = false;             // whether each distance has a bias
   float dropout = 0;
 };
 
@@ -256,8 +256,8 @@ TEST(BlockStatisticsTest, KnowSelections) {
             "selection and sinks");
 }
 
-// A sink is not a key. It makes weights smaller, but does not change the
-// entropy and the fractions.
+// A sink is not a key. It makes the weights smaller, but changes neither the
+// entropy nor the fraction of a weight in the sum of the weights.
 TEST(BlockStatisticsTest, OfASinkLeaveFractionsAlone) {
   Tape<float> tape;
   Problem problem = {3, 300};

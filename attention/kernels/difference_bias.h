@@ -11,7 +11,8 @@
 
 namespace regard {
 
-// queries[i] - keys[j]. Both are empty if there is no bias.
+// The bias queries[i] - keys[j] for query i and key j. Both arrays are empty if
+// there is no bias.
 template <typename T>
 struct DifferenceBias {
   Var<T> queries;  // [batch, heads, queries, 1]
@@ -22,7 +23,8 @@ struct DifferenceBias {
     return has_value() && (queries.needs_grad() || keys.needs_grad());
   }
 
-  // Checks the shapes for scores [batch, heads, queries, keys] of a tape.
+  // CHECK-fails if the bias does not fit scores [batch, heads, queries, keys]
+  // of a tape.
   void CheckCovers(const Tape<T>& tape, const Shape& scores) const {
     if (!has_value()) return;
     CheckOperand("a bias of queries", tape, queries);

@@ -28,14 +28,15 @@ struct DistanceRange {
 
 template <typename T>
 struct DistanceBias {
-  Var<T> values;  // [heads, distances]; empty: no bias
+  Var<T> values;  // [heads, distances]; empty without a bias
   int64_t lowest = 0;
 
   bool has_value() const { return values.has_value(); }
   bool needs_grad() const { return has_value() && values.needs_grad(); }
 
-  // The index, among the values, of the bias of `head` for key row 0 and a
-  // query at `offset` (see Positions). The biases of the next keys follow.
+  // Returns the index in `values` of the bias of `head` for key row 0 and a
+  // query with this `offset` (see Positions). The biases of the next keys
+  // follow.
   int64_t IndexOf(int64_t head, int64_t offset) const {
     return head * values.dim(1) - offset - lowest;
   }

@@ -14,7 +14,7 @@ namespace regard {
 
 template <typename T>
 bool AllFinite(const T* x, int64_t n) {
-  // The sum is 0 if all are finite, otherwise NaN.
+  // The sum is 0 if all numbers are finite, otherwise NaN.
   return SumEach<T>(
              n, [](auto x) { return x * T(0); }, x) == T(0);
 }
@@ -28,9 +28,8 @@ const T* FiniteValues(const T* x, int64_t n, T* copy) {
   return copy;
 }
 
-// Adds to a row of a context the products that FiniteValues() leaves out. These
-// belong to numbers of `values` [keys, width] that are not finite, and to keys
-// whose weight is not 0.
+// Adds weights[k] * values[k] to a row of a context, but only for elements of
+// `values` [keys, width] that are not finite. Keys of weight 0 are left out.
 template <typename T>
 void AddNonFinite(const T* weights, const ConstMatrix<T>& values, T* context) {
   for (int64_t k = 0; k < values.rows; ++k) {
@@ -42,10 +41,10 @@ void AddNonFinite(const T* weights, const ConstMatrix<T>& values, T* context) {
   }
 }
 
-// context [queries, width] = weights [queries, keys] times values [keys,
+// Computes context [queries, width] = weights [queries, keys] * values [keys,
 // width], without values of weight 0. The rows of weights and values are
-// contiguous. The usual extra cost is one check of the context, because numbers
-// that are not finite in the values appear there, too.
+// contiguous. The only usual extra cost is one check of the context, because
+// any non-finite number in the values also makes the context non-finite.
 template <typename T>
 void MultiplyValues(Tape<T>& tape, ConstMatrix<T> weights, const T* values,
                     int64_t width, T* context) {

@@ -36,7 +36,7 @@ struct Row {
     }
   }
 
-  // Gradients, where d is the gradient of the scores.
+  // Returns the gradient of the query. d [n] is the gradient of the scores.
   T QueryGradient(const T* d) const {
     return -scale * scale *
            SumEach<T>(
@@ -60,8 +60,8 @@ struct Rows {
   const T* keys;
   int64_t num_keys;
 
-  // terms[k] += the sum over the queries of d[query, k] (query - keys[k])^2.
-  // The gradient of the scale is -scale times the sum of the terms.
+  // Adds the sum over the queries of d[query, k] * (query - keys[k])^2 to
+  // terms[k]. The gradient of the scale is -scale times the sum of the terms.
   void AddScaleTerms(const T* d, T* terms) const {
     constexpr int64_t kSize = kPacketSize<T>;
     for (int64_t k = 0; k < num_keys; k += 4 * kSize) {
@@ -79,8 +79,8 @@ struct Rows {
   }
 
  private:
-  // Adds kPackets packets of terms from `key` on, which stay in registers. The
-  // last packet may be partial.
+  // Adds kPackets packets of terms, from `key` on. The sums stay in registers.
+  // The last packet may be partial.
   template <int kPackets>
   void AddBlock(const T* d, int64_t key, T* terms) const {
     constexpr int64_t kSize = kPacketSize<T>;

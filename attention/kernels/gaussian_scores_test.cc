@@ -46,8 +46,8 @@ std::vector<GradientCase> Cases() {
                {{{2, 3, 3, 5}}, {{2, 3, 4, 5}}, {{1}}}, scores),
       MakeCase("GaussianScores", "a scale per head for rows",
                {{{2, 3, 3, 5}}, {{2, 3, 4, 5}}, {{3, 1}}}, scores),
-      // Distances of 0 and of about the length of the rows, so both forms are
-      // used.
+      // Each key is near one query and far from the others, so that both forms
+      // of |x - y|^2 are used.
       MakeCase("GaussianScores", "rows of queries as keys", Inputs(3, 3, 5),
                [](auto&, auto in) {
                  return GaussianScores(in[0], in[0] + 0.2 * in[1], in[2]);
@@ -114,7 +114,7 @@ TEST(GaussianScoresTest, NearRowsFarFromTheOriginKeepTheirDistance) {
               ElementsAre(0, -0.5f * kWidth * 0.0625f, -0.5f * 13 * 0.25f));
 }
 
-// The choice between the two forms only depends on the pair.
+// The choice between the two forms of |x - y|^2 must only depend on the pair.
 TEST(GaussianScoresTest, NeighboursChangeNoBitOfAPair) {
   constexpr int64_t kWidth = 7;
   Tape<float> tape;

@@ -16,7 +16,7 @@ Var<T> Scaled(Var<T> x, T factor) {
   return factor == T(1) ? x : x * factor;
 }
 
-// Appends a column to rows [.., width]. If `column` is empty, it is 1.
+// Appends a column to rows [.., width]. Appends 1s if `column` is empty.
 template <typename T>
 Var<T> WithColumn(Var<T> rows, Var<T> column) {
   if (!column.has_value()) {

@@ -25,7 +25,7 @@ using ::testing::ElementsAre;
 // Queries begin at position 2.
 constexpr Positions kPositions = {.first_query = 2};
 
-// Sets of biases that a form has: none, each, and all.
+// The sets of biases that a form may have: none, one of the three, and all.
 constexpr int kNone = 0, kQuery = 1, kKey = 2, kDistance = 4;
 constexpr int kBiases[] = {kNone, kQuery, kKey, kDistance, 7};
 
@@ -54,7 +54,8 @@ std::vector<CheckedInput> Inputs(int64_t heads, int64_t key_heads,
 
 TEST(InnerFormTest, ScoresByHand) {
   Tape<double> tape;
-  // The products are 4 and 10 for query 0, 6 and 14 for query 1.
+  // The products a . b are 4 and 10 for query 0, and 6 and 14 for query 1. They
+  // are multiplied by 0.5.
   InnerForm<double> form = {tape.Input({1, 1, 2, 2}, {1, 2, 2, 2}),
                             tape.Input({1, 1, 2, 2}, {2, 1, 4, 3}), 0.5};
   const auto scores = [&] { return DenseScores(form, {}); };
@@ -85,8 +86,8 @@ TEST(InnerFormTest, GradientsOfDenseScores) {
   CheckGradients(cases);
 }
 
-// The bias of queries is constant, because its gradient is 0 only up to
-// rounding.
+// Makes the bias of queries constant. Its gradient is 0 up to rounding, and
+// rounding differs between the two computations.
 template <typename T>
 InnerForm<T> ComparableForm(absl::Span<const Var<T>> in, int biases) {
   InnerForm<T> form = Form(in, biases);

@@ -8,14 +8,14 @@ namespace regard {
 
 namespace {
 
-// The scores of one query that are visible and not -inf, packed. `keys` are
+// The visible scores of one query that are not -inf, without gaps. `keys` are
 // their columns.
 template <typename T>
 struct PackedRow {
   T* scores;
   int32_t* keys;
   int64_t size = 0;
-  // Includes the score of a sink, which follows the others.
+  // Also counts the score of a sink, which is stored last.
   int64_t size_with_sink = 0;
 
   // `bias` and `sink` may be null.
@@ -115,7 +115,7 @@ Var<T> MaskedNormalize(Var<T> scores, const Normalizer<T>& normalizer,
                            tape->scratch().template New<int32_t>(keys)};
     T* const row_weights = scratch.New(keys + 1);
     T* const gradients = scratch.New(keys + 1);
-    // Receives the gradients of parameters that need none.
+    // Receives the gradients of parameters that do not need gradients.
     T* const unused = scratch.New(count);
     std::fill_n(unused, count, T(0));
     for_each_row([&](int64_t row, int64_t head, const VisibleKeys& visible,

@@ -28,7 +28,7 @@ struct HeadTerms {
 
 // Returns weights [batch, heads, queries, keys] of scores of that shape. The
 // normalizer must live as long as the tape's step. For softmax without a sink,
-// MaskedSoftmax() computes the same faster.
+// MaskedSoftmax() is faster.
 template <typename T>
 Var<T> MaskedNormalize(Var<T> scores, const Normalizer<T>& normalizer,
                        const Mask& mask, const Positions& positions = {},

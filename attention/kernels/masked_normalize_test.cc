@@ -41,7 +41,7 @@ constexpr const char* kNormalizers[] = {"softmax {}",
 // 2 examples, 2 heads, 3 queries and 5 keys.
 const Shape kShape({2, 2, 3, 5});
 const Positions kPositions = {.first_query = 1};
-// The distances -3 .. 3.
+// [heads, distances], for the distances -3 .. 3.
 const Shape kBiasShape({2, 7});
 
 // A normalizer for two heads, and its parameters.
@@ -222,7 +222,7 @@ TEST(MaskedNormalizeTest, ScoresOfMinusInfinityAreHiddenToo) {
   }
 }
 
-// The bias of `sigmoid` counts the visible keys, not the padded row.
+// The bias of `sigmoid` must count the visible keys, without padding.
 TEST(MaskedNormalizeTest, PaddingChangesNoBit) {
   for (const char* normalizer : kNormalizers) {
     Tape<float> tape;

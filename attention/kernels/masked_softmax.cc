@@ -46,13 +46,13 @@ void ForEachRow(const Shape& shape, const MaskReader& reader, int64_t begin,
   }
 }
 
-// Turns scores into weights. Computes exponentials of many rows at a time, as
-// long as they fit a core's own cache. Then calls normalize(ScoreRow, weights),
+// Turns scores into weights. Computes the exponentials of as many rows at a
+// time as fit into a core's own cache. Then calls normalize(ScoreRow, weights),
 // which must divide by the sum.
 //
 // biased(ScoreRow, scores, weights) returns the scores to use. It may return
-// its argument, or write visible scores plus a bias to `weights` and return
-// these.
+// `scores`. It may also write visible scores plus a bias to `weights` and
+// return `weights`.
 template <typename T, typename Biased, typename F>
 void SoftmaxRows(Var<T> scores, const MaskReader& reader, T* weights,
                  Biased biased, F normalize) {
@@ -117,10 +117,10 @@ void SoftmaxRowBackward(const T* weights, const T* d_weights,
   std::fill(d_scores + end, d_scores + keys, T(0));
 }
 
-// The widest values for which MakesProducts() chooses matrix products. For
-// narrow values, they are up to four times as fast as a pass over the values
-// for each row. For wide values, and for a single query, the pass is as fast or
-// faster.
+// The maximum width of values for which MakesProducts() chooses matrix
+// products. For narrow values, products are up to four times as fast as a pass
+// over the values for each row. For wide values, and for a single query, the
+// pass is as fast or faster.
 //
 // The bits of the two ways differ, so the choice must not depend on padding.
 // The width is never padded. The number of queries only matters if it is 1, as
@@ -134,7 +134,8 @@ bool MakesProducts(const MaskReader& reader, int64_t width) {
 }
 
 // Computes kPackets packets of a context. The last one has `last` elements. The
-// packets stay in registers: in memory, each key would wait for the one before.
+// packets stay in registers. In memory, each key would have to wait until the
+// previous key is added.
 template <int kPackets, typename T>
 void ContextPackets(const T* weights, const T* values,
                     const VisibleKeys& visible, int64_t width, int64_t last,
@@ -159,8 +160,8 @@ void ContextPackets(const T* weights, const T* values,
   StorePart(context + (kPackets - 1) * kSize, sums[kPackets - 1], last);
 }
 
-// Computes context[j .. width) of one row, which has fewer than 2 kPackets
-// packets.
+// Computes context[j .. width) of one row. The range must have fewer packets
+// than 2 * kPackets.
 template <int kPackets, typename T>
 void NarrowContextRow(const T* weights, const T* values,
                       const VisibleKeys& visible, int64_t width, int64_t j,
@@ -182,7 +183,7 @@ void NarrowContextRow(const T* weights, const T* values,
 template <typename T>
 void ContextRow(const T* weights, const T* values, const VisibleKeys& visible,
                 int64_t width, T* __restrict context) {
-  // For wide values, several passes would take longer.
+  // For wider values, the several passes of NarrowContextRow() take longer.
   if (width <= std::min<int64_t>(64, 8 * kPacketSize<T>)) {
     NarrowContextRow<8>(weights, values, visible, width, 0, context);
     return;
@@ -197,8 +198,8 @@ void ContextRow(const T* weights, const T* values, const VisibleKeys& visible,
 }
 
 // Adds to the gradients of the values, and writes the gradients of the visible
-// weights. Both may be null. A null d_context means that the gradient of the
-// context is 0.
+// weights. d_values and d_weights may be null. A null d_context means that the
+// gradient of the context is 0.
 template <typename T>
 void ContextRowBackward(const T* weights, const T* values,
                         const VisibleKeys& visible, int64_t width,
@@ -225,7 +226,7 @@ void ContextRowBackward(const T* weights, const T* values,
 // Special case: values have width 1, and the weights have no other gradient.
 // The row then needs no sum, because <weights, d_weights> is d times the
 // context. Adds to the gradients of n visible values, and adds or assigns the
-// gradients of their scores. Both may be null.
+// gradients of their scores. d_values and d_scores may be null.
 template <typename T>
 void RegressionRowBackward(const T* weights, const T* values, int64_t n,
                            T context, T d, bool accumulate,
@@ -281,8 +282,9 @@ Var<T> MaskedSoftmax(Var<T> scores, const Mask& mask,
     auto d = scores.grad_ref();
     const bool accumulate = d && d.MarkTouched();
     T* const d_bias = PartialGrad(bias.values);
-    // Each row's gradients are computed once. They go to scratch if the scores
-    // need no gradients, or already have some.
+    // The gradients of each row are computed once, for the scores and for the
+    // bias. They go to scratch memory if the scores need no gradients or
+    // already have some.
     const bool apart = d_bias != nullptr && (!d || accumulate);
     ScratchScope<T> scratch(*tape);
     T* const d_apart = scratch.New(apart ? keys : 0);
@@ -320,8 +322,8 @@ WeightsAndContext<T> MaskedSoftmaxContext(Var<T> scores, const Mask& mask,
   const int64_t queries = shape[2];
   const int64_t keys = shape[3];
   const int64_t width = values.dim(3);
-  // Successive heads share values. `grouped` avoids a division per row in the
-  // usual case.
+  // Successive heads share values. `grouped` avoids a division per row if no
+  // heads share values.
   const int64_t group = shape[1] / values.dim(1);
   const bool grouped = group > 1;
   const bool needs_grad = scores.needs_grad() || values.needs_grad();

@@ -127,8 +127,9 @@ std::vector<GradientCase> Cases() {
 
 TEST(MaskedSoftmaxTest, Gradients) { CheckGradients(Cases()); }
 
-// Gradients of scores and of a bias. Empty if they need none. With `twice`, the
-// scores also have another gradient of 1.
+// Gradients of scores and of a bias. Each is empty if its array needs no
+// gradient. With `twice`, GradientsWithBias() adds another gradient of 1 to the
+// scores.
 struct BiasedGradients {
   std::vector<float> scores, bias;
 };
@@ -145,7 +146,7 @@ BiasedGradients GradientsWithBias(const MaskCase& mask, bool of_scores,
                       : tape.Constant(shape, values);
   };
   const Var<float> scores = input(kShape, 1.3, of_scores);
-  // The distances -12 .. 11.
+  // The biases of the distances -12 .. 11.
   const Var<float> bias = input({2, 24}, 0.7, of_bias);
   const Var<float> weights =
       MaskedSoftmax(scores, mask.mask, mask.positions, {bias, -12});
@@ -169,7 +170,8 @@ TEST(MaskedSoftmaxTest, AGradientHasItsBitsBesideThatOfABias) {
     std::vector<float> sums = both.scores;
     for (float& sum : sums) sum += 1;
     EXPECT_EQ(twice.scores, sums);
-    // The gradient of a bias is the sum over its distance.
+    // The gradient of a bias is the sum of the gradients of the scores at its
+    // distance.
     for (int64_t head = 0; head < 2; ++head) {
       std::vector<float> expected(24);
       for (int64_t i = 0; i < kShape.size(); ++i) {
@@ -224,7 +226,8 @@ TEST(MaskedSoftmaxTest, AgreesWithItsCompositionAtRaggedSizes) {
   }
 }
 
-// Several queries and narrow values, with sizes beyond packets and blocks.
+// Tests several queries and narrow values, with sizes beyond packets and
+// blocks.
 TEST(MaskedSoftmaxTest, AgreesWithItsCompositionWhereItMakesProducts) {
   static constexpr int32_t kLengths[] = {5, 0, 3};
   const auto softmax = [](auto in, const Mask& mask) {
@@ -387,7 +390,8 @@ TEST(MaskedSoftmaxTest, WhatMinusInfinityHidesMayBeNan) {
       const Var<double> values = tape.Input({1, 1, 3, width}, numbers);
       const auto context = MaskedSoftmaxContext(scores, {}, values).context;
       EXPECT_THAT(context.span().subspan(0, width), Each(2)) << width;
-      // The second query sees infinity, or the same as the first query.
+      // If `second` is 0, the second query sees the infinite value. If it is
+      // -inf, the second query sees the same key as the first query.
       EXPECT_THAT(context.span().subspan(width),
                   Each(second == 0 ? kInfinity : 2))
           << width;
@@ -442,7 +446,7 @@ TEST(MaskedSoftmaxTest, PaddingChangesNoBitOfARow) {
   }
 }
 
-// Tests without gradients, as in translation. Masked elements may be NaN.
+// No input needs gradients, as in translation. Masked elements may be NaN.
 TEST(MaskedSoftmaxTest, AFaultIsNamedWithoutGradients) {
   constexpr int32_t kOne[] = {1};
   Tape<double> tape;

@@ -9,12 +9,12 @@ namespace regard {
 
 namespace {
 
-// Number of rows of x per matrix product. The product uses all table rows that
-// one of them needs.
+// Maximum number of rows of x per matrix product. The product uses every row of
+// the table that at least one of these rows needs.
 constexpr int64_t kBlock = 64;
 
-// The first cut after `distance`. Cuts are at kGemmDepth / 2 plus the multiples
-// of kGemmDepth.
+// Returns the first cut after `distance`. Cuts are at kGemmDepth / 2 plus the
+// multiples of kGemmDepth.
 int64_t NextCut(int64_t distance) {
   const int64_t into = (distance - kGemmDepth / 2) % kGemmDepth;
   return distance - into + (into < 0 ? 0 : kGemmDepth);
@@ -27,8 +27,9 @@ struct Block {
   int64_t distances;  // number of successive distances
 };
 
-// The rows of x, queries or keys, in blocks. A block has at most as many rows
-// as one of its rows has distances, so at most half of the products are unused.
+// Divides the rows of x, which are queries or keys, into blocks. A block has at
+// most as many rows as one of its rows has distances, so at most half of the
+// products are unused.
 class Blocks {
  public:
   // Pairs at a distance of `max_position` or more are in no block.
@@ -45,7 +46,7 @@ class Blocks {
   }
 
   int64_t rows() const { return rows_; }
-  // An upper bound of rows times distances of a block.
+  // An upper bound of rows * distances, over all blocks.
   int64_t max_products() const {
     const int64_t rows = std::min(size_, rows_);
     return rows * std::min(Unlimited(0, rows).distances, 2 * max_position_ - 1);
@@ -169,8 +170,9 @@ Var<T> RelativeScores(Var<T> x, Var<T> table, const RelativePositions& at,
         });
         const ConstMatrix<T> d(d_products, block.rows, block.distances);
         if (d_x != nullptr) {
-          // Cut at fixed distances, so that the bits of a row do not depend on
-          // where its block begins. A short sequence has one piece.
+          // The product is cut into pieces at fixed distances, so that the bits
+          // of a row do not depend on where its block begins. A short sequence
+          // has one piece.
           int64_t begin = 0;
           while (begin < block.distances) {
             const int64_t next = NextCut(block.distance + begin);

@@ -24,7 +24,7 @@ struct RelativePositions {
   int64_t window = 0;
 };
 
-// The terms of queries. table [2 max_position - 1, width]; queries [batch,
+// The terms of queries. table [2 * max_position - 1, width]; queries [batch,
 // heads, queries, width] -> [batch, heads, queries, keys]. CHECK-fails on a
 // distance of max_position or more. With a window of at most max_position, such
 // distances are allowed and have score 0. Time is O(queries * keys * width).
@@ -32,7 +32,8 @@ template <typename T>
 Var<T> RelativeQueryScores(Var<T> queries, Var<T> table,
                            const RelativePositions& positions);
 
-// The terms of keys [batch, heads, keys, width], otherwise the same.
+// The terms of keys [batch, heads, keys, width] -> [batch, heads, queries,
+// keys]. Everything else is as in RelativeQueryScores().
 template <typename T>
 Var<T> RelativeKeyScores(Var<T> keys, Var<T> table,
                          const RelativePositions& positions);

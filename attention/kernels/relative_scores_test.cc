@@ -20,7 +20,7 @@ constexpr RelativePositions kCached = {
 constexpr RelativePositions kWide = {.queries = 4, .keys = 2};
 constexpr RelativePositions kAlternatives = {
     .queries = 4, .keys = 3, .at = {.first_query = 2, .query_step = 0}};
-// Some distances are greater than the table's limit of 5, but masked.
+// Some distances are above 5, the limit of the table, but masked.
 constexpr RelativePositions kWindow = {
     .queries = 4, .keys = 9, .at = {.first_query = 8}, .window = 6};
 constexpr RelativePositions kBefore = {
@@ -72,7 +72,7 @@ TEST(RelativeScoresTest, BeyondAWindowScoresAreZero) {
   EXPECT_DEATH(RelativeQueryScores(ones, table, kWider), "those below 2");
 }
 
-// A step with a cache: one query, or alternatives at one position.
+// A step with a cache has one query, or several alternatives at one position.
 TEST(RelativeScoresTest, OneQueryCostsOneProductPerKey) {
   constexpr int64_t kKeys = 50;
   constexpr int64_t kWidth = 3;
@@ -96,12 +96,12 @@ TEST(RelativeScoresTest, OneQueryCostsOneProductPerKey) {
       .queries = 4, .keys = kKeys, .at = {.first_query = 49, .query_step = 0}};
   EXPECT_EQ(flops([&] { RelativeQueryScores(beams, table, at_once); }),
             4 * 2 * kKeys * kWidth);
-  // The term of a key is the same for all alternatives.
+  // The term of a key is the same for all alternatives, so it is computed once.
   EXPECT_EQ(flops([&] { RelativeKeyScores(keys, table, at_once); }),
             2 * kKeys * kWidth);
 }
 
-// Compares more rows than a block has with one row at a time.
+// More rows than a block has must be bit-identical to one row at a time.
 TEST(RelativeScoresTest, BlocksOfRowsChangeNoBit) {
   constexpr int64_t kRows = 70;
   constexpr int64_t kWidth = 5;
@@ -146,7 +146,7 @@ TEST(RelativeScoresTest, MultipliesQueriesInOneAndKeysInTheOther) {
 TEST(RelativeScoresTest, AnOffsetMovesTheQueries) {
   Tape<float> tape;
   const Var<float> table = tape.Input({5, 1}, {0, 1, 2, 3, 4});
-  // Query 2 and keys 0, 1, 2: the last row of the square.
+  // Query 2 with keys 0, 1 and 2 has the last row of the scores of kSquare.
   EXPECT_THAT(
       RelativeQueryScores(tape.Full({1, 1, 1, 1}, 1), table,
                           {.queries = 1, .keys = 3, .at = {.first_query = 2}})

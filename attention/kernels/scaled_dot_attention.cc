@@ -228,8 +228,8 @@ void AttendSources(const AttentionProblem<T>& p, RowSums<T> sums,
   });
 }
 
-// Computes the heads of all examples. InferenceThreads share them if there is
-// enough work.
+// Computes the heads of all examples. If there is enough work, the threads of
+// InferenceThreads share the heads.
 template <typename T>
 void AttendAll(const AttentionProblem<T>& p, const RowStatistics& statistics,
                RowSums<T> sums, Var<T> context) {
@@ -277,8 +277,8 @@ void Normalize(const QueryBlock& block, int64_t count, RowSums<T> rows,
 template <typename T>
 struct BackwardScratch {
   T* weights;     // [queries, keys] of the block
-  T* d_weights;   // the same
-  T* mean;        // [queries], sum of weights d_weights over all keys
+  T* d_weights;   // [queries, keys] of the block
+  T* mean;        // [queries], sum of weights * d_weights over all keys
   uint8_t* keep;  // [queries, keys] of the block
   PartScratch<T> part;
   T* d_queries;  // [queries, width] of a part
@@ -293,8 +293,8 @@ void AddToSink(const AttentionProblem<T>& p, const QueryBlock& block, int64_t i,
   d_sink[block.head] -= weight / rows.sum[i] * mean;
 }
 
-// Adds the gradients for the keys from `first_key` on. With one_block, these
-// are all keys of the queries.
+// Adds the gradients for the keys from `first_key` on. If one_block is true,
+// the queries read no other keys.
 template <typename T>
 void BackwardKeys(const AttentionProblem<T>& p, const QueryBlock& block,
                   const ConstMatrix<T>& queries, bool one_block,
@@ -352,8 +352,8 @@ void BackwardBlock(const AttentionProblem<T>& p, const QueryBlock& block,
                    const ConstMatrix<T>& d_context, KeyRows<T>& keys,
                    KeyRows<T>& values, const BackwardScratch<T>& s,
                    const Gradients<T>& d) {
-  // If all keys of a row are in one block, compute the mean from the weights. A
-  // row that sees one key then has a gradient of exactly 0.
+  // If all keys of a row are in one block, the mean is computed from the
+  // weights. A row that sees one key then has a gradient of exactly 0.
   const bool one_block = block.end_key - block.first_block() <= kKeyBlock;
   for (int64_t i = 0; !one_block && i < block.count; ++i) {
     s.mean[i] = DotRow(context.data + i * context.stride,

@@ -4,10 +4,10 @@
 //   context[q] = sum over visible k of
 //                dropout(softmax_k(factor a[q] . b[k] + biases)) value[k]
 //
-// Forward reads blocks of keys and keeps a running maximum and sum for each
-// query (Milakov and Gimelshein, "Online normalizer calculation for softmax",
-// 2018). Backward computes each block of weights again from the maximum and the
-// sum (Dao et al., "FlashAttention", 2022).
+// The forward pass reads blocks of keys and keeps a running maximum and sum for
+// each query (Milakov and Gimelshein, "Online normalizer calculation for
+// softmax", 2018). The backward pass computes each block of weights again from
+// the maximum and the sum (Dao et al., "FlashAttention", 2022).
 #ifndef ATTENTION_KERNELS_SCALED_DOT_ATTENTION_H_
 #define ATTENTION_KERNELS_SCALED_DOT_ATTENTION_H_
 

@@ -65,7 +65,7 @@ BENCHMARK(BM_ScoresSoftmaxContext)
     ->Args({8, 64, 64})
     ->Unit(benchmark::kMicrosecond);
 
-// The same, but the context is a matrix product.
+// Like BM_ScoresSoftmaxContext, but the context is a matrix product.
 void BM_ScoresSoftmaxProduct(benchmark::State& state) {
   RunAttention(state, [](Var<float> q, Var<float> k, Var<float> v) {
     const Var<float> scores = MatMul(q, k, {.b = true}) * 0.1f;

@@ -39,7 +39,7 @@ std::vector<float> Waves(int64_t count, double salt) {
   return waves;
 }
 
-// Options besides scores and softmax.
+// Optional arguments of ScaledDotAttention().
 template <typename T>
 struct Options {
   DistanceBias<T> bias = {};
@@ -62,7 +62,7 @@ struct MaskCase {
   Positions positions = {};
 };
 
-// Masks for 2 examples. Each masks some key of some row.
+// Masks of every kind for 2 examples.
 struct Masks {
   Masks(int64_t queries, int64_t keys)
       : per_example{static_cast<int32_t>(keys), 1} {
@@ -72,7 +72,7 @@ struct Masks {
     for (int64_t i = 0; i < 2 * queries * keys; ++i) {
       dense.push_back(i * 7 % 3 != 0 || i / keys % 4 == 2 ? 1 : 0);
     }
-    // The last query sees nothing.
+    // The last query sees no key.
     std::fill(dense.end() - keys, dense.end(), uint8_t{0});
   }
 
@@ -124,7 +124,7 @@ void CheckAgainstReference(int64_t queries, int64_t keys, int64_t width,
   }
 }
 
-// Checks a bias for every distance, with dropout by the same mask.
+// Checks a bias for every distance. Both computations drop the same weights.
 void CheckOptions(int64_t queries, int64_t keys, double dropout) {
   const Masks masks(queries, keys);
   for (const MaskCase& mask : masks.All()) {
@@ -256,7 +256,7 @@ std::vector<GradientCase> Cases() {
 
 TEST(ScaledDotAttentionTest, Gradients) { CheckGradients(Cases()); }
 
-// The worked example, divided by the square root of its width.
+// A worked example of width 3. Its scores are divided by sqrt(3).
 TEST(ScaledDotAttentionTest, IsTheWorkedExample) {
   Tape<double> tape;
   const Var<double> context =
@@ -316,8 +316,8 @@ TEST(ScaledDotAttentionTest, BitsDoNotDependOnPaddingOrNeighbours) {
   for (const int64_t length : kRaggedSizes) {
     const std::vector<int32_t> lengths = {static_cast<int32_t>(length), 1};
     Tape<float> tape;
-    // Example 0 of two, padded, is compared with the same example cut to its
-    // length.
+    // Compares example 0 of a padded batch of two with the same example cut to
+    // its length.
     Var<float> q = tape.Constant({2, 1, 3, kWidth});
     Var<float> k = tape.Constant({2, 1, kKeys, kWidth});
     for (int64_t i = 0; i < q.size(); ++i) q.data()[i] = std::sin(1.0 * i);
@@ -349,7 +349,8 @@ TEST(ScaledDotAttentionDeathTest, NeedsKeysAndValuesOfOneLength) {
 TEST(ScaledDotAttentionTest, ThreadsGiveTheSameBits) {
   const int64_t batch = 2, heads = 5, queries = 40, keys = 300, width = 16;
   std::vector<float> values = Waves(batch * heads * keys * width, 3);
-  // Masked for most queries, and therefore excluded from their products.
+  // The last value is masked for most queries, and must not reach their
+  // contexts.
   values.back() = std::numeric_limits<float>::infinity();
   Tape<float> tape;
   const Var<float> q = tape.Constant({batch, heads, queries, width},

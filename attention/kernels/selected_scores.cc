@@ -40,7 +40,8 @@ Var<T> SelectedScores(Var<T> scores, const Mask& mask,
   const MaskReader reader(mask, positions, shape[0], queries, keys);
   const KeyRanges selected = mask.selected;
   const int64_t first_key = mask.first_key;
-  // Calls f(row, index of the row's bias, key) for each key that stays.
+  // Calls f(row, index of the row's bias, key) for each key that is visible and
+  // selected.
   const auto for_each_key = [=](auto f) {
     for (int64_t row = 0; row < shape[0] * heads * queries; ++row) {
       const int64_t source = row / queries;

@@ -32,8 +32,8 @@ using ::testing::ElementsAre;
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 
-// A few ranges for each row, different for each head and query, and none for
-// every seventh row.
+// Returns a few ranges for each row. They differ between heads and queries, and
+// every seventh row has none.
 template <typename T>
 KeyRanges Scattered(Tape<T>& tape, int64_t batch, int64_t heads,
                     int64_t queries, int64_t keys) {
@@ -109,7 +109,7 @@ std::vector<GradientCase> Cases() {
               SelectedScores(in[0], {.selected = selected}, Positions(),
                              {in[1], -std::max<int64_t>(queries - 1, 0)});
           tape.EndScores(scores);
-          // Scores of -inf have no derivative.
+          // Applies softmax, because scores of -inf have no derivative.
           return MaskedSoftmax(scores, {});
         }));  // NOLINT(readability/braces)
   }
@@ -129,7 +129,8 @@ std::vector<GradientCase> Cases() {
 
 TEST(SelectedScoresTest, Gradients) { CheckGradients(Cases()); }
 
-// Several blocks of queries and of keys, in parts.
+// Tests several blocks of queries and keys, some of which are computed in
+// parts.
 TEST(SelectedScoresTest, BlocksOfInnerFormAgreeWithRows) {
   for (const auto& [queries, keys] : {std::pair<int64_t, int64_t>{1, 1},
                                       {1, 300},
@@ -159,7 +160,7 @@ TEST(SelectedScoresTest, BlocksOfInnerFormAgreeWithRows) {
   }
 }
 
-// Keys and values that no query selects are NaN.
+// Keys and values that no query selects are NaN, and must have no effect.
 TEST(SelectedScoresTest, UnselectedNaNReachesNothingByBlocks) {
   constexpr int64_t kQueries = 140;
   constexpr int64_t kKeys = 600;
@@ -197,7 +198,7 @@ TEST(SelectedScoresTest, UnselectedNaNReachesNothingByBlocks) {
   EXPECT_THAT(absl::MakeConstSpan(in[2].grad_data() + 602, 598), Each(0));
 }
 
-// Pieces of 256 keys, of which the second is not read.
+// A piece has 256 keys. No query reads the second piece.
 TEST(SelectedScoresTest, RunsAreThePiecesThatSomeQueryReads) {
   Tape<float> tape;
   KeyRanges selected = KeyRanges::New(tape.arena(), 1, 2, 2, 2);
@@ -222,7 +223,8 @@ TEST(SelectedScoresTest, RunsAreThePiecesThatSomeQueryReads) {
 }
 
 // A query sees keys of the first piece, but only reads the second piece. Sums
-// over its columns have the same lanes whether or not another query reads both.
+// over its columns have the same lanes whether or not another query reads both
+// pieces.
 TEST(SelectedScoresTest, AQuerysColumnsBeginWithTheFirstPieceThatItReads) {
   Tape<float> tape;
   KeyRanges selected = KeyRanges::New(tape.arena(), 1, 1, 2, 2);

@@ -36,11 +36,12 @@ Packet<T> Hide(const Packet<T>& x, const uint8_t* visible) {
   return Select<T>(__builtin_convertvector(bytes != 0, PacketIntegers<T>), x);
 }
 
-// The same for the first `count` elements. The other elements are -inf.
+// Loads the first `count` elements of x, with -inf in place of masked elements.
+// The elements after them are -inf, too.
 template <typename T>
 Packet<T> HidePart(const T* x, const uint8_t* visible, int64_t count) {
-  // One bit per element, in a register. Bytes written one by one would have to
-  // reach the cache before they can be read as a packet.
+  // Collects one bit per element in a register. Bytes written one by one would
+  // have to reach the cache before they can be read as a packet.
   int bits = 0;
   for (int64_t i = 0; i < count; ++i) {
     bits |= (visible == nullptr || visible[i] != 0) << i;

@@ -18,7 +18,7 @@ void ShiftByMax(const T* x, const uint8_t* visible, int64_t n, T* shifted);
 template <typename T>
 void Normalize(int64_t n, T* weights);
 
-// Like Normalize(), and returns the mean of `values` with these weights.
+// Like Normalize(), but also returns the mean of `values` with these weights.
 // Ignores values of weight 0, even if they are NaN.
 template <typename T>
 T NormalizeAndMean(int64_t n, const T* values, T* weights);

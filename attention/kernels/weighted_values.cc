@@ -23,8 +23,8 @@ Var<T> WeightedValues(Var<T> weights, const Mask& mask, Var<T> values,
   const int64_t keys = w[3];
   const int64_t width = v[3];
   const MaskReader reader(mask, positions, w[0], queries, keys);
-  // Calls f(source, end) for each source, example * heads + head. Its queries
-  // see no key from `end` on.
+  // Calls f(source, end) for each source, which is example * heads + head. The
+  // queries of the source see no key from `end` on.
   const auto for_each_source = [=](auto f) {
     for (int64_t source = 0; source < w[0] * heads; ++source) {
       f(source, reader.Range(source / heads).end);
@@ -43,8 +43,8 @@ Var<T> WeightedValues(Var<T> weights, const Mask& mask, Var<T> values,
     const T* d_context = context.grad_data();
     auto d_weights = weights.grad_ref();
     const bool accumulate = d_weights && d_weights.MarkTouched();
-    // If all queries see the same keys, they see the first `reach` keys. The
-    // gradient is then assigned by the product, which saves two passes.
+    // If all queries see the same keys, the product assigns the gradient, which
+    // saves two passes.
     const bool assign = !accumulate && reader.SameForAllQueries();
     if (d_weights && !accumulate && !assign) {
       std::fill_n(d_weights.data(), weights.size(), T(0));
