@@ -25,7 +25,7 @@ void Expectations::Near(const TestArray& got, const TestArray& expected,
   for (size_t i = 0; i < got.values.size(); ++i) {
     const double x = got.values[i];
     const double y = expected.values[i];
-    // Infinities of one sign are equal.
+    // `x == y` also accepts equal infinities.
     if (x == y || std::abs(x - y) <= tolerance * largest) continue;
     return True(false,
                 absl::StrCat(what, ", element ", i, ": ", x, ", expected ", y,

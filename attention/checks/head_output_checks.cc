@@ -113,7 +113,7 @@ void ComputesEachQueryByItself(const CheckedHeadOutput& checked,
   HeadOutputUnderTest<double> tested(checked);
   const Problem all = RandomProblem(checked.widths, 3, 5);
   const TestArray expected = tested.Answer(all.context, all.x);
-  // All other examples and queries are NaN.
+  // All queries are NaN, except one query of one example.
   for (const int64_t example : {0, 2}) {
     for (const int64_t query : {0, 3}) {
       Problem alone = all;
@@ -165,7 +165,8 @@ void IsPlainAttentionWhereItSaysSo(const CheckedHeadOutput& checked,
   for (int64_t h = 0; h < widths.heads; h += joined) first.push_back(h);
   TestArray expected = Take(problem.context, 2, first);
   expected.shape = {2, 3, widths.heads / joined * widths.value};
-  // Near() compares with the largest element or 1, so scale the elements up.
+  // The contexts are far below 1, so that a norm does not change them. They are
+  // scaled back to a magnitude that Near() can compare.
   for (double& value : expected.values) value *= 0x1p30;
   TestArray got =
       HeadOutputUnderTest<double>(checked).Answer(problem.context, problem.x);

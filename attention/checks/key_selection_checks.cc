@@ -32,7 +32,7 @@ namespace {
 constexpr double kRounding = 1e-10;
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr ScoreWidths kWidths = {.heads = 2, .query = 4, .key = 4};
-// More than a block of keys, and three blocks of queries.
+// More keys than one block has, and three blocks of queries.
 constexpr int64_t kLength = 300;
 
 // The blocked kernel computes these configs up to "gaussian". The others are
@@ -120,7 +120,7 @@ std::vector<std::pair<std::string, ScoringProblem>> Problems() {
   return problems;
 }
 
-// The answer for the first queries of one example.
+// Returns the answer for the first `queries` queries of one example.
 ScoringAnswer PartOf(const ScoringAnswer& answer, int64_t example,
                      int64_t queries) {
   const int64_t one[] = {example};
@@ -186,8 +186,8 @@ void RangesRiseWithinTheKeys(const CheckedKeySelection& checked,
   }
 }
 
-// Neither other examples of the batch, nor keys and queries after an example,
-// change a bit.
+// Other examples of the batch, and padding after an example, must not change a
+// bit of the example's context.
 void OtherExamplesAndPaddingChangeNoBit(const CheckedKeySelection& checked,
                                         Expectations& expect) {
   const Layers layers(checked);
@@ -210,7 +210,8 @@ void OtherExamplesAndPaddingChangeNoBit(const CheckedKeySelection& checked,
       ScoringProblem alone =
           batch.TakeExamples(one).TakeQueries(rows).TakeKeys(rows);
       alone.causal = true;
-      // The gradient of a context depends on the number of queries.
+      // Gradients are not compared, because the random projection of the
+      // context depends on the number of queries.
       expect.Near(scorer.FusedAnswer(alone).context,
                   PartOf(together, i, lengths[i]).context, 0,
                   absl::StrCat(config, ", example ", i));
@@ -256,7 +257,8 @@ void StepByStepHasTheBitsOfAllAtOnce(const CheckedKeySelection& checked,
     check(config, 100, /*want_weights=*/true);
     check(config, 140, /*want_weights=*/false);
   }
-  // More than a block of keys, with the blocked kernel and row by row.
+  // More keys than one block has, for the blocked kernel and for the row-by-row
+  // path.
   check(kConfigs[0], 270, /*want_weights=*/false);
   check(kConfigs[3], 270, /*want_weights=*/false);
 }
@@ -271,7 +273,8 @@ void AllPathsAgree(const CheckedKeySelection& checked, Expectations& expect) {
     for (const auto& [name, problem] : Problems()) {
       ScoringAnswer got = scorer.FusedAnswer(problem);
       const ScoringAnswer expected = scorer.ReferenceAnswer(problem);
-      got.weights = expected.weights;  // weights require all scores
+      // Weights are not compared, because they require all scores.
+      got.weights = expected.weights;
       const std::string what = absl::StrCat(config, ", ", name);
       expect.SameAnswer(got, expected, kRounding, what);
       expect.SameParameterGradients(got, expected, kRounding);
@@ -280,7 +283,7 @@ void AllPathsAgree(const CheckedKeySelection& checked, Expectations& expect) {
   }
 }
 
-// Values of keys that no query sees have no effect.
+// Values of keys that no query sees must have no effect.
 void UnselectedValuesReachNothing(const CheckedKeySelection& checked,
                                   Expectations& expect) {
   const Layers layers(checked);
@@ -292,7 +295,8 @@ void UnselectedValuesReachNothing(const CheckedKeySelection& checked,
       ScoringProblem changed = problem;
       const int64_t queries = weights.shape[2];
       const int64_t keys = weights.shape[3];
-      // The remaining queries: every second one.
+      // Only every second query is compared. Values that no such query sees are
+      // NaN.
       for (int64_t key = 0; key < weights.shape[0] * 2 * keys; ++key) {
         bool seen = false;
         for (int64_t q = 0; q < queries; q += 2) {

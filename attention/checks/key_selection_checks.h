@@ -12,8 +12,9 @@ namespace regard {
 
 struct CheckedKeySelection {
   const KeySelectionRegistry& registry;
-  const KeySelectionInfo& info;  // the only plug-in of the registry
-  // Registers the selection in another registry.
+  const KeySelectionInfo& info;  // the only plug-in of its registry
+  // Registers the same selection in the given registry, for checks that need
+  // their own one.
   void (*register_selection)(KeySelectionRegistry& registry);
   const google::protobuf::Message& options;
   // Whether all of up to 300 keys are selected, so that the layer must be

@@ -36,9 +36,9 @@ namespace {
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
-constexpr double kForms = 1e-10;  // between forms, in double
+constexpr double kForms = 1e-10;  // tolerance between forms, in double
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr int64_t kLong = 70;  // positions, more than one chunk
+constexpr int64_t kLong = 70;  // more positions than one chunk has
 
 template <typename T>
 TestArray ArrayOf(Var<T> x) {
@@ -82,8 +82,8 @@ class MixerUnderTest {
     return Concat<T>(contexts, 2);
   }
 
-  // The gradients of x and of all parameters, for a fixed random projection of
-  // y. Begins another step.
+  // Returns the gradients of x and of all parameters. The gradient of y is a
+  // fixed random array. Begins another step.
   std::vector<TestArray> Gradients(Var<T> x, Var<T> y) {
     const TestArray random = RandomArray(y.shape(), "projection");
     y.grad_ref().AddEach(
@@ -125,7 +125,7 @@ void IsReachableByAConfig(const CheckedMixer& mixer, Expectations& expect) {
   expect.True(!info->description.empty(), "it has no description");
 }
 
-// The parameters are one input, and each subset of the inputs is checked.
+// All parameters together are one input. Each subset of the inputs is checked.
 void GradientsAgreeWithDifferences(const CheckedMixer& mixer,
                                    Expectations& expect) {
   MixerUnderTest<double> in_double(mixer);
@@ -155,7 +155,7 @@ void GradientsAgreeWithDifferences(const CheckedMixer& mixer,
   }
 }
 
-// The three forms have equal values and gradients.
+// Steps, chunk and matrix must give equal contexts and gradients.
 void FormsAgree(const CheckedMixer& mixer, Expectations& expect) {
   for (const int64_t time : {int64_t{1}, int64_t{7}, kLong}) {
     MixerUnderTest<double> tested(mixer);
@@ -215,7 +215,7 @@ void LaterPositionsHaveNoWeight(const CheckedMixer& mixer,
   expect.True(holds, "a later position has a weight");
 }
 
-// A chunk, some steps and another chunk equal one chunk.
+// A chunk, some steps and another chunk must equal one chunk.
 void StateCarriesAllThatCameBefore(const CheckedMixer& mixer,
                                    Expectations& expect) {
   MixerUnderTest<double> tested(mixer);
@@ -233,7 +233,7 @@ void StateCarriesAllThatCameBefore(const CheckedMixer& mixer,
   expect.Near(ArrayOf(Concat<double>(parts, 1)), whole, kForms, "parts");
 }
 
-// The terms of a sequence equal the terms of its successive parts.
+// The terms of a sequence must equal the terms of its successive parts.
 void ProjectionsGoOnFromTheState(const CheckedMixer& mixer,
                                  Expectations& expect) {
   constexpr int64_t kTime = 9;
@@ -262,7 +262,8 @@ void ProjectionsGoOnFromTheState(const CheckedMixer& mixer,
   }
 }
 
-// A search reorders and repeats its rows between steps.
+// The state must follow its row when a search reorders and repeats rows between
+// steps.
 void StateFollowsItsRow(const CheckedMixer& mixer, Expectations& expect) {
   MixerUnderTest<double> tested(mixer);
   tested.tape().set_recording(false);
@@ -284,7 +285,8 @@ void StateFollowsItsRow(const CheckedMixer& mixer, Expectations& expect) {
   expect.Near(got, ArrayOf(Slice(whole, 1, 4, 1)), kForms, "a step");
 }
 
-// Padding is at the left, at the right or inside, and contains NaN.
+// Padding contains NaN. It is at the left, at the right, inside, everywhere or
+// nowhere.
 void PaddingChangesNothing(const CheckedMixer& mixer, Expectations& expect) {
   constexpr int64_t kTime = 8;
   const std::vector<std::pair<std::string, std::vector<int64_t>>> places = {
@@ -307,8 +309,8 @@ void PaddingChangesNothing(const CheckedMixer& mixer, Expectations& expect) {
     const TestArray got = ArrayOf(y);
     const std::vector<TestArray> gradients = tested.Gradients(x, y);
     const TestArray random = RandomArray(got.shape, "projection");
-    // The expected values have no padding. Their projection is the same at the
-    // valid positions.
+    // The expected values come from inputs without padding. Their projection
+    // equals the projection of the valid positions.
     const Var<double> exact = tested.Input(Take(full, 1, places_of_valid));
     const Var<double> z = tested.layer()(tested.forward(), exact, {});
     expect.Near(Take(got, 1, places_of_valid), ArrayOf(z), 0, name);
@@ -339,7 +341,7 @@ void PaddingChangesNothing(const CheckedMixer& mixer, Expectations& expect) {
   }
 }
 
-// Other rows and later positions do not change a bit of a row.
+// Other rows and later positions must not change a bit of a row.
 void BitsDependOnNothingAroundOrLater(const CheckedMixer& mixer,
                                       Expectations& expect) {
   MixerUnderTest<float> tested(mixer);
@@ -410,7 +412,8 @@ void HooksSeeTheMatrix(const CheckedMixer& mixer, Expectations& expect) {
     const TestArray map = *weights;
     expect.Near(ArrayOf(MatMul(tested.Input(map), tested.Input(*values))),
                 *context, kForms, "weights times values");
-    // A step at the last position has the last row of the weights.
+    // The weights of a step at the last position must be the last row of the
+    // matrix.
     TapeState<double> state(tested.slots());
     Var<double> last;
     for (int64_t t = 0; t < 9; ++t) {

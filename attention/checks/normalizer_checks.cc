@@ -63,7 +63,7 @@ class NormalizerUnderTest {
     std::vector<T> scratch(scores.size());
     return Weights(scores, &scratch);
   }
-  // Normalises the first n scores in place.
+  // Normalizes the first n scores in place.
   void Replace(int64_t n, std::vector<T>* scores,
                std::vector<T>* scratch) const {
     rule_->Normalize(n, of_first_head_.data(), scores->data(), scratch->data());
@@ -139,7 +139,7 @@ void DependsOnOtherScoresUnlessItSaysSo(const CheckedNormalizer& checked,
   const NormalizerUnderTest<double> tested(checked);
   std::vector<double> scores = Row<double>(5);
   const std::vector<double> before = tested.Weights(scores);
-  // Makes it the largest score, so that even a sparse weight changes.
+  // Makes scores[0] the largest score, so that even a sparse weight changes.
   scores[0] = 3;
   const std::vector<double> after = tested.Weights(scores);
   const bool same = std::equal(before.begin() + 1, before.end(),  //
@@ -165,7 +165,8 @@ void IsTheSameInAnyOrder(const CheckedNormalizer& checked,
   }
 }
 
-// Memory beyond the row and old contents of the scratch memory have no effect.
+// Memory beyond the row and old contents of the scratch memory must have no
+// effect.
 void ReadsAndWritesOnlyItsRow(const CheckedNormalizer& checked,
                               Expectations& expect) {
   constexpr float kGuard = 12345;

@@ -13,10 +13,12 @@ namespace regard {
 struct CheckedNormalizer {
   const NormalizerRegistry& registry;
   const NormalizerInfo& info;  // a plug-in of the registry
-  // Registers the normalizer in another registry.
+  // Registers the same normalizer in the given registry, for checks that need
+  // their own one.
   void (*register_normalizer)(NormalizerRegistry& normalizers);
   const google::protobuf::Message& options;
-  // Whether these options make it bit-identical to softmax on up to 200 scores.
+  // Whether a normalizer with these options is bit-identical to softmax on up
+  // to 200 scores.
   bool is_plain;
 };
 

@@ -49,15 +49,15 @@ void FillHidden(TestArray* array, int axis, double value) {
   }
 }
 
-// Problems with six keys. In each, another kind of mask hides keys 3, 4 and 5
-// from all three queries.
+// Returns problems with six keys. Each problem uses a different kind of mask to
+// hide keys 3, 4 and 5 from all three queries.
 std::vector<std::pair<std::string, ScoringProblem>> MaskedProblems(
     const ScoreWidths& widths) {
   constexpr int64_t kBatch = 2;
   constexpr int64_t kQueries = 3;
   constexpr int64_t kKeys = 6;
   ScoringProblem open = ScoringProblem::Random(kBatch, kQueries, kKeys, widths);
-  // Masked keys never had a weight.
+  // The masked keys have no weights in the history.
   FillHidden(&open.previous, 3, 0);
   FillHidden(&open.cumulative, 3, 0);
   std::vector<std::pair<std::string, ScoringProblem>> problems;
@@ -135,7 +135,8 @@ void GradientsAgreeWithDifferences(const CheckedScore& score,
       score.previous_weights = in[2];
       score.cumulative_weights = in[3];
     }
-    // -inf has no finite differences, and its gradient is 0.
+    // Replaces scores of -inf, which have no finite differences, by 0. Their
+    // gradient is 0.
     const Var<T> raw = tested->scorer().Score(forward, score);
     const Var<T> finite = tape.Constant(raw.shape());
     for (int64_t i = 0; i < raw.size(); ++i) {
@@ -180,7 +181,8 @@ void PaddingChangesNothing(const CheckedScore& score, Expectations& expect) {
               "context without weights");
 }
 
-// Adds queries and keys as padding. Some lengths exceed the limit for blocks.
+// Padding with queries and keys must not change a bit of the contexts. Some
+// lengths exceed the limit for blocks.
 void PaddingChangesNoBit(const CheckedScore& score, Expectations& expect) {
   ScorerUnderTest<float> scorer(score.registry, score.options, score.widths);
   for (const auto& [length, padded_length] :
@@ -253,7 +255,7 @@ void HiddenNaNsReachNothing(const CheckedScore& score, Expectations& expect) {
 void AllMaskedRowsAreZero(const CheckedScore& score, Expectations& expect) {
   ScorerUnderTest<double> scorer(score.registry, score.options, score.widths);
   ScoringProblem problem = ScoringProblem::Random(2, 2, 3, score.widths);
-  // No keys for all of example 0, and for query 1 of example 1.
+  // The queries of example 0, and query 1 of example 1, see no key.
   problem.key_lengths = {0, 0, 3, 0};
   const ScoringAnswer answer = scorer.Answer(problem);
   expect.Finite(answer);
@@ -280,7 +282,7 @@ void OneKeyHasAllTheWeight(const CheckedScore& score, Expectations& expect) {
   const TestArray scores = scorer.Scores(problem);
   expect.Finite(answer);
   for (size_t i = 0; i < answer.weights.values.size(); ++i) {
-    // A compact kernel may give -inf.
+    // A kernel with bounded support may give the score -inf.
     const bool hidden =
         scores.values[i] == -std::numeric_limits<double>::infinity();
     expect.True(
@@ -305,7 +307,8 @@ void OrderOfPairsMattersOnlyIfPositionAware(const CheckedScore& score,
                        "the order of keys changes the context, but "
                        "kPositionAware is false");
   }
-  // A score may only depend on the position of the query.
+  // The order of keys need not matter: the score may depend on the position of
+  // the query.
   problem.positions.first_query = 2;
   const TestArray moved = scorer.Answer(problem).context;
   expect.True(LargestDifference(got, expected) > 1e-6 ||
@@ -349,7 +352,7 @@ void OtherQueriesChangeNothing(const CheckedScore& score,
   }
 }
 
-// A config error before training relies on the declared distance.
+// Before training, Regard compares the lengths of sequences with this distance.
 void AcceptsItsLongestDistance(const CheckedScore& score,
                                Expectations& expect) {
   ScorerUnderTest<double> scorer(score.registry, score.options, score.widths);
@@ -362,7 +365,7 @@ void AcceptsItsLongestDistance(const CheckedScore& score,
   expect.Finite(scorer.Answer(problem));
   problem.positions = {.first_query = 0, .first_key = longest};
   expect.Finite(scorer.Answer(problem));
-  // A window that masks greater distances.
+  // At a greater distance, the window masks the key.
   problem.positions.first_key = longest + 1;
   problem.window = longest + 1;
   expect.Finite(scorer.Answer(problem));
@@ -415,7 +418,7 @@ void InnerFormAgreesWithScoreAndSoftmax(const CheckedScore& score,
   problems.emplace_back("an empty example",
                         ScoringProblem::Random(2, 3, 5, score.widths));
   problems.back().second.key_lengths = {4, 0};
-  // More than a block of queries and of keys.
+  // More queries and keys than one block has.
   problems.emplace_back("blocks",
                         ScoringProblem::Random(1, 130, 300, score.widths));
   problems.back().second.positions.first_query = 170;
@@ -425,7 +428,7 @@ void InnerFormAgreesWithScoreAndSoftmax(const CheckedScore& score,
       return expect.Skip("it is not an inner product");
     ScoringAnswer got = scorer.FusedAnswer(problem);
     const ScoringAnswer expected = scorer.ReferenceAnswer(problem);
-    got.weights = expected.weights;  // blocks have no weights
+    got.weights = expected.weights;  // not compared: blocks have no weights
     expect.SameAnswer(got, expected, kRounding, mask);
     expect.SameParameterGradients(got, expected, kRounding);
   }

@@ -49,7 +49,8 @@ void SetParameter(const std::string& name, double value,
   std::fill(values.begin(), values.end(), value);
 }
 
-// exp(-1000) is 0 in double, so log sigmoid(1000) is exactly 0.
+// With weight 0 and bias 1000, the gates are sigmoid(1000). exp(-1000) is 0 in
+// double, so log sigmoid(1000) is exactly 0.
 void GatesOfOneArePlainAttention(const CheckedScore& score,
                                  Expectations& expect) {
   for (const int64_t time : {1, 5}) {
@@ -70,8 +71,8 @@ void GatesOfOneArePlainAttention(const CheckedScore& score,
   }
 }
 
-// Compares with the softmax of the scores plus the sums of logarithms of the
-// gates between key and query.
+// Compares the weights with the softmax of the scores plus the sums of
+// logarithms of the gates between key and query.
 void ScoresAreLoweredByTheGatesBetween(const CheckedScore& score,
                                        Expectations& expect) {
   constexpr int64_t kTime = 5;
@@ -96,7 +97,7 @@ void ScoresAreLoweredByTheGatesBetween(const CheckedScore& score,
   };
   ScoringProblem first = problem;
   if (score.info.uses_history) {
-    // As the layer sets them if each query counts as the first.
+    // Without history, the layer sets these weights to 0.
     const Shape shape = {2, heads, kTime, kTime};
     first.previous = {
         shape, std::vector<double>(static_cast<size_t>(shape.size()), 0.0)};
@@ -114,7 +115,7 @@ void ScoresAreLoweredByTheGatesBetween(const CheckedScore& score,
       decay += log_gate(row / kTime / heads, row / kTime % heads, key);
     }
     for (int64_t key = 0; key < kTime; ++key) {
-      // A compact kernel may give -inf.
+      // A kernel with bounded support may give the score -inf.
       s[key] = key <= query && sum > 0 ? s[key] / sum : 0;
     }
   }
@@ -124,8 +125,8 @@ void ScoresAreLoweredByTheGatesBetween(const CheckedScore& score,
 void AllPathsForget(const CheckedScore& score, Expectations& expect) {
   constexpr int64_t kLong = 300;  // several blocks of queries and of keys
   std::vector<const char*> configs(std::begin(kConfigs), std::end(kConfigs));
-  // A selection compares queries with prepared keys. With the window, no run of
-  // later queries begins at the first key.
+  // A selection compares queries with prepared keys, which must have the same
+  // width. With the window, no run of later queries begins at the first key.
   if (!score.info.prepares_other_widths && !score.info.uses_history &&
       score.widths.query == score.widths.key) {
     configs.push_back(
@@ -141,7 +142,8 @@ void AllPathsForget(const CheckedScore& score, Expectations& expect) {
       problem.key_lengths = {static_cast<int32_t>(time), 4};
       ScoringAnswer got = scorer.FusedAnswer(problem);
       const ScoringAnswer expected = scorer.ReferenceAnswer(problem);
-      got.weights = expected.weights;  // weights require all scores
+      // Weights are not compared, because they require all scores.
+      got.weights = expected.weights;
       expect.SameAnswer(got, expected, 1e-10, config);
       expect.SameParameterGradients(got, expected, 1e-10);
       expect.Finite(got);
@@ -161,7 +163,7 @@ void ForgettingHasTheGradientsOfDifferences(const CheckedScore& score,
       inputs.push_back({array->shape});
     }
     const size_t first_parameter = inputs.size();
-    // Shared, because records of the tape may refer to them.
+    // Shared pointers, because records of the tape may refer to the scorers.
     const auto in_double = std::make_shared<ScorerUnderTest<double>>(
         score.registry, config, score.widths);
     const auto in_float = std::make_shared<ScorerUnderTest<float>>(

@@ -45,7 +45,7 @@ class MapUnderTest {
   ParameterStore<T>& store() { return store_; }
   const ScoreMap<T>& map() const { return *map_; }
 
-  // Maps x, whose queries and keys begin at these positions.
+  // Maps x, whose queries and keys begin at `positions`.
   TestArray Map(const TestArray& x, const Positions& positions = {},
                 const Mask& mask = {}) {
     forward_->BeginStep();
@@ -104,8 +104,8 @@ void GradientsAgreeWithDifferences(const CheckedScoreMap& checked,
   }
 }
 
-// Compares with parts of the examples and queries. Keys are a part, too, unless
-// the map mixes them.
+// Mapping a part of the examples and queries must give that part of the whole
+// result. The part also has fewer keys, unless the map mixes keys.
 void MapsOfAPartAreThatPart(const CheckedScoreMap& checked,
                             Expectations& expect) {
   MapUnderTest<double> tested(checked);
@@ -140,7 +140,7 @@ void KeepsWhatIsHidden(const CheckedScoreMap& checked, Expectations& expect) {
   for (const double hidden : {-std::numeric_limits<double>::infinity(), 0.0}) {
     if (hidden == 0 && checked.info.only_scores) continue;
     TestArray x = Scores();
-    // Keys 1 and 4 of each query, in all heads.
+    // Hides keys 1 and 4 of each query, in all heads.
     const auto is_hidden = [](size_t i) { return i % 5 == 1 || i % 5 == 4; };
     for (size_t i = 0; i < x.values.size(); ++i) {
       if (is_hidden(i)) x.values[i] = hidden;

@@ -1,5 +1,5 @@
-// Checks of a score with each position encoding, and of decoding with it in
-// parts.
+// Checks of a score with each position encoding, and of preparing its keys and
+// decoding its queries in parts.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -49,7 +49,7 @@ void ContextsHaveTheGradientsOfDifferences(const CheckedScore& score,
       inputs.push_back({x->shape});
     }
     const size_t first_parameter = inputs.size();
-    // Shared, because records of the tape may refer to them.
+    // Shared pointers, because records of the tape may refer to the scorers.
     const auto in_double = std::make_shared<ScorerUnderTest<double>>(
         score.registry, config, score.widths);
     const auto in_float = std::make_shared<ScorerUnderTest<float>>(
@@ -110,8 +110,7 @@ void PrepareGoesOnFromItsState(const CheckedScore& score,
   }
 }
 
-// Steps must be bit-identical to all queries at once: kernels compute one query
-// as they compute many.
+// Single steps must be bit-identical to a call with all queries.
 void StepByStepHasTheBitsOfAllAtOnce(const CheckedScore& score,
                                      Expectations& expect) {
   if (score.info.uses_history) return expect.Skip("it sees one step at a time");

@@ -158,7 +158,8 @@ TestArray GradientOf(Var<T> x) {
 // Sets the gradient of x to a random projection.
 template <typename T>
 void Project(Var<T> x, const std::string& purpose) {
-  // The same for each example, so that the batch has no effect.
+  // All examples have the same projection, so that the size of the batch has no
+  // effect.
   const TestArray row = RandomArray({x.size() / x.dim(0)}, purpose);
   const int64_t n = row.shape.size();
   if (auto d = x.grad_ref()) {
@@ -182,7 +183,8 @@ ScorerUnderTest<T>::ScorerUnderTest(const AttentionRegistry& registry,
   with_slots.slots = &scorer_slots;
   scorer_ = registry.Create<T>(config, scorer_store_.Root(), with_slots);
   scorer_store_.Finalize(seed);
-  // Parameters that start at zero would hide the gradients of others.
+  // Adds noise, because a parameter that starts at zero could hide the
+  // gradients of others.
   for (const ParameterInfo& info : store_.parameters()) {
     const RandomStream random(seed, info.name);
     const auto values = store_.value(*store_.FindByName(info.name));

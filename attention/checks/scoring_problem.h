@@ -48,7 +48,7 @@ struct ScoringProblem {
   TestArray keys;        // [batch, heads, keys, key width]
   TestArray values;      // [batch, heads, keys, value width]
   TestArray previous;    // [batch, heads, queries, keys]
-  TestArray cumulative;  // the same shape; rank 0 if absent
+  TestArray cumulative;  // the shape of `previous`; rank 0 if absent
   // The inputs x of queries and of keys, [batch, queries or keys, input]. Rank
   // 0 if absent.
   TestArray query_x;
@@ -64,8 +64,8 @@ struct ScoringProblem {
   static ScoringProblem Random(int64_t batch, int64_t queries, int64_t keys,
                                const ScoreWidths& widths);
 
-  // The problem restricted to these examples, queries or keys, without mask and
-  // positions.
+  // The problem restricted to the given examples, queries or keys, without mask
+  // and positions.
   ScoringProblem TakeExamples(absl::Span<const int64_t> indices) const;
   ScoringProblem TakeQueries(absl::Span<const int64_t> indices) const;
   ScoringProblem TakeKeys(absl::Span<const int64_t> indices) const;
@@ -109,7 +109,8 @@ class ScorerUnderTest {
       : ScorerUnderTest(registry, ConfigFor(options), widths, seed) {}
 
   ParameterStore<T>& store() { return store_; }
-  // Its parameters are in scorer_store(), with the names and shapes of store().
+  // The scoring function without its layer. Its parameters are in
+  // scorer_store(), with the same names and shapes as in store().
   const ScoringFunction<T>& scorer() const { return *scorer_; }
   const ParameterStore<T>& scorer_store() const { return scorer_store_; }
   const AttentionLayer<T>& attender() const { return *attention_; }
@@ -119,8 +120,8 @@ class ScorerUnderTest {
   ScoringAnswer Answer(const ScoringProblem& problem) {
     return Answer(problem, {.want_weights = true, .project_weights = true});
   }
-  // Both only have gradients through the context. FusedAnswer() computes the
-  // context without its weights, and ReferenceAnswer() with them.
+  // Answers whose gradients only come from the context. FusedAnswer() computes
+  // the context without the weights, and ReferenceAnswer() with them.
   ScoringAnswer FusedAnswer(const ScoringProblem& problem) {
     return Answer(problem, {.want_weights = false, .project_weights = false});
   }
@@ -132,21 +133,21 @@ class ScorerUnderTest {
   bool HasInnerForm(const ScoringProblem& problem);
 
   TestArray Scores(const ScoringProblem& problem);
-  // Scores of these queries and keys. The keys are prepared all together, and
-  // the positions of the chosen rows must be successive.
+  // The scores of the given queries and keys. All keys of the problem are
+  // prepared together. The positions of the chosen rows must be successive.
   TestArray ScoresOfPart(const ScoringProblem& problem,
                          absl::Span<const int64_t> queries,
                          absl::Span<const int64_t> keys);
-  // The prepared keys of the problem. They are prepared with a state, in parts
-  // of these numbers of keys. If `parts` is empty, they are prepared at once,
-  // without a state.
+  // The prepared keys of the problem. `parts` has the numbers of keys that are
+  // prepared at a time, with a state. If `parts` is empty, all keys are
+  // prepared at once, without a state.
   TestArray Prepared(const ScoringProblem& problem,
                      absl::Span<const int64_t> parts);
   // Number of slots that the score declares.
   int num_slots() const { return scorer_slots_.size(); }
   // Prepares keys one by one. Query i is at position i and sees the keys 0 ..
-  // i. Only the context of the result is set. With want_weights, weights are
-  // computed, too.
+  // i. Only the context of the result is set. With want_weights, each step also
+  // computes weights.
   ScoringAnswer AnswerStepwise(const ScoringProblem& problem,
                                bool want_weights);
 
@@ -158,7 +159,8 @@ class ScorerUnderTest {
 
   ScoringAnswer Answer(const ScoringProblem& problem, Wanted wanted);
   Var<T> Input(const TestArray& array);
-  // The inputs of a score, with keys that are not prepared, and of Prepare().
+  // The inputs of Score(), with keys that are not prepared, and the inputs of
+  // Prepare().
   ScoreInputs<T> Inputs(const ScoringProblem& problem);
   PrepareInputs<T> KeyInputs(const ScoringProblem& problem);
 
