@@ -17,7 +17,7 @@ struct HeadOutputCase {
   bool is_plain = false;  // as in CheckedHeadOutput
 };
 
-// The generated test instantiates it with a case for each set of options, and
+// Instantiated by the generated test with a case for each set of options and
 // with all HeadOutputChecks().
 class HeadOutputTest : public ::testing::TestWithParam<
                            std::tuple<HeadOutputCase, HeadOutputCheck>> {

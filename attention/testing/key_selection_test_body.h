@@ -17,7 +17,7 @@ struct KeySelectionCase {
   bool is_plain = false;  // as in CheckedKeySelection
 };
 
-// The generated test instantiates it with a case for each set of options, and
+// Instantiated by the generated test with a case for each set of options and
 // with all KeySelectionChecks().
 class KeySelectionTest : public ::testing::TestWithParam<
                              std::tuple<KeySelectionCase, KeySelectionCheck>> {

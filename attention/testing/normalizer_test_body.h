@@ -17,7 +17,7 @@ struct NormalizerCase {
   bool is_plain = false;  // as in CheckedNormalizer
 };
 
-// The generated test instantiates it with a case for each set of options, and
+// Instantiated by the generated test with a case for each set of options and
 // with all NormalizerChecks().
 class NormalizerTest : public ::testing::TestWithParam<
                            std::tuple<NormalizerCase, NormalizerCheck>> {

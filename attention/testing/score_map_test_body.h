@@ -17,7 +17,7 @@ struct ScoreMapCase {
   bool is_plain = false;  // as in CheckedScoreMap
 };
 
-// The generated test instantiates it with a case for each set of options, and
+// Instantiated by the generated test with a case for each set of options and
 // with all ScoreMapChecks().
 class ScoreMapTest
     : public ::testing::TestWithParam<std::tuple<ScoreMapCase, ScoreMapCheck>> {

@@ -39,7 +39,8 @@ TEST_P(ScoringFunctionTest, Holds) {
   }
   if (!expect.skipped().empty()) GTEST_SKIP() << expect.skipped();
   if (check.name != std::string("AcceptsItsLongestDistance")) return;
-  // Regard rejects such data before training, so the score may die.
+  // Regard rejects greater distances before training, so the score must
+  // CHECK-fail.
   ScorerUnderTest<double> scorer(registry, *options, *widths);
   ScoringProblem problem = ScoringProblem::Random(1, 1, 1, *widths);
   problem.positions.first_key = scorer.scorer().LongestDistance() + 1;

@@ -20,7 +20,7 @@ struct ScoringFunctionCase {
   const char* options;  // a text proto
 };
 
-// The generated test instantiates it with a case for each set of options, and
+// Instantiated by the generated test with a case for each set of options and
 // with all ScoreChecks().
 class ScoringFunctionTest : public ::testing::TestWithParam<
                                 std::tuple<ScoringFunctionCase, ScoreCheck>> {

@@ -22,7 +22,7 @@ class Squares : public Normalizer<T> {
     for (int64_t i = 0; i < n; ++i) scores[i] *= scores[i] / sum;
   }
 
-  // 2 s_i / sum (d_i - sum_j w_j d_j).
+  // The gradient of s_i is 2 * s_i / sum * (d_i - sum_j w_j d_j).
   void Backward(const NormalizedRow<T>& row, T* gradients,
                 T* /*parameter_gradients*/) const override {
     const T sum = Sum(row.size, row.scores);

@@ -16,7 +16,7 @@ struct StateMixerCase {
   const char* options;  // a text proto
 };
 
-// The generated test instantiates it with a case for each set of options, and
+// Instantiated by the generated test with a case for each set of options and
 // with all MixerChecks().
 class StateMixerTest
     : public ::testing::TestWithParam<std::tuple<StateMixerCase, MixerCheck>> {
