@@ -40,8 +40,8 @@ class FeedForward {
   Var<T> operator()(Forward<T>& forward, Var<T> x) const;
 
  private:
-  // Computes the positions of x, which begins at position `first` of a longer
-  // x.
+  // Computes the network for x, whose first position is position `first` of a
+  // longer input.
   Var<T> Compute(Forward<T>& forward, Var<T> x, int64_t first) const;
 
   FeedForwardConfig_Activation activation_;

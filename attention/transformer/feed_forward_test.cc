@@ -62,7 +62,7 @@ TEST(FeedForwardTest, IsItsFormula) {
   set("input.bias", {1, 1});
   set("output.weight", {5, 7});
   set("output.bias", {0.5});
-  // 5 relu(2 x + 1) + 7 relu(-3 x + 1) + .5.
+  // The output is 5 * relu(2 x + 1) + 7 * relu(-3 x + 1) + 0.5.
   const Var<double> x = run.tape().Input({1, 2, 1}, {1, -1});
   EXPECT_THAT(layer(forward, x).span(), ElementsAre(15.5, 28.5));
 }
@@ -75,7 +75,7 @@ TEST(FeedForwardTest, GatesWithSwiGlu) {
   run.value("gate.weight")[0] = 1;
   run.value("input.weight")[0] = 2;
   run.value("output.weight")[0] = 3;
-  // 3 silu(x) 2 x at x = ln 3, where silu(x) is 3/4 ln 3.
+  // The output is 3 * silu(x) * 2 x. At x = log 3, silu(x) is 3/4 * log 3.
   const double x = std::log(3);
   EXPECT_THAT(layer(forward, run.tape().Input({1, 1, 1}, {x})).span(),
               ElementsAre(DoubleNear(4.5 * x * x, 1e-14)));
@@ -92,7 +92,8 @@ TEST(FeedForwardTest, CountsItsParameters) {
   EXPECT_EQ(count("hidden: 5 activation: SWIGLU"), 3 * 3 * 5 + 2 * 5 + 3);
 }
 
-// Tests training, too: the dropout mask of a chunk is a part of the whole mask.
+// Also tests training, in which the dropout mask of a chunk is a part of the
+// whole mask.
 TEST(FeedForwardTest, ChunksHaveTheBitsOfAllPositionsAtOnce) {
   for (const bool training : {false, true}) {
     for (const bool recording : {false, true}) {
@@ -130,7 +131,8 @@ TEST(FeedForwardTest, ChunksHaveTheBitsOfAllPositionsAtOnce) {
 }
 
 TEST(FeedForwardTest, ChunksTakeLessMemoryWithoutGradients) {
-  // Recording may be on: without a gradient slab, nothing is recorded.
+  // Without a gradient slab, nothing is recorded, even if the tape is
+  // recording.
   const auto bytes = [](const std::string& chunk, bool recording) {
     LayerRun<float> run;
     const FeedForward<float> layer =
@@ -144,7 +146,7 @@ TEST(FeedForwardTest, ChunksTakeLessMemoryWithoutGradients) {
     return run.tape().high_water_bytes() - before;
   };
   for (const bool recording : {false, true}) {
-    // Hidden values are 4 * 256 * 256 floats, twice.
+    // There are two arrays of 4 * 256 * 256 hidden values in float.
     EXPECT_GT(bytes("", recording), 2'000'000);
     EXPECT_LT(bytes("chunk: 16", recording), 400'000);
   }

@@ -1,6 +1,6 @@
-// A Transformer layer: self-attention or a state mixer, in decoders
-// cross-attention to a memory, and a feed-forward network. Each is a residual
-// branch. Vaswani et al., "Attention is all you need", 2017, section 3.1.
+// A Transformer layer. Its residual branches are self-attention or a state
+// mixer, cross-attention to a memory in decoders, and a feed-forward network.
+// Vaswani et al., "Attention is all you need", 2017, section 3.1.
 //
 // Hook points:
 //
@@ -32,16 +32,16 @@ class TransformerConfig;
 
 template <typename T>
 struct LayerInputs {
-  // Mask and positions of self-attention. With keys of earlier positions,
+  // Mask and positions of self-attention. If the state has earlier positions,
   // first_query is their number. The mask must live until the backward pass.
   Mask mask = {};
   Positions positions = {};
-  // Contains what the layer keeps of earlier positions, and receives the same
-  // for the positions of x. Null if there are no earlier positions.
+  // The state after earlier positions, to which the layer adds the positions of
+  // x. Null if there are no earlier positions.
   LayerState<T>* state = nullptr;
-  // PrepareMemory() of each source, for cross-attention. With n rows for each
-  // source, the batch has sources * n rows. The rows of a source are
-  // alternatives at one position if memory_positions.query_step is 0. If
+  // The result of PrepareMemory() for all sources, for cross-attention. With n
+  // rows for each source, the batch has sources * n rows. The rows of a source
+  // are alternatives at one position if memory_positions.query_step is 0. If
   // `memory` is empty, the layer skips cross-attention, as BLIP's text encoder
   // with mode "text" does.
   PreparedSource<T> memory = {};
@@ -49,14 +49,18 @@ struct LayerInputs {
   Positions memory_positions = {};
 };
 
-// Parameters: attention.* (as in MultiHeadAttention), or mixer.* with a state
-// mixer; cross_attention.*; feed_forward.*; and the parameters of the norms,
-// attention_norm.*, cross_attention_norm.* and feed_forward_norm.*.
+// Parameters:
+//
+//   attention.*          as in MultiHeadAttention
+//   mixer.*              with a state mixer, in place of attention.*
+//   cross_attention.*
+//   feed_forward.*
+//   attention_norm.*, cross_attention_norm.*, feed_forward_norm.*
 template <typename T>
 class TransformerLayer {
  public:
   // Constructs layer `index` of a valid config. memory_width 0 means no
-  // cross-attention. Declares its slots of the state in `slots`.
+  // cross-attention. Declares the slots of the layer's state in `slots`.
   TransformerLayer(const AttentionRegistry& scorers,
                    const TransformerConfig& config, int64_t index,
                    int64_t memory_width, const ParameterScope<T>& scope,
@@ -75,7 +79,8 @@ class TransformerLayer {
                     const LayerInputs<T>& inputs) const;
 
   bool has_cross_attention() const { return cross_attention_.has_value(); }
-  // kUnlimited if there is no limit or no cross-attention.
+  // The largest distances that self-attention and cross-attention accept.
+  // kUnlimited if there is no limit, or no such attention.
   int64_t LongestDistance() const;
   int64_t LongestCrossDistance() const;
 

@@ -17,7 +17,7 @@
 namespace regard {
 namespace {
 
-// Counts the elements that are appended.
+// Counts the elements that are appended to a state.
 class CountingState : public TapeState<float> {
  public:
   using TapeState<float>::TapeState;
@@ -57,7 +57,8 @@ TEST(LayerCacheTest, LatentsAreAllThatALayerKeepsOfAPosition) {
   }
 }
 
-// The shape of the map to the latents of cross-attention, if it has one.
+// `shape` returns the shape of the map to the latents of cross-attention, if
+// cross-attention has one.
 TEST(LayerLatentTest, CrossAttentionHasLatentsOfItsOwnAlone) {
   const auto shape = [](const std::string& fields) -> std::optional<Shape> {
     LayerRun<float> run;
@@ -75,7 +76,8 @@ TEST(LayerLatentTest, CrossAttentionHasLatentsOfItsOwnAlone) {
   };
   EXPECT_EQ(shape(""), std::nullopt);
   EXPECT_EQ(shape("cross_attention { head_width: 4 }"), std::nullopt);
-  // The positions of query and memory belong to different sequences.
+  // By default, the latents have no rotary part, because query and memory
+  // positions belong to different sequences.
   EXPECT_EQ(shape("cross_attention { latent {} }"), Shape({3, 6}));
   EXPECT_EQ(shape("cross_attention { latent { rank: 4 rotary_width: 2 } }"),
             Shape({4 + 2, 6}));

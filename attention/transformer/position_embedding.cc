@@ -36,7 +36,7 @@ Var<T> PositionEmbedding<T>::Sinusoids(Tape<T>& tape, int64_t first,
   T* out = rows.data();
   for (int64_t i = first; i < first + count; ++i) {
     for (const double frequency : frequencies_) {
-      // Computed in double, so that a float angle stays accurate at large
+      // The angle is computed in double, so that it stays accurate at large
       // positions.
       const double angle = static_cast<double>(i) * frequency;
       *out++ = static_cast<T>(std::sin(angle));

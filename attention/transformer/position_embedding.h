@@ -1,5 +1,5 @@
-// Position embedding: adds a vector of its position to each embedding at the
-// input of a Transformer.
+// Position embedding, which adds a vector for the position to each embedding at
+// the input of a Transformer.
 #ifndef ATTENTION_TRANSFORMER_POSITION_EMBEDDING_H_
 #define ATTENTION_TRANSFORMER_POSITION_EMBEDDING_H_
 

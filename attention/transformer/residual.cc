@@ -9,8 +9,9 @@ namespace regard {
 
 namespace {
 
-// The rate of a layer: its own rate, or else linear from 0 in the first layer
-// to config.drop_path() in the last.
+// Returns the DropPath rate of a layer. If the pattern does not set the rate,
+// it grows linearly from 0 in the first layer to config.drop_path() in the
+// last.
 double DropPathRate(const TransformerConfig& config, int64_t layer) {
   if (config.pattern_size() > 0) {
     const TransformerLayerConfig& own =

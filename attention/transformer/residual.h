@@ -20,10 +20,10 @@ namespace regard {
 class NormConfig;
 class TransformerConfig;
 
-// While the tape trains, sets each example of x [batch, ..] to zero with
-// probability `rate` and divides the others by 1 - rate. Otherwise returns x
-// (stochastic depth, Huang et al., 2016). The choice depends on the example, as
-// in Dropout().
+// In training, sets each example of x [batch, ..] to zero with probability
+// `rate`, and divides the other examples by 1 - rate (stochastic depth, Huang
+// et al., 2016). Outside of training, returns x. The choice depends on the
+// example, as in Dropout().
 template <typename T>
 Var<T> DropPath(Var<T> x, std::type_identity_t<T> rate, const char* site);
 
@@ -37,11 +37,13 @@ class Norm : public NormLayer<T> {
 template <typename T>
 class Residual {
  public:
-  // A branch of layer `layer` of the stack. The parameters are the norm's.
+  // A branch of layer `layer` of the stack. Its only parameters belong to the
+  // norm.
   Residual(const TransformerConfig& config, int64_t layer,
            const ParameterScope<T>& scope);
 
-  // x [batch, time, width]; branch(Var<T>) -> Var<T> of the same shape.
+  // Applies the branch to x [batch, time, width]. branch(Var<T>) must return a
+  // Var<T> of the same shape.
   template <typename F>
   Var<T> operator()(Forward<T>& forward, Var<T> x, F branch) const {
     if (pre_) return AddBranch(x, branch(norm_(forward, x)));

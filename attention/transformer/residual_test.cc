@@ -24,7 +24,7 @@ TEST(NormTest, ALayerNormOfKnownRows) {
   const Norm<double> norm(NormConfig(), 2, run.store().Root());
   run.store().Finalize(0);
   Forward<double>& forward = run.Begin();
-  // 1 / sqrt(1 + 4e-5) = .99998.
+  // The magnitude of normalized elements is 1 / sqrt(1 + 4e-5) = 0.99998.
   const Var<double> x = run.tape().Input({2, 2}, {1, 2, 2, 3});
   EXPECT_THAT(
       norm(forward, x).span(),
@@ -98,7 +98,7 @@ TEST(DropPathTest, DropsWholeExamplesAndKeepsTheMean) {
     for (int64_t j = 0; j < 6; ++j) EXPECT_EQ(y.data()[i * 6 + j], first);
     dropped += first == 0;
   }
-  // The standard deviation is 19.
+  // The number of dropped examples has a standard deviation of 19.
   EXPECT_NEAR(dropped, 500, 95);
 }
 

@@ -104,7 +104,7 @@ int64_t TransformerStack<T>::longest_memory() const {
 }
 
 // Cross-attention of position t reaches back to the memory's first position, so
-// its limit applies to both sequences.
+// the limit of cross-attention applies to both sequences.
 template <typename T>
 int64_t TransformerStack<T>::longest_position() const {
   int64_t longest = longest_memory();

@@ -62,8 +62,8 @@ class TransformerStack {
   bool has_cross_attention() const {
     return layers_.front()->has_cross_attention();
   }
-  // The number of positions that all layers support, or kUnlimited: of their
-  // own sequence, and of a memory.
+  // The maximum lengths of the layers' own sequence and of a memory. kUnlimited
+  // if there is no limit.
   int64_t longest_position() const;
   int64_t longest_memory() const;
 

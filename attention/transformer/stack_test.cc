@@ -79,7 +79,7 @@ class StackRun {
         memory_width_(memory_width),
         stack_(BuiltInScorers(), config_, memory_width, run_.store().Root()) {}
 
-  // Causal in decoders. Otherwise masked by `lengths_`.
+  // The mask is causal in decoders. In encoders, `lengths_` masks positions.
   Var<T> Compute(Forward<T>& forward, Var<T> x, Var<T> memory) {
     LayerInputs<T> inputs;
     std::vector<PreparedSource<T>> memories;
@@ -210,8 +210,8 @@ TEST_P(StackTest, ABatchIsItsExamplesAndPaddingReachesNothing) {
   }
 }
 
-// Compares causal self-attention step by step, with the cached keys of each
-// layer, with all positions at once.
+// Causal self-attention step by step, with the cached keys of each layer, must
+// be bit-identical to all positions at once.
 TEST(StackCacheTest, StepsHaveTheBitsOfTheWholePass) {
   for (const char* fields :
        {"", "attention { position_encoding { rotary {} } }",
@@ -280,7 +280,7 @@ TEST_P(StackTest, WeightsOfAllLayersSumToOneAndChangeNoBit) {
     ASSERT_NE(residual, nullptr);
     EXPECT_EQ(residual->shape, y.shape());
     EXPECT_NE(recorder.Find(layer + "feed_forward/feed_forward"), nullptr);
-    // The branch adds it to the residual stream.
+    // The residual branch adds the output of attention to x.
     const auto* const added = recorder.Find(layer + "self/attention_output");
     ASSERT_NE(added, nullptr);
     EXPECT_EQ(added->shape, y.shape());
@@ -299,8 +299,8 @@ TEST_P(StackTest, WeightsOfAllLayersSumToOneAndChangeNoBit) {
   }
 }
 
-// The layers then behave as without cross-attention. A text encoder that can
-// attend to images may thus read only text.
+// Without a memory, layers behave as if they had no cross-attention. A text
+// encoder that can attend to images may thus read only text.
 TEST(StackMemoryTest, WithoutAMemoryCrossAttentionIsPassedOver) {
   for (const char* recompute : {"", " recompute: true"}) {
     StackRun<float> stack(std::string("width: 4 layers: 2 attention { heads: "
@@ -331,8 +331,8 @@ TEST(StackMemoryTest, WithoutAMemoryCrossAttentionIsPassedOver) {
   }
 }
 
-// An intervention has the same effect: bits and gradients are as without a
-// memory.
+// An intervention that removes cross-attention gives the same bits and
+// gradients as a call without a memory.
 TEST(StackMemoryTest, TheInputInPlaceOfCrossAttentionIsAsWithoutAMemory) {
   google::protobuf::RepeatedPtrField<Intervention> intervene;
   *intervene.Add() =
@@ -392,7 +392,8 @@ TEST(StackSizeTest, OfABertLayer) {
 }
 
 TEST(StackSizeTest, OfADecoderLayerOfTheOriginal) {
-  // Two attentions, two linear maps and three norms. The memory has width 7.
+  // The layer has two attentions, two linear maps and three norms. The memory
+  // has width 7.
   EXPECT_EQ(
       CountOf("width: 16 layers: 1 attention { heads: 4 } feed_forward { "
               "hidden: 32 } norm_order: POST",
@@ -401,7 +402,7 @@ TEST(StackSizeTest, OfADecoderLayerOfTheOriginal) {
 }
 
 TEST(StackSizeTest, OfAttentionAlone) {
-  // An attention and its norm in each layer, and the final norm.
+  // Each layer has an attention and its norm. The stack has a final norm.
   EXPECT_EQ(CountOf("width: 8 layers: 2 attention { heads: 2 } "
                     "feed_forward { none {} }"),
             2 * (4 * 8 * 8 + 4 * 8 + 2 * 8) + 2 * 8);
@@ -425,7 +426,8 @@ TEST(StackInitializationTest, ScalesTheMapsThatEndBranches) {
   };
   EXPECT_NEAR(deviation("layers.3.attention.query.weight"), 0.5, 0.02);
   EXPECT_NEAR(deviation("layers.3.feed_forward.input.weight"), 0.5, 0.02);
-  // There are 16 branches.
+  // The standard deviation is 0.5 / sqrt(16), because there are 16 residual
+  // branches.
   EXPECT_NEAR(deviation("layers.3.attention.output.weight"), 0.125, 0.01);
   EXPECT_NEAR(deviation("layers.3.feed_forward.output.weight"), 0.125, 0.01);
   EXPECT_EQ(deviation("layers.3.feed_forward.output.bias"), 0);
@@ -445,7 +447,7 @@ TEST(StackInitializationTest, CountsTheBranchesThatAreThere) {
   const auto values =
       store.value(*store.FindByName("layers.3.attention.output.weight"));
   for (const double value : values) sum += value * value;
-  // There are 12 branches.
+  // The pattern leaves 12 residual branches.
   EXPECT_NEAR(std::sqrt(sum / static_cast<double>(values.size())),
               0.5 / std::sqrt(12), 0.01);
 }

@@ -1,6 +1,6 @@
-// Input embeddings of a Transformer: the embeddings of token ids, optionally
-// scaled, plus type embeddings if there are any, plus positions, optionally
-// normalised.
+// Input embeddings of a Transformer: the sum of token embeddings, which may be
+// scaled, position embeddings, and type embeddings if there are any. The sum
+// may be normalized.
 #ifndef ATTENTION_TRANSFORMER_TOKEN_EMBEDDING_H_
 #define ATTENTION_TRANSFORMER_TOKEN_EMBEDDING_H_
 
@@ -19,10 +19,12 @@ namespace regard {
 
 class TransformerConfig;
 
-// Parameters: "embedding.weight" [vocabulary, width];
-// "position_embedding.weight" if positions are learned; "type_embedding.weight"
-// [types, width] if there are types; "embedding_norm.*" with
-// config.embedding_norm().
+// Parameters:
+//
+//   embedding.weight             [vocabulary, width]
+//   position_embedding.weight    if positions are learned
+//   type_embedding.weight        [types, width], if there are types
+//   embedding_norm.*             with config.embedding_norm()
 template <typename T>
 class TokenEmbedding {
  public:
@@ -32,8 +34,8 @@ class TokenEmbedding {
                  int64_t types = 0);
 
   // ids [batch, time] -> [batch, time, width]. The first position of each row
-  // is `first`. If the embedding has types, `types` is [batch, time]; empty
-  // means type 0 for all.
+  // is `first`. If the embedding has types, `types` is [batch, time]. If
+  // `types` is empty, all types are 0.
   Var<T> operator()(Forward<T>& forward, absl::Span<const int32_t> ids,
                     int64_t batch, int64_t first,
                     absl::Span<const int32_t> types = {}) const;

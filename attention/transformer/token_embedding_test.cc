@@ -42,8 +42,8 @@ TEST(TokenEmbeddingTest, IsTheScaledEmbeddingPlusThatOfThePosition) {
   }
 }
 
-// The sum of three embeddings is normalised, as in BERT: 0 and 2 become -1 and
-// 1.
+// The sum of three embeddings is normalized, as in BERT. The sums 0 and 2
+// become -1 and 1.
 TEST(TokenEmbeddingTest, TypesAreAddedBeforeTheNorm) {
   LayerRun<double> run;
   const TokenEmbedding<double> embedding(

@@ -51,11 +51,13 @@ TransformerLayerConfig Complete(const AttentionRegistry& scorers,
   cross.mutable_attention()->clear_window();
   cross.clear_latent();
   cross.mutable_attention()->clear_forget();
-  // If self-attention has no sink, cross-attention needs no `none`.
+  // An explicit `none` in self-attention is not copied: cross-attention has no
+  // sink to override.
   if (self.attention().sink().has_none()) {
     cross.mutable_attention()->clear_sink();
   }
-  // The positions of query and memory belong to different sequences.
+  // Query and memory positions belong to different sequences, so
+  // cross-attention does not inherit a score that reads positions.
   if (layer.cross_attention().attention().score_case() ==
           Attention::SCORE_NOT_SET &&
       !config.cross_reads_positions() &&
@@ -92,7 +94,7 @@ void ValidateAttention(const AttentionRegistry& scorers,
 
 // Adds a problem if the attention has a forgetting gate. A decoder keeps the
 // sum of the logarithms of all earlier gates, so only causal self-attention
-// can.
+// supports a forgetting gate.
 void RequireNoForget(const MultiHead& config, const char* found,
                      ConfigProblems& problems) {
   if (!HasForget(config.attention())) return;
@@ -117,7 +119,7 @@ void ValidateMixer(const AttentionRegistry& scorers, const MixerConfig& config,
   }
 }
 
-// `layer` is complete.
+// Adds the problems of `layer`, whose defaults have been filled in.
 void ValidateLayer(const AttentionRegistry& scorers,
                    const TransformerLayerConfig& layer, int64_t width,
                    int64_t memory_width, Direction direction,
@@ -189,7 +191,7 @@ void ValidateInitialization(const TransformerInitialization& config,
 void NoteUnusedAttention(const AttentionRegistry& scorers,
                          const TransformerConfig& config, int64_t memory_width,
                          ConfigProblems& problems) {
-  // Cross-attention inherits `attention`.
+  // With a memory, `attention` is used, because cross-attention inherits it.
   if (!config.has_attention() || memory_width > 0) return;
   for (int i = 0; i < config.layers(); ++i) {
     if (!HasStateMixer(LayerConfig(scorers, config, i).mixer())) return;
@@ -268,7 +270,8 @@ void ValidateTransformer(const AttentionRegistry& scorers,
   }
   if (!ok()) return;
   NoteUnusedAttention(scorers, config, memory_width, problems);
-  // Validated before the pattern, which may replace invalid fields.
+  // Problems of the layer without a pattern. They are only reported if a layer
+  // still has them after a pattern is merged.
   ConfigProblems below;
   ValidateLayer(scorers, Complete(scorers, config, Parts(config)),
                 config.width(), memory_width, direction, below);

@@ -21,9 +21,9 @@ class TransformerLayerConfig;
 // `whole`, and other fields in `part` clear a `none` in `whole`.
 void ClearReplaced(const MultiHead& part, MultiHead* whole);
 
-// LayOver() for a TransformerConfig or TransformerLayerConfig. In addition,
-// `none` in `part` replaces the feed-forward network or the part of attention
-// in `whole`.
+// Like LayOver(), for a TransformerConfig or TransformerLayerConfig. In
+// addition, `none` in `part` replaces the feed-forward network or the part of
+// attention in `whole`.
 template <typename Config>
 void LayOverTransformer(const Config& part, Config* whole) {
   if (part.feed_forward().has_none()) whole->clear_feed_forward();
@@ -42,8 +42,8 @@ TransformerLayerConfig LayerConfig(const AttentionRegistry& scorers,
                                    const TransformerConfig& config,
                                    int64_t index);
 
-// Clears drop_path, also in the pattern. Clears the pattern if nothing else is
-// left in it.
+// Clears drop_path in the config and in its pattern. Clears the pattern if
+// nothing else is left in it.
 void ClearDropPath(TransformerConfig* config);
 
 // Whether the score of `attention` reads positions, in any layer.
@@ -54,9 +54,9 @@ bool ReadsPositions(const AttentionRegistry& scorers,
 enum class Direction { kBoth, kCausal };
 
 // Adds the problems of `config`, under paths relative to it. `memory_width` is
-// the width of the memory that a decoder attends to; 0 means no
-// cross-attention. Problems of a pattern's layer that come from other fields of
-// `config` are reported for these. Fields that each pattern replaces are not
+// the width of the memory that a decoder attends to. 0 means no
+// cross-attention. A problem of a layer that comes from a field outside of the
+// pattern is reported for that field. Fields that each pattern replaces are not
 // checked.
 void ValidateTransformer(const AttentionRegistry& scorers,
                          const TransformerConfig& config, int64_t memory_width,
@@ -67,7 +67,7 @@ void NoteCrossAttention(const TransformerConfig& config, absl::string_view note,
                         ConfigProblems& problems);
 
 // Adds problems and notes for fields that require a source, for a model that
-// has none. `model` begins the messages: "a language model".
+// has none. The messages begin with `model`, such as "a language model".
 void ValidateHasNoSource(absl::string_view model,
                          const TransformerConfig& config,
                          ConfigProblems& problems);

@@ -88,7 +88,8 @@ TEST(LayerConfigTest, NoneReplacesWhatIsBelow) {
   EXPECT_TRUE(has_none(second.cross_attention()));
 }
 
-// Cross-attention inherits neither of them, but it inherits a selection.
+// Cross-attention inherits a selection, but no latents, forgetting gate or
+// position encoding.
 TEST(LayerConfigTest, NoneReplacesPartsOfSelfAttention) {
   const std::string none =
       "latent { none {} } attention { forget { none {} } position_encoding { "
@@ -218,8 +219,8 @@ TEST(ValidateTransformerTest, FieldsThatEachPatternReplacesAreNotChecked) {
   const std::string wrong = "attention { heads: 5 } layers: 2 width: 12 ";
   EXPECT_THAT(ProblemsOf(wrong + "pattern { attention { heads: 4 } }"),
               IsEmpty());
-  // An invalid field that some pattern does not replace is reported once, where
-  // it is written.
+  // An invalid field that some pattern does not replace is reported once, under
+  // its own path.
   EXPECT_THAT(
       ProblemsOf(wrong + "pattern { attention { heads: 4 } } pattern {}"),
       ElementsAre(StartsWith("attention.heads: must divide")));
@@ -229,7 +230,8 @@ TEST(ValidateTransformerTest, FieldsThatEachPatternReplacesAreNotChecked) {
               ElementsAre(StartsWith("pattern[0].attention.heads: must")));
 }
 
-// A note about a field below the pattern has the path of that field.
+// A note about a field outside of the pattern is reported once, under the path
+// of that field.
 TEST(ValidateTransformerTest, NotesOfAPatternAreThereOnce) {
   EXPECT_THAT(
       ProblemsOf("layers: 2 attention { attention { formula { score: 'q . k' "
@@ -242,7 +244,8 @@ TEST(ValidateTransformerTest, NotesOfAPatternAreThereOnce) {
               ElementsAre(StartsWith("note: pattern[1].feed_forward.none: ")));
 }
 
-// The memory need not have the layer's width for a score that compares heads.
+// Keys are projected to heads, so the memory may have another width than the
+// layer.
 TEST(ValidateTransformerTest, TheMemoryMayHaveAnotherWidth) {
   EXPECT_THAT(ProblemsOf("width: 16 attention { heads: 4 }", 7), IsEmpty());
 }
@@ -282,7 +285,8 @@ TEST(LayerConfigTest, CrossAttentionInheritsNoScoreThatReadsPositions) {
     };
     EXPECT_TRUE(cross("").has_scaled_dot()) << score;
     EXPECT_TRUE(cross("cross_attention { attention { dot {} } }").has_dot());
-    // A config that explicitly names such a score gets it.
+    // Cross-attention has a score that reads positions if the config names the
+    // score, or sets cross_reads_positions.
     const std::string name = score.substr(0, score.find(' '));
     const Attention wanted = Parse(self).attention().attention();
     for (const std::string& rest :
@@ -350,7 +354,7 @@ TEST(LayerConfigTest, AListOfAPartReplacesThatBelow) {
 TEST(ValidateTransformerTest, AStateMixerTakesThePlaceOfAttention) {
   constexpr char kMixer[] = "width: 16 mixer { retention { heads: 2 } } ";
   EXPECT_THAT(ProblemsOf(kMixer), IsEmpty());
-  // Cross-attention has no mixer.
+  // A state mixer does not replace cross-attention, which inherits `attention`.
   EXPECT_THAT(ProblemsOf(std::string(kMixer) + "attention { heads: 5 }"),
               ElementsAre(StartsWith("cross_attention.heads: must divide")));
   EXPECT_THAT(ProblemsOf(std::string(kMixer) + "attention { heads: 5 }",
@@ -382,7 +386,7 @@ TEST(ValidateTransformerTest, AStateMixerReadsNoLaterPosition) {
 
 TEST(ValidateTransformerTest, AForgetGateRequiresCausalSelfAttention) {
   constexpr char kForgets[] = "attention { attention { forget {} } }";
-  // Cross-attention does not inherit it.
+  // Cross-attention does not inherit the forgetting gate.
   EXPECT_THAT(ProblemsOf(kForgets), IsEmpty());
   EXPECT_THAT(ProblemsOf("cross_attention { attention { forget {} } }"),
               ElementsAre(AllOf(

@@ -36,7 +36,7 @@ inline AttentionRegistry BuiltInScorers() {
   return scorers;
 }
 
-// Uniform in -bound .. bound.
+// Returns `count` values, uniform in -bound .. bound.
 template <typename T>
 std::vector<T> RandomValues(int64_t count, uint64_t seed, double bound = 1) {
   const RandomStream random(seed, "values");
@@ -81,13 +81,13 @@ class LayerRun {
     return *forward_;
   }
 
-  // Returns input `i` of a shape, the same for each call. The tape keeps its
-  // gradient.
+  // Returns an input with random values, which only depend on the shape and on
+  // `i`. The tape keeps its gradient.
   Var<T> Input(const Shape& shape, uint64_t i = 0) {
     return tape_.Input(shape, RandomValues<T>(shape.size(), 100 + i));
   }
 
-  // Runs the tape backwards from sum(random * y).
+  // Runs the backward pass from sum(random * y).
   void BackwardFrom(Var<T> y) {
     const std::vector<T> random = RandomValues<T>(y.size(), 9);
     y.grad_ref().AddEach([&](int64_t i) { return random[i]; });
@@ -110,8 +110,8 @@ class LayerRun {
 };
 
 // Compares the gradients of sum(random * f(forward, inputs)) with four-point
-// differences along random directions. It does so for each parameter, for each
-// input, and for all of them together.
+// differences along random directions. Checks each parameter, each input, and
+// all of them together.
 template <typename F>
 void CheckLayerGradients(LayerRun<double>& run,
                          const std::vector<Shape>& shapes, F f) {
