@@ -63,7 +63,7 @@ Var<T> AttentionLayer<T>::Prepare(Forward<T>& forward,
 template <typename T>
 int64_t AttentionLayer<T>::LongestDistance() const {
   int64_t longest = parts_.scorer->LongestDistance();
-  // Keys beyond the limit are masked.
+  // The window masks all keys beyond the score's limit.
   if (window_ > 0 && window_ - 1 <= longest) longest = kUnlimited;
   if (parts_.position_encoding == nullptr) return longest;
   return std::min(longest, parts_.position_encoding->LongestDistance());
@@ -254,7 +254,7 @@ Attended<T> AttentionLayer<T>::AttendRows(Forward<T>& forward,
     scores = SelectedScores(scores, in.mask, in.positions);
   }
   const bool drop = dropout_ > 0 && forward.tape().training();
-  // One operation computes both if nothing comes between them.
+  // One operation computes weights and context if no step comes between them.
   if (parts_.normalizer->IsSoftmax() && !bias.distance.has_value() &&
       !parts_.sink.has_value() && parts_.map_after == nullptr && !drop &&
       !WeightsAreChanged(forward)) {
@@ -273,7 +273,7 @@ int64_t AttentionLayer<T>::RowsPerBlock(Forward<T>& forward,
                                         const ScoreInputs<T>& in,
                                         Var<T> values) const {
   constexpr int64_t kMostRows = kGemmDepth;
-  // The fewer queries a block has, the fewer keys it reads in vain.
+  // A block with fewer queries reads fewer keys that it must mask.
   constexpr int64_t kSelectingRows = 128;
   constexpr int64_t kCausalRows = 128;
   constexpr int64_t kMostNumbers = int64_t{1} << 24;
@@ -286,16 +286,16 @@ int64_t AttentionLayer<T>::RowsPerBlock(Forward<T>& forward,
   const int64_t queries = in.queries.dim(2);
   const int64_t numbers = queries * numbers_of_row;
   const int64_t of_batch = in.queries.dim(0) * numbers;
-  // A block copies the keys and values that it sees. In a step of a search,
-  // that costs more than the scores of all rows.
+  // A block copies the keys and values that it sees. In a step of a search, the
+  // copy costs more than the scores of all rows.
   const bool recording = forward.tape().recording();
   if (!runs && !recording &&
       (queries == 1 || of_batch <= in.keys.size() + values.size())) {
     return 0;
   }
   if (block_ > 0) return std::min(block_, most_rows);
-  // Blocks of causal rows leave out the keys after them. A backward pass would
-  // compute the blocks again, which costs more than it saves.
+  // Blocks of causal rows skip the keys after them. If gradients are needed,
+  // this does not pay, because the backward pass computes the blocks again.
   const bool needs_grad =
       recording &&
       (in.queries.needs_grad() || in.keys.needs_grad() || values.needs_grad());
@@ -364,7 +364,6 @@ Var<T> AttentionLayer<T>::AttendRuns(Forward<T>& forward,
   Mask mask = part.mask;
   mask.seen = runs.columns;
   const bool drop = dropout_ > 0 && tape.training();
-  // The same special case as in AttendRows().
   if (parts_.normalizer->IsSoftmax() && !bias.distance.has_value() &&
       !parts_.sink.has_value() && parts_.map_after == nullptr && !drop) {
     const WeightsAndContext<T> both =

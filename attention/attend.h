@@ -100,8 +100,8 @@ class AttentionLayer {
   int64_t LongestDistance() const;
 
   // Whether the score reads ScoreInputs::previous_weights and
-  // cumulative_weights. If they are empty, each query counts as the first, and
-  // both are zero.
+  // cumulative_weights. If these inputs are empty, they count as zero, as for
+  // the first query.
   bool uses_history() const { return parts_.uses_history; }
 
  private:
@@ -112,7 +112,7 @@ class AttentionLayer {
   LayerBias<T> Bias(Forward<T>& forward, const ScoreInputs<T>& inputs,
                     int64_t queries, int64_t keys) const;
   // Scores after map_before. With a selection, scores are -inf where it leaves
-  // a key out. `bias`, which may only be given with a selection, is added.
+  // a key out. Adds `bias`, which may only be given with a selection.
   Var<T> Scores(Forward<T>& forward, ScoreInputs<T> inputs,
                 const LayerBias<T>& bias = {}) const;
   // The weights of the scores, before map_after.
@@ -127,13 +127,14 @@ class AttentionLayer {
   bool MayBeBlocked() const;
   // Whether a hook replaces scores or weights, or needs their gradients.
   bool WeightsAreChanged(Forward<T>& forward) const;
-  // The context from the blocked kernel. `nullopt` if the layer cannot use it.
+  // The context from the blocked kernel. `nullopt` if the layer cannot use the
+  // kernel.
   std::optional<Var<T>> BlockedContext(Forward<T>& forward,
                                        const ScoreInputs<T>& inputs,
                                        Var<T> values, const LayerBias<T>& bias,
                                        const RowStatistics& rows) const;
-  // Computes context and weights from encoded queries and keys. The call is
-  // whole or a part, and a part also fills in its `rows`.
+  // Computes the context and the weights of a whole call or of a part, from
+  // encoded queries and keys. For a part, also writes statistics to `rows`.
   Attended<T> AttendRows(Forward<T>& forward, const ScoreInputs<T>& inputs,
                          Var<T> values, const LayerBias<T>& bias,
                          const RowReader& rows = {}) const;
@@ -143,11 +144,12 @@ class AttentionLayer {
                         const RowStatistics& rows) const;
   // The context of a part with a selection. A part is one example and some of
   // its queries, with all keys and values of the call. Only reads runs of keys
-  // that some query has selected.
+  // that some query of the part has selected.
   Var<T> AttendRuns(Forward<T>& forward, const ScoreInputs<T>& part,
                     Var<T> values, const LayerBias<T>& bias, int64_t example,
                     const RowReader& rows) const;
-  // Whether rows read runs of keys. False if a map reads all keys of a row.
+  // Whether AttendRuns() can be used. False if a score map needs all keys of a
+  // row.
   bool ReadsRuns() const;
   // The number of queries per block; 0 if the call is computed whole.
   int64_t RowsPerBlock(Forward<T>& forward, const ScoreInputs<T>& inputs,

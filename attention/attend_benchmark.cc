@@ -81,8 +81,8 @@ class RowSums : public Probe<float> {
   }
 };
 
-// Measures y = apply(forward, x) forward and backward. Its parameters are in
-// the store.
+// Measures the forward and backward pass of y = apply(forward, x), with the
+// parameters in `store`.
 template <typename Layer>
 void Measure(benchmark::State& state, int64_t time,
              ParameterStore<float>& store, const Layer& apply,
@@ -126,8 +126,8 @@ void UpdateAttention(benchmark::State& state, const std::string& name,
       config, options.mutable_attention()))
       << config;
   ParameterStore<float> store;
-  // Layers share the angles of rotary encoding, which a single layer would not
-  // show.
+  // Layers share the angles of rotary encoding. One layer would not show what
+  // this saves.
   const int count = options.attention().has_position_encoding() ? 4 : 1;
   std::vector<MultiHeadAttention<float>> layers;
   for (int i = 0; i < count; ++i) {
@@ -177,7 +177,7 @@ constexpr std::pair<const char*, const char*> kCases[] = {
     {"scaled_dot", "scaled_dot {}"},
     {"scaled_dot_rows", "scaled_dot {}"},
     {"scaled_dot_dropout", "scaled_dot {} dropout: 0.1"},
-    // At length 8,192, there are 16 blocks.
+    // At length 8,192, there are 16 blocks of 512 keys.
     {"scaled_dot_moba_8",
      "scaled_dot {} selection { moba { block_size: 512 top_k: 8 } }"},
     {"scaled_dot_moba_4",

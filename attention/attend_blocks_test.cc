@@ -1,6 +1,6 @@
-// Tests of attention in blocks of queries that the generated tests of scores
-// lack: memory, the rule that chooses blocks, hooks, and activation
-// checkpointing.
+// Tests of attention in blocks of queries: memory, the rule that chooses
+// blocks, hooks, and activation checkpointing. The generated tests of scores do
+// not cover them.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -36,7 +36,7 @@ using ::testing::ElementsAreArray;
 constexpr int64_t kHeads = 2;
 constexpr int64_t kWidth = 4;
 
-// Causal self-attention. Its gradients are of the sum of the context.
+// Causal self-attention, with gradients of the sum of the context.
 class SelfAttention {
  public:
   explicit SelfAttention(const std::string& config) {
@@ -108,8 +108,6 @@ TEST(AttendBlocksTest, MemoryIsLinearInTheLength) {
       SelfAttention attention(std::string("additive {} ") + rest);
       attention.tape().set_training(true);
       attention.Step(time);
-      // Blocks of the tape's memory double in size. Only a second step shows
-      // the memory that is used.
       const size_t bytes = attention.tape().high_water_bytes();
       if (before > 0) {
         EXPECT_LT(static_cast<double>(bytes),
@@ -161,7 +159,8 @@ TEST(AttendBlocksTest, AreTakenForALargeBatchOfShortExamples) {
             kBatch * kHeads * kTime * kTime * 40 * sizeof(float) / 8);
 }
 
-// Blocks would copy all keys and values that the query sees.
+// A query in a step of a search must not be computed in blocks, which would
+// copy all keys and values that it sees.
 TEST(AttendBlocksTest, AStepOfASearchCopiesNoKeys) {
   const auto bytes = [](const std::string& config, int64_t queries) {
     SelfAttention attention(config);

@@ -1,6 +1,6 @@
 // Tests that statistics of rows agree with the weights, with the blocked kernel
-// and row by row. They must not need an array of weights, and must not change a
-// bit.
+// and row by row. Statistics must not need an array of weights, and must not
+// change a bit of the outputs and gradients.
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -50,7 +50,7 @@ class SelfAttention {
         scorers, options, store_.Root(),
         MultiHeadWidths{kWidth, kWidth, kWidth});
     store_.Finalize(1);
-    // Makes the rows differ.
+    // Larger parameters make the rows of weights differ.
     for (float& value : store_.values()) value *= 2;
     gradients_ = std::make_unique<GradientSlab<float>>(store_);
     forward_ =
@@ -108,8 +108,9 @@ class SelfAttention {
   std::unique_ptr<Forward<float>> forward_;
 };
 
-// Covers the blocked kernel, with heads side by side and without. Then covers
-// rows, whole and in blocks, over ranges of keys and over runs of them.
+// Configs for the blocked kernel, with and without heads side by side, and for
+// the row-by-row path, with and without blocks, over ranges and over runs of
+// keys.
 constexpr const char* kConfigs[] = {
     "scaled_dot {}",
     "scaled_dot {} dropout: 0.3",
@@ -193,7 +194,8 @@ TEST(MemoryOfRowsTest, IsLinearInTheLength) {
       }
       bytes[reads ? 1 : 0] = attention.tape().high_water_bytes();
     }
-    // Six arrays of numbers, one array of keys, and scratch of one block.
+    // Statistics need six arrays of double and one array of int32. The scratch
+    // memory of one block comes on top.
     constexpr size_t kArrays = 2 * kHeads * kTime * (6 * 8 + 4);
     EXPECT_LT(bytes[1], bytes[0] + kArrays + (1 << 18)) << config;
     EXPECT_LT(bytes[1] - bytes[0], 2 * kHeads * kTime * kTime / 8) << config;

@@ -1,5 +1,6 @@
-// Tests of attention with a selection of keys that the generated tests of
-// selections lack: skipped work, hooks, activation checkpointing and faults.
+// Tests of attention with a selection of keys: skipped work, hooks, activation
+// checkpointing and faults. The generated tests of selections do not cover
+// them.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -103,7 +104,7 @@ class SelfAttention {
   AttendInputs<float> inputs_;
 };
 
-// Computed by the blocked kernel, and row by row.
+// Scores for the blocked kernel and for the row-by-row path.
 constexpr const char* kScores[] = {
     "scaled_dot {} ", "scaled_dot {} normalizer { sparsemax {} } "};
 
@@ -115,8 +116,9 @@ TEST(AttendSelectionTest, KeysThatNobodySelectsAreNotMultiplied) {
                             "selection { moba { block_size: 256 top_k: 2 } }");
     const auto share = static_cast<double>(selecting.Products(kTime)) /
                        static_cast<double>(plain.Products(kTime));
-    // Each query sees 2 of 1 to 16 blocks, which is .23 of the pairs. Row by
-    // row, keys that other queries select are read, too.
+    // A query sees at most 2 blocks, of 1 to 16 in its past: 23% of the pairs.
+    // The row-by-row path also reads keys that only other queries selected, so
+    // its fraction is larger.
     EXPECT_GT(share, 0.2) << score;
     EXPECT_LT(share, 0.4) << score;
     EXPECT_LT(selecting.tape().high_water_bytes(),
@@ -183,8 +185,8 @@ TEST(AttendSelectionTest, ReplacedScoresDoNotBringKeysBack) {
   }
 }
 
-// Keeps only the largest score of each row. It is registered in place of the
-// soft cap.
+// Keeps only the largest score of each row. Registered in place of the soft
+// cap.
 template <typename T>
 class LargestOnly : public ScoreMap<T> {
  public:
@@ -239,8 +241,8 @@ TEST(AttendSelectionTest, MapsThatMixKeysSeeNoOtherKeys) {
     for (const bool fused : {false, true}) {
       inputs.fused_score = fused;
       const Var<float> context = layer.Attend(forward, inputs).context;
-      // The first key of the query's own block. Earlier keys have larger
-      // scores.
+      // The first key of the query's own block has the largest score in that
+      // block. Keys of earlier blocks have larger scores, but are not selected.
       for (int64_t i = 0; i < kTime; ++i) {
         EXPECT_EQ(context.data()[i], static_cast<float>(i / 2 * 2)) << rest;
       }

@@ -143,8 +143,8 @@ TEST_F(AttendTest, TheContextIsTheWeightedMeanOfTheValues) {
   EXPECT_THAT(attended.context.span(), ElementsAre(FloatEq(3)));
 }
 
-// With equal keys and the lengths 2 and 6, the contexts are the means of the
-// first 2 and 6 values.
+// All keys are equal. With lengths 2 and 6, the contexts are the means of the
+// first 2 and of the first 6 values.
 TEST_F(AttendTest, HidesKeysByLength) {
   const auto attender = Make("dot {}");
   AttendInputs<float> inputs;
@@ -202,8 +202,8 @@ TEST_F(AttendTest, DropoutDropsWeightsInTrainingAndReportsThemWhole) {
   tape_.set_training(true);
   const Attended<float> attended = attender->Attend(*forward_, inputs);
   EXPECT_THAT(attended.weights.span(), Each(FloatEq(1.f / kKeys)));
-  // Twice the fraction that is kept: 1, with a standard deviation of 1 /
-  // sqrt(1000).
+  // The context is twice the fraction of kept weights. Its mean is 1, and its
+  // standard deviation is 1 / sqrt(1000).
   EXPECT_NEAR(attended.context.item(), 1, 0.2);
   EXPECT_GT(std::abs(attended.context.item() - kept), 1e-4);
 }
@@ -246,7 +246,8 @@ TEST_F(AttendTest, BlocksOfInnerFormAreTakenByTheRule) {
   EXPECT_THAT(reads["attention/scores"].span(), Each(0));
   EXPECT_THAT(reads["attention/weights"].span(), Each(FloatEq(1.f / 3)));
   EXPECT_FALSE(reads["attention/weights"].needs_grad());
-  // Requested weights, history, another normalizer and requested gradients do.
+  // Requested weights, history, another normalizer and requested gradients
+  // prevent the blocked kernel.
   EXPECT_FLOAT_EQ(context(scorers, "", nullptr, false), kRows);
   EXPECT_FLOAT_EQ(context(with_history, "", nullptr, true), kRows);
   EXPECT_FLOAT_EQ(
@@ -270,14 +271,14 @@ TEST_F(AttendTest, ItsSitesAreWhatTheScoreReadsAndWhatFollows) {
                 ElementsAre("attention/queries", "attention/keys",
                             "attention/values", "attention/scores",
                             "attention/weights", "attention/context"));
-    // Rotated by the angle 1.
+    // Rotary encoding rotates the query at position 1 by the angle 1.
     EXPECT_THAT(probe["*queries"].span(),
                 ElementsAre(FloatEq(std::cos(1.f)), FloatEq(std::sin(1.f))));
   }
 }
 
-// On each path, the gradient of the context with respect to the weights is the
-// values.
+// The gradient of the context with respect to each weight is the value of its
+// key.
 TEST_F(AttendTest, GradientsOfWeightsAreThoseOfTheContextToo) {
   const auto attender = Make("dot {}");
   const AttendInputs<float> inputs = ThreeKeys();
@@ -291,7 +292,8 @@ TEST_F(AttendTest, GradientsOfWeightsAreThoseOfTheContextToo) {
               ElementsAre(1, 2, 6));
 }
 
-// The average score has no gradient, but its weights have one.
+// The average score has no gradient, but a hook requests the gradients of its
+// weights.
 TEST_F(AttendTest, WeightsHaveGradientsWithoutAnyInTheScores) {
   const auto attender = Make("average {}");
   AttendInputs<float> inputs = ThreeKeys();
@@ -326,8 +328,8 @@ TEST_F(AttendTest, TheNarrowerWindowHolds) {
               ElementsAre(0, 0.5, 0.5));
 }
 
-// -inf masks the second key, whichever operation computed it, and passes no
-// gradient.
+// A score of -inf masks the second key and passes no gradient to it, whichever
+// operation computed the score.
 TEST_F(AttendTest, AScoreOfMinusInfinityMayBeComposedOfAnyOperations) {
   AttentionRegistry scorers;
   scorers.Add<Composed>("composed");
@@ -350,12 +352,13 @@ TEST_F(AttendTest, AScoreOfMinusInfinityMayBeComposedOfAnyOperations) {
   }
 }
 
-// The -inf of a kernel is valid, also with a bias added.
+// A kernel gives a distant key the score -inf. Adding a bias to this score is
+// not a fault.
 TEST_F(AttendTest, ABiasOfAScoreOfMinusInfinityIsNoFault) {
   const auto attender =
       Make("kernel { shape: BOXCAR } position_encoding { alibi {} }");
   FaultFinder<float> finder(tape_);
-  AttendInputs<float> inputs = ThreeKeys();  // keys beyond the kernel's reach
+  AttendInputs<float> inputs = ThreeKeys();
   inputs.score.keys = tape_.Input({1, 1, 3, 2}, {0, 0, 9, 9, 0, 0.5});
   HeldSites<float> probe("*weights", /*gradients=*/true);
   forward_->set_probe(&probe);

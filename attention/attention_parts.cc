@@ -51,7 +51,7 @@ AttentionParts<T>::AttentionParts(const AttentionRegistry& registry,
   }
   const auto create_map = [&](const ScoreMapConfig& map, const char* name,
                               std::unique_ptr<ScoreMap<T>>* created) {
-    // Even a map that changes nothing would exclude the blocked kernel.
+    // A `none` map is not created, because any map excludes the blocked kernel.
     if (map.map_case() == ScoreMapConfig::MAP_NOT_SET || map.has_none()) return;
     *created = WithSlots(widths, name, [&](const ScoreWidths& of_part) {
       return registry.score_maps.Create<T>(map, scope.Sub(name), of_part);
@@ -65,7 +65,8 @@ AttentionParts<T>::AttentionParts(const AttentionRegistry& registry,
   };
   map_before_mixes_keys = mixes_keys(config.map_before());
   map_after_mixes_keys = mixes_keys(config.map_after());
-  // Even a selection of all keys would read ranges.
+  // A `none` selection is not created, because any selection reads ranges of
+  // keys.
   if (HasSelection(config)) {
     selection = WithSlots(widths, "selection", [&](const ScoreWidths& of_part) {
       return registry.selections.Create<T>(config.selection(), of_part);

@@ -27,8 +27,8 @@ struct AttentionParts {
   // `config` has passed AttentionRegistry::Validate(). The parameters of the
   // score are directly in `scope`. The other parts have the scopes
   // "position_encoding", "normalizer", "sink", "forget", "map_before" and
-  // "map_after". The slots of the state have the same scopes; the slots of the
-  // score are in "score".
+  // "map_after". The slots of the state have the same scopes, and the slots of
+  // the score are in "score".
   AttentionParts(const AttentionRegistry& registry, const Attention& config,
                  ParameterScope<T> scope, const ScoreWidths& widths);
 
@@ -40,7 +40,7 @@ struct AttentionParts {
   std::unique_ptr<ScoreMap<T>> map_before;     // may be null
   std::unique_ptr<ScoreMap<T>> map_after;      // may be null
   std::unique_ptr<KeySelection<T>> selection;  // may be null
-  // Whether the map reads other keys of a row.
+  // Whether the map of an element reads other keys of its row.
   bool map_before_mixes_keys = false;
   bool map_after_mixes_keys = false;
   bool uses_history;

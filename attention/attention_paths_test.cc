@@ -119,7 +119,7 @@ class NoDistanceBias : public Probe<double> {
   }
 };
 
-// Tests the blocked kernel and row by row.
+// Tests the blocked kernel and the row-by-row path.
 TEST(AttentionPathsTest, AReplacedBiasOfDistancesTakesEffect) {
   for (const std::string rest : {"", " normalizer { sparsemax {} }"}) {
     const auto context = [&](const std::string& encoding, bool replaced) {
@@ -153,8 +153,9 @@ TEST(AttentionPathsTest, AReplacedBiasOfDistancesTakesEffect) {
 TEST(AttentionPathsTest, GradientsOfEveryCombination) {
   std::vector<GradientCase> cases;
   for (const std::string& config : Configs()) {
-    // These have no derivative where their support changes, which finite
-    // differences may cross. Their own tests check derivatives elsewhere.
+    // Sparsemax and top_k have no derivative where the set of nonzero weights
+    // changes, and finite differences may cross such a point. The tests of both
+    // check derivatives elsewhere.
     if (config.find("sparsemax") != std::string::npos) continue;
     if (config.find("top_k") != std::string::npos) continue;
     std::vector<CheckedInput> inputs = {{{1, kHeads, 3, kWidth}},
@@ -167,7 +168,8 @@ TEST(AttentionPathsTest, GradientsOfEveryCombination) {
         "Attend", config, inputs,
         [=]<typename T>(Tape<T>& tape, absl::Span<const Var<T>> in) {
           const Layer<T>& layer = Get<T>(config);
-          // Kept alive, because blocks use it again in the backward pass.
+          // Keeps `forward` alive, because blocks use it again in the backward
+          // pass.
           static auto* const kept =
               new std::vector<std::unique_ptr<Forward<T>>>;
           kept->push_back(
@@ -218,7 +220,7 @@ TEST(AttentionPathsTest, OtherExamplesChangeNoBit) {
   }
 }
 
-// Without gradients, blocks of causal rows leave out later keys.
+// The call without gradients runs in causal blocks, which leave out later keys.
 TEST(AttentionPathsTest, CausalBlocksHaveTheBitsOfWholeCalls) {
   constexpr int64_t kTime = 259;
   for (const std::string& config : Configs()) {
@@ -241,7 +243,7 @@ TEST(AttentionPathsTest, CausalBlocksHaveTheBitsOfWholeCalls) {
   }
 }
 
-// Both drop the same weights.
+// The calls with and without weights must drop the same weights.
 TEST(AttentionPathsTest, ContextsAgreeWithThoseOfWeights) {
   for (const std::string& config : Configs()) {
     const Layer<double> layer(config + " dropout: 0.25");
@@ -266,8 +268,8 @@ TEST(AttentionPathsTest, ContextsAgreeWithThoseOfWeights) {
   }
 }
 
-// Each key and its value are NaN, one after another. Queries that do not see
-// the key must have the same context and gradients as with finite numbers.
+// One key at a time is NaN, and so is its value. Queries that do not see the
+// key must have the same context as with finite numbers.
 TEST(AttentionPathsTest, HiddenNaNReachesNoContextOnAnyPath) {
   constexpr int64_t kQueries = 3;
   constexpr int64_t kKeys = 5;
@@ -330,8 +332,8 @@ TEST(AttentionPathsTest, HiddenNaNReachesNoContextOnAnyPath) {
   }
 }
 
-// Queries that are alternatives at one position must equal separate queries
-// there.
+// Queries that are alternatives at one position must have the same contexts as
+// separate queries at that position.
 TEST(AttentionPathsTest, AlternativesEqualQueriesOnTheirOwn) {
   for (const std::string& config : Configs()) {
     const Layer<double>& layer = Get<double>(config);

@@ -83,12 +83,12 @@ class AttentionRegistry : public PluginRegistry<Attention, ScorerInfo> {
   void Validate(const Attention& config, const ScoreWidths& widths,
                 ConfigProblems& problems) const;
 
-  // Their built-in plug-ins are already registered.
+  // Registries that contain the built-in plug-ins.
   NormalizerRegistry normalizers;
   PositionEncodingRegistry position_encodings;
   ScoreMapRegistry score_maps;
   KeySelectionRegistry selections;
-  // Choices of a MultiHead config.
+  // Registries of the plug-ins that a MultiHead config chooses.
   HeadOutputRegistry head_outputs;
   MixerRegistry mixers;
 

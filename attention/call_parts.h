@@ -48,8 +48,8 @@ Var<T> PlusBias(Var<T> scores, const DifferenceBias<T>& bias) {
   return scores;
 }
 
-// The place of the weights of a call, or of a part whose queries begin at
-// `positions`.
+// Returns the place of the weights of a call, or of a part whose queries begin
+// at `positions`.
 inline RowPlace PlaceOf(const Positions& positions, int64_t example = 0,
                         int64_t first_query = 0) {
   return {.example = example,
@@ -60,11 +60,13 @@ inline RowPlace PlaceOf(const Positions& positions, int64_t example = 0,
 
 // Writes the statistics of the rows of a part. Trivially copyable.
 struct RowReader {
-  // The statistics of the whole call. Empty arrays make both functions no-ops.
+  // The statistics of the whole call. If it has no arrays, both functions are
+  // no-ops.
   RowStatistics to = {};
   RowPlace place = {};
 
-  // Reads weights [1, heads, rows, keys] under the part's mask.
+  // Writes the statistics of weights [1, heads, rows, keys]. `part` is the
+  // part's mask.
   template <typename T>
   void Read(Var<T> weights, const Mask& part) const {
     if (!to.has_value()) return;
@@ -73,8 +75,8 @@ struct RowReader {
     of_keys.part_of_keys = weights.cols() < part.all_keys;
     ReadRows(weights, of_keys, to);
   }
-  // Reads weights [1, heads, rows, columns] whose columns are runs of the
-  // call's keys.
+  // Writes the statistics of weights [1, heads, rows, columns], whose columns
+  // are the keys of `runs`.
   template <typename T>
   void ReadRuns(Var<T> weights, absl::Span<const KeyRange> runs) const {
     if (!to.has_value()) return;

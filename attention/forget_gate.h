@@ -13,9 +13,9 @@
 //
 // The gate belongs to the attention layer. It works with every score,
 // normalizer, score map and position encoding, and the model needs no position
-// embedding. It requires causal self-attention: queries and keys have the same
-// positions, which follow one another from the first. A decoder keeps one
-// number for each head and position.
+// embedding. It requires causal self-attention, in which queries and keys have
+// the same successive positions. A decoder keeps one number for each head and
+// position.
 #ifndef ATTENTION_FORGET_GATE_H_
 #define ATTENTION_FORGET_GATE_H_
 
@@ -38,10 +38,10 @@ class ForgetGate {
              const ScoreWidths& widths);
 
   // Returns the bias c_i - c_j for queries at the positions of x [batch, time,
-  // input]. With a state, these positions follow the positions in it, the keys
-  // are at all of its positions, and c is appended to it. Without a state, the
-  // keys are at the positions of x. The logarithms of the gates, [batch, time,
-  // heads], are the hook point "log_decays".
+  // input]. With a state, x follows the positions of the state. The keys are
+  // then at all of these positions, and c is appended to the state. Without a
+  // state, the keys are at the positions of x. The logarithms of the gates,
+  // [batch, time, heads], are the hook point "log_decays".
   DifferenceBias<T> Bias(Forward<T>& forward, Var<T> x,
                          LayerState<T>* state) const;
 

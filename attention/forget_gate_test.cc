@@ -59,8 +59,8 @@ void SetParameter(const char* name, std::vector<T> values,
   std::copy(values.begin(), values.end(), to.begin());
 }
 
-// Two query heads share a key head. There are more keys than one block or
-// fewer, and as many queries as keys or other numbers.
+// Two query heads share a key head. The numbers of queries and keys are equal
+// or different, and smaller or larger than a block.
 TEST(ForgetGateTest, GradientsOfTheBlockedKernel) {
   std::vector<GradientCase> cases;
   for (const auto& [queries, keys] :
@@ -161,8 +161,8 @@ TEST(ForgetGateTest, SumsLogarithmsOfGates) {
 }
 
 // The output of causal self-attention of 2 examples of `time` positions. With
-// gates_of_one, gates have weights 0 and a bias of 200: exp(-200) is 0 in
-// float.
+// gates_of_one, the gates have weights 0 and a bias of 200, so that they are
+// exactly 1: exp(-200) is 0 in float.
 std::vector<float> SelfAttention(const std::string& attention, int64_t time,
                                  bool gates_of_one = false) {
   const AttentionRegistry scorers = BuiltIn();
@@ -237,7 +237,7 @@ TEST(ForgetGateTest, AWarmStepAllocatesNothing) {
 }
 
 // The sums are near -20,000, where adjacent floats differ by 0.002. Adding the
-// score to a sum first would lose its last digits.
+// score to a sum first would lose the last digits of the score.
 TEST(ForgetGateTest, FormsDifferencesBeforeItAddsThem) {
   Tape<float> tape;
   const Var<float> scores = tape.Constant({1, 1, 1, 2}, {0.1F, 0.2F});

@@ -3,7 +3,7 @@
 // attention reads its result. Without a head output, it reads the contexts side
 // by side.
 //
-// A head output is a class of two methods and one line of registration:
+// A head output is a class with two methods and one line of registration:
 //
 //   template <typename T>
 //   class HalfOutput : public HeadOutput<T> {
@@ -46,8 +46,7 @@ struct HeadOutputWidths {
   int64_t value_heads = heads;
   int64_t value = 0;  // width of each head's context
   int64_t input = 0;  // width of the layer's input
-  // Initializer of the layer's weights. Use it for weights of the head output,
-  // too.
+  // Initializer of the layer's weights. A head output should also use it.
   WeightInitializer initialization = XavierUniform;
 };
 

@@ -18,11 +18,12 @@ struct KeyRange {
 };
 
 // Ranges of key rows for each row of [batch, heads, queries]. The ranges of a
-// row rise and do not touch. Keys outside of them are not visible. A mask may
-// hide more keys. Trivially copyable; the memory belongs to an arena.
+// row are in ascending order and do not touch. Keys outside of them are not
+// visible. A mask may hide more keys. Trivially copyable. The memory belongs to
+// an arena.
 class KeyRanges {
  public:
-  // No selection: all keys.
+  // No selection, which means all keys.
   KeyRanges() = default;
 
   // No ranges yet, with memory for at most `most` ranges per row.
@@ -66,8 +67,7 @@ class KeyRanges {
     return {ranges_ + row * most_, static_cast<size_t>(counts_[row])};
   }
 
-  // The ranges of a part of the call: one example, and its queries from
-  // `first_query` on.
+  // Returns the ranges of one example and its queries from `first_query` on.
   KeyRanges Part(int64_t example, int64_t first_query) const {
     KeyRanges part = *this;
     part.first_row_ = Row(example, 0, first_query);

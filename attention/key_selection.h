@@ -1,9 +1,9 @@
 // Interface of key selections. A selection chooses which keys each query may
-// see, before scores are computed, such as blocks of keys whose mean fits the
-// query. Keys that no query selects are not computed
+// see, before scores are computed. For example, it chooses the blocks of keys
+// whose mean fits the query best. Keys that no query selects are not computed
 // (docs/attention_drivers.md).
 //
-// A selection is a class of one method and one line of registration:
+// A selection is a class with one method and one line of registration:
 //
 //   template <typename T>
 //   class FirstKeys : public KeySelection<T> {
@@ -64,7 +64,8 @@ class KeySelection {
                            const ScoreInputs<T>& inputs) const = 0;
 };
 
-// Ranges for these inputs, with no key selected yet.
+// Returns ranges for `in` without any keys. `most` is the maximum number of
+// ranges per row.
 template <typename T>
 KeyRanges NoKeys(Tape<T>& tape, const ScoreInputs<T>& in, int64_t most) {
   const Shape& q = in.queries.shape();

@@ -7,10 +7,10 @@
 //   v_j = V_h c_j                           value of head h
 //   q_i = [Q_h x_i; rotary(P_h x_i, i)]     query of head h
 //
-// All heads share c and r. A decoder caches only c and r for each position.
+// All heads share c and r. A decoder only caches c and r for each position.
 // Both forms compute the same function:
 //
-//   materialised: attends to k and v.
+//   materialized: attends to k and v.
 //   absorbed: q . k = [K_h^T Q_h x_i; rotary(P_h x_i, i)] . [c_j; r_j], and
 //       sum_j w_j v_j = V_h sum_j w_j c_j. The heads share one key, [c; r],
 //       and one value, c, so neither k nor v is ever in memory.
@@ -18,10 +18,9 @@
 // The absorbed form has inner form, so the blocked kernel computes it.
 //
 // The layer is plain multi-head attention if `rank` is the width of the input,
-// latent.weight is the identity, `norm` and `bias` are false, and rotary_width
-// is
-// 0. Outputs of the materialised form, and gradients of the projections, are
-//    then bit-identical.
+// latent.weight is the identity, `norm` and `bias` are false, and there is no
+// rotary part. Outputs of the materialized form, and gradients of the
+// projections, are then bit-identical.
 //
 // Names in DeepSeek's models, with equal shapes:
 //
@@ -56,7 +55,7 @@ struct LatentWidths {
   int64_t query_input = 0;  // width of the queries' input
   int64_t key_input = 0;    // width of the input of keys and values
   int64_t heads = 1;
-  // Number of key heads and of value heads. Both divide `heads`.
+  // Numbers of key heads and of value heads, which must divide `heads`.
   int64_t key_heads = heads;
   int64_t value_heads = heads;
   int64_t head = 0;  // width of a key without its rotary part
@@ -118,15 +117,17 @@ class LatentKeys {
   // x [batch, queries, query input] -> the input of the projection of queries.
   Var<T> QueryInput(Forward<T>& forward, Var<T> x) const;
 
-  // x [batch, keys, key input]. The first key is at `key_position`.
+  // Computes the latents and the rotary parts of x [batch, keys, key input].
+  // The first key is at `key_position`.
   Source Prepare(Forward<T>& forward, Var<T> x, int64_t key_position) const;
 
-  // queries [batch, heads, queries, head + rotary width].
+  // Returns the operands for queries [batch, heads, queries, head + rotary
+  // width].
   Operands Heads(Forward<T>& forward, Var<T> queries, const Source& source,
                  const Maps& maps, const Positions& positions) const;
 
-  // Maps the context of the attention to Heads() to [batch, heads, queries,
-  // value width].
+  // Maps the context of an attention with the operands of Heads() to [batch,
+  // heads, queries, value width].
   Var<T> Context(Forward<T>& forward, Var<T> context, const Maps& maps) const;
 
  private:

@@ -66,7 +66,8 @@ std::vector<std::string> ProblemsOf(const std::string& config,
   return texts;
 }
 
-// Causal self-attention of 2 examples, with gradients of everything.
+// Causal self-attention of 2 examples, with gradients of x and of all
+// parameters.
 template <typename T>
 struct Layer {
   explicit Layer(const std::string& config)
@@ -87,7 +88,7 @@ struct Layer {
     return {span.begin(), span.end()};
   }
 
-  // Rows that `lengths` masks contain NaN.
+  // Returns the output. Positions that `lengths` masks contain NaN.
   std::vector<T> Run(int64_t time = 5, Probe<T>* probe = nullptr,
                      absl::Span<const int32_t> lengths = {}) {
     std::fill(gradients->values().begin(), gradients->values().end(), T(0));
@@ -167,8 +168,8 @@ std::string Config(const std::string& fields, const char* form,
                       " }");
 }
 
-// Compares the two forms, also with a hook that makes weights values of the
-// tape.
+// Compares the two forms, without a hook and with a hook that requests the
+// weights and their gradients.
 template <typename T>
 void ExpectEqualForms(double tolerance) {
   for (const char* fields : kFields) {
@@ -204,7 +205,7 @@ TEST(LatentTest, BothFormsAreEqualInDouble) { ExpectEqualForms<double>(1e-10); }
 
 TEST(LatentTest, BothFormsAreEqualInFloat) { ExpectEqualForms<float>(1e-6); }
 
-// More keys and queries than a block of the kernel.
+// There are more keys and queries than a block of the kernel has.
 TEST(LatentTest, BothFormsAreEqualAtLengthsOfSeveralBlocks) {
   const std::string fields = "heads: 2 latent { rank: 4 rotary_width: 2";
   Layer<double> one(Config(fields, "MATERIALISED", "scaled_dot {}"));
@@ -214,10 +215,10 @@ TEST(LatentTest, BothFormsAreEqualAtLengthsOfSeveralBlocks) {
   ExpectNear<double>(other.x_gradient, one.x_gradient, 1e-10, "gradient of x");
 }
 
-// Two positions of width 2, one head of width 1, a latent of 1 number and a
-// rotary part of 2, of which one is not 0. Position j has the key [2 x_j0; x_j1
-// (cos j, sin j)] and the value 3 x_j0. Position i has the query [x_i0; x_i1
-// (cos i, sin i)].
+// There are two positions of width 2, and one head of width 1. The latent has
+// one element. The rotary part has two elements, one of which is 0 before the
+// rotation. Position j has the key [2 x_j0; x_j1 (cos j, sin j)] and the value
+// 3 x_j0. Position i has the query [x_i0; x_i1 (cos i, sin i)].
 TEST(LatentTest, ValuesAreAsComputedByHand) {
   for (const char* form : {"MATERIALISED", "ABSORBED"}) {
     const AttentionRegistry scorers = BuiltIn();
@@ -341,7 +342,7 @@ TEST(LatentTest, ShapesFollowFromTheWidths) {
                   "value.weight [6, 5]"));
 }
 
-// Heads of widths 64, 6 and 1.
+// The heads have the widths 64, 6 and 1.
 TEST(LatentTest, RankAndRotaryWidthFollowFromTheWidths) {
   const auto shape_of = [](const char* fields, int64_t width) {
     ParameterStore<float> store;

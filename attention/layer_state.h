@@ -70,14 +70,15 @@ class LayerState {
   // Appends `part` [rows, .., n, width] to a growing slot. Returns the whole
   // slot, [rows, .., extent, width]. It begins with the positions appended so
   // far, and may have further positions, with finite values. A mask, such as a
-  // causal one, must hide these.
+  // causal one, must hide the further positions.
   virtual Var<T> Append(int slot, Var<T> part) = 0;
 
-  // The slot of all rows. Empty if it was never set.
+  // Returns the value [rows, ..] of a per-row slot. Empty if it was never set.
   virtual Var<T> Row(int slot) const = 0;
   virtual void SetRow(int slot, Var<T> value) = 0;
 
-  // The slot of all sources. Empty if it was never set.
+  // Returns the value [sources, ..] of a per-source slot. Empty if it was never
+  // set.
   virtual Var<T> Source(int slot) const = 0;
   virtual void SetSource(int slot, Var<T> value) = 0;
 

@@ -28,7 +28,7 @@ struct Mask {
   // Whether a query only sees keys at its own and earlier positions.
   bool causal = false;
   // A query only sees keys at a distance below `window`, before and after it.
-  // With `causal`, it sees the last `window` positions, its own included
+  // With `causal`, it sees the last `window` positions, including its own
   // (Beltagy et al., "Longformer", 2020). 0 means no limit.
   int64_t window = 0;
   // Nonzero for visible keys, [batch, queries, keys]. Empty means all.
@@ -37,8 +37,8 @@ struct Mask {
   // Empty means none.
   absl::Span<const int64_t> hidden = {};
   // The keys that a KeySelection selected for each head and query. Read by
-  // SelectedScores() and ScaledDotAttention(), but not by MaskReader, which is
-  // the same for all heads.
+  // SelectedScores() and ScaledDotAttention(). MaskReader does not read them,
+  // because it does not distinguish heads.
   KeyRanges selected = {};
 
   // The place of a part in its longer call: the rows at which its queries and
@@ -49,7 +49,7 @@ struct Mask {
   int64_t all_queries = 0;
   int64_t all_keys = 0;
   // The columns that each query of a part sees, if the part's columns are runs
-  // of keys. Scores are -inf where the mask hides more.
+  // of keys. If the mask hides a key within them, its score is -inf.
   absl::Span<const KeyRange> seen = {};
 
   bool is_part() const { return all_queries > 0; }
@@ -74,9 +74,9 @@ struct Mask {
   }
 };
 
-// The keys that one query sees: rows begin .. end - 1, except `hidden`. If
-// `dense` is not null, the entry of the key must be nonzero, too. 0 <= begin <=
-// end.
+// The keys that one query sees: rows begin .. end - 1, except `hidden`. The
+// range may be empty, but 0 <= begin <= end. If `dense` is not null, a key is
+// only visible if its entry is nonzero.
 struct VisibleKeys {
   int64_t begin;
   int64_t end;
@@ -163,8 +163,9 @@ class MaskReader {
     return range;
   }
 
-  // Whether all queries of an example see the same keys. For a part, this is
-  // about the longer call, so kernels make the same choice for every part.
+  // Whether all queries of an example see the same keys. For a part, returns
+  // the value of the longer call, so that kernels make the same choice for
+  // every part.
   bool SameForAllQueries() const {
     return !mask_.causal && mask_.window == 0 && mask_.dense.empty() &&
            mask_.hidden.empty() && !per_query_;

@@ -14,8 +14,8 @@ namespace regard {
 
 namespace {
 
-// Indices that move the valid positions of each row to its beginning, in their
-// order, and back.
+// The indices `forward` move the valid positions of each row to the beginning
+// of the row, in order. The indices `back` move them back.
 struct Compaction {
   absl::Span<int64_t> forward;
   absl::Span<int64_t> back;
@@ -130,7 +130,7 @@ Var<T> MixerLayer<T>::Contexts(Forward<T>& forward, const MixerTerms<T>& terms,
                 : mixer_->Chunk(forward, terms, inputs.state);
   };
   if (wish.changes_path()) {
-    if (inputs.state != nullptr) contexts();  // for the state that they set
+    if (inputs.state != nullptr) contexts();  // only updates the state
     return MatMul(forward.WeightsSite("weights", weights(), place), all.values);
   }
   forward.SiteBeside("weights", weights, place);

@@ -1,5 +1,5 @@
-// A state mixer as part of a Transformer layer. Adds padding and hook points,
-// and chooses between the mixer's step, chunk and matrix forms.
+// A state mixer as part of a Transformer layer. Handles padding, visits hook
+// points, and chooses between the mixer's step, chunk and matrix forms.
 //
 // Hook points, in the scope "attention": "queries", "keys", "values", "context"
 // and "weights", which is the matrix of the mixer.
@@ -41,10 +41,10 @@ class MixerLayer {
   MixerLayer(const MixerRegistry& mixers, const MixerConfig& config,
              const MixerSetup<T>& setup);
 
-  // x [rows, time, width] -> the same shape, 0 at padding. Computes a step if
-  // there is a state and one position, otherwise a chunk. If a hook replaces
-  // the weights or needs their gradients, the contexts are the product of
-  // matrix and values. A decoder then keeps the terms of all positions.
+  // x [rows, time, width] -> [rows, time, width], with 0 at padding. Computes a
+  // step if there is a state and one position, otherwise a chunk. If a hook
+  // replaces the weights or needs their gradients, the contexts are the product
+  // of matrix and values. A decoder then keeps the terms of all positions.
   Var<T> operator()(Forward<T>& forward, Var<T> x,
                     const MixerInputs<T>& inputs) const;
 

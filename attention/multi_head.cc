@@ -16,8 +16,9 @@ namespace regard {
 namespace {
 
 // Whether a kernel efficiently reads keys [batch, keys, key heads * width] in
-// this layout. Rows at multiples of 2 KiB share few sets of the first cache. If
-// several blocks of queries read them, that costs more than a copy.
+// this layout. Rows at multiples of 2 KiB share few sets of the first-level
+// cache. If several blocks of queries read such rows, cache misses cost more
+// than a copy.
 template <typename T>
 bool FitSideBySide(int64_t queries, Var<T> keys) {
   constexpr int64_t kBlock = 128;

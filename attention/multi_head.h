@@ -69,8 +69,8 @@ struct PreparedSource {
   Var<T> values;  // [batch, value heads, keys, value width]
 };
 
-// Initial values of the projections. The config determines whether there are
-// biases.
+// Initial values of the projections. The config determines which projections
+// have biases.
 struct MultiHeadInitialization {
   LinearOptions inputs = {.initialization =
                               XavierUniform};  // query, key, value
@@ -117,10 +117,10 @@ class MultiHeadAttention {
                      const MultiHeadWidths& widths,
                      const MultiHeadInitialization& initialization = {});
 
-  // keys [batch, keys, key width], values [batch, keys, value width]. The first
-  // key is at `key_position`. Sources prepared in parts may be joined along the
-  // keys. If the attention has slots, the parts need a state. With `latent`,
-  // `keys` and `values` must be the same Var.
+  // Prepares keys [batch, keys, key width] and values [batch, keys, value
+  // width]. The first key is at `key_position`. Sources prepared in parts may
+  // be joined along the keys. If the attention has slots, the parts need a
+  // state. With `latent`, `keys` and `values` must be the same Var.
   PreparedSource<T> Prepare(Forward<T>& forward, Var<T> keys, Var<T> values,
                             int64_t key_position = 0,
                             LayerState<T>* state = nullptr) const;

@@ -1,5 +1,5 @@
-// Multi-head attention with a head output, and with numbers of heads and widths
-// of values that differ from the keys.
+// Tests of multi-head attention with a head output, and with values whose
+// number of heads and width differ from the keys.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -57,7 +57,7 @@ std::vector<std::string> ProblemsOf(const std::string& config) {
   return texts;
 }
 
-// Causal self-attention, with gradients of everything.
+// Causal self-attention, with gradients of x and of all parameters.
 template <typename T>
 struct Layer {
   explicit Layer(const std::string& config)
@@ -127,7 +127,7 @@ constexpr const char* kAttentions[] = {
     "attention { additive { width: 3 } }",
     "attention { gaussian {} normalizer { sparsemax {} } }"};
 
-// The gates are exactly 1 and have no gradient.
+// With a bias of 1000, the gates are exactly 1 and have no gradient.
 TEST(MultiHeadOutputsTest, OpenGatesArePlainAttentionToTheBit) {
   for (const char* attention : kAttentions) {
     for (const char* gate :
@@ -149,7 +149,8 @@ TEST(MultiHeadOutputsTest, OpenGatesArePlainAttentionToTheBit) {
   }
 }
 
-// Lambda is exactly 0. The heads 0 and 2 equal the heads of the plain layer.
+// With a bias of -1000, lambda is exactly 0. The heads 0 and 2 of the
+// differential layer then equal the heads of the plain layer.
 TEST(MultiHeadOutputsTest, WithoutLambdaDifferentialIsPlainAttention) {
   constexpr int64_t kHead = 4 * kWidth;  // elements per head of query.weight
   for (const char* attention : kAttentions) {
@@ -188,8 +189,8 @@ TEST(MultiHeadOutputsTest, WithoutLambdaDifferentialIsPlainAttention) {
   }
 }
 
-// One query and one value of width 2 in each of two heads, without projections
-// that mix: [3, 4] in head 0, [1, -1] in head 1.
+// There are one query and two heads of width 2. The projections are identities,
+// so the value is [3, 4] in head 0 and [1, -1] in head 1.
 TEST(MultiHeadOutputsTest, ValuesAreAsComputedByHand) {
   const auto run = [](const std::string& head_output,
                       const std::vector<double>& weights) {
@@ -227,7 +228,7 @@ TEST(MultiHeadOutputsTest, ValuesAreAsComputedByHand) {
   EXPECT_THAT(run("gate {}", {0, 0, 0, 0, 0, 0, log3, 0,  //
                               0, 0, log3, 0, 0, 0, 0, 0}),
               ElementsAre(near(1.5), near(3), near(.75), near(-.5)));
-  // The mean squares are 12.5 and 1.
+  // The mean squares of [3, 4] and [1, -1] are 12.5 and 1.
   EXPECT_THAT(run("norm { epsilon: 1e-30 }", {1, 2, 1, 3}),
               ElementsAre(near(3 / std::sqrt(12.5)), near(8 / std::sqrt(12.5)),
                           near(1), near(-3)));
@@ -322,7 +323,7 @@ TEST(MultiHeadOutputsTest, ShapesFollowFromTheWidths) {
   EXPECT_EQ(shape("output.weight"), Shape({kWidth, 6}));
 }
 
-// Without an initializer, they have the initial weights of a linear layer.
+// Without an initializer, gates have the initial weights of a linear layer.
 TEST(MultiHeadOutputsTest, GatesHaveTheInitialWeightsOfTheLayer) {
   const AttentionRegistry scorers = BuiltIn();
   const MultiHead config =
@@ -335,12 +336,13 @@ TEST(MultiHeadOutputsTest, GatesHaveTheInitialWeightsOfTheLayer) {
     const auto weight = store.value(*store.FindByName("head_output.weight"));
     return *std::max_element(weight.begin(), weight.end());
   };
-  // U(+-1 / sqrt(64)), and Xavier's U(+-sqrt(6 / 128)).
+  // Linear layers bound their weights by 1 / sqrt(64). Xavier initialization
+  // bounds them by sqrt(6 / 128).
   EXPECT_NEAR(largest({.inputs = {}}), 0.125, 1e-3);
   EXPECT_NEAR(largest({}), std::sqrt(6.0 / 128), 1e-3);
 }
 
-// A hook that reads them does not change the output.
+// A hook that reads the gates or the head output must not change the output.
 TEST(MultiHeadOutputsTest, GatesAndOutputAreHookPoints) {
   Layer<float> layer(
       "heads: 2 head_width: 4 attention { scaled_dot {} } "

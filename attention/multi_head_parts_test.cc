@@ -39,7 +39,8 @@ class Layer {
   }
 
   ParameterStore<float>& store() { return store_; }
-  // Sets different values for a parameter, if it exists.
+  // Sets the elements of a parameter to different values, if the parameter
+  // exists.
   void Scatter(const std::string& name) {
     const auto found = store_.FindByName(name);
     if (!found.has_value()) return;
@@ -100,7 +101,8 @@ class Layer {
   MultiHeadAttention<float> layer_;
 };
 
-// The distances -2 to 2, with the slopes of two heads.
+// The distances are -2 to 2. ALiBi multiplies their magnitudes by the negative
+// slopes of two heads.
 TEST(MultiHeadPartsTest, TheBiasOfDistancesIsAHookPoint) {
   const float a = std::exp2(-4.0F);
   const float b = std::exp2(-8.0F);
@@ -145,7 +147,8 @@ TEST(MultiHeadPartsTest, ParametersAreAllThereIsToSave) {
   EXPECT_EQ(loaded.Run(5, 5), saved.Run(5, 5));
 }
 
-// The plain layer is computed by the blocked kernel.
+// The plain layer is computed by the blocked kernel, so that its rounding
+// differs.
 TEST(MultiHeadPartsTest, ALayerWithAFactorOfOneIsPlainAttention) {
   EXPECT_THAT(
       Layer(
@@ -221,8 +224,8 @@ TEST(MultiHeadPartsTest, TopKLeavesWeightOnTheLargestScores) {
   }
 }
 
-// With a matrix that swaps the heads, head 0 has the weights of head 1, and the
-// reverse. Masked keys have weight 0.
+// A matrix that swaps the heads gives each head the weights of the other head.
+// Masked keys keep weight 0.
 TEST(MultiHeadPartsTest, TalkingHeadsReadTheOtherHead) {
   const std::vector<float> plain =
       Layer("additive {}").Run(5, 5, "attention/weights");

@@ -1,5 +1,5 @@
-// Compares self-attention step by step, with a growing cache, with all
-// positions at once.
+// Tests that self-attention step by step, with a growing cache, equals
+// self-attention over all positions at once.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -164,8 +164,8 @@ TEST(MultiHeadStepsTest, StepsEqualTheFullPassWithANormOfQueriesAndKeys) {
   }
 }
 
-// Tests head outputs, with other numbers of heads and widths for keys and
-// values.
+// Tests head outputs, and keys and values with different numbers of heads and
+// widths.
 TEST(MultiHeadStepsTest, StepsEqualTheFullPassWithHeadOutputs) {
   for (const char* score :
        {"scaled_dot {}", "scaled_dot {} position_encoding { rotary {} }",

@@ -96,7 +96,8 @@ struct Model {
   MultiHeadAttention<T> layer;
   Tape<T> tape;
   std::unique_ptr<Forward<T>> forward;
-  std::vector<std::unique_ptr<HeldSites<T>>> probes;  // kept for backward
+  // Kept for the backward pass.
+  std::vector<std::unique_ptr<HeldSites<T>>> probes;
 };
 
 template <typename T>
@@ -173,7 +174,8 @@ TEST(MultiHeadTest, NamesItsParametersAsTheProjections) {
   EXPECT_EQ(y.output.shape(), Shape({2, 3, 6}));
 }
 
-// Softmax of [[2, 4, 4], [4, 16, 12], [4, 12, 10]] times the values.
+// The scores are [[2, 4, 4], [4, 16, 12], [4, 12, 10]]. The weights are their
+// softmax.
 TEST(MultiHeadTest, OneHeadWithoutProjectionsIsTheWorkedExample) {
   Model<double> model("heads: 1 bias: false attention { dot {} }", {3, 3, 3});
   for (const char* name :
@@ -250,7 +252,8 @@ TEST(MultiHeadTest, ARowThatSeesNothingGivesTheBiasOfTheOutput) {
 TEST(MultiHeadTest, WidthsOfHeadsAndOutputAreIndependentOfTheQueries) {
   Model<float> model(
       "heads: 3 head_width: 5 output_width: 7 attention { dot {} }", {4, 4, 4});
-  // (4 + 1) 15 for queries, keys and values, and (15 + 1) 7.
+  // Queries, keys and values have (4 + 1) * 15 parameters each, and the output
+  // has (15 + 1) * 7.
   EXPECT_EQ(model.store.num_elements(), 3 * 5 * 15 + 16 * 7);
   const Var<float> x = model.Input({2, 3, 4});
   EXPECT_EQ(model.Run(x, x, x).output.shape(), Shape({2, 3, 7}));
@@ -292,7 +295,8 @@ TEST(MultiHeadTest, KeyHeadsAreSharedBySuccessiveHeads) {
         std::vector<double> values(from.begin(), from.end());
         const size_t to = full.store.value(*full.store.FindByName(name)).size();
         if (to != values.size()) {
-          // Two rows per head, each head twice.
+          // Repeats each key head or value head for the two heads that share
+          // it.
           const size_t head = values.size() / 2;
           std::vector<double> twice;
           for (size_t h = 0; h < 4; ++h) {
@@ -355,7 +359,7 @@ TEST(MultiHeadTest, GradientsOfWeightsArriveOnRequest) {
       model.Run(x, x, x, {.want_weights = true, .want_gradients = true});
   model.tape.Backward(Sum(y.output));
   ASSERT_NE(y.weights.grad_data(), nullptr);
-  // All keys are equal.
+  // All keys are equal, and so are the gradients of their weights.
   EXPECT_NE(y.weights.grad_data()[0], 0);
   EXPECT_EQ(y.weights.grad_data()[0], y.weights.grad_data()[1]);
 }

@@ -56,7 +56,7 @@ AttendInputs<T> NadarayaWatsonModel<T>::Inputs(Forward<T>& forward,
   inputs.score.keys = attention_->Prepare(
       forward, {.keys = tape.Constant({1, 1, n, width()}, train_x_)});
   inputs.values = tape.Constant({1, 1, n, 1}, train_y_);
-  // Each query counts as the first, so that their order and number do not
+  // All queries are at position 0, so that their order and number do not
   // matter.
   inputs.score.positions.query_step = 0;
   return inputs;

@@ -37,8 +37,8 @@ struct CurveSplits {
   CurvePoints train;
   CurvePoints dev = {};
   CurvePoints test = {};
-  // The scales by which the model standardises the columns of x, and y.
-  // x_scales has a scale for each column or is empty.
+  // The scales with which the model standardizes the columns of x, and y.
+  // x_scales is empty or has a scale for each column.
   std::vector<ColumnScale> x_scales = {};
   ColumnScale y_scale = {};
 };
@@ -56,7 +56,7 @@ class NadarayaWatsonModel : public Model<T> {
   ParameterStore<T>& parameters() override { return parameters_; }
   int64_t num_examples() const override { return points_.train.size(); }
   // Adds the squared errors of the examples as queries, in the squared unit of
-  // y. Training minimises the squared errors of the standardised y.
+  // y. Training minimizes the squared errors of the standardized y.
   void Loss(Forward<T>& forward, absl::Span<const int64_t> examples,
             absl::Span<const double> denominators,
             absl::Span<Var<T>> sums) const override;
@@ -74,8 +74,8 @@ class NadarayaWatsonModel : public Model<T> {
   std::vector<double> Weights(Forward<T>& forward,
                               absl::Span<const double> x) const;
 
-  // Traces the prediction for one x [width]. The output is standardised if y
-  // is. `columns` names the known points.
+  // Traces the prediction for one x [width]. If y is standardized, the output
+  // is, too. `columns` names the known points.
   Traced<T> TraceAt(std::vector<double> x,
                     std::vector<std::string> columns) const;
 
@@ -93,7 +93,8 @@ class NadarayaWatsonModel : public Model<T> {
                       bool want_weights) const;
 
   int64_t width() const { return points_.train.width; }
-  // Writes the rows of x [points, width] as the model reads them.
+  // Writes the rows of x [points, width] as the model reads them, which may be
+  // standardized.
   void Standardize(absl::Span<const double> x, T* standardized) const;
 
   CurveSplits points_;

@@ -57,7 +57,7 @@ struct Regression {
                                                 gradients.get());
   }
 
-  // The sum of the loss, and its gradients.
+  // Returns the loss of the examples, and computes its gradients.
   double Loss(const std::vector<int64_t>& examples) {
     forward->BeginStep();
     Var<double> sum;
@@ -82,7 +82,8 @@ TEST(NadarayaWatsonTest, PredictsTheMeanWeightedByTheKernel) {
       regression.model->Predict(*regression.forward, x);
   const std::vector<double> weights =
       regression.model->Weights(*regression.forward, x);
-  // Weights of the distances 0, 1, 2 and 1, 0, 1.
+  // The known points are at distances 0, 1 and 2 from x = 0, and at distances
+  // 1, 0 and 1 from x = 1. The kernel is a at distance 1, and b at distance 2.
   const double a = std::exp(-0.5);
   const double b = std::exp(-2.0);
   EXPECT_THAT(y,
@@ -99,7 +100,7 @@ TEST(NadarayaWatsonTest, AverageScoresPredictTheMean) {
               Each(DoubleNear(4, 1e-14)));
 }
 
-// Compares with a model of points that were standardised by hand.
+// Compares with a model whose points were standardized by hand.
 TEST(NadarayaWatsonTest, StandardizesInDouble) {
   AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);
@@ -125,7 +126,8 @@ TEST(NadarayaWatsonTest, StandardizesInDouble) {
   EXPECT_EQ(predicted[0], -3e8 + 0.5 * by_hand.Predict(forward, {1.5})[0]);
   EXPECT_EQ(model.Weights(forward, {1.7e9 + 6}),
             by_hand.Weights(forward, {1.5}));
-  // Errors are in the unit of y, but the loss is not.
+  // Errors are in the squared unit of y. The weight of the loss converts them
+  // to the standardized y.
   for (const Split split : {Split::kTrain, Split::kDev}) {
     EXPECT_NEAR(MetricsOf(model.Evaluate(forward, split)).at("mse"),
                 MetricsOf(by_hand.Evaluate(forward, split)).at("mse") / 4,
@@ -145,7 +147,7 @@ TEST(NadarayaWatsonTest, OutOfReachOfACompactKernelIsZero) {
 
 TEST(NadarayaWatsonTest, ATrainingPointDoesNotSeeItself) {
   Regression regression("average {}");
-  // The means of the other points are 5.5, 4.5 and 2.
+  // Each point is predicted as the mean of the other points: 5.5, 4.5 and 2.
   EXPECT_NEAR(regression.Loss({0}), 4.5 * 4.5, 1e-13);
   EXPECT_NEAR(regression.Loss({2, 1}), 36 + 1.5 * 1.5, 1e-13);
   Regression whole("average {}", "leave_one_out: false");
@@ -218,8 +220,8 @@ TEST(NadarayaWatsonTest, EvaluatesTrainingPointsByTheOthersAndTheTestByAll) {
       regression.model->Evaluate(*regression.forward, Split::kDev).empty());
 }
 
-// Keys (0, 0), (1, 0) and (0, 2), and a Gaussian of width 1. The squared
-// distances of (1, 2) are 5, 4 and 1.
+// The known points are (0, 0), (1, 0) and (0, 2). The kernel is a Gaussian of
+// width 1. The squared distances from (1, 2) are 5, 4 and 1.
 TEST(NadarayaWatsonTest, TakesPointsOfSeveralColumns) {
   AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);
@@ -275,10 +277,11 @@ TEST(NadarayaWatsonTest, EvaluatesInBlocksOfQueries) {
       CurveSplits{.train = points, .test = points}, ModelOptions());
   Tape<double> tape;
   Forward<double> forward(tape, model.parameters(), /*gradients=*/nullptr);
-  // A point's neighbours have the other value.
+  // The neighbours of a point have the other value, so each squared error is 1.
   EXPECT_NEAR(MetricsOf(model.Evaluate(forward, Split::kTrain)).at("mse"), 1,
               1e-12);
-  // With itself, an inner point averages three values, and an end point two.
+  // If a point also sees itself, the prediction is the mean of three values, or
+  // of two values at both ends.
   EXPECT_NEAR(MetricsOf(model.Evaluate(forward, Split::kTest)).at("mse"),
               ((kPoints - 2) * 4.0 / 9 + 2 * 0.25) / kPoints, 1e-12);
   const std::vector<double> y = model.Predict(forward, points.x);
@@ -289,9 +292,9 @@ TEST(NadarayaWatsonTest, EvaluatesInBlocksOfQueries) {
   EXPECT_LT(tape.high_water_bytes(), size_t{50} << 20);
 }
 
-// One batch of all 4,000 points must have the loss and the gradient of small
+// One batch of all 4,000 points must have the same loss and gradient as small
 // batches. All scores at once would take 128 MB, and their weights and
-// gradients as much again.
+// gradients even more.
 TEST(NadarayaWatsonTest, TrainsInBlocksOfQueries) {
   constexpr int64_t kPoints = 4000;
   constexpr size_t kSmall = 250;

@@ -3,8 +3,8 @@
 //
 // A normalizer is a plug-in of the attention config. It sees one row at a time,
 // without the masked keys. MaskedNormalize() handles masks, scores of -inf,
-// biases and empty rows. A normalizer is a class of two methods and one line of
-// registration:
+// biases and empty rows. A normalizer is a class with two methods and one line
+// of registration:
 //
 //   template <typename T>
 //   class Shares : public Normalizer<T> {
@@ -82,7 +82,7 @@ class Normalizer {
   virtual void Backward(const NormalizedRow<T>& row, T* gradients,
                         T* parameter_gradients) const = 0;
 
-  // Whether the normalizer is softmax, which has special kernels. They agree
+  // Whether the normalizer is softmax. Softmax has special kernels, which agree
   // with Normalize() and Backward() up to rounding.
   virtual bool IsSoftmax() const { return false; }
 };

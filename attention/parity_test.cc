@@ -96,8 +96,9 @@ TEST(ParityTest, CausalSelfAttention) {
   }
 }
 
-// Compares four heads of scaled dots with scaled_dot_product_attention. Queries
-// begin at position 2, and keys at position 0.
+// Compares four heads with the score scaled_dot to PyTorch's
+// scaled_dot_product_attention. Queries begin at position 2, and keys at
+// position 0.
 void CheckAttention(const std::string& name, const std::string& config,
                     bool causal = false) {
   const Fixture fixture(name, "attention/testdata");
@@ -164,7 +165,7 @@ TEST(ParityTest, SelectedBlocksOfKeys) {
                  /*causal=*/true);
 }
 
-// Causal self-attention, with and without reading its weights.
+// Checks causal self-attention, with and without a request for its weights.
 void CheckSelfAttention(const std::string& name, const std::string& fields,
                         const std::string& attention = "",
                         const std::string& score = "scaled_dot {}") {
@@ -243,7 +244,7 @@ TEST(ParityTest, NormOfQueriesAndKeys) {
                      "heads: 2 query_key_norm { all_heads: true }");
   CheckSelfAttention("query_key_layer_norm",
                      "heads: 2 query_key_norm { kind: LAYER_NORM }");
-  // PyTorch adds no epsilon.
+  // PyTorch does not add an epsilon, so epsilon is negligible here.
   CheckSelfAttention(
       "query_key_l2_norm",
       "heads: 2 query_key_norm { kind: L2_NORM epsilon: 1e-30 }");
@@ -273,8 +274,8 @@ TEST(ParityTest, DifferentialAttention) {
                      "heads: 4 head_output { differential {} }");
 }
 
-// Scaled dots with terms of the query, and optionally of the key. Queries begin
-// at position 2, and keys at position 0.
+// Compares scaled inner products plus relative terms of the query, and
+// optionally of the key. Queries begin at position 2, and keys at position 0.
 void CheckRelative(const std::string& name, bool of_keys) {
   const Fixture fixture(name, "attention/testdata");
   Tape<float> tape;

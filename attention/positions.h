@@ -19,8 +19,8 @@ inline int64_t PositionsWithin(int64_t distance) {
 // Query row i is at first_query + i * query_step, key row j at first_key + j.
 struct Positions {
   int64_t first_query = 0;
-  // 1: the query rows are successive positions, as in a Transformer layer. 0:
-  // they are alternatives at one position, as the beams of a search.
+  // With 1, the query rows are successive positions, as in a Transformer layer.
+  // With 0, they are alternatives at one position, like the beams of a search.
   int64_t query_step = 1;
   int64_t first_key = 0;
 

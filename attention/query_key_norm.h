@@ -2,12 +2,12 @@
 //
 //   RMS:    x / sqrt(mean(x^2) + epsilon) * w
 //   layer:  (x - mean) / sqrt(variance + epsilon) * w
-//   L2:     x / sqrt(sum(x^2) + d epsilon) * w
+//   L2:     x / sqrt(sum(x^2) + d * epsilon) * w
 //
 // Here, x is the query or the key of a head, d is its width, and the gain w is
 // learned. The norm bounds the scores, so that training does not diverge at
-// large learning rates. RMS norm with an epsilon of 1 does not change much
-// smaller queries and keys, which is plain attention.
+// large learning rates. RMS norm with an epsilon of 1 leaves queries and keys
+// far below 1 unchanged, so the layer is then plain attention.
 //
 // Sources: L2, Henry et al., "Query-key normalization for Transformers", 2020.
 // Layer norm, Dehghani et al., "Scaling Vision Transformers to 22 billion
@@ -27,12 +27,12 @@
 
 namespace regard {
 
-// Parameters: "weight" [width], or [heads * width] if all heads are normalised
+// Parameters: "weight" [width], or [heads * width] if all heads are normalized
 // together. None if the kind is NONE.
 template <typename T>
 class QueryKeyNorm {
  public:
-  // `width` is the width of each of the `heads`.
+  // `width` is the width of each head.
   QueryKeyNorm(const QueryKeyNormConfig& config, const ParameterScope<T>& scope,
                int64_t heads, int64_t width);
 
@@ -41,7 +41,7 @@ class QueryKeyNorm {
 
  private:
   std::optional<NormLayer<T>> norm_;
-  int64_t width_;  // number of elements that are normalised together
+  int64_t width_;  // number of elements normalized together
   T factor_;
 };
 

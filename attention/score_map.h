@@ -2,7 +2,7 @@
 // changes the scores of any score before the normalizer (`map_before`), or the
 // weights after it (`map_after`).
 //
-// A map is a class of one method and one line of registration:
+// A map is a class with one method and one line of registration:
 //
 //   template <typename T>
 //   class HalfScores : public ScoreMap<T> {

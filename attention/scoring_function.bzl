@@ -81,7 +81,8 @@ def scoring_function(
         ),
     )
 
-    # Built on request only: a program for each score would slow down `//...`.
+    # The benchmark is only built on request, because a program for each score
+    # would slow down `//...`.
     cc_binary(
         name = name + "_benchmark",
         testonly = True,

@@ -71,7 +71,7 @@ struct PrepareInputs {
   // Key row j is at position key_position + j.
   int64_t key_position = 0;
   // The input from which keys are projected, [batch, keys, key input]. Empty if
-  // that width is 0.
+  // key_input is 0.
   Var<T> x = {};
   // The state that Prepare() reads, as earlier keys left it, and updates for
   // later keys. Null if these are all keys of the source.
@@ -83,7 +83,7 @@ struct ScoreInputs {
   Var<T> queries;  // [batch, heads, queries, query width]
   Var<T> keys;     // [batch, key heads, keys, prepared width], from Prepare()
   // The input from which queries are projected, [batch, queries, query input].
-  // Empty if that width is 0.
+  // Empty if query_input is 0.
   Var<T> x;
   // The state after Prepare(), or null if Prepare() had none. Score() must not
   // change it, because it may be called several times, and for parts.
@@ -95,7 +95,7 @@ struct ScoreInputs {
   // Weights of earlier queries, for scores that use history: the previous
   // query's weights, and the sum over all previous queries. Both are [batch,
   // heads, queries, keys], and zero for the first query. The queries are then
-  // alternatives at one position. If they are empty in the inputs of
+  // alternatives at one position. If both arrays are empty in the inputs of
   // AttentionLayer, each query counts as the first.
   Var<T> previous_weights;
   Var<T> cumulative_weights;
@@ -105,8 +105,8 @@ template <typename T>
 class ScoringFunction {
  public:
   // Whether a score depends on the positions of query or key, without the
-  // layer's position encoding. If that depends on the options, define `static
-  // bool PositionAware(const Options&)`.
+  // layer's position encoding. If the answer depends on the options, define
+  // `static bool PositionAware(const Options&)`.
   static constexpr bool kPositionAware = false;
   // Whether the score reads the weights of earlier queries. It then sees one
   // position at a time.
@@ -115,7 +115,7 @@ class ScoringFunction {
   // compares them without a projection.
   static constexpr bool kEqualWidths = false;
   // Whether keys may have fewer heads than queries. Head h of the queries is
-  // then compared with head h / (heads / key_heads) of the keys. Otherwise, the
+  // then compared with head h / (heads / key_heads) of the keys. If false, the
   // score receives a copy of each key for each head that shares it.
   static constexpr bool kGroupedHeads = false;
   // Whether Prepare() changes the width of the keys, so that a selection cannot
@@ -142,9 +142,9 @@ class ScoringFunction {
   }
 
   // The largest distance |query position - key position| for which Score() has
-  // a score. Regard rejects data that exceeds it before training, unless
-  // `mask.window` masks all pairs beyond it. Score() then receives these pairs,
-  // too, and may return any finite number for them.
+  // a score. Regard rejects data with greater distances before training, unless
+  // `mask.window` masks all pairs at these distances. Score() also receives the
+  // masked pairs, and may return any finite number for them.
   virtual int64_t LongestDistance() const { return kUnlimited; }
 
   // The width of the widest array [batch, heads, queries, keys, width] that
@@ -155,9 +155,9 @@ class ScoringFunction {
   // Prepare() must then return the keys that it receives.
   virtual std::optional<T> PlainFactor() const { return std::nullopt; }
 
-  // The score as an inner product; `nullopt` if it is not one. Row i of a and
-  // of query_bias belongs to query i, and row j of b and of key_bias to key j.
-  // Whether there is a form may only depend on the options.
+  // The score as an inner product. `nullopt` if the score is not one. Row i of
+  // a and of query_bias belongs to query i, and row j of b and of key_bias to
+  // key j. Whether there is a form may only depend on the options.
   virtual std::optional<InnerForm<T>> Inner(
       Forward<T>&, const ScoreInputs<T>& inputs) const {
     const std::optional<T> factor = PlainFactor();
@@ -165,11 +165,11 @@ class ScoringFunction {
     return InnerForm<T>{inputs.queries, inputs.keys, *factor};
   }
 
-  // Unnormalised scores [batch, heads, queries, keys]. A score of -inf masks
-  // the key. It must not come from a matrix product of infinities, whose
-  // gradient is NaN. The inputs may be some rows of the queries and a range of
-  // the keys, with their positions. The result must then be that part of all
-  // scores. By default, the dense form of Inner().
+  // Unnormalized scores [batch, heads, queries, keys]. A score of -inf masks
+  // the key. Such a score must not come from a matrix product of infinities,
+  // whose gradient is NaN. The inputs may be some rows of the queries and a
+  // range of the keys, with their positions. The result must then be that part
+  // of all scores. The default is the dense form of Inner().
   virtual Var<T> Score(Forward<T>& forward,
                        const ScoreInputs<T>& inputs) const {
     const std::optional<InnerForm<T>> form = Inner(forward, inputs);

@@ -1,5 +1,5 @@
 // Everything that the file of a scoring function includes: the interface,
-// operations, initialisers, and computations that several scores share.
+// operations, initializers, and computations that several scores share.
 #ifndef ATTENTION_SCORING_KIT_H_
 #define ATTENTION_SCORING_KIT_H_
 
@@ -39,7 +39,7 @@ template <typename T>
 Var<T> Normalized(Var<T> x);
 
 // The weights around each key: weights [batch, heads, queries, keys] -> [batch,
-// heads, queries * keys, 2 reach + 1]. Row q * keys + k has the weights of
+// heads, queries * keys, 2 * reach + 1]. Row q * keys + k has the weights of
 // query q for the keys k - reach .. k + reach, and 0 beyond the ends.
 template <typename T>
 Var<T> Windows(Var<T> weights, int64_t reach);

@@ -8,8 +8,9 @@
 // attention sinks", 2024, also called softmax plus one. If z is far below all
 // scores, exp(z) is exactly 0, and the layer is plain attention.
 //
-// A sink belongs to the attention layer and works with every score. A
-// normalizer whose weights compete receives z as the score of one more key.
+// A sink belongs to the attention layer and works with every score. If the
+// weights of a normalizer depend on each other, the normalizer receives z as
+// the score of one more key.
 #ifndef ATTENTION_SINK_H_
 #define ATTENTION_SINK_H_
 

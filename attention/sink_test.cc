@@ -43,8 +43,8 @@ Attention Parse(const std::string& text) {
   return config;
 }
 
-// Two query heads share a key head. There are more keys than one block, or
-// fewer.
+// Two query heads share a key head. There are fewer or more keys than a block
+// has.
 TEST(SinkTest, GradientsOfTheBlockedKernel) {
   std::vector<GradientCase> cases;
   for (const int64_t keys : {1, 5, 300}) {
@@ -68,7 +68,8 @@ TEST(SinkTest, GradientsOfTheBlockedKernel) {
   CheckGradients(cases);
 }
 
-// One query, two keys with scores log 2 and log 3, and a sink of log 5.
+// There are one query, two keys with scores log 2 and log 3, and a sink with
+// the logit log 5.
 TEST(SinkTest, ValuesAreAsComputedByHand) {
   const AttentionRegistry scorers = BuiltIn();
   for (const std::string score : {"dot {}", "formula { score: 'q . k' }"}) {
@@ -90,7 +91,7 @@ TEST(SinkTest, ValuesAreAsComputedByHand) {
       in.values = tape.Input({1, 1, 2, 1}, {10, 20});
       in.fused_score = fused;
       const Attended<double> attended = layer.Attend(forward, in);
-      // (2 10 + 3 20) / (2 + 3 + 5).
+      // The context is (2 * 10 + 3 * 20) / (2 + 3 + 5).
       EXPECT_NEAR(attended.context.data()[0], 8, 1e-12) << score;
       if (!fused) {
         EXPECT_NEAR(attended.weights.data()[0], 0.2, 1e-12);

@@ -3,9 +3,9 @@
 // positions.
 //
 // One formula has three forms: a step for decoding, chunks for training, and
-// the matrix M with context = M values, which is its exact attention map. The
-// layer provides everything else: padding, hooks, inspection, beams and
-// residual branches.
+// the matrix M with context = M * values. M is the exact attention map of the
+// mixer. The layer provides everything else: padding, hooks, inspection, beams
+// and residual branches.
 //
 //   template <typename T>
 //   class MyMixer : public StateMixer<T> {
@@ -37,7 +37,7 @@ class MixerConfig;
 template <typename T>
 struct MixerSetup {
   ParameterScope<T> scope;
-  int64_t width;    // width of its input and output
+  int64_t width;    // width of the mixer's input and output
   SlotScope slots;  // for slots of the state that it keeps between steps
   // Initial values of the linear maps that read the input, and of the map that
   // ends the branch.
@@ -59,7 +59,7 @@ struct MixerTerms {
   Var<T> others[kOthers];
 };
 
-// A position only reads itself and earlier positions.
+// The context of a position only depends on this and earlier positions.
 template <typename T>
 class StateMixer {
  public:
@@ -75,17 +75,17 @@ class StateMixer {
 
   // Computes the terms of x [rows, time, width] at the positions
   // first_position, first_position + 1, ... If terms depend on earlier
-  // positions, as with a convolution, it reads and sets slots of the state that
-  // Step() and Chunk() do not use. Project([a; b], p) must equal [Project(a,
-  // p); Project(b, p + |a|)], where the second call reads the state that the
-  // first one wrote. A null state means that nothing comes before x, and no
-  // state is kept.
+  // positions, as with a convolution, Project() reads and sets slots of the
+  // state that Step() and Chunk() do not use. Project([a; b], p) must equal
+  // [Project(a, p); Project(b, p + |a|)], where the second call reads the state
+  // that the first one wrote. A null state means that nothing comes before x,
+  // and no state is kept.
   virtual MixerTerms<T> Project(Forward<T>& forward, Var<T> x,
                                 int64_t first_position,
                                 LayerState<T>* state) const = 0;
 
   // The contexts [rows, heads, 1, value width] of one position. Reads and sets
-  // its slots of the state, which are empty before the first position.
+  // slots of the state, which are empty before the first position.
   virtual Var<T> Step(Forward<T>& forward, const MixerTerms<T>& terms,
                       LayerState<T>* state) const = 0;
 
@@ -116,7 +116,7 @@ class MixerRegistry
   MixerRegistry();
 };
 
-// Whether the mixer of a layer is a state mixer. Otherwise, it is attention.
+// Whether the config chooses a state mixer in place of attention.
 bool HasStateMixer(const MixerConfig& config);
 
 #define REGARD_STATE_MIXER(name, formula) \
