@@ -151,7 +151,7 @@ class AttentionLayer {
   // Whether AttendRuns() can be used. False if a score map needs all keys of a
   // row.
   bool ReadsRuns() const;
-  // The number of queries per block; 0 if the call is computed whole.
+  // The number of queries per block, or 0 if the call is computed whole.
   int64_t RowsPerBlock(Forward<T>& forward, const ScoreInputs<T>& inputs,
                        Var<T> values) const;
 

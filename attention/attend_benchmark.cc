@@ -190,7 +190,7 @@ constexpr std::pair<const char*, const char*> kCases[] = {
     {"sparsemax_moba_2",
      "scaled_dot {} normalizer { sparsemax {} } "
      "selection { moba { block_size: 512 top_k: 2 } }"},
-    // A learned bias, computed row by row.
+    // This case has a learned bias and is computed row by row.
     {"gaussian_relative_buckets_4_layers",
      "gaussian {} position_encoding { relative_buckets { "
      "bidirectional: false } }"},

@@ -70,7 +70,7 @@ class SelfAttention {
 
   Var<float> Attend() { return attention_->Attend(*forward_, inputs_).context; }
 
-  // Gradients of the queries and of the parameters.
+  // Returns the gradients of the queries and of the parameters.
   std::vector<float> Backward(Var<float> context) {
     forward_->Backward({Sum(context)}, {1.0});
     const float* const d = inputs_.score.queries.grad_data();

@@ -58,7 +58,7 @@ class SelfAttention {
     tape_.set_training(true);
   }
 
-  // The outputs, and the gradients of their sum.
+  // Returns the outputs, and the gradients of their sum.
   std::vector<float> Step(int64_t time, Probe<float>* probe,
                           bool recompute = false) {
     forward_->set_probe(probe);
@@ -202,7 +202,8 @@ TEST(MemoryOfRowsTest, IsLinearInTheLength) {
   }
 }
 
-// A hook that replaces the weights. The statistics must be of the replacement.
+// A hook that replaces the weights. The statistics must describe the
+// replacement.
 class Halves : public HeldSites<float> {
  public:
   Halves() : HeldSites<float>("none") {}

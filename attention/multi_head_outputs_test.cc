@@ -238,7 +238,8 @@ TEST(MultiHeadOutputsTest, ValuesAreAsComputedByHand) {
 
 TEST(MultiHeadOutputsTest, DifferentialSubtractsTheSecondHeadOfEachPair) {
   AttentionRegistry scorers = BuiltIn();
-  // Both heads of the pair see the same value, of which 1 - lambda remains.
+  // There is one key, so both heads of the pair have the same context. The head
+  // output is (1 - lambda) times this context.
   const MultiHead config = Parse(
       "heads: 2 head_width: 2 bias: false attention { dot {} } "
       "head_output { differential {} }");

@@ -58,7 +58,7 @@ class Layer {
   }
 
   // The outputs of two examples of `time` positions, or the value of a hook
-  // point. The second example has `length` positions and is NaN beyond.
+  // point. The second example has `length` positions, and NaN after them.
   std::vector<float> Run(int64_t time, int32_t length,
                          const std::string& site = "") const {
     Tape<float> tape;
@@ -276,7 +276,8 @@ TEST(MultiHeadPartsTest, NormsOfQueriesAndKeysAreOfEachHead) {
   }
 }
 
-// A cosine divides by lengths itself, so a norm before it changes nothing.
+// A cosine score normalizes queries and keys itself, so a norm before it
+// changes nothing.
 TEST(MultiHeadPartsTest, ANormBeforeACosineChangesNothing) {
   const std::vector<float> plain = Layer("cosine {}").Run(5, 5);
   EXPECT_NE(Layer("dot {}", "heads: 2 query_key_norm {}").Run(5, 5),

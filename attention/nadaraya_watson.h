@@ -86,7 +86,8 @@ class NadarayaWatsonModel : public Model<T> {
   const CurveSplits& points() const { return points_; }
 
  private:
-  // Inputs for queries [1, 1, queries, width] to all known points.
+  // The inputs for attention of queries [1, 1, queries, width] to all known
+  // points.
   AttendInputs<T> Inputs(Forward<T>& forward, Var<T> queries) const;
   // Predictions for each row of `x`, on the tape of a step that has begun.
   Attended<T> Regress(Forward<T>& forward, absl::Span<const double> x,

@@ -38,7 +38,7 @@ template <typename T>
 struct MixerSetup {
   ParameterScope<T> scope;
   int64_t width;    // width of the mixer's input and output
-  SlotScope slots;  // for slots of the state that it keeps between steps
+  SlotScope slots;  // for slots of the state kept between steps
   // Initial values of the linear maps that read the input, and of the map that
   // ends the branch.
   LinearOptions inputs = {.initialization = XavierUniform};

@@ -35,7 +35,7 @@ constexpr ScoreWidths kWidths = {.heads = 2, .query = 4, .key = 4};
 // More keys than one block has, and three blocks of queries.
 constexpr int64_t kLength = 300;
 
-// The blocked kernel computes these configs up to "gaussian". The others are
+// The blocked kernel computes the configs before "gaussian". The others are
 // computed row by row.
 constexpr const char* kConfigs[] = {
     "scaled_dot {}",

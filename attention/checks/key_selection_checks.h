@@ -17,8 +17,8 @@ struct CheckedKeySelection {
   // their own one.
   void (*register_selection)(KeySelectionRegistry& registry);
   const google::protobuf::Message& options;
-  // Whether all of up to 300 keys are selected, so that the layer must be
-  // bit-identical to plain attention.
+  // Whether the selection contains all keys if there are at most 300. The layer
+  // must then be bit-identical to plain attention.
   bool is_plain;
 };
 

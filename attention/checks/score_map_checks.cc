@@ -94,7 +94,7 @@ void GradientsAgreeWithDifferences(const CheckedScoreMap& checked,
     }
     Forward<T> forward(tape, tested->store(), in.subspan(1));
     const Var<T> y = tested->map().Map(forward, in[0], {});
-    // Finite differences need finite elements.
+    // Replaces -inf by 0, because finite differences need finite elements.
     constexpr T kFar = std::numeric_limits<T>::max() / 2;
     return Where(y + kFar, y, tape.Full({1}, T(0)));
   };  // NOLINT(readability/braces)

@@ -29,7 +29,8 @@ struct PacketGradients {
   Packet<T> sum;  // gradient of query + key
 };
 
-// Load and store packets of a row: whole packets, or its last elements.
+// Types that load and store packets of a row: whole packets, or the last
+// elements of the row.
 template <typename T>
 struct WholePacket {
   Packet<T> Load(const T* x) const { return packet::ploadu<Packet<T>>(x); }

@@ -18,7 +18,7 @@ struct DistanceRange {
   int64_t lowest;
   int64_t count;
 
-  // The distances of at least one query and any number of keys.
+  // Returns the distances between at least one query and any number of keys.
   static DistanceRange Of(const Positions& positions, int64_t queries,
                           int64_t keys) {
     const int64_t last = positions.Offset(queries - 1);

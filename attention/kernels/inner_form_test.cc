@@ -140,7 +140,7 @@ TEST(InnerFormTest, BlocksHaveGradientsOfBiases) {
   CheckGradients(cases);
 }
 
-// The bias of a masked key may be NaN.
+// The bias of a masked key may be NaN, and must have no effect.
 TEST(InnerFormTest, AHiddenBiasReachesNothing) {
   Tape<float> tape;
   const std::vector<int32_t> lengths = {1};

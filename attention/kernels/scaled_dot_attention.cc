@@ -80,7 +80,7 @@ void ScaleRow(const MutableMatrix<T>& x, int64_t i, T factor) {
 //
 // `weights` may be `scores`. `decay` and `sums` are scratch, one number per
 // row, and `sums` receives the sums of the weights. `statistics` may be null.
-// It reads rows while they are in the first cache.
+// It reads rows while they are in the first-level cache.
 template <typename T>
 void Accumulate(const QueryBlock& block, bool first, bool sink, int64_t count,
                 T* scores, T* weights, RowSums<T> rows, T* decay, T* sums,

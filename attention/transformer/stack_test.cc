@@ -129,7 +129,8 @@ TEST_P(StackTest, GradientsAgreeWithDifferences) {
       });
 }
 
-// Compares values and gradients, with dropout and DropPath.
+// Activation checkpointing must not change a bit of values and gradients, even
+// with dropout and DropPath.
 TEST_P(StackTest, RecomputationChangesNoBit) {
   std::vector<float> values[2];
   std::vector<float> gradients[2];

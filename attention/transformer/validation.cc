@@ -135,7 +135,7 @@ void ValidateLayer(const AttentionRegistry& scorers,
                       problems);
     }
   }
-  // Cross-attention would repeat the problems of self-attention.
+  // If self-attention has problems, cross-attention would repeat them.
   if (memory_width > 0 && problems.problems().size() == before) {
     const ConfigProblems::Scope scope(problems, "cross_attention");
     ValidateAttention(scorers, layer.cross_attention(), width, memory_width,

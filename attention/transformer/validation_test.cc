@@ -200,7 +200,7 @@ TEST(ValidateTransformerTest, PointsAtEachField) {
       ElementsAre(StartsWith("note: pattern[0].feed_forward.none: disables ")));
   EXPECT_THAT(ProblemsOf("norm { epsilon: 0 }"),
               ElementsAre(StartsWith("norm.epsilon: ")));
-  // A resolved config also sets fields of other choices.
+  // A resolved config also sets fields that the other fields make unused.
   EXPECT_THAT(ProblemsOf("norm { kind: RMS_NORM bias: true }"), IsEmpty());
   EXPECT_THAT(ProblemsOf("position_embedding { longest: 0 }"),
               ElementsAre(StartsWith("position_embedding.longest: ")));
