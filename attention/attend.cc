@@ -274,36 +274,32 @@ int64_t AttentionLayer<T>::RowsPerBlock(Forward<T>& forward,
                                         Var<T> values) const {
   constexpr int64_t kMostRows = kGemmDepth;
   // A block with fewer queries reads fewer keys that it must mask.
-  constexpr int64_t kSelectingRows = 128;
-  constexpr int64_t kCausalRows = 128;
+  constexpr int64_t kSkippingRows = 128;
   constexpr int64_t kMostNumbers = int64_t{1} << 24;
   constexpr int64_t kMostNumbersOfBatch = int64_t{1} << 26;
   if (in.previous_weights.has_value()) return 0;
-  const bool runs = ReadsRuns();
-  int64_t most_rows = runs ? kSelectingRows : kMostRows;
   const int64_t numbers_of_row =
       in.queries.dim(1) * in.keys.dim(2) * parts_.scorer->NumbersPerPair();
   const int64_t queries = in.queries.dim(2);
   const int64_t numbers = queries * numbers_of_row;
   const int64_t of_batch = in.queries.dim(0) * numbers;
+  const bool needs_grad =
+      forward.tape().recording() &&
+      (in.queries.needs_grad() || in.keys.needs_grad() || values.needs_grad());
   // A block copies the keys and values that it sees. In a step of a search, the
   // copy costs more than the scores of all rows.
-  const bool recording = forward.tape().recording();
-  if (!runs && !recording &&
+  if (!ReadsRuns() && !needs_grad &&
       (queries == 1 || of_batch <= in.keys.size() + values.size())) {
     return 0;
   }
-  if (block_ > 0) return std::min(block_, most_rows);
   // Blocks of causal rows skip the keys after them. If gradients are needed,
   // this does not pay, because the backward pass computes the blocks again.
-  const bool needs_grad =
-      recording &&
-      (in.queries.needs_grad() || in.keys.needs_grad() || values.needs_grad());
   const bool skips_keys =
-      in.mask.causal && !needs_grad && queries > kCausalRows;
-  if (skips_keys) most_rows = std::min(most_rows, kCausalRows);
-  if (!runs && !skips_keys && queries <= 2 * kMostRows &&
-      numbers <= kMostNumbers && of_batch <= kMostNumbersOfBatch) {
+      ReadsRuns() || (in.mask.causal && !needs_grad && queries > kSkippingRows);
+  const int64_t most_rows = skips_keys ? kSkippingRows : kMostRows;
+  if (block_ > 0) return std::min(block_, most_rows);
+  if (!skips_keys && queries <= 2 * kMostRows && numbers <= kMostNumbers &&
+      of_batch <= kMostNumbersOfBatch) {
     return 0;
   }
   return std::clamp<int64_t>(
