@@ -19,7 +19,8 @@ namespace {
 
 using enum FormulaOp;
 
-// A part of a sum or product. If `inverse`, it is subtracted or divided by.
+// A term of a sum or a factor of a product. If `inverse`, the sum subtracts it,
+// or the product divides by it.
 struct Part {
   int node;
   bool inverse = false;
@@ -51,12 +52,13 @@ class Lowering {
   FormulaLevel level(int node) const { return at(node).level; }
   bool Is(int node, FormulaOp op) const { return at(node).op == op; }
 
-  // Keeps the first problem.
+  // Does nothing after the first problem.
   void Fail(std::string message) {
     if (!problem_.has_value()) problem_ = {range_, std::move(message)};
   }
 
-  // Returns the index of an equal node, or appends the node.
+  // Returns the index of a node that is equal to `node`. Appends `node` if
+  // there is none.
   int Intern(FormulaNode node) {
     if (node.op == kQueries || node.op == kQueryInput ||
         node.op == kQueryPosition) {
@@ -113,8 +115,8 @@ class Lowering {
 
   // --- Sums and products, grouped by the inputs that their parts depend on.
 
-  // Returns a + b - c, or a * b / c, of at least one part. If all parts are
-  // inverse, the result is inverse, too.
+  // Joins one or more parts to a sum such as a + b - c, or to a product such as
+  // a * b / c. If all parts are inverse, the result is inverse, too.
   Part Join(const Chain& chain, Parts parts) {
     const auto lead = std::find_if(parts.begin(), parts.end(),
                                    [](const Part& x) { return !x.inverse; });
@@ -128,9 +130,9 @@ class Lowering {
     return joined;
   }
 
-  // Joins the constants with the keys if there are any, otherwise with the
-  // queries, otherwise with the pairs. The queries and the keys are joined with
-  // the pairs last.
+  // Joins the constants with the keys, or with the queries if there are no
+  // keys, or with the pairs if there are neither. Then joins the queries and
+  // the keys with the pairs.
   Part JoinAll(const Chain& chain, PartsByLevel groups) {
     auto& [constants, queries, keys, pairs] = groups;
     Parts& to = !keys.empty() ? keys : !queries.empty() ? queries : pairs;
@@ -190,11 +192,12 @@ class Lowering {
     return Product(factor, parts);
   }
 
-  // Scales the operands of the only pair node, instead of adding a product for
-  // each pair. Returns nullopt if the operands cannot take all factors.
+  // Multiplies the operands of the single pair node by the factors, which saves
+  // a product for each pair. Returns nullopt if the operands cannot take all
+  // factors.
   std::optional<int> ScaleInPlace(double factor, const PartsByLevel& groups) {
     const auto& [constants, queries, keys, pairs] = groups;
-    const FormulaNode pair = at(pairs[0].node);  // nodes_ may move
+    const FormulaNode pair = at(pairs[0].node);  // a copy: nodes_ may move
     const bool scales = factor != 1 || !constants.empty();
     if (pair.op == kDistance && factor != 1) {
       const double all = factor * at(pair.operands[2]).number;
@@ -231,7 +234,7 @@ class Lowering {
   // operator.
   template <typename F>
   int OfEach(int sum, F f) {
-    const FormulaNode of = at(sum);  // nodes_ may move
+    const FormulaNode of = at(sum);  // a copy: nodes_ may move
     const int a = f(of.operands[0]);
     const int b = f(of.operands[1]);
     return Sum({{a}, {b, of.op == kSubtract}});
@@ -261,8 +264,9 @@ class Lowering {
            AreQueryAndKey(at(x).operands[0], at(x).operands[1]);
   }
 
-  // Makes `op` of the query, the key and `third`, from a sum or difference of
-  // query and key. Negates the second operand if the operator is `negated`.
+  // Turns a sum or difference of query and key into a node `op` with the
+  // operands query, key and `third`. Negates the second operand of the sum or
+  // difference if its operator is `negated`.
   int Compare(FormulaOp op, int difference, FormulaOp negated, int third) {
     int a = at(difference).operands[0];
     int b = at(difference).operands[1];
@@ -271,12 +275,13 @@ class Lowering {
     return Make(op, {a, b, third});
   }
 
-  // Returns |x|^2 of a query vector plus or minus a key vector. The sign of x
-  // does not matter.
+  // Returns |x|^2, where x is a query vector plus or minus a key vector. The
+  // sign of x does not matter.
   int Distance(int x) { return Compare(kDistance, x, kAdd, Number(1)); }
 
-  // Makes a kProduct, kDot or kSum. These are linear in their last operand, so
-  // a sum of pairs is distributed over its operands.
+  // Makes a kProduct, kDot or kSum node. These operations are linear in their
+  // last operand. If this operand is a sum of pairs, the operation is applied
+  // to each of its terms.
   int Linear(FormulaOp op, std::vector<int> x) {
     if (op == kSum) {
       const auto [of, operands] = std::pair(at(x[0]).op, at(x[0]).operands);
@@ -380,8 +385,8 @@ class Lowering {
                       : Sum(parts, at(number).number);
   }
 
-  // Checks the range of a number that remains in the graph, as models compute
-  // in float. -inf is allowed: it masks a key.
+  // Checks that a number of the final graph fits into float, in which models
+  // compute. -inf is allowed, because it masks a key.
   void CheckNumber(const FormulaNode& node) {
     range_ = node.range;
     const double size = std::abs(node.number);
@@ -395,8 +400,8 @@ class Lowering {
 
   // --- The nodes that Prepare() stores.
 
-  // Whether each node depends only on positions and numbers, like a table
-  // index.
+  // Returns, for each node, whether it depends only on positions and numbers.
+  // Table indices are such nodes.
   std::vector<bool> AreOfPositions() const {
     std::vector<bool> are;
     for (const FormulaNode& node : nodes_) {

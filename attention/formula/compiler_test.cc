@@ -21,8 +21,8 @@ FormulaGraph Compiled(const std::string& text,
   return graph;
 }
 
-// The nodes that Prepare() stores, and the rest of the formula: "k | 0.5 * (q .
-// k)".
+// Returns the nodes that Prepare() stores and the rest of the formula, such as
+// "k | 0.5 * (q . k)".
 std::string Lowered(const std::string& text,
                     const std::vector<FormulaVariable>& declared = {}) {
   const FormulaGraph graph = Compiled(text, declared);

@@ -94,12 +94,13 @@ class FormulaScorer<T>::Values {
   }
 
  private:
-  // Inserts an axis of extent 1 as axis number `axis`.
+  // Inserts an axis of extent 1 at index `axis`.
   static Var<T> Insert(Var<T> x, int axis) {
     return x.Reshape(x.shape().Insert(axis, 1));
   }
 
-  // Returns x as [batch, heads, queries * keys, width].
+  // Reshapes x [batch, heads, queries, keys, width] to [batch, heads, queries *
+  // keys, width].
   static Var<T> WithRows(Var<T> x) {
     const Shape& s = x.shape();
     return x.Reshape({s[0], s[1], s[2] * s[3], s[4]});
@@ -112,7 +113,7 @@ class FormulaScorer<T>::Values {
     return BroadcastTo(x, x.shape().With(0, keys[0]).With(1, keys[1]));
   }
 
-  // Returns first, first + step, ...
+  // Returns the numbers first, first + step, ... in the given shape.
   Var<T> Count(const Shape& shape, int64_t first, int64_t step) const {
     const Var<T> numbers = tape_.Constant(shape);
     for (int64_t i = 0; i < numbers.size(); ++i) {
@@ -121,8 +122,8 @@ class FormulaScorer<T>::Values {
     return numbers;
   }
 
-  // Applies a matrix [heads, out, in] to the vectors of x. If x has one head,
-  // each head of the result applies its own matrix to it.
+  // Multiplies the vectors of x by a matrix [heads, out, in]. If x has only one
+  // head, it is multiplied by the matrix of each head.
   Var<T> Project(Var<T> x, Var<T> matrix) const {
     const Var<T> y = ProjectHeads(WithRows(x), matrix);
     return y.Reshape({y.dim(0), y.dim(1), x.dim(2), x.dim(3), matrix.dim(1)});
@@ -132,8 +133,9 @@ class FormulaScorer<T>::Values {
     return *scorer_.formula_.parameters[table.parameter].table;
   }
 
-  // Returns the elements of a table [heads, indices] at an index for each pair.
-  // An index out of range reads the nearest end.
+  // Returns, for each pair, the element of a table [heads, indices] at the
+  // index of the pair. An index out of range reads the nearest end of the
+  // table.
   Var<T> Elements(Var<T> table, Var<T> index, const TableRange& range) const {
     const int64_t count = index.size();
     ScratchScope<T> scratch(tape_);
@@ -173,7 +175,8 @@ class FormulaScorer<T>::Values {
         return Insert(in_.queries, 3);
       case kKeys:
         return Insert(in_.keys, 2);
-      // In Prepare(), x is the input of the keys.
+      // In Prepare(), in_.x is the input of the keys. Elsewhere, it is the
+      // input of the queries.
       case kQueryInput:
         return in_.x.Reshape({in_.x.dim(0), 1, in_.x.dim(1), 1, in_.x.dim(2)});
       case kKeyInput:
@@ -190,7 +193,8 @@ class FormulaScorer<T>::Values {
       case kProduct:
         return Project(x(1), x(0));
       case kDot:
-        // A constant vector times vectors of other levels is a matrix product.
+        // The inner products of a constant vector with vectors of queries or
+        // keys are a matrix product.
         if (nodes_[node.operands[0]].level == FormulaLevel::kConstant &&
             node.level != FormulaLevel::kConstant) {
           const Var<T> a = x(0);
@@ -200,7 +204,7 @@ class FormulaScorer<T>::Values {
       case kSum:
         return Sum(x(0), /*axis=*/-1, /*keep=*/true);
       case kRoot:
-        // NaN stays NaN.
+        // A NaN operand gives NaN.
         return Where(std::numeric_limits<T>::min() - x(0), tape_.Full({}, T(0)),
                      Sqrt(x(0)));
       case kInnerProducts:
@@ -224,7 +228,7 @@ class FormulaScorer<T>::Values {
 
   Var<T> Elementwise(const FormulaNode& node) const {
     const std::vector<int>& of = node.operands;
-    // An operation with a number does not need an array for it.
+    // Operations with a number avoid an array that repeats the number.
     if (node.op == kAdd && IsNumber(of[1])) return At(of[0]) + Number(of[1]);
     if (node.op == kMultiply && IsNumber(of[1])) {
       return At(of[0]) * Number(of[1]);
@@ -277,7 +281,7 @@ Var<T> FormulaScorer<T>::Prepare(Forward<T>& forward,
   in.x = inputs.x;
   in.positions.first_key = inputs.key_position;
   Tape<T>& tape = forward.tape();
-  // -inf is allowed in prepared values, as it is in scores.
+  // Prepared values may be -inf, like scores.
   tape.BeginScores();
   Values values(*this, forward, in);
   values.Compute(formula_.prepare_order);
@@ -327,7 +331,8 @@ std::optional<InnerForm<T>> FormulaScorer<T>::Inner(
   form.query_bias = values.Total(inner_->of_query, queries);
   form.key_bias = values.Total(inner_->of_key, keys);
   if (inner_->of_distance.empty() || queries == 0) return form;
-  // One query at position 0, and one key for each distance.
+  // Evaluates the terms of the distance for one query at position 0 and one key
+  // at each distance.
   const DistanceRange range = DistanceRange::Of(in.positions, queries, keys);
   ScoreInputs<T> distances;
   distances.queries = forward.tape().Constant({1, 1, 1, 1});

@@ -16,8 +16,8 @@
 
 namespace regard {
 
-// A formula and its parameters, usable with any number of tapes. It has an
-// inner form if FindInnerTerms() finds one.
+// A formula with its parameters, usable with any number of tapes. Inner()
+// returns a form if FindInnerTerms() can split the formula.
 template <typename T>
 class FormulaScorer : public ScoringFunction<T> {
  public:

@@ -101,7 +101,7 @@ class EvaluationTest : public ::testing::Test {
   Var<double> queries_, keys_, query_x_, key_x_;
 
  private:
-  // Returns [1, heads, 2, 2] with the same rows in each head.
+  // Returns an array [1, heads, 2, 2] with the given rows in each head.
   Var<double> Rows(std::initializer_list<double> rows) {
     double of_heads[2 * 4];
     for (int64_t i = 0; i < heads_ * 4; ++i) of_heads[i] = rows.begin()[i % 4];
@@ -132,14 +132,14 @@ TEST_F(EvaluationTest, MultiplesOfSquaredDistances) {
   EXPECT_THAT(Scores(), ElementsAre(-15, -3, -6, -24));
 }
 
-// max(q, k) . min(q, k) equals q . k.
+// max(q, k) . min(q, k) equals q . k, so each score is q . k + 20 |q|^2.
 TEST_F(EvaluationTest, InnerProductsOfVectorsOfOneLevel) {
   Read("max(q, k) . min(q, k) + 10 * ((2 * q) . q)");
   EXPECT_THAT(Scores(), ElementsAre(102, 103, 206, 202));
 }
 
-// The vector `v` of an additive score has initial values of XavierUniform(1,
-// width).
+// A vector is initialized as a linear map to one number, with XavierUniform(1,
+// width). For width 2, the bound is sqrt(6 / (1 + 2)).
 TEST(FormulaScorerTest, AVectorBeginsAsAMapToOneNumber) {
   FormulaGraph graph;
   ASSERT_FALSE(
@@ -156,14 +156,14 @@ TEST(FormulaScorerTest, AVectorBeginsAsAMapToOneNumber) {
 TEST_F(EvaluationTest, VectorsOfPairs) {
   Read("sum(max(q, k) * where(q < k, 10, W k) + min(q, 1 - k))");
   Set("W", {1, 0, 0, 1});
-  // For q = (1, 2) and k = (2, 0): 2 * 10 + 2 * 0 + -1 + 1.
+  // With q = (1, 2) and k = (2, 0), the score is 2 * 10 + 2 * 0 - 1 + 1.
   EXPECT_THAT(Scores(),
               ElementsAre(20, 1 + 2 + 0 + 0, 6 + 0 - 1 - 1, 3 + 10 + 0 - 1));
 }
 
 TEST_F(EvaluationTest, AWhereFeedsTheChosenBranchAlone) {
   Read("where(q . k < 3, sum(q), 5 * sum(k))");
-  // q . k is 2, 3, 6, 2.
+  // The products q . k of the four pairs are 2, 3, 6 and 2.
   const Var<double> scores = Score();
   EXPECT_THAT(scores.span(), ElementsAre(3, 10, 10, 2));
   forward_->Backward({Sum(scores)}, {1.0});
@@ -183,7 +183,7 @@ TEST_F(EvaluationTest, ATableIsReadAtTheNearestEndBeyondItsRange) {
   Read("b[i - j]", {Table("b", -1, 2)});
   EXPECT_THAT(Scores(), ElementsAre(0, 0, 0, 0));
   Set("b", {10, 20, 30, 40});
-  // i - j is -1, -2, 1 and 0.
+  // The distances i - j of the four pairs are -1, -2, 1 and 0.
   const Var<double> scores = Score();
   EXPECT_THAT(scores.span(), ElementsAre(10, 10, 30, 20));
   forward_->Backward({Sum(scores)}, {1.0});
@@ -200,7 +200,8 @@ TEST_F(EvaluationTest, AnIndexIsWhatItsOperationsSay) {
   Read("b[where(i < j, 0, abs(i - j) + 1)] + 10 * b[min(-i, j) + 6]",
        {Table("b", 0, 2)});
   Set("b", {1, 2, 3});
-  // The second index is 2 for the query at 4, and 0 for the query at 6.
+  // The second index, min(-i, j) + 6, is 2 for the query at position 4 and 0
+  // for the query at position 6.
   EXPECT_THAT(Scores(), ElementsAre(31, 31, 13, 12));
 }
 
@@ -240,8 +241,9 @@ TEST_F(EvaluationTest, EachHeadProjectsTheInputs) {
   Read("(A x_i) . (B x_j) + sum(q)", {{.name = "A", .rows = 1}}, /*heads=*/2);
   Set("A", {1, 0, 0, 0, 0, 1});
   Set("B", {1, 0, 0, 1});
-  // A x_i is 1 and 4 in the first head, 3 and 6 in the second. B x_j is 1 and 0
-  // in the first head, -1 and 2 in the second.
+  // For the two queries, A x_i is 1 and 4 in the first head, 3 and 6 in the
+  // second. For the two keys, B x_j is 1 and 0 in the first head, -1 and 2 in
+  // the second.
   EXPECT_THAT(Scores(), ElementsAre(4, 3, 6, 2, 0, 9, -4, 14));
 }
 

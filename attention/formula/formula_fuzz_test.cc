@@ -1,6 +1,7 @@
-// Tests random strings, damaged formulas and random trees. Each is rejected
-// with a position, or has scores and gradients of the right shape. Scores of
-// some queries and keys equal the same part of the scores of all.
+// Tests random strings, damaged formulas and random trees. The compiler must
+// reject a formula with the position of a problem, or the formula must have
+// scores and gradients of the right shape. The scores of some queries and keys
+// must equal the same elements of the scores of all queries and keys.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -44,7 +45,7 @@ constexpr const char* kTokens[] = {
     "exp(", "log(", "sum(", "norm(", "sqrt(", "min(", "where(", "abs(", "\t",
     "\xC3", "t[",   "[",    "]",     "x_i",   "x_j",  "head"};
 
-// Knuth's MMIX generator, high bits.
+// Random numbers from the high bits of Knuth's MMIX generator.
 class Numbers {
  public:
   uint32_t Below(uint32_t limit) {

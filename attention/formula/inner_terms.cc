@@ -73,8 +73,8 @@ class Search {
     for (const int operand : At(n).operands) Mark(operand, marked);
   }
 
-  // Whether no operation of the node can turn moderate finite numbers into an
-  // infinity.
+  // Whether the node is finite if all of its inputs are finite and of moderate
+  // size.
   bool IsFinite(int n) const {
     std::vector<bool> parts(nodes_.size());
     Mark(n, &parts);

@@ -21,14 +21,14 @@ struct InnerTerms {
   std::vector<Term> of_query;
   std::vector<Term> of_key;
   std::vector<Term> of_distance;
-  // Nodes to compute, in rising order. `order` reads queries and prepared keys,
-  // and `distance_order` reads positions.
+  // Nodes to compute, in ascending order. The nodes in `order` depend on
+  // queries and prepared keys, the nodes in `distance_order` on positions.
   std::vector<int> order;
   std::vector<int> distance_order;
 };
 
-// Returns nullopt if the compiled formula is not such a sum, or if a term can
-// be infinite.
+// Splits a compiled formula into one inner product and other terms. Returns
+// nullopt if it has no such form, or if a term can be infinite.
 std::optional<InnerTerms> FindInnerTerms(const FormulaGraph& formula);
 
 }  // namespace regard

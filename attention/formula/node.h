@@ -1,8 +1,8 @@
-// A formula as a list of nodes, and the table of its operations. The table has
-// the notation of each operation and the values of elementwise operations.
+// A formula as a list of nodes, and the table of all operations. The table has
+// the notation of each operation and the functions of elementwise operations.
 //
-// syntax.h parses a text into a tree of nodes; types.h infers widths;
-// compiler.h regroups the tree into a graph of operations; evaluation.h
+// syntax.h parses a text into a tree of nodes, and types.h infers their widths.
+// compiler.h regroups the tree into a graph of operations. evaluation.h
 // evaluates the graph.
 #ifndef ATTENTION_FORMULA_NODE_H_
 #define ATTENTION_FORMULA_NODE_H_
@@ -27,7 +27,7 @@ enum class FormulaOp {
   kParameter,  // a vector or a scalar
   kMatrix,     // the parameter on the left of a product
   kTable,      // the parameter that has an index
-  kQueries,    // q; next are k, x_i, x_j, head, heads, i, j, d, dq, dk
+  kQueries,    // q, followed by k, x_i, x_j, head, heads, i, j, d, dq, dk
   kKeys,
   kQueryInput,  // x_i
   kKeyInput,
@@ -62,7 +62,7 @@ enum class FormulaOp {
   kPower,    // its second operand is a number
   kProduct,  // a matrix times a vector
   kDot,
-  // Only the compiler makes the operations below. f is a number.
+  // Only the compiler creates the operations below. f is a number.
   kRoot,           // a square root whose gradient at 0 is 0
   kInnerProducts,  // f * (a . b) of a query a and a key b
   kAdditive,       // c . tanh(a + b) of a query a, a key b and a constant c
@@ -74,11 +74,12 @@ struct FormulaFunction {
   FormulaOp op;
   absl::string_view form;  // notation, with $0 for the first operand
   bool transcendental = false;
-  // Value of an elementwise operation, whose operands broadcast; otherwise
-  // null.
+  // Computes an elementwise operation, whose operands broadcast. Null for other
+  // operations.
   Var<T> (*value)(const Var<T>* operands) = nullptr;
 
-  // "tanh" or "q". For an operator, the text is not a name.
+  // Name of a function or variable, such as "tanh" or "q". Not a name if the
+  // operation is an operator.
   absl::string_view name() const { return form.substr(0, form.find('(')); }
   int64_t operands() const { return std::count(form.begin(), form.end(), '$'); }
 };
@@ -101,7 +102,7 @@ inline bool IsElementwise(FormulaOp op) {
 // The inputs that a node depends on.
 enum class FormulaLevel { kConstant = 0, kQuery = 1, kKey = 2, kPair = 3 };
 
-// The width of a scalar.
+// FormulaNode::width of a scalar.
 inline constexpr int64_t kScalarWidth = 0;
 
 struct FormulaNode {
@@ -114,7 +115,7 @@ struct FormulaNode {
   FormulaLevel level = FormulaLevel::kConstant;
 };
 
-// The indices lowest .. highest of a table.
+// The index range of a table, lowest .. highest.
 struct TableRange {
   int64_t lowest = 0;
   int64_t highest = 0;
@@ -122,11 +123,12 @@ struct TableRange {
   int64_t count() const { return highest - lowest + 1; }
 };
 
-// A parameter. In a declaration, 0 and nullopt leave a size open.
+// A parameter of a formula. In a declaration, 0 and nullopt leave a size to be
+// inferred.
 struct FormulaVariable {
   std::string name;
   int64_t rows = 0;     // rows of a matrix or width of a vector; 0: scalar
-  int64_t columns = 0;  // 0 unless a matrix
+  int64_t columns = 0;  // 0 if not a matrix
   std::optional<double> initial = {};
   bool is_term = false;  // a vector that is only added or subtracted
   std::optional<TableRange> table = {};  // range of its indices
@@ -141,19 +143,20 @@ struct FormulaGraph {
   std::vector<FormulaNode> nodes = {};
   int root = -1;
   std::vector<FormulaVariable> parameters = {};  // ordered by first use
-  // Set by the compiler, in rising order and without numbers: the nodes that
-  // Prepare() stores side by side, the nodes that it computes for them, and the
+  // Lists of nodes that the compiler sets, in ascending order and without
+  // numbers. `prepared` lists the nodes that Prepare() stores side by side,
+  // `prepare_order` the nodes that Prepare() computes, and `score_order` the
   // nodes that Score() computes. If `prepared` is empty, Prepare() returns the
   // keys.
   std::vector<int> prepared = {};
   std::vector<int> prepare_order = {};
   std::vector<int> score_order = {};
 
-  // Whether i or j occurs.
+  // Whether the formula contains i or j.
   bool UsesPositions() const;
-  // The text that a node was parsed from, cut to 40 characters.
+  // Returns the text that a node was parsed from, cut to 40 characters.
   std::string Written(const FormulaNode& node) const;
-  // The computation of a node, such as "(W q) . k * 0.5".
+  // Returns the computation of a node as text, such as "(W q) . k * 0.5".
   std::string Text(int node) const;
 };
 

@@ -18,7 +18,8 @@ namespace {
 using enum FormulaOp;
 using Function = FormulaFunction<double>;
 
-// Returns the variable or function of that name, or null for a parameter.
+// Returns the predefined variable or function with this name, or null if the
+// name is a parameter.
 const Function* FindFunction(absl::string_view name) {
   for (const Function& function : FormulaFunctions<double>()) {
     if (function.name() == name) return &function;
@@ -35,9 +36,9 @@ struct FormulaToken {
   size_t end() const { return range.begin + range.length; }
 };
 
-// Recursive descent: one method for each kind of expression parses it from the
-// next token on, and returns its node. After a problem, the next token is the
-// end.
+// A recursive descent parser. Each method parses one kind of expression, which
+// begins at the next token, and returns its node. After a problem, the next
+// token is the end of the text.
 class Parser {
  public:
   explicit Parser(FormulaGraph* formula)
@@ -63,7 +64,7 @@ class Parser {
  private:
   using Kind = FormulaToken::Kind;
 
-  // Counts open calls, parentheses and operators.
+  // Increments the nesting depth. Fails if it is too large.
   void Open() {
     if (++depth_ <= kDeepestFormula) return;
     Fail(token_.range,
@@ -79,14 +80,14 @@ class Parser {
     return text_.substr(range.begin, range.length);
   }
 
-  // Keeps the first problem. Returns a placeholder node.
+  // Stores the problem if it is the first one. Returns a placeholder node.
   int Fail(TextRange range, std::string message) {
     if (!problem_.has_value()) problem_ = {range, std::move(message)};
     token_ = {.kind = Kind::kEnd, .range = {text_.size(), 1}};
     return Add(kNumber, {}, text_.size());
   }
 
-  // Fails because the next token is not allowed there.
+  // Fails because the next token is not allowed at its place.
   int FailAtToken() {
     const TextRange range = token_.range;
     if (AtEnd())
@@ -210,7 +211,8 @@ class Parser {
   int Sum() { return Chain('+', kAdd, '-', kSubtract, &Parser::Term); }
   int Term() { return Chain('*', kMultiply, '/', kDivide, &Parser::Unary); }
 
-  // Parses operands that either of two operators separates; left-associative.
+  // Parses operands that are separated by one of two left-associative
+  // operators.
   int Chain(char symbol, FormulaOp op, char other_symbol, FormulaOp other_op,
             int (Parser::*operand)()) {
     const size_t begin = token_.range.begin;

@@ -27,11 +27,11 @@
 namespace regard {
 
 inline constexpr size_t kLongestFormula = 4096;  // characters
-// Nesting depth of parentheses, calls, products and minus signs.
+// Maximum nesting depth of parentheses, calls, products and minus signs.
 inline constexpr int kDeepestFormula = 64;
 
-// Parses `text` into `formula`. Returns the first problem, or nullopt. Sets
-// only the names of parameters.
+// Parses `text` into `formula`. Returns the first problem, or nullopt. Sets the
+// names of parameters, but not their shapes.
 std::optional<FormulaProblem> ParseFormula(absl::string_view text,
                                            FormulaGraph* formula);
 

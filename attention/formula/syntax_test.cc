@@ -35,7 +35,7 @@ const char* SymbolOf(FormulaOp op) {
   }
 }
 
-// Returns the tree with all parentheses, operators before their operands.
+// Returns the tree in prefix notation, with all parentheses.
 std::string Shown(const FormulaGraph& tree, int index) {
   const FormulaNode& node = tree.nodes[index];
   if (node.operands.empty()) return tree.Text(index);

@@ -16,12 +16,12 @@ namespace {
 
 using enum FormulaOp;
 
-// Values of an axis number for operands that are not a vector or matrix.
+// Axis numbers of operands that are not known to be a vector or matrix.
 constexpr int kScalar = -1;
 constexpr int kOpen = -2;  // a scalar or a vector, not yet known
 
-// The largest number in an index. Sums of positions and such numbers are exact
-// in float.
+// The largest number allowed in an index. Sums of positions and such numbers
+// are exact in float.
 constexpr double kMaxIndexNumber = 65536;
 
 bool IsSum(FormulaOp op) { return op == kAdd || op == kSubtract; }
@@ -63,8 +63,8 @@ class Inference {
   }
 
  private:
-  // The width of vectors, or an axis of matrices. Axes of equal width are
-  // joined.
+  // The axis of a vector, or one axis of a matrix. Axes that must have equal
+  // widths are joined.
   struct Axis {
     int parent;
     int64_t width = 0;     // 0: unknown
@@ -79,7 +79,7 @@ class Inference {
                         nodes_[node].range.begin + 1);
   }
 
-  // Keeps the first problem.
+  // Does nothing after the first problem.
   void Fail(const FormulaProblem& problem) {
     if (!problem_.has_value()) problem_ = problem;
   }
@@ -119,8 +119,8 @@ class Inference {
     }
   }
 
-  // Whether the index contains a position. Fails at a part that an index cannot
-  // have.
+  // Whether the index contains a position. Fails at a part that is not allowed
+  // in an index.
   bool CheckIndex(int n) {
     const FormulaNode& node = nodes_[n];
     if (node.op == kQueryPosition || node.op == kKeyPosition) return true;
@@ -158,7 +158,8 @@ class Inference {
     }
   }
 
-  // Fails at an input or a range that is missing.
+  // Fails at an input that is not available, and at a table without a declared
+  // range.
   void CheckGiven() {
     for (int n = 0; n < static_cast<int>(nodes_.size()); ++n) {
       const FormulaNode& node = nodes_[n];
@@ -278,9 +279,9 @@ class Inference {
     for (const FormulaNode& node : nodes_) axis_of_.push_back(AxisOf(node));
   }
 
-  // Adds to `needed` the parameters that must be vectors to make node `n` a
-  // vector, if it is still open. If `only_terms`, adds only those that sums and
-  // differences join to `n`.
+  // Adds to `needed` the parameters that must be vectors so that node `n`, if
+  // it is still open, becomes a vector. If `only_terms`, follows only sums,
+  // differences and negations.
   void Require(int n, bool only_terms, std::vector<int>* needed) const {
     const FormulaNode& node = nodes_[n];
     if (axis_of_[n] != kOpen) return;
@@ -292,7 +293,7 @@ class Inference {
   }
 
   // Turns the parameters that must be vectors into vectors. Returns whether
-  // there were any. It collects all of them first, so that their order has no
+  // there were any. Collects all of them first, so that their order has no
   // effect.
   bool MarkVectors() {
     FindAxes();
@@ -344,7 +345,8 @@ class Inference {
     return axis;
   }
 
-  // Joins two axes that must be equal at `node`. Returns false if they differ.
+  // Joins two axes whose widths must be equal at `node`. Returns false if the
+  // widths differ.
   bool Unify(int a, int b, int node) {
     a = Find(a);
     b = Find(b);
@@ -410,7 +412,7 @@ class Inference {
     };
     for (size_t p = 0; p < parameters_.size(); ++p) {
       FormulaVariable& parameter = parameters_[p];
-      // A vector that is only added or subtracted is a bias.
+      // A vector is a term if no operation below uses it in another way.
       parameter.is_term = rows_[p] >= 0 && columns_[p] < 0;
       parameter.rows = width_of(rows_[p]);
       parameter.columns = width_of(columns_[p]);

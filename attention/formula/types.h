@@ -19,7 +19,7 @@ namespace regard {
 struct FormulaWidths {
   int64_t query = 0;
   int64_t key = 0;
-  int64_t free = 0;  // width of axes that nothing determines; 0: the query's
+  int64_t free = 0;         // width of undetermined axes; 0: as `query`
   int64_t query_input = 0;  // width of x_i; 0: not available
   int64_t key_input = 0;
   int64_t heads = 1;

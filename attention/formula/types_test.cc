@@ -14,7 +14,7 @@ namespace {
 
 constexpr FormulaWidths kWidths = {.query = 3, .key = 4, .free = 5};
 
-// Returns "W 5x3, v 5, b" or the problem.
+// Returns the parameters, such as "W 5x3, v 5, b", or the problem.
 std::string Inferred(const std::string& text,
                      const std::vector<FormulaVariable>& declared = {},
                      const FormulaWidths& widths = kWidths) {
@@ -57,8 +57,8 @@ TEST(TypesTest, AUseDecidesTheShape) {
       {"sum(a * b)", "a 5, b 5"},
       {"sum(q * s)", "s"},
       {"norm(W v)", "W 5x5, v 5"},
-      // A parameter becomes a vector through a neighbor only as a term of a
-      // sum.
+      // A parameter becomes a vector if it is itself a term of a sum with a
+      // vector. A parameter inside a term stays a scalar.
       {"sum(W q + tanh(b))", "W 5x3, b"},
       {"sum(W q + 2 * b)", "W 5x3, b"},
       {"sum(q - b)", "b 3 term"},

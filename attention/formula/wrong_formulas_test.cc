@@ -20,7 +20,7 @@ struct WrongFormula {
   const char* message;
 };
 
-// The query has width 3, the key width 4.
+// In all formulas, the query has width 3 and the key has width 4.
 constexpr WrongFormula kWrong[] = {
     {"", "^", "the formula is empty"},
     {"   ", "   ^", "the formula is empty"},
