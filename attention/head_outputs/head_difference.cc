@@ -1,10 +1,11 @@
-// Differential attention, version 2: turns heads 2 i and 2 i + 1, which share a
-// key head and a value head, into one head,
+// Differential attention, version 2. Heads 2 i and 2 i + 1, which share a key
+// head and a value head, become one head:
 //
-//   output_i = context_{2 i} - sigmoid(w_i . x + b_i) * context_{2 i + 1},
+//   output_i = context_{2 i} - lambda_i * context_{2 i + 1}
+//   lambda_i = sigmoid(w_i . x + b_i)
 //
-// with a lambda for each position and pair of heads, and without a norm. Ye et
-// al., "Differential Transformer V2", 2026. If b is far below 0, lambda is
+// Each position and pair of heads has its own lambda, and there is no norm. Ye
+// et al., "Differential Transformer V2", 2026. If b is far below 0, lambda is
 // exactly 0, and the layer is plain attention with heads 0, 2, 4, ...
 #include <cstdint>
 #include <optional>

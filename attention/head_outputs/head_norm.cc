@@ -1,13 +1,12 @@
-// Normalizes each head's context by its root mean square, or by its mean and
-// standard deviation:
+// Normalizes each head's context by its root mean square (first formula) or by
+// its mean and standard deviation (second formula):
 //
 //   output_h = context_h / sqrt(mean(context_h^2) + epsilon) * w_h
 //   output_h = (context_h - mean) / sqrt(variance + epsilon) * w_h + b_h
 //
 // Zhang and Sennrich, "Root mean square layer normalization", 2019; Wu and He,
-// "Group normalization", 2018. If epsilon is 1 and the mean square of the
-// contexts is far below 1, contexts do not change, and the layer is plain
-// attention.
+// "Group normalization", 2018. With the first formula, epsilon = 1 and a mean
+// square far below 1, contexts do not change, and the layer is plain attention.
 #include <cstdint>
 
 #include "attention/head_output.h"

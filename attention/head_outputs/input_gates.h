@@ -12,11 +12,12 @@
 
 namespace regard {
 
-// Parameters: "weight" [gates, input] and, if there is a bias, "bias" [gates].
+// Has the parameters "weight" [gates, input] and, if there is a bias, "bias"
+// [gates].
 template <typename T>
 class InputGates {
  public:
-  // `bias` is the initial value of the biases. If nullopt, the gates have none.
+  // `bias` is the initial value of all biases. If nullopt, there are no biases.
   InputGates(const ParameterScope<T>& scope, int64_t gates,
              const HeadOutputWidths& widths, std::optional<double> bias);
 

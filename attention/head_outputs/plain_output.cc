@@ -1,4 +1,5 @@
-// The contexts of the heads, side by side. Equal to having no head output.
+// Places the contexts of the heads side by side, like attention without a head
+// output.
 #include <cstdint>
 
 #include "attention/head_output.h"
