@@ -16,8 +16,8 @@ namespace {
 
 constexpr absl::string_view kLayer = "/layers[";
 
-// Describes the hook point of a `value`, such as the weights. Leaves shape and
-// numbers empty.
+// Describes the hook point `site` of a `value`, such as "weights". Leaves the
+// shape and the arrays empty.
 template <typename T>
 AttentionMap<T> Describe(absl::string_view site, absl::string_view value) {
   AttentionMap<T> map;
@@ -46,7 +46,8 @@ AttentionMap<T> Describe(absl::string_view site, absl::string_view value) {
   return map;
 }
 
-// Copies `numbers` of `shape` into the map, as its queries from `first` on.
+// Copies `numbers`, which have the shape `shape`, into `to`, which has the
+// shape `whole`. Their queries begin at query `first` of `to`.
 template <typename T>
 void Place(const std::vector<T>& numbers, const Shape& shape, int64_t first,
            const Shape& whole, std::vector<T>* to) {

@@ -29,31 +29,31 @@ inline constexpr char kDecoderMaps[] = "*decoder*attention/weights";
 // "decoder/layers[*]/self/attention/weights".
 std::string JoinLayers(absl::string_view site);
 
-// Attention weights of one layer, before dropout.
+// Attention weights of one layer before dropout, or its scores.
 template <typename T>
 struct AttentionMap {
   std::string site;  // hook point; see JoinSteps()
-  // Name in files: a stable format, unlike `site`, which users see. Examples:
-  // "decoder.0.self" and "decoder.0.cross" for layers[0]; "attention" for a
-  // recurrent decoder; otherwise the scope of the attention.
+  // Name in output files, with a stable format: "decoder.0.self" and
+  // "decoder.0.cross" for layers[0], "attention" for a recurrent decoder, or
+  // the scope of the attention.
   std::string name;
   std::string stack;  // scope of the layers, or "" without layers
   int64_t layer = 0;
   // Whether the keys are positions of the memory, not of the queries' own
   // sequence.
   bool over_memory = false;
-  // [sources, heads, queries, keys] over the memory. The queries are the
-  // positions of one row, or the rows of a source at one position. Otherwise
-  // [rows, heads, positions, keys].
+  // [sources, heads, queries, keys] if `over_memory`. The queries of a source
+  // are the positions of its only row, or its rows at one position. If not
+  // `over_memory`, the shape is [rows, heads, positions, keys].
   Shape shape;
   std::vector<T> weights;
   std::vector<T> gradients;  // empty if none were read
 };
 
 // Returns the maps in the order of the pass. The steps of a recurrent decoder
-// are the queries of one map; a source that has no such step has weights 0
-// there. If `value` is "scores", the maps have attention scores instead of
-// weights.
+// are the queries of one map. If a source has fewer steps, its weights at the
+// missing steps are 0. If `value` is "scores", the maps have attention scores
+// instead of weights.
 template <typename T>
 std::vector<AttentionMap<T>> AttentionMaps(const SiteRecorder<T>& recorder,
                                            absl::string_view value = "weights");

@@ -9,7 +9,8 @@ namespace regard {
 
 namespace {
 
-// The matrix (A + I) / 2 of an example.
+// The matrix (A + I) / 2, where A is the attention of one example, averaged
+// over heads.
 template <typename T>
 class Mixing {
  public:

@@ -14,15 +14,15 @@ namespace regard {
 // Attention rollout (Abnar and Zuidema, "Quantifying attention flow in
 // transformers", 2020). Returns the product of (A + I) / 2 over the layers:
 // [tokens, tokens], row-major. A is a layer's self-attention of example
-// `example`, averaged over heads. If each row of the weights sums to 1, so does
-// each row of the result.
+// `example`, averaged over heads. If the rows of the weights sum to 1, the rows
+// of the result sum to 1, too.
 template <typename T>
 std::vector<double> AttentionRollout(absl::Span<const AttentionMap<T>> layers,
                                      int64_t example);
 
-// Returns `readout` times that product: [tokens]. `readout` has a fraction for
-// each output token. The cost is quadratic in the number of tokens, as the
-// product is not formed.
+// Returns `readout` times the result of AttentionRollout(): [tokens]. `readout`
+// has a fraction for each output token. The cost is quadratic in the number of
+// tokens, because the result of AttentionRollout() is not computed.
 template <typename T>
 std::vector<double> AttentionRolloutTo(std::vector<double> readout,
                                        absl::Span<const AttentionMap<T>> layers,

@@ -13,17 +13,19 @@ using ::testing::ElementsAre;
 using ::testing::Pointwise;
 
 TEST(AttentionRolloutTest, MultipliesLayersWithTheirResiduals) {
-  // Only the second of two examples is used. The first has other values.
+  // The test uses only the second example. The first has other values.
   std::vector<AttentionMap<float>> layers(2);
   layers[0].shape = layers[1].shape = {2, 2, 2, 2};
-  // Heads average to [[0, 1], [1, 0]] and [[1, 0], [1, 0]].
+  // In the second example, the means over heads are [[0, 1], [1, 0]] in layer 0
+  // and [[1, 0], [1, 0]] in layer 1.
   layers[0].weights = {9,  9,  9, 9, 9,   9,   9, 9,  //
                        .5, .5, 1, 0, -.5, 1.5, 1, 0};
   layers[1].weights = {9, 9, 9, 9, 9, 9, 9, 9,  //
                        1, 0, 1, 0, 1, 0, 1, 0};
-  // The product of [[1, 0], [.5, .5]] and [[.5, .5], [.5, .5]].
+  // The expected matrix is the product of [[1, 0], [.5, .5]] for layer 1 and
+  // [[.5, .5], [.5, .5]] for layer 0.
   EXPECT_THAT(AttentionRollout<float>(layers, 1), ElementsAre(.5, .5, .5, .5));
-  // Only [[.5, .5], [.5, .5]].
+  // With layer 0 only, the expected matrix is [[.5, .5], [.5, .5]].
   EXPECT_THAT(AttentionRollout<float>({layers.data(), 1}, 1),
               ElementsAre(.5, .5, .5, .5));
   EXPECT_THAT(AttentionRollout<float>({&layers[1], 1}, 1),
@@ -31,7 +33,8 @@ TEST(AttentionRolloutTest, MultipliesLayersWithTheirResiduals) {
 }
 
 TEST(AttentionRolloutTest, OfAReadoutIsItsRowsOfTheProduct) {
-  // Three tokens, two heads, three layers. Rows do not sum to 1.
+  // Three tokens, two heads and three layers. The rows of the weights do not
+  // sum to 1.
   std::vector<AttentionMap<float>> layers(3);
   float next = 0.1F;
   for (AttentionMap<float>& layer : layers) {

@@ -237,7 +237,7 @@ TEST(DeepExplanationTest, InFloatTermsAreExactToAMillionth) {
   }
 }
 
-// The score includes biases of the layer.
+// The explained score must include the biases that the layer adds.
 TEST_P(ExplanationTest, WeightsAreTheSoftmaxOfTheScores) {
   if (!GetParam().softmax) GTEST_SKIP() << "another normalizer, or a sink";
   Model<double> model(GetParam().config);
@@ -260,8 +260,8 @@ TEST_P(ExplanationTest, WeightsAreTheSoftmaxOfTheScores) {
   }
 }
 
-// Holds the values of all sources, and the scales of norms, at their values in
-// a pass. Sets one source at one position to zero.
+// Keeps all sources and the scales of norms at their values in `pass`, but sets
+// one source at one position to zero.
 class Without : public Probe<double> {
  public:
   Without(const SiteRecorder<double>& pass, const ResidualSource& source,
@@ -298,7 +298,8 @@ class Without : public Probe<double> {
   std::string output_;
 };
 
-// Checks that each term belongs to the source that it names.
+// Sets each source to zero in turn. The score must change by the sum of the
+// source's terms.
 TEST_P(ExplanationTest, WithoutASourceTheScoreLacksItsTerms) {
   Model<double> model(GetParam().config);
   Forward<double>& forward = model.forward();
@@ -337,7 +338,8 @@ TEST_P(ExplanationTest, WithoutASourceTheScoreLacksItsTerms) {
   }
 }
 
-// The queries come from a decoder, the keys from the memory of an encoder.
+// The queries come from a decoder, and the keys come from the memory of an
+// encoder.
 TEST(CrossExplanationTest, HasSourcesInBothStreams) {
   LayerRun<double> run;
   const auto config = Parse<TransformerConfig>(

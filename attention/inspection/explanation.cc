@@ -41,7 +41,7 @@ struct Target {
   std::string scope;  // ".../attention"
   const Seen<T>* scores = nullptr;
   const Seen<T>* weights = nullptr;
-  size_t before = 0;  // hook points visited before the scores
+  size_t before = 0;  // number of hook points visited before the scores
   int64_t head = 0;
   int64_t query = 0;
   int64_t key = 0;
@@ -68,7 +68,8 @@ struct Reading {
   double score = 0;
   std::vector<double> query;
   std::vector<double> key;
-  std::vector<double> by_query;  // d score / d query
+  // gradient of the score with respect to the query
+  std::vector<double> by_query;
   std::vector<double> by_key;
 };
 
@@ -227,7 +228,7 @@ std::vector<double> Plus(std::vector<double> a, const std::vector<double>& b) {
   return a;
 }
 
-// Writes a member of Reading as a sum over sources.
+// A member of Reading, as a sum of contributions of the sources.
 struct Contributions {
   std::vector<std::vector<double>> of_sources = {};
   // The full reading, minus the reading without sources and minus all
@@ -254,16 +255,16 @@ Contributions ContributionsTo(std::vector<double> Reading::*member,
     all.of_sources.push_back(std::move(part));
   }
   for (const double rest : all.rest) {
-    // NaN is not linear.
+    // The negated comparison also catches NaN.
     if (!(std::abs(rest) <= rounding * largest)) all.is_linear = false;
   }
   return all;
 }
 
-// Fills the terms and their sums in the sources. The last source contains
-// everything that no other source gives. The score is linear in the key for any
-// query, and in the query for any key. Returns whether the query, the key and
-// the gradient are sums over sources, up to rounding.
+// Fills the terms and the sums of each source. The last source contains
+// everything that belongs to no other source. Assumes that the score is linear
+// in the query and in the key. Returns whether the query, the key and the
+// gradient are sums over sources, up to rounding.
 bool AddTerms(const Reading& full, const Reading& none,
               const std::vector<Reading>& readings, double rounding,
               ScoreExplanation* explanation) {
@@ -309,7 +310,8 @@ void AddLayerBiases(const SiteRecorder<T>& pass, const Target<T>& target,
     return pass.Find(absl::StrCat(target.scope, "/", name));
   };
   if (const Seen<T>* const bias = site("distance_bias"); bias != nullptr) {
-    // Distances ascend; the first belongs to the last query and the first key.
+    // The distances ascend. The first one is the distance between the last
+    // query and the first key.
     const int64_t distances = bias->shape[3];
     const int64_t step =
         shape[2] > 1 ? (distances - shape[3]) / (shape[2] - 1) : 0;
@@ -351,7 +353,8 @@ void AddLabels(const TraceLabels& labels, const Shape& scores,
       labels.KeyLabels(site, scores[3])[static_cast<size_t>(explanation->key)];
   std::vector<std::string> queries = labels.QueryLabels(site, scores[2]);
   if (const TracedSites* const of = labels.Find(site); of != nullptr) {
-    // The label of a query is the token that it reads, not the one it writes.
+    // The label of a query is the token that its position reads, not the token
+    // that its position writes.
     const std::vector<std::string>& reads =
         labels.sequences.at(of->queries).labels;
     if (reads.size() == queries.size()) queries = reads;

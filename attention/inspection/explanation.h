@@ -34,14 +34,14 @@ struct ExplainOptions {
 };
 
 struct ScoreSource {
-  // Absent for everything that does not depend on the input, such as biases of
-  // projections, and for rounding.
+  // Absent for the last source, which contains everything that does not depend
+  // on the input, such as biases of projections, and rounding.
   std::optional<ResidualSource> source = {};
   // Sums of the terms in which the query, or the key, reads this source.
   double as_query = 0;
   double as_key = 0;
 
-  // Returns ResidualSource::Name(), or "biases".
+  // Returns ResidualSource::Name(), or "biases" if `source` is absent.
   std::string Name() const;
 };
 

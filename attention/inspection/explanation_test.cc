@@ -36,17 +36,18 @@ std::vector<std::string> Names(const ScoreExplanation& explanation) {
   return names;
 }
 
-// Variants of the pass that is computed by hand.
+// Variants of the toy pass, whose terms are computed by hand.
 struct Toy {
   std::vector<double> context = {1, 1, 2, 0};
-  bool joins_heads = false;  // an output that is not the sum of its heads
+  bool joins_heads = false;  // whether the output is not a sum over heads
   bool squares_keys = false;
   bool embeds = true;
   int64_t visits = 1;
 };
 
-// Two positions of width 2. Layer 0 has one head of width 2, or two of width 1,
-// and returns context + (0.5, 0). Layer 1 compares q = 2 x with k = x + (0, 1).
+// A pass with two positions of width 2. Layer 0 has one head of width 2, or two
+// of width 1, and returns context + (0.5, 0). Layer 1 compares q = 2 x with k =
+// x + (0, 1).
 Traced<double> TracedToy(const Toy& toy) {
   Traced<double> traced;
   traced.pass = [toy](Forward<double>& forward) {
@@ -116,8 +117,8 @@ class ToyTest : public ::testing::Test {
   Forward<double> forward_;
 };
 
-// The query at 1 is 2 ((0, 2) + (1, 0) + (2, 0) + (0.5, 0)). The key at 0 is
-// (1, 0) + (0, 1) + (1, 1) + (0.5, 1).
+// The query at position 1 is 2 * ((0, 2) + (1, 0) + (2, 0) + (0.5, 0)) = (7,
+// 4). The key at position 0 is (1, 0) + (0, 1) + (1, 1) + (0.5, 1) = (2.5, 3).
 TEST_F(ToyTest, TermsAreAsByHand) {
   const auto explanation = Explain({}, {.site = "*layers[1]*", .key = 0});
   ASSERT_THAT(explanation.status(), testing::IsOk());
@@ -127,7 +128,7 @@ TEST_F(ToyTest, TermsAreAsByHand) {
   EXPECT_EQ(explanation->key_label, "0");
   EXPECT_EQ(explanation->score, 29.5);
   EXPECT_EQ(explanation->total, 29.5);
-  // The other score is (7, 4) . (3.5, 3).
+  // The score of the other key is (7, 4) . (3.5, 3) = 36.5.
   EXPECT_DOUBLE_EQ(explanation->weight, 1 / (1 + std::exp(36.5 - 29.5)));
   EXPECT_THAT(
       Names(*explanation),
@@ -151,14 +152,16 @@ TEST_F(ToyTest, WithoutAKeyItIsTheOneWithTheLargestWeight) {
   const auto last = Explain({}, {.site = "decoder/layers[1]/self/attention"});
   ASSERT_THAT(last.status(), testing::IsOk());
   EXPECT_EQ(last->key, 1);
-  // (2.5, 2) * 2 . (2.5, 3) = 24.5 and . (3.5, 2 + 1) = 29.5.
+  // The query at position 0 is (5, 4). Its scores are (5, 4) . (2.5, 3) = 24.5
+  // and (5, 4) . (3.5, 3) = 29.5.
   const auto first = Explain({}, {.site = "*[1]*/scores", .query = 0});
   ASSERT_THAT(first.status(), testing::IsOk());
   EXPECT_EQ(first->key, 1);
   EXPECT_EQ(first->score, 29.5);
 }
 
-// Both heads are scaled by 1 / sqrt(1 + 1 + 4 + 1).
+// The output scales both heads by 1 / sqrt(1 + 1 + 4 + 1), which depends on
+// both, so it is not the sum over heads.
 TEST_F(ToyTest, AnAttentionThatIsNotTheSumOfItsHeadsIsOneSource) {
   const auto explanation =
       Explain({.joins_heads = true}, {.site = "*layers[1]*", .key = 0});

@@ -50,7 +50,7 @@ void CopyRow(const AttentionMap<T>& from, int64_t query, AttentionMap<T>* to) {
   }
 }
 
-// Fills the gradients of the maps whose queries write outputs: row t has the
+// Fills the gradients of the maps whose queries write outputs. Row t gets the
 // gradient of the output that position t writes.
 template <typename T>
 void AddRowGradients(Forward<T>& forward, const Traced<T>& traced,
@@ -74,7 +74,8 @@ void AddRowGradients(Forward<T>& forward, const Traced<T>& traced,
   }
 }
 
-// Adds one visit of a hook point. Visits of all steps are summed.
+// Adds the importance of the heads in one visit of a hook point. Sums over the
+// steps of the hook point.
 template <typename T>
 void AddImportance(const typename SiteRecorder<T>::Seen& seen,
                    std::vector<HeadImportance>* all) {
@@ -119,7 +120,7 @@ bool HasNegativeWeights(const std::vector<AttentionMap<T>>& maps) {
 }
 
 // Returns the rollouts of self-attention, one for each stack, in the order of
-// the pass. Adds a note for each stack that cannot have one.
+// the pass. Adds a note for each stack that cannot have a rollout.
 template <typename T>
 std::vector<Rollout> RolloutsOf(const std::vector<AttentionMap<T>>& maps,
                                 TraceLabels& labels) {

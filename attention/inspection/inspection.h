@@ -32,7 +32,8 @@ struct InputGradients {
   std::vector<double> norms;
 };
 
-// AttentionRollout() of one stack. Stacks with negative weights have none.
+// AttentionRollout() of one stack. A stack with negative weights has no
+// rollout.
 struct Rollout {
   std::string stack;
   std::string site;  // the weights of the first layer
@@ -67,13 +68,13 @@ struct Inspection {
   // Returns the value of the chosen output.
   double Chosen() const;
   // Returns the map and the weights [queries, keys] of the alignment, of one
-  // head or the mean over heads. Null or empty if there is none.
+  // head or the mean over heads. Null or empty if there is no alignment.
   const AttentionMap<T>* AlignmentMap() const;
   std::vector<double> Alignment() const;
 };
 
-// Returns the entropy in nats of the magnitudes of `weights`, divided by their
-// sum. It is 0 if one key has all the weight.
+// Returns the entropy, in nats, of the fractions |weight| / sum of |weights|.
+// It is 0 if one key has all the weight.
 double Entropy(absl::Span<const double> weights);
 
 struct InspectOptions {
@@ -88,8 +89,8 @@ template <typename T>
 Inspection<T> Inspect(Forward<T>& forward, const Traced<T>& traced,
                       const InspectOptions& options);
 
-// Selects from outputs [outputs], or sums them for kAllOutputs. Returns one
-// element.
+// Returns element `chosen` of outputs [outputs], or their sum if `chosen` is
+// kAllOutputs. The result has one element.
 template <typename T>
 Var<T> ChosenOutput(Var<T> outputs, int64_t chosen);
 

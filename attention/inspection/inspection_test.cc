@@ -31,14 +31,15 @@ using ::testing::Pointwise;
 constexpr int kPositions = 3;
 constexpr int kHeads = 2;
 
-// Weights of two heads over three positions.
+// Weights [heads, queries, keys] of two heads and three positions.
 const std::vector<double> kWeights = {1, 0, 0, .5, .5, 0, .2, .3, .5,
                                       1, 0, 0, .1, .9, 0, .6, .3, .1};
 const std::vector<double> kInputs = {1, -2, .5, 1, -1, 3};
 const std::vector<int32_t> kTargets = {0, 1, 1};
 
-// A layer whose head h averages element h of each position [1, 3, 2]. Position
-// t chooses 0 or 1, and the two contexts are the logits.
+// A pass with one layer and an input [1, 3, 2]. Head h averages element h over
+// the positions. At each position, the contexts of the two heads are the logits
+// of the prediction 0 or 1.
 Traced<double> Toy(std::vector<double> inputs,
                    std::vector<double> all_weights = kWeights) {
   Traced<double> traced;
@@ -103,7 +104,8 @@ double LogProbability(int query, int choice) {
          std::log(std::exp(Context(0, query)) + std::exp(Context(1, query)));
 }
 
-// d log p of the output at a position / d context of a head there.
+// Returns the derivative of the log-probability of the output at a position
+// with respect to the context of a head at this position.
 double ByContext(int head, int query) {
   return (kTargets[query] == head ? 1 : 0) -
          std::exp(LogProbability(query, head));
@@ -193,7 +195,7 @@ TEST_F(InspectTest, TellsRolloutAndWhatEachLayerWouldAnswer) {
       Inspect(forward_, Toy(kInputs), {.most_choices = 1});
   ASSERT_EQ(seen.rollouts.size(), 1u);
   EXPECT_EQ(seen.rollouts[0].stack, "decoder");
-  // (mean of the heads + I) / 2.
+  // The rollout of one layer is (A + I) / 2, where A is the mean over heads.
   EXPECT_THAT(
       seen.rollouts[0].shares,
       Pointwise(DoubleNear(1e-12), {1., 0., 0., .15, .85, 0., .2, .15, .65}));
@@ -210,7 +212,8 @@ TEST_F(InspectTest, TellsRolloutAndWhatEachLayerWouldAnswer) {
   }
 }
 
-// State mixers have negative weights. Products of these are not fractions.
+// State mixers can have negative weights, and products of negative weights are
+// not fractions.
 TEST_F(InspectTest, WeightsBelowZeroHaveNoRollout) {
   std::vector<double> weights = kWeights;
   EXPECT_THAT(Inspect(forward_, Toy(kInputs, weights), {}).labels.notes,
@@ -224,7 +227,8 @@ TEST_F(InspectTest, WeightsBelowZeroHaveNoRollout) {
                           "are below 0"));
 }
 
-// The passes of the lens are not part of a prediction.
+// The passes of the lens are not part of a prediction, so a probe must not see
+// them.
 TEST_F(InspectTest, AProbeDoesNotSeeWhatEachLayerWouldAnswer) {
   SiteRecorder<double> recorder({"logits", "decoder/embedded"});
   forward_.set_probe(&recorder);
@@ -272,8 +276,8 @@ TEST(EntropyTest, IsInNats) {
   EXPECT_EQ(Entropy({0, 1}), 0);
 }
 
-// With a sink, weights sum to less than 1. State mixers have weights of either
-// sign.
+// Weights need not sum to 1. With a sink, they sum to less. The weights of
+// state mixers have either sign.
 TEST(EntropyTest, IsOfFractionsOfTheSumOfMagnitudes) {
   EXPECT_NEAR(Entropy({.1, .1}), std::log(2), 1e-12);
   EXPECT_NEAR(Entropy({-3, 3, 0}), std::log(2), 1e-12);
@@ -293,7 +297,8 @@ TEST(TraceLabelsTest, KeysAndValuesHaveThePositionsOfTheKeys) {
               ElementsAre("c"));
   EXPECT_THAT(labels.KeyLabels("encoder/attention/weights", 2),
               ElementsAre("a", "b"));
-  // Labels are numbers if no label fits.
+  // Labels are numbers if the pattern has another number of labels, or if no
+  // pattern matches.
   EXPECT_THAT(labels.KeyLabels("encoder/attention/weights", 3),
               ElementsAre("0", "1", "2"));
   EXPECT_THAT(labels.QueryLabels("elsewhere", 1), ElementsAre("0"));
@@ -368,7 +373,8 @@ TEST_F(PatchTest, IsOfOnePositionOfAllHeads) {
   const auto patched =
       Patch(forward_, Toy(kInputs), Toy(inputs), "*context", kAllOutputs);
   ASSERT_THAT(patched.status(), testing::IsOk());
-  // Position 1 has the contexts 0.75 + 1 and 0.1 * 0 + 0.9 * 2.
+  // With the patch, the contexts at position 1 are 0.75 + 1 and 0.1 * 0 + 0.9 *
+  // 2.
   const double change =
       1.8 - std::log(std::exp(1.75) + std::exp(1.8)) - LogProbability(1, 1);
   EXPECT_NEAR(patched->sites[0].changes[1], change, 1e-12);
@@ -399,7 +405,8 @@ TEST_F(PatchTest, TheStepsOfASiteAreItsPositions) {
   EXPECT_THAT(patched->sites[0].changes, ElementsAre(0, 2));
 }
 
-// Positions are on the last axis but one, if there is one.
+// Positions are on the second-to-last axis. A hook point with one axis is one
+// position.
 TEST_F(PatchTest, AVectorIsOnePosition) {
   const auto sum_of = [](double value) {
     Traced<double> traced;
@@ -453,7 +460,8 @@ TEST_F(PatchTest, WantsASiteOfTheSameShape) {
       Patch(forward_, traced, Toy(longer), "*embedded", 0).status().message(),
       "'decoder/embedded' is [1, 3, 2]; for the other input it is [1, 4, 2]: "
       "both inputs must have the same length");
-  // Residuals have equal shapes, but the inputs differ.
+  // The residuals of both inputs have equal shapes, but the inputs have
+  // different lengths.
   const auto patched = Patch(forward_, traced, Toy(longer), "*/residual", 0);
   ASSERT_THAT(patched.status(), testing::IsOk());
   EXPECT_TRUE(std::isnan(patched->other_value));

@@ -32,9 +32,9 @@ int64_t PositionsOf(const Shape& shape) {
   return shape.rank() < 2 ? 1 : shape[shape.rank() - 2];
 }
 
-// Replaces the hook points of some patterns by their own values, so that all
-// passes take the same path. At chosen hook points, one position has the values
-// of another pass instead.
+// A probe that gives one position of the chosen hook points its values from
+// another pass. All hook points that match the patterns are marked as replaced,
+// even if their values stay, so that all passes take the same code path.
 template <typename T>
 class Patcher : public Probe<T> {
  public:

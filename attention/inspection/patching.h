@@ -15,8 +15,8 @@
 
 namespace regard {
 
-// Changes of the chosen output if one position of a hook point has the value
-// from the pass of another input.
+// The changes of the chosen output if one position of a hook point has its
+// value from the pass of another input.
 struct PatchedSite {
   std::string site;  // hook point; see JoinSteps()
   std::vector<std::string> labels;
@@ -25,16 +25,16 @@ struct PatchedSite {
 
 struct PatchedOutput {
   double value;  // the chosen output without a patch
-  // The chosen output if all inputs of the model have the other input's values.
-  // NaN if their shapes differ.
+  // The chosen output if all inputs of the model have the values of the other
+  // input. NaN if the shapes of the inputs differ.
   double other_value;
   std::vector<PatchedSite> sites = {};
 };
 
-// Patches each hook point of `pattern` in the pass of `traced` with its values
-// in the pass of `other`. The positions are on the last axis but one; if the
-// hook point belongs to a step, the positions are the steps. Runs a pass for
-// each position of each hook point.
+// Patches each hook point that matches `pattern` in the pass of `traced` with
+// its values in the pass of `other`. The positions are on the second-to-last
+// axis. If the hook point belongs to a step, the positions are the steps. Runs
+// a pass for each position of each hook point.
 //
 // Returns InvalidArgument if there is no output or no matching hook point, or
 // if the other pass lacks a hook point of the same name and shape.

@@ -35,17 +35,19 @@ std::string OutputOf(absl::string_view context) {
   return absl::StrCat(context, kOutput);
 }
 
-// Keeps one head of each context and reads the resulting outputs of attentions.
-// The pass continues with the original outputs.
+// A probe that sets all heads but one to zero in each context and records the
+// resulting outputs of attentions. The pass continues with the original
+// outputs.
 template <typename T>
 class OneHead : public Probe<T> {
  public:
   explicit OneHead(const std::map<std::string, const Seen<T>*>& outputs)
       : outputs_(outputs) {}
 
-  // Selects a head. -1 selects none.
+  // Selects a head, or no head if -1.
   void Choose(int64_t head) { head_ = head; }
-  // Returns an output, as read in the last pass.
+  // Returns the attention output at hook point `output` that the last pass
+  // recorded.
   const std::vector<T>& Read(const std::string& output) const {
     return read_.at(output);
   }
@@ -141,7 +143,8 @@ ResidualSources<T> FindResidualSources(
     Forward<T>& forward, const Traced<T>& traced,
     absl::Span<const typename SiteRecorder<T>::Seen> seen) {
   std::map<std::string, const Seen<T>*> outputs;
-  std::map<std::string, const Seen<T>*> contexts;  // keyed by outputs
+  // keyed by the hook points of outputs
+  std::map<std::string, const Seen<T>*> contexts;
   int64_t most_heads = 0;
   for (const Seen<T>& of : seen) {
     if (absl::EndsWith(of.site, kOutput)) outputs[of.site] = &of;

@@ -42,9 +42,9 @@ struct ResidualSources {
     std::vector<T> value = {};  // same size as the value there
   };
   std::vector<Part> parts = {};  // ordered as in the pass
-  // Values at the hook points without any source. The scales of norms keep
-  // their values, and the output of an attention keeps its biases. All others
-  // are zeros.
+  // Values at the hook points when no source contributes. Scales of norms keep
+  // their values, outputs of attentions keep their biases, and all other values
+  // are zero.
   std::map<std::string, std::vector<T>> held = {};
 };
 
@@ -59,7 +59,7 @@ ResidualSources<T> FindResidualSources(
     Forward<T>& forward, const Traced<T>& traced,
     absl::Span<const typename SiteRecorder<T>::Seen> seen);
 
-// Replaces values in a pass by the held values, plus at most one source.
+// Replaces the values of a pass by the held values, plus at most one source.
 template <typename T>
 class OneSource : public Probe<T> {
  public:

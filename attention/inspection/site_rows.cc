@@ -10,8 +10,8 @@ namespace regard {
 
 namespace {
 
-// Appends the queries of `rows` to each head of `all`. `array` is an array of
-// the first example.
+// Appends the queries of `array` to each head of `all`. `array` is one
+// statistic [heads, queries] of the first example in `rows`.
 template <typename X>
 void Append(const SiteRows& site, const RowStatistics& rows, const X* array,
             std::vector<X>* all) {

@@ -1,6 +1,6 @@
 // Statistics of the rows of attention weights in a pass (nn/row_statistics.h).
-// Attention in blocks does not store the weights for them, so memory is linear
-// in the length of the input.
+// Blocked attention computes them without storing the weights, so memory is
+// linear in the length of the input.
 //
 //   const std::vector<SiteRows> rows =
 //       SiteRowsOf(forward, /*window=*/64, [&] { traced.pass(forward); });
@@ -32,7 +32,7 @@ struct SiteRows {
   std::vector<double> window = {};
 
   // Returns the mean of `values`, one of the statistics, over the rows of a
-  // head that have an unmasked key. 0 if there are none.
+  // head that have an unmasked key. Returns 0 if there are no such rows.
   double Mean(const std::vector<double>& values, int64_t head) const;
 };
 
@@ -40,7 +40,8 @@ struct SiteRows {
 template <typename T>
 class RowRecorder : public Probe<T> {
  public:
-  // `window` >= 1 is the number of last keys, up to the query's own position.
+  // `window` >= 1 is the number of keys up to the query's own position that
+  // SiteRows::window sums.
   explicit RowRecorder(int64_t window) : window_(window) {}
 
   SiteWish Wish(const std::string& site) override;

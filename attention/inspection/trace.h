@@ -18,12 +18,12 @@
 
 namespace regard {
 
-// The maximum number of traced positions in a written text. Each takes a pass.
+// The maximum number of traced positions in a text. Each position takes a pass.
 inline constexpr int64_t kMostTraced = 100;
 
 struct TraceOptions {
-  // The text to explain, which may be empty. Absent: the model's own
-  // prediction.
+  // The text to explain, which may be empty. If absent, the model's own
+  // prediction is explained.
   std::optional<std::string> target = {};
   int beam = 0;  // hypotheses in a search for the prediction; 0: as configured
   // The maximum number of tokens in an input or a target. A caller that runs
@@ -45,7 +45,8 @@ struct TracedImage {
 struct TracedSequence {
   std::string name = {};                 // "source", "image"
   std::vector<std::string> labels = {};  // the token that each position reads
-  // The token that each position writes, if it labels the position as a query.
+  // The token that each position writes, used as the label of a query. If
+  // empty, `labels` are used for queries, too.
   std::vector<std::string> writes = {};
   std::optional<TracedImage> image = {};
 
@@ -54,10 +55,10 @@ struct TracedSequence {
   }
 };
 
-// Maps hook points of a pattern to sequences, by their indices.
+// Maps the hook points that match a pattern to sequences, given by index.
 struct TracedSites {
   std::string pattern = {};  // pattern for MatchesSite()
-  size_t queries = 0;        // index; used for other values, too
+  size_t queries = 0;        // index; also used for values that have no queries
   size_t keys = 0;
 };
 
@@ -77,8 +78,8 @@ struct TraceLabels {
   std::vector<TracedOutput> outputs = {};
   std::string output_unit = "log p";
   int64_t chosen = kAllOutputs;  // default; users may choose another
-  // Whether each output depends only on its position and those before it. If
-  // so, a query's weights have the gradient of the output that the query
+  // Whether each output depends only on its own and earlier positions. If true,
+  // the weights of a query have the gradient of the output that the query
   // writes.
   bool successive = false;
   size_t writer = 0;
@@ -92,13 +93,14 @@ struct TraceLabels {
   };
   std::vector<Link> gold = {};                      // gold alignments, if known
   std::vector<std::string> inputs = {"*embedded"};  // hook points of the inputs
-  // Value of TraceOptions::target that explains the same prediction, if there
+  // The TraceOptions::target that explains the same prediction again, if there
   // is one.
   std::optional<std::string> target = {};
   std::vector<std::string> notes = {};  // messages for the user
 
   // Returns `count` labels for the queries or the keys of a hook point. The
-  // labels are numbers from 0 if no pattern matches.
+  // labels are numbers from 0 if no pattern matches or the sequence has another
+  // length.
   std::vector<std::string> QueryLabels(absl::string_view site,
                                        int64_t count) const;
   std::vector<std::string> KeyLabels(absl::string_view site,
@@ -108,8 +110,8 @@ struct TraceLabels {
   bool Writes(absl::string_view site) const;  // whether queries write outputs
 };
 
-// The predictions of a model if it ended after a layer: nostalgebraist,
-// "interpreting GPT: the logit lens", 2020.
+// The predictions that a model would make if it ended after a layer. See
+// nostalgebraist, "interpreting GPT: the logit lens", 2020.
 template <typename T>
 struct LogitLens {
   std::string sites = {};              // residuals; the last in a layer is used
