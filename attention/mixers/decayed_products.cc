@@ -13,8 +13,8 @@ namespace {
 
 constexpr int64_t kBlock = 16;  // rows of a block, for channel decays
 
-// Calls f(t, factors) for each row, without channel decays: M[t, s] is (q . k)
-// times factors[s], for s <= t. `factors` is null if all are 1.
+// Calls f(t, factors) for each row t, without channel decays. For s <= t,
+// M[t, s] is factors[s] * (q . k). `factors` is null if all factors are 1.
 template <typename T, typename F>
 void ForEachRow(const DecayedRows<T>& rows, T* scratch, F f) {
   T* const sums = scratch;
@@ -32,16 +32,17 @@ void ForEachRow(const DecayedRows<T>& rows, T* scratch, F f) {
   }
 }
 
-// A block of rows, first .. first + count - 1, with channel decays. The decay
-// between a row and an earlier key is split at the start of the block.
+// The block of rows first .. first + count - 1, with channel decays. The decay
+// between an earlier key and a row of the block is the product of the decay up
+// to the start of the block and the decay since the start.
 template <typename T>
 struct Block {
   int64_t first;
   int64_t count;
   T* query_factors;  // [count, width], decay from the start to each row
   T* key_factors;    // [first, width], decay from each key to the start
-  T* queries;        // [count, width], times query_factors
-  T* keys;           // [first, width], times key_factors
+  T* queries;        // [count, width], the queries times query_factors
+  T* keys;           // [first, width], the keys times key_factors
   T* d_queries;      // storage of the same sizes
   T* d_keys;
   T* sum;      // [width]
@@ -94,7 +95,8 @@ void ForEachBlock(const DecayedRows<T>& rows, T* scratch, F f) {
   }
 }
 
-// Calls f(t, s, factors of the channels) for the pairs s <= t in a block.
+// Calls f(t, s, factors) for the pairs s <= t in a block. `factors` are the
+// decays of the channels between s and t.
 template <typename T, typename F>
 void ForEachPair(const DecayedRows<T>& rows, const Block<T>& block, F f) {
   const int64_t width = rows.width;
@@ -291,7 +293,8 @@ Var<T> DecayedProducts(Var<T> queries, Var<T> keys, Var<T> log_decay) {
       if (d_g == nullptr) continue;
       DecayGradients(rows, d_queries, d_keys, d_decay);
       SumDecayGradients(n, decay_width, d_decay);
-      // No product depends on the first decay: sets 0 without rounding errors.
+      // No product depends on the first decay, so its gradient is set to
+      // exactly 0.
       std::fill_n(d_decay, std::min<int64_t>(n, 1) * decay_width, T(0));
       add(d_g, head, n * decay_width, d_decay);
     }

@@ -3,7 +3,7 @@
 //   M[t, s] = sum_c q[t, c] k[s, c] exp(g[s + 1, c] + .. + g[t, c]),  s <= t.
 //
 // g <= 0 is the logarithm of the decay at each position, for each head or for
-// each channel c of its keys. Later keys have M[t, s] = 0.
+// each channel c of its keys. Products with later keys are 0.
 //
 // The decay between two positions is summed separately. It is never a
 // difference of two long sums, and no exponent is above 0. Channel decays are
@@ -43,19 +43,20 @@ int64_t DecayedScratch(const DecayedRows<T>& rows);
 template <typename T>
 void ComputeProducts(const DecayedRows<T>& rows, T* scratch, T* products);
 
-// Adds the gradients of queries and keys. `d_products` is the gradient of M and
-// is overwritten. Its elements above the diagonal are ignored.
+// Adds the gradients of queries and keys to `d_queries` and `d_keys`.
+// `d_products` is the gradient of M and is overwritten. Its elements above the
+// diagonal are ignored.
 template <typename T>
 void AddProductGradients(const DecayedRows<T>& rows, T* scratch, T* d_products,
                          T* d_queries, T* d_keys);
 
-// Converts gradients of the sums g[0] + .. + g[t] to gradients of g, in place:
-// row t of `d_decay` becomes the sum of rows t, t + 1, ...
+// Converts gradients of the sums g[0] + .. + g[t] to gradients of g, in place.
+// Row t of `d_decay` becomes the sum of rows t, t + 1, ...
 template <typename T>
 void SumDecayGradients(int64_t count, int64_t decay_width, T* d_decay);
 
-// Writes q * dq - k * dk, the gradients of the sums g[0] + .. + g[t]. If
-// decay_width is 1, they are summed over the channels.
+// Writes q * dq - k * dk, the gradients of the sums g[0] + .. + g[t], to
+// `d_decay`. If decay_width is 1, sums the gradients over the channels.
 template <typename T>
 void DecayGradients(const DecayedRows<T>& rows, const T* d_queries,
                     const T* d_keys, T* d_decay);

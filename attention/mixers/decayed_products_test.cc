@@ -92,7 +92,7 @@ TEST(DecayedProductsTest, DecaysWithTheDistance) {
   const Var<double> keys = tape.Input({1, 1, 3, 1}, {5, 7, 11});
   EXPECT_THAT(DecayedProducts(queries, keys, {}).span(),
               ElementsAre(5, 0, 0, 10, 14, 0, 15, 21, 33));
-  // No product depends on the decay of the first position.
+  // The decays are 0.1, 0.5 and 0.25. No product depends on the first one.
   const Var<double> decay =
       tape.Input({1, 1, 3, 1}, {std::log(.1), std::log(.5), std::log(.25)});
   EXPECT_THAT(DecayedProducts(queries, keys, decay).span(),
@@ -109,7 +109,8 @@ TEST(DecayedProductsTest, EachChannelHasItsDecay) {
               ElementsAre(2, 0, DoubleNear(.625, 1e-15), 2));
 }
 
-// Sums of this many decays would lose all digits of a difference of neighbors.
+// The decay between neighbors must be accurate even after many positions. As a
+// difference of two long sums, it would lose all digits.
 TEST(DecayedProductsTest, LongSumsCostNoPrecision) {
   constexpr int64_t kTime = 600;
   for (const int64_t width : {1, 2}) {

@@ -18,7 +18,7 @@ namespace {
 constexpr int64_t kChunk = 64;
 
 struct Extents {
-  int64_t heads;  // heads times examples
+  int64_t heads;  // examples * heads
   int64_t time;
   int64_t key_width;
   int64_t value_width;
@@ -69,7 +69,8 @@ Chunk<T> ChunkAt(const DecayedInputs<T>& in, const Extents& extents,
           in.values.data() + first * extents.value_width};
 }
 
-// Scratch storage for a chunk, and its decays.
+// Scratch storage for the values and gradients of one chunk, and for its
+// decays.
 template <typename T>
 class Workspace {
  public:
@@ -134,14 +135,16 @@ class Workspace {
     Decay(n, to_end_, keys);
   }
 
-  // Multiply `count` rows by the decays since the start of the prepared chunk,
-  // or until its end.
+  // Multiply each of the first `count` rows of x by the decay between the start
+  // of the prepared chunk and the row, or between the row and the end of the
+  // chunk.
   void DecayFromStart(int64_t count, T* x) const {
     Decay(count, from_start_, x);
   }
   void DecayToEnd(int64_t count, T* x) const { Decay(count, to_end_, x); }
 
-  // Multiplies a state by the decay of the prepared chunk of `count` rows.
+  // Multiplies a state by the decay over the whole prepared chunk of `count`
+  // rows.
   void DecayState(int64_t count, T* state) const {
     const int64_t width = extents_.decay_width;
     if (width == 0) return;
@@ -173,7 +176,8 @@ class Workspace {
   T* rows_;
 };
 
-// Writes the outputs of a chunk and advances `state` past it.
+// Writes the outputs of a chunk. Replaces `state`, the state before the chunk,
+// by the state after it.
 template <typename T>
 void ComputeChunk(const Chunk<T>& chunk, const Extents& extents,
                   Workspace<T>& work, T* state, T* outputs) {
@@ -192,9 +196,9 @@ void ComputeChunk(const Chunk<T>& chunk, const Extents& extents,
 }
 
 // Computes the gradients of a chunk in `work`. `d_outputs` is the gradient of
-// its outputs, or null if it is 0. `before` and `after` are the states around
-// the chunk. Replaces work.d_state, the gradient of `after`, by the gradient of
-// `before`.
+// the outputs, or null if this gradient is 0. `before` and `after` are the
+// states before and after the chunk. Replaces work.d_state, the gradient of
+// `after`, by the gradient of `before`.
 template <typename T>
 void ChunkGradients(const Chunk<T>& chunk, const Extents& extents,
                     const T* before, const T* after, const T* d_outputs,
@@ -205,7 +209,7 @@ void ChunkGradients(const Chunk<T>& chunk, const Extents& extents,
   work.Prepare(chunk);
   const ConstMatrix<T> values(chunk.values, n, value_width);
   const ConstMatrix<T> d_state(work.d_state, width, value_width);
-  // The state after the chunk is the product of decayed keys and values.
+  // The chunk adds the product of decayed keys and values to the state.
   Gemm(values, d_state.Transposed(), MutableMatrix<T>(work.d_keys, n, width));
   work.DecayToEnd(n, work.d_keys);
   Gemm(ConstMatrix<T>(work.keys, n, width), d_state,
@@ -225,7 +229,8 @@ void ChunkGradients(const Chunk<T>& chunk, const Extents& extents,
   }
   if (extents.decay_width > 0) {
     DecayGradients(chunk.rows, work.d_queries, work.d_keys, work.d_decay);
-    // The last decay of the chunk scales the whole state after it.
+    // The last decay of the chunk scales all that the state after the chunk
+    // contains.
     T* const last = work.d_decay + (n - 1) * extents.decay_width;
     for (int64_t c = 0; c < width; ++c) {
       last[extents.decay_width == 1 ? 0 : c] += DotRow(
@@ -276,8 +281,8 @@ DecayedOutputs<T> DecayedRecurrence(const DecayedInputs<T>& inputs) {
   const DecayedOutputs<T> out = {
       tape->New(in.values.shape(), needs_grad),
       tape->New({q[0], q[1], q[3], extents.value_width}, needs_grad)};
-  // The states before each chunk, [heads, chunks, state], or null without
-  // gradients.
+  // The states before each chunk, [batch * heads, chunks, state], for the
+  // backward pass. Null if no gradients are needed.
   T* const states = out.outputs.needs_grad()
                         ? tape->arena().template New<T>(extents.heads *
                                                         extents.chunks() * size)
@@ -329,7 +334,8 @@ DecayedOutputs<T> DecayedRecurrence(const DecayedInputs<T>& inputs) {
                            ? nullptr
                            : d_outputs + first * extents.value_width,
                        work);
-        // No output depends on the first decay: sets 0 without rounding errors.
+        // Without an initial state, no output depends on the first decay, so
+        // its gradient is set to exactly 0.
         if (chunk == 0 && !in.state.has_value()) {
           std::fill_n(work.d_decay, extents.decay_width, T(0));
         }
@@ -352,8 +358,8 @@ DecayedOutputs<T> DecayedStep(const DecayedInputs<T>& inputs) {
   TapeOfInputs("DecayedStep", inputs);
   ExtentsOf(inputs);
   REGARD_CHECK_EQ(inputs.queries.dim(2), 1) << "positions of a step";
-  // Outer products: [batch, heads, key width, 1] times [batch, heads, 1, value
-  // width].
+  // The outer products k v^T: [batch, heads, key width, 1] times [batch, heads,
+  // 1, value width].
   Var<T> state = MatMul(inputs.keys, inputs.values, {.a = true});
   if (inputs.state.has_value()) {
     Var<T> before = inputs.state;

@@ -64,7 +64,7 @@ std::vector<Case> AllOf(std::vector<int64_t> times) {
   return cases;
 }
 
-// Returns outputs and state, concatenated.
+// Returns the outputs and the state, concatenated.
 template <typename T>
 Var<T> Joined(const DecayedOutputs<T>& all) {
   const int64_t outputs = all.outputs.size();
@@ -144,7 +144,8 @@ TEST(DecayedRecurrenceTest, KeepsWhatWasWrittenUntilItDecays) {
       .values = tape.Input({1, 1, 3, 1}, {4, 2, 1}),
       .log_decay = tape.Input({1, 1, 3, 1}, {std::log(.5), std::log(.25), 0}),
       .state = tape.Input({1, 1, 1, 1}, {8})};
-  // The state S is 8 / 2 + 4 = 8, then 8 / 4 + 6 = 8, then 8 + 1 = 9.
+  // The decays are 1/2, 1/4 and 1. The state S is 8 / 2 + 4 = 8, then 8 / 4 + 6
+  // = 8, then 8 + 1 = 9.
   for (const auto& out : {DecayedRecurrence(in), Stepped(in)}) {
     EXPECT_THAT(out.outputs.span(),
                 ElementsAre(DoubleNear(8, 1e-13), DoubleNear(8, 1e-13),
@@ -185,7 +186,7 @@ TEST(DecayedRecurrenceTest, CanBeginWhereAnotherEnded) {
   }
 }
 
-// Returns inputs that float rounds.
+// Returns inputs for which float operations round.
 DecayedInputs<float> Numbers(Tape<float>& tape, int64_t batch, int64_t time,
                              int64_t width) {
   const auto input = [&](int64_t cols, int64_t seed, bool negative) {

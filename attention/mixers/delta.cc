@@ -14,7 +14,7 @@ namespace {
 
 using Options = DeltaMixer;
 
-constexpr double kLeastSquare = 1e-6;  // added to the square of a length
+constexpr double kLeastSquare = 1e-6;  // added to the squared length of a row
 
 // Sets the options that depend on the width of the layer.
 Options Complete(Options options, int64_t width) {
@@ -30,7 +30,8 @@ LinearOptions WithBias(bool bias, LinearOptions options) {
   return options;
 }
 
-// Scales the rows of x [.., width] to `length`, up to kLeastSquare.
+// Scales the rows of x [.., width] to the length `length`. Rows much shorter
+// than sqrt(kLeastSquare) stay shorter.
 template <typename T>
 Var<T> WithLength(Var<T> x, double length) {
   const auto width = static_cast<double>(x.cols());
@@ -100,7 +101,7 @@ MixerTerms<T> Delta<T>::Project(Forward<T>& forward, Var<T> x,
                                 int64_t /*first_position*/,
                                 LayerState<T>* state) const {
   const int64_t heads = options_.heads();
-  // A convolution already applies Silu().
+  // A convolution layer applies Silu() itself.
   const auto project = [&](const ConvolvedLinear<T>& layer) {
     const Var<T> y = layer(forward, x, state);
     return ByHeads(options_.convolution().width() > 0 ? y : Silu(y), heads);

@@ -1,5 +1,5 @@
-// The delta rule: each position replaces the value that a head's state S stores
-// for its key.
+// The delta rule. Each head has a state S, which stores values for keys. Each
+// position replaces the value that S stores for its key.
 //
 //   S_t = (I - b_t k_t k_t^T) diag(exp(g_t)) S_{t-1} + b_t k_t v_t^T,
 //   o_t = S_t^T q_t
@@ -28,10 +28,10 @@
 
 namespace regard {
 
-// The delta rule as a state mixer. Parameters:
+// The delta rule as a state mixer. The parameters are
 // {query,key,value,rate,output}.weight and norm.weight. Depending on the
-// options also {query,key,value}_convolution.*, the parameters of LearnedDecay,
-// gate.weight, gate.bias and narrow_gate.weight.
+// options, there are also {query,key,value}_convolution.*, the parameters of
+// LearnedDecay, gate.weight, gate.bias and narrow_gate.weight.
 template <typename T>
 class Delta : public StateMixer<T> {
  public:
@@ -58,7 +58,7 @@ class Delta : public StateMixer<T> {
   DeltaInputs<T> Recurrence(const MixerTerms<T>& terms,
                             const LayerState<T>* state) const;
 
-  const Options options_;  // all widths are set
+  const Options options_;  // with all widths set
   const int state_;        // slot of the state
   ConvolvedLinear<T> query_;
   ConvolvedLinear<T> key_;

@@ -54,7 +54,7 @@ template <typename T>
 DecayedOutputs<T> DeltaRecurrence(const DeltaInputs<T>& inputs) {
   CheckInputs("DeltaRecurrence", inputs);
   const DecayedInputs<T>& in = inputs.decayed;
-  // Without positions, the result is the initial state, or 0.
+  // Without positions, the final state is the initial state, or 0.
   if (in.queries.dim(2) == 0) return DecayedRecurrence(in);
   const Var<T> all[] = {in.queries, in.keys, in.values, inputs.rates,
                         in.log_decay};

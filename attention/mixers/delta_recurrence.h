@@ -4,20 +4,22 @@
 //   o_t = S_t^T q_t.
 //
 // A position replaces the fraction b_t of the value that the decayed state
-// stores for its key. It adds the outer product of k_t and
+// stores for its key. This adds the outer product of k_t and u_t to the state,
+// where
 //
-//   u_t = b_t (v_t - (diag(exp(g_t)) S_{t-1})^T k_t),
+//   u_t = b_t (v_t - (diag(exp(g_t)) S_{t-1})^T k_t).
 //
-// so o equals DecayedRecurrence() with the values u. Within a chunk of 64
-// positions that begins with the state S,
+// Hence o equals the outputs of DecayedRecurrence() with the values u. In a
+// chunk of 64 positions that begins with the state S, u solves
 //
 //   (I + diag(b) L) u = diag(b) (v - K S).
 //
-// L is the part below the diagonal of DecayedProducts() of the keys. The rows
-// of K are the keys times the decay since the start of the chunk. This is the
-// UT transform of a product of Householder matrices in WY form. Yang et al.,
-// "Parallelizing linear transformers with the delta rule over sequence length",
-// 2024; "Gated delta networks", 2025. Kimi team, "Kimi linear", 2025.
+// L is the part below the diagonal of DecayedProducts() of the keys with
+// themselves. The rows of K are the keys times the decay since the start of the
+// chunk. This is the UT transform of a product of Householder matrices in WY
+// form. Yang et al., "Parallelizing linear transformers with the delta rule
+// over sequence length", 2024; "Gated delta networks", 2025. Kimi team, "Kimi
+// linear", 2025.
 #ifndef ATTENTION_MIXERS_DELTA_RECURRENCE_H_
 #define ATTENTION_MIXERS_DELTA_RECURRENCE_H_
 
@@ -42,8 +44,8 @@ DecayedOutputs<T> DeltaRecurrence(const DeltaInputs<T>& inputs);
 template <typename T>
 DecayedOutputs<T> DeltaStep(const DeltaInputs<T>& inputs);
 
-// Returns M [batch, heads, time, time] with o = M v, for a state of 0. Cubic in
-// the number of positions.
+// Returns the matrix M [batch, heads, time, time] with o = M v, for an initial
+// state of 0. The time is cubic in the number of positions.
 template <typename T>
 Var<T> DeltaMatrix(const DeltaInputs<T>& inputs);
 

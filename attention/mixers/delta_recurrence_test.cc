@@ -69,7 +69,7 @@ std::vector<Case> AllOf(std::vector<int64_t> times) {
   return cases;
 }
 
-// Returns outputs and state, concatenated.
+// Returns the outputs and the state, concatenated.
 template <typename T>
 Var<T> Joined(const DecayedOutputs<T>& all) {
   return Concat<T>({all.outputs.Reshape({all.outputs.size()}),
@@ -77,7 +77,8 @@ Var<T> Joined(const DecayedOutputs<T>& all) {
                    0);
 }
 
-// Returns positions begin .. begin + count - 1, with `state` before them.
+// Returns the inputs at positions begin .. begin + count - 1, with `state` as
+// the initial state.
 template <typename T>
 DeltaInputs<T> Part(const DeltaInputs<T>& in, int64_t begin, int64_t count,
                     Var<T> state) {
@@ -105,7 +106,7 @@ DecayedOutputs<T> Stepped(const DeltaInputs<T>& in) {
 TEST(DeltaRecurrenceTest, Gradients) {
   std::vector<GradientCase> cases;
   for (const Case& test : AllOf({0, 1, 5, 67})) {
-    // Two chunks after a state cover the other cases.
+    // To save time, two chunks are tested only with a state.
     if (test.time > 64 && !test.state) continue;
     cases.push_back(MakeCase(
         "DeltaRecurrence", test.label(), test.inputs(),
@@ -156,8 +157,9 @@ TEST(DeltaRecurrenceTest, APositionReplacesTheValueOfItsKey) {
        .log_decay = tape.Input({1, 1, 3, 1}, {std::log(.5), std::log(.25), 0}),
        .state = tape.Input({1, 1, 1, 1}, {8})},
       tape.Input({1, 1, 3, 1}, {1, .5, .25})};
-  // u is 4 - 8 / 2 = 0, and S stays 4. Then u is (2 - 4 / 4) / 2 = 1/2, and S
-  // is 3/2. Then u is (3 - 2 * 3/2) / 4 = 0, and S stays 3/2.
+  // At the first position, u is 4 - 8 / 2 = 0, and S stays 4. At the second, u
+  // is (2 - 4 / 4) / 2 = 1/2, and S becomes 3/2. At the third, u is (3 - 2 *
+  // 3/2) / 4 = 0, and S stays 3/2.
   for (const auto& out : {DeltaRecurrence(in), Stepped(in)}) {
     EXPECT_THAT(out.outputs.span(),
                 ElementsAre(DoubleNear(4, 1e-13), DoubleNear(1.5, 1e-13),
@@ -166,8 +168,8 @@ TEST(DeltaRecurrenceTest, APositionReplacesTheValueOfItsKey) {
   }
 }
 
-// A key of length 1 with rate 2 and value 0 reflects the state: S has
-// eigenvalue -1 along the key. No rate up to 1 can do so.
+// A key of length 1 with rate 2 and value 0 must negate the state along the
+// key. Rates up to 1 cannot do this.
 TEST(DeltaRecurrenceTest, ARateOfTwoReflects) {
   Tape<double> tape;
   const DeltaInputs<double> in = {{.queries = tape.Full({1, 1, 1, 1}, 1),
@@ -179,7 +181,7 @@ TEST(DeltaRecurrenceTest, ARateOfTwoReflects) {
   EXPECT_EQ(DeltaStep(in).state.item(), -5);
 }
 
-// Returns inputs that float rounds.
+// Returns inputs for which float operations round.
 DeltaInputs<float> Numbers(Tape<float>& tape, int64_t batch, int64_t time,
                            int64_t width) {
   const auto input = [&](int64_t cols, int64_t seed, float scale, float least) {
@@ -196,9 +198,9 @@ DeltaInputs<float> Numbers(Tape<float>& tape, int64_t batch, int64_t time,
           input(1, 5, 1, 0)};
 }
 
-// With keys along different axes, no key was written before, so nothing is
-// replaced. The rule is then bit-identical to linear attention with the values
-// b v, also with a decay.
+// If all keys have different axes, a position has no stored value to replace.
+// The delta rule must then give the same bits as linear attention with the
+// values b v, with or without a decay.
 TEST(DeltaRecurrenceTest, WithOrthogonalKeysItIsLinearAttention) {
   constexpr int64_t kTime = 100;  // two chunks
   for (const int64_t decay_width : {int64_t{0}, int64_t{1}, kTime}) {
@@ -284,7 +286,8 @@ TEST(DeltaRecurrenceTest, NoPositionsLeaveTheState) {
   EXPECT_THAT(DeltaRecurrence(in).state.span(), Each(5));
 }
 
-// Memory is linear in the number of positions. Warm steps do not allocate.
+// Memory must be linear in the number of positions, and steps after the first
+// must not allocate.
 TEST(DeltaRecurrenceTest, MemoryIsLinearAndFromTheTape) {
   Tape<float> tape;
   const auto step = [&](int64_t time) {

@@ -67,7 +67,8 @@ class LayerRun {
     }
     return x;
   }
-  // Projects x with the parameter `name` to two heads: [1, 2, time, width].
+  // Multiplies x by the weight of projection `name` and splits the result into
+  // two heads: [1, 2, time, width].
   Var<double> Heads(Var<double> x, const std::string& name) {
     const Var<double> y = Linear(x, Value(name + ".weight"), {});
     return Permute(y.Reshape({1, x.dim(1), 2, y.dim(2) / 2}), {0, 2, 1, 3});
@@ -108,8 +109,8 @@ Var<double> Merged(Var<double> x) {
       .Reshape({x.dim(0), x.dim(2), x.dim(1) * x.dim(3)});
 }
 
-// Without a decay and a feature map, the mixer is causal attention whose
-// weights are the scores.
+// Without a decay and a feature map, the mixer must equal causal attention
+// whose weights are the scores.
 TEST(LinearAttentionTest, IsAttentionWithoutSoftmax) {
   LayerRun run(
       "linear_attention { heads: 2 feature_map: IDENTITY bias: false }");
@@ -125,7 +126,7 @@ TEST(LinearAttentionTest, IsAttentionWithoutSoftmax) {
              Linear(Merged(contexts), run.Value("output.weight"), {}));
 }
 
-// If weights are normalized, a single position has weight 1.
+// With one position, the normalized weight must be 1.
 TEST(LinearAttentionTest, NormalisedWeightsSumToOne) {
   LayerRun run("linear_attention { heads: 2 bias: false }");
   const Var<double> x = run.X(1);
@@ -180,8 +181,9 @@ TEST(ShortConvolutionTest, ItsParametersAreWhatTheOptionsNeed) {
            "value_convolution.weight [16, 2]", "value_convolution.bias [16]"}));
 }
 
-// Taps that are 0 except at the position itself leave x sigmoid(x). mamba2
-// applies the same function to queries and keys.
+// If the tap at the position itself is 1 and all others are 0, the convolution
+// returns x sigmoid(x). mamba2 without a convolution applies this function to
+// queries and keys.
 TEST(ShortConvolutionTest, OfThePositionItselfItIsTheFunction) {
   LayerRun run("mamba2 { heads: 2 key_width: 3 convolution {} }");
   for (const char* name : {"query", "key", "value"}) {

@@ -19,14 +19,15 @@ LinearOptions WithoutBias(LinearOptions options) {
   return options;
 }
 
-// Draws log a, with a uniform in [1, 16].
+// Returns an initializer that draws log a, where a is uniform in [1, 16].
 Initializer DecayRates() {
   return [uniform = Uniform(0.5)](const RandomStream& stream, int64_t index) {
     return std::log(1 + (kLargestRate - 1) * (0.5 + uniform(stream, index)));
   };
 }
 
-// Draws b such that the logarithm of the step size softplus(b) is uniform.
+// Returns an initializer that draws b such that the logarithm of the step size
+// softplus(b) is uniform.
 Initializer StepBias() {
   return [uniform = Uniform(0.5)](const RandomStream& stream, int64_t index) {
     const double step = kSmallestStep * std::pow(kLargestStep / kSmallestStep,

@@ -1,9 +1,9 @@
 // A learned decay that depends on each position, as in Mamba-2.
 //
-//   log decay = -a softplus(z + b),
+//   log decay = -a softplus(z + b) <= 0,
 //
 // where z is a linear map of the layer's input, and a > 0 is learned for each
-// head. It is at most 0. Dao and Gu, "Transformers are SSMs", 2024.
+// head. Dao and Gu, "Transformers are SSMs", 2024.
 #ifndef ATTENTION_MIXERS_LEARNED_DECAY_H_
 #define ATTENTION_MIXERS_LEARNED_DECAY_H_
 
@@ -25,22 +25,22 @@ Var<T> ByHeads(Var<T> x, int64_t heads);
 struct LearnedDecayWidths {
   int64_t heads;
   int64_t channels = 1;  // decays per head
-  // The number of intermediate values. If above 0, z is a linear map of these
-  // values, and these are a linear map of the input. If 0, z is a linear map of
-  // the input.
+  // If above 0, z is a linear map of `narrow` values, which are a linear map of
+  // the input. If 0, z is a linear map of the input.
   int64_t narrow = 0;
 };
 
-// Parameters: decay.weight, step_bias [heads * channels], decay_rate [heads]
-// (the logarithm of a) and, if `narrow` is above 0, narrow_decay.weight.
+// The parameters are decay.weight, step_bias [heads * channels] (b), decay_rate
+// [heads] (the logarithm of a) and, if `narrow` is above 0,
+// narrow_decay.weight.
 template <typename T>
 class LearnedDecay {
  public:
   LearnedDecay(const MixerSetup<T>& setup, const LearnedDecayWidths& widths);
 
   // Returns the logarithm of the decay, [rows, heads, time, channels], for x
-  // [rows, time, width]. Sets `step`, unless null, to softplus(z + b) in the
-  // same shape.
+  // [rows, time, width]. Unless `step` is null, sets it to softplus(z + b),
+  // which has the shape of the result.
   Var<T> operator()(Forward<T>& forward, Var<T> x,
                     Var<T>* step = nullptr) const;
 

@@ -19,8 +19,8 @@ namespace {
 
 using Options = LinearAttentionMixer;
 
-constexpr int64_t kNarrow = 16;  // intermediate values of a channel decay
-constexpr double kRoot = 16;     // a channel decay is this root of a sigmoid
+constexpr int64_t kNarrow = 16;  // intermediate values of channel decays
+constexpr double kRoot = 16;     // channel decays are sigmoid(z)^(1 / kRoot)
 
 bool Normalizes(const Options& options) {
   return options.has_normalize()
@@ -243,7 +243,8 @@ DecayedInputs<T> LinearAttention<T>::Recurrence(
                          .log_decay = terms.others[kLogDecay]};
   if (state != nullptr) in.state = state->Row(state_);
   if (normalizes_) {
-    // Appends a value of 1. Its output is the sum of the weights.
+    // Appends a channel of ones to the values. Its output is the sum of the
+    // weights.
     const Var<T> ones =
         terms.values.tape().Full(terms.values.shape().With(3, 1), T(1));
     in.values = Concat<T>({terms.values, ones}, -1);

@@ -33,8 +33,8 @@ namespace regard {
 inline int32_t HeadWidth(int32_t given, int64_t whole, int32_t heads) {
   return given > 0 ? given : static_cast<int32_t>(whole / heads);
 }
-// Returns whether HeadWidth() of the field `name` is a whole number. Adds a
-// problem otherwise.
+// Returns whether HeadWidth() of the field `name` is exact. If not, adds a
+// problem.
 bool RequireHeadWidth(const char* name, int32_t given, int64_t whole,
                       int32_t heads, ConfigProblems& problems);
 // Adds a problem if the concatenated heads are too wide for one axis of a
@@ -42,11 +42,12 @@ bool RequireHeadWidth(const char* name, int32_t given, int64_t whole,
 void RequireSideBySide(const char* name, int32_t of_head, int32_t heads,
                        ConfigProblems& problems);
 
-// Linear attention as a state mixer. Parameters: {query,key,value,output}.* as
-// in Linear. Depending on the options also {query,key,value}_convolution.*,
-// gate.weight, gate.bias, norm.weight, skip [heads, 1, 1] and decay.weight. The
-// decay HEAD adds step_bias and decay_rate [heads]. The decay CHANNEL adds
-// decay.bias and narrow_decay.weight.
+// Linear attention as a state mixer. The parameters are
+// {query,key,value,output}.*, as in Linear. Depending on the options, there are
+// also {query,key,value}_convolution.*, gate.weight, gate.bias, norm.weight,
+// skip [heads, 1, 1] and decay.weight. The decay HEAD adds step_bias and
+// decay_rate [heads]. The decay CHANNEL adds decay.bias and
+// narrow_decay.weight.
 template <typename T>
 class LinearAttention : public StateMixer<T> {
  public:
@@ -71,9 +72,9 @@ class LinearAttention : public StateMixer<T> {
   enum Other { kLogDecay, kGate };
 
   Var<T> MapFeatures(Var<T> x) const;
-  // Returns the logarithm of the decay, [rows, heads, time, 1 or key width], or
-  // empty without a decay. With HEAD, sets the step sizes [rows, heads, time,
-  // 1].
+  // Returns the logarithm of the decay, [rows, heads, time, 1 or key width].
+  // Returns an empty Var without a decay. If the decay is HEAD, sets
+  // `step_size` [rows, heads, time, 1].
   Var<T> LogDecay(Forward<T>& forward, Var<T> x, Var<T>* step_size) const;
   DecayedInputs<T> Recurrence(const MixerTerms<T>& terms,
                               const LayerState<T>* state) const;
@@ -81,7 +82,7 @@ class LinearAttention : public StateMixer<T> {
   Var<T> Contexts(Forward<T>& forward, const MixerTerms<T>& terms,
                   const DecayedOutputs<T>& outputs, LayerState<T>* state) const;
 
-  const Options options_;  // all widths are set
+  const Options options_;  // with all widths set
   const bool normalizes_;
   const int state_;  // slot of the state
   ConvolvedLinear<T> query_;
@@ -92,9 +93,9 @@ class LinearAttention : public StateMixer<T> {
   std::optional<NormLayer<T>> norm_;
   std::unique_ptr<PositionEncoding<T>> rotary_;
   Parameter<T> skip_;                           // empty unless `skip`
-  std::optional<LearnedDecay<T>> head_decay_;   // only for HEAD
-  std::optional<LinearLayer<T>> narrow_decay_;  // only for CHANNEL
-  std::optional<LinearLayer<T>> decay_;         // only for CHANNEL
+  std::optional<LearnedDecay<T>> head_decay_;   // set if the decay is HEAD
+  std::optional<LinearLayer<T>> narrow_decay_;  // set if the decay is CHANNEL
+  std::optional<LinearLayer<T>> decay_;         // set if the decay is CHANNEL
 };
 
 }  // namespace regard

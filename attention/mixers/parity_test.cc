@@ -1,6 +1,6 @@
-// Checks that values and gradients of mixers agree to 1e-5 in float with loops
-// over positions in PyTorch. tools/parity/write_mixer_fixtures.py has the
-// loops.
+// Compares values and gradients of mixers in float with loops over positions in
+// PyTorch, with a tolerance of 1e-5. tools/parity/write_mixer_fixtures.py has
+// the loops.
 #include "nn/testing/parity.h"
 
 #include <cstdint>

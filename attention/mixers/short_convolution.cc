@@ -19,8 +19,8 @@ struct Extents {
   int64_t taps;  // n
 };
 
-// Calls f(index of y[t, 0], index of x[s, 0], i) for each tap i that reads
-// position s, in rising order of t and i.
+// Calls f(index of y[t, 0], index of x[s, 0], i) for each tap i that reads a
+// position s, in ascending order of t and i.
 template <typename F>
 void ForEachTap(const Extents& extents, F f) {
   const auto [rows, time, channels, taps] = extents;
@@ -101,7 +101,7 @@ ShortConvolution<T>::ShortConvolution(const MixerSetup<T>& setup,
                                       const std::string& name, int64_t channels,
                                       const ConvolutionConfig& options)
     : before_(options.width() - 1), slot_(setup.slots.Add(name)) {
-  // PyTorch's default for a Conv1d with one group per channel.
+  // The bound is the default of PyTorch's Conv1d with one group per channel.
   const double bound = 1 / std::sqrt(static_cast<double>(options.width()));
   const ParameterScope<T> scope = setup.scope.Sub(name);
   weight_ = scope.Add("weight", {channels, options.width()}, Uniform(bound));

@@ -2,9 +2,10 @@
 //
 //   y[t, c] = silu(sum_{i < n} w[c, i] x[t - n + 1 + i, c] + b[c])
 //
-// It follows the projections of queries, keys and values. Fu et al., "Hungry
-// hungry hippos", 2023; Gu and Dao, "Mamba", 2023; Yang et al., "Parallelizing
-// linear transformers with the delta rule over sequence length", 2024.
+// The convolution follows the projections of queries, keys and values. Fu et
+// al., "Hungry hungry hippos", 2023; Gu and Dao, "Mamba", 2023; Yang et al.,
+// "Parallelizing linear transformers with the delta rule over sequence length",
+// 2024.
 #ifndef ATTENTION_MIXERS_SHORT_CONVOLUTION_H_
 #define ATTENTION_MIXERS_SHORT_CONVOLUTION_H_
 
@@ -31,8 +32,8 @@ Var<T> CausalConvolution(Var<T> x, Var<T> weight);
 template <typename T>
 Var<T> Silu(Var<T> x);
 
-// The convolution as a layer. Parameters: weight [channels, n] and, with a
-// bias, bias [channels].
+// The convolution as a layer. The parameters are weight [channels, n] and, if
+// the options request a bias, bias [channels].
 template <typename T>
 class ShortConvolution {
  public:
@@ -52,8 +53,8 @@ class ShortConvolution {
   Parameter<T> bias_;  // empty without a bias
 };
 
-// A linear map, followed by a ShortConvolution if its width is above 0.
-// Parameters: NAME.* as in Linear, and NAME_convolution.*.
+// A linear map, followed by a ShortConvolution if the width of the convolution
+// is above 0. The parameters are NAME.*, as in Linear, and NAME_convolution.*.
 template <typename T>
 class ConvolvedLinear {
  public:

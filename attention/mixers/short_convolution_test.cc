@@ -43,8 +43,8 @@ TEST(CausalConvolutionTest, Gradients) {
   CheckGradients(cases);
 }
 
-// The reference multiplies shifted positions by rows of the weight and sums
-// them.
+// The reference multiplies shifted copies of the input by columns of the weight
+// and sums them.
 TEST(CausalConvolutionTest, AgreesWithASumOfShiftedPositions) {
   for (const int64_t channels : kRaggedSizes) {
     CheckAgainstReference(MakeReferenceCase(
