@@ -19,8 +19,8 @@ class Entmax15 : public Normalizer<T> {
   Entmax15(const Options&, ParameterScope<T>, const ScoreWidths&) {}
 
   // Algorithm 2 of the paper: for each size of the support, tau solves a
-  // quadratic equation. tau is at least max_i s_i / 2 - 1, so scores below are
-  // not sorted.
+  // quadratic equation. tau is at least max_i s_i / 2 - 1, so scores with a
+  // smaller s_i / 2 get weight 0 and are not sorted.
   void Normalize(int64_t n, const T* /*parameters*/, T* scores,
                  T* scratch) const override {
     const T max = MaxRow(scores, n);
@@ -48,8 +48,8 @@ class Entmax15 : public Normalizer<T> {
     }
   }
 
-  // r_i (d_i - sum_j r_j d_j / sum_j r_j), where r_i is the square root of
-  // weight i.
+  // The gradient of s_i is r_i (d_i - sum_j r_j d_j / sum_j r_j), where r_i is
+  // the square root of weight i, and d is the gradient of the weights.
   void Backward(const NormalizedRow<T>& row, T* gradients,
                 T* /*parameter_gradients*/) const override {
     const int64_t n = row.size;

@@ -71,14 +71,15 @@ std::vector<double> RandomRow(int64_t n, double scale,
   return row;
 }
 
-// Finds by bisection the tau at which the weights weight(score, tau) sum to 1.
-// Returns these weights.
+// Finds by bisection the number tau for which the sum of weight(score, tau)
+// over the scores is 1. Returns the weights for this tau.
 std::vector<double> ByBisection(
     const std::vector<double>& scores,
     const std::function<double(double score, double tau)>& weight) {
   const auto [least, most] = std::minmax_element(scores.begin(), scores.end());
-  // The sum is at least 1 at the lower bound and 0 at the upper bound. This is
-  // true for thresholds of the scores and of their halves.
+  // The sum of the weights is at least 1 at the lower bound and 0 at the upper
+  // bound, for functions of the scores (sparsemax) and of their halves
+  // (entmax).
   double low = std::min(*least, *least / 2) - 2;
   double high = std::max(*most, *most / 2) + 2;
   for (int i = 0; i < 200; ++i) {
@@ -118,7 +119,7 @@ TEST(NormalizersTest, SparsemaxByBisection) {
   });
 }
 
-// z = (0.5, 0), so tau = 0.25 - sqrt((1 - 0.125) / 2).
+// The halved scores are z = (0.5, 0), so tau is 0.25 - sqrt((1 - 0.125) / 2).
 TEST(NormalizersTest, Entmax15ByHand) {
   const double tau = 0.25 - std::sqrt(0.4375);
   EXPECT_THAT(Weights("entmax15 {}", {1, 0}),
@@ -142,7 +143,7 @@ TEST(NormalizersTest, SoftmaxByHand) {
 }
 
 TEST(NormalizersTest, SigmoidByHand) {
-  // Two keys: sigmoid(-log 2) = 1 / 3.
+  // With two keys, the default bias is -log 2, and sigmoid(-log 2) is 1 / 3.
   EXPECT_THAT(
       Weights("sigmoid {}", {0, 0}),
       ElementsAre(DoubleNear(1 / 3.0, 1e-15), DoubleNear(1 / 3.0, 1e-15)));
@@ -150,13 +151,13 @@ TEST(NormalizersTest, SigmoidByHand) {
               ElementsAre(0.5, DoubleNear(0.75, 1e-15), 1));
 }
 
-// With four keys and a scale of 1/2, the factor is log 2. Scores of 1 and 0
-// then have weights in the ratio 2 to 1.
+// With four keys and a scale of 1/2, the factor is log 2. The weights of the
+// scores 1 and 0 have the ratio 2 to 1.
 TEST(NormalizersTest, ScalableSoftmaxByHand) {
   EXPECT_THAT(Weights("scalable_softmax { scale: 0.5 }", {1, 0, 0, 0}),
               ElementsAre(DoubleNear(0.4, 1e-15), DoubleNear(0.2, 1e-15),
                           DoubleNear(0.2, 1e-15), DoubleNear(0.2, 1e-15)));
-  // The factor is log 2 + log 1.5 = log 3.
+  // With two keys, a scale of 1 and a bias of log 1.5, the factor is log 3.
   EXPECT_THAT(
       Weights("scalable_softmax { scale: 1 bias: 0.4054651081081644 }", {1, 0}),
       ElementsAre(DoubleNear(0.75, 1e-15), DoubleNear(0.25, 1e-15)));
@@ -188,7 +189,7 @@ TEST(NormalizersTest, ReluSquaredByHand) {
   EXPECT_TRUE(std::isnan(Weights("relu_squared {}", {NAN, 1})[0]));
 }
 
-// log(200) / log(200) is exactly 1.
+// At the trained length, the factor log(200) / log(200) must be exactly 1.
 TEST(NormalizersTest, LogLengthIsSoftmaxAtTheTrainedLength) {
   const std::vector<double> row = RandomRow(200, 3, "scores");
   const std::vector<float> scores(row.begin(), row.end());
@@ -197,13 +198,14 @@ TEST(NormalizersTest, LogLengthIsSoftmaxAtTheTrainedLength) {
             Made<float>("softmax {}").Weights(scores));
 }
 
-// Equal scores of 1, with a number of keys whose inverse is exact.
+// If all scores are 1, the weights must be exactly 1 / 8, as with softmax.
 TEST(NormalizersTest, ReluSquaredOfOnesIsAverage) {
   EXPECT_EQ(Weights("relu_squared {}", std::vector<double>(8, 1.0)),
             Weights("softmax {}", std::vector<double>(8, 1.0)));
 }
 
-// From 2^24 on, subtracting 1 from a float does not change it.
+// Above 2^24, float cannot represent a score minus 1, so normalizers must
+// subtract the largest score first.
 TEST(NormalizersTest, WeightsOfLargeScoresAreThoseOfTheirDifferences) {
   for (const char* config : {"softmax {}", "sparsemax {}", "entmax15 {}"}) {
     const Made<float> normalizer(config);

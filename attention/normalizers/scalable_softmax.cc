@@ -1,9 +1,9 @@
 // Scalable softmax: softmax of scores times a learned factor that grows with
-// the logarithm of the number n of keys,
+// the logarithm of the number n of keys.
 //
 //   exp(f s_i) / sum_j exp(f s_j)   with   f = scale log(n) + bias.
 //
-// Each head has a scale and a bias. The largest weight of softmax falls as keys
+// Each head has a scale and a bias. The largest weight of softmax falls if keys
 // are added. The largest weight of scalable softmax need not fall.
 //
 // Nakanishi, "Scalable-softmax is superior for attention", 2025 (arXiv
@@ -22,7 +22,8 @@
 
 namespace regard {
 
-// Parameters: "scale" [heads] and, with a bias, "bias" [heads].
+// Has the parameters "scale" [heads] and, if the options request a bias, "bias"
+// [heads].
 template <typename T>
 class ScalableSoftmax : public Normalizer<T> {
  public:

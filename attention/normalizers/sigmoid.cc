@@ -1,6 +1,6 @@
-// The sigmoid of each score plus a bias. With n keys, the default bias is
-// -log(n). Ramapuram et al., "Theory, analysis, and best practices for sigmoid
-// self-attention", 2024.
+// Applies the sigmoid to each score plus a bias. With n keys, the default bias
+// is -log(n). Ramapuram et al., "Theory, analysis, and best practices for
+// sigmoid self-attention", 2024.
 #include <cmath>
 #include <cstdint>
 #include <optional>

@@ -17,7 +17,8 @@ void ApplySoftmax(int64_t n, T* scores) {
   for (int64_t i = 0; i < n; ++i) scores[i] *= scale;
 }
 
-// Replaces the gradients of the weights by the gradients of the scores.
+// Replaces the gradients of the weights of a row by the gradients of its
+// scores.
 template <typename T>
 void ApplySoftmaxGradient(int64_t n, const T* weights, T* gradients) {
   const T mean = DotRow(weights, static_cast<const T*>(gradients), n);

@@ -18,9 +18,9 @@ class Sparsemax : public Normalizer<T> {
 
   Sparsemax(const Options&, ParameterScope<T>, const ScoreWidths&) {}
 
-  // Algorithm 1 of the paper, for scores minus the largest score. Large scores
-  // themselves could not represent their largest minus 1. tau is at least -1,
-  // so scores below are not sorted.
+  // Algorithm 1 of the paper, applied to the scores minus the largest score,
+  // because floats near a large score cannot represent this score minus 1. tau
+  // is at least -1, so differences below -1 get weight 0 and are not sorted.
   void Normalize(int64_t n, const T* /*parameters*/, T* scores,
                  T* scratch) const override {
     const T max = MaxRow(scores, n);
@@ -41,7 +41,8 @@ class Sparsemax : public Normalizer<T> {
     }
   }
 
-  // d_i minus the mean of d over the support, where the weight is not 0.
+  // On the support, where weights are above 0, the gradient is d_i minus the
+  // mean of d over the support. Elsewhere, it is 0.
   void Backward(const NormalizedRow<T>& row, T* gradients,
                 T* /*parameter_gradients*/) const override {
     const int64_t n = row.size;
