@@ -1,6 +1,6 @@
-// Attention with linear biases: subtracts the distance, times a slope of the
-// head, from each score. Press, Smith and Lewis, "Train short, test long",
-// 2022.
+// Attention with linear biases (ALiBi): subtracts the distance between query
+// and key, times a slope for each head, from each score. Press, Smith and
+// Lewis, "Train short, test long", 2022.
 #include <bit>
 #include <cmath>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The absence of a position encoding: leaves scores unchanged.
+// A position encoding that leaves scores unchanged.
 #include "attention/position_encoding.h"
 #include "attention/position_encodings/position_encoding.pb.h"
 

@@ -46,7 +46,7 @@ PositionEncodingRegistry Registry() {
   return registry;
 }
 
-// An encoding with its own parameters, which are 0, 0.1, 0.2, ...
+// An encoding whose parameters, if any, are 0, 0.1, 0.2, ...
 template <typename T>
 class Encoding {
  public:
@@ -91,16 +91,16 @@ class Encoding {
 };
 
 TEST(RotaryTest, TurnsPairsByThePosition) {
-  const double a = 3;         // position 3, pair 0
-  const double b = 3 * 0.01;  // pair 1: 10000^(-2 / 4)
-  // Pairs (1, 3) and (2, 4).
+  const double a = 3;         // angle of pair 0 at position 3
+  const double b = 3 * 0.01;  // angle of pair 1, with 10000^(-2 / 4) = 0.01
+  // HALF rotates the pairs (1, 3) and (2, 4).
   EXPECT_THAT(
       Encoding<double>("rotary {}").Encode({1, 2, 3, 4}, 3),
       ElementsAre(DoubleNear(std::cos(a) - 3 * std::sin(a), 1e-14),
                   DoubleNear(2 * std::cos(b) - 4 * std::sin(b), 1e-14),
                   DoubleNear(3 * std::cos(a) + std::sin(a), 1e-14),
                   DoubleNear(4 * std::cos(b) + 2 * std::sin(b), 1e-14)));
-  // Pairs (1, 2) and (3, 4).
+  // INTERLEAVED rotates the pairs (1, 2) and (3, 4).
   EXPECT_THAT(
       Encoding<double>("rotary { style: INTERLEAVED }").Encode({1, 2, 3, 4}, 3),
       ElementsAre(DoubleNear(std::cos(a) - 2 * std::sin(a), 1e-14),
@@ -130,7 +130,7 @@ TEST(RotaryTest, AlternativesTurnAlike) {
               ElementsAreArray(both));
 }
 
-// The inner product only depends on the distance, also at large positions.
+// Inner products must depend only on the distance, also at large positions.
 TEST(RotaryTest, InnerProductsDependOnTheDistance) {
   for (const char* config : {"rotary {}", "rotary { style: INTERLEAVED }"}) {
     Encoding<double> rotary(config);
@@ -144,7 +144,8 @@ TEST(RotaryTest, InnerProductsDependOnTheDistance) {
   }
 }
 
-// Each combination of options and positions has its own angles.
+// Layers with equal options and positions must share a table of angles, and
+// other combinations must not.
 TEST(RotaryTest, LayersShareTheAnglesOfAStep) {
   const auto turn = [](Tape<double>& tape, const std::string& config,
                        int64_t first, int64_t step, int64_t rows) {
@@ -180,7 +181,7 @@ TEST(RotaryTest, LayersShareTheAnglesOfAStep) {
   }
 }
 
-// A float row at a large position agrees with the double one.
+// At a large position, the rotated row must be the same in float and double.
 TEST(RotaryTest, LargePositionsStayAccurate) {
   const std::vector<float> got =
       Encoding<float>("rotary {}").Encode({1, 2, 3, 4}, 1000000);
@@ -190,11 +191,12 @@ TEST(RotaryTest, LargePositionsStayAccurate) {
 }
 
 TEST(AlibiTest, SlopesAreThoseOfThePaper) {
-  // The key is one position before the query.
+  // The distance is -1: the key is one position before the query.
   EXPECT_THAT(Encoding<double>("alibi {}", 8).Bias(-1, 1),
               ElementsAre(-1 / 2.0, -1 / 4.0, -1 / 8.0, -1 / 16.0, -1 / 32.0,
                           -1 / 64.0, -1 / 128.0, -1 / 256.0));
-  // The slopes for 4 heads, then every other slope for 8 heads.
+  // With 6 heads, the slopes are the slopes for 4 heads, then every other slope
+  // for 8 heads.
   EXPECT_THAT(Encoding<double>("alibi {}", 6).Bias(-1, 1),
               ElementsAre(-1 / 4.0, -1 / 16.0, -1 / 64.0, -1 / 256.0, -1 / 2.0,
                           -1 / 8.0));
@@ -278,7 +280,8 @@ std::vector<GradientCase> Cases() {
 
 TEST(PositionEncodingsTest, Gradients) { CheckGradients(Cases()); }
 
-// Each row only depends on its position, to the bit. A cache relies on that.
+// The bits of an encoded row must depend only on the row and its position,
+// because a cache stores encoded rows.
 TEST(PositionEncodingsTest, RowsAreEncodedByThemselves) {
   for (const char* config : kEncodings) {
     Encoding<float> encoding(config);

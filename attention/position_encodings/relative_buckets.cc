@@ -51,8 +51,8 @@ class RelativeBuckets : public PositionEncoding<T> {
   }
 
  private:
-  // The bucket of a distance (key position - query position), as in the
-  // authors' _relative_position_bucket().
+  // Returns the bucket of a distance (key position - query position), like the
+  // authors' function _relative_position_bucket().
   int32_t Bucket(int64_t distance) const {
     int64_t buckets = buckets_;
     int64_t bucket = 0;

@@ -11,7 +11,7 @@ namespace regard {
 
 namespace {
 
-// Layout of rows of `width` numbers, the first `turned` of which are rotated in
+// Layout of rows of `width` numbers. The first `turned` numbers are rotated in
 // pairs.
 struct Pairs {
   int64_t width;
@@ -32,11 +32,11 @@ struct Angles {
   const T* sin;
 };
 
-// Its address identifies the tables of angles.
+// The address of this constant identifies tables of angles.
 constexpr char kAngles = 0;
 
-// turned (+)= row, rotated by the angles, or by the negative angles if `sign`
-// is -1.
+// Rotates `row` by the angles, or by the negative angles if `sign` is -1.
+// Stores the result in `turned`, or adds it if kAdd.
 template <bool kAdd, typename T>
 void TurnRow(const Pairs& pairs, const T* cos, const T* sin, T sign,
              const T* row, T* turned) {
@@ -113,9 +113,9 @@ class Rotary : public PositionEncoding<T> {
   }
 
  private:
-  // Computed in double, so that a float angle stays accurate at large
-  // positions. Row i only depends on its position. All layers of a step share
-  // the table.
+  // Returns the angles of n rows at positions first, first + step, ... Angles
+  // are computed in double, so that they stay accurate at large positions. Row
+  // i depends only on its position. All layers of a step share the table.
   Angles<T> AnglesOf(Tape<T>& tape, int64_t n, int64_t first,
                      int64_t step) const {
     const int64_t pairs = turned_ / 2;
