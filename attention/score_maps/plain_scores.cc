@@ -1,4 +1,4 @@
-// The identity. Equal to having no score map.
+// Leaves scores unchanged, like attention without a score map.
 #include "attention/score_map.h"
 #include "attention/score_maps/score_map.pb.h"
 #include "autodiff/tape.h"

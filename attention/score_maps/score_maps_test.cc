@@ -85,7 +85,7 @@ class MapRun {
   }
 
   // Returns the gradients of x if the elements of y have the gradients 1, 2,
-  // ... Elements that are -inf have gradients, too.
+  // ..., including elements that are -inf.
   std::vector<double> Gradients() {
     Map();
     y_.grad_ref().AddEach([](int64_t i) { return static_cast<double>(i + 1); });
@@ -127,7 +127,8 @@ TEST(TopKTest, KeepsTheLargestAndOfEqualOnesTheFirst) {
   EXPECT_THAT(map(2, {}), ElementsAre());
 }
 
-// The first query sees two keys, the second sees four.
+// The first query sees two keys and keeps both. The second sees four keys and
+// keeps the scores 3 and 4. Masked scores, even NaN, must have no effect.
 TEST(TopKTest, CountsOnlyWhatAQuerySees) {
   static constexpr int32_t kLengths[] = {2, 4};
   MapRun run("top_k { keys: 2 }", {1, 1, 2, 5},
@@ -149,17 +150,20 @@ TEST(TalkingHeadsTest, IsTheIdentityAtFirst) {
   EXPECT_THAT(run.Map(), ElementsAreArray(x));
 }
 
-// W is [[1, 2], [3, 4]], and there are two keys.
+// The weight W is [[1, 2], [3, 4]]. Two heads have the scores [[5, 6], [7, 8]]
+// of two keys.
 TEST(TalkingHeadsTest, ValuesAndGradientsByHand) {
   MapRun run("talking_heads {}", {1, 2, 1, 2}, {5, 6, 7, 8});
   run.weight() = {1, 2, 3, 4};
   EXPECT_THAT(run.Map(), ElementsAre(19, 22, 43, 50));
-  // The gradients of y are [[1, 2], [3, 4]]: W^T d, and d x^T.
+  // With d = [[1, 2], [3, 4]], the gradient of y, the gradients are W^T d for x
+  // and d x^T for W.
   EXPECT_THAT(run.Gradients(), ElementsAre(10, 14, 14, 20));
   EXPECT_THAT(run.WeightGradients(), ElementsAre(17, 23, 39, 53));
 }
 
-// Key 1 has -inf in head 0, and key 2 is masked.
+// In head 0, key 1 has the score -inf, which must add 0 to head 1. Key 2 is
+// masked.
 TEST(TalkingHeadsTest, WhatIsHiddenInAHeadAddsNothingToOthers) {
   static constexpr int32_t kLengths[] = {2};
   MapRun run("talking_heads {}", {1, 2, 1, 3}, {5, kHidden, NAN, 7, 8, NAN},
@@ -171,7 +175,8 @@ TEST(TalkingHeadsTest, WhatIsHiddenInAHeadAddsNothingToOthers) {
   EXPECT_EQ(y[3], 43);
   EXPECT_EQ(y[4], 32);
   const std::vector<double> d = run.Gradients();
-  // Key 0 has gradients 1 and 4, key 1 has 5 in head 1.
+  // The gradients of y are 1 and 4 for key 0, and 5 for key 1 in head 1. All
+  // other gradients of y are ignored.
   EXPECT_THAT(d, ElementsAre(13, 0, 0, 18, 20, 0));
   EXPECT_THAT(run.WeightGradients(), ElementsAre(5, 7, 20, 68));
 }

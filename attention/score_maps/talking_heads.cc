@@ -21,7 +21,8 @@ namespace regard {
 
 namespace {
 
-// Sums over heads. A score that is masked or -inf adds 0 to other heads.
+// Inputs of the sum over heads. A score that is masked or -inf adds 0 to other
+// heads.
 template <typename T>
 struct HeadMixer {
   const T* x;       // [batch, heads, queries, keys]
@@ -36,8 +37,8 @@ struct HeadMixer {
     return ((example * heads + head) * queries + query) * keys;
   }
 
-  // Writes to clean [heads, keys] the rows of x at a query, with 0 for masked
-  // scores and -inf.
+  // Copies the rows of x for one query to `clean` [heads, keys], with masked
+  // scores and -inf replaced by 0.
   void Clean(int64_t example, int64_t query, T* clean) const {
     const VisibleKeys visible = reader(example, query);
     for (int64_t h = 0; h < heads; ++h) {
@@ -134,7 +135,7 @@ Var<T> MixHeads(Var<T> x, Var<T> weight, const Mask& mask,
 
 }  // namespace
 
-// Parameter: "weight" [heads, heads].
+// Has the parameter "weight" [heads, heads].
 template <typename T>
 class TalkingHeads : public ScoreMap<T> {
  public:

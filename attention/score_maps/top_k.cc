@@ -1,11 +1,11 @@
-// The k largest scores of each query; all others are masked:
+// Keeps the k largest scores of each query and masks the others:
 //
 //   score_i if score_i is among the k largest of the row, else -inf.
 //
 // Zhao et al., "Explicit sparse Transformer", 2019; Gupta et al.,
 // "Memory-efficient Transformers via top-k attention", 2021. Among equal
 // scores, earlier keys are kept. If a query has at most k unmasked keys, its
-// scores do not change: plain attention.
+// scores do not change, as in plain attention.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -28,8 +28,8 @@ class TopK : public ScoreMap<T> {
   TopK(const Options& options, ParameterScope<T>, const ScoreWidths&)
       : most_(options.keys()) {}
 
-  // Only scores that are kept have a gradient. Masked scores are ignored and do
-  // not change.
+  // Only scores that are kept get a gradient. Masked scores are ignored and
+  // copied unchanged.
   Var<T> Map(Forward<T>& forward, Var<T> x,
              const ScoreInputs<T>& in) const override {
     if (x.dim(3) <= most_) return x;
@@ -61,10 +61,11 @@ class TopK : public ScoreMap<T> {
  private:
   static constexpr T kInfinity = std::numeric_limits<T>::infinity();
 
-  // Masks all but the `most_` largest scores at these `size` indices.
+  // Masks all but the `most_` largest of the scores at the `size` indices in
+  // `places`.
   void MaskRest(T* scores, int32_t* places, int64_t size) const {
     if (size <= most_) return;
-    // Keeps NaN, so that it stays visible.
+    // NaN ranks first, so that it is kept and can be noticed.
     const auto rank = [scores](int32_t place) {
       return std::isnan(scores[place]) ? kInfinity : scores[place];
     };
