@@ -1,4 +1,5 @@
-// A score that the options give as a formula; see attention/formula/.
+// The score that the options give as a formula. attention/formula/ compiles and
+// evaluates the formula.
 #include "attention/scoring/formula.h"
 
 #include <algorithm>
@@ -23,10 +24,10 @@ namespace regard {
 
 namespace {
 
-// Adds a note such as "'n' is taken as a learned parameter; did you mean 'd'?".
-// Notes a parameter whose name is at most one edit away from a predefined name,
-// ignoring case. The shapes must fit: a scalar may stand for a predefined
-// number, a vector for x_i or x_j.
+// Adds a note such as "'n' is taken as a learned parameter; did you mean 'd'?"
+// if the name of a parameter is at most one edit away from a predefined name,
+// ignoring case. The shape of the parameter must fit: a scalar can be a typo of
+// a predefined number, and a vector can be a typo of x_i or x_j.
 void NoteTypo(const FormulaVariable& parameter, ConfigProblems& problems) {
   std::vector<std::string> meant;
   for (const FormulaFunction<double>& function : FormulaFunctions<double>()) {
@@ -111,7 +112,7 @@ template <typename T>
 class Formula : public FormulaScorer<T> {
  public:
   using Options = FormulaScore;
-  // Prepare() may store terms of the keys.
+  // Prepare() may return terms of the keys, with another width than the keys.
   static constexpr bool kPreparesOtherWidths = true;
 
   Formula(const Options& options, ParameterScope<T> scope,

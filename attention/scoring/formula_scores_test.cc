@@ -1,5 +1,5 @@
-// Compares formulas of the built-in scores with the scores: values, gradients
-// and, where both use the same kernel, bits.
+// Compares each built-in score with a formula of this score. Values and
+// gradients must agree. Bits must agree if both use the same kernel.
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -27,8 +27,8 @@ using ::testing::HasSubstr;
 using ::testing::Ne;
 using ::testing::StartsWith;
 
-// A parameter of the formula, and the parameter of the built-in score with
-// equal values: its columns [first, first + count), or all if `count` is 0.
+// A parameter of the formula that equals columns [first, first + count) of a
+// parameter of the built-in score, or all its columns if `count` is 0.
 struct SameParameter {
   const char* of_formula;
   const char* of_score;
@@ -121,7 +121,7 @@ Attention ConfigOf(const std::string& text) {
   return config;
 }
 
-// Returns the columns of `whole`, [.., columns], that `parameter` equals.
+// Returns the columns of `whole` [.., columns] that `parameter` refers to.
 TestArray Part(const TestArray& whole, const SameParameter& parameter) {
   if (parameter.count == 0) return whole;
   return Take(whole, whole.shape.rank() - 1,
@@ -171,7 +171,8 @@ void ExpectSameScore(const SameScore& same, double tolerance) {
         TestArray gradient = answer.d_parameters.at(parameter.of_formula);
         const TestArray part =
             Part(wanted.d_parameters.at(parameter.of_score), parameter);
-        // [heads] and [heads, 1] have the same elements.
+        // The shapes may differ, as [heads] and [heads, 1] do, but the elements
+        // must agree.
         if (gradient.values.size() == part.values.size()) {
           gradient.shape = part.shape;
         }
@@ -199,8 +200,8 @@ TEST(FormulaScoresTest, HaveTheBitsOfTheKernelsThatTheyShare) {
   }
 }
 
-// Checks that a formula equals the scaled dot, except for the gradients of its
-// own parameters. The terms it adds are 0 or repeat a part of the config.
+// Checks that a formula whose parameters are 0 equals scaled_dot with `config`.
+// Each parameter of the formula must still get a gradient.
 template <typename T>
 void ExpectScaledDot(const std::string& formula, const std::string& config,
                      double tolerance) {
@@ -246,7 +247,8 @@ TEST(FormulaScoresTest, AlibiIsAFormulaOfTheHead) {
       "position_encoding { alibi {} }", 1e-10);
 }
 
-// Each distance in this range has its own bucket.
+// Each distance in the test has its own bucket, so a table of distances can
+// equal the buckets.
 TEST(FormulaScoresTest, RelativeBucketsAreATableOfDistances) {
   const AttentionRegistry registry = BuiltInScores();
   const ScoreWidths widths = {.heads = 2, .query = 4, .key = 4};
@@ -303,7 +305,7 @@ TEST(FormulaScoresTest, AFaultIsNamedWithItsPlace) {
   const std::string in_prepare = FaultOf("sqrt(sum(k) - 9) + q . k");
   EXPECT_THAT(in_prepare, HasSubstr("at formula[1] sqrt(sum(k) - 9)"));
   EXPECT_EQ(FaultOf("log(relu(norm(q) - 9))"), "");
-  // `where` only checks the branch that it takes.
+  // A fault must be found only in the branch that `where` takes.
   EXPECT_EQ(FaultOf("where(q . k < 0, 0, sqrt(q . k))"), "");
   EXPECT_THAT(FaultOf("where(q . k < 0, sqrt(q . k), 0)"),
               HasSubstr("formula[18] sqrt(q . k)"));

@@ -1,6 +1,7 @@
-// The additive score with a term for the previous weights a around each key,
-// which convolution filters F read: w_v . tanh(W_q q + W_k k + W_f (F * a) +
-// b). Chorowski et al., "Attention-based models for speech recognition", 2015.
+// The additive score with a term for the previous weights a of the keys around
+// each key: w_v . tanh(W_q q + W_k k + W_f (F * a) + b). F is a set of
+// convolution filters. Chorowski et al., "Attention-based models for speech
+// recognition", 2015.
 #include "attention/scoring/additive.h"
 #include "attention/scoring/location_aware.pb.h"
 #include "attention/scoring_kit.h"

@@ -1,5 +1,5 @@
-// Checks that weights, contexts and gradients agree with PyTorch to 1e-5 in
-// float, with masks.
+// Checks that weights, contexts and gradients in float agree with PyTorch to
+// 1e-5, also with masks.
 #include "nn/testing/parity.h"
 
 #include <algorithm>

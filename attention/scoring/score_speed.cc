@@ -37,7 +37,7 @@ constexpr int kRounds = 41;
 constexpr double kSeconds = 0.02;  // seconds per score and round
 constexpr int64_t kBatch = 4;
 constexpr int64_t kHeads = 4;
-// The default of `location` allows no more keys.
+// By default, `location` supports at most 64 keys.
 constexpr int64_t kTime = 64;
 constexpr int64_t kWidth = 64;  // width of a head
 
@@ -93,8 +93,8 @@ struct Row {
   std::unique_ptr<Workload> workload;
 };
 
-// Returns a row for each member of the oneof, with its default options, and for
-// two formulas.
+// Returns a row for each member of the oneof `score`, with its default options,
+// and a row for each of two formulas.
 std::vector<Row> Rows(const AttentionRegistry& registry) {
   std::vector<Row> rows;
   const auto add = [&](const Attention& config, const std::string& score,

@@ -80,7 +80,8 @@ std::vector<double> Times(double factor, std::vector<double> values) {
 constexpr ScoreWidths kTwo = {.heads = 1, .query = 2, .key = 2};
 constexpr ScoreWidths kThree = {.heads = 1, .query = 3, .key = 3};
 
-// Two examples with ten keys each. The values are 0 .. 39 as [10, 4].
+// A problem of two examples with ten keys each. In both examples, the values
+// [10, 4] are 0 .. 39.
 ScoringProblem PublishedProblem(const std::vector<double>& keys,
                                 const TestArray& queries) {
   const int64_t num_queries = queries.shape[2];
@@ -107,7 +108,7 @@ const std::vector<double>& UnequalKeys() {
   return *keys;
 }
 
-// Returns rows whose elements are first, first + 1, first + 2, first + 3.
+// Returns a row x, x + 1, x + 2, x + 3 for each x in `first`.
 std::vector<double> Rows(const std::vector<double>& first) {
   std::vector<double> values;
   for (const double x : first) {
@@ -127,7 +128,8 @@ TEST(PublishedValuesTest, EqualKeysShareTheWeightUpToTheLength) {
   ExpectNear(scaled_dot.Context(problem), Rows({2, 10}), 1e-12);
 }
 
-// Filling masked scores with 0 would give 11.86 and 12.79.
+// The contexts must begin with 2 and 10. If masked scores were filled with 0,
+// they would begin with 11.86 and 12.79.
 TEST(PublishedValuesTest, MaskedScoresAreNotFilledWithZero) {
   ScoringProblem problem = PublishedProblem(
       std::vector<double>(20, 1), {{2, 1, 1, 2}, std::vector<double>(4, 1)});
@@ -154,7 +156,7 @@ TEST(PublishedValuesTest, LengthsPerQueryUnderScaledDot) {
              Rows({0, 3.346682636206, 2.211340102729, 7.216274403992}), 1e-11);
 }
 
-// Without the tanh, the values would be 2.10 and 11.16.
+// Without the tanh, the contexts would begin with 2.10 and 11.16.
 TEST(PublishedValuesTest, UnequalKeysUnderAdditive) {
   ScoringProblem problem =
       PublishedProblem(UnequalKeys(), {{2, 1, 1, 2}, {1, -1, 1, -1}});
@@ -186,7 +188,8 @@ TEST(PublishedValuesTest, SelfAttentionByDot) {
              1e-9);
 }
 
-// With a divisor of 3 instead of its root, row 1 would be 1.796, 5.979, 1.806.
+// With a divisor of 3 instead of sqrt(3), the first context would be 1.796,
+// 5.979, 1.806.
 TEST(PublishedValuesTest, SelfAttentionByScaledDot) {
   Scorer scaled_dot("scaled_dot {}", kThree);
   ExpectNear(scaled_dot.Context(SelfAttentionExample()),
@@ -292,7 +295,7 @@ TEST(IdentitiesTest, CosineForgetsLengthAndDotDoesNot) {
   ExpectNear(Scorer("dot {}", kTwo).Scores(problem), {5, 50}, 1e-12);
 }
 
-// One matrix over [q; k] is the concatenation of W_q and W_k.
+// The matrix W of `concat` is [W_q W_k], with the matrices of `additive`.
 TEST(IdentitiesTest, ConcatIsAdditiveWithItsMatrixSplit) {
   const ScoreWidths widths = {.heads = 2, .query = 2, .key = 3};
   const ScoringProblem problem = ScoringProblem::Random(2, 3, 4, widths);
@@ -322,7 +325,8 @@ TEST(IdentitiesTest, CoverageOfNothingIsAdditive) {
   ExpectNear(location_aware.Scores(problem), expected, 1e-12);
 }
 
-// The distances are 1/2, 3/2, 1/4 and 1 times the width.
+// The distances between the query and the keys are 1/2, 3/2, 1/4 and 1 times
+// the width.
 TEST(ValuesTest, KernelsAreLogarithmsOfTheirTextbookForms) {
   const double inf = std::numeric_limits<double>::infinity();
   const std::map<std::string, std::vector<double>> expected = {
@@ -417,7 +421,7 @@ double Variance(const std::vector<double>& values) {
   return variance;
 }
 
-// Independent queries and keys, drawn from N(0, 1).
+// A problem with independent queries and keys, drawn from N(0, 1).
 ScoringProblem NormalProblem(const ScoreWidths& widths) {
   ScoringProblem problem = ScoringProblem::Random(1, 100, 100, widths);
   for (auto [array, name] :
@@ -476,7 +480,7 @@ TEST(OptionsTest, EveryMemberOfTheOneofIsRegistered) {
   AttentionRegistry registry;
   RegisterBuiltInScores(registry);
   const auto* members = Attention::descriptor()->FindOneofByName("score");
-  // `outside` is not a plug-in.
+  // The member `outside` is not a plug-in.
   EXPECT_EQ(registry.plugins().size(),
             static_cast<size_t>(members->field_count() - 1));
 }
