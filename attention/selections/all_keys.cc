@@ -1,4 +1,4 @@
-// Selects all keys. Equal to having no selection.
+// Selects all keys, like attention without a selection.
 #include <cstdint>
 
 #include "attention/key_selection.h"

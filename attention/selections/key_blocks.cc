@@ -25,7 +25,7 @@ struct Blocks {
   int64_t size;
   int64_t keys;
   int64_t first;  // index of the first block
-  int64_t shift;  // positions of the first block before the first key
+  int64_t shift;  // number of its positions before the first key
   int64_t count;
 
   Blocks(int64_t size, int64_t keys, int64_t first_key)
@@ -40,15 +40,16 @@ struct Blocks {
     return {static_cast<int32_t>(std::max<int64_t>(begin, 0)),
             static_cast<int32_t>(std::min(begin + size, keys))};
   }
-  // Returns the block of a key row. The row may be before or after the keys.
+  // Returns the block of a key row. The row may be before the first key or
+  // after the last key.
   int64_t Of(int64_t row) const {
     const int64_t at = row + shift;
     return at >= 0 ? at / size : -((-at + size - 1) / size);
   }
 };
 
-// Computes the mean of the unmasked keys in `rows`, and returns their number.
-// Rows are added in rising order.
+// Computes the mean of the unmasked keys in `rows`, and returns the number of
+// these keys. Adds rows in ascending order.
 template <typename T>
 int64_t MeanOfRows(const T* keys, int64_t width, const KeyRange& rows,
                    const VisibleKeys& visible, T* mean) {
@@ -65,7 +66,8 @@ int64_t MeanOfRows(const T* keys, int64_t width, const KeyRange& rows,
   return count;
 }
 
-// The gates of one key head's blocks, for the queries that read it.
+// The gates of the blocks of one key head, for all queries that use this key
+// head.
 template <typename T>
 class Gates {
  public:
@@ -88,14 +90,14 @@ class Gates {
 
   const T* means() const { return means_; }
 
-  // Computes gates [queries, blocks], without a mask.
+  // Computes the gates [queries, blocks] as if no key were masked.
   void OfWholeBlocks(const ConstMatrix<T>& queries, T* gates) const {
     Gemm(queries, ConstMatrix<T>(means_, blocks_.count, width_).Transposed(),
          MutableMatrix<T>(gates, queries.rows, blocks_.count));
   }
 
-  // Returns the gate of a block for one query: -inf if all its keys are masked
-  // for it, and `whole` if no key is.
+  // Returns the gate of a block for one query. The gate is -inf if all keys of
+  // the block are masked for the query, and `whole` if no key is masked.
   T Of(const T* query, int64_t block, const VisibleKeys& visible, T whole) {
     const KeyRange rows = blocks_.Rows(block);
     if (visible.dense == nullptr && !visible.hides() &&
@@ -106,7 +108,8 @@ class Gates {
         static_cast<int32_t>(std::max<int64_t>(rows.begin, visible.begin)),
         static_cast<int32_t>(std::min<int64_t>(rows.end, visible.end))};
     if (seen.begin >= seen.end) return kMinusInfinity<T>;
-    // Queries of a padded example share the unmasked part of the last block.
+    // All queries of a padded example see the same part of the last block, so
+    // its mean is computed only once.
     const bool is_known = visible.dense == nullptr && !visible.hides() &&
                           seen.begin == mean_of_.begin &&
                           seen.end == mean_of_.end;
@@ -127,12 +130,12 @@ class Gates {
   const Blocks blocks_;
   const int64_t width_;
   const T* keys_ = nullptr;
-  T* const means_;  // [blocks, width], over all keys of a block
+  T* const means_;  // means of whole blocks, [blocks, width]
   T* const mean_;   // mean of the keys in mean_of_
   KeyRange mean_of_ = {0, 0};
 };
 
-// Means of complete blocks, which a layer state carries from call to call.
+// The means of complete blocks, which the layer state stores between calls.
 template <typename T>
 class KeptMeans {
  public:
@@ -157,8 +160,8 @@ class KeptMeans {
 
   // The number of blocks whose means the state already has.
   int64_t known() const { return known_; }
-  // Returns the means of a row and key head, [known, width], or null if there
-  // are none.
+  // Returns the means [known, width] that the state has for a row and key head,
+  // or null if the state has no means.
   const T* Known(int64_t row, int64_t key_head) const {
     return known_ == 0 ? nullptr : At(before_, row, key_head);
   }
@@ -178,15 +181,15 @@ class KeptMeans {
     return means.data() + (row * s[1] + key_head) * s[2] * s[3];
   }
 
-  LayerState<T>* const state_;  // null: every call computes all means
+  LayerState<T>* const state_;  // if null, every call computes all means
   const int slot_;
   int64_t known_ = 0;
   int64_t complete_ = 0;  // number of complete blocks after this call
   Var<T> before_;
-  Var<T> after_;  // empty if nothing changes
+  Var<T> after_;  // empty if the means do not change
 };
 
-// Chooses blocks for one query among those that it sees.
+// Chooses blocks for one query among the blocks that the query sees.
 template <typename T>
 class BlockChooser {
  public:
@@ -196,7 +199,8 @@ class BlockChooser {
         kinds_(tape.scratch().template New<Kind>(blocks.count)),
         candidates_(tape.scratch().template New<Candidate>(blocks.count)) {}
 
-  // Sets the query and its own block, or kNone if no block is its own.
+  // Begins a query. `own` is the query's own block, or kNone if there is no
+  // causal mask.
   static constexpr int64_t kNone = std::numeric_limits<int64_t>::min();
   void SetQuery(const VisibleKeys& visible, int64_t own) {
     for (int64_t b = 0; b < blocks_.count; ++b) {
@@ -210,7 +214,8 @@ class BlockChooser {
   bool competes(int64_t block) const { return kinds_[block] == kCompeting; }
   bool unseen(int64_t block) const { return kinds_[block] == kUnseen; }
 
-  // Calls gate(block) for each block that is neither forced nor unseen.
+  // Chooses the blocks with the largest gate(block), in addition to the forced
+  // blocks. Calls gate() for each block that is neither forced nor unseen.
   template <typename F>
   void Choose(F gate) {
     int64_t n = 0;
@@ -233,7 +238,8 @@ class BlockChooser {
     for (int64_t i = 0; i < left; ++i) kinds_[candidates_[i].block] = kForced;
   }
 
-  // Includes unseen blocks: they cost nothing and make ranges longer.
+  // Adds the chosen blocks of a query to `ranges`. Also adds unseen blocks,
+  // which cost nothing and join ranges.
   void AddTo(KeyRanges& ranges, int64_t example, int64_t head,
              int64_t query) const {
     for (int64_t b = 0; b < blocks_.count; ++b) {
@@ -267,7 +273,7 @@ class BlockChooser {
   Candidate* const candidates_;
 };
 
-// Adds to weights[b] the softmax over blocks of gates / sqrt(width). Overwrites
+// Adds the softmax of gates / sqrt(width) over blocks to `weights`. Overwrites
 // `gates`. Blocks whose gate is NaN get weight 0.
 template <typename T>
 void AddSoftmax(int64_t width, int64_t blocks, T* gates, T* weights) {
@@ -303,8 +309,9 @@ KeyRanges ChooseBlocks(Tape<T>& tape, const ScoreInputs<T>& in,
   const int64_t width = q[3];
   const int64_t group = heads / k[1];
   const Blocks blocks(choice.size, k[2], in.positions.first_key);
-  // The maximum number of ranges of a query. Ranges are runs of chosen blocks,
-  // and of unseen blocks before, after and, around a masked key, between them.
+  // The maximum number of ranges of a query. Without a dense mask, ranges are
+  // runs of chosen blocks and at most three runs of unseen blocks: before the
+  // visible keys, after them, and around one masked key between them.
   const int64_t alternating = blocks.count / 2 + 1;
   const int64_t most =
       in.mask.dense.empty()

@@ -16,21 +16,22 @@ namespace regard {
 struct BlockChoice {
   int64_t size;
   // The number of blocks that a query sees, including initial and local blocks.
-  // Those are seen even if they exceed this number.
+  // All initial and local blocks are seen, even if there are more than
+  // `chosen`.
   int64_t chosen;
   // The number of first blocks that are always seen. `local` is the number of
   // last blocks, up to the query's own, that are always seen with a causal
   // mask.
   int64_t initial = 0;
   int64_t local = 1;
-  // Whether heads that share keys choose the same blocks, by the sum over heads
-  // of the softmax over blocks of q . mean / sqrt(width). Otherwise each head
-  // chooses by q . mean.
+  // Whether heads that share keys choose the same blocks. If true, the rank of
+  // a block is its softmax weight of q . mean / sqrt(width), summed over these
+  // heads. If false, the rank is q . mean.
   bool heads_choose_together = false;
-  // Slot of the layer state for the means of blocks. With it, a decoder step
-  // does not read the keys of complete blocks again. The value is [rows, key
-  // heads, blocks, width], with the number of blocks rounded up to a power of
-  // two.
+  // Slot of the layer state for the means of blocks. With this slot, a decoder
+  // step does not read the keys of complete blocks again. The value is [rows,
+  // key heads, blocks, width], with the number of blocks rounded up to a power
+  // of two.
   int means_slot = ScoreWidths::kNoSlot;
 };
 

@@ -40,7 +40,8 @@ std::vector<std::pair<int, int>> RangesOf(const KeyRanges& ranges, int64_t head,
   return of_query;
 }
 
-// One head of width 1 with 7 keys in blocks of 2. The means are 2, 5, -1 and 3.
+// One head of width 1 with 7 keys in blocks of 2. The means of the blocks are
+// 2, 5, -1 and 3.
 ScoreInputs<float> Worked(Tape<float>& tape) {
   ScoreInputs<float> in;
   in.keys = tape.Input({1, 1, 7, 1}, {1, 3, 6, 4, -4, 2, 3});
@@ -59,7 +60,8 @@ TEST(KeyBlocksTest, HaveTheLargestProductsWithTheMeans) {
               ElementsAre(std::pair(0, 2), std::pair(4, 6)));
 }
 
-// The query's own block is one of the two. Later blocks are masked.
+// One of the two chosen blocks must be the query's own block. Later blocks are
+// masked.
 TEST(KeyBlocksTest, OfACausalQueryHoldItsOwn) {
   Tape<float> tape;
   ScoreInputs<float> in = Worked(tape);
@@ -71,8 +73,9 @@ TEST(KeyBlocksTest, OfACausalQueryHoldItsOwn) {
               ElementsAre(std::pair(0, 2), std::pair(4, 7)));
 }
 
-// The keys are 1, 3, 6, 4, -4, 2 and 3, in blocks of 2. The state has the means
-// 2 and 5 after a call of five positions, and also -1 after a call of two more.
+// After a call with five positions, the state must have the means 2 and 5.
+// After a call with two more positions, it must also have the mean -1. In the
+// second call, the keys of complete blocks are NaN and must not be read.
 TEST(KeyBlocksTest, OfAStepReadNoKeysOfBlocksThatAreComplete) {
   StateSlots slots;
   BlockChoice choice = kTwoOfTwo;
@@ -92,13 +95,13 @@ TEST(KeyBlocksTest, OfAStepReadNoKeysOfBlocksThatAreComplete) {
   in.queries = tape.Input({1, 1, 2, 1}, {-1, 1});
   in.keys = tape.Input({1, 1, 7, 1}, {kNaN, kNaN, kNaN, kNaN, -4, 2, 3});
   const KeyRanges ranges = ChooseBlocks(tape, in, choice);
-  // The range includes the last key, which the mask excludes.
+  // The second range includes the last key, which the causal mask excludes.
   EXPECT_THAT(RangesOf(ranges, 0, 0),
               ElementsAre(std::pair(0, 2), std::pair(4, 7)));
   EXPECT_THAT(RangesOf(ranges, 0, 1),
               ElementsAre(std::pair(2, 4), std::pair(6, 7)));
   EXPECT_THAT(state.Row(choice.means_slot).span(), ElementsAre(2, 5, -1, 0));
-  // No block is complete after this step.
+  // This step completes no block, so the state must keep its array.
   const Var<float> before = state.Row(choice.means_slot);
   in.positions.first_query = 6;
   in.queries = tape.Input({1, 1, 1, 1}, {1});
@@ -111,12 +114,12 @@ TEST(KeyBlocksTest, BeginAtMultiplesOfTheirSizeInPositions) {
   ScoreInputs<float> in = Worked(tape);
   in.positions.first_key = 3;  // blocks of 1, 2, 2 and 2 keys
   const KeyRanges ranges = ChooseBlocks(tape, in, kTwoOfTwo);
-  // The means are 1, 4.5, 0 and 2.5.
+  // The means of the blocks are 1, 4.5, 0 and 2.5.
   EXPECT_THAT(RangesOf(ranges, 0, 0),
               ElementsAre(std::pair(1, 3), std::pair(5, 7)));
 }
 
-// The mean is over the unmasked key only: 6, not 5.
+// The mean of the second block must be 6, its only unmasked key, instead of 5.
 TEST(KeyBlocksTest, ReadOnlyWhatTheQuerySees) {
   Tape<float> tape;
   ScoreInputs<float> in = Worked(tape);
@@ -143,8 +146,9 @@ TEST(KeyBlocksTest, WithNaNAreChosenLast) {
   EXPECT_THAT(first(4), ElementsAre(std::pair(0, 7)));
 }
 
-// Two heads of width 1 share a key head. Each adds its softmax over blocks, not
-// its products, so that large products of one head do not outweigh the other.
+// Two heads of width 1 share a key head. Each block must be ranked by the sum
+// of the softmax weights of both heads, so that large products of one head do
+// not outweigh the other head.
 TEST(KeyBlocksTest, OfHeadsThatShareKeysHaveTheLargestSumOfSoftmax) {
   Tape<float> tape;
   ScoreInputs<float> in;
@@ -152,8 +156,8 @@ TEST(KeyBlocksTest, OfHeadsThatShareKeysHaveTheLargestSumOfSoftmax) {
   in.queries = tape.Input({1, 2, 1, 1}, {0.5, -10});
   const BlockChoice together = {
       .size = 2, .chosen = 1, .heads_choose_together = true};
-  // exp(0.5), 1 and exp(-0.5) have fractions .507, .307 and .186 of 3.255. The
-  // other head gives weight 1 to the last block.
+  // The softmax weights of the first head are .507, .307 and .186. The second
+  // head gives weight 1 to the last block.
   for (int64_t head = 0; head < 2; ++head) {
     EXPECT_THAT(RangesOf(ChooseBlocks(tape, in, together), head, 0),
                 ElementsAre(std::pair(4, 6)));
@@ -185,7 +189,7 @@ TEST(KeyBlocksTest, HoldInitialAndLocalBlocks) {
   EXPECT_THAT(ranges(4), ElementsAre(std::pair(0, 2), std::pair(6, 12)));
 }
 
-// Returns the problems of `config`, shortened to a few words.
+// Returns the problems of `config`, one per line.
 std::string ProblemsOf(const std::string& config, const ScoreWidths& widths) {
   AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);

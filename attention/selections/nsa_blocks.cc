@@ -1,18 +1,20 @@
 // The selection branch of native sparse attention. For each query, the heads
-// that share keys see the same top_n blocks, those with the largest
+// that share keys see the same top_n blocks. These are the blocks with the
+// largest
 //
 //   sum over these heads of softmax_block(q . mean of the block's keys /
 //                                         sqrt(width)).
 //
-// The initial blocks and, in causal attention, the local ones up to the query's
-// own are among them. Yuan et al., "Native sparse attention: Hardware-aligned
-// and natively trainable sparse attention", 2025 (arXiv 2502.11089).
+// The initial blocks are always seen. In causal attention, the local blocks up
+// to the query's own block are also always seen. Yuan et al., "Native sparse
+// attention: Hardware-aligned and natively trainable sparse attention", 2025
+// (arXiv 2502.11089).
 //
-// Differences from the paper: compressed keys are means of whole blocks. In the
-// paper they are learned from overlapping blocks, by the compressed branch of
-// attention. Regard has neither that branch, nor the sliding window, nor the
-// gates that join the three. If top_n is at least the number of blocks, the
-// result is bit-identical to plain attention.
+// In the paper, the compressed branch of attention learns compressed keys from
+// overlapping blocks. Here, the means of whole blocks replace these keys.
+// Regard does not implement the compressed branch, the sliding window and the
+// gates that join the three branches. If top_n is at least the number of
+// blocks, the result is bit-identical to plain attention.
 #include <cstdint>
 
 #include "absl/strings/str_cat.h"
