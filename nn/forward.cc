@@ -119,7 +119,7 @@ Var<T> Forward<T>::Visit(const char* name, Var<T> value, Var<T> input,
   }
   if (wish.gradient) {
     if (!value.needs_grad()) value = tape_.Input(value.shape(), value.span());
-    // Closures are never destroyed, so this one must not own the name.
+    // The closure below is never destroyed, so it must not own the name.
     char* const copy =
         tape_.arena().template New<char>(static_cast<int64_t>(site.size()));
     std::copy(site.begin(), site.end(), copy);

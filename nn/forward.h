@@ -25,9 +25,9 @@ namespace regard {
 template <typename T>
 class Forward {
  public:
-  // Computes inference if `gradients` is null: parameters are then constants,
-  // and no operation is recorded for their gradients. Not owned: all arguments
-  // must outlive this object.
+  // If `gradients` is null, computes inference: parameters are constants, and
+  // no operation is recorded for their gradients. All arguments must outlive
+  // this object.
   Forward(Tape<T>& tape, const ParameterStore<T>& parameters,
           GradientSlab<T>* gradients);
 
@@ -39,8 +39,8 @@ class Forward {
   Forward(const Forward&) = delete;
   Forward& operator=(const Forward&) = delete;
 
-  // Takes effect at the next BeginStep(). Null as in the constructor. Not
-  // owned.
+  // Sets the gradients for steps that begin later. If null, these steps compute
+  // inference. Not owned.
   void set_gradients(GradientSlab<T>* gradients) { gradients_ = gradients; }
 
   ~Forward();
@@ -84,15 +84,15 @@ class Forward {
   Var<T> Site(const char* name, Var<T> value, Var<T> input = {}) const {
     return probe_ == nullptr ? value : Visit(name, value, input, RowPlace());
   }
-  // Site() for attention weights whose queries are not at the positions of the
-  // first keys. `place` gives the positions.
+  // Like Site(), for attention weights whose queries are not at the positions
+  // of the first keys. `place` has the positions of the queries.
   Var<T> WeightsSite(const char* name, Var<T> weights,
                      const RowPlace& place) const {
     return probe_ == nullptr ? weights : Visit(name, weights, {}, place);
   }
-  // Site() for a value that a kernel does not store. If the probe reads the
-  // value, computes it by compute() -> Var<T>, without recording. With `place`,
-  // also computes it for row statistics.
+  // Like Site(), for a value that a kernel does not store. If the probe reads
+  // the value, calls compute() -> Var<T> without recording operations. With
+  // `place`, also calls it for row statistics.
   template <typename F>
   void SiteBeside(const char* name, F compute,
                   const std::optional<RowPlace>& place = std::nullopt) const {
@@ -105,9 +105,10 @@ class Forward {
     tape_.set_recording(recording);
   }
 
-  // Returns the row statistics that the probe requests for weights that are not
-  // stored, not yet filled. `name` is the hook point of the weights. The result
-  // is empty while a pass is recomputed. `rows` is [batch, heads, queries, ..].
+  // Returns row statistics for a kernel to fill. They have the arrays that the
+  // probe requests at `name`, the hook point of weights that are not stored.
+  // `rows` is [batch, heads, queries, ..]. Returns no arrays while a pass is
+  // recomputed.
   RowStatistics NewRows(const char* name, const Shape& rows) const {
     if (probe_ == nullptr || tape_.in_backward()) return {};
     return RowStatistics::New(tape_.arena(), AskProbe(name).rows, rows);
@@ -137,7 +138,7 @@ class Forward {
   std::vector<Var<T>> leaves_;
   bool went_back_ = false;  // whether Backward() was called in this step
   Probe<T>* probe_ = nullptr;
-  mutable std::string site_name_;  // reuses its memory
+  mutable std::string site_name_;  // a member to reuse its memory
   std::vector<std::unique_ptr<Companion>> companions_;
 };
 

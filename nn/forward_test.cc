@@ -18,7 +18,7 @@
 namespace regard {
 namespace {
 
-// Adds the only weight of a store and finalizes the store.
+// Adds a weight to an empty store and finalizes the store.
 Parameter<float> OnlyWeight(ParameterStore<float>& store, int64_t rows,
                             int64_t cols) {
   const Parameter<float> weight =
@@ -27,14 +27,15 @@ Parameter<float> OnlyWeight(ParameterStore<float>& store, int64_t rows,
   return weight;
 }
 
-// Computes y = x w^T for the weight of a store, step by step, on its own tape.
+// Computes y = x w^T, where w is the only weight of a store. Has its own tape.
 class Steps {
  public:
   explicit Steps(const ParameterStore<float>& store,
                  GradientSlab<float>* gradients = nullptr)
       : store_(store), passes_(tape_, store, gradients) {}
 
-  // Returns the last of several products with x [rows, 24] of ones.
+  // Runs a step that computes the product of x [rows, 24], all ones, and the
+  // weight several times. Returns the last product.
   std::vector<float> Run(int64_t rows, int products = 1) {
     passes_.BeginStep();
     const Parameter<float> weight = {0, &store_};
@@ -45,7 +46,7 @@ class Steps {
     return {y.span().begin(), y.span().end()};
   }
 
-  // Returns the same result, from a leaf without packed copies.
+  // Returns what Run() must return, computed from a leaf without packed copies.
   std::vector<float> Expected(int64_t rows) const {
     Tape<float> tape;
     const ParameterInfo& info = store_.parameters()[0];
@@ -61,12 +62,13 @@ class Steps {
   Forward<float> passes_;
 };
 
-// Losses of one step of a chain that is long enough to be released.
+// Computes two losses of a chain of operations that is so long that Backward()
+// releases values.
 class Losses {
  public:
-  // Returns the gradient of the weight, and checks that the losses keep their
-  // values. The later loss depends on values that are older than the earlier
-  // loss.
+  // Returns the gradient of the weight if the losses have the gradients
+  // `of_first` and `of_second`. Checks that the losses keep their values. The
+  // second loss depends on values that are older than the first loss.
   std::vector<float> Gradient(double of_first, double of_second) {
     Tape<float> tape;
     Forward<float> forward(tape, store_, &gradients_);
@@ -156,7 +158,7 @@ TEST(ForwardTest, AllThreadsShareThePackedWeights) {
   const std::vector<float> expected = alone.Run(2, 8);
   const int64_t bytes = store.packed_bytes();
   ASSERT_GT(bytes, 0);
-  store.values();  // The threads make the next copy.
+  store.values();  // Makes the threads pack the weight again.
   std::vector<std::thread> threads;
   for (int i = 0; i < 2; ++i) {
     threads.emplace_back([&] {

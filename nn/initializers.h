@@ -17,8 +17,8 @@ namespace regard {
 using Initializer =
     std::function<double(const RandomStream& stream, int64_t index)>;
 
-// Returns the initializer of a weight [fan_out, fan_in], such as XavierUniform.
-// A lambda that returns Normal(0.02) is valid for weights of all sizes.
+// Returns the initializer of a weight [fan_out, fan_in]. Examples are
+// XavierUniform and a lambda that returns Normal(0.02) for all sizes.
 using WeightInitializer =
     std::function<Initializer(int64_t fan_out, int64_t fan_in)>;
 
@@ -35,8 +35,8 @@ Initializer Normal(double standard_deviation);
 Initializer TruncatedNormal(double standard_deviation);
 
 // Uniform() with the bound sqrt(6 / (fan_out + fan_in)) (Glorot and Bengio,
-// 2010). Stacked matrices, such as the gates of a GRU [3 width, input], count
-// as one: their fan_out is 3 width.
+// 2010). Stacked matrices, such as the gates of a GRU [3 * width, input], count
+// as one matrix with a fan_out of 3 * width.
 Initializer XavierUniform(int64_t fan_out, int64_t fan_in);
 
 // PyTorch's default for weight and bias of a linear layer: Uniform(1 /

@@ -23,7 +23,8 @@ double MeanSquare(const std::vector<double>& values) {
   return sum / static_cast<double>(values.size());
 }
 
-// The largest of 10,000 uniform draws is within 0.2 % of the bound.
+// Checks that 10,000 draws look uniform. The largest draw must be within 0.2 %
+// of the bound.
 void ExpectUniform(const Initializer& initializer, double bound) {
   const std::vector<double> values = Draw(initializer, 10000);
   const auto [least, greatest] =
@@ -38,7 +39,7 @@ void ExpectUniform(const Initializer& initializer, double bound) {
 TEST(InitializersTest, UniformFillsItsRange) { ExpectUniform(Uniform(2), 2); }
 
 TEST(InitializersTest, XavierCountsStackedGatesAsOneMatrix) {
-  // A GRU of width 4 with 12 inputs: sqrt(6 / (3 * 4 + 12)).
+  // A GRU of width 4 with 12 inputs has the bound sqrt(6 / (3 * 4 + 12)) = 0.5.
   ExpectUniform(XavierUniform(12, 12), 0.5);
 }
 

@@ -15,10 +15,11 @@ namespace regard {
 
 namespace {
 
-// Larger than any memory. Sums of two such values do not overflow.
+// A number of elements that exceeds any memory. The sum of two such numbers
+// does not overflow.
 constexpr int64_t kMostElements = int64_t{1} << 56;
 
-// Returns a + b, or kMostElements if it is larger.
+// Returns a + b, or kMostElements if the sum is larger.
 int64_t Sum(int64_t a, int64_t b) {
   return std::min(a + std::min(b, kMostElements), kMostElements);
 }
@@ -36,7 +37,7 @@ std::string MemoryProblem(int64_t parameters, int64_t bytes) {
       static_cast<double>(memory) / kGibibyte);
 }
 
-// Requests large pages for memory that will be fully written: weights that
+// Requests large pages for memory that will be fully written. Weights that
 // exceed the caches are then read about 5 % faster. A no-op if the system has
 // no large pages.
 void AdviseLargePages(void* data, int64_t bytes) {

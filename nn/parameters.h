@@ -7,9 +7,9 @@
 //       "weight_ih", {3 * width, inputs}, RecurrentDefault(width));
 //   store.Finalize(seed);  // "encoder.gru.0.weight_ih" now has values
 //
-// Names are the checkpoint format: stable and dotted. Shapes are PyTorch's:
-// Linear is [out, in], and gates are stacked r, z, n (GRU) and i, f, g, o
-// (LSTM).
+// Names are dotted, and they are stable because checkpoints contain them.
+// Shapes are as in PyTorch: Linear is [out, in], and gates are stacked r, z, n
+// (GRU) and i, f, g, o (LSTM).
 #ifndef NN_PARAMETERS_H_
 #define NN_PARAMETERS_H_
 
@@ -42,7 +42,8 @@ class Slab {
   Slab() = default;
   explicit Slab(int64_t size) : size_(size) {
     const int64_t bytes = size * static_cast<int64_t>(sizeof(T));
-    // The system zeroes the memory: untouched pages take no physical memory.
+    // The system zeroes the memory, so pages that are not used take no physical
+    // memory.
     memory_.reset(std::calloc(static_cast<size_t>(bytes + kAlignment), 1));
     if (memory_ == nullptr) throw std::bad_alloc();  // same as `new`
     void* place = memory_.get();
@@ -103,7 +104,7 @@ struct ParameterOptions {
   bool trainable = true;  // false: the optimizer does not change it
   ParameterRole role = ParameterRole::kWeight;
   double learning_rate_scale = 1;  // multiplies the schedule's learning rate
-  // Whether a step uses few rows of this matrix, as of an embedding. If true,
+  // Whether a step uses few rows of this matrix, as with an embedding. If true,
   // only the used rows of its gradient are cleared and added. Results do not
   // change.
   bool sparse_gradient = false;
@@ -146,15 +147,16 @@ class ParameterStore {
   // come from the random stream (seed, "init/" + its name). Check problem()
   // afterwards.
   void Finalize(uint64_t seed);
-  // Finalize() with values of zero, for models whose weights are all read from
-  // a file. Drawing millions of values takes longer than reading them.
+  // Like Finalize(), but with values of zero, for models whose weights are all
+  // read from a file. Drawing millions of values takes longer than reading
+  // them.
   void FinalizeWithZeros();
   bool finalized() const { return finalized_; }
 
-  // An error message if the values exceed physical memory, otherwise empty. In
-  // that case they are not allocated, and the parameters can only be counted.
-  // Valid after Finalize(). CheckMemory() in nn/weights.h returns the same as a
-  // status.
+  // An error message if the values exceed physical memory, otherwise empty. If
+  // there is an error, the values are not allocated, and the parameters can
+  // only be counted. Valid after Finalize(). CheckMemory() in nn/weights.h
+  // returns the error as a status.
   const std::string& problem() const { return problem_; }
 
   // Parameters in the order of registration, without aliases.
@@ -175,8 +177,8 @@ class ParameterStore {
   int64_t num_elements() const;
   int64_t num_trainable_elements() const;
 
-  // The number of elements of a slab. Segments begin at multiples of 64 bytes.
-  // The gaps between them are always zero.
+  // The number of elements of a slab. The segment of each parameter begins at a
+  // multiple of 64 bytes. The gaps between segments are always zero.
   int64_t slab_size() const { return values_.size(); }
 
   // Call a non-const function before each change of values, so that later
@@ -262,8 +264,8 @@ class GradientSlab {
   // marks.
   void ClearTouchedRows(const ParameterStore<T>& store);
 
-  // Marks of the rows of parameter `index` that the step reached. All other
-  // rows are zero. Null unless the gradient is sparse.
+  // Returns the marks of the rows of parameter `index` that the step reached.
+  // All other rows are zero. Returns null unless the gradient is sparse.
   uint8_t* touched_rows(int32_t index) {
     return first_row_[index] < 0 ? nullptr : &marks_[first_row_[index]];
   }
@@ -280,7 +282,8 @@ class GradientSlab {
     return first_row_[index] < 0 ? nullptr : &marks[first_row_[index]];
   }
 
-  // Sets whether the step reached a parameter. Clears its segment if not.
+  // Sets whether the step reached parameter `index`. If not, clears the
+  // gradient of this parameter.
   void SetTouched(const ParameterInfo& info, int32_t index, bool touched);
 
   // Marks everything that is marked in `other`, the marks of a slab whose

@@ -48,15 +48,16 @@ struct SiteWish {
   bool value = false;
   bool gradient = false;
   bool replacement = false;
-  // Passes the input of the hook point to Replace() instead of its value. The
-  // input of "residual" is the term to which the branch is added.
+  // Whether Replace() receives the input of the hook point instead of its
+  // value. The input of "residual" is the term to which the branch is added.
   bool input = false;
   // Statistics of the rows of attention weights. See OnRows().
   RowWish rows = {};
 
-  // Whether the value itself is requested.
+  // Whether the probe needs the value itself, not only its row statistics.
   bool any() const { return value || gradient || replacement; }
-  // Whether the pass must continue with the value that the probe receives.
+  // Whether the pass must use a stored value, because the probe reads its
+  // gradient or replaces it.
   bool changes_path() const { return gradient || replacement; }
 };
 
@@ -76,8 +77,9 @@ class Probe {
   virtual void OnValue(const std::string& /*site*/, Var<T> /*value*/) {}
 
   // Receives the requested row statistics of attention weights, once in a pass.
-  // They describe the weights that the pass continues with. They may include
-  // statistics that this probe did not request. Valid as long as a value.
+  // The statistics describe the weights that the pass continues with. They may
+  // include statistics that this probe did not request. They are valid as long
+  // as a value in OnValue().
   virtual void OnRows(const std::string& /*site*/,
                       const RowStatistics& /*rows*/) {}
 
@@ -86,7 +88,8 @@ class Probe {
   virtual void OnGradient(const std::string& /*site*/, Var<T> /*value*/) {}
 
   // Returns the value that the pass uses instead of `value`, in the same shape.
-  // Called again in a recomputation, and must then return the same value.
+  // If layers are recomputed, Replace() is called again and must return the
+  // same value.
   virtual Var<T> Replace(Tape<T>& /*tape*/, const std::string& /*site*/,
                          Var<T> value) {
     return value;
@@ -96,7 +99,7 @@ class Probe {
 // Whether the name of a hook point matches a pattern. `*` matches any
 // characters, and all other characters match themselves.
 bool MatchesSite(absl::string_view pattern, absl::string_view site);
-// Whether it matches any of the patterns.
+// Whether the name of a hook point matches any of the patterns.
 bool MatchesSite(absl::Span<const std::string> patterns,
                  absl::string_view site);
 

@@ -178,7 +178,7 @@ TEST(ScopedProbe, WatchesBesideTheProbeThatIsThere) {
   EXPECT_THAT(recorder.Find("layer[1]/y")->gradient, ElementsAre(12, 24));
 }
 
-// Requests the input of the hook point.
+// Replaces the value of a hook point by twice its input.
 class InputTaker : public Replacer {
  public:
   SiteWish Wish(const std::string&) override {

@@ -1,7 +1,7 @@
-// Statistics of each row of attention weights, [batch, heads, queries, keys]. A
-// kernel that never stores a whole row can compute them, too.
+// Statistics of each row of attention weights, [batch, heads, queries, keys].
+// Kernels that never store a whole row can also compute these statistics.
 //
-// They describe the weights w before dropout, with magnitudes |w|:
+// The statistics describe the weights w before dropout, with magnitudes |w|:
 //
 //   sum      the sum of |w|; below 1 if a sink takes part of the softmax
 //   entropy  -sum_k p_k log p_k for p = |w| / sum, in nats
@@ -38,11 +38,12 @@ struct RowWish {
   void Add(const RowWish& other);
 };
 
-// Statistics as arrays [batch, heads, queries], null unless requested.
-// Trivially copyable. An arena owns the memory.
+// The statistics of a call as arrays [batch, heads, queries], null unless
+// requested. Trivially copyable. An arena owns the memory.
 struct RowStatistics {
   // Allocates the arrays that `wish` requests, for `rows` [batch, heads,
-  // queries, ..], with the values of rows without unmasked keys.
+  // queries, ..]. Sets all rows to the statistics of a row whose keys are all
+  // masked.
   static RowStatistics New(Arena& arena, const RowWish& wish,
                            const Shape& rows);
 
@@ -52,9 +53,9 @@ struct RowStatistics {
   int64_t Row(int64_t example, int64_t head, int64_t query) const {
     return (example * heads + head) * queries + query;
   }
-  // Returns the window of this width, which must have been requested.
+  // Returns the `window` statistics of a width, which must have been requested.
   const double* Window(int64_t width) const;
-  // Returns the window of width widths[i].
+  // Returns the `window` statistics of the width widths[i].
   double* window(int64_t i) const { return windows + i * size(); }
 
   int64_t batch = 0;

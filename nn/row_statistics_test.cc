@@ -33,8 +33,8 @@ absl::Span<const double> All(const RowStatistics& rows, const double* array) {
   return {array, static_cast<size_t>(rows.size())};
 }
 
-// Three keys and three rows: equal weights, weights of either sign, and no
-// unmasked key.
+// Three rows with three keys each: equal weights, weights of either sign, and
+// no unmasked key.
 TEST(RowStatisticsTest, HaveTheValuesOfAFewRows) {
   Tape<double> tape;
   const Var<double> weights =
@@ -79,8 +79,8 @@ TEST(RowStatisticsTest, HasNoArrayThatNobodyWishesFor) {
   EXPECT_DEATH(rows.Window(3), "no window of width 3");
 }
 
-// The block has queries 1 and 2 of the second example, and its keys 1 and 3.
-// The first query is at position 2.
+// The block has queries 1 and 2 and keys 1 and 3 of the second example. Query 1
+// is at position 2.
 TEST(RowStatisticsTest, OfAPartAreInTheirPlace) {
   Tape<float> tape;
   const Var<float> weights = tape.Constant({1, 2, 2, 2}, {.25F, .75F, 1, 0,  //
@@ -101,7 +101,8 @@ TEST(RowStatisticsTest, OfAPartAreInTheirPlace) {
   EXPECT_THAT(of_example(rows.sum), ElementsAre(0, 1, 1, 0, 0, 1, 0, 0));
   EXPECT_THAT(of_example(rows.top_key),
               ElementsAre(-1, 3, 1, -1, -1, 3, -1, -1));
-  // Other keys have weight 0.
+  // The keys outside of the block have weight 0, so the largest weight is at
+  // least 0.
   EXPECT_THAT(of_example(rows.max), ElementsAre(0, .75, 1, 0, 0, 0, 0, 0));
   EXPECT_THAT(of_example(rows.first), Each(0));
   EXPECT_THAT(of_example(rows.Window(2)),
@@ -130,7 +131,7 @@ TEST(RowWishTest, AddsWhatIsMissing) {
   EXPECT_TRUE(RowWish({.windows = {1}}).any());
 }
 
-// Reads row statistics, and no values.
+// Requests row statistics, but no values.
 class Reader : public Probe<double> {
  public:
   explicit Reader(RowWish wish) : wish_(std::move(wish)) {}
@@ -169,7 +170,8 @@ TEST(RowStatisticsTest, OfASiteGoToEachProbeThatWishesForThem) {
   const Var<double> weights = tape.Constant({1, 1, 1, 3}, {.5, .25, .125});
   forward.Site("weights", weights);
   forward.WeightsSite("weights", weights, {.offset = 2});
-  // A value that a kernel does not store is not computed for row statistics.
+  // Without a RowPlace, a value that a kernel does not store must not be
+  // computed for row statistics.
   forward.SiteBeside("weights", [&] {
     ADD_FAILURE() << "it is computed";
     return weights;

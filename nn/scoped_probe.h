@@ -12,9 +12,10 @@
 
 namespace regard {
 
-// If both probes replace a value, the Forward's own probe comes first. Not
-// owned: `forward` and `probe` must outlive this object. Backward passes must
-// end before its destruction.
+// Attaches `probe` during the lifetime of this object. If both probes replace a
+// value, the Forward's own probe comes first. `forward` and `probe` must
+// outlive this object. Backward passes must end before this object is
+// destroyed.
 template <typename T>
 class ScopedProbe : private Probe<T> {
  public:

@@ -38,7 +38,8 @@ absl::Status ReadSlab(const SafetensorsReader& reader, absl::string_view prefix,
                       const ParameterStore<float>& parameters,
                       absl::Span<float> slab);
 
-// Returns the name of the first parameter with a non-finite number, or "".
+// Returns the name of the first parameter with a non-finite number, or "" if
+// all numbers are finite.
 std::string ParameterNotFinite(const ParameterStore<float>& parameters);
 
 // Reads all parameters from a file. Non-finite numbers are an error.

@@ -1,5 +1,5 @@
-// A table with a learned row for each id: the parameter "weight" [vocabulary,
-// width].
+// A table with a learned row for each id. The parameter is "weight"
+// [vocabulary, width].
 #ifndef NN_LAYERS_EMBEDDING_H_
 #define NN_LAYERS_EMBEDDING_H_
 
@@ -19,7 +19,8 @@ class EmbeddingLayer {
   EmbeddingLayer(const ParameterScope<T>& scope, int64_t vocabulary,
                  int64_t width,
                  const Initializer& initializer = EmbeddingDefault());
-  // Shares the weight of another layer: "weight" becomes its second name.
+  // Uses the weight of another layer. "weight" becomes a second name of this
+  // parameter.
   EmbeddingLayer(const ParameterScope<T>& scope, Parameter<T> shared);
 
   // Maps ids to [leading.., width]. The number of ids is the size of `leading`.

@@ -54,7 +54,7 @@ TEST(LinearLayerTest, XavierWidensItsFirstValues) {
     largest = std::max(largest, std::abs(w));
   }
   EXPECT_LE(largest, std::sqrt(6.0 / 102));
-  EXPECT_GT(largest, 0.1);  // PyTorch's default stays within 1 / sqrt(100)
+  EXPECT_GT(largest, 0.1);  // above PyTorch's default, 1 / sqrt(100)
 }
 
 TEST(EmbeddingTest, CountsItsParameters) {
@@ -107,8 +107,8 @@ TEST(NormLayerTest, CountTheirParametersAndMarkThem) {
 
 class HeldScale : public Probe<double> {
  public:
-  // If `replacement` is NaN, only reads the value and, with `gradient`, its
-  // gradient.
+  // If `replacement` is NaN, the probe only reads the value and, if `gradient`,
+  // its gradient.
   explicit HeldScale(double replacement, bool gradient = false)
       : replacement_(replacement), gradient_(gradient) {}
 
@@ -136,8 +136,8 @@ class HeldScale : public Probe<double> {
   const bool gradient_;
 };
 
-// The rows (1, 3) and (-2, 2) have the means 2 and 0, the variances 1 and 4,
-// and the mean squares 5 and 4.
+// The rows (1, 3) and (-2, 2) of x have the means 2 and 0, the variances 1 and
+// 4, and the mean squares 5 and 4.
 TEST(NormLayerTest, ItsScaleIsAHookPoint) {
   for (const bool rms : {false, true}) {
     ParameterStore<double> store;
@@ -149,7 +149,8 @@ TEST(NormLayerTest, ItsScaleIsAHookPoint) {
     GradientSlab<double> gradients(store);
     Tape<double> tape;
     Forward<double> forward(tape, store, &gradients);
-    // Returns y, d (y0 + 2 y1 + 3 y2 + 4 y3) / d x and d / d parameters.
+    // Returns y, then the gradients of y0 + 2 y1 + 3 y2 + 4 y3 with respect to
+    // x and to the parameters.
     const auto run = [&](Probe<double>* probe) {
       forward.set_probe(probe);
       forward.BeginStep();
@@ -172,7 +173,8 @@ TEST(NormLayerTest, ItsScaleIsAHookPoint) {
     EXPECT_EQ(reader.shape, Shape({1, 2, 1}));
     EXPECT_THAT(reader.read,
                 ElementsAre(DoubleEq(rms ? 1 / std::sqrt(5.0) : 1), .5));
-    // Reading gradients makes the norm a composition of plain operations.
+    // If a probe reads gradients, the norm is composed of plain operations. The
+    // results must agree.
     HeldScale composed(std::nan(""), /*gradient=*/true);
     EXPECT_THAT(run(&composed), Pointwise(DoubleNear(1e-14), plain));
     // A held scale has no gradient, so the norm is linear.
@@ -206,7 +208,7 @@ TEST(NormLayerTest, ItsHookPointHasTheNameOfItsParameters) {
             "key_norm_scale");
 }
 
-// Maps words to words through all three layers.
+// Predicts words from words with an embedding, a norm and a linear layer.
 class WordModel {
  public:
   WordModel()

@@ -15,8 +15,8 @@ namespace regard {
 
 namespace {
 
-// Returns "attention_norm_scale" for the weight
-// "layers.0.attention_norm.weight".
+// Returns the name of the hook point of the scale, such as
+// "attention_norm_scale" for the weight "layers.0.attention_norm.weight".
 std::string ScaleSite(absl::string_view weight) {
   absl::string_view scope = weight.substr(0, weight.rfind('.'));
   if (scope.size() == weight.size()) scope = "";

@@ -1,5 +1,6 @@
 // Normalizes each row, then scales and shifts it. The parameters "weight" and,
-// optionally, "bias" are [width]. Weight decay does not apply to them.
+// optionally, "bias" are [width]. Weight decay does not apply to these
+// parameters.
 #ifndef NN_LAYERS_NORM_H_
 #define NN_LAYERS_NORM_H_
 
@@ -12,9 +13,9 @@
 namespace regard {
 
 struct NormOptions {
-  // If true, RMSNorm: divides rows by their root mean square, without a bias.
-  // If false, LayerNorm: subtracts the mean and divides by the standard
-  // deviation.
+  // If true, the layer is RMSNorm: it divides rows by their root mean square
+  // and has no bias. If false, the layer is LayerNorm: it subtracts the mean
+  // and divides by the standard deviation.
   bool rms = false;
   double epsilon = 1e-5;  // added to the mean square or the variance
   bool bias = true;

@@ -1,13 +1,13 @@
 // Stacks of GRU or LSTM layers. Encoders run them over whole sequences,
 // decoders one step at a time. autodiff/recurrent/recurrent.h has the formulas.
 //
-// Layer k has the parameters "<k>.weight_ih" [gates width, inputs],
-// "<k>.weight_hh" [gates width, width], "<k>.bias_ih" and, depending on the
+// Layer k has the parameters "<k>.weight_ih" [gates * width, inputs],
+// "<k>.weight_hh" [gates * width, width], "<k>.bias_ih" and, depending on the
 // cell, "<k>.bias_hh". In the reverse direction, names begin with
 // "<k>.reverse". Gates are stacked r, z, n and i, f, g, o, as in PyTorch.
 //
 // Layer k has the hook point "layer[k]/state": its outputs, [batch, time,
-// directions width] for a sequence or [batch, width] for a step. If a probe
+// directions * width] for a sequence or [batch, width] for a step. If a probe
 // replaces a sequence, the final state takes h from the replacement, but not
 // the c of an LSTM.
 #ifndef NN_LAYERS_RECURRENT_H_
@@ -35,8 +35,8 @@ using RecurrentState = std::array<CellState<T>, kMaxRecurrentLayers>;
 
 template <typename T>
 struct RecurrentOutputs {
-  // Outputs of the last layer, [batch, time, directions width]. Positions past
-  // the length are 0. The second half of the last axis is the reverse
+  // Outputs of the last layer, [batch, time, directions * width]. Positions
+  // past the length are 0. The second half of the last axis is the reverse
   // direction.
   Var<T> sequence;
   RecurrentState<T> final_state;
@@ -45,7 +45,7 @@ struct RecurrentOutputs {
 
 enum class RecurrentCell {
   kGru,             // PyTorch and cuDNN: reset gate after the product
-  kGruResetBefore,  // published form: reset gate before it, one bias per gate
+  kGruResetBefore,  // published: reset gate before product, one bias per gate
   kLstm,            // LSTM with a forget gate
 };
 
@@ -55,8 +55,9 @@ struct RecurrentOptions {
   int layers = 1;              // maximum: kMaxRecurrentLayers
   bool bidirectional = false;  // if true, Step() is not available
   double dropout = 0;          // probability, between layers only
-  // Initial values of weights, with the gates of a cell as one matrix. Null
-  // means RecurrentDefault(). Biases always have RecurrentDefault().
+  // Initializer of the weights. The gates of a cell count as one matrix. Null
+  // means RecurrentDefault(). Biases are always initialized with
+  // RecurrentDefault().
   WeightInitializer initialization = nullptr;
 };
 
@@ -88,6 +89,10 @@ class Recurrent {
     return Run(forward, x, lengths, ZeroState(forward, x.dim(0)));
   }
 
+  // Multiplies x [.., n] by the columns first_column .. first_column + n - 1 of
+  // weight_ih of the first layer, and adds `addend` as Linear() does. The
+  // result is [.., gates * width].
+  //
   // Decoders project each part of their input as soon as it is available. If
   // the input of the first layer is [y; c], then
   //
@@ -95,21 +100,18 @@ class Recurrent {
   //
   // which is ProjectInput(c, first column of W_c, ProjectInput(y, 0,
   // InputBias())).
-  //
-  // Multiplies x [.., n] by the columns first_column .. first_column + n - 1 of
-  // weight_ih, and adds `addend` as Linear() does: [.., gates width].
   Var<T> ProjectInput(Forward<T>& forward, Var<T> x, int64_t first_column,
                       Var<T> addend) const;
   Var<T> InputBias(Forward<T>& forward) const {
     return forward[cell(0, 0).bias_ih];
   }
-  // Run() for a network of one direction, with the projected input of the first
-  // layer [batch, time, gates width], including the bias.
+  // Like Run(), for a network of one direction. `projected` is the projected
+  // input of the first layer, including the bias: [batch, time, gates * width].
   RecurrentOutputs<T> RunProjected(Forward<T>& forward, Var<T> projected,
                                    absl::Span<const int32_t> lengths,
                                    const RecurrentState<T>& initial) const;
-  // Computes one step of a network of one direction. `projected` is [batch,
-  // gates width], including the bias.
+  // Computes one step of a network of one direction. `projected` [batch, gates
+  // * width] is the projected input of the first layer, including the bias.
   RecurrentState<T> Step(Forward<T>& forward, Var<T> projected,
                          const RecurrentState<T>& state) const;
 
@@ -143,8 +145,8 @@ class Recurrent {
                              absl::Span<const int32_t> lengths, bool reverse,
                              const CellState<T>& initial) const;
   Var<T> BetweenLayers(Forward<T>& forward, Var<T> x, int layer) const;
-  // Passes a state through its hook point. Calls changed(states) if a probe may
-  // replace the state, so that values derived from it must be computed again.
+  // Passes a state through its hook point. If a probe may replace the state,
+  // calls changed(states) to compute again the values that depend on the state.
   template <typename F>
   static Var<T> StateSite(Forward<T>& forward, Var<T> state, int layer,
                           F changed);

@@ -81,7 +81,7 @@ TEST_P(RecurrentKinds, StepsEqualTheWholeSequence) {
   Tape<double> tape;
   Forward<double> forward(tape, store, nullptr);
   forward.BeginStep();
-  // Uses one sequence, so that each step is a row.
+  // With only one sequence, each step is one row of the array.
   const Var<double> x = RandomInput(tape, {1, 4, 5}, 1);
   const RecurrentOutputs<double> whole = layer.Run(forward, x, {});
   RecurrentState<double> state = layer.ZeroState(forward, 1);
@@ -93,7 +93,7 @@ TEST_P(RecurrentKinds, StepsEqualTheWholeSequence) {
         forward,
         layer.ProjectInput(forward, tape.Constant({1, 5}, row), 0, bias),
         state);
-    // Projects the parts of the input one after another.
+    // The two parts of the input are projected one after the other.
     const Var<double> y = tape.Constant({1, 2}, row.subspan(0, 2));
     const Var<double> c = tape.Constant({1, 3}, row.subspan(2));
     split =
@@ -196,8 +196,8 @@ TEST(RecurrentTest, AReplacedStateIsWhatTheLayerLeaves) {
   Tape<double> tape;
   Forward<double> forward(tape, store, nullptr);
   const std::vector<int32_t> lengths = {3, 0, 2};
-  // Returns the sequence [3, 3, 4] and the final states of each direction [3,
-  // 2].
+  // Returns the outputs [3, 3, 4] and the final states [3, 2] of both
+  // directions.
   const auto run = [&](Probe<double>* probe) {
     forward.set_probe(probe);
     forward.BeginStep();
@@ -212,8 +212,9 @@ TEST(RecurrentTest, AReplacedStateIsWhatTheLayerLeaves) {
     return values;
   };
   const std::vector<std::vector<double>> plain = run(nullptr);
-  // The forward direction ends at the length, the reverse direction at the
-  // start.
+  // The final state of the forward direction is at the last position of a
+  // sequence, and the final state of the reverse direction is at the first
+  // position.
   EXPECT_EQ(plain[1][0], plain[0][2 * 4]);
   EXPECT_EQ(plain[1][4], plain[0][(2 * 3 + 1) * 4]);
   EXPECT_EQ(plain[2][1], plain[0][3]);

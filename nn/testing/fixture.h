@@ -18,7 +18,8 @@ class Fixture {
     std::vector<double> values;
   };
 
-  // Reads <folder>/<name>.txt. Fails a check if it is missing or malformed.
+  // Reads <folder>/<name>.txt. Fails a check if the file is missing or
+  // malformed.
   Fixture(const std::string& name, const std::string& folder);
 
   const Array& operator[](const std::string& name) const;

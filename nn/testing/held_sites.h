@@ -18,11 +18,12 @@ template <typename T>
 class HeldSites : public Probe<T> {
  public:
   // If `gradients` is true, grad_data() of the kept values is complete after a
-  // backward pass, and gradients that are added to it flow backwards.
+  // backward pass, and gradients that a test adds to grad_data() flow
+  // backwards.
   explicit HeldSites(std::string pattern, bool gradients = false)
       : pattern_(std::move(pattern)), gradients_(gradients) {}
 
-  // Multiplies the contexts of heads by `factors` [heads] from now on.
+  // Multiplies the contexts of heads by `factors` [heads] in later passes.
   void set_head_factors(Var<T> factors) { factors_ = factors; }
 
   // Returns the last value whose hook point matches the pattern.
@@ -33,7 +34,7 @@ class HeldSites : public Probe<T> {
     REGARD_CHECK(false) << "no site " << pattern;
     return {};
   }
-  // Returns the names in the order of the pass.
+  // Returns the names of the kept hook points, in the order of the pass.
   std::vector<std::string> names() const {
     std::vector<std::string> names;
     for (const auto& site : held_) names.push_back(site.first);
