@@ -28,7 +28,7 @@ using ::testing::StartsWith;
 
 class BrokenConfigTest : public testing::TemporaryFiles {
  protected:
-  // Links the extension.
+  // Links the extension lab.MyScore into the program.
   BrokenConfigTest() {
     google::protobuf::LinkMessageReflection<lab::MyScore>();
   }

@@ -32,8 +32,8 @@ using ::google::protobuf::FieldDescriptor;
 using ::google::protobuf::Message;
 using ::google::protobuf::TextFormat;
 
-// Opens closed standard streams for reading only. Otherwise, a file opened
-// later could take the place of a stream and receive its output.
+// Opens standard streams that are closed, for reading only. If a stream stayed
+// closed, a file opened later could take its place and receive its output.
 void OpenStandardStreams() {
   int fd;
   do {
@@ -42,13 +42,14 @@ void OpenStandardStreams() {
   if (fd > STDERR_FILENO) SystemFiles().Close(fd);
 }
 
-// Whether this is a flag. "-" is an argument, and "-1" and "-.5" are numbers.
+// Whether an argument is a flag or switch. "-" is a positional argument, and
+// "-1" and "-.5" are numbers.
 bool LooksLikeFlag(absl::string_view argument) {
   return argument.size() > 1 && argument[0] == '-' && argument[1] != '.' &&
          !absl::ascii_isdigit(argument[1]);
 }
 
-// PrintableText() that keeps newlines and tabs.
+// Like PrintableText(), but keeps newlines and tabs.
 std::string PrintableLines(absl::string_view text) {
   std::string lines;
   while (true) {
@@ -67,7 +68,8 @@ void CommandLine::Text(absl::string_view name, absl::string_view kind,
                        absl::string_view otherwise) {
   const auto set = [value](const std::string& text) {
     *value = text;
-    // An empty value usually comes from an unset shell variable.
+    // An empty value is an error, because it usually comes from an unset shell
+    // variable.
     return !text.empty();
   };
   flags_.push_back({name, kind, help, "a non-empty string", set,
@@ -110,7 +112,7 @@ void CommandLine::AddNumber(absl::string_view name, bool is_whole, double min,
 void CommandLine::Number(absl::string_view name, int* value, int min, int max,
                          absl::string_view help, absl::string_view otherwise) {
   std::string shown(otherwise);
-  // A default out of range means that there is none.
+  // If the value of the variable is out of range, there is no default.
   if (shown.empty() && *value >= min && *value <= max) {
     shown = absl::StrCat(*value);
   }

@@ -38,34 +38,34 @@ inline constexpr char kLengthHelp[] =
 
 class CommandLine {
  public:
-  // `usage` is the first part of --help. Not owned: all texts must outlive this
-  // object.
+  // `usage` is the first part of --help. All texts that are passed to this
+  // object must outlive it.
   explicit CommandLine(absl::string_view usage) : usage_(usage) {}
 
   // Adds a flag that writes to a variable of the caller. The variable has the
   // default as its initial value and must outlive Parse(). Only Repeated()
   // flags may be given twice.
   //
-  // `kind` names the value in --help: "DIR", "FILE", "PATH=VALUE". --help ends
-  // with the default: `otherwise` if it is not empty, otherwise the value of
-  // the variable if it is valid, or the default of the field.
+  // `kind` names the value in --help: "DIR", "FILE", "PATH=VALUE". The help of
+  // a flag ends with its default: `otherwise` if it is not empty, else the
+  // value of the variable if it is valid, or the default of the field.
   void Text(absl::string_view name, absl::string_view kind, std::string* value,
             absl::string_view help, absl::string_view otherwise = "");
   void Repeated(absl::string_view name, absl::string_view kind,
                 std::vector<std::string>* values, absl::string_view help);
   void Number(absl::string_view name, int* value, int min, int max,
               absl::string_view help, absl::string_view otherwise = "");
-  // Sets the numeric field `name` of `message`.
+  // Adds a flag that sets the numeric field `name` of `message`.
   void Field(absl::string_view name, google::protobuf::Message* message,
              double min, double max, absl::string_view help,
              absl::string_view otherwise = "");
   void Switch(absl::string_view name, bool* value, absl::string_view help);
-  // Adds a flag of an earlier version. It is an error whose message recommends
-  // `instead`.
+  // Adds a flag of an earlier version. Using the flag is an error whose message
+  // recommends `instead`.
   void Former(absl::string_view name, absl::string_view instead);
   // Collects positional arguments: arguments that do not begin with '-', "-"
   // itself, negative numbers, and all arguments after `--`. Without this call,
-  // they are errors.
+  // positional arguments are errors.
   void Positional(std::vector<std::string>* values, absl::string_view name);
 
   // Parses the arguments. Returns InvalidArgument, with a message to print, if
@@ -106,10 +106,9 @@ inline constexpr int kExitFailed = 1;      // IsMachineFailure()
 inline constexpr int kExitWrongInput = 2;  // wrong input or usage
 inline constexpr int kExitDiverged = 3;    // Internal, from the trainer
 
-// Ends a program with `status` and returns the exit code of main(). Prints an
-// error to standard error, or help to standard output, without control
-// characters except newlines and tabs. Calls FinishOutput() unless there is an
-// error.
+// Reports `status` and returns the exit code for main(). Prints an error to
+// standard error, or help to standard output, without control characters except
+// newlines and tabs. Calls FinishOutput() unless there is an error.
 int ExitCode(const absl::Status& status);
 
 }  // namespace regard

@@ -69,7 +69,7 @@ TEST(CommandLineTest, ReadsEachKindOfFlag) {
   EXPECT_THAT(program.words, ElementsAre("a", "b"));
 }
 
-// Only standard input is closed, so only standard input is opened.
+// Only standard input is closed, so Parse() must not open other streams.
 TEST(CommandLineTest, OpensStandardStreamsAndNothingElse) {
   const int next = dup(STDIN_FILENO);
   close(next);
@@ -141,7 +141,8 @@ TEST(CommandLineTest, EveryProgramTellsItsVersion) {
             absl::CancelledError(kVersion));
 }
 
-// Words of a file may contain terminal control sequences.
+// The message quotes a label with terminal control sequences, which must not be
+// printed.
 TEST(ExitCodeTest, PrintsNoControlCharacters) {
   ::testing::internal::CaptureStderr();
   EXPECT_EQ(

@@ -30,12 +30,13 @@ using ::google::protobuf::Reflection;
 using ::google::protobuf::io::Tokenizer;
 
 // The maximum length of a field name. Protobuf's search for an extension is
-// quadratic in the number of dots: a name of a megabyte would take minutes.
+// quadratic in the number of dots, so a name of a megabyte would take minutes.
 constexpr size_t kLongestName = 256;
 
 PathStep ReadStep(absl::string_view step, size_t begin) {
   const TextRange range{begin, step.size()};
-  // The bracket that opens an extension's name does not begin an index.
+  // A bracket at the start belongs to the name of an extension, not to an
+  // index.
   const size_t bracket = std::min(step.find('[', 1), step.size());
   absl::string_view digits = step.substr(bracket);
   const bool is_index =
@@ -77,7 +78,7 @@ std::optional<std::string> FindIntegerProblem(const FieldDescriptor& field,
     return absl::StrCat("'", field.name(), "' cannot be negative, got ",
                         Quoted(written));
   }
-  // The largest magnitude with this sign.
+  // The largest magnitude of a number with this sign.
   uint64_t largest = std::numeric_limits<uint64_t>::max() >> (64 - bits);
   if (is_signed) largest = largest / 2 + uint64_t{written.negative};
   uint64_t magnitude;
@@ -148,7 +149,8 @@ std::optional<std::string> FindEnumProblem(const FieldDescriptor& field,
                       SuggestName(written.text, names));
 }
 
-// Clears each list in `whole` that `part` has, also in messages that both have.
+// Clears each list in `whole` that `part` has. Does the same in messages that
+// both have.
 void ClearLists(const Message& part, Message* whole) {
   const Reflection& fields = *whole->GetReflection();
   std::vector<const FieldDescriptor*> given;
@@ -288,7 +290,8 @@ void StoreFieldValue(absl::string_view text, const FieldDescriptor& field,
       std::string(text), &field, message))
       << text;
   if (!field.is_repeated()) return;
-  // The value was appended. Moves it to the index and removes the old element.
+  // The parser has appended the value. Moves it to the index and removes the
+  // old element.
   const Reflection& fields = *message->GetReflection();
   const int last = fields.FieldSize(*message, &field) - 1;
   if (*index == last) return;

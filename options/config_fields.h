@@ -25,17 +25,18 @@ const google::protobuf::FieldDescriptor* FindField(
 const google::protobuf::FieldDescriptor* FindRenamedField(
     const google::protobuf::Descriptor& message, absl::string_view name);
 
-// Returns the name as in a config: `rate` or `[lab.my_score]`.
+// Returns the name of a field as in a config: `rate` or `[lab.my_score]`.
 std::string FieldName(const google::protobuf::FieldDescriptor& field);
 
-// Returns "no field 'optimzer' in Training; did you mean 'optimizer'?".
+// Returns an error message, such as "no field 'optimzer' in Training; did you
+// mean 'optimizer'?".
 std::string NoSuchField(const google::protobuf::Descriptor& message,
                         absl::string_view name);
 
 // Joins two paths by a dot. Either may be empty.
 std::string JoinFieldPath(absl::string_view parent, absl::string_view name);
 
-// Whether `path` is the path `field`, or the path of something in that field.
+// Whether `path` is `field`, or the path of a field or element inside `field`.
 bool IsWithin(absl::string_view path, absl::string_view field);
 
 // One step of a path such as `model.layers[1].heads`.
@@ -45,9 +46,9 @@ struct PathStep {
   TextRange range;           // name and index in the path
 };
 
-// Splits a path into steps. A malformed path has a last step whose name is not
-// a field, and may be empty. An index above the largest int becomes the largest
-// int.
+// Splits a path into steps. If the path is malformed, the name of the last step
+// is not a field and may be empty. An index above the largest int becomes the
+// largest int.
 std::vector<PathStep> SplitPath(absl::string_view path);
 
 // The functions below read values as a config writes them. They are stricter
@@ -83,8 +84,8 @@ google::protobuf::Message* MutableField(
     google::protobuf::Message* message);
 
 // Merges `part` into `whole`, a message of the same type, as a config is merged
-// into its base. Fields of `part` replace those in `whole`, lists are replaced
-// as a whole, and messages are merged.
+// into its base. Scalars and lists of `part` replace the values in `whole`, and
+// messages are merged field by field.
 void LayOver(const google::protobuf::Message& part,
              google::protobuf::Message* whole);
 

@@ -35,7 +35,7 @@ sizes: 1 sizes: [2, 3] names: ["x", "y"] adam: { beta1: .5 }
 tree { child { children {} children { leaf: 1 } } }
 )";
 
-// Knuth's MMIX generator, high bits.
+// Random numbers from the high bits of Knuth's MMIX generator.
 class Numbers {
  public:
   uint32_t Below(uint32_t limit) {
@@ -47,7 +47,7 @@ class Numbers {
   uint64_t state_ = 20260101;
 };
 
-// Makes one deletion, replacement, insertion, or copy of a part.
+// Deletes, replaces, inserts or copies a random part of `text`.
 void Mutate(Numbers* numbers, std::string* text) {
   constexpr absl::string_view kBytes =
       "{}[]<>:;,.\"'\\#-+ \n\t\r0123456789eEfxXuU_abz/\x01\x7f\xc3\xa9\xff";
@@ -72,7 +72,7 @@ void Mutate(Numbers* numbers, std::string* text) {
 }
 
 // Checks that each line of an error is a message with a position, or an
-// indented line that belongs to the one before.
+// indented line that belongs to the line before.
 void ExpectPlaced(absl::string_view error) {
   static const std::regex* const kPlaced = new std::regex(
       "(a\\.textproto:[1-9][0-9]*:[1-9][0-9]*|--set): error: .+");

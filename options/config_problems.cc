@@ -23,8 +23,8 @@ using ::google::protobuf::Reflection;
 
 namespace {
 
-// Formats whole numbers by their digits. Formats other numbers by the shortest
-// text that reads back as `value`. A float field with 0.3 therefore prints as
+// Returns the digits of a whole number. For other numbers, returns the shortest
+// text that reads back as `value`, so that a float field with 0.3 prints as
 // 0.3.
 std::string Shortest(double value) {
   constexpr double kLargestWhole = 1e15;

@@ -33,9 +33,9 @@ namespace regard {
 class ConfigProblems {
  public:
   struct Problem {
-    std::string path;  // path from the outermost message; "" for itself
+    std::string path;  // path from the outermost message, which has ""
     std::string message;
-    TextRange within = {};  // part of the field's string; else empty
+    TextRange within = {};  // part of the field's string, or empty
   };
 
   // Prefixes the paths of all problems added during its lifetime. Scopes nest
@@ -73,8 +73,8 @@ class ConfigProblems {
   void CheckRanges(const google::protobuf::Message& options,
                    absl::string_view path = "");
 
-  // CheckRanges() without the messages in `options`, for a config whose parts
-  // have their own validators.
+  // Like CheckRanges(), but does not check the messages in `options`. For
+  // configs whose parts have their own validators.
   void CheckOwnRanges(const google::protobuf::Message& options,
                       absl::string_view path = "");
 

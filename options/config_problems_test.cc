@@ -107,7 +107,7 @@ TEST(ConfigProblemsTest, ValuesPrintAsTheyWereWritten) {
           ProblemIs("decay", "must be in [1e-30, 123456789.5], got 1e+30")));
 }
 
-// Makes messages with one field `x` that has a range.
+// Checks values of a field `x` that has a range.
 class RangeTest : public ::testing::Test {
  protected:
   ConfigProblems Check(FieldDescriptorProto::Type type, const char* legal,

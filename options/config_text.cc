@@ -52,7 +52,7 @@ bool StartsIdentifier(char c) { return absl::ascii_isalpha(c) || c == '_'; }
 bool ContinuesIdentifier(char c) { return absl::ascii_isalnum(c) || c == '_'; }
 
 // Returns the length of the escape at the start of `text`, as protobuf reads
-// it. An incomplete escape counts as far as it goes.
+// it. For an incomplete escape, returns the length of its valid part.
 size_t EscapeLength(absl::string_view text) {
   const auto digits = [text](size_t begin, size_t most, const char* kind) {
     const size_t end = std::min(begin + most, text.size());
@@ -101,7 +101,8 @@ class Lexer {
     }
   }
 
-  // Returns the text from byte `begin` to here, as messages show it.
+  // Returns the text from byte `begin` to the current position, as messages
+  // show it.
   std::string Text(size_t begin) const {
     return Printable(text_.substr(begin, at_ - begin));
   }
@@ -126,7 +127,7 @@ class Lexer {
     if (c == '"' || c == '\'') return ConsumeString();
     const size_t begin = at_++;
     if (absl::ascii_ispunct(c)) return Token::Kind::kSymbol;
-    // Takes all bytes of a character outside ASCII.
+    // Skips the other bytes of a character outside ASCII.
     while (!StartsCharacter(Peek())) ++at_;
     return Bad(begin, absl::StrCat("unexpected character '", Text(begin), "'"));
   }
@@ -178,12 +179,12 @@ class Lexer {
     const char c = Peek(1);
     if (c == '\n' || c == '\0') {
       ++at_;
-      return true;  // reported as not closed
+      return true;  // the caller reports an open string
     }
     at_ += EscapeLength(text_.substr(at_));
     const absl::string_view digits = text_.substr(begin + 2, at_ - begin - 2);
-    // Protobuf reads an invalid \X as a question mark. The last character is
-    // U+10FFFF.
+    // Protobuf reads an invalid escape as a question mark, so invalid escapes
+    // are rejected here. The largest code point is U+10FFFF.
     if (absl::string_view("abfnrtv\\?'\"01234567").find(c) !=
             absl::string_view::npos ||
         (c == 'x' && !digits.empty()) || (c == 'u' && digits.size() == 4) ||
@@ -217,7 +218,8 @@ std::string Printable(absl::string_view text, int max_characters) {
       absl::StrAppend(&shown,
                       is_valid && IsShown(c.code_point) ? c.bytes : "?");
     }
-    // One '?' for each character, valid or not, keeps the caret in its column.
+    // An invalid character becomes one '?', so that the caret stays in its
+    // column.
     while (!is_valid && !text.empty() && !StartsCharacter(text[0])) {
       text.remove_prefix(1);
     }
@@ -300,7 +302,7 @@ std::string ConfigText::Where(size_t offset) const {
 
 TextRange ConfigText::InString(const TextRange& name,
                                const TextRange& within) const {
-  // `places` has the position of each byte of the value, and `end` the end of
+  // `places` has the position of each byte of the value. `end` is the end of
   // the value.
   std::vector<TextRange> places;
   size_t end = name.begin + name.length;
@@ -373,7 +375,7 @@ std::optional<Token> TokenStream::ConsumeName() {
   if (Peek().kind == Token::Kind::kIdentifier) return Next();
   if (!AtSymbol("[")) return std::nullopt;
   const size_t begin = Next().range.begin;
-  // Two words in a row are not a name.
+  // A name cannot have two words in a row.
   bool after_word = false;
   while ((Peek().kind == Token::Kind::kIdentifier && !after_word) ||
          AtSymbol("./")) {

@@ -42,7 +42,7 @@ class ConfigText {
  public:
   // `name` is the path as the user gave it, or the name of an embedded text.
   static ConfigText File(std::string name, std::string text);
-  // `argument` is `path=value`. `place` is its origin in messages.
+  // `argument` is `path=value`. Messages show `place` as its origin.
   static ConfigText Override(std::string argument, std::string place = "--set");
 
   const std::string& name() const { return name_; }
@@ -60,7 +60,7 @@ class ConfigText {
   // Returns Origin() with the column: `file.textproto:12:3`.
   std::string Where(size_t offset) const;
 
-  // Returns the position of the bytes `within` of a string. `name` is the
+  // Returns the position of the bytes `within` of a string value. `name` is the
   // position of the field's name, which precedes the value. The value is a
   // sequence of strings or the rest of an argument. Returns `name` if there is
   // no value.
@@ -146,8 +146,8 @@ class TokenStream {
   // Whether there is no line break between two tokens.
   bool SameLine(const Token& a, const Token& b) const;
 
-  // Whether a field begins here, so that a value is missing: `seed: 3` after
-  // `rate:`.
+  // Whether a field begins at the next token. After `rate:`, a field such as
+  // `seed: 3` means that the value is missing.
   bool StartsNextField() const {
     return Peek().kind == Token::Kind::kIdentifier && Is(Peek(1), ":{");
   }
@@ -155,13 +155,15 @@ class TokenStream {
   // Reads the name of a field, `rate` or `[lab.my_score]`, as one token.
   std::optional<Token> ConsumeName();
 
-  // Advances to the last token of a sequence without spaces, as in fra.txt.
+  // Advances to the last of several tokens without spaces between them, as in
+  // fra.txt.
   void PassWord();
 
-  // Skips past the bracket that closes the bracket here. Not recursive.
+  // Skips the bracket at the next token and everything up to its closing
+  // bracket. Not recursive.
   void SkipBracketed();
-  // Skips the rest of the line of `first`, and the rest of its value on later
-  // lines, up to the end of a message.
+  // Skips the rest of the line of `first`. If the value continues on later
+  // lines, also skips these lines, up to the end of a message.
   void SkipLine(const Token& first);
 
  private:

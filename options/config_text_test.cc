@@ -51,7 +51,8 @@ TEST(ConfigTextTest, OverridesHaveNoLine) {
             "       ^");
 }
 
-// Returns the marked part of the string in the field `s`.
+// Returns the text at the position of bytes [begin, begin + length) of the
+// string in the field `s`.
 std::string Marked(const ConfigText& text, size_t begin, size_t length) {
   const size_t name = text.text().find('s');
   const TextRange range = text.InString({name, 1}, {begin, length});
@@ -64,7 +65,8 @@ TEST(ConfigTextTest, PartsOfStringsAreFoundWhereTheyAreWritten) {
   };
   EXPECT_EQ(Marked(file("s: \"abcd\" t: 'xyz'"), 1, 2), "bc");
   EXPECT_EQ(Marked(file("s : 'abcd'"), 0, 4), "abcd");
-  // \x takes two digits, octal up to three, and \u gives two bytes here.
+  // \x takes two digits, an octal escape takes up to three, and \u00e9 gives
+  // two bytes.
   const ConfigText escapes = file(R"(s: "\"\n\x616\u00e9\1412\777z")");
   EXPECT_EQ(Marked(escapes, 1, 1), "\\n");
   EXPECT_EQ(Marked(escapes, 2, 1), "\\x61");
@@ -74,7 +76,8 @@ TEST(ConfigTextTest, PartsOfStringsAreFoundWhereTheyAreWritten) {
   EXPECT_EQ(Marked(file("s: 'ab'  # 'x'\n   \"cd\""), 3, 1), "d");
   EXPECT_EQ(Marked(file("s: 'ab'\n 'cd'"), 1, 2), "b'\n 'c");
   EXPECT_EQ(Marked(file("s: 'ab' 'cd'"), 0, 2), "ab");
-  // The end of the string, and a position past it.
+  // Positions at or after the end of a string are the position of its closing
+  // quote.
   EXPECT_EQ(file("s: 'ab' t: 1").InString({0, 1}, {2, 1}).begin, 6u);
   EXPECT_EQ(file("s: 'ab' t: 1").InString({0, 1}, {9, 9}).begin, 6u);
   EXPECT_EQ(file("s: '' t: 1").InString({0, 1}, {0, 1}).begin, 4u);
@@ -99,7 +102,7 @@ TEST(PrintableTest, CutsAtCharacters) {
   EXPECT_EQ(Printable("éééé", 3), "ééé...");
 }
 
-// Returns each token as a letter for its kind, and its text.
+// Returns each token as a letter for its kind, followed by its text.
 std::vector<std::string> Tokens(absl::string_view text) {
   std::vector<TextProblem> problems;
   std::vector<std::string> shown;

@@ -46,7 +46,7 @@ TEST(SuggestNameTest, LetterCaseAndAMissingPrefixDoNotCount) {
             "; did you mean 'SCORE_ADDITIVE'?");
 }
 
-// About every third letter may be wrong.
+// Longer names may have more wrong letters, about one in three.
 TEST(SuggestNameTest, ALongerNameMayBeFurtherAway) {
   const auto suggests = [](const char* name, const char* candidate) {
     return absl::StrContains(SuggestName(name, {candidate}), "did you mean");

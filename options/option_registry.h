@@ -1,6 +1,6 @@
 // A registry of plug-ins of one kind, such as scoring functions, optimizers or
-// schedules. A config chooses one by a member of a oneof. The message of that
-// member has the options.
+// schedules. A config chooses a plug-in by a member of a oneof. The message of
+// this member has the options of the plug-in.
 //
 //   oneof schedule {
 //     ConstantSchedule constant = 1;
@@ -8,8 +8,8 @@
 //   }
 //
 // The member `outside` is optional. It is a message with open proto2
-// extensions, and must have exactly one extension, the options of a plug-in
-// from another repository: `outside { [lab.my_schedule] { rate: 2 } }`.
+// extensions. It must have exactly one extension, the options of a plug-in from
+// another repository: `outside { [lab.my_schedule] { rate: 2 } }`.
 //
 // A kind has an interface, information about each plug-in, and a registry:
 //
@@ -80,7 +80,7 @@ struct OptionInfo {
   std::string name;         // type of the options: "regard.DotScore"
   std::string description;  // one line, such as "q . k"
   const google::protobuf::Message* default_options;
-  // Adds the problems of options, with paths relative to them.
+  // Adds the problems of `options`, with paths relative to `options`.
   Validator validate;
 };
 
@@ -135,18 +135,19 @@ void AddOptionProblem(const ChosenOption& chosen,
                       ConfigProblems& problems);
 
 // The registry of one kind of plug-in, which a oneof of Config chooses. Info
-// derives from OptionInfo and has the factory `create` of classes, or is a
-// NumericInfo of class templates. Info::Describe<Plugin>() reads additional
-// information from the class. Registries are passed as arguments, never global:
-// main() registers built-in and user plug-ins.
+// derives from OptionInfo. It has a factory `create` if plug-ins are classes,
+// and is a NumericInfo if plug-ins are class templates.
+// Info::Describe<Plugin>() reads additional information from the class.
+// Registries are never global: main() registers built-in and user plug-ins and
+// passes registries as arguments.
 template <typename Config, typename Info>
 class PluginRegistry {
  public:
   using Message = google::protobuf::Message;
 
-  // `choice` is the name of the oneof. `example` is a choice as in a config,
-  // for the message that none was made. If `fallback` is not null, the choice
-  // is optional, and the default is the plug-in of this message.
+  // `choice` is the name of the oneof. `example` is a valid choice, which the
+  // error message for a missing choice shows. If `fallback` is not null, the
+  // choice is optional, and the default is the plug-in of this message.
   PluginRegistry(const char* choice, std::string example,
                  const Message* fallback = nullptr)
       : choice_(OneofNamed(choice, *Config::descriptor())),
@@ -216,7 +217,7 @@ class PluginRegistry {
   }
 
  protected:
-  // Returns the information without the factory.
+  // Returns the information about a plug-in, without its factory.
   template <typename Plugin>
   static Info InfoOf(absl::string_view description) {
     Info info = {};
@@ -298,9 +299,9 @@ class PluginRegistry {
 };
 
 // Defines `void RegisterNAMEInREGISTRY(regard::REGISTRY&)` for the plug-in NAME
-// in any namespace: functions with C linkage are the same in all namespaces.
-// Therefore, plug-ins of one registry must have different names. A plug-in that
-// is listed for another registry does not link.
+// in any namespace. The function has C linkage, so its namespace does not
+// matter, and plug-ins of one registry must have different names. A plug-in
+// that is listed for another registry does not link.
 #define REGARD_PLUGIN(registry, name, description)                       \
   extern "C" void Register##name##In##registry(::regard::registry& to) { \
     to.Add<name>(description);                                           \

@@ -146,7 +146,7 @@ TEST(OptionRegistryTest, AFallbackServesWhereNothingIsChosen) {
   registry.Add<Line>("a x");
   EXPECT_EQ(Problem(registry, ""), "");
   EXPECT_EQ(registry.Create(Parsed(""), 0)->At(3), 6);
-  // A fallback does not hide an invalid choice.
+  // A fallback must not hide an invalid choice.
   EXPECT_NE(Problem(registry, "outside {}"), "");
 }
 

@@ -39,7 +39,8 @@ class BasesReader {
                                      ": error: ", text.status().message()));
   }
 
-  // Reads the text separately first, to find its problems and its base.
+  // Reads the text separately first, to find its problems and its base. Then
+  // reads the base and merges the text into it.
   absl::Status Read(ConfigText text) {
     const std::unique_ptr<Message> alone(config_.New());
     ConfigOrigins origins;
@@ -99,7 +100,7 @@ class BasesReader {
 
   Message& config_;
   ConfigOrigins& origins_;
-  // Open files. Each is the base of the one before.
+  // The files that are being read. Each file is the base of the file before it.
   std::vector<std::string> names_;
 };
 

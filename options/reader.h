@@ -44,12 +44,13 @@ struct FieldAssignment {
 // Stores which text set each field of a config.
 class ConfigOrigins {
  public:
-  // Adds a text, which overrides the texts added before. The last file is the
-  // file that the user named. `--set` arguments follow it.
+  // Adds a text, which overrides earlier texts. The last file is the file that
+  // the user named. `--set` arguments follow this file.
   void Add(ConfigText text);
 
-  // Records that the last text sets a field. If it replaces the field, removes
-  // the origins of the old value and of other members of the oneof.
+  // Records that the last text sets a field. Removes the origins of other
+  // members of its oneof and, if the assignment replaces the old value, the
+  // origins of this value.
   void Note(const FieldAssignment& assignment);
 
   // Removes the origins of the field at `path` and of everything in it.
@@ -57,7 +58,7 @@ class ConfigOrigins {
 
   // Returns the origin of the field at `path`:
   // `configs/phrasebook.textproto:12` or `--set`. Returns nullopt if no text
-  // sets it, so that it has its default.
+  // sets the field, which then has its default.
   std::optional<std::string> Find(absl::string_view path) const;
 
   // Returns the position that Diagnostic() shows: `configs/a.textproto:12:3` or
@@ -70,9 +71,9 @@ class ConfigOrigins {
   absl::Span<const ConfigText> texts() const { return texts_; }
 
   // Returns the lines to print for a problem of the field at `path`, or of the
-  // part `within` of its string. The position is the field, else the nearest
-  // message around it, else the start of the file that the user named. Requires
-  // at least one text.
+  // part `within` of its string. The position is the field. If no text sets the
+  // field, the position is the nearest message around it, or the start of the
+  // file that the user named. Requires at least one text.
   std::string Diagnostic(absl::string_view path, std::string message,
                          const TextRange& within = {}) const;
 
@@ -107,14 +108,14 @@ struct ConfigSource {
 };
 
 // Reads `source` and its bases into `config`, then applies `overrides` in
-// order. Returns the origin of each value. Each file is checked separately, so
-// setting a field twice in one file is an error. Then it is merged into its
-// base (see ReadText).
+// order. Returns the origin of each value. Each file is first checked
+// separately, so setting a field twice in one file is an error. Then it is
+// merged into its base (see ReadText).
 //
-// Returns InvalidArgument with a message to print, which has all problems of
-// the first file that has any, otherwise of all overrides. If `source` cannot
-// be read, IsMachineFailure() may be true for the error. After an error,
-// `config` is unspecified.
+// If there are problems, returns InvalidArgument with a message to print. The
+// message has all problems of the first file with problems, or of all overrides
+// if the files have none. If `source` cannot be read, IsMachineFailure() may be
+// true for the error. After an error, `config` is unspecified.
 absl::StatusOr<ConfigOrigins> ReadConfig(
     const ConfigSource& source, absl::Span<const std::string> overrides,
     google::protobuf::Message* config);
@@ -122,7 +123,7 @@ absl::StatusOr<ConfigOrigins> ReadConfig(
 // Returns the values of --set flags as texts.
 std::vector<ConfigText> OverrideTexts(absl::Span<const std::string> overrides);
 
-// ReadConfig() with overrides that have their own origin.
+// Like ReadConfig(), with overrides that have their own origins.
 absl::StatusOr<ConfigOrigins> ReadConfigWith(
     const ConfigSource& source, absl::Span<const ConfigText> overrides,
     google::protobuf::Message* config);
@@ -137,7 +138,7 @@ absl::Status ApplyOverrides(absl::Span<const ConfigText> overrides,
 // reader.
 inline constexpr int kDeepestNesting = 64;
 
-// Whether the file is in a run folder: its resolved.textproto, or a
+// Whether the file belongs to a run folder: a resolved.textproto of a run, or a
 // config.textproto next to one. Fields of such a file may have their
 // (former_name), since an earlier version may have written it.
 bool IsOfRun(const std::string& name);
@@ -147,7 +148,7 @@ bool IsOfRun(const std::string& name);
 // option `replaces` are replaced as a whole. A member of a oneof clears the
 // other members. Records in `origins` which fields the text sets.
 //
-// An override sets one field. Messages on its path are created if necessary;
+// An override sets one field. Missing messages on its path are created, but
 // elements of lists must exist. A list of at most one element does not need an
 // index:
 //
@@ -156,9 +157,9 @@ bool IsOfRun(const std::string& name);
 //
 // The value has the syntax of a file, but a string does not need quotes.
 //
-// Returns InvalidArgument with a message to print, which has the first
-// kMostProblems problems in the order of the text. `config` is then
-// unspecified.
+// If there are problems, returns InvalidArgument with a message to print. The
+// message has the first kMostProblems problems in the order of the text.
+// `config` is then unspecified.
 absl::Status ReadText(ConfigText text, google::protobuf::Message* config,
                       ConfigOrigins* origins);
 

@@ -31,10 +31,10 @@ using ::testing::HasSubstr;
 using ::testing::Optional;
 using ::testing::StartsWith;
 
-// Returns a config as one line, which shows presence.
+// Returns a config as one line that contains only the fields that are set.
 std::string Line(const TestConfig& config) { return config.ShortDebugString(); }
 
-// Returns the line for a config in any notation.
+// Returns Line() of a text config, which may be written in any notation.
 std::string LineOf(const std::string& text) {
   google::protobuf::LinkMessageReflection<lab::MyScore>();
   TestConfig config;
@@ -161,7 +161,7 @@ TEST_F(ReaderTest, AMessageThatReplacesIsNotCombined) {
   EXPECT_EQ(Read("a.textproto"), LineOf("whole { leaf: 3 }"));
   EXPECT_EQ(Set("whole { leaf: 1 child { leaf: 2 } }", "whole={child {}}"),
             LineOf("whole { child {} }"));
-  // An override of a field inside sets only this field.
+  // An override of a field inside the message sets only this field.
   EXPECT_EQ(Set("whole { leaf: 1 child { leaf: 2 } }", "whole.leaf=3"),
             LineOf("whole { leaf: 3 child { leaf: 2 } }"));
 }
@@ -239,7 +239,7 @@ TEST_F(ReaderTest, OverridesReachElements) {
 TEST_F(ReaderTest, TheOnlyElementNeedsNoIndex) {
   EXPECT_EQ(Set("model { layers { heads: 1 } }", "model.layers.heads=8"),
             LineOf("model { layers { heads: 8 } }"));
-  // The element is created, as messages are.
+  // A missing element is created, like a missing message.
   EXPECT_EQ(Set("seed: 3", "model.layers.heads=8"),
             LineOf("seed: 3 model { layers { heads: 8 } }"));
   EXPECT_EQ(origins_.Find("model.layers[0].heads"), "--set");
@@ -296,7 +296,8 @@ TEST_F(ReaderTest, TheBaseOfABrokenFileIsNotOpened) {
                        StartsWith("a.textproto:2:1: error: no field 'sed'")));
 }
 
-// Skips the value whether it is on the line of its name or on later lines.
+// After a wrong name, the reader must skip the value, both on the line of the
+// name and on later lines.
 TEST_F(ReaderTest, TheValueOfAMistakenFieldIsPassed) {
   TestConfig config;
   const absl::StatusOr<ConfigOrigins> origins =
@@ -356,7 +357,8 @@ TEST_F(ReaderTest, MistakenOverridesAreToldEvenAfterOthers) {
                          "  adam=rate 8\n       ^~~~")));
 }
 
-// third_party/protobuf/protoc.sh makes sure of this.
+// third_party/protobuf/protoc.sh must remove this include from generated
+// headers.
 TEST(GeneratedHeaderTest, DoesNotIncludeTheFieldOptions) {
 #ifdef GOOGLE_PROTOBUF_INCLUDED_options_2fconfig_5foptions_2eproto
   FAIL() << "options/config_options.pb.h is included";

@@ -49,8 +49,8 @@ struct ConfigField {
   }
 };
 
-// Appends the fields of the message `around`, in the order of declaration. Each
-// message precedes its fields.
+// Appends the fields of `message`, which is the value of the field `around`, in
+// the order of declaration. Each message precedes its fields.
 void AppendFields(const Message& message, const ConfigField& around,
                   std::vector<ConfigField>* list) {
   const Reflection& fields = *message.GetReflection();
@@ -121,8 +121,8 @@ std::string MessageText(const std::vector<ResolvedField>& fields, size_t* i) {
   return absl::StrCat("{", absl::StrJoin(inner, " "), "}");
 }
 
-// Returns the values by path, with the values of a list joined. Messages in
-// `whole` are one value, and their fields have no entries.
+// Returns the values by path, with the values of a list joined. A message whose
+// path is in `whole` is one value, and its fields have no entries.
 std::map<std::string, std::string> ByPath(
     const std::vector<ResolvedField>& fields,
     const std::set<std::string>& whole) {
@@ -148,8 +148,8 @@ std::string ParentPath(const std::string& path,
   return parent;
 }
 
-// Parses a resolved config. Sets `lines`, unless null, to the line of each
-// field, from 0.
+// Parses a resolved config. Unless `lines` is null, sets it to the line of each
+// field, counted from 0.
 absl::StatusOr<std::vector<ResolvedField>> ParseFields(
     absl::string_view text, std::vector<size_t>* lines) {
   std::vector<ResolvedField> fields;
@@ -161,7 +161,7 @@ absl::StatusOr<std::vector<ResolvedField>> ParseFields(
   };
   for (absl::string_view line : absl::StrSplit(text, '\n')) {
     ++number;
-    // Comments are not tokens.
+    // Comments are not tokens, so the text after the last token is a comment.
     std::vector<TextProblem> problems;
     const std::vector<Token> tokens = Tokenize(line, 0, &problems);
     if (tokens.size() < 2) continue;
@@ -238,7 +238,8 @@ std::string ResolvedConfig(const Message& config,
                         one.path == kBaseField);
     if (!is_shown) continue;
     close_to(one.depth);
-    // A value of 0 may mean something else than an unset field.
+    // A scalar without a default is shown in a comment, because its value, such
+    // as 0, may differ in meaning from an unset field.
     const bool is_absent = !one.is_set && !one.is_default();
     absl::StrAppend(
         &text, std::string(2 * depth, ' '), is_absent ? "# " : "",
@@ -302,8 +303,8 @@ std::string ReplaceResolvedFields(const std::string& text,
 std::vector<FieldDifference> DiffResolvedFields(
     const std::vector<ResolvedField>& before,
     const std::vector<ResolvedField>& after) {
-  // Messages in lists are compared as a whole, so that their fields stay
-  // together.
+  // Messages in lists, and messages that one side lacks, are compared as a
+  // whole, so that their fields stay together.
   std::map<std::string, std::array<int, 2>> counts;
   for (const auto& side : {&before, &after}) {
     for (const ResolvedField& field : *side) {
@@ -338,8 +339,8 @@ std::vector<size_t> CountDifferences(
       if (is_second) whole.insert(field.path);
     }
   }
-  // The number of configs that have a path, and that have it with a certain
-  // value. `in_it` is the sum of `present` over the fields of a message.
+  // The number of configs that have a path, in total and for each value.
+  // `in_it` is the sum of `present` over the fields of a message.
   struct PathCount {
     size_t present = 0;
     size_t in_it = 0;
@@ -363,11 +364,11 @@ std::vector<size_t> CountDifferences(
     size_t sum = counts[""].in_it;
     for (const auto& [path, value] : config) {
       const PathCount& count = counts[path];
-      // The config has this message. Fields that only other configs have are
-      // differences.
+      // If `path` is a message, counts its fields in all configs. The fields
+      // that only other configs have remain in the sum and are differences.
       sum += count.in_it;
-      // The config has this field. Configs that lack it or have another value
-      // differ.
+      // Replaces the count of this field by the number of configs that have the
+      // message around it, but lack the field or have another value.
       sum += counts[ParentPath(path, config)].present - count.values.at(value);
       sum -= count.present;
     }

@@ -71,7 +71,7 @@ std::string ReplaceResolvedFields(const std::string& text,
 
 struct FieldDifference {
   std::string path = {};
-  // "not set" if the config lacks the field. Values of a list are joined.
+  // "not set" if the config lacks the field. The values of a list are joined.
   std::string before = {};
   std::string after = {};
 };
@@ -83,9 +83,10 @@ std::vector<FieldDifference> DiffResolvedFields(
     const std::vector<ResolvedField>& before,
     const std::vector<ResolvedField>& after);
 
-// Returns for each config the sum of its DiffResolvedFields() to all others. An
-// element of a list of messages counts as if the list had several elements. The
-// time is about linear in the size of the configs.
+// Returns, for each config, the total number of fields that differ from the
+// other configs, as DiffResolvedFields() counts them. An element of a list of
+// messages counts as if the list had several elements. The time is about linear
+// in the size of the configs.
 std::vector<size_t> CountDifferences(
     const std::vector<std::vector<ResolvedField>>& configs);
 

@@ -95,7 +95,7 @@ TEST_F(ResolvedConfigTest, ReadsBackAsTheSameConfig) {
   ASSERT_THAT(origins, IsOk());
   EXPECT_TRUE(
       google::protobuf::util::MessageDifferencer::Equivalent(config, again));
-  // A config has the same resolved form, however it was written.
+  // The fields must be the same however the config was written.
   EXPECT_THAT(
       DiffResolvedFields(*ParseResolvedFields(text), ResolvedFields(again)),
       IsEmpty());
@@ -193,7 +193,7 @@ std::vector<ResolvedField> Fields(const std::string& text) {
   return *fields;
 }
 
-// An unset field of an overlay is not a default.
+// The resolved config must not show defaults for unset fields of an overlay.
 TEST_F(ResolvedConfigTest, AnOverlayStaysAsItIs) {
   WriteFile("configs/a.textproto",
             "model {\n  width: 8\n}\n"
@@ -306,8 +306,7 @@ TEST(ReplaceResolvedFields, TakesTheLinesOfPathsAndNothingElse) {
   EXPECT_EQ(ReplaceResolvedFields("}\n", changed, {"t.n"}), changed);
 }
 
-// Returns a text config in which some messages are missing. `choice` selects
-// which.
+// Returns a text config. `choice` selects the messages that are missing.
 std::string NestedText(int choice) {
   std::string text = absl::StrCat("s: ", choice % 2, "\n");
   if (choice % 3 > 0) {

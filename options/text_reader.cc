@@ -25,8 +25,8 @@ using ::google::protobuf::FieldDescriptor;
 using ::google::protobuf::Message;
 using ::google::protobuf::OneofDescriptor;
 
-// A message, and the first assignment of each field or oneof in one body of the
-// text, by full name.
+// A message in the text, and the first assignment of each of its fields or
+// oneofs, by full name.
 struct Body {
   Message* message;
   std::string path;
@@ -53,7 +53,8 @@ class TextReader {
     Begin(assignment, message);
     const Token first = tokens_.Peek();
     const FieldDescriptor& field = *assignment.field;
-    // Handles `attention=dot {}`. In a file, `dot` would be the next field.
+    // Reports `attention=dot {}` with a hint. In a file, `dot` would be the
+    // next field.
     if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE &&
         first.kind == Token::Kind::kIdentifier) {
       const absl::string_view fields = text_.substr(first.range.begin);
@@ -99,7 +100,8 @@ class TextReader {
     return std::move(problems_);
   }
 
-  // Clears a value that is replaced, at its first assignment in a body.
+  // Records the first assignment of a field in a body. Clears the old value if
+  // the assignment replaces it.
   void Begin(const FieldAssignment& assignment, Message* message) {
     origins_.Note(assignment);
     if (!assignment.replaces()) return;
@@ -158,7 +160,7 @@ class TextReader {
                       now.field->containing_oneof()->name(), " can be set"));
   }
 
-  // Messages do not need a colon.
+  // Reads the colon after a name. Messages do not need a colon.
   bool ConsumeColon(const FieldDescriptor& field, const Token& name) {
     if (tokens_.TryConsume(":")) return true;
     if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) return true;
@@ -169,8 +171,8 @@ class TextReader {
     return false;
   }
 
-  // Reads the value after the colon. For a list, reads one element or several
-  // in brackets.
+  // Reads the value after the colon. For a list, reads one element, or several
+  // elements in brackets.
   void ReadValue(const FieldAssignment& assignment, Message* message) {
     if (!assignment.is_list()) return ReadOne(assignment, message);
     const Token opening = tokens_.Peek();
@@ -219,7 +221,7 @@ class TextReader {
     }
   }
 
-  // Returns whether the value at `place` is valid. Adds a problem otherwise.
+  // Returns whether the value at `place` is valid. If not, adds a problem.
   bool Suits(const FieldDescriptor& field, const WrittenValue& written,
              const Token& place) {
     std::optional<std::string> problem = FindValueProblem(field, written);
@@ -243,8 +245,8 @@ class TextReader {
     --depth_;
   }
 
-  // Reads fields up to the bracket that closes `opening`, or to the end of the
-  // text if there is none.
+  // Reads fields up to the bracket that closes `opening`, or up to the end of
+  // the text if `opening` is nullopt.
   void ReadBody(Body body, const std::optional<Token>& opening) {
     absl::string_view closing;
     if (opening.has_value()) closing = tokens_.Is(*opening, "{") ? "}" : ">";
@@ -316,8 +318,8 @@ class TextReader {
 };
 
 // Sets `message` to the message that `assignment` leads to. Returns an error
-// message if there is none. An existing message keeps its origin, because only
-// a field in it changes.
+// message if `assignment` does not lead to a message. An existing message keeps
+// its origin, because only a field in it changes.
 std::optional<std::string> Enter(FieldAssignment* assignment, Message** message,
                                  ConfigOrigins* origins) {
   const FieldDescriptor* field = assignment->field;
@@ -359,7 +361,7 @@ std::optional<std::string> FindStepProblem(const FieldDescriptor* field,
                       size == 1 ? " element" : " elements", ", counted from 0");
 }
 
-// Whether a string has no quotes: `data.path=fra.txt`.
+// Whether a string value has no quotes, as in `data.path=fra.txt`.
 bool IsBare(const FieldAssignment& assignment, absl::string_view value) {
   if (assignment.field->cpp_type() != FieldDescriptor::CPPTYPE_STRING) {
     return false;
