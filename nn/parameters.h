@@ -78,7 +78,7 @@ template <typename T>
 class ParameterStore;
 
 // Handle to a parameter of one store. Tied parameters have the same handle.
-// Using it with another store fails a check.
+// Using a handle with another store fails a check.
 template <typename T>
 struct Parameter {
   int32_t index = -1;

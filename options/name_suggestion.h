@@ -17,9 +17,9 @@ int EditDistance(absl::string_view a, absl::string_view b,
                  bool wildcards = false);
 
 // Returns "; did you mean 'optimizer'?" for the candidate nearest to `name`,
-// ignoring case. A candidate that ends in _`name` is near, too. If no candidate
-// is near, returns "; it can be ..." with all candidates if they are few,
-// otherwise "".
+// ignoring case. A candidate that ends in _`name` also counts as near. If no
+// candidate is near, returns "; it can be ..." with all candidates if they are
+// few, otherwise "".
 std::string SuggestName(absl::string_view name,
                         absl::Span<const std::string> candidates);
 

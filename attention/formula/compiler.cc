@@ -249,8 +249,8 @@ class Lowering {
            (level(a) == FormulaLevel::kKey && level(b) == FormulaLevel::kQuery);
   }
 
-  // Whether x is a sum or difference of pairs, and both operands have its
-  // width.
+  // Whether x is a sum or difference of pairs, and both operands have the width
+  // of x.
   bool IsSumOfPairs(int x) const {
     return level(x) == FormulaLevel::kPair &&
            (Is(x, kAdd) || Is(x, kSubtract)) &&

@@ -102,7 +102,7 @@ inline bool IsElementwise(FormulaOp op) {
 // The inputs that a node depends on.
 enum class FormulaLevel { kConstant = 0, kQuery = 1, kKey = 2, kPair = 3 };
 
-// FormulaNode::width of a scalar.
+// The value of FormulaNode::width for a scalar.
 inline constexpr int64_t kScalarWidth = 0;
 
 struct FormulaNode {

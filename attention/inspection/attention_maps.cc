@@ -46,8 +46,8 @@ AttentionMap<T> Describe(absl::string_view site, absl::string_view value) {
   return map;
 }
 
-// Copies `numbers`, which have the shape `shape`, into `to`, which has the
-// shape `whole`. Their queries begin at query `first` of `to`.
+// Copies the array `numbers` of shape `shape` into the array `to` of shape
+// `whole`. Query 0 of `numbers` becomes query `first` of `to`.
 template <typename T>
 void Place(const std::vector<T>& numbers, const Shape& shape, int64_t first,
            const Shape& whole, std::vector<T>* to) {

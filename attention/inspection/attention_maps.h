@@ -29,7 +29,7 @@ inline constexpr char kDecoderMaps[] = "*decoder*attention/weights";
 // "decoder/layers[*]/self/attention/weights".
 std::string JoinLayers(absl::string_view site);
 
-// Attention weights of one layer before dropout, or its scores.
+// The attention weights before dropout, or the attention scores, of one layer.
 template <typename T>
 struct AttentionMap {
   std::string site;  // hook point; see JoinSteps()

@@ -40,7 +40,8 @@ std::vector<std::string> Names(const ScoreExplanation& explanation) {
   return names;
 }
 
-// Returns the error of the sum, relative to the terms' magnitudes.
+// Returns the difference between the sum of the terms and the score, relative
+// to the sum of the terms' magnitudes.
 double ErrorOf(const ScoreExplanation& explanation) {
   double magnitude = 0;
   for (const double term : explanation.terms) magnitude += std::abs(term);

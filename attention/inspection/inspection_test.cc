@@ -276,7 +276,7 @@ TEST(EntropyTest, IsInNats) {
   EXPECT_EQ(Entropy({0, 1}), 0);
 }
 
-// Weights need not sum to 1. With a sink, they sum to less. The weights of
+// Weights need not sum to 1. With a sink, their sum is below 1. The weights of
 // state mixers have either sign.
 TEST(EntropyTest, IsOfFractionsOfTheSumOfMagnitudes) {
   EXPECT_NEAR(Entropy({.1, .1}), std::log(2), 1e-12);

@@ -34,7 +34,8 @@ int64_t PositionsOf(const Shape& shape) {
 
 // A probe that gives one position of the chosen hook points its values from
 // another pass. All hook points that match the patterns are marked as replaced,
-// even if their values stay, so that all passes take the same code path.
+// even if their values do not change. All passes therefore use the same
+// operations.
 template <typename T>
 class Patcher : public Probe<T> {
  public:

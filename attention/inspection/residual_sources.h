@@ -24,13 +24,14 @@
 namespace regard {
 
 struct ResidualSource {
-  // ".../attention/context" with a head; ".../attention_output" for an
-  // attention that is not the sum of its heads; ".../feed_forward"; or an
-  // embedding.
+  // The hook point of the source: ".../attention/context" for a head,
+  // ".../attention_output" for an attention that is not the sum of its heads,
+  // ".../feed_forward", or an embedding.
   std::string site = {};
   int64_t head = -1;  // -1 unless the site is a context
 
-  // Returns "decoder/layers[0]/self, head 1" or "decoder/token_embedding".
+  // Returns a name such as "decoder/layers[0]/self, head 1" or
+  // "decoder/token_embedding".
   std::string Name() const;
 };
 
@@ -39,7 +40,7 @@ struct ResidualSources {
   struct Part {
     ResidualSource source = {};
     std::string at = {};        // the hook point to which the source adds
-    std::vector<T> value = {};  // same size as the value there
+    std::vector<T> value = {};  // same size as the value at `at`
   };
   std::vector<Part> parts = {};  // ordered as in the pass
   // Values at the hook points when no source contributes. Scales of norms keep

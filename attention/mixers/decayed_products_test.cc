@@ -36,7 +36,8 @@ Var<T> Computed(absl::Span<const Var<T>> in) {
   return DecayedProducts(in[0], in[1], in.size() > 2 ? in[2] : Var<T>());
 }
 
-// Evaluates the formula with an array [batch, heads, time, time, key width].
+// Evaluates the formula of DecayedProducts() with an array [batch, heads, time,
+// time, key width].
 template <typename T>
 Var<T> Composed(Tape<T>& tape, absl::Span<const Var<T>> in) {
   const Shape shape = in[0].shape();

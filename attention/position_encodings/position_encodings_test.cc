@@ -181,7 +181,7 @@ TEST(RotaryTest, LayersShareTheAnglesOfAStep) {
   }
 }
 
-// At a large position, the rotated row must be the same in float and double.
+// At a large position, the rotated rows in float and double must agree.
 TEST(RotaryTest, LargePositionsStayAccurate) {
   const std::vector<float> got =
       Encoding<float>("rotary {}").Encode({1, 2, 3, 4}, 1000000);

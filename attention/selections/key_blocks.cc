@@ -25,7 +25,7 @@ struct Blocks {
   int64_t size;
   int64_t keys;
   int64_t first;  // index of the first block
-  int64_t shift;  // number of its positions before the first key
+  int64_t shift;  // positions of the first block before the first key
   int64_t count;
 
   Blocks(int64_t size, int64_t keys, int64_t first_key)

@@ -36,8 +36,9 @@ struct BlockChoice {
 };
 
 // Returns the ranges of keys that each query sees. The gate of a block is q .
-// mean(k), with the mean over its keys that the query sees. Among equal gates,
-// earlier blocks are chosen first. Blocks with a NaN gate are chosen last.
+// mean(k), where the mean is over the keys of the block that the query sees.
+// Among equal gates, earlier blocks are chosen first. Blocks with a NaN gate
+// are chosen last.
 template <typename T>
 KeyRanges ChooseBlocks(Tape<T>& tape, const ScoreInputs<T>& in,
                        const BlockChoice& choice);

@@ -3,11 +3,11 @@
 //
 //   gate(q, block) = q . mean of the block's keys.
 //
-// In causal attention, the query's own block is one of them. Lu et al., "MoBA:
-// Mixture of block attention for long-context LLMs", 2025 (arXiv 2502.13189).
-// The mean is over the keys that the query sees, so masked keys do not change
-// the choice. If top_k is at least the number of blocks, the result is
-// bit-identical to plain attention.
+// In causal attention, one of these blocks is the query's own block. Lu et al.,
+// "MoBA: Mixture of block attention for long-context LLMs", 2025 (arXiv
+// 2502.13189). The mean is over the keys that the query sees, so masked keys do
+// not change the choice. If top_k is at least the number of blocks, the result
+// is bit-identical to plain attention.
 #include "attention/key_selection.h"
 #include "attention/selections/key_blocks.h"
 #include "attention/selections/selection.pb.h"
