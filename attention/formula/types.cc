@@ -26,7 +26,6 @@ constexpr double kMaxIndexNumber = 65536;
 
 bool IsSum(FormulaOp op) { return op == kAdd || op == kSubtract; }
 
-// Whether the operand must be a vector.
 bool NeedsVector(FormulaOp op, size_t operand) {
   return op == kDot || op == kSum || op == kNorm ||
          (op == kProduct && operand == 1);

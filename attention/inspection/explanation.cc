@@ -301,7 +301,6 @@ bool AddTerms(const Reading& full, const Reading& none,
   return query.is_linear && key.is_linear && by_key.is_linear;
 }
 
-// Adds the biases that the layer adds to the score.
 template <typename T>
 void AddLayerBiases(const SiteRecorder<T>& pass, const Target<T>& target,
                     ScoreExplanation* explanation) {

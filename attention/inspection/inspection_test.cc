@@ -297,8 +297,8 @@ TEST(TraceLabelsTest, KeysAndValuesHaveThePositionsOfTheKeys) {
               ElementsAre("c"));
   EXPECT_THAT(labels.KeyLabels("encoder/attention/weights", 2),
               ElementsAre("a", "b"));
-  // Labels are numbers if the pattern has another number of labels, or if no
-  // pattern matches.
+  // Labels are numbers if the sequence has another length, or if no pattern
+  // matches.
   EXPECT_THAT(labels.KeyLabels("encoder/attention/weights", 3),
               ElementsAre("0", "1", "2"));
   EXPECT_THAT(labels.QueryLabels("elsewhere", 1), ElementsAre("0"));

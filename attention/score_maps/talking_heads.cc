@@ -32,7 +32,6 @@ struct HeadMixer {
   int64_t keys;
   MaskReader reader;
 
-  // Returns the index of a head's row for an example and a query.
   int64_t RowOf(int64_t example, int64_t head, int64_t query) const {
     return ((example * heads + head) * queries + query) * keys;
   }
@@ -52,7 +51,6 @@ struct HeadMixer {
   }
 };
 
-// Computes sum += factor * x.
 template <typename T>
 void AddScaled(T factor, const T* x, int64_t n, T* sum) {
   for (int64_t i = 0; i < n; ++i) sum[i] += factor * x[i];

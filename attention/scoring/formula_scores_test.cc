@@ -320,7 +320,6 @@ double FirstValue(const std::string& formula, const std::string& parameter) {
   return store.value(*store.FindByName(parameter))[0];
 }
 
-// Returns the notes on a valid formula.
 std::vector<std::string> NotesOn(const std::string& fields) {
   const AttentionRegistry registry = BuiltInScores();
   const Attention config = ConfigOf(absl::StrCat("formula {", fields, "}"));
@@ -344,7 +343,6 @@ TEST(FormulaScoresTest, ATableIsNotedWithItsElements) {
               ElementsAre("formula.score: parameters of the formula: b (14)"));
 }
 
-// Returns the problems of a formula.
 std::vector<std::string> ProblemsOf(const std::string& fields) {
   const AttentionRegistry registry = BuiltInScores();
   ConfigProblems problems;

@@ -97,7 +97,6 @@ typename Recurrent<T>::Cell Recurrent<T>::AddCell(
 template <typename T>
 RecurrentState<T> Recurrent<T>::ZeroState(Forward<T>& forward,
                                           int64_t batch) const {
-  // All layers share one constant.
   const Var<T> zero = forward.tape().Full({batch, width()}, T(0));
   RecurrentState<T> state;
   for (int layer = 0; layer < layers(); ++layer) {
