@@ -16,8 +16,8 @@ size_t RoundUp(size_t bytes, size_t unit) {
   return (bytes + unit - 1) / unit * unit;
 }
 
-// Huge pages reduce TLB misses; they are optional, so errors are ignored. Both
-// arguments are multiples of their size.
+// Asks for huge pages, which reduce TLB misses. They are optional, so errors
+// are ignored. Both arguments are multiples of kHugePage.
 void AdviseHugePages(char* begin, size_t bytes) {
   if (bytes > 0) madvise(begin, bytes, MADV_HUGEPAGE);
 }
@@ -53,7 +53,7 @@ void Arena::Enter(size_t block, size_t offset) {
 void* Arena::AllocateInNextBlock(size_t bytes) {
   high_water_ = std::max(high_water_, used());
   blocks_[block_].filled = RoundUp(offset_, kAlignment);
-  // Rewinding keeps blocks, so a later one may exist already.
+  // Rewinding keeps blocks, so the next block may exist already.
   size_t next = block_ + 1;
   while (next < blocks_.size() && blocks_[next].bytes < bytes) {
     blocks_[next++].filled = 0;
@@ -77,7 +77,7 @@ void* Arena::AllocateDense(size_t bytes) {
 }
 
 Arena::Mark Arena::MarkOf(const void* memory) const {
-  // The offset in another block wraps around or exceeds the size of the block.
+  // In every other block, the offset wraps around or exceeds the block's size.
   const auto offset = [&](size_t block) {
     return reinterpret_cast<uintptr_t>(memory) -
            reinterpret_cast<uintptr_t>(blocks_[block].memory.get());
@@ -109,7 +109,8 @@ void Arena::Reset() {
     for (const Block& block : blocks_) bytes += block.bytes;
     blocks_.clear();
     blocks_.push_back(MakeBlock(bytes));
-    // A last page that is not full is not advised: it would be resident.
+    // A partly filled last page is not advised, because it would become
+    // resident.
     AdviseHugePages(blocks_[0].memory.get(),
                     high_water_ / kHugePage * kHugePage);
   }

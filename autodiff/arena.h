@@ -48,8 +48,8 @@ class Arena {
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
-  // Returns uninitialised storage. Debug builds fill it with NaN (bytes 0xFF).
-  // `alignment` is a power of two up to kAlignment; smaller alignments let
+  // Returns uninitialized storage. Debug builds fill it with NaN (bytes 0xFF).
+  // `alignment` is a power of two up to kAlignment. Smaller alignments let
   // small objects share a cache line with the previous allocation.
   void* Allocate(size_t bytes, size_t alignment = kAlignment) {
     const size_t begin = (offset_ + alignment - 1) & ~(alignment - 1);
@@ -97,7 +97,8 @@ class Arena {
     Release(mark);
   }
 
-  // Releases everything; several blocks become one of their summed size.
+  // Releases everything. Several blocks are replaced with one of their total
+  // size.
   void Reset();
 
   // The number of bytes in use.

@@ -47,7 +47,7 @@ TEST(ArenaTest, MarksSayWhereMemoryLies) {
   EXPECT_LT(arena.MarkOf(first), arena.MarkOf(second));
   EXPECT_EQ(arena.EndOfBlock(0).offset, 128u);
   EXPECT_EQ(arena.used(), 128u + 300);
-  // Too large for the rest of the block and for the next block.
+  // `third` fits neither in the rest of the block nor in the next block.
   arena.Rewind(mark);
   char* const third = arena.New<char>(5000);
   EXPECT_EQ(arena.MarkOf(third), (Arena::Mark{2, 0}));
@@ -57,7 +57,8 @@ TEST(ArenaTest, MarksSayWhereMemoryLies) {
 
 TEST(ArenaTest, WhatIsDenseLiesBehindTheRest) {
   constexpr int64_t kMebi = int64_t{1} << 20;
-  // Smaller than a huge page, larger than some, and past the end of a block.
+  // One array is smaller than a huge page, one is larger than a huge page, and
+  // one does not fit in the rest of the block.
   for (const size_t first_block : {size_t{256}, size_t{8} << 20}) {
     Arena arena(first_block);
     char* const first = arena.New<char>(100);
@@ -104,7 +105,7 @@ TEST(ArenaDeathTest, ReleasedMemoryIsPoisoned) {
 
 TEST(ArenaTest, HighWaterLeavesOutTheUnusedEndsOfBlocks) {
   Arena arena(256);
-  arena.New<char>(130);   // ends in the third line of 64 bytes
+  arena.New<char>(130);   // ends in the third cache line
   arena.New<char>(5000);  // a block of its own
   arena.New<char>(5001);  // a third block
   EXPECT_EQ(arena.high_water(), 192u + 5056u + 5001u);

@@ -51,7 +51,7 @@ class FaultFinder : public TapeObserver<T> {
   TapeObserver<T>* const outer_;
   std::string fault_;
   bool in_scores_ = false;
-  std::string nan_in_scores_;  // the first one, formatted like fault_
+  std::string nan_in_scores_;  // the first NaN, formatted like fault_
   std::string infinity_in_scores_;
   std::vector<const Node<T>*> contributions_;  // not searched yet
 };

@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Records an operation `name` with this value.
+// Records an operation called `name` whose result is `value`.
 Var<double> Made(Tape<double>& tape, const char* name, double value) {
   Var<double> y = tape.New({1}, true);
   *y.data() = value;

@@ -23,7 +23,7 @@ using Arrays = std::vector<std::vector<T>>;
 
 class Failures {
  public:
-  // The case under check. It precedes each text.
+  // Sets the description of the case, which precedes each failure message.
   void SetContext(std::string context) { context_ = std::move(context); }
 
   template <typename... Parts>
@@ -42,7 +42,7 @@ constexpr double kTolerance = 1e-7;
 constexpr double kStep = 1e-3;
 constexpr double kReferenceTolerance = 1e-11;
 
-// Uniform in -1 .. 1.
+// Returns random numbers that are uniform in [-1, 1).
 std::vector<double> Direction(int64_t size, const std::string& purpose) {
   const RandomStream random(1, purpose);
   std::vector<double> values(size);
@@ -96,7 +96,7 @@ struct Setting {
 template <typename T>
 struct Outcome {
   std::vector<T> value;
-  Arrays<T> gradients;  // zeros where untouched
+  Arrays<T> gradients;  // 0 for inputs that no gradient reached
   std::vector<bool> touched;
 };
 
@@ -247,7 +247,7 @@ void CheckDirections(const GradientCase& test, const Arrays<double>& values,
     Arrays<double> directions =
         Directions(values, absl::StrCat("direction", trial, "/"));
     double analytic = 0;
-    double scale = 1e-3;  // below it, rounding of the value dominates
+    double scale = 1e-3;  // for smaller values, rounding errors dominate
     for (size_t k = 0; k < values.size(); ++k) {
       if (!alias.empty() && alias[k] != k) continue;
       for (size_t i = 0; i < values[k].size(); ++i) {

@@ -1,5 +1,5 @@
-// Gradient checks of operations, for the tests of users' own operations, too.
-// They need no test framework: failures are returned as text.
+// Gradient checks of operations, including operations that users write. They
+// need no test framework: failures are returned as text.
 //
 //   EXPECT_THAT(GradientFailures({MakeCase(
 //                   "Square", "a matrix", {{{2, 3}}},
@@ -35,7 +35,7 @@ struct CheckedInput {
   double kink = 0;
 };
 
-// Returns the values of the inputs, the same at each call.
+// Returns the values of the inputs. Every call returns the same values.
 std::vector<std::vector<double>> CheckedValues(
     const std::vector<CheckedInput>& inputs);
 
@@ -45,7 +45,7 @@ using CheckedFunction =
     std::function<Var<T>(Tape<T>&, absl::Span<const Var<T>>)>;
 
 struct GradientCase {
-  std::string operation;  // its name in the header
+  std::string operation;  // the operation's name in its header
   std::string label;      // describes the case in failure messages
   std::vector<CheckedInput> inputs;
   CheckedFunction<double> in_double;
@@ -64,9 +64,9 @@ GradientCase MakeCase(std::string operation, std::string label,
 // Checks for each case that
 // * derivatives along random directions agree with a four-point stencil to
 //   1e-7;
-// * the same holds if only a subset of the inputs needs a gradient, if one Var
-//   is passed as two inputs of equal shape, and if gradients are accumulated
-//   onto existing ones;
+// * the derivatives also agree if only a subset of the inputs needs a gradient,
+//   if one Var is passed as two inputs of equal shape, and if gradients are
+//   accumulated onto existing ones;
 // * two runs over memory with different garbage are bit-identical;
 // * float agrees with double.
 //

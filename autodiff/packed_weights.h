@@ -43,7 +43,7 @@ class PackedPart {
   PackedPart(PackedWeights<T>& owner, const PartPlace& place, PackedPart* next)
       : owner_(owner), place_(place), next_(next) {}
 
-  // Returns the copy, or null if there is none since the weight changed.
+  // Returns the copy, or null if none was made since the weight last changed.
   const T* Current() const;
 
   // Counts products that read the part itself. Returns their number since the
@@ -51,8 +51,8 @@ class PackedPart {
   int64_t Count(int64_t products);
 
   // Makes the copy of `transposed`, which is the part, unless another thread
-  // has made it. If another thread is making it, waits if `waits`, and
-  // otherwise returns null.
+  // has made it. If another thread is making the copy, waits for it if `waits`,
+  // and otherwise returns null.
   const T* Pack(const ConstMatrix<T>& transposed, bool waits = true);
 
   const PartPlace& place() const { return place_; }
@@ -76,7 +76,8 @@ class PackedWeight {
  public:
   explicit PackedWeight(PackedWeights<T>& owner) : owner_(owner) {}
 
-  // Returns the part at `place`, which may be new. Valid as long as the owner.
+  // Returns the part at `place`, and adds it if it is new. Valid as long as the
+  // owner.
   PackedPart<T>* FindOrAdd(const PartPlace& place);
 
  private:
@@ -86,7 +87,7 @@ class PackedWeight {
   std::atomic<PackedPart<T>*> parts_ = nullptr;
 };
 
-// All weights of one owner. They are added before the first is used.
+// All weights of one owner. All are added before the first one is used.
 template <typename T>
 class PackedWeights {
  public:
@@ -97,17 +98,17 @@ class PackedWeights {
   void Add() { weights_.emplace_back(*this); }
   PackedWeight<T>& operator[](size_t index) { return weights_[index]; }
 
-  // Announces that weights are about to change: no copy is current any more.
+  // Announces that weights are about to change. All copies become invalid.
   void Invalidate() { version_.fetch_add(1, std::memory_order_relaxed); }
 
-  // Memory of all copies.
+  // The memory of all copies, in bytes.
   int64_t bytes() const;
 
  private:
   friend class PackedPart<T>;
   friend class PackedWeight<T>;
 
-  // One more than the changes so far.
+  // The number of changes so far, plus one.
   int64_t version() const { return version_.load(std::memory_order_relaxed); }
 
   std::atomic<int64_t> version_ = 1;

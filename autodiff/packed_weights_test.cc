@@ -71,7 +71,7 @@ TEST(PackedWeightsTest, ACopyIsMadeOnceUntilTheWeightsChange) {
   const float* const panels = owner.Pack(kWhole);
   const int64_t bytes = owner.packed.bytes();
   EXPECT_GE(bytes, PackedSize<float>(24, 40) * int64_t{sizeof(float)});
-  // A second copy would contain the new value.
+  // If a second copy were made, it would contain the new value.
   owner.values[5] = -1;
   EXPECT_EQ(owner.Pack(kWhole), panels);
   EXPECT_FALSE(IsCopy(owner, kWhole, panels));
@@ -114,7 +114,7 @@ TEST(PackedWeightsTest, ThreadsShareOneCopy) {
     if (step == 0) bytes = owner.packed.bytes();
     EXPECT_EQ(owner.packed.bytes(), bytes);
   }
-  // Compares with the memory that one thread needs.
+  // The memory must be the same as for one thread.
   Owner alone;
   alone.Pack(kColumns);
   alone.Pack(kWhole);

@@ -51,9 +51,9 @@ class TapeProfile : public TapeObserver<float> {
 // with products of large matrices. Takes a few milliseconds.
 double MeasuredPeakFlops();
 
-// Returns a table of the sum of the profiles, longest entry first. `seconds` is
-// the wall time of all steps, which `threads` threads ran. Rates are given as
-// fractions of `peak`, the rate of one core.
+// Returns a table of the sum of the profiles, with the longest entry first.
+// `seconds` is the wall time of all steps, which `threads` threads ran. Rates
+// are given as fractions of `peak`, the rate of one core.
 std::string ProfileText(absl::Span<const TapeProfile* const> profiles,
                         double seconds, int threads,
                         double peak = MeasuredPeakFlops());

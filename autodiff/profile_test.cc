@@ -50,7 +50,7 @@ TEST(TapeProfileTest, CountsCallsAndOperationsByName) {
   const TapeProfile::Entry& forward = entries.at("layers/MatMul forward");
   EXPECT_EQ(forward.calls, 4);
   EXPECT_EQ(forward.flops, 4 * 2 * 2 * 3 * 4);
-  // One product for each of two gradients.
+  // The backward pass computes one product for each of two gradients.
   EXPECT_EQ(entries.at("layers/MatMul backward").flops, 2 * forward.flops);
   EXPECT_EQ(entries.at("layers/Sum forward").flops, 0);
   double seconds = 0;
@@ -65,7 +65,7 @@ std::chrono::steady_clock::time_point HalfMilliseconds() {
   return now += std::chrono::microseconds(500);
 }
 
-// Profiles of a product [50, 40] [40, 50], its two gradients, and two sums.
+// Profiles a product of [50, 40] and [40, 50], its two gradients, and two sums.
 TEST(TapeProfileTest, ATableHasTheSumsOfAllTheLongestFirst) {
   Tape<float> tape;
   TapeProfile profile(&HalfMilliseconds);

@@ -14,9 +14,9 @@
 
 namespace regard {
 
-// Philox4x32-10 of kLanes counters at once. Replaces counter[0 .. 3][lane] by
+// Philox4x32-10 of kLanes counters at once. Replaces counter[0 .. 3][lane] with
 // four independent 32-bit words. The lanes are independent of each other, so
-// the compiler vectorises the loops over them.
+// the compiler vectorizes the loops over them.
 template <int kLanes>
 void PhiloxLanes(std::array<uint32_t, 2> key, uint32_t (&counter)[4][kLanes]) {
   for (int round = 0; round < 10; ++round) {
@@ -35,7 +35,8 @@ void PhiloxLanes(std::array<uint32_t, 2> key, uint32_t (&counter)[4][kLanes]) {
 std::array<uint32_t, 4> Philox(std::array<uint32_t, 4> counter,
                                std::array<uint32_t, 2> key);
 
-// The FNV-1a hash, the same on every machine. `seed` continues an earlier hash.
+// The FNV-1a hash. It is the same on every machine. `seed` continues an earlier
+// hash.
 constexpr uint64_t kHashSeed = 0xcbf29ce484222325;
 uint64_t Hash(absl::string_view text, uint64_t seed = kHashSeed);
 uint64_t Hash(uint64_t number, uint64_t seed);
@@ -46,16 +47,17 @@ class RandomStream {
  public:
   RandomStream(uint64_t seed, absl::string_view purpose);
 
-  // 64 uniform bits.
+  // Returns 64 uniform bits.
   uint64_t BitsAt(uint64_t index) const;
 
-  // Uniform in [0, 1), a multiple of 2^-53.
+  // Returns a multiple of 2^-53 that is uniform in [0, 1).
   double UniformAt(uint64_t index) const;
 
-  // Standard normal.
+  // Returns a standard normal number.
   double NormalAt(uint64_t index) const;
 
-  // Uniform in 0 .. bound - 1, with a bias below 2^-32 for bounds below 2^32.
+  // Returns an integer that is uniform in 0 .. bound - 1. The bias is below
+  // 2^-32 for bounds below 2^32.
   uint64_t BelowAt(uint64_t index, uint64_t bound) const;
 
  private:

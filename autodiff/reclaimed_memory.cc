@@ -47,7 +47,8 @@ void ReclaimedMemory::FreeFrom(const void* from) {
 void* ReclaimedMemory::Allocate(size_t bytes, const void* owner) {
   const Arena::Mark mark = arena_->MarkOf(owner);
   if (mark >= end_) return nullptr;
-  // Takes the smallest hole. Most were left by gradients of the same size.
+  // Takes the smallest hole that fits. Most holes were left by gradients of the
+  // same size.
   auto best = holes_.end();
   for (auto hole = holes_.begin(); hole != holes_.end(); ++hole) {
     if (best != holes_.end() &&

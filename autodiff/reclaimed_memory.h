@@ -3,9 +3,9 @@
 // A backward pass runs the records of a step from the last to the first.
 // Closures refer only to memory that was allocated before their record. After a
 // record has run, everything that was allocated after it is therefore free.
-// Gradients that begin later take its place. A step thus stores few gradients
-// in addition to its values, and writes them to memory that is still in the
-// cache.
+// Gradients that begin later reuse this memory. A step thus stores few
+// gradients in addition to its values, and writes them to memory that is still
+// in the cache.
 #ifndef AUTODIFF_RECLAIMED_MEMORY_H_
 #define AUTODIFF_RECLAIMED_MEMORY_H_
 
@@ -36,13 +36,13 @@ class ReclaimedMemory {
   bool Begin(const Arena& arena, const void* end);
 
   // Frees the arena's memory from `from` to the end, and the memory that
-  // Allocate() gave to owners there. `from` must not be greater than in the
-  // previous call. Debug builds fill the memory with NaN.
+  // Allocate() returned for owners in this range. `from` must not be greater
+  // than in the previous call. Debug builds fill the memory with NaN.
   void FreeFrom(const void* from);
 
   // Returns storage that is freed with `owner`, with the alignment of the
   // arena. Returns null if no hole is large enough or if `owner` lies after the
-  // end. Debug builds fill the storage with NaN.
+  // end of the reclaimed memory. Debug builds fill the storage with NaN.
   void* Allocate(size_t bytes, const void* owner);
 
  private:
@@ -60,8 +60,8 @@ class ReclaimedMemory {
   const Arena* arena_ = nullptr;
   Arena::Mark end_;            // the end of the reclaimed memory
   Arena::Mark freed_;          // the beginning of the freed memory
-  std::vector<Extent> holes_;  // never adjacent, by falling address
-  std::vector<Given> given_;   // the owners rise
+  std::vector<Extent> holes_;  // by descending address; never adjacent
+  std::vector<Given> given_;   // in ascending order of owners
 };
 
 }  // namespace regard

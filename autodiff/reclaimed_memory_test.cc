@@ -29,7 +29,7 @@ TEST(ReclaimedMemoryTest, WhatWasFreedIsGivenOutFromItsEnd) {
   EXPECT_EQ(memory.Allocate(64, first), end);
   memory.FreeFrom(second);
   EXPECT_EQ(memory.Allocate(kMebi, first), second + kMebi);
-  // An incomplete line is taken as a whole.
+  // The size is rounded up to whole cache lines.
   EXPECT_EQ(memory.Allocate(100, first), second + kMebi - 128);
   EXPECT_EQ(memory.Allocate(kMebi, first), nullptr);
 }
@@ -41,7 +41,7 @@ TEST(ReclaimedMemoryTest, WhatBelongsToAnOwnerIsFreedWithIt) {
   ReclaimedMemory memory;
   ASSERT_TRUE(memory.Begin(arena, New(arena, 0)));
   memory.FreeFrom(end);
-  // The order differs from the order of the owners.
+  // The order of the calls differs from the order of the owners.
   void* const last = memory.Allocate(kMebi, owners[2]);
   void* const first = memory.Allocate(kMebi, owners[0]);
   void* const middle = memory.Allocate(kMebi, owners[1]);

@@ -20,7 +20,7 @@ class Shape {
  public:
   static constexpr int kMaxRank = 5;
 
-  // A scalar.
+  // Constructs the shape of a scalar.
   Shape() = default;
 
   Shape(std::initializer_list<int64_t> extents)
@@ -52,7 +52,7 @@ class Shape {
     return size;
   }
 
-  // The distance in elements between neighbours along `axis`.
+  // The distance in elements between neighbors along `axis`.
   int64_t Stride(int axis) const {
     int64_t stride = 1;
     for (int i = rank_ - 1, first = Axis(axis); i > first; --i) {

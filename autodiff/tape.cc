@@ -55,7 +55,7 @@ template <typename T>
 void Tape<T>::CheckLeafGrad(const T* grad, const Shape& shape) {
   const T* const end = grad + shape.size();
   const T* highest = end;
-  // The addresses of parameters rise, so that most need no search.
+  // The addresses of parameters usually ascend, so that most need no search.
   if (!leaf_grads_.empty() && grad < leaf_grads_.back().highest_end) {
     for (const LeafGrad& other : leaf_grads_) {
       REGARD_CHECK(end <= other.begin || other.end <= grad)
@@ -170,7 +170,8 @@ void Tape<T>::RunRecords(const Mark& mark, ReclaimedMemory* memory) {
   grad_floor_ = mark.nodes;
   if (observer_ != nullptr) observer_->OnBackwardStart(scope_);
   ++backward_depth_;
-  // A closure that recomputes appends records and rewinds them.
+  // A closure that uses activation checkpointing appends records and rewinds
+  // them.
   for (Entry* entry = last_; entry != mark.last;) {
     REGARD_CHECK(entry->run != nullptr)
         << entry->name << " was differentiated before; a second pass would "

@@ -52,8 +52,8 @@ struct RandomState {
   int64_t step = 0;
   // The numbers of the examples along the leading axis. Empty means 0, 1, 2,
   // ... Not owned. Must stay valid and unchanged until the backward pass over
-  // the computed values has ended: a recomputation and the mask of a fused
-  // kernel read the numbers there.
+  // the computed values has ended, because recomputations and fused dropout
+  // masks read the numbers during that pass.
   absl::Span<const int64_t> examples;
 
   // Returns the number of the example at `index`, which must have one.
@@ -92,14 +92,14 @@ class Tape {
   Tape(const Tape&) = delete;
   Tape& operator=(const Tape&) = delete;
 
-  // Returns uninitialised storage for the output of an operation.
+  // Returns uninitialized storage for the output of an operation.
   Var<T> New(const Shape& shape, bool needs_grad) {
     const int64_t size = shape.size();
     Node<T>* const node = NewNode(arena_.template New<T>(size), nullptr, size,
                                   NeedsGrad(needs_grad));
     return Var<T>(node, KeepShape(shape));
   }
-  // Returns uninitialised storage with the shape of `x`.
+  // Returns uninitialized storage with the shape of `x`.
   Var<T> NewLike(Var<T> x, bool needs_grad) {
     const int64_t size = x.size();
     Node<T>* const node = NewNode(arena_.template New<T>(size), nullptr, size,
@@ -107,7 +107,7 @@ class Tape {
     return Var<T>(node, &x.shape());
   }
 
-  // A value without a gradient. The first form is uninitialised.
+  // A value without a gradient. The overload without `values` is uninitialized.
   Var<T> Constant(const Shape& shape) { return New(shape, false); }
   Var<T> Constant(const Shape& shape, absl::Span<const T> values);
   Var<T> Full(const Shape& shape, T value);
@@ -150,7 +150,7 @@ class Tape {
   }
 
   // Records the gradient of an operation with several outputs. `backward` runs
-  // if a gradient reaches any of them; grad_data() of the others is null.
+  // if a gradient reaches any output. grad_data() of the other outputs is null.
   template <size_t kOutputs, typename F>
   void RecordOutputs(const char* name, const Var<T> (&outs)[kOutputs],
                      F backward);
@@ -164,11 +164,12 @@ class Tape {
 
   // Computes the gradients of `scalar` times `seed` for all leaves. A no-op if
   // `scalar` needs no gradient. A second pass over a record fails a check,
-  // because it would count its contributions twice. To differentiate several
-  // scalars, add them first.
+  // because it would count the record's contributions twice. To differentiate
+  // several scalars, add them first.
   void Backward(Var<T> scalar, T seed = T(1));
 
-  // Runs the records after `mark` in reverse, from gradients assigned so far.
+  // Runs the records after `mark` in reverse, starting from the gradients that
+  // are assigned so far.
   void BackwardTo(const Mark& mark);
 
   // Runs BackwardTo(mark), and releases everything that was created between
@@ -198,7 +199,8 @@ class Tape {
   void Reset();
 
 #ifndef NDEBUG
-  // Returns a number that no other node of this tape ever has, or 0 if none.
+  // Returns a number that no other node of this tape ever has, or 0 if there is
+  // no node at `index`.
   uint64_t NodeSerial(uint32_t index) const {
     return index < nodes_ ? serials_[index] : 0;
   }
@@ -209,13 +211,14 @@ class Tape {
   // Storage of leaves and of the state that belongs to them. Rewind() keeps it,
   // and Reset() releases it.
   Arena& leaf_arena() { return leaf_arena_; }
-  // Released at the end of the enclosing ScratchScope or backward closure.
+  // Storage that is released at the end of the enclosing ScratchScope or
+  // backward closure.
   Arena& scratch() { return scratch_; }
 
-  // Returns constants that are computed once and shared by operations, such as
-  // the layers of a model. Calls fill(numbers) to write `size` numbers, unless
-  // the table of an equal key is found. Only the tables of the last kTables
-  // keys are found. The numbers live until Reset().
+  // Returns constants that are computed once and shared by several operations,
+  // such as the layers of a model. Calls fill(numbers) to write `size` numbers,
+  // unless the table of an equal key is found. Only the tables of the last
+  // kTables keys are found. The numbers live until Reset().
   template <typename F>
   const T* Table(const TableKey& key, int64_t size, F fill) {
     for (const KeptTable& table : tables_) {
@@ -241,7 +244,7 @@ class Tape {
   const ScopeName* scope() const { return scope_; }
   void set_scope(const ScopeName* scope) { scope_ = scope; }
 
-  // Not owned. Null if there is none.
+  // The observer. Not owned. Null if there is none.
   TapeObserver<T>* observer() const { return observer_; }
   void set_observer(TapeObserver<T>* observer) { observer_ = observer; }
   // Mark the beginning and the end of the operations that compute `scores`,
@@ -276,7 +279,8 @@ class Tape {
   }
 
  private:
-  // Allocated next to its output: with 8 floats, both fill two cache lines.
+  // Allocated next to its output. An entry and an output of 8 floats fill two
+  // cache lines.
   struct Entry {
     // Returns false if no output was touched. Null after the backward pass.
     bool (*run)(Entry* self);
@@ -350,8 +354,9 @@ class Tape {
   Arena arena_;
   Arena leaf_arena_;
   Arena scratch_;
-  ReclaimedMemory reclaimed_[3];           // regions of arena_, by depth
-  ReclaimedMemory* reclaiming_ = nullptr;  // null: the pass releases nothing
+  // regions of arena_, by depth of the pass
+  ReclaimedMemory reclaimed_[3];
+  ReclaimedMemory* reclaiming_ = nullptr;  // null if the pass releases nothing
   Entry* last_ = nullptr;                  // the latest record
   Entry* deferred_ = nullptr;              // the latest call of Defer()
   int backward_depth_ = 0;                 // passes that have not returned

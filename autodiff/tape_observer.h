@@ -36,7 +36,8 @@ struct ScopeName {
   }
 };
 
-// Receives the operations of a tape as they run. A null `scope` means none.
+// Receives the operations of a tape as they run. `scope` is null outside of
+// scopes.
 template <typename T>
 class TapeObserver {
  public:

@@ -43,7 +43,8 @@ std::vector<double> Grad(Var<double> x) {
   return {x.grad_data(), x.grad_data() + x.size()};
 }
 
-// Rewinding the tape in between, as Recompute() does, changes nothing.
+// Rewinding the tape in between, as Recompute() does, does not change the
+// tables.
 TEST(TapeTest, TablesAreComputedOnceUntilReset) {
   Tape<float> tape;
   constexpr char kMaker = 0;
@@ -196,7 +197,7 @@ TEST(TapeTest, AViewReadsTheCallersStorageAndIsRewound) {
   EXPECT_EQ(x.data()[0], 1);
 }
 
-// The value of a view is not in the arena, so that the pass releases nothing.
+// The value of a view is not in the arena, so the pass releases nothing.
 TEST(TapeTest, AViewMayBeTheOutputOfAPassThatReleases) {
   std::vector<double> values = {2};
   Tape<double> tape;
@@ -303,7 +304,7 @@ TEST(TapeTest, EachPartOfATapeMayBeDifferentiatedOnce) {
 // A chain of sums of squares. Later operations also read much older values.
 class ReleaseTest : public testing::Test {
  protected:
-  // The gradient that takes the place before the output ends within a line.
+  // Such a gradient, placed right before the output, ends within a line.
   static constexpr int64_t kSize = 8193;
   static constexpr int kDepth = 40;
   static constexpr size_t kValues = kDepth * kSize * sizeof(double);

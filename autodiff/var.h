@@ -33,7 +33,7 @@ void AddOrAssign(bool accumulate, int64_t n, T* __restrict to, F f) {
 // Returns `product`, which is g times a derivative, or 0 if g is 0. This
 // matters if the derivative is not finite: a weight of 0, such as the weight of
 // a score of -inf, influences nothing. Compiles without a branch, so that loops
-// stay vectorised.
+// stay vectorized.
 template <typename T>
 T KeepZero(T g, T product) {
   return g == T(0) ? T(0) : product;
@@ -60,9 +60,9 @@ class GradRef {
     AddOrAssign(accumulate, node_->size, node_->grad, f);
   }
 
-  // Begins a contribution of a kernel that writes every element. Returns true
-  // if data() already contains a contribution: the kernel must then add to it,
-  // and otherwise assign.
+  // Begins a contribution of a kernel that writes every element. If it returns
+  // true, data() already contains a contribution, and the kernel must add to
+  // it. Otherwise the kernel must assign.
   bool MarkTouched();
 
   // Begins a contribution of a kernel that writes only some elements. Returns
@@ -72,8 +72,8 @@ class GradRef {
     return node_->grad;
   }
 
-  // Begins a contribution to `rows` of the operand only. Returns storage to add
-  // to. A sparse gradient stays sparse.
+  // Begins a contribution that writes only `rows` of the operand. Returns
+  // storage to add to. A sparse gradient stays sparse.
   T* BeginRows(absl::Span<const int32_t> rows);
 
   T* data() const { return node_->grad; }
@@ -84,7 +84,7 @@ class GradRef {
 };
 
 // A node on the tape, viewed with a shape. Trivially copyable. It has the size
-// of two pointers in optimised builds, so that it is passed in registers.
+// of two pointers in optimized builds, so that it is passed in registers.
 template <typename T>
 class Var {
  public:
@@ -100,9 +100,9 @@ class Var {
 
   // Whether this Var refers to a node. A default-constructed Var does not, and
   // represents an absent operand. Its tape(), needs_grad(), grad_ref() and
-  // item() fail a check. In optimised builds its data(), size() and grad_data()
+  // item() fail a check. In optimized builds its data(), size() and grad_data()
   // are undefined, because a check would prevent loops over elements from being
-  // vectorised.
+  // vectorized.
   bool has_value() const { return node_ != nullptr; }
 
   Tape<T>& tape() const { return *CheckedNode("tape()")->tape; }
@@ -188,7 +188,8 @@ Tape<T>& TapeOf(const char* operation, Var<T> first, Others... others) {
   return tape;
 }
 
-// Returns BeginPartial() of x's gradient. Null if x is absent or needs none.
+// Calls BeginPartial() for the gradient of x. Returns null if x is absent or
+// needs no gradient.
 template <typename T>
 T* PartialGrad(Var<T> x) {
   if (!x.has_value() || !x.needs_grad()) return nullptr;

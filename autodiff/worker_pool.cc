@@ -14,10 +14,11 @@ namespace {
 thread_local WorkerPool* inference_pool = nullptr;
 
 // About 50 microseconds. This is longer than the gap between two parts of a
-// step. It is short enough that a spinning core costs its neighbour little.
+// step. It is short enough that a spinning core hardly slows down its
+// neighbors.
 constexpr int kSpins = 2000;
 
-// Spins until `ready`. Returns false if that took too long.
+// Spins until `ready`. Returns false after kSpins attempts.
 template <typename Ready>
 bool SpinUntil(Ready ready) {
   for (int i = 0; i < kSpins; ++i) {

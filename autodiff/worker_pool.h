@@ -1,7 +1,7 @@
 // A pool of threads for work that is split by index. A call of Run() costs a
 // fraction of a microsecond when calls follow one another.
 //
-// The result does not depend on the thread that runs an index: the work on one
+// The result does not depend on which thread runs an index: the work on one
 // index must not touch data of another. Denormal numbers are zero on all
 // threads during the work.
 #ifndef AUTODIFF_WORKER_POOL_H_
@@ -20,7 +20,8 @@ namespace regard {
 
 class WorkerPool {
  public:
-  // `threads` includes the caller of Run(): 1 starts no thread. At least 1.
+  // `threads` includes the caller of Run() and is at least 1. With 1, no thread
+  // is started.
   explicit WorkerPool(int threads);
   ~WorkerPool();
 
@@ -57,8 +58,8 @@ class WorkerPool {
 // lifetime. Large products are cut (kernels/gemm.h), attention is spread over
 // heads (attention/kernels), and batches are spread over threads
 // (evaluation/batches.h). The pool must do no other work meanwhile: a product
-// inside of its Run() fails a check. Results are bit-identical. Training does
-// not need this, since each thread has a shard. Scopes nest.
+// inside of the pool's Run() fails a check. Results are bit-identical. Training
+// does not need this, because each thread has its own shard. Scopes nest.
 class InferenceThreads {
  public:
   explicit InferenceThreads(WorkerPool& pool) : InferenceThreads(&pool) {}

@@ -33,7 +33,7 @@ TEST(WorkerPoolTest, RoundsDoNotMixUnderHaste) {
   EXPECT_EQ(total, 4 * (int64_t{20000} * 19999 / 2) + 20000 * 6);
 }
 
-// Half of the smallest normal number: denormal, unless flushed.
+// Returns half of the smallest normal number, which is denormal unless flushed.
 float Denormal() {
   volatile float smallest = std::numeric_limits<float>::min();
   return smallest * 0.5f;

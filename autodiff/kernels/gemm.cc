@@ -17,17 +17,17 @@ namespace {
 
 thread_local int64_t gemm_flops = 0;
 
-// The multiply-adds above which a product is cut: 4 microseconds of work, or 20
-// if it has one row. Two threads that wait for work break even at 3.
+// A product of at least this many multiply-adds is cut. It takes 4
+// microseconds, or 20 if it has one row. Two threads that wait for work break
+// even at 3.
 constexpr int64_t kLeastToCut = int64_t{1} << 19;
 
 // The number of panels that are processed at a time, packed or in place. With
 // kGemmDepth rows, they fill a part of the second-level cache.
 constexpr int64_t kPanelsPacked = 5;
 constexpr int64_t kPanelsInPlace = 10;
-// The number of rows of the left operand that are multiplied with those panels
-// at a time, packed or in place. They fill another part of the second-level
-// cache.
+// The number of rows of the left operand that are multiplied with a group of
+// panels at a time. They fill another part of the second-level cache.
 constexpr int64_t kRowsAtATime = 128;
 
 // A buffer that only grows.
@@ -53,8 +53,8 @@ class PackingBuffer {
   int64_t size_ = 0;
 };
 
-// Returns the distance between packed tiles of rows. The additional line
-// prevents tiles from sharing the same places of the cache.
+// Returns the distance between packed tiles of rows. One additional cache line
+// per tile keeps the tiles from competing for the same cache sets.
 template <typename T>
 constexpr int64_t TileStep(int64_t depth) {
   return depth * kGemmRows + 64 / static_cast<int64_t>(sizeof(T));
@@ -109,8 +109,8 @@ class Product {
            b_.panels == nullptr;
   }
 
-  // Run() for few rows: reads a few columns from their first element to their
-  // last, then the next columns.
+  // Variant of Run() for few rows. Reads a few columns from their first to
+  // their last element, then continues with the next columns.
   void RunAcrossColumns(GemmAddend<T> addend, int64_t begin,
                         int64_t end) const {
     const int64_t most = PacketsAcross<T>(c_.rows, b_.stride) * kPacketSize<T>;
@@ -135,10 +135,10 @@ class Product {
     }
   }
 
-  // Returns how many of the `left` columns are finished before the others. The
-  // second-level cache must hold the packed panels, the sums of several pieces,
-  // and the columns that are read again for other rows. A small remainder joins
-  // the last group.
+  // Returns the number of columns, of the `left` remaining ones, that are
+  // computed at a time. The second-level cache must hold the packed panels, the
+  // sums of several pieces, and the columns that are read again for other rows.
+  // A small remainder joins the last group.
   int64_t ColumnsAtATime(int64_t left) const {
     const bool packs = b_.transposed && b_.panels == nullptr;
     if (!packs && a_.cols <= kGemmDepth && c_.rows <= kRowsAtATime) return left;

@@ -34,8 +34,8 @@ template <typename T>
 void Gemm(ConstMatrix<T> a, ConstMatrix<T> b, MutableMatrix<T> c,
           GemmMode mode = GemmMode::kAssign, T alpha = T(1));
 
-// c [m, n] = addend [m, n] + a b. The addend must not be transposed. A bias is
-// passed as ConstMatrix::Repeated().
+// Computes c [m, n] = addend [m, n] + a b. The addend must not be transposed. A
+// bias is passed as ConstMatrix::Repeated().
 template <typename T>
 void GemmPlus(ConstMatrix<T> a, ConstMatrix<T> b, ConstMatrix<T> addend,
               MutableMatrix<T> c);
@@ -45,9 +45,9 @@ template <typename T>
 int64_t PackedSize(int64_t rows, int64_t cols);
 
 // Returns `b` with a copy in `panels`, in the layout in which products read
-// their right operand. Products with it are bit-identical to products with `b`.
-// They need not pack `b`, which takes as long as the product itself if the left
-// operand has few rows.
+// their right operand. Products with the result are bit-identical to products
+// with `b`, but do not have to pack `b`. If the left operand has few rows,
+// packing takes as long as the product itself.
 template <typename T>
 ConstMatrix<T> Packed(ConstMatrix<T> b, T* panels);
 
@@ -56,7 +56,7 @@ template <typename T>
 bool PanelsMatch(const ConstMatrix<T>& b);
 
 // Returns the number of floating-point operations of this thread's products so
-// far, 2 m n k each.
+// far. A product of [m, k] and [k, n] counts as 2 * m * n * k.
 int64_t GemmFlops();
 
 }  // namespace regard

@@ -1,9 +1,9 @@
 // Products of few rows with a transposed right operand that is read once and in
-// place. Squares of it are transposed in registers and are never stored: for
-// few rows, storing panels would take longer than the product.
+// place. Squares of the operand are transposed in registers and never stored:
+// for few rows, storing panels would take longer than the product.
 //
 // An element is computed by the same chain of multiply-adds as in a tile
-// (gemm_kernel.h), so it has the same bits.
+// (gemm_kernel.h), so both have the same bits.
 #ifndef AUTODIFF_KERNELS_GEMM_ACROSS_H_
 #define AUTODIFF_KERNELS_GEMM_ACROSS_H_
 
@@ -23,8 +23,8 @@ template <typename T>
 struct ColumnsAcross {
   const ConstMatrix<T>& b;
   int64_t first, depth, col, cols;
-  // The first element of the columns that are read next, as many as these, or
-  // null if these are the last.
+  // The first element of the next group of columns, for prefetching. The next
+  // group has as many columns as this one. Null if this group is the last.
   const T* next;
 
   const T* column(int64_t i) const { return At(b, first, col + i); }
@@ -99,8 +99,8 @@ void RunRowsAcross(const GemmRows<T>& a, const ColumnsAcross<T>& across,
 // Returns the number of packets of columns that are processed at a time. With
 // one row, each packet is one chain of multiply-adds, and two chains hide each
 // other's latency. More packets would be loaded from memory more slowly.
-// Columns that are a multiple of 4 KiB apart share few places of the
-// first-level cache, so that one packet is better.
+// Columns that are a multiple of 4 KiB apart compete for few sets of the
+// first-level cache, so one packet is faster.
 template <typename T>
 int PacketsAcross(int64_t rows, int64_t stride) {
   constexpr int64_t kFewPlaces = 4096 / sizeof(T);

@@ -23,7 +23,8 @@ inline constexpr int kGemmPackets = 3;
 template <typename T>
 inline constexpr int64_t kGemmPanel = kGemmPackets* kPacketSize<T>;
 
-// Rows of the largest tile, which fills the registers with a panel's columns.
+// The number of rows of the largest tile. With the columns of a panel, it fills
+// the registers.
 inline constexpr int kGemmRows =
     EIGEN_ARCH_DEFAULT_NUMBER_OF_REGISTERS >= 32 ? 8 : 4;
 
@@ -182,9 +183,9 @@ const T* At(const ConstMatrix<T>& x, int64_t i, int64_t j) {
 
 // Loads the first `depth` elements of `cols` columns, transposed: one packet
 // for each row. The first column begins at x, and columns are `stride` apart.
-// `depth` and `cols` are at most the size of a packet. They are equal to it if
-// `kWholeDepth` and `kWholeCols`. Elements after the last column are
-// unspecified.
+// `depth` and `cols` are at most the size of a packet. If `kWholeDepth`,
+// `depth` equals this size. If `kWholeCols`, `cols` equals it. Elements after
+// the last column are unspecified.
 template <bool kWholeDepth, bool kWholeCols, typename T>
 inline __attribute__((always_inline)) packet::Square<T> LoadSquare(
     const T* x, int64_t stride, int64_t depth, int64_t cols) {

@@ -81,7 +81,7 @@ TEST(GemmTest, MatchesTheDefinitionInEveryTransposition) {
   }
 }
 
-// Wide and deep enough for several blocks of columns with several pieces each.
+// The product has several blocks of columns, and each block has several pieces.
 TEST(GemmTest, MatchesTheDefinitionBlockByBlock) {
   for (const bool ta : {false, true}) {
     for (const bool tb : {false, true}) {
@@ -92,7 +92,8 @@ TEST(GemmTest, MatchesTheDefinitionBlockByBlock) {
 }
 
 TEST(GemmTest, ReadsAndWritesThroughStrides) {
-  const std::vector<float> a = {1, 2, 0, 3, 4, 0};  // [2, 2] in rows of 3
+  // a [2, 2] matrix with stride 3
+  const std::vector<float> a = {1, 2, 0, 3, 4, 0};
   const std::vector<float> b = {1, 0, 0, 1};
   std::vector<float> c(8, -1);
   Gemm<float>({a.data(), 2, 2, 3}, {b.data(), 2, 2}, {c.data(), 2, 2, 4});
@@ -246,7 +247,7 @@ TEST(GemmTest, PiecesOfTheDepthAddUpToTheBitsOfOneProduct) {
   }
 }
 
-// The product is large enough to be cut, or has an extent of 0.
+// The product must be large enough to be cut, or have an extent of 0.
 template <typename T>
 void ExpectThreadsGiveTheSameBits(int64_t m, int64_t k, int64_t n, bool tb) {
   const std::vector<T> a = Normal<T>(m * k, 13);
@@ -346,7 +347,7 @@ TEST(GemmDeathTest, AProductInsideOfItsPoolsWorkIsRefused) {
   const auto nested = [&] {
     WorkerPool pool(2);
     const InferenceThreads scope(pool);
-    // So many calls that the thread with the scope runs one.
+    // With so many calls, the thread with the scope runs at least one of them.
     pool.Run(10000, [&](int64_t) {
       std::vector<float> c(m * n);
       Gemm<float>({a.data(), m, k}, {b.data(), k, n}, {c.data(), m, n});

@@ -59,8 +59,8 @@ inline void Transpose(Block& square) {
 
 #ifdef __AVX512F__
 // Takes 64 instructions. Eigen's version works on halves of packets and takes
-// twice as many. First transposes the quarters of each four packets, then
-// exchanges quarters between packets.
+// twice as many. The quarters of every four packets are transposed first. Then
+// quarters are exchanged between packets.
 inline void Transpose(Square<float>& square) {
   __m512(&x)[16] = square.packet;
   __m512 y[16];
@@ -206,7 +206,7 @@ Packet<double> ApplyToElements(const Packet<double>& x, F f) {
   return packet::ploadu<Packet<double>>(elements);
 }
 
-// Eigen has no vectorised form of these two functions for double.
+// Eigen has no vectorized tanh and erf for double.
 inline Packet<double> TanhPacket(const Packet<double>& x) {
   return ApplyToElements(x, [](double element) { return std::tanh(element); });
 }

@@ -42,7 +42,7 @@ struct Uncompared {
   friend Uncompared sqrt(Uncompared x) { return x; }
 };
 
-// Uncompared<T>, for any X.
+// Uncompared<T>, once for each type X of a pack.
 template <typename T, typename X>
 using UncomparedFor = Uncompared<T>;
 

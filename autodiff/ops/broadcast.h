@@ -1,6 +1,6 @@
-// Loops over an output and operands with other strides, such as operands that
-// are broadcast to it. Shapes are aligned at their last axes. The extent of an
-// operand is equal to the output's, or 1, or absent.
+// Loops over an output and its operands, which may have other strides because
+// they are broadcast. Shapes are aligned at their last axes. The extent of an
+// operand is equal to the output's extent, or 1, or absent.
 #ifndef AUTODIFF_OPS_BROADCAST_H_
 #define AUTODIFF_OPS_BROADCAST_H_
 
@@ -13,8 +13,8 @@ namespace regard {
 // Returns the shape that two operands of `operation` broadcast to.
 Shape BroadcastShape(const char* operation, const Shape& a, const Shape& b);
 
-// Writes to `strides` the step of an operand along each axis of `out`, 0 if the
-// operand is repeated. `operand` must broadcast to `out`.
+// Writes the step of an operand along each axis of `out` to `strides`. The step
+// is 0 if the operand is repeated. `operand` must broadcast to `out`.
 void BroadcastStrides(const char* operation, const Shape& operand,
                       const Shape& out, int64_t* strides);
 

@@ -7,7 +7,7 @@
 namespace regard {
 
 // Element i along `axis` of the result is the sum of elements 0 .. i of x,
-// added in rising order.
+// added in ascending order.
 template <typename T>
 Var<T> CumulativeSum(Var<T> x, int axis);
 

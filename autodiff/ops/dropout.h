@@ -25,12 +25,13 @@ namespace regard {
 // larger one.
 //
 // The last two axes of x may be parts of longer axes that begin at `first_row`
-// and `first_column`. Their mask is that part of the whole mask.
+// and `first_column`. The mask of the part is then the corresponding part of
+// the whole mask.
 //
 // Two calls in one NameScope need different sites: a second mask with the same
-// site, random state and first row and column fails a check. A scope that is
-// opened again has the masks that it had before. Nothing is checked outside of
-// scopes. Steps and example numbers count modulo 2^32.
+// site, random state and first row and column fails a check. If a scope is
+// opened again, its masks are the same as before. Outside of scopes, nothing is
+// checked. Steps and example numbers count modulo 2^32.
 template <typename T>
 Var<T> Dropout(Var<T> x, std::type_identity_t<T> rate, const char* site,
                int64_t first_row = 0, int64_t first_column = 0);
@@ -48,7 +49,7 @@ class DropoutMask {
   }
 
   bool drops() const { return rate_ > 0; }
-  // The factor of elements that are kept.
+  // The factor that kept elements are multiplied by.
   double scale() const { return 1 / (1 - rate_); }
 
   // Sets keep[i] to whether element first + i of a row is kept, for i < count.

@@ -40,7 +40,7 @@ class DropoutMaskTest : public ::testing::Test {
  protected:
   DropoutMaskTest() { tape_.set_training(true); }
 
-  // Returns the result for an input of ones.
+  // Returns the result of dropout for an input of ones.
   std::vector<float> Mask(const Shape& shape, const char* site = "site") {
     const Var<float> y = Dropout(tape_.Full(shape, 1), 0.5, site);
     return {y.data(), y.data() + y.size()};
@@ -62,7 +62,7 @@ TEST_F(DropoutMaskTest, KeepsTheMean) {
     EXPECT_TRUE(element == 0 || element == 1.25f) << element;
     dropped += element == 0;
   }
-  // The standard deviation is 126.
+  // The standard deviation of the count is 126.
   EXPECT_NEAR(dropped, 20000, 640);
 }
 
@@ -126,7 +126,8 @@ TEST_F(DropoutMaskTest, TheAxesBeforeTheLastTwoAreInTheKey) {
   }
 }
 
-// Attention weights [batch, heads, queries, keys], and one more axis.
+// The axes are those of attention weights [batch, heads, queries, keys], and
+// one more.
 TEST_F(DropoutMaskTest, DoesNotDependOnPadding) {
   const Shape shape = {2, 2, 2, 3, 70};
   const std::vector<float> mask = Mask(shape);
@@ -192,13 +193,13 @@ TEST_F(DropoutMaskTest, SitesOfOneScopeAreDifferent) {
       Mask(shape);
     }
     EXPECT_DEATH(Mask(shape), expected);
-    // Other parts and other random states have other masks.
+    // Another part or another random state has another mask, so the calls pass.
     Dropout(tape_.Full(shape, 1), 0.5, "site", /*first_row=*/3);
     tape_.set_random({.seed = 1, .step = 0, .examples = examples});
     Mask(shape);
     EXPECT_DEATH(Mask(shape), expected);
     tape_.set_random({});
-    // Without a mask, nothing is checked.
+    // Outside of training there is no mask, so the same site may be used again.
     tape_.set_training(false);
     Mask(shape);
     tape_.set_training(true);

@@ -57,8 +57,8 @@ template <typename T>
 Var<T> operator-(Var<T> x);
 
 // Returns x where `condition` is positive, and y elsewhere. All three
-// broadcast. The gradient of an element goes to the operand that was taken, and
-// none to `condition`.
+// broadcast. The gradient of an element goes to the operand that was taken.
+// `condition` gets no gradient.
 template <typename T>
 Var<T> Where(Var<T> condition, Var<T> x, Var<T> y);
 
@@ -83,9 +83,9 @@ Var<T> Square(Var<T> x);
 // The gradient at 0 is 0.
 template <typename T>
 Var<T> Abs(Var<T> x);
-// x^exponent. Multiplies for whole exponents up to 64, and otherwise computes
-// exp(exponent log |x|) with the sign of the power. NaN for negative x unless
-// the exponent is whole.
+// Returns x^exponent. Multiplies for whole exponents from -64 to 64. Otherwise
+// computes exp(exponent * log |x|), negated if x is negative and the exponent
+// is odd. The result is NaN for negative x unless the exponent is whole.
 template <typename T>
 Var<T> Pow(Var<T> x, std::type_identity_t<T> exponent);
 

@@ -42,7 +42,8 @@ Var<T> SameShape(const char* name, Var<T> a, Var<T> b, Value value) {
 }
 
 // The rows of an operand in memory. An element that is repeated within a row is
-// copied to all elements of a buffer, so that functions receive only rows.
+// copied to all elements of a buffer, so that functions always receive
+// contiguous rows.
 template <typename T>
 class OperandRows {
  public:

@@ -17,9 +17,9 @@ using ::testing::FloatNear;
 using ::testing::HasSubstr;
 using ::testing::IsNan;
 
-// Values far enough from 0 to divide by.
+// Values that are far enough from 0 to divide by them.
 CheckedInput Positive(const Shape& shape) { return {shape, 0.5, 2}; }
-// Values on both sides of a kink at 0, beyond the steps of the stencil.
+// Values on both sides of a kink at 0. The stencil does not reach across it.
 CheckedInput AwayFromZero(const Shape& shape) { return {shape, -2, 2, 0.1}; }
 
 template <typename F>
@@ -153,7 +153,7 @@ TEST_F(ElementwiseValueTest, ARepeatedOperandGetsTheSumOfItsGradients) {
   Var<double> y = column * row;
   if (auto d = y.grad_ref()) d.AddEach([](int64_t i) { return i; });
   tape_.BackwardTo({});
-  // The gradients of y are 0 1 2 / 3 4 5.
+  // The gradient of y is [[0, 1, 2], [3, 4, 5]].
   EXPECT_THAT(Grad(column), ElementsAre(0 + 2 + 6, 3 + 8 + 15));
   EXPECT_THAT(Grad(row), ElementsAre(60, 10 + 80, 20 + 100));
 }

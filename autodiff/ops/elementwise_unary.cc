@@ -21,14 +21,14 @@ void RecordUnary(const char* name, Var<T> x, Var<T> y, G grad) {
     const T* g = y->grad;
     const T* x_data = x->value;
     const T* y_data = y->value;
-    // x needs a gradient: otherwise there would be no record.
+    // x needs a gradient, because this record exists.
     GradRef<T>(x).AddEach(
         [=](int64_t i) { return grad(g[i], x_data[i], y_data[i]); });
   });
 }
 
-// The number of elements that several loops process before the next chunk. They
-// stay in the first-level cache.
+// The number of elements in a chunk. Several loops process one chunk before the
+// next, so that its data stays in the first-level cache.
 constexpr int64_t kChunk = 1024;
 
 template <typename F>
@@ -191,7 +191,7 @@ Var<T> Pow(Var<T> x, std::type_identity_t<T> exponent) {
   Var<T> y = x.tape().NewLike(x, x.needs_grad());
   Power(x.data(), y.data(), x.size(), exponent);
   RecordSlope("Pow", x, y, [=](int64_t first, int64_t count, T* slopes) {
-    // The slope for exponent 0 is 0 everywhere. x^-1 might be infinite.
+    // For exponent 0, the slope is 0 everywhere. x^-1 might be infinite.
     Power(x.data() + first, slopes, count, exponent == 0 ? T(0) : exponent - 1);
     for (int64_t i = 0; i < count; ++i) slopes[i] *= exponent;
   });

@@ -42,8 +42,8 @@ constexpr int64_t kOfInference = 8;
 
 // The number of elements of a part that exceeds the private cache of a core.
 // Inference with very few rows then waits for memory. Packing takes as long as
-// dozens of products with the copy save, and the copy takes space. It is
-// therefore made after that many products.
+// dozens of products with the copy save, and the copy takes space. The copy is
+// therefore made after kOfStreams products.
 constexpr int64_t kLeastToStream = int64_t{1} << 18;
 constexpr int64_t kOfStreams = 64;
 
@@ -122,7 +122,8 @@ void Enqueue(LeafNode<T>* leaf, LeafPart<T>* part, const ConstMatrix<T>& g,
     part->deferred = true;
     tape.Defer("WeightGradient", [=] {
       part->deferred = false;
-      // Without any row the gradient is zero, but must be marked as written.
+      // If no row is queued, the gradient is zero, but must be marked as
+      // written.
       if (part->queued > 0 || !leaf->touched) Flush(leaf, part);
     });
   }

@@ -140,7 +140,8 @@ TEST(LeafCopyTest, AllTapesReadOneUntilTheWeightChanges) {
     EXPECT_EQ(PanelsOf(other), panels);
   }
   EXPECT_EQ(weight.packed.bytes(), bytes);
-  // Within a step, too.
+  // If the weights change within a step, the next product reads the new
+  // weights.
   second.Reset();
   const Var<float> leaf = weight.Leaf(second);
   const Var<float> x = second.Full({2, 3}, 1);
@@ -318,7 +319,8 @@ struct Weights {
   Var<float> input, hidden, bias;
 };
 
-// One step of a decoder: a projection of x by some columns, then a cell.
+// One step of a decoder: a projection of x by some columns of a weight, then a
+// recurrent cell.
 struct Step {
   Weights weights;
   bool lstm;
@@ -339,8 +341,9 @@ struct Step {
   }
 };
 
-// Returns the gradients of a recurrence: of x, then of the weights. The steps
-// in the bit set `recomputed` use activation checkpointing.
+// Returns the gradients of x and of the weights, in this order, for a
+// recurrence. The steps in the bit set `recomputed` use activation
+// checkpointing.
 std::vector<std::vector<float>> RecurrenceGradients(Tape<float>& tape,
                                                     bool lstm, int64_t batch,
                                                     int steps,
@@ -393,7 +396,7 @@ TEST(LeafQueueTest, AWarmStepAllocatesNothing) {
   for (int step = 0; step < 6; ++step) {
     if (step == 3) before = AllocationCount();
     tape.Reset();
-    // An optimizer does the same.
+    // An optimizer also invalidates the copies in each step.
     owner.packed.Invalidate();
     const Var<float> weight = owner.Leaf(tape);
     Var<float> y = tape.Full({100, 2}, 1);

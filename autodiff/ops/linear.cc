@@ -33,7 +33,8 @@ GemmMode Mode(GradRef<T>& d) {
   return d.MarkTouched() ? GemmMode::kAdd : GemmMode::kAssign;
 }
 
-// Calls f(index of the product, of the matrix of a, of the matrix of b).
+// Calls f(index of the product, index of the matrix of a, index of the matrix
+// of b) for each product.
 template <typename F>
 void ForEachMatrix(const StridedLoop<2>& loop, F f) {
   loop.ForEachRow([&](int64_t row, const int64_t(&offsets)[2]) {

@@ -74,8 +74,8 @@ TEST(LinearCrossEntropyTest, AgreesWithItsComposition) {
   }
 }
 
-// Ignored rows of NaN do not change the gradients of the other rows. These lie
-// in two blocks of rows around a block that contains only ignored rows.
+// Ignored rows of NaN do not change the gradients of the other rows. The other
+// rows lie in two blocks, with a block of only ignored rows between them.
 TEST(LinearCrossEntropyTest, IgnoredRowsTakePartInNoProduct) {
   constexpr int64_t kRows = 768;
   constexpr int64_t kIn = 5;
@@ -144,7 +144,7 @@ TEST(LinearCrossEntropyTest, WorksWithoutBias) {
 
 TEST(CrossEntropyTest, IsTheNegativeLogLikelihoodInNats) {
   Tape<double> tape;
-  // Probabilities 1/4 and 3/4 in both rows.
+  // The probabilities are 1/4 and 3/4 in both rows.
   Var<double> x = tape.Input({2, 2}, {0, std::log(3), 100, 100 + std::log(3)});
   EXPECT_NEAR(CrossEntropy(x, {0, 1}).item(), std::log(4) + std::log(4. / 3),
               1e-12);

@@ -10,7 +10,8 @@ namespace regard {
 
 namespace {
 
-// Normalizes each row. If not kCenter, the mean is 0. The bias may be empty.
+// Normalizes each row. If not kCenter, the mean counts as 0. The bias may be
+// empty.
 template <bool kCenter, typename T>
 Var<T> Norm(const char* name, Var<T> x, Var<T> gain, Var<T> bias, T epsilon) {
   const int64_t rows = x.rows();

@@ -98,7 +98,7 @@ TEST(OperandsDeathTest, AreOnOneTape) {
       EXPECT_DEATH(operation.run(operands),
                    operation.name + " of values on different tapes")
           << foreign;
-      // The same values on one tape pass.
+      // If all operands are on one tape, the same values pass.
       operands[foreign] =
           tape.Constant(operation.operands[foreign], operands[foreign].span());
       operation.run(operands);

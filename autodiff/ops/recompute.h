@@ -108,14 +108,16 @@ void AllocateGradients(absl::Span<const Var<T>> inputs) {
 //
 // fn runs twice and must compute the same both times. It must be trivially
 // copyable. It must not read anything that changes in between, except the tape:
-// both runs see the mode and random state of the first run. Besides `inputs` it
-// may use leaves, such as parameters, and values that need no gradient. A
-// gradient of any other value fails a check. Dropout in fn has the same mask
-// both times. Values and gradients are bit-identical to fn without Recompute().
+// both runs see the mode and random state of the first run. In addition to
+// `inputs`, fn may use leaves, such as parameters, and values that need no
+// gradient. A gradient of any other value fails a check. Dropout in fn has the
+// same mask both times. Values and gradients are bit-identical to fn without
+// Recompute().
 template <typename T, typename F>
 Var<T> Recompute(Tape<T>& tape, absl::Span<const Var<T>> inputs, F fn) {
   const absl::Span<const Var<T>> kept = KeepInputs("Recompute", tape, inputs);
-  // The output is moved below the mark by a copy in scratch storage.
+  // Rewinding would discard the output, so it is copied to scratch storage
+  // first.
   const bool recording = tape.recording();
   const bool wanted_grad = tape.wanted_grad();
   const typename Tape<T>::Mark mark = tape.Save();
@@ -156,8 +158,8 @@ struct RowBlock {
 // Computes y [batch, heads, rows, width] in blocks of up to `most` >= 1 rows of
 // an example. fn(inputs, block) returns [1, heads, block.count, width]. The
 // requirements of Recompute() hold for each block. Only one block at a time is
-// in memory. Both passes compute the blocks in rising order, so that gradients
-// are added in the same order as by one pass over all rows.
+// in memory. Both passes compute the blocks in ascending order, so that
+// gradients are added in the same order as by one pass over all rows.
 template <typename T, typename F>
 Var<T> RecomputeRows(Tape<T>& tape, absl::Span<const Var<T>> inputs,
                      const Shape& shape, int64_t most, F fn) {

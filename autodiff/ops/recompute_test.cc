@@ -20,7 +20,7 @@
 namespace regard {
 namespace {
 
-// Several operations, including dropout.
+// A function of several operations, including dropout.
 struct Block {
   template <typename T>
   Var<T> operator()(absl::Span<const Var<T>> in) const {
@@ -54,8 +54,9 @@ Var<T> ByRows(Tape<T>& tape, absl::Span<const Var<T>> in, int64_t most) {
   return RecomputeRows(tape, in, in[0].shape(), most, Rows());
 }
 
-// Rows of x [2, time, 3] that read a state [2, 1, 3]: y = x W + state, and the
-// next state is tanh(state W + sum of the rows of x). A missing state means 0.
+// Rows of x [2, time, 3] that read a state [2, 1, 3]. They are y = x W + state,
+// and the next state is tanh(state W + sum of the rows of x). A missing state
+// means 0.
 struct Link {
   template <typename T>
   ChainLink<T> operator()(absl::Span<const Var<T>> in, Var<T> state,
@@ -189,8 +190,8 @@ TEST(RecomputeTest, AChainOfNoRowsLeavesItsState) {
   EXPECT_EQ(link.state.data()[5], 7);
 }
 
-// The gradients are bit-identical, because blocks are computed in rising order
-// and products are cut at 256 rows.
+// The gradients are bit-identical, because blocks are computed in ascending
+// order and products are cut at 256 rows.
 TEST(RecomputeTest, BlocksOfAnySizeHaveTheSameGradients) {
   const auto gradient_of_weight = [](int64_t most) {
     Tape<double> tape;
@@ -228,7 +229,7 @@ TEST(RecomputeTest, NeedsAGradientWhereItsFunctionDoes) {
   EXPECT_FALSE(
       Recompute(tape, absl::MakeConstSpan(constants), Nested()).needs_grad());
   EXPECT_EQ(tape.records(), 0);
-  // A leaf that is not among the inputs.
+  // `weight` is a leaf that is not among the inputs.
   const Var<double> weight = tape.Input({3, 3}, std::vector<double>(9, 1));
   const auto product = [=](absl::Span<const Var<double>> in) {
     return MatMul(in[0], weight);
@@ -308,7 +309,8 @@ TEST(RecomputeTest, KeepsOnlyTheOutput) {
   EXPECT_NEAR(y.data()[1], 0.9993292997390670, 1e-14);  // tanh(4)
 }
 
-// A change between the forward and the backward pass does not change the mask.
+// A change of the tape's flags or random state between the forward and the
+// backward pass does not change the gradient.
 TEST(RecomputeTest, ReplaysUnderTheFlagsOfTheRecording) {
   const auto gradient = [](auto change) {
     Tape<double> tape;

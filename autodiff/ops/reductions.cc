@@ -11,7 +11,8 @@ namespace regard {
 
 namespace {
 
-// An array viewed as [outer, extent, inner], reduced over the middle axis.
+// An array viewed as [outer, extent, inner], to be reduced over the middle
+// axis.
 struct Extents {
   int64_t outer;
   int64_t extent;

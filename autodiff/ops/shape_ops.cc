@@ -38,8 +38,9 @@ int64_t Outer(const Shape& shape, int axis) {
 }
 
 // Concatenates matrices of up to `outer` rows along the columns. Missing rows
-// of an input are 0. All inputs have `same_columns` columns. If `same_columns`
-// is 0, the columns may differ, and all inputs have `outer` rows.
+// of an input are 0. If `same_columns` is not 0, all inputs have that many
+// columns. If it is 0, the columns may differ, and all inputs have `outer`
+// rows.
 template <typename T>
 Var<T> Join(const char* name, absl::Span<const Var<T>> inputs, int64_t outer,
             int64_t same_columns, const Shape& shape) {

@@ -63,7 +63,7 @@ TEST(UnitLowerSolveTest, SubtractsWhatEarlierRowsContribute) {
   const Var<double> a =
       tape.Input({3, 3}, {nan, nan, nan, 2, nan, nan, 3, 4, nan});
   const Var<double> b = tape.Input({3, 2}, {1, 10, 5, 0, 7, 0});
-  // Rows: b0; b1 - 2 x0; b2 - 3 x0 - 4 x1.
+  // The rows of the solution are b0, b1 - 2 * x0 and b2 - 3 * x0 - 4 * x1.
   EXPECT_THAT(UnitLowerSolve(a, b).span(), ElementsAre(1, 10, 3, -20, -8, 50));
   EXPECT_THAT(
       UnitLowerSolve(tape.Constant({2, 0, 0}), tape.Constant({2, 0, 3})).span(),

@@ -11,7 +11,8 @@ namespace regard {
 
 namespace {
 
-// gates[0 .. 2w) = sigmoid(x + product + bias): r and z. bias may be null.
+// Sets gates[0 .. 2 * w), which are r and z, to sigmoid(x + product + bias).
+// bias may be null.
 template <typename T>
 void GruResetAndUpdate(int64_t width, const T* x, const T* product,
                        const T* bias, T* gates) {
@@ -25,8 +26,8 @@ void GruResetAndUpdate(int64_t width, const T* x, const T* product,
   Sigmoid(gates, gates, 2 * width);
 }
 
-// Sets gates[2w .. 3w) = n and next = s'. candidate_part is W_n (r * s) for
-// kResetBefore, and r * (W_n s + b_n) for kResetAfter.
+// Sets gates[2 * w .. 3 * w) to n, and `next` to s'. candidate_part is W_n (r *
+// s) for kResetBefore, and r * (W_n s + b_n) for kResetAfter.
 template <typename T>
 void GruCandidate(int64_t width, const T* x, const T* candidate_part,
                   const T* state, T* gates, T* next) {
@@ -41,8 +42,8 @@ void GruCandidate(int64_t width, const T* x, const T* candidate_part,
   }
 }
 
-// Computes from d_next the gradients before the activations of z and n,
-// d_gates[w .. 3w), and d_state = z * d_next.
+// Computes d_gates[w .. 3 * w) from d_next: the gradients of z and n before
+// their activations. Also sets d_state to z * d_next.
 template <typename T>
 void GruCandidateGradient(int64_t width, const T* gates, const T* state,
                           const T* d_next, T* d_gates, T* d_state) {
@@ -60,8 +61,8 @@ void GruCandidateGradient(int64_t width, const T* gates, const T* state,
   }
 }
 
-// Computes from `d_reset`, the gradient of r, the gradient before its
-// activation, d_gates[0 .. w).
+// Computes d_gates[0 .. w), the gradient of r before its activation, from
+// `d_reset`, the gradient of r.
 template <typename T>
 void GruResetGradient(int64_t width, const T* gates, const T* d_reset,
                       T* d_gates) {

@@ -10,7 +10,7 @@ namespace regard {
 
 namespace {
 
-// The data of one step of one sequence, all [width] except gates.
+// The data of one step of one sequence. All arrays except `gates` are [width].
 template <typename T>
 struct LstmRow {
   T* gates;      // [4 width]
@@ -19,7 +19,8 @@ struct LstmRow {
   T* tanh_cell;  // tanh(c')
 };
 
-// Sets gates, next_cell, tanh_cell, next = h'. product = W h. bias may be null.
+// Sets gates, next_cell, tanh_cell and next = h'. `product` is W h. bias may be
+// null.
 template <typename T>
 void LstmForward(int64_t width, const T* x, const T* product, const T* bias,
                  const LstmRow<T>& row, T* next) {
@@ -45,7 +46,7 @@ void LstmForward(int64_t width, const T* x, const T* product, const T* bias,
 }
 
 // Computes d_gates, the gradients before the activations, from d_next and
-// d_cell, the gradient of c'. Replaces d_cell by the gradient of c. Does not
+// d_cell, the gradient of c'. Replaces d_cell with the gradient of c. Does not
 // read row.next_cell.
 template <typename T>
 void LstmBackward(int64_t width, const LstmRow<T>& row, const T* d_next,
@@ -109,7 +110,7 @@ struct LstmCell {
         for (int64_t i = 0; i < w; ++i) d_row[i] += d_out[i];
       }
       LstmBackward(w, Row(pass, step, row), d_row, d_cell + row * w, d_gates);
-      // The whole gradient of h goes through the gates.
+      // The gradient of h comes only through the gates.
       std::fill_n(d_row, w, T(0));
       if (data.d_x != nullptr) {
         AddOrAssign(data.accumulate, 4 * w, data.d_x + position * 4 * w,

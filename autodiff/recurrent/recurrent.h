@@ -20,9 +20,9 @@ using CellState = std::array<Var<T>, kMaxRecurrentStates>;
 
 template <typename T>
 struct SequenceInputs {
-  Var<T> projected;      // [batch, time, gates width]: W_ih x + b_ih
-  Var<T> weight_hh;      // [gates width, width]
-  Var<T> bias_hh;        // [gates width], or empty
+  Var<T> projected;      // [batch, time, gates * width]: W_ih x + b_ih
+  Var<T> weight_hh;      // [gates * width, width]
+  Var<T> bias_hh;        // [gates * width], or empty
   CellState<T> initial;  // before the first step
   // [batch], each in 0 .. time. Empty means that all are `time`.
   absl::Span<const int32_t> lengths = {};
@@ -37,6 +37,8 @@ struct SequenceOutputs {
 
 enum class GruForm { kResetBefore, kResetAfter };
 
+// The gated recurrent unit over a sequence:
+//
 //   r  = sigmoid(x_r + W_r s + b_r)
 //   z  = sigmoid(x_z + W_z s + b_z)
 //   n  = tanh(x_n + W_n (r * s) + b_n)      reset_before: Cho et al. 2014
@@ -48,6 +50,8 @@ enum class GruForm { kResetBefore, kResetAfter };
 template <typename T>
 SequenceOutputs<T> GruSequence(const SequenceInputs<T>& inputs, GruForm form);
 
+// The long short-term memory over a sequence:
+//
 //   i, f, o = sigmoid(x + W h + b), g = tanh(x + W h + b)
 //   c' = f * c + i * g
 //   h' = o * tanh(c')

@@ -5,16 +5,16 @@
 //
 //   static constexpr int kGates;   // rows of weight_hh, in multiples of width
 //   static constexpr int kStates;  // parts of CellState
-//   // The number of gates whose recurrent product is with h. The product of
-//   // the others is with `extra`, which the cell computes in between.
+//   // The number of gates whose recurrent product is with h. The other gates
+//   // are products with `extra`, which the cell computes in between.
 //   int gates_of_state() const;
 //   void Forward(const RecurrentPass<T>& pass, int64_t step,
 //                const ForwardStep<T>& data) const;
 //   void Backward(const RecurrentPass<T>& pass, int64_t step,
 //                 const BackwardStep<T>& data) const;
 //
-// It computes the products and row operations of one step for the live rows of
-// the step: sequences that have ended cost nothing. This file does the rest.
+// A cell computes the products and row operations of one step for the live rows
+// of the step: sequences that have ended cost nothing. This file does the rest.
 #ifndef AUTODIFF_RECURRENT_RECURRENT_PASS_H_
 #define AUTODIFF_RECURRENT_RECURRENT_PASS_H_
 
@@ -34,8 +34,8 @@ namespace regard {
 
 // The operands, and the results of the forward pass that the backward pass
 // needs. The results are time-major: each step has a block of live rows, so
-// that all steps form one matrix. Without gradients, all steps share one block.
-// Trivially copyable.
+// that all steps form one matrix. If no gradient is needed, all steps share one
+// block. Trivially copyable.
 template <typename T>
 struct RecurrentPass {
   Var<T> x, weight, bias;
@@ -47,7 +47,7 @@ struct RecurrentPass {
 
   bool one_block = false;
   std::array<T*, kMaxRecurrentStates> states = {};  // [.., width]
-  T* activations = nullptr;                         // [.., gates width]
+  T* activations = nullptr;                         // [.., gates * width]
   T* extra = nullptr;                               // [.., width], for the cell
   CellState<T> final_state = {};
 
@@ -93,7 +93,7 @@ struct ForwardStep {
   // The transposes of of_state() and of_extra() of the pass.
   ConstMatrix<T> of_state;
   ConstMatrix<T> of_extra;
-  T* product;  // [live, gates width], uninitialised
+  T* product;  // [live, gates * width], uninitialized
 };
 
 template <typename T>
@@ -105,7 +105,7 @@ struct BackwardStep {
   // states before it.
   std::array<T*, kMaxRecurrentStates> d_states;
   // Output: gradients of weight_hh h + bias_hh, or of weight_hh `extra`, [live,
-  // gates width].
+  // gates * width].
   T* d_product;
   T* d_x;                     // gradient of projected, or null if not needed
   bool accumulate;            // whether to add to d_x

@@ -38,10 +38,11 @@ std::vector<double> Random(const Shape& shape, uint64_t seed) {
 
 struct Result {
   std::vector<std::vector<double>> outputs;    // values
-  std::vector<std::vector<double>> gradients;  // one per input
+  std::vector<std::vector<double>> gradients;  // one array per input
 };
 
-// Projects the outputs whose entry in `used` is true.
+// Returns the outputs of f, and the gradients of a random projection of the
+// outputs whose entry in `used` is true.
 Result Evaluate(const Function& f, const std::vector<Shape>& shapes,
                 const std::vector<std::vector<double>>& values,
                 const std::vector<bool>& used) {
@@ -181,7 +182,7 @@ TEST(RecurrentTest, FusedLstmEqualsItsComposition) {
   }
 }
 
-// Concatenates all outputs to one vector for the gradient checks.
+// Concatenates all outputs into one vector for the gradient checks.
 template <typename T>
 Var<T> Join(const std::vector<Var<T>>& outputs) {
   std::vector<Var<T>> flat;

@@ -31,7 +31,8 @@ struct Place {
   }
 };
 
-// Overwrites an element of one place with `soil` before the finder searches it.
+// A finder that overwrites an element of one place with `soil` before it
+// searches the place.
 template <typename T>
 class SoilingFinder : public FaultFinder<T> {
  public:

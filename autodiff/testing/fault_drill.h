@@ -15,18 +15,17 @@ namespace regard {
 struct FaultDrill {
   int faults = 0;                    // faults that had to be named
   std::set<std::string> operations;  // operations with faults
-  int legal = 0;                     // the number of legal scores of -inf,
-                                     // which the finder had to ignore
+  int legal = 0;                     // legal scores of -inf, to be ignored
   std::vector<std::string> failures;
 };
 
-// `run` computes a function forward and backward on a new tape, and must use
-// the same operations at each call. NaN, inf and -inf are put into the first
-// element of each value, and of each gradient that an operation contributes to.
-// If `once_a_name`, only the first place with a given operation is tested. -inf
-// is also put into scores, where it is legal (see Tape::BeginScores()).
-// Infinities are not put into the operands of scores, because they may be legal
-// there.
+// Runs `run` with faults. `run` computes a function forward and backward on a
+// new tape, and must use the same operations at each call. NaN, inf and -inf
+// are put into the first element of each value, and of each gradient that an
+// operation contributes to. If `once_a_name`, only the first place with a given
+// operation is tested. -inf is also put into scores, where it is legal (see
+// Tape::BeginScores()). Infinities are not put into the operands of scores,
+// because they may be legal there.
 template <typename T>
 FaultDrill DrillFaults(absl::FunctionRef<void(Tape<T>&)> run,
                        bool once_a_name = false);

@@ -16,7 +16,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Returns x^2 with the gradient `factor` x. The right factor is 2.
+// Returns x^2 with the gradient factor * x. The right factor is 2.
 template <typename T>
 Var<T> SquareWithGradient(Var<T> x, T factor) {
   const Var<T> y = x.tape().New(x.shape(), x.needs_grad());

@@ -41,7 +41,7 @@ std::vector<InterleavedTime> TimeInterleaved(
   };
   std::vector<int> steps;
   for (size_t i = 0; i < n; ++i) {
-    seconds_per_step(i, 1);  // The first step allocates.
+    seconds_per_step(i, 1);  // The first step allocates memory.
     const double once = std::max(seconds_per_step(i, 1), 1e-6);
     steps.push_back(std::max(1, static_cast<int>(seconds / once)));
   }

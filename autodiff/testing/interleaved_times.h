@@ -13,7 +13,8 @@ namespace regard {
 
 struct InterleavedTime {
   double seconds = 0;  // per step, the median over the rounds
-  // The time divided by the baseline's in the same round: median and quartiles.
+  // The median and quartiles of the time divided by the baseline's time in the
+  // same round.
   double ratio = 0;
   double lower_quartile = 0;
   double upper_quartile = 0;

@@ -23,7 +23,8 @@ TEST(TimeInterleaved, ComparesWithinARound) {
   const auto step = [&](const char* name, double seconds) {
     return [&order, &slowness, name, seconds] {
       order.push_back(name);
-      // Each workload runs 2 steps before the rounds. A round runs a, a, b.
+      // Each workload runs 2 steps before the rounds. A round runs the first
+      // workload twice and the second once.
       slowness = order.size() > 7 && order.size() <= 10 ? 2 : 1;
       clock_seconds += slowness * seconds;
     };

@@ -45,7 +45,7 @@ Var<T> NextGruState(Var<T> x, Var<T> state, Var<T> weight, Var<T> bias,
   return z * state + (1 - z) * n;
 }
 
-// Arranges outputs in order of steps as [1, time, width], followed by zeros.
+// Arranges the outputs of all steps as [1, time, width], followed by zeros.
 template <typename T>
 Var<T> Arrange(Tape<T>& tape, std::vector<Var<T>> outputs, bool reverse,
                int64_t time, int64_t width) {
