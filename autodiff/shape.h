@@ -52,7 +52,7 @@ class Shape {
     return size;
   }
 
-  // The distance in elements between neighbors along `axis`.
+  // The distance in elements between neighbours along `axis`.
   int64_t Stride(int axis) const {
     int64_t stride = 1;
     for (int i = rank_ - 1, first = Axis(axis); i > first; --i) {

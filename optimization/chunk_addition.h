@@ -1,4 +1,5 @@
-// The addition at the nodes of the tree of shards, for one chunk.
+// Adds the gradients of the two children of a node in the tree of shards, for
+// one chunk.
 #ifndef OPTIMIZATION_CHUNK_ADDITION_H_
 #define OPTIMIZATION_CHUNK_ADDITION_H_
 
@@ -10,9 +11,9 @@
 
 namespace regard {
 
-// sum += right for one chunk. Both pointers point to the first element of the
-// chunk, and `sum` contains the left child of a node. `right_marks` are the
-// marks of the whole right subtree. Rows that are not marked add nothing.
+// Computes sum += right for one chunk. Both pointers point to the first element
+// of the chunk, and `sum` contains the left child of a node. `right_marks` are
+// the marks of the whole right subtree. Rows that are not marked add nothing.
 // `layout` may be any slab of the store, and determines the positions of the
 // marks.
 template <typename T>

@@ -1,9 +1,10 @@
 // The result of an evaluation of a data set: the output of the model for each
 // example, and the metrics computed from it.
 //
-// A metric that is a function of sums over examples is stored as the terms of
-// these sums, its statistics. It can then be computed, without the models, for
-// a part of the set, for resamples, and for a mixture of two models' results.
+// A metric that is a function of sums over examples is stored as its
+// statistics, which are the terms of these sums. It can then be computed,
+// without the models, for a part of the set, for resamples, and for a mixture
+// of two models' results.
 #ifndef OPTIMIZATION_EVALUATED_SET_H_
 #define OPTIMIZATION_EVALUATED_SET_H_
 
@@ -48,8 +49,8 @@ struct ExampleMetric {
                  static_cast<size_t>(aggregate->width));
   }
 
-  // The value for these examples, in which an example may occur several times;
-  // for all examples; and for one example.
+  // The value for the given examples, which may repeat, for all examples, or
+  // for one example.
   double ValueOf(absl::Span<const size_t> examples) const;
   double Value() const;
   double ValueOf(size_t example) const { return aggregate->value(Of(example)); }
@@ -69,8 +70,8 @@ struct EvaluatedSet {
   std::string set = {};
   std::string length_unit = {};  // a unit such as "source words"
   std::vector<EvaluatedExample> examples = {};
-  // Reports show the first metric by length. The first metric of single
-  // examples selects good and bad examples.
+  // Reports show how the first metric depends on the length. The first metric
+  // whose `of_single_examples` is true selects good and bad examples.
   std::vector<ExampleMetric> metrics = {};
   // Other metrics of the whole set, by name.
   std::map<std::string, double> totals = {};

@@ -52,10 +52,10 @@ class GradientReducer {
   using ComputeShard = absl::FunctionRef<void(int worker, int shard,
                                               GradientSlab<T>& gradients)>;
 
-  // `store` must be finalized. It, `pool` and `ranks` must outlive this.
-  // `num_shards` and `accumulate_batches` must be at least 1. `num_shards`
-  // counts the shards of all ranks. `ranks` is null for one process, and must
-  // fit `num_shards` (RanksFit()).
+  // `store` must be finalized. `store`, `pool` and `ranks` must outlive the
+  // reducer. `num_shards` and `accumulate_batches` must be at least 1.
+  // `num_shards` counts the shards of all ranks. `ranks` is null for one
+  // process, and must fit `num_shards` (RanksFit()).
   GradientReducer(const ParameterStore<T>& store, int num_shards,
                   int accumulate_batches, WorkerPool& pool,
                   Ranks* ranks = nullptr);
@@ -89,11 +89,11 @@ class GradientReducer {
   // these together. A no-op for one process.
   void Gather(absl::Span<T> slab);
   absl::Span<const T> GatherGradient();
-  // Returns on rank 0 the whole of a slab of which each rank has its own
-  // chunks. The result is valid as long as both arguments. If there are several
-  // ranks, `whole` is allocated.
+  // Returns a whole slab on rank 0, gathered from the chunks of all ranks. The
+  // result is valid as long as both arguments. If there are several ranks,
+  // `whole` is allocated.
   absl::Span<const T> WholeOnFirst(const Slab<T>& part, Slab<T>* whole);
-  // Copies the own chunks of `whole` to `part`. Does not touch other chunks, so
+  // Copies own_chunks() from `whole` to `part`. Does not touch other chunks, so
   // that they take no memory.
   void KeepOwn(const Slab<T>& whole, Slab<T>* part) const;
 
@@ -121,7 +121,8 @@ class GradientReducer {
   // first shard of the node, or -1 if there is none.
   int TakeFold(int begin, int end, Fold* fold, int* fold_end);
   void Work(int worker, ComputeShard compute);
-  // Appends the additions that [begin, end) still needs. Returns its sum.
+  // Appends the additions that the node [begin, end) still needs. Returns the
+  // slab that will contain its sum.
   GradientSlab<T>* FoldRest(int begin, int end);
   void AppendFold(GradientSlab<T>* left, GradientSlab<T>* right);
   // Executes folds_ on all threads, and sets the norms if the sum is ready.

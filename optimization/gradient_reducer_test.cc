@@ -29,7 +29,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// A table with odd extents between two vectors, over several chunks.
+// A table with odd extents between two vectors. The store has several chunks.
 class Store {
  public:
   static constexpr int kRows = 50;
@@ -46,7 +46,7 @@ class Store {
 
   // Writes a random gradient of one shard, in the state in which a backward
   // pass leaves it. Each shard writes different rows of the table, and some
-  // shards write none. Some do not write `after`.
+  // shards write none. Some shards do not write `after`.
   void Fill(uint64_t batch, int shard, GradientSlab<float>& slab) const {
     slab.ClearTouchedRows(store_);
     const RandomStream stream(100 * batch + static_cast<uint64_t>(shard),
@@ -62,7 +62,7 @@ class Store {
         table[row * kCols + j] += static_cast<float>(
             stream.NormalAt(static_cast<uint64_t>(1000 * k + j)));
       }
-      // The sign shows whether a zero was added.
+      // Adding a zero would change -0 to 0.
       table[row * kCols] = -0.0f;
     }
     uint64_t k = 1 << 20;
@@ -123,8 +123,8 @@ TEST(GradientReducerTest, HasOneSlabPerWorkerAndOnePerLevelOfTheTreeBelow) {
   EXPECT_EQ(slabs(8, 3, 2), 5);
 }
 
-// The durations of the shards make workers overtake each other in every way.
-// Every order of finishing must end with the available slabs and with the same
+// The durations of the shards make workers overtake each other in every way. In
+// every order, the reducer must finish with the available slabs and the same
 // bits.
 TEST(GradientReducerTest, AnyNumberOfThreadsAndShardsEndsWithTheSameBits) {
   for (const bool sparse : {false, true}) {
@@ -255,7 +255,7 @@ TEST(GradientReducerTest, RanksShareTheChunksOfASlab) {
       reducer.Gather(part.span());
       EXPECT_TRUE(Equal(part.span(), all.span())) << rank.rank();
     });
-    // Each chunk belongs to one rank.
+    // Each chunk must belong to exactly one rank.
     std::vector<int> owners(3);
     for (const ChunkRange& range : own) {
       for (int64_t i = range.begin; i < range.end; ++i) ++owners[i];
@@ -430,7 +430,7 @@ TEST(GradientReducerTest, AWarmBatchOfRanksAllocatesNothing) {
         });
         reducer.Gather(weights.span());
       }
-      // All ranks have arrived here.
+      // This call returns after all ranks have made it.
       return LargestOf(&ranks, 0);
     };
     add(2);

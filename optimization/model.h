@@ -62,8 +62,8 @@ struct LossTerm {
   double weight;     // weight in the loss; 0: only reported
 };
 
-// The numbers of positions of an example's sequences, which batches pad to the
-// longest: of source and target, or of one sequence and 0.
+// The lengths of an example's sequences, in positions: of source and target, or
+// of one sequence and 0. Batches are padded to the longest sequence.
 using SequenceLengths = std::array<int64_t, 2>;
 
 enum class Split { kTrain, kDev, kTest };
@@ -99,17 +99,17 @@ class Model {
   }
 
   // Selects the training examples of `epoch`, if data sources draw new ones in
-  // each epoch (subword regularisation). `nullopt` selects the examples by
-  // whose lengths batches are planned, as initially. The other methods refer to
-  // the selected examples. Called between optimizer steps. A no-op if the epoch
-  // is already selected.
+  // each epoch (subword regularization). `nullopt` selects the initial
+  // examples, whose lengths are used to plan batches. The other methods refer
+  // to the selected examples. Called between optimizer steps. A no-op if the
+  // epoch is already selected.
   virtual void BeginEpoch(std::optional<int64_t> /*epoch*/) {}
 
   // The lengths of an example. Zeros, the default, mean that all examples have
   // one length and nothing is padded.
   virtual SequenceLengths Lengths(int64_t /*example*/) const { return {0, 0}; }
 
-  // Constant during the life of the model.
+  // The terms of the loss. They do not change during the life of the model.
   virtual absl::Span<const LossTerm> loss_terms() const { return terms_; }
 
   // Sets denominators[i] to the denominator of loss term i for a whole batch,
@@ -138,14 +138,15 @@ class Model {
   virtual bool couples_examples() const { return false; }
 
   // Evaluates each data set of `split`. Returns nothing if the task has no such
-  // split. `forward` has no gradients. This function begins its steps.
+  // split. `forward` must have no gradients. This function begins the steps of
+  // `forward`.
   virtual std::vector<EvaluatedSet> Evaluate(Forward<T>& forward,
                                              Split split) const = 0;
 
  protected:
   const LossOptions& loss_options() const { return loss_; }
-  // Adds a loss term. `weight` is relative to the weight of the first term. To
-  // be called in the constructor.
+  // Adds a loss term. `weight` is relative to the weight of the first term.
+  // Must be called in the constructor.
   void AddLossTerm(const char* name, double weight) {
     terms_.push_back({name, loss_.scale * weight});
   }

@@ -100,7 +100,7 @@ double GradientInShards(FakeModel& model,
 
 TEST(ModelTest, TheLossDoesNotDependOnTheShards) {
   FakeModel model({2, 4, 9});
-  // d/dw of mean (w - t)^2 at w = 1: 2 (-1 - 3 - 8) / 3.
+  // The derivative of mean((w - t)^2) at w = 1 is 2 * (-1 - 3 - 8) / 3.
   EXPECT_DOUBLE_EQ(GradientInShards(model, {{0, 1, 2}}), -8);
   EXPECT_DOUBLE_EQ(GradientInShards(model, {{0}, {1, 2}}), -8);
 }
@@ -142,7 +142,7 @@ TEST(ForwardTest, EveryStepStartsFromFreshGradients) {
     const ParameterStore<double>& store = model.parameters();
     EXPECT_EQ(store.Segment(gradients.values(), {1, &store})[0], -2);
   }
-  // No gradient reaches the parameter now.
+  // In this pass, no gradient reaches the parameter.
   forward.BeginStep();
   forward.Backward({}, {});
   EXPECT_FALSE(gradients.touched(1));

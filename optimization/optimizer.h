@@ -57,8 +57,8 @@ class Optimizer {
   Optimizer& operator=(const Optimizer&) = delete;
 
   // Updates the trainable parameters. The result is bit-identical for any
-  // number of threads, and for any other chunks that are updated. Makes no heap
-  // allocation.
+  // number of threads. The result for a chunk does not depend on which other
+  // chunks are updated. Makes no heap allocation.
   void Update(const Step& step, WorkerPool& pool);
 
   // The number of optimizer steps so far. A checkpoint stores it and state().

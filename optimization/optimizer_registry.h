@@ -70,7 +70,7 @@ class ScheduleRegistry : public PluginRegistry<ScheduleConfig, ScheduleInfo> {
 #define REGARD_SCHEDULE(name, description) \
   REGARD_PLUGIN(ScheduleRegistry, name, description)
 
-// Makes an optimizer of a finalized store, which must outlive it.
+// Creates an optimizer for a finalized store, which must outlive it.
 template <typename T>
 using OptimizerFactory = OptionFactory<Optimizer<T>, ParameterStore<T>&>;
 

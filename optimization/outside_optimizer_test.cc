@@ -1,4 +1,5 @@
-// Optimizers and schedules from another repository and another namespace.
+// Tests optimizers and schedules that are defined in another repository and
+// another namespace.
 #include <cmath>
 #include <cstdint>
 #include <string>

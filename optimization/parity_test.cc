@@ -1,4 +1,4 @@
-// Compares values and gradients with PyTorch's to 1e-5, in float.
+// Compares values and gradients with PyTorch in float, to a tolerance of 1e-5.
 #include "nn/testing/parity.h"
 
 #include <algorithm>
@@ -59,8 +59,8 @@ class ParityRun {
     return tape_.Input(fixture_[name].shape, fixture_.Floats(name));
   }
 
-  // Compares an output with the fixture, and sets its gradient to the weights
-  // of its projection.
+  // Compares an output with the fixture. Sets the gradient of the output to the
+  // weights of its projection.
   void Expect(const std::string& name, Var<float> output) {
     ExpectParity(output.span(), fixture_[name], name);
     const std::vector<float> weights = fixture_.Floats(name + ".weights");

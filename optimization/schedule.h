@@ -42,8 +42,8 @@ class Schedule {
   virtual std::string metric() const { return ""; }
   virtual void Observe(double /*metric*/) {}
 
-  // Empty for a schedule that observes nothing: its only state is the number of
-  // the optimizer step.
+  // The state that a checkpoint stores. Empty for a schedule that observes
+  // nothing, because its rate depends only on the number of the optimizer step.
   virtual ScheduleState state() const { return {}; }
   // Restores the state. Returns an error and changes nothing if state() could
   // not have returned `state`. A schedule without a state ignores it.

@@ -43,18 +43,20 @@ class WeightSelection {
   // is the same as in torch.optim.swa_utils.AveragedModel with
   // get_ema_multi_avg_fn. It begins as the weights after the first step, and
   // from then on becomes
-  //   average + (1 - decay) (weights - average).
+  //   average + (1 - decay) * (weights - average).
   // Allocates only at the first call. Bit-identical for any number of threads.
   void Update(absl::Span<const float> weights, WorkerPool& pool);
 
-  // The exponential moving average. Empty before the first step or without one.
+  // The exponential moving average. Empty before the first step, or if none is
+  // requested.
   absl::Span<float> ema() { return absl::MakeSpan(state_.ema); }
 
   // Adds the metrics and weights of the evaluation after `step` steps.
   void Observe(int64_t step, const std::map<std::string, double>& measured,
                absl::Span<const float> weights);
 
-  // Whether training should end: too many evaluations without improvement.
+  // Whether training should end, because too many evaluations brought no
+  // improvement.
   bool exhausted() const {
     return options_.patience > 0 &&
            state_.evaluations_without_gain >= options_.patience;
@@ -63,8 +65,8 @@ class WeightSelection {
   // Whether `value` is better than the best value by more than `min_gain`.
   bool IsGain(double value, double min_gain) const;
 
-  // The weights to use before training has ended: the best, or else the moving
-  // average. Empty if these are the last weights.
+  // The weights to use before training has ended: the best weights, or else the
+  // moving average. Empty if the last weights are to be used.
   absl::Span<const float> chosen() const {
     return state_.best.empty() ? state_.ema : state_.best;
   }

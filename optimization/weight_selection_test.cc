@@ -86,8 +86,8 @@ TEST(WeightSelectionTest, TheMovingAverageIsThatOfPyTorch) {
   EXPECT_FALSE(selection.observes());
   WorkerPool pool(1);
   EXPECT_THAT(selection.chosen(), IsEmpty());
-  // The average begins as the first weights. Then it is 3/4 of the average and
-  // 1/4 of the new weights.
+  // The average begins as the first weights. Then each step sets it to 3/4 of
+  // the average plus 1/4 of the new weights.
   selection.Update({8.0F, -4.0F}, pool);
   EXPECT_THAT(selection.chosen(), ElementsAre(8.0F, -4.0F));
   selection.Update({4.0F, 0.0F}, pool);

@@ -13,7 +13,7 @@ namespace {
 // The data of one step of one sequence. All arrays except `gates` are [width].
 template <typename T>
 struct LstmRow {
-  T* gates;      // [4 width]
+  T* gates;      // [4 * width]
   T* cell;       // c
   T* next_cell;  // c'
   T* tanh_cell;  // tanh(c')

@@ -22,7 +22,7 @@ namespace regard {
 
 namespace {
 
-// Replaces the elements of the row that are not 0 by their mean.
+// Replaces the nonzero elements of the row with their mean.
 template <typename T>
 void MakeUniform(absl::Span<T> row) {
   const auto keys =
@@ -33,7 +33,7 @@ void MakeUniform(absl::Span<T> row) {
       row.begin(), row.end(), [](T w) { return w != 0; }, mean);
 }
 
-// Shuffles the elements that are not 0, as Fisher and Yates do.
+// Shuffles the nonzero elements of the row (Fisher and Yates).
 template <typename T>
 void Permute(const RandomStream& random, absl::Span<T> row) {
   std::vector<T*> keys;
@@ -263,7 +263,7 @@ void ConfiguredProbe<T>::TakeStatistics(StatisticSums* sums) {
 template <typename T>
 Var<T> ConfiguredProbe<T>::Replace(Tape<T>& tape, const std::string& site,
                                    Var<T> value) {
-  // An intervention with `input` replaces `value`, so that earlier
+  // An intervention with `input` replaces the whole value, so that earlier
   // interventions have no effect.
   const auto end = requests_.intervene.end();
   auto first = requests_.intervene.begin();

@@ -48,10 +48,10 @@ class ConfiguredProbe : public Probe<T> {
       : requests_(requests), seed_(seed) {}
 
   // Returns this, prepared for the optimizer step after `step` finished steps,
-  // or null if it has nothing to do there.
+  // or null if no request applies to this step.
   Probe<T>* ForUpdate(int64_t step) { return Begin(step, /*updates=*/true); }
   // Returns this, prepared for an evaluation after `step` optimizer steps, or
-  // null if it has nothing to do there. Evaluations measure no statistics.
+  // null if no request applies to it. Evaluations measure no statistics.
   Probe<T>* ForEvaluation(int64_t step) {
     return Begin(step, /*updates=*/false);
   }
@@ -62,9 +62,9 @@ class ConfiguredProbe : public Probe<T> {
       return i.replace().has_mean();
     });
   }
-  // Starts or ends the collection of means. Meanwhile, passes replace nothing,
-  // and the values that `replace { mean {} }` would replace are added to the
-  // means.
+  // Starts or ends the collection of means. During the collection, passes
+  // replace nothing, and the values that `replace { mean {} }` would replace
+  // are added to the means.
   void CollectMeans(bool collects) { collects_ = collects; }
 
   SiteWish Wish(const std::string& site) override;
@@ -87,8 +87,8 @@ class ConfiguredProbe : public Probe<T> {
   bool Changes(const Intervention& intervention, const std::string& site) const;
   void AddToMean(const std::string& site, Var<T> value);
   bool IsDue(const SiteStatistic& statistic) const;
-  // Calls f(statistic) for each due statistic of that hook point: the
-  // statistics of rows if `of_rows`, and of values otherwise.
+  // Calls f(statistic) for each statistic of hook point `site` that is due. If
+  // `of_rows`, selects the statistics of rows, and otherwise those of values.
   template <typename F>
   void ForEachDue(const std::string& site, bool of_rows, F f) const;
   Var<T> Apply(Tape<T>& tape, const Intervention& intervention,
@@ -104,11 +104,11 @@ class ConfiguredProbe : public Probe<T> {
 };
 
 // Computes the means of `replace { mean {} }`. A no-op if `probe`, which must
-// be the probe of `forward`, does not need them.
+// be the probe of `forward`, does not need means.
 //
 // The means are over kMeanExamples training examples, spread evenly, or over
-// all if there are fewer. They are read one by one, so that there is no
-// padding, except within an example of two texts. Dropout and other
+// all examples if there are fewer. The examples are read one by one, so that
+// there is no padding, except within an example of two texts. Dropout and other
 // interventions are off.
 inline constexpr int64_t kMeanExamples = 1000;
 void FindMeans(uint64_t seed, Model<float>& model, Forward<float>& forward,

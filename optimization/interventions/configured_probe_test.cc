@@ -44,7 +44,8 @@ struct Outcome {
   std::vector<double> gradient;  // refers to the original value
 };
 
-// Runs a pass with the hook point "a/layers[1]/NAME" and gradient 1, 2, ...
+// Runs a pass with the hook point "a/layers[1]/NAME". The gradient of its value
+// is 1, 2, ...
 Outcome RunPass(const Requests& requests, int64_t step = 0,
                 const char* name = "weights",
                 const std::vector<int64_t>& examples = {7, 9},
@@ -135,7 +136,7 @@ TEST(Intervention, UniformWeightsKeepSumsAndWhatIsHidden) {
   EXPECT_EQ(outcome.gradient, std::vector<double>(24, 0));
 }
 
-// State mixers have such maps.
+// State mixers have attention maps with negative elements.
 TEST(Intervention, WeightsBelowZeroAreOfKeysToo) {
   const auto pass = [](const char* how, int64_t step) {
     return RunPass(Replace(how), step, "weights", {0}, {1, 1, 1, 5},
@@ -176,7 +177,7 @@ TEST(Intervention, PermutedWeightsMoveAmongTheKeysOfTheirRow) {
   EXPECT_TRUE(moved);
 }
 
-// The same examples are in other shards, or have more padding.
+// An example gets the same order in another shard, and with more padding.
 TEST(Intervention, AnOrderDependsOnTheExampleAndNotOnTheBatch) {
   for (int64_t step = 0; step < 8; ++step) {
     const std::vector<double> both =
@@ -208,8 +209,8 @@ TEST(Intervention, AMeanIsOfEachHeadAndColumnOverAllPasses) {
   ParameterStore<double> store;
   store.Finalize(0);
   ConfiguredProbe<double> probe(requests, 0);
-  // Runs a pass. Each pass has another number of examples and positions, and is
-  // in another step of a decoder.
+  // Runs a pass. Each pass has a different number of examples and positions,
+  // and a different step of a decoder.
   const auto pass = [&](const Shape& shape, const std::vector<double>& values) {
     Tape<double> tape;
     Forward<double> forward(tape, store, nullptr);
@@ -369,7 +370,7 @@ TEST(SiteRequests, WhatTheModelDoesNotHaveIsAProblem) {
       "weights; TOP_KEY_SHARE requires one\n");
 }
 
-// The value of its hook point is the number of an example.
+// A model with one hook point, whose value is the number of the example.
 class CountingModel : public SmallModel {
  public:
   explicit CountingModel(int64_t size) : size_(size) {}
@@ -406,7 +407,7 @@ TEST(FindMeans, ReadsExamplesThatAreSpreadEvenly) {
   EXPECT_EQ(mean(1), 0);
   EXPECT_EQ(mean(4), 1.5);
   EXPECT_EQ(mean(1000), 499.5);
-  EXPECT_EQ(mean(2500), 1248.5);  // 0, 2, 5, 7, 10, ..
+  EXPECT_EQ(mean(2500), 1248.5);  // reads examples 0, 2, 5, 7, 10, ..
 }
 
 }  // namespace

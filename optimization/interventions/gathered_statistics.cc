@@ -20,7 +20,7 @@ void TakeStatistics(
   }
   std::string own;
   AppendBytes(measured, &own);
-  // The order is the order of shards, because a rank has consecutive shards.
+  // Texts are in the order of shards, because each rank has consecutive shards.
   for (const std::string& text : GatherTexts(ranks, own)) {
     absl::string_view bytes = text;
     TakeBytes(&bytes, &measured);

@@ -51,8 +51,9 @@ bool IsSiteOf(absl::string_view name, absl::string_view site) {
   return absl::EndsWith(absl::StrCat("/", site), absl::StrCat("/", name));
 }
 
-// Adds at most one problem of a request, at paths within it. wrong(site, shape)
-// returns its path and message, or an empty path.
+// Adds at most one problem for a request. wrong(site, shape) returns the path
+// of the problem within the request, and its message. An empty path means that
+// there is no problem.
 template <typename Wrong>
 void CheckEachSite(const SiteShapes& sites, const std::string& pattern,
                    ConfigProblems& problems, Wrong wrong) {
@@ -121,7 +122,7 @@ SiteShapes SitesOf(Model<float>& model, uint64_t seed,
   Tape<float> tape;
   Forward<float> forward(tape, model.parameters(), nullptr);
   forward.set_probe(&census);
-  if (examples.empty()) {  // the model may only evaluate texts
+  if (examples.empty()) {  // some models only evaluate
     for (const Split split : {Split::kDev, Split::kTest}) {
       if (census.sites().empty()) model.Evaluate(forward, split);
     }

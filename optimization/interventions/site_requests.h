@@ -23,13 +23,13 @@ struct SiteRequests {
   bool empty() const { return intervene.empty() && probe.empty(); }
 };
 
-// Whether a hook point is of attention weights.
+// Whether the values at a hook point are attention weights.
 bool IsWeights(absl::string_view site);
 // Whether the replacement or statistic applies only to attention weights.
 bool IsOfWeights(const Replacement& replace);
 bool IsOfWeights(SiteStatistic::Statistic statistic);
-// Whether, for attention weights, the statistic can be computed from statistics
-// of rows (nn/row_statistics.h), so that the weights need not exist.
+// Whether the statistic, if it is of attention weights, can be computed from
+// statistics of rows (nn/row_statistics.h). The weights then need not exist.
 bool IsOfRows(SiteStatistic::Statistic statistic);
 
 // Adds the problems of the requests that do not depend on the model, at
@@ -51,7 +51,8 @@ using SiteShapes = std::map<std::string, Shape>;
 SiteShapes SitesOf(Model<float>& model, uint64_t seed,
                    std::vector<std::string> patterns);
 
-// Returns the message that no hook point matches, with the nearest one.
+// Returns an error message for a pattern that matches no hook point. The
+// message suggests the nearest hook point.
 std::string NoSuchSite(const SiteShapes& sites, absl::string_view pattern);
 
 }  // namespace regard

@@ -103,20 +103,23 @@ TEST(OptimizerTest, SgdKeepsMomentum) {
 TEST(OptimizerTest, AdamsFirstStepHasTheLengthOfTheRate) {
   OneNumber w("adam { epsilon: 1e-30 }");
   EXPECT_NEAR(w.Update(1e-4), 0.9, 1e-12);
-  // m = .1 * -1e-4 + .9 * .1 * 1e-4, bias-corrected by 1 - .81. v stays 1e-8.
+  // The first moment is (.1 * -1e-4 + .9 * .1 * 1e-4) / (1 - .81) after bias
+  // correction. The second moment stays 1e-8.
   EXPECT_NEAR(w.Update(-1e-4), 0.9 + 0.1 * (0.01 / 0.19), 1e-9);
 }
 
 TEST(OptimizerTest, WeightDecayIsInTheGradientOfAdamAndOutsideOfAdamW) {
-  // Decay in the gradient: 0 + 0.5 * 1. The length of an Adam step is the rate.
+  // Adam adds the decay to the gradient: 0 + 0.5 * 1. The length of the first
+  // step is the learning rate.
   EXPECT_NEAR(OneNumber("adam { weight_decay: 0.5 }").Update(0), 0.9, 1e-7);
-  // Decay outside of the gradient: 1 * (1 - 0.1 * 0.5).
+  // AdamW applies the decay to the parameter: 1 * (1 - 0.1 * 0.5).
   EXPECT_NEAR(OneNumber("adamw { weight_decay: 0.5 }").Update(0), 0.95, 1e-12);
 }
 
 // Returns the values of six parameters, initially 1, after an optimizer step
-// with gradient 0 at the rate 0.1. They are a matrix, a bias, a normalisation's
-// gain, an embedding, a vector that is an embedding, and a bias for each head.
+// with gradient 0 at the rate 0.1. They are a matrix, a bias, the gain of a
+// normalization, an embedding, a vector that is an embedding, and a bias for
+// each head.
 std::vector<double> ValuesAfterDecay(const std::string& config) {
   ParameterStore<double> store;
   const ParameterScope<double> root = store.Root();
@@ -140,7 +143,7 @@ TEST(OptimizerTest, WeightDecayAppliesToTheChosenParameters) {
   const auto apply = [](const std::string& choice) {
     return ValuesAfterDecay("adamw { weight_decay: 0.5 " + choice + " }");
   };
-  // 1 - 0.1 * 0.5.
+  // The value after the decay, 1 - 0.1 * 0.5.
   constexpr double k = 0.95;
   EXPECT_THAT(apply(""), ElementsAre(k, k, 1, k, k, k));
   EXPECT_THAT(apply("decayed_parameters: EXCEPT_NORMALIZATION"),
@@ -157,7 +160,7 @@ TEST(OptimizerTest, EveryRuleWithWeightDecayHasTheChoice) {
   EXPECT_THAT(ValuesAfterDecay(
                   "sgd { weight_decay: 0.5 decayed_parameters: MATRICES }"),
               ElementsAre(0.95, 1, 1, 0.95, 1, 1));
-  // The first step of Adam has the length of the rate.
+  // The length of the first step of Adam is the learning rate.
   const auto near = ::testing::DoubleNear(0.9, 1e-7);
   EXPECT_THAT(ValuesAfterDecay(
                   "adam { weight_decay: 0.5 decayed_parameters: MATRICES }"),
@@ -266,7 +269,7 @@ TEST(OptimizerTest, BitsDoNotDependOnThreads) {
   }
 }
 
-// Several processes share the chunks in this way.
+// Several ranks update their own chunks in this way.
 TEST(OptimizerTest, ChunksThatAreUpdatedApartHaveTheBitsOfAll) {
   for (const char* config : {"adamw {}", "adam {}", "sgd { momentum: 0.9 }"}) {
     ManyNumbers all(config);
@@ -276,7 +279,7 @@ TEST(OptimizerTest, ChunksThatAreUpdatedApartHaveTheBitsOfAll) {
       all.Update(step);
       first.Update(step, ChunkRange{0, 1});
       rest.Update(step, ChunkRange{1, 4});
-      // Each has only updated its own chunks.
+      // Each optimizer has updated only its own chunks.
       EXPECT_FALSE(rest.HasBitsOf(all));
       const auto own = SlabChunks::PartOf(first.store().values(), {0, 1});
       std::copy(own.begin(), own.end(), rest.store().values().begin());

@@ -14,9 +14,9 @@
 namespace regard {
 
 // During its lifetime, inference over many examples on the current thread
-// (evaluation/batches.h) is shared by `ranks`. All ranks must do the same with
-// bit-identical models. With null or a single rank, the thread works alone.
-// Scopes nest.
+// (evaluation/batches.h) is shared by `ranks`. All ranks must run the same
+// inference with bit-identical models. If `ranks` is null or has one rank, the
+// thread works alone. Scopes nest.
 class InferenceRanks {
  public:
   explicit InferenceRanks(Ranks* ranks);

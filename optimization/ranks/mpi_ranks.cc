@@ -26,17 +26,17 @@ constexpr std::chrono::seconds kSilence(6);
 constexpr char kBeat = 1;
 constexpr char kGoodbye = 2;
 
-// The size of a message. Open MPI sends it by TCP without asking the receiver
-// first. Longer messages would keep both directions of a connection waiting for
-// replies.
+// The size of a message. Open MPI sends a message of this size by TCP without
+// asking the receiver first. Longer messages would keep both directions of a
+// connection waiting for replies.
 constexpr size_t kMessageBytes = 60 << 10;
 // The number of messages in transit at a time, in each direction.
 constexpr int kMostMessages = 32;
 
-// The time of a short message on a fast network. After it, the thread sleeps,
-// so that others can use the core. MPI's own waits would spin: if other
-// programs use the cores, spinning takes time from this rank's next shards. A
-// call of sched_yield() is not better.
+// The time of a short message on a fast network. After this time, a waiting
+// thread sleeps, so that other threads can use the core. MPI's own waits would
+// spin: if other programs use the cores, spinning takes time from this rank's
+// next shards. A call of sched_yield() is not better.
 constexpr std::chrono::microseconds kSpin(100);
 constexpr std::chrono::microseconds kNap(20);
 // The time by which the kernel may lengthen a sleep. The default is 50,000.
@@ -190,7 +190,8 @@ void MpiRanks::Watch() {
       MPI_Isend(&said, 1, MPI_CHAR, previous, 0, beats_, &saying);
     }
     const Clock::time_point now = Clock::now();
-    // This rank was stopped. It must first read the messages of the meantime.
+    // This rank was stopped for a while. It must first read the messages that
+    // arrived meanwhile.
     if (now - last_turn > kSilence / 2) last_heard = now;
     last_turn = now;
     if (parted) continue;

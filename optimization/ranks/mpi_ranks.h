@@ -21,7 +21,8 @@ namespace regard {
 
 class MpiRanks : public Ranks {
  public:
-  // Create one at the beginning of main(). Ends the process if MPI fails.
+  // Must be created once, at the beginning of main(). Ends the process if MPI
+  // fails.
   MpiRanks(int* argc, char*** argv);
   MpiRanks(const MpiRanks&) = delete;
   MpiRanks& operator=(const MpiRanks&) = delete;

@@ -48,7 +48,7 @@ ChunkRange RankSum<T>::Given(size_t level) const {
                        : ChunkRange{held.begin, kept.begin};
 }
 
-// One half of recursive doubling: only the larger rank of two sends.
+// One half of recursive doubling: of two ranks, only the larger one sends.
 template <typename T>
 void RankSum<T>::GatherOnFirst(absl::Span<T> slab) {
   for (size_t level = held_.size() - 1; level-- > 0;) {
@@ -83,7 +83,7 @@ void RankSum<T>::Add(GradientSlab<T>& slab) {
   }
 }
 
-// The sum is stored in the place of the left child.
+// The sum overwrites the left child.
 template <typename T>
 void RankSum<T>::AddPiece(bool left, ChunkRange piece, GradientSlab<T>& slab) {
   pool_.Run(piece.size(), [&](int64_t i) {

@@ -2,15 +2,16 @@
 // that single ranks compute.
 //
 // The method is recursive halving. On each level, from the lowest, a rank and
-// its neighbour have the two children of a node. Each keeps one half of the
-// chunks that both have, receives the neighbour's part of it, and adds left
-// plus right. In the end a rank has 1 / size of the sum, and updates that part
-// of the weights. Recursive doubling gathers the weights (Thakur, Rabenseifner
-// and Gropp, "Optimization of collective communication operations in MPICH",
-// International Journal of High Performance Computing Applications 19, 2005).
+// its neighbour have the two children of a node. Each rank keeps one half of
+// the chunks that both have, receives the neighbour's values of this half, and
+// adds left plus right. In the end a rank has 1 / size of the sum, and updates
+// that part of the weights. Recursive doubling gathers the weights (Thakur,
+// Rabenseifner and Gropp, "Optimization of collective communication operations
+// in MPICH", International Journal of High Performance Computing Applications
+// 19, 2005).
 //
-// The result is bit-identical to one process. A rank sends and receives 2 (size
-// - 1) / size slabs in total, and the marks once per level.
+// The result is bit-identical to one process. A rank sends and receives 2 *
+// (size - 1) / size slabs in total, and the marks once per level.
 #ifndef OPTIMIZATION_RANKS_RANK_SUM_H_
 #define OPTIMIZATION_RANKS_RANK_SUM_H_
 
@@ -36,12 +37,12 @@ class RankSum {
   // The chunks of the sum that this rank gets. May be empty.
   ChunkRange own() const { return held_.back(); }
 
-  // Sets the own chunks of `slab` to the sum of all ranks' slabs, and its marks
-  // to the union of all marks. The values of other chunks become invalid,
+  // Sets the chunks own() of `slab` to the sum of all ranks' slabs, and its
+  // marks to the union of all marks. The values of other chunks become invalid,
   // except that unmarked rows stay zero. Allocates only at the first call.
   void Add(GradientSlab<T>& slab);
 
-  // Fills the chunks of `values` that are not own. `values` has `width`
+  // Fills the chunks of `values` outside of own(). `values` has `width`
   // elements for each chunk, possibly fewer for the last one. Allocates
   // nothing.
   template <typename U>

@@ -1,11 +1,11 @@
 // Processes, called ranks, that train one model together. Each rank computes
 // some of the shards of every batch, and all ranks have the same weights.
 //
-// R ranks, where R is a power of two, are the nodes of the level of the tree of
-// shards (optimization/shard_tree.h) that has R nodes. Results are therefore
-// bit-identical to one process. Ranks that communicate must call the same
-// functions in the same order. A broken connection ends the process: no call
-// returns an error.
+// The number of ranks R is a power of two. The tree of shards
+// (optimization/shard_tree.h) has a level with R nodes, and each rank computes
+// one of them. Results are therefore bit-identical to one process. Ranks that
+// communicate must call the same functions in the same order. A broken
+// connection ends the process: no call returns an error.
 #ifndef OPTIMIZATION_RANKS_RANKS_H_
 #define OPTIMIZATION_RANKS_RANKS_H_
 
@@ -28,7 +28,7 @@ class Ranks {
 
   // Sends `sent` to rank `partner`, and fills `received` with the bytes that
   // the partner sends. The partner is another rank, and must call this with the
-  // number of this rank. The lengths must agree. Either may be 0.
+  // number of this rank. The lengths must agree, and may be 0.
   virtual void Exchange(int partner, absl::Span<const uint8_t> sent,
                         absl::Span<uint8_t> received) = 0;
 };

@@ -87,7 +87,7 @@ TEST(GatherTest, IsInTheOrderOfRanks) {
   RunRanks(4, [&](Ranks& ranks) {
     EXPECT_THAT(GatherValues(ranks, 10 * ranks.rank()),
                 ElementsAre(0, 10, 20, 30));
-    // One text is empty.
+    // The text of the last rank is empty.
     const std::string text(static_cast<size_t>(3 - ranks.rank()), 'x');
     EXPECT_THAT(GatherTexts(ranks, text), ElementsAre("xxx", "xx", "x", ""));
     EXPECT_THAT(GatherTexts(ranks, ""), ElementsAre("", "", "", ""));

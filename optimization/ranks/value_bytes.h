@@ -1,8 +1,8 @@
 // Converts values to bytes, for ranks to exchange. The bytes are copies of
-// memory, since all ranks run the same program on machines of one kind.
+// memory, because all ranks run the same program on machines of one kind.
 //
-// Supported are numbers, structs of numbers without pointers, strings, vectors
-// and pairs of supported values, and types that list their members:
+// Supports numbers, structs of numbers without pointers, strings, vectors and
+// pairs of supported values, and types that list their members:
 //
 //   auto members() { return std::tie(ids, score); }
 #ifndef OPTIMIZATION_RANKS_VALUE_BYTES_H_

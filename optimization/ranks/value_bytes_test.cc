@@ -22,7 +22,8 @@ struct Measured {
   friend bool operator==(const Measured&, const Measured&) = default;
 };
 
-// Converts the value to bytes, which are followed by others, and back.
+// Returns the value after a conversion to bytes and back. Other bytes follow
+// the bytes of the value.
 template <typename T>
 T Sent(const T& value) {
   std::string text;

@@ -76,7 +76,8 @@ DecaySchedule::DecaySchedule(const DecayOptions& options,
 
 double DecaySchedule::LearningRate(int64_t update) const {
   CheckUpdate(update);
-  // Checked here: a run without optimizer steps also has a schedule.
+  // Not checked in the constructor, because a run without optimizer steps also
+  // has a schedule.
   const int64_t updates =
       options_.updates > 0 ? options_.updates : context_.total_updates;
   REGARD_CHECK_GE(updates, 1)

@@ -44,7 +44,7 @@ struct InverseSquareRootOptions {
   int64_t warmup = 4000;  // optimizer steps; at least 1
 };
 
-// Vaswani et al., "Attention is all you need", 2017.
+// The schedule of Vaswani et al., "Attention is all you need", 2017.
 class InverseSquareRootSchedule : public Schedule {
  public:
   InverseSquareRootSchedule(const InverseSquareRootOptions& options,
@@ -67,8 +67,8 @@ struct DecayOptions {
 
 // A linear warm-up, followed by a decay to a floor. The rate is
 //
-//   rate update / warmup                              during the warm-up
-//   rate (floor + (1 - floor) Remaining(progress))    after it,
+//   rate * update / warmup                                during the warm-up
+//   rate * (floor + (1 - floor) * Remaining(progress))    after the warm-up,
 //
 // where `progress` grows from 0 to 1 at `updates` and then stays 1.
 class DecaySchedule : public Schedule {
@@ -111,8 +111,8 @@ struct PlateauOptions {
   std::string metric = "dev/loss";
   bool higher_is_better = false;
   double decay = 0.5;
-  // The number of evaluations without an improvement that change nothing. The
-  // next such evaluation lowers the rate.
+  // The rate stays the same for this number of successive evaluations without
+  // an improvement. The next such evaluation lowers the rate.
   int64_t patience = 5;
   double min_learning_rate = 0;
   double threshold = 1e-4;  // minimum improvement, relative to the best

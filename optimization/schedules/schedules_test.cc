@@ -44,7 +44,8 @@ TEST(ScheduleTest, OptionsHaveTheDefaultsOfConfigs) {
     for (int64_t update = 1; update < 1500; ++update) {
       EXPECT_EQ(plain.LearningRate(update), configured->LearningRate(update))
           << choice << " " << update;
-      // Improves by more than the threshold, then by less, then not at all.
+      // The metric improves by more than the threshold at first, then by less,
+      // and then not at all.
       if (update < 40) metric *= update < 20 ? 1 - 1.5e-4 : 1 - 0.5e-4;
       plain.Observe(metric);
       configured->Observe(metric);
@@ -84,7 +85,8 @@ TEST(ScheduleTest, CosineWarmsUpThenFallsToItsFloor) {
   EXPECT_EQ(schedule->warmup(), 10);
   EXPECT_DOUBLE_EQ(schedule->LearningRate(1), 0.2);
   EXPECT_DOUBLE_EQ(schedule->LearningRate(10), 2);
-  // Half of the 200 steps after the warm-up, and all of them.
+  // Steps 110 and 210 end the first half and all of the 200 steps after the
+  // warm-up.
   EXPECT_DOUBLE_EQ(schedule->LearningRate(110), 1.1);
   EXPECT_DOUBLE_EQ(schedule->LearningRate(210), 0.2);
   EXPECT_DOUBLE_EQ(schedule->LearningRate(1000), 0.2);
