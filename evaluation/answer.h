@@ -23,8 +23,8 @@ namespace regard {
 // The input of a user to a trained model.
 struct Question {
   std::string text = {};  // text as typed: a sentence, a number or a path
-  int64_t example = -1;   // index of an example of test, or else dev, from 0
-  // The beginning of a caption. By default, as configured.
+  int64_t example = -1;   // index of a test (or else dev) example, from 0
+  // The beginning of a caption. If absent, the configured one.
   std::optional<std::string> prompt = {};
 };
 
@@ -42,12 +42,14 @@ struct Answered {
     std::string name;
     double probability;
   };
-  // The likeliest classes of each choice that the model makes, likeliest first.
+  // The most likely classes of each choice that the model makes, most likely
+  // first.
   std::vector<std::vector<Choice>> choices = {};
   std::vector<std::string> notes = {};  // notes for the user
 };
 
-// Returns the `most` likeliest choices, given log-probabilities.
+// Returns the most likely choices, at most `most` of them, given
+// log-probabilities.
 template <typename NameOf>
 std::vector<Answered::Choice> RankedChoices(
     absl::Span<const float> log_probabilities, size_t most, NameOf name_of) {
@@ -73,7 +75,7 @@ absl::StatusOr<std::vector<absl::string_view>> TextOrPair(
     absl::string_view typed);
 
 // Returns an error if the question names an example that does not exist. `size`
-// is the number of examples of test, or else dev.
+// is the number of test examples, or of dev examples if there is no test set.
 inline absl::Status CheckExample(const Question& question, size_t size) {
   if (question.example < static_cast<int64_t>(size)) return absl::OkStatus();
   if (size == 0) {

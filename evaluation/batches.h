@@ -20,15 +20,16 @@ namespace regard {
 
 // Calls work(passes, i) once for each i in 0 .. count - 1. With
 // InferenceThreads, and if `forward` has no hook, several calls run at once.
-// Each has its own Forward over the same parameters. work() must begin its own
-// steps, and must not touch data of another index. Results are bit-identical.
+// Each call has its own Forward over the same parameters. work() must begin its
+// own steps, and must not touch data of another index. Results are
+// bit-identical.
 template <typename T>
 void ForEachApart(Forward<T>& forward, int64_t count,
                   absl::FunctionRef<void(Forward<T>& passes, int64_t)> work);
 
-// Returns the results of work(passes, i) for 0 <= i < count, in order. Calls
-// are made as by ForEachApart(). InferenceRanks share the calls, and all of
-// them get all results, unless `forward` has a hook. `count` must not depend on
+// Returns the results of work(passes, i) for 0 <= i < count, in order. The
+// calls run as in ForEachApart(). Unless `forward` has a hook, InferenceRanks
+// share the calls, and all ranks get all results. `count` must not depend on
 // the number of threads, which may differ between ranks.
 // optimization/ranks/value_bytes.h describes the supported types of results.
 template <typename T, typename Work>

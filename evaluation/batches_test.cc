@@ -31,7 +31,8 @@ class BatchesTest : public ::testing::Test {
     forward_.emplace(tape_, std::as_const(parameters_), nullptr);
   }
 
-  // Returns for each batch its first example, size, and twice the sum of all.
+  // Returns three numbers for each batch: its first example, its size, and
+  // twice the sum of its examples.
   std::vector<float> Collect(int64_t size, int64_t most) {
     std::vector<float> collected;
     ForEachBatch(
@@ -51,8 +52,9 @@ class BatchesTest : public ::testing::Test {
     return collected;
   }
 
-  // Returns the passes that were used by `count` calls. The first `together`
-  // calls wait for one another. Only calls on one thread may share products.
+  // Returns the Forwards that were used by `count` calls. The first `together`
+  // calls wait for one another. Calls on several threads must not use the pool
+  // for products.
   std::set<const Forward<float>*> Takers(int64_t count, int64_t together = 1) {
     WorkerPool* const pool = together > 1 ? nullptr : InferenceThreads::Pool();
     std::latch begun(together);

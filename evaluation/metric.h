@@ -22,7 +22,7 @@ struct MetricInfo {
   std::string unit;     // "nats per token"; empty for a fraction or a score
   std::string meaning;  // an example: "share of outputs that are right"
   Better better = Better::kNeither;
-  // Whether its curve has a logarithmic axis.
+  // Whether the curve of the metric has a logarithmic axis.
   bool logarithmic = false;
 };
 

@@ -15,7 +15,7 @@
 namespace regard {
 namespace {
 
-// Draws as many indices as there are, with replacement.
+// Fills `indices` with random indices below its size, drawn with replacement.
 void Draw(const RandomStream& random, int resample,
           absl::Span<size_t> indices) {
   const size_t size = indices.size();
@@ -44,7 +44,7 @@ void TossCoins(const RandomStream& random, int trial, size_t count,
   }
 }
 
-// The different examples of all pairs, numbered from 0 in order of appearance.
+// The distinct examples of all pairs, numbered from 0 in order of appearance.
 struct Units {
   uint64_t key = kHashSeed;  // key of the only set, or of all
   size_t count = 0;
@@ -142,9 +142,9 @@ std::vector<double> SwappedDifferences(absl::Span<const MetricPair> pairs,
   return means;
 }
 
-// Returns the fraction of values that are at least `seen`, including the
-// observed one. Rounding does not separate values that are mathematically
-// equal.
+// Returns the fraction of values that are at least `seen`, with `seen` counted
+// as one more value. Values that are mathematically equal count as equal in
+// spite of rounding errors.
 double PValue(absl::Span<const double> values, double seen, double scale) {
   const double least = seen - 1e-10 * scale;
   const auto extreme = std::count_if(values.begin(), values.end(),
@@ -280,7 +280,8 @@ double PairedPermutationTest(absl::Span<const double> differences) {
     scale += std::abs(difference);
   }
   if (n == 0 || !std::isfinite(scale)) return std::nan("");
-  // Rounding does not separate sums that are mathematically equal.
+  // Sums that are mathematically equal count as equal in spite of rounding
+  // errors.
   const double seen = std::abs(sum) - 1e-12 * scale;
   const bool exact = n <= kMostExactPairs;
   // Flipping all signs gives the same absolute sum, so half of them suffice.
@@ -371,7 +372,7 @@ int SeedsForSignificance(size_t comparisons) {
 
 SampleSummary Summarize(absl::Span<const double> values) {
   SampleSummary summary = {.n = static_cast<int>(values.size())};
-  // NaN (0 / 0) without values.
+  // Without values, the mean is NaN (0 / 0).
   summary.mean = std::accumulate(values.begin(), values.end(), 0.0) / summary.n;
   double squares = 0;
   for (const double value : values) {

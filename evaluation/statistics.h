@@ -1,5 +1,5 @@
 // Uncertainty of measured numbers. Bootstrap intervals and paired tests measure
-// how a metric depends on the examples. Permutation tests measure how it
+// how a metric depends on the examples. Permutation tests measure how a metric
 // depends on the seeds of trainings.
 #ifndef EVALUATION_STATISTICS_H_
 #define EVALUATION_STATISTICS_H_
@@ -37,18 +37,19 @@ std::string FormatMetric(double value);
 std::string ConfidenceText(const Confidence& confidence);
 
 // Returns the mean and percentiles of at least one value. CHECK-fails without a
-// value. Not finite if a value is not.
+// value. The result is not finite if a value is not finite.
 Confidence ConfidenceOf(std::vector<double> values);
 
-// Bootstraps the metric of these examples, at least one. Each resample draws as
-// many examples as there are, with replacement (Koehn, "Statistical
+// Bootstraps the metric over `examples`, which must not be empty. Each resample
+// draws as many examples as there are, with replacement (Koehn, "Statistical
 // significance tests for machine translation evaluation", EMNLP 2004). The
 // draws depend on the seed and on the number of examples.
 Confidence BootstrapConfidence(const ExampleMetric& metric,
                                absl::Span<const size_t> examples,
                                uint64_t seed);
 
-// Bootstraps each metric of the sets that are not empty, by name.
+// Bootstraps each metric of the sets that are not empty. The result is keyed by
+// the name of the metric.
 std::map<std::string, Confidence> BootstrapConfidence(
     absl::Span<const EvaluatedSet> sets, uint64_t seed);
 
@@ -74,9 +75,7 @@ struct PairedTests {
   double difference = 0;       // run minus baseline, the mean over the pairs
   Confidence resampled = {};   // the difference over resamples
   double bootstrap_p = 1;      // paired bootstrap resampling (Koehn 2004)
-  double randomization_p = 1;  // paired approximate randomisation (Riezler and
-                               // Maxwell, "On some pitfalls in automatic
-                               // evaluation", 2005)
+  double randomization_p = 1;  // paired approximate randomization
 };
 
 // Tests whether the difference could be chance, by sacreBLEU's formulas:
@@ -85,29 +84,31 @@ struct PairedTests {
 //   randomization_p  (#(|d'| >= |difference|) + 1) / (trials + 1)
 //
 // d is the difference in a resample. d' is the difference after the results of
-// each example were swapped between the runs with probability 1/2.
-// randomization_p is two-sided. bootstrap_p is one-sided: it counts only the
-// resamples on the greater side, about half of a two-sided p-value. sacreBLEU
-// has > in place of >=, which finds a run significantly different from itself.
+// each example were swapped between the runs with probability 1/2 (Riezler and
+// Maxwell, "On some pitfalls in automatic evaluation", 2005). randomization_p
+// is two-sided. bootstrap_p is one-sided: it counts only the resamples on the
+// greater side, about half of a two-sided p-value. sacreBLEU uses > instead of
+// >=, and therefore finds a run significantly different from itself.
 //
-// The units are examples. An example of several pairs is drawn, or swapped, in
-// all of them at once. Several runs on the same examples therefore do not count
-// as more examples. Requires at least one pair.
+// The units are examples. If several pairs share an example, it is drawn or
+// swapped in all of these pairs at once. Several runs on the same examples
+// therefore do not count as more examples. Requires at least one pair.
 PairedTests ComparePaired(absl::Span<const MetricPair> pairs);
 
-// Up to this number of pairs, all choices of signs are counted. These are at
-// most about a million.
+// Up to this number of pairs, all choices of signs are counted. There are at
+// most about a million choices.
 inline constexpr int kMostExactPairs = 20;
 // With more pairs, this number of random choices is drawn. The p-value is then
-// (as extreme + 1) / (choices + 1), which is never too small on average.
+// (choices that are as extreme + 1) / (choices + 1), which is never too small
+// on average.
 inline constexpr int kRandomChoices = 100000;
 
 // Returns the two-sided p-value of the mean of paired differences. If a change
 // does nothing, each difference might as well have had the other sign. The
 // p-value is the fraction of all 2^n choices of signs whose absolute sum is at
 // least the observed one (Fisher, "The design of experiments", 1935, section
-// 21). It is at least 2 / 2^n. NaN without pairs, or if a difference is not
-// finite. Equal differences always give bit-identical results.
+// 21). It is at least 2 / 2^n. Returns NaN without pairs, or if a difference is
+// not finite. Equal differences always give bit-identical results.
 double PairedPermutationTest(absl::Span<const double> differences);
 
 struct DifferenceInterval {
@@ -119,8 +120,8 @@ struct DifferenceInterval {
 // differences that PairedPermutationTest does not reject at kSignificanceLevel.
 // It excludes 0 if the p-value is at most 0.05. The ends are order statistics
 // of the means of all subsets (Hartigan, "Using subsample values as typical
-// values", JASA 64, 1969), or of random subsets beyond kMostExactPairs.
-// `nullopt` for fewer than 6 differences, or if one is not finite.
+// values", JASA 64, 1969), or of random subsets beyond kMostExactPairs. Returns
+// `nullopt` for fewer than 6 differences, or if a difference is not finite.
 std::optional<DifferenceInterval> PermutationInterval(
     absl::Span<const double> differences);
 

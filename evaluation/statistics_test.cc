@@ -63,7 +63,8 @@ TEST(ConfidenceTest, IsTheMeanAndThePercentiles) {
 }
 
 TEST(ConfidenceTest, StaysInTheRangeOfItsValues) {
-  // Nearly all examples are right: the mean plus half of the width exceeds 1.
+  // Nearly all examples are right, so that the mean plus half of the width
+  // exceeds 1.
   const ExampleMetric metric = FirstRight(19, 20);
   const Confidence confidence = BootstrapConfidence(metric, All(metric), 1);
   EXPECT_GT(confidence.mean + confidence.half_width, 1);
@@ -172,7 +173,8 @@ TEST(ComparePairedTest, TheOtherWayRoundOnlyTheSignChanges) {
 }
 
 TEST(ComparePairedTest, PairsOfOneSetDoNotCountTwice) {
-  // The same runs again are not further evidence.
+  // The same pair of runs is passed twice. This must not count as more
+  // evidence.
   const ExampleMetric run = FirstRight(7, 9);
   const ExampleMetric baseline = FirstRight(4, 9);
   const MetricPair pair = {&run, &baseline, 7};
@@ -181,7 +183,8 @@ TEST(ComparePairedTest, PairsOfOneSetDoNotCountTwice) {
   EXPECT_DOUBLE_EQ(twice.difference, once.difference);
   EXPECT_EQ(twice.randomization_p, once.randomization_p);
   EXPECT_DOUBLE_EQ(twice.resampled.half_width, once.resampled.half_width);
-  // Runs on other examples are further evidence: 2 of 64 for six swaps.
+  // Runs on other examples are more evidence. Six examples can be swapped in 64
+  // ways, of which 2 are as extreme.
   const MetricPair other = {&run, &baseline, 8};
   EXPECT_NEAR(once.randomization_p, 2.0 / 8, 0.02);
   EXPECT_NEAR(ComparePaired({pair, other}).randomization_p, 2.0 / 64, 0.01);
@@ -191,7 +194,8 @@ TEST(ComparePairedTest, AnExampleOfSeveralSetsIsOneUnit) {
   const ExampleMetric run = FirstRight(7, 9);
   const ExampleMetric baseline = FirstRight(4, 9);
   const std::vector<uint64_t> examples = {1, 2, 3, 4, 5, 6, 7, 8, 9};
-  // The same examples in another order, and two without a difference.
+  // The same nine examples in reverse order, after two examples on which the
+  // runs do not differ.
   const ExampleMetric reversed_run = Shares({1, 1, 0, 0, 1, 1, 1, 1, 1, 1, 1});
   const ExampleMetric reversed_baseline =
       Shares({1, 1, 0, 0, 0, 0, 0, 1, 1, 1, 1});
@@ -201,7 +205,8 @@ TEST(ComparePairedTest, AnExampleOfSeveralSetsIsOneUnit) {
                       &reversed_baseline,
                       8,
                       {10, 11, 9, 8, 7, 6, 5, 4, 3, 2, 1}}});
-  // Three of the examples differ: 2 of 8, as in one of the sets.
+  // Three examples differ. They can be swapped in 8 ways, of which 2 are as
+  // extreme, as in each set.
   EXPECT_NEAR(tests.randomization_p, 2.0 / 8, 0.02);
 }
 
@@ -235,8 +240,9 @@ using ::testing::Gt;
 using ::testing::Lt;
 
 TEST(PairedPermutationTest, CountsAllChoicesOfSigns) {
-  // The sums of +-1 +-2 +-4 are 7, 5, 3, 1 and their negatives. Only +-7 are as
-  // extreme as 7. +-7 and +-5 are as extreme as -1 + 2 + 4.
+  // The sums of +-1 +-2 +-4 are 7, 5, 3, 1 and their negatives. Only 7 and -7
+  // are as extreme as 1 + 2 + 4. 5, 7 and their negatives are as extreme as -1
+  // + 2 + 4.
   EXPECT_EQ(PairedPermutationTest({1.0, 2.0, 4.0}), 2.0 / 8);
   EXPECT_EQ(PairedPermutationTest({-1.0, 2.0, 4.0}), 4.0 / 8);
   EXPECT_EQ(PairedPermutationTest({1.0, 2.0, -4.0}), 8.0 / 8);
@@ -272,8 +278,9 @@ TEST(PairedPermutationTest, CountsSumsThatRoundingParts) {
 }
 
 TEST(PairedPermutationTest, SamplesChoicesOfManyPairs) {
-  // 21 differences of 1: the exact p-value of 16 positive ones is
-  // 2 P(X >= 16), X binomial of 21 trials: 2 * 27896 / 2^21 = 0.026604.
+  // There are 21 differences of magnitude 1, and 16 are positive. The exact
+  // p-value is 2 P(X >= 16), where X is binomial with 21 trials: 2 * 27896 /
+  // 2^21 = 0.026604.
   std::vector<double> differences(21, 1.0);
   for (int i = 0; i < 5; ++i) differences[i] = -1;
   EXPECT_THAT(PairedPermutationTest(differences),
@@ -281,7 +288,7 @@ TEST(PairedPermutationTest, SamplesChoicesOfManyPairs) {
 }
 
 TEST(PairedPermutationTest, FlipsEverySignOfMoreThanSixtyFourPairs) {
-  // All differences are equal: no sampled choice comes near.
+  // All differences are equal, so that no random choice of signs is as extreme.
   const std::vector<double> differences(130, 1.0);
   EXPECT_EQ(PairedPermutationTest(differences), 1.0 / (kRandomChoices + 1));
 }
@@ -297,7 +304,8 @@ TEST(PermutationInterval, OfSixSpansAllDifferences) {
 
 TEST(PermutationInterval, OfSevenIsWithinThem) {
   // The ends are the third means from either end of 127, because 128 * 0.025 is
-  // 3.2. Beyond them are 0, 0.5 (of 0 and 1), 12.5 and 13.
+  // 3.2. The means outside of the interval are 0, 0.5 (of 0 and 1), 12.5 and
+  // 13.
   const auto interval = PermutationInterval({0, 1, 2, 10, 11, 12, 13});
   ASSERT_TRUE(interval.has_value());
   EXPECT_EQ(interval->low, 1);
@@ -382,7 +390,7 @@ TEST(SeedsForSignificance, GrowsByOneWithEachDoubling) {
 }
 
 TEST(Summarize, DividesByOneLessThanTheCount) {
-  // The deviations from the mean are -2, -1, 3: 14 / 2.
+  // The deviations from the mean are -2, -1 and 3, so the variance is 14 / 2.
   const SampleSummary summary = Summarize({1, 2, 6});
   EXPECT_EQ(summary.n, 3);
   EXPECT_EQ(summary.mean, 3);
