@@ -54,7 +54,7 @@ def embed_text(name, src, function, **kwargs):
         src = str(src),
     )
 
-    # Each 64 bytes become a literal, with every byte in hexadecimal.
+    # Each block of 64 bytes becomes a literal, with every byte in hexadecimal.
     native.genrule(
         name = name + "_source",
         srcs = [src],

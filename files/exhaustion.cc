@@ -27,7 +27,8 @@ void EndWithMessageIfExhausted() {
     } catch (const std::bad_alloc&) {
       End("error: out of memory\n");
     } catch (const std::system_error&) {
-      // The standard library throws it if a thread cannot be started.
+      // The standard library throws std::system_error if a thread cannot be
+      // started.
       End("error: the system cannot start more threads; try --threads=1\n");
     } catch (...) {
     }

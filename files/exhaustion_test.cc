@@ -11,7 +11,7 @@
 namespace regard {
 namespace {
 
-// Uses a thread, in which no test framework catches exceptions.
+// Runs f on a new thread, where the test framework does not catch exceptions.
 template <typename F>
 void RunAndEnd(F f) {
   EndWithMessageIfExhausted();

@@ -147,7 +147,7 @@ std::string ErrorInText(absl::string_view path, absl::string_view text,
                         int64_t first_line) {
   const absl::string_view before = text.substr(0, offset);
   const auto line = first_line + std::count(before.begin(), before.end(), '\n');
-  // The line begins at 0 if there is no newline before.
+  // If no newline precedes the byte, the line begins at 0.
   const size_t line_begin = before.rfind('\n') + 1;
   return absl::StrCat(path, ":", line, ":", before.size() - line_begin + 1,
                       ": error: ", problem);
@@ -197,7 +197,7 @@ absl::Status WriteFileAtomically(const std::string& path,
 absl::Status ReplaceLink(const std::string& path, const std::string& target,
                          FileOperations& files) {
   const std::string sibling = absl::StrCat(path, ".tmp-", getpid());
-  // A killed process with the same number may have left it.
+  // A killed process with the same process ID may have left a sibling.
   files.Remove(sibling);
   if (files.MakeLink(target, sibling) != 0) {
     return WriteError(path, "make a link", errno);
@@ -237,7 +237,8 @@ absl::Status FileWriter::Append(absl::string_view bytes) {
     });
     if (count <= 0) {
       const int error = count < 0 ? errno : ENOSPC;
-      // Removes the incomplete piece. Otherwise, the next piece overwrites it.
+      // Removes the incomplete piece. If that fails, the next piece overwrites
+      // it.
       files.Truncate(descriptor_.number(), size_);
       return WriteError(path_, "write", error);
     }

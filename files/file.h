@@ -2,7 +2,8 @@
 // After a crash at any moment, a replaced file has either the old or the new
 // bytes. Every error names the file.
 //
-// Only one process may write a path at a time: nothing here locks.
+// Only one process may write a path at a time, because these functions do not
+// lock files.
 #ifndef FILES_FILE_H_
 #define FILES_FILE_H_
 
@@ -179,7 +180,8 @@ class FileWriter {
   static absl::StatusOr<FileWriter> Create(
       const std::string& path, FileOperations& files = SystemFiles());
 
-  // Opens a file to continue after its first `bytes` bytes. Drops the others.
+  // Opens a file to continue after its first `bytes` bytes. Drops all later
+  // bytes.
   static absl::StatusOr<FileWriter> Resume(const std::string& path,
                                            int64_t bytes,
                                            FileOperations& files);
@@ -208,12 +210,12 @@ class FileWriter {
 // Replaces `path` atomically. Writes and syncs the sibling `PATH.tmp-PID`,
 // renames it, and syncs the directory. After an error, `path` is unchanged,
 // except that it is new if only the directory could not be synced. The sibling
-// is removed, unless that fails, too.
+// is removed if possible.
 absl::Status WriteFileAtomically(const std::string& path,
                                  absl::string_view bytes,
                                  FileOperations& files = SystemFiles());
 
-// Replaces `path` in the same way by the bytes that `write` appends.
+// Replaces `path` atomically with the bytes that `write` appends.
 absl::Status WriteFileAtomically(
     const std::string& path, FileOperations& files,
     absl::FunctionRef<absl::Status(FileWriter&)> write);
@@ -233,7 +235,8 @@ absl::Status MakeDirectories(const std::string& path, FileOperations& files);
 absl::Status RenameFile(const std::string& from, const std::string& to,
                         FileOperations& files);
 
-// Removes a file or a directory tree, but follows no link. It may be missing.
+// Removes a file or a directory tree. Does not follow links. A missing path is
+// not an error.
 absl::Status RemoveTree(const std::string& path, FileOperations& files);
 
 // Returns the names in a directory, sorted, without "." and "..".
@@ -246,7 +249,7 @@ enum class PathKind { kNothing, kFile, kDirectory, kLink, kOther };
 absl::StatusOr<PathKind> KindOfPath(const std::string& path,
                                     FileOperations& files = SystemFiles());
 
-// Whether `path` is a directory. False for a link to one.
+// Whether `path` is a directory. False for a link to a directory.
 bool IsDirectory(const std::string& path);
 
 // Whether anything has this name, including a dangling link. Also true if an

@@ -171,7 +171,7 @@ TEST_F(FileTest, RemovingATreeFollowsNoLink) {
   EXPECT_THAT(RemoveTree(Path("gone"), files_), IsOk());
 }
 
-// Writes one byte per call, and is interrupted before each.
+// Writes one byte per call. Each call is interrupted once before.
 class HaltingFiles : public FileOperations {
  public:
   ssize_t WriteAt(int descriptor, const char* bytes, size_t count,

@@ -11,8 +11,8 @@ namespace regard {
 
 namespace {
 
-// Returns the output of git for a working tree, and ignores the tree that the
-// environment names. Returns `nullopt` if git fails.
+// Returns the output of git for the working tree `tree`. Ignores a tree that
+// the environment names. Returns `nullopt` if git fails.
 std::optional<std::string> GitOutput(const std::string& tree,
                                      const char* arguments) {
   const std::string command =

@@ -11,7 +11,7 @@ struct GitTree {
   bool changed = false;     // whether files differ from the commit
 };
 
-// Does not change the tree at `path`.
+// Reads the tree at `path`, and does not change it.
 GitTree ReadGitTree(const std::string& path);
 
 }  // namespace regard

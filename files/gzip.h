@@ -21,7 +21,7 @@ class GunzipReader {
  public:
   // `next` must return the next piece of the file, at most 4 GiB, and an empty
   // piece at its end. A piece must stay valid until the next call. The first
-  // piece must have at least two bytes, if the file has.
+  // piece must have at least two bytes, unless the file is shorter.
   explicit GunzipReader(std::function<absl::string_view()> next);
   ~GunzipReader();
   GunzipReader(const GunzipReader&) = delete;
@@ -51,8 +51,9 @@ class GunzipReader {
 };
 
 // Returns the content of the gzip file `bytes`, or `bytes` unchanged if they do
-// not begin like a gzip file. Errors name `path` and the byte. Errors are: a
-// broken or truncated stream, and content of more than `limit` bytes.
+// not begin like a gzip file. Returns an error for a broken or truncated
+// stream, and for content of more than `limit` bytes. Errors name `path` and
+// the byte.
 absl::StatusOr<std::string> Gunzip(std::string bytes, absl::string_view path,
                                    int64_t limit);
 

@@ -28,7 +28,7 @@ const void* AddressOf(const Json& value) {
 }
 
 // Builds the tree from the events of the parser. The library's own builder
-// replaces the first of two equal keys by the second, and does not store
+// replaces the first of two equal keys with the second, and does not store
 // offsets.
 class TreeBuilder : public nlohmann::json_sax<Json> {
  public:
@@ -78,7 +78,7 @@ class TreeBuilder : public nlohmann::json_sax<Json> {
     if (offset >= text_.size()) {
       return Fail(offset, "not JSON: the text ends too soon");
     }
-    // Python writes these names.
+    // Python writes these names, which are not JSON.
     for (const absl::string_view name : {"NaN", "Infinity"}) {
       if (absl::StartsWith(text_.substr(offset), name)) {
         return Fail(offset, absl::StrCat(name, " is not a JSON number"));
@@ -287,7 +287,7 @@ int64_t JsonObject::Integer(const std::string& key,
       key, otherwise.has_value(),
       absl::StrCat("an integer from ", min, " to ", max),
       [&](const Json& json) {
-        // The library wraps around beyond the range of int64.
+        // Beyond the range of int64, get<int64_t>() wraps around.
         return json.is_number_integer() &&
                (json.get<int64_t>() >= 0) == (json.get<double>() >= 0) &&
                json.get<int64_t>() >= min && json.get<int64_t>() <= max;

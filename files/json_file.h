@@ -106,8 +106,8 @@ class JsonFile {
 
   // Parses one JSON object. Other JSON is an error. A repeated key in an object
   // is an error, because readers interpret it differently. Brackets that are
-  // nested deeper than any file needs, and more than `most_values` values, are
-  // errors, too. Messages name `path` and count lines from `line`.
+  // nested deeper than any file needs are an error, and so are more than
+  // `most_values` values. Messages name `path` and count lines from `line`.
   static absl::StatusOr<JsonFile> Parse(absl::string_view text,
                                         absl::string_view path,
                                         int64_t line = 1,
@@ -130,8 +130,8 @@ class JsonFile {
   std::string path_;
   int64_t line_ = 1;  // number of the first line of the text
   std::unique_ptr<nlohmann::json> json_;
-  // The offsets in the text: of objects, by the address of their fields, and of
-  // values, by their own address.
+  // The offset of each value in the text, by the address of the value. Objects
+  // are identified by the address of their fields.
   std::map<const void*, size_t> offsets_;
   std::vector<std::string> problems_;
 };

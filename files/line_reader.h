@@ -39,7 +39,7 @@ class LineReader {
     file_descriptor_ = file_descriptor;
   }
 
-  // Reads by a function, which must behave like POSIX's read() and set errno if
+  // Reads with `read`, which must behave like POSIX's read() and set errno if
   // it returns -1.
   using ReadBytes = std::function<ssize_t(char* bytes, size_t most)>;
   LineReader(ReadBytes read, size_t limit, LineEnds ends = LineEnds::kAny)

@@ -10,7 +10,8 @@
 namespace regard {
 
 // Returns the shortest decimal text that reads back as the same `number`:
-// "0.1", "1234568.125", "1e+30". The six digits of absl::StrCat() would not.
+// "0.1", "1234568.125", "1e+30". absl::StrCat() writes only six digits, which
+// may read back as another number.
 template <std::floating_point Number>
 std::string NumberText(Number number) {
   std::array<char, 32> text;

@@ -27,7 +27,7 @@ std::string Clean(absl::string_view text, bool keep_white_controls) {
     if (c.code_point == '\n' || c.code_point == '\t') {
       clean += keep_white_controls ? static_cast<char>(c.code_point) : ' ';
     } else if (!IsHidden(c.code_point)) {
-      // Bytes that are not UTF-8 are U+FFFD here.
+      // For bytes that are not UTF-8, the code point is U+FFFD.
       AppendUtf8(c.code_point, &clean);
     }
   }

@@ -26,7 +26,7 @@ constexpr char kMetadataKey[] = "__metadata__";
 constexpr char kSyntax[] = "InvalidHeaderDeserialization";
 constexpr int64_t kLengthBytes = 8;
 // The limit is lower than the reference's 100 MB. A header of a hundred
-// thousand tensors takes less than a tenth of it.
+// thousand tensors takes less than a tenth of the limit.
 constexpr int64_t kMostHeaderBytes = int64_t{64} << 20;
 
 std::string ShapeText(absl::Span<const int64_t> shape) {
@@ -200,7 +200,8 @@ absl::StatusOr<SafetensorsHeader> ParseHeader(absl::string_view text,
   if (FindInvalidUtf8(text).has_value()) {
     return Malformed("InvalidHeader", "the header must be UTF-8");
   }
-  // The format requires this. It also excludes a byte order mark.
+  // The format requires this first character. This check also rejects a byte
+  // order mark.
   if (text.empty() || text.front() != '{') {
     return Malformed("InvalidHeaderStart", "the header must begin with '{'");
   }

@@ -80,8 +80,8 @@ class SafetensorsReader {
   absl::Status Read(const std::string& name, absl::Span<const int64_t> shape,
                     absl::Span<float> values) const;
 
-  // Fills `values` exactly with a tensor of the header for which HoldsFloats()
-  // is true. The numbers of values must be equal.
+  // Fills `values` with a tensor of the header for which HoldsFloats() is true.
+  // The tensor must have exactly as many elements as `values`.
   absl::Status ReadFloats(const std::string& name,
                           absl::Span<float> values) const;
 

@@ -188,7 +188,8 @@ TEST(SafetensorsTest, WidensNumbersOfTwoBytes) {
               ElementsAre(1, -3.140625F, kInfinity, 0x1p-133F));
   EXPECT_TRUE(std::isnan(FloatsOf("BF16", {0xffc0})[0]));
   EXPECT_THAT(FloatsOf("F16", {}), ElementsAre());
-  // Conversion in place: each number is stored where others were read.
+  // The conversion is in place, so that results overwrite numbers that were
+  // read before.
   std::vector<uint16_t> many(1001);
   for (size_t i = 0; i < many.size(); ++i) {
     many[i] = static_cast<uint16_t>(0x3c00 + i);

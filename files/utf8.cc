@@ -34,7 +34,7 @@ bool IsCaseIgnorable(const Character& c) {
          p == 0xFE55 || p == 0xFF07 || p == 0xFF0E || p == 0xFF1A;
 }
 
-// Whether the sigma at `position` follows a letter and is not followed by one.
+// Whether the sigma at `position` follows a letter and no letter follows it.
 bool EndsWord(const std::vector<Character>& characters, size_t position) {
   size_t before = position;
   while (before > 0 && IsCaseIgnorable(characters[before - 1])) --before;

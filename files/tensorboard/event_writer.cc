@@ -108,9 +108,9 @@ absl::StatusOr<EventWriter> EventWriter::Create(
   version.mutable_source_metadata()->set_writer("regard");
   writer.AddEvent(std::move(version));
   // After a second START, readers discard earlier events with the same or a
-  // later step. The first file therefore needs a START as well. In a resumed
-  // run, the step is one more than the checkpoint's, whose events are not
-  // written again.
+  // later step. The first file therefore also needs a START. In a resumed run,
+  // the step is one after the step of the checkpoint, because the events of
+  // that step are not written again.
   Event start;
   start.set_step(options.resumed_step.has_value() ? *options.resumed_step + 1
                                                   : 0);

@@ -32,8 +32,8 @@ uint32_t MaskedCrc32c(absl::string_view bytes);
 std::string FramedRecord(absl::string_view payload);
 
 struct EventWriterOptions {
-  // The folder of the event files of one run, without other files. It is made
-  // if it does not exist.
+  // The directory of the event files of one run. Contains no other files.
+  // Created if it does not exist.
   std::string folder = {};
   // Set if a run continues after a checkpoint of this step. Readers then ignore
   // later steps in earlier files.

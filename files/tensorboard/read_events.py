@@ -73,7 +73,7 @@ def main():
     )
     parser.add_argument("run", help="a run folder")
     folder = os.path.join(parser.parse_args().run, "tensorboard")
-    # 0: keep all values.
+    # 0 keeps all values.
     keep_all = {plugin_event_accumulator.TENSORS: 0}
     accumulator = plugin_event_accumulator.EventAccumulator(folder, keep_all, keep_all)
     accumulator.Reload()

@@ -15,7 +15,7 @@
 namespace regard::tensorboard {
 namespace {
 
-// TensorBoard's own default.
+// The default of TensorBoard.
 constexpr int kBuckets = 30;
 
 // The left edge, right edge and count of a bucket.
@@ -71,7 +71,7 @@ Buckets BucketsOf(absl::Span<const float> values) {
   return buckets;
 }
 
-// The plugin for hyper-parameters only reads its metadata, but requires a
+// The plugin for hyperparameters reads only its metadata, but requires a
 // tensor. The tensor has no values.
 Summary::Value HParamsValue(absl::string_view tag, HParamsPluginData data) {
   data.set_version(0);

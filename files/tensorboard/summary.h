@@ -1,5 +1,5 @@
 // Makes the values that TensorBoard can show: scalars, histograms, images, text
-// and hyper-parameters.
+// and hyperparameters.
 #ifndef FILES_TENSORBOARD_SUMMARY_H_
 #define FILES_TENSORBOARD_SUMMARY_H_
 
@@ -30,12 +30,12 @@ Summary::Value ImageValue(absl::string_view tag, absl::string_view description,
 // Escapes text so that Markdown shows it unchanged on one line.
 std::string EscapeMarkdown(absl::string_view text);
 
-// `markdown` is rendered. Escape text of unknown origin.
+// `markdown` is rendered. Text of unknown origin must be escaped first.
 Summary::Value TextValue(absl::string_view tag, absl::string_view markdown);
 
 using HParamSetting = std::variant<double, bool, std::string>;
 
-// The settings of the run, for TensorBoard's table of hyper-parameters, which
+// The settings of the run, for TensorBoard's table of hyperparameters, which
 // also shows scalars. The table averages the runs of one `group`: use the same
 // group for the seeds of a config.
 Summary::Value SessionStartValue(

@@ -15,7 +15,7 @@ bool FaultyFiles::Strikes(Traits traits) {
   }
   const int number = ++count_;
   if (fault_ == FileFault::kGone ? number < k_ : number != k_) return false;
-  // A write is killed after half of it.
+  // A write of several bytes is killed later, after half of them are written.
   if (fault_ == FileFault::kKilled && !traits.divisible) raise(SIGKILL);
   errno = fault_ == FileFault::kDiskFull      ? ENOSPC
           : fault_ == FileFault::kInterrupted ? EINTR

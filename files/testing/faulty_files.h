@@ -24,7 +24,7 @@ enum class FileFault {
   kKilled,       // SIGKILL instead of the operation
 };
 
-// Does not wait for the disk: no test cuts the power. Thread-safe.
+// Does not wait for the disk, because no test cuts the power. Thread-safe.
 class FaultyFiles : public FileOperations {
  public:
   // Makes the k-th operation that the fault applies to fail, counted from 1.
