@@ -89,7 +89,7 @@ struct Setting {
   std::vector<size_t> alias;
   // Gradients that exist before the backward pass. Empty if there are none.
   Arrays<T> standing;
-  // The byte that fills uninitialised memory. 0xFF makes every element NaN.
+  // The byte that fills uninitialized memory. 0xFF makes every element NaN.
   int free_memory = 0xFF;
 };
 
