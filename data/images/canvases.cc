@@ -104,14 +104,15 @@ CaptionSet MakeCanvases(int64_t count, const Things& things,
   for (int64_t i = 0; i < count; ++i) {
     uint64_t draw = static_cast<uint64_t>(i) * 8;
     KindTriple kinds = triples[random.BelowAt(draw++, triples.size())];
-    // The order of kinds in the sentence.
+    // Shuffles the order in which the sentence names the kinds.
     for (size_t k = 3; k > 1; --k) {
       std::swap(kinds[k - 1], kinds[random.BelowAt(draw++, k)]);
     }
     const auto corner = static_cast<int32_t>(random.BelowAt(draw++, 4));
     const bool top = corner < 2;
     const bool left = corner % 2 == 0;
-    // The thing in the same column, then the one in the same row.
+    // The quadrant in the corner, then the one in the same column, then the one
+    // in the same row.
     const int32_t quadrants[] = {corner, corner ^ 2, corner ^ 1};
     for (int thing = 0; thing < 3; ++thing) {
       // Reserves 256 numbers for the draws of one thing.

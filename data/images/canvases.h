@@ -16,7 +16,7 @@
 
 namespace regard {
 
-// Three different kinds, in rising order.
+// Three different kinds, in ascending order.
 using KindTriple = std::array<int32_t, 3>;
 
 // The triples of `kinds` kinds, divided at random by `seed`. A fifth (rounded
@@ -38,21 +38,22 @@ struct Things {
       draw;
 };
 
-// Returns geometric shapes of any size and brightness, slightly rotated.
+// Returns things that are geometric shapes of any size and brightness, slightly
+// rotated.
 Things ShapeThings(int64_t side, uint64_t seed);
 
-// Returns images of a labelled set. A picture of a kind is a random image of
-// that class. `kinds` are the classes to show. A class without images is an
-// InvalidArgument, whose message begins with `what`. `images` must be grey and
-// square, and must outlive the result.
+// Returns things that are images of a labelled set. A picture of a kind is a
+// random image of this class. `kinds` are the classes to show. A class without
+// images is an InvalidArgument, whose message begins with `what`. `images` must
+// be grey and square, and must outlive the result.
 absl::StatusOr<Things> ImageThings(const ImageSet& images,
                                    const std::vector<std::string>& classes,
                                    absl::Span<const std::string> kinds,
                                    uint64_t seed, absl::string_view what);
 
-// Returns `count` canvases [1, 2 side, 2 side]. Three of the four quadrants
+// Returns `count` canvases [1, 2 * side, 2 * side]. Three of the four quadrants
 // show things of the kinds of a triple. The sentence begins with the thing that
-// touches both others: "<prompt> a circle above a star and left of a cross".
+// touches the two others: "<prompt> a circle above a star and left of a cross".
 // Each name of a thing refers to its quadrant. Canvas i depends only on i,
 // `seed` and `split`.
 CaptionSet MakeCanvases(int64_t count, const Things& things,

@@ -48,7 +48,7 @@ TEST(CanvasesTest, TriplesAreDividedWithoutRest) {
   EXPECT_EQ(SplitTriples(2, 1).train.size(), 0);
 }
 
-// Reads the canvas from its grey values.
+// The test finds the quadrants of a canvas by their grey values.
 TEST(CanvasesTest, TheSentenceIsWhatTheCanvasShows) {
   const Things things = FlatThings();
   const std::vector<std::string> prompt = {"see"};
@@ -66,7 +66,7 @@ TEST(CanvasesTest, TheSentenceIsWhatTheCanvasShows) {
       for (const int same : {1, 4, 5}) EXPECT_EQ(pixels[at + same], pixels[at]);
     }
     EXPECT_THAT(quadrants, UnorderedElementsAreArray({0, 1, 2, 3}));
-    // The corner is opposite to the empty quadrant.
+    // The thing named first is in the corner opposite to the empty quadrant.
     const auto empty = static_cast<int>(
         std::find(quadrants.begin(), quadrants.end(), 0) - quadrants.begin());
     const int corner = 3 - empty;
@@ -85,7 +85,7 @@ TEST(CanvasesTest, TheSentenceIsWhatTheCanvasShows) {
                             corner ^ 1));
     sentences.insert(sentence);
   }
-  // There are 4 corners times 6 orders.
+  // There are 4 corners and 6 orders of kinds, so 24 sentences.
   EXPECT_GT(sentences.size(), 18);
 }
 

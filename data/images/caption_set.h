@@ -58,7 +58,8 @@ struct CaptionSplits {
   CaptionSet test = {};  // may be empty
   // The text of the vocabulary of a trained model, opened without its data.
   std::string vocabulary = {};
-  // The lengths in the training of a trained model, or else of `train`.
+  // The lengths that a trained model has stored, or else the lengths of
+  // `train`.
   std::optional<TargetLengths> lengths = {};
 };
 

@@ -189,7 +189,7 @@ class CaptionsSource
     return PrepareWords(options_.prompt(), kRules);
   }
 
-  // Returns the problem of so many canvases with this `side`, or "".
+  // Returns the problem if there are too many canvases with this `side`, or "".
   static std::string TooMany(const Options& options, int64_t side) {
     const int64_t canvases =
         int64_t{options.train()} + options.dev() + options.test();

@@ -7,7 +7,8 @@
 namespace regard {
 
 // Returns the orientation, 1 to 8, in a TIFF structure. Returns 1, which leaves
-// the image unchanged, if there is none or the structure is invalid.
+// the image unchanged, if the orientation is missing or the structure is
+// invalid.
 int ExifOrientation(absl::string_view tiff);
 
 }  // namespace regard

@@ -11,7 +11,8 @@ std::string Short(int number) {
   return {static_cast<char>(number >> 8), static_cast<char>(number)};
 }
 
-// Returns a big-endian structure. One entry precedes the orientation.
+// Returns a big-endian structure with two entries. The second is the
+// orientation.
 std::string Tiff(int orientation, int type = 3) {
   const std::string zeros(2, '\0');
   return "MM" + Short(42) + zeros + Short(8) + Short(2) + Short(0x0101) +
@@ -33,7 +34,7 @@ TEST(ExifOrientationTest, IsOneOfWhatIsNotUnderstood) {
   EXPECT_EQ(ExifOrientation(Tiff(9)), 1);
   EXPECT_EQ(ExifOrientation(Tiff(6, /*type=*/4)), 1);
   EXPECT_EQ(ExifOrientation("XX" + Tiff(6).substr(2)), 1);
-  // The position of the directory is past the end.
+  // The position of the directory is past the end of the data.
   EXPECT_EQ(ExifOrientation("MM" + Short(42) + "\xff\xff\xff\xff"), 1);
   // The entry is truncated before its number.
   EXPECT_EQ(ExifOrientation(Tiff(6).substr(0, 30)), 1);

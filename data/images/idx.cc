@@ -35,9 +35,9 @@ struct IdxArray {
   absl::string_view elements;  // refers to the bytes
 };
 
-// Parses an array of unsigned bytes with `rank` axes. Another magic number, or
-// another number of elements than the product of extents, is an error that
-// names `path` and the byte.
+// Parses an array of unsigned bytes with `rank` axes. Returns an error that
+// names `path` and the byte if the magic number is wrong, or if the number of
+// elements is not the product of the extents.
 absl::StatusOr<IdxArray> ParseIdx(absl::string_view bytes,
                                   absl::string_view path, int rank) {
   const size_t header = 4 + 4 * static_cast<size_t>(rank);
@@ -46,7 +46,8 @@ absl::StatusOr<IdxArray> ParseIdx(absl::string_view bytes,
                    absl::StrCat("the file ends here, but its header must have ",
                                 header, " bytes"));
   }
-  // Two zeros, the type of unsigned bytes, the number of axes.
+  // The magic number consists of two zeros, the type of unsigned bytes, and the
+  // number of axes.
   const uint32_t wanted = 0x00000800 + static_cast<uint32_t>(rank);
   if (const uint32_t magic = BigEndian(bytes, 0); magic != wanted) {
     return ErrorAt(path, 0,

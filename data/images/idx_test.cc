@@ -96,7 +96,7 @@ TEST(IdxTest, SaysWhatIsWrongAndWhere) {
   EXPECT_EQ(ParseError(magic, Labels()),
             "images: error: byte 0: the magic number is 0x00000d03; an IDX "
             "file of bytes with 3 axes has 0x00000803");
-  // The files are swapped.
+  // The images and the labels are swapped.
   EXPECT_THAT(
       ParseError(Labels(), Images()),
       HasSubstr("the file ends here, but its header must have 16 bytes"));

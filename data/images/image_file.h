@@ -12,7 +12,8 @@
 namespace regard {
 
 // Returns the pixels of a PNG or JPEG file in grey (1 channel) or red, green
-// and blue (3), rotated by its Exif orientation. They are equal to Pillow's
+// and blue (3), rotated by its Exif orientation. They are equal to the pixels
+// of Pillow's
 //
 //   ImageOps.exif_transpose(Image.open(path)).convert("L" or "RGB")
 //
@@ -22,13 +23,14 @@ namespace regard {
 absl::StatusOr<Image> DecodeImage(absl::string_view bytes, int64_t channels);
 
 // Reads and decodes a file of at most 64 MiB. `path` is as given by the user.
-// Errors begin with it, as in "'PATH': is ...", and have the code of the
-// failure. Sets `sha256` to the digest of the file unless it is null.
+// Errors begin with the path, as in "'PATH': is ...", and have the code of the
+// failure. Sets `sha256` to the digest of the file unless `sha256` is null.
 absl::StatusOr<Image> ReadImage(const std::string& path, int64_t channels,
                                 std::string* sha256 = nullptr);
 
-// Reads one image for a model of `set`, without a label: with the channels and
-// the format of the set. If the set has no format, another size is an error.
+// Reads one image for a model of `set`, without a label. The image is converted
+// to the channels and the format of the set. If the set has no format, another
+// size is an error.
 absl::StatusOr<ImageSet> ReadImageLike(const std::string& path,
                                        const ImageSet& set);
 

@@ -103,7 +103,7 @@ TEST(ReadImageLikeTest, WantsTheSizeOfTheOthers) {
           "has 1 x 3 pixels (height x width); the model requires 28 x 28"));
 }
 
-// Returns a start of image and a frame header of 8 bits.
+// Returns the start of a JPEG file, and the header of a frame of 8 bits.
 std::string JpegOf(uint8_t components, uint8_t side) {
   std::string bytes = {'\xff', '\xd8', '\xff',
                        '\xc0', 0,      static_cast<char>(8 + 3 * components),
@@ -112,7 +112,7 @@ std::string JpegOf(uint8_t components, uint8_t side) {
   bytes += static_cast<char>(components);
   for (uint8_t i = 1; i <= components; ++i)
     bytes += {static_cast<char>(i), 0x11, 0};
-  // A scan of all components follows.
+  // A scan of all components follows the frame header.
   bytes += {'\xff', '\xda', 0, static_cast<char>(6 + 2 * components),
             static_cast<char>(components)};
   for (uint8_t i = 1; i <= components; ++i) bytes += {static_cast<char>(i), 0};

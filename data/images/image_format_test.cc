@@ -37,10 +37,11 @@ TEST(FitImageTest, StretchesOrCrops) {
   EXPECT_EQ(stretched.shape, (ImageShape{1, 3, 2}));
   EXPECT_THAT(stretched.pixels, ElementsAre(10, 10, 20, 20, 30, 30));
   EXPECT_EQ(FitImage(image, FormatOf(3, 2, true)).pixels, stretched.pixels);
-  // The central row is one of three, and half of its columns.
+  // The image already covers 1 x 6 pixels, so only the central row remains.
   EXPECT_THAT(FitImage(image, FormatOf(1, 6, true)).pixels,
               ElementsAre(20, 20, 20, 20, 20, 20));
-  // Five high makes ten wide, of which the central five remain.
+  // A height of five makes a width of ten. Only the central five columns
+  // remain.
   EXPECT_EQ(FitImage(image, FormatOf(5, 5, true)).shape, (ImageShape{1, 5, 5}));
 }
 
@@ -51,7 +52,7 @@ TEST(FitImageTest, ACropKeepsColumnsOfTheMiddle) {
   EXPECT_THAT(FitImage(image, FormatOf(2, 1, true)).pixels, ElementsAre(2, 3));
 }
 
-// The image is resized to twice its size, of which the centre remains.
+// The image is resized to twice its size. Only the central part remains.
 TEST(FitImageTest, ACropMayBeOfALargerImage) {
   const Image image = {.shape = {1, 2, 4}, .pixels = {9, 1, 2, 9, 9, 3, 4, 9}};
   ImageFormat format = FormatOf(2, 2, true);

@@ -31,7 +31,8 @@ absl::Status ErrorAt(const ListedImage& image, const absl::Status& problem) {
       absl::StrCat(image.where, ": error: ", problem.message()));
 }
 
-// Whether `path` is in the folder `root` or in a subfolder, by their names.
+// Whether `path` is in the directory `root` or in a subdirectory. Compares
+// names only.
 bool IsWithin(const std::string& path, const std::string& root) {
   const auto whole = [](const std::string& name) {
     return std::filesystem::absolute(name.empty() ? "." : name)

@@ -20,7 +20,7 @@ class ImageFormat;
 
 struct ListedImage {
   std::string path;
-  std::string where;  // prefix of errors about it: "list.tsv:3:1"
+  std::string where;  // prefix of errors about the image: "list.tsv:3:1"
 };
 
 struct ImageList {
@@ -34,15 +34,15 @@ struct ImageList {
   const char* root_field;
 };
 
-// Returns the `root` of an option as a path.
+// Resolves the `root` of an option to a path. Empty if it is not given.
 std::string RootOf(const auto& options) {
   return options.root().empty() ? "" : ResolveUserPath(options.root());
 }
 
-// Reads a file of lines "FILE<TAB>TEXT" and calls `add` for each. Ignores empty
-// lines. Returns the file's SHA-256.
+// Reads a file of lines "FILE<TAB>TEXT" and calls `add` for each line. Ignores
+// empty lines. Returns the file's SHA-256.
 //
-// Errors are ready to print and begin with path:line:column. Errors are: a line
+// Errors are ready to print and begin with path:line:column. They report a line
 // without a tab, an image whose name is outside of the root (links are not
 // followed), and errors of `add` about the text.
 absl::StatusOr<std::string> ReadImageList(
@@ -65,14 +65,15 @@ absl::StatusOr<ImageSet> ReadImages(const std::vector<ListedImage>& images,
                                     const ImageFormat& format,
                                     std::string* digests, BadImages* bad);
 
-// Returns an error, ready to print, if any of `images` is bad. It names the
-// first 20, "WHERE: error: 'PATH': ...", one per line, and their total number.
-// If the machine failed to read an image, the error has that code.
+// Returns an error, ready to print, if any of `images` is bad. The error names
+// the first 20 bad images, "WHERE: error: 'PATH': ...", one per line, and their
+// total number. If the machine failed to read an image, the error has the code
+// of this failure.
 absl::Status BadImagesError(const std::vector<ListedImage>& images,
                             const BadImages& bad);
 
-// The indices of the examples of each split, in rising order. The seed draws
-// the splits of `count` examples.
+// The indices of the examples of each split, in ascending order. The seed
+// chooses the splits of `count` examples.
 struct SplitOrder {
   std::vector<size_t> train;
   std::vector<size_t> dev;

@@ -1,4 +1,4 @@
-// Reads images and captions of files through their data sources.
+// Tests the data sources that read images and captions from files.
 #include "data/images/image_list.h"
 
 #include <png.h>
@@ -151,7 +151,7 @@ class BadPath : public FileOperations {
   const std::string path_;
 };
 
-// Covers every folder and every file.
+// The disk error is tried for every directory and every file.
 TEST_F(ImageListTest, AnErrorOfTheDiskIsTheMachines) {
   static FileOperations system;
   const std::string config =
@@ -209,7 +209,8 @@ TEST_F(ImageListTest, SaysWhichFoldersAndFilesAreNotRead) {
                        "or .jpeg: 'birds/0.webp', 'cats/notes.txt'")));
 }
 
-// The error lists the first 20, their number, and the classes that are lost.
+// The error lists the first 20 bad images, their number, and the classes that
+// have no good image.
 TEST_F(ImageListTest, NamesBadImages) {
   std::filesystem::create_directory(Path("birds"));
   for (int i = 10; i < 35; ++i) {
@@ -270,7 +271,7 @@ TEST_F(ImageListTest, AListNamesFilesAndLabels) {
   EXPECT_THAT(data.splits.train.labels, ElementsAre(1, 0, 0));
   EXPECT_THAT(data.splits.train.pixels, ElementsAre('c', 0, 'd', 1, 'c', 2));
   EXPECT_THAT(data.digests, SizeIs(2));
-  // Names are relative to another folder.
+  // `path` sets another directory to which the names are relative.
   Write("cats/list.tsv", "0.png\ta\n1.png\tb");
   EXPECT_EQ(Error(absl::StrCat("images { path: '", Path("dogs"), "' labels: '",
                                Path("cats/list.tsv"), "' ", kFormat, " }")),
@@ -358,7 +359,7 @@ TEST_F(ImageListTest, AnImageOutsideOfTheFolderNeedsARoot) {
   EXPECT_EQ(error("../dogs/0.png", "/"), "");
 }
 
-// Each split takes less than the limit.
+// Each split takes less than the limit, but all splits together take more.
 TEST_F(ImageListTest, AllPixelsOfAllSplitsAreCapped) {
   std::string lines;
   for (int i = 0; i < 22; ++i) {

@@ -112,7 +112,7 @@ absl::StatusOr<LabelledFiles> FilesOfClasses(const std::string& folder) {
     if (IsHidden(label)) continue;
     const std::string of_label = JoinPath(folder, label);
     const auto names = WithErrorPrefix(ListDirectory(of_label));
-    // This is a file, not a folder.
+    // The path names a file, not a directory.
     if (absl::IsNotFound(names.status())) continue;
     REGARD_RETURN_IF_ERROR(names.status());
     const size_t before = files.images.size();
@@ -140,7 +140,8 @@ absl::StatusOr<LabelledFiles> FilesOfClasses(const std::string& folder) {
   return files;
 }
 
-// Returns the error of bad images. Also names classes without a good image.
+// Returns the error of bad images. The error also names classes without a good
+// image.
 absl::Status ErrorOf(const LabelledFiles& files, const BadImages& bad) {
   const absl::Status error = BadImagesError(files.images, bad);
   std::map<std::string, bool> lost;

@@ -24,8 +24,8 @@ std::string Segment(uint8_t marker, const std::string& data) {
          data;
 }
 
-// Returns a scan of blocks that are all 0. Each has one bit for its first
-// coefficient and one for the end of the others.
+// Returns a scan of blocks whose coefficients are all 0. Each block has one bit
+// for its first coefficient and one bit for the end of the others.
 std::string Scan(int components, int blocks) {
   std::string header(1, static_cast<char>(components));
   for (int i = 1; i <= components; ++i) {
@@ -36,7 +36,7 @@ std::string Scan(int components, int blocks) {
   return Segment(0xda, header + std::string("\0\x3f\0", 3)) + data;
 }
 
-// Returns one grey pixel. The segments `before` come first.
+// Returns a JPEG file with one grey pixel. The segments `before` come first.
 std::string Jpeg(const std::string& before, const std::string& sampling,
                  int blocks, int scans = 1) {
   std::string frame("\x8\0\x1\0\x1", 5);
@@ -68,7 +68,8 @@ std::string ErrorOf(const std::string& bytes) {
 }
 
 TEST(DecodeJpegTest, ReadsSubsamplingThatHasNoName) {
-  // 4:4:4, 4:2:0, and two without a name in TurboJPEG: 4:1:0 and 2 x 4.
+  // The samplings are 4:4:4, 4:2:0, and two without a name in TurboJPEG: 4:1:0
+  // and 2 x 4.
   for (const auto& [sampling, blocks] :
        {std::pair("\x11\x11\x11", 3), std::pair("\x22\x11\x11", 6),
         std::pair("\x42\x11\x11", 10), std::pair("\x24\x11\x11", 10)}) {

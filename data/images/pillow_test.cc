@@ -1,4 +1,4 @@
-// Compares pixels of files and of resized images with Pillow's.
+// Compares pixels of files and of resized images with Pillow.
 // tools/parity/write_image_fixtures.py writes the fixture and describes its
 // format. The environment variable IMAGES names another fixture.
 #include <algorithm>
@@ -86,8 +86,8 @@ TEST(PillowTest, PixelsAreEqual) {
   std::printf("%d files, largest difference %d\n", files, greatest);
 }
 
-// Truncation is always detected. A changed byte of a PNG file is detected by a
-// checksum. In a JPEG file it may give another image.
+// Truncation is always detected. In a PNG file, a checksum detects a changed
+// byte. In a JPEG file, a changed byte may give another image.
 TEST(PillowTest, DamagedFilesAreErrors) {
   constexpr size_t kEach = 22;
   int images = 0;

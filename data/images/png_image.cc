@@ -27,7 +27,8 @@ absl::Status Damaged(absl::string_view problem) {
       "is a damaged PNG file: ", problem, "; replace it with an intact copy"));
 }
 
-// All state with destructors, because libpng reports errors by longjmp().
+// Contains all variables with destructors, because libpng reports errors by
+// longjmp().
 struct PngReader {
   absl::string_view rest;
   std::string problem = {};

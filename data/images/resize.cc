@@ -33,7 +33,7 @@ struct Window {
   std::vector<int32_t> weights = {};  // unit: 2^-kFractionBits
 };
 
-// Returns the windows of the `kept` central output pixels of `to`.
+// Returns the windows of the central `kept` of `to` output pixels.
 std::vector<Window> Windows(int64_t from, int64_t to, int64_t kept,
                             Resampling resampling) {
   const double scale = static_cast<double>(from) / static_cast<double>(to);
@@ -76,7 +76,8 @@ uint8_t Rounded(int32_t sum) {
 
 constexpr int32_t kHalf = 1 << (kFractionBits - 1);
 
-// Appends the weighted means of the pixels from `in` on to `row`.
+// Computes the weighted mean of the pixels of `in` under each window, and
+// appends it to `row`.
 void ResizeRow(const uint8_t* in, const std::vector<Window>& windows,
                std::vector<uint8_t>& row) {
   for (const Window& window : windows) {
@@ -106,12 +107,14 @@ Image ResizeAndCrop(const Image& image, const ImageSize& size,
       Windows(shape.width, size.width, kept.width, resampling);
   const std::vector<Window> rows =
       Windows(shape.height, size.height, kept.height, resampling);
-  // The rows of the image below the windows. They begin and end in order.
+  // The rows of the image that the windows read. Both ends of the windows
+  // ascend.
   const int64_t top = rows.front().first;
   const int64_t bottom = rows.back().first + std::ssize(rows.back().weights);
   Image resized = {.shape = {shape.channels, kept.height, kept.width}};
   resized.pixels.reserve(static_cast<size_t>(resized.shape.size()));
-  std::vector<uint8_t> between;  // these rows, of the width that is kept
+  // rows top .. bottom - 1, resized along the columns
+  std::vector<uint8_t> between;
   between.reserve(static_cast<size_t>((bottom - top) * kept.width));
   std::vector<int32_t> sums(static_cast<size_t>(kept.width));
   for (int64_t channel = 0; channel < shape.channels; ++channel) {

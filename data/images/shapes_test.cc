@@ -45,7 +45,8 @@ TEST(ShapesTest, AreasAreThoseOfGeometry) {
               0.05 * unit);
   EXPECT_NEAR(Area(Centred(KindOf("ring"))), 3.14159 * .65 * unit, 0.01 * unit);
   EXPECT_NEAR(Area(Centred(KindOf("diamond"))), 2 * .6 * unit, 0.01 * unit);
-  // Ten triangles with a corner in the centre: sin(36 degrees) / 2 * 0.42.
+  // The star consists of ten triangles with a corner in the centre. The area of
+  // each is sin(36 degrees) / 2 * 0.42.
   EXPECT_NEAR(Area(Centred(KindOf("star"))), 5 * .58779 * .42 * unit,
               0.01 * unit);
 }
