@@ -19,10 +19,11 @@ class JsonObject;
 struct AddedToken {
   std::string text;
   int32_t id = 0;
-  // Whether white space before it, or after it, belongs to it.
+  // Whether white space before the token, or after it, belongs to the token.
   bool left_strip = false;
   bool right_strip = false;
-  // Whether it is searched only after the other tokens have been found.
+  // Whether the token is searched only after all tokens that are not
+  // `normalized`.
   bool normalized = false;
   bool special = true;  // has no effect in Regard
 };
@@ -38,9 +39,9 @@ class AddedTokens {
   // The texts of the tokens must be different and not empty.
   explicit AddedTokens(std::vector<AddedToken> tokens);
 
-  // Calls `on_token` for the tokens of a text with the bytes that belong to
-  // them, and `on_text` for the text between them, in order. Finds the leftmost
-  // token first, and the longest of several at one place.
+  // Calls `on_token` for each token of a text with the bytes that belong to it,
+  // and `on_text` for the text between tokens, in order. Finds the leftmost
+  // token first. If several tokens begin at one place, finds the longest.
   void Split(absl::string_view text,
              absl::FunctionRef<void(absl::string_view)> on_text,
              absl::FunctionRef<void(const AddedToken&, absl::string_view)>
@@ -49,12 +50,13 @@ class AddedTokens {
   absl::Span<const AddedToken> tokens() const { return tokens_; }
 
  private:
-  // Splits by the tokens that are `normalized`, or by those that are not.
+  // Splits by the tokens whose `normalized` has this value.
   void SplitBy(bool normalized, absl::string_view text,
                absl::FunctionRef<void(absl::string_view)> on_text,
                absl::FunctionRef<void(const AddedToken&, absl::string_view)>
                    on_token) const;
-  // Returns null if `text`, which is not empty, begins with no token.
+  // Returns the longest token that `text` begins with, among the tokens whose
+  // `normalized` has this value, or null. `text` must not be empty.
   const AddedToken* FirstToken(bool normalized, absl::string_view text) const;
 
   std::vector<AddedToken> tokens_;  // ordered by first byte and length

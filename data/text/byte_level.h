@@ -18,7 +18,8 @@ namespace regard {
 // order. For example, a space becomes U+0120.
 std::string SpellBytes(absl::string_view bytes);
 
-// The inverse of SpellBytes(). `nullopt` if a character represents no byte.
+// The inverse of SpellBytes(). Returns `nullopt` if a character represents no
+// byte.
 std::optional<std::string> UnspellBytes(absl::string_view spelled);
 
 // Returns the number of bytes of the first word of `text`, which is not empty.

@@ -17,7 +17,8 @@ class BytePairs::WordMerger {
  public:
   explicit WordMerger(const BytePairs& pairs) : pairs_(pairs) {}
 
-  // Calls sink(id, begin, end) for the tokens of a `word` that is not empty.
+  // Calls sink(id, begin, end) for each token of `word`, which must not be
+  // empty.
   template <typename Sink>
   void ForEachToken(absl::string_view word, Sink sink) {
     symbols_.clear();
@@ -170,7 +171,7 @@ std::string BytePairs::ToText() const {
                      {"normalized", token.normalized},
                      {"special", token.special}});
   }
-  // ordered_json's operator[] would search all earlier keys.
+  // operator[] of ordered_json would search all earlier keys.
   Json::object_t vocabulary;
   for (int32_t id = 0; id < size(); ++id) {
     vocabulary.emplace_back(spelled[id], id);

@@ -35,25 +35,26 @@ class BytePairs {
   };
 
   // Parses the text of a tokenizer.json. `path` names it in errors, which are
-  // ready to print and list all problems. Problems are: a missing or repeated
-  // id, a byte without a token, a repeated merge, a merge of tokens that do not
-  // exist, and unsupported features. Ignores post_processor, truncation and
-  // padding: Encode() adds no tokens to a text.
+  // ready to print and list all problems: a missing or repeated id, a byte
+  // without a token, a repeated merge, a merge of tokens that do not exist, and
+  // unsupported features. Ignores post_processor, truncation and padding,
+  // because Encode() adds no tokens to a text.
   static absl::StatusOr<BytePairs> FromText(absl::string_view text,
                                             absl::string_view path);
-  // Returns a tokenizer.json, which transformers can open, too.
+  // Returns a tokenizer.json, which transformers can also open.
   std::string ToText() const;
 
   int32_t size() const { return static_cast<int32_t>(bytes_.size()); }
 
   // Returns the ids of any bytes. Added tokens are found first: the leftmost,
-  // and the longest of several at one place. Bytes that are not UTF-8 are
-  // tokens as well. AppendBytes() of all ids therefore restores the text,
-  // except for white space that an added token strips. Takes memory
-  // proportional to the text, and O(log n) time per byte, where n is the length
-  // of the longest word.
+  // and the longest of several at one place. Bytes that are not UTF-8 also have
+  // tokens. AppendBytes() of all ids therefore restores the text, except for
+  // white space that an added token strips. Takes memory proportional to the
+  // text, and O(log n) time per byte, where n is the length of the longest
+  // word.
   std::vector<int32_t> Encode(absl::string_view text) const;
-  // Returns the tokens with the bytes of each. Together the bytes are the text.
+  // Returns the tokens with the bytes of each. The bytes of all tokens together
+  // are the text.
   std::vector<Token> EncodeWithOffsets(absl::string_view text) const;
 
   // Appends the bytes of a token, 0 <= id < size(). For an added token, these
@@ -89,18 +90,19 @@ class BytePairs {
   absl::flat_hash_map<std::string, int32_t> ids_;  // ids by bytes
   std::array<int32_t, 256> byte_ids_ = {};
   std::vector<Merge> merges_;  // ordered by rank
-  // Ranks by the ids of left and right.
+  // Ranks of the merges by the ids of their left and right token.
   absl::flat_hash_map<std::pair<int32_t, int32_t>, int32_t> ranks_;
   // Whether the merges turn the bytes of a token into that token.
   std::vector<bool> is_whole_;
   AddedTokens added_;
 };
 
-// Reads the tokenizer of a folder from tokenizer.json or, if that is missing,
-// from vocab.json and merges.txt. Added tokens are those in added_tokens.json,
-// special_tokens_map.json and tokenizer_config.json, if these files exist.
-// Otherwise, <|endoftext|> is the only added token. Errors are as in
-// FromText(). Tokens that are added around a text are an error, too.
+// Reads the tokenizer of a directory from tokenizer.json or, if that is
+// missing, from vocab.json and merges.txt. The added tokens are read from
+// added_tokens.json, special_tokens_map.json and tokenizer_config.json, if
+// these files exist. Otherwise, <|endoftext|> is the only added token. Errors
+// are the same as in FromText(). Tokens that are added around a text are also
+// an error.
 absl::StatusOr<BytePairs> ReadBytePairs(const std::string& folder);
 
 }  // namespace regard

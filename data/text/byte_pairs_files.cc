@@ -45,9 +45,10 @@ void CheckByteLevel(const JsonObject& json, const std::string& key) {
   const auto part = json.Object(key);
   if (!part.has_value()) return;
   part->Choice("type", {"ByteLevel"});
-  // These fields have no effect on a decoder.
+  // A decoder does not use the fields below.
   if (key == "decoder") return;
-  // add_prefix_space would add a space before a text without one.
+  // add_prefix_space would add a space before a text that does not begin with
+  // one.
   if (part->Has("add_prefix_space")) WantBool(*part, "add_prefix_space", false);
   WantBool(*part, "use_regex", true);
 }
@@ -102,7 +103,7 @@ class BytePairsReader {
   // Reads merges.txt, which has one pair per line.
   absl::Status ReadMerges(absl::string_view text, absl::string_view path);
 
-  // Reads added_tokens.json: ids by text.
+  // Reads added_tokens.json, which contains ids by text.
   void ReadAddedIds(const JsonObject& json);
   // Reads special_tokens_map.json and tokenizer_config.json.
   void ReadSpecialTokens(const JsonObject& json);
@@ -119,7 +120,7 @@ class BytePairsReader {
   int32_t Find(const std::string& text) const;
   // Assigns the id to `text`. Returns the problem, or "".
   std::string TakeId(const std::string& text, int64_t id);
-  // Problems are reported for the field `key` of `json`.
+  // Adds a token. Problems are reported for the field `key` of `json`.
   void AddToken(const JsonObject& json, const std::string& key,
                 AddedToken token, int64_t id);
 
@@ -229,7 +230,7 @@ absl::Status BytePairsReader::ReadMerges(absl::string_view text,
 
 void BytePairsReader::AddToken(const JsonObject& json, const std::string& key,
                                AddedToken token, int64_t id) {
-  if (token.text.empty()) return;  // this is already a problem
+  if (token.text.empty()) return;  // an empty text is already a problem
   const int32_t known = Find(token.text);
   if (known >= 0 && known != id) {
     return json.Complain(
@@ -300,7 +301,7 @@ void BytePairsReader::ReadSpecialTokens(const JsonObject& json) {
   }
   for (const char* key :
        {"additional_special_tokens", "extra_special_tokens"}) {
-    // An empty list may be written as an object.
+    // An empty list may be written as an empty object.
     if (!json.Has(key) || json.json()[key].empty()) continue;
     for (const std::string& text : json.TextList(key)) add(key, {.text = text});
   }
@@ -417,7 +418,8 @@ absl::StatusOr<BytePairs> ReadBytePairs(const std::string& folder) {
     if (!PathExists(special)) continue;
     REGARD_RETURN_IF_ERROR(read(special, [&](const JsonObject& json) {
       WantBool(json, "add_prefix_space", false);
-      // With a tokenizer.json, transformers uses the post_processor instead.
+      // If there is a tokenizer.json, transformers uses its post_processor
+      // instead of these fields.
       for (const char* key : {"add_bos_token", "add_eos_token"}) {
         if (!is_whole) WantBool(json, key, false);
       }

@@ -152,7 +152,8 @@ TEST(BytePairsTest, DecodesWhatItEncodes) {
   }
 }
 
-// Reads each byte a bounded number of times, or this would take hours.
+// Each byte must be read a bounded number of times. Otherwise, this test would
+// take hours.
 TEST(BytePairsTest, TakesTextsOfOneWord) {
   const BytePairs pairs = Of(Small());
   constexpr size_t kBytes = 3'000'000;
@@ -293,7 +294,7 @@ class BytePairsFolderTest : public ::testing::Test {
 TEST_F(BytePairsFolderTest, ReadsVocabularyAndMerges) {
   EXPECT_THAT(Encode("abcbc<end>"),
               ElementsAre(257, 258, '<', 'e', 'n', 'd', '>'));
-  // Lines may end as on Windows, and the last line may have no end.
+  // Lines may end with \r\n, and the last line may have no end.
   Write("merges.txt", "a b\r\nab c\r\nb c");
   EXPECT_THAT(Encode("abcbc"), ElementsAre(257, 258));
   Write("merges.txt", "#version: 0.2\na b\nab\nb c\na b\nb  c\n\nc c\n");
@@ -367,7 +368,7 @@ TEST_F(BytePairsFolderTest, PutsNothingAroundATextOfAWholeTokenizer) {
   EXPECT_THAT(Error(), HasSubstr("one of ByteLevel, TemplateProcessing"));
 }
 
-// GPT-2's own folder does not declare the token.
+// The folder of GPT-2 does not declare <|endoftext|> as an added token.
 TEST_F(BytePairsFolderTest, TheEndOfATextIsAnAddedToken) {
   Json vocabulary = Small()["model"]["vocab"];
   vocabulary["<|endoftext|>"] = 259;

@@ -14,7 +14,8 @@ struct CodePoints {
   char32_t last;
 };
 
-// Whether `c` is in one of `ranges`, which must rise and not overlap.
+// Whether `c` is in one of `ranges`, which must be in ascending order and must
+// not overlap.
 constexpr bool InRanges(absl::Span<const CodePoints> ranges, char32_t c) {
   const auto* const range = std::upper_bound(
       ranges.begin(), ranges.end(), c,

@@ -16,7 +16,7 @@ namespace regard {
 
 namespace {
 
-// Opposites. The words of one string are synonyms.
+// Pairs of opposites. The words of one string are synonyms.
 constexpr std::array<absl::string_view, 2> kAdjectives[] = {
     {"small little", "large big"},
     {"young", "old elderly"},
@@ -48,7 +48,7 @@ constexpr std::array<absl::string_view, 2> kVerbs[] = {
     {"calms soothes", "scares frightens"},
     {"feeds", "starves"},
 };
-// Kinds of things, and words that belong only to the kind.
+// Kinds of things, each with words that belong only to this kind.
 constexpr std::array<absl::string_view, 2> kNouns[] = {
     {"person", "farmer doctor teacher soldier nurse baker lawyer singer"},
     {"dog", "beagle poodle terrier bulldog collie"},
@@ -81,7 +81,7 @@ EntailmentPairs::Part PartOf(absl::string_view sentence, uint64_t seed) {
                         : EntailmentPairs::Part::kTrain;
 }
 
-// Exchanges subject and object.
+// Returns the sentence with subject and object exchanged.
 std::string Exchanged(const Words& words, size_t verb) {
   const auto subject = absl::MakeConstSpan(words).first(verb);
   const auto object =

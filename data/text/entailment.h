@@ -3,9 +3,9 @@
 // The first sentence entails the second, contradicts it, or is unrelated.
 //
 // The first sentence comes from a grammar: "the [adjective] noun verb the
-// [adjective] noun .". A rule changes it to the second. As in the corpus of
-// Bowman et al., both sentences are about the same things: a small thing is not
-// large.
+// [adjective] noun .". A rule changes it to the second sentence. As in the
+// corpus of Bowman et al., both sentences are about the same things: a small
+// thing is not large.
 //
 //   entails      kSynonym            small -> little, helps -> assists
 //                kKind               beagle -> dog
@@ -17,7 +17,7 @@
 //                                    the nurse
 //                kAnother            another sentence of the grammar
 //
-// Each label has a third of the pairs, and each of its rules has the same
+// Each label has a third of the pairs, and all rules of a label have the same
 // fraction. Entailed and contradicting sentences both differ in one word. To
 // distinguish them, a model must learn how 120 words are related.
 #ifndef DATA_TEXT_ENTAILMENT_H_
@@ -55,7 +55,7 @@ class EntailmentPairs {
 
   // Returns the pairs of a part, which depend only on `seed` and `part`. The
   // seed assigns each sentence to one part. Two parts therefore have no
-  // sentence in common, first or second.
+  // sentence in common.
   std::vector<LabelledText> Make(int64_t count, uint64_t seed, Part part) const;
 
   // Returns all results of a rule for a sentence of the grammar. Empty if the

@@ -53,7 +53,7 @@ TEST(EntailmentRulesTest, WhatCannotBe) {
 }
 
 TEST(EntailmentRulesTest, WhatMayBe) {
-  // 6 of 39 nouns are about dogs, and 9 about persons.
+  // Of the 39 nouns, 6 are about dogs, and 9 are about persons.
   EXPECT_THAT(
       Of(EntailmentRule::kOtherNoun, kSentence),
       AllOf(SizeIs(33 + 30), Contains("the small bird helps the nurse ."),
@@ -62,7 +62,8 @@ TEST(EntailmentRulesTest, WhatMayBe) {
             Not(Contains("the small beagle helps the person ."))));
   EXPECT_THAT(Of(EntailmentRule::kExchanged, kSentence),
               ElementsAre("the nurse helps the small beagle ."));
-  // The result would mean the same.
+  // The rule does not apply, because the exchanged sentence would mean the
+  // same.
   EXPECT_THAT(Of(EntailmentRule::kExchanged, "the small ant pulls the ant ."),
               SizeIs(0));
   EXPECT_THAT(Of(EntailmentRule::kAnother, kSentence), SizeIs(0));
@@ -87,7 +88,7 @@ TEST(EntailmentPairsTest, LabelsAndRulesHaveEqualShares) {
     ASSERT_NE(*made[i].second, made[i].text);
     const EntailmentRule rule = kRules[i % 3][i / 3 % 6];
     if (rule == EntailmentRule::kAnother) {
-      // Neither sentence occurs in another pair.
+      // A sentence of this pair must not occur in an earlier pair.
       EXPECT_EQ(seen.count(made[i].text) + seen.count(*made[i].second), 0);
     } else {
       EXPECT_THAT(pairs.Apply(rule, made[i].text), Contains(*made[i].second));

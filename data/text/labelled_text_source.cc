@@ -91,7 +91,7 @@ class GrammaticalitySource
  private:
   static std::vector<LabelledText> Make(int64_t count, uint64_t seed,
                                         const char* split) {
-    // The data source `grammar` has other sentences.
+    // The purpose makes the sentences differ from the sentences of `grammar`.
     const std::string purpose = absl::StrCat("grammaticality/", split);
     const std::string sentences =
         Grammar(EnglishRules()).Sentences(count, seed, purpose);
@@ -132,8 +132,8 @@ class EntailmentSource
   }
 };
 
-// Returns the fields of a line of at most 64 KiB, which tabs separate. Their
-// number must be the same as in the first line, two or three. `error` makes an
+// Returns the fields of a line of at most 64 KiB, separated by tabs. Their
+// number, two or three, must be the same as in the first line. `error` makes an
 // error from a column and a message.
 absl::StatusOr<std::vector<absl::string_view>> ColumnsOf(
     absl::string_view line, size_t wanted,
@@ -147,8 +147,8 @@ absl::StatusOr<std::vector<absl::string_view>> ColumnsOf(
   if (columns.size() != wanted) {
     size_t column = line.size() + 1;
     if (columns.size() > wanted) {
-      column = columns[wanted].data() - line.data();  // column of the tab, from
-                                                      // 1
+      // The column of the tab, counted from 1.
+      column = columns[wanted].data() - line.data();
     }
     return error(column, absl::StrCat("expected LABEL<TAB>TEXT",
                                       wanted == 3 ? "<TAB>SECOND_TEXT" : "",

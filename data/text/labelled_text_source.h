@@ -28,9 +28,9 @@ struct LabelledTextData {
 
 // Reads a file as ReadWholeText() does. Blank lines are ignored. Errors begin
 // with path:line:column. A line of more than 64 KiB is an error. The first line
-// must have one or two tabs, and all lines the same number. A label must not be
-// empty, and must occur in training. If there is a training split, it must have
-// at least two labels.
+// must have one or two tabs, and all other lines must have the same number. A
+// label must not be empty, and must occur in training. If there is a training
+// split, it must have at least two labels.
 absl::StatusOr<LabelledTextData> ReadLabelledText(
     const std::string& path, const LabelledTextConfig& config,
     int text_version = 1);
@@ -40,8 +40,9 @@ absl::StatusOr<LabelledTextData> ReadLabelledText(
 absl::Status UseLabels(const std::vector<std::string>& labels,
                        LabelledSplits* data);
 
-// Returns `sentence` of the data source `grammar` with the wrong number of one
-// of its verbs: the `choice`-th, modulo the number of verbs.
+// Returns `sentence`, which is from the data source `grammar`, with one verb in
+// the wrong number. The verb has the index `choice`, modulo the number of
+// verbs.
 std::string WithWrongNumber(absl::string_view sentence, uint64_t choice);
 
 }  // namespace regard

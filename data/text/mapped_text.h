@@ -1,5 +1,5 @@
-// Text that is written once and read often. It is in a file without a name that
-// is mapped into memory, so that the system may take its pages back at any
+// Text that is written once and read often. It is stored in a file without a
+// name that is mapped into memory, so that the system can free its pages at any
 // time.
 #ifndef DATA_TEXT_MAPPED_TEXT_H_
 #define DATA_TEXT_MAPPED_TEXT_H_
@@ -20,13 +20,14 @@ class MappedText {
   MappedText& operator=(const MappedText&) = delete;
   ~MappedText();
 
-  // Appends text. Must not be called after Map(), which returns its errors.
+  // Appends text. Must not be called after Map(), which returns the errors of
+  // all calls.
   void Append(absl::string_view text);
 
   // Ends the writing. Returns an error if the temporary file cannot be written.
   absl::Status Map();
 
-  // The whole text. To be called after Map().
+  // The whole text. Must be called after Map().
   absl::string_view text() const { return text_; }
 
   // Tells the system that the text will not be read soon.

@@ -27,7 +27,7 @@ bool IsAscii(absl::string_view text) {
 }
 
 std::string Composed(const std::string& text) {
-  // Most text is ASCII, which is always composed.
+  // Most text is ASCII, which is always in composed form.
   if (IsAscii(text)) return text;
   utf8proc_uint8_t* composed = nullptr;
   const utf8proc_ssize_t length = utf8proc_map(
@@ -78,7 +78,7 @@ bool IsBlankLine(absl::string_view line, int text_version) {
 std::string PrepareText(absl::string_view text) {
   std::string prepared;
   prepared.reserve(text.size() + 8);
-  bool after_space = true;  // so that a mark at the start gets no space
+  bool after_space = true;  // a mark at the start of a text gets no space
   for (const Character& character : Characters(text)) {
     char32_t c = character.code_point;
     if (c == U'\u00A0' || c == U'\u202F') c = U' ';

@@ -1,6 +1,6 @@
-// Prepares text from corpora, from users, and from pairs to score. Every source
-// and every program prepares text here. A model therefore reads a sentence in
-// the same way as in training.
+// Prepares text from corpora, from users, and from pairs to score. All sources
+// and programs prepare text with these functions. A model therefore reads a
+// sentence in the same way as in training.
 #ifndef DATA_TEXT_PREPARED_TEXT_H_
 #define DATA_TEXT_PREPARED_TEXT_H_
 
@@ -46,8 +46,8 @@ struct TextRules {
 };
 
 // Returns the words of a sentence. Bytes that are not UTF-8 become U+FFFD (in
-// files they are an error). kGenerated splits words by the vocabulary, if there
-// is one.
+// files they are an error). If there is a vocabulary, kGenerated also splits
+// words by it.
 std::vector<std::string> PrepareWords(absl::string_view text,
                                       const TextRules& rules,
                                       const Vocabulary* vocabulary = nullptr);
@@ -60,7 +60,7 @@ std::string PrepareText(absl::string_view text);
 
 // Counts of changes in a text, and of ignored lines.
 struct TextCounts {
-  int64_t carriage_returns = 0;  // number of line ends
+  int64_t carriage_returns = 0;  // number of carriage returns at line ends
   int64_t blank_lines = 0;       // ignored
   int64_t separators = 0;        // white space other than U+0020, between words
 

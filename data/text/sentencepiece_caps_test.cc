@@ -28,7 +28,7 @@ absl::StatusOr<SentencepieceModel> Parse(const ModelProto& model) {
   return SentencepieceModel::Parse(model.SerializeAsString(), "m.model");
 }
 
-// Without the limit, a line takes hours with a piece of half its length.
+// Without the limit, a line with a piece of half its length would take hours.
 TEST(SentencepieceCapsTest, APieceIsCapped) {
   using Piece = ModelProto::SentencePiece;
   for (const auto& [type, of_piece] :
@@ -54,9 +54,9 @@ TEST(SentencepieceCapsTest, APieceIsCapped) {
   }
 }
 
-// Returns a map that replaces "a" by `replacement`, with a trie in the layout
-// of Darts-clone. The offset of a unit leads to the next unit, and its last
-// byte is its label.
+// Returns a map that replaces "a" with `replacement`, with a trie in the layout
+// of Darts-clone. The offset of a unit leads to the next unit. The last byte of
+// a unit is its label.
 std::string MapOfA(const std::string& replacement) {
   std::vector<uint32_t> trie('a' + 1);
   trie['a'] = 'a' | (1 << 8) | (1 << 10);  // has a leaf at 'a' ^ 1

@@ -21,9 +21,9 @@ using sentencepiece::ModelProto;
 using sentencepiece::TrainerSpec;
 using PieceProto = sentencepiece::ModelProto::SentencePiece;
 
-// The limit of a piece. Segmenting hashes, at each byte of a text, all prefixes
-// up to the longest piece. Pieces from sentencepiece's own trainer have at most
-// 16 characters by default.
+// The maximum size of a piece. Segmenting hashes, at each byte of a text, all
+// prefixes up to the longest piece. Pieces from sentencepiece's own trainer
+// have at most 16 characters by default.
 constexpr size_t kMostPieceBytes = 512;
 
 // The score of an unknown character is this much below the lowest score.
@@ -70,8 +70,8 @@ absl::StatusOr<SentencepieceModel> SentencepieceModel::Parse(
         piece.type() == PieceProto::UNUSED && !model.is_unigram();
     if (piece.type() != PieceProto::NORMAL && !user && !unused) continue;
     const std::string& text = piece.piece();
-    // An unused piece need not be valid text: no text contains it otherwise,
-    // and no vocabulary lists it.
+    // An unused piece need not be valid text. If it is not, no text contains
+    // it, and no vocabulary lists it.
     if (!unused &&
         (text.empty() || text.find_first_of({"\n\0", 2}) != std::string::npos ||
          FindInvalidUtf8(text).has_value())) {
@@ -146,9 +146,9 @@ std::vector<absl::string_view> SentencepieceModel::Symbols(
   return symbols;
 }
 
-// Merges the neighbours whose piece has the highest score, and the leftmost of
-// equals, until no two neighbours form a piece. Then splits unused pieces
-// again.
+// Merges the two neighbours whose piece has the highest score, until no two
+// neighbours form a piece. If scores are equal, merges the leftmost neighbours.
+// In the end, splits unused pieces again.
 std::vector<absl::string_view> SentencepieceModel::SegmentByMerges(
     absl::string_view text, absl::FunctionRef<bool()> drop) const {
   struct Symbol {
@@ -161,7 +161,7 @@ std::vector<absl::string_view> SentencepieceModel::SegmentByMerges(
     float score;
     int left;
     int right;
-    size_t bytes;  // bytes of both when the merge was found
+    size_t bytes;  // bytes of both symbols when the merge was found
     bool operator<(const Merge& other) const {
       return score < other.score || (score == other.score && left > other.left);
     }
@@ -176,7 +176,8 @@ std::vector<absl::string_view> SentencepieceModel::SegmentByMerges(
   if (symbols.empty()) return {};
   symbols.back().after = -1;
   std::priority_queue<Merge> merges;
-  // The number of bytes of the left part of each unused piece, when last seen.
+  // The number of bytes of the left part of each unused piece, when it was last
+  // seen.
   absl::flat_hash_map<absl::string_view, size_t> unused_parts;
   const auto consider = [&](int left, int right) {
     if (left < 0 || right < 0) return;

@@ -49,8 +49,8 @@ class SentencepieceModel {
   // Returns a random segmentation by a BPE or a unigram model.
   //
   // * Unigram: a segmentation x has a probability proportional to P(x)^alpha,
-  //   among all segmentations or the nbest_size likeliest (Kudo, "Subword
-  //   regularization", ACL 2018).
+  //   among all segmentations or the nbest_size most likely ones (Kudo,
+  //   "Subword regularization", ACL 2018).
   // * BPE-dropout (Provilkov et al., ACL 2020): merges are the same as in
   //   Tokenize(), but each is skipped with probability alpha when its turn
   //   comes. As in the library, a skipped merge is not drawn again for the
@@ -59,7 +59,7 @@ class SentencepieceModel {
                                   const SubwordSamplingConfig& sampling,
                                   const RandomStream& random) const;
 
-  // Returns an upper bound of the number of tokens of `text`: its characters.
+  // Returns the number of characters of `text`, an upper bound of its tokens.
   int64_t MostTokens(absl::string_view text) const;
 
   bool is_bpe() const { return type_ == sentencepiece::TrainerSpec::BPE; }
@@ -75,9 +75,9 @@ class SentencepieceModel {
   struct Piece {
     float score = 0;
     bool user_defined = false;
-    // Whether it takes part in merges without being a token, unless it is one
-    // character. Debian's sentencepiece (0.1.97 and 0.2.0) does the same. No
-    // vocabulary contains it.
+    // Whether the piece takes part in merges without being a token, unless it
+    // is one character. Debian's sentencepiece (0.1.97 and 0.2.0) does the
+    // same. No vocabulary contains an unused piece.
     bool unused = false;
   };
 
@@ -92,7 +92,7 @@ class SentencepieceModel {
   size_t UserDefinedPrefix(absl::string_view text) const;
   std::string Normalize(absl::string_view text) const;
 
-  // Returns the pieces of normalised text, in order. `drop` is called for each
+  // Returns the pieces of normalized text, in order. `drop` is called for each
   // merge, and returns whether to skip it.
   std::vector<absl::string_view> SegmentByMerges(
       absl::string_view text, absl::FunctionRef<bool()> drop) const;
@@ -102,15 +102,15 @@ class SentencepieceModel {
       absl::string_view text, const SubwordSamplingConfig& sampling,
       const RandomStream& random) const;
   // Calls visit(begin, bytes, piece) for all pieces into which text can be
-  // split, by rising `begin`. A character without a piece counts as one, with a
-  // null `piece`.
+  // split, in ascending order of `begin`. A character without a piece counts as
+  // a piece. `piece` is then null.
   template <typename Visit>
   void ForEachPiece(absl::string_view text, Visit visit) const;
   // Returns the score of a `piece` from ForEachPiece(). As in the library,
   // `length` counts bytes in the search for the best segmentation, and
   // characters otherwise.
   double Score(const Piece* piece, size_t length) const;
-  // Returns the characters. User-defined pieces are not split.
+  // Returns the characters of `text`. User-defined pieces are not split.
   std::vector<absl::string_view> Symbols(absl::string_view text) const;
   // Converts pieces to tokens. Consecutive unknown pieces become one token.
   std::vector<std::string> Tokens(
@@ -126,9 +126,9 @@ class SentencepieceModel {
   float highest_score_ = std::numeric_limits<float>::min();  // a lower bound
 };
 
-// The tokenizers of raw text. The models are null if tokens are words, which
-// `rules` determine. Shared, because data and translators are copied and
-// outlive each other.
+// The tokenizers of raw text. If the models are null, tokens are words, which
+// `rules` determine. The models are shared, because data and translators are
+// copied and can outlive each other.
 struct Tokenizers {
   std::shared_ptr<const SentencepieceModel> source = nullptr;
   std::shared_ptr<const SentencepieceModel> target = nullptr;

@@ -44,7 +44,7 @@ TEST(SentencepieceModelTest, MergesByScoreFromTheLeft) {
               ElementsAre(std::string(kSpaceSymbol), "abc"));
   EXPECT_THAT(model->Tokenize("bcab"),
               ElementsAre(std::string(kSpaceSymbol), "bc", "ab"));
-  // The leftmost of equal merges comes first.
+  // If merges have equal scores, the leftmost comes first.
   EXPECT_THAT(model->Tokenize("aaa"),
               ElementsAre(std::string(kSpaceSymbol), "aa", "a"));
 }
@@ -103,7 +103,7 @@ absl::StatusOr<SentencepieceModel> ModelOf(
     sentencepiece::TrainerSpec::ModelType type, const Scores& scores) {
   Handmade made(type);
   for (const auto& [piece, score] : scores) made.Add(piece, score);
-  // The space before a text is another character without alternatives.
+  // The space before a text has only one segmentation.
   made.Add(std::string(kSpaceSymbol), -9);
   return made.Parse();
 }
@@ -254,8 +254,8 @@ TEST(SentencepieceModelTest, DrawnUnigramsMayBeAmongTheBestAlone) {
       {{"ab a", best / (best + second)}, {"a b a", second / (best + second)}});
 }
 
-// If all segmentations count, the library measures a user-defined piece in
-// characters: exp(1 * 0.5 - 0.1) for the first one here.
+// If all segmentations count, the library measures the length of a user-defined
+// piece in characters. The weight of the first piece is exp(1 * 0.5 - 0.1).
 TEST(SentencepieceModelTest, DrawsUserDefinedPiecesByTheirCharacters) {
   Handmade made(sentencepiece::TrainerSpec::UNIGRAM);
   made.Add("a", 0.5).Add("\u00e9a", -1).Add(std::string(kSpaceSymbol), -9);

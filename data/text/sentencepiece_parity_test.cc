@@ -90,8 +90,8 @@ SubwordsConfig Training(SubwordsConfig::Kind kind, int vocabulary_size,
 }
 
 // A user-defined piece takes precedence with any score, and the character map
-// does not change it. In this text, "\uff21" is such a piece, and "\uff22" is
-// not.
+// does not change it. In this text, "\uff21" is a user-defined piece, and
+// "\uff22" is not.
 TEST(SentencepieceParityTest, SegmentsUserDefinedPiecesAsThePrograms) {
   using Proto = sentencepiece::ModelProto::SentencePiece;
   const absl::StatusOr<std::string> trained =

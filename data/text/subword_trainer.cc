@@ -41,18 +41,18 @@ std::string ErrorLine(const std::string& messages) {
         absl::StartsWith(line, "Program terminated")) {
       continue;
     }
-    // The message follows its place and condition.
+    // In a line, the message follows the source location and the condition.
     const size_t bracket = line.rfind("] ");
     const absl::string_view message =
         bracket == absl::string_view::npos ? line : line.substr(bracket + 2);
-    // Returns the condition that does not hold if there is no message.
+    // Without a message, the line names the condition that does not hold.
     last = std::string(message.empty() ? line : message);
   }
   return last.empty() ? "no message" : last;
 }
 
 // Blocks SIGINT and SIGTERM during its lifetime. Makes sure that SIGCHLD is
-// sent, even if the program was started with children ignored.
+// sent, even if the program was started with SIGCHLD ignored.
 class HeldSignals {
  public:
   HeldSignals() {
@@ -71,8 +71,8 @@ class HeldSignals {
   HeldSignals(const HeldSignals&) = delete;
   HeldSignals& operator=(const HeldSignals&) = delete;
 
-  // Returns the next blocked signal, or SIGCHLD. Because another thread may
-  // take a SIGCHLD, also returns SIGCHLD after a short time.
+  // Returns the next blocked signal, or SIGCHLD. Another thread may take a
+  // SIGCHLD, so this also returns SIGCHLD after a short time.
   int Wait() const {
     constexpr timespec kWhile = {.tv_sec = 0, .tv_nsec = 20'000'000};
     const int number = sigtimedwait(&set_, nullptr, &kWhile);

@@ -40,7 +40,7 @@ TEST(TrainSubwordsTest, NeedsAWord) {
                        HasSubstr("at least one word")));
 }
 
-// A parent process that ignores its children leaves this setting.
+// A parent process that ignores SIGCHLD passes this setting on to the program.
 TEST(TrainSubwordsTest, EndsWhereChildrenAreIgnored) {
   signal(SIGCHLD, SIG_IGN);
   SubwordsConfig options;
@@ -64,7 +64,7 @@ TEST(TrainSubwordsTest, EndsBesideOtherThreads) {
   for (std::thread& thread : threads) {
     thread = std::thread([] {
       for (int i = 0; i < 500; ++i) {
-        // It ends at once without a model.
+        // This spm_train ends at once without writing a model.
         EXPECT_THAT(
             TrainSubwords(SubwordsConfig(), "a text\n"),
             StatusIs(absl::StatusCode::kNotFound, HasSubstr("model.model")));
@@ -76,7 +76,7 @@ TEST(TrainSubwordsTest, EndsBesideOtherThreads) {
 }
 
 // Trains with a program that never ends, and that writes its process id to
-// `file` once it runs. Another process then sends the signal.
+// `file`. Another process then sends the signal.
 void TrainUntil(int signal_number, const std::string& file) {
   if (fork() == 0) {
     while (!std::filesystem::exists(file)) {

@@ -1,5 +1,5 @@
-// The text normalisation of a sentencepiece model: replaces characters by a
-// compiled map, and white space by U+2581.
+// The text normalization of a sentencepiece model: replaces characters
+// according to a compiled map, and white space with U+2581.
 #ifndef DATA_TEXT_TEXT_NORMALIZER_H_
 #define DATA_TEXT_TEXT_NORMALIZER_H_
 
@@ -24,7 +24,7 @@ class TextNormalizer {
   static absl::StatusOr<TextNormalizer> Create(
       const sentencepiece::NormalizerSpec& spec);
 
-  // Normalises a text. Bytes that are not UTF-8 become U+FFFD. `kept` is called
+  // Normalizes a text. Bytes that are not UTF-8 become U+FFFD. `kept` is called
   // at positions of the text, and returns how many of the next bytes stay
   // unchanged.
   std::string Normalize(

@@ -19,7 +19,7 @@ struct TextData {
   static constexpr char kName[] = "text";
 
   TextSplits splits;
-  // The minimum average loss, in nats per character. 0 if not known.
+  // The minimum average loss, in nats per character. 0 if it is not known.
   double entropy = 0;
   // SHA-256 of each file, by the field that names it.
   std::map<std::string, std::string> digests;
@@ -30,7 +30,7 @@ struct TextData {
 // Splits a UTF-8 text at the fractions of `config`, counted in characters.
 TextSplits SplitText(absl::string_view text, const TextConfig& config);
 
-// Reads a file as ReadWholeText() does. An empty file is an error, too.
+// Reads a file as ReadWholeText() does. An empty file is also an error.
 absl::StatusOr<TextData> ReadTextFile(const std::string& path,
                                       const TextConfig& config,
                                       LineEnds ends = LineEnds::kAny);

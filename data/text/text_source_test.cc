@@ -39,7 +39,7 @@ TextConfig Shares(double dev, double test, bool whole_lines = false) {
 }
 
 TEST(SplitTextTest, CountsCharacters) {
-  // Twelve characters, of which one has two bytes.
+  // There are twelve characters, and one of them has two bytes.
   const TextSplits splits = SplitText("ab\u00e9defghijkl", Shares(0.25, 0.25));
   EXPECT_EQ(splits.train, "ab\u00e9def");
   EXPECT_EQ(splits.dev, "ghi");
@@ -47,7 +47,7 @@ TEST(SplitTextTest, CountsCharacters) {
 }
 
 TEST(SplitTextTest, TheLastTenthIsRoundedUp) {
-  // As in nanoGPT, training has int(0.9 n) characters.
+  // Training has int(0.9 * n) characters, as in nanoGPT.
   const TextSplits splits = SplitText(std::string(1115394, 'x'), TextConfig());
   EXPECT_EQ(splits.train.size(), 1003854);
   EXPECT_EQ(splits.dev.size(), 111540);
@@ -58,7 +58,7 @@ TEST(SplitTextTest, WholeLinesAreNotCut) {
   const absl::string_view text = "abcd\nefgh\nijkl\n";
   EXPECT_EQ(SplitText(text, Shares(0.4, 0, true)).train, "abcd\nefgh\n");
   EXPECT_EQ(SplitText(text, Shares(0.4, 0, true)).dev, "ijkl\n");
-  // The split already begins with a line.
+  // The split already begins at the beginning of a line.
   EXPECT_EQ(SplitText("a\nb\n", Shares(0.5, 0, true)).dev, "b\n");
   EXPECT_EQ(SplitText("abcdef", Shares(0.5, 0, true)).dev, "");
   EXPECT_EQ(SplitText("", Shares(0.5, 0, true)).train, "");
@@ -131,7 +131,7 @@ TEST(TextSourceTest, AllOfAFileMayBeTest) {
   EXPECT_EQ(data.splits.test, "ab\u00e9");
   EXPECT_THAT(std::string(source->LoadAny({.path = ""}).status().message()),
               HasSubstr("error: data.path names no text file"));
-  // Otherwise, there must be text to train on.
+  // If test_fraction is not 1, there must be text to train on.
   *config.mutable_text() = Shares(0.9, 0);
   std::ofstream(path) << "a";
   EXPECT_THAT(

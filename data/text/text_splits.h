@@ -40,7 +40,7 @@ struct LabelledSplits {
   std::string tokens = {};
 };
 
-// Two texts and their similarity in meaning: greater is more similar.
+// Two texts and their similarity in meaning. A greater value is more similar.
 struct ScoredPair {
   std::string first;
   std::string second;

@@ -32,7 +32,8 @@ WordPiece WordVocabulary(absl::string_view text,
   TokenCounts counts;
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
     for (const std::string& word : special.SplitWords(line)) {
-      // <UNK> in lower case is not counted either.
+      // A word that becomes a special token in lower case, such as <UNK>, is
+      // not counted.
       if (special.Find(word) < 0) counts.Add(word, 1);
     }
   }

@@ -17,9 +17,10 @@ class JsonObject;
 inline constexpr char kVocabularyFile[] = "vocab.txt";
 
 // Returns a vocabulary: [PAD], <unk>, [CLS], [SEP] and [MASK], as spelled in
-// `options`, then the words of `text` by falling frequency. Ties are in the
+// `options`, then the words of `text` by descending frequency. Ties are in the
 // order of first occurrence. Words that occur less than `min_frequency` times
-// are omitted, and so is <unk> in the text, as in wikitext.
+// are omitted. Occurrences of <unk> in the text, as in wikitext, are not
+// counted.
 WordPiece WordVocabulary(absl::string_view text,
                          const WordPieceOptions& options,
                          int64_t min_frequency);
@@ -34,9 +35,9 @@ struct TokenVocabulary {
 // ids. Empty if there are none. Reports ids that are not 0, 1, ... as problems.
 std::vector<std::string> TokensOfTokenizer(const JsonObject& tokenizer);
 
-// Reads the vocabulary from the file `path`, which is as given by the user. Its
-// ending determines the format: a tokenizer.json, or one token per line. If
-// `path` is empty or the file is invalid, returns WordVocabulary().
+// Reads the vocabulary from the file `path`, which is as given by the user. The
+// ending of the path determines the format: a tokenizer.json, or one token per
+// line. If `path` is empty or the file is invalid, returns WordVocabulary().
 TokenVocabulary ReadTokenVocabulary(const std::string& path,
                                     absl::string_view text,
                                     const WordPieceOptions& options,

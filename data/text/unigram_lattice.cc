@@ -30,7 +30,7 @@ void UnigramLattice::Add(int64_t begin, int64_t end, double score) {
 
 PieceEnds UnigramLattice::Sample(double alpha,
                                  const RandomStream& random) const {
-  // log(sum(exp(alpha score))) over all paths to a byte.
+  // log(sum(exp(alpha * score))) over all paths to a byte.
   std::vector<double> log_sums(bytes_ + 1, kImpossible);
   log_sums[0] = 0;
   const auto log_weight = [&](const Arc& arc) {
@@ -53,8 +53,8 @@ PieceEnds UnigramLattice::Sample(double alpha,
   for (int64_t end = bytes_; end > 0;) {
     double left = random.UniformAt(ends.size());
     ends.push_back(end);
-    // The first arc at which the sum of probabilities exceeds the number. If
-    // rounding prevents that, the last arc.
+    // Chooses the first arc at which the sum of probabilities exceeds the
+    // random number. If rounding errors prevent that, chooses the last arc.
     int64_t chosen = -1;
     for (int64_t i = last_[end]; i >= 0 && left >= 0; i = arcs_[i].before) {
       const double probability = std::exp(log_weight(arcs_[i]) - log_sums[end]);
@@ -80,7 +80,7 @@ std::vector<UnigramLattice::Path> UnigramLattice::NBest(int n) const {
       return score < other.score || (score == other.score && arc > other.arc);
     }
   };
-  std::vector<std::vector<Step>> best(bytes_ + 1);  // by falling score
+  std::vector<std::vector<Step>> best(bytes_ + 1);  // by descending score
   best[0] = {{0, -1, 0}};
   for (int64_t end = 1; end <= bytes_; ++end) {
     // Merges the sorted paths that the arcs continue.

@@ -22,17 +22,18 @@ class UnigramLattice {
   // `bytes` is the number of bytes of the text, at least 1.
   explicit UnigramLattice(int64_t bytes);
 
-  // Adds the piece of bytes [begin, end). Calls must have rising `begin`. Every
-  // byte at which a piece ends must be the end of the text, or the beginning of
-  // another piece.
+  // Adds the piece of bytes [begin, end). Calls must be in ascending order of
+  // `begin`. Every byte at which a piece ends must be the end of the text, or
+  // the beginning of another piece.
   void Add(int64_t begin, int64_t end, double score);
 
-  // Draws a path with a probability proportional to exp(alpha score), by
+  // Draws a path with a probability proportional to exp(alpha * score), by
   // forward filtering and backward sampling. Takes one number of `random` per
   // piece.
   PieceEnds Sample(double alpha, const RandomStream& random) const;
 
-  // Draws in the same way from the `n` paths of NBest().
+  // Draws one of the `n` paths of NBest(), with a probability proportional to
+  // exp(alpha * score).
   PieceEnds SampleNBest(int n, double alpha, const RandomStream& random) const;
 
   struct Path {

@@ -56,7 +56,7 @@ std::map<PieceEnds, double> AllPaths(int64_t begin) {
   return paths;
 }
 
-// Returns all paths by falling score.
+// Returns all paths by descending score.
 std::vector<std::pair<double, PieceEnds>> Sorted() {
   std::vector<std::pair<double, PieceEnds>> sorted;
   for (const auto& [path, score] : AllPaths(0)) sorted.push_back({score, path});

@@ -1,6 +1,6 @@
 // A vocabulary: the tokens of a model and their ids, 0 .. size - 1.
 //
-// The four reserved tokens come first. The other tokens follow by falling
+// The four reserved tokens come first. The other tokens follow by descending
 // frequency, and ties are in the order of first occurrence. The same text
 // therefore always gives the same ids.
 #ifndef DATA_TEXT_VOCABULARY_H_
@@ -37,7 +37,7 @@ class TokenCounts {
     counts_[entry->second].times += times;
   }
 
-  // Returns the tokens that occur at least `min_frequency` times, by falling
+  // Returns the tokens that occur at least `min_frequency` times, by descending
   // frequency. Ties are in the order of first occurrence.
   std::vector<std::string> ByFrequency(int64_t min_frequency) const;
 
@@ -54,7 +54,7 @@ class TokenCounts {
 class TokenList {
  public:
   int32_t size() const { return static_cast<int32_t>(tokens_.size()); }
-  // 0 <= id < size().
+  // Returns the token of an id, 0 <= id < size().
   const std::string& Token(int32_t id) const;
   // Returns one token per line in the order of ids, including reserved tokens.
   std::string ToText() const;
@@ -67,13 +67,13 @@ class TokenList {
   // If `escaped`, texts contain C escapes for characters that do not print.
   explicit TokenList(bool escaped) : escaped_(escaped) {}
 
-  // Returns -1 if there is no such token. Does not allocate.
+  // Returns the id of a token, or -1 if there is none. Does not allocate.
   int32_t Find(absl::string_view token) const;
-  // Returns false if the token already exists.
+  // Appends a token. Returns false if the token already exists.
   bool Append(absl::string_view token);
   // Reads the result of ToText(). The text must begin with the tokens that
-  // already exist, the reserved ones. The other tokens are appended. `path`
-  // names the text in errors, which begin with path:line.
+  // already exist, which are the reserved tokens. The other tokens are
+  // appended. `path` names the text in errors, which begin with path:line.
   absl::Status AppendText(absl::string_view text, absl::string_view path);
 
  private:
@@ -101,9 +101,9 @@ class Vocabulary : public TokenList, public ReservedIds {
   static absl::StatusOr<Vocabulary> FromText(absl::string_view text,
                                              absl::string_view path);
 
-  // Returns kUnknown for a token that is not there. Does not allocate.
+  // Returns the id of a token, or kUnknown if there is none. Does not allocate.
   int32_t Id(absl::string_view token) const;
-  // Returns false for reserved tokens, which cannot occur in text.
+  // Whether text can contain the token. False for reserved tokens.
   bool Contains(absl::string_view token) const;
 
   // Returns one id per token, without <bos> and <eos>. "<eos>" is unknown.

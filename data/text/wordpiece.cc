@@ -27,7 +27,7 @@ constexpr size_t kMostProblems = 20;
 
 // The `tokenizers` library uses the categories of Unicode 8. These ranges
 // contain the format characters, nonspacing marks and punctuation of later
-// versions (up to 17), which the library takes for letters. They contain no
+// versions (up to 17), which the library treats as letters. They contain no
 // other character with such a category.
 constexpr CodePoints kAfterUnicode8[] = {
     {0x061D, 0x061D},   {0x07FD, 0x07FD},   {0x0890, 0x08E2},
@@ -46,7 +46,8 @@ constexpr CodePoints kAfterUnicode8[] = {
     {0x1E000, 0x1E6F5}, {0x1E944, 0x1E95F},
 };
 
-// BERT's ranges of Chinese characters. The fifth begins at U+2B920 there.
+// BERT's ranges of Chinese characters. In BERT, the fifth range begins at
+// U+2B920.
 constexpr CodePoints kChinese[] = {
     {0x3400, 0x4DBF},   {0x4E00, 0x9FFF},   {0xF900, 0xFAFF},
     {0x20000, 0x2A6DF}, {0x2A700, 0x2B81F}, {0x2B920, 0x2CEAF},
@@ -171,7 +172,7 @@ void Words::AddText(absl::string_view text) {
   for (const char32_t c : clean) {
     if (!options_.lower_case) {
       Add(c);
-    } else if (c == 0x130) {  // its lower case has two characters
+    } else if (c == 0x130) {  // the lower case has two characters
       Add('i');
       Add(0x307);
     } else {
@@ -210,7 +211,7 @@ absl::StatusOr<WordPiece> WordPiece::Create(std::vector<std::string> tokens,
     }
     if (!problem.empty()) {
       complain(i + 1, problem);
-      // Reserves the id of its line. No other token is equal.
+      // Reserves the id of the line, with a token that differs from all others.
       pieces.Append(absl::StrCat("\xff", i));
       continue;
     }
@@ -218,7 +219,7 @@ absl::StatusOr<WordPiece> WordPiece::Create(std::vector<std::string> tokens,
     if (options.continuations && absl::ConsumePrefix(&rest, kContinuation)) {
       pieces.continuations_.emplace(rest, static_cast<int32_t>(i));
     }
-    // A longer token is longer than any word.
+    // A longer token cannot occur, because it is longer than any word.
     if (token.size() > kMostTokenBytes) continue;
     pieces.longest_piece_ = std::max(pieces.longest_piece_, token.size());
   }

@@ -61,10 +61,11 @@ struct EncodedPair {
 // A tokenizer with its vocabulary. Copyable. Immutable.
 class WordPiece : public TokenList {
  public:
-  // Makes a tokenizer. Token i has id i. Errors are: a token that is empty,
-  // repeated, or longer than kMostTokenBytes but not longer than the longest
-  // word; and a missing unknown, classifier or separator. Returns all errors in
-  // one InvalidArgument, as lines "PATH:LINE: error: ..". Lines count from 1.
+  // Makes a tokenizer. Token i has id i. Returns an error for a token that is
+  // empty, repeated, or longer than kMostTokenBytes but not longer than the
+  // longest word, and for a missing unknown, classifier or separator. Returns
+  // all errors in one InvalidArgument, as lines "PATH:LINE: error: ..". Lines
+  // count from 1.
   static absl::StatusOr<WordPiece> Create(std::vector<std::string> tokens,
                                           absl::string_view path,
                                           const WordPieceOptions& options);
@@ -97,10 +98,10 @@ class WordPiece : public TokenList {
   std::vector<int32_t> Encode(absl::string_view text, int64_t longest) const;
 
   // Returns [CLS] first [SEP] second [SEP], truncated to at most `longest` >= 3
-  // ids in the way of `longest_first` of the `tokenizers` library. The longer
-  // text loses ids at its end until both have the same length. Then both lose
-  // ids. If the number of remaining ids is odd, the text that was longer keeps
-  // one more. If both were equal, the second text does.
+  // ids, like `longest_first` of the `tokenizers` library. The longer text
+  // loses ids at its end until both have the same length. Then both lose ids.
+  // If the number of remaining ids is odd, the text that was longer keeps one
+  // more. If both had the same length, the second text keeps one more.
   EncodedPair EncodePair(absl::string_view first, absl::string_view second,
                          int64_t longest) const;
 
@@ -129,7 +130,7 @@ class WordPiece : public TokenList {
                   std::vector<int32_t>* ids) const;
 
   WordPieceOptions options_;
-  // Tokens that begin with "##", without it. Never iterated.
+  // Tokens that begin with "##", without this prefix. Never iterated.
   absl::flat_hash_map<std::string, int32_t> continuations_;
   size_t longest_piece_ = 0;  // bytes
   AddedTokens special_;

@@ -68,7 +68,7 @@ TEST(WordPieceTest, AgreesWithTheTokenizersLibrary) {
   EXPECT_GE(cases, 200);
 }
 
-// A text of such words would take hours.
+// With longer tokens, a text of long words would take hours.
 TEST(WordPieceTest, ATokenIsCapped) {
   const auto create = [](size_t bytes, int64_t longest_word) {
     WordPieceOptions options;
@@ -120,8 +120,8 @@ TEST(WordPieceTest, CutsTheLongerOfTwoTextsFirst) {
   const EncodedPair short_pair = pieces.EncodePair("a b", "b", 6);
   EXPECT_THAT(short_pair.ids, ElementsAre(2, 5, 6, 3, 6, 3));
   EXPECT_EQ(short_pair.second, 4);
-  // The same lengths as AutoTokenizer(..., truncation="longest_first") of
-  // transformers 5.24.
+  // The lengths are the same as with AutoTokenizer(...,
+  // truncation="longest_first") of transformers 5.24.
   EXPECT_THAT(both(2, 9, 12), ElementsAre(2, 7));
   EXPECT_THAT(both(9, 2, 12), ElementsAre(7, 2));
   EXPECT_THAT(both(9, 5, 12), ElementsAre(5, 4));
@@ -177,7 +177,7 @@ TEST(WordPieceTest, DecodesWhatItEncoded) {
             "cats, a cat ' sitting. a cat? cat!");
   EXPECT_EQ(decoded("a zebra cat"), "a cat");
   EXPECT_EQ(decoded(""), "");
-  // There is no word to continue. No token has the ids 15 and -1.
+  // The first "##s" has no word to continue. No token has the ids 15 and -1.
   EXPECT_EQ(pieces.Decode({7, 7, 15, 5, -1, 7}), "##ss as");
 }
 
@@ -235,7 +235,7 @@ TEST(WordPieceTest, NamesAllThatIsWrongWithAVocabulary) {
   for (int i = 0; i < 30; ++i) many += "same\n";
   EXPECT_THAT(of(many), StatusIs(absl::StatusCode::kInvalidArgument,
                                  HasSubstr("v.txt: 9 more errors")));
-  // Lines may end as on Windows. Padding and mask may be missing.
+  // Lines may end with \r\n. The padding and mask tokens may be missing.
   const auto pieces =
       WordPiece::FromText("[UNK]\r\n[CLS]\r\n[SEP]\r\na", "v.txt", {});
   ASSERT_TRUE(pieces.ok()) << pieces.status();
