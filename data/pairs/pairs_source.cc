@@ -132,7 +132,7 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
   absl::StatusOr<SentenceData> Load(const DataRequest& request) const override {
     SentenceData data;
     data.cut_tokens = options_.cut_tokens();
-    // Every subword has an id.
+    // With subwords, every subword has an id.
     if (!options_.has_subwords()) {
       data.min_frequency = options_.min_frequency();
     }
@@ -144,8 +144,8 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
       samples.push_back(
           Tokenize(data.tokenizers, sample.source(), sample.reference()));
     }
-    // With separate splits, the samples are only shown. With a single file,
-    // they are the test split.
+    // With separate splits, the samples are only translated. With a single
+    // file, they are the test split.
     if (options_.has_train()) {
       data.samples = std::move(samples);
     } else {
@@ -177,9 +177,9 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
     return kOfSides;
   }
 
-  // Loads the pairs of a single file. Errors are: a missing column, an empty
-  // side, and a file without pairs. The error for a missing file says where
-  // corpora come from.
+  // Loads the pairs of a single file. Returns an error for a missing column, an
+  // empty side, and a file without pairs. The error for a missing file says
+  // where corpora come from.
   absl::Status LoadFile(const std::string& given, SentenceData& data) const {
     const std::string path = ResolveUserPath(given);
     if (path.empty()) {
@@ -314,7 +314,8 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
     return files.has_path() ? files.path() : files.source();
   }
 
-  // Reads the models that are given or stored by the run, or else trains them.
+  // Reads the models that are given or stored by the run. If there are none,
+  // trains them.
   absl::Status LoadSubwords(const DataRequest& request,
                             const std::set<int64_t>& held_out,
                             SentenceData& data) const {
@@ -348,7 +349,7 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
 
   // Returns the sampler, or null if the config requests none. Checks here that
   // the models support sampling, because the kind of a given model is known
-  // only after it is read.
+  // only after the model is read.
   absl::StatusOr<std::shared_ptr<SubwordSampler>> MakeSampler(
       uint64_t seed, const Tokenizers& models) const {
     if (!options_.subwords().has_sampling()) return nullptr;
@@ -370,7 +371,7 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
                                             options_, seed);
   }
 
-  // Trains a model on the training lines that are not held-out: first the
+  // Trains a model on the training lines that are not held out: first the
   // source lines, then the target lines.
   absl::StatusOr<std::string> TrainModel(const std::set<int64_t>& held_out,
                                          const SubwordModel& model,

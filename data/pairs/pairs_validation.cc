@@ -64,7 +64,7 @@ void ValidateTests(const PairsConfig& options, ConfigProblems& problems) {
   }
 }
 
-// Does not check the kind of a given model, which is read later.
+// Does not check the kind of a given model, because the model is read later.
 void ValidateSampling(const SubwordsConfig& options, ConfigProblems& problems) {
   if (!options.has_sampling()) return;
   const ConfigProblems::Scope scope(problems, "sampling");

@@ -26,7 +26,7 @@ class PhrasebookSource : public WithOptions<SentenceSource, PhrasebookConfig> {
   using WithOptions::WithOptions;
 
   static void Validate(const Options& options, ConfigProblems& problems) {
-    // The other splits only use words of train.
+    // The other splits use only words of `train`.
     problems.RequireInRange("train", options.train(), kMinPhrasebookTrain, 1e6);
     const double largest =
         std::min(1e6, 1.0 * kMaxPhrasebookRatio *
@@ -48,7 +48,7 @@ class PhrasebookSource : public WithOptions<SentenceSource, PhrasebookConfig> {
     data.tests = {{.pairs = std::move(phrasebook.test_unseen.pairs)},
                   {.pairs = std::move(phrasebook.test_unseen_pairs.pairs),
                    .suffix = "_apart"}};
-    // The first sentence, `they are watching .`.
+    // The first sentence is `they are watching .`.
     data.samples.push_back(phrasebook.train.pairs.front());
     return data;
   }
@@ -102,7 +102,7 @@ class PhrasebookSource : public WithOptions<SentenceSource, PhrasebookConfig> {
 };
 
 // Sequences of uniform numbers below `symbols`, to be copied or reversed. The
-// alignment is known. The lengths, which are uniform too, determine the
+// gold alignments are known. The lengths are also uniform, and determine the
 // difficulty.
 template <typename Config, bool kReversed>
 class SequenceSource : public WithOptions<SentenceSource, Config> {
@@ -165,12 +165,13 @@ class SequenceSource : public WithOptions<SentenceSource, Config> {
 
  private:
   // A pair depends only on `random`, its position, the symbols and the lengths.
-  // A larger number of pairs therefore keeps the earlier ones.
+  // With a larger number of pairs, the first pairs therefore stay the same.
   std::vector<SentencePair> MakePairs(const RandomStream& random, int64_t count,
                                       int64_t least, int64_t most) const {
     std::vector<SentencePair> pairs;
     for (int64_t i = 0; i < count; ++i) {
-      // Every pair has numbers for the longest sequence and for its length.
+      // Every pair reserves random numbers for its length and for the longest
+      // sequence.
       uint64_t index = static_cast<uint64_t>(i) * (most + 1);
       const uint64_t length = least + random.BelowAt(index++, most - least + 1);
       SentencePair& pair = pairs.emplace_back();

@@ -29,7 +29,8 @@ struct SentenceData {
   TokenizedCorpus train = {};
   EvaluationSet dev = {};
   std::vector<EvaluationSet> tests = {};
-  // Pairs that are translated at the end, before pairs of the test split.
+  // Pairs that are translated at the end of training, before pairs of the test
+  // split.
   std::vector<SentencePair> samples = {};
   // The largest number of ids of a side, including <eos>. Longer sides are cut.
   // 0 means no limit.
@@ -39,7 +40,8 @@ struct SentenceData {
   // The vocabularies, if they are not built from the words of `train`.
   std::optional<Vocabulary> source_vocabulary = {};
   std::optional<Vocabulary> target_vocabulary = {};
-  // The lengths in the training of a trained model, or else of `train`.
+  // The lengths that a trained model has stored, or else the lengths of
+  // `train`.
   std::optional<TargetLengths> lengths = {};
   // The tokenizers of raw text. Null if sentences are split into words.
   Tokenizers tokenizers = {};

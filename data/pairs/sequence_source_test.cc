@@ -52,7 +52,8 @@ std::vector<SentencePair> Make(absl::string_view name, uint64_t seed,
   return Load(name, absl::StrCat("dev: ", count, " ", lengths), seed).dev.pairs;
 }
 
-// Expects that a target token equals the source token that it aligns with.
+// Expects that each target token equals the source token that is aligned with
+// it.
 void ExpectLinksJoinEqualTokens(const SentencePair& pair) {
   ASSERT_EQ(pair.source.size(), pair.target.size());
   ASSERT_EQ(pair.alignment.size(), pair.target.size());

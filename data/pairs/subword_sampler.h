@@ -1,8 +1,8 @@
-// Subword regularisation: in each epoch, sentence pairs get new random
+// Subword regularization: in each epoch, sentence pairs get new random
 // segmentations.
 //
 // Kudo, "Subword regularization: improving neural network translation models
-// with multiple subword candidates", ACL 2018, for unigram models; Provilkov et
+// with multiple subword candidates", ACL 2018, for unigram models. Provilkov et
 // al., "BPE-dropout: simple and effective subword regularization", ACL 2020,
 // for byte-pair encoding.
 #ifndef DATA_PAIRS_SUBWORD_SAMPLER_H_
@@ -25,12 +25,12 @@
 namespace regard {
 
 // Segments sentence pairs at random. Maps the text of the pairs into memory,
-// and takes 16 bytes per pair in addition.
+// and takes 16 more bytes per pair.
 class SubwordSampler {
  public:
   // Both models must support sampling. Uses subwords.sampling, max_tokens and
-  // cut_tokens of the options. If a random side has more than max_tokens
-  // tokens, the best segmentation replaces it.
+  // cut_tokens of the options. If a random segmentation of a side has more than
+  // max_tokens tokens, the best segmentation replaces it.
   SubwordSampler(std::shared_ptr<const SentencepieceModel> source,
                  std::shared_ptr<const SentencepieceModel> target,
                  const PairsConfig& options, uint64_t seed)

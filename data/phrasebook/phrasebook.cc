@@ -27,7 +27,8 @@ constexpr int kMaxPhrasebookLength = 14;
 // The number of draws without a new sentence after which the search fails.
 constexpr int kMaxFruitlessDraws = 1000000;
 
-// Whether a noun or name occurs twice: `john sees john` would be two Johns.
+// Whether a noun or name occurs twice. `john sees john` would be about two
+// Johns.
 bool RepeatsNoun(std::vector<absl::string_view> nouns) {
   std::sort(nouns.begin(), nouns.end());
   return std::adjacent_find(nouns.begin(), nouns.end()) != nouns.end();
@@ -140,7 +141,7 @@ class Splitter {
     return {};
   }
 
-  // The other splits only use words of train.
+  // The other splits use only words of `train`.
   void Fill(int size, Meeting meeting, PhrasebookSplit& split) {
     while (static_cast<int>(split.pairs.size()) < size) {
       const PhrasebookSentence sentence = DrawNew(meeting);

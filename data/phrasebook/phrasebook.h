@@ -1,5 +1,5 @@
 // The phrasebook: generated English sentences with their only correct French
-// translation and gold alignments. The splits distinguish memorised sentences
+// translation and gold alignments. The splits distinguish memorized sentences
 // from learned rules. See docs/phrasebook.md.
 #ifndef DATA_PHRASEBOOK_PHRASEBOOK_H_
 #define DATA_PHRASEBOOK_PHRASEBOOK_H_
@@ -12,10 +12,10 @@
 
 namespace regard {
 
-// The minimum size of train. The other splits only use words of train, and
+// The minimum size of `train`. The other splits use only words of `train`, and
 // fewer sentences have too few words to form other sentences.
 inline constexpr int kMinPhrasebookTrain = 50;
-// The largest ratio of the size of another split to the size of train.
+// The largest ratio of the size of another split to the size of `train`.
 inline constexpr int kMaxPhrasebookRatio = 10;
 
 // Unless all other splits are empty, `train` must be at least
@@ -55,7 +55,7 @@ struct Phrasebook {
 Phrasebook MakePhrasebook(const PhrasebookOptions& options = {});
 
 // Whether the pair of this noun and this verb or adjective, both in their
-// English base form, is held-out.
+// English base form, is held out.
 bool IsHeldApart(absl::string_view noun, absl::string_view word,
                  const PhrasebookOptions& options);
 

@@ -76,8 +76,8 @@ struct Token {
   std::string text;                      // the slot of a phrase or agreement
   Slot slot = SUBJECT;                   // the slot of a phrase or agreement
   const Auxiliary* auxiliary = nullptr;  // if kAuxiliary
-  // The English words that it is linked to. A kPhrase is linked to them in
-  // addition to its own words.
+  // The English words that the token is linked to. A kPhrase is linked to them
+  // in addition to its own words.
   std::vector<std::string> links;
 };
 

@@ -26,7 +26,7 @@ struct EnglishWord {
 // One word, or several words separated by spaces.
 struct FrenchWord {
   std::string text;
-  Positions sources;  // English words that it is linked to
+  Positions sources;  // English words that the word is linked to
   bool head = false;  // noun, last name or pronoun of a noun phrase
 };
 
@@ -115,7 +115,7 @@ class Renderer {
   }
 
   // Appends English words, separated by spaces, and returns their positions.
-  // Find() finds each by `label` and by its text.
+  // Find() finds each word by `label` or by its own text.
   Positions Say(absl::string_view english, absl::string_view label = "") {
     Positions positions;
     for (absl::string_view word : absl::StrSplit(english, ' ')) {

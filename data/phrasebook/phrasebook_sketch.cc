@@ -294,8 +294,8 @@ class Drawer {
   }
 
   // Draws an adjective for a noun of these kinds: a predicate if `predicative`,
-  // and otherwise an attribute. If `graded`, it must have a comparative.
-  // Returns null if there is none.
+  // and otherwise an attribute. If `graded`, the adjective must have a
+  // comparative. Returns null if no adjective fits.
   const Adjective* ChooseAdjective(Bits kinds, bool predicative, bool graded) {
     return ChooseIf(grammar_.adjective(), [&](const Adjective& adjective) {
       const Bits fits = BitsOf(adjective.kind()) |
@@ -344,7 +344,7 @@ class Drawer {
     return FindWord(words, names.size() == 1 ? names[0] : Choose(names));
   }
 
-  // Returns null if no word fits.
+  // Chooses one of the words that fit. Returns null if no word fits.
   template <typename Word, typename Fits>
   const Word* ChooseIf(const RepeatedPtrField<Word>& words, Fits fits) {
     fitting_.clear();

@@ -14,7 +14,7 @@
 
 namespace regard::phrasebook {
 
-// The finaliser of SplitMix64 (Steele, Lea and Flood 2014), a bijection.
+// The finalizer of SplitMix64 (Steele, Lea and Flood 2014), a bijection.
 inline uint64_t MixBits(uint64_t bits) {
   bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9u;
   bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebu;
@@ -27,7 +27,8 @@ class PhrasebookRandom {
  public:
   explicit PhrasebookRandom(uint64_t seed) : state_(seed) {}
 
-  // Uniform in [0, bound), 0 < bound < 2^31. The bias is below bound / 2^32.
+  // Returns a number that is uniform in [0, bound), where 0 < bound < 2^31. The
+  // bias is below bound / 2^32.
   int Below(int bound) {
     const uint64_t high = MixBits(state_ += 0x9e3779b97f4a7c15u) >> 32;
     return static_cast<int>((high * static_cast<uint64_t>(bound)) >> 32);
@@ -47,7 +48,7 @@ struct NounPhrase {
   const Name* name = nullptr;
   const Name* joined_name = nullptr;  // `mary and paul`
   const Noun* noun = nullptr;
-  // Only with a noun:
+  // The members below are set only with a noun.
   const Determiner* determiner = nullptr;
   bool plural = false;
   const Adjective* preceding = nullptr;  // petit chat

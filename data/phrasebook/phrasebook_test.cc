@@ -47,7 +47,7 @@ std::string Text(const std::vector<std::string>& words) {
   return absl::StrJoin(words, " ");
 }
 
-// Whether no two links cross, so that the words are in the same order.
+// Whether no two links cross, so that both sides have the same word order.
 bool IsMonotone(const SentencePair& pair) {
   for (const AlignmentLink& first : pair.alignment) {
     for (const AlignmentLink& second : pair.alignment) {
@@ -95,7 +95,7 @@ Forms VerbAndAdjectiveForms() {
 }
 
 // Whether the sentence contains a held-out pair of a noun and a verb or
-// adjective. Judges by the text, not by the notes of the grammar.
+// adjective. Checks the text itself, not the pairs that Render() noted.
 bool HasWordsHeldApart(const SentencePair& pair,
                        const PhrasebookOptions& options) {
   static const auto* const nouns = new Forms(NounForms());
@@ -180,7 +180,7 @@ TEST(PhrasebookTest, TheSmallestTrainHasWordsForTheLargestOtherSplits) {
   }
 }
 
-// These splits cannot be filled with so few words.
+// The other splits cannot be filled with so few words.
 TEST(PhrasebookDeathTest, RefusesATrainWithTooFewWordsForTheOtherSplits) {
   EXPECT_DEATH(MakePhrasebook({.train = 1}), "1 vs. 50");
   EXPECT_DEATH(MakePhrasebook({.train = kMinPhrasebookTrain - 1}), "49 vs. 50");
@@ -260,7 +260,7 @@ TEST(PhrasebookTest, EveryWordIsLinkedOnceToEachPartnerAndInOrder) {
     }
     EXPECT_EQ(linked_source.size(), pair.source.size()) << Text(pair.source);
     EXPECT_EQ(linked_target.size(), pair.target.size()) << Text(pair.source);
-    // Strictly increasing: sorted and without repetition.
+    // The links strictly ascend: they are sorted and do not repeat.
     EXPECT_EQ(std::adjacent_find(pair.alignment.begin(), pair.alignment.end(),
                                  [](const auto& first, const auto& second) {
                                    return !(first < second);
@@ -312,7 +312,7 @@ TEST(PhrasebookTest, HoldsTheShareOfPairsApartThatOptionsSay) {
 }
 
 TEST(PhrasebookTest, TheOtherSplitsUseWordsOfTrainAlone) {
-  // With 600 sentences, many words are missing.
+  // With 600 training sentences, many words do not occur in training.
   for (const int train : {600, 8000}) {
     const Phrasebook book = MakePhrasebook({.train = train});
     std::set<std::string> english;
