@@ -1,10 +1,11 @@
-// The mean and standard deviation by which a column is standardised.
+// The mean and standard deviation by which a column is standardized.
 #ifndef DATA_COLUMN_SCALE_H_
 #define DATA_COLUMN_SCALE_H_
 
 namespace regard {
 
-// Models compute with (value - mean) / deviation, by default with the value.
+// Models compute with (value - mean) / deviation. With the default scale, this
+// is the value itself.
 struct ColumnScale {
   double mean = 0;
   double deviation = 1;  // standard deviation, > 0

@@ -24,7 +24,8 @@ namespace regard {
 // the same number of lines.
 class PairReader {
  public:
-  // Reads the first `most` pairs, or all if `most` is 0.
+  // Opens the files for reading the first `most` pairs, or all pairs if `most`
+  // is 0.
   static absl::StatusOr<PairReader> Open(PairFilesConfig files, int64_t most,
                                          int text_version);
 
@@ -37,7 +38,8 @@ class PairReader {
   absl::string_view source() const { return source_; }
   absl::string_view target() const { return target_; }
 
-  // Returns an error at the beginning of a side that is in the first file.
+  // Returns an error at the beginning of `side`, which must be in the first
+  // file.
   absl::Status Error(absl::string_view side, absl::string_view problem) const {
     return first_.Error(side.data() - first_.text().data(), problem);
   }
@@ -45,7 +47,7 @@ class PairReader {
   int64_t pairs() const { return pairs_; }
   // The number of lines of the first file read so far.
   int64_t lines() const { return first_.number(); }
-  // The counts of the lines read so far.
+  // The counts for the lines read so far.
   TextCounts counts() const;
 
   // Return the SHA-256 of `path` or `source`, and of `target`.

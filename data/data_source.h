@@ -39,22 +39,24 @@ struct DataRequest {
   std::string dev_path = {};  // data.dev_path; empty if not given
   uint64_t seed = 0;
   int text_version = PresentTextVersion();
-  // Reads files that a resumed run made from the same options. Null if new.
+  // Reads files that a resumed run has made from the same options. Null for a
+  // new run.
   ReadRunFile read_run_file = nullptr;
 };
 
 // Whether a data source needs data.path.
 enum class DataPath { kNone, kRequired, kOptional, kIgnored };
 
-// The interface for the framework. Sources derive from DataSource instead.
+// The interface for the framework. Sources derive from DataSource.
 class AnyDataSource {
  public:
-  // If the value depends on the options, declare `static DataPath Path(const
-  // Options&)` in addition.
+  // A source whose need for a path depends on its options also declares `static
+  // DataPath Path(const Options&)`.
   static constexpr DataPath kPath = DataPath::kNone;
   static constexpr bool kReadsDevPath = false;
-  // Adds the problems of the options, at paths relative to them. A source with
-  // limits other than (range) declares its own, with the type of its options.
+  // Adds the problems of the options, at paths relative to the options. A
+  // source with limits other than (range) declares its own Validate() for the
+  // type of its options.
   static void Validate(const auto& options, ConfigProblems& problems) {
     problems.CheckRanges(options);
   }
@@ -64,8 +66,9 @@ class AnyDataSource {
       const DataRequest& request) const = 0;
 
  protected:
-  // Checks options.dev_fraction() and test_fraction(), by which a file is
-  // split. The test split may take everything if its range includes 1.
+  // Checks options.dev_fraction() and options.test_fraction(), the fractions of
+  // a file that become the dev and test splits. The test split may be the whole
+  // file if its range includes 1.
   static void ValidateFractions(const auto& options, ConfigProblems& problems) {
     problems.CheckOwnRanges(options);
     if (options.dev_fraction() + options.test_fraction() >= 1 &&
@@ -86,7 +89,7 @@ class DataSource : public AnyDataSource {
   using DataType = Data;
 
   // Loads the data, which must depend only on the options and the request.
-  // Errors are about the file and ready to print.
+  // Errors name the file and are ready to print.
   virtual absl::StatusOr<Data> Load(const DataRequest& request) const = 0;
 
   absl::StatusOr<std::any> LoadAny(const DataRequest& request) const final {
@@ -115,7 +118,7 @@ class WithOptions : public Base {
 };
 
 struct DataSourceInfo : OptionInfo<> {
-  std::string data;  // the kName of its type: "sentence pairs"
+  std::string data;  // the kName of the type of data: "sentence pairs"
   const std::type_info* data_type;
   DataPath (*path)(const google::protobuf::Message& options);
   bool reads_dev_path;

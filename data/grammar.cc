@@ -76,7 +76,7 @@ Grammar::Grammar(absl::string_view rules) {
   entropy_ = Solve([](const Grammar&, const Expansion& expansion) {
     return -std::log(expansion.probability);
   });
-  // A space or a newline follows each word.
+  // Each word is followed by one character, a space or a newline.
   length_ = Solve([](const Grammar& grammar, const Expansion& expansion) {
     double length = 0;
     for (const int part : expansion.parts) {

@@ -46,7 +46,8 @@ class Grammar {
   };
 
   int IndexOf(absl::string_view symbol) const;
-  // Solves x = own + (expected uses of symbols) x for the first symbol.
+  // Solves x = own + (expected uses of symbols) * x, and returns x for the
+  // first symbol.
   double Solve(double (*own)(const Grammar&, const Expansion&)) const;
 
   std::vector<std::string> symbols_;

@@ -25,7 +25,7 @@ TEST(GrammarTest, EntropyAndLengthAreThoseComputedByHand) {
 }
 
 TEST(GrammarTest, RecursionIsSummed) {
-  // The number of x is 2 on average, as for coin throws until the first tail.
+  // x occurs 2 times on average, like the coin throws until the first tail.
   const Grammar grammar("S: 1 x S | 1 x");
   EXPECT_NEAR(grammar.SentenceEntropy(), 2 * std::log(2.0), 1e-9);
   EXPECT_NEAR(grammar.LineLength(), 4, 1e-9);
@@ -45,8 +45,8 @@ TEST(GrammarTest, SentencesAreAFunctionOfSeedAndPurpose) {
   EXPECT_NE(text, grammar.Sentences(20, 1, "dev"));
 }
 
-// Computes the probabilities of words by rules. If not `probabilities`, each
-// rule counts its weight instead.
+// Computes the probability of words under the rules. If `probabilities` is
+// false, each rule counts its weight instead of its probability.
 class Derivations {
  public:
   Derivations(absl::string_view text, bool probabilities) {
@@ -138,7 +138,8 @@ TEST(EnglishRulesTest, EntropyIsTheMeanSurpriseOfSentencesWithOneDerivation) {
   const double mean = sum / count;
   const double error = std::sqrt((squares / count - mean * mean) / count);
   EXPECT_NEAR(mean, grammar.SentenceEntropy(), 4 * error);
-  // The relative spread of lengths is about the same as for the surprise.
+  // The relative spread of the lengths is about the same as the relative spread
+  // of the surprise.
   EXPECT_NEAR(characters / count / grammar.LineLength(), 1, 4 * error / mean);
 }
 

@@ -18,7 +18,7 @@ namespace regard {
 
 namespace {
 
-// Draws numbers one after another.
+// A sequence of random numbers, drawn one after another.
 class Draws {
  public:
   Draws(uint64_t seed, const char* source, const char* split)
@@ -113,7 +113,8 @@ class AssociativeRecallSource
   }
 
   // Returns the first free place at which the sum of weights of free places
-  // exceeds `sum`. If rounding errors prevent that, returns the last one.
+  // exceeds `sum`. If rounding errors prevent that, returns the last free
+  // place.
   static size_t Draw(const std::vector<double>& weights,
                      const std::vector<bool>& taken, double sum) {
     size_t place = 0;

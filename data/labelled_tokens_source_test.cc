@@ -103,9 +103,9 @@ double FirstPlaces(const char* exponent) {
 }
 
 TEST(AssociativeRecallTest, TheExponentSaysHowSoon) {
-  // There are five places.
+  // There are five places with equal probabilities.
   EXPECT_NEAR(FirstPlaces("1"), 0.2, 0.03);
-  // 1 / (1 + 1/2 + .. + 1/5).
+  // The probability of the first place is 1 / (1 + 1/2 + .. + 1/5).
   EXPECT_NEAR(FirstPlaces("0.0001"), 0.438, 0.03);
 }
 
@@ -116,7 +116,7 @@ TEST(AssociativeRecallTest, IsAFunctionOfTheSeedAndTheSplit) {
   EXPECT_NE(data.train[1].tokens, Load(kConfig, 2).train[1].tokens);
   EXPECT_NE(data.train[1].tokens, data.dev[1].tokens);
   EXPECT_THAT(data.test, IsEmpty());
-  // A larger number of sequences keeps the earlier ones.
+  // With a larger number of sequences, the first sequences stay the same.
   EXPECT_EQ(data.train[1].tokens,
             Load("associative_recall { train: 3 }").train[1].tokens);
 }

@@ -1,6 +1,6 @@
 // Points of a regression, and the textbook problem of Nadaraya-Watson
 // regression:
-//   y = 2 sin(x) + x^exponent + noise.
+//   y = 2 * sin(x) + x^exponent + noise.
 //
 // Source: Zhang et al., "Dive into Deep Learning". The options have the
 // defaults of edition 0.17, section "nadaraya-watson".
@@ -35,8 +35,8 @@ struct NadarayaWatsonData {
   // Names for the columns of points in reports.
   std::vector<std::string> x_names = {"x"};  // one per column of x
   std::string y_name = "y";
-  // The standardisation of the columns of x, for all or none, and of y. The
-  // points themselves are not standardised: they are as in the file.
+  // The standardization of the columns of x, for all or none, and of y. The
+  // points themselves are not standardized: they are as in the file.
   std::vector<ColumnScale> x_scales = {};
   ColumnScale y_scale = {};
   // Whether test points lie on the true curve, without noise.
@@ -49,8 +49,8 @@ struct NadarayaWatsonData {
 double NadarayaWatsonTruth(double x, double exponent);
 
 // Returns the points, which depend only on the options and the seed. Training
-// points have noise, and x rises in [0, 5). Test points lie on the curve, for x
-// from 0 to 4.9 in steps of 0.1.
+// points have noise, and their x ascends in [0, 5). Test points lie on the
+// curve, for x from 0 to 4.9 in steps of 0.1.
 NadarayaWatsonData MakeNadarayaWatsonData(
     const NadarayaWatsonDataConfig& options, uint64_t seed);
 

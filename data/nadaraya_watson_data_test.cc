@@ -19,7 +19,7 @@ using ::testing::SizeIs;
 
 TEST(NadarayaWatsonTruthTest, MatchesValuesByHand) {
   EXPECT_DOUBLE_EQ(NadarayaWatsonTruth(0.0, 0.8), 0.0);
-  // 2 sin 1 + 1 = 2.6829..., 2 sin 4 + 4^0.5 = 0.4864...
+  // 2 * sin(1) + 1 = 2.6829..., 2 * sin(4) + 4^0.5 = 0.4864...
   EXPECT_NEAR(NadarayaWatsonTruth(1.0, 0.8), 2.682941969615793, 1e-15);
   EXPECT_NEAR(NadarayaWatsonTruth(4.0, 0.5), 0.486395009384144, 1e-15);
 }
@@ -69,7 +69,7 @@ TEST(NadarayaWatsonDataTest, NoiseHasTheStatedSize) {
     squares += noise * noise;
   }
   const double count = static_cast<double>(points.x.size());
-  // Tolerances are four standard errors.
+  // The tolerances are four standard errors.
   EXPECT_NEAR(sum / count, 0.0, 4 * 0.5 / std::sqrt(count));
   EXPECT_NEAR(squares / count, 0.25, 4 * 0.25 * std::sqrt(2.0 / count));
   EXPECT_NEAR(std::accumulate(points.x.begin(), points.x.end(), 0.0) / count,
@@ -102,8 +102,8 @@ double TestError(const NadarayaWatsonData& data, double kernel_width) {
   return error / static_cast<double>(data.test.x.size());
 }
 
-// Over seeds, average pooling has a test error of 0.893 (0.885 to 0.965). The
-// Gaussian kernel of width 1 has 0.415 (0.321 to 0.560).
+// The median test error over seeds is 0.893 for average pooling (0.885 to
+// 0.965), and 0.415 for the Gaussian kernel of width 1 (0.321 to 0.560).
 TEST(NadarayaWatsonDataTest, IsAsHardAsThePublishedProblem) {
   std::vector<double> averages;
   std::vector<double> kernels;

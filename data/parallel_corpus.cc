@@ -72,7 +72,7 @@ ParallelCorpus TokenizedCorpus::Encode(const Vocabulary& source,
     ids[0][number] = known(source);
     ids[1][number] = known(target);
   }
-  // Works in place: writing never overtakes reading.
+  // Works in place. The write position never passes the read position.
   int64_t written = 0;
   int64_t begin = 0;
   for (size_t i = 0; i < pairs_.ends_.size(); ++i) {

@@ -32,7 +32,7 @@ struct EvaluationSet {
   std::vector<std::string> references = {};
   // The name of the set within its split ("test.news/bleu"). May be empty.
   std::string name = "";
-  // The suffix of the names of its metrics.
+  // The suffix of the names of the set's metrics.
   std::string suffix = "";
 
   bool empty() const { return pairs.empty(); }

@@ -207,7 +207,8 @@ std::vector<double> ColumnOf(const std::vector<double>& rows, size_t width,
   return values;
 }
 
-// Returns the scale of at least one value. Equal values are only shifted.
+// Returns the mean and standard deviation of at least one value. If all values
+// are equal, the standard deviation is set to 1.
 ColumnScale ScaleOf(const std::vector<double>& values) {
   const auto [least, most] = std::ranges::minmax(values);
   if (least == most) return {.mean = least};
@@ -236,7 +237,8 @@ size_t CountDifferent(const std::vector<double>& values,
   return count;
 }
 
-// Returns a note if different values of a column are equal to a model, or "".
+// Returns a note if different values of a column become equal in the model, or
+// "".
 std::string NoteOn(const std::string& column, std::vector<double> values,
                    const ColumnScale& scale, const ColumnScale& standardized) {
   std::sort(values.begin(), values.end());

@@ -18,10 +18,11 @@ inline constexpr int64_t kMostTableColumns = 4096;
 inline constexpr int64_t kMostTableBytes = int64_t{512} << 20;  // unpacked
 
 // Reads the file at `path` as configured by `options` (table.proto). Points of
-// a split are in the order of the file, or by rising x if there is one column.
-// Notes name columns in which different values are equal to the model.
+// a split are in the order of the file, or in ascending order of x if there is
+// one column. Notes name columns in which different values become equal in the
+// model.
 //
-// Errors are ready to print and begin with path:line:column. Errors are: a
+// Errors are ready to print and begin with path:line:column. They report a
 // field that is not a finite number, a row with more or fewer fields than the
 // first, and quotes that are not closed.
 absl::StatusOr<NadarayaWatsonData> ReadTable(const std::string& path,

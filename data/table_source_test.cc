@@ -84,7 +84,8 @@ TEST(TableTest, ColumnsAreChosenByName) {
 }
 
 TEST(TableTest, ReadsWhatOtherProgramsWrite) {
-  // Reads a byte order mark, carriage returns, blanks, quotes, empty lines.
+  // The text has a byte order mark, carriage returns, blanks, quotes and an
+  // empty line.
   const Points points =
       All("\xef\xbb\xbf\"x\",y\r\n 1 , \"2\" \r\n\r\n3e0,\"-4.5\"\r\n");
   EXPECT_THAT(points.x, ElementsAre(1, 3));
@@ -131,7 +132,7 @@ TEST(TableTest, TheSeedDrawsDevAndTest) {
   EXPECT_THAT(last->test.x, ElementsAre(7, 8, 9));
 }
 
-// Seconds since 1970 have steps of 128 in float32.
+// In float32, seconds since 1970 have steps of 128.
 TEST(TableTest, SaysWhichValuesBecomeEqual) {
   std::string text = "time,id,y\n";
   for (int i = 0; i < 300; ++i) {
@@ -150,7 +151,8 @@ TEST(TableTest, SaysWhichValuesBecomeEqual) {
       Read(text, absl::StrCat(kWhole, "standardize: true"));
   EXPECT_THAT(standardized->notes, SizeIs(0));
   EXPECT_EQ(standardized->training.x, data->training.x);
-  // The target is checked, too. An outlier leaves no digits for the others.
+  // The target column is also checked. An outlier leaves no digits for the
+  // other values.
   const auto far = Read("1,1700000000\n2,1700000001\n3,-1e15\n",
                         absl::StrCat(kWhole, "standardize: true"));
   EXPECT_THAT(far->notes, ElementsAre(EndsWith(
@@ -267,7 +269,8 @@ TEST(TableTest, ColumnsAreCapped) {
       1);
 }
 
-// Lines of 64 KiB, including their ends, with 512 MiB in total. Then one more.
+// The file has lines of 64 KiB, including their ends, with 512 MiB in total,
+// and one more line.
 TEST(TableTest, AllTextIsCapped) {
   const std::string path = ::testing::TempDir() + "/table.csv.gz";
   std::string lines;

@@ -29,7 +29,7 @@ std::map<std::string, double> TargetLengths::ToNumbers() const {
 
 TargetLengths TargetLengths::FromNumbers(
     const std::map<std::string, double>& numbers) {
-  // Anyone may edit the file. The limit bounds the work of a search.
+  // The file may have been edited. The limit bounds the work of a search.
   const auto number = [&](const char* name, double most) {
     const auto found = numbers.find(name);
     // A NaN is not greater than 0.

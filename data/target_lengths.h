@@ -1,6 +1,6 @@
 // The lengths of the targets that a model was trained on. They limit the length
-// of its output. A run stores them, because its data may be gone when the model
-// is used.
+// of its output. A run stores them, because its data may no longer exist when
+// the model is used.
 #ifndef DATA_TARGET_LENGTHS_H_
 #define DATA_TARGET_LENGTHS_H_
 
@@ -11,7 +11,7 @@
 
 namespace regard {
 
-// All numbers are 0 if unknown: runs of earlier programs stored none.
+// All numbers are 0 if unknown, because runs of earlier versions stored none.
 struct TargetLengths {
   int64_t longest = 0;  // ids of the longest target, including its end
   double ratio = 0;     // largest ratio of target ids to source ids

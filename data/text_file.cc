@@ -35,7 +35,7 @@ std::optional<std::pair<size_t, const char*>> FindProblem(
   return std::nullopt;
 }
 
-// Replaces \r\n and \r by newlines. Returns how many were replaced.
+// Replaces \r\n and \r with newlines. Returns how many were replaced.
 int64_t ReplaceCarriageReturns(std::string* text) {
   int64_t count = 0;
   size_t written = 0;
@@ -139,7 +139,8 @@ absl::StatusOr<bool> TextFile::Next() {
   const bool any = stream_->lines.Next(&line_, &cut);
   text_ = line_;
   if (!stream_->failure.ok()) return WithErrorPrefix(stream_->failure);
-  // A truncated stream is an error after its last bytes.
+  // The error of a truncated stream is reported after the last bytes of the
+  // stream.
   if (const std::string& problem = stream_->bytes.problem(); !problem.empty()) {
     return Error(line_.size(), problem);
   }

@@ -26,7 +26,7 @@ inline constexpr int64_t kMostLineBytes = int64_t{64} << 10;
 // in the error for a file that cannot be read: "error: WHAT PATH: ...HINT". A
 // NUL, and bytes that are not UTF-8, are errors that begin with
 // path:line:column. Columns count bytes from 1. With LineEnds::kAny, each line
-// of the text ends with a newline. Otherwise, the text is as in the file.
+// of the text ends with a newline. With kNewline, the text is as in the file.
 absl::StatusOr<WholeText> ReadWholeText(const std::string& path,
                                         absl::string_view what,
                                         absl::string_view hint,
@@ -46,10 +46,10 @@ class TextFile {
   // Reads the next line. Returns false at the end. Omits a byte order mark at
   // the start of the file, and the end of the line.
   //
-  // Errors begin with path:line:column, where columns count bytes from 1.
-  // Errors are: a NUL, bytes that are not UTF-8, a line of more than 64 KiB,
-  // and a compressed file that is damaged or truncated. A failed read is an
-  // error of the file, with the code of FileError().
+  // Errors begin with path:line:column, where columns count bytes from 1. A
+  // NUL, bytes that are not UTF-8, a line of more than 64 KiB, and a compressed
+  // file that is damaged or truncated are errors. A failed read is an error of
+  // the file, with the code of FileError().
   absl::StatusOr<bool> Next();
 
   // The line. Valid until the next call of Next().
@@ -65,7 +65,7 @@ class TextFile {
   // Returns the SHA-256 of the whole file as stored on the disk.
   absl::StatusOr<std::string> Digest() const;
 
-  // Whether both are the same file, possibly under two names.
+  // Whether both objects read the same file, possibly under two names.
   bool IsSameFile(const TextFile& other) const;
 
  private:

@@ -140,7 +140,7 @@ TEST(TextFileTest, AnErrorOfTheDiskIsTheMachines) {
       EXPECT_THAT(std::string(status.message()),
                   AllOf(HasSubstr("error: "), HasSubstr("Input/output error")));
     }
-    // The file is opened, then read in pieces.
+    // One call opens the file, and the others read its pieces.
     EXPECT_EQ(failures, 2 + bytes.size() / 65536);
   }
 }
