@@ -74,7 +74,7 @@ class TokenizedCorpus {
  public:
   int64_t size() const { return pairs_.size(); }
 
-  // Adds a pair. Neither side contains <eos>. Tokens are as in a Vocabulary.
+  // Adds a pair. Neither side contains <eos>. The tokens must fit a Vocabulary.
   void Add(absl::Span<const std::string> source,
            absl::Span<const std::string> target) {
     AddTo(pairs_, source, target);

@@ -33,7 +33,7 @@ TEST(TokenizedCorpusTest, CountsEachSide) {
 
 TEST(TokenizedCorpusTest, TiesStandInTheOrderOfTheirOwnSide) {
   TokenizedCorpus corpus;
-  // The target contains `p` before the source does.
+  // `p` occurs in a target before it occurs in a source.
   corpus.Add({"q"}, {"p"});
   corpus.Add({"r", "p"}, {"q"});
   EXPECT_EQ(corpus.SourceVocabulary(1).ToText(),

@@ -151,8 +151,8 @@ TEST(ComparePairedTest, ABetterRunIsBetter) {
   EXPECT_EQ(tests.bootstrap_p, 1.0 / (kBootstrapResamples + 1));
 }
 
-// Two examples differ, both for the better. There are four ways to swap them,
-// of which two keep or reverse the difference.
+// Two examples differ, both for the better. There are four ways to swap them.
+// Two of these ways keep or reverse the difference.
 TEST(ComparePairedTest, RandomizationHasTheShareOfSwaps) {
   const PairedTests tests = Compare(FirstRight(7, 9), FirstRight(5, 9));
   EXPECT_NEAR(tests.randomization_p, 0.5, 0.02);
@@ -183,8 +183,8 @@ TEST(ComparePairedTest, PairsOfOneSetDoNotCountTwice) {
   EXPECT_DOUBLE_EQ(twice.difference, once.difference);
   EXPECT_EQ(twice.randomization_p, once.randomization_p);
   EXPECT_DOUBLE_EQ(twice.resampled.half_width, once.resampled.half_width);
-  // Runs on other examples are more evidence. Six examples can be swapped in 64
-  // ways, of which 2 are as extreme.
+  // Runs on other examples are more evidence. In 2 of the 64 ways to swap six
+  // examples, the difference is as extreme as the observed one.
   const MetricPair other = {&run, &baseline, 8};
   EXPECT_NEAR(once.randomization_p, 2.0 / 8, 0.02);
   EXPECT_NEAR(ComparePaired({pair, other}).randomization_p, 2.0 / 64, 0.01);
@@ -205,8 +205,8 @@ TEST(ComparePairedTest, AnExampleOfSeveralSetsIsOneUnit) {
                       &reversed_baseline,
                       8,
                       {10, 11, 9, 8, 7, 6, 5, 4, 3, 2, 1}}});
-  // Three examples differ. They can be swapped in 8 ways, of which 2 are as
-  // extreme, as in each set.
+  // Three examples differ. In 2 of the 8 ways to swap them, the difference is
+  // as extreme as the observed one.
   EXPECT_NEAR(tests.randomization_p, 2.0 / 8, 0.02);
 }
 

@@ -163,7 +163,7 @@ absl::Status WithErrorPrefix(const absl::Status& status) {
 absl::Status WriteFileAtomically(
     const std::string& path, FileOperations& files,
     absl::FunctionRef<absl::Status(FileWriter&)> write) {
-  // Rejects devices and pipes, which would be replaced by a file.
+  // Rejects devices and pipes, which a file would replace.
   struct stat there;
   if (stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode)) {
     return absl::InvalidArgumentError(absl::StrCat(

@@ -106,8 +106,8 @@ class JsonFile {
 
   // Parses one JSON object. Other JSON is an error. A repeated key in an object
   // is an error, because readers interpret it differently. Brackets that are
-  // nested deeper than any file needs are an error, and so are more than
-  // `most_values` values. Messages name `path` and count lines from `line`.
+  // nested deeper than any file needs, and more than `most_values` values, are
+  // also errors. Messages name `path` and count lines from `line`.
   static absl::StatusOr<JsonFile> Parse(absl::string_view text,
                                         absl::string_view path,
                                         int64_t line = 1,

@@ -13,8 +13,8 @@ namespace regard {
 // UTF-8 become U+FFFD.
 std::string PrintableText(absl::string_view text);
 
-// Returns `text` as the content of an HTML element or of a quoted attribute. It
-// is cleaned as by PrintableText(), but keeps newlines and tabs.
+// Returns `text` as the content of an HTML element or of a quoted attribute.
+// The text is cleaned as by PrintableText(), but keeps newlines and tabs.
 std::string EscapeHtml(absl::string_view text);
 
 // Returns the number of columns of a printable `text` on a terminal: 2 for a

@@ -144,8 +144,8 @@ class GradientReducer {
   std::vector<double> squared_norms_;  // one per chunk of the sum
 
   // The members below describe the current batch. Invariant: while a worker
-  // waits, another one computes or adds, because finished shards alone cannot
-  // fill all slabs.
+  // waits, another worker computes or adds, because finished shards cannot fill
+  // all slabs.
   std::mutex mutex_;
   std::condition_variable progress_;  // a slab was freed, or a node finished
   int next_shard_ = 0;

@@ -430,7 +430,7 @@ TEST(GradientReducerTest, AWarmBatchOfRanksAllocatesNothing) {
         });
         reducer.Gather(weights.span());
       }
-      // This call returns after all ranks have made it.
+      // LargestOf() returns after all ranks have called it.
       return LargestOf(&ranks, 0);
     };
     add(2);

@@ -117,7 +117,7 @@ TEST(GemmTest, WhatFollowsRowsAndColumnsHasNoEffect) {
   }
 }
 
-// Batch-invariant decoding depends on this.
+// Batch-invariant decoding requires this property.
 TEST(GemmTest, ARowsBitsDoNotDependOnTheRowsAroundIt) {
   for (const bool tb : {false, true}) {
     // Columns of 1,024 elements are read in another order.
@@ -226,7 +226,8 @@ TEST(GemmTest, APackedOperandGivesTheSameBits) {
   }
 }
 
-// Gradients that are accumulated from few rows at a time depend on this.
+// Gradients that are accumulated from a few rows at a time require this
+// property.
 TEST(GemmTest, PiecesOfTheDepthAddUpToTheBitsOfOneProduct) {
   const int64_t m = 9;
   const int64_t n = 50;

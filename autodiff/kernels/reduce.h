@@ -110,7 +110,7 @@ inline T MaxRow(const T* x, int64_t n) {
     }
   };
   for (; i + kLanes <= n; i += kLanes) compare(i);
-  // Compares the last kLanes elements, of which some are compared twice.
+  // Compares the last kLanes elements. Some of them are compared twice.
   compare(n - kLanes);
   return FoldLanes(lanes, larger);
 }

@@ -126,8 +126,8 @@ TEST_F(DropoutMaskTest, TheAxesBeforeTheLastTwoAreInTheKey) {
   }
 }
 
-// The shape is [batch, heads, queries, keys] of attention weights, with one more
-// axis.
+// The shape is [batch, heads, queries, keys] of attention weights, with one
+// more axis.
 TEST_F(DropoutMaskTest, DoesNotDependOnPadding) {
   const Shape shape = {2, 2, 2, 3, 70};
   const std::vector<float> mask = Mask(shape);

@@ -65,7 +65,7 @@ class OperandRows {
   T* buffer_;
 };
 
-// Records an operation of which at least one operand is repeated.
+// Records an operation with at least one repeated operand.
 template <typename GradA, typename GradB, typename T, typename Value>
 Var<T> Broadcast(const char* name, Var<T> a, Var<T> b, Value value) {
   Tape<T>& tape = TapeOf(name, a, b);

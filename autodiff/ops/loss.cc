@@ -42,8 +42,9 @@ T RowLoss(const T* x, int32_t target, int64_t cols,
   return (T(1) - smoothing) * (log_sum - wanted) + smoothing * (log_sum - mean);
 }
 
-// Replaces the exponentials of RowLoss() by its gradient, the softmax minus the
-// smoothed target. Also adds the gradient to `total` unless that is null.
+// Replaces the exponentials of RowLoss() with the gradient of the loss: the
+// softmax minus the smoothed target. Also adds the gradient to `total` unless
+// `total` is null.
 template <typename T>
 void RowGradient(int32_t target, int64_t cols,
                  const CrossEntropyOptions& options, T sum,

@@ -10,7 +10,7 @@ namespace regard {
 
 namespace {
 
-// The number of rows that are solved at once. Matrix products subtract the
+// The number of rows that are solved as one block. Matrix products subtract the
 // terms of earlier blocks.
 constexpr int64_t kBlock = 16;
 

@@ -5,8 +5,9 @@
 //
 //   static constexpr int kGates;   // rows of weight_hh, in multiples of width
 //   static constexpr int kStates;  // parts of CellState
-//   // The number of gates whose recurrent product is with h. The other gates
-//   // are products with `extra`, which the cell computes in between.
+//   // The number of gates whose recurrent product is with h. The recurrent
+//   // product of the other gates is with `extra`, which the cell computes in
+//   // between.
 //   int gates_of_state() const;
 //   void Forward(const RecurrentPass<T>& pass, int64_t step,
 //                const ForwardStep<T>& data) const;

@@ -30,7 +30,7 @@ struct ImageData {
 absl::StatusOr<ImageData> ReadFashionMnist(const std::string& given,
                                            const FashionMnistConfig& config);
 
-// Replaces the classes of the data by the classes of a trained model. Returns
+// Replaces the classes of the data with the classes of a trained model. Returns
 // an error, ready to print, for a class that the model does not have.
 absl::Status UseClasses(const std::vector<std::string>& classes,
                         ImageSplits* data);

@@ -81,7 +81,8 @@ class EntailmentPairs {
   static Meanings AllMeanings();
   // Returns the rules of Grammar, in which all words have the same weight.
   static std::string RulesOf(const Meanings& meanings);
-  // Whether a rule replaces a word that means `here` by one that means `there`.
+  // Whether a rule replaces a word that means `here` with a word that means
+  // `there`.
   static bool Replaces(EntailmentRule rule, const Meaning& here,
                        const Meaning& there);
 

@@ -35,8 +35,8 @@ absl::StatusOr<LabelledTextData> ReadLabelledText(
     const std::string& path, const LabelledTextConfig& config,
     int text_version = 1);
 
-// Replaces the labels of the data by the labels of a trained model. Returns an
-// error, ready to print, for a label that the model does not have.
+// Replaces the labels of the data with the labels of a trained model. Returns
+// an error, ready to print, for a label that the model does not have.
 absl::Status UseLabels(const std::vector<std::string>& labels,
                        LabelledSplits* data);
 

@@ -30,11 +30,11 @@ bool IsBlankLine(absl::string_view line, int text_version);
 enum class WordRule {
   // Used for sentence pairs: PrepareText().
   kPrepared,
-  // Used by models of generated sentences, whose words are known:
-  // PrepareText(), after invisible characters (files/printable_text.h) are
-  // removed and U+2019 is replaced by an apostrophe. Elisions are split as in
-  // French: `j'aime` becomes `j' aime`. A word is split after an apostrophe if
-  // the vocabulary contains the first part but not the word.
+  // Used by models of generated sentences, whose words are known. Removes
+  // invisible characters (files/printable_text.h), replaces U+2019 with an
+  // apostrophe, and applies PrepareText(). Elisions are split as in French:
+  // `j'aime` becomes `j' aime`. A word is split after an apostrophe if the
+  // vocabulary contains the first part but not the word.
   kGenerated,
   // Used for captions of images: no changes.
   kAsWritten,

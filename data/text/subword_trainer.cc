@@ -153,7 +153,8 @@ absl::StatusOr<std::string> TrainInFolder(const SubwordsConfig& options,
                                : "char";
   // Uses one thread, because unigram models depend on the number of threads.
   // Uses names relative to the folder, because a model contains them and the
-  // folder has a random name. The reserved tokens are as in Vocabulary.
+  // folder has a random name. The reserved tokens are the same as in
+  // Vocabulary.
   REGARD_ASSIGN_OR_RETURN(
       const int status,
       RunProgram(

@@ -97,7 +97,7 @@ TEST_F(ReadTextFileTest, EveryLineEndsWithANewline) {
   EXPECT_THAT(data->notes, testing::ElementsAre(testing::EndsWith(
                                ": 3 lines end in a carriage return, which is "
                                "not part of the text")));
-  // This is the behaviour before data.text_version existed.
+  // Before data.text_version existed, carriage returns were kept.
   EXPECT_EQ(ReadTextFile(path, config, LineEnds::kNewline)->splits.train,
             "ab\r\nc\rd\n\r");
 }

@@ -22,8 +22,8 @@ struct Piece {
   double score;
 };
 
-// Pieces of a text of 5 bytes, of which bytes 2 and 3 are one character. No two
-// paths have the same score.
+// Pieces of a text of 5 bytes. Bytes 2 and 3 are one character. No two paths
+// have the same score.
 const std::vector<Piece>& Pieces() {
   static const auto* pieces = new std::vector<Piece>{
       {0, 1, -1.51}, {0, 2, -2.27}, {0, 5, -7.03}, {1, 2, -1.13}, {1, 4, -2.49},

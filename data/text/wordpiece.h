@@ -31,14 +31,14 @@ inline constexpr size_t kMostTokenBytes = 512;
 inline constexpr int64_t kMostLongestWord = 1000;
 
 struct WordPieceOptions {
-  // Removes control characters, and replaces all white space by spaces.
+  // Removes control characters, and replaces all white space with spaces.
   bool clean_text = true;
   // Makes each Chinese character a word.
   bool split_chinese = true;
   bool lower_case = true;
   // Removes nonspacing marks after decomposition. Defaults to `lower_case`.
   std::optional<bool> strip_accents;
-  // Makes each punctuation mark a word. Otherwise, white space ends words.
+  // Makes each punctuation mark a word. If false, only white space ends words.
   bool split_punctuation = true;
   // Whether "##" at the beginning of a token means that it continues a word.
   bool continuations = true;
@@ -109,8 +109,8 @@ class WordPiece : public TokenList {
   // exist. As in the `tokenizers` library, there is no space before . ? ! and
   // the comma.
   std::string Decode(absl::Span<const int32_t> ids) const;
-  // Returns the text with its first masks replaced by these tokens. A token
-  // that continues a word follows it without a space.
+  // Returns the text with its first masks replaced with these tokens. If a
+  // token continues a word, no space precedes it.
   std::string FillIn(absl::string_view text,
                      absl::Span<const int32_t> ids) const;
   // Joins words that are not split into pieces, as Decode() does.

@@ -132,7 +132,8 @@ TEST(WordPieceTest, CutsTheLongerOfTwoTextsFirst) {
   EXPECT_THAT(both(0, 9, 4), ElementsAre(0, 1));
   EXPECT_THAT(both(9, 1, 4), ElementsAre(1, 0));
   EXPECT_THAT(both(9, 9, 3), ElementsAre(0, 0));
-  // This differs from transformers, which ignores an empty second text.
+  // In this case, the result differs from transformers, which ignores an empty
+  // second text.
   EXPECT_THAT(both(0, 0, 3), ElementsAre(0, 0));
 }
 

@@ -338,7 +338,7 @@ void FindMeans(uint64_t seed, Model<float>& model, Forward<float>& forward,
   const int64_t count = std::min(size, kMeanExamples);
   std::vector<double> denominators(model.loss_terms().size());
   std::vector<Var<float>> sums(denominators.size());
-  model.BeginEpoch(std::nullopt);  // the same examples in all runs
+  model.BeginEpoch(std::nullopt);  // all runs use the same examples
   probe.CollectMeans(true);
   for (int64_t i = 0; i < count; ++i) {
     const std::vector<int64_t> example = {i * size / count};

@@ -87,8 +87,8 @@ class ConfiguredProbe : public Probe<T> {
   bool Changes(const Intervention& intervention, const std::string& site) const;
   void AddToMean(const std::string& site, Var<T> value);
   bool IsDue(const SiteStatistic& statistic) const;
-  // Calls f(statistic) for each statistic of hook point `site` that is due. If
-  // `of_rows`, selects the statistics of rows, and otherwise those of values.
+  // Calls f(statistic) for each statistic of hook point `site` that is due.
+  // Selects the statistics of rows if `of_rows`, and of whole values otherwise.
   template <typename F>
   void ForEachDue(const std::string& site, bool of_rows, F f) const;
   Var<T> Apply(Tape<T>& tape, const Intervention& intervention,

@@ -269,7 +269,7 @@ TEST(OptimizerTest, BitsDoNotDependOnThreads) {
   }
 }
 
-// Several ranks update their own chunks in this way.
+// Several ranks divide the update of the chunks like this test.
 TEST(OptimizerTest, ChunksThatAreUpdatedApartHaveTheBitsOfAll) {
   for (const char* config : {"adamw {}", "adam {}", "sgd { momentum: 0.9 }"}) {
     ManyNumbers all(config);

@@ -15,8 +15,8 @@ namespace regard {
 
 // During its lifetime, inference over many examples on the current thread
 // (evaluation/batches.h) is shared by `ranks`. All ranks must run the same
-// inference with bit-identical models. If `ranks` is null or has one rank, the
-// thread works alone. Scopes nest.
+// inference with bit-identical models. If `ranks` is null or has one rank,
+// nothing is shared. Scopes nest.
 class InferenceRanks {
  public:
   explicit InferenceRanks(Ranks* ranks);
