@@ -19,7 +19,7 @@ using ::testing::SizeIs;
 
 TEST(NadarayaWatsonTruthTest, MatchesValuesByHand) {
   EXPECT_DOUBLE_EQ(NadarayaWatsonTruth(0.0, 0.8), 0.0);
-  // 2 * sin(1) + 1 = 2.6829..., 2 * sin(4) + 4^0.5 = 0.4864...
+  // The expected values are 2 * sin(1) + 1 and 2 * sin(4) + 4^0.5.
   EXPECT_NEAR(NadarayaWatsonTruth(1.0, 0.8), 2.682941969615793, 1e-15);
   EXPECT_NEAR(NadarayaWatsonTruth(4.0, 0.5), 0.486395009384144, 1e-15);
 }

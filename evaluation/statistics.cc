@@ -46,7 +46,7 @@ void TossCoins(const RandomStream& random, int trial, size_t count,
 
 // The distinct examples of all pairs, numbered from 0 in order of appearance.
 struct Units {
-  uint64_t key = kHashSeed;  // key of the only set, or of all
+  uint64_t key = kHashSeed;  // key of the only set, or of all sets
   size_t count = 0;
   std::vector<std::vector<size_t>> of_pairs;  // the unit of each example
 };

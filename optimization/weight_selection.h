@@ -18,7 +18,7 @@
 namespace regard {
 
 struct WeightSelectionOptions {
-  std::string metric = {};  // such as "dev/bleu"; empty: none
+  std::string metric = {};  // a metric such as "dev/bleu", or empty
   bool higher_is_better = false;
   double min_gain = 0;   // minimum improvement over the best value
   int patience = 0;      // evaluations without an improvement; 0: unlimited

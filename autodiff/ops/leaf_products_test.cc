@@ -226,7 +226,8 @@ TEST(LeafCopyTest, ChangesNoBits) {
   EXPECT_EQ(PanelsOf(WeightPart<float>(without)), nullptr);
 }
 
-// Compares a queue with one product of all rows in the backward order.
+// Expects that queued gradient products have the bits of one product of all
+// rows, in the order of the backward pass.
 void ExpectBitsOfOneProduct(int64_t rows, int64_t steps, int64_t first_column,
                             int64_t columns) {
   const int64_t out = 7;
@@ -368,8 +369,8 @@ std::vector<std::vector<float>> RecurrenceGradients(Tape<float>& tape,
           Gradient(weights.bias)};
 }
 
-// Recomputed and plain steps begin, fill and flush the queue in any order. 100
-// rows fill a piece within a recomputed step.
+// Steps with and without activation checkpointing begin, fill and flush the
+// queue in any order. With 100 rows, a recomputed step fills a piece.
 TEST(LeafQueueTest, AnyMixOfRecomputedAndPlainStepsHasTheSameBits) {
   constexpr int kSteps = 4;
   for (const bool lstm : {false, true}) {

@@ -89,7 +89,7 @@ std::vector<GradientCase> Cases() {
   cases.push_back(MakeCase("Linear", "disjoint columns", two_parts, parts(2)));
   cases.push_back(
       MakeCase("Linear", "overlapping columns", two_parts, parts(1)));
-  // Only leaves keep a copy and a queue.
+  // A computed weight has no packed copy and no queue, unlike a leaf.
   cases.push_back(MakeCase("Linear", "a weight that is computed",
                            {{{2, 3}}, {{4, 5}}, {{4}}}, [](auto&, auto in) {
                              return Linear(in[0], Columns(Tanh(in[1]), 1, 3),

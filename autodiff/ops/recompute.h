@@ -231,8 +231,8 @@ struct ChainLink {
 // empty state. All states have one shape. If there are no rows, a state is
 // required, y is empty, and the state is returned.
 //
-// The requirements of Recompute() hold for each block. All states and one block
-// at a time are in memory.
+// The requirements of Recompute() hold for each block. All states are in
+// memory, but only one block at a time.
 template <typename T, typename F>
 ChainLink<T> RecomputeChain(Tape<T>& tape, absl::Span<const Var<T>> inputs,
                             Var<T> state, const Shape& shape, int64_t most,

@@ -25,7 +25,7 @@ std::string Segment(uint8_t marker, const std::string& data) {
 }
 
 // Returns a scan of blocks whose coefficients are all 0. Each block has one bit
-// for its first coefficient and one bit for the end of the others.
+// for its first coefficient and one bit for the end of its other coefficients.
 std::string Scan(int components, int blocks) {
   std::string header(1, static_cast<char>(components));
   for (int i = 1; i <= components; ++i) {

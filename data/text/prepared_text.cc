@@ -46,7 +46,8 @@ std::vector<std::string> Split(absl::string_view text, int version) {
   return {words.begin(), words.end()};
 }
 
-// Returns the text without invisible characters, as in generated sentences.
+// Returns the text without invisible characters, which generated sentences do
+// not contain.
 std::string WithoutInvisible(absl::string_view text) {
   std::string spaced;
   for (const Character& character : Characters(text)) {

@@ -48,7 +48,7 @@ struct ScoredPair {
 };
 
 struct ScoredPairs {
-  std::vector<ScoredPair> train;  // may be empty, as the others may
+  std::vector<ScoredPair> train;  // may be empty, like dev and test
   std::vector<ScoredPair> dev;
   std::vector<ScoredPair> test;
   // The vocabulary that a trained model has stored, as in TextSplits.

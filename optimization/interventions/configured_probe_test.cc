@@ -41,7 +41,7 @@ const std::vector<double> kWeights = {
 
 struct Outcome {
   std::vector<double> value;
-  std::vector<double> gradient;  // refers to the original value
+  std::vector<double> gradient;  // gradient of the original value
 };
 
 // Runs a pass with the hook point "a/layers[1]/NAME". The gradient of its value

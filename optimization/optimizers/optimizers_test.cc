@@ -269,7 +269,7 @@ TEST(OptimizerTest, BitsDoNotDependOnThreads) {
   }
 }
 
-// Several ranks divide the update of the chunks like this test.
+// Like several ranks, the test updates the chunks with several optimizers.
 TEST(OptimizerTest, ChunksThatAreUpdatedApartHaveTheBitsOfAll) {
   for (const char* config : {"adamw {}", "adam {}", "sgd { momentum: 0.9 }"}) {
     ManyNumbers all(config);

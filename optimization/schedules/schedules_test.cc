@@ -85,8 +85,8 @@ TEST(ScheduleTest, CosineWarmsUpThenFallsToItsFloor) {
   EXPECT_EQ(schedule->warmup(), 10);
   EXPECT_DOUBLE_EQ(schedule->LearningRate(1), 0.2);
   EXPECT_DOUBLE_EQ(schedule->LearningRate(10), 2);
-  // Steps 110 and 210 end the first half and all of the 200 steps after the
-  // warm-up.
+  // 200 steps follow after the warm-up. Step 110 is half of them, and step 210
+  // is the last one.
   EXPECT_DOUBLE_EQ(schedule->LearningRate(110), 1.1);
   EXPECT_DOUBLE_EQ(schedule->LearningRate(210), 0.2);
   EXPECT_DOUBLE_EQ(schedule->LearningRate(1000), 0.2);
