@@ -380,7 +380,8 @@ void CheckOne(const GradientCase& test, Failures* failures) {
   ExpectNear(in_float.value, outcome.value, test.float_tolerance,
              "value in float", failures);
   for (size_t k = 0; k < values.size(); ++k) {
-    // Terms that cancel leave rounding errors.
+    // The minimum scale is larger than by default, because terms that cancel
+    // leave rounding errors.
     ExpectNear(in_float.gradients[k], outcome.gradients[k],
                test.float_tolerance,
                absl::StrCat("in float, gradient of input ", k), failures,

@@ -38,7 +38,8 @@ class TapeProfile : public TapeObserver<float> {
   const std::map<std::string, Entry>& entries() const { return entries_; }
 
  private:
-  // Adds the time since the last call to entry `name` ("decoder/Add forward").
+  // Adds the time since the last call of Count() to the entry `name`, such as
+  // "decoder/Add forward".
   void Count(const std::string& name);
 
   const Now now_;

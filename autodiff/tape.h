@@ -354,7 +354,7 @@ class Tape {
   Arena arena_;
   Arena leaf_arena_;
   Arena scratch_;
-  // regions of arena_, by depth of the pass
+  // The regions of arena_, by depth of the pass.
   ReclaimedMemory reclaimed_[3];
   ReclaimedMemory* reclaiming_ = nullptr;  // null if the pass releases nothing
   Entry* last_ = nullptr;                  // the latest record

@@ -304,7 +304,7 @@ TEST(TapeTest, EachPartOfATapeMayBeDifferentiatedOnce) {
 // A chain of sums of squares. Later operations also read much older values.
 class ReleaseTest : public testing::Test {
  protected:
-  // Such a gradient, placed right before the output, ends within a line.
+  // A gradient of this size right before the output ends within a cache line.
   static constexpr int64_t kSize = 8193;
   static constexpr int kDepth = 40;
   static constexpr size_t kValues = kDepth * kSize * sizeof(double);

@@ -15,7 +15,7 @@ thread_local WorkerPool* inference_pool = nullptr;
 
 // About 50 microseconds. This is longer than the gap between two parts of a
 // step. It is short enough that a spinning core hardly slows down its
-// neighbors.
+// neighbours.
 constexpr int kSpins = 2000;
 
 // Spins until `ready`. Returns false after kSpins attempts.

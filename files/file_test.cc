@@ -171,7 +171,8 @@ TEST_F(FileTest, RemovingATreeFollowsNoLink) {
   EXPECT_THAT(RemoveTree(Path("gone"), files_), IsOk());
 }
 
-// Writes one byte per call. Each call is interrupted once before.
+// Writes one byte per call. Every other call fails as if a signal interrupted
+// it.
 class HaltingFiles : public FileOperations {
  public:
   ssize_t WriteAt(int descriptor, const char* bytes, size_t count,

@@ -52,7 +52,7 @@ bool GunzipReader::Refill() {
 
 size_t GunzipReader::Inflate(absl::Span<char> output) {
   if (between_members_) {
-    // Tapes and disks pad files to whole blocks.
+    // Skips zeros, because tapes and disks pad files to whole blocks.
     rest_.remove_prefix(std::min(rest_.find_first_not_of('\0'), rest_.size()));
     if (rest_.empty()) return 0;
     inflateReset(&stream_);

@@ -69,7 +69,7 @@ class TreeBuilder : public nlohmann::json_sax<Json> {
 
   bool parse_error(size_t position, const std::string&,
                    const nlohmann::detail::exception& error) override {
-    // `position` counts the bytes that were read, including the wrong one.
+    // `position` counts the bytes that were read, including the wrong byte.
     const size_t offset = position > 0 ? position - 1 : 0;
     constexpr int kOutOfRange = 406;
     if (error.id == kOutOfRange) {

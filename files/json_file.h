@@ -99,9 +99,11 @@ class JsonFile {
   JsonFile& operator=(JsonFile&& other);
   ~JsonFile();
 
-  // Limits problems, because locating each takes a pass over the text.
+  // The maximum number of problems. Locating a problem takes a pass over the
+  // text.
   static constexpr size_t kMostProblems = 100;
-  // Limits values: a larger tree takes several hundred megabytes.
+  // The maximum number of values. A larger tree takes several hundred
+  // megabytes.
   static constexpr size_t kMostValues = size_t{1} << 22;
 
   // Parses one JSON object. Other JSON is an error. A repeated key in an object

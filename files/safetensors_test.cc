@@ -175,8 +175,8 @@ std::vector<float> FloatsOf(const std::string& dtype,
 
 TEST(SafetensorsTest, WidensNumbersOfTwoBytes) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  // 1, the largest number, the smallest normal number, and the largest and
-  // smallest subnormal numbers.
+  // The numbers are 1, the largest number, the smallest normal number, the
+  // largest and smallest subnormal numbers, 0 and infinity.
   EXPECT_THAT(
       FloatsOf("F16", {0x3c00, 0x7bff, 0x0400, 0x03ff, 0x0001, 0x0000, 0x7c00}),
       ElementsAre(1, 65504, 0x1p-14F, 1023 * 0x1p-24F, 0x1p-24F, 0, kInfinity));

@@ -61,7 +61,7 @@ TEST(LowerCaseTest, EqualsPythons) {
   EXPECT_EQ(LowerCase("STRA\u00dfE \u00c9T\u00c9"),
             "stra\u00dfe \u00e9t\u00e9");
   EXPECT_EQ(LowerCase("\u0130"), "i\u0307");
-  // A sigma at the end of a word.
+  // A sigma at the end of a word becomes a final sigma.
   EXPECT_EQ(LowerCase("\u039f\u0394\u039f\u03a3 \u03a3."),
             "\u03bf\u03b4\u03bf\u03c2 \u03c3.");
   EXPECT_EQ(LowerCase("\u0391\u03a3'\u0391"), "\u03b1\u03c3'\u03b1");
@@ -83,7 +83,7 @@ TEST(Utf8Test, AStreamHoldsBytesBackUntilTheCharacterIsWhole) {
   EXPECT_THAT(Streamed("\U0001F600"),
               ElementsAre("", "", "", "\U0001F600", ""));
   EXPECT_THAT(Streamed(""), ElementsAre(""));
-  // Several bytes per call.
+  // Append() also takes several bytes per call.
   Utf8Stream stream;
   std::string text;
   stream.Append("\u20ac\u20ac\xe2\x82", &text);

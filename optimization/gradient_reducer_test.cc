@@ -222,8 +222,8 @@ TEST(GradientReducerTest, RanksEndWithTheBitsOfOneProcess) {
   }
 }
 
-// Each chunk of the slab has a different number. The test extracts the own
-// chunks and gathers the whole slab again.
+// Each chunk of the slab has a different number. The test extracts the chunks
+// of each rank and gathers the whole slab again.
 TEST(GradientReducerTest, RanksShareTheChunksOfASlab) {
   const Store store(true);
   const int64_t size = store.store().slab_size();

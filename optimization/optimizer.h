@@ -41,7 +41,8 @@ class Optimizer {
   // checkpoint stores it as one tensor per parameter, "NAME/PARAMETER".
   struct State {
     std::string name;  // a name such as "momentum" or "first_moment"
-    Slab<T> values;    // laid out as the parameters; zero before the first step
+    // laid out like the parameters; zero before the first step
+    Slab<T> values;
   };
 
   struct Step {

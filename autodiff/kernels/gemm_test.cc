@@ -92,7 +92,7 @@ TEST(GemmTest, MatchesTheDefinitionBlockByBlock) {
 }
 
 TEST(GemmTest, ReadsAndWritesThroughStrides) {
-  // a [2, 2] matrix with stride 3
+  // A [2, 2] matrix with stride 3.
   const std::vector<float> a = {1, 2, 0, 3, 4, 0};
   const std::vector<float> b = {1, 0, 0, 1};
   std::vector<float> c(8, -1);
@@ -120,7 +120,7 @@ TEST(GemmTest, WhatFollowsRowsAndColumnsHasNoEffect) {
 // Batch-invariant decoding requires this property.
 TEST(GemmTest, ARowsBitsDoNotDependOnTheRowsAroundIt) {
   for (const bool tb : {false, true}) {
-    // Columns of 1,024 elements are read in another order.
+    // If k is 1,024, columns are read in another order.
     for (const int64_t k : {3, 32, 256, 700, 1024}) {
       for (const int64_t n : {1, 9, 16, 17, 33, 64, 96, 200}) {
         const int64_t m = 67;

@@ -79,7 +79,7 @@ inline void Transpose(Square<float>& square) {
   }
 #pragma GCC unroll 4
   for (int i = 0; i < 4; ++i) {
-    // Quarters 0 and 2, and quarters 1 and 3, of two packets each.
+    // Quarters 0 and 2 (even), or 1 and 3 (odd), of two packets.
     const __m512 even04 = _mm512_shuffle_f32x4(y[i], y[i + 4], 0x88);
     const __m512 odd04 = _mm512_shuffle_f32x4(y[i], y[i + 4], 0xdd);
     const __m512 even8c = _mm512_shuffle_f32x4(y[i + 8], y[i + 12], 0x88);
@@ -94,7 +94,7 @@ inline void Transpose(Square<float>& square) {
 
 }  // namespace packet
 
-// A vector of as many integers as a packet has elements, of the same width.
+// A vector of integers, with the number and the width of a packet's elements.
 template <typename T>
 struct PacketIntegersOf {
   using Integer = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
@@ -104,7 +104,7 @@ template <typename T>
 using PacketIntegers = typename PacketIntegersOf<T>::Type;
 
 // Loads the first `count` elements of x, at most a packet, followed by zeros.
-// Does not access memory after them.
+// Does not access memory after these elements.
 template <typename T>
 Packet<T> LoadPart(const T* x, int64_t count) {
   using Traits = Eigen::internal::unpacket_traits<Packet<T>>;

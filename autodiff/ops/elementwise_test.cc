@@ -135,7 +135,7 @@ TEST(ElementwiseTest, ASmallOperationAndItsRecordFillTwoCacheLines) {
   Var<float> x = tape.Input({8}, std::vector<float>(8, 1));
   const size_t before = tape.high_water_bytes();
   for (int i = 0; i < 10; ++i) x = Tanh(x * factor + 1);
-  // The first operation may begin in the middle of a line.
+  // The first operation may begin in the middle of a cache line.
   EXPECT_LE(tape.high_water_bytes() - before, 30 * 128 + 64);
 }
 

@@ -191,7 +191,8 @@ Var<T> Pow(Var<T> x, std::type_identity_t<T> exponent) {
   Var<T> y = x.tape().NewLike(x, x.needs_grad());
   Power(x.data(), y.data(), x.size(), exponent);
   RecordSlope("Pow", x, y, [=](int64_t first, int64_t count, T* slopes) {
-    // For exponent 0, the slope is 0 everywhere. x^-1 might be infinite.
+    // For exponent 0, the slope is 0 everywhere. x^-1 is not computed, because
+    // it might be infinite.
     Power(x.data() + first, slopes, count, exponent == 0 ? T(0) : exponent - 1);
     for (int64_t i = 0; i < count; ++i) slopes[i] *= exponent;
   });

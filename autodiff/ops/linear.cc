@@ -9,7 +9,7 @@ namespace regard {
 
 namespace {
 
-// Returns the stored [rows, cols] matrix as the product reads it.
+// Returns the stored matrix [rows, cols], transposed if `transposed`.
 template <typename T>
 ConstMatrix<T> Seen(const T* data, int64_t rows, int64_t cols,
                     bool transposed) {

@@ -23,7 +23,7 @@ Var<T> Softmax(Var<T> x) {
     auto d = x.grad_ref();
     if (!d) return;
     const bool accumulate = d.MarkTouched();
-    // d x = y (g - sum(g y)).
+    // The gradient of x is y * (g - sum(g * y)), where g is the gradient of y.
     for (int64_t i = 0; i < rows; ++i) {
       const T* g = y.grad_data() + i * cols;
       const T* y_row = y.data() + i * cols;
@@ -56,7 +56,8 @@ Var<T> LogSoftmax(Var<T> x) {
     T* const softmax = scratch.New(y.size());
     Exp(y.data(), softmax, y.size());
     const bool accumulate = d.MarkTouched();
-    // d x = g - softmax(x) sum(g).
+    // The gradient of x is g - softmax(x) * sum(g), where g is the gradient of
+    // y.
     for (int64_t i = 0; i < rows; ++i) {
       const T* g = y.grad_data() + i * cols;
       const T* p = softmax + i * cols;

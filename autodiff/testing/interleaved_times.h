@@ -27,8 +27,8 @@ struct InterleavedTime {
 double ProcessorSeconds();
 
 // Measures the workloads. A call of a workload is one step. In each of `rounds`
-// >= 1 rounds, every workload runs for about `seconds`, and at least one step.
-// `now` is the clock, in seconds.
+// >= 1 rounds, every workload runs for about `seconds`, and for at least one
+// step. `now` is the clock, in seconds.
 std::vector<InterleavedTime> TimeInterleaved(
     const std::vector<std::function<void()>>& workloads, size_t baseline,
     int rounds, double seconds, double (*now)() = &ProcessorSeconds);

@@ -107,13 +107,13 @@ Image ResizeAndCrop(const Image& image, const ImageSize& size,
       Windows(shape.width, size.width, kept.width, resampling);
   const std::vector<Window> rows =
       Windows(shape.height, size.height, kept.height, resampling);
-  // The rows of the image that the windows read. Both ends of the windows
-  // ascend.
+  // The rows of the image that the windows read. Later windows neither begin
+  // nor end earlier.
   const int64_t top = rows.front().first;
   const int64_t bottom = rows.back().first + std::ssize(rows.back().weights);
   Image resized = {.shape = {shape.channels, kept.height, kept.width}};
   resized.pixels.reserve(static_cast<size_t>(resized.shape.size()));
-  // rows top .. bottom - 1, resized along the columns
+  // Rows top .. bottom - 1 with the width that is kept.
   std::vector<uint8_t> between;
   between.reserve(static_cast<size_t>((bottom - top) * kept.width));
   std::vector<int32_t> sums(static_cast<size_t>(kept.width));

@@ -35,9 +35,9 @@ namespace regard {
 namespace {
 
 constexpr int64_t kMostModelBytes = int64_t{1} << 26;
-// Limits the pairs of data.path.
+// The maximum size of the pairs of data.path.
 constexpr int64_t kMostTextBytes = int64_t{256} << 20;
-// Limits the pairs of a split with its own files.
+// The maximum size of the pairs of a split with its own files.
 constexpr int64_t kMostSplitBytes = int64_t{2} << 30;
 
 constexpr absl::string_view kWhereCorporaComeFrom =

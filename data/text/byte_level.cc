@@ -141,7 +141,7 @@ size_t FirstWordBytes(absl::string_view text) {
     }
     return end;
   }
-  // White space up to its last character, which may belong to the next word.
+  // The last character of the white space may belong to the next word.
   size_t last = 0;
   for (end = 0; end < text.size();) {
     const Start next = StartOf(text.substr(end));

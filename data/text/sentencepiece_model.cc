@@ -70,8 +70,8 @@ absl::StatusOr<SentencepieceModel> SentencepieceModel::Parse(
         piece.type() == PieceProto::UNUSED && !model.is_unigram();
     if (piece.type() != PieceProto::NORMAL && !user && !unused) continue;
     const std::string& text = piece.piece();
-    // An unused piece need not be valid text. If it is not, no text contains
-    // it, and no vocabulary lists it.
+    // An unused piece need not be valid text. An invalid piece occurs in no
+    // text and in no vocabulary.
     if (!unused &&
         (text.empty() || text.find_first_of({"\n\0", 2}) != std::string::npos ||
          FindInvalidUtf8(text).has_value())) {

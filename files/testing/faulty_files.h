@@ -19,7 +19,7 @@ enum class FileFault {
   kIoError,      // EIO
   kDiskFull,     // ENOSPC, for operations that may need space
   kInterrupted,  // EINTR, for operations that signals may interrupt
-  kShort,        // a read or write of several bytes only does half of them
+  kShort,        // a read or write of several bytes handles only half
   kGone,         // EIO from this operation on, as if the disk was gone
   kKilled,       // SIGKILL instead of the operation
 };

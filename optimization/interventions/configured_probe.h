@@ -72,7 +72,7 @@ class ConfiguredProbe : public Probe<T> {
   void OnRows(const std::string& site, const RowStatistics& rows) override;
   Var<T> Replace(Tape<T>& tape, const std::string& site, Var<T> value) override;
 
-  // Adds the statistics since the last call to `sums`.
+  // Adds to `sums` the statistics that were measured since the last call.
   void TakeStatistics(StatisticSums* sums);
 
  private:

@@ -10,8 +10,8 @@
 
 namespace regard {
 
-// Adds the statistics that each shard's probe has measured since the last call
-// to `sums`. Adds them in the order of shards, so that all ranks get the same
+// Adds to `sums` the statistics that each shard's probe has measured since the
+// last call. Adds them in the order of shards, so that all ranks get the same
 // sums. `probes` contains one probe for each shard of the batch. The probes of
 // other ranks' shards have measured nothing.
 void TakeStatistics(
