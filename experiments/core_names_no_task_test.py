@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""No directory but tasks/ depends on a task or names its config or its data.
+"""Checks that only tasks/ depends on tasks or names their configs or data.
 
-The arguments are the labels that the other directories need, experiment.proto,
-data.proto, the protos of the data sources, and the directories' sources.
+The arguments are the labels that the other directories depend on, then
+experiment.proto, data.proto, the protos of the data sources, and the sources of
+the directories.
 """
 
 import pathlib
@@ -13,21 +14,22 @@ _ONEOF = re.compile(r"oneof (?:data_source|model) \{(.*?)\n  \}", re.DOTALL)
 _MEMBER = re.compile(r"^\s*(\w+) (\w+) = \d+;", re.MULTILINE)
 _MESSAGE = re.compile(r"^message (\w+)", re.MULTILINE)
 _COMMENT = re.compile(r"//.*")
-# Members that are common names of accessors: known by has_ and the like alone.
+# Members whose names are also names of common accessors. Only their has_,
+# mutable_ and clear_ accessors are searched for.
 _COMMON = {"text"}
-# Of data/, what belongs to tasks alone.
+# Parts of data/ that only tasks may use.
 _DATA = "(?:phrasebook|corpus|grammar|nadaraya_watson|pairs|sequences|table)"
 
 
 def tasks_among(labels):
-    """The libraries of tasks and their data; protos are parts of the config."""
+    """Returns the libraries of tasks and their data, without protos."""
     return [label for label in labels
             if re.match(rf"//(experiments/tasks/[^:]|data[/:]{_DATA})", label)
             and not label.endswith("_proto")]
 
 
 def names_of(choices, protos):
-    """What C++ calls the options of the tasks: types, and members' accessors."""
+    """Returns the C++ types and the accessors of task options."""
     types = {name for text in protos for name in _MESSAGE.findall(text)}
     members = set()
     for body in _ONEOF.findall(choices):
@@ -39,7 +41,7 @@ def names_of(choices, protos):
 
 
 def mentions(source, types, members):
-    """The lines of code that name one of them."""
+    """Returns the lines of code that name one of the types or members."""
     wanted = re.compile(
         rf"\b(?:{'|'.join(sorted(types))})\b"
         rf"|(?:\.|->)(?:has_|mutable_|clear_)(?:{'|'.join(sorted(members))})\("
@@ -51,13 +53,13 @@ def mentions(source, types, members):
 
 
 def missing_protos(data, paths):
-    """The protos of data that data.proto imports but `paths` lacks."""
+    """Returns the protos in data/ that data.proto imports but `paths` lacks."""
     imported = re.findall(r'^import "(data/[^"]+)";', data, re.MULTILINE)
     return [path for path in imported if path not in paths]
 
 
 def check_itself(types, members):
-    """A test that finds nothing must be able to find something."""
+    """Checks that the search finds known names."""
     assert {"PhrasebookConfig", "RecurrentDecoderConfig"} <= types, types
     assert {"phrasebook", "decoder", "nadaraya_watson"} <= members, members
     found = mentions(

@@ -1,10 +1,10 @@
-// Short runs whose results must not change unless that is meant.
-// golden_digests.json lists them, and what each ends with on the platforms
-// where it has been trained. Where a change is meant,
+// Trains short runs and checks that their results have not changed.
+// golden_digests.json lists the runs, with their results on each platform where
+// they have been trained. If a change is intended,
 //
-//   bazel run //experiments:golden_digests_test -- --renew
+//  bazel run //experiments:golden_digests_test -- --renew
 //
-// trains them and writes what they end with here.
+// trains the runs and writes the new results for this platform.
 #include <gnu/libc-version.h>
 
 #include <cstdio>
@@ -46,8 +46,9 @@ std::vector<std::string> RunNames() {
   return names;
 }
 
-// What rounding depends on besides the source: the instructions, who chose
-// them, and the libraries that compute exp() and its like.
+// Returns everything besides the source that rounding depends on: the
+// instruction set, the compiler, and the libraries that compute exp() and
+// similar functions.
 std::string Platform() {
   const Environment environment = BuildEnvironment();
   const std::string& compiler = environment.compiler;
@@ -57,9 +58,9 @@ std::string Platform() {
                       environment.libraries.at("eigen"));
 }
 
-// Trains a run. Returns the digest of its last weights and, where the task has
-// one, its final loss on dev, which is that of the weights that are used: the
-// best ones, or a mean.
+// Trains a run. Returns the digest of its last weights. If the task has a loss
+// on dev, the result includes its final value. That value belongs to the
+// weights that are used: the best weights, or an average.
 absl::StatusOr<std::string> Train(const std::string& name, const Json& run) {
   const std::string folder =
       absl::StrCat(::testing::TempDir(), "/golden_digests_test.", name);
@@ -105,7 +106,7 @@ TEST_P(GoldenDigestsTest, AreUnchanged) {
                 << "\n  now:    " << *now << "\nIf that is meant: " << kRenewal;
 }
 
-// Returns the exit code.
+// Writes the new results. Returns the exit code.
 int Renew() {
   const char* const workspace = std::getenv("BUILD_WORKSPACE_DIRECTORY");
   if (workspace == nullptr) {
@@ -126,7 +127,7 @@ int Renew() {
     const bool known = results.contains(platform);
     if (known && results[platform] == *now) continue;
     std::fprintf(stderr, "%s: %s\n", name.c_str(), now->c_str());
-    // A change is one on every platform.
+    // A change invalidates the results of all platforms.
     if (known) results.clear();
     results[platform] = *now;
   }
@@ -139,7 +140,8 @@ int Renew() {
 }  // namespace regard
 
 int main(int argc, char** argv) {
-  // Paths count from the runfiles, wherever `bazel run` was typed.
+  // Paths are relative to the runfiles, whatever directory `bazel run` was
+  // started in.
   unsetenv("BUILD_WORKING_DIRECTORY");
   if (argc == 2 && absl::string_view(argv[1]) == "--renew") {
     return regard::Renew();

@@ -1,6 +1,6 @@
-// A trained model to ask: the object that every program and every user of the
-// library opens. Reads a run folder alone, but for data where they are needed:
-// neither the corpus nor the lock of a run that may still go on.
+// A trained model, opened from a run folder. Programs and users of the library
+// make predictions with it. Does not lock the run folder, so the run may still
+// be training. Reads the data only if they are needed; see RunOptions::data.
 //
 //   REGARD_ASSIGN_OR_RETURN(Run run, Run::Open("runs/phrasebook", plugins));
 //   REGARD_ASSIGN_OR_RETURN(Answered answer, run.Answer({.text = "i am ."}));
@@ -33,80 +33,85 @@ namespace regard {
 
 class Experiment;
 
-// The field that says how far apart the windows of a language model's
-// evaluation begin: the only one of a model that can be set of a trained one.
+// Path of the config field that sets the distance between the evaluation
+// windows of a language model. The only model field that may be overridden for
+// a trained model.
 inline constexpr char kEvaluationStride[] =
     "model.language_model.evaluation_stride";
 
 struct RunOptions {
-  // Reads the data, too, which examples and evaluations need. Of those that are
-  // not there without it, nothing is read where the run has kept enough.
+  // Whether to read the data, which training examples and evaluations need. If
+  // false, Regard reads the data only if the run folder lacks something that
+  // the task needs.
   bool data = false;
-  // "PATH=VALUE", of fields of `data`, `search` and `intervene`: other data,
-  // how it is to search, and what it is to compute with in place of its values;
-  // and of kEvaluationStride.
+  // Overrides of the form "PATH=VALUE". Allowed are fields of `data`, `search`
+  // and `intervene`, and kEvaluationStride. If there are any, the data are
+  // read.
   std::vector<std::string> overrides = {};
 };
 
-// What of the training data a pass is over, and how.
+// The training examples of a pass, and the mode of the pass.
 struct TrainingPass {
-  std::vector<int64_t> examples;  // of 0 .. num_examples() - 1 of the model
-  // As the update after so many computes it: with its dropout and the
-  // interventions of training. Without: as an evaluation does.
+  std::vector<int64_t> examples;  // indices in [0, num_examples())
+  // The optimizer step to reproduce, with its dropout and the interventions of
+  // training. If absent, the pass runs as an evaluation does.
   std::optional<int64_t> step = std::nullopt;
 };
 
 struct PassLosses {
-  double loss = 0;  // that training minimises
-  // By the names of the model's terms: each divided by its denominator.
+  double loss = 0;  // the loss that training minimises
+  // Each loss term, divided by its denominator, by the name of the term.
   std::map<std::string, double> terms = {};
 };
 
 class Run {
  public:
-  // The newest whole checkpoint of the run in `folder`, a path as the user gave
-  // it. Errors are complete to print: InvalidArgument, or what reading a file
-  // gave. `plugins` has the run's task.
+  // Opens the newest valid checkpoint of the run in `folder`, a path as the
+  // user typed it. `plugins` must contain the task of the run. Error messages
+  // are complete to print. The code is InvalidArgument, or the code of the file
+  // that could not be read.
   static absl::StatusOr<Run> Open(absl::string_view folder,
                                   const Plugins& plugins,
                                   const RunOptions& options = {});
 
   const std::string& path() const { return record_->path; }
-  // With the overrides.
+  // The config of the run, with the overrides applied.
   const Experiment& config() const { return record_->config; }
-  int64_t step() const { return record_->step; }  // of the weights
-  // What the user should know: damaged checkpoints that were passed over, data
-  // that have changed since the training.
+  int64_t step() const { return record_->step; }  // the step of the weights
+  // Warnings for the user, such as ignored damaged checkpoints, or data that
+  // have changed since the training.
   const std::vector<std::string>& notes() const { return record_->notes; }
 
   Task& task() const { return *task_; }
-  // The model, if it is of this type, else null. What a program asks of one
-  // kind of model alone, it asks of this.
+  // Returns the model if its type is M, else null. For operations that only one
+  // kind of model supports.
   template <typename M>
   M* model() const {
     return dynamic_cast<M*>(&task_->model());
   }
-  // Without gradients; with the interventions of the config that evaluations
-  // have. The weights must not change: it keeps their layouts.
+  // The forward pass of the trained weights, without gradients. Applies the
+  // interventions that the config requests for evaluations. Caches packed
+  // weights, so the weights must not change.
   regard::Forward<float>& forward() const { return *forward_; }
 
-  // Answers one question. `probe`, which may be null, watches the passes that
-  // answer: several where a text is written word by word. An error is about the
-  // question.
+  // Returns the prediction for one request. The hook, which may be null,
+  // observes all passes of the prediction. A generated text takes one pass per
+  // token. Every error describes what is wrong with the request.
   absl::StatusOr<Answered> Answer(const Question& question,
                                   const AnswerOptions& options = {},
                                   Probe<float>* probe = nullptr) const;
 
-  // The losses of training examples, all in one shard, while `probe` watches;
-  // it may be null. With `gradients`, a slab of the model's parameters, there
-  // is a backward pass, which gradients of sites need, too. The numbers are
-  // those of the trainer's update, where it has one shard. Needs
-  // RunOptions::data.
+  // Returns the losses of training examples, computed as one shard. The hook,
+  // which may be null, observes the pass. If `gradients` is not null, it must
+  // belong to the model's parameters, and a backward pass follows. Gradients at
+  // hook points also need `gradients`. The losses equal those of the trainer's
+  // optimizer step if that uses one shard. Requires RunOptions::data.
   absl::StatusOr<PassLosses> Forward(
       const TrainingPass& pass, Probe<float>* probe = nullptr,
       GradientSlab<float>* gradients = nullptr) const;
 
-  // What answering computes, to look at on forward(). The run outlives it.
+  // Traces a prediction for inspection on forward(). This run must outlive the
+  // result.
   absl::StatusOr<Traced<float>> Trace(const Question& question,
                                       const TraceOptions& options = {}) const;
 
@@ -115,7 +120,7 @@ class Run {
 
   std::unique_ptr<const TrainedRun> record_;
   std::unique_ptr<Task> task_;
-  // Null if the config asks nothing of sites.
+  // Null if the config has neither interventions nor statistics of hook points.
   std::unique_ptr<ConfiguredProbe<float>> configured_;
   std::unique_ptr<Tape<float>> tape_;
   std::unique_ptr<regard::Forward<float>> forward_;

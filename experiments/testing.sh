@@ -1,6 +1,6 @@
-# What tests of programs share. A test sources it first, in the runfiles, whose
-# path is then ${runfiles}; the test goes on in an empty folder, and fails at
-# its end if an expectation did.
+# Shell functions for tests of programs. A test sources this file first, in the
+# runfiles directory. Sets ${runfiles} to that directory and changes to an empty
+# directory. The test fails at its end if an expectation has failed.
 # shellcheck shell=bash
 
 set -euo pipefail

@@ -43,9 +43,9 @@ std::string ManifestText(int64_t step,
 namespace {
 
 constexpr char kPrefix[] = "step-";
-// Follows the name of one that is not finished, or is being removed.
+// Part of the name of a directory that is incomplete or being removed.
 constexpr char kTemporary[] = ".tmp-";
-// Follows the name of one while another takes its place.
+// Suffix of a checkpoint that is being replaced.
 constexpr char kReplaced[] = ".old";
 constexpr char kSnapshotPrefix[] = "snapshot-";
 constexpr char kSnapshotSuffix[] = ".safetensors";
@@ -57,7 +57,7 @@ absl::StatusOr<FileFacts> FactsOf(const std::string& path,
   return FileFacts{.bytes = file.size(), .sha256 = std::move(sha256)};
 }
 
-// The first line in which two texts differ, as "GOT, WANTED".
+// Returns the first line in which two texts differ, as "GOT, WANTED".
 std::string Difference(absl::string_view got, absl::string_view wanted) {
   const std::vector<absl::string_view> got_lines = absl::StrSplit(got, '\n');
   const std::vector<absl::string_view> wanted_lines =
@@ -86,14 +86,14 @@ std::string SnapshotReference(int64_t step) {
   return absl::StrCat("../", SnapshotName(step));
 }
 
-// The number that `text` starts with, without leading zeros, which is taken off
-// it; absent if there is none.
+// Removes a number without leading zeros from the start of `text` and returns
+// it. Returns nullopt if there is none.
 std::optional<int64_t> ConsumeStep(absl::string_view* text) {
   const absl::string_view digits = text->substr(
       0, std::find_if_not(text->begin(), text->end(), absl::ascii_isdigit) -
              text->begin());
   int64_t step = 0;
-  // Step 7 is never `step-007`.
+  // Step 7 is written `step-7`, never `step-007`.
   if (!absl::SimpleAtoi(digits, &step) || absl::StrCat(step) != digits) {
     return std::nullopt;
   }
@@ -114,8 +114,9 @@ std::set<int64_t> SnapshotsOf(absl::string_view manifest) {
   return steps;
 }
 
-// The whole, unharmed checkpoint of `step` in the folder. IsMachineFailure() of
-// a file that could not be read; any other error is damage. Reads every byte.
+// Returns the checkpoint of `step` if it is complete and undamaged. Reads every
+// byte. The error satisfies IsMachineFailure() if a file could not be read; any
+// other error means damage.
 absl::StatusOr<Checkpoint> ReadCheckpointFolder(const std::string& path,
                                                 int64_t step,
                                                 FileOperations& files) {
@@ -145,15 +146,15 @@ absl::StatusOr<Checkpoint> ReadCheckpointFolder(const std::string& path,
   return checkpoint;
 }
 
-// A file or folder whose name is a prefix, a step and a suffix.
+// A file or directory whose name consists of a prefix, a step and a suffix.
 struct Entry {
   int64_t step = 0;
   std::string path;
   std::string suffix;
 };
 
-// The entries of a kind where a run has its checkpoints, newest first, and by
-// suffix among those of one step. Names that are not ours are left out.
+// Returns the entries of one kind in the checkpoint directory, newest first.
+// Entries of the same step are sorted by suffix. Unknown names are skipped.
 absl::StatusOr<std::vector<Entry>> ListEntries(const std::string& run_folder,
                                                absl::string_view prefix,
                                                PathKind wanted,
@@ -181,7 +182,7 @@ absl::StatusOr<std::vector<Entry>> ListEntries(const std::string& run_folder,
   return entries;
 }
 
-// The checkpoints' folders, whole or not.
+// Lists the checkpoint directories, complete or not.
 absl::StatusOr<std::vector<Entry>> ListSteps(const std::string& run_folder,
                                              FileOperations& files) {
   return ListEntries(run_folder, kPrefix, PathKind::kDirectory, files);
@@ -192,10 +193,10 @@ bool IsTemporary(const Entry& entry) {
 }
 
 using Sink = absl::FunctionRef<absl::Status(absl::string_view)>;
-// Hands the bytes of a file to a sink, piece by piece.
+// Passes the bytes of a file to a sink in pieces.
 using Write = absl::FunctionRef<absl::Status(Sink)>;
 
-// What the bytes of `write` are, which go on to `sink`.
+// Writes to `sink` and returns the size and the digest of the bytes.
 absl::StatusOr<FileFacts> Count(Write write, Sink sink) {
   FileFacts facts;
   Sha256 sha256;
@@ -208,8 +209,8 @@ absl::StatusOr<FileFacts> Count(Write write, Sink sink) {
   return facts;
 }
 
-// Puts those snapshots on the disk that are not there already, and returns the
-// facts of all, by the names that manifests give them.
+// Writes the snapshots that are not on disk yet. Returns the facts of all
+// snapshots, by their names in manifests.
 absl::StatusOr<std::map<std::string, FileFacts>> WriteSnapshots(
     const std::string& folder, const CheckpointContent& content,
     FileOperations& files) {
@@ -231,8 +232,8 @@ absl::StatusOr<std::map<std::string, FileFacts>> WriteSnapshots(
   return facts;
 }
 
-// Fills a new folder with a whole checkpoint, the manifest last, and puts it on
-// the disk. `facts` are those of its snapshots.
+// Writes a complete checkpoint to a new directory, the manifest last, and syncs
+// it to disk. `facts` describes its snapshots.
 absl::Status WriteFolder(const std::string& path,
                          const CheckpointContent& content,
                          std::map<std::string, FileFacts> facts,
@@ -267,7 +268,8 @@ absl::Status WriteFolder(const std::string& path,
   return SyncDirectory(path, files);
 }
 
-// Removes a checkpoint so that a half removed one is never taken for one.
+// Removes a checkpoint. Renames it first, so that a partly removed directory is
+// never taken for a checkpoint.
 absl::Status RemoveCheckpoint(const std::string& path, FileOperations& files) {
   const std::string doomed = absl::StrCat(path, kTemporary, getpid());
   REGARD_RETURN_IF_ERROR(RemoveTree(doomed, files));
@@ -284,7 +286,7 @@ absl::Status PruneSnapshots(const std::string& run_folder,
     if (IsTemporary(entry)) continue;
     const absl::StatusOr<std::string> manifest = ReadFile(
         JoinPath(entry.path, kManifestFile), kMostTextFileBytes, files);
-    // What it refers to is not known.
+    // It is unknown which snapshots this checkpoint refers to.
     if (IsMachineFailure(manifest.status())) return manifest.status();
     if (manifest.ok()) wanted.merge(SnapshotsOf(*manifest));
   }
@@ -315,7 +317,8 @@ absl::Status SaveCheckpoint(const std::string& run_folder,
   REGARD_CHECK_GE(keep, 1);
   REGARD_ASSIGN_OR_RETURN(const std::string folder,
                           CheckpointFolder(run_folder, files));
-  // Not those above it: somebody may have removed the run.
+  // Does not create the directories above, because the user may have removed
+  // the run.
   if (files.MakeDirectory(folder) == 0) {
     REGARD_RETURN_IF_ERROR(SyncDirectory(run_folder, files));
   } else if (errno != EEXIST) {
@@ -329,16 +332,16 @@ absl::Status SaveCheckpoint(const std::string& run_folder,
     REGARD_ASSIGN_OR_RETURN(auto facts, WriteSnapshots(folder, content, files));
     REGARD_RETURN_IF_ERROR(
         WriteFolder(temporary, content, std::move(facts), files));
-    // One that has the name already steps aside first, so that at every moment
-    // one of the two can be found.
+    // An existing checkpoint of this step is renamed first, so one of the two
+    // can be found at every moment.
     if (IsDirectory(path)) {
       REGARD_RETURN_IF_ERROR(RenameFile(path, replaced, files));
     }
     return RenameFile(temporary, path, files);
   }();
   if (!written.ok()) {
-    // The first error is the one to tell; what cannot be cleared away now is
-    // at the next start.
+    // Report the first error. Files that cannot be removed now are removed at
+    // the next start.
     CleanUpCheckpoints(run_folder, files).IgnoreError();
     return written;
   }

@@ -1,10 +1,12 @@
-// The checkpoints of a run: folders `checkpoints/step-N/` that exist whole or
-// not at all, whatever moment the process or the machine dies at. Earlier
-// weights that several checkpoints need are beside them, each in a file of its
-// own. The layout is in docs/checkpoints.md.
+// Checkpoints of a run, stored in directories `checkpoints/step-N/`. A
+// checkpoint exists completely or not at all, even if the process or the
+// machine dies while saving. Earlier weights that several checkpoints share are
+// stored next to them, one file per step. The layout is described in
+// docs/checkpoints.md.
 //
-// One process at a time may save or clean up: hold the run folder's lock. A
-// reader may see an old checkpoint vanish, which then counts as damaged.
+// Only one process at a time may save or clean up; it must hold the lock of the
+// run folder. An old checkpoint may disappear while another process reads it.
+// The reader then treats it as damaged.
 #ifndef EXPERIMENTS_RUN_CHECKPOINT_H_
 #define EXPERIMENTS_RUN_CHECKPOINT_H_
 
@@ -32,36 +34,38 @@ inline constexpr char kOptimizerFile[] = "optimizer.safetensors";
 inline constexpr char kStateFile[] = "state.textproto";
 inline constexpr char kWeightsFile[] = "weights.safetensors";
 
-// What its views refer to outlives this.
+// Everything that a checkpoint stores. Its views must stay valid until the
+// checkpoint is saved.
 struct CheckpointContent {
-  // Finished steps, at least 0.
+  // The number of finished optimizer steps. At least 0.
   int64_t step = 0;
   std::vector<TensorView> weights = {};
-  // Goes into the weights file: aliases of tied parameters, for one.
+  // Metadata of the weights file, such as aliases of tied parameters.
   std::map<std::string, std::string> weights_metadata = {};
   std::vector<TensorView> optimizer = {};
-  // Text of the trainer's own state.
+  // The trainer's state in text format.
   std::string state = {};
-  // The weights to use where they are not the last ones; else empty.
+  // The best weights. Empty if the last weights are the ones to use.
   std::vector<TensorView> best = {};
-  // By rising step. One that an earlier checkpoint has stored is not written
-  // again.
+  // Snapshots in order of increasing step. A snapshot that an earlier
+  // checkpoint has stored is not written again.
   std::vector<Snapshot> snapshots = {};
 };
 
-// A checkpoint on the disk.
+// A checkpoint on disk.
 struct Checkpoint {
   int64_t step = 0;
   std::string path;
 
-  // Whether it has other weights to use than the last ones.
+  // Whether the checkpoint stores best weights besides the last weights.
   bool has_best = false;
-  // Steps of the snapshots that it refers to, rising.
+  // Steps of the snapshots that this checkpoint refers to, in increasing order.
   std::vector<int64_t> snapshots = {};
 
-  // The last weights.
+  // Path of the last weights.
   std::string WeightsPath() const { return JoinPath(path, kWeightsFile); }
-  // The weights to use.
+  // Path of the weights to use: the best weights if there are any, else the
+  // last.
   std::string ChosenWeightsPath() const {
     return has_best ? JoinPath(path, kBestFile) : WeightsPath();
   }
@@ -70,45 +74,47 @@ struct Checkpoint {
   std::string SnapshotPath(int64_t step) const;
 };
 
-// Saves under `run_folder`; once it returns, the checkpoint outlives a power
-// cut. One of the same step is replaced. Then all but the newest `keep` (at
-// least 1) are removed, and snapshots that none refers to; checkpoints of later
-// steps, which a resumed run passed over as damaged, are not counted and not
-// touched.
+// Saves a checkpoint under `run_folder`. Replaces an existing checkpoint of the
+// same step. When the function returns, the checkpoint survives a power
+// failure.
 //
-// After an error the earlier checkpoints stand; if only the removal of old ones
-// failed, the new one does as well.
+// Then removes all but the newest `keep` checkpoints (at least 1), and
+// snapshots that no checkpoint refers to. Checkpoints of later steps are
+// neither counted nor removed: a resumed run has ignored them as damaged.
+//
+// After an error, the earlier checkpoints are intact. If only the removal of
+// old checkpoints failed, the new checkpoint is saved as well.
 absl::Status SaveCheckpoint(const std::string& run_folder,
                             const CheckpointContent& content, int keep,
                             FileOperations& files);
 
 struct FoundCheckpoints {
-  // Whole ones, newest first.
+  // Valid checkpoints, newest first.
   std::vector<Checkpoint> checkpoints;
-  // One sentence for each damaged one that was passed over, newest first.
+  // One sentence for each damaged checkpoint that was ignored, newest first.
   std::vector<std::string> notes;
 };
 
-// The newest whole checkpoints, `most` of them at most. A run folder without
-// checkpoints is no error. Only a damaged checkpoint is passed over; one that
-// cannot be read (IsMachineFailure) is an error, since an older one in its
-// place would take back updates that are on the disk.
+// Returns the newest valid checkpoints, at most `most` of them. A run folder
+// without checkpoints gives an empty list. A damaged checkpoint is ignored. A
+// checkpoint that cannot be read (IsMachineFailure) is an error, because an
+// older one would lose optimizer steps that are on disk.
 absl::StatusOr<FoundCheckpoints> FindCheckpoints(
     const std::string& run_folder, size_t most = 1,
     FileOperations& files = SystemFiles());
 
-// Clears away what a process that died while saving left behind. To be called
-// before the first save of a process.
+// Removes the files that a process left behind when it died while saving. Must
+// be called before the first save of a process.
 absl::Status CleanUpCheckpoints(const std::string& run_folder,
                                 FileOperations& files);
 
-// Removes the checkpoints up to step `newest` but for the newest `keep`, as
-// saves do, in case a process died before that.
+// Removes all but the newest `keep` of the checkpoints up to step `newest`.
+// SaveCheckpoint() does the same, but a process may die before it does.
 absl::Status PruneCheckpoints(const std::string& run_folder, int64_t newest,
                               int keep, FileOperations& files);
 
-// Removes the checkpoints of later steps than `step`, whole or not: the run
-// goes another way from there.
+// Removes the checkpoints of steps after `step`, valid or not, because the run
+// continues from `step` in another way.
 absl::Status RemoveCheckpointsAfter(const std::string& run_folder, int64_t step,
                                     FileOperations& files);
 
@@ -119,10 +125,11 @@ struct FileFacts {
   bool operator==(const FileFacts&) const = default;
 };
 
-// The text of manifest.json; `files` by their names relative to its folder. Of
-// a manifest nothing is read but the steps of its snapshots: the one that the
-// files on the disk imply is made again and compared byte by byte, so that no
-// flipped bit passes and no name in it is ever used.
+// Returns the text of manifest.json. `files` is keyed by file name relative to
+// the directory of the manifest. When a checkpoint is read, only the snapshot
+// steps are taken from its manifest. Regard then builds the manifest again from
+// the files on disk and compares all bytes. This detects every flipped bit, and
+// no file name from the manifest is ever used.
 std::string ManifestText(int64_t step,
                          const std::map<std::string, FileFacts>& files);
 

@@ -1,4 +1,4 @@
-// A checkpoint that cannot be read is told from a damaged one.
+// Tests that an unreadable checkpoint is distinguished from a damaged one.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -30,7 +30,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 
-// Fails every read of a file of that name with an errno.
+// Fails every read of a file with the given name with the given errno.
 class UnreadableFiles : public FileOperations {
  public:
   enum class Call { kOpen, kRead, kStatus, kList };
@@ -77,8 +77,8 @@ class UnreadableFiles : public FileOperations {
   std::set<int> named_;
 };
 
-// An older checkpoint in place of one that is whole would take back its
-// updates; the removal of what could not be read would lose it.
+// Falling back to an older checkpoint would lose optimizer steps. Removing an
+// unreadable checkpoint would lose it.
 TEST(CheckpointReadingTest, WhatCannotBeReadIsAnErrorAndNoDamage) {
   FileOperations& system = SystemFiles();
   const std::string folder =

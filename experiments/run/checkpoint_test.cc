@@ -37,7 +37,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// What the checkpoint of step 6 consists of in tests of damage.
+// The files of the checkpoint of step 6 in the tests of damage.
 constexpr const char* kFiles[] = {kBestFile,      kManifestFile,
                                   kOptimizerFile, kStateFile,
                                   kWeightsFile,   "../snapshot-4.safetensors"};
@@ -46,14 +46,14 @@ class CheckpointTest : public ::testing::Test {
  protected:
   CheckpointTest() { Restart(); }
 
-  // Starts with an empty run folder.
+  // Replaces the run folder by an empty one.
   void Restart() {
     EXPECT_THAT(RemoveTree(folder_, files_), IsOk());
     EXPECT_THAT(MakeDirectories(folder_, files_), IsOk());
   }
 
-  // Saves a checkpoint whose every file depends on `mark`, but for snapshots,
-  // each of which depends on its step.
+  // Saves a checkpoint. The content of each file depends on `mark`; a snapshot
+  // depends only on its step.
   absl::Status Save(int64_t step, float mark, int keep, FileOperations& files,
                     const std::vector<int64_t>& earlier = {}) {
     std::vector<std::vector<float>> values;
@@ -89,8 +89,8 @@ class CheckpointTest : public ::testing::Test {
     return JoinPath(folder_, absl::StrCat("checkpoints/step-", step));
   }
 
-  // The mark of the latest checkpoint, read from all of its files; -1 if there
-  // is none.
+  // Returns the mark of the latest checkpoint, read from all of its files.
+  // Returns -1 if there is no checkpoint.
   float LatestMark() {
     const auto latest = FindCheckpoints(folder_);
     EXPECT_THAT(latest, IsOk());
@@ -117,7 +117,8 @@ class CheckpointTest : public ::testing::Test {
     return weights[0];
   }
 
-  // Whether the newest whole one is `expected`, and `damaged` is said to be so.
+  // Whether FindCheckpoints() returns `expected` and reports `damaged` as
+  // damaged.
   bool FallsBack(int64_t damaged, int64_t expected) {
     const auto found = FindCheckpoints(folder_);
     return found.ok() && found->checkpoints.size() == 1 &&
@@ -131,7 +132,7 @@ class CheckpointTest : public ::testing::Test {
     return ListDirectory(JoinPath(folder_, "checkpoints")).value();
   }
 
-  FaultyFiles files_{FileFault::kIoError, INT_MAX};  // waits for no disk
+  FaultyFiles files_{FileFault::kIoError, INT_MAX};  // does not sync to disk
   std::string folder_ = JoinPath(::testing::TempDir(), "checkpoint_run");
 };
 
@@ -168,7 +169,7 @@ TEST_F(CheckpointTest, SeveralAreFoundNewestFirst) {
   EXPECT_THAT(steps(0), IsEmpty());
   EXPECT_THAT(steps(2), ElementsAre(3, 2));
   EXPECT_THAT(steps(9), ElementsAre(3, 2, 1));
-  // A kill between the renaming and the removal leaves one step twice.
+  // A kill between renaming and removal leaves two directories of one step.
   const std::string newest = JoinPath(folder_, "checkpoints/step-3");
   std::filesystem::copy(newest, newest + ".old");
   EXPECT_THAT(steps(2), ElementsAre(3, 2));
@@ -253,8 +254,8 @@ TEST_F(CheckpointTest, AReplacedOneComesBackWhenItsSuccessorIsDamaged) {
   EXPECT_EQ(LatestMark(), 1);
 }
 
-// Every bit of every file changed, every length that it may be cut to, and none
-// of it there.
+// Flips every bit of every file, cuts every file to every length, and removes
+// every file.
 TEST_F(CheckpointTest, AnyDamageFallsBackToTheOlderAndSaysSo) {
   ASSERT_THAT(Save(5, 1), IsOk());
   ASSERT_THAT(Save(6, 2, 3, files_, {4}), IsOk());
@@ -296,7 +297,7 @@ TEST_F(CheckpointTest, WhatBelongsToAnotherCheckpointIsDamage) {
     std::filesystem::rename(b, a);
     std::filesystem::rename(aside, b);
   };
-  // Files of one checkpoint each, a snapshot of each, and all of each.
+  // The tests use single files, a snapshot, and all files of a checkpoint.
   for (const char* name :
        {kBestFile, kManifestFile, kOptimizerFile, kStateFile, kWeightsFile}) {
     SCOPED_TRACE(name);
@@ -358,7 +359,7 @@ TEST_F(CheckpointTest, ADamagedSnapshotDamagesWhatRefersToIt) {
   ASSERT_THAT(RemoveTree(path, files_), IsOk());
   EXPECT_THAT(FindCheckpoints(folder_)->notes,
               ElementsAre(HasSubstr("snapshot-4.safetensors: cannot open")));
-  // Saving what needs it mends it.
+  // Saving a checkpoint that refers to the snapshot writes it again.
   ASSERT_THAT(Save(7, 3, 3, files_, {3, 4}), IsOk());
   EXPECT_EQ(LatestMark(), 3);
 }
@@ -370,7 +371,7 @@ TEST_F(CheckpointTest, OtherNamesAreNotSnapshots) {
                            "snapshot-9.safetensors.txt", "snapshot-"}) {
     ASSERT_THAT(WriteFileAtomically(JoinPath(checkpoints, name), ""), IsOk());
   }
-  // What a process that died left behind.
+  // Files that a process left behind when it died.
   for (const char* name :
        {"snapshot-9.safetensors", "snapshot-3.safetensors.tmp-12"}) {
     ASSERT_THAT(WriteFileAtomically(JoinPath(checkpoints, name), ""), IsOk());
@@ -403,8 +404,8 @@ TEST_F(CheckpointTest, AManifestThatPointsElsewhereIsDamaged) {
   EXPECT_EQ(LatestMark(), -1);
 }
 
-// Saves one step after another in a child process, kills that at an arbitrary
-// moment, and goes on from what is found.
+// Saves one step after another in a child process, kills the child at an
+// arbitrary moment, and continues from the latest checkpoint.
 TEST_F(CheckpointTest, AKilledProcessLosesNothingItHadSaved) {
   int64_t step = 0;
   for (int kills = 0; kills < 20; ++kills) {
@@ -426,7 +427,7 @@ TEST_F(CheckpointTest, AKilledProcessLosesNothingItHadSaved) {
     }
     close(told[1]);
     int64_t saved = step;
-    // Every other child has saved something, however slow the disk.
+    // Every second child has saved at least one step, however slow the disk is.
     if (kills % 2 == 1) {
       ASSERT_EQ(read(told[0], &saved, sizeof(saved)), sizeof(saved));
     }
@@ -454,7 +455,8 @@ TEST_F(CheckpointTest, AKilledProcessLosesNothingItHadSaved) {
 class FaultTest : public CheckpointTest,
                   public ::testing::WithParamInterface<FileFault> {
  protected:
-  // Saves 2 over 1 with a fault at every k-th operation in turn.
+  // Saves mark 2 over mark 1, with a fault at the k-th file operation for each
+  // k.
   void ExpectOldOrNew(int64_t old_step, int64_t new_step) {
     int k = 1;
     for (bool reached = true; reached; ++k) {
@@ -470,7 +472,7 @@ class FaultTest : public CheckpointTest,
       } else {
         EXPECT_THAT(LatestMark(), AnyOf(1, 2));
       }
-      // The next process goes on as if nothing had been.
+      // The next process continues normally.
       ASSERT_THAT(CleanUpCheckpoints(folder_, files_), IsOk());
       EXPECT_THAT(LatestMark(), AnyOf(1, 2));
       ASSERT_THAT(Save(new_step, 3, 1, files_, {2, 3}), IsOk());

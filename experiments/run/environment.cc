@@ -27,12 +27,12 @@ constexpr char kProcesses[] = "processes";
 constexpr char kFromStep[] = "from_step";
 constexpr char kToStep[] = "to_step";
 constexpr char kComputeDigestKey[] = "compute_digest";
-// What a process says of its program, in this order.
+// Keys that describe the program of a process, in the order of the file.
 constexpr const char* kProgramKeys[] = {
     "version",   "commit",          "changed", kComputeDigestKey, "compiler",
     "c_library", "instruction_set", "mode",    "libraries"};
 
-// The levels of the x86-64 psABI, by the features that each adds.
+// The levels of the x86-64 psABI and the features that each level adds.
 absl::string_view InstructionSet() {
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512CD__) && \
     defined(__AVX512DQ__) && defined(__AVX512VL__)
@@ -60,7 +60,8 @@ void AddCommit(const Provenance& provenance, Json* json) {
   (*json)["changed"] = provenance.tree.changed;
 }
 
-// The process that wrote the top-level keys of `json`, from step 0 on.
+// Returns an entry for the process that wrote the top-level keys of `json`. It
+// starts at step 0.
 Json FirstProcess(const Json& json) {
   Json process = {{kFromStep, 0}};
   for (const char* key : kProgramKeys) {
@@ -79,7 +80,7 @@ std::string Shown(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-// Keys that only one of the two has are left out: an earlier version did not
+// Skips keys that only one of the two has, because earlier versions did not
 // write them.
 void AddDifferences(const Json& before, const Json& now,
                     std::vector<std::string>* differences) {
@@ -191,7 +192,7 @@ absl::StatusOr<std::vector<std::string>> BeginProcess(
     Json& before = processes.back();
     if (!before.contains(kToStep)) before[kToStep] = step;
     AddDifferences(before, process, &differences);
-    // It was stopped before its first update, or all that it did was lost.
+    // The previous process finished no optimizer step, or its steps were lost.
     if (before[kToStep] == before[kFromStep])
       processes.erase(processes.end() - 1);
   }

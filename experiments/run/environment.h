@@ -1,6 +1,6 @@
-// environment.json: what determines the results of a run besides its config,
-// and which processes trained it. Apart from the provenance, it holds no time,
-// host or path, so a repeated run writes the same file.
+// environment.json: everything besides the config that determines the results
+// of a run, and the processes that trained it. Contains no time, host or path
+// outside the provenance, so a repeated run writes the same file.
 #ifndef EXPERIMENTS_RUN_ENVIRONMENT_H_
 #define EXPERIMENTS_RUN_ENVIRONMENT_H_
 
@@ -16,68 +16,71 @@
 
 namespace regard {
 
-// Where a run comes from.
+// Source tree and command line of a run.
 struct Provenance {
-  GitTree tree = {};  // that the program was started from
-  std::vector<std::string> command_line = {};  // without the program
-  // Plugins::compute_digest; empty where it is not known.
+  GitTree tree = {};  // the working tree that the program was started from
+  std::vector<std::string> command_line = {};  // without the program name
+  // See Plugins::compute_digest. Empty if unknown.
   std::string compute_digest = {};
 };
 
-// The working tree is that of BUILD_WORKSPACE_DIRECTORY, which `bazel run`
+// Reads the working tree from BUILD_WORKSPACE_DIRECTORY, which `bazel run`
 // sets.
 Provenance ReadProvenance(int argc, char** argv);
 
 struct Environment {
   std::string compiler = {};
-  // Name and version of the C library that the program runs on.
+  // Name and version of the C library at run time.
   std::string c_library = {};
   // Level of the x86-64 architecture that the program is compiled for, such as
-  // "x86-64-v3"; the processor's name for others.
+  // "x86-64-v3". On other architectures, the name of the processor.
   std::string instruction_set = {};
-  // "opt" or "debug": whether debug checks are left out.
+  // "opt" or "debug", depending on whether debug checks are compiled in.
   std::string mode = {};
-  // Library name to version, as compiled against.
+  // Versions of the libraries that the program is compiled against, by name.
   std::map<std::string, std::string> libraries = {};
-  // SHA-256 of each data file, by the name that the config gives it.
+  // SHA-256 of each data file, by the config field that names it.
   std::map<std::string, std::string> data = {};
-  // SHA-256 of each file of the run folder that using the model needs.
+  // SHA-256 of each file in the run folder that predictions need.
   std::map<std::string, std::string> files = {};
-  // Without a command line, only its digest is written.
+  // If the command line is empty, only the compute digest is written.
   Provenance provenance = {};
 };
 
-// What this program is built with; all else is left to the caller.
+// Returns the properties of this program. The other fields are empty.
 Environment BuildEnvironment();
 
-// The file's text, in the order of the fields and of names.
+// Returns the text of environment.json, in the order of the fields, with sorted
+// names.
 std::string EnvironmentJson(const Environment& environment);
 
-// How this program differs from the one that began the run in a folder, such as
-// "compiler: GCC 12.2.0 before, GCC 14.2.0 now". Errors are complete to print.
+// Returns the differences between this program and the one that started the
+// run, such as "compiler: GCC 12.2.0 before, GCC 14.2.0 now". Error messages
+// are complete to print.
 absl::StatusOr<std::vector<std::string>> ProgramDifferences(
     const std::string& run_folder);
 
-// Adds an entry for this process, which trains from `step` on, to `processes`
-// in environment.json of a run folder. The entry before it ends at `step` if it
-// was killed. A folder without `processes` gets an entry for the process that
-// wrote its top-level keys. Returns how this program differs from the one
-// before, as ProgramDifferences(); nothing for the first. Errors are complete
-// to print.
+// Adds an entry for this process to `processes` in environment.json. This
+// process trains from `step` on. If the previous process was killed, its entry
+// ends at `step`. A file without `processes` first gets an entry for the
+// process that wrote its top-level keys. Returns the differences from the
+// previous program, as ProgramDifferences() does; empty for the first process.
+// Error messages are complete to print.
 absl::StatusOr<std::vector<std::string>> BeginProcess(
     const std::string& run_folder, int64_t step, const Provenance& provenance);
 
-// Sets `to_step` of the last process. Errors are complete to print.
+// Sets `to_step` of the last process. Error messages are complete to print.
 absl::Status EndProcess(const std::string& run_folder, int64_t step);
 
-// `data`, `files`, `instruction_set` and `compute_digest` in environment.json
-// of a run folder. Earlier programs wrote neither `files` nor the digest, which
-// is empty, too, if the processes that trained the run had different digests.
-// Errors are complete to print.
+// Reads `data`, `files`, `instruction_set` and `compute_digest` from
+// environment.json. Earlier programs wrote neither `files` nor
+// `compute_digest`. `compute_digest` is also empty if the processes of the run
+// had different digests. Error messages are complete to print.
 absl::StatusOr<Environment> ReadRunDigests(const std::string& run_folder);
 
-// An error if `text` is not what the run wrote to its file `name`, as far as
-// its digests tell. Errors are complete to print.
+// Returns an error if `text` differs from the recorded digest of the file
+// `name`. Returns OK if the run recorded no digest. Error messages are complete
+// to print.
 absl::Status CheckRunFile(const std::string& run_folder, absl::string_view name,
                           absl::string_view text);
 

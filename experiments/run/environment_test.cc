@@ -88,7 +88,7 @@ class ProcessesTest : public ::testing::Test {
   nlohmann::json Read() const {
     return nlohmann::json::parse(ReadFile(path_).value());
   }
-  // From and to of each process, -1 for what is not there.
+  // The first and last step of each process, or -1 if absent.
   std::vector<std::pair<int, int>> FoundSteps() const {
     std::vector<std::pair<int, int>> steps;
     const nlohmann::json environment = Read();
@@ -116,7 +116,8 @@ TEST_F(ProcessesTest, EachHasTheStepsThatItTrained) {
   Begin(0);
   EXPECT_EQ(FoundSteps(), (Steps{{0, -1}}));
   End(5);
-  // The second is killed after the checkpoint of step 7, the third at once.
+  // The second process is killed after the checkpoint of step 7. The third is
+  // killed before it saves.
   Begin(5);
   Begin(7);
   Begin(7);
@@ -141,7 +142,7 @@ TEST_F(ProcessesTest, AnEarlierProgramsRunGetsAnEntryForItsFirst) {
                                      StartsWith("eigen: 3.3.0 before, 3.")));
   EXPECT_EQ(FoundSteps(), (Steps{{0, 3}, {3, -1}}));
   EXPECT_EQ(Read()["processes"][0]["compiler"], "GCC 4");
-  // The keys of the first process stay.
+  // The top-level keys of the first process do not change.
   EXPECT_EQ(Read()["compiler"], "GCC 4");
   EXPECT_EQ(Read()["data"]["data.path"], "00ff");
   EXPECT_EQ(*ProgramDifferences(::testing::TempDir()), *differences);

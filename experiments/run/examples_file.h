@@ -1,5 +1,5 @@
-// The results of each example of a run's dev and test sets: examples.jsonl,
-// whose format is in docs/run_folder.md.
+// examples.jsonl: the results of each example of the dev and test sets of a
+// run. The format is described in docs/run_folder.md.
 #ifndef EXPERIMENTS_RUN_EXAMPLES_FILE_H_
 #define EXPERIMENTS_RUN_EXAMPLES_FILE_H_
 
@@ -12,17 +12,17 @@
 
 namespace regard {
 
-// The text of examples.jsonl. Names of metrics are prefixed ("test/bleu"); the
-// names of the sets are not in the file.
+// Returns the text of examples.jsonl. The names of metrics have prefixes
+// ("test/bleu"). The names of the sets are not stored.
 std::string ExamplesText(absl::Span<const EvaluatedSet> sets);
 
-// The sets in a file, without the metrics whose aggregate is not among
-// `aggregates`. InvalidArgument, "PATH:LINE:COLUMN: error: PROBLEM", for any
-// other text.
+// Reads the sets from a file. Skips metrics whose aggregate is not in
+// `aggregates`. Returns InvalidArgument, "PATH:LINE:COLUMN: error: PROBLEM", if
+// the text is malformed.
 absl::StatusOr<std::vector<EvaluatedSet>> ReadExamples(
     const std::string& path, const Aggregates& aggregates);
 
-// The sets of the test split, or, if there are none, of dev.
+// Returns the sets of the test split if there are any, else the sets of dev.
 std::vector<EvaluatedSet> FinalSets(std::vector<EvaluatedSet> sets);
 
 }  // namespace regard

@@ -43,7 +43,7 @@ absl::StatusOr<std::vector<EvaluatedSet>> Read(
   return ReadExamples(path, aggregates);
 }
 
-// Two examples of dev and one of test.
+// Returns two examples of dev and one of test.
 std::vector<EvaluatedSet> TwoSets() {
   ExampleMetric accuracy = {"dev/accuracy", &kRatio, true};
   accuracy.Add({1, 3});
@@ -99,7 +99,7 @@ TEST(ExamplesFileTest, ReadsBackWhatIsNotFinite) {
   EXPECT_THAT((*read)[0].metrics[0].statistics,
               ElementsAre(IsNan(), 1, kInfinity, -kInfinity));
   EXPECT_EQ(ExamplesText(*read), text);
-  // As earlier programs wrote it.
+  // The format of earlier programs.
   const auto earlier = Read(absl::StrReplaceAll(text, {{"\"NaN\"", "null"}}));
   ASSERT_THAT(earlier, IsOk());
   EXPECT_THAT((*earlier)[0].metrics[0].statistics[0], IsNan());
@@ -142,7 +142,7 @@ TEST(ExamplesFileTest, SaysWhichLineIsWrong) {
 TEST(ExamplesFileTest, AHugeFileIsRefusedUnread) {
   const std::string path = JoinPath(::testing::TempDir(), "huge.jsonl");
   ASSERT_THAT(WriteFileAtomically(path, ""), IsOk());
-  std::filesystem::resize_file(path, (1 << 30) + 1);  // takes no space
+  std::filesystem::resize_file(path, (1 << 30) + 1);  // a sparse file
   EXPECT_THAT(
       ReadExamples(path, Known()),
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("huge.jsonl")));

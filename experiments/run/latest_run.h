@@ -1,5 +1,5 @@
-// The link `latest` in the folder of new runs, which names the run that was
-// started or resumed last, so that programs need not be told which one.
+// The symbolic link `runs/latest`, which names the run that was started or
+// resumed last. Programs use this run if the user names none.
 #ifndef EXPERIMENTS_RUN_LATEST_RUN_H_
 #define EXPERIMENTS_RUN_LATEST_RUN_H_
 
@@ -10,19 +10,22 @@
 
 namespace regard {
 
-// Name of the link, which lists of runs leave out.
+// The name of the link. Lists of runs skip it.
 inline constexpr char kLatestRun[] = "latest";
 
-// Lets the link name `run_folder` if that is directly in NewRunsFolder().
-// Otherwise does nothing: a baseline, a cell of a grid and a run elsewhere are
-// never the latest. Processes may do this at the same time. FailedPrecondition
-// if something else than a link has its name; it is left as it is.
+// Sets the link to `run_folder` if that is directly in NewRunsFolder().
+// Otherwise does nothing: baselines, cells of a grid and runs elsewhere never
+// become the latest run. Processes may call this at the same time. Returns
+// FailedPrecondition if something other than a link has the name, and leaves it
+// unchanged.
 absl::Status RecordLatestRun(const std::string& run_folder);
 
-// The folder that the link names. NotFound without a link.
+// Returns the run folder that the link names. Returns NotFound if there is no
+// link.
 absl::StatusOr<std::string> LatestRun();
 
-// The line on standard error of a program that uses LatestRun().
+// Returns the line that a program prints to standard error when it uses
+// LatestRun().
 std::string LatestRunNote(const std::string& run_folder);
 
 }  // namespace regard

@@ -27,7 +27,7 @@ class LatestRunTest : public ::testing::Test {
   }
   ~LatestRunTest() override { unsetenv("BUILD_WORKSPACE_DIRECTORY"); }
 
-  // Makes a folder below the root.
+  // Makes a directory below the root.
   std::string Folder(const std::string& name) const {
     const std::string path = JoinPath(root_, name);
     std::filesystem::create_directories(path);
@@ -43,7 +43,7 @@ TEST_F(LatestRunTest, IsTheOneThatWasRecordedLast) {
   EXPECT_EQ(LatestRun().value(), root_ + "/runs/a");
   ASSERT_THAT(RecordLatestRun(Folder("runs/b")), IsOk());
   EXPECT_EQ(LatestRun().value(), root_ + "/runs/b");
-  // By the link itself, as with --run=runs/latest.
+  // Names the link itself, as with --run=runs/latest.
   ASSERT_THAT(RecordLatestRun(root_ + "/runs/latest"), IsOk());
   EXPECT_EQ(LatestRun().value(), root_ + "/runs/b");
   EXPECT_THAT(ListDirectory(root_ + "/runs").value(),

@@ -50,7 +50,7 @@ std::string RunDescriptionJson(
 
 namespace {
 
-// The file, of this version.
+// Opens run.json and checks its version.
 absl::StatusOr<JsonFile> OpenDescription(const std::string& run_folder) {
   const std::string path = JoinPath(run_folder, "run.json");
   if (!PathExists(path) &&

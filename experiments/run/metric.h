@@ -1,5 +1,5 @@
-// run.json: the metrics of a run, and the version of its folder's format. See
-// docs/run_folder.md.
+// run.json: the metrics of a run and the version of the run folder's format.
+// See docs/run_folder.md.
 #ifndef EXPERIMENTS_RUN_METRIC_H_
 #define EXPERIMENTS_RUN_METRIC_H_
 
@@ -13,20 +13,21 @@
 
 namespace regard {
 
-// `training_data`: numbers about the training data that later use needs.
+// `training_data` contains numbers about the training data that predictions
+// need.
 std::string RunDescriptionJson(
     absl::Span<const MetricInfo> metrics,
     const std::map<std::string, double>& training_data = {});
 
-// The metrics in run.json of a run's folder. An InvalidArgument for another
-// text, and for another version of the format, which it names; a folder with a
-// resolved config but without the file is of version 1. Errors are complete to
-// print.
+// Reads the metrics from run.json in a run folder. Returns InvalidArgument if
+// the text is malformed or of another version, which the message names. A
+// folder without the file, but with a resolved config, has version 1. Error
+// messages are complete to print.
 absl::StatusOr<std::vector<MetricInfo>> ReadRunDescription(
     const std::string& run_folder);
 
-// The numbers of the same file about the training data; none where an earlier
-// program wrote it. The same errors.
+// Reads the numbers about the training data from run.json. Empty if an earlier
+// program wrote the file. Returns the same errors as ReadRunDescription().
 absl::StatusOr<std::map<std::string, double>> ReadTrainingDataNumbers(
     const std::string& run_folder);
 

@@ -17,7 +17,8 @@ using Json = nlohmann::ordered_json;
 constexpr int64_t kMaxLogBytes = int64_t{1} << 30;
 
 // Reads the records up to `last_step`, and sets `*bytes` to the length of their
-// lines. A list of all lines could take 16 bytes for each byte of the text.
+// lines. Reads one line at a time, because a list of all lines could take 16
+// bytes for each byte of the text.
 absl::StatusOr<std::vector<MetricsRecord>> ReadRecords(absl::string_view path,
                                                        absl::string_view text,
                                                        int64_t last_step,
@@ -26,7 +27,7 @@ absl::StatusOr<std::vector<MetricsRecord>> ReadRecords(absl::string_view path,
   std::vector<MetricsRecord> records;
   int64_t of_last = 0;
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
-    if (line.end() == text.end()) break;  // torn, or nothing
+    if (line.end() == text.end()) break;  // an incomplete line, or the end
     REGARD_ASSIGN_OR_RETURN(
         JsonFile file,
         JsonFile::Parse(line, path, static_cast<int64_t>(records.size()) + 1));
@@ -85,7 +86,7 @@ absl::StatusOr<FileWriter> ResumeMetricsLog(const std::string& path,
   int64_t kept = 0;
   const absl::Status read =
       ReadRecords(path, text, step, records, &kept).status();
-  // A last line that is damaged is cut off, as a torn one is.
+  // A damaged last line is removed, like an incomplete one.
   const bool last = text.find('\n', kept) == text.size() - 1;
   if (!read.ok() && !last) return read;
   return FileWriter::Resume(path, kept, files);

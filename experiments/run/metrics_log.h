@@ -1,10 +1,10 @@
-// The metrics of a run: metrics.jsonl, one record a line, whose format is in
-// docs/metrics_jsonl.md.
+// metrics.jsonl: the metrics of a run, one record per line. The format is
+// described in docs/metrics_jsonl.md.
 //
-// A resumed run cuts its log back to the checkpoint and writes the same records
-// again. Except for times, its log has the bytes of a run that was never
-// stopped. For this the trainer appends all records of a step, and syncs the
-// file, before it saves the checkpoint of that step.
+// A resumed run cuts its log back to the checkpoint and writes the following
+// records again. Except for times, the log is bit-identical to the log of an
+// uninterrupted run. To ensure this, the trainer appends all records of a step
+// and syncs the file before it saves the checkpoint of that step.
 #ifndef EXPERIMENTS_RUN_METRICS_LOG_H_
 #define EXPERIMENTS_RUN_METRICS_LOG_H_
 
@@ -22,34 +22,36 @@
 namespace regard {
 
 struct MetricsRecord {
-  // Finished steps, at least 0; never less than in the record before.
+  // The number of finished optimizer steps. At least 0, and never less than in
+  // the record before.
   int64_t step = 0;
   int64_t epoch = 0;
-  // By prefixed name (`dev/loss`). What is not finite reads back as NaN.
+  // Metrics by prefixed name, such as `dev/loss`. Numbers that are not finite
+  // are read back as NaN.
   std::map<std::string, double> metrics = {};
-  // Seconds since the run began. Left out where outputs must repeat.
+  // Seconds since the start of the run. Absent if outputs must be reproducible.
   std::optional<double> seconds = {};
 };
 
-// By metric and step. A run that ends with other weights than its last ones
-// measures its last step twice: the last value of a step counts.
+// Values by metric and step. A run that replaces its last weights at the end
+// measures its last step twice; the second value is kept.
 using MetricCurves = std::map<std::string, std::map<int64_t, double>>;
 
 MetricCurves CurvesOf(absl::Span<const MetricsRecord> records);
 
-// The record's line, with its newline.
+// Returns the line of a record, including the newline.
 std::string MetricsLine(const MetricsRecord& record);
 
-// The records of a log of at most 1 GiB. A last line without a newline was torn
-// by a crash and is left out; any other malformed line is an InvalidArgument,
-// "PATH:LINE:COLUMN: error: PROBLEM".
+// Reads the records of a log of at most 1 GiB. A last line without a newline
+// was cut off by a crash and is ignored. Any other malformed line is
+// InvalidArgument, "PATH:LINE:COLUMN: error: PROBLEM".
 absl::StatusOr<std::vector<MetricsRecord>> ReadMetricsLog(
     const std::string& path);
 
-// Opens a log to append lines to, after a checkpoint of `step` that was saved
-// after `records` records of that step, by default all: what was recorded
-// later, or torn, is removed. A missing file is an empty log; one that cannot
-// be read is an error, and stays as it is.
+// Opens a log to append lines after a checkpoint of `step`. The checkpoint was
+// saved after `records` records of that step; by default, after all of them.
+// Removes later records and an incomplete last line. A missing file is an empty
+// log. A file that cannot be read is an error and stays unchanged.
 absl::StatusOr<FileWriter> ResumeMetricsLog(
     const std::string& path, int64_t step,
     FileOperations& files = SystemFiles(),

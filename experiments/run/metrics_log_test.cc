@@ -38,7 +38,7 @@ class MetricsLogTest : public ::testing::Test {
 
   std::string Text() { return ReadFile(path_, 1 << 20).value(); }
 
-  // The two records of a step, as a trainer would write them.
+  // Appends the two records of a step, as a trainer does.
   void AppendStep(FileWriter& log, int64_t step) {
     EXPECT_THAT(
         log.Append(MetricsLine({.step = step,
@@ -91,7 +91,7 @@ TEST_F(MetricsLogTest, WhatIsAppendedIsRead) {
   EXPECT_EQ((*records)[1].seconds, 2.5);
 }
 
-// Wherever the log is torn after the checkpoint of step 2.
+// Cuts the log at every place after the checkpoint of step 2.
 TEST_F(MetricsLogTest, AResumedLogEqualsTheUninterruptedOne) {
   {
     auto log = FileWriter::Create(path_);
@@ -179,7 +179,7 @@ TEST_F(MetricsLogTest, AFullDiskIsAnError) {
 
 TEST_F(MetricsLogTest, AHugeLogIsRefusedUnread) {
   Write("");
-  std::filesystem::resize_file(path_, (1 << 30) + 1);  // takes no space
+  std::filesystem::resize_file(path_, (1 << 30) + 1);  // a sparse file
   const auto refused =
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("metrics.jsonl"));
   EXPECT_THAT(ReadMetricsLog(path_), refused);

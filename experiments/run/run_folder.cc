@@ -23,7 +23,8 @@
 namespace regard {
 namespace {
 
-// Stays in the folder: removing it would let two processes hold two locks.
+// The file is never removed. Otherwise, two processes could each lock a file of
+// this name.
 constexpr char kLockFile[] = ".lock";
 
 std::string FolderName(absl::string_view name, absl::Time now) {
@@ -36,7 +37,7 @@ std::string FolderName(absl::string_view name, absl::Time now) {
       safe, "-", absl::FormatTime("%Y%m%d-%H%M%S", now, absl::UTCTimeZone()));
 }
 
-// Makes a folder that nobody else has made.
+// Makes a directory that did not exist before.
 absl::StatusOr<std::string> MakeNewFolder(const RunFolderOptions& options) {
   const std::string runs = NewRunsFolder();
   REGARD_RETURN_IF_ERROR(MakeDirectories(runs, SystemFiles()));
@@ -60,10 +61,11 @@ absl::Status Refused(const std::string& path, absl::string_view problem) {
       absl::StrCat(path, ": error: ", problem));
 }
 
-// Through a link, a write would reach a file elsewhere.
+// Rejects symbolic links, because a write through a link would change a file
+// elsewhere.
 absl::Status RefuseLinks(const std::string& folder) {
   const absl::StatusOr<std::vector<std::string>> names = ListDirectory(folder);
-  // Another process may be at work there.
+  // Another process may be changing the folder.
   if (absl::IsNotFound(names.status())) return absl::OkStatus();
   REGARD_RETURN_IF_ERROR(names.status());
   for (const std::string& name : *names) {
@@ -264,7 +266,8 @@ absl::Status RecordCheckpointFolder(const std::string& run_folder,
                                       "in ",
                                       run->path));
   }
-  // A process that died between the two writes below is begun again.
+  // A process may have died between the two writes below. This call repeats
+  // them.
   const bool begun = there.has_value() && there->path == run_path;
   if (!run.has_value() && !begun) {
     REGARD_ASSIGN_OR_RETURN(const bool holds, HoldsRun(path));
@@ -293,7 +296,8 @@ absl::Status RecordCheckpointFolder(const std::string& run_folder,
   if (run.has_value() && run->path == path && there->path == run_path) {
     return absl::OkStatus();
   }
-  // A run without its record is one that has not begun.
+  // A run without its record has not begun, so the run's record is written
+  // last.
   REGARD_RETURN_IF_ERROR(WriteFileAtomically(JoinPath(path, kCheckpointRecord),
                                              RecordText({run_path, run_id}),
                                              files));

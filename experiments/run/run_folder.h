@@ -1,8 +1,10 @@
-// The folder that a run writes: where it lies, and that one process at a time
-// writes there. What it holds is in docs/run_folder.md.
+// The directory of a run, and the lock that lets only one process write to it.
+// Its content is described in docs/run_folder.md.
 //
-// Its checkpoints are in its `checkpoints/`, or on another disk. Then a record
-// on either side names the other and has the same id, so that no run takes or
+// Checkpoints are in its subdirectory `checkpoints/`, or in a directory on
+// another disk. In the latter case, a record in each of the two directories
+// names the other one, with the same id. So a run never uses or removes the
+// checkpoints of another run.
 // prunes those of another.
 #ifndef EXPERIMENTS_RUN_RUN_FOLDER_H_
 #define EXPERIMENTS_RUN_RUN_FOLDER_H_
@@ -20,48 +22,50 @@
 namespace regard {
 
 struct RunFolderOptions {
-  // Empty for a new folder `runs/NAME-YYYYMMDD-HHMMSS` (UTC), with `-2` and so
-  // on appended where that exists. It is made in the root of the source tree
-  // (BUILD_WORKSPACE_DIRECTORY, which `bazel run` sets), else where the command
-  // was typed.
+  // Path of the folder. If empty, Regard makes a new folder
+  // `runs/NAME-YYYYMMDD-HHMMSS` (UTC), and appends `-2` and so on if that
+  // exists. `runs` is in the root of the source tree
+  // (BUILD_WORKSPACE_DIRECTORY, which `bazel run` sets), else in the current
+  // directory.
   std::string path = {};
-  // For a new folder; characters other than letters, digits, `.`, `_` and `-`
-  // become `-`.
+  // Name for a new folder. Characters other than letters, digits, `.`, `_` and
+  // `-` become `-`.
   std::string name = "run";
   absl::Time now = absl::UnixEpoch();
   // Whether the folder may hold a run already.
   bool resume = false;
 };
 
-// The folder `runs` that new runs are made in.
+// Returns the directory `runs` that contains new runs.
 std::string NewRunsFolder();
 
-// Holds the folder's lock for as long as it lives. Move-only.
+// A locked run folder. Releases the lock when destroyed. Move-only.
 class RunFolder {
  public:
-  // Makes the folder if need be, and locks it. A FailedPrecondition if it holds
-  // a run and `resume` is not set, if another process writes there, or if an
-  // entry of the run is a symbolic link (the folder itself may be one) or
-  // neither file nor folder; nothing in it is then changed.
+  // Makes the folder if it does not exist, and locks it. Returns
+  // FailedPrecondition, and changes nothing in the folder, in three cases. The
+  // folder contains a run and `resume` is false; another process has the lock;
+  // or an entry of the run is neither a file nor a directory. A symbolic link
+  // counts as the latter, but the folder itself may be a link.
   static absl::StatusOr<RunFolder> Open(const RunFolderOptions& options);
 
   const std::string& path() const { return path_; }
 
-  // Whether a run was there when this was opened.
+  // Whether the folder contained a run when it was opened.
   bool holds_run() const { return holds_run_; }
-  // Whether that run had all that it begins with: resolved.textproto, which is
-  // written last.
+  // Whether that run had written resolved.textproto, the last file that a run
+  // writes before training.
   bool has_begun() const { return has_begun_; }
 
   std::string File(absl::string_view name) const {
     return JoinPath(path_, name);
   }
 
-  // A FailedPrecondition once the folder has been moved or removed: what is
-  // there now is not this run's.
+  // Returns FailedPrecondition if the folder has been moved or removed. The
+  // path then no longer names this run.
   absl::Status StillHeld() const;
 
-  // Replaces a text of the run atomically.
+  // Replaces a file of the run atomically.
   absl::Status Write(absl::string_view name, absl::string_view text) const;
 
   absl::StatusOr<std::string> Read(absl::string_view name) const {
@@ -78,41 +82,45 @@ class RunFolder {
   bool has_begun_ = false;
 };
 
-// A folder with other things in it is not one that holds a run.
+// Whether `path` contains a run. A folder that contains only other files does
+// not.
 absl::StatusOr<bool> HoldsRun(const std::string& path);
 
-// A FailedPrecondition if what a run writes after resolved.textproto is there
-// without it: this is not a run that stopped before it had begun.
+// Returns FailedPrecondition if the folder has files that a run writes after
+// resolved.textproto, but not resolved.textproto itself. Such a run did not
+// stop before it had begun.
 absl::Status RefuseLostConfig(const std::string& run_folder);
 
 inline constexpr char kCheckpointRecord[] = "checkpoints.json";
 
 struct CheckpointRecord {
-  // In a run's folder, that of its checkpoints; in the latter, the run's.
-  // Absolute and without links.
+  // In a run folder, the directory of its checkpoints. In a checkpoint
+  // directory, the run folder. Absolute and without symbolic links.
   std::string path = {};
-  // A digest of the run's config and data.
+  // Digest of the config and the data of the run.
   std::string id = {};
 };
 
-// The record in a folder; absent if there is none.
+// Reads the record in a folder. Returns nullopt if there is none.
 absl::StatusOr<std::optional<CheckpointRecord>> ReadCheckpointRecord(
     const std::string& folder, FileOperations& files = SystemFiles());
 
-// The folder that holds `step-N/` and snapshots. A FailedPrecondition if the
-// record names a folder that has none, or one of another id.
+// Returns the directory that contains `step-N/` and the snapshots. Returns
+// FailedPrecondition if the record names a folder without a record, or with
+// another id.
 absl::StatusOr<std::string> CheckpointFolder(
     const std::string& run_folder, FileOperations& files = SystemFiles());
 
-// The same of a run that is to be written. A FailedPrecondition also if the
-// checkpoints' record names another run, of which this one may be a copy.
+// Returns the checkpoint directory of a run that is to be written. Also returns
+// FailedPrecondition if the record in the checkpoint directory names another
+// run. In that case, this run may be a copy of the other.
 absl::StatusOr<std::string> OwnCheckpointFolder(const std::string& run_folder);
 
-// Records that the checkpoints of a run are in `folder`, which exists and is
-// locked. `id` is that of the run if it has no record yet. A FailedPrecondition
-// that changes nothing if the folder holds a run or checkpoints of another one,
-// or if the run has checkpoints elsewhere. The folder of a run that has a
-// record may have moved.
+// Records that the checkpoints of a run are in `folder`, which must exist and
+// be locked. `id` is used if the run has no record yet. A run with a record may
+// have moved. Returns FailedPrecondition and changes nothing if `folder`
+// contains another run or its checkpoints. The same applies if this run has
+// checkpoints elsewhere.
 absl::Status RecordCheckpointFolder(const std::string& run_folder,
                                     const std::string& folder,
                                     absl::string_view id,

@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// By state.
+// Names of the states, in the order of RunState.
 constexpr absl::string_view kStateNames[] = {"running", "finished",
                                              "interrupted", "failed"};
 

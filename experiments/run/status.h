@@ -1,5 +1,5 @@
-// The state of a run and its last numbers, for scripts: status.json, whose
-// format is in docs/run_folder.md.
+// status.json: the state of a run and its last metrics, for scripts. The format
+// is described in docs/run_folder.md.
 #ifndef EXPERIMENTS_RUN_STATUS_H_
 #define EXPERIMENTS_RUN_STATUS_H_
 
@@ -18,20 +18,21 @@ enum class RunState { kRunning, kFinished, kInterrupted, kFailed };
 
 struct RunStatus {
   RunState state = RunState::kRunning;
-  // Finished steps.
+  // The number of finished optimizer steps.
   int64_t step = 0;
   // The last value of each metric, by its prefixed name.
   std::map<std::string, double> metrics = {};
-  // See WeightsDigest; empty until the run ends.
+  // See WeightsDigest(). Empty until the run ends.
   std::string weights_digest = {};
-  // How metrics computed in several ways are computed, by name; may be empty.
+  // Signatures of metrics that can be computed in several ways, by metric. May
+  // be empty.
   std::map<std::string, std::string> signatures = {};
-  // How much metrics depend on the examples, by name; may be empty.
+  // Confidence intervals of metrics over examples, by metric. May be empty.
   std::map<std::string, Confidence> confidence = {};
 };
 
-// The file's text: keys in the order of the fields, metrics by name, on one
-// line; numbers that JSON lacks are null.
+// Returns the text of the file on one line. Keys are in the order of the
+// fields; metrics are sorted by name. Numbers that are not finite become null.
 std::string StatusJson(const RunStatus& status);
 
 // Replaces `run_folder/status.json` atomically.
@@ -40,8 +41,8 @@ absl::Status WriteStatus(const std::string& run_folder,
 
 absl::string_view StateName(RunState state);
 
-// The status in a file, without confidences, NaN for a metric that is not
-// finite. Errors are complete to print.
+// Reads the status from a file, without confidence intervals. Metrics that are
+// not finite become NaN. Error messages are complete to print.
 absl::StatusOr<RunStatus> ReadStatus(const std::string& path);
 
 }  // namespace regard
