@@ -1,5 +1,5 @@
-// What a model of each kind is asked and answers, and what of it is looked at:
-// of models whose logits are known, as all parameters are 0 but for one bias.
+// Tests predictions and traces of every kind of model. The logits of the models
+// are known, because all parameters are 0 except for one bias.
 #include <algorithm>
 #include <fstream>
 #include <memory>
@@ -33,7 +33,7 @@ namespace {
 struct Case {
   const char* name;
   const char* config;
-  const char* file = "";  // of data.path
+  const char* file = "";  // the content of data.path
   // The bias that is 1, and its index.
   const char* bias = "";
   size_t index = 0;
@@ -444,7 +444,8 @@ std::string Text(const Case& of) {
       "## ", of.name, "\n", Text(task->Answer(forward, of.question, {})),
       "# What is looked at\n",
       Text(forward, task->Trace(forward, of.question, of.options)));
-  // What is wrong with a file is said by the library that reads images.
+  // The error message for a broken file comes from the library that reads
+  // images.
   if (absl::StrContains(of.config, "vision_transformer")) return text;
   absl::StrAppend(&text, "# Of an image\n",
                   absl::StrReplaceAll(

@@ -1,4 +1,4 @@
-// What a task's model reaches: in training, and on data that are given later.
+// Evaluation of a task's model on its dev and test splits.
 #ifndef EXPERIMENTS_TASKS_EVALUATION_H_
 #define EXPERIMENTS_TASKS_EVALUATION_H_
 
@@ -15,18 +15,19 @@
 namespace regard {
 
 struct Evaluation {
-  // By prefixed name: "test/bleu", "test.news/bleu".
+  // Metrics by prefixed name, such as "test/bleu" or "test.news/bleu".
   std::map<std::string, double> metrics = {};
-  // Those with metrics of examples, by the same names.
+  // The sets that have metrics per example, with the same names.
   std::vector<EvaluatedSet> sets = {};
 };
 
-// Adds a split. `forward`, of the task's model, has no gradients. `ranks`, null
-// for one process alone, all call this, and share the work.
+// Adds the metrics of a split. `forward` runs the task's model without
+// gradients. If `ranks` is not null, all ranks must call this function; they
+// share the work.
 void EvaluateSplit(Task& task, Forward<float>& forward, Split split,
                    Ranks* ranks, Evaluation* evaluation);
 
-// All splits, as at the end of training.
+// Evaluates all splits, as at the end of training.
 Evaluation EvaluateAll(Task& task, Forward<float>& forward);
 
 }  // namespace regard

@@ -37,8 +37,8 @@ using FieldScope = ConfigProblems::Scope;
 
 constexpr char kOutside[] = "outside";
 
-// How a config names a plug-in, of which the only oneof of Config is a choice:
-// "phrasebook", "outside.[lab.my_data]".
+// Returns the name by which a config selects a plug-in, such as "phrasebook" or
+// "outside.[lab.my_data]". The only oneof of Config selects it.
 template <typename Config, typename Info>
 std::string NameOf(const PluginRegistry<Config, Info>&, const Info& info) {
   const Descriptor* type = info.default_options->GetDescriptor();
@@ -110,7 +110,8 @@ void ValidatePath(const Data& config, const DataSourceInfo& source,
                                     NamesOf(sources, reads_a_file)));
 }
 
-// Adds problems of either, and of a task that does not fit the data.
+// Adds problems of the data, of the model, and of a task that does not match
+// the data.
 void ValidateDataAndModel(const Experiment& config, const TaskInfo* task,
                           const Plugins& plugins, ConfigProblems& problems) {
   const std::string model = task == nullptr ? "" : NameOf(plugins.tasks, *task);
@@ -131,7 +132,7 @@ void ValidateDataAndModel(const Experiment& config, const TaskInfo* task,
   const TaskContext context{config, plugins.scorers};
   plugins.tasks.ValidateChoice(config.model(), problems, context);
   if (task == nullptr) return;
-  // Members of ModelConfig that no one reads.
+  // Members of ModelConfig that the task does not read.
   std::vector<const FieldDescriptor*> present;
   config.model().GetReflection()->ListFields(config.model(), &present);
   for (const FieldDescriptor* field : present) {
@@ -143,7 +144,7 @@ void ValidateDataAndModel(const Experiment& config, const TaskInfo* task,
     }
   }
   task->validate_parts(context, problems);
-  // Names may be equal by chance; a cast of the data would then fail.
+  // The names may be equal by chance. Casting the data would then fail.
   if (source == nullptr || *source->data_type == *task->data_type) return;
   const std::string data = NameOf(plugins.data, *source);
   const auto fits_model = [&](const auto& info) {
@@ -175,8 +176,9 @@ void ValidateName(const Experiment& config, ConfigProblems& problems) {
   }
 }
 
-// Null, after adding a problem of `subject` at `path`, if the task has none.
-// Whether dev measures it, the data say: ValidateWatchedMetrics().
+// Returns the metric. If the task has none of this name, adds a problem of
+// `subject` at `path` and returns null. Whether evaluations on dev measure the
+// metric depends on the data; see ValidateWatchedMetrics().
 const MetricInfo* FindOnDev(const std::string& name, const TaskInfo& task,
                             absl::string_view path, absl::string_view subject,
                             ConfigProblems& problems) {
@@ -197,7 +199,7 @@ void NoteMissingEvaluations(const Training& training,
       "", "has no effect without evaluations: `training.evaluate_every` is 0");
 }
 
-// A schedule that watches a metric needs one of the task's.
+// Checks that the task has the metric that the schedule requires.
 void ValidateSchedule(const Experiment& config, const TaskInfo& task,
                       const Plugins& plugins, ConfigProblems& problems) {
   const FieldScope scope(problems, "schedule");
@@ -219,7 +221,7 @@ void ValidateSchedule(const Experiment& config, const TaskInfo& task,
   }
 }
 
-// Checks a field that chooses weights by a metric on dev.
+// Checks a field that selects weights by a metric on dev.
 void ValidateChoice(const std::string& name, const TaskInfo* task,
                     ConfigProblems& problems) {
   if (task == nullptr) return;
@@ -315,7 +317,7 @@ void ValidateExperiment(const Experiment& config, const Plugins& plugins,
     const size_t others = problems.problems().size();
     ValidateOptimizer(config.optimizer(), plugins.optimizers, plugins.schedules,
                       problems);
-    // A schedule of invalid options cannot be made.
+    // A schedule can only be made from valid options.
     if (task != nullptr && problems.problems().size() == others) {
       ValidateSchedule(config, *task, plugins, problems);
     }
@@ -328,8 +330,8 @@ namespace {
 
 constexpr char kLoss[] = "dev/loss";
 
-// Where the loss of the task has another name, as the mean squared error of a
-// regression, that is what "dev/loss" stands for.
+// Replaces "dev/loss" by the loss of the task if that has another name, such as
+// the mean squared error of a regression.
 void NameLoss(const Plugins& plugins, Experiment& config,
               ConfigProblems& problems) {
   const TaskInfo* const task = plugins.tasks.Find(config.model());
@@ -364,7 +366,7 @@ void NameLoss(const Plugins& plugins, Experiment& config,
   }
 }
 
-// Validates what was read, and writes it out in full.
+// Validates the config that was read, and writes the resolved config.
 absl::Status Complete(const Plugins& plugins, LoadedConfig& loaded) {
   ConfigProblems problems;
   NameLoss(plugins, loaded.config, problems);

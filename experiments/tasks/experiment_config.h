@@ -1,4 +1,5 @@
-// From a config to what it describes.
+// Reads and validates the config of an experiment, and builds the task that it
+// describes.
 #ifndef EXPERIMENTS_TASKS_EXPERIMENT_CONFIG_H_
 #define EXPERIMENTS_TASKS_EXPERIMENT_CONFIG_H_
 
@@ -19,51 +20,54 @@
 
 namespace regard {
 
-// Adds everything that is wrong with `config`, or has no effect, short of its
+// Adds all errors and fields without effect that can be found without reading
 // data files.
 void ValidateExperiment(const Experiment& config, const Plugins& plugins,
                         ConfigProblems& problems);
 
 struct LoadedConfig {
   Experiment config;
-  std::string resolved = {};  // in full, with where each value came from
+  // The complete config, with the source of each value.
+  std::string resolved = {};
   ConfigOrigins origins = {};
   std::vector<std::string> notes = {};                     // see ConfigProblems
   std::shared_ptr<const LoadedConfig> baseline = nullptr;  // see LoadBaseline
 };
 
-// Reads and validates; the error is complete to print. A config that begins
-// with a folder of Hugging Face's goes over what that says (folder_config.h).
+// Reads and validates a config. Error messages are complete to print. If
+// training begins from a Hugging Face model folder, the config overrides the
+// folder's config (folder_config.h).
 absl::StatusOr<LoadedConfig> LoadConfig(const ConfigSource& source,
                                         absl::Span<const std::string> overrides,
                                         const Plugins& plugins);
 
-// The same with overrides that say where the user wrote them.
+// Like LoadConfig(), but each override states where the user wrote it.
 absl::StatusOr<LoadedConfig> LoadConfigWith(
     const ConfigSource& source, absl::Span<const ConfigText> overrides,
     const Plugins& plugins);
 
-// Sets run.baseline if there are overrides for it: the config of `run` with
-// them. An error shows what is wrong where the run's texts say it.
+// Sets run.baseline to the config of `run` with its baseline overrides, if
+// there are any. Errors refer to the texts of the run.
 absl::Status LoadBaseline(const Plugins& plugins, LoadedConfig& run);
 
-// `config` is valid. `read_run_file` is that of a run to resume. An error is
-// about data files, and says where in them. Without `finalize` the model's
-// parameters may have no values: they can be counted whatever their size.
+// Builds the task of a valid config. `read_run_file` reads files of the run to
+// resume, if any. Errors are about data files and name the place in the file.
+// If `finalize` is false, the parameters may have no values, so models of any
+// size can be counted.
 absl::StatusOr<std::unique_ptr<Task>> BuildTask(
     const Experiment& config, const Plugins& plugins,
     const ReadRunFile& read_run_file = nullptr, bool finalize = true);
 
-// Adds what in `config` does not fit its task now that the data was read: a
-// model that does not fit into memory, fields that the data contradicts, and
-// shards of batches whose loss couples their examples. A task with a problem is
-// not to be trained.
+// Adds problems that only appear after the data were read: a model that does
+// not fit into memory, fields that contradict the data, and batches that are
+// cut into shards although the loss couples their examples. A task with a
+// problem must not be trained.
 void ValidateTask(Task& task, const Experiment& config,
                   ConfigProblems& problems);
 
-// Adds the metrics that the schedule and early stopping watch if evaluations on
-// dev do not measure them: such a run cannot be trained. Without a dev split
-// there is nothing to watch, which is a note.
+// Adds an error if the schedule or early stopping requires a metric that
+// evaluations on dev do not measure. If there is no dev split, adds a note
+// instead.
 void ValidateWatchedMetrics(const Task& task, const Experiment& config,
                             const Plugins& plugins, ConfigProblems& problems);
 

@@ -35,7 +35,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
-// What is wrong with the data of an experiment, as `path: text`.
+// Returns the data problems of an experiment, as `path: text`.
 std::vector<std::string> DataProblems(const PhrasebookConfig& phrasebook) {
   Experiment config;
   *config.mutable_data()->mutable_phrasebook() = phrasebook;
@@ -93,8 +93,7 @@ TEST(ExperimentConfigTest, TheSizesOfAPhrasebookHaveTheSameDefaultsEverywhere) {
   EXPECT_EQ(config.test_unseen_pairs(), options.test_unseen_pairs);
 }
 
-// Old runs keep the names that their fields had.
-// The problems of a config, as `path: text`, and its notes.
+// Returns the problems of a config, as `path: text`, and its notes.
 std::vector<std::string> ProblemsOf(const std::string& text) {
   Experiment config;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &config));
@@ -234,7 +233,7 @@ TEST(ExperimentConfigTest, PartsOfATranslationModelMustFit) {
               ElementsAre(StartsWith("model.transformer.attention.heads")));
 }
 
-// A run folder holds the config in full, and a run that is resumed reads it.
+// A run folder contains the resolved config, and resuming reads it.
 TEST(ExperimentConfigTest, AConfigMustBeReadableInFull) {
   const auto load = [](int samples) {
     std::string text = "data { path: \"x\" pairs {";
@@ -253,7 +252,7 @@ TEST(ExperimentConfigTest, AConfigMustBeReadableInFull) {
                                   "written out, the config has ")));
 }
 
-// As of a variable of the shell that is not set.
+// An empty path can come from an unset shell variable.
 TEST(ExperimentConfigTest, AnEmptyPathIsNotADefault) {
   const struct {
     const char* data;
@@ -357,7 +356,7 @@ TEST(ExperimentConfigTest, AScheduleWatchesAMetricOfDev) {
                   "be false: lower values of dev/mse are better"));
 }
 
-// "dev/loss" is what training minimises, whatever its name.
+// "dev/loss" names the training loss, whatever the task calls it.
 TEST(ExperimentConfigTest, TheLossMayHaveAnotherName) {
   const auto loaded = LoadConfig(
       {"c.textproto",
@@ -384,7 +383,7 @@ TEST(ExperimentConfigTest, AnAlignmentOfARecurrentDecoderIsNoted) {
                           "decoder has only one attention"));
 }
 
-// A loss like a contrastive one.
+// A model whose loss couples its examples, as a contrastive loss does.
 class CoupledModel : public Model<float> {
  public:
   ParameterStore<float>& parameters() override { return parameters_; }
@@ -461,7 +460,7 @@ TEST(ValidateWatchedMetricsTest, EveryTaskKnowsWhetherItHasADevSplit) {
   constexpr char kTransformer[] =
       "transformer { width: 8 layers: 1 attention { heads: 1 } } ";
   const struct {
-    std::string data;  // with dev: $0
+    std::string data;  // includes dev: $0
     std::string model;
   } kCases[] = {
       {"reverse { train: 20 dev: $0 test: 2 }",

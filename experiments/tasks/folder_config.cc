@@ -20,7 +20,8 @@ namespace regard {
 
 namespace {
 
-// The member of the only oneof that is given; empty: none.
+// Returns the name of the member that is set in the only oneof. Empty if none
+// is set.
 std::string Chosen(const google::protobuf::Message& message) {
   const google::protobuf::FieldDescriptor* const member =
       message.GetReflection()->GetOneofFieldDescriptor(
@@ -69,7 +70,7 @@ absl::Status ReadOverFolder(const AttentionRegistry& scorers,
       problems.Add(field, absl::StrCat("must match ", file,
                                        ", but the config or its base sets "
                                        "another model; remove that model"));
-      break;  // as all others of this model are
+      break;  // all other fields of this model are unset as well
     }
     if (here->second == there->second) continue;
     problems.Add(field, absl::StrCat("must match ", file,

@@ -1,5 +1,6 @@
-// Configs of trainings that begin with a folder of Hugging Face's
-// (training.initial_weights): what they leave out is as the folder has it.
+// Configs of trainings that begin from a Hugging Face model folder
+// (training.initial_weights). Fields that the config leaves unset are taken
+// from the folder.
 #ifndef EXPERIMENTS_TASKS_FOLDER_CONFIG_H_
 #define EXPERIMENTS_TASKS_FOLDER_CONFIG_H_
 
@@ -11,9 +12,10 @@ namespace regard {
 
 class Experiment;
 
-// Reads the texts of `origins` again, over what the folder that `config` names
-// says of its data and model. Nothing changes if there is none. An error, of
-// the folder or of a field that must be as there, is complete to print.
+// Merges the texts of `origins` into the data and model config of the folder
+// that `config` names. Does nothing if it names none. Errors are about the
+// folder, or about a field that must match the folder. Their messages are
+// complete to print.
 absl::Status ReadOverFolder(const AttentionRegistry& scorers,
                             Experiment* config, ConfigOrigins* origins);
 

@@ -38,7 +38,7 @@ void KeepTextVersion(const ConfigSource& run, Experiment* config) {
     return;
   }
   Experiment before;
-  // What is wrong with it is told by those who read it.
+  // Other callers of ReadConfig() report its errors.
   if (!ReadConfig(run, {}, &before).ok()) return;
   config->mutable_data()->set_text_version(
       before.data().has_text_version() ? before.data().text_version() : 0);

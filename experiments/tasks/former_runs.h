@@ -1,4 +1,4 @@
-// Keeps what the configs of runs by earlier programs meant.
+// Preserves the meaning of configs of runs by earlier programs.
 #ifndef EXPERIMENTS_TASKS_FORMER_RUNS_H_
 #define EXPERIMENTS_TASKS_FORMER_RUNS_H_
 
@@ -10,20 +10,21 @@ namespace regard {
 
 class Experiment;
 
-// Where `source` is the resolved.textproto of a run, gives fields that a former
-// version did not have the value that says what it did. LoadConfig() does.
+// Sets fields that an earlier version did not have to the values that reproduce
+// its behaviour. Does nothing unless `source` is the resolved.textproto of a
+// run. LoadConfig() calls this function.
 void KeepFormerMeaning(const ConfigSource& source,
                        const AttentionRegistry& scorers, Experiment* config);
 
-// If `run` is the resolved.textproto of a run, and `config` has no
-// data.text_version, sets it to the run's: 0 if the run was made by a program
-// without this field.
+// Sets data.text_version of `config` to the value of the run, if `run` is its
+// resolved.textproto and `config` does not set the field. The value is 0 if an
+// earlier program without this field made the run.
 void KeepTextVersion(const ConfigSource& run, Experiment* config);
 
-// Reads the resolved.textproto of a run to resume as this program would write
-// it, to be compared with `config`: as both functions above keep it, and
-// without the limits of a search that earlier programs wrote as defaults,
-// unless `config` sets them. The errors are ReadConfig's.
+// Reads the resolved.textproto of a run as this program would write it, to
+// compare it with `config`. Applies both functions above. Also removes the
+// search limits that earlier programs wrote as defaults, unless `config` sets
+// them. Returns the errors of ReadConfig().
 absl::StatusOr<Experiment> ReadFormerConfig(const ConfigSource& run,
                                             const AttentionRegistry& scorers,
                                             const Experiment& config);

@@ -69,14 +69,14 @@ TEST(FormerRunsTest, FormerNamesAreReadInTheFilesOfARun) {
     EXPECT_THAT(Load(name, "phrasebook { test_apart: 7 test_unseen_pairs: 7 }"),
                 StatusIs(absl::StatusCode::kInvalidArgument,
                          HasSubstr("'test_unseen_pairs' is set twice")));
-    // An override that a user types does not belong to the run.
+    // Overrides that a user types are not part of the run.
     EXPECT_THAT(
         Load(name, kFormer, {"data.phrasebook.test_apart=9"}),
         StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("was renamed")));
   }
 }
 
-// Of a run from before the field, in which cross-attention inherited any score.
+// A run that is older than the field. Its cross-attention inherited any score.
 TEST(FormerRunsTest, ResolvedConfigsOfFormerVersionsKeepTheirMeaning) {
   constexpr char kDecoder[] =
       "attention { heads: 2 attention { location {} } } ";
@@ -95,7 +95,7 @@ TEST(FormerRunsTest, ResolvedConfigsOfFormerVersionsKeepTheirMeaning) {
                        "pattern { attention { attention { location {} "
                        "} } }"));
   EXPECT_FALSE(inherits("c.textproto", kDecoder));
-  // Runs of this version have the field.
+  // Runs of this version set the field.
   EXPECT_FALSE(inherits(
       kStored, absl::StrCat(kDecoder, "cross_reads_positions: false ")));
   EXPECT_FALSE(inherits(kStored, ""));

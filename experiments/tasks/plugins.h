@@ -1,4 +1,6 @@
-// The plug-ins that a program knows.
+// The plug-ins of a program: scores, optimizers, schedules, data sources and
+// tasks. A plug-in from another repository registers itself with
+// REGARD_PLUGINS.
 //
 //   REGARD_PLUGINS(Sorting) {
 //     plugins.data.Add<RandomNumbers>("numbers and the same in order");
@@ -30,13 +32,15 @@ namespace regard {
 class ModelConfig;
 
 struct TaskInfo : OptionInfo<TaskContext> {
-  std::string data;  // the name of the type that it learns from
+  std::string data;  // name of the type of its training data
   const std::type_info* data_type;
-  absl::Span<const char* const> parts;  // members of ModelConfig
-  bool searches;                        // whether it reads Experiment.search
+  // Names of the members of ModelConfig that it reads.
+  absl::Span<const char* const> parts;
+  bool searches;  // whether it reads Experiment.search
   std::vector<MetricInfo> metrics;
   void (*validate_parts)(const TaskContext& context, ConfigProblems& problems);
-  // Task's Keep(), see there; null where it has none. Empty data are made.
+  // The task's Keep(), or null if it has none. Creates empty data if there are
+  // none.
   absl::Status (*keep)(const TaskContext& context, const AnyDataSource& source,
                        const KeptFiles& files, std::any& data);
   OptionFactory<Task, std::any, const TaskContext&> create;
@@ -67,7 +71,7 @@ class TaskRegistry : public PluginRegistry<ModelConfig, TaskInfo> {
 
   template <typename Plugin>
   void Add(absl::string_view description) {
-    // Its constructor knows the type of the data.
+    // Converts the untyped data to the type of the task.
     struct OfAnyData : Plugin {
       OfAnyData(const typename Plugin::Options& options, std::any data,
                 const TaskContext& context)
@@ -85,16 +89,17 @@ struct Plugins {
   ScheduleRegistry schedules;
   DataSourceRegistry data;
   TaskRegistry tasks;
-  // What metrics of tasks' EvaluatedSets follow by, for readers of their runs.
+  // Aggregates by which metrics per example become metrics of a set. Programs
+  // that read runs of these tasks need them.
   Aggregates aggregates = {{kRatio.name, &kRatio}};
-  // SHA-256 of the code that computes, these plug-ins included. Empty in tests,
-  // whose main() does not know it.
+  // SHA-256 of the computing code, including these plug-ins. Empty in tests,
+  // whose main() cannot compute it.
   std::string compute_digest = {};
 };
 
 // Begins the definition of `void RegisterNAMEInPlugins(regard::Plugins&
-// plugins)`, in any namespace, which regard_binary(tasks = [...]) finds by the
-// name of its target.
+// plugins)`, in any namespace. regard_binary(tasks = [...]) calls this
+// function; NAME must match the name of the target.
 #define REGARD_PLUGINS(name)                                     \
   extern "C" void Register##name##InPlugins(::regard::Plugins&); \
   void Register##name##InPlugins(::regard::Plugins& plugins)

@@ -31,7 +31,7 @@ using ::testing::HasSubstr;
 using ::testing::Pair;
 using ::testing::StartsWith;
 
-// Its name is that of the built-in type.
+// A type with the same name as the built-in type.
 struct Letters {
   static constexpr char kName[] = "text";
 };
@@ -46,7 +46,7 @@ class LettersSource : public DataSource<Letters> {
 };
 
 // Adds, for each field with a range at any depth of `type`, its path and a text
-// that sets it to what is in no range.
+// that sets it out of range.
 void AddOutOfRange(const google::protobuf::Descriptor& type,
                    const std::string& path, const std::string& before,
                    const std::string& after,
@@ -81,7 +81,8 @@ void ExpectRangesAreChecked(absl::Span<const Info> plugins,
           google::protobuf::TextFormat::ParseFromString(text, options.get()));
       ConfigProblems problems;
       plugin.validate(*options, context..., problems);
-      std::map<std::string, int> times;  // each message was added
+      // The number of times that each message was added.
+      std::map<std::string, int> times;
       for (const ConfigProblems::Problem& problem : problems.problems()) {
         if (problem.path == path) ++times[problem.message];
       }
@@ -91,8 +92,8 @@ void ExpectRangesAreChecked(absl::Span<const Info> plugins,
   }
 }
 
-// What messages and reports say of tasks and data, and what follows from it:
-// what their configs may have, and which way a metric is better.
+// Checks how messages and reports name tasks and data. Also checks the parts of
+// their configs, and whether a metric is better if higher or lower.
 TEST(PluginsTest, AreAsInTheFile) {
   std::string text;
   const Plugins plugins = BuiltInPlugins();
@@ -127,7 +128,7 @@ TEST(PluginsTest, AreAsInTheFile) {
   EXPECT_EQ(text, ReadFile("experiments/tasks/testdata/plugins.txt").value());
 }
 
-// A Validate() of their own may forget them, or report them twice.
+// A custom Validate() may forget the ranges, or report them twice.
 TEST(PluginsTest, AllCheckTheRangesOfTheirOptions) {
   const Plugins plugins = BuiltInPlugins();
   const ScoreWidths widths = {.heads = 1, .query = 4, .key = 4};

@@ -1,5 +1,6 @@
-// Every site of every kind of model: a probe that reads changes no bit, one
-// that puts zeros in its place changes the loss.
+// Tests every hook point of every kind of model. A hook that reads a value
+// changes no bit of the results. A hook that replaces a value by zeros changes
+// the loss.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -44,7 +45,8 @@ namespace {
 struct Kind {
   const char* name;
   const char* config;
-  // Parts of the names of sites where zeros change nothing, and why.
+  // Parts of the names of hook points where zeros have no effect, with the
+  // reason.
   std::vector<std::string> without_effect = {};
 };
 
@@ -52,7 +54,7 @@ constexpr char kSentences[] =
     "data { reverse { train: 50 dev: 4 test: 4 max_length: 5 "
     "max_test_length: 5 } } ";
 
-// Dropout is there so that a pass in training differs from one without.
+// Dropout makes a training pass differ from an evaluation pass.
 const Kind kKinds[] = {
     {"gru_dot",
      "model { encoder { embedding: 4 hidden: 6 embedding_dropout: 0.1 } "
@@ -94,7 +96,7 @@ const Kind kKinds[] = {
      "8 layers: 1 attention { heads: 2 attention "
      "{ position_encoding { relative_buckets {} } } } } masked_words { block: "
      "64 } } } }",
-     // Learned from zeros on.
+     // The initial values of the bias are 0.
      {"attention/distance_bias"}},
     {"text_embedder",
      "data { scored_pairs { dev_fraction: 0.25 } } model { text_embedder { "
@@ -127,7 +129,7 @@ const Kind kKinds[] = {
      "parametric_gaussian {} } }"},
 };
 
-// Wants one thing of the sites of a pattern.
+// Requests one operation at all hook points that match a pattern.
 class Wisher : public Probe<float> {
  public:
   enum Wants { kValue, kGradient, kSame, kZeros };
@@ -149,14 +151,14 @@ class Wisher : public Probe<float> {
     return wants_ == kSame ? value * 1.0F : tape.Full(value.shape(), 0);
   }
 
-  std::vector<std::string> sites;  // whose values were read
+  std::vector<std::string> sites;  // the hook points whose values were read
 
  private:
   const std::string pattern_;
   const Wants wants_;
 };
 
-// Compares statistics of rows with the weights that the same pass has.
+// Compares row statistics with the weights of the same pass.
 class RowChecker : public Probe<float> {
  public:
   SiteWish Wish(const std::string& site) override {
@@ -234,7 +236,7 @@ class SitesTest : public ::testing::TestWithParam<Kind> {
                    overrides, BuiltInPlugins());
     EXPECT_TRUE(loaded.ok()) << loaded.status();
     task_ = BuildTask(loaded->config, BuiltInPlugins()).value();
-    // Small weights hide effects in rounding.
+    // Larger weights, because rounding hides the effects of small ones.
     for (float& value : model().parameters().values()) value *= 3;
     gradients_ = std::make_unique<GradientSlab<float>>(model().parameters());
     forward_ = std::make_unique<Forward<float>>(tape_, model().parameters(),
@@ -295,7 +297,8 @@ TEST_P(SitesTest, AreReadWithoutEffectAndReplacedWithOne) {
     Wisher same(site, Wisher::kSame);
     const Result copied = Run(&same);
     EXPECT_EQ(copied.losses, before.losses) << site << " replaced by itself";
-    // Where several steps use a value, their gradients are added in two ways.
+    // If several steps use a value, rounding depends on the order in which its
+    // gradients are added.
     for (size_t i = 0; i < before.gradients.size(); ++i) {
       const float want = before.gradients[i];
       ASSERT_NEAR(copied.gradients[i], want, 1e-5F * (1 + std::abs(want)))
@@ -323,7 +326,7 @@ TEST_P(SitesTest, HaveStatisticsOfTheRowsOfWeights) {
   }
 }
 
-// The choice of that name; null if there is none.
+// Returns the choice with the given name, or null if there is none.
 const Answered::Choice* Find(const std::vector<Answered::Choice>& choices,
                              const std::string& name) {
   const auto found =
@@ -348,12 +351,12 @@ TEST_P(SitesTest, TracesWhatItAnswers) {
   EXPECT_FALSE(seen.inputs.empty());
   const SiteShapes sites = SitesOf(task_->model(), /*seed=*/1, {});
   for (const AttentionMap<float>& map : seen.maps) {
-    // What a map is called in figures is what `intervene` accepts.
+    // Figures name a map as `intervene` does.
     const std::string title = ShownTitle(WeightsOf(labels, map));
     EXPECT_TRUE(std::ranges::any_of(sites, [&](const auto& site) {
       return MatchesSite(title, site.first);
     })) << title;
-    // All of them have names.
+    // All maps have names.
     const TracedSites* const of = labels.Find(map.site);
     ASSERT_NE(of, nullptr) << map.site;
     EXPECT_EQ(std::ssize(labels.sequences[of->queries].query_labels()),
@@ -378,7 +381,7 @@ TEST_P(SitesTest, TracesWhatItAnswers) {
       EXPECT_NEAR(choice->probability, probability, 1e-5);
     }
     if (seen.lens.empty()) continue;
-    // The last layer would answer what the model answers.
+    // The lens of the last layer equals the prediction of the model.
     const auto& rows = seen.lens.back().rows;
     const size_t row = rows.size() == labels.outputs.size() ? i
                        : rows.size() == 1
@@ -390,7 +393,7 @@ TEST_P(SitesTest, TracesWhatItAnswers) {
   }
   const auto patched =
       Patch(*forward_, *traced, *traced, "*embedded", labels.chosen);
-  if (!patched.ok()) return;  // a regression embeds nothing
+  if (!patched.ok()) return;  // a regression has no embedding
   for (const PatchedSite& of : patched->sites) {
     for (const double change : of.changes) EXPECT_EQ(change, 0) << of.site;
   }

@@ -1,7 +1,7 @@
-// What a new task is written with: a model with its metrics and what it shows
-// of itself. It learns from the examples of a data source (data/data_source.h).
-// Both are plug-ins: an options message, a class, and one line of registration
-// (see options/option_registry.h). docs/add_a_task.md is the guide.
+// Interface of a task: a model, its metrics, and what its reports show. A task
+// learns from the examples of a data source (data/data_source.h). Both are
+// plug-ins: an options message, a class, and one line of registration
+// (options/option_registry.h). docs/add_a_task.md is the guide.
 #ifndef EXPERIMENTS_TASKS_TASK_H_
 #define EXPERIMENTS_TASKS_TASK_H_
 
@@ -32,53 +32,57 @@ class Loss;
 
 LossOptions LossOptionsOf(const Loss& loss);
 
-// What a task is made from besides its options and data.
+// Arguments of a task besides its options and data.
 struct TaskContext {
   const Experiment& config;
   const AttentionRegistry& scorers;
-  // As in ModelOptions. A task that needs values has them nevertheless.
+  // See ModelOptions. A task that needs parameter values sets them even if
+  // false.
   bool finalize = true;
 
   ModelOptions model_options() const;
 };
 
-// The texts that a task kept in a run folder, see Task::Files().
+// Texts that a task stored in a run folder; see Task::Files().
 struct KeptFiles {
   std::string folder;  // for messages
   ReadRunFile read;
-  // As Task::TrainingDataNumbers() gave them; none in earlier runs.
+  // The result of Task::TrainingDataNumbers(). Empty in runs of earlier
+  // programs.
   std::map<std::string, double> numbers = {};
 };
 
-// A task that is a plug-in has `Options`, `Data` (the type of a DataSource), a
-// constructor from (const Options&, Data, const TaskContext&), and
-// `static std::vector<MetricInfo> Metrics()`.
+// A trainable model with its data. The plug-in class defines `Options`, `Data`
+// (the type of a DataSource), a constructor from (const Options&, Data, const
+// TaskContext&), and `static std::vector<MetricInfo> Metrics()`.
 class Task {
  public:
-  // The members of ModelConfig, besides its options, that the task reads; a
-  // task declares its own as an array.
+  // Names of the members of ModelConfig that the task reads, besides its
+  // options. A task declares its own array.
   static constexpr absl::Span<const char* const> kParts = {};
   // Whether the task reads Experiment.search.
   static constexpr bool kSearches = false;
-  // Adds what is wrong with the options, under paths relative to them.
+  // Adds problems of the options, at paths relative to the options.
   static void Validate(const auto& options, const TaskContext&,
                        ConfigProblems& problems) {
     problems.CheckRanges(options);
   }
-  // Adds what is wrong with the parts, under paths relative to ModelConfig.
+  // Adds problems of the parts, at paths relative to ModelConfig.
   static void ValidateParts(const TaskContext&, ConfigProblems&) {}
-  // A task whose Files() are all that its model needs of the training data
-  // declares
+  // A task declares the following function if its model needs nothing of the
+  // training data but Files():
   //
-  //   static absl::Status Keep(const TaskContext&, const AnyDataSource&,
-  //                            const KeptFiles&, Data*);
+  //  static absl::Status Keep(const TaskContext&, const AnyDataSource&,
+  //                           const KeptFiles&, Data*);
   //
-  // which puts them into the data: into empty data, so that a trained model
-  // answers where its data are missing, or into others than it was trained on.
-  // An error is complete to print; NotFound if only the data can help.
+  // Keep() puts the files into the data. The data may be empty, so a trained
+  // model makes predictions even if its data are missing. They may also be
+  // other data than the model was trained on. Error messages are complete to
+  // print. Returns NotFound if the task needs the data themselves.
 
-  // Every metric that the model reports, loss terms included, and the SHA-256
-  // of each data file, by the field that names it. `notes`: see Notes().
+  // `metrics` lists every metric that the model reports, including loss terms.
+  // `digests` is the SHA-256 of each data file, by the config field that names
+  // it. See Notes() for `notes`.
   explicit Task(std::vector<MetricInfo> metrics,
                 std::map<std::string, std::string> digests = {},
                 std::vector<std::string> notes = {})
@@ -91,20 +95,20 @@ class Task {
 
   virtual Model<float>& model() = 0;
 
-  // Whether there is a dev split for early stopping and schedules to watch.
+  // Whether there is a dev split, which early stopping and schedules need.
   virtual bool has_dev() const { return false; }
-  // Whether evaluations on it, where it is, measure this one of metrics(): some
-  // depend on the options or the data.
+  // Whether evaluations on dev measure this metric of metrics(). Some metrics
+  // depend on the options or the data. Only meaningful if there is a dev split.
   virtual bool MeasuresOnDev(const std::string&) const { return true; }
 
-  // Whether evaluations on dev measure anything at all.
+  // Whether evaluations on dev measure any metric.
   bool HasDevMetrics() const {
     return has_dev() && std::ranges::any_of(metrics_, [this](const auto& info) {
              return MeasuresOnDev(info.name);
            });
   }
 
-  // The data besides those that are trained on.
+  // A split that is evaluated but not trained on.
   struct EvaluatedData {
     std::string split;  // "dev", "test"
     int64_t size = 0;
@@ -112,28 +116,32 @@ class Task {
   };
   virtual std::vector<EvaluatedData> AllEvaluatedData() const { return {}; }
 
-  // Adds what does not fit the data that was read, at paths in the experiment.
+  // Adds problems that only appear after the data were read, at paths in the
+  // experiment.
   virtual void ValidateData(ConfigProblems& /*problems*/) const {}
 
-  // `forward` has no gradients. `final` is false for a glance during training,
-  // which leaves out what takes long.
+  // Returns the content of reports. `forward` has no gradients. If `final` is
+  // false, training continues, and the task leaves out what takes long.
   virtual Showcase Show(Forward<float>& forward, bool final) const = 0;
 
-  // Texts that later use needs, by name in the run folder: vocabularies.
+  // Returns the texts that later use needs, such as vocabularies, by file name
+  // in the run folder.
   virtual std::map<std::string, std::string> Files() const { return {}; }
 
-  // Numbers about the training data that later use needs, by name in run.json.
+  // Returns numbers about the training data that later use needs, by name in
+  // run.json.
   virtual std::map<std::string, double> TrainingDataNumbers() const {
     return {};
   }
 
-  // Whether weights mean something with this one of Files() only, as those of a
-  // vocabulary do. Otherwise a run with another file can begin with them.
+  // Whether weights are only valid with the same content of this file of
+  // Files(), as with a vocabulary. If false, a run with another content can
+  // begin with the weights.
   virtual bool WeightsNeed(const std::string& /*file*/) const { return true; }
 
-  // Answers one question. An error is about the question, and says what is
-  // wrong with it and what is wanted. `forward` has no gradients; its probe, if
-  // it has one, watches the passes that answer.
+  // Returns the prediction for one request. An error states what is wrong with
+  // the request and what is required. `forward` has no gradients. Its hook, if
+  // it has one, observes the passes of the prediction.
   virtual absl::StatusOr<Answered> Answer(Forward<float>& /*forward*/,
                                           const Question& /*question*/,
                                           const AnswerOptions&) const {
@@ -141,9 +149,9 @@ class Task {
         "the task of this run cannot predict: it does not implement Answer(); "
         "see docs/add_a_task.md");
   }
-  // What Answer() computes, so that it can be looked at; see
-  // attention/inspection/inspection.h. The same errors; one about what is to be
-  // explained begins with "target".
+  // Traces the computation of a prediction for inspection; see
+  // attention/inspection/inspection.h. Returns the same errors. An error about
+  // the output to explain begins with "target".
   virtual absl::StatusOr<Traced<float>> Trace(Forward<float>& /*forward*/,
                                               const Question& /*question*/,
                                               const TraceOptions&) const {
@@ -152,11 +160,11 @@ class Task {
         "Trace(); see docs/add_a_task.md");
   }
 
-  // What the user should know of the data, a sentence each.
+  // Returns warnings about the data, one sentence each.
   virtual std::vector<std::string> Notes() const { return notes_; }
 
-  // How metrics that are computed in several ways are computed, by their
-  // prefixed names: "nrefs:1|case:mixed|tok:13a|...".
+  // Returns the signatures of metrics that can be computed in several ways, by
+  // prefixed name: "nrefs:1|case:mixed|tok:13a|...".
   virtual std::map<std::string, std::string> Signatures() const { return {}; }
 
   const std::map<std::string, std::string>& data_digests() const {
@@ -171,7 +179,8 @@ class Task {
     return {{"dev", static_cast<int64_t>(splits.dev.size())},
             {"test", static_cast<int64_t>(splits.test.size())}};
   }
-  // The split that reports show, and its name: test, else dev, else training.
+  // Returns the split that reports show, and its name: test, else dev, else
+  // training.
   static auto ShownSplit(const auto& splits) {
     if (splits.test.size() > 0) return std::pair(&splits.test, "test");
     if (splits.dev.size() > 0) return std::pair(&splits.dev, "dev");

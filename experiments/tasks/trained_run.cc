@@ -63,7 +63,8 @@ absl::Status TrainedRun::FindNewest() {
 
 namespace {
 
-// What a folder of Hugging Face's is called, as an experiment may be.
+// Returns the name of a Hugging Face model folder as a valid name of an
+// experiment.
 std::string NameOf(absl::string_view folder) {
   folder = absl::StripSuffix(folder, "/");
   std::string name(folder.substr(folder.rfind('/') + 1).substr(0, 100));
@@ -73,8 +74,8 @@ std::string NameOf(absl::string_view folder) {
   return name.empty() ? "_" : name;
 }
 
-// What `problems`, of a config with overrides, notes beyond what it notes
-// without them, which the training has told.
+// Returns the notes of `problems` that the overrides caused. The training has
+// already printed the other notes.
 absl::StatusOr<std::vector<std::string>> NotesOfOverrides(
     const ConfigSource& source, const Plugins& plugins,
     const ConfigProblems& problems, absl::Span<const std::string> overrides) {
@@ -144,10 +145,10 @@ absl::StatusOr<TrainedRun> OpenTrainedRun(
 
 namespace {
 
-// The same vocabularies, and whatever else the task keeps: the weights belong
-// to the ids of these. A mean of checkpoints is of a run with the same files.
-// Sets `task_text` to what a folder of Hugging Face's may
-// have otherwise, if it does.
+// Checks that the run stored the same vocabularies and other files as the task,
+// because the weights depend on their ids. An average of checkpoints requires
+// all files to be equal. Sets `task_text` if the differing file is one that a
+// Hugging Face model folder may have in another form.
 absl::Status CheckKeptFiles(const TrainedRun& run, const Task& task, bool mean,
                             std::optional<std::string>* task_text) {
   Environment kept;
@@ -155,7 +156,7 @@ absl::Status CheckKeptFiles(const TrainedRun& run, const Task& task, bool mean,
     REGARD_ASSIGN_OR_RETURN(kept, ReadRunDigests(run.path));
   }
   for (const auto& [name, text] : task.Files()) {
-    // Earlier programs kept fewer files.
+    // Earlier programs stored fewer files.
     if (!kept.files.empty() && kept.files.count(name) == 0) continue;
     if (!mean && !task.WeightsNeed(name)) continue;
     const absl::StatusOr<std::string> there = run.ReadText(name);
@@ -174,7 +175,7 @@ absl::Status CheckKeptFiles(const TrainedRun& run, const Task& task, bool mean,
 }
 
 // Removes the checkpoints whose metric the run has not recorded, and sorts the
-// others, the best first.
+// others, best first.
 absl::Status SortByMetric(const MetricInfo& info, const std::string& metric,
                           const std::string& run_folder,
                           std::vector<Checkpoint>* checkpoints) {
@@ -184,7 +185,7 @@ absl::Status SortByMetric(const MetricInfo& info, const std::string& metric,
   std::map<int64_t, double> values;
   for (const MetricsRecord& record : records) {
     const auto value = record.metrics.find(metric);
-    // The last step may have a second record, about weights that were chosen.
+    // The last step may have a second record, for the weights that were chosen.
     if (value != record.metrics.end() && !std::isnan(value->second)) {
       values.emplace(record.step, info.better == Better::kHigher
                                       ? value->second
@@ -200,8 +201,8 @@ absl::Status SortByMetric(const MetricInfo& info, const std::string& metric,
   return absl::OkStatus();
 }
 
-// The last checkpoints, or the best ones, in their order. Sets `notes` to those
-// on damaged checkpoints.
+// Returns the last checkpoints, or the best ones, ordered by step. Sets `notes`
+// to one sentence per damaged checkpoint.
 absl::StatusOr<std::vector<Checkpoint>> CheckpointsOf(
     const InitialWeights& config, const Task& task,
     const std::string& run_folder, std::vector<std::string>* notes) {

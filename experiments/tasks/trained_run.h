@@ -1,7 +1,7 @@
-// A run folder that is read to use what was trained, or to begin a training
-// with it (training.initial_weights). Reads the folder alone: neither the data
-// nor the lock of a run that may still go on. A folder of Hugging Face's is
-// read as the run that it would be.
+// A run folder that is read to use its trained model, or to begin another
+// training with its weights (training.initial_weights). Does not read the data
+// and does not lock the folder, so the run may still be training. A Hugging
+// Face model folder is read as the equivalent run.
 #ifndef EXPERIMENTS_TASKS_TRAINED_RUN_H_
 #define EXPERIMENTS_TASKS_TRAINED_RUN_H_
 
@@ -28,41 +28,44 @@ struct TrainedRun {
   std::string path;
   Experiment config;
   ConfigOrigins origins;
-  std::string weights;  // the file to use, of the newest whole checkpoint
-  int64_t step = 0;     // of the weights
+  // Path of the weights to use, from the newest valid checkpoint.
+  std::string weights;
+  int64_t step = 0;  // the step of the weights
   // Damaged checkpoints that were ignored, and overrides without effect.
   std::vector<std::string> notes;
-  // Where the run is none, but a folder of Hugging Face's; it has no weights
-  // file to name, and no step.
+  // Set if the folder is a Hugging Face model folder. `weights` is then empty,
+  // and `step` is 0.
   std::optional<PretrainedFolder> pretrained = std::nullopt;
 
-  // A text that its task kept, of at most 64 MiB. One that has changed since is
-  // an error.
+  // Reads a text that the task stored, of at most 64 MiB. Returns an error if
+  // the text has changed since.
   absl::StatusOr<std::string> ReadText(absl::string_view name) const;
-  // Into finalized parameters. Those of a newer checkpoint, if a training that
-  // goes on has removed the one that was found. `kept` is as of
-  // PretrainedWeights::Load(), for folders of Hugging Face's alone.
+  // Loads the weights into finalized parameters. If the run is still training
+  // and has removed its checkpoint, loads a newer one. See
+  // PretrainedWeights::Load() for `kept`, which is only used for Hugging Face
+  // model folders.
   absl::Status LoadWeightsInto(ParameterStore<float>& parameters,
                                std::vector<std::string>* kept = nullptr);
-  // Sets `weights`, `step` and `notes`.
+  // Finds the newest valid checkpoint, and sets `weights`, `step` and `notes`.
   absl::Status FindNewest();
 };
 
-// `run` is a path as the user gave it. The errors of this and of the functions
-// above are complete to print; they are InvalidArgument or what reading a file
-// gave. Without `plugins`, which a task does not know, the config is not
-// validated, and folders of Hugging Face's are not read. `overrides` are as of
-// `--set`.
+// Opens the run in the folder `run`, a path as the user typed it. If `plugins`
+// is null, the config is not validated, and Hugging Face model folders are not
+// supported. Tasks pass null, because they do not know the plug-ins.
+// `overrides` have the form of `--set`. Error messages are complete to print,
+// here and above. The code is InvalidArgument, or the code of the file that
+// could not be read.
 absl::StatusOr<TrainedRun> OpenTrainedRun(
     absl::string_view run, const Plugins* plugins = nullptr,
     absl::Span<const std::string> overrides = {});
 
-// Gives the task's model the weights that `training` names, if it names any.
-// What is wrong with the run, or does not fit this one, is added to `problems`.
-// A mean is computed in double precision, from the earliest checkpoint to the
-// last. Returns notes for the user: the damaged checkpoints that were passed
-// over, parameters that a folder of Hugging Face's lacks; or the failure of the
-// machine to read the run.
+// Loads the weights that `training` names, if any, into the task's model. Adds
+// to `problems` what is wrong with the run or does not match this one. Averages
+// are computed in double precision, from the earliest checkpoint to the last.
+// Returns notes for the user: damaged checkpoints that were ignored, and
+// parameters that a Hugging Face model folder lacks. Returns an error if the
+// machine failed to read the run.
 absl::StatusOr<std::vector<std::string>> LoadInitialWeights(
     const Training& training, const Plugins& plugins, Task& task,
     ConfigProblems& problems);

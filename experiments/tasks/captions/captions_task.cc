@@ -150,7 +150,7 @@ class CaptionsTask : public Task {
   }
 
  private:
-  // Where each of `ids`, a sentence after the prompt, looks.
+  // Adds the attention of each word of `ids`, a sentence after the prompt.
   void ShowLooks(Forward<float>& forward, const CaptionSet& set, int64_t image,
                  absl::Span<const int32_t> ids, Showcase* showcase) const;
 
@@ -236,7 +236,7 @@ Showcase CaptionsTask::Show(Forward<float>& forward, bool /*final*/) const {
          .reference = absl::StrJoin(model_.WithoutPrompt(caption), " "),
          .output = absl::StrJoin(model_.tokens().Decode(ids), " ")});
     if (model_.captioner().encoder() == nullptr || i >= kGalleries) continue;
-    // A sentence that did not end may be longer than can be read again.
+    // A sentence without an end may exceed the maximum length of the decoder.
     ids.resize(std::min(ids.size(), room));
     if (!ids.empty()) ShowLooks(forward, *set, images[i], ids, &showcase);
   }

@@ -37,7 +37,7 @@ namespace regard {
 
 namespace {
 
-// The report has room for so many images.
+// Limits of the number of images and heat maps in a report.
 constexpr int64_t kSamples = 12;
 constexpr size_t kHeatMaps = 4;
 constexpr size_t kMostMisses = 24;
@@ -47,7 +47,7 @@ struct Prediction {
   double probability;
 };
 
-// Of each row of log-probabilities.
+// Returns the prediction for each row of log-probabilities.
 std::vector<Prediction> PredictionsOf(absl::Span<const float> rows,
                                       const ImageClassifier& model) {
   const auto classes = static_cast<size_t>(model.classes());
@@ -81,7 +81,8 @@ class ImageClassificationTask : public Task {
 
   static absl::Status Keep(const TaskContext& context, const AnyDataSource&,
                            const KeptFiles& kept, Data* data) {
-    // Only the pixels of files are missing where the data are.
+    // Models of image files need only their format and classes. All other
+    // models need the data.
     if (!context.config.data().has_images()) {
       return data->splits.train.size() > 0 ? absl::OkStatus()
                                            : absl::NotFoundError("");
@@ -139,8 +140,9 @@ class ImageClassificationTask : public Task {
   std::string TitleOf(int32_t label, const Prediction& prediction) const;
   LabelledMatrix Confusion(const ImageSet& set,
                            absl::Span<const Prediction> predictions) const;
-  // Adds pictures of images with attention rollout and, if wanted, the first
-  // ones' attention by heads of the last layer. Returns their predictions.
+  // Adds pictures of images with attention rollout. If requested, adds the
+  // attention heads of the last layer for the first images. Returns the
+  // predictions.
   std::vector<Prediction> ShowImages(
       Forward<float>& forward, const ImageSet& set,
       absl::Span<const int64_t> images, std::vector<Picture>* pictures,
@@ -188,14 +190,15 @@ std::vector<Prediction> ImageClassificationTask::ShowImages(
   const VisionTransformer<float>& encoder = model_.encoder();
   const int64_t tokens = encoder.tokens();
   const int64_t first = encoder.first_patch();
-  // What is read: the class token, or the mean of all tokens.
+  // Weights of the tokens that the classifier reads: the class token, or the
+  // mean of all tokens.
   std::vector<double> readout(static_cast<size_t>(tokens),
                               first > 0 ? 0 : 1 / static_cast<double>(tokens));
   if (first > 0) readout[0] = 1;
   std::vector<Prediction> predictions;
   for (size_t i = 0; i < images.size(); ++i) {
     const int32_t label = set.labels[static_cast<size_t>(images[i])];
-    // One at a time: maps are large.
+    // One image at a time, because attention maps are large.
     forward.BeginStep();
     const std::vector<AttentionMap<float>> layers =
         MapsOf(forward, {kAllMaps}, [&] {
@@ -274,11 +277,11 @@ Showcase ImageClassificationTask::Show(Forward<float>& forward,
       misses.push_back(static_cast<int64_t>(i));
     }
   }
-  // On the page before the pictures.
+  // The confusion matrix precedes the pictures on the page.
   const LabelledMatrix confusion = Confusion(*set, predictions);
   showcase.sections.insert(showcase.sections.begin(),
                            Section{confusion.title, {Maps{{confusion}}}});
-  // The surest first.
+  // Sorts the misclassified images by probability, highest first.
   std::stable_sort(misses.begin(), misses.end(), [&](int64_t a, int64_t b) {
     return predictions[static_cast<size_t>(a)].probability >
            predictions[static_cast<size_t>(b)].probability;

@@ -40,7 +40,7 @@ absl::StatusOr<LoadedConfig> Load(const std::string& model,
       {}, BuiltInPlugins());
 }
 
-// Empty if there is none.
+// Returns the error message. Empty if there is none.
 std::string Error(const std::string& model, const std::string& data) {
   return std::string(Load(model, data).status().message());
 }
@@ -51,7 +51,7 @@ std::unique_ptr<Task> TaskOf(
   return BuildTask(Load(model, data)->config, BuiltInPlugins()).value();
 }
 
-constexpr size_t kFirstLabel = 2;  // of the first image
+constexpr size_t kFirstLabel = 2;  // the label of the first image
 
 TEST(ImageClassificationTaskTest, ShowsWhatItLooksAt) {
   for (const char* pooling : {"CLASS_TOKEN", "MEAN"}) {
@@ -71,7 +71,8 @@ TEST(ImageClassificationTaskTest, ShowsWhatItLooksAt) {
     ASSERT_THAT(picture.weights, SizeIs(16));
     double sum = 0;
     for (const double weight : picture.weights) sum += weight;
-    // Without the class token's own share of a half at least.
+    // Excludes the weight of the class token itself, which is at least one
+    // half.
     EXPECT_GT(sum, 0.2);
     EXPECT_LT(sum, 1 + 1e-6);
     if (pooling == std::string("MEAN")) {
@@ -81,7 +82,7 @@ TEST(ImageClassificationTaskTest, ShowsWhatItLooksAt) {
     ASSERT_THAT(shown.heat_maps, SizeIs(4));
     EXPECT_THAT(shown.heat_maps[0].heads, SizeIs(2));
     EXPECT_THAT(shown.heat_maps[0].heads[0], SizeIs(16));
-    // Rows of the confusion are shares of a class.
+    // Each row of the confusion matrix contains fractions of a class.
     const Maps& confusion = std::get<Maps>(shown.sections[0].blocks.at(0));
     ASSERT_THAT(confusion.maps, SizeIs(1));
     const std::vector<double>& shares = confusion.maps[0].heads[0];
@@ -98,7 +99,7 @@ TEST(ImageClassificationTaskTest, ShowsWhatItLooksAt) {
   }
 }
 
-// Of a model that takes every image for the class of the first.
+// The model predicts the class of the first image for all images.
 TEST(ImageClassificationTaskTest, ShowsTheSurestMissesAndTheConfusion) {
   const std::unique_ptr<Task> task = TaskOf("patch: 7");
   ParameterStore<float>& store = task->model().parameters();
@@ -138,12 +139,12 @@ TEST(ImageClassificationTaskTest, ShowsTheSurestMissesAndTheConfusion) {
   const std::vector<double>& confusion =
       std::get<Maps>(shown.sections[0].blocks.at(0)).maps[0].heads[0];
   for (size_t label = 0; label < 8; ++label) {
-    // Every class is among the 40 images.
+    // Every class occurs in the 40 images.
     EXPECT_EQ(confusion[label * 8 + kFirstLabel], 1);
   }
   EXPECT_THAT(shown.sections[0].title,
               StartsWith("Confusion matrix: the fraction "));
-  // Eight of 40.
+  // Eight of the 40 images are correct.
   EXPECT_EQ(shown.notes.at("test/accuracy"),
             "always the most frequent class: 0.200");
   const std::vector<Picture> misses = pictures(2);
@@ -163,7 +164,7 @@ TEST(ImageClassificationTaskTest, AConfigIsCheckedAgainstTheImages) {
   TaskOf("patch: 5")->ValidateData(problems);
   ASSERT_THAT(problems.problems(), SizeIs(1));
   EXPECT_EQ(problems.problems()[0].path, "model.vision_transformer.patch");
-  // Its weights would be 256 MB.
+  // The weights would take 256 MB.
   ConfigProblems huge;
   TaskOf("patch: 1024")->ValidateData(huge);
   EXPECT_THAT(huge.problems(), SizeIs(1));
@@ -183,7 +184,7 @@ TEST(ImageClassificationTaskTest, ErrorsAreLocated) {
       Error("", "path: \"a\" shapes {}"),
       HasSubstr("does not apply to generated data; remove it, or use data that "
                 "reads a file: fashion_mnist, images, labelled_text"));
-  // A path may be given, or not.
+  // The path is optional.
   EXPECT_EQ(Error("", "path: \"a\" fashion_mnist {}"), "");
   EXPECT_EQ(Error("", "fashion_mnist {}"), "");
 }

@@ -150,7 +150,7 @@ Showcase MaskedWordsTask::Show(Forward<float>& forward, bool /*final*/) const {
   std::erase_if(examples, [&](int64_t i) { return text.Predicted(i) == 0; });
   if (examples.empty()) return showcase;
   showcase.samples.rows = model_.Predict(forward, text, examples).examples;
-  // The self-attention of each layer.
+  // Adds the self-attention of each layer.
   forward.BeginStep();
   const MaskedBatch batch =
       text.MakeBatch({examples[0]}, MaskedWordModel::EvaluationMasking(),

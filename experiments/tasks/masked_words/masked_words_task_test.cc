@@ -165,7 +165,7 @@ TEST(MaskedWordsTaskTest, SaysWhatOfTheDataDoesNotFit) {
                         "but is already on line 2"));
 }
 
-// The whole error of a config.
+// Returns the complete error message of a config.
 std::string ErrorOf(const std::string& text) {
   const auto loaded = LoadConfig({"a.textproto", text}, {}, BuiltInPlugins());
   return loaded.ok() ? "" : std::string(loaded.status().message());

@@ -32,15 +32,16 @@ namespace regard {
 
 namespace {
 
-// Columns of the heat map, so that the page stays small.
+// Maximum number of columns of the heat map, which limits the size of the page.
 constexpr size_t kMostColumns = 200;
 constexpr int64_t kMostRows = 50;
-// Of a parameter whose numbers the report lists.
+// Maximum size of a parameter whose numbers the report lists.
 constexpr size_t kMostLearnedNumbers = 64;
-// Weights of one batch: points of the batch times training points.
+// Maximum number of weights in one batch: the points of the batch times the
+// training points.
 constexpr int64_t kMostWeights = int64_t{1} << 27;
-// Of a question: the scores of what is farther away could overflow, and an
-// answer of no point at all would be 0.
+// Maximum absolute value of x in a request. Scores of larger values could
+// overflow, and without any near point the prediction would be 0.
 constexpr double kFarthest = 1e15;
 
 class RegressionTask : public Task {
@@ -72,7 +73,7 @@ class RegressionTask : public Task {
                        " reads the weights of earlier queries, but the queries "
                        "of a regression have no order; use another score"));
     }
-    // Of a table, its file says how wide the points are.
+    // The width of the points of a table is only known after the file was read.
     if (!context.config.data().has_nadaraya_watson()) return;
     context.scorers.Validate(config, {.heads = 1, .query = 1, .key = 1},
                              problems);
@@ -114,7 +115,8 @@ class RegressionTask : public Task {
     data.y_scale = points.y_scale;
     return TrainingPointsFiles(data);
   }
-  // A width that was learned from other points can be learned further.
+  // Training can continue from a kernel width that was learned from other
+  // points.
   bool WeightsNeed(const std::string& /*file*/) const override { return false; }
 
   void ValidateData(ConfigProblems& problems) const override {
@@ -226,21 +228,21 @@ class RegressionTask : public Task {
   }
 
  private:
-  // A prediction, which is a float unless it is restored from a standardised
-  // one.
+  // Returns the text of a prediction. A prediction has the precision of a
+  // float, unless the target was standardised and is scaled back.
   std::string TextOf(double value) const {
     return model_.points().y_scale == ColumnScale()
                ? NumberText(static_cast<float>(value))
                : NumberText(value);
   }
 
-  // As the model reads it.
+  // Returns x with the precision that the model reads.
   std::string XText(double x) const {
     return model_.points().x_scales.empty() ? NumberText(static_cast<float>(x))
                                             : NumberText(x);
   }
 
-  // x are numbers, separated by spaces or commas.
+  // Parses the values of x, which are separated by spaces or commas.
   absl::StatusOr<std::vector<double>> Read(const Question& question) const {
     const CurvePoints& points = *ShownSplit(model_.points()).first;
     const auto width = static_cast<size_t>(points.width);
@@ -274,8 +276,9 @@ class RegressionTask : public Task {
         "; got ", x.size(), " numbers"));
   }
 
-  // A row for each number of the small parameters, which are named by the
-  // columns of x where there are as many.
+  // Returns a table with one row for each number of the small parameters. If a
+  // parameter has as many numbers as x has columns, they are named after the
+  // columns.
   Table LearnedNumbers(Forward<float>& forward) const {
     Table table = {{"parameter", "", "value"}};
     if (learns_widths_) table.header.push_back("width");
@@ -300,8 +303,9 @@ class RegressionTask : public Task {
     return table;
   }
 
-  // What the config says, if a score of it fits the points; else any that does,
-  // and `misfits_` has what is wrong.
+  // Returns the attention of the config if its score fits the points. Otherwise
+  // returns `average`, which fits all points, and adds the problems to
+  // `misfits_`.
   Attention FittingAttention(const TaskContext& context, const Points& points) {
     Attention attention = context.config.model().attention();
     const ConfigProblems::Scope scope(misfits_, "model.attention");
@@ -318,7 +322,8 @@ class RegressionTask : public Task {
     return {std::move(points.x), std::move(points.y), points.width};
   }
 
-  // A point on the axes of a map: its x, or its index if that is several.
+  // Returns the label of a point on an axis: its x, or its index if x has
+  // several columns.
   static std::string LabelOf(const CurvePoints& points, size_t i) {
     return points.width == 1 ? absl::StrFormat("%.2f", points.x[i])
                              : absl::StrCat(i);
@@ -331,7 +336,8 @@ class RegressionTask : public Task {
     const auto rows =
         static_cast<size_t>(std::min<int64_t>(shown.size(), kMostRows));
     LabelledMatrix map;
-    // Training points of a column; the first one names it.
+    // The number of training points per column. The first point names the
+    // column.
     const size_t group = (columns + kMostColumns - 1) / kMostColumns;
     map.title =
         absl::StrCat("Attention of ", split, " points (rows) to ",
@@ -361,7 +367,8 @@ class RegressionTask : public Task {
   const int64_t batch_size_;
   const bool smooths_labels_;
   const bool learns_widths_;
-  ConfigProblems misfits_;  // of the score, with the width of the points
+  // Problems of the score with the width of the points.
+  ConfigProblems misfits_;
   NadarayaWatsonModel<float> model_;
   const std::vector<std::string> x_names_;
   const std::string y_name_;

@@ -69,7 +69,7 @@ TEST(RegressionTask, ShowsManyTrainingPointsInGroupsWithoutLosingWeight) {
   }
 }
 
-// The last group of 201 points has one.
+// The last group of 201 points has one point.
 TEST(RegressionTask, GroupsHaveAsManyPointsAsTheyNeed) {
   const LabelledMatrix map = MapOf(201);
   EXPECT_THAT(map.columns, SizeIs(101));
@@ -123,7 +123,7 @@ TEST(RegressionTask, ListsLearnedWidths) {
   EXPECT_THAT(table.header, ElementsAre("parameter", "", "value", "width"));
   EXPECT_THAT(table.rows,
               ElementsAre(ElementsAre("attention.w", "", "0.25", "4")));
-  // Without parameters there is nothing to list.
+  // Without parameters, there is nothing to list.
   const std::unique_ptr<Task> fixed =
       BuildTask(ConfigOf(10), BuiltInPlugins()).value();
   Forward<float> of_fixed(tape, fixed->model().parameters(), nullptr);
@@ -179,7 +179,7 @@ TEST(RegressionTask, QueriesHaveNoHistory) {
               HasSubstr("reads the weights of earlier queries"));
 }
 
-// How wide they are, the file alone may say.
+// The width of the points is only known from the file.
 TEST(RegressionTask, AScoreMustFitTheWidthOfThePoints) {
   const std::string path = ::testing::TempDir() + "/wide.csv";
   std::ofstream(path) << "a,b,y\n1,2,3\n4,5,6\n7,8,9\n2,3,4\n5,7,1\n";
@@ -240,7 +240,7 @@ TEST(RegressionTask, ShowsPointsOfATable) {
               ElementsAre(0.25, 0.25, 0.25, 0.25));
   EXPECT_THAT(shown.heat_maps.front().columns, ElementsAre("0", "1", "2", "3"));
 
-  // Of one column, the curve goes through the points in their order.
+  // With one column, the curve connects the points in their order.
   table.set_columns("a");
   const std::unique_ptr<Task> curve =
       BuildTask(config, BuiltInPlugins()).value();
@@ -250,7 +250,8 @@ TEST(RegressionTask, ShowsPointsOfATable) {
   EXPECT_THAT(plot.series.front().xs, ElementsAre(1, 2, 3, 9));
 }
 
-// Trains nothing: with the width of a kernel near the step of the times.
+// Uses no training: the width of the kernel is near the distance between the
+// times.
 TEST(RegressionTask, TimesInSecondsNeedStandardizing) {
   const std::string path = ::testing::TempDir() + "/times.csv";
   std::string rows = "time,y\n";
@@ -274,7 +275,7 @@ TEST(RegressionTask, TimesInSecondsNeedStandardizing) {
     EXPECT_THAT(task->Notes(), SizeIs(standardized ? 0 : 1));
     Tape<float> tape;
     Forward<float> forward(tape, task->model().parameters(), nullptr);
-    // In the units of the file, and with all digits.
+    // In the units of the file, with all digits.
     const absl::StatusOr<Answered> answer =
         task->Answer(forward, {.text = "1700000075"}, {});
     EXPECT_TRUE(answer.ok()) << answer.status();

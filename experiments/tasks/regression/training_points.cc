@@ -29,7 +29,7 @@ constexpr char kAnotherModel[] =
 std::string JsonOf(const NadarayaWatsonData& data) {
   nlohmann::ordered_json json = {{"columns", data.x_names},
                                  {"target", data.y_name}};
-  // Means and standard deviations; the last are the target's.
+  // Means and standard deviations, with those of the target last.
   if (!data.x_scales.empty()) {
     std::vector<ColumnScale> scales = data.x_scales;
     scales.push_back(data.y_scale);
@@ -95,7 +95,7 @@ std::string ColumnsText(const NadarayaWatsonData& data) {
   return absl::StrCat(data.y_name, " from ", absl::StrJoin(data.x_names, ", "));
 }
 
-// Of a run that has no points, or has lost them.
+// Checks the data of a run that has no points, or has lost them.
 absl::Status CheckUnchanged(const KeptFiles& kept,
                             const NadarayaWatsonData& data) {
   const absl::StatusOr<std::string> read = kept.read(kPointsDigestFile);
@@ -112,7 +112,7 @@ absl::Status CheckUnchanged(const KeptFiles& kept,
         kAnotherModel));
   }
   if (!before.ok()) return absl::OkStatus();
-  // Earlier programs kept the digest of the file.
+  // Earlier programs stored the digest of the data file.
   for (const auto& [name, now] : data.digests) {
     const auto then = before->data.find(name);
     if (then == before->data.end() || then->second == now) continue;

@@ -1,5 +1,5 @@
-// The training points that a run of a regression keeps: its model is these and
-// its weights.
+// Stores the training points of a regression in its run folder. The model
+// consists of these points and its weights.
 #ifndef EXPERIMENTS_TASKS_REGRESSION_TRAINING_POINTS_H_
 #define EXPERIMENTS_TASKS_REGRESSION_TRAINING_POINTS_H_
 
@@ -12,19 +12,20 @@
 
 namespace regard {
 
-// Files of a run folder. Points that would make a file of more than 60 MiB have
-// only their digest kept.
+// Names of files in a run folder. If the points would take more than 60 MiB,
+// only their digest is stored.
 inline constexpr char kPointsFile[] = "training_points.json";
 inline constexpr char kPointsDigestFile[] = "training_points.sha256";
 
-// The file of the training points of `data`, their names and scales, by its
-// name.
+// Returns the file of the training points of `data`, with their names and
+// scales, by file name.
 std::map<std::string, std::string> TrainingPointsFiles(
     const NadarayaWatsonData& data);
 
-// Replaces the training points of `data` by those that a run has kept. `data`
-// may be empty. Errors are complete to print: other columns, and, where the run
-// has only a digest, other points. NotFound if the data have to be read.
+// Replaces the training points of `data`, which may be empty, by the points
+// that a run has stored. Returns an error if the columns differ, or if the run
+// has only a digest and the points differ. Returns NotFound if the data must be
+// read. Error messages are complete to print.
 absl::Status UseKeptPoints(const KeptFiles& kept, NadarayaWatsonData* data);
 
 }  // namespace regard

@@ -36,7 +36,7 @@ NadarayaWatsonData Data() {
   return data;
 }
 
-// A run folder with `files`.
+// Makes a run folder with `files`.
 KeptFiles Kept(const std::map<std::string, std::string>& files,
                const std::string& folder = "run") {
   return {folder, [files](const std::string& name) {
@@ -105,7 +105,7 @@ TEST(TrainingPointsTest, WithoutAFileTheDataMustBeTheSame) {
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("error: data.path has changed since the "
                                  "training: SHA-256 aaa")));
-  // One that has lost its points, and one that has too many.
+  // A run that has lost its points, and a run that has too many.
   const auto changed =
       StatusIs(absl::StatusCode::kInvalidArgument,
                HasSubstr("error: data: the training points have changed"));

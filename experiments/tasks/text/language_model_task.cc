@@ -39,7 +39,7 @@ constexpr int64_t kSampleIds = 120;
 constexpr double kSampleTemperature = 0.8;
 constexpr int64_t kMapIds = 32;
 
-// Names the vocabulary in a run folder.
+// Returns the file name of the vocabulary in a run folder.
 const char* VocabularyFile(const LanguageModelConfig& config) {
   return config.unit() == LanguageModelConfig::BYTE_PAIRS ? kBytePairsFile
                                                           : "vocabulary.txt";
@@ -139,7 +139,7 @@ class LanguageModelTask : public Task {
                    Showcase* showcase) const;
 
   const uint64_t seed_;
-  const double entropy_;  // nats per character; 0: not known
+  const double entropy_;  // in nats per character; 0 if unknown
   const TokenizedConfig tokenized_;
   TextModel model_;
 };
@@ -155,8 +155,8 @@ absl::Status LanguageModelTask::Keep(const TaskContext& context,
       const TextVocabulary vocabulary,
       TextVocabulary::FromText(splits.vocabulary, JoinPath(kept.folder, file),
                                config));
-  // The splits are the whole of data.path, but for dev where it has a path of
-  // its own. A text that is made has none.
+  // All splits come from data.path, unless dev has a path of its own. Generated
+  // texts have no path.
   const auto& from = context.config.data();
   const bool apart = !from.dev_path().empty();
   REGARD_RETURN_IF_ERROR(vocabulary.CheckKnown(
@@ -166,8 +166,8 @@ absl::Status LanguageModelTask::Keep(const TaskContext& context,
                                ResolveUserPath(from.dev_path()));
 }
 
-// Beginnings of dev, or of the training text if there is no dev: half a line,
-// or half a block, at places that are evenly spaced.
+// Returns prompts from dev, or from the training text if there is no dev: half
+// a line or half a block each, at evenly spaced places.
 std::vector<std::vector<int32_t>> LanguageModelTask::Prompts() const {
   const EncodedText& text =
       model_.dev().ids.empty() ? model_.train() : model_.dev();
@@ -190,7 +190,7 @@ std::vector<std::vector<int32_t>> LanguageModelTask::Prompts() const {
   return prompts;
 }
 
-// The self-attention of each layer.
+// Adds the self-attention of each layer.
 void LanguageModelTask::AddHeatMaps(Forward<float>& forward,
                                     absl::Span<const int32_t> ids,
                                     Showcase* showcase) const {

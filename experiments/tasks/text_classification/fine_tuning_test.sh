@@ -1,5 +1,5 @@
 #!/bin/bash
-# Trains a BERT for a moment, and a classifier that begins with it.
+# Trains a BERT for a few steps, and a classifier that begins with its weights.
 
 source experiments/testing.sh
 
@@ -22,7 +22,7 @@ fi
 expect 'the vocabulary of the run' "$(sha256sum <words/vocab.txt)" \
   "$(sha256sum <fine/vocab.txt)"
 
-# What does not change the function of the weights may differ.
+# Fields that do not change the function of the weights may differ.
 bert=model.text_classifier.bert
 quietly "${train}" "${fine[@]}" --run=free \
   --set model.text_classifier.pretrained=words \
@@ -41,7 +41,7 @@ refused 'no run' 'model.text_classifier.pretrained: not a run folder: ' \
 refused 'another width' 'transformer.width: 64 -> 32' \
   --set model.text_classifier.pretrained=words \
   --set model.text_classifier.bert.transformer.width=32
-# Weights of the same shapes.
+# The weights have the same shapes.
 refused 'other heads' 'transformer.attention.heads: 4 -> 2' \
   --set model.text_classifier.pretrained=words \
   --set model.text_classifier.bert.transformer.attention.heads=2

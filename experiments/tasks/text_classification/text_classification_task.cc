@@ -45,7 +45,7 @@ using ::google::protobuf::TextFormat;
 namespace {
 
 constexpr size_t kSamples = 10;
-// How texts are cut, if another run says it: a MaskedWordsConfig.
+// The tokenizer options of another run, a MaskedWordsConfig.
 constexpr char kTokensFile[] = "tokens.textproto";
 
 std::string AllText(const std::vector<LabelledText>& texts) {
@@ -56,19 +56,19 @@ std::string AllText(const std::vector<LabelledText>& texts) {
   return all;
 }
 
-// A run of model.bert to begin with, or none, and how texts are cut: as there,
-// or as the config says.
+// The run of model.bert to begin with, if any, and the tokenizer options. The
+// options come from that run, or from the config if there is no run.
 struct Beginning {
   std::optional<TrainedRun> run;
   MaskedWordsConfig tokens;
   std::string digest;               // SHA-256 of its weights
-  std::string path = "pretrained";  // of the field that a problem is with
+  std::string path = "pretrained";  // path of the field that has the problem
   std::string problem;              // empty if there is none
 
   const BertConfig& bert() const { return run->config.model().bert(); }
 };
 
-// An error is complete to print.
+// Opens a run of model.bert. Error messages are complete to print.
 absl::Status Open(const std::string& path, Beginning* beginning) {
   REGARD_ASSIGN_OR_RETURN(TrainedRun run, OpenTrainedRun(path));
   if (!run.config.model().has_bert()) {
@@ -84,9 +84,10 @@ absl::Status Open(const std::string& path, Beginning* beginning) {
   return absl::OkStatus();
 }
 
-// What makes weights another function: all of the model but its pooler, dropout
-// and first values, and how texts are cut into tokens. The published defaults
-// are filled in.
+// Returns the fields that change the function of the weights, with the
+// published defaults filled in. Omits the pooler, dropout, activation
+// checkpointing and initial values. Keeps only `lower_case` of the tokenizer
+// options.
 BertConfig Essence(const BertConfig& config) {
   BertConfig essence = config;
   essence.clear_pooler();
@@ -105,7 +106,7 @@ BertConfig Essence(const BertConfig& config) {
   return essence;
 }
 
-// Empty if there are none.
+// Returns the relevant differences. Empty if there are none.
 std::string DifferencesOf(const BertConfig& there, const BertConfig& here) {
   std::vector<std::string> differences;
   for (const auto& [path, before, after] : DiffResolvedFields(
@@ -115,7 +116,8 @@ std::string DifferencesOf(const BertConfig& there, const BertConfig& here) {
   return absl::StrJoin(differences, "; ");
 }
 
-// `kept` is what a trained model has kept of it; empty: the other run is read.
+// `kept` is the text that a trained model has stored. If it is empty, the other
+// run is read.
 Beginning BeginningOf(const TextClassifierConfig& config,
                       const std::string& kept) {
   Beginning beginning;
@@ -148,7 +150,8 @@ Beginning BeginningOf(const TextClassifierConfig& config,
   return beginning;
 }
 
-// The kept one; else that of the run to begin with; else that of the config.
+// Returns the stored vocabulary, else the vocabulary of the run to begin with,
+// else the vocabulary of the config.
 TokenVocabulary VocabularyOf(const Beginning& beginning,
                              const LabelledSplits& data) {
   const MaskedWordsConfig& tokens = beginning.tokens;
@@ -162,8 +165,8 @@ TokenVocabulary VocabularyOf(const Beginning& beginning,
       AllText(data.train), TokenOptions(tokens), tokens.min_frequency());
 }
 
-// Fills all parameters but the classifier's, and a pooler that the file has
-// not. All that does not fit is said at once.
+// Loads all parameters except for the classifier, and for a pooler that the
+// file lacks. Reports all mismatches in one error.
 absl::Status LoadPretrained(const std::string& weights,
                             ParameterStore<float>& parameters) {
   REGARD_RETURN_IF_ERROR(CheckMemory(parameters));
@@ -206,7 +209,7 @@ class TextClassificationTask : public Task {
                            const KeptFiles& kept, Data* data) {
     const Options& options = context.config.model().text_classifier();
     LabelledSplits& splits = data->splits;
-    // Earlier programs kept none: the other run has to be there.
+    // Earlier programs did not store the file. The other run must then exist.
     if (absl::StatusOr<std::string> tokens = kept.read(kTokensFile);
         tokens.ok()) {
       splits.tokens = *std::move(tokens);
@@ -226,7 +229,7 @@ class TextClassificationTask : public Task {
                             TokenOptions(beginning.tokens))
             .status());
     const absl::StatusOr<std::string> labels = kept.read(kLabelsFile);
-    // Earlier programs kept none.
+    // Earlier programs did not store the labels.
     if (absl::IsNotFound(labels.status()) && !splits.labels.empty()) {
       return absl::OkStatus();
     }

@@ -24,7 +24,8 @@ using ::testing::Key;
 using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
 
-// Of twelve pairs, which are all in dev and test but for the first `train`.
+// Makes a task of twelve pairs: the first `train` for training, the others for
+// dev and test.
 std::unique_ptr<Task> TaskOf(int train, const std::string& more = "",
                              const std::vector<std::string>& overrides = {}) {
   const std::string path = JoinPath(::testing::TempDir(), "pairs.txt");

@@ -86,7 +86,7 @@ Showcase TokenClassificationTask::Show(Forward<float>& forward,
       model_.Classify(forward, sequences.subspan(0, kSamples)).examples;
   if (model_.data().dev.empty() && model_.data().test.empty()) return showcase;
   const auto traced = model_.Trace(forward, {.example = 0}, {});
-  if (!traced.ok()) return showcase;  // too long to be drawn
+  if (!traced.ok()) return showcase;  // the sequence is too long to draw
   forward.BeginStep();
   const auto read = [&] { traced->pass(forward); };
   for (const AttentionMap<float>& map : MapsOf(forward, {kAllMaps}, read)) {

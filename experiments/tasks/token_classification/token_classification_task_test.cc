@@ -48,7 +48,7 @@ TEST(TokenClassificationTaskTest, LossIsOverLabels) {
   double denominator = 0;
   model.Denominators(examples, {&denominator, 1});
   EXPECT_EQ(denominator, 6);
-  // Logits of 0 are a uniform choice among 20 tokens.
+  // Logits of 0 give a uniform distribution over 20 tokens.
   for (float& value : model.parameters().values()) value = 0;
   Tape<float> tape;
   Forward<float> forward(tape, model.parameters(), nullptr);

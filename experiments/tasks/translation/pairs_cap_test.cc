@@ -18,8 +18,8 @@
 namespace regard {
 namespace {
 
-// A file of few bytes, in lines of 64 KiB with their ends, for each side: 2 GiB
-// and one line.
+// Each side is a small compressed file of lines of 64 KiB. Both sides together
+// expand to more than 2 GiB.
 TEST(PairsCapTest, AllTextOfASplitIsCapped) {
   const std::string one = absl::StrCat(::testing::TempDir(), "/one.gz");
   const gzFile file = gzopen(one.c_str(), "wb");

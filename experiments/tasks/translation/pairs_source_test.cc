@@ -65,7 +65,7 @@ class PairsSourceTest : public ::testing::Test {
                         "' ");
   }
 
-  // The data of `data { pairs { ... } }`.
+  // Loads the data of `data { pairs { ... } }`.
   static absl::StatusOr<SentenceData> Load(const std::string& options,
                                            uint64_t seed = 0,
                                            const ReadRunFile& kept = nullptr) {
@@ -79,7 +79,7 @@ class PairsSourceTest : public ::testing::Test {
     return std::any_cast<SentenceData>(*std::move(loaded));
   }
 
-  // The training pairs as tokens.
+  // Returns the training pairs as tokens.
   static std::vector<std::string> Train(const SentenceData& data) {
     TokenizedCorpus copy = data.train;
     const Vocabulary source = copy.SourceVocabulary(1);
@@ -180,7 +180,7 @@ TEST_F(PairsSourceTest, DrawsDevFromTrain) {
 }
 
 TEST_F(PairsSourceTest, TheDevSampleTeachesNoSubwords) {
-  // No rule of normalisation, which a model holds too, knows these characters.
+  // Characters that no normalisation rule in a model contains.
   const std::vector<std::string> rare = {"\u1200", "\u1208", "\u1210"};
   std::string sources;
   std::string targets;
@@ -216,12 +216,12 @@ TEST_F(PairsSourceTest, SubwordsAreTrainedAndKept) {
   EXPECT_EQ(data->digests.at("subwords.model"), Sha256Hex(model));
   EXPECT_TRUE(*data->source_vocabulary == *data->target_vocabulary);
   EXPECT_EQ(data->source_vocabulary->size(), 26);
-  // Raw text, not words, is what translations are compared with.
+  // Translations are compared with raw text, not with words.
   EXPECT_THAT(data->tests[0].references, ElementsAre("W x.", "Y z.", "V u."));
   const SentencepieceModel& tokenizer = *data->tokenizers.target;
   EXPECT_EQ(tokenizer.Detokenize(data->tests[0].pairs[1].target), "Y z.");
 
-  // The same bytes again, and when they are given.
+  // Loading again gives the same bytes, also if the model is given.
   const auto again = Load(options);
   ASSERT_THAT(again, IsOk());
   EXPECT_TRUE(again->files == data->files);
@@ -239,7 +239,7 @@ TEST_F(PairsSourceTest, ARunThatGoesOnReadsTheModelThatItHasKept) {
   const auto data = Load(options);
   ASSERT_THAT(data, IsOk());
   const std::string kept = data->files.at("subwords.model");
-  // Training would now give other bytes, or fail.
+  // Training on this file would give other bytes, or fail.
   Write("s", "a\na\na\n");
   EXPECT_THAT(Load(options), ::testing::Not(IsOk()));
   std::vector<std::string> names;
@@ -282,8 +282,8 @@ TEST_F(PairsSourceTest, SamplingKeepsTheTextOfWhatIsTrainedOn) {
   }
 }
 
-// The ids of a model's examples are drawn anew, and are what they were at first
-// again.
+// Each epoch samples new ids for its examples. Going back to an epoch gives its
+// ids again.
 TEST_F(PairsSourceTest, AnEpochHasSubwordsOfItsOwn) {
   std::string text;
   for (int i = 0; i < 40; ++i) absl::StrAppend(&text, "line ", i * i, "\n");
@@ -399,7 +399,7 @@ TEST_F(PairsSourceTest, ASourceThatIsItsTargetIsAnError) {
   EXPECT_THAT(Load(absl::StrCat("train {", Lines("s", "s"), "}")),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("source and target must be different files")));
-  // Another file of the same text has nothing to learn from either.
+  // A copy of the same text gives nothing to learn either.
   Write("copy", "A b.\nC d e.\nF.\n");
   EXPECT_THAT(Load(absl::StrCat("train {", Lines("s", "copy"), "}")),
               StatusIs(absl::StatusCode::kInvalidArgument,
@@ -419,7 +419,7 @@ TEST_F(PairsSourceTest, AMissingFileIsAnError) {
                        AllOf(HasSubstr("corpus"), HasSubstr("nowhere"))));
 }
 
-// What a config says wrongly.
+// Returns the problems of a config of pairs.
 
 std::string ConfigProblemsOf(const std::string& data) {
   const absl::StatusOr<LoadedConfig> loaded = LoadConfig(

@@ -35,7 +35,8 @@ namespace regard {
 
 namespace {
 
-// The fields of an EncoderDecoderConfig have the same names in a ModelConfig.
+// Copies the fields of an EncoderDecoderConfig, which have the same names in a
+// ModelConfig.
 EncoderDecoderConfig EncoderDecoderOf(const ModelConfig& model) {
   EncoderDecoderConfig config;
   const auto& from = *model.GetDescriptor();
@@ -50,18 +51,19 @@ EncoderDecoderConfig EncoderDecoderOf(const ModelConfig& model) {
   return config;
 }
 
-// The report shows so many sentences of the test split.
+// Maximum number of test sentences in a report.
 constexpr size_t kMostSamples = 12;
-// Sentences of raw text are shown up to this length.
+// Maximum number of tokens of a raw sentence in a report.
 constexpr size_t kMostShownTokens = 200;
 constexpr size_t kMostHeatMaps = 6;
-// Each takes a pass over all words before it.
+// Each explained word takes a pass over all words before it.
 constexpr size_t kMostExplainedWords = 40;
 
 constexpr char kSourceFile[] = "source_vocabulary.txt";
 constexpr char kTargetFile[] = "target_vocabulary.txt";
 
-// The alignment error of a diagonal: what knowing nothing of words gives.
+// Returns the alignment error rate of a diagonal, a baseline that knows no
+// words.
 double DiagonalErrorRate(absl::Span<const SentencePair> pairs) {
   AlignmentErrorRate rate;
   for (const SentencePair& pair : pairs) {
@@ -72,7 +74,7 @@ double DiagonalErrorRate(absl::Span<const SentencePair> pairs) {
   return rate.Rate();
 }
 
-// The task of every model; its config is that of the whole experiment.
+// Base class of all translation tasks. Its config is the whole experiment.
 class TranslationTask : public Task {
  public:
   using Data = SentenceData;
@@ -80,7 +82,8 @@ class TranslationTask : public Task {
   static constexpr bool kSearches = true;
 
   static std::vector<MetricInfo> Metrics();
-  // Left to ValidateParts(), as the options are merged with other parts.
+  // Does nothing. ValidateParts() validates the options, because they are
+  // merged with other parts.
   static void Validate(const auto&, const TaskContext&, ConfigProblems&) {}
   static void ValidateParts(const TaskContext& context,
                             ConfigProblems& problems);
@@ -150,7 +153,7 @@ class TranslationTask : public Task {
 class RecurrentTranslation : public TranslationTask {
  public:
   using Options = RecurrentDecoderConfig;
-  // `alignment` is there for the message that says whose it is.
+  // `alignment` is listed because an error message names its model.
   static constexpr const char* kParts[] = {"attention", "encoder",
                                            "transformer_encoder", "alignment"};
 
@@ -161,7 +164,7 @@ class RecurrentTranslation : public TranslationTask {
 class TransformerTranslation : public TranslationTask {
  public:
   using Options = TransformerConfig;
-  // `attention` is there for the message that says where it belongs.
+  // `attention` is listed because an error message names its place.
   static constexpr const char* kParts[] = {"attention", "encoder",
                                            "transformer_encoder",
                                            "transformer_decoder", "alignment"};
@@ -171,7 +174,7 @@ class TransformerTranslation : public TranslationTask {
 };
 
 void TranslationTask::ValidateData(ConfigProblems& problems) const {
-  // Samples of raw text are in no split. Their references are not encoded.
+  // Samples of raw text belong to no split. Their references are not encoded.
   const std::vector<SentencePair>& samples = model_.data().samples;
   for (size_t i = 0; i < samples.size(); ++i) {
     const absl::Status fits =
@@ -185,7 +188,7 @@ void TranslationTask::ValidateData(ConfigProblems& problems) const {
 }
 
 std::vector<MetricInfo> TranslationTask::Metrics() {
-  // The first ones are on the first screen of a report.
+  // The first metrics are on the first screen of a report.
   std::vector<MetricInfo> metrics = {
       {"exact_match", "",
        "fraction of sentences whose translation equals the reference",
@@ -227,7 +230,7 @@ std::vector<MetricInfo> TranslationTask::Metrics() {
        "outputs cut at the length limit of the search, which "
        "search.max_length raises",
        Better::kLower}};
-  // The second test split has the same.
+  // The second test split has the same metrics.
   const size_t count = metrics.size();
   for (size_t i = 0; i < count; ++i) {
     MetricInfo apart = metrics[i];
@@ -312,7 +315,7 @@ LabelledMatrix TranslationTask::HeatMap(const SentencePair& pair,
   const size_t columns = translation.weights.size() / map.rows.size();
   map.columns.resize(columns);
   map.heads.push_back({translation.weights.begin(), translation.weights.end()});
-  // Gold links speak of the reference's words.
+  // Gold alignments refer to the words of the reference.
   if (right) {
     for (const AlignmentLink& link : pair.alignment) {
       map.gold.push_back({link.target, link.source});
@@ -330,7 +333,7 @@ std::vector<SentencePair> TranslationTask::ShownPairs() const {
   for (const EvaluationSet* set : sets) {
     for (const SentencePair& pair : set->pairs) {
       if (shown.size() == kMostSamples) break;
-      // Raw text may have lines without text, and lines too long to be drawn.
+      // Raw text may have empty lines, and lines that are too long to draw.
       if (!pair.source.empty() && pair.source.size() <= kMostShownTokens &&
           pair.target.size() <= kMostShownTokens) {
         shown.push_back(pair);

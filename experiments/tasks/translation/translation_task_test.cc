@@ -36,7 +36,7 @@ constexpr char kBlind[] =
     "encoder { embedding: 4 hidden: 4 } decoder { embedding: 4 hidden: 4 "
     "context: NO_CONTEXT }";
 
-// Every translation has 45 words.
+// Returns the showcase of a model whose translations all have 45 words.
 Showcase ShowcaseOfData(const std::string& data, const std::string& model,
                         bool final) {
   const auto loaded = LoadConfig(
@@ -112,7 +112,7 @@ TEST(TranslationTaskTest, AtTheEndSixAreExplainedInPlaceOfTheirMaps) {
   EXPECT_THAT(WordsOf(sides[1]), SizeIs(41));
 }
 
-// Not those of raw text without a source, or of more than 200 tokens.
+// Raw sentences without a source, or with more than 200 tokens, are skipped.
 TEST(TranslationTaskTest, ShowsSentencesThatCanBeDrawn) {
   const auto words = [](int count) {
     std::vector<std::string> all(static_cast<size_t>(count), "a");
