@@ -17,7 +17,7 @@ namespace {
 
 int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// Fisher-Yates on items[begin, end), as far as the first `used` items need it.
+// Shuffles items[begin, end) by Fisher-Yates, but only the first `used` items.
 template <typename T>
 void Shuffle(const RandomStream& stream, int64_t begin, int64_t end,
              int64_t used, std::vector<T>& items) {
@@ -55,7 +55,7 @@ BatchPlan::BatchPlan(const Experiment& config, Model<float>& model)
   }
 }
 
-// The batches of an epoch's last update are of almost one size.
+// The batches of the last optimizer step of an epoch have almost equal sizes.
 void BatchPlan::Cut(const Training& training, int64_t num_examples) {
   examples_.resize(num_examples);
   std::iota(examples_.begin(), examples_.end(), 0);
@@ -77,8 +77,9 @@ void BatchPlan::CutByLength(const Training& training,
                             const Model<float>& model) {
   const int64_t num_examples = model.num_examples();
   const int64_t step = training.length_step();
-  // Target, source, example. Sources rise and, as negative numbers, fall in
-  // turn, so that they do not jump where the target's length changes.
+  // Target length, source length, example. Source lengths alternately rise and
+  // fall (stored as negative numbers), so that they do not jump where the
+  // target length changes.
   std::vector<std::array<int64_t, 3>> sorted(num_examples);
   for (int64_t i = 0; i < num_examples; ++i) {
     const SequenceLengths length = model.Lengths(i);
@@ -87,7 +88,7 @@ void BatchPlan::CutByLength(const Training& training,
     sorted[i] = {target * step, target % 2 != 0 ? -source : source, i};
   }
   std::sort(sorted.begin(), sorted.end());
-  int64_t longest = 0;  // of the batch
+  int64_t longest = 0;  // the longest sequence in the batch
   batch_begins_.push_back(0);
   for (int64_t i = 0; i < num_examples; ++i) {
     const auto& [target, source, example] = sorted[i];
@@ -128,7 +129,7 @@ void BatchPlan::MakeEpoch(int64_t epoch) {
   const auto batches = static_cast<int64_t>(batches_.size());
   Shuffle(RandomStream(seed_, absl::StrCat("batches/", epoch)), 0, batches,
           batches, batches_);
-  // The last update has as many batches as the others.
+  // Fills the last optimizer step with empty batches.
   while (static_cast<int64_t>(batches_.size()) % accumulate_ != 0) {
     batches_.emplace_back();
   }

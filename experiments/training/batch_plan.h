@@ -1,5 +1,5 @@
-// Which training examples make which batch: a function of seed and epoch, so a
-// run resumes from its step alone.
+// Assigns the training examples to batches. The batches depend only on the seed
+// and the epoch, so a resumed run needs only its step.
 #ifndef EXPERIMENTS_TRAINING_BATCH_PLAN_H_
 #define EXPERIMENTS_TRAINING_BATCH_PLAN_H_
 
@@ -14,32 +14,33 @@ namespace regard {
 class Experiment;
 class Training;
 
-// Whether batches are made of examples of about one length: the config asks for
-// it, and the examples have lengths.
+// Whether batches consist of examples of similar lengths. Requires
+// training.group_by_length and examples that have lengths.
 bool GroupsByLength(const Training& training, const Model<float>& model);
 
-// The updates of every epoch and their batches. An update has
-// optimizer.accumulate_batches batches; at the end of an epoch the last ones
-// may be smaller, or empty.
+// The batches of the optimizer steps of every epoch. An optimizer step has
+// optimizer.accumulate_batches batches. At the end of an epoch, the last
+// batches may be smaller, or empty.
 //
-// Without GroupsByLength(), batches are consecutive pieces of a random
-// order. With it, examples are sorted by their lengths in steps of
-// `length_step` and cut into batches of batch_size examples, or of at most
-// `batch_tokens` positions; examples of one step are in random order, and so
-// are the batches of an epoch. Every epoch has the same number of batches.
+// If GroupsByLength() is false, batches are consecutive parts of a random
+// order. Otherwise, examples are sorted by their lengths, rounded up to
+// multiples of `length_step`. They are cut into batches of batch_size examples,
+// or of at most `batch_tokens` positions. Examples of equal rounded lengths are
+// in random order, and so are the batches of an epoch. Every epoch has the same
+// number of batches.
 class BatchPlan {
  public:
-  // `config` is valid. The model's examples become those of no epoch.
+  // `config` must be valid. Calls model.BeginEpoch() without an epoch.
   BatchPlan(const Experiment& config, Model<float>& model);
 
   int64_t updates_per_epoch() const { return updates_per_epoch_; }
 
-  // Updates of the whole run, unless it ends early. A model without trainable
-  // weights has none: it is evaluated only.
+  // The number of optimizer steps of the whole run, if it does not end early. 0
+  // for a model without trainable weights, which is only evaluated.
   int64_t total_updates() const { return total_updates_; }
 
-  // The batches of update `step`, counted from 0 over all epochs. Valid until
-  // the next call. Allocates only when the epoch changes.
+  // Returns the batches of optimizer step `step`, counted from 0 over all
+  // epochs. Valid until the next call. Allocates only if the epoch changes.
   absl::Span<const absl::Span<const int64_t>> BatchesOf(int64_t step);
 
  private:
@@ -53,15 +54,16 @@ class BatchPlan {
   int64_t updates_per_epoch_ = 0;
   int64_t total_updates_ = 0;
 
-  // All examples, where the groups begin that are shuffled each by itself, and
-  // where batches begin; each list of begins ends with the size.
+  // All examples; the first indices of the groups, each of which is shuffled
+  // separately; and the first indices of the batches. Both lists of indices end
+  // with the number of examples.
   std::vector<int64_t> examples_;
   std::vector<int64_t> group_begins_;
   std::vector<int64_t> batch_begins_;
 
   int64_t epoch_ = -1;
-  std::vector<int64_t> order_;                      // of epoch_
-  std::vector<absl::Span<const int64_t>> batches_;  // pieces of order_
+  std::vector<int64_t> order_;                      // the order of epoch_
+  std::vector<absl::Span<const int64_t>> batches_;  // parts of order_
 };
 
 }  // namespace regard

@@ -22,10 +22,10 @@ using ::testing::IsEmpty;
 
 using Batches = std::vector<std::vector<int64_t>>;
 
-// Example i has a source of 3 + i % 5 and a target of 1 + i % 17 positions.
+// Example i has a source of 3 + i % 5 positions and a target of 1 + i % 17.
 SequenceLengths Lengths(int64_t i) { return {3 + i % 5, 1 + i % 17}; }
 
-// A model of so many examples.
+// A model with the given number of examples.
 class SizedModel : public Model<float> {
  public:
   explicit SizedModel(int64_t size, bool has_lengths = true)
@@ -63,7 +63,7 @@ Experiment Config(int batch_size, bool group = false) {
   return config;
 }
 
-// The batches of an epoch, one after another.
+// Returns the concatenated batches of an epoch.
 Batches Epoch(BatchPlan& plan, int64_t epoch) {
   Batches batches;
   const int64_t updates = plan.updates_per_epoch();
@@ -76,7 +76,7 @@ Batches Epoch(BatchPlan& plan, int64_t epoch) {
   return batches;
 }
 
-// The first `count` examples of an epoch.
+// Returns the first `count` examples of an epoch.
 std::vector<int64_t> Order(uint64_t seed, int64_t epoch, int64_t size,
                            int64_t count) {
   Experiment config = Config(/*batch_size=*/3);
@@ -161,7 +161,7 @@ TEST(BatchPlanTest, WithoutGroupsBatchesArePiecesOfTheOrder) {
     flat.insert(flat.end(), batch.begin(), batch.end());
   }
   EXPECT_EQ(flat, order);
-  // The last update's five examples are in two batches.
+  // The five examples of the last optimizer step are in two batches.
   EXPECT_THAT(plan.BatchesOf(2),
               ElementsAre(::testing::SizeIs(2), ::testing::SizeIs(3)));
 }
@@ -176,14 +176,14 @@ TEST(BatchPlanTest, EveryEpochHasEachExampleOnce) {
     EXPECT_EQ(Examples(first), All(203));
     EXPECT_EQ(Examples(second), All(203));
     EXPECT_NE(first, second);
-    // Whatever was asked for before.
+    // The result does not depend on earlier calls.
     EXPECT_EQ(Epoch(plan, 0), first);
     BatchPlan other = PlanOf(config, 203);
     EXPECT_EQ(Epoch(other, 1), second);
   }
 }
 
-// With three batches of examples for each pair of lengths.
+// Each pair of lengths has three batches of examples.
 TEST(BatchPlanTest, WithoutLengthsGroupsHaveNoEffect) {
   SizedModel model(40, /*has_lengths=*/false);
   Experiment config = Config(/*batch_size=*/3, /*group=*/true);
@@ -224,7 +224,7 @@ TEST(BatchPlanTest, CountsPositions) {
     most = std::max(most, batch.size());
   }
   EXPECT_GE(most, 8);
-  // An example that is longer than a batch is a batch.
+  // An example that exceeds batch_tokens forms a batch of its own.
   config.mutable_training()->set_batch_tokens(2);
   BatchPlan small = PlanOf(config, 203);
   EXPECT_EQ(small.updates_per_epoch(), 203);
@@ -236,7 +236,7 @@ TEST(BatchPlanTest, AnUpdateTakesSeveralBatches) {
   BatchPlan plan = PlanOf(config, 100);  // 13 batches
   EXPECT_EQ(plan.updates_per_epoch(), 4);
   EXPECT_EQ(plan.BatchesOf(0).size(), 4);
-  // The gradients of all four are waited for.
+  // The optimizer step accumulates the gradients of all four batches.
   EXPECT_THAT(plan.BatchesOf(3), ElementsAre(::testing::Not(IsEmpty()),
                                              IsEmpty(), IsEmpty(), IsEmpty()));
   EXPECT_EQ(Examples(Epoch(plan, 2)), All(100));

@@ -1,5 +1,6 @@
-// The trainer's promises: the same bits for any number of threads and ranks and
-// however often it was stopped, and warm steps that allocate nothing.
+// Tests the guarantees of the trainer. Results are bit-identical for any number
+// of threads and ranks, and however often a run is interrupted. Steps after the
+// first ones make no heap allocations.
 #include <signal.h>
 
 #include <algorithm>
@@ -45,7 +46,8 @@
 namespace regard {
 namespace {
 
-// Numbers up to 79 in words, and in the other order.
+// Writes a corpus of the numbers up to 79 in words, paired with the words in
+// reverse order.
 std::string WriteCorpus() {
   const char* const ones[] = {"zero", "one", "two",   "three", "four",
                               "five", "six", "seven", "eight", "nine"};
@@ -91,8 +93,8 @@ class TrainerTest : public ::testing::Test {
     return absl::StrCat(folder_, "/", name);
   }
 
-  // Trains in `run`, from its last checkpoint of at most `from` steps if that
-  // is not negative, and is stopped after `stop` steps if that is not 0.
+  // Trains in `run`. Resumes from its last checkpoint of at most `from` steps
+  // if `from` is not negative. Stops after `stop` steps if `stop` is not 0.
   // Returns the signal that stopped it.
   int Train(const Experiment& config, int threads, const std::string& run,
             int64_t from = -1, int64_t stop = 0, Task* given_task = nullptr,
@@ -143,11 +145,12 @@ class TrainerTest : public ::testing::Test {
     return *stopped_by;
   }
 
-  // The same by `size` ranks of one thread each, of which the first one writes
-  // and is stopped.
+  // Trains with `size` ranks of one thread each. Rank 0 writes the files and
+  // receives the stop signal.
   void TrainByRanks(const Experiment& config, int size, const std::string& run,
                     int64_t from = -1, int64_t stop = 0) const {
-    // Subwords are trained by programs with files of their own.
+    // Tasks are made one after another, because they train subwords with
+    // programs that use files.
     std::vector<std::unique_ptr<Task>> tasks;
     for (int i = 0; i < size; ++i) tasks.push_back(TaskOf(config));
     RunRanks(size, [&](Ranks& ranks) {
@@ -167,8 +170,8 @@ class TrainerTest : public ::testing::Test {
     });
   }
 
-  // All files of a run by name; of the checkpoints, those that every run of
-  // the config leaves.
+  // Returns all files of a run by name. Includes only those checkpoints that
+  // every run of the config leaves.
   std::map<std::string, std::string> FilesOf(const std::string& run) const {
     std::map<std::string, std::string> files;
     for (const auto& entry :
@@ -217,7 +220,7 @@ TEST_P(BitsTest, DoNotDependOnRanks) {
     TrainByRanks(config, size, run);
     EXPECT_TRUE(FilesOf(run) == expected) << size << " ranks";
   }
-  // Stopped at a checkpoint, and resumed by others.
+  // Stops at a checkpoint, and resumes with another number of ranks.
   TrainByRanks(config, 2, "stopped", -1, 3);
   TrainByRanks(config, 4, "stopped", 3);
   EXPECT_TRUE(FilesOf("stopped") == expected);
@@ -227,13 +230,13 @@ TEST_P(BitsTest, DoNotDependOnStops) {
   const Experiment config = Parse(GetParam());
   Train(config, 2, "peace");
   auto expected = FilesOf("peace");
-  // Stops between checkpoints, at one, and before an evaluation.
+  // Stops between checkpoints, at a checkpoint, and before an evaluation.
   for (const int64_t stop : {1, 3, 4, 7}) {
     const std::string run = absl::StrCat("stopped", stop);
     ASSERT_EQ(Train(config, 2, run, -1, stop), SIGINT);
     EXPECT_EQ(Train(config, 3, run, stop), 0);
     auto files = FilesOf(run);
-    // The stop has left a checkpoint of its own.
+    // The stop has saved a checkpoint of its own.
     const std::string own = absl::StrCat("checkpoints/step-", stop, "/");
     for (const char* name : {"manifest.json", "optimizer.safetensors",
                              "state.textproto", "weights.safetensors"}) {
@@ -253,7 +256,7 @@ TEST_P(BitsTest, AreFoundAgainFromAnyCheckpoint) {
   Train(config, 2, "peace");
   const auto expected = FilesOf("peace");
   for (const int64_t from : {3, 6}) {
-    // As a crash leaves it: a log that is ahead of the last checkpoint.
+    // As after a crash, the log has records after the last checkpoint.
     const std::string run = absl::StrCat("from", from);
     std::filesystem::copy(Path("peace"), Path(run),
                           std::filesystem::copy_options::recursive);
@@ -284,7 +287,7 @@ TEST_P(FinishedTest, AFinishedRunStaysAsItIs) {
   EXPECT_TRUE(FilesOf("run") == expected);
 }
 
-// Notes how many allocations there were whenever an update begins.
+// Records the number of allocations at the beginning of each optimizer step.
 class CountingTask : public Task, public Model<float> {
  public:
   CountingTask(std::unique_ptr<Task> task, size_t updates)
@@ -342,10 +345,10 @@ TEST_F(TrainerTest, AWarmStepAllocatesNothing) {
        {kRegression, kGru, kLstm, kLuong, kLanguageModel, kLines, kSelected,
         kSampled, kHeadOutputs, kMixers}) {
     Experiment config = Parse(text);
-    // Reports of weights are made of their names.
+    // Reports of weights allocate memory for their names.
     config.clear_intervene();
     config.clear_probe();
-    // Nothing is measured here.
+    // No evaluation happens in this test.
     config.mutable_training()->clear_early_stopping();
     if (config.optimizer().schedule().has_reduce_on_plateau()) {
       config.mutable_optimizer()->clear_schedule();
@@ -381,9 +384,9 @@ TEST_F(TrainerTest, AWarmStepAllocatesNothing) {
                         return log->Append(MetricsLine(record));
                       }})
             .ok());
-    // From the first update of an epoch to its last. A thread that has not been
-    // quick enough to claim a shard so far warms up in whichever epoch it does,
-    // so the least of the last six counts.
+    // Counts from the first optimizer step of an epoch to its last. A slow
+    // thread may claim its first shard in any epoch, and then allocates. So the
+    // test uses the minimum over the last six epochs.
     const std::vector<int64_t>& counts = task.counts();
     ASSERT_EQ(counts.size(), total);
     int64_t least = std::numeric_limits<int64_t>::max();

@@ -1,5 +1,6 @@
-// What the training program says of a wrong config, wrong flags and missing
-// files: the place, exit code 2, and no run folder.
+// Tests how the training program reacts to invalid configs, invalid flags and
+// missing files. It prints the place of the error, exits with code 2, and makes
+// no run folder.
 #include <filesystem>
 #include <random>
 #include <string>
@@ -35,8 +36,8 @@ class BrokenConfigProgramTest : public testing::TemporaryFiles {
  protected:
   BrokenConfigProgramTest() { WriteFile("good.textproto", kGood); }
 
-  // What the program prints to standard error. Expects that it refuses, and
-  // leaves no folder behind.
+  // Returns what the program prints to standard error. Expects an error, and no
+  // run folder.
   std::string RefusalOf(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "experiments/train");
     arguments.push_back("--run=" + Path("run"));
@@ -52,7 +53,7 @@ class BrokenConfigProgramTest : public testing::TemporaryFiles {
     return RefusalOf({"--config=a.textproto"});
   }
 
-  // The same for a config that extends the good one, from its second line on.
+  // The config `text` starts at its second line and extends a valid config.
   std::string RefusalOfChange(absl::string_view text) {
     return RefusalOfText(absl::StrCat("base: \"good.textproto\"\n", text));
   }
@@ -88,7 +89,7 @@ TEST_F(BrokenConfigProgramTest, SaysWhereAndWhat) {
       {"baseline { name: \"good\" override { path: \"seed\" value: \"2\" } }",
        "a.textproto:2:12: error: baseline.name: "},
       {"model {\n  encoder {\n", "a.textproto:2:7: error: this '{' is never"},
-      // Widths that do not fit one another.
+      // Widths that do not match.
       {"model {\n  attention { dot {} }\n  encoder { hidden: 8 }\n"
        "  decoder { initial_state: ZERO }\n}",
        "a.textproto:3:15: error: model.attention.dot: this score requires a "
@@ -97,16 +98,16 @@ TEST_F(BrokenConfigProgramTest, SaysWhereAndWhat) {
        "a.textproto:2:9: error: model.decoder.initial_state: FINAL_STATE "},
       {"model { nadaraya_watson {} }", "good.textproto:6:3: error: model."},
       {"base: \"x\"", "a.textproto:2:1: error: 'base' is set twice"},
-      // Data.
+      // Errors in the data.
       {"data { path: \"x\" }",
        "a.textproto:2:8: error: data.path: does not apply to generated data"},
-      // Parts.
+      // Errors in parts of the config.
       {"training {\n  early_stopping { patience: -1 } }",
        "a.textproto:3:20: error: training.early_stopping.patience: must be in "
        "[0, 1000000], got -1"},
       {"search { sampling { top_p: 2 } }",
        "a.textproto:2:21: error: search.sampling.top_p: must be in "},
-      // Sites.
+      // Errors in hook points.
       {"intervene {\n  site: \"*/weihgts\" replace { zeros {} } }",
        "a.textproto:3:3: error: intervene[0].site: no hook point (site) of "
        "this model matches '*/weihgts'; the nearest is "
@@ -124,7 +125,7 @@ TEST_F(BrokenConfigProgramTest, SaysWhereAndWhat) {
   }
 }
 
-// Sequences of up to 10 and 15 symbols, each with an <eos>.
+// Sequences of up to 10 and 15 symbols, each followed by <eos>.
 TEST_F(BrokenConfigProgramTest, ScoresMustKnowTheDistancesOfTheData) {
   EXPECT_THAT(
       RefusalOfChange(
@@ -223,7 +224,7 @@ TEST_F(BrokenConfigProgramTest, ABaselineIsCheckedBeforeTraining) {
   EXPECT_THAT(RefusalOfChange("baseline { name: \"b\" override { path: "
                               "\"training.batch_size\" value: \"0\" } }\n"),
               HasSubstr("batch_size: must be in [1, "));
-  // What only the data tells.
+  // Errors that only appear after the data were read.
   EXPECT_THAT(
       RefusalOfChange(
           "baseline { name: \"b\" override { path: \"model.attention\" "
@@ -231,7 +232,7 @@ TEST_F(BrokenConfigProgramTest, ABaselineIsCheckedBeforeTraining) {
       AllOf(StartsWith("a.textproto:2:1: error: baseline: its overrides make "),
             HasSubstr("model.attention.relative_dot: supports positions up to "
                       "7")));
-  // Also where a run is to go on that has not begun.
+  // The same applies to --resume if the run has not begun.
   std::filesystem::create_directory(Path("empty"));
   ChildProgram child({"experiments/train", "--config=a.textproto", "--resume",
                       "--run=" + Path("empty")},
@@ -241,7 +242,7 @@ TEST_F(BrokenConfigProgramTest, ABaselineIsCheckedBeforeTraining) {
 }
 
 TEST_F(BrokenConfigProgramTest, AWrongFieldOfABaselineIsShownWhereItIsSaid) {
-  // In the config that the overrides change, or in the override.
+  // The message refers to the overridden config, or to the override.
   EXPECT_THAT(
       RefusalOfChange("model { decoder { query: CURRENT_STATE\n"
                       "  readout: ATTENTIONAL } }\n"

@@ -1,4 +1,4 @@
-// What `--check` prints of a config without problems.
+// The summary that `--check` prints for a valid config.
 #ifndef EXPERIMENTS_TRAINING_CHECK_REPORT_H_
 #define EXPERIMENTS_TRAINING_CHECK_REPORT_H_
 
@@ -9,9 +9,10 @@
 
 namespace regard {
 
-// The model and its parameters by module, the sizes of the data, the updates,
-// the baseline, and how many seeds a significant difference needs. `baseline`
-// is the task of loaded.baseline, null where there is none.
+// Returns the model, its parameters by module, the sizes of the data, the
+// number of optimizer steps, the baseline, and the number of seeds that a
+// significant difference needs. `baseline` is the task of loaded.baseline, or
+// null if there is none.
 std::string CheckReport(const LoadedConfig& loaded, Task& task, Task* baseline);
 
 }  // namespace regard

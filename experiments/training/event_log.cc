@@ -27,14 +27,14 @@ namespace {
 using tensorboard::EscapeMarkdown;
 using Value = tensorboard::Summary::Value;
 
-// An image of more would be of no use, and large.
+// Larger images would be useless and take much space.
 constexpr size_t kMostCells = size_t{1} << 18;
 
 double Seconds(absl::Time time) {
   return absl::ToDoubleSeconds(time - absl::UnixEpoch());
 }
 
-// The same for all seeds of a config.
+// Returns a name that is equal for all seeds of a config.
 std::string GroupOf(Experiment config) {
   config.clear_seed();
   return Sha256Hex(config.DebugString());
@@ -56,7 +56,7 @@ std::string SamplesTable(const Samples& samples) {
   return table;
 }
 
-// An image has no labels.
+// Lists the labels in text, because an image has none.
 std::string ImageDescription(const LabelledMatrix& map) {
   constexpr size_t kMostNamed = 60;
   std::string text = Words(ShownTitle(map));
@@ -143,7 +143,8 @@ absl::Status EventLog::Recorded(const MetricsRecord& record) {
   return writer_.Flush();
 }
 
-// Of a run's equal stretches, that which a step belongs to.
+// Returns the index of the segment that contains `step`, when the run is cut
+// into kMostPictures equal segments.
 int64_t EventLog::PictureOf(int64_t step) const {
   return step * kMostPictures / total_steps_;
 }

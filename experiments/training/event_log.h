@@ -1,5 +1,6 @@
-// Tells TensorBoard of a run: scalars, histograms of weights and gradients,
-// attention images, sample text, and the settings. docs/run_folder.md.
+// Writes TensorBoard events of a run: scalars, histograms of weights and
+// gradients, attention images, sample text and settings. See
+// docs/run_folder.md.
 #ifndef EXPERIMENTS_TRAINING_EVENT_LOG_H_
 #define EXPERIMENTS_TRAINING_EVENT_LOG_H_
 
@@ -22,15 +23,16 @@ namespace regard {
 
 class Experiment;
 
-// Every record's metrics become scalars, described as they are declared.
-// A picture of the model is taken at an evaluation, but at most about
-// kMostPictures in a run: some runs evaluate after each of many short epochs.
+// Writes the metrics of every record as scalars, with their descriptions. Draws
+// the model at evaluations, at most about kMostPictures times in a run, because
+// some runs evaluate after each of many short epochs.
 class EventLog : public TrainingEvents {
  public:
   static constexpr int64_t kMostPictures = 20;
 
-  // Begins an event file with the settings of `config`, for a run of
-  // `total_steps`. `task` outlives this; `metrics` describe what is recorded.
+  // Creates an event file and writes the settings of `config`. The run has
+  // `total_steps` optimizer steps. `task` must outlive this object. `metrics`
+  // describes the metrics of the records.
   static absl::StatusOr<EventLog> Open(
       const tensorboard::EventWriterOptions& options, int64_t total_steps,
       const Experiment& config, const Task& task,

@@ -69,8 +69,8 @@ class EventLogTest : public ::testing::Test {
   }
   ~EventLogTest() override { std::filesystem::remove_all(folder_); }
 
-  // Trains in folder_, on from its last checkpoint if `resume`, and ends the
-  // log unless it is stopped: after `stop` steps, if that is not 0.
+  // Trains in folder_, from its last checkpoint if `resume`. Stops after `stop`
+  // steps if `stop` is not 0. Otherwise, ends the log.
   void Train(const std::string& text, bool resume = false, int64_t stop = 0) {
     Experiment config;
     ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &config));
@@ -127,7 +127,7 @@ class EventLogTest : public ::testing::Test {
     }
   }
 
-  // What the k-th file says.
+  // Returns the events of the k-th file.
   std::vector<tensorboard::Event> Events(size_t k) const {
     const std::string path =
         JoinPath(folder_ + "/tensorboard",
@@ -146,7 +146,7 @@ class EventLogTest : public ::testing::Test {
     return events;
   }
 
-  // Steps of the values of a tag.
+  // Returns the steps of the values of a tag.
   std::vector<int64_t> StepsOf(absl::string_view tag, size_t file = 0) const {
     std::vector<int64_t> steps;
     for (const tensorboard::Event& event : Events(file)) {
@@ -158,7 +158,7 @@ class EventLogTest : public ::testing::Test {
     return steps;
   }
 
-  // The first value of a tag.
+  // Returns the first value of a tag.
   tensorboard::Summary::Value ValueOf(absl::string_view tag) const {
     for (const tensorboard::Event& event : Events(0)) {
       if (event.summary().value_size() > 0 &&

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Trains a run to its end, then longer: it becomes the run that had the new length
-# from the start.
+# Trains a run to its end, then longer. The run must equal a run that had the
+# new length from the start.
 
 source experiments/testing.sh
 
@@ -12,7 +12,7 @@ small=(--omit_times --config="${runfiles}/$2" --set data.reverse.train=60
   --set 'baseline.override=[]')
 constant=(--set 'optimizer.schedule={constant {}}')
 
-# Files that say how the run came about, and its config, may differ.
+# The config and the files that record the history may differ.
 same() { # same WHAT A B: folders.
   expect "$1" '' "$(diff -rq -x 'resolved*' -x config.textproto \
     -x environment.json -x report.html "$2" "$3")"
@@ -38,7 +38,7 @@ expect 'the config' "$(sed 's/^  epochs: 3  # --set/  epochs: 5  # --set/' befor
 expect 'once more, nothing changes' 'resuming at step 30' "$(<err)"
 same 'once more' long run
 
-# A run that was stopped before training on, as if it was killed then.
+# A run that was killed before its extension saved a checkpoint.
 cp -r other killed
 rm -r killed/checkpoints/step-18
 quietly "${train}" --omit_times --resume --run=killed --set training.epochs=5
@@ -55,7 +55,7 @@ quietly "${train}" "${watching[@]}" --run=watched --set training.max_updates=20 
 quietly "${train}" --omit_times --resume --run=watched --set training.max_updates=31
 same 'schedule, average and choice of weights' watched_long watched
 
-# A baseline is trained on, too, unless its own length stays.
+# The baseline is extended, too, unless it sets its own length.
 for baseline in 'name: "wide" override {path: "model.transformer.width" value: "12"}' \
   'name: "short" override {path: "training.max_updates" value: "2"}'; do
   rm -rf two two_long
@@ -67,14 +67,14 @@ for baseline in 'name: "wide" override {path: "model.transformer.width" value: "
   expect_in two/baseline/resolved.textproto '  epochs: 3  # --set'
 done
 
-# A schedule that depends on the length is said to.
+# A note names a schedule that depends on the length.
 quietly "${train}" "${small[@]}" --run=cosine --set training.epochs=3 \
   --set optimizer.schedule.cosine.warmup=1
 "${train}" --omit_times --resume --run=cosine --set training.epochs=4 >out 2>err
 expect_in err 'optimizer.schedule depends on the number of steps: the learning ' \
   'rate of step 13 is ' ' so the result differs from a run that had this length'
 
-# Other fields of the run, and ends that cannot be left.
+# Errors: other changed fields, and ends from which training cannot continue.
 fails 'another field' '  seed: 1 in the run, 2 now' \
   "${train}" --resume --run=other --set seed=2 --set training.epochs=5
 expect_in err 'only these fields may change: training.epochs, training.max_updates'
@@ -88,7 +88,7 @@ fails 'a shorter run' 'error: ends the run at step 18, and no earlier' \
   "${train}" --resume --run=other --set training.epochs=1
 expect 'the config of a refused run' "$(<before)" "$(<other/resolved.textproto)"
 expect 'its checkpoints' "step-12 step-18" "$(ls other/checkpoints | paste -sd" ")"
-# A finished run of the same length stays.
+# Resuming a finished run of the same length changes only the config.
 "${train}" --omit_times --resume --run=other --set training.keep_checkpoints=5 \
   >out 2>err
 expect_in err 'resuming at step 18' 'note: training.keep_checkpoints changed'

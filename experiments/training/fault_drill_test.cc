@@ -1,5 +1,5 @@
-// NaN and infinities in whole models: the operation that one is put into is
-// named, forward and backward.
+// Inserts NaN and infinity into whole models, in the forward and the backward
+// pass. Checks that the error names the operation.
 #include "autodiff/testing/fault_drill.h"
 
 #include <cstdint>
@@ -26,7 +26,7 @@
 namespace regard {
 namespace {
 
-// Scores of -inf, sparse weights and terms of distance.
+// A model with scores of -inf, sparse weights and distance biases.
 constexpr char kTransformer[] = R"(
 data { reverse { train: 12 dev: 4 test: 4 symbols: 9 max_length: 5 max_test_length: 5 } }
 model {

@@ -1,6 +1,7 @@
-// A whole run with a fault in its k-th operation on files: either nothing is to
-// be seen of it, or the run ends with one message that names the file and can
-// be resumed to the bits of a run without faults.
+// Trains a run with a fault in its k-th file operation. Either the fault has no
+// visible effect, or the run ends with one message that names the file. After
+// an error, the run can be resumed, and is then bit-identical to a run without
+// faults.
 #include <cerrno>
 #include <climits>
 #include <csignal>
@@ -45,14 +46,16 @@ optimizer { adam {} learning_rate: 0.01 }
 training { epochs: 3 batch_size: 25 checkpoint_every: 2 average: 2 keep_checkpoints: 1 }
 )";
 
-// Every file of a run by its path there, without times and what has them alone.
+// Returns every file of a run by its relative path, without times, and without
+// files that contain only times.
 std::map<std::string, std::string> Contents(const std::string& folder) {
   static const std::regex* const times = new std::regex(",\"seconds\":[^,}]*");
   std::map<std::string, std::string> contents;
   for (const auto& entry :
        std::filesystem::recursive_directory_iterator(folder)) {
     const std::string name = entry.path().string().substr(folder.size() + 1);
-    // A file that was being replaced at a kill stays beside it.
+    // A kill may leave a temporary file next to the file that was being
+    // replaced.
     if (!entry.is_regular_file() || absl::StartsWith(name, "tensorboard/") ||
         name == "environment.json" || absl::StrContains(name, ".tmp-")) {
       continue;
@@ -66,7 +69,7 @@ std::map<std::string, std::string> Contents(const std::string& folder) {
   return contents;
 }
 
-// A file in which two runs differ; empty if there is none.
+// Returns the name of a file in which two runs differ. Empty if there is none.
 std::string Difference(const std::map<std::string, std::string>& a,
                        const std::map<std::string, std::string>& b) {
   for (const auto& [name, text] : a) {
@@ -76,8 +79,8 @@ std::string Difference(const std::map<std::string, std::string>& a,
   return a.size() < b.size() ? "a further file" : "";
 }
 
-// Whether the run begins in a new folder, or is resumed after it was killed
-// while it saved a checkpoint.
+// Whether the run starts in a new folder, or resumes after a kill during the
+// saving of a checkpoint.
 enum class Start { kNew, kKilled };
 
 class FaultSweepTest
@@ -90,7 +93,7 @@ class FaultSweepTest
     EXPECT_EQ(Train("peace", FileFault::kIoError, INT_MAX), 0) << errors_;
     whole_ = Contents(Path("peace"));
     if (std::get<Start>(GetParam()) == Start::kKilled) {
-      // Past the middle of what a whole run does.
+      // In the second half of the operations of a whole run.
       const int k = operations() * 6 / 10;
       EXPECT_EQ(Train("start", FileFault::kKilled, k), 128 + SIGKILL);
       EXPECT_THAT(FindCheckpoints(Path("start"))->checkpoints,
@@ -114,7 +117,7 @@ class FaultSweepTest
     return code;
   }
 
-  // Of the last run, which the program ended itself.
+  // The number of operations of the last run, which must have ended by itself.
   int operations() const {
     const std::vector<std::string> lines = absl::StrSplit(errors_, '\n');
     int count = 0;
@@ -140,7 +143,7 @@ class FaultSweepTest
     for (const absl::string_view line : absl::StrSplit(errors_, '\n')) {
       if (!absl::StrContains(line, reason)) continue;
       ++messages;
-      // A long path is cut.
+      // Messages shorten long paths.
       EXPECT_THAT(std::string(line), HasSubstr(folder_.substr(0, 60)));
     }
     EXPECT_EQ(messages, 1) << errors_;
@@ -154,7 +157,7 @@ class FaultSweepTest
 
 TEST_P(FaultSweepTest, AtEveryOperation) {
   const FileFault fault = std::get<FileFault>(GetParam());
-  // --test_env=SWEEP_EVERY=1 goes through all, which takes minutes.
+  // --test_env=SWEEP_EVERY=1 tests all operations, which takes minutes.
   const char* const given = std::getenv("SWEEP_EVERY");
   const int every = given == nullptr ? 11 : std::atoi(given);
   PutStart();
@@ -170,7 +173,7 @@ TEST_P(FaultSweepTest, AtEveryOperation) {
     const int code = Train("run", fault, k);
     SCOPED_TRACE(errors_);
     if (code == 0) {
-      // What a file that could not be removed leaves is cleared away later.
+      // Files that could not be removed are removed later.
       if (fault != FileFault::kIoError) {
         ExpectWhole();
       }

@@ -1,4 +1,5 @@
-// The task of a config that fits its data, on all ranks that are to train it.
+// Builds the task of a config and checks that it matches its data, on all ranks
+// that train it.
 #ifndef EXPERIMENTS_TRAINING_FITTING_TASK_H_
 #define EXPERIMENTS_TRAINING_FITTING_TASK_H_
 
@@ -18,20 +19,20 @@ namespace regard {
 class Training;
 
 struct FittingTask {
-  std::unique_ptr<Task> task;  // with the weights that training begins with
-  // Of the config, the data and the first weights.
+  std::unique_ptr<Task> task;  // the model has its initial weights
+  // Notes about the config, the data and the initial weights.
   std::vector<std::string> notes = {};
 };
 
-// SHA-256 of the data by the field that names them, and of the weights that
-// training begins with if they are from another run.
+// Returns the SHA-256 of each data file, by the config field that names it.
+// Includes the initial weights if they come from another run.
 std::map<std::string, std::string> DataDigests(const Training& training,
                                                Task& task);
 
-// `run_folder` is the folder of a run that has begun, or empty. Where there are
-// `ranks`, all call this, and get the same error if one of them fails, if their
-// configs, data, first weights or programs differ, or if the config has too few
-// shards for them.
+// `run_folder` is the folder of a run that has begun, or empty. If `ranks` is
+// not null, all ranks must call this function. All ranks get the same error if
+// one of them fails, if the config has too few shards, or if their configs,
+// data, initial weights or programs differ.
 absl::StatusOr<FittingTask> BuildFittingTask(const LoadedConfig& loaded,
                                              const std::string& run_folder,
                                              const Plugins& plugins,

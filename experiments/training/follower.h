@@ -1,5 +1,5 @@
-// What the other ranks of a run do while rank 0 trains, measures and writes the
-// run folder: they compute the same updates, and of the folder they read what a
+// The ranks other than 0 of a run. They compute the same optimizer steps as
+// rank 0, but do not measure or write the run folder. They read only what a
 // resumed run needs.
 #ifndef EXPERIMENTS_TRAINING_FOLLOWER_H_
 #define EXPERIMENTS_TRAINING_FOLLOWER_H_
@@ -18,26 +18,26 @@
 
 namespace regard {
 
-// The run folder as rank 0 finds it.
+// The run folder as rank 0 has found it.
 struct FoundFolder {
-  std::string path = {};  // empty before there is one
+  std::string path = {};  // empty if there is no folder yet
   bool holds_run = false;
   bool begun = false;
 
-  // Of a run that has begun, or empty.
+  // The path if the run has begun, else empty.
   std::string RunPath() const { return begun ? path : ""; }
 };
 
-// What rank 0 has opened, told to all.
+// Broadcasts what rank 0 has opened to all ranks.
 FoundFolder TellFolder(const std::optional<RunFolder>& folder, Ranks* ranks);
 
-// Rank 0 tells the others that training begins, in the run folder `path` from
-// `checkpoint`, if there is one.
+// Sends the start of training from rank 0 to the other ranks: the run folder
+// `path` and the checkpoint, if there is one.
 void TellStart(const std::string& path,
                const std::optional<Checkpoint>& checkpoint, Ranks* ranks);
 
-// Follows rank 0, from TellStart() on, to the end of the run and of its
-// baseline. Returns the exit code.
+// Follows rank 0 from TellStart() to the end of the run and of its baseline.
+// Returns the exit code.
 absl::StatusOr<int> Follow(const LoadedConfig& loaded, Task& task,
                            const TrainerOptions& options,
                            const Plugins& plugins);

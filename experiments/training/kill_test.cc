@@ -1,5 +1,5 @@
-// The training program is killed, interrupted and started twice: a run always
-// ends with the bits of one that was left in peace.
+// Tests runs whose program is killed, interrupted, or started twice. Their
+// results must be bit-identical to an uninterrupted run.
 #include <signal.h>
 
 #include <algorithm>
@@ -55,9 +55,9 @@ training {
 }
 )";
 
-// In the folder "corpus": subwords that each epoch draws anew, groups of
-// lengths, early stopping and a mean of weights. Checkpoints are in the middle
-// of epochs.
+// A run on the folder "corpus" with subword sampling in each epoch, batches by
+// length, early stopping and averaged weights. Checkpoints are in the middle of
+// epochs.
 constexpr char kCorpusConfig[] = R"(
 name: "kill"
 data {
@@ -95,7 +95,7 @@ nlohmann::json StatusOf(const std::string& run) {
                                /*allow_exceptions=*/false);
 }
 
-// Every file under a folder.
+// Returns every file under a folder.
 std::map<std::string, std::string> Contents(const std::string& folder) {
   std::map<std::string, std::string> contents;
   for (const auto& entry :
@@ -132,7 +132,7 @@ class KillTest : public ::testing::Test {
         command, Path(absl::StrCat("output", ++started_)));
   }
 
-  // From now on, runs are of kCorpusConfig.
+  // Uses kCorpusConfig for the following runs.
   void UseCorpus() {
     std::filesystem::create_directories(Path("corpus"));
     std::ofstream source(Path("corpus/s"));
@@ -149,10 +149,10 @@ class KillTest : public ::testing::Test {
         << absl::Substitute(kCorpusConfig, Path("corpus"));
   }
 
-  // Kills a run again and again, until one ends.
+  // Kills a run repeatedly, until one ends.
   void ExpectTheSameBitsAfterKills();
 
-  // A run that is not disturbed; returns its digest.
+  // Trains a run without interruption and returns its digest.
   std::string RunInPeace(const std::string& run) {
     const auto child = Start(run);
     EXPECT_EQ(child->Wait(), 0) << child->Errors();
@@ -184,8 +184,8 @@ void KillTest::ExpectTheSameBitsAfterKills() {
   for (uint64_t i = 0; i < 60 && code != 0; ++i) {
     const auto child = Start("killed", {"--resume"});
     if (kills < 10) {
-      // Mostly inside training, at times before it has begun; early at first,
-      // as a run may be faster than the one in peace was.
+      // Most kills are during training, some before it. The first kills are
+      // early, because this run may be faster than the uninterrupted one.
       const double share = std::min(0.4, 0.1 * static_cast<double>(i + 1));
       absl::SleepFor(
           absl::Seconds(seconds * share *
@@ -205,7 +205,7 @@ void KillTest::ExpectTheSameBitsAfterKills() {
   EXPECT_EQ(StatusOf(Path("killed")), StatusOf(Path("peace")));
   EXPECT_EQ(ReadText(Path("killed/metrics.jsonl")),
             ReadText(Path("peace/metrics.jsonl")));
-  // Both have the last checkpoints, with all that they refer to.
+  // Both runs have the last checkpoints with all files that these refer to.
   std::map<std::string, std::string> files[2];
   for (int i = 0; i < 2; ++i) {
     const std::string run = Path(i == 0 ? "killed" : "peace");
@@ -228,7 +228,7 @@ TEST_F(KillTest, AKilledRunOfSampledSubwordsEndsWithTheSameBits) {
             ReadText(Path("peace/subwords.model")));
 }
 
-// Stops at a checkpoint, in the middle of an epoch.
+// Stops at a checkpoint in the middle of an epoch.
 TEST_F(KillTest, AResumedRunReadsTheSubwordsThatItHasKept) {
   UseCorpus();
   const std::string digest = RunInPeace("peace");
@@ -238,7 +238,7 @@ TEST_F(KillTest, AResumedRunReadsTheSubwordsThatItHasKept) {
   ASSERT_EQ(child->Wait(), 130) << child->Errors();
   const std::string model = ReadText(Path("run/subwords.model"));
 
-  // What was kept or read is no longer the same.
+  // Changes the stored model, then the text.
   std::ofstream(Path("run/subwords.model"), std::ios::app) << "\xc0\x3e\x01";
   const auto other_model = Start("run", {"--resume"});
   EXPECT_EQ(other_model->Wait(), 2);
@@ -252,7 +252,7 @@ TEST_F(KillTest, AResumedRunReadsTheSubwordsThatItHasKept) {
               HasSubstr("data.pairs.train.source: SHA-256 "));
   std::ofstream(Path("corpus/s")) << text;
 
-  // The program that trains subwords is not there.
+  // The program that trains subwords is not in PATH.
   const std::string path = std::getenv("PATH");
   setenv("PATH", "/nowhere", 1);
   const auto resumed = Start("run", {"--resume"});
@@ -289,7 +289,7 @@ TEST_F(KillTest, AnInterruptedRunIsSavedAndGoesOn) {
 TEST_F(KillTest, ASecondSignalEndsARunAtOnce) {
   for (const int number : {SIGINT, SIGTERM}) {
     bool at_once = false;
-    // A run may have saved everything before the second signal comes.
+    // A run may finish saving before the second signal arrives.
     for (int i = 0; i < 20 && !at_once; ++i) {
       const std::string run = absl::StrCat("twice", number, "_", i);
       const auto child = Start(run);
@@ -328,14 +328,13 @@ TEST_F(KillTest, AFolderThatHoldsARunStaysAsItIs) {
 TEST_F(KillTest, ResumingAFinishedRunChangesNothing) {
   RunInPeace("run");
   const std::map<std::string, std::string> before = Contents(Path("run"));
-  // What a kill after the last save, before older checkpoints are removed,
-  // leaves.
+  // A kill after the last save leaves an older checkpoint that was not removed.
   std::filesystem::copy(Path("run/checkpoints/step-180"),
                         Path("run/checkpoints/step-1"));
   const auto again = Start("run", {"--resume"});
   EXPECT_EQ(again->Wait(), 0) << again->Errors();
   EXPECT_EQ(Contents(Path("run")), before);
-  // The folder's own config does not say which file set a field.
+  // The config in the folder does not name the file that set a field.
   ChildProgram without_config(
       {"experiments/train", "--resume", "--omit_times", "--run=" + Path("run")},
       Path("again"));
@@ -440,7 +439,7 @@ TEST_F(KillTest, ACheckpointThatCannotBeReadIsNotPassedOver) {
     EXPECT_THAT(child.Errors(),
                 HasSubstr(weights + ": cannot open: Permission denied"));
   }
-  // Nothing was pruned, nor made.
+  // No checkpoint was removed or added.
   EXPECT_TRUE(
       std::filesystem::exists(Path("run/checkpoints/step-170/manifest.json")));
   EXPECT_FALSE(std::filesystem::exists(Path("other")));
@@ -470,7 +469,7 @@ TEST_F(KillTest, ALinkInTheFolderIsRefusedAndNothingElsewhereTouched) {
   }
 }
 
-// Without --config, the folder's own config is read.
+// Without --config, the config in the run folder is used.
 TEST_F(KillTest, ARunKilledBeforeItsFirstCheckpointKeepsItsConfig) {
   const std::string digest = RunInPeace("run");
   const std::string given = ReadText(Path("run/config.textproto"));

@@ -1,6 +1,6 @@
 #!/bin/bash
-# What a training says on standard error: of its progress, and of what it found
-# in the folder of its run.
+# Checks what a training prints to standard error about its progress and about
+# its run folder.
 
 source experiments/testing.sh
 
@@ -17,7 +17,7 @@ says() { # says WHAT WANTED ARGUMENT...: all but the updates.
   expect "$1" "$2" "$(grep -v '^step ' err)"
 }
 
-# How a run that begins says that it trains a second model.
+# The note of a new run that trains a second model.
 note="note: this run trains two models: its own, then the baseline 'short'; to train \
 no baseline, use --set 'baseline.override=[]'"
 says 'a run and its baseline' "num_shards is 2: only 2 of 9 threads have work
@@ -45,7 +45,7 @@ fails 'another config' '  seed: 1 in the run, 2 now' \
   "${train}" --run=run --resume --set seed=2
 expect 'the process that trained' '"from_step": 0 "to_step": 40' \
   "$(grep -oE '"(from|to)_step": [0-9]*' run/environment.json | paste -sd' ')"
-# Earlier programs wrote 10 and 2 for the limits of a search that were not set.
+# Earlier programs wrote 10 and 2 for search limits that were not set.
 beam=("${small[@]}" --set search.beam=2 --set 'baseline.override=[]')
 quietly "${train}" "${beam[@]}" --run=beam
 sed -i 's/# \(max_length\): 0  # not set/\1: 10  # default/
@@ -87,7 +87,7 @@ ${note}
 training the baseline 'short'
 resuming at step 2" "${small[@]}" --run=empty --resume
 
-# A baseline that is stopped is what the run still needs.
+# If the baseline was stopped, the run still has to train it.
 : >err
 "${train}" "${small[@]}" --run=stopped --set training.epochs=0 \
   --set 'baseline.override=[{path: "training.epochs" value: "100000"}]' \
@@ -101,7 +101,7 @@ expect 'a stopped baseline' '143 "state":"interrupted" 1' "${code} $(
   grep -cE '^stopped after step [1-9].* saved; resume with --resume --run=stop' \
     err)"
 
-# One that is killed says how it stood at its last evaluation.
+# The status of a killed run has the metrics of its last evaluation.
 : >err
 "${train}" "${small[@]}" --run=killed --set training.epochs=100000 \
   --set training.evaluate_every=1 >out 2>err &
@@ -136,8 +136,8 @@ fails 'a config without a check' '--print requires --check' \
   "${train}" "${small[@]}" --run=printed --print
 expect 'what it left' '' "$(ls -d printed 2>/dev/null)"
 
-# What has no effect is said once, by the run and not by its baseline again, and
-# kept.
+# A field without effect is reported once for the run, not again for its
+# baseline, and stored.
 habits=("${small[@]}" --set optimizer.learning_rate=0
   --set training.early_stopping.patience=2 --set data.reverse.dev=0
   --set training.batch_tokens=50)

@@ -1,12 +1,13 @@
 #!/bin/bash
-# One training by several processes: the same bits as one, and one message where
-# a rank is killed, stopped, or does not fit the others.
+# Trains one run by several processes. The result must be bit-identical to one
+# process. If a rank is killed, stopped or does not match the others, there must
+# be one error message.
 
 source experiments/testing.sh
 
 train="${runfiles}/$1"
 train_mpi="${runfiles}/$2"
-# Quick to train; test is searched in three batches.
+# Trains quickly. The test split is decoded in three batches.
 config=(--config="${runfiles}/$3" --set num_shards=8 --set data.reverse.train=160
   --set data.reverse.dev=4 --set data.reverse.test=140
   --set model.transformer.width=8 --set model.transformer.attention.heads=2
@@ -14,10 +15,10 @@ config=(--config="${runfiles}/$3" --set num_shards=8 --set data.reverse.train=16
   --set training.log_every=2 --set training.checkpoint_every=4
   --set training.early_stopping.metric=dev/loss
   --set optimizer.schedule.cosine.warmup=1)
-# Long enough to be disturbed.
+# Trains long enough to be interrupted.
 long=("${config[@]}" --set training.epochs=10 --set training.log_every=20)
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-# Open MPI leaks, in plug-ins that are gone when leaks are looked for.
+# Open MPI leaks memory in plug-ins that are unloaded before the leak check.
 export ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_leaks=0"
 mpirun=(mpirun --oversubscribe)
 
@@ -32,17 +33,18 @@ same_runs() { # same_runs WHAT RUN RUN
   done
 }
 
-# Starts ranks in the background; `ranks` are their processes, in order.
+# Starts ranks in the background. Sets `ranks` to their process ids, in order.
 start() { # start NUMBER RUN ARGUMENT...
   "${mpirun[@]}" -n "$1" "${train_mpi}" "${long[@]}" --run="$2" --threads=1 \
     --omit_times "${@:3}" >out 2>err </dev/null &
   job="$!"
-  # Any one: the first is removed when the third is saved.
+  # Waits for any checkpoint, because the first is removed when the third is
+  # saved.
   until compgen -G "$2/checkpoints/step-*" >/dev/null; do
     [[ -e "/proc/${job}" ]] || { cat err; exit 1; }
     sleep 0.02
   done
-  # Its line has no end.
+  # `read` returns 1, because the line has no newline.
   read -ra ranks <"/proc/${job}/task/${job}/children" || true
 }
 
@@ -80,7 +82,7 @@ start 2 interrupted
 kill -INT "${ranks[1]}"
 ends interrupted 130 'with everything saved'
 resumes interrupted "${mpirun[@]}" -n 4 "${train_mpi}" --threads=2
-# mpirun passes it on a second later.
+# mpirun forwards the signal after a second.
 start 2 terminated --set training.epochs=100000
 kill -TERM "${job}"
 ends terminated 1 'with everything saved'

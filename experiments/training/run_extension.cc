@@ -16,7 +16,7 @@ namespace {
 
 constexpr absl::string_view kMaxMinutes = "training.max_minutes";
 
-// The length of the training, and how often it is recorded.
+// The length of the training, and the intervals of records.
 constexpr absl::string_view kMayChange[] = {"training.epochs",
                                             "training.max_updates",
                                             kMaxMinutes,
@@ -24,7 +24,7 @@ constexpr absl::string_view kMayChange[] = {"training.epochs",
                                             "training.checkpoint_every",
                                             "training.keep_checkpoints"};
 
-// Compares two schedules at this many steps at most.
+// The maximum number of steps at which two schedules are compared.
 constexpr int64_t kMostSteps = 1000;
 
 std::unique_ptr<Schedule> MakeSchedule(const Experiment& config,

@@ -1,8 +1,9 @@
-// A run that is resumed with another config, to be trained longer.
+// Resumes a run with a changed config, to train it longer.
 //
-// Only fields that change no optimizer step before the old end may change. So
-// an extended run ends with the same weights and metrics as a run that had the
-// new length from the start, if its schedule does not depend on the length.
+// Only fields that do not affect the optimizer steps before the old end may
+// change. If the schedule does not depend on the length, the extended run ends
+// with the same weights and metrics as a run that had the new length from the
+// start.
 #ifndef EXPERIMENTS_TRAINING_RUN_EXTENSION_H_
 #define EXPERIMENTS_TRAINING_RUN_EXTENSION_H_
 
@@ -20,16 +21,17 @@
 
 namespace regard {
 
-// The paths that may differ between a run's config and the one that resumes it.
+// Returns the paths of the fields that may change when a run is resumed.
 absl::Span<const absl::string_view> FieldsThatMayChange();
 
-// The configs of a run before and after it is resumed.
+// A run's config before it is resumed, and the changes.
 struct RunExtension {
   Experiment before = {};
-  std::vector<std::string> paths = {};  // in which they differ; usually none
+  // Paths of the changed fields; usually none.
+  std::vector<std::string> paths = {};
 };
 
-// The optimizer steps of the whole run, unless it ends early.
+// The number of optimizer steps of the whole run, if it does not end early.
 struct RunLengths {
   int64_t before = 0;
   int64_t now = 0;
@@ -38,16 +40,16 @@ struct RunLengths {
 RunLengths LengthsOf(const Experiment& before, const Experiment& now,
                      Model<float>& model);
 
-// The newest of a run's checkpoints, of which there is one and which are sorted
-// newest first, from which it can be trained to its new length: not a
-// checkpoint of its old end, which lacks what only further steps need. An
-// error, complete to print, if there is none.
+// Returns the newest checkpoint from which the run can be trained to its new
+// length. `checkpoints` must not be empty and must be sorted newest first. A
+// checkpoint of the old end is not suitable, because it lacks the state that
+// further steps need. Returns an error, complete to print, if none is suitable.
 absl::StatusOr<Checkpoint> ExtensibleCheckpoint(
     const std::vector<Checkpoint>& checkpoints, const RunExtension& extension,
     RunLengths lengths);
 
-// Says what the schedule makes of the new length after `step` optimizer steps;
-// empty if the length stays.
+// Returns how the new length affects the schedule after `step` optimizer steps.
+// Empty if the length does not change.
 std::string ScheduleNote(const Experiment& now, const Plugins& plugins,
                          int64_t step, RunLengths lengths);
 

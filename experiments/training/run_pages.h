@@ -1,5 +1,5 @@
-// Shows runs as most programs do: in TensorBoard, report.html and
-// attention.json, and as text for a terminal.
+// Presents runs as most programs do: in TensorBoard, report.html and
+// attention.json, and as text on a terminal.
 #ifndef EXPERIMENTS_TRAINING_RUN_PAGES_H_
 #define EXPERIMENTS_TRAINING_RUN_PAGES_H_
 

@@ -1,7 +1,6 @@
-// Interface to what a program shows of the runs that it trains: events for
-// TensorBoard while they train, and a report when they have trained. A program
-// that only computes has none of this
-// (docs/decisions/0021-what-computes-has-a-digest.md).
+// Interface for presenting the runs that a program trains: TensorBoard events
+// during training, and a report afterwards. Programs that only compute have no
+// presenter (docs/decisions/0021-what-computes-has-a-digest.md).
 #ifndef EXPERIMENTS_TRAINING_RUN_PRESENTER_H_
 #define EXPERIMENTS_TRAINING_RUN_PRESENTER_H_
 
@@ -24,15 +23,15 @@ namespace regard {
 
 class Experiment;
 
-// Is told of a run while it trains.
+// Receives the records and evaluations of a run during training.
 class TrainingEvents {
  public:
   virtual ~TrainingEvents() = default;
 
   virtual absl::Status Recorded(const MetricsRecord& record) = 0;
   virtual absl::Status Evaluated(const EvaluatedModel& evaluated) = 0;
-  // Says how the run ended, at its last step. A run that was interrupted has
-  // not ended: leave this out.
+  // Records the result of the run at its last step. Not called for an
+  // interrupted run, which has not ended.
   virtual absl::Status End(bool success, int64_t step) = 0;
 };
 
@@ -42,7 +41,7 @@ struct StartedRun {
   int64_t total_steps;
   const Experiment& config;
   const Task& task;                      // outlives the events
-  absl::Span<const MetricInfo> metrics;  // describe what is recorded
+  absl::Span<const MetricInfo> metrics;  // describes the metrics of the records
 };
 
 class RunPresenter {
@@ -51,7 +50,7 @@ class RunPresenter {
 
   virtual absl::StatusOr<std::unique_ptr<TrainingEvents>> BeginEvents(
       const StartedRun& run) const = 0;
-  // Writes attention.json and report.html, and returns what to print.
+  // Writes attention.json and report.html, and returns the text to print.
   virtual absl::StatusOr<std::string> WriteReport(const RunFolder& folder,
                                                   RunReport report) const = 0;
 };

@@ -63,11 +63,11 @@ struct Arguments {
   bool check = false;
   bool print = false;
   TrainerOptions trainer = {.threads = 0};  // 0: one per core
-  // Where files are to repeat, only the digest of the program.
+  // Reproducible files contain only the digest of the program.
   Provenance provenance;
 };
 
-// Longer than rank 0 takes to tell what every rank finds.
+// Longer than rank 0 needs to report an error that every rank finds.
 constexpr absl::Duration kFirstRankTells = absl::Seconds(5);
 
 // Whether this process writes and prints.
@@ -118,7 +118,7 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   return absl::OkStatus();
 }
 
-// Sets the run to resume, on rank 0, if none was given.
+// Sets the run to resume on rank 0, if the user named none.
 absl::Status ChooseRun(const Ranks* ranks, Arguments* arguments) {
   if (!Leads(ranks) || !arguments->resume || !arguments->run.empty()) {
     return absl::OkStatus();
@@ -133,7 +133,7 @@ absl::Status ChooseRun(const Ranks* ranks, Arguments* arguments) {
   return absl::OkStatus();
 }
 
-// What to train. A run to resume knows its own config.
+// Returns the config to train. A resumed run uses its own config.
 absl::StatusOr<ConfigSource> SourceOf(const Arguments& arguments,
                                       absl::string_view default_config,
                                       const FoundFolder& found) {
@@ -186,17 +186,18 @@ absl::StatusOr<LoadedConfig> ReadGivenConfig(const Arguments& arguments,
   return loaded;
 }
 
-// What the user gave.
+// The user's input after all checks.
 struct Given {
   RunFolderOptions options = {};
-  std::optional<RunFolder> folder = std::nullopt;  // if it existed; of rank 0
+  // Only on rank 0, if the folder existed.
+  std::optional<RunFolder> folder = std::nullopt;
   LoadedConfig loaded = {};
   FittingTask fitting = {};
-  FittingTask baseline = {};  // for --check, if there is one
+  FittingTask baseline = {};  // for --check, if there is a baseline
 };
 
-// Finds all that is wrong with it, on all ranks. An existing folder is opened
-// first, as it has the config or is refused.
+// Checks the input on all ranks. Opens an existing folder first, because it
+// contains the config or is rejected.
 absl::StatusOr<Given> Examine(const Arguments& arguments,
                               const Plugins& plugins,
                               absl::string_view default_config) {
@@ -217,7 +218,7 @@ absl::StatusOr<Given> Examine(const Arguments& arguments,
   REGARD_ASSIGN_OR_RETURN(
       given.fitting,
       BuildFittingTask(given.loaded, found.RunPath(), plugins, ranks));
-  // It is trained after the run.
+  // The baseline is trained after the run.
   if (!found.begun && given.loaded.baseline != nullptr) {
     const Experiment& run = given.loaded.config;
     if (run.baseline().name().empty() || run.baseline().name() == run.name()) {
@@ -235,7 +236,7 @@ absl::StatusOr<Given> Examine(const Arguments& arguments,
   return given;
 }
 
-// Prints the notes, then the resolved config or a summary of what was checked.
+// Prints the notes, then the resolved config or a summary of the checks.
 void PrintCheck(const Given& given, bool print_config) {
   for (const std::string& note : given.fitting.notes) {
     std::fprintf(stderr, "note: %s\n", PrintableText(note).c_str());
@@ -247,7 +248,8 @@ void PrintCheck(const Given& given, bool print_config) {
   std::fputs(text.c_str(), stdout);
 }
 
-// A new folder is made last, so that a wrong config leaves nothing behind.
+// Makes a new folder after all checks, so that an invalid config leaves nothing
+// behind.
 absl::StatusOr<std::unique_ptr<TrainingRun>> Prepare(const Arguments& arguments,
                                                      const Plugins& plugins,
                                                      Given given) {
@@ -269,8 +271,8 @@ absl::StatusOr<std::unique_ptr<TrainingRun>> Prepare(const Arguments& arguments,
   return run;
 }
 
-// Trains the baseline of a finished run, in a folder inside the run's. Returns
-// the signal that stopped it, or 0.
+// Trains the baseline of a finished run, in a folder inside the run folder.
+// Returns the signal that stopped it, or 0.
 absl::StatusOr<int> TrainBaseline(const TrainingRun& run,
                                   const TrainerOptions& options,
                                   const Provenance& provenance,
@@ -288,7 +290,7 @@ absl::StatusOr<int> TrainBaseline(const TrainingRun& run,
       BuildFittingTask(loaded, found.RunPath(), plugins, options.ranks));
   *baseline = std::make_unique<TrainingRun>(loaded, *std::move(folder),
                                             std::move(fitting));
-  // Its checkpoints are beside those of the run.
+  // The checkpoints of the baseline are next to those of the run.
   const std::string checkpoints = run.checkpoint_folder();
   REGARD_RETURN_IF_ERROR((*baseline)->Prepare(
       /*resume=*/false,
@@ -302,7 +304,7 @@ absl::StatusOr<int> TrainBaseline(const TrainingRun& run,
   return stopped_by;
 }
 
-// The exit code.
+// Returns the exit code.
 absl::StatusOr<int> TrainAndReport(TrainingRun& run,
                                    const TrainerOptions& options,
                                    const Provenance& provenance,
@@ -339,13 +341,13 @@ absl::StatusOr<int> TrainAndReport(TrainingRun& run,
         run.folder().path().c_str());
     return 128 + stopped_by;
   }
-  // If the baseline failed, the run itself is good: its report is worth having.
+  // If the baseline failed, the run itself is still valid and gets its report.
   absl::StatusOr<std::string> text = "";
   if (presenter != nullptr) {
     text = run.Report(*presenter, failure.ok() ? baseline.get() : nullptr);
   }
   if (failure.ok()) failure = text.status();
-  // Before printing, which may end the process by SIGPIPE.
+  // Ends the run before printing, because SIGPIPE may end the process.
   REGARD_RETURN_IF_ERROR(
       run.End(failure.ok() ? RunState::kFinished : RunState::kFailed));
   if (text.ok()) std::fputs(text->c_str(), stdout);
@@ -353,11 +355,11 @@ absl::StatusOr<int> TrainAndReport(TrainingRun& run,
   return FinishOutput();
 }
 
-// A handler can reach nothing but a global.
+// A signal handler can only access globals.
 std::atomic<int> stop_signal = 0;
 static_assert(std::atomic<int>::is_always_lock_free);
 
-// A second signal, of either kind, ends the program at once.
+// A second signal, of either kind, ends the program immediately.
 void RememberSignal(int number) {
   stop_signal = number;
   signal(SIGINT, SIG_DFL);
@@ -389,7 +391,7 @@ absl::StatusOr<int> Train(int argc, char** argv, const Plugins& plugins,
   arguments.trainer.ranks = ranks;
   arguments.provenance.compute_digest = plugins.compute_digest;
   REGARD_RETURN_IF_ERROR(ChooseRun(ranks, &arguments));
-  // Before they exchange anything.
+  // Checks the number of ranks before they communicate.
   if (ranks != nullptr && !RanksFit(ranks->size(), ranks->size())) {
     return absl::InvalidArgumentError(
         absl::StrCat("error: ", ranks->size(),
@@ -430,7 +432,8 @@ int TrainMain(int argc, char** argv, const Plugins& plugins,
   if (code.ok()) return *code;
   if (!Leads(ranks)) {
     if (absl::IsCancelled(code.status())) return 0;
-    // What rank 0 has found too, it tells, and ends all ranks.
+    // Waits, so that rank 0 reports an error that all ranks find, and ends
+    // them.
     absl::SleepFor(kFirstRankTells);
     std::fprintf(stderr, "rank %d: ", ranks->rank());
   }

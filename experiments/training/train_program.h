@@ -1,4 +1,5 @@
-// The training program, without its main(): a program is this and its plug-ins.
+// The training program without its main(). A program links this library and its
+// plug-ins.
 #ifndef EXPERIMENTS_TRAINING_TRAIN_PROGRAM_H_
 #define EXPERIMENTS_TRAINING_TRAIN_PROGRAM_H_
 
@@ -9,11 +10,12 @@
 
 namespace regard {
 
-// Trains as the command line says; without --config, what `default_config`
-// says. Returns the exit code (tools/README.md); 130 and 143 leave everything
-// saved. Without a presenter, runs have neither a report nor events. `ranks`,
-// null for one process, all call this; only rank 0 writes and prints. A code
-// other than 0 and these may be that of one rank.
+// Trains as the command line requests. Without --config, trains
+// `default_config`. Returns the exit code (tools/README.md); after 130 and 143,
+// everything is saved. If `presenter` is null, runs have neither a report nor
+// events. If `ranks` is not null, all ranks must call this function; only rank
+// 0 writes and prints. Any exit code other than 0, 130 and 143 may come from a
+// single rank.
 int TrainMain(int argc, char** argv, const Plugins& plugins,
               absl::string_view default_config, const RunPresenter* presenter,
               Ranks* ranks = nullptr);

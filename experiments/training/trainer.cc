@@ -22,12 +22,13 @@
 namespace regard {
 namespace {
 
-// A mean, or 0 of nothing.
+// Returns the mean, or 0 if `count` is 0.
 double Ratio(double sum, int64_t count) {
   return sum / static_cast<double>(std::max<int64_t>(count, 1));
 }
 
-// Of a clock that no change of the system's time sets, which ends a run early.
+// Returns a time that changes of the system clock do not affect, for the time
+// limit.
 absl::Time Now() {
   return absl::UnixEpoch() +
          absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch());
@@ -100,7 +101,7 @@ Trainer::Trainer(const Experiment& config, Task& task, const Plugins& plugins,
       denominators_(model_.loss_terms().size()),
       shard_sums_(static_cast<size_t>(config.num_shards()) *
                   model_.loss_terms().size()) {
-  // Every field is written, also by a run that makes no update.
+  // Writes every field, even in a run without optimizer steps.
   state_.set_step(0);
   state_.set_finished(false);
   state_.set_learning_rate(0);
@@ -138,7 +139,7 @@ absl::Span<const int64_t> Trainer::ShardOf(absl::Span<const int64_t> batch,
                        static_cast<size_t>(end - begin));
 }
 
-// Each shard pads its sequences to its own longest.
+// Each shard is padded to its own longest sequences.
 void Trainer::CountPadding(absl::Span<const int64_t> batch) {
   for (int shard = 0; shard < reducer_.num_shards(); ++shard) {
     const absl::Span<const int64_t> examples = ShardOf(batch, shard);
@@ -190,8 +191,8 @@ void Trainer::ComputeShard(absl::Span<const int64_t> batch, int shard,
   worker.forward.Backward(worker.sums, worker.seeds);
 }
 
-// Computes the faulty update again, on this thread, with every value and every
-// gradient checked.
+// Repeats the faulty optimizer step on this thread, and checks every value and
+// every gradient.
 absl::Status Trainer::ExplainFault(
     absl::Span<const absl::Span<const int64_t>> batches) {
   Worker& worker = *workers_[0];
@@ -337,8 +338,8 @@ void Trainer::SetProbe(Forward<float>& forward) const {
 }
 
 absl::Status Trainer::Evaluate(bool final) {
-  // A moving average takes the place of the weights. Those of the end have been
-  // chosen.
+  // Evaluations use the moving average of the weights. At the end, the model
+  // already has the chosen weights.
   const absl::Span<float> ema =
       finished() ? absl::Span<float>() : selection_.ema();
   const auto swap = [&] {
@@ -351,8 +352,8 @@ absl::Status Trainer::Evaluate(bool final) {
   Tape<float> tape;
   Forward<float> forward(tape, model_.parameters(), nullptr);
   SetProbe(forward);
-  // One record of the last step: what an evaluation of the training split
-  // measures takes the place of the mean since the last record.
+  // The last step has one record. An evaluation of the training split replaces
+  // the mean since the last record.
   Evaluation evaluation;
   auto& [metrics, sets] = evaluation;
   const bool trained = std::ranges::any_of(state_.term_counts(),
@@ -427,7 +428,8 @@ absl::Status Trainer::Finish() {
   REGARD_RETURN_IF_ERROR(SaveBeforeEnd());
   REGARD_RETURN_IF_ERROR(CheckWeights());
   if (selection_.active()) {
-    // Early stopping, or a limit of time, has just seen an evaluation.
+    // After early stopping or the time limit, the last step has been evaluated
+    // already.
     if (selection_.observes() && !selection_.exhausted() &&
         evaluated_step_ != step()) {
       REGARD_RETURN_IF_ERROR(Evaluate(/*final=*/false));
@@ -439,7 +441,7 @@ absl::Status Trainer::Finish() {
   return Save();
 }
 
-// Whether training ends before its last update.
+// Whether training ends before its last optimizer step.
 bool Trainer::IsOver() const {
   const double limit = config_.training().max_minutes();
   return selection_.exhausted() ||
@@ -464,7 +466,7 @@ absl::StatusOr<int> Trainer::Run(TrainingHooks hooks) {
   const auto due = [&](int64_t every) {
     return step() % (every == 0 ? plan_.updates_per_epoch() : every) == 0;
   };
-  // The last checkpoint is saved when all has been measured and recorded.
+  // The last checkpoint is saved after everything was measured and recorded.
   if (finished()) return 0;
   bool over = state_.has_records() || IsOver();
   while (step() < total_steps() && !over) {
@@ -487,8 +489,8 @@ absl::StatusOr<int> Trainer::Run(TrainingHooks hooks) {
       REGARD_RETURN_IF_ERROR(Evaluate(/*final=*/false));
     }
     over = IsOver();
-    // A run that is over is saved when its last record has been written: from a
-    // checkpoint before it, the record would be written twice.
+    // If training is over, the checkpoint is saved after the last record.
+    // Otherwise, a resumed run would write this record twice.
     if (!over && due(training.checkpoint_every())) {
       REGARD_RETURN_IF_ERROR(Save());
     }

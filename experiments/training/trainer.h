@@ -1,15 +1,15 @@
-// The one training loop, for every task:
+// The training loop of all tasks:
 //
-//   examples -> shards -> loss -> reduce -> clip -> update -> log -> evaluate
-//   -> checkpoint
+//  examples -> shards -> loss -> reduce -> clip -> update -> log -> evaluate
+//  -> checkpoint
 //
-// A thread has one tape; the gradients of its shards go to slabs of the
+// Each thread has one tape. The gradients of its shards go to slabs of the
 // GradientReducer.
 //
-// The same config gives the same bits for any number of threads and ranks, and
-// for a run that was killed and resumed, with others of them too. Ranks share
-// the shards of updates and the batches of evaluations, and all have the same
-// weights, state and metrics at any step.
+// Results are bit-identical for any number of threads and ranks, and for a run
+// that was killed and resumed, even with other numbers of them. Ranks share the
+// shards of optimizer steps and the batches of evaluations. All ranks have the
+// same weights, state and metrics at every step.
 #ifndef EXPERIMENTS_TRAINING_TRAINER_H_
 #define EXPERIMENTS_TRAINING_TRAINER_H_
 
@@ -54,60 +54,62 @@ struct TrainerOptions {
   int threads = 1;
   bool omit_times = false;
   bool profile = false;
-  // Asked after every update: a signal number to save and stop for, or 0.
+  // Read after every optimizer step. If it is not 0, the trainer saves and
+  // stops; the value is the signal number.
   const std::atomic<int>* stop_signal = nullptr;
-  // What watches a shard of the update that follows `step` finished ones,
-  // beside the config's own probe; null for nothing. Called by several threads
-  // at a time, for a shard by one.
+  // Returns a hook for a shard of the optimizer step that follows `step`
+  // finished ones, in addition to the hook of the config. May return null.
+  // Called by several threads at a time; each shard belongs to one thread.
   std::function<Probe<float>*(int64_t step, int shard)> probe = nullptr;
-  // The processes that train together, which fit the config's num_shards; null
-  // for one alone.
+  // The processes that train together. Their number must fit num_shards. Null
+  // for a single process.
   Ranks* ranks = nullptr;
 };
 
-// The model at an evaluation. All that it refers to is valid during the call.
+// The model at an evaluation. All references are only valid during the call.
 struct EvaluatedModel {
   int64_t step = 0;
   int64_t epoch = 0;
   bool final = false;
-  // By prefixed name.
+  // Metrics by prefixed name.
   const std::map<std::string, double>& metrics;
-  // The metrics of which are among those, by the same names.
+  // The sets behind some of these metrics, with the same names.
   const std::vector<EvaluatedSet>& sets;
-  // Without gradients.
+  // A forward pass without gradients.
   Forward<float>& forward;
-  // The gradient of the last update, before clipping, laid out as the
-  // parameters; empty where nothing has been trained.
+  // The gradient of the last optimizer step before clipping, laid out as the
+  // parameters. Empty if no step was made.
   absl::Span<const float> gradient;
 };
 
-// Who is told how training goes: the trainer itself writes and prints nothing.
-// All are called between updates only, by one thread, and change nothing of the
-// training. An error ends the run.
+// Callbacks for the progress of training. The trainer itself writes and prints
+// nothing. Callbacks are called between optimizer steps by one thread, and must
+// not change the training. An error ends the run.
 struct TrainingHooks {
-  // After every update; allocates nothing.
+  // Called after every optimizer step. Must not allocate.
   std::function<void(const StepProgress&)> updated = [](const auto&) {};
   std::function<absl::Status(const MetricsRecord&)> recorded = [](const auto&) {
     return absl::OkStatus();
   };
-  // After the evaluation's own record, if it has one.
+  // Called after the record of the evaluation, if it has one.
   std::function<absl::Status(const EvaluatedModel&)> evaluated =
       [](const auto&) { return absl::OkStatus(); };
-  // The state to resume from is complete. All records of its step came before.
+  // Called with the complete state to resume from, after all records of its
+  // step.
   std::function<absl::Status(const CheckpointContent&)> checkpointed =
       [](const auto&) { return absl::OkStatus(); };
 };
 
-// What the trainer itself measures, beside the metrics of the task.
+// Returns the metrics that the trainer itself measures.
 std::vector<MetricInfo> TrainerMetrics(const Model<float>& model);
 
-// Whether a checkpoint was saved after the last optimizer step of a run, so
-// that it lacks what only further steps need.
+// Whether a checkpoint was saved after the last optimizer step of a run. Such a
+// checkpoint lacks the state that further steps need.
 absl::StatusOr<bool> IsOfEnd(const Checkpoint& checkpoint);
 
 class Trainer {
  public:
-  // `config` and `task` outlive the trainer; `config` is valid.
+  // `config` must be valid. `config` and `task` must outlive the trainer.
   Trainer(const Experiment& config, Task& task, const Plugins& plugins,
           const TrainerOptions& options);
   ~Trainer();
@@ -115,23 +117,24 @@ class Trainer {
   // Resumes from a checkpoint of the same config.
   absl::Status Restore(const Checkpoint& checkpoint);
 
-  // Trains to the end, or until stopped; saves a checkpoint at either. At the
-  // end the model has the weights that training.early_stopping,
-  // training.average and training.ema_decay choose. Returns the signal that
-  // ended training early, or 0; or an error that names the operation if a loss
+  // Trains to the end, or until stopped, and saves a checkpoint in both cases.
+  // At the end, the model has the weights that training.early_stopping,
+  // training.average and training.ema_decay select. Returns the signal that
+  // stopped training, or 0. Returns an error that names the operation if a loss
   // or gradient is not finite.
   absl::StatusOr<int> Run(TrainingHooks hooks = {});
 
-  // Updates of the whole run, unless it ends early.
+  // The number of optimizer steps of the whole run, if it does not end early.
   int64_t total_steps() const { return plan_.total_updates(); }
 
   int64_t step() const { return state_.step(); }
 
-  // Whether training is over, as after resuming from the last checkpoint.
+  // Whether training has ended, for example after restoring the last
+  // checkpoint.
   bool finished() const { return state_.finished(); }
 
-  // Records of the restored step that came before its checkpoint, if only the
-  // final evaluation is left; otherwise all.
+  // The number of records of the restored step that were written before its
+  // checkpoint. The maximum integer unless only the final evaluation is left.
   int64_t restored_records() const {
     return state_.has_records() ? state_.records()
                                 : std::numeric_limits<int64_t>::max();
@@ -140,19 +143,20 @@ class Trainer {
   // The last value of each metric, by prefixed name.
   const std::map<std::string, double>& metrics() const { return metrics_; }
 
-  // The digest of the last weights, even if the model has others in the end.
+  // Returns the digest of the last weights, even if the model ends with others.
   std::string LastWeightsDigest() const;
 
-  // What the steps so far were spent on; empty unless asked for.
+  // Returns a profile of the steps so far. Empty unless TrainerOptions::profile
+  // is set.
   std::string Profile() const;
 
  private:
   struct Worker;
 
-  // The signal to stop for, or 0, the same on all ranks.
+  // Returns the signal to stop for, or 0. The result is equal on all ranks.
   int StopSignal() const;
   absl::Status Update();
-  // Makes the sums and statistics of the batch those of all ranks.
+  // Combines the sums and statistics of the batch from all ranks.
   void GatherFromRanks();
   void ComputeShard(absl::Span<const int64_t> batch, int shard, Worker& worker,
                     GradientSlab<float>& gradients);
@@ -162,21 +166,24 @@ class Trainer {
   absl::Status ExplainFault(
       absl::Span<const absl::Span<const int64_t>> batches);
   absl::Status Log(std::map<std::string, double> metrics);
-  // Begins what the next record is a mean of.
+  // Resets the sums of the next record.
   void ClearSums();
-  // The metrics of the updates since the last call.
+  // Returns the metrics of the optimizer steps since the last call.
   std::map<std::string, double> TakeTrainingMetrics();
-  // What the config wants to know of the last update's sites.
+  // Returns the statistics that the config requests, from the last optimizer
+  // step.
   std::map<std::string, double> TakeStatistics();
-  // Makes an evaluation's pass that of the model which the config describes.
+  // Installs the interventions of the config on an evaluation pass.
   void SetProbe(Forward<float>& forward) const;
   absl::Status Evaluate(bool final);
-  // An update by a finite gradient may still overflow. Nothing opens a
-  // checkpoint of such weights, for which an older one would be pruned.
+  // Returns an error if a weight is not finite. A step by a finite gradient may
+  // overflow. A checkpoint of such weights is useless, but an older one would
+  // be removed for it.
   absl::Status CheckWeights() const;
   absl::Status Save();
-  // Saves the last update, unless this run was resumed after it. The final
-  // evaluation may be long: a run that is killed during it resumes with it.
+  // Saves the last optimizer step, unless this run was resumed after it. The
+  // final evaluation may take long; a run that is killed during it resumes
+  // there.
   absl::Status SaveBeforeEnd();
   absl::Status RestoreSelection(const Checkpoint& checkpoint);
   absl::Status Finish();
@@ -201,19 +208,21 @@ class Trainer {
   std::unique_ptr<Optimizer<float>> optimizer_;
   std::unique_ptr<Schedule> schedule_;
 
-  // As checkpoints keep it, but for what Save() adds from the members below.
+  // The state of checkpoints, except for fields that Save() adds from the
+  // members below.
   TrainerState state_;
-  int64_t evaluated_step_ = -1;  // of the last evaluation during training
-  int64_t records_of_step_ = 0;  // logged since the last update
+  int64_t evaluated_step_ = -1;  // the last evaluation during training
+  // The number of records since the last optimizer step.
+  int64_t records_of_step_ = 0;
   WeightSelection selection_;
-  // Once the model has other weights than the last ones: those.
+  // The last weights, if the model has other weights. Otherwise empty.
   std::vector<float> last_weights_;
-  // The update that is being computed.
+  // The optimizer step that is being computed.
   std::vector<int64_t> examples_;
-  std::vector<double> denominators_;  // of each loss term
+  std::vector<double> denominators_;  // one per loss term
   std::vector<double> shard_sums_;    // [shards, loss terms], of one batch
-  // Of each shard; none if the config asks nothing of sites. Added in the order
-  // of batches and shards.
+  // One per shard. Empty if the config requests nothing at hook points. Added
+  // in the order of batches and shards.
   std::vector<std::unique_ptr<ConfiguredProbe<float>>> probes_;
   StatisticSums statistics_;
   std::map<std::string, double> metrics_;

@@ -1,4 +1,4 @@
-// What a trainer saves, and how it resumes from it.
+// Saving and restoring of the trainer.
 #include <algorithm>
 #include <list>
 #include <string>
@@ -26,7 +26,7 @@ namespace regard {
 
 namespace {
 
-// Keeps what the parser would write to the terminal.
+// Collects the first error, which the parser would otherwise print.
 class FirstError : public google::protobuf::io::ErrorCollector {
  public:
   void AddError(int line, int column, const std::string& message) override {
@@ -43,8 +43,8 @@ std::string StatePrefix(const Optimizer<float>::State& state) {
   return absl::StrCat(state.name, "/");
 }
 
-// Prefix of the moving average of the weights, which is in the file of the
-// optimizer if the weights to use are others.
+// Prefix of the moving average of the weights in the optimizer's file. Only
+// used if other weights are the best.
 constexpr char kEmaPrefix[] = "ema/";
 
 absl::StatusOr<TrainerState> ReadState(const Checkpoint& checkpoint) {
@@ -118,12 +118,12 @@ absl::Status Trainer::Save() {
       content.optimizer.push_back(std::move(view));
     }
   };
-  std::list<Slab<float>> wholes;  // of which ranks have parts
+  std::list<Slab<float>> wholes;  // slabs of which each rank has a part
   for (const auto& slab : optimizer_->state()) {
     add(reducer_.WholeOnFirst(slab.values, &wholes.emplace_back()),
         StatePrefix(slab));
   }
-  // What only training resumes from; no training follows the end.
+  // State that only further steps need. No step follows the end.
   if (!finished()) {
     if (!selected.ema.empty() && !selected.best.empty()) {
       add(selected.ema, kEmaPrefix);

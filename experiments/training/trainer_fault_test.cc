@@ -1,4 +1,5 @@
-// The trainer names what made a loss or a gradient that is not finite.
+// Tests that the trainer names the operation that made a loss or gradient
+// infinite or NaN.
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -31,9 +32,9 @@ using ::testing::HasSubstr;
 
 enum class Fault { kValue, kGradient, kOverflow, kSum };
 
-// One weight that is 0; example 0 takes its root, whose slope is infinite
-// there, or its logarithm. All others are harmless. Or all have a slope that is
-// finite, but makes the weight overflow, or the sum over shards.
+// A task with one weight that is 0. With example 0, the loss is the square root
+// of the weight, whose slope is infinite, or its logarithm. For other faults,
+// every slope is finite, but the weight or the sum over shards overflows.
 class FaultyTask : public Task, public Model<float> {
  public:
   explicit FaultyTask(Fault fault) : Task({}), fault_(fault) {
@@ -76,7 +77,7 @@ class FaultyTask : public Task, public Model<float> {
   const LossTerm terms_[1] = {{"loss", 1}};
 };
 
-// What training ends with, its examples in the order of `seed`.
+// Returns the error of a training whose examples are in the order of `seed`.
 std::string MessageOf(Fault fault, int accumulate_batches, uint64_t seed,
                       Ranks* ranks = nullptr, int epochs = 1,
                       int evaluate_every = 1) {
@@ -108,7 +109,7 @@ TEST(TrainerFaultTest, NamesTheOperation) {
       AllOf(HasSubstr("step 1, shard"), HasSubstr("gradient made by Sqrt")));
 }
 
-// Example 0 is in the first batch for some of the seeds, in a later one for
+// Example 0 is in the first batch for some seeds, and in a later batch for
 // others.
 TEST(TrainerFaultTest, NamesTheOperationInWhicheverBatchOfAnUpdateItIs) {
   for (const int batches : {2, 4}) {
@@ -143,7 +144,7 @@ TEST(TrainerFaultTest, SaysThatNoOperationIsToBlame) {
             "the gradient's norm is not: a sum or a square overflows");
 }
 
-// Also that which has not computed the faulty shard.
+// A rank that has not computed the faulty shard also names the operation.
 TEST(TrainerFaultTest, AllRanksNameTheSameOperation) {
   for (const Fault fault :
        {Fault::kValue, Fault::kGradient, Fault::kOverflow}) {

@@ -1,4 +1,5 @@
-// What the trainer asks of a model, of which epoch, and with which weights.
+// Tests how the trainer uses a model: the epochs, and the weights of
+// evaluations.
 #include "experiments/training/trainer.h"
 
 #include <cstdint>
@@ -46,9 +47,9 @@ using ::testing::Pair;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-// One weight, 0 at first, which is the loss and the metric. So with a learning
-// rate of 1, it is -n after n updates. Notes the epoch (-1: none) wherever
-// examples are asked for.
+// A task with one weight, initially 0, which is the loss and the metric. With a
+// learning rate of 1, the weight is -n after n optimizer steps. Records the
+// epoch (-1: none) of each request for examples.
 class FallingTask : public Task, public Model<float> {
  public:
   explicit FallingTask(Better better = Better::kLower)
@@ -60,7 +61,7 @@ class FallingTask : public Task, public Model<float> {
   const std::vector<int64_t>& of_lengths() const { return of_lengths_; }
   const std::vector<int64_t>& of_updates() const { return of_updates_; }
   const std::vector<int64_t>& of_evaluations() const { return of_evaluations_; }
-  // The weight at evaluations on dev.
+  // The values of the weight at evaluations on dev.
   const std::vector<float>& evaluated() const { return evaluated_; }
   float weight() { return store_.value(weight_)[0]; }
 
@@ -76,7 +77,7 @@ class FallingTask : public Task, public Model<float> {
     of_lengths_.push_back(epoch_);
     return {example == 3 ? last_length_ : 1, 1};
   }
-  // Of the source of the last example; that of all others is 1.
+  // Sets the source length of the last example. All others have length 1.
   void set_last_length(int64_t length) { last_length_ = length; }
   absl::Span<const LossTerm> loss_terms() const override { return terms_; }
   void Denominators(absl::Span<const int64_t>,
@@ -110,7 +111,7 @@ class FallingTask : public Task, public Model<float> {
   mutable std::vector<float> evaluated_;
 };
 
-// Three epochs of two updates.
+// Three epochs of two optimizer steps.
 Experiment Config(const std::string& training) {
   Experiment config;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
@@ -136,12 +137,12 @@ TEST(TrainerTest, UpdatesAreOfTheirEpochPlansAndEvaluationsOfNone) {
   const Experiment config = Config("group_by_length: true");
   FallingTask task;
   EXPECT_EQ(BatchPlan(config, task).total_updates(), 6);
-  // Also where it asks whether lengths differ.
+  // Also while the trainer checks whether lengths differ.
   EXPECT_THAT(task.of_lengths(), ElementsAre(-1, -1, -1, -1, -1));
   Train(config, task);
   EXPECT_THAT(task.of_updates(), ElementsAre(0, 0, 1, 1, 2, 2));
   EXPECT_THAT(task.of_evaluations(), ElementsAre(-1));
-  // A second trainer plans the same batches.
+  // A second plan has the same batches.
   EXPECT_EQ(BatchPlan(config, task).total_updates(), 6);
   EXPECT_EQ(task.of_lengths().back(), -1);
 }
@@ -171,18 +172,18 @@ TEST(TrainerTest, InterventionsHoldInTrainingAndEvaluations) {
   EXPECT_THAT(reported, ElementsAre(Pair(2, -1), Pair(4, 0), Pair(6, -3)));
 }
 
-// Also of the mean of weights that is compared with the best ones.
+// Also applies to the averaged weights that are compared with the best ones.
 TEST(TrainerTest, AnInterventionHoldsInTheChoiceOfWeights) {
   Experiment config = Config("average: 2 early_stopping {}");
   ASSERT_TRUE(google::protobuf::TextFormat::MergeFromString(
       "intervene { site: '*' replace { scale: 0.5 } }", &config));
   FallingTask task;
   Train(config, task);
-  // Halves of -1, -2, -3, of the mean of the last two, and of what is used.
+  // Halves of -1, -2, -3, of the mean of the last two, and of the used weight.
   EXPECT_THAT(task.evaluated(), ElementsAre(-.5F, -1, -1.5F, -1.25F, -1.5F));
 }
 
-// "STEP of epoch EPOCH: NAME VALUE, .." of each record.
+// Returns "STEP of epoch EPOCH: NAME VALUE, .." for each record.
 std::vector<std::string> RecordsOf(const Experiment& config,
                                    FallingTask& task) {
   Trainer trainer(config, task, BuiltInPlugins(), {.threads = 1});
@@ -201,7 +202,7 @@ std::vector<std::string> RecordsOf(const Experiment& config,
   return records;
 }
 
-// Sums of 0, -1, -2, .. over two examples each.
+// The losses are 0, -1, -2, .., each over two examples.
 TEST(TrainerTest, RecordsAreOfTheUpdatesSinceTheOneBefore) {
   FallingTask task;
   const std::string update = " train/gradient_norm 1 train/learning_rate 1";
@@ -214,7 +215,7 @@ TEST(TrainerTest, RecordsAreOfTheUpdatesSinceTheOneBefore) {
                               " train/loss -2 train/padding_share 0"));
 }
 
-// One example is trained on, or none.
+// One training example, or none.
 TEST(TrainerTest, ARecordOfTheEndIsOfWhatWasTrained) {
   FallingTask task;
   Experiment config = Config("max_updates: 1");
@@ -237,7 +238,7 @@ TEST(TrainerTest, EachShardIsPaddedToItsOwnLongest) {
   config.set_num_shards(2);
   config.mutable_training()->set_batch_size(4);
   config.mutable_training()->set_epochs(2);
-  // 4 of 10 + 2 positions of sources and 4 of targets.
+  // 4 of the 10 + 2 source positions and 4 target positions are padding.
   EXPECT_THAT(RecordsOf(config, task),
               ElementsAre(EndsWith(" train/padding_share 0.25"),
                           EndsWith(" train/padding_share 0.25")));
@@ -286,7 +287,7 @@ TEST(TrainerTest, TheLastWeightsAreEvaluatedAndUsed) {
   EXPECT_EQ(task.weight(), -6);
 }
 
-// -1, (-1 - 2) / 2, (-1.5 - 3) / 2, ...
+// The averages are -1, (-1 - 2) / 2, (-1.5 - 3) / 2, ...
 TEST(TrainerTest, TheirMovingAverageIsEvaluatedAndUsed) {
   FallingTask plain;
   FallingTask task;
@@ -294,7 +295,7 @@ TEST(TrainerTest, TheirMovingAverageIsEvaluatedAndUsed) {
   EXPECT_THAT(task.evaluated(), ElementsAre(-1.5F, -3.125F, -5.03125F));
   EXPECT_EQ(task.weight(), -5.03125F);
   EXPECT_EQ(result.metrics.at("dev/loss"), -5.03125);
-  // It does not change what is trained.
+  // The moving average does not change the training.
   EXPECT_EQ(result.weights_digest, Train(Config(""), plain).weights_digest);
 }
 
@@ -312,7 +313,7 @@ TEST(TrainerTest, TheMeanOfTheLastEvaluationsIsUsed) {
   EXPECT_EQ(task.weight(), -5);
 }
 
-// Weights that have been observed already would be twice in a mean of them.
+// Observing the same weights twice would count them twice in an average.
 TEST(TrainerTest, AnEvaluationAtTheLimitOfTimeIsNotRepeated) {
   FallingTask task;
   const Experiment config =
@@ -350,8 +351,8 @@ TEST(TrainerTest, TheStateOfARunWithoutUpdatesHasEveryField) {
   }
 }
 
-// The final evaluation may be long: what a kill during it loses is only that.
-// Without the number of records, one would be written twice.
+// The final evaluation may take long, so a kill must lose only that. Without
+// the number of records, one record would be written twice.
 TEST(TrainerTest, ACheckpointComesBeforeTheFinalEvaluation) {
   FallingTask task(Better::kHigher);
   const Experiment config =
@@ -385,7 +386,7 @@ Checkpoint OnlyCheckpoint(const std::string& folder) {
   return found->checkpoints.at(0);
 }
 
-// Early stopping ends it after four updates, the last of which no record had.
+// Early stopping ends the run after four steps. The last step has no record.
 TEST(TrainerTest, ARunThatWasKilledAtItsEndRecordsItsLastUpdate) {
   const Experiment config =
       Config("early_stopping { patience: 1 } log_every: 3");
@@ -415,7 +416,7 @@ TEST(TrainerTest, ARunThatWasKilledAtItsEndRecordsItsLastUpdate) {
   FallingTask task(Better::kHigher);
   Trainer trainer(config, task, BuiltInPlugins(), {.threads = 1});
   ASSERT_THAT(trainer.Restore(OnlyCheckpoint(folder)), IsOk());
-  // Nothing is trained again.
+  // Resuming makes no further step.
   EXPECT_EQ(trainer.step(), 4);
   EXPECT_EQ(trainer.restored_records(), 1);
   last_record.clear();
@@ -423,8 +424,8 @@ TEST(TrainerTest, ARunThatWasKilledAtItsEndRecordsItsLastUpdate) {
   EXPECT_EQ(last_record, whole);
 }
 
-// The metric only gets worse, so two evaluations after the first, which is the
-// best, the rate is halved. The run is killed between these two.
+// The metric only gets worse. So the learning rate is halved two evaluations
+// after the first, which is the best. The run is killed between these two.
 TEST(TrainerTest, APlateauIsOfTheEvaluationsBeforeAKillToo) {
   Experiment config = Config("checkpoint_every: 2");
   config.mutable_training()->set_epochs(4);
@@ -455,7 +456,8 @@ TEST(TrainerTest, APlateauIsOfTheEvaluationsBeforeAKillToo) {
   EXPECT_THAT(resumed.evaluated(), ElementsAre(-6, -7));
 }
 
-// By hand, or by a stranger: a manifest may fit what makes no sense.
+// A user may edit the state. The manifest may match although the state is
+// invalid.
 TEST(TrainerTest, TheStateOfACheckpointIsOfItsStep) {
   const Experiment config = Config("");
   const std::string folder = ::testing::TempDir() + "/state_of_its_step";

@@ -32,7 +32,7 @@ namespace regard {
 
 namespace {
 
-// Off a terminal, a run writes about this many lines of progress.
+// Approximate number of progress lines of a run that is not on a terminal.
 constexpr int64_t kPlainLines = 20;
 
 std::vector<MetricInfo> MetricsOf(Task& task) {
@@ -43,7 +43,7 @@ std::vector<MetricInfo> MetricsOf(Task& task) {
   return metrics;
 }
 
-// An error if there are differences, a line each.
+// Returns an error if `differences`, one per line, is not empty.
 absl::Status CheckSame(const RunFolder& folder, absl::string_view what,
                        absl::string_view differences) {
   if (differences.empty()) return absl::OkStatus();
@@ -52,8 +52,8 @@ absl::Status CheckSame(const RunFolder& folder, absl::string_view what,
                    what, " of the run to resume:", differences));
 }
 
-// Compares the config with the run's. An error if fields differ that may not
-// change.
+// Compares the config with the config of the run. Returns an error if a field
+// differs that must not change.
 absl::StatusOr<RunExtension> CompareConfig(const RunFolder& folder,
                                            const Plugins& plugins,
                                            const Experiment& config) {
@@ -66,10 +66,10 @@ absl::StatusOr<RunExtension> CompareConfig(const RunFolder& folder,
   RunExtension extension = {.before = stored};
   const auto may_change = FieldsThatMayChange();
   std::string differences;
-  // Both in full, by this program's defaults.
+  // Compares resolved configs, with the defaults of this program.
   for (const FieldDifference& difference :
        DiffResolvedFields(ResolvedFields(stored), ResolvedFields(config))) {
-    // They are for readers.
+    // Notes and tags have no effect on results.
     if (difference.path == "note" || difference.path == "tags") continue;
     if (std::ranges::count(may_change, difference.path) > 0) {
       extension.paths.push_back(difference.path);
@@ -87,7 +87,7 @@ absl::StatusOr<RunExtension> CompareConfig(const RunFolder& folder,
   return extension;
 }
 
-// Compares the data files, and what the run made of them and kept.
+// Compares the data files, and the files that the run made of them.
 absl::Status CheckSameData(const RunFolder& folder,
                            const std::map<std::string, std::string>& digests) {
   REGARD_ASSIGN_OR_RETURN(const Environment before,
@@ -104,7 +104,7 @@ absl::Status CheckSameData(const RunFolder& folder,
   return CheckSame(folder, "data", differences);
 }
 
-// A digest of config and data.
+// Returns a digest of config and data.
 std::string RunId(const Experiment& config,
                   const std::map<std::string, std::string>& digests) {
   Sha256 sha256;
@@ -117,8 +117,8 @@ std::string RunId(const Experiment& config,
   return sha256.HexDigest();
 }
 
-// Writes those files of the task again that are missing. One that differs is an
-// error, after which none is written.
+// Writes missing files of the task again. Returns an error if one differs, and
+// then writes none.
 absl::Status RestoreTaskFiles(const RunFolder& folder, const Task& task) {
   std::vector<std::string> missing;
   const std::map<std::string, std::string> files = task.Files();
@@ -143,8 +143,8 @@ absl::Status RestoreTaskFiles(const RunFolder& folder, const Task& task) {
   return absl::OkStatus();
 }
 
-// An error if the run was trained and saved: beginning again would overwrite
-// its metrics.
+// Returns an error if the run was trained and saved but its checkpoints are
+// missing. Starting again would overwrite its metrics.
 absl::Status RefuseLostCheckpoints(const RunFolder& folder) {
   const absl::StatusOr<RunStatus> status =
       ReadStatus(folder.File("status.json"));
@@ -265,7 +265,8 @@ absl::Status TrainingRun::Prepare(bool resume, const std::string& checkpoints,
     REGARD_RETURN_IF_ERROR(RefuseLostCheckpoints(folder_));
     std::fprintf(stderr, "%s has no complete checkpoint: starting at step 0\n",
                  folder_.path().c_str());
-    // The config may have been read from the folder: its text stays as given.
+    // The config may have been read from this folder, so its text stays
+    // unchanged.
     REGARD_RETURN_IF_ERROR(WriteTaskFiles());
     return Extend(extension, plugins);
   }
@@ -295,12 +296,12 @@ absl::Status TrainingRun::Extend(const RunExtension& extension,
                           folder_.Read("resolved.textproto"));
   const std::string former =
       absl::StrCat("resolved.until-step-", step, ".textproto");
-  // An earlier extension from here has trained nothing that is left.
+  // An earlier extension from this step has left no trained steps.
   if (!PathExists(folder_.File(former))) {
     REGARD_RETURN_IF_ERROR(folder_.Write(former, before));
   }
-  // Without the old end, the old config resumes to it again. With the new
-  // config, the old end would be taken for the new one.
+  // Removes the old end, so that the old config trains to it again. The new
+  // config would take the old end for its own.
   REGARD_RETURN_IF_ERROR(
       RemoveCheckpointsAfter(folder_.path(), step, SystemFiles()));
   REGARD_RETURN_IF_ERROR(folder_.Write(
@@ -324,7 +325,8 @@ absl::Status TrainingRun::End(RunState state) {
 
 absl::Status TrainingRun::ReadSets(const Aggregates& aggregates) {
   const std::string path = folder_.File("examples.jsonl");
-  // A run of an earlier program, resumed after its end, has none.
+  // A run of an earlier program that was resumed after its end has no such
+  // file.
   if (!PathExists(path)) return absl::OkStatus();
   REGARD_ASSIGN_OR_RETURN(sets_, ReadExamples(path, aggregates));
   status_.confidence = BootstrapConfidence(sets_, loaded_.config.seed());
@@ -345,7 +347,8 @@ TrainingHooks TrainingRun::Hooks(FileWriter& log, Progress& progress,
   hooks.evaluated = [this, &progress,
                      events](const EvaluatedModel& evaluated) -> absl::Status {
     if (evaluated.final) {
-      // Before the last checkpoint: a run that is over has the file.
+      // The file is written before the last checkpoint, so a finished run has
+      // it.
       REGARD_RETURN_IF_ERROR(
           folder_.Write("examples.jsonl", ExamplesText(evaluated.sets)));
     } else if (!evaluated.metrics.empty()) {
@@ -359,7 +362,7 @@ TrainingHooks TrainingRun::Hooks(FileWriter& log, Progress& progress,
   hooks.checkpointed =
       [this, &log](const CheckpointContent& content) -> absl::Status {
     REGARD_RETURN_IF_ERROR(folder_.StillHeld());
-    // The records of a step are on the disk before its checkpoint is.
+    // The records of a step are synced before its checkpoint is saved.
     REGARD_RETURN_IF_ERROR(log.Sync());
     return SaveCheckpoint(folder_.path(), content,
                           loaded_.config.training().keep_checkpoints(),
@@ -398,7 +401,7 @@ absl::StatusOr<int> TrainingRun::Train(const TrainerOptions& options,
     }
   }
   std::unique_ptr<TrainingEvents> events;
-  // Events have times; and of a run that is over nothing more is to be told.
+  // Events contain times, and a finished run has no more events.
   if (presenter != nullptr && !options.omit_times && !was_over) {
     StartedRun run = {.folder = folder_,
                       .total_steps = total,
@@ -408,11 +411,11 @@ absl::StatusOr<int> TrainingRun::Train(const TrainerOptions& options,
     if (checkpoint_.has_value()) run.resumed_step = checkpoint_->step;
     REGARD_ASSIGN_OR_RETURN(events, presenter->BeginEvents(run));
   }
-  // What a run that is over has left may be damaged: it stays as it is then.
+  // The files of a finished run are not changed, even if they are damaged.
   if (was_over) {
     REGARD_RETURN_IF_ERROR(ReadSets(plugins.aggregates));
   } else if (checkpoint_.has_value()) {
-    // An earlier program may have begun the run, which measured less.
+    // An earlier program, which measured less, may have started the run.
     REGARD_RETURN_IF_ERROR(WriteDescription());
   }
   REGARD_RETURN_IF_ERROR(WriteStatus(
@@ -444,7 +447,7 @@ absl::StatusOr<int> TrainingRun::Train(const TrainerOptions& options,
       if (!read.ok()) stopped_by = read;
     }
   }
-  // The failure itself is what the caller wants to hear of.
+  // The caller needs the first error.
   if (!stopped_by.ok()) End(RunState::kFailed).IgnoreError();
   return stopped_by;
 }
@@ -473,7 +476,8 @@ absl::StatusOr<std::string> TrainingRun::Report(
   report.notes = notes_;
   REGARD_ASSIGN_OR_RETURN(report.records,
                           ReadMetricsLog(folder_.File("metrics.jsonl")));
-  // As at the start: a resumed run may have read its config from there.
+  // Reads the file again, because a resumed run may have read its config from
+  // it.
   REGARD_ASSIGN_OR_RETURN(report.resolved_config,
                           folder_.Read("resolved.textproto"));
   return presenter.WriteReport(folder_, std::move(report));

@@ -1,5 +1,4 @@
-// One training run and its folder: what a fresh start writes, what a resumed
-// one checks, and how it ends.
+// A training run with its run folder: how it starts, resumes and ends.
 #ifndef EXPERIMENTS_TRAINING_TRAINING_RUN_H_
 #define EXPERIMENTS_TRAINING_TRAINING_RUN_H_
 
@@ -33,78 +32,82 @@ namespace regard {
 
 class TrainingRun {
  public:
-  // `folder` is open, for a fresh run or for one to resume; the task's model
-  // has the weights that training begins with.
+  // `folder` is open, for a new run or a run to resume. The model of the task
+  // has its initial weights.
   TrainingRun(LoadedConfig loaded, RunFolder folder, FittingTask fitting);
 
-  // Writes the folder of a fresh run, or finds where to resume. An error is
-  // wrong input: a config or data that differs from that of the run.
-  // Checkpoints go to the folder `checkpoints` if it is not empty. Prints the
-  // notes but for those that have been `told`.
+  // Writes the folder of a new run, or finds the checkpoint to resume from.
+  // Stores checkpoints in the folder `checkpoints` if it is not empty. Prints
+  // the notes, except for those in `told`. Returns an error if the input is
+  // wrong, such as a config or data that differ from the run's.
   absl::Status Prepare(bool resume, const std::string& checkpoints,
                        const Provenance& provenance, const Plugins& plugins,
                        absl::Span<const std::string> told = {});
 
-  // Where its checkpoints go if not into its own folder, otherwise "".
+  // The folder of the checkpoints if it is not in the run folder, else "".
   std::string checkpoint_folder() const {
     return checkpoint_folder_.has_value() ? checkpoint_folder_->path() : "";
   }
 
-  // Trains to the end or until stopped, and says in status.json if it was
-  // stopped or failed. Returns the signal that stopped it, or 0. Without a
-  // presenter or with omit_times, which events would contradict, none are
-  // written.
+  // Trains to the end or until stopped. Writes status.json if training was
+  // stopped or failed. Returns the signal that stopped it, or 0. If `presenter`
+  // is null, or with omit_times, writes no events, because events contain
+  // times.
   absl::StatusOr<int> Train(const TrainerOptions& options,
                             const Plugins& plugins,
                             const RunPresenter* presenter);
 
-  // Once it has trained to the end: has its report written, and returns what to
-  // print. `baseline`, which may be null, has trained, too.
+  // Writes the report of a run that has been trained to the end, and returns
+  // the text to print. `baseline` may be null; otherwise, it must have been
+  // trained, too.
   absl::StatusOr<std::string> Report(const RunPresenter& presenter,
                                      const TrainingRun* baseline) const;
 
-  // Leaves the final status.json: the last thing that a run does.
+  // Writes the final status.json. Must be called last.
   absl::Status End(RunState state);
 
-  // Whether it goes on from a checkpoint.
+  // Whether the run resumes from a checkpoint.
   bool resumes() const { return checkpoint_.has_value(); }
-  // Finished updates.
+  // The number of finished optimizer steps.
   int64_t step() const { return status_.step; }
   const RunFolder& folder() const { return folder_; }
   const LoadedConfig& loaded() const { return loaded_; }
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
-  // The files of a run that begins but for the config, as given and in full.
+  // Writes the files of a new run, except for the two config files.
   absl::Status WriteTaskFiles() const;
-  absl::Status WriteDescription() const;  // run.json
-  // Changes the folder to go on with the changed config from checkpoint_, and
-  // says on standard error what that means.
+  absl::Status WriteDescription() const;  // writes run.json
+  // Changes the folder so that training continues from checkpoint_ with the
+  // changed config. Prints the consequences to standard error.
   absl::Status Extend(const RunExtension& extension,
                       const Plugins& plugins) const;
-  // Locks the folder of the checkpoints if that is not in the run's own:
-  // `checkpoints`, which gets recorded, else the one on record.
+  // Locks the checkpoint folder if it is not in the run folder. If
+  // `checkpoints` is not empty, records it; otherwise, uses the recorded
+  // folder.
   absl::Status OpenCheckpointFolder(const std::string& checkpoints);
-  // What is written and shown while it trains; `events` may be null.
+  // Returns the callbacks that write and show the progress. `events` may be
+  // null.
   TrainingHooks Hooks(FileWriter& log, Progress& progress,
                       TrainingEvents* events) const;
-  // Reads what the last evaluation wrote.
+  // Reads the sets that the last evaluation wrote.
   absl::Status ReadSets(const Aggregates& aggregates);
 
   const LoadedConfig loaded_;
   const RunFolder folder_;
-  // Held while it is written to.
+  // Locked while checkpoints are written.
   std::optional<RunFolder> checkpoint_folder_;
   const std::unique_ptr<Task> task_;
   const std::vector<std::string> notes_;
-  // SHA-256 of what training begins with, by the field that names it.
+  // SHA-256 of the data and the initial weights, by the config field that names
+  // them.
   const std::map<std::string, std::string> digests_;
   Provenance provenance_;
-  // Those of the task and of the trainer.
+  // The metrics of the task and of the trainer.
   const std::vector<MetricInfo> metrics_;
   std::optional<Checkpoint> checkpoint_;
-  // Once it has trained: the last one, and what it made of the examples of dev
-  // and test.
+  // After training: the last status, and the results of the dev and test
+  // examples.
   RunStatus status_;
   std::vector<EvaluatedSet> sets_;
 };

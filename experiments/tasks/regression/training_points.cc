@@ -29,7 +29,7 @@ constexpr char kAnotherModel[] =
 std::string JsonOf(const NadarayaWatsonData& data) {
   nlohmann::ordered_json json = {{"columns", data.x_names},
                                  {"target", data.y_name}};
-  // Means and standard deviations, with those of the target last.
+  // Means and standard deviations. The target comes last.
   if (!data.x_scales.empty()) {
     std::vector<ColumnScale> scales = data.x_scales;
     scales.push_back(data.y_scale);
