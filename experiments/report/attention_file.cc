@@ -14,7 +14,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Appends the row of a head; false if it is none of `columns` weights.
+// Appends a row of a head. Returns false unless the row consists of `columns`
+// weights.
 bool AddRow(const Json& row, size_t columns, std::vector<double>& head) {
   if (!row.is_array() || row.size() != columns) return false;
   for (const Json& weight : row) {
@@ -54,7 +55,7 @@ LabelledMatrix ReadMap(const JsonObject& json) {
   return map;
 }
 
-// A line for each row of a head.
+// Returns one line for each row of a head.
 std::string HeadText(const LabelledMatrix& map, absl::Span<const double> head) {
   const auto append = [](std::string* text, double value) {
     absl::StrAppend(text, std::isfinite(value)
@@ -97,7 +98,7 @@ std::string AttentionJson(absl::Span<const LabelledMatrix> maps) {
 
 absl::StatusOr<std::vector<LabelledMatrix>> ParseAttentionJson(
     absl::string_view text) {
-  // A run wrote it; of a long text in many layers it has many weights.
+  // The file is trusted, and a long text with many layers has many weights.
   REGARD_ASSIGN_OR_RETURN(JsonFile file,
                           JsonFile::Parse(text, "attention.json", /*line=*/1,
                                           /*most_values=*/text.size()));

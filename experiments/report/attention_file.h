@@ -1,5 +1,5 @@
-// attention.json: the weights that a run shows, for other programs.
-// docs/run_folder.md.
+// attention.json: the attention weights that a run shows, for other programs.
+// The format is described in docs/run_folder.md.
 #ifndef EXPERIMENTS_REPORT_ATTENTION_FILE_H_
 #define EXPERIMENTS_REPORT_ATTENTION_FILE_H_
 
@@ -13,10 +13,12 @@
 
 namespace regard {
 
-// The file's text. Numbers have six digits; those that JSON lacks are null.
+// Returns the text of the file. Numbers have six digits. Numbers that are not
+// finite become null.
 std::string AttentionJson(absl::Span<const LabelledMatrix> maps);
 
-// InvalidArgument for another text, or a map whose parts do not fit together.
+// Parses the text of a file. Returns InvalidArgument if the text is malformed,
+// or if the sizes of a map do not match.
 absl::StatusOr<std::vector<LabelledMatrix>> ParseAttentionJson(
     absl::string_view text);
 

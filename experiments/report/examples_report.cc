@@ -17,12 +17,14 @@ namespace {
 constexpr int64_t kMostRanges = 8;
 constexpr size_t kMostExtremes = 5;
 
-// Lengths above (index - 1) * width and up to index * width.
+// Ranges of lengths. Range `index` contains lengths in ((index - 1) * width,
+// index * width].
 struct Ranges {
   int64_t width = 1;
-  int64_t last = 0;      // the index that takes all greater ones
-  bool is_open = false;  // whether there are greater ones
-  std::map<int64_t, std::vector<size_t>> examples = {};  // by index
+  int64_t last = 0;      // the index of the last range
+  bool is_open = false;  // whether the last range has no upper limit
+  // Indices of examples, by range.
+  std::map<int64_t, std::vector<size_t>> examples = {};
 
   std::string Label(int64_t index) const {
     const int64_t first = index == 0 ? 0 : (index - 1) * width + 1;
@@ -46,7 +48,7 @@ Ranges RangesOf(const EvaluatedSet& set) {
   if (lengths.empty()) return ranges;
   const size_t longest = lengths.size() - 1;
   const int64_t high = lengths[longest - longest * 2 / 100];
-  // 1, 2, 5, 10, 20, ...
+  // Tries the widths 1, 2, 5, 10, 20, ...
   for (int64_t step = 0;
        IndexOf(high, ranges.width) - IndexOf(lengths.front(), ranges.width) >=
        kMostRanges;
@@ -120,7 +122,7 @@ Table WorstAndBest(const EvaluatedSet& set,
   if (metric == set.metrics.end()) return table;
   table.header = {"", metric->name, "input", "reference", "output"};
   std::vector<size_t> order;
-  // A set may say the same twice.
+  // A set may contain the same example twice.
   std::set<std::pair<std::string, std::string>> seen;
   for (size_t i = 0; i < set.examples.size(); ++i) {
     if (seen.emplace(set.examples[i].input, set.examples[i].output).second) {

@@ -1,4 +1,4 @@
-// What a report shows of the examples of a data set: a metric by the length of
+// Report sections about the examples of a data set: a metric by the length of
 // the input, and the worst and best examples.
 #ifndef EXPERIMENTS_REPORT_EXAMPLES_REPORT_H_
 #define EXPERIMENTS_REPORT_EXAMPLES_REPORT_H_
@@ -13,27 +13,29 @@
 
 namespace regard {
 
-// What a run made of a set.
+// The results of a run on a set.
 struct NamedSet {
-  std::string name = {};  // of the run
+  std::string name = {};  // name of the run
   const EvaluatedSet* set = nullptr;
 };
 
-// A metric of parts of a set.
+// A metric by ranges of input lengths.
 struct ByLength {
   Plot plot = {};
-  Table table = {};  // a row for each part
+  Table table = {};  // one row per range
 };
 
-// The first metric of the sets, which are of the same examples, for at most
-// eight ranges of lengths. Bands and brackets are 95 % intervals of a bootstrap
-// with this seed. The last range takes what is longer than 98 % of the
-// examples. Without rows where there are fewer than two ranges or no metric.
+// Measures the first metric of the sets by the length of the input. The sets
+// must have the same examples. There are at most eight ranges; the last one
+// includes all examples that are longer than 98 % of the examples. Bands and
+// brackets are 95 % bootstrap intervals with the given seed. The result has no
+// rows if there are fewer than two ranges, or no metric.
 ByLength MeasureByLength(absl::Span<const NamedSet> runs, uint64_t seed);
 
-// Up to five examples of either kind by the first metric of single examples of
-// which `infos` say whether lower or higher is better. Its name is header[1].
-// Without rows where there is no such metric.
+// Returns up to five of the worst and of the best examples. The metric is the
+// first metric of single examples for which `infos` states whether lower or
+// higher is better. Its name is header[1]. The result has no rows if there is
+// no such metric.
 Table WorstAndBest(const EvaluatedSet& set, absl::Span<const MetricInfo> infos);
 
 // Whether two sets have the same metrics, inputs and references.

@@ -15,7 +15,8 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-// An example of each length, right where it is at most `longest_right`.
+// Makes one example of each length, correct if the length is at most
+// `longest_right`.
 EvaluatedSet SetOf(const std::vector<int64_t>& lengths, int64_t longest_right) {
   EvaluatedSet set = {.length_unit = "words"};
   ExampleMetric metric = {.name = "test/accuracy", .of_single_examples = true};
@@ -61,13 +62,13 @@ TEST(MeasureByLengthTest, TheLastRangeTakesWhatIsFarLonger) {
   lengths.insert(lengths.end(), {40, 50});
   const EvaluatedSet run = SetOf(lengths, 12);
   const ByLength result = MeasureByLength({{"run", &run}}, 1);
-  // Two words a range.
+  // Each range has two lengths.
   EXPECT_THAT(Column(result.table, 0), ElementsAre("1-2", "9-10", "11+"));
   EXPECT_THAT(Column(result.table, 1), ElementsAre("1", "49", "51"));
   const Series& series = result.plot.series[0];
   EXPECT_THAT(series.xs, ElementsAre(1, 10, (49 * 12 + 90) / 51.0));
   EXPECT_THAT(series.ys, ElementsAre(1, 1, 49 / 51.0));
-  // Right and wrong ones are a matter of luck.
+  // Whether an example is correct varies randomly.
   EXPECT_EQ(series.low[1], 1);
   EXPECT_EQ(series.high[1], 1);
   EXPECT_GT(series.low[2], 0.8);
@@ -99,7 +100,7 @@ std::vector<MetricInfo> InfosOf(Better better) {
 TEST(WorstAndBestTest, ShowsBothEndsOnce) {
   EvaluatedSet set = SetOf({1, 2, 3, 4, 5}, 0);
   set.metrics[0].statistics = {0.5, 1, 0.2, 1, 0.9, 1, 0.1, 1, 0.7, 1};
-  // The worst again.
+  // Adds the worst example again.
   set.examples.push_back(set.examples[3]);
   set.metrics[0].Add({0.1, 1});
   const Table table = WorstAndBest(set, InfosOf(Better::kHigher));

@@ -21,7 +21,7 @@ namespace {
 
 constexpr size_t kMostTerms = 10;
 
-// 0 .. count - 1, the largest of number(i) first.
+// Returns the indices 0 to count - 1, sorted by descending number(i).
 template <typename F>
 std::vector<size_t> LargestFirst(size_t count, F number) {
   std::vector<size_t> order(count);

@@ -1,4 +1,4 @@
-// Why a head attends, as a terminal and a file show it.
+// The explanation of an attention score, as text and as JSON.
 #ifndef EXPERIMENTS_REPORT_EXPLANATION_REPORT_H_
 #define EXPERIMENTS_REPORT_EXPLANATION_REPORT_H_
 
@@ -9,11 +9,12 @@
 
 namespace regard {
 
-// The query, the key and their score; what each source adds, the largest first;
-// and the largest terms, followed by the sum of the others and the total.
+// Returns the query, the key and their score; the contribution of each source,
+// largest first; and the largest terms, followed by the sum of the others and
+// the total.
 std::string ExplanationText(const ScoreExplanation& explanation);
 
-// As docs/json.md says.
+// Returns the explanation in the format of docs/json.md.
 nlohmann::ordered_json ExplanationJson(const ScoreExplanation& explanation);
 
 }  // namespace regard

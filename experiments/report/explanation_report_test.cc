@@ -9,7 +9,8 @@
 namespace regard {
 namespace {
 
-// Two sources and biases, with terms 0.25 to 2.25.
+// Makes an explanation with two sources and biases, and terms from 0.25 to
+// 2.25.
 ScoreExplanation Explanation() {
   ScoreExplanation explanation = {
       .site = "decoder/layers[1]/self/attention/weights",

@@ -22,10 +22,11 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kUsualSize = 256;
 constexpr int kLargestCell = 8;
-// Below this side a border would leave nothing of a cell.
+// Minimum side of a cell with a border.
 constexpr int kSmallestBordered = 4;
 
-// The colours of `property` in page.css, where light pages come first.
+// Returns the colours of `property` in page.css, whose first block is for light
+// pages.
 std::vector<Rgb> PageColors(absl::string_view property) {
   const absl::string_view style = PageStyle();
   const size_t begin = style.find(absl::StrCat(" ", property, ": #"));
@@ -41,7 +42,8 @@ std::vector<Rgb> PageColors(absl::string_view property) {
   return colors;
 }
 
-// Indices of the points of a line that are kept, ascending.
+// Returns the indices of the points of a line that are kept, in ascending
+// order.
 std::vector<size_t> Thinned(const Series& series) {
   constexpr size_t kStretches = 500;
   const size_t size = series.ys.size();
@@ -53,7 +55,7 @@ std::vector<size_t> Thinned(const Series& series) {
   for (size_t stretch = 0; stretch < kStretches; ++stretch) {
     const size_t begin = stretch * size / kStretches;
     const size_t end = (stretch + 1) * size / kStretches;
-    // Indices; `end` where there is none.
+    // Indices. `end` means that there is none.
     size_t smallest = end;
     size_t largest = end;
     size_t gap = end;
@@ -73,24 +75,25 @@ std::vector<size_t> Thinned(const Series& series) {
   return kept;
 }
 
-// Of six digits; null for what is not finite.
+// Returns a number with six digits, or null if it is not finite.
 Json Number(double value) {
   if (!std::isfinite(value)) return nullptr;
   const Json rounded = Json::parse(absl::StrFormat("%.6g", value));
-  // One with an exponent is whole, too, but would be written with a point.
+  // JSON would write an integer with an exponent or a decimal point.
   const double number = rounded.get<double>();
   if (number != std::floor(number) || std::abs(number) >= 1e15) return rounded;
   return static_cast<int64_t>(number);
 }
 
-// Decimals that values are rounded to when the largest one is that: three
-// digits of it, at least thousandths. A page can show no more than 300.
+// Returns the number of decimals for values of this maximum: three significant
+// digits, and at least three decimals. A page can show at most 300.
 int DecimalsOf(double largest) {
   if (largest >= 0.1) return 3;
   return std::min(2 - static_cast<int>(std::floor(std::log10(largest))), 300);
 }
 
-// In units of the last of the decimals; what is not finite as a text.
+// Returns the value in units of the last decimal. Values that are not finite
+// become text.
 Json RoundedUnits(double value, int decimals) {
   const double units = std::round(value * std::pow(10.0, decimals));
   if (!std::isfinite(units)) return absl::StrCat(value);
@@ -110,17 +113,17 @@ Json Names(const std::vector<std::string>& tokens) {
   return json;
 }
 
-// By SeriesStyle.
+// The names of the styles, in the order of SeriesStyle.
 constexpr const char* kStyleNames[] = {"line", "dashed", "points"};
 
-// Up to the caption.
+// Returns the beginning of a figure, including the caption.
 std::string FigureBegin(absl::string_view css_class, size_t index,
                         absl::string_view title) {
   return absl::StrCat("<figure class=\"", css_class, "\" id=\"f", index,
                       "\"><figcaption>", EscapeHtml(title), "</figcaption>\n");
 }
 
-// The values of a head, and what each row adds up to.
+// Returns the values of a head, and the sum of each row.
 Json HeadJson(const LabelledMatrix& map, const std::vector<double>& head,
               int decimals, bool with_sums) {
   Json json = {{"values", Json::array()}};
@@ -155,10 +158,10 @@ std::string Legend(const LabelledMatrix& map, const ColorScale& scale) {
   return absl::StrCat(html, "</p>");
 }
 
-// What is seen of the image under the largest weight.
+// Opacity of the tint for the largest weight.
 constexpr double kStrongestTint = 0.8;
 
-// The beginning of a rectangle over cells of the grid.
+// Returns the beginning of a rectangle over cells of the grid.
 std::string RectOver(const Picture& picture, const Cell& cells) {
   const double height = static_cast<double>(picture.height) / picture.rows;
   const double width = static_cast<double>(picture.width) / picture.columns;

@@ -1,5 +1,5 @@
-// The figures of a page, where plots and heat maps are drawn by the page's
-// script from JSON and pictures need none; and heat maps as images.
+// Figures of an HTML page: plots, heat maps and pictures. The script of the
+// page draws plots and heat maps from JSON. Also draws heat maps as images.
 #ifndef EXPERIMENTS_REPORT_FIGURE_H_
 #define EXPERIMENTS_REPORT_FIGURE_H_
 
@@ -14,61 +14,64 @@
 
 namespace regard {
 
-// Each returns a <figure>, whose id is "f" and its index among `figures`, and
-// adds to these what the script draws into it.
+// The first two functions return a <figure> element, whose id is "f" and its
+// index in `figures`. They append to `figures` the JSON that the script draws.
 
-// With an empty canvas. A line of many points is thinned to the smallest and
-// largest value and the first gap of each stretch, so spikes and gaps survive.
-// CHECK-fails when a series has not as many ys as xs.
+// Returns a figure with an empty canvas. A line with many points is thinned: in
+// each of 500 segments, the minimum, the maximum and the first gap are kept, so
+// spikes and gaps remain visible. CHECK-fails if the ys of a series differ in
+// number from its xs.
 std::string PlotFigure(const Plot& plot, nlohmann::ordered_json& figures);
 
-// With a legend. Values are in thousandths, or have three digits of the largest
-// one where that is smaller, each row with its sum, unless there are negative
-// values. Without a script, shades of characters stand for weights. CHECK-fails
-// when a head's size is not rows x columns.
+// Returns a figure with a legend. Values are rounded to thousandths, or to
+// three digits of the largest value if that is small. Each row has its sum,
+// unless there are negative values. Without JavaScript, characters of different
+// shades represent the weights. CHECK-fails if the size of a head is not rows x
+// columns.
 std::string HeatMapFigure(const LabelledMatrix& map,
                           nlohmann::ordered_json& figures);
 
-// A <figure> whose image is a part of the page. Cells are tinted by their share
-// of the largest weight and tell their weight when pointed at; gold blocks
-// are outlined. CHECK-fails on sizes that do not fit.
+// Returns a <figure> element with an embedded image. Each cell is tinted by its
+// fraction of the largest weight, and shows its weight under the pointer. Gold
+// blocks are outlined. CHECK-fails if the sizes do not match.
 std::string PictureFigure(const Picture& picture);
 
-// What is within the <svg> of a picture, whose unit is the image's pixel.
-// CHECK-fails on sizes that do not fit.
+// Returns the content of the <svg> element of a picture, in units of image
+// pixels. CHECK-fails if the sizes do not match.
 std::string PictureElements(const Picture& picture);
 
-// What the end of the ramp of colours stands for: 1, or the largest weight of
-// all heads where that is below 1/2; with a negative value among them, the
-// largest absolute value. What is not finite does not count.
+// The range of a colour scale. The largest value is 1, or the largest weight of
+// all heads if that is below 1/2. If any weight is negative, it is the largest
+// absolute value. Values that are not finite are ignored.
 struct ColorScale {
   double largest = 0;
-  bool is_signed = false;  // a second ramp shows negative values
+  bool is_signed = false;  // whether a second scale shows negative values
 };
 
 ColorScale ScaleOf(const LabelledMatrix& map);
 
-// A weight's colour on light pages: of the ramp, whose end is `largest`, or of
-// the second one if it is negative; grey if it is not finite.
+// Returns the colour of a weight on a light page. The colour scale ends at
+// `largest`. Negative weights use the second scale. Values that are not finite
+// are grey.
 using Rgb = std::array<uint8_t, 3>;
 Rgb ColorOf(double weight, double largest);
 
-// The title with the name of the hook point in full, if the map has one:
+// Returns the title with the full name of the hook point, if the map has one:
 // "decoder/layers[0]/self/attention/weights: the text".
 std::string ShownTitle(const LabelledMatrix& map);
 
-// A matrix as pixels, for viewers of images.
+// A matrix as pixels, for image viewers.
 struct HeatMapImage {
   int height;
   int width;
   std::vector<uint8_t> rgb = {};  // [height, width, 3], row-major
 };
 
-// Squares of one colour, rows from the top, of a side that keeps the image
-// below about 256 pixels where that is possible; without labels. Colours are
-// those of light pages; what is not finite is grey, gold cells have a border
-// where there is room for one. `map` has a cell, and the head has
-// rows x columns.
+// Draws a head as squares of one colour, row 0 at the top, without labels. If
+// possible, the side of a square keeps the image below about 256 pixels.
+// Colours are those of light pages; values that are not finite are grey. Gold
+// cells have a border if there is space. `map` must have at least one cell, and
+// the head must have rows x columns weights.
 HeatMapImage DrawHeatMap(const LabelledMatrix& map, size_t head);
 
 }  // namespace regard

@@ -23,7 +23,7 @@ using ::testing::StartsWith;
 
 using Json = nlohmann::ordered_json;
 
-// A figure, and what it hands over to the script.
+// A figure, and the JSON for the script.
 struct Drawn {
   std::string html;
   Json data;
@@ -116,7 +116,8 @@ TEST(PlotFigureTest, AValueThatIsNotFiniteIsNull) {
 TEST(PlotFigureTest, ThinsALongLineButKeepsItsSpikesAndGaps) {
   Plot plot = {.series = {{.name = "a"}}};
   for (int i = 0; i < 100'000; ++i) {
-    // One begins the stretch of a spike, one follows the other spike.
+    // The first gap begins the segment of a spike. The second follows the other
+    // spike.
     const bool gap = i == 12'200 || i == 54'322;
     plot.series[0].xs.push_back(i);
     plot.series[0].ys.push_back(gap           ? std::nan("")
@@ -131,7 +132,8 @@ TEST(PlotFigureTest, ThinsALongLineButKeepsItsSpikesAndGaps) {
   EXPECT_EQ(std::count(ys.begin(), ys.end(), nullptr), 2);
 }
 
-// The smallest and the largest of each of 500 stretches, the first of several.
+// Keeps the minimum and the maximum of each of 500 segments. For equal values,
+// keeps the first.
 TEST(PlotFigureTest, KeepsTwoPointsOfAStretchInTheirOrder) {
   const auto kept = [](size_t size, auto y,
                        SeriesStyle style = SeriesStyle::kLine) {
@@ -186,7 +188,7 @@ TEST(HeatMapFigureTest, RoundsValuesToThousandths) {
             Json({"nan", 1000}));
 }
 
-// Gradients are often small, and of one map.
+// Gradients are often small. This map contains nothing else.
 TEST(HeatMapFigureTest, KeepsThreeDigitsOfTheLargestOfSmallValues) {
   const auto decimals_and_values = [](double first, double second) {
     const Json data = Draw(OneByTwo(first, second)).data;
@@ -253,7 +255,7 @@ TEST(HeatMapFigureTest, EscapesTokens) {
   EXPECT_EQ(data["columns"][0], "\"&");
 }
 
-// Of all colours at random: no map is larger.
+// Uses all colours at random, the worst case for the size.
 TEST(HeatMapFigureTest, ACellTakesFewBytes) {
   LabelledMatrix map;
   for (int i = 0; i < 50; ++i) {
@@ -292,7 +294,7 @@ TEST(PictureTest, TheImageIsInThePage) {
   EXPECT_THAT(html, StartsWith("<figure class=\"picture\"><figcaption>a "
                                "&lt;coat&gt;</figcaption>"));
   EXPECT_THAT(html, HasSubstr("viewBox=\"0 0 4 2\""));
-  // The first bytes of a PNG.
+  // The first bytes of a PNG file.
   EXPECT_THAT(html, HasSubstr("href=\"data:image/png;base64,iVBORw0KGgo"));
   EXPECT_THAT(html, Not(HasSubstr("<rect")));
 }

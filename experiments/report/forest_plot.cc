@@ -15,7 +15,7 @@
 namespace regard {
 namespace {
 
-// Pixels.
+// Sizes in pixels.
 constexpr double kWidth = 960;
 constexpr double kDifferences = 506;
 constexpr double kDifferencesEnd = 664;
@@ -25,7 +25,7 @@ constexpr double kRow = 44;
 constexpr double kBottom = 30;
 constexpr int kMaxTicks = 4;
 
-// Columns of labels, values and their mean. They are wider in a plot without
+// The columns of labels, values and means. They are wider in a plot without
 // differences.
 struct Columns {
   size_t label_characters;
@@ -36,7 +36,7 @@ struct Columns {
 constexpr Columns kBesideDifferences = {23, 176, 398, 412};
 constexpr Columns kAlone = {52, 390, 790, 810};
 
-// Maps values to a column of pixels.
+// Maps values to positions within a column, in pixels.
 struct Scale {
   double low = std::numeric_limits<double>::infinity();
   double high = -std::numeric_limits<double>::infinity();
@@ -48,7 +48,7 @@ struct Scale {
     low = std::min(low, value);
     high = std::max(high, value);
   }
-  // Leaves a margin, and a width above 0.
+  // Adds a margin, and ensures a width above 0.
   void Widen() {
     if (!(low <= high)) low = high = 0;
     double margin = (high - low) * 0.06;
@@ -59,7 +59,7 @@ struct Scale {
   double At(double value) const {
     return begin + (value - low) / (high - low) * (end - begin);
   }
-  // Round numbers within the scale.
+  // Returns round numbers within the scale.
   std::vector<double> Ticks() const {
     const double rough = (high - low) / kMaxTicks;
     const double power = std::pow(10, std::floor(std::log10(rough)));
@@ -98,14 +98,14 @@ std::string Dot(absl::string_view kind, double x, double y, double radius,
                       "\"><title>", FormatMetric(value), "</title></circle>");
 }
 
-// "+0.25", so that a gain is told from a loss.
+// Returns the text of a number with its sign, such as "+0.25".
 std::string Signed(double value) {
   return absl::StrCat(value > 0 ? "+" : "", FormatMetric(value));
 }
 
 bool HasInterval(const ForestRow& row) { return row.low != 0 || row.high != 0; }
 
-// "+0.25 [0.1, 0.4]".
+// Returns a difference with its interval, such as "+0.25 [0.1, 0.4]".
 std::string DifferenceText(const ForestRow& row) {
   const double mean = Summarize(row.differences).mean;
   if (!HasInterval(row)) return Signed(mean);
@@ -119,7 +119,7 @@ absl::string_view ToneClass(const ForestRow& row) {
                                                : "even";
 }
 
-// At most so many characters, which are whole.
+// Returns at most `most` characters, without cutting one in the middle.
 std::string ShortLabel(const std::string& label, size_t most) {
   size_t bytes = 0;
   size_t characters = 0;

@@ -1,5 +1,5 @@
-// A forest plot: how the runs of several arms did by one metric, and how far
-// each arm is from the baseline.
+// A forest plot: the runs of several arms by one metric, and the difference of
+// each arm from the baseline.
 #ifndef EXPERIMENTS_REPORT_FOREST_PLOT_H_
 #define EXPERIMENTS_REPORT_FOREST_PLOT_H_
 
@@ -9,11 +9,11 @@
 
 namespace regard {
 
-// A <figure> with an inline <svg>, which needs no script. Values that are not
-// finite are left out.
+// Returns a <figure> element with an inline <svg>, which needs no script. Skips
+// values that are not finite.
 std::string ForestFigure(const ForestPlot& plot);
 
-// The same in words and numbers, a row for each arm.
+// Returns the content of the plot as a table, one row per arm.
 Table ForestTable(const ForestPlot& plot);
 
 }  // namespace regard

@@ -53,7 +53,7 @@ TEST(ForestFigureTest, DrawsSeedsMeansAndDifferences) {
   EXPECT_THAT(figure, Not(HasSubstr("<b>")));
 }
 
-// The scale leaves 6 % of the values' range on either side, so that 36 is at
+// The scale extends the range of the values by 6 % on both sides. So 36 is at
 // 0.06 / 1.12 of the column from 176 to 398, and 40 at 1.06 / 1.12.
 TEST(ForestFigureTest, PlacesValuesOnOneScale) {
   const std::string figure = ForestFigure(TwoArms());

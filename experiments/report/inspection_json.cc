@@ -32,7 +32,7 @@ Json Rows(const Numbers& numbers, size_t first, size_t rows, size_t columns) {
   return all;
 }
 
-// A matrix for each head.
+// Returns one matrix per head.
 Json Heads(const std::vector<float>& numbers, const AttentionMap<float>& map) {
   Json heads = Json::array();
   const auto rows = static_cast<size_t>(map.shape[2]);
@@ -69,7 +69,8 @@ Json JsonOf(const LensLayer& layer, const std::vector<std::string>& names) {
   return {{"site", layer.site}, {"rows", std::move(rows)}};
 }
 
-// Tensors for a file, and the memory of those that are no floats elsewhere.
+// The tensors of a file. Owns the memory of values that are not stored as
+// floats elsewhere.
 class Arrays {
  public:
   template <typename Numbers>

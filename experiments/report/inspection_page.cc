@@ -23,7 +23,7 @@ namespace regard {
 
 namespace {
 
-// The averages of HeadsTable(), in its order.
+// Returns the averages in the order of HeadsTable().
 std::array<double, 6> MeansOf(absl::Span<const float> head, size_t queries,
                               size_t keys) {
   const double share = 1 / static_cast<double>(queries);
@@ -52,7 +52,8 @@ const HeadImportance* ImportanceOf(const Inspection<float>& inspection,
   return nullptr;
 }
 
-// That of the keys; null if they are no patches.
+// Returns the image of the keys, or of the queries. Null if they are not
+// patches.
 const TracedImage* ImageOf(const TraceLabels& labels, const std::string& site,
                            bool of_queries = false) {
   const TracedSites* const of = labels.Find(site);
@@ -62,8 +63,8 @@ const TracedImage* ImageOf(const TraceLabels& labels, const std::string& site,
   return sequence.image.has_value() ? &*sequence.image : nullptr;
 }
 
-// Row `query` of a matrix over the positions of an image, -1 for the readout:
-// the class token's, else the mean of all; patches alone.
+// Returns the weights from one query to the patches of an image. Query -1
+// selects the class token, or the mean of all tokens if there is none.
 std::vector<double> PatchesOf(const TracedImage& image,
                               absl::Span<const double> matrix, size_t keys,
                               int64_t query) {
@@ -82,9 +83,10 @@ std::vector<double> PatchesOf(const TracedImage& image,
   return {row.begin() + image.first, row.end()};
 }
 
-// What heads look at in an image: of each query that writes, the mean over
-// heads; of self-attention, the readout's row of each head. If `only` is not
-// -1, of this head.
+// Returns pictures of the attention to an image. For self-attention, one
+// picture per head shows the class token or the mean of all tokens. Otherwise,
+// one picture per output shows the mean over heads. If `only` is not -1, uses
+// only this head.
 std::vector<Picture> PicturesOf(const Inspection<float>& inspection,
                                 const AttentionMap<float>& map, int only = -1) {
   const TraceLabels& labels = inspection.labels;
@@ -119,7 +121,7 @@ std::vector<Picture> PicturesOf(const Inspection<float>& inspection,
   return pictures;
 }
 
-// Shares of the whole, which a picture or a map can show.
+// Returns each number as a fraction of the sum.
 std::vector<double> SharesOf(std::vector<double> numbers) {
   const double sum = std::accumulate(numbers.begin(), numbers.end(), 0.0);
   for (double& number : numbers) number /= sum > 0 ? sum : 1;
@@ -133,13 +135,14 @@ LabelledMatrix MatrixOf(const Rollout& rollout) {
           .heads = {rollout.shares}};
 }
 
-// Null if the rollout is not over an image.
+// Returns null if the rollout is not over an image.
 const TracedImage* RolloutImage(const Inspection<float>& inspection,
                                 const Rollout& rollout) {
   return ImageOf(inspection.labels, rollout.site);
 }
 
-// What reaches the readout.
+// Returns a picture of the rollout to the class token, or to the mean of all
+// tokens.
 Picture PictureOf(const Inspection<float>& inspection, const Rollout& rollout) {
   const TracedImage& image = *RolloutImage(inspection, rollout);
   Picture picture =
@@ -149,7 +152,7 @@ Picture PictureOf(const Inspection<float>& inspection, const Rollout& rollout) {
   return picture;
 }
 
-// Rows with the same labels are one matrix.
+// Combines rows with the same labels into one matrix.
 std::vector<LabelledMatrix> MatricesOf(const PatchedOutput& patched) {
   std::vector<LabelledMatrix> matrices;
   for (const PatchedSite& of : patched.sites) {
@@ -207,7 +210,7 @@ Section AttentionOf(const Inspection<float>& inspection) {
       others.maps.push_back(WeightsOf(inspection.labels, map));
     }
   }
-  // Before the maps.
+  // Inserts the tables before the maps.
   const auto is_maps = [](const Block& block) {
     return std::holds_alternative<Maps>(block);
   };
@@ -221,7 +224,7 @@ Section AttentionOf(const Inspection<float>& inspection) {
   return section;
 }
 
-// Of the maps whose gradients do not stand beside the weights.
+// Returns the maps whose gradients are not shown next to the weights.
 Section GradientsOf(const Inspection<float>& inspection) {
   Maps maps;
   for (const AttentionMap<float>& map : inspection.maps) {
@@ -401,7 +404,7 @@ std::string InspectionSvg(const InspectedAnswer& answer,
     }
   }
   for (MapGrid& grid : grids) {
-    // A single map is called by its own name.
+    // A grid of a single map has the name of its hook point as its title.
     if (grid.maps.size() > 1) continue;
     grid.title = grid.maps[0].site;
     grid.map_names.clear();

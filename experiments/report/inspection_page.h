@@ -1,4 +1,5 @@
-// What `inspect` shows of one answer: a page, an object of JSON, arrays.
+// Output of `inspect` for one prediction: an HTML page, an image, JSON, and
+// arrays.
 #ifndef EXPERIMENTS_REPORT_INSPECTION_PAGE_H_
 #define EXPERIMENTS_REPORT_INSPECTION_PAGE_H_
 
@@ -17,40 +18,43 @@ namespace regard {
 struct InspectedAnswer {
   Inspection<float> inspection = {};
   std::optional<PatchedOutput> patched = {};
-  std::string other_input = {};  // whose values were patched in
+  std::string other_input = {};  // the input from which values were patched
 };
 
-// A row for each head of each attention: its importance, the mean entropy of
-// its weights in nats and, of self-attention, how much weight goes to the
-// position itself, the one before, the one after, the first and the last,
-// averaged over all queries. Clark et al., "What does BERT look at?", 2019.
+// Returns a row for each head of each attention: its importance, and the mean
+// entropy of its weights in nats. For self-attention, also the mean weight from
+// a query to its own position, the position before, the position after, the
+// first and the last. Means are over all queries. Source: Clark et al., "What
+// does BERT look at?", 2019.
 Table HeadsTable(const Inspection<float>& inspection);
 
-// The layer and the head that figures show, from 0; -1: all.
+// The layer and the head in figures, counted from 0. -1 selects all.
 struct FigureChoice {
   int layer = -1;
   int head = -1;
 };
 
-// An error, complete to print, if there is no map of this layer and head.
+// Returns an error, complete to print, if there is no map of this layer and
+// head.
 absl::Status CheckFigureChoice(const Inspection<float>& inspection,
                                const FigureChoice& choice);
 
-// The weights of all maps, rollouts and the patch as one image: what looks at
-// an image as pictures of it. The layers of a stack and their heads are a grid.
-// With a choice, of which there is a map, that layer and head without rollouts
-// and patch.
+// Draws the weights of all maps, the rollouts and the patch as one SVG image.
+// Weights over an image are drawn as pictures of the image. The layers and
+// heads of a stack form a grid. With a choice, which must exist, draws only the
+// maps of that layer and head.
 std::string InspectionSvg(const InspectedAnswer& answer,
                           const FigureChoice& choice = {});
 
-// One offline page; `name` says which model. What does not apply is left out.
+// Returns one offline page. `name` is the name of the model. Parts that do not
+// apply are omitted.
 std::string InspectionHtml(const InspectedAnswer& answer,
                            const std::string& name);
 
-// As docs/json.md says.
+// Returns the inspection in the format of docs/json.md.
 nlohmann::ordered_json InspectionJson(const InspectedAnswer& answer);
 
-// The numbers as safetensors, by the names of sites (docs/json.md).
+// Writes the numbers as safetensors, named by hook point (docs/json.md).
 absl::Status WriteInspectionArrays(const InspectedAnswer& answer,
                                    const std::string& path);
 

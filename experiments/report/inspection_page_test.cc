@@ -40,7 +40,8 @@ AttentionMap<float> Map(const std::string& name, bool over_memory,
   return map;
 }
 
-// Self-attention of two heads over two tokens, and what was patched.
+// Makes an inspection with self-attention of two heads over two tokens, and a
+// patch.
 InspectedAnswer Classified() {
   InspectedAnswer answer;
   Inspection<float>& inspection = answer.inspection;
@@ -77,7 +78,7 @@ TEST(HeadsTableTest, AveragesOverQueries) {
   Inspection<float> inspection;
   inspection.maps = {Map("bert.0.self", false, {1, 1, 4, 4},
                          {1, 0, 0, 0,       // [CLS]
-                          0, 1, 0, 0,       // a: itself
+                          0, 1, 0, 0,       // a: attends to itself
                           .5, .25, 0, .25,  // b
                           1, 0, 0, 0}),
                      Map("cross", true, {1, 1, 1, 2}, {.5, .5})};
@@ -85,7 +86,7 @@ TEST(HeadsTableTest, AveragesOverQueries) {
   EXPECT_THAT(table.header,
               ElementsAre("attention", "head", "importance", "entropy",
                           "itself", "before", "after", "first", "last"));
-  // b's entropy is (ln 2 + ln 4) / 2 = 1.0397.
+  // The entropy of b is (ln 2 + ln 4) / 2 = 1.0397.
   EXPECT_THAT(
       table.rows,
       ElementsAre(ElementsAre("bert.0.self/attention/weights", "0", "", "0.260",
@@ -165,7 +166,8 @@ TEST(InspectionHtmlTest, DrawsWeightsOverTheImage) {
               Not(HasSubstr("data:image/png;base64")));
 }
 
-// The page's blocks, and the numbers of its figures, without pixels.
+// Returns the blocks of the page and the numbers of its figures, without
+// pixels.
 std::string ContentOf(const InspectedAnswer& answer) {
   const std::string page = InspectionHtml(answer, "tiny");
   const size_t begin = page.find("<main>");
@@ -175,8 +177,8 @@ std::string ContentOf(const InspectedAnswer& answer) {
       "\n");
 }
 
-// A sentence and its translation: the memory is an image with a class token or
-// without, if one is wanted.
+// Makes an inspection of a translation. If `image` has a value, the source is
+// that image, with or without a class token.
 InspectedAnswer Translated(std::optional<TracedImage> image) {
   InspectedAnswer answer = Classified();
   Inspection<float>& inspection = answer.inspection;
@@ -225,7 +227,7 @@ TEST(InspectionHtmlTest, IsAsInTheFiles) {
       ReadFile("experiments/report/testdata/inspected_images.html").value());
 }
 
-// Two layers of two heads.
+// Makes an inspection with two layers of two heads.
 InspectedAnswer TwoLayers() {
   InspectedAnswer answer = Classified();
   std::vector<AttentionMap<float>>& maps = answer.inspection.maps;

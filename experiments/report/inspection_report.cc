@@ -25,13 +25,14 @@ constexpr char kGradientsMeaning[] =
     "probable. The entropy of the weights of a step is in nats. It is 0 when "
     "one word has all the attention.";
 
-// Where outputs are no words.
+// The explanation of gradients for outputs that are not words.
 constexpr char kOutputGradientsMeaning[] =
     "Beside the weights are gradients: how the chosen output changes with "
     "each weight while the other weights stay fixed. Where a gradient is above "
     "0, more weight would have made the output larger.";
 
-// Those that a section shows: over the memory, else all.
+// Returns the maps that a section shows: those over the memory if there are
+// any, else all.
 std::vector<const AttentionMap<float>*> ShownMaps(
     const Inspection<float>& inspection) {
   std::vector<const AttentionMap<float>*> over_memory;
@@ -43,8 +44,8 @@ std::vector<const AttentionMap<float>*> ShownMaps(
   return over_memory.empty() ? all : over_memory;
 }
 
-// What outputs look at: alignment weights, and gradients summed over all maps
-// that are shown, both [queries, keys], and the labels of the keys.
+// The alignment of the outputs: the weights, and the gradients summed over all
+// shown maps, both [queries, keys], with labels for the keys.
 struct Looks {
   std::vector<std::string> keys = {};
   std::vector<double> weights = {};
@@ -71,8 +72,8 @@ Looks LooksOf(const Inspection<float>& inspection) {
   return looks;
 }
 
-// The key with the greatest of `numbers` times `sign`; "" if there are none.
-// Of gradients a gain is above 0 and a loss is below: "none" if there is none.
+// Returns the key with the largest `sign * numbers[key]`, or "" if there are
+// none. For gradients, returns "none" if no product is above 0.
 std::string Greatest(const std::vector<std::string>& keys,
                      absl::Span<const double> numbers, double sign,
                      bool is_gradient) {
@@ -96,7 +97,8 @@ double MeanEntropy(const Inspection<float>& inspection) {
   return sum / static_cast<double>(outputs.size());
 }
 
-// "Log probability of the whole -1.2", or what else was chosen.
+// Returns the text for the chosen output, such as "Log probability of the whole
+// -1.2".
 std::string ChosenText(const Inspection<float>& inspection) {
   const TraceLabels& labels = inspection.labels;
   if (labels.outputs.empty()) return "";
@@ -166,7 +168,8 @@ std::string ErrorRateText(const Inspection<float>& inspection) {
     gold.push_back({.target = link.query, .source = link.key});
   }
   const std::vector<double> alignment = inspection.Alignment();
-  // The words, without <eos>, unless a config has cut it.
+  // Counts words. Excludes the final <eos>, which may be missing if a length
+  // limit has cut the text.
   const auto words = [](const std::vector<std::string>& all) {
     return static_cast<int>(all.size()) - (all.back() == "<eos>" ? 1 : 0);
   };
@@ -251,7 +254,7 @@ std::string InspectionText(const Inspection<float>& inspection,
       "\n");
   const bool looks = HasLooks(inspection);
   if (looks && labels.successive) {
-    // The mean of all heads of the maps that are shown.
+    // The mean over all heads of the shown maps.
     LabelledMatrix weights;
     std::vector<std::string> sites;
     for (const AttentionMap<float>* const map : ShownMaps(inspection)) {

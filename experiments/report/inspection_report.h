@@ -1,4 +1,4 @@
-// What a model looks at, as a report and a terminal show it.
+// The attention of a model for one prediction, as a report section and as text.
 #ifndef EXPERIMENTS_REPORT_INSPECTION_REPORT_H_
 #define EXPERIMENTS_REPORT_INSPECTION_REPORT_H_
 
@@ -15,22 +15,23 @@
 
 namespace regard {
 
-// A row for each output: its value and, if there is an alignment, the entropy
-// of its weights in nats, where the weight is greatest, and where more of it
-// would gain and lose most.
+// Returns a row for each output, with its value. With an alignment, the row
+// also has the entropy of its weights in nats, and the key with the largest
+// weight. Two more columns name the keys at which more weight would increase or
+// decrease the output most.
 Table OutputsTable(const Inspection<float>& inspection);
 
-// The error of the alignment against gold links; "no gold alignment ..." where
-// they are not known, "" if there is no alignment.
+// Returns the error rate of the alignment against gold alignments. Returns "no
+// gold alignment ..." if they are unknown, and "" if there is no alignment.
 std::string ErrorRateText(const Inspection<float>& inspection);
 
-// "Attention" of a page. For each inspection, the weights and gradients of each
-// alignment, gold links outlined, and OutputsTable(), which is folded away but
-// for the first.
+// Returns the section "Attention" of a page. Shows the weights and gradients of
+// each alignment, with gold alignments outlined, and OutputsTable(). The table
+// is folded for all inspections but the first.
 Section AttentionSection(absl::Span<const Inspection<float>> inspections);
 
-// For a terminal: what was asked and answered, the alignment, and the table of
-// outputs, each line ended.
+// Returns text for a terminal: the input and the prediction, the alignment, and
+// the table of outputs. Every line ends with a newline.
 std::string InspectionText(const Inspection<float>& inspection,
                            const AlignmentTextStyle& style);
 

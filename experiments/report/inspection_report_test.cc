@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-// Of two queries and two keys.
+// Makes a map of two queries and two keys.
 AttentionMap<float> Map(bool over_memory, const std::string& name,
                         std::vector<float> weights) {
   AttentionMap<float> map;
@@ -52,7 +52,7 @@ Inspection<float> TwoSteps(std::vector<AttentionMap<float>> maps) {
   return inspection;
 }
 
-// The maps of the section's one inspection.
+// Returns the maps of the section for one inspection.
 std::vector<LabelledMatrix> MapsIn(const Inspection<float>& inspection) {
   const Section section = AttentionSection({inspection});
   for (const Block& block : section.blocks) {
@@ -141,7 +141,8 @@ TEST(OutputsTableTest, SumsTheGradientsOfAllMapsLikeTheAlignment) {
   const Table table = OutputsTable(
       TwoSteps({Map(false, "0.self", {9, 9, 9, 9}),
                 Map(true, "0.cross", {1, 0, 0, 1, .5, .5, .25, .75})}));
-  // The mean of both heads; all gradients are below 0, so nothing gains.
+  // The mean of both heads. All gradients are negative, so no key increases the
+  // output.
   EXPECT_THAT(table.rows,
               ElementsAre(ElementsAre("b", "-0.500", "0.562", "a 0.75", "none",
                                       "a -1.5"),
@@ -149,7 +150,7 @@ TEST(OutputsTableTest, SumsTheGradientsOfAllMapsLikeTheAlignment) {
                                       "none", "<eos> -1.75")));
 }
 
-// Two queries of three keys; a map of more queries or keys is another's.
+// Two queries and three keys. Maps of other sizes do not match the alignment.
 TEST(OutputsTableTest, SumsTheGradientsOfMapsOfTheSameSizesAlone) {
   const auto of_sizes = [](int64_t queries, int64_t keys) {
     AttentionMap<float> map = Map(true, "cross", {1, 0, 0, 1});
@@ -161,7 +162,7 @@ TEST(OutputsTableTest, SumsTheGradientsOfMapsOfTheSameSizesAlone) {
   const Table table = OutputsTable(TwoSteps(
       {of_sizes(3, 3), of_sizes(2, 2), of_sizes(2, 3), of_sizes(2, 3)}));
   EXPECT_EQ(table.rows[1][4], "0 2");
-  EXPECT_EQ(table.rows[1][5], "none");  // no gradient is below 0
+  EXPECT_EQ(table.rows[1][5], "none");  // no gradient is negative
 }
 
 TEST(InspectionTextTest, NamesThePatternOfSeveralLayers) {

@@ -1,4 +1,4 @@
-// Draws the figures of a page: plots by Chart.js, heat maps as SVG.
+// Draws the figures of a page: plots with Chart.js, heat maps as SVG.
 (function () {
   'use strict';
 
@@ -7,13 +7,13 @@
         .getPropertyValue(name).trim();
   }
 
-  // By style; page.css draws the keys of the legend like them.
+  // Dashes by style. page.css draws the keys of the legend in the same way.
   const kDashes = {
     line: [], points: [],
     dashed: [7, 5], dotted: [2, 3], dashdot: [10, 3, 2, 3],
   };
 
-  // Beyond seven series colours begin again; dots and dashes tell them apart.
+  // Colours repeat after seven series; dots and dashes distinguish the series.
   function style(series, index) {
     if (series.style !== 'line') return series.style;
     return ['line', 'dotted', 'dashdot'][Math.floor(index / 7) % 3];
@@ -26,7 +26,7 @@
       const y = series.ys[i];
       return {x: x, y: y === null || (log && y <= 0) ? NaN : y};
     });
-    // No line leads to a value between gaps.
+    // A value between two gaps has no line, so it is drawn as a point.
     const shown = data.map(function (point, i) {
       return points || [data[i - 1], data[i + 1]].every(function (other) {
         return !other || isNaN(other.y);
@@ -43,11 +43,11 @@
       pointStyle: shown.map(function (is) { return is ? 'circle' : 'line'; }),
       pointRadius: shown.map(function (is) { return is ? 3 : 0; }),
       pointHitRadius: 8,
-      order: -index,  // later series lie on top
+      order: -index,  // later series are on top
     };
   }
 
-  // The two edges of a series' band, the area between them filled.
+  // Returns the two edges of a series' band, with the area between them filled.
   function band(series, index, log) {
     const shade = color('--c' + index % 7);
     return [-1, 1].map(function (sign) {
@@ -80,8 +80,8 @@
     };
   }
 
-  // Room about a value that never changes: Chart.js gives it 1 on both sides,
-  // however small it is.
+  // Returns limits around a constant value. Chart.js would add 1 on both sides,
+  // however small the value is.
   function roomAboutConstant(plot) {
     const values = plot.series.flatMap(function (series) {
       return series.ys.flatMap(function (y, i) {
@@ -154,7 +154,7 @@
                            roomAboutConstant(plot)),
         },
         plugins: {
-          legend: {display: false},  // the figure has its own
+          legend: {display: false},  // the figure has its own legend
           tooltip: {
             filter: function (item) { return item.dataset.band === undefined; },
           },
@@ -184,7 +184,8 @@
     parent.append(element);
   }
 
-  // The colours of values from 0 to `largest`, and of those below 0.
+  // Returns the colour scale for values from 0 to `largest`, and for negative
+  // values.
   function colorScale(largest) {
     const ramps = ['--stops', '--negative-stops'].map(function (name) {
       return color(name).split(',').map(function (stop) {
@@ -229,7 +230,7 @@
     return decimals > 6 ? value.toExponential(2) : value.toFixed(decimals);
   }
 
-  // One head of a heat map. Column labels lean by 45 degrees.
+  // Draws one head of a heat map. Column labels are at an angle of 45 degrees.
   function drawHead(svg, map, head) {
     const cell = clamp(
         Math.floor(600 / Math.max(map.rows.length, map.columns.length, 1)),
@@ -248,7 +249,7 @@
     });
     const fill = colorScale(map.largest);
     map.columns.forEach(function (column, c) {
-      // Labels stand where there is room for them.
+      // Draws only labels that have enough space.
       if (c % Math.ceil(font / Math.SQRT1_2 / cell) !== 0) return;
       const x = left + (c + 0.5) * cell;
       makeSvg('text', {
@@ -315,7 +316,7 @@
         });
   }
 
-  // Shows the value of the cell that the pointer is at.
+  // Shows the value of the cell under the pointer.
   const tip = make('div', 'tip', document.body);
   tip.hidden = true;
   function showTip(event) {

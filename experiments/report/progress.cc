@@ -18,9 +18,10 @@ namespace regard {
 namespace {
 
 constexpr absl::Duration kRedrawInterval = absl::Milliseconds(100);
-// Each loss counts 2 % less than the next one.
+// Each loss has 2 % less weight than the next one.
 constexpr double kLossDecay = 0.98;
-// Rates are measured over this time at least, and forget with this time.
+// The minimum time between measurements of rates, and the time constant of
+// their exponential average.
 constexpr absl::Duration kRateInterval = absl::Milliseconds(500);
 constexpr absl::Duration kRateMemory = absl::Seconds(3);
 
@@ -34,7 +35,7 @@ bool IsSet(const char* variable) {
   return value != nullptr && *value != '\0';
 }
 
-// "0:07", "12:31", "3:05:00".
+// Formats a duration as "0:07", "12:31" or "3:05:00".
 std::string HoursMinutesSeconds(absl::Duration duration) {
   const int64_t seconds = absl::ToInt64Seconds(duration);
   const int64_t minutes = seconds / 60;
@@ -43,7 +44,7 @@ std::string HoursMinutesSeconds(absl::Duration duration) {
                          seconds % 60);
 }
 
-// "870", "12.3k", "4.1M".
+// Formats a rate as "870", "12.3k" or "4.1M".
 std::string ShortNumber(double rate) {
   if (rate < 1e3) return absl::StrFormat("%.0f", rate);
   if (rate < 1e6) return absl::StrFormat("%.1fk", rate / 1e3);
@@ -74,7 +75,7 @@ LiveLine::LiveLine(ProgressOutput output)
     : output_(std::move(output)), live_(output_.width() > 0) {}
 
 void LiveLine::Draw(absl::string_view text, absl::Time now) {
-  // The last column stays empty: some terminals wrap on it.
+  // Leaves the last column empty, because some terminals wrap there.
   const int width = std::max(output_.width() - 1, 1);
   std::string line = CutToWidth(text, width, "~");
   if (output_.color) line = absl::StrCat(kDim, line, kPlain);
@@ -133,7 +134,7 @@ void Progress::Finish() {
 void Progress::MeasureRates(absl::Time now) {
   const absl::Duration elapsed = now - measured_;
   if (elapsed < kRateInterval) return;
-  // The first measurement has none before it.
+  // The first measurement is not averaged.
   const double kept = steps_per_second_ == 0
                           ? 0
                           : std::exp(-absl::FDivDuration(elapsed, kRateMemory));

@@ -1,4 +1,4 @@
-// Shows how long work goes while it runs: one live line on a terminal, plain
+// Shows the progress of a long computation: one live line on a terminal, plain
 // lines elsewhere.
 #ifndef EXPERIMENTS_REPORT_PROGRESS_H_
 #define EXPERIMENTS_REPORT_PROGRESS_H_
@@ -12,21 +12,22 @@
 
 namespace regard {
 
-// Where progress goes. Tests pass their own.
+// The destination of progress. Tests pass their own.
 struct ProgressOutput {
   std::function<void(absl::string_view)> write;
   std::function<absl::Time()> now;
-  // Columns of the terminal, asked at every redraw, so that a resized window
-  // is noticed; 0 where there is none, which chooses plain lines.
+  // Returns the number of columns of the terminal, or 0 if there is none, which
+  // selects plain lines. Called at every redraw, so that a resized window is
+  // noticed.
   std::function<int()> width;
   bool color = false;
 };
 
-// Standard error and the wall clock. A terminal with TERM=dumb counts as none;
-// NO_COLOR, set and not empty, turns colour off.
+// Returns standard error and the system clock. A terminal with TERM=dumb is
+// treated as none. If NO_COLOR is set and not empty, output has no colour.
 ProgressOutput ProgressToStandardError();
 
-// A line at the end of what a terminal shows, drawn again in its place.
+// A line at the bottom of the terminal that is redrawn in place.
 class LiveLine {
  public:
   explicit LiveLine(ProgressOutput output);
@@ -34,16 +35,17 @@ class LiveLine {
   LiveLine(const LiveLine&) = delete;
   LiveLine& operator=(const LiveLine&) = delete;
 
-  // Whether there is a terminal, and so a line to draw.
+  // Whether there is a terminal on which to draw the line.
   bool live() const { return live_; }
-  // Whether a tenth of a second has passed since the last drawing.
+  // Whether a tenth of a second has passed since the line was last drawn.
   bool Due(absl::Time now) const { return now >= next_; }
-  // `text` is printable; what is too long for the terminal is cut.
+  // Draws `text`, which must be printable. Cuts it to the width of the
+  // terminal.
   void Draw(absl::string_view text, absl::Time now);
-  // Writes a line of its own, on a terminal in place of the live line, which
-  // comes back with the next drawing. `text` has no newline.
+  // Writes a separate line. On a terminal, it replaces the live line, which
+  // returns with the next drawing. `text` must not contain a newline.
   void Message(absl::string_view text);
-  // Leaves the line on the screen, and the cursor on a new one.
+  // Leaves the line on the screen, and moves the cursor to a new line.
   void Finish();
 
  private:
@@ -56,27 +58,27 @@ class LiveLine {
 struct StepProgress {
   int64_t step = 0;  // counted from 1
   double loss = 0;
-  int64_t work = 0;            // of this step: Model::CountWork()
-  const char* work_unit = "";  // Model::work_unit()
+  int64_t work = 0;            // in this step; see Model::CountWork()
+  const char* work_unit = "";  // see Model::work_unit()
   double learning_rate = 0;
   double gradient_norm = 0;  // before clipping
 };
 
 class Progress {
  public:
-  // `plain_interval`, in steps and at least 1, is for plain lines; the first
-  // and last step are always written. `total_steps` is 0 where unknown.
+  // `plain_interval` is the number of steps between plain lines, at least 1.
+  // The first and last step are always written. `total_steps` is 0 if unknown.
   Progress(int64_t total_steps, int64_t plain_interval, ProgressOutput output);
   ~Progress() { Finish(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // Costs under 100 ns where nothing is drawn.
+  // Takes less than 100 ns if nothing is drawn.
   void Update(const StepProgress& step);
-  // As LiveLine's.
+  // See LiveLine::Message().
   void Message(absl::string_view text);
-  // Leaves the last step's numbers on the screen and the cursor on a new line.
-  // No call but the destructor follows.
+  // Leaves the numbers of the last step on the screen, and moves the cursor to
+  // a new line. Only the destructor may be called afterwards.
   void Finish();
 
  private:
@@ -89,15 +91,15 @@ class Progress {
   const ProgressOutput output_;
   LiveLine line_;
 
-  StepProgress last_;  // of step 0 before the first
+  StepProgress last_;  // step 0 before the first step
   bool last_step_written_ = true;
-  double loss_sum_ = 0;    // of losses, weighted by decay
-  double weight_sum_ = 0;  // of the weights
-  int64_t work_ = 0;       // since rates were measured last
-  int64_t steps_ = 0;      // likewise
+  double loss_sum_ = 0;    // the sum of decayed losses
+  double weight_sum_ = 0;  // the sum of their decay factors
+  int64_t work_ = 0;       // since the last measurement of rates
+  int64_t steps_ = 0;      // since the last measurement of rates
   double work_per_second_ = 0;
   double steps_per_second_ = 0;
-  absl::Time measured_;  // when rates were measured last
+  absl::Time measured_;  // the time of the last measurement of rates
 };
 
 }  // namespace regard

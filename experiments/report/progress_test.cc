@@ -17,8 +17,8 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-// A terminal, or none, that remembers what was written and whose clock stands
-// still until told otherwise.
+// A terminal, or none, that records its output. Its clock only changes when a
+// test sets it.
 struct Screen {
   std::string written = {};
   absl::Time now = absl::UnixEpoch();
@@ -55,7 +55,7 @@ TEST(ProgressTest, WritesPlainLinesAtTheIntervalOffATerminal) {
   Progress progress(10, 4, screen.output());
   for (int step = 1; step <= 10; ++step) progress.Update(Step(step, 2.0));
   progress.Finish();
-  // The clock stands still, so there are no rates.
+  // The clock does not advance, so there are no rates.
   EXPECT_EQ(screen.written,
             "step 1/10  loss 2.0000  lr 0.005  grad 1.25\n"
             "step 4/10  loss 2.0000  lr 0.005  grad 1.25\n"
@@ -80,7 +80,7 @@ TEST(ProgressTest, ShowsRatesAndTheTimeLeft) {
     screen.now += absl::Milliseconds(500);
     progress.Update(Step(step, 2.0));
   }
-  // Two steps of 100 tokens a second; 990 are left.
+  // Two steps per second of 100 tokens each; 990 steps are left.
   EXPECT_THAT(screen.written, EndsWith("step 10/1000  loss 2.0000  200 tok/s  "
                                        "lr 0.005  grad 1.25  left 8:15\n"));
 }
@@ -114,7 +114,7 @@ TEST(ProgressTest, ShowsNoRateBeforeItCanBeMeasured) {
   EXPECT_THAT(screen.Take(), Not(HasSubstr("tok/s")));
   screen.now += absl::Seconds(1);
   progress.Update(Step(2, 2.0));
-  // Both steps, over all of the time.
+  // The rate includes both steps, over the whole time.
   EXPECT_THAT(screen.Take(), HasSubstr("  200 tok/s"));
 }
 
@@ -126,7 +126,7 @@ TEST(ProgressTest, FollowsAChangeOfSpeed) {
   screen.Take();
   screen.now += absl::Milliseconds(500);
   progress.Update(Step(2, 2.0));
-  // 200 tokens a second for half a second after 100: exp(-1/6) is 0.846.
+  // 200 tokens per second for half a second, after 100: exp(-1/6) is 0.846.
   EXPECT_THAT(screen.Take(), HasSubstr("  115 tok/s"));
 }
 

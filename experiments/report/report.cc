@@ -25,7 +25,7 @@ constexpr absl::string_view kAttentionCaution =
     "position's vector was mixed into the context; it does not say that the "
     "output depends on that position.";
 
-// With more sections than these, a page opens with a list of them.
+// Pages with more sections than this have a table of contents.
 constexpr size_t kSectionsWithoutContents = 5;
 
 bool IsNumber(absl::string_view text) {
@@ -33,7 +33,7 @@ bool IsNumber(absl::string_view text) {
   return absl::SimpleAtod(text, &value);
 }
 
-// Writes the HTML of blocks, and gathers what the page's script draws.
+// Writes the HTML of blocks, and collects the figures that the script draws.
 class HtmlWriter {
  public:
   void operator()(const std::string& paragraph) {
@@ -46,7 +46,7 @@ class HtmlWriter {
     Append("<p class=\"caution\">", kAttentionCaution, "</p>\n");
   }
   void operator()(const Table& table) {
-    // A column is set as numbers when every cell in it is one.
+    // A column is right-aligned if all of its cells are numbers.
     std::vector<bool> numeric(table.header.size(), !table.rows.empty());
     for (const std::vector<std::string>& row : table.rows) {
       REGARD_CHECK_EQ(row.size(), table.header.size()) << "cells of a row";
@@ -109,10 +109,11 @@ class HtmlWriter {
 
   std::string Take() { return std::exchange(html_, ""); }
 
-  // The script elements that draw the figures so far.
+  // Returns the script elements that draw the figures so far.
   std::string Scripts() const {
     if (figures_.empty()) return "";
-    // Nothing in a string may end the script element that holds the JSON.
+    // Escapes strings, so that none can end the script element that contains
+    // the JSON.
     return absl::StrCat(
         "<script type=\"application/json\" id=\"figures\">",
         absl::StrReplaceAll(figures_.dump(-1, ' ', /*ensure_ascii=*/true),
@@ -142,7 +143,7 @@ class HtmlWriter {
   bool has_plots_ = false;
 };
 
-// Writes the Markdown of blocks; of what a terminal cannot show, nothing.
+// Writes the Markdown of blocks. Omits blocks that a terminal cannot show.
 class MarkdownWriter {
  public:
   void operator()(const std::string& paragraph) {
@@ -173,7 +174,8 @@ class MarkdownWriter {
     has_figure_ = true;
   }
 
-  // Empty if there is a figure, which the rest would be about.
+  // Returns the text, or "" if there is a figure, because the text would
+  // describe it.
   std::string Text() const { return has_figure_ ? "" : text_; }
 
  private:
@@ -261,7 +263,7 @@ std::string ReportMarkdown(const Report& report) {
     }
     text += blocks;
   }
-  text.pop_back();  // the empty line at the end
+  text.pop_back();  // removes the empty line at the end
   return text;
 }
 

@@ -1,4 +1,4 @@
-// A report: a list of sections, which a page and a Markdown file render.
+// A report: a list of sections, rendered as an HTML page or as Markdown.
 #ifndef EXPERIMENTS_REPORT_REPORT_H_
 #define EXPERIMENTS_REPORT_REPORT_H_
 
@@ -9,32 +9,32 @@
 
 namespace regard {
 
-// All text is plain text from untrusted sources.
+// The content of a report. All texts are plain text from untrusted sources.
 struct Report {
   std::string title = {};
   std::string summary = {};  // one sentence under the title; may be empty
   std::vector<ShownMetric> metrics = {};        // cards at the top of the page
-  std::vector<LabelledMatrix> first_maps = {};  // beside the cards
-  std::vector<Block> lead = {};                 // before the list of sections
+  std::vector<LabelledMatrix> first_maps = {};  // next to the cards
+  std::vector<Block> lead = {};                 // before the table of contents
   std::vector<Section> sections = {};
 
-  // Adds a section, unless it has no blocks, or one without rows or maps.
+  // Adds a section, unless it has no blocks, or its only block has no rows or
+  // maps.
   void Add(Section section);
 };
 
-// A cell with one of these texts is set as a verdict.
+// Table cells with one of these texts are formatted as verdicts.
 inline constexpr char kVerdictSame[] = "✓ same";
 inline constexpr char kVerdictDiffers[] = "✗ differs";
 
-// One HTML file that opens from disk with the network off and asks no host for
-// anything. Figures are drawn by the page's script from one element of JSON.
-// The bytes depend on the report alone. CHECK-fails on a figure whose parts do
-// not fit together.
+// Returns one HTML file that works offline and makes no network requests. The
+// script of the page draws the figures from one JSON element. The bytes depend
+// only on the report. CHECK-fails if the parts of a figure do not match.
 std::string ReportHtml(const Report& report);
 
-// For reading in a terminal or on a code host, without metrics, sections with
-// figures and text that is folded away. A forest plot is a table. Bars in cells
-// are escaped.
+// Returns Markdown for terminals and code hosts. Omits metrics, sections with
+// figures, and folded text. A forest plot becomes a table. Vertical bars in
+// cells are escaped.
 std::string ReportMarkdown(const Report& report);
 
 }  // namespace regard

@@ -17,7 +17,7 @@ using ::testing::Not;
 
 constexpr char kHostile[] = "</pre></script><img src=x onerror=alert(1)>\"'&";
 
-// One of every part, every text hostile.
+// Makes a report with one of every part, in which every text is hostile.
 Report HostileReport() {
   const Table table = {{kHostile}, {{kHostile}}};
   const Plot plot = {
@@ -35,7 +35,7 @@ Report HostileReport() {
           }};
 }
 
-// A page of one section.
+// Returns a page with one section.
 std::string PageOf(const std::vector<Block>& blocks) {
   return ReportHtml({.sections = {{"Section", blocks}}});
 }
@@ -54,7 +54,7 @@ TEST(ReportHtmlTest, ForbidsAndNeedsNoRequest) {
       page,
       HasSubstr("content=\"default-src 'none'; style-src 'unsafe-inline'; "
                 "script-src 'unsafe-inline'; img-src data:\""));
-  // What could load: elements with a source, links, imports, url().
+  // Everything that could load: elements with a source, links, imports, url().
   const std::string style_and_body = page.substr(0, page.find("/*!\n * Chart"));
   EXPECT_FALSE(std::regex_search(
       style_and_body,
@@ -79,7 +79,7 @@ TEST(ReportHtmlTest, EndsEveryElementThatItBegins) {
     ASSERT_EQ(match[2], open.back()) << page.substr(0, match.position());
     open.pop_back();
   }
-  // The figures' scripts follow in the body.
+  // The scripts of the figures follow in the body.
   EXPECT_THAT(open, ElementsAre("html", "body"));
 }
 
@@ -143,7 +143,7 @@ TEST(ReportHtmlTest, CarriesAScriptOnlyWhereThereIsAFigure) {
   EXPECT_THAT(page, Not(HasSubstr("Chart.js v3")));
 }
 
-// Light and dark pages have both.
+// Both light and dark pages have two colour scales.
 TEST(ReportHtmlTest, HasARampForWeightsAndForNegativeValues) {
   const std::string page = PageOf({});
   for (const char* stops : {" --stops: #", " --negative-stops: #"}) {

@@ -1,4 +1,4 @@
-// Contents of the report of a run, as plain data.
+// The data of a run report, in plain structs.
 #ifndef EXPERIMENTS_REPORT_REPORTED_RUN_H_
 #define EXPERIMENTS_REPORT_REPORTED_RUN_H_
 
@@ -19,12 +19,12 @@ struct RunReport {
   std::string name = {};
   Showcase showcase = {};
   std::vector<MetricInfo> metric_infos = {};
-  // Last value of each metric.
+  // The last value of each metric.
   std::map<std::string, double> metrics = {};
-  // Metrics of the baseline, by the same names; may be empty.
+  // The metrics of the baseline, with the same names. May be empty.
   std::string baseline_name = {};
   std::map<std::string, double> baseline_metrics = {};
-  // Outputs and metrics of the run and the baseline for each example.
+  // The outputs and metrics of the run and the baseline for each example.
   std::vector<EvaluatedSet> sets = {};
   std::vector<EvaluatedSet> baseline_sets = {};
   std::map<std::string, Confidence> confidence = {};
@@ -33,7 +33,7 @@ struct RunReport {
   std::vector<std::string> notes = {};  // see ConfigProblems
   std::string resolved_config = {};
   std::string run_path = {};
-  std::string report_path = {};  // empty where no report was written
+  std::string report_path = {};  // empty if no report was written
 };
 
 }  // namespace regard

@@ -28,11 +28,12 @@ namespace {
 constexpr size_t kMostTextSamples = 5;
 constexpr int kMostCards = 6;
 
-// Prefixes of metrics. Tests, "test.news" of one that has a name, come first:
-// they are what the run was for.
+// Prefixes of metrics, in the order of the report. Test splits, including named
+// ones ("test.news"), come first, because they are the main result.
 constexpr absl::string_view kSplits[] = {"test/", "test.", "dev/", "train/"};
 
-// Curves of one number over the steps: "loss" of train and dev together.
+// Returns the curves of one metric over the steps, such as "loss" of train and
+// dev.
 Plot PlotOf(const MetricCurves& curves, const MetricInfo& metric) {
   Plot plot;
   plot.title = metric.name;
@@ -53,7 +54,7 @@ Plot PlotOf(const MetricCurves& curves, const MetricInfo& metric) {
   return plot;
 }
 
-// By splits, each with what to compare it with.
+// Returns the metrics ordered by split, each with its comparison.
 std::vector<ShownMetric> OrderedMetrics(const RunReport& report) {
   std::vector<ShownMetric> metrics;
   for (const absl::string_view split : kSplits) {
@@ -83,9 +84,9 @@ std::vector<ShownMetric> OrderedMetrics(const RunReport& report) {
   return metrics;
 }
 
-// Moves those that the first screen shows as cards to the front, and returns
-// how many: those of the first split in the order in which they are declared,
-// or, where there are few metrics, all.
+// Moves the metrics for the cards of the first screen to the front, and returns
+// their number. If there are few metrics, these are all. Otherwise, they are
+// metrics of the first split in the order of their declaration.
 std::ptrdiff_t MoveForemostFirst(const RunReport& report,
                                  std::vector<ShownMetric>& metrics) {
   if (std::ssize(metrics) <= kMostCards) return std::ssize(metrics);
@@ -105,7 +106,7 @@ std::ptrdiff_t MoveForemostFirst(const RunReport& report,
   return end - metrics.begin();
 }
 
-// What the run and its baseline made of the same examples.
+// Returns the results of the run and its baseline on the same examples.
 std::vector<NamedSet> SetsLike(const EvaluatedSet& set,
                                const RunReport& report) {
   std::vector<NamedSet> runs = {{report.name, &set}};
@@ -156,9 +157,9 @@ void AddSets(const RunReport& report, Report& page) {
   }
 }
 
-constexpr int kNarrowestText = 24;  // beside a metric
+constexpr int kNarrowestText = 24;  // next to a metric
 
-// `text` in lines of at most `width` columns where its words allow.
+// Wraps `text` into lines of at most `width` columns, if its words allow.
 std::vector<std::string> Wrapped(absl::string_view text, int width) {
   std::vector<std::string> lines;
   for (const absl::string_view word :
@@ -173,7 +174,8 @@ std::vector<std::string> Wrapped(absl::string_view text, int width) {
   return lines;
 }
 
-// Name, value, and beside them what the metric means and its note.
+// Appends the name and the value of each metric, with its meaning and note next
+// to it.
 void AppendMetrics(const std::vector<ShownMetric>& metrics, int width,
                    std::string* text) {
   size_t value_width = 0;
@@ -188,7 +190,7 @@ void AppendMetrics(const std::vector<ShownMetric>& metrics, int width,
   }
   const std::vector<std::string> starts = absl::StrSplit(
       TableText(table, std::numeric_limits<int>::max(), "  "), '\n');
-  // Values are set to the right, so that all are of one width.
+  // Values are right-aligned, so all have the same width.
   const int indent = DisplayWidth(starts[0]) + 2;
   const int rest = std::max(width - indent, kNarrowestText);
   for (size_t i = 0; i < metrics.size(); ++i) {
@@ -221,7 +223,7 @@ void AppendSamples(const Samples& samples, std::string* text) {
 std::string RunReportHtml(const RunReport& report) {
   std::vector<ShownMetric> metrics = OrderedMetrics(report);
   const std::ptrdiff_t cards = MoveForemostFirst(report, metrics);
-  // In the order in which it is read.
+  // Sections are in reading order.
   const Showcase& showcase = report.showcase;
   Report page = {.title = report.name,
                  .summary = showcase.summary,
@@ -260,7 +262,7 @@ std::string RunReportText(const RunReport& report,
                           const AlignmentTextStyle& style) {
   const Showcase& showcase = report.showcase;
   std::string text;
-  // A blank line between parts, none before the first.
+  // Parts are separated by blank lines.
   const auto begin_part = [&text](absl::string_view title) {
     if (!text.empty()) absl::StrAppend(&text, "\n");
     if (!title.empty()) absl::StrAppend(&text, PrintableText(title), "\n");

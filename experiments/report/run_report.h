@@ -1,4 +1,4 @@
-// What a run leaves and prints at its end: the page and the text.
+// The report of a run, as an HTML page and as text.
 #ifndef EXPERIMENTS_REPORT_RUN_REPORT_H_
 #define EXPERIMENTS_REPORT_RUN_REPORT_H_
 
@@ -9,11 +9,11 @@
 
 namespace regard {
 
-// One offline page.
+// Returns one offline page.
 std::string RunReportHtml(const RunReport& report);
 
-// For a terminal. Ends with a newline; parts that are empty are left out. Fits
-// into `style`'s width as far as words allow.
+// Returns text for a terminal, which ends with a newline. Omits empty parts.
+// Lines fit into the width of `style` as far as words allow.
 std::string RunReportText(const RunReport& report,
                           const AlignmentTextStyle& style);
 

@@ -152,7 +152,7 @@ TEST(RunReportHtmlTest, ACurveHasTwoStepsAtLeastAndTheLastValueOfEach) {
   EXPECT_THAT(page, HasSubstr("✗ differs"));
 }
 
-// Two examples of one word and of two; the first is right.
+// Makes two examples, of one word and of two words. The first is correct.
 EvaluatedSet TwoExamples(const char* output) {
   ExampleMetric metric = {"test/accuracy", &kRatio, true};
   metric.Add({1, 1});
@@ -178,7 +178,7 @@ TEST(RunReportHtmlTest, DrawsAMetricByLengthBesideTheBaseline) {
   EXPECT_THAT(page, HasSubstr("Worst and best by test/accuracy"));
   EXPECT_THAT(page, HasSubstr("<td>&lt;b&gt;one</td><td>eins</td>"));
   EXPECT_EQ(page, RunReportHtml(report));
-  // Another set is nothing to compare with.
+  // A set with other examples is not compared.
   report.baseline_sets[0].examples[0].input = "else";
   EXPECT_THAT(RunReportHtml(report), Not(HasSubstr("without attention")));
 }
@@ -197,7 +197,7 @@ TEST(RunReportHtml, TheFirstScreenHasSixNumbers) {
   const std::string page = RunReportHtml(report);
   const std::vector<std::string> parts = absl::StrSplit(page, "<dt>");
   ASSERT_THAT(parts, SizeIs(7));
-  // As declared, not by name.
+  // The order is that of the declaration, not of the names.
   EXPECT_THAT(parts[1], StartsWith("test/m8<"));
   EXPECT_THAT(parts[1], HasSubstr("base: 100"));
   EXPECT_THAT(parts[6], StartsWith("test/m3<"));
@@ -252,7 +252,7 @@ TEST(RunReportHtml, ASectionOfTheTaskMayTakeThePlaceOfTheHeatMaps) {
   report.showcase.heat_maps = {{"a map", {"r"}, {"c"}, {{1.0}}}};
   report.showcase.sections = {{"Misses", {"Three."}}};
   EXPECT_THAT(RunReportHtml(report), HasSubstr("<h2>Misses</h2>\n<p>Three."));
-  // One map stands on the first screen in any case.
+  // One map is always on the first screen.
   const auto maps = [&report] {
     return std::vector<std::string>(
                absl::StrSplit(RunReportHtml(report), ">a map</figcaption>"))

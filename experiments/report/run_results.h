@@ -1,5 +1,5 @@
-// What a run has to show for itself, as plain data: the report and the text at
-// the end of a run draw the same structs.
+// The results of a run as plain data. The HTML report and the text on the
+// terminal show the same structs.
 #ifndef EXPERIMENTS_REPORT_RUN_RESULTS_H_
 #define EXPERIMENTS_REPORT_RUN_RESULTS_H_
 
@@ -17,15 +17,16 @@ namespace regard {
 struct ShownMetric {
   std::string name = {};  // as in metrics.jsonl, such as "test/exact_match"
   double value = 0;
-  // What to compare with, such as "without attention: 0.41"; may be empty.
+  // A comparison, such as "without attention: 0.41". May be empty.
   std::string note = {};
   std::string meaning = {};  // may be empty
 };
 
 struct Samples {
   std::string title = "Samples";
-  std::string input = "input";  // what the inputs are called: "source"
-  // Where there is a reference, an output that is equal to it is right.
+  std::string input = "input";  // the name of the inputs, such as "source"
+  // If an example has a reference, its output is correct if it equals the
+  // reference.
   std::vector<EvaluatedExample> rows = {};
 };
 
@@ -34,7 +35,7 @@ struct Table {
   std::vector<std::vector<std::string>> rows = {};
 };
 
-// A cell of a matrix, counted from 0, or a rectangle that begins there.
+// A cell of a matrix, counted from 0, or a rectangle whose first cell this is.
 struct Cell {
   int row = 0;
   int column = 0;
@@ -42,8 +43,9 @@ struct Cell {
   int columns = 1;
 };
 
-// Weights with a name for each row and column. For a translation rows are
-// target words and columns source words; for a regression, queries and keys.
+// A weight matrix with a name for each row and column. In a translation, rows
+// are target words and columns are source words. In a regression, they are
+// queries and keys.
 struct LabelledMatrix {
   std::string title = {};
   std::vector<std::string> rows = {};
@@ -51,23 +53,23 @@ struct LabelledMatrix {
   // One matrix per head, each [rows, columns], row-major.
   std::vector<std::vector<double>> heads = {};
   std::vector<Cell> gold = {};  // cells to outline, such as a gold alignment
-  // The hook point that the weights are of, as `intervene` accepts it; empty:
-  // of none. Figures show it in place of what stands before ": " in the title,
-  // which stays as it is in attention.json.
+  // The hook point of the weights, in the form that `intervene` accepts. Empty
+  // if there is none. Figures show it instead of the part of the title before
+  // ": ". The title in attention.json does not change.
   std::string site = {};
 };
 
-// An image, and weights of the cells of a grid over it.
+// An image, and the weights of a grid of cells over it.
 struct Picture {
   std::string title = {};
   int height = 0;
   int width = 0;
   std::vector<uint8_t> rgb = {};  // [height, width, 3], row-major
-  // The size of the grid; 0: there are no weights.
+  // The size of the grid. 0 means that there are no weights.
   int rows = 0;
   int columns = 0;
   std::vector<double> weights = {};  // [rows, columns], row-major
-  std::vector<Cell> gold = {};       // to outline
+  std::vector<Cell> gold = {};       // cells to outline
 };
 
 enum class SeriesStyle { kLine, kDashedLine, kPoints };
@@ -75,11 +77,12 @@ enum class SeriesStyle { kLine, kDashedLine, kPoints };
 struct Series {
   std::string name = {};
   std::vector<double> xs = {};
-  // As many as xs; a value that is not finite is a gap.
+  // As many values as xs. A value that is not finite is a gap.
   std::vector<double> ys = {};
   SeriesStyle style = SeriesStyle::kLine;
-  // The ends of a band around each y, such as a confidence interval; none where
-  // one of them is not finite. Empty for no band at all, else as many as xs.
+  // The limits of a band around each y, such as a confidence interval. Empty if
+  // there is no band, else as many as xs. The band has a gap where a limit is
+  // not finite.
   std::vector<double> low = {};
   std::vector<double> high = {};
 };
@@ -96,9 +99,11 @@ struct Plot {
 struct ForestRow {
   std::string label = {};
   std::vector<double> values = {};  // one for each seed
-  // To the baseline, one for each seed; empty for the baseline itself.
+  // Differences from the baseline, one for each seed. Empty for the baseline
+  // itself.
   std::vector<double> differences = {};
-  // Ends of an interval of the mean difference; both 0: there is none.
+  // The limits of an interval of the mean difference. Both are 0 if there is
+  // none.
   double low = 0;
   double high = 0;
   std::string verdict = {};
@@ -106,9 +111,10 @@ struct ForestRow {
 };
 
 struct ForestPlot {
-  std::string title = {};     // such as "test/bleu by score"
-  std::string metric = {};    // such as "test/bleu (higher is better)"
-  std::string baseline = {};  // its label; empty: no differences are drawn
+  std::string title = {};   // such as "test/bleu by score"
+  std::string metric = {};  // such as "test/bleu (higher is better)"
+  // Label of the baseline; if empty, no differences are drawn.
+  std::string baseline = {};
   std::vector<ForestRow> rows = {};
   std::string legend = {};
 };
@@ -117,25 +123,25 @@ struct Heading {
   std::string text = {};
 };
 
-// The warning against reading too much into attention.
+// A warning against over-interpreting attention.
 struct AttentionCaution {};
 
 struct Maps {
   std::vector<LabelledMatrix> maps = {};
-  // Large ones are shrunk so that two of them fit side by side.
+  // Whether large maps are shrunk, so that two of them fit side by side.
   bool side_by_side = false;
 };
 
-// What a reader has to ask for: a table, or text that is shown as it is.
+// Content that a reader unfolds: a table, or preformatted text.
 struct Folded {
   std::string label = {};
   std::variant<Table, std::string> content = {};
-  bool open = false;         // at first
-  bool in_markdown = false;  // under its label, as a heading
+  bool open = false;         // whether it is unfolded initially
+  bool in_markdown = false;  // whether Markdown shows it under its label
 };
 
-// A string is a paragraph. Every row of a table has as many cells as the
-// header, CHECKed; a column of numbers is set to the right.
+// A string is a paragraph. Every row of a table must have as many cells as the
+// header (CHECKed). Columns of numbers are right-aligned.
 using Block =
     std::variant<std::string, Heading, AttentionCaution, Table, Folded, Plot,
                  Maps, std::vector<Picture>, ForestPlot>;
@@ -145,21 +151,22 @@ struct Section {
   std::vector<Block> blocks = {};
 };
 
-// What a run shows of its result besides numbers. Empty parts are left out.
+// The results of a run besides its metrics. Empty parts are omitted.
 struct Showcase {
-  std::string summary = {};      // one sentence on what the task is
+  std::string summary = {};      // one sentence that describes the task
   std::vector<Plot> plots = {};  // such as a fitted curve
   Samples samples = {};
-  std::vector<Section> sections = {};  // of the page
-  // Answers to explain in a section of the page.
+  std::vector<Section> sections = {};  // sections of the page
+  // Predictions to explain in a section of the page.
   std::vector<Inspection<float>> inspections = {};
-  // Weights by sample; they also go to attention.json and TensorBoard.
+  // Weights by sample. They are also written to attention.json and TensorBoard.
   std::vector<LabelledMatrix> heat_maps = {};
-  // False if a section shows them, and more.
+  // False if a section already shows the heat maps.
   bool heat_maps_on_page = true;
-  // Above the terminal's first heat map; without it, the terminal shows none.
+  // Caption of the first heat map on the terminal. If empty, the terminal shows
+  // none.
   std::string heat_map_caption = {};
-  // What to compare a metric with, by its prefixed name: "diagonal: 0.41".
+  // Comparisons of metrics, by prefixed name, such as "diagonal: 0.41".
   std::map<std::string, std::string> notes = {};
 };
 

@@ -14,17 +14,17 @@
 namespace regard {
 namespace {
 
-// In pixels.
+// Sizes in pixels.
 constexpr int kMargin = 16;
 constexpr int kGap = 20;
-constexpr int kUsualWidth = 960;  // which one head may exceed
-constexpr int kUsualSide = 480;   // of the cells of a head
+constexpr int kUsualWidth = 960;  // one head may be wider
+constexpr int kUsualSide = 480;   // of the area of one head
 constexpr int kLargestCell = 24;
 constexpr int kSmallestLabelled = 8;
-constexpr int kLine = 20;  // the height of a line of text
+constexpr int kLine = 20;  // height of a line of text
 constexpr int kPictureSide = 192;
 constexpr int kSmallestPicture = 72;
-// About what a character takes.
+// Approximate width of a character.
 constexpr double kCharacterWidth = 7.4;
 
 constexpr char kStyle[] =
@@ -51,7 +51,7 @@ int LongestOf(const std::vector<std::string>& names) {
   return longest;
 }
 
-// What the colours of all maps stand for.
+// Returns the colour scale for all maps of a grid.
 ColorScale ScaleOf(const MapGrid& grid) {
   LabelledMatrix all;
   for (const LabelledMatrix& map : grid.maps) {
@@ -60,14 +60,14 @@ ColorScale ScaleOf(const MapGrid& grid) {
   return ScaleOf(all);
 }
 
-// Where the cells of a grid are, in pixels.
+// The positions of the cells of a grid, in pixels.
 struct Layout {
-  int rows = 0;  // of a map
+  int rows = 0;  // rows in each map
   int columns = 0;
-  int cell = 0;           // the side of a square
+  int cell = 0;           // side of a square cell
   bool labelled = false;  // whether cells are large enough for names
-  int left = 0;           // of the first head
-  int rise = 0;           // of the names of columns, at 45 degrees
+  int left = 0;           // left edge of the first head
+  int rise = 0;           // height of the column names, at 45 degrees
   int heads_a_row = 1;
 
   int step() const { return columns * cell + kGap; }
@@ -88,7 +88,7 @@ Layout LayoutOf(const MapGrid& grid) {
   };
   place(std::clamp(kUsualSide / std::max({layout.rows, layout.columns, 1}), 1,
                    kLargestCell));
-  // All heads of a layer stand in one row.
+  // All heads of a layer are in one row.
   while (is_grid && layout.cell > 1 &&
          layout.left + heads * layout.step() - kGap > kUsualWidth) {
     place(layout.cell - 1);
@@ -100,7 +100,7 @@ Layout LayoutOf(const MapGrid& grid) {
   return layout;
 }
 
-// Elements below each other, and how much room they take.
+// Elements placed one below the other, and their total size.
 class Drawing {
  public:
   void Add(const MapGrid& grid);
@@ -108,7 +108,7 @@ class Drawing {
   std::string Finish() const;
 
  private:
-  // `attributes` follow those of the place.
+  // `attributes` are written after the position.
   void Text(int x, int y, absl::string_view attributes,
             absl::string_view text) {
     absl::StrAppendFormat(&elements_, "<text x=\"%d\" y=\"%d\"%s>%s</text>\n",
@@ -126,7 +126,7 @@ class Drawing {
   int bottom_ = kMargin;
 };
 
-// Above bottom_, rising to the right of their cells.
+// Adds the column names above bottom_, at an angle.
 void Drawing::AddColumnNames(const LabelledMatrix& map, const Layout& layout,
                              int x) {
   for (int c = 0; layout.labelled && c < layout.columns; ++c) {
@@ -138,7 +138,7 @@ void Drawing::AddColumnNames(const LabelledMatrix& map, const Layout& layout,
   }
 }
 
-// To the left of the first head.
+// Adds the row names to the left of the first head.
 void Drawing::AddRowNames(const LabelledMatrix& map, const Layout& layout) {
   for (int r = 0; layout.labelled && r < layout.rows; ++r) {
     Text(layout.left - 8, bottom_ + r * layout.cell + layout.cell / 2 + 4,
@@ -146,7 +146,7 @@ void Drawing::AddRowNames(const LabelledMatrix& map, const Layout& layout) {
   }
 }
 
-// The cells of one head, from (x, bottom_) down.
+// Adds the cells of one head, downwards from (x, bottom_).
 void Drawing::AddHead(const LabelledMatrix& map, size_t head, int x, int cell,
                       double largest) {
   const size_t columns = map.columns.size();
@@ -172,12 +172,12 @@ void Drawing::AddHead(const LabelledMatrix& map, size_t head, int x, int cell,
   width_ = std::max(width_, x + static_cast<int>(columns) * cell);
 }
 
-// A bar of colours with three marks, and what it measures.
+// Adds a colour bar with three marks and its unit.
 void Drawing::AddScale(const ColorScale& scale, absl::string_view unit) {
-  constexpr int kSteps = 80;  // of two pixels
+  constexpr int kSteps = 80;  // of two pixels each
   constexpr int kHeight = 12;
   const double lowest = scale.is_signed ? -scale.largest : 0;
-  const int left = kMargin + 16;  // room for half of a number
+  const int left = kMargin + 16;  // space for half of a number
   for (int step = 0; step < kSteps; ++step) {
     const double weight =
         lowest + (scale.largest - lowest) * (step + 0.5) / kSteps;
@@ -256,7 +256,7 @@ void Drawing::Add(const PictureRow& row) {
   const int most = std::clamp((kUsualWidth - kMargin) / count - kGap,
                               kSmallestPicture, kPictureSide);
   int x = kMargin;
-  int height = 0;  // of this line
+  int height = 0;  // height of this row
   for (const Picture& picture : row.pictures) {
     const int side = std::max({picture.height, picture.width, 1});
     const int wide = most * picture.width / side;

@@ -1,4 +1,4 @@
-// Heat maps and pictures as one SVG image, for papers and slides.
+// Draws heat maps and pictures as one SVG image, for papers and slides.
 #ifndef EXPERIMENTS_REPORT_SVG_H_
 #define EXPERIMENTS_REPORT_SVG_H_
 
@@ -10,16 +10,17 @@
 
 namespace regard {
 
-// Maps of the same rows, columns and number of heads: a row of the grid for
-// each map, a column for each head, and one scale of colours for all.
+// Maps of equal rows, columns and numbers of heads. The grid has a row for each
+// map and a column for each head, with one colour scale for all.
 struct MapGrid {
   std::string title = {};
   std::vector<LabelledMatrix> maps = {};  // at least one
-  // A name for each map, such as "layer 0"; empty: they have none.
+  // A name for each map, such as "layer 0". Empty if maps have no names.
   std::vector<std::string> map_names = {};
-  // A name for each head; empty: "head 0" and so on if there are several.
+  // A name for each head. If empty, several heads are called "head 0" and so
+  // on.
   std::vector<std::string> head_names = {};
-  std::string unit = {};  // of the scale, such as "attention weight"
+  std::string unit = {};  // unit of the scale, such as "attention weight"
 };
 
 struct PictureRow {
@@ -27,12 +28,11 @@ struct PictureRow {
   std::vector<Picture> pictures = {};
 };
 
-// The image needs nothing from outside of it: colours, which are those of light
-// pages, and the pixels of pictures are inside. A grid of several maps is at
-// most 960 pixels wide where cells of a pixel allow it; the heads of a single
-// map take several rows where they are wider. Names of rows and columns are
-// left out where cells are too small for them. CHECK-fails on sizes that do not
-// fit.
+// Draws grids and pictures. The image is self-contained: it embeds the colours
+// of light pages and the pixels of pictures. A grid of several maps is at most
+// 960 pixels wide, unless its cells would be smaller than a pixel. The heads of
+// a single map may take several rows. Names of rows and columns are omitted if
+// the cells are too small. CHECK-fails if the sizes do not match.
 std::string FiguresSvg(absl::Span<const MapGrid> grids,
                        absl::Span<const PictureRow> pictures = {});
 

@@ -32,8 +32,8 @@ MapGrid GridOf(const LabelledMatrix& map) {
   return {.title = map.title, .maps = {map}, .unit = "weight"};
 }
 
-// Every element and its place: of maps with two heads, without and with
-// negative weights, and of two rows of pictures.
+// Compares every element of an image with a file. The image has maps with two
+// heads, without and with negative weights, and two rows of pictures.
 TEST(FiguresSvgTest, IsAsInTheFile) {
   Picture picture = {.title = "p",
                      .height = 1,
@@ -61,7 +61,7 @@ TEST(FiguresSvgTest, IsAsInTheFile) {
                .columns = {"c"},
                .heads = {{-0.25}}})},
       {{"pictures", pictures}});
-  // Not the bytes of compressed pixels.
+  // Removes the compressed pixels.
   EXPECT_EQ(std::regex_replace(svg, std::regex("base64,[^\"]*"), "base64,"),
             ReadFile("experiments/report/testdata/figures.svg").value());
 }
@@ -82,12 +82,12 @@ TEST(FiguresSvgTest, HeadsStandSideBySideUntilARowIsFull) {
   // The third head ends at 551 + 240, before the margin.
   EXPECT_THAT(svg, StartsWith("<svg xmlns=\"http://www.w3.org/2000/svg\" "
                               "width=\"807\" "));
-  // Row names stand at the first head of each row.
+  // The row names are to the left of the first head of each row.
   EXPECT_EQ(Count(svg, ">r</text>"), 2);
   EXPECT_EQ(Count(svg, ">c</text>"), 40);
 }
 
-// The heights of the images by their first line.
+// Returns the height of the image from its first line.
 int HeightOf(const std::string& svg) {
   std::smatch found;
   std::regex_search(svg, found, std::regex("height=\"(\\d+)\""));
@@ -106,7 +106,7 @@ TEST(FiguresSvgTest, LayersAndHeadsAreAGrid) {
     grid.map_names.push_back("layer " + std::to_string(layer));
     column.push_back(GridOf(map));
   }
-  // The scale is that of the largest weight of all layers.
+  // The largest weight of all layers determines the scale.
   grid.maps[5].heads[0][0] = 0.4;
   const std::string svg = FiguresSvg({grid});
   EXPECT_LT(HeightOf(svg), 960);
@@ -114,15 +114,15 @@ TEST(FiguresSvgTest, LayersAndHeadsAreAGrid) {
   EXPECT_EQ(Count(svg, ">layer 5</text>"), 1);
   EXPECT_EQ(Count(svg, ">head 7</text>"), 1);
   EXPECT_EQ(Count(svg, ">0.4</text>"), 1);
-  EXPECT_EQ(Count(svg, ">0.2</text>"), 1);  // half of it
+  EXPECT_EQ(Count(svg, ">0.2</text>"), 1);  // half of the largest weight
   EXPECT_EQ(Count(svg, ">attention weight</text>"), 1);
-  // Names stand at the edges: rows of each layer, columns of the first one.
+  // Names are at the edges: row names at each layer, column names at the first.
   EXPECT_EQ(Count(svg, ">r</text>"), 6 * 12);
   EXPECT_EQ(Count(svg, ">c</text>"), 8 * 12);
 }
 
 TEST(FiguresSvgTest, IsAsWideAsItsTitle) {
-  // 251 for 34 characters, and two margins.
+  // 251 pixels for 34 characters, and two margins.
   EXPECT_THAT(FiguresSvg({GridOf({.title = "abcdefghijklmnopqrstuvwxyz12345678",
                                   .rows = {"r"},
                                   .columns = {"c"},
@@ -165,7 +165,7 @@ TEST(FiguresSvgTest, PicturesBringTheirPixels) {
               HasSubstr("<svg class=\"picture\" x=\"16\" y=\"36\" "
                         "width=\"192\" height=\"96\" viewBox=\"0 0 2 1\">"));
   EXPECT_THAT(svg, HasSubstr("fill-opacity=\"0.80\"><title>1.000</title>"));
-  // The fifth is of another row.
+  // The fifth picture is in another row.
   EXPECT_THAT(svg, HasSubstr("x=\"652\" y=\"36\""));
   EXPECT_THAT(svg, HasSubstr("x=\"16\" y=\"172\""));
 }

@@ -21,8 +21,9 @@ constexpr int kWidestWord = 12;
 constexpr absl::string_view kUnicodeShades[] = {" ", "░", "▒", "▓", "█"};
 constexpr absl::string_view kAsciiShades[] = {" ", ".", ":", "*", "#"};
 
-// Cuts below which a weight takes the shade of the same index; the lightest is
-// blank, so that a diffuse row does not look like a choice.
+// Returns the character for a weight. A weight below a cut gets the shade of
+// the same index. The lightest shade is blank, so that a diffuse row does not
+// look like a choice.
 absl::string_view Shade(double weight, bool unicode) {
   constexpr double kCuts[] = {0.1, 0.3, 0.5, 0.8};
   int shade = 0;
@@ -45,7 +46,7 @@ void AppendLine(std::string line, std::string* text) {
   absl::StrAppend(text, line, "\n");
 }
 
-// The words, safe to show and cut to a width.
+// Returns the words, made printable and cut to a width.
 std::vector<std::string> Cut(const std::vector<std::string>& words, int width,
                              absl::string_view ellipsis) {
   std::vector<std::string> cut;
@@ -55,8 +56,8 @@ std::vector<std::string> Cut(const std::vector<std::string>& words, int width,
   return cut;
 }
 
-// What each column takes, one space between neighbours and on both sides, with
-// words cut to `cap`.
+// Returns the total width of the columns, with words cut to `cap` and one space
+// around each column.
 int TotalWidth(const std::vector<int>& widths, int cap) {
   int total = 1;
   for (const int width : widths) total += std::min(width, cap) + 1;
@@ -75,9 +76,8 @@ std::vector<double> MeanOverHeads(const LabelledMatrix& map) {
   return mean;
 }
 
-// Makes weights of either sign fractions of their largest magnitude, which
-// shades can show. Returns that magnitude; 0 and no change: all are of one
-// sign.
+// Divides weights of mixed signs by their largest magnitude, and returns that
+// magnitude. Returns 0 and changes nothing if all weights have the same sign.
 double ScaleSigned(std::vector<double>& weights) {
   const auto is_negative = [](double w) { return w < 0; };
   if (std::ranges::none_of(weights, is_negative)) return 0;
@@ -87,7 +87,8 @@ double ScaleSigned(std::vector<double>& weights) {
   return largest;
 }
 
-// The gap characters of one row: gap c stands left of column c.
+// Returns the characters in the gaps of one row. Gap c is to the left of column
+// c.
 std::string Gaps(const LabelledMatrix& map, int row, int columns) {
   std::string gaps(columns + 1, ' ');
   for (const Cell& cell : map.gold) {
@@ -139,7 +140,7 @@ std::string AlignmentText(const LabelledMatrix& map,
     label_width = std::max(label_width, DisplayWidth(row));
   }
 
-  // Cut the longest words until everything fits, then drop columns.
+  // Cuts the longest words until everything fits, then drops columns.
   std::vector<int> widths;
   for (const std::string& word : words) {
     widths.push_back(std::max(DisplayWidth(word), 1));

@@ -1,5 +1,6 @@
-// What is drawn with characters: tables, and alignments, target words down,
-// source words across, a darker shade for a larger weight.
+// Text for terminals: tables, and alignments as shaded characters. Rows of an
+// alignment are target words and columns are source words. Larger weights are
+// darker.
 #ifndef EXPERIMENTS_REPORT_TERMINAL_TEXT_H_
 #define EXPERIMENTS_REPORT_TERMINAL_TEXT_H_
 
@@ -13,28 +14,30 @@ namespace regard {
 
 struct AlignmentTextStyle {
   int width = 80;       // columns of the terminal
-  bool unicode = true;  // block shades; otherwise . : * #
+  bool unicode = true;  // block shades instead of . : * #
 };
 
-// The columns of the terminal that a file descriptor is of, or 80.
+// Returns the number of columns of the terminal behind a file descriptor, or
+// 80.
 int TerminalWidth(int descriptor);
 
-// That of standard output: its width, and block shades if the environment's
-// character set (LC_ALL, LC_CTYPE, LANG, in this order) has them.
+// Returns the style of standard output: its width, and block shades if the
+// character set of the environment (LC_ALL, LC_CTYPE, LANG, in this order) has
+// them.
 AlignmentTextStyle TerminalStyle();
 
-// The mean over heads, weights from 0 to 1, one line per row and one above them
-// for the columns; gold cells stand in [brackets]. Words are cut so that lines
-// fit; columns that do not fit even so are left out, and a last line says how
-// many. If a mean is below 0, shades show magnitudes as fractions of the
-// largest, which another line says. Every line ends with a newline. CHECK-fails
-// when a head's size is not rows x columns.
+// Draws the mean over heads, with weights from 0 to 1. The first line shows the
+// columns, and each row has one line. Gold cells are in [brackets]. Words are
+// cut so that lines fit. Columns that still do not fit are omitted, and a last
+// line says how many. If a mean is negative, shades show magnitudes as
+// fractions of the largest, which another line states. Every line ends with a
+// newline. CHECK-fails if the size of a head is not rows x columns.
 std::string AlignmentText(const LabelledMatrix& map,
                           const AlignmentTextStyle& style);
 
-// The header, if there is one, and the rows, a line each, in columns that are
-// two spaces apart. Cells are cut to `most_columns` columns of the terminal.
-// Every line begins with `indent` and ends with a newline.
+// Returns the header, if there is one, and the rows, one per line. Columns are
+// separated by two spaces. Cells are cut to `most_columns` columns of the
+// terminal. Every line begins with `indent` and ends with a newline.
 std::string TableText(const Table& table, int most_columns,
                       absl::string_view indent = "");
 

@@ -75,7 +75,7 @@ TEST(AlignmentTextTest, ShowsTheMeanOverHeads) {
             "chat     ###\n");
 }
 
-// As in the map of a state mixer, whose heads cancel before this is decided.
+// The map of a state mixer can have mixed signs after its heads are averaged.
 TEST(AlignmentTextTest, ShowsMagnitudesOfWeightsOfEitherSign) {
   LabelledMatrix map = TwoByTwo({.02, 0, -.08, .04});
   EXPECT_EQ(AlignmentText(map, {.width = 80, .unicode = false}),

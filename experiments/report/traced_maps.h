@@ -1,4 +1,4 @@
-// Maps and images of a trace as plain data, labelled for readers.
+// Converts the maps and images of a trace to plain data with labels.
 #ifndef EXPERIMENTS_REPORT_TRACED_MAPS_H_
 #define EXPERIMENTS_REPORT_TRACED_MAPS_H_
 
@@ -10,15 +10,16 @@
 
 namespace regard {
 
-// The weights of a map, of all heads, with the labels of a trace. Gold links
-// are of maps over a memory.
+// Returns the weights of all heads of a map, labelled as in the trace. Only
+// maps over a memory have gold alignments.
 LabelledMatrix WeightsOf(const TraceLabels& labels,
                          const AttentionMap<float>& map);
-// The same of the gradients; the map has them.
+// Returns the gradients of a map, which must have them.
 LabelledMatrix GradientsOf(const TraceLabels& labels,
                            const AttentionMap<float>& map);
 
-// An image under a weight for each of its patches, row by row. Without a title.
+// Returns an image with one weight per patch, in row-major order. The title is
+// empty.
 Picture PictureOf(const TracedImage& image, std::vector<double> weights);
 
 }  // namespace regard
