@@ -1,4 +1,4 @@
-"""`ablation`: a grid of experiments and one report on it."""
+"""`ablation`: a grid of experiments, with one report."""
 
 load(
     "//experiments/ablation:experiment.bzl",
@@ -163,7 +163,7 @@ _update = rule(
 )
 
 def _slug(text):
-    """The text in [a-z0-9_]: `1e-3` is `1em3`, `0.1` is `0p1`."""
+    """Returns the text in [a-z0-9_]: `1e-3` becomes `1em3`, `0.1` becomes `0p1`."""
     text = text.lower().replace(".", "p").replace("-", "m")
     return "".join([
         c if c.isalnum() else "_"
@@ -171,12 +171,12 @@ def _slug(text):
     ])
 
 def _quote(text):
-    """The text as a string of a textproto."""
+    """Returns the text as a quoted string of a textproto."""
     text = text.replace("\\", "\\\\").replace("\"", "\\\"").replace("\n", "\\n")
     return "\"" + text + "\""
 
 def _override_text(override):
-    """`path=value` as an `override` of a textproto."""
+    """Returns `path=value` as an `override` of a textproto."""
     path, _, value = override.partition("=")
     if path.strip() == "seed":
         fail("{}: must not set seed; `seeds` sets it".format(override))
@@ -186,7 +186,7 @@ def _override_text(override):
     )
 
 def _axis_value(path, value):
-    """An axis value as a struct of label, name in targets, and overrides."""
+    """Returns an axis value as a struct of label, target name and overrides."""
     if type(value) == "dict":
         unknown = [key for key in value if key not in ["label", "overrides"]]
         if unknown or "label" not in value:
@@ -206,7 +206,7 @@ def _axis_value(path, value):
     )
 
 def _axis_values(path, values):
-    """Those of an axis; a name that another one has ends in `_2`, `_3`, ..."""
+    """Returns the values of an axis. Repeated names end in `_2`, `_3`, ..."""
     distinct = []
     for value in [_axis_value(path, value) for value in values]:
         taken = [other.name for other in distinct]
@@ -216,7 +216,7 @@ def _axis_values(path, values):
     return distinct
 
 def _axis_text(path, values, baseline):
-    """An axis as an `axis` of a textproto."""
+    """Returns an axis as an `axis` of a textproto."""
     lines = ["axis {", "  name: " + _quote(path)]
     for value in values:
         lines.append("  value {")
@@ -229,7 +229,7 @@ def _axis_text(path, values, baseline):
     return "\n".join(lines + ["}"]) + "\n"
 
 def _cells(axes):
-    """The Cartesian product: lists of axis values, the last axis fastest."""
+    """Returns the Cartesian product: lists of axis values, the last axis fastest."""
     cells = [[]]
     for _, values in axes:
         cells = [cell + [value] for cell in cells for value in values]

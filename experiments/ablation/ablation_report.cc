@@ -26,16 +26,16 @@ namespace regard {
 namespace {
 
 constexpr size_t kMostSources = 2;
-// Squares drawn for one source: about 3 MB of page.
+// Maximum number of squares drawn for one source, about 3 MB of the page.
 constexpr size_t kMostSquares = 50'000;
 
-// The runs with the same coordinates.
+// The runs with equal coordinates.
 using GridCell = std::vector<const GridRun*>;
 
-// The label of the tables that are folded away below the primary metric.
+// The label of the folded tables below the primary metric.
 constexpr char kOtherMetrics[] = "Other metrics";
 
-// In the order of their first runs.
+// Returns the cells in the order of their first runs.
 std::vector<GridCell> CellsOf(const Grid& grid) {
   std::vector<GridCell> cells;
   std::map<std::vector<size_t>, size_t> index;
@@ -47,7 +47,7 @@ std::vector<GridCell> CellsOf(const Grid& grid) {
   return cells;
 }
 
-// "12 cells, 5 seeds each; 2 of 60 runs are missing."
+// Returns a summary such as "12 cells, 5 seeds each; 2 of 60 runs are missing."
 std::string GridSummary(const Grid& grid) {
   std::set<std::string> seeds;
   size_t missing = 0;
@@ -82,8 +82,8 @@ std::vector<std::string> LabelsOf(const Grid& grid, const GridRun& run) {
   return labels;
 }
 
-// A row for each cell: its values, how many runs of how many, and mean and
-// standard deviation of each metric.
+// Returns a row for each cell: its values, the number of finished runs and of
+// all runs, and the mean and standard deviation of each metric.
 Table ResultsTable(const Grid& grid, const std::vector<std::string>& metrics) {
   Table table = TableOfMetrics(grid, {"n"}, metrics);
   for (const GridCell& cell : CellsOf(grid)) {
@@ -100,7 +100,8 @@ Table ResultsTable(const Grid& grid, const std::vector<std::string>& metrics) {
         if (found != run->status.metrics.end()) values.push_back(found->second);
       }
       const SampleSummary summary = Summarize(values);
-      // A mean plus a deviation may lie where the metric cannot.
+      // The mean plus one standard deviation may be outside the range of the
+      // metric.
       row.push_back(
           summary.n == 0 ? "missing"
           : summary.n == 1
@@ -124,7 +125,7 @@ Table MissingTable(const Grid& grid) {
   return table;
 }
 
-// A row for each axis value whose label is not its one override.
+// Returns a row for each axis value whose label differs from its only override.
 Table LabelsTable(const Grid& grid) {
   Table table = {{"axis", "label", "sets"}};
   for (const Axis& axis : grid.axes) {
@@ -148,7 +149,8 @@ bool IsShared(const Grid& grid, const ResolvedField& field) {
   });
 }
 
-// " Data: data.path (SHA-256 12345678...)."; empty if nothing is shared.
+// Returns a text such as " Data: data.path (SHA-256 12345678...)." Empty if no
+// data are shared.
 std::string SharedData(const Grid& grid, const GridRun& first) {
   std::vector<std::string> parts;
   for (const auto& [name, digest] : first.data) {
@@ -165,7 +167,8 @@ std::string SharedData(const Grid& grid, const GridRun& first) {
   return absl::StrCat(" Data: ", absl::StrJoin(parts, ", "), ".");
 }
 
-// " Training took 2.5 hours in all."; empty where runs tell no times.
+// Returns a text such as " Training took 2.5 hours in all." Empty if runs have
+// no times.
 std::string TrainingTime(const Grid& grid) {
   double seconds = 0;
   for (const GridRun& run : grid.runs) {
@@ -184,8 +187,8 @@ std::string TrainingTime(const Grid& grid) {
                                seconds / kHour);
 }
 
-// The size of the grid, and the files, overrides, data and fields that are the
-// same in all runs.
+// Returns the size of the grid, and the files, overrides, data and fields that
+// all runs share.
 std::vector<Block> SharedBlocks(const Grid& grid) {
   const std::string size =
       absl::StrCat(grid.label, ": ", GridSummary(grid), TrainingTime(grid));
@@ -218,7 +221,7 @@ std::vector<Block> SharedBlocks(const Grid& grid) {
       Folded{"Fields that differ from their defaults", std::move(table)}};
 }
 
-// The primary metric, then the others, folded away.
+// Returns the results by the primary metric, then by the folded other metrics.
 Section ResultsSection(const Grid& grid) {
   std::vector<std::string> metrics = MetricsToShow(grid);
   const std::string primary = PrimaryMetric(grid);
@@ -235,7 +238,7 @@ Section ResultsSection(const Grid& grid) {
   return section;
 }
 
-// The fields of the first run that has any.
+// Returns the fields of the first run that has any.
 std::string FieldsText(const Grid& grid) {
   std::string text;
   for (const GridRun& run : grid.runs) {
@@ -304,8 +307,8 @@ Section SideBySide(const Grid& grid, const std::vector<const GridRun*>& runs,
           {AttentionCaution(), note, std::move(maps)}};
 }
 
-// Two tables: the rows of the primary metric, and all other rows, folded away.
-// The first column is the metric.
+// Returns two tables: the rows of the primary metric, and the folded other
+// rows. The first column is the metric.
 std::vector<Block> ByMetric(Table table, const std::string& primary) {
   const auto others = std::ranges::stable_partition(
       table.rows, [&](const auto& row) { return row[0] == primary; });
@@ -318,7 +321,7 @@ std::vector<Block> ByMetric(Table table, const std::string& primary) {
                                    .in_markdown = true}};
 }
 
-// The same section, whose first block is a table of all metrics.
+// Folds the rows of other metrics in the first block of the section.
 Section FoldOthers(Section section, const std::string& primary) {
   std::vector<Block> blocks =
       ByMetric(std::get<Table>(std::move(section.blocks[0])), primary);
@@ -380,7 +383,7 @@ std::string AblationCsv(const Grid& grid) {
 
 std::vector<Plot> CurvePlots(const Grid& grid) {
   const std::vector<GridCell> cells = CellsOf(grid);
-  // Values over seeds by metric, cell and step.
+  // Values over seeds, by metric, cell and step.
   std::map<std::string,
            std::map<size_t, std::map<int64_t, std::vector<double>>>>
       curves;
@@ -403,7 +406,8 @@ std::vector<Plot> CurvePlots(const Grid& grid) {
     for (const auto& [c, by_step] : by_cell) {
       Series series = {.name = CellName(grid, *cells[c][0])};
       for (const auto& [step, values] : by_step) {
-        // A mean of the longest runs alone would be of other seeds.
+        // Skips steps that some runs did not reach, because their mean would be
+        // over other seeds.
         if (std::ssize(values) < finished[c]) continue;
         const SampleSummary summary = Summarize(values);
         series.xs.push_back(static_cast<double>(step));
@@ -429,7 +433,7 @@ std::vector<Section> AttentionSideBySide(const Grid& grid) {
     }
   }
   std::vector<std::string> titles;     // in order of appearance
-  std::map<std::string, int> showing;  // the runs that have each
+  std::map<std::string, int> showing;  // number of runs that show each title
   for (const GridRun* run : runs) {
     for (const LabelledMatrix& map : run->maps) {
       // A run may show a source twice.

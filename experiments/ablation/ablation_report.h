@@ -1,4 +1,5 @@
-// The report of an ablation, which depends on the grid alone.
+// The report of an ablation as a page, as Markdown and as CSV. It depends only
+// on the grid.
 #ifndef EXPERIMENTS_ABLATION_ABLATION_REPORT_H_
 #define EXPERIMENTS_ABLATION_ABLATION_REPORT_H_
 
@@ -11,22 +12,23 @@
 
 namespace regard {
 
-// Without curves and maps in its Markdown.
+// Returns the report. Its Markdown omits curves and maps.
 Report AblationReport(const Grid& grid);
 
-// One line for each run, RFC 4180: coordinates, seed, state and every metric in
-// full; cells without a number are empty.
+// Returns one line for each run (RFC 4180): coordinates, seed, state and every
+// metric with all digits. A missing metric is an empty cell.
 std::string AblationCsv(const Grid& grid);
 
-// For each metric that changed over time, the mean of each cell's finished runs
-// with a band from the lowest to the highest, at the steps that all of them
-// measured.
+// Returns a plot for each metric that changed over time. A curve is the mean
+// over the finished runs of a cell, with a band from the minimum to the
+// maximum. It has only those steps that all of these runs measured.
 std::vector<Plot> CurvePlots(const Grid& grid);
 
-// What the cells of a grid attended to in up to two sources that at least two
-// of them show, those of most cells first: a caution, a note on which cells are
-// left out, and Maps called like the cells. All runs are of one seed, the first
-// that has any maps: seeds may have data of their own.
+// Compares the attention of the cells on up to two sources. A source must be
+// shown by at least two cells; sources of more cells come first. The sections
+// contain a caution, a note about omitted cells, and Maps with the names of the
+// cells. All runs have the same seed, the first with any maps, because each
+// seed may have its own data.
 std::vector<Section> AttentionSideBySide(const Grid& grid);
 
 }  // namespace regard

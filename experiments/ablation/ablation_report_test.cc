@@ -23,7 +23,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// Two cells of one seed; the second has `config`.
+// Makes two cells of one seed. The second has `config`.
 Grid TwoCells(const std::string& config) {
   Grid grid;
   grid.name = "widths";
@@ -45,8 +45,8 @@ Grid TwoCells(const std::string& config) {
   return grid;
 }
 
-// Runs of three widths and so many seeds, whose accuracy grows with the width
-// and whose loss only changes with the seed.
+// Makes runs of three widths and the given number of seeds. Their accuracy
+// increases with the width; their loss only depends on the seed.
 Grid ThreeWidths(int seeds) {
   Grid grid;
   grid.name = "widths";
@@ -116,7 +116,7 @@ TEST(AblationReportTest, SaysWhatAllRunsShare) {
   EXPECT_THAT(page, HasSubstr("<td>model.heads</td>"));
   EXPECT_THAT(page, Not(HasSubstr("<td>model.depth</td>")));
   EXPECT_THAT(page, Not(HasSubstr("<td>width</td>")));
-  // A run that is missing shares nothing, and says nothing.
+  // A missing run shares nothing and does not affect the others.
   grid.runs[1].config.clear();
   EXPECT_THAT(ReportMarkdown(AblationReport(grid)),
               HasSubstr("; overrides rate=1, width=8."));
@@ -149,7 +149,8 @@ TEST(AblationReportTest, FoldsAllMetricsButThePrimaryOne) {
               HasSubstr("| arm | seeds | test/loss (lower is better) |"));
 }
 
-// An accuracy near 1 over seeds that differ: mean plus deviation is above it.
+// The accuracy is near 1 and differs between seeds, so the mean plus one
+// standard deviation is above 1.
 TEST(AblationReportTest, IntervalsStayInTheRangeOfTheMetric) {
   Grid grid = TwoCells("width: 16\n");
   GridRun run = grid.runs[0];
@@ -175,7 +176,7 @@ TEST(AblationReportTest, CountsAnExampleOfSeveralRunsOnce) {
   Grid grid = ThreeWidths(6);
   const auto examples_of = [&] { return ReportMarkdown(AblationReport(grid)); };
   EXPECT_THAT(examples_of(), HasSubstr("| 6 | 8 | -0.25 |"));
-  // One of the eight differs in each seed: 7 are shared.
+  // One of the eight examples differs between seeds, so seven are shared.
   for (GridRun& run : grid.runs) {
     run.sets[0].examples[7].input = absl::StrCat("of seed ", run.seed);
   }
@@ -183,8 +184,8 @@ TEST(AblationReportTest, CountsAnExampleOfSeveralRunsOnce) {
               HasSubstr("| 6 | 8 per run, 13 different | -0.25 |"));
 }
 
-// Seeds that are too few for so many comparisons; enough; and more than all
-// choices of signs are tried of.
+// The seeds are too few for the comparisons, enough, or so many that only a
+// sample of the sign combinations is tried.
 TEST(AblationReportTest, IsAsInTheFile) {
   std::string text;
   for (const int seeds : {6, 7, 21}) {
@@ -214,7 +215,7 @@ TEST(AblationCsvTest, QuotesWhatWouldEndACell) {
             "none,0,missing,,1\n");
 }
 
-// Runs of one cell whose loss is that of the seed, 1, 2, ..., at the steps.
+// Makes runs of one cell at the given steps. Their loss is 1, 2, ..., by seed.
 Grid RunsOf(const std::vector<std::vector<int64_t>>& steps) {
   Grid grid;
   for (size_t i = 0; i < steps.size(); ++i) {
@@ -238,7 +239,7 @@ TEST(CurvePlotsTest, ACurveEndsWhereTheFirstFinishedRunEnds) {
   EXPECT_THAT(plots[0].series[0].ys, ElementsAre(1.5, 1.5));
 }
 
-// As a run does that ends with other weights than its last ones.
+// A run that replaces its last weights measures its last step twice.
 TEST(CurvePlotsTest, AStepThatARunMeasuresTwiceIsOfOneSeed) {
   Grid grid = RunsOf({{10, 20, 20}, {10, 20, 20, 30, 30}});
   grid.runs[0].records[2].metrics["dev/loss"] = 5;
@@ -279,7 +280,7 @@ LabelledMatrix Map(const std::string& title, double weight, int size = 1) {
   return map;
 }
 
-// One axis of three scores and two seeds; run i has the maps[i].
+// Makes one axis of three scores with two seeds. Run i has maps[i].
 Grid GridOf(const std::vector<std::vector<LabelledMatrix>>& maps) {
   Grid grid;
   grid.axes = {{"score", {{"additive", {}}, {"dot", {}}, {"cosine", {}}}, 0}};

@@ -1,4 +1,4 @@
-"""`claims_report`: published numbers beside ours."""
+"""`claims_report`: a comparison of published numbers with our results."""
 
 load(
     "//experiments/ablation:experiment.bzl",
@@ -56,7 +56,7 @@ _claims_report = rule(
 )
 
 def claims_report(name, claims, experiments, **kwargs):
-    """A report, NAME.md, on whether our numbers confirm published ones.
+    """A report, NAME.md, on whether our results confirm published numbers.
 
     Args:
       name: name of the report; `bazel run` prints it.

@@ -27,7 +27,8 @@ struct Pair {
   const GridRun* baseline;
 };
 
-// Runs at the value of the axis, each with its partner at the baseline.
+// Returns the runs at the value of the axis, each with its partner at the
+// baseline.
 std::vector<Pair> PairsOf(const Grid& grid, size_t axis, size_t value) {
   std::map<std::pair<std::vector<size_t>, std::string>, const GridRun*> runs;
   for (const GridRun& run : grid.runs) {
@@ -44,7 +45,7 @@ std::vector<Pair> PairsOf(const Grid& grid, size_t axis, size_t value) {
   return pairs;
 }
 
-// The data set of a metric, and the metric.
+// The data set of a metric, and the metric itself.
 struct MeasuredSet {
   const EvaluatedSet* set = nullptr;
   const ExampleMetric* metric = nullptr;
@@ -112,7 +113,7 @@ Comparison Compare(const Grid& grid, const std::string& metric, size_t axis,
   comparison.by_seed = differences;
   comparison.p_value = PairedPermutationTest(differences);
   comparison.over_examples = CompareOverExamples(pairs, metric);
-  // The survivors of a cell are no random sample of it.
+  // The finished runs of a cell are not a random sample of it.
   if (comparison.missing_pairs > 0) comparison.p_value = std::nan("");
   comparison.corrected_p_value = comparison.p_value;
   return comparison;
@@ -130,8 +131,9 @@ absl::string_view Parent(absl::string_view path) {
   return dot == absl::string_view::npos ? "" : path.substr(0, dot);
 }
 
-// The fields that the axis sets: "model.dot" of "model.dot={scale: true}", and
-// "layers.width" of "layers[0].width=8", as resolved configs have no indices.
+// Returns the fields that the axis sets: "model.dot" for "model.dot={scale:
+// true}", and "layers.width" for "layers[0].width=8", because resolved configs
+// have no indices.
 std::set<std::string> PathsOf(const Axis& axis) {
   std::set<std::string> paths;
   for (const AxisValue& value : axis.values) {
@@ -147,18 +149,18 @@ std::set<std::string> PathsOf(const Axis& axis) {
   return paths;
 }
 
-// Whether one came and the other went, side by side: as members of a oneof do.
+// Whether one field was set and its sibling cleared, as in a oneof.
 bool ChangedPlaces(const FieldDifference& a, const FieldDifference& b) {
   return Parent(a.path) == Parent(b.path) &&
          ((a.before == "not set" && b.after == "not set") ||
           (a.after == "not set" && b.before == "not set"));
 }
 
-// Whether the axis is there to make the difference.
+// Whether the axis is meant to cause the difference.
 bool IsOfAxis(const FieldDifference& difference,
               const std::vector<FieldDifference>& all,
               const std::set<std::string>& axis_paths) {
-  // Setting a field makes the messages around it, and may clear the members of
+  // Setting a field creates the messages around it, and may clear members of
   // their oneofs.
   return std::ranges::any_of(axis_paths, [&](const std::string& path) {
     return IsWithin(difference.path, path) || IsWithin(path, difference.path) ||
@@ -174,7 +176,7 @@ std::string PValue(double p) {
   return p < 0.0001 ? "<0.0001" : absl::StrFormat("%.4f", p);
 }
 
-// How many comparisons of one metric count, at most.
+// Returns the maximum number of counted comparisons of one metric.
 template <typename Counts>
 size_t MostOfAMetric(const std::vector<Comparison>& comparisons,
                      const Counts& counts) {
@@ -257,7 +259,7 @@ std::vector<Comparison> CompareWithBaselines(const Grid& grid) {
   std::map<std::string, std::vector<double*>> over_seeds;
   std::map<std::string, std::vector<double*>> over_examples;
   for (Comparison& comparison : all) {
-    // Values that do not measure the metric are of no family.
+    // Values that do not measure the metric do not count in the correction.
     if (!comparison.Measured()) continue;
     over_seeds[comparison.metric].push_back(&comparison.corrected_p_value);
     if (!comparison.over_examples.has_value()) continue;

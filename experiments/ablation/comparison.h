@@ -1,5 +1,5 @@
-// Compares the values of an axis with its baseline, and tells of it in sections
-// of a report.
+// Compares the values of an axis with its baseline, and returns sections of a
+// report about the comparisons.
 #ifndef EXPERIMENTS_ABLATION_COMPARISON_H_
 #define EXPERIMENTS_ABLATION_COMPARISON_H_
 
@@ -15,62 +15,66 @@
 
 namespace regard {
 
-// The same pairs of runs, tested over the examples that they were measured on.
+// A test of pairs of runs over the examples on which they were evaluated.
 struct ComparisonOverExamples {
   int pairs = 0;
-  size_t examples = 0;        // different ones, of all data sets
-  size_t examples_a_run = 0;  // of the largest data set
+  size_t examples = 0;        // different examples, over all data sets
+  size_t examples_a_run = 0;  // examples of the largest data set
   PairedTests tests = {};
-  double corrected_p_value = 1;  // of tests.randomization_p
+  double corrected_p_value = 1;  // corrected tests.randomization_p
 };
 
 struct Comparison {
   std::string metric = {};
   size_t axis = 0;
-  size_t value = 0;  // compared with the axis's baseline
+  size_t value = 0;  // compared with the baseline of the axis
   // One difference for each seed: value minus baseline, averaged over the pairs
-  // of runs that agree on all other axes. Runs that share a seed share data and
-  // luck, so they count as one.
+  // of runs that agree on all other axes. Runs of one seed share their data and
+  // random numbers, so they count as one.
   SampleSummary differences = {};
-  std::vector<double> by_seed = {};  // the differences
-  // Pairs of which a run failed or lacks the metric that its partner has. The
-  // differences are of the others; where there are any, they are not tested.
+  std::vector<double> by_seed = {};  // the differences, one per seed
+  // The number of pairs in which a run failed, or lacks the metric that its
+  // partner has. `differences` excludes these pairs. If there are any, the
+  // difference is not tested.
   int missing_pairs = 0;
-  double p_value = 1;  // of PairedPermutationTest
+  double p_value = 1;  // see PairedPermutationTest
   double corrected_p_value = 1;
-  // Absent where a run is missing, or does not tell what the metric is made of,
-  // or the examples of a pair are not the same.
+  // Absent if a run is missing or has no results per example for the metric, or
+  // if the examples of a pair differ.
   std::optional<ComparisonOverExamples> over_examples = {};
 
-  // Whether runs of the value have the metric, or would, had they not failed.
+  // Whether runs of the value have the metric, or would have it if they had not
+  // failed.
   bool Measured() const { return differences.n > 0 || missing_pairs > 0; }
   bool Significant() const { return corrected_p_value <= kSignificanceLevel; }
 };
 
-// For each of MetricsToShow, every value of every axis against the axis's
-// baseline; p-values are corrected over all comparisons of one metric, those
-// that a missing run or a number that is not finite left without one included.
+// Compares every value of every axis with the baseline of the axis, for each
+// metric of MetricsToShow(). P-values are corrected over all comparisons of one
+// metric. These include comparisons without a p-value, because a run is missing
+// or a number is not finite.
 std::vector<Comparison> CompareWithBaselines(const Grid& grid);
 
-// "significantly higher", "not significant", "2 pairs missing", ...
+// Returns "significantly higher", "not significant", "2 pairs missing", ...
 std::string Verdict(const Comparison& comparison);
 
-// " (better)" or " (worse)" of a significant difference, where the metric says
-// which is; else empty.
+// Returns " (better)" or " (worse)" if the difference is significant and the
+// metric defines which is better. Otherwise empty.
 absl::string_view Judgement(const Grid& grid, const Comparison& comparison);
 
-// Sections of a report: a row for each comparison, with p-values and the
-// verdict, how they were made, and whether the seeds are enough for so many
-// comparisons. The second is of comparisons over examples, and its table is
-// empty without any.
+// Return sections of a report. The table has a row for each comparison, with
+// p-values and the verdict. The text explains the tests, and states whether the
+// seeds are enough for this number of comparisons. The second section is about
+// comparisons over examples; its table is empty if there are none.
 Section SeedsSection(const Grid& grid,
                      const std::vector<Comparison>& comparisons);
 Section ExamplesSection(const Grid& grid,
                         const std::vector<Comparison>& comparisons);
 
-// How runs of one seed that should differ in their axis alone differ besides,
-// one sentence each. An axis may change the fields that its values set and,
-// where those are members of a oneof, clear the other members.
+// Returns one sentence for each unintended difference between runs of one seed
+// that should differ only in their axis. An axis may change the fields that its
+// values set. If such a field belongs to a oneof, the other members may be
+// cleared.
 std::vector<std::string> ConfoundedComparisons(const Grid& grid);
 
 }  // namespace regard

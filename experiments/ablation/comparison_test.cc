@@ -17,8 +17,9 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-// Additive (the baseline), dot and none; `values` holds dev/loss of each over
-// the seeds. A negative loss stands for a run that failed.
+// Makes a grid with the scores additive (the baseline), dot and none. `values`
+// has the dev/loss of each score by seed. A negative loss means that the run
+// failed.
 Grid GridOf(const std::vector<std::vector<double>>& values) {
   Grid grid;
   grid.axes = {{"attention",
@@ -83,7 +84,8 @@ TEST(CompareWithBaselines, AMissingRunLeavesTheFamilyAsLargeAsItWas) {
 }
 
 TEST(CompareWithBaselines, CorrectsForTheNumberOfComparisons) {
-  // Seven pairs of one sign: 2 / 2^7 = 0.015625 each, twice that corrected.
+  // Seven pairs of one sign give a p-value of 2 / 2^7 = 0.015625. The
+  // correction doubles it.
   const std::vector<double> zeros(7, 0.0);
   const Grid grid = GridOf({zeros, {1, 2, 3, 4, 5, 6, 7}, zeros});
   const std::vector<Comparison> all = CompareWithBaselines(grid);
@@ -105,7 +107,7 @@ TEST(CompareWithBaselines, AveragesOverOtherAxesAndCountsSeeds) {
   for (const size_t width : {0, 1}) {
     for (GridRun run : grid.runs) {
       run.coordinates.push_back(width);
-      // Dot is better by 2 and 3, and by twice that for the second width.
+      // Dot is better by 2 and 3, and by twice as much for the second width.
       run.status.metrics["dev/loss"] *= static_cast<double>(1 + width);
       twice.push_back(run);
     }
@@ -116,7 +118,7 @@ TEST(CompareWithBaselines, AveragesOverOtherAxesAndCountsSeeds) {
   EXPECT_EQ(all[0].differences.n, 2);
   EXPECT_DOUBLE_EQ(all[0].differences.mean, (3.0 + 4.5) / 2);
   EXPECT_EQ(all[0].p_value, 0.5);
-  // The first width minus the second, of additive and dot: -1 and -3, -2 and
+  // The first width minus the second, for additive and dot: -1 and -3, -2 and
   // -5.
   EXPECT_EQ(all[2].axis, 1);
   EXPECT_EQ(all[2].value, 0);
@@ -156,7 +158,7 @@ TEST(ConfoundedComparisons, NamesAMessageThatNoMemberReplaced) {
 
 TEST(ConfoundedComparisons, ExcusesTheMemberThatTheAxisReplaces) {
   Grid grid = GridOf({{1}, {2}});
-  // The config has it.
+  // The field differs between the configs without an override.
   grid.axes[0].values[0].overrides.clear();
   grid.runs[0].config =
       *ParseResolvedFields("model {\n additive {\n width: 8\n}\n}\n");
@@ -191,7 +193,7 @@ TEST(ConfoundedComparisons, LooksAtEveryAxis) {
                   "also in rate (2; 1)."));
 }
 
-// The first `right` of eight examples are right.
+// Makes eight examples, of which the first `right` are correct.
 EvaluatedSet EightExamples(int right) {
   ExampleMetric metric = {"dev/loss"};
   EvaluatedSet set;
@@ -213,7 +215,7 @@ TEST(CompareWithBaselines, ComparesOverExamplesToo) {
   EXPECT_EQ(all[0].over_examples->pairs, 2);
   EXPECT_EQ(all[0].over_examples->examples, 8);
   EXPECT_DOUBLE_EQ(all[0].over_examples->tests.difference, 0.5);
-  // Four examples differ, swapped in both seeds at once: 2 of 16.
+  // Four examples differ. Swapping each in both seeds at once gives 2 of 16.
   const double p = all[0].over_examples->tests.randomization_p;
   EXPECT_NEAR(p, 0.125, 0.02);
   EXPECT_DOUBLE_EQ(all[0].over_examples->corrected_p_value, 2 * p);

@@ -15,7 +15,7 @@
 namespace regard {
 namespace {
 
-// A metric of a run; the error says why there is none.
+// Returns a metric of a run. The error text states why there is none.
 absl::StatusOr<double> Measure(const std::map<std::string, RunStatus>& runs,
                                const std::string& experiment,
                                const std::string& metric) {
@@ -31,14 +31,14 @@ absl::StatusOr<double> Measure(const std::map<std::string, RunStatus>& runs,
   return found->second;
 }
 
-// How ours is to a limit or to another experiment's.
+// The required relation to a limit, or to the result of another experiment.
 struct Relation {
   const char* relation;
   double limit;
   std::optional<std::string> other = {};
 };
 
-// Without meaning for a claim to be near.
+// Not meaningful for a claim with `near`.
 Relation RelationOf(const Claim& claim) {
   if (claim.has_greater_than_experiment()) {
     return {">", 0, claim.greater_than_experiment()};

@@ -1,5 +1,5 @@
-// What metrics are expected to be: bounds, such as "test/exact_match >= 0.95",
-// and published numbers.
+// Expected metrics: bounds, such as "test/exact_match >= 0.95", and published
+// numbers.
 #ifndef EXPERIMENTS_ABLATION_EXPECTATIONS_H_
 #define EXPERIMENTS_ABLATION_EXPECTATIONS_H_
 
@@ -21,19 +21,21 @@ struct MetricBound {
   std::string relation = {};  // <, <=, >, >= or ==
   double limit = 0;
 
-  // False for a value that is NaN.
+  // Returns false for NaN.
   bool Holds(double value) const;
 };
 
-// Parses three words; InvalidArgument for anything else.
+// Parses a metric, a relation and a number. Returns InvalidArgument for any
+// other text.
 absl::StatusOr<MetricBound> ParseBound(absl::string_view text);
 
-// Notes claims that say too little, at their paths.
+// Adds problems for incomplete claims, at their paths.
 void ValidateClaims(const Claims& claims, ConfigProblems& problems);
 
-// A row for each valid claim: what, source, theirs, ours, verdict. `runs` are
-// by the label of the experiment. The verdict is "confirmed", "not confirmed",
-// or why there is none: "not run", "no such metric", "run failed".
+// Returns a row for each valid claim: statement, source, published number, our
+// number, and verdict. `runs` is keyed by the label of the experiment. The
+// verdict is "confirmed" or "not confirmed". If there is no number, it is "not
+// run", "no such metric" or "run failed".
 Table ClaimsTable(const Claims& claims,
                   const std::map<std::string, RunStatus>& runs);
 

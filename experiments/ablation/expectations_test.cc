@@ -55,7 +55,8 @@ RunStatus Finished(double bleu) {
   return {.state = RunState::kFinished, .metrics = {{"dev/bleu", bleu}}};
 }
 
-// The column `ours` and the verdict of one claim on //configs:a's dev/bleu.
+// Returns our number and the verdict of one claim about dev/bleu of
+// //configs:a.
 std::pair<std::string, std::string> Judge(
     const std::string& expectation,
     const std::map<std::string, RunStatus>& runs) {

@@ -8,7 +8,7 @@ ExperimentInfo = provider(
     },
 )
 
-# The files of a run folder that training leaves, with the output group of each.
+# The files of a run folder that training writes, with the output group of each.
 _FILES = {
     "config.textproto": "config",
     "environment.json": "environment",
@@ -21,7 +21,7 @@ _FILES = {
     "weights.safetensors": "weights",
 }
 
-# The files that its report adds.
+# The files that the report adds, with the output group of each.
 _REPORT_FILES = {
     "attention.json": "attention",
     "report.html": "report",
@@ -60,15 +60,15 @@ exec "${{runfiles}}/"{trainer} --config="${{config}}" "${{overrides[@]}}" \\
   {overrides} "$@"
 """
 
-# What a tag says of a target that holds for its action too.
+# Prefixes of target tags that also apply to the action.
 _ACTION_TAGS = ["no-", "requires-", "cpu:", "local"]
 
 def shell_quote(text):
-    """The text as one word of a shell command."""
+    """Returns the text as one quoted word of a shell command."""
     return "'" + text.replace("'", "'\\''") + "'"
 
 def action_requirements(tags):
-    """The execution requirements that tags of a target state."""
+    """Returns the execution requirements that the tags of a target state."""
     return {
         tag: ""
         for tag in tags
@@ -76,14 +76,14 @@ def action_requirements(tags):
     }
 
 def locate_runs(text, data):
-    """The text with the folder of results for each `$(location LABEL)`.
+    """Replaces each `$(location LABEL)` in a text by the folder of results.
 
     Args:
       text: a value of a field.
-      data: targets; those of them that are experiments are replaced.
+      data: targets. Only the experiments among them are replaced.
 
     Returns:
-      the text.
+      the text with the replacements.
     """
     for target in data:
         if ExperimentInfo in target:
@@ -95,7 +95,7 @@ def locate_runs(text, data):
     return text
 
 def _declare(ctx, names):
-    """Files of the run folder, by their names."""
+    """Declares files of the run folder. Returns them by name."""
     return {
         name: ctx.actions.declare_file(ctx.label.name + "/" + name)
         for name in names
@@ -136,7 +136,7 @@ def _experiment_impl(ctx):
         execution_requirements = action_requirements(ctx.attr.tags),
     )
 
-    # An action of its own, so that a new page trains nothing.
+    # A separate action, so that a change of the page trains nothing again.
     pages = _declare(ctx, _REPORT_FILES.keys())
     arguments = ctx.actions.args()
     folder = outputs["status.json"].dirname
@@ -157,7 +157,8 @@ def _experiment_impl(ctx):
     outputs.update(pages)
     results = results + pages.values()
 
-    # Not called like the target, whose name the folder of results has.
+    # The script cannot have the name of the target, which the folder of results
+    # has.
     script = ctx.actions.declare_file(ctx.label.name + "/train")
     ctx.actions.write(script, _RUN.format(
         label = ctx.label,
@@ -183,7 +184,8 @@ def _experiment_impl(ctx):
         DefaultInfo(
             executable = script,
             files = depset(results),
-            # A run does not need the results; a test that has them as data does.
+            # Running the target does not need the results. A test that depends
+            # on it does.
             default_runfiles = to_run,
             data_runfiles = ctx.runfiles(files = results),
         ),
@@ -204,7 +206,7 @@ _experiment = rule(
         "binary": attr.label(
             mandatory = True,
             executable = True,
-            # The same build of the trainer as tests use.
+            # Uses the same build of the trainer as tests.
             cfg = "target",
         ),
         "cell": attr.label(mandatory = True, executable = True, cfg = "target"),
@@ -228,11 +230,11 @@ _experiment = rule(
 )
 
 def program_beside(binary, suffix):
-    """The label of a further program of a `regard_binary`.
+    """Returns the label of another program of a `regard_binary`.
 
     Args:
       binary: label of the `regard_binary`.
-      suffix: of the program's name, such as "cell".
+      suffix: suffix of the program's name, such as "cell".
 
     Returns:
       the label, such as `:train_cell`.
@@ -243,10 +245,10 @@ def program_beside(binary, suffix):
     return "{}_{}".format(label, suffix)
 
 def skipped_when_slow():
-    """A `target_compatible_with` for what trains.
+    """Returns a `target_compatible_with` for targets that train.
 
-    Debug and sanitizer builds are many times slower, and change bits: they
-    leave such targets out.
+    Debug and sanitizer builds skip such targets, because these builds are many
+    times slower and change the bits of the results.
     """
     return select({
         str(Label("//experiments/ablation:debug")): [
@@ -261,7 +263,7 @@ def skipped_when_slow():
     })
 
 def override_arguments(overrides):
-    """`path=value` strings from such a list, or from a dict.
+    """Returns a list of `path=value` strings from such a list, or from a dict.
 
     In a dict, values may be numbers and booleans as well.
     """
@@ -273,7 +275,7 @@ def override_arguments(overrides):
     ]
 
 def override_value(value):
-    """A value as a config spells it."""
+    """Returns a value in the syntax of configs."""
     if type(value) == "bool":
         return "true" if value else "false"
     return str(value)
@@ -286,7 +288,7 @@ def experiment(
         files = [],
         binary = Label("//experiments:train"),
         **kwargs):
-    """A training run as a build action; its results are in `bazel-bin/PACKAGE/NAME/`.
+    """A training run as a build action. Its results are in `bazel-bin/PACKAGE/NAME/`.
 
     That folder has the layout of a run folder. Its bytes depend only on the
     config, the program and the data. Output groups: metrics, status, config,
@@ -299,8 +301,8 @@ def experiment(
       name: name of the experiment.
       config: config file.
       data: all other files that training reads: base configs, corpora, and
-        experiments that this one starts from. Paths in configs count from the
-        root of the sources.
+        experiments that this one starts from. Paths in configs are relative to
+        the root of the sources.
       overrides: dict of field path to value, or list of `path=value`.
         `$(location LABEL)` in it is the run folder of an experiment in `data`.
       files: names of further files of the run folder to keep. The task writes

@@ -1,4 +1,4 @@
-"""`experiment_test`: bounds on what an experiment reaches."""
+"""`experiment_test`: bounds on the metrics of an experiment."""
 
 load(
     "//experiments/ablation:experiment.bzl",
@@ -44,7 +44,7 @@ _experiment_test = rule(
 )
 
 def experiment_test(name, experiment, expect, **kwargs):
-    """A test that passes if the last metrics of an experiment are in bounds.
+    """A test that passes if the final metrics of an experiment are within bounds.
 
     Args:
       name: name of the test.

@@ -52,7 +52,7 @@ std::set<std::string> AllMetrics(const Grid& grid) {
 std::vector<std::string> MetricsToShow(const Grid& grid) {
   if (!grid.metrics.empty()) return grid.metrics;
   const std::set<std::string> all = AllMetrics(grid);
-  // "test/" and, of tests with a name, "test.news/".
+  // "test" matches "test/" and named test splits, such as "test.news/".
   for (const char* prefix : {"test", "dev/", ""}) {
     std::vector<std::string> chosen;
     for (const std::string& name : all) {
@@ -161,7 +161,7 @@ absl::StatusOr<GridRun> ReadFinishedRun(const std::string& folder,
       const std::string attention,
       ReadFile(JoinPath(folder, "attention.json"), kMostBytes));
   REGARD_ASSIGN_OR_RETURN(run.maps, ParseAttentionJson(attention));
-  // A report can do without the digests of the data.
+  // The report does not require the digests of the data.
   const absl::StatusOr<Environment> environment = ReadRunDigests(folder);
   if (environment.ok()) run.data = environment->data;
   return run;

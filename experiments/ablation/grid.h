@@ -1,5 +1,5 @@
-// Training runs and what they reached, on their own and as a grid: what
-// comparisons and an ablation's report are made from.
+// Results of training runs, alone or in a grid. Comparisons and ablation
+// reports use them.
 #ifndef EXPERIMENTS_ABLATION_GRID_H_
 #define EXPERIMENTS_ABLATION_GRID_H_
 
@@ -23,46 +23,48 @@ namespace regard {
 
 struct AxisValue {
   std::string label = {};
-  std::vector<std::string> overrides = {};  // as given to --set
+  std::vector<std::string> overrides = {};  // in the form of --set
 };
 
 struct Axis {
-  std::string name = {};  // a field path, where values are values of a field
+  // The path of a field, if the values are values of a field.
+  std::string name = {};
   std::vector<AxisValue> values = {};
-  size_t baseline = 0;  // index of the value that others are compared with
+  size_t baseline = 0;  // index of the value with which the others are compared
 };
 
 struct GridRun {
-  std::string label = {};                // or its folder, as it was given
-  std::vector<size_t> coordinates = {};  // an index into each axis's values
+  std::string label = {};  // or the run folder, as the user typed it
+  // An index into the values of each axis.
+  std::vector<size_t> coordinates = {};
   std::string seed = {};
-  // Why there is nothing of the below; empty for a run that finished.
+  // The reason why the fields below are empty. Empty for a finished run.
   std::string missing = {};
   RunStatus status = {};
   std::vector<MetricInfo> metric_infos = {};
   std::vector<ResolvedField> config = {};
-  // SHA-256 of the data, by the field that names them.
+  // SHA-256 of each data file, by the config field that names it.
   std::map<std::string, std::string> data = {};
-  std::vector<EvaluatedSet> sets = {};  // of examples.jsonl
+  std::vector<EvaluatedSet> sets = {};  // from examples.jsonl
   std::vector<MetricsRecord> records = {};
-  std::vector<LabelledMatrix> maps = {};  // what it shows of its attention
+  std::vector<LabelledMatrix> maps = {};  // attention maps that the run shows
 };
 
-// Whether a field of an experiment describes the run for its readers, so that
-// runs which differ only there are the same: its name, note and tags.
+// Whether a field only describes the run for its readers: its name, note and
+// tags. Runs that differ only in such fields are equal.
 bool IsAnnotation(absl::string_view path);
 
 // Reads run.json, resolved.textproto and status.json, which are small. The
 // error names the file.
 absl::StatusOr<GridRun> ReadRunSummary(const std::string& folder);
 
-// Reads the same and, if it is there, examples.jsonl, without metrics whose
-// aggregate is not known. The error names the file.
+// Like ReadRunSummary(), but also reads examples.jsonl if it exists. Skips
+// metrics whose aggregate is unknown. The error names the file.
 absl::StatusOr<GridRun> ReadRun(const std::string& folder,
                                 const Aggregates& aggregates);
 
-// Invariants: coordinates are in range; no two runs have
-// the same coordinates and seed.
+// A grid of runs. Invariants: coordinates are in range; no two runs have the
+// same coordinates and the same seed.
 struct Grid {
   std::string label = {};
   std::string name = {};
@@ -73,36 +75,40 @@ struct Grid {
   std::vector<GridRun> runs = {};
 };
 
-// The value's label, with the axis's name before it if it is a number or a
-// truth value: "dot", "width 64".
+// Returns the label of the value: "dot". If the label is a number or a truth
+// value, the name of the axis precedes it: "width 64".
 std::string ValueName(const Axis& axis, size_t value);
 
-// The name of the run's cell: "dot", or "width 64, dot" of several axes.
+// Returns the name of the run's cell: "dot", or "width 64, dot" for several
+// axes.
 std::string CellName(const Grid& grid, const GridRun& run);
 
-// Metrics that any run has.
+// Returns the metrics that any run has.
 std::set<std::string> AllMetrics(const Grid& grid);
 
-// Those that the grid names, else all of tests that any run has, else all dev/
-// ones, else all; the primary metric is one of them.
+// Returns the metrics that the grid names. If it names none, returns all test
+// metrics of any run, else all dev metrics, else all metrics. The result
+// includes the primary metric.
 std::vector<std::string> MetricsToShow(const Grid& grid);
 
-// The metric that a report begins with: the grid's own, else the first that it
-// names, else the task's first on the test split, else on dev. Empty if no run
-// has a metric.
+// Returns the metric with which a report begins: the grid's primary metric,
+// else the first that the grid names. If it names none, returns the task's
+// first metric on the test split, else on dev. Empty if no run has a metric.
 std::string PrimaryMetric(const Grid& grid);
 
-// Which values of the metric are better, as far as any run tells.
+// Returns which values of the metric are better, if any run defines it.
 Better DirectionOf(const Grid& grid, const std::string& metric);
 
-// "interrupted at step 40"; empty for a finished run, whose numbers are final.
+// Returns a text such as "interrupted at step 40". Empty for a finished run,
+// whose numbers are final.
 std::string UnfinishedText(const RunStatus& status);
 
-// "1 cell", "2 cells".
+// Returns a text such as "1 cell" or "2 cells".
 std::string Counted(size_t count, absl::string_view noun);
 
-// Reads what a finished run left in its folder. The error says why there is
-// none: the run's failure.txt, its state, or a file that cannot be read.
+// Reads the results of a finished run from its folder. If there are none, the
+// error states the reason: failure.txt, the state of the run, or a file that
+// cannot be read.
 absl::StatusOr<GridRun> ReadFinishedRun(const std::string& folder,
                                         const Aggregates& aggregates);
 

@@ -7,7 +7,7 @@ const char kComputeDigest[] = "'"${{digest}}"'";
 }}  // namespace regard
 """
 
-# The order and the names of the files do not count.
+# The digest does not depend on the order or the names of the files.
 _COMMAND = """set -euo pipefail
 digest="$( (xargs -d '\\n' -a "$1" sha256sum --binary -- | cut -c 1-64 |
   sort; cat "$2") | sha256sum | cut -c 1-64)"
@@ -15,7 +15,7 @@ printf '%s' '""" + _SOURCE + """' >"$3"
 """
 
 def _linked_files(library):
-    """The objects of a LibraryToLink or, if it has none, its library."""
+    """Returns the objects of a LibraryToLink or, if it has none, its library."""
     for files in [library.objects, library.pic_objects]:
         if files:
             return files

@@ -1,5 +1,6 @@
 #!/bin/bash
-# The digest of the code that computes: a comment does not change it.
+# Checks that a comment does not change the digest of the computing code, but
+# that a change of the code does.
 
 source experiments/testing.sh
 

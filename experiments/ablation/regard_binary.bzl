@@ -1,4 +1,4 @@
-"""`regard_binary`: programs with plug-ins of one's own."""
+"""`regard_binary`: programs with custom plug-ins."""
 
 load("@rules_cc//cc:cc_binary.bzl", "cc_binary")
 load("//experiments/ablation:link_digest.bzl", "link_digest")
@@ -20,7 +20,7 @@ int main(int argc, char** argv) {{
 }}
 """
 
-# The registry of each kind of plug-in, and where main() has it.
+# The registry of each kind of plug-in, and the place of the registry in main().
 _KINDS = {
     "head_outputs": ("HeadOutputRegistry", "plugins.scorers.head_outputs"),
     "mixers": ("MixerRegistry", "plugins.scorers.mixers"),
@@ -34,12 +34,12 @@ _KINDS = {
 }
 
 def plugin_binary(name, libraries, call, plugins = {}, before = "", **kwargs):
-    """A program whose main() makes the plug-ins and evaluates `call`.
+    """A program whose main() registers the plug-ins and evaluates `call`.
 
     Args:
       name: name of the program.
-      libraries: labels of libraries that `call` needs. A library has a header
-        of the same name.
+      libraries: labels of libraries that `call` needs. Each library has a header
+        with its name.
       call: C++ expression of the exit code.
       plugins: labels of more plug-ins, by the argument of `regard_binary`.
       before: C++ statements at the start of main().
@@ -134,10 +134,10 @@ def regard_binary(
         tools = False,
         mpi = False,
         **kwargs):
-    """A program like `//experiments:train` with more plug-ins.
+    """A program like `//experiments:train` with additional plug-ins.
 
-    NAME_cell trains the same without a report, and is linked only with what
-    computes. NAME_results plans grids and reports on them. `experiment` and
+    NAME_cell trains in the same way but writes no report. It is linked only with
+    the computing code.
     `ablation` use both.
 
     Args:

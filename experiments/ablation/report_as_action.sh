@@ -3,8 +3,9 @@
 #
 # Usage: report_as_action OUTPUTS RUN TRAINER [ARGUMENT...]
 #
-# RUN is the folder that train_as_action left. Resuming a finished run trains
-# nothing and writes its report. A run that failed has none: its files are empty.
+# RUN is the folder that train_as_action has written. Resuming a finished run
+# trains nothing and writes its report. A failed run has no report; the files
+# are then empty.
 
 set -euo pipefail
 
@@ -15,7 +16,7 @@ shift 2
 entries=("${run}"/*)
 scratch="$(mktemp -d "$(realpath "${outputs}")/scratch.XXXXXX")"
 trap 'rm -rf "${scratch}"' EXIT
-# The inputs must stay as they are.
+# Copies the inputs, because an action must not change them.
 mkdir "${scratch}/run"
 cp -RL "${entries[@]}" "${scratch}/run"
 chmod -R u+w "${scratch}/run"

@@ -17,7 +17,7 @@
 namespace regard {
 namespace {
 
-// The metric of the runs that `belongs` chooses: a mean for each seed.
+// Returns the metric of the runs that `belongs` selects, as one mean per seed.
 template <typename Belongs>
 std::vector<double> ValuesBySeed(const Grid& grid, const std::string& metric,
                                  const Belongs& belongs) {
@@ -43,7 +43,7 @@ std::vector<double> ValuesOf(const Grid& grid, const std::string& metric,
   });
 }
 
-// "test/bleu (higher is better)".
+// Returns a text such as "test/bleu (higher is better)".
 std::string MetricWithDirection(const Grid& grid, const std::string& metric) {
   switch (DirectionOf(grid, metric)) {
     case Better::kHigher:
@@ -64,7 +64,7 @@ ForestRow RowOf(const Grid& grid, const Comparison& comparison) {
                    .differences = comparison.by_seed,
                    .verdict = absl::StrCat(Verdict(comparison),
                                            Judgement(grid, comparison))};
-  // The survivors of a cell are not a random sample of it.
+  // The finished runs of a cell are not a random sample of it.
   if (comparison.missing_pairs == 0) {
     const auto interval = PermutationInterval(comparison.by_seed);
     if (interval.has_value()) {
@@ -121,9 +121,9 @@ ForestPlot ArmsPlot(const Grid& grid, const std::string& metric) {
   return plot;
 }
 
-// "dot has a significantly higher (better) test/bleu than additive: 38.1
-// instead of 36.9, a difference of 1.2 [0.8, 1.6] over 6 seeds (corrected p
-// 0.031)."
+// Returns a sentence such as "dot has a significantly higher (better) test/bleu
+// than additive: 38.1 instead of 36.9, a difference of 1.2 [0.8, 1.6] over 6
+// seeds (corrected p 0.031)."
 std::string SignificantSentence(const Grid& grid,
                                 const Comparison& comparison) {
   const Axis& axis = grid.axes[comparison.axis];
@@ -146,7 +146,7 @@ std::string SignificantSentence(const Grid& grid,
       Counted(comparison.differences.n, "seed"), comparison.corrected_p_value);
 }
 
-// "a", "a or b", "a, b or c".
+// Returns a text such as "a", "a or b", or "a, b or c".
 std::string InAList(const std::vector<std::string>& names,
                     absl::string_view last) {
   if (names.size() < 2) return absl::StrJoin(names, "");
@@ -160,7 +160,7 @@ std::string ResultInWords(const Grid& grid,
                           const std::vector<Comparison>& comparisons) {
   const std::string metric = PrimaryMetric(grid);
   std::vector<std::string> sentences;
-  std::vector<std::string> others;  // which follow them
+  std::vector<std::string> others;  // names that follow the significant ones
   size_t tests = 0;
   int seeds = 0;
   for (const Comparison& comparison : comparisons) {
@@ -220,7 +220,7 @@ std::vector<Block> ResultPicture(const Grid& grid,
   for (size_t axis = 0; axis < grid.axes.size(); ++axis) {
     ForestPlot plot = AxisPlot(grid, metric, axis, comparisons);
     if (plot.rows.size() < 2) continue;
-    // Once is enough.
+    // Only the last plot has the legend.
     if (axis + 1 < grid.axes.size()) plot.legend.clear();
     blocks.emplace_back(std::move(plot));
   }

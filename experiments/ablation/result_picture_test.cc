@@ -20,8 +20,8 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-// Runs of two scores and two widths. Accuracy is 1 higher with dot, and does
-// not depend on the width. `seeds` of each.
+// Makes runs of two scores and two widths, with `seeds` seeds each. The
+// accuracy is 1 higher with dot, and does not depend on the width.
 Grid TwoByTwo(int seeds) {
   Grid grid;
   grid.axes = {{"score", {{"additive", {}}, {"dot", {}}}, 0},
@@ -80,7 +80,7 @@ TEST(ResultInWordsTest, SaysThatSeedsAreTooFew) {
 
 TEST(ResultInWordsTest, DoesNotJudgeWhereRunsAreMissing) {
   Grid grid = TwoByTwo(8);
-  GridRun& run = grid.runs[3];  // dot, 16
+  GridRun& run = grid.runs[3];  // score dot, width 16
   run.missing = "failed";
   run.status.metrics.clear();
   EXPECT_EQ(Words(grid),

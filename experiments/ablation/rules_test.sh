@@ -1,5 +1,6 @@
 #!/bin/bash
-# What the build rules make of small runs. With a folder as argument, writes the golden files there instead:
+# Tests the results of the build rules for small runs. With a folder as
+# argument, writes the golden files there instead:
 # bazel run //experiments/ablation:rules_test -- "$PWD/experiments/ablation/testdata"
 
 set -euo pipefail
@@ -48,17 +49,17 @@ for file in attention.json config.textproto environment.json examples.jsonl \
   [[ -e "tiny_experiment/${file}" ]] || fail "an experiment leaves ${file}"
 done
 
-# A grid has comparisons of its own.
+# A grid has its own comparisons.
 baseline="$(echo tiny_grid__q___k_2__learning_rate_0p5__seed_0/baseline/*)"
 expect_text "a cell trains no baseline" "*/\*" "${baseline}"
 
-# The tools of the actions, by hand.
+# Runs the tools of the actions directly.
 cd ../..
 scratch="$(mktemp -d "${TEST_TMPDIR:-/tmp}/XXXXXX")"
 trap 'rm -rf "${scratch}"' EXIT
 tools=experiments/ablation
 
-# A trainer that ends with the given code and writes little.
+# A trainer that exits with the given code and writes few files.
 trainer="${scratch}/trainer"
 cat >"${trainer}" <<'END'
 #!/bin/bash
@@ -140,7 +141,7 @@ train fail "${scratch}/further"
 expect_text "a further file that the run lacks fails the action" \
   "1 *the training program did not write vocabulary.txt" "${code} ${out}"
 
-# The report adds to a run the files that the whole program writes itself.
+# The complete program writes the files that the report adds.
 real=experiments/train
 "${real}" --config="${tools}/testdata/tiny.textproto" --omit_times \
   --set optimizer.learning_rate=0.25 --set seed=2 --run="${scratch}/whole" \
@@ -155,7 +156,7 @@ mkdir -p "${scratch}/reported"
 expect_text "a run that failed has an empty report" 0 \
   "$(wc -c <"${scratch}/reported/report.html")"
 
-# All that is wrong with a grid is told before anything is trained.
+# All errors of a grid are reported before training.
 plan() { # plan: sets out and code.
   code=0
   out="$("${real}_results" plan "${scratch}/sweep.textproto" \

@@ -1,18 +1,18 @@
 #!/bin/bash
-# Trains in a scratch folder and copies the results to where a build action must
-# leave them.
+# Trains in a scratch folder, and copies the results to the outputs of a build
+# action.
 #
 # Usage: train_as_action OUTPUTS LABEL fail|keep FILES OVERRIDES TRAINER
-#     [ARGUMENT...]
+#    [ARGUMENT...]
 #
-# FILES, separated by spaces, are left beside those that every run leaves.
-# OVERRIDES is empty, or a file with an override on each line. They come before
-# the overrides among the arguments.
+# FILES, separated by spaces, are further files of the run folder to copy.
+# OVERRIDES is empty, or a file with one override per line. These precede the
+# overrides in the arguments.
 #
-# With `keep`, a training whose loss diverged (exit code 3) is a result, since it
-# would diverge again: status.json says so, failure.txt why, and the other files
-# may be empty. Any other end, such as a wrong config, a full disk or a signal,
-# fails the action, and nothing is cached.
+# With `keep`, a training whose loss diverged (exit code 3) is a result, because
+# it would diverge again. status.json has the state, failure.txt has the reason,
+# and the other files may be empty. Any other failure, such as an invalid
+# config, a full disk or a signal, fails the action, and nothing is cached.
 
 set -euo pipefail
 
@@ -31,7 +31,8 @@ if [[ -n "${override_file}" ]]; then
   done <"${override_file}"
 fi
 
-# Among the outputs: what a run that is killed leaves goes with its sandbox.
+# The scratch folder is inside the outputs, so that the sandbox removes it after
+# a kill.
 scratch="$(mktemp -d "$(realpath "${outputs}")/scratch.XXXXXX")"
 trap 'rm -rf "${scratch}"' EXIT
 run="${scratch}/run"
@@ -80,8 +81,8 @@ if [[ "${code}" == 0 ]]; then
     copy_last_checkpoint "${run}/baseline" "${outputs}/baseline"
   fi
   copy_last_checkpoint "${run}" "${outputs}"
-  # The weights that were measured: where they are not the last ones, as with
-  # early stopping, these are beside them.
+  # Copies the weights that were measured. If they are not the last weights, as
+  # with early stopping, they are in best.safetensors.
   weights="${last}/best.safetensors"
   [[ -e "${weights}" ]] || weights="${last}/weights.safetensors"
   [[ -z "${last}" ]] || cp "${weights}" "${outputs}/weights.safetensors"

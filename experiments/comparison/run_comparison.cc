@@ -26,7 +26,7 @@
 namespace regard {
 namespace {
 
-// With whole cells: the names of runs are paths.
+// Does not cut cells, because the names of runs are paths.
 std::string TextTable(const Table& table) {
   return TableText(table, std::numeric_limits<int>::max(), "  ");
 }
@@ -51,7 +51,7 @@ std::string Arrow(absl::string_view before, absl::string_view after) {
   return absl::StrCat(before, " -> ", after);
 }
 
-// A line, if they differ.
+// Returns a line if the texts differ, else "".
 std::string Change(absl::string_view what, absl::string_view before,
                    absl::string_view after) {
   if (before == after) return "";
@@ -68,7 +68,8 @@ std::string MetricText(std::optional<double> metric) {
   return metric.has_value() ? absl::StrFormat("%.6g", *metric) : "missing";
 }
 
-// "1 -> 2  (+1, +100.00 %)", without the change where there is no such number.
+// Returns "1 -> 2  (+1, +100.00 %)". Omits the relative change if it is
+// undefined.
 std::string Change(std::optional<double> before, std::optional<double> after) {
   std::string text = Arrow(MetricText(before), MetricText(after));
   const double change = after.value_or(NAN) - before.value_or(NAN);
@@ -103,8 +104,8 @@ bool DifferInSeedAlone(const GridRun& a, const GridRun& b) {
                      });
 }
 
-// Those that no comparison is made of: there is none of their seed on the other
-// side of the baseline.
+// Returns the runs that are not compared, because no run of the same seed is on
+// the other side of the comparison with the baseline.
 std::vector<std::string> RunsWithoutPartner(const Grid& grid) {
   const auto is_baseline = [&grid](const GridRun& run) {
     return run.coordinates[0] == grid.axes[0].baseline;
@@ -121,9 +122,9 @@ std::vector<std::string> RunsWithoutPartner(const Grid& grid) {
   return labels;
 }
 
-// A row for each run; a column for each metric of examples.
+// Returns a row for each run, with a column for each metric of examples.
 Table IntervalsTable(const Grid& grid) {
-  // One seed for all: equal examples then have equal draws.
+  // All runs use one seed, so equal examples have equal draws.
   constexpr uint64_t kSeed = 0;
   std::map<std::string, std::map<const GridRun*, std::string>> cells;
   for (const GridRun& run : grid.runs) {
@@ -216,7 +217,7 @@ Grid GridOfRuns(absl::Span<const GridRun> runs) {
       found->push_back(&run);
     }
   }
-  // Then the seeds are what there is to compare.
+  // If runs differ only in their seeds, the seeds are compared.
   if (values.size() == 1) {
     values.clear();
     for (const GridRun& run : runs) values.push_back({&run});

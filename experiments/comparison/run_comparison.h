@@ -1,5 +1,5 @@
-// Says how runs differ: two in their configs and numbers, several in whether
-// their differences could be chance.
+// Compares runs: two by their configs and metrics, several by the significance
+// of their differences.
 #ifndef EXPERIMENTS_COMPARISON_RUN_COMPARISON_H_
 #define EXPERIMENTS_COMPARISON_RUN_COMPARISON_H_
 
@@ -11,30 +11,30 @@
 
 namespace regard {
 
-// Lines to print: each field that differs as "before -> after", then each
-// metric with its change, then whether the weights are equal bit for bit. What
-// only one run has is said to be missing from the other.
+// Returns lines to print: each field that differs as "before -> after", each
+// metric with its change, and whether the weights are bit-identical. Fields and
+// metrics of only one run are reported as missing from the other.
 std::string RunComparisonText(const GridRun& before, const GridRun& after);
 
-// Lines to print: the state and the step of each run, and which runs are not
-// compared because they have not finished. Empty for two finished runs, whose
-// RunComparisonText() says it.
+// Returns lines to print: the state and the step of each run, and the runs that
+// are not compared because they have not finished. Empty for two finished runs,
+// for which RunComparisonText() reports the states.
 std::string StatesText(absl::Span<const GridRun> runs);
 
-// The runs as a grid of one axis, "run", of which the first one is the
-// baseline, with their sets of test, or of dev where there is no test. Runs
-// that differ in `name` and `seed` alone are one value, if any run differs in
-// more. A running or interrupted run, which may still finish, has a value but
-// no run in the grid; a failed one is missing.
+// Returns the runs as a grid with one axis, "run", whose baseline is the first
+// run. Uses the test sets, or the dev sets if there is no test. Runs that
+// differ only in `name` and `seed` form one value, if any run differs in other
+// fields. A running or interrupted run, which may still finish, has a value but
+// no run in the grid. A failed run is missing.
 Grid GridOfRuns(absl::Span<const GridRun> runs);
 
-// Lines to print of such a grid: each run's metrics of examples with their 95 %
-// intervals, then comparisons over examples and, where a value has several
-// seeds, over seeds.
+// Returns lines to print: the metrics of each run with 95 % intervals over
+// examples, and comparisons over examples. If a value has several seeds, also
+// compares over seeds.
 std::string SignificanceText(const Grid& grid);
 
-// All of this as an object; what two runs alone are compared in, if there are
-// two.
+// Returns all comparisons as a JSON object. For exactly two runs, includes the
+// comparison of RunComparisonText().
 nlohmann::ordered_json ComparisonJson(absl::Span<const GridRun> runs);
 
 }  // namespace regard

@@ -27,9 +27,9 @@
 namespace regard {
 namespace {
 
-constexpr size_t kMaxMetrics = 2;  // of a run, where none is asked for
+constexpr size_t kMaxMetrics = 2;  // per run, if the user names no metric
 
-// The differences of a run, without its annotations.
+// Returns the differences of a run, without its annotations.
 std::vector<FieldDifference> Differences(const GridRun& typical,
                                          const GridRun& run) {
   std::vector<FieldDifference> differences =
@@ -40,10 +40,10 @@ std::vector<FieldDifference> Differences(const GridRun& typical,
   return differences;
 }
 
-// Longer lists of differences are cut.
+// Maximum number of characters in a list of differences.
 constexpr size_t kMostDifferenceText = 240;
 
-// The fields that a text set, without those that have their defaults.
+// Returns the fields that the user set to values other than their defaults.
 std::vector<ResolvedField> SetFields(const GridRun& run) {
   std::vector<ResolvedField> fields = run.config;
   std::erase_if(fields, [](const ResolvedField& field) {
@@ -52,14 +52,14 @@ std::vector<ResolvedField> SetFields(const GridRun& run) {
   return fields;
 }
 
-// The value of a field by its path; null if there is none.
+// Returns the value of a field, or null if the run does not have it.
 const std::string* ValueOf(const GridRun& run, const std::string& path) {
   const auto found = std::ranges::find(run.config, path, &ResolvedField::path);
   return found == run.config.end() ? nullptr : &found->value;
 }
 
-// "PATH=VALUE  PATH=VALUE" of what a run differs in. A message that the typical
-// run lacks is shown without the fields that have their defaults.
+// Returns the differences of a run as "PATH=VALUE  PATH=VALUE". If the typical
+// run lacks a message, fields of the message with default values are omitted.
 std::string DifferencesText(const GridRun& typical, const GridRun& run) {
   std::vector<std::string> texts;
   size_t size = 0;
@@ -70,7 +70,7 @@ std::string DifferencesText(const GridRun& typical, const GridRun& run) {
     if (IsAnnotation(path)) continue;
     std::string after = difference.after;
     const std::string* const value = ValueOf(run, path);
-    // One of the two configs may set what the other has as its default.
+    // One of the two configs may set a field to its default.
     if (value != nullptr && difference.before == "not set" &&
         ValueOf(typical, path) != nullptr &&
         *ValueOf(typical, path) == *value && *value != "{...}") {
@@ -97,8 +97,9 @@ std::string DifferencesText(const GridRun& typical, const GridRun& run) {
   return absl::StrJoin(texts, "  ");
 }
 
-// The first ones that tests have, else dev, in the order of their declaration;
-// each of all tests, which may have names ("test.news/bleu").
+// Returns the first metrics on the test splits, or on dev if there is no test,
+// in the order of their declaration. Includes named test splits
+// ("test.news/bleu").
 std::vector<std::string> KeyMetrics(const GridRun& run) {
   std::vector<std::string> keys;
   for (const std::vector<const char*>& prefixes :
@@ -122,7 +123,7 @@ std::vector<std::string> KeyMetrics(const GridRun& run) {
   return keys;
 }
 
-// NaN where there is none.
+// Returns NaN if the run does not have the metric.
 double MetricOf(const GridRun& run, const std::string& name) {
   const auto found = run.status.metrics.find(name);
   return found == run.status.metrics.end()
@@ -130,8 +131,9 @@ double MetricOf(const GridRun& run, const std::string& name) {
              : found->second;
 }
 
-// Adds the runs of the folder `name` below `top`, and of those in it. An error
-// if the folder itself cannot be looked into; one below is added with it.
+// Adds the runs in the folder `name` below `top`, and in its subfolders.
+// Returns an error if the folder itself cannot be read. If a subfolder cannot
+// be read, adds it with the error.
 absl::Status AddRuns(const std::string& top, const std::string& name,
                      FileOperations& files, std::vector<GridRun>* runs) {
   const std::string folder = name.empty() ? top : JoinPath(top, name);
@@ -141,13 +143,14 @@ absl::Status AddRuns(const std::string& top, const std::string& name,
   std::vector<std::string> folders;
   std::vector<std::string> links;
   for (const std::string& child : names) {
-    // Of a run they are its own, and large.
+    // These folders of a run contain no other runs, and many files.
     if (is_run && (child == "checkpoints" || child == "tensorboard")) continue;
     REGARD_ASSIGN_OR_RETURN(const PathKind kind,
                             KindOfPath(JoinPath(folder, child), files));
     if (kind == PathKind::kDirectory) folders.push_back(JoinPath(name, child));
-    // A link may lead back, or far away: to a run itself and no further. The
-    // latest run is in the list by its name.
+    // A link may lead back or far away. So only links to a run are followed,
+    // and no deeper. The link to the latest run is skipped, because the list
+    // already contains the run.
     if (kind == PathKind::kLink && child != kLatestRun &&
         PathExists(JoinPath(folder, child) + "/resolved.textproto")) {
       links.push_back(JoinPath(name, child));
@@ -216,7 +219,7 @@ absl::Status KeepTag(const std::string& tag, std::vector<GridRun>* runs) {
     std::vector<std::string> tags;
     for (const ResolvedField& field : run.config) {
       if (field.path != "tags") continue;
-      // A string has quotes, and a tag has none of its own to escape.
+      // The value is a quoted string. Tags need no escapes.
       absl::string_view tag = field.value;
       absl::ConsumePrefix(&tag, "\"");
       absl::ConsumeSuffix(&tag, "\"");

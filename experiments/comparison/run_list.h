@@ -1,4 +1,4 @@
-// Lists the runs below a folder: how they stand, differ, and what they reached.
+// Lists the runs below a folder, with their states, metrics and differences.
 #ifndef EXPERIMENTS_COMPARISON_RUN_LIST_H_
 #define EXPERIMENTS_COMPARISON_RUN_LIST_H_
 
@@ -14,30 +14,31 @@
 
 namespace regard {
 
-// The runs below `folder`, and it itself if it is one, sorted by path, without
-// their examples; labels are paths relative to it. A run that cannot be read is
-// there with the reason, GridRun::missing, and so is a folder that cannot be
-// looked into. An error, complete to print, without any run, or if `folder`
-// itself is such a one.
+// Returns the runs below `folder`, and `folder` itself if it is a run, sorted
+// by path. Their examples are not read, and labels are relative paths. For a
+// run or folder that cannot be read, GridRun::missing states the reason.
+// Returns an error, complete to print, if there is no run, or if `folder`
+// itself cannot be read.
 absl::StatusOr<std::vector<GridRun>> FindRuns(
     const std::string& folder, FileOperations& files = SystemFiles());
 
-// The best first, those without the metric last. An error, complete to print,
-// if no run has it.
+// Sorts the runs by a metric, best first. Runs without the metric come last.
+// Returns an error, complete to print, if no run has it.
 absl::Status SortByMetric(const std::string& metric,
                           std::vector<GridRun>* runs);
 
-// Keeps the runs whose config has the tag. An error, complete to print, if no
-// run has it.
+// Removes the runs whose config does not have the tag. Returns an error,
+// complete to print, if no run has it.
 absl::Status KeepTag(const std::string& tag, std::vector<GridRun>* runs);
 
-// The run from whose config the others differ in the fewest fields, the first
-// one of several; runs without a config are not counted.
+// Returns the index of the run from whose config the others differ in the
+// fewest fields. Returns the first of several, and ignores runs without a
+// config.
 size_t TypicalRun(const std::vector<GridRun>& runs);
 
-// Lines to print, with the first two metrics of each run, of all its tests,
-// else of dev, and `metric`, unless it is empty; and all that is known, as an
-// object.
+// Return lines to print, and all data as a JSON object. The lines show the
+// first two metrics of each run on all test splits, or on dev if there is no
+// test, and `metric` if it is not empty.
 std::string RunListText(const std::vector<GridRun>& runs,
                         const std::string& metric);
 nlohmann::ordered_json RunListJson(const std::vector<GridRun>& runs);

@@ -108,10 +108,10 @@ TEST(RunListTest, LeavesOutDefaults) {
                            .value();
   EXPECT_THAT(RunListText({recurrent, transformer}, ""),
               HasSubstr("gru=not set  transformer={heads: 2}  width=5\n"));
-  // The other way round the default is a difference.
+  // In the other direction, the default counts as a difference.
   EXPECT_THAT(RunListText({transformer, recurrent}, ""),
               HasSubstr("gru={hidden: 8}  transformer=not set  width=3\n"));
-  // Scripts get all.
+  // The JSON contains everything.
   EXPECT_EQ(RunListJson({recurrent,
                          transformer})["runs"][1]["differences"]["transformer"],
             "{layers: 6 heads: 2}");
@@ -201,7 +201,7 @@ TEST(RunListTest, FindsRunsAtAnyDepth) {
         IsOk());
   }
   ASSERT_THAT(WriteStatus(JoinPath(folder, "b"), {.step = 3}), IsOk());
-  // The list shows nothing of it, and does not read it.
+  // The list does not read the examples.
   ASSERT_THAT(
       WriteFileAtomically(JoinPath(folder, "b/examples.jsonl"), "no JSON\n"),
       IsOk());
@@ -214,12 +214,12 @@ TEST(RunListTest, FindsRunsAtAnyDepth) {
               ElementsAre("."));
   EXPECT_THAT(FindRuns(JoinPath(folder, "nowhere")),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("nowhere")));
-  // A run itself may be a link; it is not gone into.
+  // A link to a run is listed, but folders below it are not.
   std::filesystem::create_directories(JoinPath(folder, "links"));
   std::filesystem::create_directory_symlink("../b",
                                             JoinPath(folder, "links/linked"));
   std::filesystem::create_directory_symlink("..", JoinPath(folder, "links/up"));
-  // The link to the latest run, which is in the list by its name.
+  // The link to the latest run is skipped, because the run itself is listed.
   std::filesystem::create_directory_symlink("../b",
                                             JoinPath(folder, "links/latest"));
   EXPECT_THAT(Labels(FindRuns(JoinPath(folder, "links")).value()),
@@ -230,7 +230,7 @@ TEST(RunListTest, FindsRunsAtAnyDepth) {
                        HasSubstr("contains no run")));
 }
 
-// Refuses to list what has this name, as of another user: root may read all.
+// Fails to list a folder with the given name. Permissions would not stop root.
 class PrivateFolders : public FileOperations {
  public:
   int Open(const std::string& path, int flags) override {

@@ -28,12 +28,12 @@ absl::Status ErrorAt(const std::string& flag, TextRange range,
           .Diagnostic({range, std::move(message)}));
 }
 
-// Ranges of the parts of `text` from `begin` on, between commas outside of
-// brackets and quotes, without the spaces around them.
+// Returns the ranges of the parts of `text` from `begin` on, without
+// surrounding spaces. Commas outside of brackets and quotes separate the parts.
 absl::StatusOr<std::vector<TextRange>> SplitValues(const std::string& text,
                                                    size_t begin) {
   std::vector<TextRange> parts;
-  std::vector<size_t> open;  // places of brackets that are not closed
+  std::vector<size_t> open;  // positions of open brackets
   std::optional<size_t> quote;
   size_t start = begin;
   const auto add = [&](size_t end) {
@@ -137,7 +137,7 @@ std::string WithBraces(const google::protobuf::Descriptor& message,
     if (type == nullptr) return std::string(value);
     field = FindField(*type, step.name);
     if (field == nullptr) return std::string(value);
-    // The whole of a list needs its brackets.
+    // A whole list already has brackets.
     if (field->is_repeated() && !step.index.has_value()) {
       return std::string(value);
     }
@@ -154,7 +154,7 @@ std::string LabelOfValue(absl::string_view value) {
   if (absl::StartsWith(value, "{") && absl::EndsWith(value, "}")) {
     value = absl::StripAsciiWhitespace(value.substr(1, value.size() - 2));
   }
-  // "dot {}", and "dot { }".
+  // Matches "dot {}" and "dot { }".
   absl::string_view name = value;
   if (absl::ConsumeSuffix(&name, "}")) {
     name = absl::StripTrailingAsciiWhitespace(name);

@@ -12,19 +12,20 @@ namespace regard {
 
 class SweepAxis;
 
-// Reads "PATH=V1,V2,...". Commas within brackets and quotes do not separate
-// values. The error is InvalidArgument, names the flag, points at the place and
-// is complete to print.
+// Parses "PATH=V1,V2,...". Commas within brackets and quotes do not separate
+// values. Returns InvalidArgument, complete to print, which names the flag and
+// points at the place.
 absl::StatusOr<SweepAxis> ParseAxisFlag(const std::string& text);
 
-// `value` as --set wants it for the field at `path` of a message. Where that is
-// a message and `value` has no braces, they are added: "dot" becomes
-// "{dot {}}", and "dot { scale: false }" becomes "{dot { scale: false }}".
+// Returns `value` in the form that --set requires for the field at `path` of a
+// message. Adds braces if the field is a message and `value` has none: "dot"
+// becomes "{dot {}}", and "dot { scale: false }" becomes "{dot { scale: false
+// }}".
 std::string WithBraces(const google::protobuf::Descriptor& message,
                        absl::string_view path, absl::string_view value);
 
-// A value as reports and folders call it: "dot" for "{dot {}}", and "0.1" for
-// ".1".
+// Returns the name of a value in reports and folders: "dot" for "{dot {}}", and
+// "0.1" for ".1".
 std::string LabelOfValue(absl::string_view value);
 
 }  // namespace regard

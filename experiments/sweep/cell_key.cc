@@ -21,8 +21,8 @@ namespace {
 
 constexpr char kInitialWeights[] = "training.initial_weights";
 
-// Whether a digest of content stands for the path that the field holds. Names
-// of digests are fields, some with the name of a file after them.
+// Whether a content digest replaces the path in the field. Names in `data` are
+// fields, some followed by a file name.
 bool CountsByContent(const std::string& field,
                      const std::map<std::string, std::string>& data) {
   if (field == absl::StrCat(kInitialWeights, ".run")) {

@@ -42,7 +42,7 @@ TEST(CellKeyTest, DoesNotDependOnWhatHasNoEffect) {
   EXPECT_EQ(KeyOf("note: 'again' tags: 'a' tags: 'b'").Hex(), key);
   EXPECT_EQ(KeyOf("training { max_minutes: 5 }").Hex(), key);
   EXPECT_EQ(KeyOf("baseline { name: 'b' override { path: 'c' } }").Hex(), key);
-  // The same content elsewhere, and a default that is written out.
+  // The same content at another path, and a default that is written out.
   EXPECT_EQ(KeyOf("data { path: 'elsewhere/fra.txt' }").Hex(), key);
   EXPECT_EQ(KeyOf("training { batch_size: 64 }").Hex(), key);
 }
@@ -66,7 +66,7 @@ TEST(CellKeyTest, DependsOnEachPart) {
 
 TEST(CellKeyTest, TakesAPathWithoutADigestAsItIs) {
   EXPECT_NE(KeyOf("data { path: 'b' }", {}), KeyOf("data { path: 'c' }", {}));
-  // Files of a folder, and weights that training begins with.
+  // Files in a folder, and initial weights.
   const Data files = {{"data.path/labels", "aa"}};
   EXPECT_EQ(KeyOf("data { path: 'b' }", files),
             KeyOf("data { path: 'c' }", files));
@@ -87,7 +87,7 @@ class KeyOfRunTest : public ::testing::Test {
                 testing::IsOk());
   }
 
-  // With `more` after its first fields.
+  // Writes an environment with `more` after its first fields.
   void WriteEnvironment(const std::string& more) {
     Write("environment.json",
           absl::StrCat(R"({"data": {"data.path": "aa"}, "files": {},

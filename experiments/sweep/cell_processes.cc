@@ -27,7 +27,7 @@ double Seconds(const timeval& time) {
          static_cast<double>(time.tv_usec) * 1e-6;
 }
 
-// Puts `path` in the place of a descriptor of this process.
+// Redirects a descriptor of this process to the file `path`.
 bool Replace(int descriptor, const std::string& path, int flags) {
   const Descriptor file(path, flags, SystemFiles());
   return file.number() >= 0 && dup2(file.number(), descriptor) >= 0;
@@ -42,7 +42,7 @@ int ExitCodeOf(int status) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-// Ends this process without running its destructors, which are the parent's.
+// Exits without running destructors, which belong to the parent.
 [[noreturn]] void End(int code) {
   std::fflush(nullptr);
   _exit(code);
@@ -68,7 +68,7 @@ CellProcesses::~CellProcesses() {
 
 absl::Status CellProcesses::Start(size_t cell, const std::string& log,
                                   const std::function<int()>& run) {
-  // Otherwise the child would write it again.
+  // Otherwise, the child would write the buffered output again.
   std::fflush(nullptr);
   const pid_t parent = getpid();
   const pid_t process = fork();
@@ -126,8 +126,8 @@ std::vector<absl::StatusOr<std::string>> ComputeInChildren(
   };
   std::vector<absl::StatusOr<std::string>> results;
   std::deque<Child> children;
-  // The result of the oldest child: "0\n" and its text, or the code of an error
-  // and its message.
+  // Reads the result of the oldest child: "0\n" and its text, or the code and
+  // the message of an error.
   const auto finish = [&] {
     const Child child = children.front();
     children.pop_front();

@@ -1,4 +1,4 @@
-// Child processes of this program, made by fork(), that work on cells.
+// Child processes of this program, started with fork(), that work on cells.
 #ifndef EXPERIMENTS_SWEEP_CELL_PROCESSES_H_
 #define EXPERIMENTS_SWEEP_CELL_PROCESSES_H_
 
@@ -18,44 +18,45 @@
 
 namespace regard {
 
-// While one exists, SIGINT and SIGTERM do not end this process: they are passed
-// on to the children, which have process groups of their own. Children get
-// SIGTERM if this process dies. No other thread may run.
+// Starts and waits for child processes. While an object exists, SIGINT and
+// SIGTERM do not end this process. They are passed on to the children, which
+// have their own process groups. Children get SIGTERM if this process dies. No
+// other thread may run.
 class CellProcesses {
  public:
   CellProcesses();
-  // Kills the children that still run.
+  // Kills the children that are still running.
   ~CellProcesses();
   CellProcesses(const CellProcesses&) = delete;
   CellProcesses& operator=(const CellProcesses&) = delete;
 
-  // Starts a child that returns the exit code of `run`. Its output is appended
+  // Starts a child that exits with the result of `run`. Its output is appended
   // to the file `log`.
   absl::Status Start(size_t cell, const std::string& log,
                      const std::function<int()>& run);
 
   struct Ended {
     size_t cell = 0;
-    int exit_code = 0;  // 128 and the signal that ended it
+    int exit_code = 0;  // 128 plus the number of the signal that ended it
     double core_seconds = 0;
   };
-  // The children that have ended. Waits for one, or for a signal, but not
-  // longer than `longest`.
+  // Returns the children that have ended. Waits for a child or a signal, at
+  // most `longest`.
   std::vector<Ended> Wait(absl::Duration longest);
 
   size_t running() const { return children_.size(); }
-  // The first signal that was to stop this process, or 0.
+  // The first signal to stop this process, or 0.
   int stop_signal() const { return stop_signal_; }
 
  private:
-  std::map<pid_t, size_t> children_;  // the cell of each
+  std::map<pid_t, size_t> children_;  // the cell of each child
   sigset_t watched_;
   sigset_t before_;
   int stop_signal_ = 0;
 };
 
-// Calls `compute` with 0 .. count - 1, each in a child process of its own, and
-// returns the texts or errors. At most `jobs` run at the same time.
+// Calls `compute` with 0 to count - 1, each in a child process, and returns the
+// texts or errors. At most `jobs` children run at the same time.
 std::vector<absl::StatusOr<std::string>> ComputeInChildren(
     size_t count, int jobs,
     absl::FunctionRef<absl::StatusOr<std::string>(size_t)> compute);

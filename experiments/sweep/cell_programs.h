@@ -1,4 +1,4 @@
-// The parts of `regard train` that a sweep needs.
+// Functions of `regard train` that a sweep calls: reading data and training.
 #ifndef EXPERIMENTS_SWEEP_CELL_PROGRAMS_H_
 #define EXPERIMENTS_SWEEP_CELL_PROGRAMS_H_
 
@@ -7,7 +7,7 @@
 
 namespace regard {
 
-// `plugins` outlives the programs.
+// `plugins` must outlive the result.
 CellPrograms ProgramsWith(const Plugins& plugins);
 
 }  // namespace regard

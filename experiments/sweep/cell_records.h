@@ -1,5 +1,5 @@
-// Records of cells: cells.jsonl has the results of finished ones, and a file
-// beside each run folder says what is trained there.
+// Records of cells. cells.jsonl has the results of finished cells. A file next
+// to each run folder describes the run that is trained there.
 #ifndef EXPERIMENTS_SWEEP_CELL_RECORDS_H_
 #define EXPERIMENTS_SWEEP_CELL_RECORDS_H_
 
@@ -22,21 +22,21 @@ struct FinishedCell {
   uint64_t seed = 0;
   std::map<std::string, double> metrics = {};
   std::string weights_digest = {};
-  double core_seconds = 0;  // summed over its processes
-  std::string host = {};    // where it ended
+  double core_seconds = 0;  // total of all its processes
+  std::string host = {};    // name of the machine on which it ended
 };
 
 std::string FinishedCellsText(absl::Span<const FinishedCell> cells);
 
-// Reads a file of such lines. Errors are complete to print.
+// Reads a file of such lines. Error messages are complete to print.
 absl::StatusOr<std::vector<FinishedCell>> ReadFinishedCells(
     const std::string& path);
 
-// The file beside a run folder.
+// The content of the file next to a run folder.
 struct CellRecord {
   CellKey key = {};
-  // Exit code of the process that ended last: 0 also if none has ended, and 128
-  // plus the signal that ended it.
+  // Exit code of the last process that ended. 0 if none has ended. 128 plus the
+  // number of the signal if a signal ended it.
   int exit_code = 0;
   std::string failure = {};  // the last line that a failed process wrote
   double core_seconds = 0;

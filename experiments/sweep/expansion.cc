@@ -43,7 +43,7 @@ std::vector<std::string> LabelsOf(const SweepAxis& axis) {
   return labels;
 }
 
-// A part of a folder's name.
+// Returns a value as a part of a folder's name.
 std::string Slug(const Axis& axis, size_t value) {
   std::string slug;
   for (const char c : ValueName(axis, value)) {
@@ -162,13 +162,13 @@ class Validator {
   ConfigProblems& problems_;
 };
 
-// Builds arms axis by axis.
+// Builds the arms axis by axis.
 class Expander {
  public:
   Expander(const SweepSource& source, SweepPlan& plan)
       : source_(source), sweep_(source.sweep), plan_(plan) {}
 
-  // False if there are too many.
+  // Returns false if there are too many arms.
   bool Expand(std::vector<ConfigText> first) {
     std::vector<SweepArm> arms(1);
     arms[0].overrides = std::move(first);
@@ -207,7 +207,7 @@ class Expander {
         source_.Where(path)));
   }
 
-  // The values of an axis as a report knows them.
+  // Adds the values of an axis for reports.
   void AddAxis(int a) {
     const SweepAxis& axis = sweep_.axis(a);
     Axis& added = plan_.axes.emplace_back();
@@ -250,7 +250,7 @@ class Expander {
     return false;
   }
 
-  // Adds `arm` with each value of the axis that applies to it.
+  // Appends `arm` to `longer` with each value of the axis that applies to it.
   void AddValues(int a, const SweepArm& arm, std::vector<SweepArm>& longer) {
     const SweepAxis& axis = sweep_.axis(a);
     bool added = false;
@@ -307,7 +307,7 @@ std::string SweepSource::Where(absl::string_view path) const {
   int index = 0;
   if (of_axis || of_override) {
     const absl::string_view digits = path.substr(path.find('[') + 1);
-    // No other text can stand there.
+    // The path always has a number here.
     (void)absl::SimpleAtoi(digits.substr(0, digits.find(']')), &index);
   }
   const bool in_file = index < (of_axis ? axes_in_file : overrides_in_file);

@@ -1,4 +1,4 @@
-// From the description of a sweep to the runs that it trains.
+// Expands the description of a sweep to the runs that it trains.
 #ifndef EXPERIMENTS_SWEEP_EXPANSION_H_
 #define EXPERIMENTS_SWEEP_EXPANSION_H_
 
@@ -16,27 +16,27 @@
 
 namespace regard {
 
-// A sweep and where its parts come from: a file, then flags.
+// A sweep with the sources of its parts: a file, then flags.
 struct SweepSource {
   Sweep sweep = {};
-  ConfigOrigins origins = {};  // places in the file; empty without a file
-  // Parts that the file gave; later ones come from flags.
+  ConfigOrigins origins = {};  // places in the file; empty if there is no file
+  // Numbers of parts that come from the file. Later parts come from flags.
   int axes_in_file = 0;
   int overrides_in_file = 0;
 
-  // The place of the part at `path`: "grid.textproto:4:3" or "--axis".
+  // Returns the place of the part at `path`: "grid.textproto:4:3" or "--axis".
   std::string Where(absl::string_view path) const;
 };
 
-// Reads the file of a sweep. Errors are complete to print.
+// Reads the description of a sweep. Error messages are complete to print.
 absl::StatusOr<SweepSource> ReadSweep(const std::string& path);
 
-// A combination of values. Its runs differ in their seeds only.
+// A combination of values. Its runs differ only in their seeds.
 struct SweepArm {
-  // Unique, made of letters, digits, '.', '_' and '-':
+  // Unique name of letters, digits, '.', '_' and '-', such as
   // "dot__learning_rate_0.004".
   std::string name = {};
-  std::vector<size_t> coordinates = {};    // as in GridRun
+  std::vector<size_t> coordinates = {};    // see GridRun
   std::vector<ConfigText> overrides = {};  // without the seed
 };
 
@@ -46,19 +46,20 @@ struct SweepCell {
 };
 
 struct SweepPlan {
-  // An axis that does not apply to each arm has one more value, kNotApplicable.
+  // The axes. If an axis does not apply to every arm, it has the additional
+  // value kNotApplicable.
   std::vector<Axis> axes = {};
   std::vector<SweepArm> arms = {};
-  // All arms of the first seed, then of the second, and so on, so that what is
-  // finished can be compared.
+  // All arms with the first seed, then with the second, and so on, so that a
+  // partial result can be compared.
   std::vector<SweepCell> cells = {};
 };
 
 inline constexpr char kNotApplicable[] = "-";
 
-// Expands a sweep, whose runs all begin with the overrides `first`. The error
-// is InvalidArgument and complete to print: it shows all that is wrong with the
-// description. Values are not checked against the config.
+// Expands a sweep. All runs begin with the overrides `first`. Returns
+// InvalidArgument, complete to print, with all errors of the description.
+// Values are not checked against the config.
 absl::StatusOr<SweepPlan> ExpandSweep(const SweepSource& source,
                                       std::vector<ConfigText> first = {});
 

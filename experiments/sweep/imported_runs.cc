@@ -18,8 +18,8 @@
 namespace regard {
 namespace {
 
-// Copies a run folder that may be read-only, as Bazel's are. A copy that was
-// interrupted is not taken for a run.
+// Copies a run folder, which may be read-only, as in Bazel's outputs. An
+// interrupted copy is not taken for a run.
 absl::Status CopyRun(const std::string& from, const std::string& to) {
   namespace fs = std::filesystem;
   const std::string part = absl::StrCat(to, ".part");
@@ -61,14 +61,14 @@ absl::StatusOr<size_t> ImportRuns(const SweepOptions& options,
                                   SweepCells& cells) {
   REGARD_ASSIGN_OR_RETURN(const std::vector<GridRun> runs,
                           FindRuns(options.import_from));
-  std::map<std::string, std::string> folders;  // finished runs, by their keys
+  std::map<std::string, std::string> folders;  // finished runs by key
   for (const GridRun& run : runs) {
     if (!run.missing.empty() || run.status.state != RunState::kFinished) {
       continue;
     }
     const std::string folder = JoinPath(options.import_from, run.label);
     const absl::StatusOr<CellKey> key = KeyOfRun(folder);
-    // A run of another program may be there, too.
+    // The folder may also contain a run of another program.
     if (key.ok()) folders.emplace(key->Hex(), folder);
   }
   size_t count = 0;

@@ -1,4 +1,4 @@
-// Runs of a sweep that were not trained in its directory.
+// Finds and imports runs of a sweep that were trained outside of its directory.
 #ifndef EXPERIMENTS_SWEEP_IMPORTED_RUNS_H_
 #define EXPERIMENTS_SWEEP_IMPORTED_RUNS_H_
 
@@ -10,11 +10,11 @@
 
 namespace regard {
 
-// Finds the cells whose folders have finished runs, and their keys.
+// Finds the cells whose folders contain finished runs, and their keys.
 absl::Status FindFinishedRuns(SweepCells& cells);
 
-// Copies the finished runs below the folder `options.import_from` that have the
-// key of a waiting cell. Returns how many.
+// Copies the finished runs below `options.import_from` that have the key of a
+// waiting cell. Returns their number.
 absl::StatusOr<size_t> ImportRuns(const SweepOptions& options,
                                   SweepCells& cells);
 

@@ -108,7 +108,7 @@ absl::Status WriteClaims(const Arguments& arguments) {
                       .sections = {{.blocks = {ClaimsTable(claims, runs)}}}}));
 }
 
-// Whether the run finished and all bounds hold; prints which do.
+// Whether the run finished and all bounds hold. Prints each bound.
 absl::StatusOr<bool> CheckMetrics(const Arguments& arguments) {
   REGARD_ASSIGN_OR_RETURN(const RunStatus status, ReadStatus(arguments[0]));
   std::printf("state: %s\n", std::string(StateName(status.state)).c_str());

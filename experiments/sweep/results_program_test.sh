@@ -1,5 +1,5 @@
 #!/bin/bash
-# The exit codes and messages of the tool that makes reports of results.
+# Checks the exit codes and messages of the program that reports on runs.
 
 source experiments/testing.sh
 

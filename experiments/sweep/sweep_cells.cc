@@ -25,8 +25,8 @@ namespace {
 
 constexpr size_t kMaxShown = 5;
 
-// Errors of several arms, each shown once. Lines that follow the first line of
-// an error begin with a space.
+// Collects the errors of several arms and shows each error once. Lines after
+// the first line of an error begin with a space.
 class ArmErrors {
  public:
   void Add(absl::string_view arm, absl::string_view message) {
@@ -55,8 +55,8 @@ class ArmErrors {
   std::vector<std::string> errors_;
 };
 
-// Overrides that all runs begin with: a config's own baseline is not trained,
-// because the sweep has its own comparisons.
+// Returns overrides that precede those of all runs. They remove the config's
+// own baseline, because the sweep has its own comparisons.
 absl::StatusOr<std::vector<ConfigText>> FirstOverrides(const Sweep& sweep) {
   if (sweep.config().empty()) return std::vector<ConfigText>();
   Experiment base;
@@ -84,7 +84,7 @@ absl::Status LoadArms(const Sweep& sweep, const Plugins& plugins,
   return errors.ToStatus();
 }
 
-// A metric that no run can have is told before anything is trained.
+// Rejects, before training, a metric that no run can have.
 absl::Status CheckMetric(const std::string& metric, const std::string& where,
                          const Plugins& plugins, const SweepCells& cells) {
   if (absl::StartsWith(metric, "train/")) return absl::OkStatus();
@@ -120,7 +120,7 @@ absl::Status CheckMetrics(const Sweep& sweep, const Plugins& plugins,
 
 using Digests = std::map<std::string, std::string>;
 
-// Checks the data of each arm, and reads their digests.
+// Checks the data of each arm, and returns their digests.
 absl::StatusOr<std::vector<Digests>> DataOfArms(const CellPrograms& programs,
                                                 int jobs,
                                                 const SweepCells& cells) {
@@ -232,7 +232,8 @@ void UpdateState(const std::map<std::string, FinishedCell>& known,
         cell.state = CellStage::kFinished;
         return;
       }
-      // It would diverge again. Any other failure may pass.
+      // A diverged training would diverge again. Other failures may be
+      // temporary.
       if (cell.record.exit_code == kExitDiverged) {
         cell.state = CellStage::kFailed;
         cell.reason = cell.record.failure;

@@ -1,4 +1,4 @@
-// The cells of a sweep: what each would train, and how far it is.
+// The cells of a sweep: the run of each cell, and its progress.
 #ifndef EXPERIMENTS_SWEEP_SWEEP_CELLS_H_
 #define EXPERIMENTS_SWEEP_SWEEP_CELLS_H_
 
@@ -18,23 +18,24 @@
 
 namespace regard {
 
-// Parts of the program around a sweep. Both are called in child processes.
+// Functions of the program that a sweep calls in child processes.
 struct CellPrograms {
-  // Reads the data of an experiment, checks that they fit it, and returns their
-  // digests by the fields that name them. Errors are complete to print.
+  // Reads the data of an experiment, checks that they match it, and returns
+  // their digests by the config fields that name them. Error messages are
+  // complete to print.
   std::function<absl::StatusOr<std::map<std::string, std::string>>(
       const LoadedConfig& loaded)>
       data_digests = {};
-  // Trains a run with the arguments of `regard train`; returns its exit code.
+  // Trains a run with the arguments of `regard train`. Returns its exit code.
   std::function<int(const std::vector<std::string>& arguments)> train = {};
 };
 
 enum class CellStage {
   kWaiting,   // to be trained, or trained further
-  kFinished,  // by its run folder
-  kRecorded,  // finished by a record; its run folder is elsewhere
+  kFinished,  // its run folder has a finished run
+  kRecorded,  // a record has the result; its run folder is elsewhere
   kFailed,    // its training failed
-  kOther,     // its run folder is of another config, data or program
+  kOther,     // its run folder has another config, data or program
 };
 
 struct PlannedCell {
@@ -43,10 +44,10 @@ struct PlannedCell {
   std::string folder = {};  // the run folder
   CellKey key = {};
   CellStage state = CellStage::kWaiting;
-  // Why it failed, or in what its run folder differs.
+  // The failure, or the difference of its run folder.
   std::string reason = {};
   CellRecord record = {};
-  FinishedCell finished = {};  // in stage kRecorded
+  FinishedCell finished = {};  // only in stage kRecorded
 
   std::string RecordPath() const { return folder + ".json"; }
   std::string LogPath() const { return folder + ".log"; }
@@ -61,41 +62,41 @@ struct SweepCells {
       {};                               // one for each arm, with the first seed
   std::vector<PlannedCell> cells = {};  // in the order of training
 
-  // "dot/seed-3".
+  // Returns the name of a cell, such as "dot/seed-3".
   std::string Name(const PlannedCell& cell) const;
-  // The arguments of `regard train`.
+  // Returns the arguments of `regard train`.
   std::vector<std::string> TrainArguments(const PlannedCell& cell,
                                           const Sweep& sweep,
                                           int threads) const;
 };
 
 struct SweepOptions {
-  std::string out = {};    // the folder, resolved
+  std::string out = {};    // the directory of the sweep, resolved
   std::string cells = {};  // a file of finished cells; may be empty
-  // A folder whose finished runs are copied; may be empty.
+  // A folder from which finished runs are copied. May be empty.
   std::string import_from = {};
-  int threads = 1;       // for each run
-  int jobs = 1;          // runs at the same time
-  bool collect = false;  // trains nothing
-  bool replace = false;  // trains cells in stage kOther again
+  int threads = 1;       // per run
+  int jobs = 1;          // number of runs at the same time
+  bool collect = false;  // whether to train nothing
+  bool replace = false;  // whether to train cells in stage kOther again
 };
 
-// Checks the config and the data of every arm, `jobs` at the same time, and
-// finds the keys of the cells, which have no folders yet. The error is complete
-// to print and shows what is wrong in all arms.
+// Checks the config and the data of every arm, `jobs` at the same time.
+// Computes the keys of the cells, but not their folders. Returns an error,
+// complete to print, with the errors of all arms.
 absl::StatusOr<SweepCells> CheckSweep(const SweepSource& source, int jobs,
                                       const CellPrograms& programs,
                                       const Plugins& plugins);
 
-// Checks the same, and finds out how far each cell is in the folder
-// `options.out`. Nothing has been written when there is an error.
+// Like CheckSweep(), but also finds the progress of each cell in `options.out`.
+// If there is an error, nothing has been written.
 absl::StatusOr<SweepCells> PlanSweep(const SweepSource& source,
                                      const SweepOptions& options,
                                      const CellPrograms& programs,
                                      const Plugins& plugins);
 
-// Finds the state of a cell again from its folder and record. `known` has
-// finished cells by their keys.
+// Updates the state of a cell from its folder and record. `known` contains
+// finished cells by key.
 void UpdateState(const std::map<std::string, FinishedCell>& known,
                  PlannedCell& cell);
 

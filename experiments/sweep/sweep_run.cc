@@ -46,7 +46,7 @@ absl::string_view FolderOf(absl::string_view path) {
   return path.substr(0, path.rfind('/'));
 }
 
-// The last line of a log that is not empty.
+// Returns the last nonempty line of a log.
 std::string LastLine(const std::string& log) {
   const absl::StatusOr<std::string> text = ReadFile(log);
   if (!text.ok()) return "";
@@ -59,7 +59,7 @@ absl::StatusOr<RunStatus> StatusOf(const PlannedCell& cell) {
   return ReadStatus(JoinPath(cell.folder, "status.json"));
 }
 
-// The results of a finished cell.
+// Returns the results of a finished cell.
 absl::StatusOr<FinishedCell> ResultOf(const SweepCells& cells,
                                       const PlannedCell& cell) {
   if (cell.state == CellStage::kRecorded) return cell.finished;
@@ -79,10 +79,10 @@ absl::Status WriteResults(const SweepOptions& options,
   return WriteFileAtomically(JoinPath(options.out, "cells.jsonl"), text);
 }
 
-// Runs of a sweep that was killed hold its lock until they have saved.
+// The runs of a killed sweep hold its lock until they have saved.
 constexpr absl::Duration kLockPatience = absl::Seconds(10);
 
-// Holds the folder of a sweep. Child processes hold it too.
+// Locks the directory of a sweep. Child processes inherit the lock.
 absl::StatusOr<Descriptor> LockSweep(const std::string& out) {
   REGARD_RETURN_IF_ERROR(MakeDirectories(out, SystemFiles()));
   const std::string path = JoinPath(out, "lock");
@@ -102,7 +102,7 @@ absl::StatusOr<Descriptor> LockSweep(const std::string& out) {
   return lock;
 }
 
-// Leaves the description of the sweep, for --grid.
+// Writes the description of the sweep, which --grid can read.
 absl::Status WriteSweep(const Sweep& sweep, const SweepOptions& options) {
   std::string text;
   google::protobuf::TextFormat::PrintToString(sweep, &text);
@@ -113,14 +113,14 @@ absl::Status WriteSweep(const Sweep& sweep, const SweepOptions& options) {
                    text));
 }
 
-// Makes room for a cell, and says what is trained there.
+// Makes the directory of a cell, and writes its record.
 absl::Status PrepareCell(const PlannedCell& cell) {
   REGARD_RETURN_IF_ERROR(
       MakeDirectories(std::string(FolderOf(cell.folder)), SystemFiles()));
   return WriteCellRecord(cell.RecordPath(), cell.record);
 }
 
-// Removes what another config, data or program left.
+// Removes the files of a run with another config, data or program.
 absl::Status ClearCell(PlannedCell& cell) {
   for (const std::string& path :
        {cell.folder, cell.RecordPath(), cell.LogPath()}) {
@@ -208,7 +208,8 @@ class CellTrainer {
     return WriteResults(options_, cells_);
   }
 
-  // Plain lines say what a table shows.
+  // Prints a message. The live table already shows what plain lines report, so
+  // on a terminal, only messages with `always` are printed.
   void Message(const std::string& text, bool always = false) {
     if (!table_.live()) {
       output_.write(absl::StrCat(text, " (", CountEnded(), " of ",
@@ -224,7 +225,7 @@ class CellTrainer {
     });
   }
 
-  // Finds the metric to show, once a run tells of its metrics.
+  // Finds the metric to show from the first run that has metrics.
   void NoteMetric(const PlannedCell& cell) {
     if (!metric_.empty()) return;
     Grid grid = {.primary = sweep_.metric()};
@@ -305,9 +306,9 @@ class CellTrainer {
   LiveTable table_;
   const absl::Time started_;
   std::vector<size_t> queue_;  // cells to train
-  size_t next_ = 0;            // index into it
+  size_t next_ = 0;            // index into the queue
   std::set<size_t> running_;
-  size_t finished_ = 0;  // by this call
+  size_t finished_ = 0;  // number of cells that this call has finished
   std::string metric_;
 };
 
@@ -397,7 +398,7 @@ Grid GridOf(const Sweep& sweep, const SweepCells& cells,
     run.coordinates = cells.plan.arms[cell.arm].coordinates;
     grid.runs.push_back(std::move(run));
   }
-  // A report goes through the arms, whatever the order of training.
+  // The report is ordered by arm, not by the order of training.
   std::ranges::stable_sort(grid.runs, {}, &GridRun::coordinates);
   return grid;
 }
@@ -429,7 +430,7 @@ int SweepExitCode(const SweepCells& cells) {
     if (cell.record.exit_code == kExitDiverged) {
       if (code == 0) code = kExitDiverged;
     } else if (code == 0 || code == kExitDiverged) {
-      // Wrong input, or the machine, or someone who ended it by a signal.
+      // Invalid input, a failure of the machine, or a signal.
       code = cell.record.exit_code == kExitWrongInput ? kExitWrongInput
                                                       : kExitFailed;
     }

@@ -1,4 +1,4 @@
-// Trains the cells of a sweep in child processes, and reports on them.
+// Trains the cells of a sweep in child processes, and writes reports on them.
 #ifndef EXPERIMENTS_SWEEP_SWEEP_RUN_H_
 #define EXPERIMENTS_SWEEP_SWEEP_RUN_H_
 
@@ -13,34 +13,34 @@
 
 namespace regard {
 
-// Trains the cells that wait, as many at the same time as `options.jobs`, and
-// shows in `output` how they are. A cell whose training fails does not stop the
-// others. Returns the signal that stopped the sweep, or 0. All runs are saved
-// then, and the same call goes on with them.
+// Trains the waiting cells, `options.jobs` at the same time, and shows their
+// progress in `output`. A cell whose training fails does not stop the others.
+// Returns the signal that stopped the sweep, or 0. After a signal, all runs are
+// saved, and another call continues them.
 absl::StatusOr<int> TrainCells(const Sweep& sweep, const SweepOptions& options,
                                const CellPrograms& programs,
                                const ProgressOutput& output, SweepCells& cells);
 
 // Writes a record for each cell, so that `regard train` may train it in its
-// folder, and returns a command for each cell that waits, one a line.
+// folder. Returns a command for each waiting cell, one per line.
 absl::StatusOr<std::string> TrainCommands(const Sweep& sweep,
                                           const SweepOptions& options,
                                           SweepCells& cells);
 
-// The runs of the cells, for a report. A cell without results is there with the
+// Returns the runs of the cells for a report. A cell without results states the
 // reason.
 Grid GridOf(const Sweep& sweep, const SweepCells& cells,
             const Plugins& plugins);
 
-// The text of cells.jsonl.
+// Returns the text of cells.jsonl.
 absl::StatusOr<std::string> FinishedText(const SweepCells& cells);
 
 // Writes cells.jsonl, report.html and report.md.
 absl::Status WriteSweepReport(const SweepOptions& options,
                               const SweepCells& cells, const Grid& grid);
 
-// The exit code of a sweep that was not stopped: 0 if all its cells finished,
-// 3 if the training of the others diverged, else the code of the first failure.
+// Returns the exit code of a sweep that was not stopped: 0 if all cells
+// finished, 3 if all other cells diverged, else the code of the first failure.
 int SweepExitCode(const SweepCells& cells);
 
 }  // namespace regard

@@ -28,7 +28,8 @@ int TerminalHeight() {
 }  // namespace
 
 std::string SweepTableText(const SweepTable& table, int width, int height) {
-  // The header, the summary, the line on the others, and the cursor's.
+  // Leaves space for the header, the summary, the line about other arms, and
+  // the cursor.
   const size_t most = std::max(height - 4, 1);
   const size_t shown = std::min(table.arms.size(), most);
   Table text = {.header = {"arm"}};
@@ -47,7 +48,7 @@ std::string SweepTableText(const SweepTable& table, int width, int height) {
   absl::StrAppend(&lines, table.summary, "\n");
   std::string cut;
   for (absl::string_view line : absl::StrSplit(lines, '\n')) {
-    // Bytes, which are columns but for labels beyond ASCII.
+    // Counts bytes, which equal columns unless labels are not ASCII.
     absl::StrAppend(&cut, line.substr(0, static_cast<size_t>(width)), "\n");
   }
   cut.pop_back();

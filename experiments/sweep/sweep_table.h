@@ -1,5 +1,5 @@
-// Shows how a sweep stands while it trains: a live table on a terminal, and
-// plain lines elsewhere.
+// Shows the progress of a sweep: a live table on a terminal, plain lines
+// elsewhere.
 #ifndef EXPERIMENTS_SWEEP_SWEEP_TABLE_H_
 #define EXPERIMENTS_SWEEP_SWEEP_TABLE_H_
 
@@ -14,19 +14,19 @@
 
 namespace regard {
 
-// The arms of a sweep by its seeds, a text for each cell.
+// The arms of a sweep by its seeds, with a text for each cell.
 struct SweepTable {
   std::vector<std::string> arms = {};
   std::vector<std::string> seeds = {};
   std::vector<std::vector<std::string>> cells = {};  // [arms][seeds]
-  std::string summary = {};                          // a line below
+  std::string summary = {};                          // a line below the table
 };
 
-// Lines of at most `width` columns. Arms that do not fit into `height` lines
-// are counted instead of shown.
+// Returns lines of at most `width` columns. Arms that do not fit into `height`
+// lines are counted instead of shown.
 std::string SweepTableText(const SweepTable& table, int width, int height);
 
-// Draws the table again in its place.
+// A table that is redrawn in place.
 class LiveTable {
  public:
   explicit LiveTable(ProgressOutput output) : output_(std::move(output)) {}
@@ -34,14 +34,14 @@ class LiveTable {
   // Whether there is a terminal.
   bool live() const { return output_.width() > 0; }
   void Draw(const SweepTable& table);
-  // Writes a line of its own, above the table.
+  // Writes a separate line above the table.
   void Message(absl::string_view text);
 
  private:
   void Erase();
 
   const ProgressOutput output_;
-  int lines_ = 0;  // that the table has on the screen
+  int lines_ = 0;  // number of lines on the screen
 };
 
 }  // namespace regard

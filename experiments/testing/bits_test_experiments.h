@@ -1,5 +1,5 @@
-// Small experiments, one for each thing whose bits could depend on threads or
-// stops.
+// Small experiments, one for each feature that threads or interruptions could
+// affect.
 #ifndef EXPERIMENTS_TESTING_BITS_TEST_EXPERIMENTS_H_
 #define EXPERIMENTS_TESTING_BITS_TEST_EXPERIMENTS_H_
 
@@ -57,7 +57,7 @@ optimizer {
 training { epochs: 4 batch_size: 21 log_every: 2 checkpoint_every: 3 }
 )";
 
-// All steps of its decoder are one pass.
+// All steps of the decoder form a single pass.
 inline constexpr char kLuong[] = R"(
 num_shards: 8
 data { reverse { train: 60 dev: 5 test: 5 symbols: 9 max_length: 7 max_test_length: 7 } }
@@ -123,7 +123,7 @@ model {
 training { epochs: 2 batch_size: 11 log_every: 2 checkpoint_every: 3 }
 )";
 
-// Groups, early stopping and a mean of weights.
+// Batches by length, early stopping and averaged weights.
 inline constexpr char kSelected[] = R"(
 num_shards: 8
 data { reverse { train: 60 dev: 5 test: 5 symbols: 9 max_length: 7 max_test_length: 7 } }
@@ -144,8 +144,8 @@ training {
 }
 )";
 
-// A corpus that each epoch segments anew, a decoder that reads its own words,
-// and a moving average of weights.
+// A corpus with subword sampling in each epoch, a decoder that reads its own
+// words, and a moving average of the weights.
 inline constexpr char kSampled[] = R"(
 num_shards: 8
 data {
@@ -205,7 +205,7 @@ loss { label_smoothing: 0.1 }
 training { epochs: 2 batch_size: 11 log_every: 2 checkpoint_every: 3 }
 )";
 
-// Words are masked anew in each step, and pairs are told apart.
+// Masks words anew in each step, and classifies pairs of sentences.
 inline constexpr char kMaskedWords[] = R"(
 num_shards: 8
 data { grammar { train: 200 dev: 5 test: 5 } }
@@ -218,7 +218,7 @@ model {
 training { epochs: 1 group_by_length: true batch_size: 11 log_every: 2 checkpoint_every: 3 }
 )";
 
-// A head whose output is zero, and weights that are clamped for a while and
+// A head with a zero output, and weights that are replaced for some steps and
 // reported.
 inline constexpr char kClamped[] = R"(
 num_shards: 8
@@ -268,7 +268,7 @@ intervene { site: "encoder/layers[0]/self/gates" from_step: 2 to_step: 7 replace
 probe { site: "*/head_output" statistic: NORM every: 2 }
 )";
 
-// State mixers beside attention with a sink, a score map and a head output.
+// State mixers next to attention with a sink, a score map and a head output.
 inline constexpr char kMixers[] = R"(
 num_shards: 8
 data { grammar { train: 60 dev: 5 test: 5 } }

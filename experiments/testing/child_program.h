@@ -1,5 +1,5 @@
-// Runs a program of this repository beside a test: what it prints, how it ends,
-// and what signals do to it.
+// Runs a program of this repository as a child process of a test. Captures its
+// output and its exit code, and sends signals to it.
 #ifndef EXPERIMENTS_TESTING_CHILD_PROGRAM_H_
 #define EXPERIMENTS_TESTING_CHILD_PROGRAM_H_
 
@@ -14,12 +14,12 @@ namespace regard {
 
 class ChildProgram {
  public:
-  // Starts `command`, a path and its arguments. What it prints goes to
-  // `<output>.out` and `<output>.err`. Where `unprivileged` is set, a child of
-  // root cannot pass over the permissions of files.
+  // Starts `command`, a path and its arguments. Its output goes to
+  // `<output>.out` and `<output>.err`. If `unprivileged` is true, a child of
+  // root cannot ignore file permissions.
   ChildProgram(const std::vector<std::string>& command,
                const std::string& output, bool unprivileged = false);
-  // Kills it if it still runs.
+  // Kills the program if it is still running.
   ~ChildProgram();
 
   ChildProgram(const ChildProgram&) = delete;
@@ -27,17 +27,18 @@ class ChildProgram {
 
   void Signal(int number) const;
 
-  // Waits for the end: a shell's exit code (128 + a signal that killed it).
+  // Waits for the end. Returns the exit code as a shell does (128 plus the
+  // signal).
   int Wait();
 
-  // Once it has ended.
+  // Must be called after Wait().
   std::string Output() const;
   std::string Errors() const;
   absl::Duration Elapsed() const { return elapsed_; }
 
  private:
   pid_t pid_;
-  int code_ = -1;  // until it has ended
+  int code_ = -1;  // -1 until it has ended
   std::string output_;
   absl::Time started_;
   absl::Duration elapsed_;

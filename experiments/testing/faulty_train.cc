@@ -1,9 +1,9 @@
-// //experiments:train with a fault in its k-th operation on files:
+// //experiments:train with a fault in its k-th file operation:
 //
-//   faulty_train FAULT K ARGUMENT...
+//  faulty_train FAULT K ARGUMENT...
 //
-// where FAULT is the number of a FileFault. Says at its end how many operations
-// the fault could strike.
+// FAULT is the number of a FileFault. Prints the number of file operations at
+// the end.
 #include <cstdio>
 #include <cstdlib>
 

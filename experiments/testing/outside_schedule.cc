@@ -1,4 +1,4 @@
-// A schedule of another namespace, which a program names in its BUILD file.
+// A schedule in another namespace, which a program names in its BUILD file.
 #include <cstdint>
 
 #include "google/protobuf/empty.pb.h"

@@ -6,13 +6,13 @@ def _is_label(arg):
 def program_test(name, args, size, data = [], **kwargs):
     """Runs the script NAME.sh, which may source experiments/testing.sh.
 
-    Args:
-      name: of the test.
-      args: of the script. A label (":predict", "//configs:table.textproto") is
-        data of the test, and the script gets its path; the rest is passed as
-        it is.
-      size: of the test.
-      data: what the script reads besides.
+      name: name of the test.
+      args: arguments of the script. The script gets the path of each label
+        (":predict", "//configs:table.textproto"), which is data of the test.
+        Other arguments are passed unchanged.
+      size: size of the test.
+      data: other files that the script reads.
+      **kwargs: other attributes of sh_test.
       **kwargs: what else sh_test takes.
     """
     labels = [arg for arg in args if _is_label(arg)]

@@ -20,8 +20,8 @@ using ::google::protobuf::Message;
 using ::google::protobuf::Reflection;
 using ::google::protobuf::TextFormat;
 
-// Data and models, with the messages that are then drawn. Sequences have up to
-// six positions.
+// Data and models, in which some messages are then randomised. Sequences have
+// up to six positions.
 constexpr const char* kModels[] = {
     R"(data { parity { train: 8 dev: 2 test: 2 min_length: 1 max_length: 5
                        min_test_length: 2 max_test_length: 5 } }
@@ -70,7 +70,7 @@ constexpr char kTraining[] =
        training { epochs: 2 max_updates: 2 batch_size: 4 checkpoint_every: 1
                   evaluate_every: 0 })";
 
-// Messages that are drawn, wherever a model has them.
+// The messages that are randomised, in any place of a model.
 constexpr const char* kDrawn[] = {
     "regard.Attention",
     "regard.MixerConfig",
@@ -88,7 +88,7 @@ bool IsDrawnMessage(const Message& message) {
   return false;
 }
 
-// Returns the messages in `message`, each before the messages in it.
+// Returns the messages in `message`, each before the messages within it.
 std::vector<Message*> MessagesIn(Message* message) {
   std::vector<Message*> messages = {message};
   const Reflection& fields = *message->GetReflection();
@@ -117,8 +117,8 @@ bool IsNumber(const FieldDescriptor& field) {
          field.cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE;
 }
 
-// Sets a number that is present to one that may not fit the others, or may be
-// outside of its range.
+// Changes one number that is set. The new value may not match other values, and
+// may be out of range.
 void ChangeANumber(RandomFields& random, Message* model) {
   std::vector<std::pair<Message*, const FieldDescriptor*>> numbers;
   for (Message* message : MessagesIn(model)) {
@@ -151,7 +151,7 @@ Experiment RandomCombination(uint64_t seed) {
   // With many options at once, few combinations are valid.
   constexpr int kRarities[] = {3, 6, 12, 24};
   random.set_rarity(kRarities[random.Below(std::size(kRarities))]);
-  // Inner ones first: what is drawn around one may replace it.
+  // Inner messages first, because an outer message may replace them.
   std::vector<Message*> messages = MessagesIn(config.mutable_model());
   for (auto message = messages.rbegin(); message != messages.rend();
        ++message) {

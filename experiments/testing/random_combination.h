@@ -1,4 +1,4 @@
-// Random experiments whose options were not made to fit together.
+// Random experiments whose options may not match.
 #ifndef EXPERIMENTS_TESTING_RANDOM_COMBINATION_H_
 #define EXPERIMENTS_TESTING_RANDOM_COMBINATION_H_
 
@@ -8,9 +8,9 @@
 
 namespace regard::testing {
 
-// Returns an experiment of two updates with a small model, for some
-// milliseconds of training. Options of its attention, layers and optimizer are
-// drawn, valid or not. A function of the seed.
+// Returns an experiment of two optimizer steps with a small model, which trains
+// for some milliseconds. Options of its attention, layers and optimizer are
+// random, valid or not. Depends only on the seed.
 Experiment RandomCombination(uint64_t seed);
 
 }  // namespace regard::testing

@@ -29,10 +29,10 @@ using ::google::protobuf::FieldDescriptor;
 using ::google::protobuf::Message;
 using ::google::protobuf::Reflection;
 
-// Draws and repairs of one config.
+// Maximum number of draws and repairs of one config.
 constexpr int kMostRounds = 100;
 
-// The path around the last step; "" around the first.
+// Returns the path without its last step, or "" for a single step.
 absl::string_view ParentPath(absl::string_view path) {
   const size_t begin = SplitPath(path).back().range.begin;
   return path.substr(0, begin == 0 ? 0 : begin - 1);
@@ -46,7 +46,7 @@ std::string BigEndian(std::initializer_list<int> numbers) {
   return bytes;
 }
 
-// Images of 8 x 8 pixels of ten classes, in the files of Fashion-MNIST.
+// Writes images of 8 x 8 pixels in ten classes, in the format of Fashion-MNIST.
 void WriteImages(const std::string& folder, const std::string& name,
                  int count) {
   std::string pixels = BigEndian({0x803, count, 8, 8});
@@ -59,8 +59,8 @@ void WriteImages(const std::string& folder, const std::string& name,
   std::ofstream(absl::StrCat(folder, name, "-labels-idx1-ubyte")) << labels;
 }
 
-// The folders classes/a and classes/b of ten PNG files each, and a list of
-// them.
+// Writes the folders classes/a and classes/b with ten PNG files each, and a
+// list of them.
 void WritePictures(const std::string& folder) {
   std::ofstream lines(folder + "pictures");
   for (const char* label : {"a", "b"}) {
@@ -140,7 +140,7 @@ void RandomConfigs::DrawDataAndModel(Experiment* config) {
   for (; source == nullptr; source = plugins_.data.Find(config->data())) {
     config->clear_data();
     random_.Fill(config->mutable_data());
-    // The source that has by far the most to choose from.
+    // Prefers this source, because it has by far the most options.
     if (random_.Below(3) == 0)
       random_.Fill(config->mutable_data()->mutable_pairs());
   }
@@ -151,13 +151,13 @@ void RandomConfigs::DrawDataAndModel(Experiment* config) {
   }
 }
 
-// An image of the default's size takes minutes.
+// Images of the default size would take minutes.
 void KeepSmall(ImageFormat* format) {
   if (!format->has_height()) format->set_height(8);
   if (!format->has_width()) format->set_width(8);
 }
 
-// What a source reads.
+// Sets the paths of the files that a data source reads.
 void RandomConfigs::NameFiles(Experiment* config) const {
   Data& data = *config->mutable_data();
   const auto name = [this](PairFilesConfig& files) {
@@ -196,7 +196,8 @@ void RandomConfigs::NameFiles(Experiment* config) const {
   }
 }
 
-// Draws the field at `path`, or at times one around it, anew or leaves it out.
+// Draws the field at `path` again or removes it. Sometimes uses an enclosing
+// field instead.
 bool RandomConfigs::Mend(Experiment* config, absl::string_view path) {
   while (!ParentPath(path).empty() && random_.Below(5) == 0)
     path = ParentPath(path);
@@ -208,7 +209,7 @@ bool RandomConfigs::Mend(Experiment* config, absl::string_view path) {
     if (field != nullptr) {
       const Reflection& fields = *message->GetReflection();
       if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) return false;
-      // Of what two messages are merged into, a path may be in either.
+      // If two messages are merged, the path may be in either.
       const bool is_there =
           field->is_repeated()
               ? index >= 0 && index < fields.FieldSize(*message, field)

@@ -1,4 +1,4 @@
-// Random valid experiments, small enough to be trained in a moment: of every
+// Random valid experiments, small enough to train quickly. They cover every
 // task, data source, model, score, optimizer and schedule of this repository.
 #ifndef EXPERIMENTS_TESTING_RANDOM_CONFIG_H_
 #define EXPERIMENTS_TESTING_RANDOM_CONFIG_H_
@@ -15,18 +15,18 @@ namespace regard::testing {
 
 class RandomConfigs {
  public:
-  // Writes the files that configs name, corpora and images, into `folder`,
-  // which exists; a tokeniser of byte pairs is one of
-  // //pretrained:gpt2_testdata.
+  // Writes the corpora and images that configs name into the existing directory
+  // `folder`. The byte-pair tokenizer comes from //pretrained:gpt2_testdata.
   explicit RandomConfigs(std::string folder);
 
-  // A function of the seed and the folder's name: valid, and fits its data.
-  // Fields are drawn as the descriptors say: each member of a oneof and value
-  // of an enum alike, other fields present or not. What the validators refuse
-  // is drawn again or left out; what then still is not valid is drawn anew.
+  // Returns a valid config that matches its data. Depends only on the seed and
+  // the name of the folder. Each member of a oneof and each value of an enum is
+  // equally likely; other fields are present or absent. Fields that the
+  // validators reject are drawn again or removed. If the config is still
+  // invalid, draws a new one.
   Experiment Draw(uint64_t seed);
 
-  // How often a config was drawn anew.
+  // The number of configs that were discarded.
   int rejections() const { return rejections_; }
 
  private:

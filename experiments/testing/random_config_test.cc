@@ -17,7 +17,7 @@ namespace {
 
 using ::testing::IsEmpty;
 
-// Layers other than Transformers have no deviation for the others.
+// Only Transformers have the standard deviation that these options need.
 constexpr const char* kNeverValid[] = {
     "regard.RecurrentDecoderConfig.initialization=NORMAL",
     "regard.RecurrentDecoderConfig.initialization=TRUNCATED_NORMAL",
@@ -32,7 +32,7 @@ TEST(RandomConfigTest, ResolvedTextsOfAllKindsReadBack) {
   const Plugins plugins = BuiltInPlugins();
   std::set<std::string> missing = AllChoices(*Experiment::descriptor());
   std::set<std::string> made;
-  int pairs = 0;  // models of a file of labelled pairs
+  int pairs = 0;  // models of labelled pairs from a file
   for (uint64_t seed = 0; seed < 1000; ++seed) {
     const Experiment config = configs.Draw(seed);
     EXPECT_EQ(ReadBackProblem(config, plugins), "") << "seed " << seed;

@@ -24,8 +24,8 @@ using ::google::protobuf::Message;
 using ::google::protobuf::OneofDescriptor;
 using ::google::protobuf::Reflection;
 
-// Values of fields: "NAME VALUE|VALUE;", where NAME is a field of one message,
-// or of every message that has it. "!" means that the field is always given, as
+// Values of fields: "NAME VALUE|VALUE;". NAME is a field of one message, or of
+// every message that has it. "!" means that the field is always set, because
 // its default is too large. "@" is the folder of files.
 constexpr char kValues[] =
     R"(name random; Baseline.name plain; seed 0|1|12345678901234567890; num_shards 1|2|3|5;
@@ -97,9 +97,10 @@ checkpoint_every 0|1|2; keep_checkpoints 2|1|3; batch_tokens 0|90;
 length_step 1|3; min_gain 0|0.01; average 0|2; max_updates !6|9;
 max_minutes 0|1000; ema_decay 0|0.9;)";
 
-// Fields that are not drawn. A base is a file. The caller gives the paths of
-// data. Sites depend on the model. `none` goes with no other field. `note` and
-// `tags` change nothing. The others need a run with the same parameters.
+// Fields that are not drawn. `base` is a file. The caller sets the paths of
+// data. Hook points depend on the model. `none` excludes all other fields.
+// `note` and `tags` have no effect. The other fields need a run with the same
+// parameters.
 constexpr const char* kNotDrawn[] = {"regard.Experiment.base",
                                      "regard.Experiment.intervene",
                                      "regard.Experiment.note",

@@ -1,4 +1,4 @@
-// Random values of config fields, drawn as the descriptors say.
+// Random values of config fields, drawn from the descriptors of the messages.
 #ifndef EXPERIMENTS_TESTING_RANDOM_FIELDS_H_
 #define EXPERIMENTS_TESTING_RANDOM_FIELDS_H_
 
@@ -14,14 +14,14 @@ namespace regard::testing {
 
 class RandomFields {
  public:
-  // Values that name a file are in `folder`, which ends in a slash.
+  // Fields that name a file get a path in `folder`, which must end in a slash.
   explicit RandomFields(std::string folder);
 
-  // Begins the draws of a seed.
+  // Seeds the random numbers.
   void Seed(uint64_t seed) { random_.seed(seed); }
 
-  // Makes one of `rarity` optional fields present. Without a call, two of three
-  // are.
+  // Makes each optional field present with probability 1 / rarity. By default,
+  // two thirds are present.
   void set_rarity(int rarity) { rarity_ = rarity; }
 
   // Draws from [0, bound).
@@ -31,8 +31,8 @@ class RandomFields {
   void DrawField(google::protobuf::Message* message,
                  const google::protobuf::FieldDescriptor* field);
 
-  // Draws the fields of a message: each member of a oneof alike, other fields
-  // present or not.
+  // Draws the fields of a message. Each member of a oneof is equally likely;
+  // other fields are present or absent.
   void Fill(google::protobuf::Message* message);
 
  private:
@@ -48,15 +48,15 @@ class RandomFields {
   std::mt19937_64 random_;
 };
 
-// Whether every message has the field, as its default is too large.
+// Whether every message must set the field, because its default is too large.
 bool IsAlwaysGiven(const google::protobuf::FieldDescriptor& field);
 
-// Whether fields are drawn at all.
+// Whether the field is drawn at all.
 bool IsDrawn(const google::protobuf::FieldDescriptor& field);
 
-// Returns the choices of configs: "regard.Attention.dot" of a oneof,
-// "regard.FeedForwardConfig.activation=RELU" of an enum. It leaves out plug-ins
-// from outside, and values that only say "not specified".
+// Returns the choices of configs: "regard.Attention.dot" for a oneof,
+// "regard.FeedForwardConfig.activation=RELU" for an enum. Omits plug-ins from
+// other repositories, and enum values that mean "not specified".
 std::set<std::string> AllChoices(const google::protobuf::Descriptor& type);
 
 // Adds the choices that `message` makes.

@@ -1,4 +1,4 @@
-// Checks that the resolved text of a config says all that the config does.
+// Checks that the resolved text of a config contains the whole config.
 #ifndef EXPERIMENTS_TESTING_READ_BACK_H_
 #define EXPERIMENTS_TESTING_READ_BACK_H_
 
@@ -9,9 +9,9 @@
 
 namespace regard::testing {
 
-// What is wrong with the resolved text of `config`, which is valid: it must
-// read back as a config with the same values, messages and members of oneofs,
-// and be valid again. Empty if nothing is wrong.
+// Returns what is wrong with the resolved text of a valid config, or "" if
+// nothing is. The text must read back as a valid config with the same values,
+// messages and members of oneofs.
 std::string ReadBackProblem(const Experiment& config, const Plugins& plugins);
 
 }  // namespace regard::testing
