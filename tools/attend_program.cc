@@ -1,4 +1,4 @@
-// Computes one attention of given arrays.
+// Computes an attention of given arrays.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -66,26 +66,27 @@ constexpr char kUsage[] =
     "  attend --attention='dot {}' --arrays=arrays.json\n"
     "  attend --multi_head='heads: 8 attention { scaled_dot {} }' --arrays=- "
     "<a.json";
-// More are not printed as text.
+// Maximum size of an array that is printed as text, and of the weights.
 constexpr int64_t kMostPrinted = 2000;
 constexpr int64_t kMostWeights = int64_t{1} << 27;
 
-// Queries, keys and values [batch, n, width] -> [batch, queries, width].
+// Computes [batch, queries, width] from queries, keys and values of shape
+// [batch, n, width].
 using Layer = absl::FunctionRef<Var<double>(
     Forward<double>& forward, Var<double> queries, Var<double> keys,
     Var<double> values, const Mask& mask)>;
 
-// Everything beside the layer itself.
+// Arguments of a computation, besides the layer.
 struct Call {
   const AttentionArrays* arrays;
   int heads;
-  bool by_heads;  // whether the axis of heads is printed
+  bool by_heads;  // whether to print the axis of heads
   int64_t window;
   int64_t longest_distance;
-  const char* output;  // its name
+  const char* output;  // name of the output
 };
 
-// NaN where a number is none: the score of a key that the query does not see.
+// An output array. Scores of masked keys are NaN.
 struct Output {
   std::string name;
   NumberArray array;
@@ -95,7 +96,7 @@ std::string NumberText(double number, int digits) {
   return std::isnan(number) ? "-" : absl::StrFormat("%.*g", digits, number);
 }
 
-// A line for each row, under the indices of the axes before.
+// Returns one line per row, below the indices of the outer axes.
 std::string ArrayText(const Output& output, int digits) {
   const auto& [shape, numbers] = output.array;
   const auto count = static_cast<int64_t>(numbers.size());
@@ -129,7 +130,8 @@ std::string ArrayText(const Output& output, int digits) {
   return text;
 }
 
-// The lists of axis `axis` on, whose first number is numbers[*next].
+// Returns the nested lists from axis `axis` on. Their first number is
+// numbers[*next].
 nlohmann::ordered_json Nested(const NumberArray& array, size_t axis,
                               size_t* next) {
   if (axis == array.shape.size()) return array.numbers[(*next)++];
@@ -158,7 +160,8 @@ void Print(absl::Span<const Output> outputs, bool json, int digits) {
   std::puts(JsonText(object).c_str());
 }
 
-// Reads the text of a flag. `validate` adds what is wrong with the config.
+// Parses a flag whose value is a config. `validate` adds problems of the
+// config.
 absl::Status ReadConfigFlag(
     const char* flag, const std::string& text,
     absl::FunctionRef<void(ConfigProblems& problems)> validate,
@@ -207,7 +210,7 @@ absl::Status CheckSizes(const Call& call) {
   return absl::OkStatus();
 }
 
-// NaN in place of what the mask hides, of scores [batch, heads, queries, keys].
+// Returns scores [batch, heads, queries, keys] with NaN for masked keys.
 std::vector<double> VisibleScores(const SiteRecorder<double>::Seen& scores,
                                   const Mask& mask) {
   const Shape& shape = scores.shape;
@@ -223,7 +226,7 @@ std::vector<double> VisibleScores(const SiteRecorder<double>::Seen& scores,
   return visible;
 }
 
-// Finalizes the layer's parameters and runs it.
+// Finalizes the parameters of the layer and runs it.
 absl::StatusOr<std::vector<Output>> Attend(const Call& call, Layer layer,
                                            ParameterStore<double>& parameters,
                                            int seed) {
@@ -272,7 +275,7 @@ absl::StatusOr<std::vector<Output>> Attend(const Call& call, Layer layer,
   return outputs;
 }
 
-// --attention: the widths are cut into heads.
+// Implements --attention, which cuts the widths into heads.
 absl::StatusOr<std::vector<Output>> AttendBare(const std::string& text,
                                                const AttentionRegistry& scorers,
                                                const AttentionArrays& arrays,
@@ -314,7 +317,7 @@ absl::StatusOr<std::vector<Output>> AttendBare(const std::string& text,
                 attend, parameters, seed);
 }
 
-// --multi_head: with projections.
+// Implements --multi_head, which has projections.
 absl::StatusOr<std::vector<Output>> AttendProjected(
     const std::string& text, const AttentionRegistry& scorers,
     const AttentionArrays& arrays, int seed) {

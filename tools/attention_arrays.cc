@@ -25,7 +25,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Says what is wrong with the array of that name.
+// Reports a problem with the array of the given name.
 using Complain =
     std::function<void(const std::string& name, const std::string& problem)>;
 using Arrays = std::map<std::string, NumberArray>;
@@ -43,7 +43,7 @@ std::string UnknownName(const std::string& name) {
                       SuggestName(name, Names()));
 }
 
-// "keys[0][2]" of element `index`.
+// Returns the name of element `index`, such as "keys[0][2]".
 std::string ElementName(const std::string& name, const NumberArray& array,
                         int64_t index) {
   std::string place;
@@ -62,9 +62,9 @@ std::string Found(const Json& json) {
                              Json::error_handler_t::replace));
 }
 
-// Appends the numbers of `json`, which is `place` of its array. False after a
-// complaint: a list is not as long as the first one at its depth, or there is
-// no number where the first element is one.
+// Appends the numbers of `json`, the element `place` of its array. Returns
+// false after reporting a problem. A problem is a list that is not as long as
+// the first list at its depth, or a missing number.
 bool AppendNumbers(const Json& json, size_t depth, const std::string& place,
                    const std::function<void(const std::string&)>& complain,
                    NumberArray* array) {
@@ -92,7 +92,7 @@ bool AppendNumbers(const Json& json, size_t depth, const std::string& place,
   return true;
 }
 
-// The shape is that of the first elements.
+// The shape follows the first elements.
 NumberArray ArrayOf(const Json& json, const std::string& name,
                     const Complain& complain) {
   NumberArray array;
@@ -106,7 +106,8 @@ NumberArray ArrayOf(const Json& json, const std::string& name,
   return array;
 }
 
-// What is wrong with queries, or with other rows beside them; empty: nothing.
+// Returns the problem of an array, or of its combination with the queries.
+// Empty if there is none.
 std::string ProblemOf(const NumberArray& array, const std::string& name,
                       const NumberArray& queries) {
   const size_t axes = queries.shape.size();
@@ -132,7 +133,7 @@ std::string ProblemOf(const NumberArray& array, const std::string& name,
   return "";
 }
 
-// Moves queries, keys and values there, with an axis of the batch.
+// Moves queries, keys and values to the result, and adds a batch axis.
 void CheckRows(const Complain& complain, Arrays& arrays,
                AttentionArrays* result) {
   result->has_batch = arrays["queries"].shape.size() == 3;
@@ -159,10 +160,10 @@ void CheckRows(const Complain& complain, Arrays& arrays,
   }
 }
 
-// Names and extents.
+// Names and sizes of axes.
 using Axes = std::vector<std::pair<std::string, int64_t>>;
 
-// "[batch, keys] = [2, 6]".
+// Returns a text such as "[batch, keys] = [2, 6]".
 std::string AxesText(const Axes& axes) {
   if (axes.empty()) return "one number";
   std::vector<std::string> names;
@@ -175,8 +176,9 @@ std::string AxesText(const Axes& axes) {
                       "] = ", ShapeText(extents));
 }
 
-// Complains, and returns false, unless the shape of `array` is [batch, last..]
-// or [batch, queries, last..]; without a batch, the same less that axis.
+// Checks that the shape of `array` is [batch, last...] or [batch, queries,
+// last...], without `batch` if there is none. Otherwise, reports a problem and
+// returns false.
 bool CheckPerQuery(const Complain& complain, const std::string& name,
                    const NumberArray& array, const AttentionArrays& rows,
                    const Axes& last) {
@@ -218,7 +220,8 @@ void CheckLengths(const Complain& complain, const NumberArray& lengths,
   }
 }
 
-// After CheckLengths(): what they hide is 0 in the mask, too.
+// Must be called after CheckLengths(). The mask must be 0 for keys beyond the
+// lengths.
 void CheckMask(const Complain& complain, const NumberArray& mask,
                AttentionArrays* result) {
   const int64_t batch = result->queries.shape[0];
@@ -226,7 +229,7 @@ void CheckMask(const Complain& complain, const NumberArray& mask,
   const int64_t keys = result->keys.shape[1];
   if (!CheckPerQuery(complain, kMask, mask, *result, {{"keys", keys}})) return;
   const auto rows = static_cast<int64_t>(mask.numbers.size()) / keys;
-  // The shortest of the lengths that hold for a row of the mask.
+  // The smallest length that applies to each row of the mask.
   std::vector<int64_t> lengths(rows, keys);
   const auto given = static_cast<int64_t>(result->key_lengths.size());
   for (int64_t i = 0; given > 0 && i < batch * queries; ++i) {
@@ -256,7 +259,7 @@ void CheckMask(const Complain& complain, const NumberArray& mask,
   }
 }
 
-// What `arrays` hold; after a complaint, anything.
+// Returns the checked arrays. The result is unspecified after a problem.
 AttentionArrays Checked(const Complain& complain, Arrays arrays) {
   AttentionArrays result;
   bool right = true;

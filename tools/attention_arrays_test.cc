@@ -27,7 +27,7 @@ absl::StatusOr<AttentionArrays> Read(const std::string& json) {
   return ReadAttentionArrays(path);
 }
 
-// The first line of the error, from its place on.
+// Returns the first line of the error, from its place on.
 std::string ErrorOf(const std::string& json) {
   const std::string message(Read(json).status().message());
   const size_t place = message.find(kPath);
@@ -36,7 +36,7 @@ std::string ErrorOf(const std::string& json) {
                         message.find('\n') - place - sizeof(kPath));
 }
 
-// Of queries in a batch of 2; each part may be given otherwise.
+// Returns a batch of 2. Every part may be replaced.
 std::string Batch(const std::string& queries, const std::string& keys,
                   const std::string& values, const std::string& lengths) {
   return absl::StrCat("{\"queries\": ", queries, ",\n\"keys\": ", keys,
@@ -97,7 +97,7 @@ TEST(AttentionArraysTest, SayWhatLengthsAreWanted) {
             "the number of keys, is required");
 }
 
-// Beside those lengths.
+// Adds a mask to arrays with the given lengths.
 std::string Masked(const std::string& lengths, const std::string& mask) {
   return Batch(kQueries, kKeys, kKeys,
                absl::StrCat(lengths, ",\n\"mask\": ", mask));
@@ -155,8 +155,8 @@ TEST(AttentionArraysTest, MasksMustNotContradictLengths) {
                      "[[[1, 0], [1, 0], [1, 1]], [[1, 1], [1, 1], [1, 1]]]")),
       "5:9: error: mask[0][2][1] is 1, but key_lengths is 1 there and "
       "masks this key; write 0, or give only `mask` or only `key_lengths`");
-  // A row of the mask holds for all queries of an example, whose last one sees
-  // one key.
+  // A row of the mask applies to all queries of an example. The last query sees
+  // only one key.
   const std::string per_query = "[[2, 2, 2], [2, 2, 1]]";
   EXPECT_EQ(
       ErrorOf(Masked(per_query, "[[1, 1], [1, 1]]")),

@@ -70,7 +70,8 @@ int AverageMain(int argc, char** argv, const Plugins& plugins) {
   if (!metric.empty()) {
     absl::StrAppend(&weights, " metric: \"", absl::CEscape(metric), "\"");
   }
-  // A training of no updates, with all that follows one.
+  // Trains no optimizer steps, but runs the evaluations and reports that
+  // follow.
   std::vector<std::string> arguments = {
       argv[0],
       absl::StrCat("--config=", JoinPath(run, "resolved.textproto")),

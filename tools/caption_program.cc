@@ -49,7 +49,7 @@ constexpr char kUsage[] =
 struct Arguments {
   RunFlags run;
   std::string prompt;
-  int length = -1;  // not given
+  int length = -1;  // -1 if not given
   SearchFlags search;
   bool inspect = false;
   int threads = HardwareThreads();
@@ -79,7 +79,7 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   return absl::OkStatus();
 }
 
-// The page of one sentence; prints its path.
+// Writes the page of one sentence, and prints its path.
 absl::Status Draw(const Run& run, const CaptionModel& model,
                   const Question& question, const std::vector<int32_t>& ids,
                   const std::string& page) {
@@ -93,7 +93,8 @@ absl::Status Draw(const Run& run, const CaptionModel& model,
   return absl::OkStatus();
 }
 
-// The line of a sentence about image `image`, one of several if `numbered`.
+// Prints a sentence about image `image`. If `numbered`, prints the number as
+// well.
 void Print(size_t image, const CaptionModel::Described& sentence,
            bool numbered) {
   const std::string text =
@@ -125,7 +126,7 @@ absl::Status WriteCaptions(int argc, char** argv, const Plugins& plugins) {
   SearchConfig search = run.config().search();
   if (arguments.length > 0) {
     search.set_max_length_ratio(0);
-    search.set_max_length(arguments.length + 1);  // the end included
+    search.set_max_length(arguments.length + 1);  // includes the end
   }
   REGARD_RETURN_IF_ERROR(ReplaceSearch(arguments.search, &search));
   WorkerPool pool(arguments.threads);

@@ -34,12 +34,12 @@ constexpr char kUsage[] =
     "Examples:\n"
     "  embed --run=runs/words <sentences.txt >embeddings.txt\n"
     "  embed --model=all-MiniLM-L6-v2 --pairs <pairs.tsv";
-// Texts that are read before the first of them is answered, unless the input
+// The maximum number of texts that are embedded together. Fewer if the input
 // pauses.
 constexpr size_t kMostTexts = 4096;
 
-// Prints the vector of each of `texts`, or the similarity of each two. False if
-// the numbers cannot be written.
+// Prints the embedding of each text, or the similarity of each pair. Returns
+// false if the output cannot be written.
 bool PrintNumbers(SentenceEmbedder& embedder, bool pairs,
                   absl::Span<const std::string> texts) {
   const auto width = static_cast<size_t>(embedder.width());
@@ -63,7 +63,7 @@ bool PrintNumbers(SentenceEmbedder& embedder, bool pairs,
 }
 
 absl::Status PrintAll(const Run& run, SentenceEmbedder& embedder, bool pairs) {
-  std::vector<std::string> texts;  // that wait
+  std::vector<std::string> texts;  // texts that are not embedded yet
   const auto flush = [&] {
     const bool written = PrintNumbers(embedder, pairs, texts);
     texts.clear();
@@ -76,12 +76,12 @@ absl::Status PrintAll(const Run& run, SentenceEmbedder& embedder, bool pairs) {
     };
     const absl::Status is_text = CheckIsText({.text = line.text});
     if (!is_text.ok()) return wrong(is_text.message());
-    // A third part is enough to refuse the line, however many tabs it has.
+    // The third part suffices to reject the line, however many tabs it has.
     const std::vector<std::string> parts =
         absl::StrSplit(line.text, absl::MaxSplits('\t', 2));
     if (pairs && parts.size() == 1 &&
         IsBlankLine(line.text, /*text_version=*/1)) {
-      return flush() && std::puts("") >= 0;  // its line has no similarity
+      return flush() && std::puts("") >= 0;  // an empty line has no similarity
     }
     if (pairs && parts.size() != 2) {
       return wrong(

@@ -90,8 +90,8 @@ absl::StatusOr<Run> Open(const Arguments& arguments, const Plugins& plugins) {
         status.code(),
         absl::StrReplaceAll(status.message(), {{of_field, "error: --stride"}}));
   }
-  // What is wrong without it, too, is told alone. What the field makes of the
-  // config of another model says nothing of it.
+  // An error that also occurs without --stride is reported alone. With another
+  // model, an error about the field would be misleading.
   RunOptions without = arguments.options;
   without.overrides.pop_back();
   if (const absl::Status other =
@@ -105,7 +105,8 @@ absl::StatusOr<Run> Open(const Arguments& arguments, const Plugins& plugins) {
                    "\nnote: --stride applies only to language models"));
 }
 
-// Without the interventions that are set; absent if there are none.
+// Evaluates without the interventions of --set. Returns nullopt if there are
+// none.
 absl::StatusOr<std::optional<Evaluation>> EvaluateUntouched(
     Arguments arguments, const Plugins& plugins) {
   const size_t set =

@@ -67,7 +67,7 @@ const char* KernelOf(const FormulaNode& node) {
   }
 }
 
-// The terms of one level that are no leaves.
+// Returns the terms of one level that are not leaves.
 std::string TermsOf(const FormulaGraph& graph, const std::vector<int>& order,
                     FormulaLevel level) {
   std::string lines;

@@ -1,5 +1,5 @@
-// What a score that is written as a formula computes, and whether it holds what
-// every score does.
+// Reports on a score that is written as a formula: the steps of its
+// computation, and the results of checks that every score must pass.
 #ifndef TOOLS_FORMULA_REPORT_H_
 #define TOOLS_FORMULA_REPORT_H_
 
@@ -13,14 +13,15 @@ namespace regard {
 
 class FormulaScore;
 
-// The formula's parameters, what is computed once per key, once per query and
-// for each pair, and what a pair costs. InvalidArgument, complete to print, for
-// a formula that cannot be; `widths` are the user's.
+// Returns the parameters of the formula, the terms that are computed once per
+// key, once per query and once per pair, and the cost of a pair. Returns
+// InvalidArgument, complete to print, if the formula is invalid for the widths,
+// which come from the user.
 absl::StatusOr<std::string> ExplainFormula(const FormulaScore& formula,
                                            const ScoreWidths& widths);
 
-// A line for each of ScoreChecks(), and what fails under it. `scorers` knows
-// FormulaScore. Sets `*failed` to the number of those that fail.
+// Returns a line for each of ScoreChecks(), followed by its failures. `scorers`
+// must contain FormulaScore. Sets `*failed` to the number of failed checks.
 std::string CheckFormula(const AttentionRegistry& scorers,
                          const FormulaScore& formula, int* failed);
 

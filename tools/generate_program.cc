@@ -52,7 +52,7 @@ constexpr char kUsage[] =
     "Examples:\n"
     "  generate --run=runs/text --length=200 'the '\n"
     "  generate --run=runs/text --beam=5 --n_best=3 'the ' 'a '";
-// Prompts that are continued together, where more than one is waiting.
+// Maximum number of waiting prompts that are continued together.
 constexpr size_t kMostWaiting = 64;
 // Maximum length of a text without --length.
 constexpr int kLength = 500;
@@ -61,14 +61,14 @@ struct Arguments {
   RunFlags run;
   SearchFlags flags;
   GenerationOptions options;
-  bool asked_length = false;  // by --length
+  bool asked_length = false;  // whether --length was given
   int threads = HardwareThreads();
   std::vector<std::string> prompts;
 };
 
 absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   CommandLine line(kUsage);
-  int length = -1;  // not given
+  int length = -1;  // -1 if not given
   AddRunFlags(line, &arguments->run);
   AddGenerationFlags(line, &arguments->flags);
   line.Number("length", &length, 0, INT_MAX, kLengthHelp,
@@ -104,7 +104,7 @@ std::string OnOneLine(absl::string_view text) {
   return absl::StrReplaceAll(text, {{"\n", "\u21b5"}});
 }
 
-// Writes text after text to standard output.
+// Writes generated texts to standard output.
 class Session {
  public:
   Session(const LanguageModel& model, Forward<float>& forward,
@@ -114,13 +114,13 @@ class Session {
         options_(options),
         terminal_(isatty(STDOUT_FILENO) != 0) {}
 
-  // Takes a prompt and its ids, to be continued now or by a later call. False
-  // when a text cannot be written.
+  // Adds a prompt and its ids. A later call may generate the text. Returns
+  // false if a text cannot be written.
   bool Add(const std::string& prompt, std::vector<int32_t> ids);
-  // Continues what is waiting. False as above.
+  // Generates the waiting texts. Returns false if a text cannot be written.
   bool Flush();
-  // Says on standard error what was cut. Texts as long as --length asked for
-  // were not.
+  // Prints to standard error which texts were cut. Does not report texts that
+  // were cut by --length.
   void NoteCuts(bool asked_length) const;
 
  private:
@@ -129,14 +129,15 @@ class Session {
     ++written_;
     if (text.at_limit) ++at_limit_;
   }
-  // What follows each prompt as it is made, one for each.
+  // Writes one text per prompt. The first text is written while it is
+  // generated.
   bool Stream();
-  // The best texts of each prompt.
+  // Writes the best texts of each prompt.
   bool WriteBest();
   TextStream TextAfter(size_t prompt) const {
     return TextStream(model_.vocabulary(), ids_[prompt].back(), options_.stops);
   }
-  // Flushes where a line ends.
+  // Writes text, and flushes at the end of a line.
   bool Write(absl::string_view text);
   bool EndLine() { return !in_line_ || Write("\n"); }
 
@@ -144,13 +145,13 @@ class Session {
   Forward<float>& forward_;
   const GenerationOptions options_;
   const bool terminal_;
-  bool in_line_ = false;              // whether what is written ends no line
-  std::vector<std::string> prompts_;  // waiting
+  bool in_line_ = false;              // whether the last line lacks its newline
+  std::vector<std::string> prompts_;  // prompts that wait
   std::vector<std::vector<int32_t>> ids_;
-  size_t answered_ = 0;       // prompts before them
+  size_t answered_ = 0;       // prompts that were already continued
   int64_t long_prompts_ = 0;  // prompts that are longer than a block
-  int64_t written_ = 0;       // texts
-  int64_t at_limit_ = 0;      // texts that reached the limit
+  int64_t written_ = 0;       // number of texts
+  int64_t at_limit_ = 0;      // number of texts that reached the limit
 };
 
 void Session::NoteCuts(bool asked_length) const {
@@ -162,7 +163,7 @@ void Session::NoteCuts(bool asked_length) const {
          model_.block(), " ids that the model reads at once: only the last ",
          std::max<int64_t>(1, model_.block() / 2), " ids of each are read");
   }
-  // A model that never ends a text is not cut short.
+  // A model without an end token always reaches the limit.
   if (!asked_length && at_limit_ > 0 &&
       model_.vocabulary().special_ids().end >= 0) {
     note(at_limit_, " of ", written_, " texts were cut at ", options_.length,
@@ -183,7 +184,7 @@ bool Session::Write(absl::string_view text) {
   if (text.empty()) return true;
   in_line_ = text.back() != '\n';
   std::string shown(text);
-  if (terminal_) {  // which would obey control characters
+  if (terminal_) {  // a terminal would interpret control characters
     std::vector<std::string> lines = absl::StrSplit(text, '\n');
     for (std::string& line : lines) line = PrintableText(line);
     shown = absl::StrJoin(lines, "\n");
@@ -197,7 +198,7 @@ bool Session::Stream() {
   std::vector<TextStream> streams;
   std::vector<std::string> texts = prompts_;
   for (size_t i = 0; i < prompts_.size(); ++i) streams.push_back(TextAfter(i));
-  in_line_ = true;  // which may stay empty
+  in_line_ = true;  // the text may stay empty
   bool written = Write(prompts_.front());
   const auto found = Generate(
       model_, forward_, ids_, options_, [&](size_t prompt, int32_t id) {

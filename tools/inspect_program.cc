@@ -80,18 +80,18 @@ struct Arguments {
   std::string run;
   std::string model;
   std::string source;
-  int example = -1;  // not given
+  int example = -1;  // -1 if not given
   std::string target;
-  int beam = 0;     // not given
-  int output = -1;  // not given
+  int beam = 0;     // 0 if not given
+  int output = -1;  // -1 if not given
   std::string patch;
   std::string from;
   std::string out;
   std::string arrays;
   FigureChoice figures;
   std::string explain;
-  int query = -1;  // not given
-  int key = -1;    // not given
+  int query = -1;  // -1 if not given
+  int key = -1;    // -1 if not given
   bool sites = false;
   bool rows = false;
   int window = kWindow;
@@ -223,7 +223,7 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   return absl::OkStatus();
 }
 
-// Complete to print.
+// Adds the flag to an error, which is then complete to print.
 absl::Status Located(const char* where, const absl::Status& status) {
   if (status.ok()) return status;
   const absl::string_view message = status.message();
@@ -236,7 +236,7 @@ absl::Status Located(const char* where, const absl::Status& status) {
       "error: ", where, ": ", absl::StripPrefix(message, "input: ")));
 }
 
-// The gold links of a typed pair, which the source of the data may know.
+// Adds the gold alignment of a typed pair, if the data source knows it.
 void AddGold(const Run& run, const Plugins& plugins, Traced<float>* traced) {
   TraceLabels& labels = traced->labels;
   if (run.model<TranslationModel>() == nullptr || !labels.gold.empty()) return;
@@ -256,14 +256,14 @@ void AddGold(const Run& run, const Plugins& plugins, Traced<float>* traced) {
 
 struct Asked {
   Traced<float> traced;
-  std::optional<Traced<float>> other = {};  // that of --from
+  std::optional<Traced<float>> other = {};  // the trace of --from
 };
 
 absl::StatusOr<Asked> AskRun(const Arguments& arguments, const Run& run,
                              const Plugins& plugins) {
   TraceOptions options = {.beam = arguments.beam};
   if (!arguments.target.empty()) options.target = arguments.target;
-  // One pass is enough for the rows.
+  // Row statistics only need one pass, so longer inputs are allowed.
   if (arguments.rows) options.most_tokens = int64_t{1} << 20;
   absl::StatusOr<Traced<float>> traced = run.Trace(
       {.text = arguments.source, .example = arguments.example}, options);
@@ -304,8 +304,8 @@ absl::StatusOr<InspectedAnswer> Look(const Arguments& arguments,
   return answer;
 }
 
-// The hook points of a pass over the input or, without one, over two training
-// examples, each with its shape, in alphabetical order.
+// Returns the hook points with their shapes, in alphabetical order. Runs a pass
+// over the input or, if there is none, over two training examples.
 absl::StatusOr<SiteShapes> Sites(const Arguments& arguments, const Run& run,
                                  const Plugins& plugins) {
   SiteShapes sites;
@@ -323,7 +323,7 @@ absl::StatusOr<SiteShapes> Sites(const Arguments& arguments, const Run& run,
     asked.traced.pass(run.forward());
     for (const auto& seen : recorder.seen()) sites[seen.site] = seen.shape;
   }
-  // The steps of a recurrent decoder are one site.
+  // The steps of a recurrent decoder are one hook point.
   SiteShapes joined;
   for (const auto& [site, shape] : sites) {
     joined.try_emplace(JoinSteps(site), shape);
@@ -430,11 +430,11 @@ absl::Status Show(const Arguments& arguments, const InspectedAnswer& answer,
       WriteInspectionArrays(answer, ResolveUserPath(arguments.arrays)));
 }
 
-// What the run has noted of the parameters of its formulas.
+// Prints the run's notes about the parameters of its formulas.
 void TellFormulas(const Run& run) {
   const absl::StatusOr<std::string> notes =
       ReadFile(JoinPath(run.path(), "notes.txt"));
-  if (!notes.ok()) return;  // it has none
+  if (!notes.ok()) return;  // the run has no notes
   for (const absl::string_view note : absl::StrSplit(*notes, '\n')) {
     if (!absl::StrContains(note, kFormulaParameters)) continue;
     std::fprintf(stderr, "note: %s\n", PrintableText(note).c_str());

@@ -17,7 +17,8 @@ namespace regard {
 
 namespace {
 
-// Of those that end as what a program writes for its user.
+// Whether a run writes a file of this name. Only names with endings that
+// programs write are listed.
 bool IsOwnFile(absl::string_view name) {
   constexpr absl::string_view kNames[] = {
       "attention.json", "checkpoints.json", "environment.json",

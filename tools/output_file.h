@@ -1,4 +1,4 @@
-// Files that a program writes where its user says.
+// Checks of paths to which a program writes files.
 #ifndef TOOLS_OUTPUT_FILE_H_
 #define TOOLS_OUTPUT_FILE_H_
 
@@ -10,9 +10,10 @@
 
 namespace regard {
 
-// What a program wants to write by the flag `flag`, before it computes it. An
-// InvalidArgument if `path` does not end in one of `endings`, if its folder is
-// not there, if it is a folder or the like, or if it is a file of a run's own.
+// Checks the path of the flag `flag` before the program computes its content.
+// Returns InvalidArgument in four cases: `path` does not end in one of
+// `endings`, its directory does not exist, it is not a regular file, or it is a
+// file that belongs to a run.
 absl::Status CheckOutputFile(absl::string_view flag, const std::string& path,
                              absl::Span<const absl::string_view> endings);
 

@@ -101,7 +101,7 @@ nlohmann::ordered_json JsonOf(const Answered& answer) {
   return json;
 }
 
-// For a terminal.
+// Formats a prediction for a terminal.
 std::string TextOf(const Answered& answer) {
   std::string text = absl::StrCat(PrintableText(answer.text), "\n");
   for (const auto& of_one : answer.choices) {
@@ -119,7 +119,8 @@ std::string TextOf(const Answered& answer) {
   return text;
 }
 
-// False when an answer cannot be written. `what` the question is: "input 3".
+// Writes a prediction. Returns false if it cannot be written. `what` names the
+// request in messages: "input 3".
 absl::StatusOr<bool> Answer(const Run& run, const Arguments& arguments,
                             const std::string& what, const Question& question) {
   const absl::StatusOr<Answered> answer = run.Answer(
@@ -133,7 +134,7 @@ absl::StatusOr<bool> Answer(const Run& run, const Arguments& arguments,
   for (const std::string& note : answer->notes) {
     std::fprintf(stderr, "note: %s: %s\n", what.c_str(), note.c_str());
   }
-  // A filled-in text has the newlines of its question.
+  // A filled-in text keeps the newlines of its input.
   const std::string text =
       arguments.json ? absl::StrCat(JsonText(JsonOf(*answer)), "\n")
       : isatty(STDOUT_FILENO) != 0

@@ -1,6 +1,6 @@
-// The programs, each without its main(): a program is this and its plug-ins.
-// All return an exit code: 0 done, 1 what was made could not be written, 2
-// wrong input or usage.
+// The programs without their main(). A program consists of one of these
+// functions and its plug-ins. All functions return an exit code: 0 for success,
+// 1 if the output could not be written, 2 for wrong input or usage.
 #ifndef TOOLS_PROGRAMS_H_
 #define TOOLS_PROGRAMS_H_
 
@@ -18,8 +18,8 @@
 
 namespace regard {
 
-// Makes the run that the command line asks for: the mean of the weights at
-// checkpoints of another one. Returns the exit code of TrainMain.
+// Makes a run whose weights are the average over checkpoints of another run, as
+// the command line requests. Returns the exit code of TrainMain().
 int AverageMain(int argc, char** argv, const Plugins& plugins);
 
 int AttendMain(int argc, char** argv, const Plugins& plugins);
@@ -37,69 +37,74 @@ int ScoresMain(int argc, char** argv, const Plugins& plugins);
 int SweepMain(int argc, char** argv, const Plugins& plugins);
 int TranslateMain(int argc, char** argv, const Plugins& plugins);
 
-// Run::Open(), with its notes on standard error.
+// Calls Run::Open(), and prints its notes to standard error.
 absl::StatusOr<Run> OpenRun(absl::string_view folder, const Plugins& plugins,
                             const RunOptions& options = {});
 
-// Default of --run in --help.
+// The default of --run in --help.
 inline constexpr char kRunDefault[] = "the latest run under runs/";
 
-// Returns `run`. If it is empty, returns the latest run and names it on
-// standard error, or an empty string if there is no such run.
+// Returns `run` if it is not empty. Otherwise, returns the latest run and
+// prints its name to standard error. Returns an empty string if there is no
+// latest run.
 std::string RunOrLatest(const std::string& run);
 
-// The run that a program is about.
+// The flags that select a run.
 struct RunFlags {
   std::string run;
-  std::string model;  // the same, for a folder of Hugging Face's
+  std::string model;  // a Hugging Face model folder, instead of a run
 };
 
-// Adds --run and --model; --help says what a program does without them.
+// Adds --run and --model. --help shows `otherwise` as their default.
 void AddRunFlags(CommandLine& line, RunFlags* flags,
                  absl::string_view otherwise = kRunDefault);
 
 // Sets the run to the latest one if no flag was given.
 void UseLatestRun(RunFlags* flags);
 
-// Opens the run of the flags, of which one must be given.
+// Opens the run of the flags. One of them must be given.
 absl::StatusOr<Run> OpenRun(const RunFlags& flags, const Plugins& plugins,
                             const RunOptions& options = {});
 
-// Prints "note: " and the note on standard error.
+// Prints "note: " and the note to standard error.
 void PrintNote(const std::string& note);
 
 struct InputLine {
   std::string text;
-  int64_t number = 0;  // from 1
-  bool cut = false;    // whether only the first kMostInputLineBytes are here
+  int64_t number = 0;  // counted from 1
+  bool cut = false;    // whether the line was cut to kMostInputLineBytes
 };
 
 // A program that reads lines from standard input.
 struct InputProgram {
-  // Names a line in the prompt on a terminal; without it there is no prompt.
+  // The name of a line in the prompt on a terminal. If empty, there is no
+  // prompt.
   std::string unit = {};
-  // Whether `add` takes lines that are cut; they are errors otherwise.
+  // Whether `add` accepts lines that were cut. Otherwise, such lines are
+  // errors.
   bool takes_cut_lines = false;
-  // Answers a line, or keeps it for `flush`. False when an answer cannot be
-  // written; an error, complete to print, ends the input.
+  // Processes a line, or keeps it for `flush`. Returns false if the output
+  // cannot be written. An error, complete to print, ends the input.
   std::function<absl::StatusOr<bool>(const InputLine& line)> add;
-  // Answers what is kept, and flushes standard output. False as above.
+  // Processes the kept lines, and flushes standard output. Returns false if the
+  // output cannot be written.
   std::function<bool()> flush;
-  // Prints a note on the whole input.
+  // Prints a note about the whole input.
   std::function<void(const std::string& note)> tell = PrintNote;
 };
 
-// Reads lines, which end as in the files that the run reads, until one is an
-// error or an answer cannot be written. Flushes whenever no line is waiting to
-// be read, so that whoever waits for an answer before the next line gets it.
-// OK if an answer cannot be written: ExitCode() reports that.
+// Reads lines until one is an error or the output cannot be written. Lines end
+// as in the files that the run reads. Flushes whenever no further line is
+// available, so a caller gets each result before it sends the next line.
+// Returns OK if the output cannot be written, because ExitCode() reports that.
 absl::Status ReadInput(const Run& run, const InputProgram& program);
 
-// An error, complete to print, if the run's config replaces values of the
-// model, which `program` cannot.
+// Returns an error, complete to print, if the config of the run has
+// interventions. `program` does not support them.
 absl::Status RefuseReplaced(const Run& run, absl::string_view program);
 
-// An error, complete to print, if the run's model does not translate.
+// Returns an error, complete to print, if the model of the run does not
+// translate.
 absl::StatusOr<const Translator*> TranslatorOf(const Run& run);
 
 }  // namespace regard

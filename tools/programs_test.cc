@@ -1,5 +1,5 @@
-// The programs set up their thread as training does, and open a run of an
-// earlier program.
+// Tests that the programs set up their thread as training does, and that they
+// open a run of an earlier program.
 #include "tools/programs.h"
 
 #include <immintrin.h>
@@ -38,7 +38,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::StatusIs;
 
-// A product that is a denormal number, or 0 where these are flushed.
+// Returns a product that is denormal, or 0 if denormal numbers are flushed.
 float DenormalProduct() {
   const volatile float a = 1e-30F;
   const volatile float b = 1e-10F;
@@ -47,7 +47,7 @@ float DenormalProduct() {
 
 template <typename Main>
 void ExpectFlushes(Main run) {
-  _mm_setcsr(0x1f80);  // as a new process has it
+  _mm_setcsr(0x1f80);  // the default of a new process
   ASSERT_GT(DenormalProduct(), 0.0F);
   char program[] = "program";
   char flag[] = "--run=there is no such run";
@@ -74,7 +74,7 @@ TEST(EvaluateProgramTest, FlushesDenormalNumbers) {
   ExpectFlushes(EvaluateMain);
 }
 
-// Files but for a picture, of which the disk has an error.
+// Returns an I/O error for a picture.
 class UnreadablePicture : public FileOperations {
   int Open(const std::string& path, int flags) override {
     if (!absl::EndsWith(path, ".png")) {
@@ -120,7 +120,8 @@ TEST(RunTest, ShowsAProbeThePassesThatAnswer) {
   SiteRecorder<float> recorder({"*decoder/attention/weights"});
   const Question question = {.text = "they are watching ."};
   EXPECT_EQ(run.Answer(question, {}, &recorder)->text, "ils regardent .");
-  // Over the four words and <eos>, a pass for each word and <eos>.
+  // Keys are the four source words and <eos>. Passes are the three output words
+  // and <eos>.
   ASSERT_EQ(recorder.seen().size(), 4);
   for (const auto& seen : recorder.seen()) {
     EXPECT_EQ(seen.shape[3], 5) << seen.site;
@@ -130,7 +131,7 @@ TEST(RunTest, ShowsAProbeThePassesThatAnswer) {
         1e-5)
         << seen.site;
   }
-  // Nobody watches any more.
+  // The hook is removed afterwards.
   EXPECT_EQ(run.Answer(question)->text, "ils regardent .");
   EXPECT_EQ(recorder.seen().size(), 4);
 }
@@ -165,7 +166,7 @@ TEST(RunTest, HasExamplesWithItsData) {
                        HasSubstr("index of an example must be less than")));
 }
 
-// The losses of the examples by the trainer's calls.
+// Returns the loss of the examples, computed as the trainer does.
 double LossOf(const regard::Run& run, absl::Span<const int64_t> examples,
               std::optional<int64_t> step, GradientSlab<float>* gradients) {
   Model<float>& model = run.task().model();
@@ -275,7 +276,7 @@ TEST(RunTest, ReachesIntoTheModel) {
       StatusIs(
           absl::StatusCode::kInvalidArgument,
           HasSubstr("the nearest is 'step[*]/decoder/attention/context'")));
-  // What the first two words are written from.
+  // Returns the contexts from which the first two words are predicted.
   const auto contexts = [&](const std::string& replace) {
     SiteRecorder<float> recorder({"*/context"});
     const absl::StatusOr<regard::Run> run = open(replace);

@@ -42,7 +42,7 @@ absl::Status ReadInput(const Run& run, const InputProgram& program) {
   const TextCounts counts = {.carriage_returns = reader.carriage_returns()};
   const std::string note = counts.Note("standard input");
   if (!note.empty()) program.tell(note);
-  if (!written) return absl::OkStatus();  // which ExitCode() tells
+  if (!written) return absl::OkStatus();  // ExitCode() reports the error
   status.Update(reader.status("standard input"));
   return status;
 }

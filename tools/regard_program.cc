@@ -32,7 +32,7 @@ struct Program {
   absl::string_view what;
 };
 
-// Programs for one purpose.
+// Programs with one purpose.
 struct Group {
   absl::string_view title;
   absl::Span<const Program> programs;
@@ -75,7 +75,7 @@ constexpr Group kGroups[] = {
     {"Manage runs", kManageRuns},
 };
 
-// Null if there is no program of this name.
+// Returns null if there is no program of this name.
 Main FindProgram(absl::string_view name) {
   for (const Group& group : kGroups) {
     for (const Program& program : group.programs) {
@@ -95,8 +95,9 @@ std::vector<std::string> ProgramNames() {
   return names;
 }
 
-// The name of a program at the end of a path: "predict" of "tools/predict" and
-// of "my_lab/train_predict". Otherwise some other text.
+// Returns the name of a program at the end of a path: "predict" for
+// "tools/predict" and for "my_lab/train_predict". Other paths give another
+// text.
 absl::string_view CalledName(absl::string_view path) {
   return path.substr(path.find_last_of("/_") + 1);
 }

@@ -1,5 +1,5 @@
-// All programs in one: regard PROGRAM ARGUMENTS... A link to it that is named
-// as a program, such as `predict` or `my_train_predict`, is that program.
+// All programs in one: regard PROGRAM ARGUMENTS... A link to it with the name
+// of a program, such as `predict` or `my_train_predict`, runs that program.
 #ifndef TOOLS_REGARD_PROGRAM_H_
 #define TOOLS_REGARD_PROGRAM_H_
 
@@ -8,7 +8,7 @@
 namespace regard {
 
 // Runs the program that argv[0] names. If it names none, the first argument
-// does, and the program gets the arguments after it. Returns the exit code.
+// does, and the program gets the remaining arguments. Returns the exit code.
 int RegardMain(int argc, char** argv, const Plugins& plugins);
 
 }  // namespace regard

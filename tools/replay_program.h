@@ -1,5 +1,5 @@
-// A part of a run, trained again: what its sites held, and whether it is the
-// same run.
+// Trains a part of a run again. Prints the values at its hook points, and
+// checks that the results are those of the run.
 #ifndef TOOLS_REPLAY_PROGRAM_H_
 #define TOOLS_REPLAY_PROGRAM_H_
 
@@ -7,8 +7,8 @@
 
 namespace regard {
 
-// Returns an exit code: 0 done, 1 what was seen could not be written, 2 wrong
-// input, or a run that does not repeat.
+// Returns an exit code: 0 for success, 1 if the output could not be written, 2
+// for wrong input, or if the run does not repeat.
 int ReplayMain(int argc, char** argv, const Plugins& plugins);
 
 }  // namespace regard

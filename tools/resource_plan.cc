@@ -30,7 +30,7 @@ namespace regard {
 
 namespace {
 
-// Numbers that the optimizer keeps per parameter element.
+// Returns the numbers that the optimizer stores for each parameter element.
 int64_t OptimizerSlabs(const OptimizerConfig& config, const Plugins& plugins) {
   ParameterStore<float> empty;
   empty.Finalize(/*seed=*/0);
@@ -59,10 +59,11 @@ void PlanParameters(const ParameterStore<float>& store,
 // A batch to measure.
 struct MeasuredBatch {
   std::vector<int64_t> examples;
-  double per_update = 0;  // times its work is that of a mean update
+  // Mean work of an optimizer step, as a multiple of this batch.
+  double per_update = 0;
 };
 
-// Positions that the batch is padded to.
+// Returns the number of positions of the padded batch.
 int64_t Positions(const Model<float>& model,
                   absl::Span<const int64_t> examples) {
   SequenceLengths longest = {};
@@ -75,15 +76,16 @@ int64_t Positions(const Model<float>& model,
   return static_cast<int64_t>(examples.size()) * (longest[0] + longest[1]);
 }
 
-// Of `count` examples of so many positions those for which memory lasts.
+// Returns the number of examples of the given length that fit into memory, at
+// most `count`.
 int64_t AtMost(int64_t count, int64_t positions) {
   return std::min(
       count, std::max<int64_t>(
                  kMostMeasuredPositions / std::max<int64_t>(positions, 1), 1));
 }
 
-// With group_by_length the largest batch, otherwise one of all lengths; of
-// either at most `affordable` examples.
+// Returns the largest batch with group_by_length, otherwise a batch of all
+// lengths. Both have at most `affordable` examples.
 MeasuredBatch ChooseBatch(const Experiment& config, Model<float>& model,
                           int64_t affordable, ResourcePlan* plan) {
   const Training& training = config.training();
@@ -138,11 +140,11 @@ MeasuredBatch ChooseBatch(const Experiment& config, Model<float>& model,
   return chosen;
 }
 
-// Runs one batch forward and backward, without an update.
+// Runs the forward and backward pass of one batch, without an optimizer step.
 void MeasureBatch(const Experiment& config, Model<float>& model,
                   ResourcePlan* plan) {
-  // Of a large model a few examples, so that planning takes seconds; of long
-  // ones fewer yet.
+  // Measures few examples of a large model, and still fewer of long sequences,
+  // so that planning takes seconds.
   const int64_t affordable = std::max<int64_t>(
       kMostMeasuredElements / std::max<int64_t>(plan->elements, 1), 8);
   const MeasuredBatch batch = ChooseBatch(config, model, affordable, plan);
@@ -179,7 +181,8 @@ absl::StatusOr<ResourcePlan> MakeResourcePlan(const LoadedConfig& loaded,
                                               const Plugins& plugins) {
   ResourcePlan plan;
   const Experiment& config = loaded.config;
-  // Parameters have no storage before Finalize(): any model can be counted.
+  // Parameters have no memory before Finalize(), so models of any size can be
+  // counted.
   REGARD_ASSIGN_OR_RETURN(
       const std::unique_ptr<Task> task,
       BuildTask(config, plugins, nullptr, /*finalize=*/false));
@@ -200,7 +203,7 @@ absl::StatusOr<ResourcePlan> MakeResourcePlan(const LoadedConfig& loaded,
 
 namespace {
 
-// 20518405 as "20,518,405".
+// Formats 20518405 as "20,518,405".
 std::string Grouped(int64_t number) {
   std::string digits = absl::StrCat(number);
   for (auto i = static_cast<int64_t>(digits.size()) - 3; i > 0; i -= 3) {
@@ -225,7 +228,7 @@ std::string Flops(double flops) {
   return absl::StrFormat("%.2f MFLOP", flops / 1e6);
 }
 
-// The layer of "encoder.rnn.0.weight": what stands before the last dot.
+// Returns the layer of "encoder.rnn.0.weight": the text before the last dot.
 std::string LayerOf(const std::string& name) {
   const size_t dot = name.rfind('.');
   return dot == std::string::npos ? "" : name.substr(0, dot);

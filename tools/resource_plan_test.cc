@@ -31,7 +31,8 @@ ResourcePlan Plan(const Experiment& config, int threads = 2) {
       .value();
 }
 
-// A GRU of 3 units on either side, without attention, and words of width 2.
+// A model with a GRU of 3 units on each side, no attention, and word embeddings
+// of width 2.
 Experiment SmallTranslation() {
   return Parse(R"pb(
     num_shards: 2
@@ -99,7 +100,7 @@ TEST(ResourcePlan, CountsTheMomentsOfEachOptimizer) {
 TEST(ResourcePlan, MeasuresWorkAndMemoryInProportionToTheBatch) {
   Experiment config = SmallTranslation();
   config.mutable_data()->mutable_placeholder()->set_pairs(32);
-  // Rows of whole lines of the cache: no array is rounded up.
+  // Rows fill whole cache lines, so no array is rounded up.
   config.mutable_model()->mutable_encoder()->set_embedding(16);
   config.mutable_model()->mutable_encoder()->set_hidden(16);
   config.mutable_model()->mutable_decoder()->set_embedding(16);
@@ -114,14 +115,14 @@ TEST(ResourcePlan, MeasuresWorkAndMemoryInProportionToTheBatch) {
   EXPECT_EQ(large.measured_examples, 16);
   EXPECT_EQ(largest.measured_examples, 32);
   EXPECT_NEAR(*large.update_flops / *small.update_flops, 6, 0.1);
-  // Forward and backward at least of the output: 2 operations, 3 products, for
-  // each of 6 ids of 8 sentences.
+  // At least the output has a forward and a backward pass: 2 operations in 3
+  // products, for each of 6 ids in 8 sentences.
   EXPECT_GT(*small.update_flops, 2 * 3 * 20 * 16 * 6 * 8);
-  // The cells' weights are packed.
+  // The weights of the cells are packed.
   EXPECT_GT(small.packed_bytes, 0);
   EXPECT_EQ(largest.packed_bytes, small.packed_bytes);
-  // Queues of gradients of weights have a constant size; the rest is in
-  // proportion to the batch.
+  // Queues of weight gradients have a constant size. The rest is proportional
+  // to the batch.
   const auto growth =
       static_cast<double>(*large.activation_bytes - *small.activation_bytes);
   EXPECT_GT(growth, 0);
@@ -177,7 +178,7 @@ TEST(ResourcePlan, CountsTheUpdatesOfDataThatItReads) {
   EXPECT_EQ(Plan(config).updates, 15);
 }
 
-// 16 pairs of 5 and 6 ids: 4 of them have 24 positions.
+// 16 pairs of 5 and 6 ids. Four pairs have 24 positions.
 TEST(ResourcePlan, CountsTheUpdatesOfBatchesOfPositions) {
   Experiment config = SmallTranslation();
   Training& training = *config.mutable_training();
@@ -189,7 +190,8 @@ TEST(ResourcePlan, CountsTheUpdatesOfBatchesOfPositions) {
   EXPECT_EQ(plan.measured_examples, 4);
   EXPECT_THAT(ResourcePlanText(plan, config),
               HasSubstr("at batch_tokens: 24\n"));
-  // As of 8 examples by batch_size, in half of the updates.
+  // Batches by batch_size have 8 examples, and need half as many optimizer
+  // steps.
   EXPECT_NEAR(*Plan(SmallTranslation()).update_flops / *plan.update_flops, 2,
               0.01);
   config.mutable_optimizer()->set_accumulate_batches(3);

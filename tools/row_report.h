@@ -12,10 +12,10 @@
 
 namespace regard {
 
-// A row for each head, with means over its queries.
+// Returns a row for each head, with means over its queries.
 Table RowsTable(absl::Span<const SiteRows> sites, int64_t window);
 
-// docs/json.md has the keys.
+// Returns the statistics in the format of docs/json.md.
 nlohmann::ordered_json RowsJson(absl::Span<const SiteRows> sites,
                                 int64_t window);
 

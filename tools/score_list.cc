@@ -41,9 +41,9 @@ namespace {
 
 // A kind of plug-in.
 struct Kind {
-  const char* name;   // in JSON
-  const char* title;  // in text
-  const char* place;  // in a config
+  const char* name;   // name in JSON
+  const char* title;  // title in text
+  const char* place;  // place in a config
 };
 
 constexpr Kind kNormalizers = {"normalizers", "Normalizers",
@@ -59,9 +59,9 @@ constexpr Kind kHeadOutputs = {"head_outputs", "Head outputs",
 constexpr Kind kMixers = {"mixers", "State mixers",
                           "transformer { mixer { .. } }"};
 
-// A part of attention that is one field, and no choice between plug-ins.
+// A part of attention that is a single field, not a choice between plug-ins.
 struct Part {
-  const char* place;  // in a config
+  const char* place;  // place in a config
   const char* formula;
   const Descriptor* options;
 };
@@ -80,8 +80,9 @@ std::vector<Part> Parts() {
            Latent::descriptor()}};
 }
 
-// Where a config names a plug-in, a member of the oneof `choice` or an
-// extension of its `outside`, and before it the place in the list.
+// Returns the place of a plug-in in a config: a member of the oneof `choice`,
+// or an extension of its `outside`. The first element is its position in the
+// list.
 std::pair<int, std::string> PlaceOf(const Message& options,
                                     const OneofDescriptor& choice) {
   std::vector<const FieldDescriptor*> fields;
@@ -105,7 +106,7 @@ std::pair<int, std::string> PlaceOf(const Message& options,
   return {0, TypeName(options)};
 }
 
-// The default value as a config writes it.
+// Returns the default value in the syntax of configs.
 std::string Default(const FieldDescriptor& field) {
   if (!field.has_default_value()) return "absent";
   const Message& options = *MessageFactory::generated_factory()->GetPrototype(
@@ -115,7 +116,7 @@ std::string Default(const FieldDescriptor& field) {
   return text;
 }
 
-// Adds each option; those of an option that is a message follow it.
+// Adds each option. An option that is a message is replaced by its own options.
 void AddOptions(const Descriptor& options, const std::string& prefix,
                 Json* list) {
   for (int i = 0; i < options.field_count(); ++i) {
@@ -128,7 +129,7 @@ void AddOptions(const Descriptor& options, const std::string& prefix,
     std::string type(field.type_name());
     if (field.enum_type() != nullptr) {
       type.clear();
-      // The first value stands for none.
+      // The first value means "unspecified".
       for (int k = 1; k < field.enum_type()->value_count(); ++k) {
         absl::StrAppend(&type, k == 1 ? "" : " or ",
                         std::string(field.enum_type()->value(k)->name()));
@@ -139,7 +140,7 @@ void AddOptions(const Descriptor& options, const std::string& prefix,
   }
 }
 
-// How many there are, or why there can be none for `widths`.
+// Returns the number of parameters, or the reason why `widths` allow none.
 Json Parameters(const ScorerInfo& info, const ScoreWidths& widths) {
   ConfigProblems problems;
   info.validate(*info.default_options, widths, problems);
@@ -150,7 +151,7 @@ Json Parameters(const ScorerInfo& info, const ScoreWidths& widths) {
 }
 
 // Adds an array of the plug-ins of a registry to `json`, in the order of the
-// members of its oneof. add(info, &entry) adds what only this kind has.
+// members of its oneof. add(info, &entry) adds fields that only this kind has.
 template <typename Config, typename Info, typename Add>
 void AddPlugins(const char* name, const PluginRegistry<Config, Info>& registry,
                 Add add, Json* json) {

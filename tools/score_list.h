@@ -1,5 +1,5 @@
-// Lists of what a config's attention can be made of, read from the registries
-// and the descriptors of options.
+// Lists the plug-ins of attention that configs can use, from the registries and
+// the descriptors of their options.
 #ifndef TOOLS_SCORE_LIST_H_
 #define TOOLS_SCORE_LIST_H_
 
@@ -11,16 +11,16 @@
 
 namespace regard {
 
-// For each score: its name in a config, its formula, the number of its
-// parameters with default options, and its options with their types and
-// defaults. The order is that of the members of Attention.score. After the
-// scores come the names and formulas of normalizers, position encodings, score
-// maps, key selections, head outputs and state mixers, and the parts of
-// attention that are one field, such as a sink.
+// Returns a list of the scores. Each has its name in a config, its formula, the
+// number of its parameters with default options, and its options with types and
+// defaults. The order is that of the members of Attention.score. The scores are
+// followed by normalizers, position encodings, score maps, key selections, head
+// outputs and state mixers, with names and formulas. The last entries are parts
+// of attention that are single fields, such as a sink.
 std::string ListScores(const AttentionRegistry& scorers,
                        const ScoreWidths& widths);
 
-// The same as an object, with the options of all.
+// Returns the list as a JSON object, with the options of all plug-ins.
 nlohmann::ordered_json ScoresJson(const AttentionRegistry& scorers,
                                   const ScoreWidths& widths);
 

@@ -55,7 +55,7 @@ TEST(ScoreListTest, HasALineForEachOtherPlugin) {
   EXPECT_EQ(json["mixers"].size(), scorers.mixers.plugins().size());
   EXPECT_EQ(json["key_selections"][0]["name"], "moba");
   EXPECT_EQ(json["key_selections"][0]["options"][1]["default"], "3");
-  // In the order of the members, and not of the names of their types.
+  // The order is that of the members, not of the names of their types.
   EXPECT_EQ(json["normalizers"][2]["name"], "entmax15");
 }
 

@@ -1,5 +1,5 @@
-// Lists the scoring functions and other plug-ins of attention, or explains and
-// checks a score that is written as a formula.
+// Lists the scores and other plug-ins of attention, or explains and checks a
+// score that is written as a formula.
 
 #include <cstdio>
 #include <string>
@@ -40,7 +40,7 @@ constexpr char kUsage[] =
 
 int ShowFormula(const AttentionRegistry& scorers, const FormulaScore& formula,
                 ScoreWidths widths) {
-  // Heads of these widths have such inputs.
+  // The inputs of heads with these widths.
   widths.query_input = widths.heads * widths.query;
   widths.key_input = widths.heads * widths.key;
   const absl::StatusOr<std::string> explained = ExplainFormula(formula, widths);

@@ -13,7 +13,8 @@ namespace regard {
 
 namespace {
 
-// The default is `otherwise`, or that of the field where it is empty.
+// --help shows `otherwise` as the default of a flag. If that is empty, it shows
+// the default of the field.
 void AddBeamFlags(CommandLine& line, SearchConfig* search,
                   absl::string_view beam_otherwise,
                   absl::string_view otherwise) {

@@ -1,4 +1,5 @@
-// Flags of programs that search for texts: named like the fields that they set.
+// Flags of programs that search for texts. A flag has the name of the field
+// that it sets.
 #ifndef TOOLS_SEARCH_FLAGS_H_
 #define TOOLS_SEARCH_FLAGS_H_
 
@@ -11,7 +12,7 @@ namespace regard {
 
 struct SearchFlags {
   bool sample = false;
-  SearchConfig search = {};  // what flags set of it
+  SearchConfig search = {};  // only the fields that flags set
   SamplingConfig sampling = {};
 
   bool any() const {
@@ -19,16 +20,16 @@ struct SearchFlags {
   }
 };
 
-// --beam, --n_best, --length_penalty, --repetition_penalty, --no_repeat_ngram,
-// --sample, and those of sampling: --temperature, --top_k, --top_p, --min_p and
+// Adds --beam, --n_best, --length_penalty, --repetition_penalty,
+// --no_repeat_ngram, --sample, --temperature, --top_k, --top_p, --min_p and
 // --seed.
 void AddSearchFlags(CommandLine& line, SearchFlags* flags);
 
-// Replaces in `search` what flags have given, and validates the whole. An error
-// is complete to print.
+// Replaces the fields of `search` that flags set, and validates the result.
+// Error messages are complete to print.
 absl::Status ReplaceSearch(const SearchFlags& flags, SearchConfig* search);
 
-// The same of a program that samples unless there is --beam: all but --sample.
+// For programs that sample unless --beam is given. Adds all flags but --sample.
 void AddGenerationFlags(CommandLine& line, SearchFlags* flags);
 absl::StatusOr<SearchConfig> GenerationSearch(const SearchFlags& flags);
 

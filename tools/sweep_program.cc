@@ -49,10 +49,10 @@ struct Arguments {
   std::string grid;
   std::vector<std::string> axes;
   std::vector<std::string> overrides;
-  int seeds = 0;  // 0: as in the grid
+  int seeds = 0;  // 0 for the number in the grid
   std::string metric;
   bool commands = false;
-  SweepOptions sweep = {.jobs = 0};  // 0: by the cores
+  SweepOptions sweep = {.jobs = 0};  // 0 for a number that depends on the cores
 };
 
 absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
@@ -115,7 +115,7 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   return absl::OkStatus();
 }
 
-// The file, if there is one, and then the flags.
+// Reads the file of the sweep, if there is one, then adds the flags.
 absl::StatusOr<SweepSource> ReadSource(const Arguments& arguments) {
   SweepSource source;
   Sweep& sweep = source.sweep;
@@ -141,7 +141,7 @@ absl::StatusOr<SweepSource> ReadSource(const Arguments& arguments) {
   return source;
 }
 
-// Writes the report, and prints the result and where it is.
+// Writes the report. Prints the result and the paths of the report.
 absl::Status Report(const SweepSource& source, const SweepOptions& options,
                     const SweepCells& cells, const Plugins& plugins) {
   const Grid grid = GridOf(source.sweep, cells, plugins);

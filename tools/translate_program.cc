@@ -57,11 +57,12 @@ constexpr char kUsage[] =
     "Examples:\n"
     "  translate --run=runs/pairs --beam=5 'they are watching .'\n"
     "  translate --run=runs/a --run=runs/b <sentences.txt";
-// Bounds time and memory whatever comes in: longer sentences are cut.
+// Limits time and memory for any input. Longer sentences are cut.
 constexpr size_t kMostWords = 500;
-constexpr int kMostLength = 100000;  // of --max_length
-// Words, and ends of sentences, that are answered together, where more than one
-// sentence is waiting: at the end of so much, threads wait for one another.
+constexpr int kMostLength = 100000;  // maximum of --max_length
+// Maximum number of words and sentence ends that are translated together, if
+// several sentences wait. Threads wait for each other only at the end of such a
+// batch.
 constexpr size_t kMostWaiting = 16384;
 
 struct Arguments {
@@ -117,8 +118,8 @@ struct Member {
   Forward<float>& forward;
 };
 
-// Standard error, as a terminal where nothing else than notes is shown: what is
-// translated goes elsewhere, and nobody waits for an answer.
+// Returns standard error, as a terminal only if it shows nothing but notes.
+// This requires that the input and the output are not terminals.
 ProgressOutput ProgressOf(const Arguments& arguments) {
   ProgressOutput output = ProgressToStandardError();
   const bool quiet = arguments.sentences.empty() && !arguments.align &&
@@ -127,7 +128,7 @@ ProgressOutput ProgressOf(const Arguments& arguments) {
   return output;
 }
 
-// Translates sentence after sentence to standard output, or scores pairs.
+// Writes translations to standard output, or scores pairs.
 class Session {
  public:
   Session(std::vector<Member> members, const Arguments& arguments,
@@ -142,16 +143,16 @@ class Session {
             translator_.has_attention()),
         line_(ProgressOf(arguments)) {}
 
-  // Takes a sentence, or a pair to score; it is answered now or by a later
-  // call. An error if it is longer than what the model knows.
+  // Adds a sentence, or scores a pair. A later call may write the translation.
+  // Returns an error if the text is too long for the model.
   absl::Status Add(absl::string_view text, bool cut);
-  // Answers what is waiting. False when it cannot be written.
+  // Writes the waiting translations. Returns false if they cannot be written.
   bool Flush();
-  // Says something of the whole input.
+  // Prints a note about the whole input.
   void Tell(const std::string& note) {
     line_.Message(absl::StrCat("note: ", note));
   }
-  // Leaves the last state of the progress line on the screen, and says what
+  // Leaves the last state of the progress line on the screen, and prints what
   // was cut or could not be read.
   void Finish();
 
@@ -181,12 +182,12 @@ class Session {
   const bool terminal_;
   const bool align_;
   std::vector<std::vector<std::string>> waiting_;
-  size_t words_waiting_ = 0;  // and ends of sentences
-  int64_t sentences_ = 0;     // so far
-  int64_t answered_ = 0;      // of these
-  int64_t written_ = 0;       // translations
-  int64_t at_limit_ = 0;      // of these
-  int64_t invalid_ = 0;       // of these, that are not UTF-8
+  size_t words_waiting_ = 0;  // includes ends of sentences
+  int64_t sentences_ = 0;     // number of sentences so far
+  int64_t answered_ = 0;      // sentences that have an output
+  int64_t written_ = 0;       // number of translations
+  int64_t at_limit_ = 0;      // translations that reached the limit
+  int64_t invalid_ = 0;       // sentences that are not UTF-8
   UnknownWords unknown_{translator_.source_vocabulary()};
   LiveLine line_;
   const absl::Time start_ = absl::Now();
@@ -220,7 +221,7 @@ void Session::Finish() {
           : ""));
 }
 
-// Notes a sentence whose translation cannot have min_length words.
+// Prints a note if a translation cannot have min_length words.
 void Session::CheckMinLength(const std::vector<std::string>& words) {
   if (search_.min_length() == 0 || words.empty()) return;
   for (const Member& member : members_) {
@@ -233,11 +234,11 @@ void Session::CheckMinLength(const std::vector<std::string>& words) {
   }
 }
 
-// Each pair is a batch of its own.
+// Scores a pair in a batch of its own.
 absl::Status Session::Score(absl::string_view text) {
   const std::vector<absl::string_view> sides = absl::StrSplit(text, '\t');
   if (sides.size() == 1 && IsBlankLine(text, /*text_version=*/1)) {
-    std::puts("");  // as its line has no pair
+    std::puts("");  // a blank line has no pair
     ++answered_;
     return absl::OkStatus();
   }
@@ -255,7 +256,7 @@ absl::Status Session::Score(absl::string_view text) {
   }
   ParallelCorpus pair;
   pair.Add(translator_.EncodeSource(source), translator_.EncodeTarget(target));
-  // With <eos>.
+  // Both sides include <eos>.
   if (pair[0].source.size() < source.size() + 1 ||
       pair[0].target.size() < target.size() + 1) {
     const size_t limit = std::max(pair[0].source.size(), pair[0].target.size());
@@ -283,7 +284,7 @@ absl::Status Session::Add(absl::string_view text, bool cut) {
   }
   if (arguments_.score) return Score(text);
   std::vector<std::string> words = TypedSource(text, translator_);
-  // Of words beyond the run's cut_tokens there are no ids.
+  // Words beyond the run's cut_tokens have no ids.
   const size_t all = words.size();
   const size_t read =
       std::min({all, translator_.EncodeSource(words).size(), kMostWords});
@@ -339,10 +340,11 @@ bool Session::Flush() {
   return std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
 }
 
-// With --replace_unknown, an unknown word is the source word with the greatest
-// weight (Luong et al., "Addressing the rare word problem in neural machine
-// translation", 2015) of those that the model does not know: it would have
-// translated the others. Without such a word it stays <unk>.
+// Returns the words of a translation. With --replace_unknown, an unknown word
+// is replaced by the source word with the largest weight (Luong et al.,
+// "Addressing the rare word problem in neural machine translation", 2015). Only
+// source words that the model does not know are candidates, because it would
+// have translated the others. Without a candidate, the word stays <unk>.
 std::vector<std::string> Session::TargetTokens(
     const std::vector<std::string>& source,
     const Translation& translation) const {
@@ -351,7 +353,7 @@ std::vector<std::string> Session::TargetTokens(
   const size_t columns = translation.weights.size() /
                          static_cast<size_t>(translation.num_choices());
   std::vector<size_t> unknown;
-  // <eos> is no word.
+  // Excludes <eos>.
   for (size_t j = 0; j < std::min(columns, source.size()); ++j) {
     if (!translator_.source_vocabulary().Contains(source[j])) {
       unknown.push_back(j);
@@ -409,7 +411,7 @@ absl::Status TranslateInput(const Run& run, Session& session) {
             .tell = [&](const std::string& note) { session.Tell(note); }});
 }
 
-// All runs, which fit together, and their models.
+// Opens all runs, which must have the same vocabularies, and their models.
 absl::StatusOr<std::vector<Run>> OpenRuns(const Arguments& arguments,
                                           const Plugins& plugins,
                                           std::vector<Member>* members) {

@@ -197,7 +197,7 @@ TEST(RunReportHtml, TheFirstScreenHasSixNumbers) {
   const std::string page = RunReportHtml(report);
   const std::vector<std::string> parts = absl::StrSplit(page, "<dt>");
   ASSERT_THAT(parts, SizeIs(7));
-  // The order is that of the declaration, not of the names.
+  // Metrics keep the order of their declaration; they are not sorted by name.
   EXPECT_THAT(parts[1], StartsWith("test/m8<"));
   EXPECT_THAT(parts[1], HasSubstr("base: 100"));
   EXPECT_THAT(parts[6], StartsWith("test/m3<"));

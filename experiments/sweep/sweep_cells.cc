@@ -55,8 +55,8 @@ class ArmErrors {
   std::vector<std::string> errors_;
 };
 
-// Returns overrides that precede those of all runs. They remove the config's
-// own baseline, because the sweep has its own comparisons.
+// Returns the first overrides of all runs. They remove the config's own
+// baseline, because the sweep has its own comparisons.
 absl::StatusOr<std::vector<ConfigText>> FirstOverrides(const Sweep& sweep) {
   if (sweep.config().empty()) return std::vector<ConfigText>();
   Experiment base;
