@@ -2,7 +2,7 @@
 // golden_digests.json lists the runs, with their results on each platform where
 // they have been trained. If a change is intended,
 //
-//  bazel run //experiments:golden_digests_test -- --renew
+//   bazel run //experiments:golden_digests_test -- --renew
 //
 // trains the runs and writes the new results for this platform.
 #include <gnu/libc-version.h>

@@ -1,14 +1,14 @@
 // Input arrays of an attention. A user provides them as one JSON object or a
 // safetensors file:
 //
-//  queries      [queries, width] or [batch, queries, width]
-//  keys         [keys, width] or [batch, keys, width]
-//  values       [keys, width] or [batch, keys, width]
-//  key_lengths  optional: [batch] or [batch, queries]; without a batch, one
-//               number or [queries]
-//  mask         optional: [batch, keys] or [batch, queries, keys]; without a
-//               batch, [keys] or [queries, keys]. 1: the key is visible,
-//               0: the key is masked
+//   queries      [queries, width] or [batch, queries, width]
+//   keys         [keys, width] or [batch, keys, width]
+//   values       [keys, width] or [batch, keys, width]
+//   key_lengths  optional: [batch] or [batch, queries]; without a batch, one
+//                number or [queries]
+//   mask         optional: [batch, keys] or [batch, queries, keys]; without a
+//                batch, [keys] or [queries, keys]. 1: the key is visible,
+//                0: the key is masked
 #ifndef TOOLS_ATTENTION_ARRAYS_H_
 #define TOOLS_ATTENTION_ARRAYS_H_
 

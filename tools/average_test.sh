@@ -1,5 +1,5 @@
 #!/bin/bash
-# Trains for a moment, and averages checkpoints.
+# Trains a small run, and averages checkpoints.
 
 source experiments/testing.sh
 
@@ -18,7 +18,7 @@ small=(--set data.reverse.train=128 --set data.reverse.dev=20
   --set 'baseline.override=[{path: "seed" value: "2"}]')
 quietly "${train}" --config="${config}" --run=run "${small[@]}"
 
-# The run is over before its numbers are printed to a closed pipe.
+# The run finishes before its numbers are printed to a closed pipe.
 "${train}" --config="${config}" --run=unread "${small[@]}" 2>log | true || true
 expect 'a run whose output is not read' '"state":"finished"' \
   "$(grep -o '"state":"[a-z]*"' unread/status.json)"
@@ -54,7 +54,7 @@ expect 'a report' yes "$([[ -s mean/report.html ]] && echo yes)"
 
 expect 'no baseline of it' no "$([[ -e mean/baseline ]] && echo yes || echo no)"
 
-# By loss it is the last one, by chrF another.
+# The best checkpoint by loss is the last one. By chrF, it is another.
 best() { # best METRIC OPTION: of the steps that are kept, as sort orders them.
   grep "\"dev/$1\"" run/metrics.jsonl | tail -n 3 |
     sed "s|.*\"step\":\([0-9]*\).*\"dev/$1\":\([0-9.]*\).*|\2 \1|" |
@@ -77,12 +77,12 @@ quietly "${average}" --run=stopped --last=1 --metric=dev/chrf \
   --out=best_stopped
 expect 'the same best one' "$(digest best_chrf)" "$(digest best_stopped)"
 
-# What the run began with is not what its average is of.
+# The average uses the run's own metric, not the metric of its initial weights.
 quietly "${average}" --run=best_chrf --last=1 --out=again
 expect 'the metric of the run to average' 0 \
   "$(grep -c 'metric: "dev/chrf"' again/resolved.textproto)"
 
-# A damaged checkpoint is passed over, and named.
+# A damaged checkpoint is ignored, and named.
 cp -r run damaged
 truncate -s -4 damaged/checkpoints/step-8/weights.safetensors
 quietly "${average}" --run=damaged --last=2 --out=rest

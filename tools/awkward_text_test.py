@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Feeds runs their own data through every program.
+"""Evaluates runs on their own data with every program.
 
-What a program answers and scores must be what the run itself has measured,
-whatever characters are in the text: awkward_text_test.py PATH_OF_REGARD.
+Usage: awkward_text_test.py PATH_OF_REGARD
+
+The outputs and scores of a program must equal those of the run, whatever
+characters are in the text.
 """
 
 import json
@@ -16,12 +18,12 @@ import zlib
 REGARD = os.path.abspath(sys.argv[1])
 TOLERANCE = 1e-6
 
-# None ends a line, and no tab, which separates columns.
+# Contains no line ends, and no tab, which separates columns.
 CHARACTERS = (
     "'\"‘’“”«`´ʼ"
     # Spaces, and separators of lines and paragraphs.
     "\u00a0\u1680\u2003\u2009\u200a\u202f\u205f\u3000\u2028\u2029\u0085\v\f"
-    # Joiners, and others that take no room.
+    # Joiners and other characters without width.
     "\u200b\u200c\u200d\u2060\ufeff\u00ad"
     # Direction marks.
     "\u200e\u200f\u202a\u202e\u2066\u2069\u061c"
@@ -29,7 +31,7 @@ CHARACTERS = (
     "\x01\x1b\x1c\x7f"
     # Combining marks.
     "\u0301\u0308\u0327\u20e3"
-    # Unassigned, for private use, and none at all.
+    # Unassigned, private-use, and noncharacters.
     "\u0378\U0001fbff\ue000\U0010ffff"
 )
 SOURCES = [f"We{c}see {c} cats{c} and birds." for c in CHARACTERS]
@@ -40,7 +42,7 @@ failures = 0
 
 
 def check(what, wanted, got, count=1):
-    """Compares answers, of which each is a cell."""
+    """Compares outputs, each of which counts as a cell."""
     global cells, failures
     cells += count
     if wanted == got:
@@ -63,7 +65,7 @@ def check_close(what, wanted, got, scale=1.0):
 
 
 def call(*arguments, text="", code=0):
-    """The standard output of a program, in lines."""
+    """Returns the standard output of a program as lines."""
     done = subprocess.run(
         [REGARD, *arguments],
         input=text.encode(),
@@ -102,7 +104,7 @@ def metrics_of(name):
 
 
 def rows_of(name):
-    """The examples of the run's data sets, without their headers."""
+    """Returns the examples of the run's data sets, without their headers."""
     with open(f"{name}/examples.jsonl", encoding="utf-8") as file:
         rows = [json.loads(line) for line in file.read().split("\n")[:-1]]
     return [row for row in rows if "input" in row]
@@ -168,7 +170,7 @@ def check_translations(name, inspected=True):
 def translations():
     write("dev.en", SOURCES)
     write("dev.fr", TARGETS)
-    # Lines that are blank belong to no pair.
+    # Blank lines do not belong to any pair.
     write("pairs.tsv", PAIRS + [" ", "\u00a0\t", ""] + PAIRS)
     train("columns", f"data {{ pairs {{ dev_pairs: {len(PAIRS)} }} }}"
           + TRANSLATION, "data.path=pairs.tsv")
@@ -182,7 +184,7 @@ def translations():
           f"vocabulary_size: 110 }} }} }} {TRANSLATION}")
     check_translations("subwords")
 
-    # The same lines with other ends, and with a byte order mark.
+    # The same lines with other line ends, and with a byte order mark.
     outputs = call("translate", "--run=words", text="\n".join(SOURCES))
     for kind, end in [("crlf", "\r\n"), ("cr", "\r")]:
         text = "\ufeff" + "".join(line + end for line in SOURCES)
@@ -198,7 +200,7 @@ def translations():
         check_close(f"train, {kind}", [metrics_of("words")["dev/loss"]],
                     [metrics["dev/loss"]])
 
-    # A blank line has an answer, and a pair that is none has no score.
+    # A blank line has a translation. A malformed pair has no score.
     check("blank lines", ["", outputs[0], ""],
           call("translate", "--run=words", text=f"\n{SOURCES[0]}\n \u3000\n"))
     score = call("translate", "--run=words", "--score", text=PAIRS[0] + "\n")
@@ -206,7 +208,7 @@ def translations():
           call("translate", "--run=words", "--score",
                text=f"\n{PAIRS[0]}\n \n"))
 
-    # A run of a program that had no data.text_version reads as it did then.
+    # A run of a program without data.text_version reads text as it did then.
     train("old", words, "data.text_version=0")
     with open("old/resolved.textproto", encoding="utf-8") as file:
         text = file.read()
@@ -284,7 +286,7 @@ def masked_words():
     train("masked", f"data {{ text {{ dev_fraction: 0 }} }} model {{ bert {{ "
           f"{TRANSFORMER} masked_words {{ block: 8 }} }} }}",
           "data.path=text.txt", "data.dev_path=text.txt")
-    # One block after the other, up to the end of the text.
+    # One block after the other, to the end of the text.
     examples = calls_of_json("predict", "--run=masked", "--json",
                              *[f"--example={i}" for i in range(30)])
     typed = calls_of_json("predict", "--run=masked", "--json",
@@ -296,7 +298,7 @@ def masked_words():
     check_evaluation("masked")
 
 
-# Classes, vectors and captions.
+# Classes, embeddings and captions.
 
 
 def classes():
@@ -366,7 +368,7 @@ def captions():
           "} search { max_length: 6 max_length_ratio: 0 } model { captioner { "
           f"prompt: 'a' vision_transformer {{ patch: 4 {TRANSFORMER} }} "
           "decoder { width: 8 layers: 1 attention { heads: 2 } } } }")
-    # An image of one grey is the same for both halves of the list.
+    # An image of one grey value is equal for both halves of the list.
     known, total, tokens = [], {}, 0
     for image in ["a.png", "b.png"]:
         total[image] = 0

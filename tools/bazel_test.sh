@@ -1,5 +1,6 @@
 #!/bin/bash
-# Runs tools/bazel, and tools/instruction_set by it, with stand-ins for every program that it starts.
+# Tests tools/bazel and tools/instruction_set with stubs for every program that
+# they start.
 
 set -euo pipefail
 
@@ -10,7 +11,7 @@ instruction_set="${PWD}/$3"
 v2='flags : fpu cx16 popcnt sse4_1 sse4_2 ssse3'
 failures=0
 expect() { # expect WHAT WANTED GOT: WANTED is a glob pattern.
-  # shellcheck disable=SC2053  # The right side is meant as a pattern.
+  # The right side is a pattern.
   if [[ "$3" != $2 ]]; then
     printf 'FAILED: %s\n  wanted: %s\n  got: %s\n' "$1" "$2" "$3"
     failures=$((failures + 1))
@@ -22,12 +23,12 @@ stub() { # stub NAME: an executable of that name whose body is on stdin.
   chmod +x "${bin}/$1"
 }
 
-# A fresh workspace with stand-ins; the machine is root on a 2013 processor.
+# Makes a workspace with stubs. The machine is root on a processor of 2013.
 setup() {
   root="$(mktemp -d "${TEST_TMPDIR}/XXXXXX")"
   bin="${root}/bin"
   mkdir -p "${root}/ws/tools" "${bin}"
-  # /proc is the one thing that the PATH cannot stand in for.
+  # Replaces /proc, which the PATH cannot replace.
   sed "s|/proc/cpuinfo|${root}/cpuinfo|" "${instruction_set}" \
     >"${root}/ws/tools/instruction_set"
   cp -L "${script}" "${root}/ws/tools/bazel"
@@ -51,8 +52,8 @@ EOT
 }
 
 # bootstrap SCRIPT [VARIABLE=VALUE]...: sets out, err and status. Starts in the
-# folder ${from} of the workspace, with the PATH ${only}. The arguments of Bazel
-# are in `arguments`.
+# folder ${from} of the workspace, with the PATH ${only}. `arguments` contains
+# the arguments of Bazel.
 arguments=(test //...)
 bootstrap() {
   status=0
@@ -181,7 +182,7 @@ bootstrap tools/bazel
 expect "a failed installation exits 2" 2 "${status}"
 expect "a failed installation shows why" "*no route to host*" "${err}"
 
-# All programs but dpkg-query and apt-get.
+# All programs except dpkg-query and apt-get.
 setup
 for program in /usr/bin/*; do
   case "${program##*/}" in

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Asks, evaluates and looks into a BertForSequenceClassification of
-# transformers, writes it again, and begins trainings with it.
+# Predicts with, evaluates, inspects and exports a BertForSequenceClassification
+# of transformers, and begins trainings with it.
 
 source experiments/testing.sh
 
@@ -14,7 +14,7 @@ export="${runfiles}/$7"
 
 cut -f 2- "${folder}/pairs.tsv" >pairs
 cut -f 1 "${folder}/pairs.tsv" >labels
-# The class of the greatest logit of each line but the last, the loss.
+# The class of the largest logit in each line. The last line is the loss.
 awk 'BEGIN { split("entails contradicts unrelated", names) }
   NF == 3 { best = 1; for (i = 2; i <= 3; ++i) if ($i > $best) best = i
     print names[best] }' "${folder}/logits.txt" >classes
@@ -74,7 +74,8 @@ expect 'pairs that were learned' "$(cat labels)" "$(cat out)"
 "${predict}" --run=tuned_folder <pairs >again
 expect 'in a folder, too' "$(cat out)" "$(cat again)"
 
-# Other classes, and a BERT without any, have no head for them.
+# The classification head does not match other classes, and a BERT may have
+# none.
 sed 's/entails/follows/' "${folder}/pairs.tsv" >renamed.tsv
 "${train}" --config=tuned.textproto --run=renamed \
   --set data.path=renamed.tsv >/dev/null 2>err
@@ -89,7 +90,7 @@ sed 's/dog/fox/' "${bert}/vocab.txt" >words.txt
 fails 'another vocabulary' 'vocab.txt does not match the data of this' \
   "${train}" --config=tuned.textproto --run=none \
   --set model.text_classifier.bert.masked_words.vocabulary=words.txt
-# Ids belong to what upper case becomes.
+# The ids depend on lower-casing.
 lower=model.text_classifier.bert.masked_words.lower_case
 fails 'upper case for a folder without' "--set: error: ${lower}: must \
 match ${folder}/tokenizer_config.json, with which the weights were trained" \
@@ -106,7 +107,8 @@ quietly "${train}" --config=tuned.textproto --run=cased_run \
 expect 'the case of the folder' 1 \
   "$(grep -c 'lower_case: false' cased_run/resolved.textproto)"
 
-# Models of other kinds begin with the same folders, with or without vocab.txt.
+# Other kinds of models can begin with the same folders, with or without
+# vocab.txt.
 cat >words.textproto <<END
 data { text { dev_fraction: 0 test_fraction: 0 } path: "words.tsv" }
 model { bert { masked_words { block: 12 } } }

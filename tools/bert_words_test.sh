@@ -1,6 +1,6 @@
 #!/bin/bash
-# Asks, evaluates and looks into a BertForPreTraining of transformers, and begins
-# trainings with it.
+# Predicts with, evaluates and inspects a BertForPreTraining of transformers,
+# and begins trainings with it.
 
 source experiments/testing.sh
 
@@ -17,7 +17,7 @@ expect 'a text for each' "$(wc -l <"${folder}/masked.txt")" "$(wc -l <words)"
 expect 'no [MASK] is left' 0 "$(grep -c '\[MASK\]' words || true)"
 expect_in words 'Café ' $'a bird\t'
 expect 'no special tokens' 0 "$(grep -c SEP words || true)"
-# The first of the two logits is that the second follows.
+# The first of the two logits means that the second text follows.
 tail -n "$(wc -l <"${folder}/pairs.txt")" "${folder}/logits.txt" |
   awk '{ print ($1 >= $2 ? "follows" : "does not follow") }' >wanted
 expect 'pairs' "$(cat wanted)" \
@@ -38,7 +38,7 @@ expect_in out '"test/loss"' '"test/token_accuracy"' '"test/next_sentence_loss"'
 expect 'no words of a training' 0 "$(grep -c unigram out || true)"
 fails 'no text' 'error: data.path names no text file' "${evaluate}" --run="${folder}"
 
-# What the config does not say is as in the folder.
+# Fields that the config does not set are taken from the folder.
 cat >tuned.textproto <<CONFIG
 # proto-file: experiments/experiment.proto
 # proto-message: regard.Experiment
@@ -61,7 +61,7 @@ quietly "${train}" --config=tuned.textproto --run=tuned --set training.epochs=2
 expect 'what was learned' "$("${predict}" --run=tuned 'the [MASK] sings' --json)" \
   "$("${predict}" --run=tuned_folder 'the [MASK] sings' --json)"
 
-# Without next sentences.
+# Without next-sentence prediction.
 quietly "${train}" --config=tuned.textproto --run=words_only \
   --set model.bert.masked_words.next_sentence=false
 "${export}" --run=words_only masked
@@ -71,7 +71,7 @@ answers() { # answers RUN
 }
 expect 'the words alone' "$(answers "${folder}")" "$(answers masked)"
 
-# A model of next sentences alone is a classifier of pairs.
+# A model of next sentences only is a classifier of pairs.
 cp -rL "${folder}" follows
 chmod -R u+w follows
 sed -i 's/BertForPreTraining/BertForNextSentencePrediction/' follows/config.json
@@ -83,7 +83,7 @@ expect 'the probabilities of pairs' "$(choices "${folder}")" "$(choices follows)
 expect 'written with them' "$(cat wanted)" \
   "$("${predict}" --run=classes_of_pairs <"${folder}/pairs.txt")"
 
-# A classifier begins with the encoder, and with the pooler.
+# A classifier begins with the encoder and the pooler.
 printf '%s\n' $'x\tthe cat' $'y\ta bird' $'x\tthe dog' $'y\tbirds' >labelled
 cat >classes.textproto <<CONFIG
 data { labelled_text { dev_fraction: 0 } path: "labelled" }

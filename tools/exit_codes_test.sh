@@ -1,5 +1,5 @@
 #!/bin/bash
-# Each code of the table in tools/README.md, by programs that end with it.
+# Tests each exit code in the table of tools/README.md.
 
 source experiments/testing.sh
 
@@ -36,13 +36,13 @@ for program in "${programs[@]}"; do
   fails_when_full "${name}: help" "${program}" --help
 done
 for program in "${run_programs[@]}"; do
-  # `plan` takes a config.
+  # `plan` has a config instead of a run.
   flag=--run=nowhere
   [[ "${program}" != */plan ]] || flag=--config=nowhere
   ends 2 "${program}: no such input" 'error: ' "${runfiles}/${program}" "${flag}"
 done
 
-# Failed writes.
+# Output that cannot be written.
 touch file
 ends 1 'a run in a folder that cannot be made' 'cannot create the directory' \
   "${train}" "${small[@]}" --run=/proc/nowhere/run
@@ -61,7 +61,7 @@ pairs=(--threads=1 --set 'data={pairs {train {source: "source" target: "target"}
 ends 1 'no program that trains subwords' 'spm_train, which is not installed' \
   env PATH=/nowhere "${train}" --config="${config}" "${pairs[@]}" --run=pairs
 
-# A loss that is not finite; it is so again.
+# A loss that diverges, and diverges again after resuming.
 ends 3 'a loss that diverges' 'step ' "${train}" "${small[@]}" \
   --set training.epochs=400 --set 'optimizer={adam {} learning_rate: 1e6}' \
   --run=diverged

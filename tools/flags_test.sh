@@ -1,6 +1,5 @@
 #!/bin/bash
-# What each program says of its flags: its --help, and the values that they
-# want.
+# Checks the --help of each program, and the values that its flags require.
 
 source experiments/testing.sh
 
@@ -12,7 +11,7 @@ for program in "${@:2}"; do
   { "${runfiles}/${program}" --help | grep -o '^  --[a-z_]*=' || true; } |
     tr -d ' ' |
     while read -r flag; do
-      # Flags that may be repeated take any text.
+      # Flags that may be repeated accept any text.
       { "${runfiles}/${program}" "${flag}" 2>&1 </dev/null || true; } |
         { grep " ${flag%=} requires " || true; }
     done

@@ -1,16 +1,16 @@
 #!/bin/bash
-# A grid that Bazel has trained, trained again by `regard sweep`.
+# Trains a grid with `regard sweep` that Bazel has trained already.
 
 source experiments/testing.sh
 
 regard="${runfiles}/$1"
 folder="${runfiles}/experiments/ablation"
 out="${PWD}"
-# Paths in the description count from the root of the sources.
+# Paths in the description are relative to the root of the sources.
 cd "${runfiles}"
 grid=experiments/ablation/tiny_grid_sweep.textproto
 
-# The last of three rates diverges.
+# The last of three learning rates diverges.
 code=0
 "${regard}" sweep --grid="${grid}" --out="${out}/own" >"${out}/log" 2>&1 ||
   code=$?
@@ -26,7 +26,7 @@ report() { # report FILE: without the label of the grid and times.
 expect 'reports' "$(report "${folder}/tiny_grid.md")" \
   "$(report "${out}/own/report.md")"
 
-# Bazel's runs are taken, and what is missing is trained.
+# The sweep imports Bazel's runs and trains the missing ones.
 code=0
 "${regard}" sweep --grid="${grid}" --out="${out}/imported" --seeds=1 \
   --import="${folder}" >"${out}/log" 2>&1 || code=$?

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Trains a model of each kind for a moment, then looks at what it attends to.
+# Trains a small model of each kind, then inspects its attention.
 
 source experiments/testing.sh
 
@@ -25,13 +25,14 @@ expect_in run/inspect.html '<svg' 'watching' 'regardent' 'alignment error rate' 
   'gradient of each word' '>Heads<' '>Inputs<'
 expect 'a page that asks no host' 0 "$(grep -c 'src="http' run/inspect.html)"
 
-# A pair without gold, by the model's own translation; the page elsewhere.
+# A pair without a gold alignment, with the model's own translation. The page is
+# written elsewhere.
 "${inspect}" --run=run 'zebra they' --out=page.html --beam=2 >out 2>err
 expect_in err "does not know 'zebra'"
 expect_in out 'no gold alignment is known' zebra page.html
 expect_in page.html '<svg'
 
-# The figures or the object in place of the page, or no file.
+# Figures or JSON instead of the page, or no file.
 rm run/inspect.html
 "${inspect}" --run=run they --target=ils --json >object
 expect 'no page' 'object' "$(ls run/inspect.html object 2>/dev/null)"
@@ -42,7 +43,7 @@ cmp object object.json || failures=$((failures + 1))
 expect 'an image' '<svg xmlns=' "$(head -c 11 figures.svg)"
 expect_in figures.svg '>ils</text>'
 
-# Figures of one layer or head; what there is to hook.
+# Figures of one layer or head, and the list of hook points.
 "${inspect}" --run=run they --target=ils --out=figures.svg --layer=0 --head=0 \
   >out
 expect_in figures.svg '>step[*]/decoder/attention/weights<' '>head 0<'
@@ -59,7 +60,7 @@ expect_in out 'site  ' 'step[*]/decoder/attention/weights  ' \
 expect_in out '{"sites":[{"site":"' \
   '{"site":"step[*]/decoder/attention/weights","shape":[1,1,1,5]}'
 
-# Statistics of rows, also for an input that is too long to be looked at.
+# Row statistics, also for an input that is too long for the page.
 "${inspect}" --run=run --rows 'they are watching .' --target='ils regardent .' \
   >out
 expect_in out 'attention  ' '  entropy  top key  key 0  last 64' \
@@ -99,7 +100,7 @@ fails 'half a patch' '--patch=SITE and --from=INPUT must be given together' \
 fails 'the other half' '--patch=SITE and --from=INPUT must be given together' \
   "${inspect}" --run=run they --from=he
 
-# What a site carries. The same input carries nothing else.
+# Patching with the same input changes nothing.
 "${inspect}" --run=run 'they are watching .' --from='they are watching .' \
   --patch='*state' --json >out
 expect 'no change' '' "$(grep -o '"changes":\[[^]]*\]' out | grep '[1-9]')"
@@ -116,7 +117,7 @@ fails 'another shape' "--patch: 'encoder/embedded' is [1, 5, " \
 fails 'no such site' "no hook point (site) of this model matches '*/sate'; the nearest is" \
   "${inspect}" --run=run they --from=they --patch='*/sate'
 
-# No residual stream.
+# The model has no residual stream.
 fails 'each step is an attention' \
   "error: --explain: '*' matches 2 attentions; give one, such as 'step[0]/decoder/attention/weights'" \
   "${inspect}" --run=run they --target=ils --explain='*'
@@ -133,7 +134,7 @@ quietly "${train}" --config="${config}" --run=blind "${small[@]}" \
 expect_in out 'log p of the whole'
 expect_in blind/inspect.html '>Inputs<'
 
-# The heads of a BERT; the page in the working directory.
+# The heads of a BERT. The page is in the working directory.
 "${inspect}" --model="${bert}" --source='the cat' >out 2>err
 expect 'no notes of a BERT' '' "$(cat err)"
 expect_in out '[CLS] the cat [SEP]' entropy inspect.html
@@ -165,7 +166,7 @@ fails 'another output' '--patch: the other input does not have the' \
   "${inspect}" --model="${bert}" --source=$'the cat\tthe' \
   --patch='*residual' --from='the dog'
 
-# Why a head attends: the printed terms sum to the score.
+# The printed terms of an explanation sum to the score.
 explains() { # explains ARGUMENT... -- PART...: of the text.
   local arguments=()
   while [[ "$1" != -- ]]; do arguments+=("$1") && shift; done
@@ -192,7 +193,7 @@ fails 'no head' "error: --head: must be given, because 'bert/layers[0]/self/atte
 fails 'a head beyond' 'error: --head: must be less than 2, the number of heads; got 2' \
   "${inspect}" --model="${bert}" 'the cat' --explain='*layers[0]*' --head=2
 
-# Each other kind: what is asked, and what its object has.
+# All other kinds of models: their input, and the content of their JSON.
 run() { # run NAME CONFIG ARGUMENT...: trains.
   quietly "${train}" --config="${configs}/$2.textproto" --run="$1" \
     --set 'baseline.override=[]' --set training.epochs=1 "${@:3}"
@@ -236,7 +237,7 @@ fails 'a long text' 'tokens, got 101' \
 fails 'an unknown letter' "error: --target: character 1: the model does not" \
   "${inspect}" --run=letters Line --target=Q
 
-# Layers without a network, too, leave something.
+# Layers without a feed-forward network also contribute.
 run attention_only tiny_shakespeare --set data.path=text \
   --set training.examples_per_epoch=64 \
   --set model.language_model.transformer.width=16 \
@@ -287,7 +288,7 @@ ln -s ../right runs/latest
 expect_in err 'note: no --run was given; using the latest run, runs/../right'
 expect 'the latest run' "$("${inspect}" --run=right --json 'dogs sleep')" \
   "$(<latest)"
-# The last residual carries the answer.
+# The last residual contains the prediction.
 "${inspect}" --run=right 'dogs sleep' --from='cats sleep' \
   --patch='bert/embedded' --json >out
 expect_in out '"other_value":-' '"labels":["[CLS]",'

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Trains a language model of state mixers, then runs what reads such a run.
+# Trains a language model with state mixers, then runs all programs that read
+# such a run.
 
 source experiments/testing.sh
 
@@ -17,7 +18,8 @@ quietly "${regard}" train --run=run --threads=1 "${small[@]}"
 quietly "${regard}" train --run=two --threads=2 "${small[@]}"
 expect 'one thread and two' "$(digest run)" "$(digest two)"
 
-# Killed at some time after the first checkpoint, unless it was faster.
+# Kills the training after its first checkpoint. Tries again if the run finished
+# before the kill.
 for _ in 1 2 3 4 5; do
   rm -rf killed
   "${regard}" train --run=killed --threads=2 "${small[@]}" >log 2>&1 &
@@ -33,14 +35,14 @@ expect 'killed' '' "$(grep -o finished killed/status.json)"
 quietly "${regard}" train --resume --run=killed --threads=1
 expect 'killed and resumed' "$(digest run)" "$(digest killed)"
 
-# Greedy, by a beam of one, and in a batch.
+# Greedy search, a beam of one, and a batch give the same text.
 text() { "${regard}" generate --run=run --length=30 "$@" 2>/dev/null; }
 expect 'a beam of one' "$(text --top_k=1 'the cat' a)" \
   "$(text --beam=1 'the cat' a)"
 expect 'a sample in a batch' "$(text 'the cat')" \
   "$(text a 'the cat' 'two' | sed -n 2p)"
 
-# The maps: what inspect shows, and that they are exact.
+# Checks the maps of `inspect`, which must be exact.
 "${regard}" inspect --run=run 'the cat' --target=' sees' --out=page.html \
   --arrays=maps.safetensors >out 2>err
 expect_in out 'mean over heads of decoder/layers[*]/self/attention/weights' \
@@ -92,7 +94,8 @@ for name in shown:
         assert abs(exact - context) < 1e-5 * largest, (name, i, exact, context)
 END
 
-# Interventions at a trained model. A head whose output is 0 has a map of zeros.
+# Interventions on a trained model. The map of a head with a zero output is
+# zero.
 loss() { # loss INTERVENTION: dev/loss with it
   "${regard}" evaluate --run=run --json --set "intervene={$1}" 2>/dev/null |
     grep -o '"dev/loss":[0-9.e-]*' | head -n 1 | cut -d: -f2
@@ -124,7 +127,7 @@ fails 'scores, of which a state mixer has none' \
   "${regard}" evaluate --run=run \
   --set "intervene={site: '*/scores' replace {zeros {}}}"
 
-# Values of another input, and of the same.
+# Patches with values of another input, and of the same input.
 patch() { # patch SITE FROM: the sum of magnitudes of changes
   "${regard}" inspect --run=run 'the cat' --patch="$1" --from="$2" --json |
     grep -o '"changes":\[[^]]*\]' | tr -c '0-9.e\n-' ' ' |

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Plans shipped and published experiments, and holds the counts against print.
+# Plans the shipped and some published experiments, and compares the counts with
+# published numbers.
 
 source experiments/testing.sh
 
@@ -11,8 +12,8 @@ count() { # count ARGUMENT...: the number of all parameters.
   "${plan}" "$@" | awk '$1 == "all" { print $2; exit }'
 }
 
-# Vocabularies of Multi30k. The corpus that the configs name is not there, and
-# is not asked for.
+# Vocabulary sizes of Multi30k. The corpus of the configs is missing and is not
+# read.
 sizes=(--set 'data={placeholder {source_vocabulary: 7853 target_vocabulary: 5893}}')
 expect 'published LSTM' 13,898,501 \
   "$(count --config="${published}/published_lstm.textproto" "${sizes[@]}")"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Trains a model of each kind for a moment, then asks and evaluates each.
+# Trains a small model of each kind, then predicts with and evaluates each.
 
 source experiments/testing.sh
 
@@ -81,7 +81,7 @@ fails 'no run' 'contains no run' "${runs}" "${configs}"
 fails 'no metric' "did you mean 'test/bleu'?" "${runs}" --by=test/blue .
 fails 'two folders' 'exactly one FOLDER is required' "${runs}" words right
 
-# On its own data, a run has its own numbers; train/loss is of training.
+# On its own data, a run reproduces its numbers. train/loss is from training.
 numbers() { # numbers FILE: "NAME": NUMBER lines of "metrics" and "confidence".
   tr '{},' '\n\n\n' <"$1" | grep -E '^"(dev|test|train/mse|train/d2l)|^"mean|^"half'
 }
@@ -97,7 +97,7 @@ expect_in out 'Final numbers' 'test/bleu' '95 %:' 'Run     '
 expect_in out '"set":["search.beam=3","data.phrasebook.test=7"]' '"test/bleu":'
 "${evaluate}" --run=letters --set search.beam=3 >out 2>&1
 expect_in out 'search: has no effect: `language_model` does not search'
-# What stands in place of a value is compared with the untouched model.
+# The result of an intervention is compared with that of the unchanged model.
 "${evaluate}" --run=words --set \
   "intervene={site: '*/attention/context' replace {zeros {}}}" >out 2>&1
 expect_in out 'untouched: ' 'difference: '
@@ -116,14 +116,14 @@ fails 'a stride of another model' 'note: --stride applies only to language model
 fails 'no text' 'text nowhere: cannot open' \
   "${evaluate}" --run=letters --text=nowhere --stride=3
 expect 'that alone' 0 "$(grep -c '^note' err)"
-# All of another text, by windows that overlap, of a run.
+# Evaluates a run on another text, with overlapping windows.
 head -c 200 text >prose
 "${evaluate}" --run=letters --text=prose --stride=3 --json >out
 expect_in out '"test/perplexity":' 'evaluation_stride=3'
 printf a >prose
 fails 'a text of one character' '--text: the file is too short; it must' \
   "${evaluate}" --run=letters --text=prose
-# Other texts, by the vocabulary and labels of the run.
+# Evaluates on other texts, with the vocabulary and labels of the run.
 printf 'bad\tdogs sing\ngood\tzebras run\nbad\tthe\nbad\tdogs\n' >other
 "${evaluate}" --run=right --set data.path=other --json >out
 expect_in out '"dev/accuracy":'
@@ -153,7 +153,7 @@ expect 'data that are asked for, of no use, or as they were' '' "$(cat err)"
 fails 'no such file' 'nowhere' "${evaluate}" --run=letters \
   --set data.path=nowhere
 
-# Translations and continuations are those of the programs of their own.
+# Translations and continuations equal those of the specialised programs.
 printf 'they are watching .\n\ni am sad .\n' >sentences
 expect 'translations' "$("${translate}" --run=words <sentences)" \
   "$("${predict}" --run=words <sentences)"
@@ -173,7 +173,7 @@ expect 'a long line is not cut silently' \
   '2 1 error: line 2: must not be longer than 64 KiB' \
   "${code} $(wc -l <out) $(cat err)"
 
-# Without the corpus, but for examples.
+# Without the corpus, which only examples need.
 mv text elsewhere
 expect 'a continuation' \
   "$("${generate}" --run=letters --top_k=1 --length=20 'Line 1' |
@@ -208,7 +208,7 @@ fails 'a number too far away' \
 fails 'no number' "error: input 1: expected a number for each of x; got 'three'" \
   "${predict}" --run=curve three
 
-# A regression answers by the points that it was trained on, with all digits.
+# A regression predicts from its training points, with all digits.
 rows() { # rows STEP
   for i in $(seq 40); do
     echo "$((1700000000 + i)),$((1000000 + $1 * i)).125"
@@ -246,7 +246,7 @@ expect 'the class of a text' 1 "$("${predict}" --run=right 'the dogs sleeps' |
   grep -cE '^(good|bad)$')"
 class="$("${predict}" --run=right --json 'the dogs sleeps')"
 expect 'two classes' 2 "$(grep -o '"probability":0\.' <<<"${class}" | wc -l)"
-# On a terminal an answer has more than a line.
+# On a terminal, a prediction has several lines.
 python3 - "${predict}" --run=right --example=0 >screen <<'PYTHON'
 import os, pty, subprocess, sys
 master, slave = pty.openpty()
@@ -259,7 +259,7 @@ expect 'the class, all classes, and the right one' 'CLASS
 mv labelled elsewhere
 expect 'a class without the corpus' "${class}" \
   "$("${predict}" --run=right --json 'the dogs sleeps')"
-# Runs of earlier programs have no labels of their own.
+# Runs of earlier programs did not store their labels.
 rm right/labels.txt
 fails 'neither labels nor corpus' 'labels.txt' "${predict}" --run=right dogs
 mv elsewhere labelled
@@ -288,7 +288,7 @@ fails 'no such example' 'error: example 12: the index of an example must be less
 fails 'a text where an image is wanted' \
   "error: input 1: 'they are watching .': cannot read a PNG or JPEG file: " \
   "${predict}" --run=shapes 'they are watching .'
-# A PNG file of one black pixel.
+# A PNG file with one black pixel.
 base64 -d >pixel.png <<'PNG'
 iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAA
 AABJRU5ErkJggg==
@@ -303,7 +303,7 @@ expect 'a caption' 1 "$("${predict}" --run=pictures --example=0 | wc -l)"
 "${predict}" --run=pictures --example=0 --json >out
 expect_in out '"input":"image 0"' '"reference":"'
 
-# A folder of Hugging Face's is a run, too.
+# A Hugging Face model folder is also a run.
 "${embed}" --run="${bert}" <<<'the cat' >vector
 expect 'a vector' "$(cat vector)" "$("${predict}" --run="${bert}" 'the cat')"
 "${predict}" --run="${bert}" --json $'the cat\tan old bird' >out
@@ -342,7 +342,8 @@ fails 'a model that is not theirs' \
   'added: attention.attention.position_encoding' "${export}" --run=filled copy
 fails 'a translator' 'this model cannot be written as a' "${export}" --run=words copy
 
-# Nor is the run needed that a classifier began with, but by earlier programs.
+# The run that a classifier began with is not needed, except by runs of earlier
+# programs.
 run begun grammaticality --set model.text_classifier.pretrained=filled \
   --set data.grammaticality.train=20
 "${predict}" --run=begun 'the dogs sleeps' >class
@@ -358,7 +359,7 @@ expect 'the tokens of the run' "$(cat class)" \
   "$("${predict}" --run=begun 'the dogs sleeps')"
 mv tokens begun/tokens.textproto
 
-# And trainings begin with it.
+# Trainings can begin with it, too.
 cat >tuned.textproto <<CONFIG
 data { scored_pairs {} path: "pairs.tsv" }
 model {
@@ -414,7 +415,7 @@ wrong 'a broken config' 'folder/config.json:'
 fails_when_full 'an answer' "${predict}" --run=curve 1
 fails 'no run' '--run=DIR must name' "${predict}" 1
 
-# Without --run, the run under runs/ that was trained last.
+# Without --run, programs use the run under runs/ that was trained last.
 run runs/first nadaraya_watson
 run runs/second nadaraya_watson --set seed=2
 run runs/deeper/third nadaraya_watson --set seed=3

@@ -8,7 +8,7 @@ translate="${runfiles}/$2"
 config="${runfiles}/$3"
 compare="${runfiles}/$4"
 
-# Three words of ten, and the same in another language.
+# Three words out of ten, and their translations.
 english=(One Two Cats Dogs see like Birds "don't" hear, find)
 french=(Un Deux Chats Chiens voient aiment Oiseaux "n'ont" ouïe, trouvent)
 for i in $(seq 0 399); do
@@ -20,7 +20,7 @@ head -n 340 all.en >train.en
 head -n 340 all.fr | gzip >train.fr.gz
 tail -n 60 all.en >dev.en
 tail -n 60 all.fr >dev.fr
-# A pair that training leaves out, and an empty line that evaluation keeps.
+# A pair that training skips, and an empty line that evaluation keeps.
 echo >>train.en
 printf 'rien\n' | gzip >>train.fr.gz
 printf '\n' >>dev.en
@@ -60,7 +60,7 @@ print(json.load(open("run/environment.json"))["data"]["subwords.model"])')"
 newest="$(find run/checkpoints -name 'step-*' | sort -t- -k2 -n | tail -n 1)"
 expect 'the weights to use' 1 "$(find "${newest}" -name best.safetensors | wc -l)"
 
-# The scores are those of what the program translates.
+# The scores of the run are those of its translations.
 "${translate}" --run=run <dev.en >out 2>err
 expect 'a line for each line' 61 "$(wc -l <out)"
 expect 'exact matches as measured' "$(field test/exact_match)" "$(python3 -c '
@@ -71,7 +71,7 @@ expect 'raw text' 1 "$(("$(grep -cE '^[A-Z].* !$' out)" > 24))"
 paste dev.en out | "${translate}" --run=run --score >scores
 expect 'a score for each pair' 61 "$(wc -l <scores)"
 
-# What the model makes of each example is kept, with what the scores are made of.
+# examples.jsonl has the outputs, and the statistics behind the scores.
 expect 'outputs are kept' "$(cat out)" "$(python3 -c '
 import json
 lines = [json.loads(line) for line in open("run/examples.jsonl")]
@@ -100,7 +100,7 @@ over = [c["over_examples"]["difference"] for c in both["comparisons"]
 print(len(both["config"]), len(over), max(over), len(both["runs"]))')"
 fails_when_full 'a comparison' "${compare}" run run
 
-# A finished run, resumed, is not trained again.
+# Resuming a finished run does not train it again.
 before="$(cat run/status.json)"
 results() { # All but the config, which says where it was read from.
   sed '/<h2>Config</,$d' run/report.html | cat - run/examples.jsonl | sha256sum

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Runs the commands of README.md on small data; follows the links of all pages.
+"""Runs the commands of README.md on small data, and checks the links of all
+pages.
 
-Arguments: README.md, configs, and the programs by target,
-LABEL=FILE. Links lead through the tree itself, not through declared inputs.
+Arguments: README.md, configs, and the programs by target as LABEL=FILE. Links
+are resolved in the source tree, not in declared inputs.
 """
 
 import os
@@ -12,31 +13,31 @@ import shutil
 import subprocess
 import sys
 
-# Seconds instead of a minute.
+# Settings that reduce a minute to seconds.
 _SMALL = [part for setting in (
     "data.phrasebook.train=300", "data.phrasebook.dev=10",
     "data.phrasebook.test=10", "data.phrasebook.test_unseen_pairs=10",
     "training.epochs=1", "model.encoder.hidden=16", "model.decoder.hidden=32",
 ) for part in ("--set", setting)]
-# The same for data of the user's, by what the command says.
+# Such settings for the user's data, by a part of the command.
 _SMALL_OWN = {
     "mine.tsv": ["training.epochs=1", "model.encoder.hidden=16",
                  "model.decoder.hidden=32"],
     "mine.txt": ["training.epochs=1", "training.examples_per_epoch=24"],
     "mine.csv": ["training.epochs=1"],
 }
-# These two are what .ci/run and tools/try_debian start as they are.
+# .ci/run and tools/try_debian run these two commands unchanged.
 _FIRST = ["tools/bazel run //experiments:train", "tools/bazel test //..."]
 
 
 def commands(text):
-    """The lines of the code blocks, but comments."""
+    """Returns the lines of the code blocks, without comments."""
     return [line.strip() for line in text.splitlines()
             if line.startswith("    ") and not line.strip().startswith("#")]
 
 
 def pages(root):
-    """The Markdown pages of the tree, but what git ignores."""
+    """Returns the Markdown pages of the tree that Git does not ignore."""
     with open(os.path.join(root, ".gitignore"), encoding="utf-8") as file:
         ignored = [line.strip("/\n") for line in file]
     for folder, folders, files in os.walk(root):
@@ -49,7 +50,7 @@ def pages(root):
 
 
 def broken_links(path):
-    """Links of a page, but for its code blocks, that lead to no file."""
+    """Returns the links outside of code blocks that lead to no file."""
     with open(path, encoding="utf-8") as file:
         text = "".join(line for line in file if not line.startswith("    "))
     folder = os.path.dirname(path)
@@ -59,7 +60,7 @@ def broken_links(path):
 
 
 def make_data():
-    """What the user brings."""
+    """Writes the data files of the user."""
     words = ["they", "are", "watching", "."]
     with open("mine.tsv", "w", encoding="utf-8") as file:
         for i in range(300):
@@ -74,14 +75,14 @@ def make_data():
 
 
 def copy_configs(configs):
-    """The configs, where the commands look for them."""
+    """Copies the configs to where the commands expect them."""
     os.makedirs("configs")
     for config in configs:
         shutil.copyfile(config, f"configs/{os.path.basename(config)}")
 
 
 def to_run(line, programs):
-    """What stands in for a command; None if nothing can be started."""
+    """Returns the replacement of a command, or None if it starts nothing."""
     words = shlex.split(line)
     if words[1] != "run":
         return None

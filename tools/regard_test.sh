@@ -1,5 +1,6 @@
 #!/bin/bash
-# All programs in one, and the script that starts it in a package.
+# Tests the binary with all programs, and the script that starts it in a
+# package.
 
 source experiments/testing.sh
 
@@ -16,7 +17,7 @@ Use a model:
 Look inside:
 Manage runs:
 Examples:' "$(grep ':$' help)"
-# Each that the help lists is there, and takes its own arguments.
+# Every program in the help exists and accepts its own arguments.
 programs=0
 while read -r program; do
   programs=$((programs + 1))
@@ -28,7 +29,7 @@ done < <(sed -n 's/^  \([a-z]*\)  .*/\1/p' help)
 expect 'number of programs' 17 "${programs}"
 fails 'no program' 'error: a program is required' "${regard}"
 
-# By another name.
+# A link with the name of a program.
 "${regard}" predict --help >help_of
 expect 'the link' "$(<help_of)" "$("${predict}" --help)"
 mkdir a_train
@@ -49,7 +50,7 @@ fails 'a wrong flag' 'error: there is no flag --nonesuch' "${regard}" --nonesuch
 "${regard}" attend --version >version
 expect_in "${citation}" "version: $(sed -n 's/^Regard //p' version)"
 
-# A package whose programs say which one they are.
+# A package whose programs print their level.
 for level in x86-64 x86-64-v3 x86-64-v4; do
   mkdir -p "package/lib/${level}"
   printf '#!/bin/sh\necho %s "$@"\nexit 3\n' "${level}" \
@@ -69,7 +70,7 @@ expect 'a level by hand' 'x86-64 plan' \
 fails 'a wrong level' 'REGARD_ISA=i386: must be x86-64, x86-64-v3 or x86-64-v4' \
   env REGARD_ISA=i386 package/regard plan
 
-# As pip lays it out.
+# The layout of pip.
 mkdir -p installed/bin installed/lib
 cp -r package/lib installed/lib/regard
 cp package/regard installed/bin

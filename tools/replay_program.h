@@ -1,5 +1,5 @@
 // Trains a part of a run again. Prints the values at its hook points, and
-// checks that the results are those of the run.
+// checks that the run repeats.
 #ifndef TOOLS_REPLAY_PROGRAM_H_
 #define TOOLS_REPLAY_PROGRAM_H_
 

@@ -55,7 +55,8 @@ TEST(ScoreListTest, HasALineForEachOtherPlugin) {
   EXPECT_EQ(json["mixers"].size(), scorers.mixers.plugins().size());
   EXPECT_EQ(json["key_selections"][0]["name"], "moba");
   EXPECT_EQ(json["key_selections"][0]["options"][1]["default"], "3");
-  // The order is that of the members, not of the names of their types.
+  // Normalizers keep the order of the members; they are not sorted by type
+  // name.
   EXPECT_EQ(json["normalizers"][2]["name"], "entmax15");
 }
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Lists the scoring functions, where that can be written and where not.
+# Lists the scores. Tests output that can and that cannot be written.
 
 source experiments/testing.sh
 

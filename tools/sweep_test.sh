@@ -1,5 +1,6 @@
 #!/bin/bash
-# Sweeps of a tiny experiment: two values and two seeds, stopped and resumed.
+# Tests sweeps of a tiny experiment with two values and two seeds, stopped and
+# resumed.
 
 source experiments/testing.sh
 
@@ -25,25 +26,25 @@ expect_in whole/report.md 'all 4 runs finished' '| learning_rate 0.004 |' \
 expect_in whole/report.html '<figure class="forest">' 'Training took'
 quietly "${regard}" runs whole
 
-# A run is what `regard train` makes of the same settings.
+# A run of the sweep equals a run of `regard train` with the same settings.
 quietly "${regard}" train "${small[@]}" --run=alone --threads=2 \
   --set training.epochs=4 --set optimizer.learning_rate=.004 --set seed=1
 expect 'digest' "$(digest alone)" \
   "$(digest whole/cells/learning_rate_0.004/seed-1)"
 
-# Nothing is left to do. Standard output has the paths only.
+# Nothing is left to train. Standard output contains only the paths.
 sweep "${axis[@]}" --out=whole >out 2>err
 expect 'paths' "$(printf '%s\n' report.html report.md cells.jsonl |
   sed "s|^|whole/|")" "$(<out)"
 expect 'nothing is trained' '' "$(grep -c finished err | grep -v '^0$' || true)"
 
-# The description that the flags gave.
+# Reads the description that the flags gave.
 quietly "${regard}" sweep --grid=whole/sweep.textproto --out=whole --collect
 quietly "${regard}" sweep --grid=whole/sweep.textproto --out=again \
   --cells=whole/cells.jsonl
 cmp whole/cells.jsonl again/cells.jsonl || expect 'records' 'the same' 'others'
 
-# Stopped, and resumed.
+# Stops the sweep and resumes it.
 code=0
 (
   until compgen -G 'stopped/cells/*_0.002/seed-0/checkpoints/step-*' >steps; do
@@ -92,7 +93,7 @@ fails 'a wrong grid' 'grid.textproto:1:1: error: ' "${regard}" sweep \
 expect 'nothing is written' 'none' "$([[ -e none ]] || echo none)"
 fails_when_full 'paths' sweep "${axis[@]}" --out=whole
 
-# Braces of a message may be left out, and notes do not matter.
+# The braces of a message may be omitted. Notes do not change the key of a cell.
 quietly "${regard}" sweep --config="${phrasebook}" --seeds=1 --out=scores \
   --axis model.attention=additive,dot --set training.max_updates=1 \
   --set data.phrasebook.train=50 --set data.phrasebook.dev=5 \

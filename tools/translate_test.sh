@@ -1,5 +1,5 @@
 #!/bin/bash
-# Trains for a moment, then translates as scripts do: through pipes.
+# Trains a small run, then translates through pipes, as scripts do.
 
 source experiments/testing.sh
 
@@ -12,7 +12,7 @@ quietly "${train}" --config="${config}" --run=run --set data.phrasebook.train=60
   --set data.phrasebook.test_unseen_pairs=10 --set training.epochs=2 \
   --set model.encoder.hidden=16 --set model.decoder.hidden=16
 
-# A thousand lines of every length, some of them empty.
+# A thousand lines of all lengths, some of them empty.
 words=(they are watching . the girl sees a zebra he)
 for i in $(seq 0 999); do
   echo "${words[*]:0:$((i % 11))}"
@@ -25,7 +25,7 @@ expect 'each unknown word is named once' 1 "$(grep -c zebra err)"
 expect 'text cannot spell reserved tokens' \
   "note: sentence 1: the model does not know '<eos>'" "$(cat err)"
 
-# On a terminal standard error has a line of progress, and notes in its place.
+# On a terminal, standard error has a progress line, which notes replace.
 python3 - "${translate}" >screen <<'PYTHON'
 import os, pty, subprocess, sys
 master, slave = pty.openpty()
@@ -50,7 +50,7 @@ expect 'a note in place of the line' 1 "$(grep -c $'\rnote: .*zebra' screen)"
 cmp out watched || failures=$((failures + 1))
 expect 'no progress off a terminal' 0 "$(grep -c 'a second' err)"
 
-# Words of a corpus are written as they are, but control no terminal.
+# Words of a corpus are written unchanged, but cannot control a terminal.
 printf 'they\t\x1b[31mils\n%.0s' {1..64} >pairs
 quietly "${train}" --config="${config}" --run=red --set training.epochs=30 \
   --set 'data={path: "pairs" pairs { cut_tokens: 2 }}' \
@@ -65,7 +65,7 @@ PYTHON
 expect 'the word on a terminal' '[31mils' "$(head -n 1 screen)"
 expect 'nothing else that it would obey' 0 "$(grep -c $'\x1b' screen)"
 
-# What a run's cut_tokens leave out.
+# Words beyond the cut_tokens of a run are ignored.
 "${translate}" --run=red 'they they' 'they they they' >/dev/null 2>err
 expect 'more than the model reads' \
   'note: sentence 2 is cut: only the first 2 of 3 words are translated' \
@@ -74,7 +74,7 @@ expect 'more than the model reads' \
 expect 'the same on any threads' "$(sha256sum <out)" "$(
   "${translate}" --run=run --threads=3 <thousand 2>/dev/null | sha256sum)"
 
-# The same whatever else is translated at the same time.
+# A translation does not depend on the other sentences of its batch.
 for i in $(seq 0 10); do
   sed -n "$((i + 1))p" thousand | "${translate}" --run=run 2>/dev/null
 done >alone
@@ -89,7 +89,7 @@ expect 'arguments as lines' "$(tail -n +2 alone)" \
 expect 'as many lines from a beam' 1000 \
   "$("${translate}" --run=run --beam=3 <thousand 2>/dev/null | wc -l)"
 
-# Ten thousand words in one line, then an ordinary one without a newline.
+# Ten thousand words in one line, then a normal line without a newline.
 {
   printf 'they %.0s' $(seq 10000)
   printf '\nthey are watching .'
@@ -98,14 +98,14 @@ expect 'a long line is one line' 2 "$(wc -l <out)"
 expect 'the line after it' "$(sed -n 5p alone)" "$(tail -n 1 out)"
 expect_in err 'sentence 1 is cut: only the first 500 of 10000 words are translated'
 
-# What is no text is answered with a line all the same.
+# Input that is not text also gives one line of output.
 printf 'a\0b \xff\xfe\r\n\x1b[31m they\n' | "${translate}" --run=run >out 2>err
 expect 'bytes of any kind' 2 "$(wc -l <out)"
 expect 'no line in, none out' '' "$("${translate}" --run=run </dev/null 2>&1)"
 expect 'typed without spaces' "$(sed -n 5p alone)" \
   "$(echo 'They are  watching.' | "${translate}" --run=run 2>&1)"
 
-# An answer comes before the next question.
+# A translation is written before the next sentence arrives.
 expect 'an answer without waiting for more' "$(sed -n 5p alone)" \
   "$(first_answer 'they are watching .' "${translate}" --run=run)"
 
@@ -123,7 +123,7 @@ expect 'their scores are sorted' "$(sed -n 1,3p out | sed 's/.*||| //')" \
 expect 'at least seven words' 1 "$(("$("${translate}" --run=run --min_length=7 \
   'they are watching .' 2>err | wc -w)" >= 7))"
 expect 'room for seven words' '' "$(cat err)"
-# 2 * 5 + 10 ids, and 2 * 3 + 10.
+# The limits are 2 * 5 + 10 ids, and 2 * 3 + 10.
 printf 'they are watching .\n\nthey are\n' |
   "${translate}" --run=run --min_length=19 >out 2>err
 expect 'no room for nineteen words' 'note: sentence 3: its translation has at '\
@@ -140,7 +140,7 @@ done | sort -u | wc -l)"
 expect 'a sample of the likeliest word is greedy' "$(sed -n 5p alone)" \
   "$(sample --top_k=1 'they are watching .')"
 
-# Scores of given pairs: what a search found has the score that it says.
+# The scores of given pairs equal the scores that the search has printed.
 "${translate}" --run=run --beam=3 --n_best=3 --length_penalty=0 \
   'they are watching .' >found 2>/dev/null
 sed 's/^0 ||| \(.*\) ||| .*/they are watching .\t\1/' found |
@@ -151,7 +151,7 @@ expect 'scores with all digits' '3 3' "$(grep -cE '[0-9]{8}' out) $(
 expect 'the scores of a search' 3 "$(paste -d ' ' out \
   <(sed 's/.*||| //' found) | awk '($1 - $2) ^ 2 < 1e-6' | wc -l)"
 
-# A run twice is an ensemble that knows no more than the run.
+# An ensemble of a run with itself gives the translations of the run.
 expect 'an ensemble' "$(cat alone)" \
   "$(head -n 11 thousand | "${translate}" --run=run --run=run 2>/dev/null)"
 expect 'no word of the training was unknown' \
@@ -159,8 +159,8 @@ expect 'no word of the training was unknown' \
 'so the model never writes it' \
   "$("${translate}" --run=run --replace_unknown they 2>&1 >/dev/null)"
 
-# Words of a target that occur once are <unk>: those are translations of names.
-# What is copied is a name, not the known word that the model looks at.
+# Target words that occur once are <unk>; they are translations of names. A name
+# is copied, not the known word with the largest weight.
 for i in {1..60}; do
   printf 'name%d sees a fish\tName%d vida\n' "${i}" "${i}"
   printf 'a fish sees name%d\tvida Name%d\n' "${i}" "${i}"
@@ -178,8 +178,8 @@ expect 'no known word is copied' 0 "$(printf '%s\n' 'sees a fish' 'fish a sees' 
   'a' 'fish' 'sees' 'a a a' | "${translate}" --run=names --replace_unknown \
   --min_length=2 2>/dev/null | grep -cE '\b(sees|a|fish)\b')"
 
-# Targets are much longer than sources. The run folder knows it where
-# the data are gone; one of an earlier program does not.
+# Targets are much longer than sources. The run folder stores this for use
+# without the data; earlier programs did not store it.
 for i in {1..30}; do
   printf 'go\t%s\ngo go\t%s\nno\tn\n' "$(echo r{1..16})" "$(echo r{1..24})"
 done >long.tsv
@@ -203,7 +203,7 @@ expect 'a run of an earlier program' '13' \
   "$("${translate}" --run=long go 2>err | wc -w)"
 expect_in err '1 of 1 translations were cut at their maximum length'
 
-# Alignments do not disturb standard output.
+# Alignments do not go to standard output.
 expect 'align in a pipe' "$(sed -n 5p alone)" \
   "$("${translate}" --run=run --align 'they are watching .' 2>err)"
 expect_in err 'watching'

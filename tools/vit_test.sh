@@ -1,5 +1,5 @@
 #!/bin/bash
-# Uses folders of Vision Transformers as scripts do, and trains one further.
+# Uses folders of Vision Transformers as scripts do, and fine-tunes one.
 
 source experiments/testing.sh
 
@@ -12,7 +12,7 @@ cp -rL "${runfiles}/$5" testdata
 chmod -R u+w testdata
 mv testdata/vit testdata/timm testdata/vit_headless testdata/image.png .
 
-# The class and the probability that the other library gives.
+# The class and the probability that the reference library gives.
 for name in vit timm; do
   "${predict}" --run="${name}" --json image.png >out
   expect "the probabilities of ${name}" '' "$(
@@ -27,7 +27,7 @@ expect 'a class by its name' 1 \
 "${inspect}" --run=timm --out=page.html image.png >/dev/null
 expect_in page.html 'data:image/png;base64' '</html>'
 
-# Labelled images, in folders by the names of the classes.
+# Labelled images, in folders named after the classes.
 mkdir -p "photos/tabby cat" photos/dog
 for i in 1 2 3; do
   cp image.png "photos/${class}/${i}.png" 2>/dev/null ||
@@ -48,12 +48,12 @@ cp image.png owls/dog
 fails 'a class that the model does not know' "the model does not know class 'owl'" \
   "${evaluate}" --run=vit --set data.path=owls
 
-# Written, and read again.
+# Exports the model and reads it again.
 "${export}" --run=vit copy >/dev/null
 expect 'a copy' "$("${predict}" --run=vit --json image.png)" \
   "$("${predict}" --run=copy --json image.png)"
 
-# A training begins with a folder; with other classes, it has a head of its own.
+# A training begins with a folder. With other classes, it has a new head.
 cat >tuned.textproto <<'END'
 # proto-file: experiments/experiment.proto
 # proto-message: regard.Experiment
@@ -101,7 +101,8 @@ sed -i 's/bias: true/bias: false/' tuned.textproto
 fails 'a norm without a bias' "'vit.layernorm.bias' does not belong" \
   "${train}" --config=tuned.textproto --run=none
 
-# A folder without a head gives a training what it has, and no answer.
+# A training can begin with a folder without a head, but predictions are not
+# possible.
 fails 'no head' "the tensor 'classifier.weight', F32 [2, 6], is missing" \
   "${predict}" --run=vit_headless image.png
 sed -i 's/"num_attention_heads": 2/"num_attention_heads": 0/' vit/config.json

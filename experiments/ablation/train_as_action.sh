@@ -3,7 +3,7 @@
 # action.
 #
 # Usage: train_as_action OUTPUTS LABEL fail|keep FILES OVERRIDES TRAINER
-#    [ARGUMENT...]
+#     [ARGUMENT...]
 #
 # FILES, separated by spaces, are further files of the run folder to copy.
 # OVERRIDES is empty, or a file with one override per line. These precede the

@@ -72,8 +72,8 @@ class Task {
   // A task declares the following function if its model needs nothing of the
   // training data but Files():
   //
-  //  static absl::Status Keep(const TaskContext&, const AnyDataSource&,
-  //                           const KeptFiles&, Data*);
+  //   static absl::Status Keep(const TaskContext&, const AnyDataSource&,
+  //                            const KeptFiles&, Data*);
   //
   // Keep() puts the files into the data. The data may be empty, so a trained
   // model makes predictions even if its data are missing. They may also be

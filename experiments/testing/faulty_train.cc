@@ -1,6 +1,6 @@
 // //experiments:train with a fault in its k-th file operation:
 //
-//  faulty_train FAULT K ARGUMENT...
+//   faulty_train FAULT K ARGUMENT...
 //
 // FAULT is the number of a FileFault. Prints the number of file operations at
 // the end.

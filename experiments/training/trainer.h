@@ -1,7 +1,7 @@
 // The training loop of all tasks:
 //
-//  examples -> shards -> loss -> reduce -> clip -> update -> log -> evaluate
-//  -> checkpoint
+//   examples -> shards -> loss -> reduce -> clip -> update -> log -> evaluate
+//   -> checkpoint
 //
 // Each thread has one tape. The gradients of its shards go to slabs of the
 // GradientReducer.

@@ -3,13 +3,14 @@
 
     make_wheel.py PACKAGE MODULE FOLDER
 
-PACKAGE is the folder that tools/package makes, with the program at some levels
-of the instruction set. The wheel in FOLDER has this program as the command
+PACKAGE is a folder of tools/package, which contains the program for some
+instruction-set levels. The wheel in FOLDER contains this program as the command
 `regard`, the configs, the licences and the Python MODULE. The same inputs give
 the same bytes.
 
-The program is linked statically: it needs Linux on x86-64, and no C library of
-the system. So the tags name old versions of both C libraries that pip knows.
+The program is linked statically, so it needs Linux on x86-64, but no C library
+of the system. Therefore, the tags name old versions of both C libraries that
+pip supports.
 """
 
 import base64
@@ -44,13 +45,13 @@ Root-Is-Purelib: false
 
 
 def file_tag():
-    """The tags as a wheel's name has them."""
+    """Returns the tags as they appear in the name of a wheel."""
     platforms = ".".join(tag.split("-")[2] for tag in _TAGS)
     return f"py3-none-{platforms}"
 
 
 def version_of(changelog):
-    """The latest release that a text like CHANGELOG.md lists."""
+    """Returns the latest release in a text like CHANGELOG.md."""
     found = re.search(r"^## ([0-9][0-9.]*) - ", changelog, re.MULTILINE)
     if found is None:
         sys.exit("make_wheel.py: error: CHANGELOG.md lists no release; add a "
@@ -59,7 +60,7 @@ def version_of(changelog):
 
 
 def contents_of(package, module, version):
-    """Pairs of a path in the wheel and the bytes there, but for RECORD."""
+    """Returns pairs of a path in the wheel and its bytes, without RECORD."""
     data = f"regard-{version}.data/data"
     info = f"regard-{version}.dist-info"
 
@@ -86,7 +87,7 @@ def contents_of(package, module, version):
 
 
 def write_wheel(package, module, folder):
-    """Writes the wheel of a package; returns its path."""
+    """Writes the wheel of a package. Returns its path."""
     version = version_of((package / "CHANGELOG.md").read_text(encoding="utf-8"))
     wheel = folder / f"regard-{version}-{file_tag()}.whl"
     record_name = f"regard-{version}.dist-info/RECORD"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes wheels of a made-up package, and reads them as pip does.
+"""Makes wheels of a fake package, and reads them as pip does.
 
     make_wheel_test.py SCRIPT MODULE CHANGELOG
 """
@@ -35,7 +35,7 @@ _FILES = {
 
 
 def make(name, files):
-    """Makes a package of `files`; returns the process that packs it."""
+    """Makes a package of `files`. Returns the process that packs it."""
     package, folder = _SCRATCH / name, _SCRATCH / f"{name}_out"
     for path, text in files.items():
         (package / path).parent.mkdir(parents=True, exist_ok=True)

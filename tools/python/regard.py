@@ -6,8 +6,8 @@
     run.curves()["dev/loss"].plot()
     run.predict("they are watching .")
 
-Arrays are numpy's. Functions that return a data frame need pandas, too;
-everything else works without it. docs/python.md shows all of this at work.
+Arrays are NumPy arrays. Only functions that return a data frame need pandas.
+docs/python.md shows examples.
 """
 
 import dataclasses
@@ -20,8 +20,8 @@ import subprocess
 
 import numpy as np
 
-# Path of the command `regard`. None: the one installed with this module, or
-# else the first one on the PATH.
+# Path of the command `regard`. If None, uses the command installed with this
+# module, or else the first one on the PATH.
 PROGRAM = None
 
 _DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2",
@@ -30,7 +30,7 @@ _DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2",
 
 
 class Error(Exception):
-    """A folder or an input that is wrong; the message says why."""
+    """An invalid folder or input. The message states the problem."""
 
 
 @dataclasses.dataclass
@@ -46,15 +46,15 @@ class Map:
     gold: list = ()  # [row, column] of the links of the gold alignment
 
     def frame(self, head=0):
-        """The weights of one head as a data frame."""
+        """Returns the weights of one head as a data frame."""
         return _pandas().DataFrame(self.weights[head], self.rows, self.columns)
 
 
 class Run:
     """A run folder. docs/run_folder.md describes its files.
 
-    Reading never changes the folder. A run may still be training: properties
-    read their file each time.
+    Reading never changes the folder. A run may still be training, so properties
+    read their file on each access.
     """
 
     def __init__(self, folder="runs/latest"):
@@ -67,7 +67,7 @@ class Run:
 
     @property
     def status(self):
-        """status.json: `state`, `step`, `metrics` and more."""
+        """The content of status.json: `state`, `step`, `metrics` and more."""
         return self._json("status.json")
 
     @property
@@ -82,11 +82,11 @@ class Run:
         return Run(folder) if (folder / "run.json").is_file() else None
 
     def records(self):
-        """The lines of metrics.jsonl, in the order written."""
+        """Returns the lines of metrics.jsonl, in the order written."""
         return _json_lines(self.folder / "metrics.jsonl")
 
     def curves(self):
-        """A data frame with a row for each step, a column for each metric."""
+        """Returns a data frame with one row per step, one column per metric."""
         pandas = _pandas()
         rows = [{"step": record["step"], **_numbers(record["metrics"])}
                 for record in self.records()]
@@ -95,10 +95,11 @@ class Run:
         return pandas.DataFrame(rows).groupby("step").last()
 
     def examples(self):
-        """A data frame with a row for each example of dev and test.
+        """Returns a data frame with a row for each example of dev and test.
 
-        `set` is dev, test, or test_apart for examples unlike the training data.
-        Other columns depend on the task, such as `input` and `output`.
+        The column `set` is dev, test, or test_apart for examples unlike the
+        training data. Other columns depend on the task, such as `input` and
+        `output`.
         """
         rows, name = [], ""
         for value in _json_lines(self.folder / "examples.jsonl"):
@@ -112,14 +113,14 @@ class Run:
         return _pandas().DataFrame(rows)
 
     def maps(self):
-        """The attention maps that the report shows."""
+        """Returns the attention maps that the report shows."""
         return [_map(entry) for entry in self._json("attention.json")["maps"]]
 
     def weights(self, step=None):
-        """Parameters by name, of the last checkpoint or of the one at `step`.
+        """Returns the parameters by name, of the last checkpoint or of `step`.
 
-        Without `step`, these are the weights that programs predict with. Early
-        stopping and averages choose others than the last ones.
+        Without `step`, returns the weights that programs predict with. With
+        early stopping or averages, these are not the last weights.
         """
         folder = self.folder / "checkpoints"
         if (self.folder / "checkpoints.json").is_file():
@@ -139,12 +140,12 @@ class Run:
         return read_arrays(checkpoint / "weights.safetensors")
 
     def predict(self, inputs, *flags):
-        """Predictions by the program, objects as docs/json.md lists them.
+        """Returns predictions as objects in the format of docs/json.md.
 
         Args:
-          inputs: a text gives an object; a list of texts gives a list. What a
-            text holds depends on the task: `regard predict --help`.
-          *flags: of `regard predict`, such as "--top=3".
+          inputs: a text gives an object; a list of texts gives a list. The content
+            of a text depends on the task: see `regard predict --help`.
+          *flags: flags of `regard predict`, such as "--top=3".
         """
         if isinstance(inputs, str):
             return self.predict([inputs], *flags)[0]
@@ -159,7 +160,7 @@ class Run:
         return [json.loads(line) for line in output.split("\n") if line]
 
     def inspect(self, text, *flags):
-        """Explains one prediction: the object of docs/json.md for `inspect`.
+        """Explains a prediction by the `inspect` object of docs/json.md.
 
         Its `maps` are Map objects. `regard inspect --help` lists the flags.
         """
@@ -173,7 +174,7 @@ class Run:
 
 
 def runs(folder="runs"):
-    """A data frame of the runs below a folder: state, step and metrics."""
+    """Returns a data frame of the runs below a folder, with their metrics."""
     listed = json.loads(call("runs", "--json", str(folder)))["runs"]
     rows = [{"run": entry["run"], "state": entry.get("state", "unreadable"),
              "step": entry.get("step"), **_numbers(entry.get("metrics", {}))}
@@ -183,7 +184,7 @@ def runs(folder="runs"):
 
 
 def cells(folder):
-    """A data frame of the finished runs of a sweep: arm, seed, metrics."""
+    """Returns a data frame of the finished runs of a sweep, with metrics."""
     rows = []
     for cell in _json_lines(pathlib.Path(folder) / "cells.jsonl"):
         rows.append({"arm": cell.pop("arm"), "seed": cell.pop("seed"),
@@ -192,9 +193,9 @@ def cells(folder):
 
 
 def read_arrays(path):
-    """The arrays of a safetensors file by name.
+    """Returns the arrays of a safetensors file by name.
 
-    Checkpoints are such files, and what `inspect --arrays` and `replay` write.
+    Checkpoints, `inspect --arrays` and `replay` write such files.
     """
     data = bytearray(pathlib.Path(path).read_bytes())
     begin = 8 + int.from_bytes(data[:8], "little")
@@ -209,7 +210,7 @@ def read_arrays(path):
         if entry["dtype"] == "BF16":
             values = (values.astype("<u4") << 16).view("<f4")
         arrays[name] = values.reshape(entry["shape"])
-    # A tied parameter is stored once.
+    # A tied parameter is stored only once.
     for alias, name in names.items():
         if name in arrays:
             arrays[alias] = arrays[name]
@@ -217,11 +218,11 @@ def read_arrays(path):
 
 
 def call(*arguments, text=None):
-    """Runs `regard ARGUMENTS...`, and returns what it prints.
+    """Runs `regard ARGUMENTS...`, and returns its output.
 
     Args:
       *arguments: such as "compare", "--json", "runs/a", "runs/b".
-      text: the program's standard input; none by default.
+      text: the standard input of the program; empty by default.
 
     Raises:
       Error: with the program's message, if its exit code is not 0.
@@ -235,7 +236,7 @@ def call(*arguments, text=None):
 
 
 def program():
-    """The path of the command `regard`."""
+    """Returns the path of the command `regard`."""
     if PROGRAM is not None:
         return str(PROGRAM)
     try:
@@ -262,13 +263,13 @@ def _pandas():
 
 def _json_lines(path):
     text = path.read_text(encoding="utf-8")
-    # A last line without its newline is still being written. Only "\n" ends a
-    # line: texts hold other separators of Unicode.
+    # A last line without a newline is still being written. Only "\n" ends a
+    # line, because texts may contain other Unicode separators.
     return [json.loads(line) for line in text.split("\n")[:-1]]
 
 
 def _numbers(metrics):
-    """JSON has null where a metric is not finite."""
+    """Replaces null, which JSON has for numbers that are not finite, by NaN."""
     return {name: math.nan if value is None else value
             for name, value in metrics.items()}
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Tests of the module `regard`, on folders made here.
+"""Tests of the module `regard` on folders made here.
 
-It requires numpy and pandas; .ci/check_python_page runs it where the wheel is
+Requires numpy and pandas. .ci/check_python_page runs it where the wheel is
 installed.
 """
 
@@ -129,7 +129,7 @@ class RegardTest(unittest.TestCase):
             self.run_folder.weights()
         for step in (9, 10, 11):
             save(f"checkpoints/step-{step}/weights.safetensors", step)
-        for step in (9, 10):  # the one at step 11 is not complete
+        for step in (9, 10):  # the checkpoint of step 11 is not complete
             self.write(f"checkpoints/step-{step}/manifest.json", "{}")
         self.assertEqual(self.run_folder.weights()["w"][0], 10)
         self.assertEqual(self.run_folder.weights(9)["w"][0], 9)

@@ -1,4 +1,4 @@
-"""Libraries, tests and protos whose files follow from their names."""
+"""Libraries, tests and protos whose file names follow from their names."""
 
 load("@com_google_protobuf//bazel:cc_proto_library.bzl", "cc_proto_library")
 load("@com_google_protobuf//bazel:proto_library.bzl", "proto_library")
@@ -19,11 +19,11 @@ def cc_pair(
     The test has the dependencies of the library, too.
 
     Args:
-      name: of the library.
+      name: name of the library.
       srcs: `NAME.cc` by default, if that file exists.
       hdrs: `NAME.h` by default, if that file exists.
-      deps: what the library includes.
-      test_deps: what `NAME_test.cc` includes besides GoogleTest, the library and
+      deps: dependencies of the library.
+      test_deps: dependencies of `NAME_test.cc` besides GoogleTest, the library and
         `deps`. None if the library has no test of its own.
       **kwargs: passed to the test without the prefix if they begin with `test_`,
         or else to the library.
@@ -54,10 +54,10 @@ def unit_test(name, srcs = None, size = "small", deps = [], **kwargs):
     """A `cc_test` with GoogleTest's main program.
 
     Args:
-      name: of the test.
+      name: name of the test.
       srcs: `NAME.cc` by default.
       size: as in `cc_test`.
-      deps: what the sources include besides GoogleTest.
+      deps: dependencies besides GoogleTest.
       **kwargs: passed to `cc_test`.
     """
     cc_test(
@@ -69,14 +69,14 @@ def unit_test(name, srcs = None, size = "small", deps = [], **kwargs):
     )
 
 def directory_test(name, deps = [], **kwargs):
-    """One unit test of all `*_test.cc` that no test above it has.
+    """One unit test of all `*_test.cc` that no test above it contains.
 
     The test also has the libraries above it and their dependencies. Exceptions are
     libraries that have no files or are `manual` or `alwayslink`.
 
     Args:
-      name: of the test: the directory's with `_test`.
-      deps: what the sources include besides.
+      name: name of the test: the name of the directory with `_test`.
+      deps: additional dependencies.
       **kwargs: passed to `cc_test`.
     """
     taken = {}
@@ -99,9 +99,9 @@ def proto_pair(name, srcs = None, deps = [], **kwargs):
     """A `proto_library` named `STEM_proto` and its C++ code, `STEM_cc_proto`.
 
     Args:
-      name: `STEM_proto`.
+      name: name of the library, `STEM_proto`.
       srcs: `STEM.proto` by default.
-      deps: the proto libraries that `srcs` import.
+      deps: proto libraries that `srcs` import.
       **kwargs: passed to both rules.
     """
     stem = name[:-len("_proto")]
