@@ -18,16 +18,17 @@ _KINDS = ["cc_binary", "cc_library", "cc_test"]
 def add_lint_tests(name = "lint_test"):
     """Adds the package to the lint test of its top-level directory.
 
-    It must come last, after the C++ targets to check. The test itself is in the
-    package of the top-level directory.
+    The macro must come last, after the C++ targets to check. The test itself is in
+    the package of the top-level directory.
 
     Args:
-      name: of the test; leave it at its default.
+      name: name of the test. Use the default.
     """
     package = native.package_name()
     top = package.partition("/")[0]
 
-    # The root holds Bazel's own symbolic links: it is not searched in depth.
+    # The root contains Bazel's symbolic links, so it is not searched
+    # recursively.
     folders = _FOLDERS if package else [""]
     lint_facts(
         name = _FACTS,

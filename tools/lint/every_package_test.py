@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Fails when a BUILD file is not linted.
+"""Fails if a BUILD file is not linted.
 
 The file must end with add_lint_tests(), and packages.bzl must list its package.
-Looks at the tree itself: a new package is not a declared input.
+Reads the source tree itself, because a new package is not a declared input.
 """
 
 import ast
@@ -14,7 +14,8 @@ _LIST = "tools/lint/packages.bzl"
 
 
 def _listed(root):
-    """The packages below top-level directories that packages.bzl lists."""
+    """Returns the packages below top-level directories that packages.bzl lists.
+    """
     with open(os.path.join(root, _LIST), encoding="utf-8") as file:
         assignment = ast.parse(file.read()).body[-1]
     return {f"{top}/{below}"

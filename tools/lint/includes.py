@@ -5,9 +5,10 @@ import re
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
-# Folders and headers of the libraries outside the repository: the labels (their
-# repository left out) of which one must be among the deps. The longest match
-# counts; what it does not name follows Abseil's custom, a/b.h in //a:b.
+# Directories and headers of external libraries, with the labels (without
+# repository) of which one must be in the deps. The longest match applies.
+# Without an explicit label, a header follows Abseil's convention, a/b.h in
+# //a:b.
 _EXTERNAL = {
     "absl/": None,
     "absl/base/": ["//absl/base:core_headers", "//absl/base:base"],
@@ -34,7 +35,7 @@ _EXTERNAL = {
     "zlib.h": ["//:zlib"],
 }
 
-# Main programs and allocators are linked, never included.
+# Main programs and allocators are only linked, never included.
 _LINKED_ONLY = ("//:gtest_main", "//:benchmark_main")
 
 
@@ -43,7 +44,7 @@ def _without_repository(label):
 
 
 def _external_labels(header):
-    """The labels that may provide the header; None if it is not external."""
+    """Returns the labels that may provide the header, or None if it is ours."""
     matches = [prefix for prefix in _EXTERNAL if header.startswith(prefix)]
     if not matches:
         return None
@@ -55,15 +56,16 @@ def _external_labels(header):
 
 
 def includes(text):
-    """The headers that a source includes, each with whether it was quoted."""
+    """Returns the headers that a source includes, and whether each was quoted.
+    """
     return [(path, mark == '"') for mark, path in _INCLUDE.findall(text)]
 
 
 def check_target(target, read, shared=()):
-    """Yields what is wrong with one target of a package's lint facts.
+    """Yields the problems of one target in a package's lint facts.
 
-    read(path) returns a source's text, or None if it is generated. `shared` are
-    the labels that the target may use or not.
+    read(path) returns the text of a source, or None if it is generated. The
+    target need not use the labels in `shared`.
     """
     granted = {}
     for dep in target["deps"]:
@@ -108,10 +110,10 @@ def check_target(target, read, shared=()):
 
 
 def check(facts):
-    """Yields what is wrong with the targets of a package.
+    """Yields the problems of the targets of a package.
 
-    A test may have dependencies without use that a library of its package has:
-    cc_pair() and directory_test() add them.
+    A test may have unused dependencies if a library of its package has them,
+    because cc_pair() and directory_test() add them.
     """
 
     def read(path):

@@ -1,14 +1,14 @@
-"""Checks that dependencies between the layers point downwards only."""
+"""Checks that dependencies between the layers only point downwards."""
 
-# Lowest first. A package may use its own layer and those before it.
+# Lowest first. A package may only use its own layer and earlier layers.
 _LAYERS = ("third_party", "files", "options", "autodiff", "nn", "optimization",
            "evaluation", "data", "attention", "seq2seq", "language", "vision",
            "pretrained", "experiments")
-# Above all layers. configs and docs may use tools, nobody else may.
+# Above all layers. Only configs and docs may use tools.
 _LEAVES = ("tools", "configs", "docs")
 _ORDER = _LAYERS + _LEAVES
-# Rooms within a room, lowest first. Each may use the room's own floor, which in
-# turn lists what the rooms offer, and those before it.
+# Subdirectories of a directory, lowest first. Each may use earlier ones, and
+# the package of the directory itself, which may depend on all of them.
 _ROOMS = {
     "files": ("tensorboard",),
     "autodiff": ("kernels", "ops", "recurrent"),
@@ -33,7 +33,7 @@ def _layer(package):
 
 
 def check(package, labels):
-    """Yields each of the labels, of all that package needs, that is above it.
+    """Yields each label in the dependencies of a package that is above it.
 
     Labels of other repositories begin with "@" and are below everything.
     """
@@ -56,7 +56,7 @@ def _split(package):
 
 
 def check_rooms(facts):
-    """Yields each direct dependency that is no lower room of the same room."""
+    """Yields each direct dependency that is not an earlier subdirectory."""
     room, name = _split(facts["package"])
     if room not in _ROOMS or name == "testing":
         return

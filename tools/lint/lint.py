@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Checks the files of packages: the test that add_lint_tests() declares.
 
-Usage: lint.py DEPS FACTS..., started by Bazel at the root of the sources.
-lint_facts.bzl writes FACTS for each package of a top-level directory. DEPS lists
-the labels that these packages need.
+Usage: lint.py DEPS FACTS... Bazel starts it at the root of the sources.
+lint_facts.bzl writes FACTS for each package of a top-level directory. DEPS
+lists the labels on which these packages depend.
 """
 
 import json
@@ -32,7 +32,7 @@ def _with_suffix(files, *suffixes):
 
 
 def _run(command, advice):
-    """Runs a checker; what it prints is the finding if it fails."""
+    """Runs a checker. If it fails, its output is the finding."""
     done = subprocess.run(command, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, check=False)
     if done.returncode:
@@ -40,7 +40,7 @@ def _run(command, advice):
 
 
 def _has(program, check):
-    """Whether a checker is installed; if not, says that its check is skipped."""
+    """Whether a checker is installed. If not, prints that it is skipped."""
     if shutil.which(program):
         return True
     print(f"SKIPPED: {check}: {program} is not installed; contributors run "
@@ -63,14 +63,14 @@ def check_cpplint(files):
 
 
 def check_build_files(files):
-    # Files for other repositories use what Bazel 4.2.3 has built in.
+    # Files for other repositories use the built-in rules of Bazel 4.2.3.
     outside = _with_suffix(files, ".BUILD")
     ours = [file for file in _with_suffix(
         files, "BUILD", ".bzl", "WORKSPACE") if file not in outside]
     if _has(_BUILDIFIER, "layout of BUILD files"):
         for sources, lint in (
             (outside, []),
-            # sh_test is built in, too.
+            # sh_test is built in as well.
             (ours, ["-lint=warn",
                     "-warnings=-native-sh-test,-native-sh-binary"])):
             if sources:
@@ -90,7 +90,7 @@ def check_lengths(files):
 
 
 def check_owners(facts):
-    """Each C++ file belongs to a target."""
+    """Checks that each C++ file belongs to a target."""
     owned = {path for target in facts["targets"] for path in target["sources"]}
     for path in _with_suffix(facts["files"], ".h", ".cc"):
         if path not in owned:
@@ -98,7 +98,7 @@ def check_owners(facts):
 
 
 def check_output(facts):
-    """Libraries return what they have to say; programs print it."""
+    """Checks that libraries print nothing; they return messages instead."""
     for target in facts["targets"]:
         if target["kind"] != "cc_library" or target["testonly"]:
             continue

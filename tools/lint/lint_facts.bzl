@@ -1,7 +1,8 @@
-"""What the lint tests must know of a package, written as JSON.
+"""The facts about a package that the lint tests need, written as JSON.
 
-The compiler finds Debian's headers by itself, so a forgotten dependency builds;
-the facts let a test compare each `#include` with the declared `deps`.
+The compiler finds Debian's headers without dependencies, so a forgotten
+dependency still builds. With these facts, a test compares each `#include` with
+the declared `deps`.
 """
 
 _LintFactsInfo = provider(
@@ -25,7 +26,7 @@ def _lint_facts_aspect_impl(target, ctx):
     if ctx.rule.kind == "proto_library":
         granted = [path[:-len(".proto")] + ".pb.h" for path in sources]
     elif not headers and not sources:
-        # A library of nothing but deps, or a cc_proto_library: passes them on.
+        # A library without sources, or a cc_proto_library, passes on its deps.
         granted = [path for dep in deps for path in dep[_LintFactsInfo].headers]
     return [_LintFactsInfo(
         headers = granted,

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A linter that is not installed is a skip that says so, not a failure."""
+"""Tests that a missing linter is reported as skipped, not as a failure."""
 
 import contextlib
 import io
@@ -15,7 +15,7 @@ import lint  # pylint: disable=wrong-import-position
 
 
 class LintSkipTest(unittest.TestCase):
-    """Runs the checks with a PATH of stand-ins."""
+    """Runs the checks with a PATH of stubs."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

@@ -1,4 +1,4 @@
-"""Keeps opens of files in files/: tests can make fail what goes through there."""
+"""Checks that only files/ opens files, so that tests can inject failures."""
 
 import pathlib
 import re

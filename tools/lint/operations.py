@@ -1,9 +1,9 @@
 """Checks that a gradient check names each operation of a package.
 
-An operation is a function template in the header of a library that records
-gradients, or that uses such a library of its own package. Its result is a
-Var<T>, or a structure of them. A library without such functions has the names
-that it records.
+An operation is a function template in the header of a library. The library
+records gradients, or uses such a library of its own package. The function
+returns a Var<T>, or a structure of Vars. For a library without such functions,
+the operations are the names that it records.
 """
 
 import pathlib
@@ -16,17 +16,17 @@ _DECLARATION = re.compile(
 _RECORD = re.compile(r"[.>]Record(?:Outputs)?\(\s*(?:\"(\w+)\")?")
 
 _CHECKED_ELSEWHERE = (
-    "Intervention",     # optimization/interventions: it adds or replaces values
-    "LogKernelScores",  # attention/checks: as the score "kernel"
-    "Probe",            # nn/forward.cc: the identity
-    "Project",          # the gradient checker's own
-    "RunSequence",      # autodiff/recurrent: by GruSequence and LstmSequence
-    "TopK",             # attention/checks: as the score map "top_k"
+    "Intervention",  # only adds or replaces values
+    "LogKernelScores",  # checked as the score "kernel"
+    "Probe",  # the identity, in nn/forward.cc
+    "Project",  # belongs to the gradient checker
+    "RunSequence",  # checked as GruSequence and LstmSequence
+    "TopK",  # checked as the score map "top_k"
 )
 
 
 def operations(headers, sources):
-    """The names of a library's operations, given the texts of its files."""
+    """Returns the operations of a library, from the texts of its files."""
     if not any(_RECORD.search(text) for text in headers + sources):
         return set()
     declared = {name for text in headers for name in _DECLARATION.findall(text)}
@@ -36,13 +36,14 @@ def operations(headers, sources):
 
 
 def unchecked(names, tests):
-    """The names that are an argument in no text that checks gradients."""
+    """Returns the names that no text with gradient checks has as an argument.
+    """
     checks = "".join(text for text in tests if "CheckGradients(" in text)
     return sorted(name for name in names if f'"{name}",' not in checks)
 
 
 def _texts(paths, suffix=""):
-    """The files' texts without comments."""
+    """Returns the texts of the files without comments."""
     files = [pathlib.Path(path) for path in paths if path.endswith(suffix)]
     return [re.sub("//.*", "", file.read_text(encoding="utf-8"))
             for file in files if file.exists()]

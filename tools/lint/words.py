@@ -6,17 +6,17 @@
     tools/lint/words.py --by_directory    count the hits by directory
 
 opens_with_of: a sentence begins with `Of`, or a comment with `of`.
-opens_with_what: a comment begins with `What`, `Who` or `Where`; questions may.
+opens_with_what: a comment begins with `What`, `Who` or `Where`. Questions may.
 those_of: `those of`, `that of` or `those on` without a noun. After `and`,
-  `or`, `nor` or `than` they repeat a noun of the sentence and are allowed.
+  `or`, `nor` or `than`, they repeat a noun of the sentence and are allowed.
 
-The check reads the comments and the string literals of C++, protos,
-textprotos, BUILD files, shell and Python, and the text of Markdown pages
-without their code.
+The check reads the comments and the string literals of C++, protos, textprotos,
+BUILD files, shell and Python. It also reads the text of Markdown pages without
+their code.
 
-words.txt lists how many hits each file has today. The list may only shrink: a
-file with more hits fails, and so does a file with fewer until --renew lowers
-its number. --renew refuses to raise the total of a habit.
+words.txt lists the number of hits of each file. The list may only shrink. A
+file with more hits fails. A file with fewer hits fails until --renew lowers its
+number. --renew refuses to increase the total of a habit.
 """
 
 import collections
@@ -59,7 +59,8 @@ _HASH_TOKEN = re.compile(r'''
   | "(?P<string>(?:\\.|[^"\\\n])*)"
   | '(?P<single>(?:\\.|[^'\\\n])*)'
 ''', re.VERBOSE | re.DOTALL)
-# Shell has quotes in quotes and texts without any: only what fits on a line.
+# Shell quotes may be nested, and texts may be unquoted. Only quotes within a
+# line are read.
 _SHELL_TOKEN = re.compile(r"""
     (?:(?<=\s)|^)\#(?P<comment>[^\n]*)
   | "(?P<string>(?:\\.|[^"\\\n])*)"
@@ -79,7 +80,7 @@ _ESCAPE = re.compile(r"\\([nt\"'\\])")
 
 
 def kind_of(path, text):
-    """The kind of a file, by its name or its first line; None: not checked."""
+    """Returns the kind of a file by its name or first line, or None."""
     name = os.path.basename(path)
     if name in ("BUILD", "WORKSPACE"):
         return "hash"
@@ -96,7 +97,7 @@ def kind_of(path, text):
 
 
 class Block:
-    """A comment, a string or a paragraph, with the offset of each character."""
+    """A comment, string or paragraph, with the offset of each character."""
 
     def __init__(self, is_comment):
         self.is_comment = is_comment
@@ -109,7 +110,7 @@ class Block:
 
 
 def _code_blocks(text, pattern):
-    """Comments, and string literals; what is one after the other is joined."""
+    """Yields comments and string literals. Adjacent ones are joined."""
     block, end = None, 0
     for match in pattern.finditer(text):
         group = match.lastgroup
@@ -121,7 +122,7 @@ def _code_blocks(text, pattern):
         joined = (block is not None and block.is_comment == is_comment
                   and group != "block" and not gap.strip()
                   and (not is_comment or gap.count("\n") == 1))
-        # An empty line of a comment parts its paragraphs.
+        # An empty line separates the paragraphs of a comment.
         if not joined or is_comment and not content.strip("/#! "):
             if block is not None:
                 yield block
@@ -139,7 +140,7 @@ def _code_blocks(text, pattern):
 
 
 def _markdown_blocks(text):
-    """Paragraphs, list items, cells of tables; code is left out."""
+    """Yields paragraphs, list items and cells of tables, without code."""
     block, offset, fenced = Block(False), 0, False
     for line in text.splitlines(keepends=True):
         stripped = line.strip()
@@ -174,7 +175,7 @@ def _hits_of_block(block):
 
 
 def hits(path, text):
-    """The hits of a file as (line, habit, words), by line."""
+    """Returns the hits of a file as (line, habit, words), ordered by line."""
     kind = kind_of(path, text)
     if kind is None:
         return []
@@ -190,7 +191,7 @@ def hits(path, text):
 
 
 def files_of(root):
-    """The files that git does not ignore, by their paths in the tree."""
+    """Returns the files that Git does not ignore, relative to the root."""
     with open(os.path.join(root, ".gitignore"), encoding="utf-8") as file:
         ignored = file.read().split()
     for folder, folders, names in os.walk(root):
@@ -208,7 +209,7 @@ def files_of(root):
 
 
 def hits_of_tree(root):
-    """The hits by file and habit: {(path, habit): [(line, words)]}."""
+    """Returns the hits by file and habit: {(path, habit): [(line, words)]}."""
     found = collections.defaultdict(list)
     for path in files_of(root):
         with open(os.path.join(root, path), "rb") as file:
@@ -221,20 +222,20 @@ def hits_of_tree(root):
 
 
 def parse(text):
-    """The counts of a list, by file and habit."""
+    """Returns the counts of a list, by file and habit."""
     rows = (line.split() for line in text.splitlines()
             if line and not line.startswith("#"))
     return {(path, habit): int(count) for path, habit, count in rows}
 
 
 def render(found):
-    """The list that these hits would have."""
+    """Returns the list for these hits."""
     return _HEADER + "".join(f"{path} {habit} {len(found[path, habit])}\n"
                              for path, habit in sorted(found))
 
 
 def findings(found, allowed):
-    """The messages about hits that differ from the list."""
+    """Yields a message for each difference between the hits and the list."""
     for key in sorted(set(found) | set(allowed)):
         path, habit = key
         count, listed = len(found.get(key, [])), allowed.get(key, 0)
@@ -249,7 +250,7 @@ def findings(found, allowed):
 
 
 def totals(counts):
-    """The sums by habit of {(path, habit): count}."""
+    """Returns the sums by habit of {(path, habit): count}."""
     return {habit: sum(count for (_, other), count in counts.items()
                        if other == habit) for habit in _ADVICE}
 
@@ -259,7 +260,7 @@ def _counts(found):
 
 
 def by_directory(found):
-    """A table of the hits of each directory, without its subdirectories."""
+    """Returns a table of the hits of each directory, without subdirectories."""
     directories = collections.defaultdict(dict)
     for (path, habit), lines in found.items():
         directories[os.path.dirname(path) or "."][path, habit] = len(lines)
@@ -275,7 +276,7 @@ def by_directory(found):
 
 
 def renew(root, found):
-    """Writes the list; returns why not where a total would rise."""
+    """Writes the list. Returns an error if a total would increase."""
     path = os.path.join(root, _LIST)
     if os.path.exists(path):
         with open(path, encoding="utf-8") as file:

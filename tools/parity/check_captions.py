@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""Compares the sentences of //tools:caption with those of transformers, of a
-folder of BLIP's and of the same model as export writes it, which transformers
-opens without a missing or an unexpected tensor.
+"""Compares the sentences of //tools:caption with those from transformers.
+
+Compares a BLIP folder, and the same model after an export. transformers must
+open the export without missing or unexpected tensors.
 
     pip install transformers torch pillow==12.0.0
     tools/bazel build //tools:{caption,export}
     tools/parity/check_captions.py MODEL_FOLDER IMAGE...
 
-Sentences of a beam that do not end within the length are passed over: what
-stands for them is another. Exits 1 if any other differs.
+Ignores sentences of a beam that do not end within the length, for which the
+libraries return different sentences. Exits with 1 if any other sentence
+differs.
 """
 
 import pathlib
@@ -29,7 +31,7 @@ PROMPTS = ["", "a picture of", "A photograph, of the", "zebra \u4e2d\u6587"]
 
 
 def transformers_sentences(folder, images, prompt, beams):
-    """Of each image; None for those of a beam that did not end."""
+    """Returns a sentence per image. None for a beam that did not end."""
     tokenizer = BertTokenizerFast.from_pretrained(folder)
     processor = BlipImageProcessorPil.from_pretrained(folder)
     model, info = BlipForConditionalGeneration.from_pretrained(
@@ -48,7 +50,7 @@ def transformers_sentences(folder, images, prompt, beams):
             max_new_tokens=LENGTH, length_penalty=0.0,
             suppress_tokens=[text.pad_token_id, text.bos_token_id])[0]
         ended = text.sep_token_id in row[len(ids) - 1:].tolist()
-        # transformers 4 would remove spaces around apostrophes besides.
+        # transformers 4 would also remove spaces around apostrophes.
         sentences.append(
             tokenizer.decode(row, skip_special_tokens=True,
                              clean_up_tokenization_spaces=False)

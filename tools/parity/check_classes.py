@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Compares the probabilities of //tools:predict with those of transformers'
-BertForSequenceClassification, and those of a copy that export writes.
+"""Compares the probabilities of //tools:predict with transformers.
+
+The model is a BertForSequenceClassification, and a copy that export writes.
 
     pip install torch transformers
     tools/bazel build //tools:{export,predict}
     tools/parity/check_classes.py MODEL_FOLDER FILE.tsv COPY
 
-Lines are CLASS<TAB>TEXT or CLASS<TAB>TEXT<TAB>TEXT. Exits 1 if a probability
-differs by more than 1e-5.
+Lines are CLASS<TAB>TEXT or CLASS<TAB>TEXT<TAB>TEXT. Exits with 1 if a
+probability differs by more than 1e-5.
 """
 
 import json

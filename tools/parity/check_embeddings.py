@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""Compares the vectors of //tools:embed with those of sentence-transformers, of a
-folder and of the same model as export writes it. A folder without modules.json,
-which sentence-transformers would not normalise, is compared with normalised means
-of transformers' outputs.
+"""Compares the embeddings of //tools:embed with sentence-transformers.
+
+Compares a folder, and the same model after an export. sentence-transformers
+would not normalise a folder without modules.json. Such a folder is compared
+with normalised means of transformers' outputs.
 
     pip install sentence-transformers torch
     tools/bazel build //tools:{embed,export}
     tools/parity/check_embeddings.py MODEL_FOLDER TEXT_FILE
 
-Reads 500 evenly spaced lines. Exits 1 if any number differs by more than 1e-5.
+Reads 500 evenly spaced lines. Exits with 1 if a number differs by more than
+1e-5.
 """
 
 import json

@@ -1,13 +1,13 @@
 #!/bin/bash
-# Compares all kinds of folders with the transformers of a Python, 4 or 5: random
-# models that it writes here and reads back.
+# Compares all kinds of folders with a Python that has transformers 4 or 5.
+# Writes random models and reads them back.
 #
-#   tools/bazel build //tools:{caption,embed,evaluate,export,generate,predict} \
-#     //tools/parity:print_ids
-#   tools/parity/check_folders.sh [PYTHON] [GPT2_TOKENIZER]
+#  tools/bazel build //tools:{caption,embed,evaluate,export,generate,predict} \
+#    //tools/parity:print_ids
+#  tools/parity/check_folders.sh [PYTHON] [GPT2_TOKENIZER]
 #
-# Exits 1 if any check fails. GPT2_TOKENIZER is that of check_byte_pairs.py;
-# without it, the tokeniser of a random model is read.
+# Exits with 1 if a check fails. See check_byte_pairs.py for GPT2_TOKENIZER.
+# Without it, the tokenizer of a random model is read.
 set -euo pipefail
 
 python="${1:-python3}"

@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
-"""Compares a folder of a GPT-2 with what transformers makes of it: the texts
-that follow prompts, the loss of a text, and the folder that export writes.
+"""Compares a GPT-2 folder with transformers.
+
+Compares continuations of prompts, the loss of a text, and the folder that
+export writes.
 
     pip install transformers torch
     tools/bazel build //tools:{evaluate,export,generate}
     tools/parity/check_gpt2.py MODEL_FOLDER TEXT_FILE
 
 Prompts are the beginnings of 50 evenly spaced lines, continued by each of
-SEARCHES; lengths that are penalised are others than ours, so they are not. Exits
-1 if a text differs, the loss by more than 1e-5, or a tensor of the copy at all.
+SEARCHES. Length penalties are not compared, because the libraries define
+lengths differently. Exits with 1 if a text differs, if the loss differs by more
+than 1e-5, or if a tensor of the copy differs.
 """
 
 import json
@@ -27,7 +30,7 @@ PROMPTS = 50
 PROMPT_TOKENS = 12
 NEW_TOKENS = 20
 BEAMS = {"early_stopping": False, "length_penalty": 0.0}
-# Our flags, and the arguments of generate() that mean the same.
+# Our flags, and the equivalent arguments of generate().
 SEARCHES = {
     "--top_k=1": {},
     "--beam=1 --repetition_penalty=1.3 --no_repeat_ngram=2": {
@@ -82,7 +85,7 @@ def loss_difference(folder, model, tokenizer, path, flags):
 
 
 def copied(folder, model):
-    """Whether a copy has the same tensors, no more and no fewer."""
+    """Whether a copy has exactly the same tensors."""
     with tempfile.TemporaryDirectory() as copy:
         export(folder, copy)
         again, info = AutoModelForCausalLM.from_pretrained(

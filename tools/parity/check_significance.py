@@ -1,17 +1,19 @@
-"""Compares the tests of //tools:compare with sacreBLEU's --confidence,
---paired-bs and --paired-ar.
+"""Compares the tests of //tools:compare with sacreBLEU.
 
     check_significance.py bazel-bin/tools/compare [--corpora=N] [RUN...]
 
-Each RUN is a run of raw text: the statistics in its examples.jsonl must be those
-that sacreBLEU extracts from the same outputs. Then N pairs of runs are made of
-random corpora, and compared by both. Random numbers differ, so p-values and
-half widths agree within their sampling error only; the greatest differences are
-printed in standard errors and as a ratio. sacreBLEU counts resamples with a
-greater difference than the one seen, Regard also those with an equal one; TER has
-many of these, so sacreBLEU is made to count them here.
+The options of sacreBLEU are --confidence, --paired-bs and --paired-ar.
 
-Needs sacrebleu 2.6 and numpy (pip).
+Each RUN is a run of raw text. The statistics in its examples.jsonl must equal
+those that sacreBLEU extracts from the same outputs. Then makes N pairs of runs
+from random corpora, and compares the results of both. Random numbers differ, so
+p-values and half widths agree only within their sampling error. Prints the
+largest differences in standard errors and as a ratio. sacreBLEU counts
+resamples with a difference greater than the observed one; Regard also counts
+equal differences. TER has many equal differences, so this script makes
+sacreBLEU count them, too.
+
+Requires sacrebleu 2.6 and numpy (pip).
 """
 
 import argparse
@@ -48,7 +50,7 @@ def statistics_of(metric, outputs, references):
 
 
 def check_run(run):
-    """The statistics of a run of raw text, against sacreBLEU's."""
+    """Compares the statistics of a run of raw text with sacreBLEU."""
     lines = [json.loads(line)
              for line in open(run / "examples.jsonl", encoding="utf-8")]
     while lines:
@@ -67,7 +69,7 @@ def check_run(run):
 
 
 def write_run(folder, outputs, references):
-    """A run folder that says what compare reads."""
+    """Writes a run folder with the files that compare reads."""
     folder.mkdir()
     columns, scores = [], {}
     for name, metric in METRICS.items():
@@ -96,7 +98,7 @@ def write_run(folder, outputs, references):
 
 
 def parse(text):
-    """{metric: (difference, half width of it, two p-values)} and intervals."""
+    """Returns {metric: (difference, half width, two p-values)}, intervals."""
     tests = {}
     for line in text.splitlines():
         cells = re.split(r"  +", line.strip())
@@ -156,7 +158,7 @@ def main():
         for kind in ["bs", "ar"]:
             _, scores = PairedTest(named, METRICS, [references], test_type=kind,
                                    n_ar_confidence=0)()
-            # The keys are the names that sacreBLEU gives its metrics.
+            # The keys are the names of sacreBLEU's metrics.
             theirs[kind] = [scores[key][1] for key in scores if key != "System"]
         for i, name in enumerate(METRICS):
             difference, by_bootstrap, by_randomization = tests[name]

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Compares the correlations of //tools:evaluate with scipy's, of the vectors of
-//tools:embed, which check_embeddings.py compares with those of transformers.
+"""Compares the correlations of //tools:evaluate with scipy.
+
+The embeddings come from //tools:embed, which check_embeddings.py compares with
+transformers.
 
     pip install scipy
     tools/bazel build //tools:embed //tools:evaluate
     tools/parity/check_similarity.py MODEL_FOLDER FILE.tsv
 
-Lines are TEXT<TAB>TEXT<TAB>NUMBER. Exits 1 if a number differs by more than
-1e-6.
+Lines are TEXT<TAB>TEXT<TAB>NUMBER. Exits with 1 if a number differs by more
+than 1e-6.
 """
 
 import json

@@ -5,13 +5,12 @@
     tools/bazel build //tools:{export,predict}
     tools/parity/check_vit.py
 
-Builds random models of both, writes them as folders, and has Regard name the
-classes of random images and write the folders again. Compares probabilities,
-and opens what was written in transformers. Images are squares: of others, Pillow 13
-may resize the rows first, with another rounding, and timm cut out a middle that
-is one pixel further down or right. Exits 1 if a probability differs by
-more than 1e-5, a key is missing or left over, or a copy computes something
-else.
+Writes random models of both libraries as folders. Regard classifies random
+images and exports the models. Compares the probabilities, and opens the exports
+in transformers. Images are square. For others, Pillow 13 may resize the rows
+first with another rounding, and timm may crop one pixel further down or right.
+Exits with 1 if a probability differs by more than 1e-5, if a key is missing or
+unexpected, or if an export computes something else.
 """
 
 import json
@@ -65,7 +64,7 @@ def by_timm(folder, architecture, **arguments):
 
 
 def probabilities(output):
-    """Of the classes, in their order."""
+    """Returns the probabilities in the order of the classes."""
     rows = []
     for line in output.splitlines():
         ranked = json.loads(line)["choices"][0]
@@ -116,7 +115,7 @@ def main():
         for i in range(IMAGES):
             side = int(source.integers(20, 90))
             shape = (side, side, 3)
-            # Smooth, and with noise.
+            # Smooth images with noise.
             coarse = Image.fromarray(
                 source.integers(0, 256, (5, 4, 3), dtype=numpy.uint8))
             image = numpy.asarray(coarse.resize(shape[1::-1]), dtype=int)

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Compares ids of WordPiece with those of transformers' fast tokeniser.
+"""Compares ids of WordPiece with those from transformers' fast tokenizer.
 
     pip install transformers
     tools/bazel build //tools/parity:print_ids
     tools/parity/check_wordpiece.py MODEL_FOLDER [TEXT_FILE...]
 
-Reads evenly spaced lines of the files, each column of a tab-separated line on
-its own, and as many made of emoji, Chinese, control characters, combining marks
-and any other code points, 20,000 lines in all. Exits 1 if any line differs.
+Reads 20,000 lines: evenly spaced lines of the files, and random lines. Each
+column of a tab-separated line is a text. Random lines consist of emoji,
+Chinese, control characters, combining marks and any other code points. Exits
+with 1 if any line differs.
 """
 
 import random

@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""Compares what //tools:predict fills in for [MASK] with the probabilities of
-transformers, of a folder and of the same model as export writes it; with next
-sentences, also whether one text follows another.
+"""Compares how //tools:predict fills in [MASK] with transformers.
+
+Compares a folder, and the same model after an export. For a model of next
+sentences, also compares whether one text follows another.
 
     pip install torch transformers
     tools/bazel build //tools:{export,predict}
     tools/parity/check_words.py MODEL_FOLDER TEXT COPY
 
-The lines of TEXT, in which some words are masked, are the inputs. Exits 1 if a
-probability differs from that of doubles by more than 1e-5, and by more than
-twice what transformers' own floats do.
+The inputs are the lines of TEXT, with some words masked. Exits with 1 if a
+probability differs too much from the result in double precision. The limit is
+the greater of 1e-5 and twice the difference of transformers in float.
 """
 
 import json
@@ -25,7 +26,7 @@ from exports import export
 
 
 def masked(lines, pairs, source):
-    """Texts with [MASK], then pairs of texts, with and without."""
+    """Returns texts with [MASK], then pairs of texts with and without it."""
     texts = []
     for line in lines:
         words = line.split()
@@ -77,7 +78,7 @@ def theirs(folder, inputs, dtype):
 
 
 def greatest(answers, wanted):
-    """The greatest difference of two probabilities."""
+    """Returns the largest difference between two probabilities."""
     return max(abs(a[name] - b[name]) for one, other in zip(answers, wanted)
                for a, b in zip(one, other, strict=True) for name in b)
 

@@ -1,9 +1,9 @@
-"""What //tools:export writes, for the checks of folders beside it."""
+"""Exports of models by //tools:export, for the checks in this directory."""
 
 import subprocess
 
 
 def export(folder, copy):
-    """Writes the model of a folder as another one."""
+    """Exports the model of a folder to another folder."""
     subprocess.run(["bazel-bin/tools/export", f"--run={folder}", str(copy)],
                    check=True, stdout=subprocess.DEVNULL)

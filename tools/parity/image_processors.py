@@ -1,5 +1,5 @@
-"""The image processors of transformers that read images by Pillow, which 5 calls
-otherwise than 4."""
+"""The image processors of transformers that use Pillow. Their names differ
+between versions 4 and 5."""
 
 try:
     from transformers import BlipImageProcessorPil

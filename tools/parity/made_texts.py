@@ -1,4 +1,4 @@
-"""Texts on which tokenisers are compared, and what Regard makes of them."""
+"""Texts for comparing tokenizers, and the ids that Regard gives them."""
 
 import pathlib
 import subprocess
@@ -22,7 +22,7 @@ def character(source, pool):
 
 
 def read_lines(files):
-    """Evenly spaced lines, each column on its own, at most 4/5 of LINES."""
+    """Returns evenly spaced lines, split into columns, at most 4/5 of LINES."""
     read = [
         column for name in files
         for line in pathlib.Path(name).read_text("utf-8").split("\n")
@@ -32,7 +32,7 @@ def read_lines(files):
 
 
 def print_ids(kind, folder, texts):
-    """The ids of texts without NUL, which are bytes."""
+    """Returns the ids of texts, which are bytes without NUL."""
     output = subprocess.run(
         [PROGRAM, kind, folder], input=b"".join(text + b"\0" for text in texts),
         check=True, stdout=subprocess.PIPE).stdout.decode()
@@ -40,7 +40,7 @@ def print_ids(kind, folder, texts):
 
 
 def compare(texts, wanted, got):
-    """Prints how many differ, and the first; returns the exit code."""
+    """Prints how many results differ, and the first. Returns the exit code."""
     assert len(got) == len(wanted), f"{len(got)} texts of {len(wanted)}"
     differences = [i for i in range(len(texts)) if got[i] != wanted[i]]
     for i in differences[:10]:

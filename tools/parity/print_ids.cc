@@ -1,8 +1,8 @@
-// Prints the ids of each text of standard input, which end with NUL, separated
-// by spaces, by the tokeniser of a folder. For check_wordpiece.py and
-// check_byte_pairs.py.
+// Prints the ids of each text of standard input, separated by spaces, with the
+// tokenizer of a folder. Texts end with NUL. check_wordpiece.py and
+// check_byte_pairs.py use this program.
 //
-//   print_ids wordpiece|byte_pairs FOLDER
+//  print_ids wordpiece|byte_pairs FOLDER
 #include <cstdint>
 #include <functional>
 #include <iostream>

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Writes what BERT computes, for the parity tests of language. See
-write_fixtures.py.
+"""Writes reference results of BERT for the parity tests of language.
 
     pip install torch==2.13.0 transformers==5.23.0 numpy
     tools/parity/write_bert_fixtures.py .
 
-transformers 5 has neither head masks nor relative positions: layers are written
-out here, and checked against transformers where both can do the same.
+transformers 5 has neither head masks nor relative positions. So this script
+implements the layers itself, and compares them with transformers where
+possible. See write_fixtures.py.
 """
 
 import json
@@ -37,7 +37,7 @@ def config(**more):
 
 
 class Attention(nn.Module):
-    """Multi-head attention as BERT has it, with relative positions."""
+    """Multi-head attention of BERT, with relative positions."""
 
     def __init__(self, key_width, relative):
         super().__init__()
@@ -116,7 +116,7 @@ def add_inputs(fixture, **inputs):
 
 
 def add_map(fixture, name, weights, visible):
-    """Gradients of weights that are hidden are 0."""
+    """Adds weights and their gradients, which are 0 for masked weights."""
     fixture.add(name, weights)
     fixture.add("grad." + name, weights.grad * visible)
 
@@ -150,7 +150,7 @@ def layer(relative=None, masked_heads=False):
 
 
 def check_layer(module, x, visible, y):
-    """The layer above is that of transformers."""
+    """Checks that the layer above equals the layer of transformers."""
     theirs = BertLayer(config())
     names = {
         "attention.output": "attention.output.dense",
@@ -171,7 +171,7 @@ def check_layer(module, x, visible, y):
 
 
 def decoder(relative=None):
-    """Causal, on memories of 5 positions, of which 2, 5 and 1 are valid."""
+    """Causal, with memories of 5 positions, of which 2, 5 and 1 are valid."""
     fixture = Fixture()
     module = Layer(relative, memory=True)
     spread(module)
@@ -227,7 +227,7 @@ def add_renamed(fixture, module):
 
 def batch():
     lengths = torch.tensor([5, 2, 4])
-    # Token 0, padding, would have no gradient in transformers.
+    # Token 0, the padding, would have no gradient in transformers.
     return {
         "input_ids": torch.randint(1, 11, (3, 5)),
         "token_type_ids": torch.tensor(
@@ -237,7 +237,7 @@ def batch():
 
 
 def model():
-    """Hidden states, pooled ones, and the attention of both layers."""
+    """Hidden states, pooled states, and the attention of both layers."""
     fixture = Fixture()
     module = BertModel(config())
     spread(module)
@@ -258,7 +258,7 @@ def model():
 
 
 def pretraining():
-    """The losses of masked words and of next sentences, summed."""
+    """The summed losses of masked words and next sentences."""
     fixture = Fixture()
     module = BertForPreTraining(config())
     spread(module)
@@ -294,7 +294,7 @@ SENTENCES = [
 
 
 def save(kind, folder, longest, **more):
-    """A small model in a folder, with its tokeniser."""
+    """Writes a small model with its tokenizer to a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     vocabulary = TOKENS.split()
     module = kind(BertConfig(
@@ -303,7 +303,7 @@ def save(kind, folder, longest, **more):
         max_position_embeddings=32, **more))
     spread(module)
     with torch.no_grad():
-        # Else the vectors of all sentences are nearly the same.
+        # Otherwise, the embeddings of all sentences would be nearly equal.
         for parameter in module.parameters():
             if parameter.dim() == 1:
                 parameter.mul_(0.2)
@@ -325,8 +325,8 @@ WORDS = TOKENS.split()[5:10] + ["sings", "sleep", "seen", "small", ".", "1212"]
 
 
 def classifier(folder):
-    """A classifier of pairs: logits of twenty, which are cut, the mean loss,
-    and its gradients."""
+    """A classifier of pairs: the logits of twenty pairs, some of which are
+    truncated, the mean loss, and its gradients."""
     module, tokenizer = save(
         BertForSequenceClassification, folder, 16,
         id2label=dict(enumerate(LABELS)), classifier_dropout=0.2)
@@ -336,7 +336,7 @@ def classifier(folder):
         chosen = torch.randint(len(WORDS), (length,), generator=generator)
         return " ".join(WORDS[i] for i in chosen)
 
-    # The lengths of both texts, from short ones to such that are both cut.
+    # The lengths of both texts, from short texts to pairs that are truncated.
     pairs = [(text(1 + i % 7), text(1 + i * 3 % 11)) for i in range(18)]
     pairs += [(text(20), text(3)), (text(12), text(12))]
     labels = torch.arange(20) * 7 % 3
@@ -366,8 +366,8 @@ PAIRS = ["the cats sing\tthe dog sleeps", "a\tb", "\ta small cat",
 
 
 def words(folder):
-    """A model of masked words and next sentences: the logits of each [MASK], and
-    whether the second text of a pair follows."""
+    """A model of masked words and next sentences: the logits of each [MASK],
+    and whether the second text of a pair follows."""
     module, tokenizer = save(BertForPreTraining, folder, 24)
 
     def output(text):
@@ -389,8 +389,7 @@ def words(folder):
 
 
 def pretrained(folder):
-    """A model, and the vectors of sentences, as sentence-transformers computes
-    them."""
+    """A model with sentence embeddings as sentence-transformers computes them."""
     module, tokenizer = save(BertModel, folder, 24)
     (folder / "sentences.txt").write_text("\n".join(SENTENCES) + "\n")
     lines = []

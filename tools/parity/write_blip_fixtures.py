@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Writes what BLIP computes, for the parity tests of vision and pretrained. See
-write_fixtures.py.
+"""Writes reference results of BLIP for the tests of vision and pretrained.
 
     pip install torch==2.13.0 transformers==5.24.0 numpy pillow==12.0.0
     tools/parity/write_blip_fixtures.py .
 
-Pillow 13 resizes rows before columns where that is less work, which changes
-pixels. transformers 5 lays transparent images on white; alpha is dropped here.
+Pillow 13 resizes rows before columns if that is less work, which changes
+pixels. transformers 5 puts transparent images on white; this script drops the
+alpha channel. See write_fixtures.py.
 """
 
 import json
@@ -28,7 +28,7 @@ PAD, UNKNOWN, SEP = 0, 1, 3
 
 
 def make(vision, text):
-    """A BLIP whose weights make a difference, and whose sentences end."""
+    """Makes a BLIP whose weights affect the result, and whose sentences end."""
     text = {
         "pad_token_id": PAD, "sep_token_id": SEP,
         "eos_token_id": SEP, "hidden_dropout_prob": 0.0,
@@ -37,7 +37,7 @@ def make(vision, text):
         vision_config=vision, text_config=text)).eval()
     with torch.no_grad():
         for parameter in module.parameters():
-            # With wider biases, and long vectors of words, all sentences
+            # With larger biases and large word embeddings, every sentence would
             # repeat one word.
             parameter.normal_(std=0.4 if parameter.dim() > 1 else 0.1)
         for part in module.modules():
@@ -56,7 +56,7 @@ def add_named(fixture, prefix, ours_to_theirs):
 
 
 def add_vision(fixture, prefix, module):
-    """Values of the fused projections are as they are; see parity_test.cc."""
+    """Adds the weights, with fused projections; see parity_test.cc."""
     embeddings = module.embeddings
     convolution = embeddings.patch_embedding
     add(fixture, prefix + "patch_embedding.weight",
@@ -115,8 +115,8 @@ def add_decoder(fixture, prefix, module):
 
 
 def generate(module, pixels, prompt, beams, shortest):
-    """Ids after the prompt, before the end: one sentence for each image. As
-    Regard, never those of padding and of the beginning."""
+    """Returns the ids after the prompt and before the end, one sentence per
+    image. Excludes padding and the beginning, as Regard does."""
     begin = module.config.text_config.bos_token_id
     rows = module.generate(
         pixels, torch.tensor([[begin] + prompt + [SEP]] * len(pixels)),
@@ -131,8 +131,8 @@ def generate(module, pixels, prompt, beams, shortest):
 
 
 def blip_case(vision, text):
-    """Two images of two sentences, in double precision, for gradients in float
-    differ by more than 1e-5; then sentences of six images."""
+    """Two images with two sentences, in double precision, because float
+    gradients would differ by more than 1e-5. Then sentences of six images."""
     fixture = Fixture()
     module = make(vision, text).double()
     size = vision["image_size"]
@@ -153,7 +153,7 @@ def blip_case(vision, text):
     add_decoder(fixture, "decoder.", module.text_decoder)
     module.float()
     with torch.no_grad():
-        # Sentences end after some words.
+        # Ends sentences after some words.
         module.text_decoder.cls.predictions.decoder.bias[SEP] += END
     fixture.add("end", END)
     images = torch.randn(6, 3, size, size)
@@ -172,9 +172,9 @@ def blip_case(vision, text):
 END = 2.5
 SHORTEST, LONGEST = 3, 14
 
-# Seeds whose sentences are of several words and lengths.
+# Seeds that give sentences of several words and lengths.
 CASES = {
-    # Three patches a side; the decoder is the narrower one.
+    # Three patches per side. The decoder is narrower than the encoder.
     "blip": (
         2,
         {"hidden_size": 8, "intermediate_size": 10, "num_hidden_layers": 2,
@@ -202,7 +202,7 @@ PROMPTS = ["", "A picture of", "the zebra, a"]
 
 
 def write_images(folder):
-    """Of three kinds and sizes, none of them the model's."""
+    """Writes images of three kinds, whose sizes differ from the model's."""
     generator = torch.Generator().manual_seed(1)
 
     def pixels(*shape):
@@ -217,7 +217,8 @@ def write_images(folder):
 
 
 def pretrained(folder):
-    """A whole folder, and lines "PROMPT<TAB>BEAMS<TAB>IMAGE<TAB>SENTENCE"."""
+    """Writes a complete folder, and lines
+    "PROMPT<TAB>BEAMS<TAB>IMAGE<TAB>SENTENCE"."""
     folder.mkdir(parents=True, exist_ok=True)
     begin = len(VOCABULARY)
     module = make(

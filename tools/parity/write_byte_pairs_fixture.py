@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Writes what the tokenizers library makes of texts, for the test of BytePairs.
+"""Writes reference ids from the tokenizers library for the test of BytePairs.
 
     pip install tokenizers
     tools/parity/write_byte_pairs_fixture.py .
 
 byte_pairs.json is a tokenizer.json, trained on the texts below. A line of
-byte_pairs.txt holds a text, everything but printable ASCII escaped byte by
-byte, and its ids, separated by a tab.
+byte_pairs.txt contains a text and its ids, separated by a tab. All bytes of the
+text except printable ASCII are escaped.
 """
 
 import itertools
@@ -24,7 +24,7 @@ http://example.org/a_b?c=d caf\u00e9 na\u00efve stra\u00dfe \u4e2d\u6587
 \u05e2\u05d1\u05e8\u05d9\u05ea \u0639\u0631\u0628\u064a
 \u0939\u093f\u0928\u094d\u0926\u0940 \ud55c\uad6d\uc5b4 \u0e44\u0e17\u0e22
 \U0001f600\U0001f600 \U0001f468\u200d\U0001f469\u200d\U0001f467""".split()
-# A character of each kind, and those that Unicode 15.1 and 16 added.
+# A character of each class, and characters that Unicode 15.1 and 16 added.
 CHARACTERS = """a Z 0 9 _ ' - . # \u00e9 \u00df \u00b2 \u00bd \u0661 \u0967
 \u2167 \u3007 \u02b0 \u0301 \u200d \u200b \ufeff \u00ad \u4e2d \uac00 \u0905
 \u093f \u0e01 \u0e31 \U0001f600 \U0001f3fd \U0001f1eb \u2764 \ufe0f \u20ac

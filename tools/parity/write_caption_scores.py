@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""Writes random captions with their scores by pycocoevalcap, for
-//seq2seq/metrics:metrics_test.
+"""Writes random captions with their scores by pycocoevalcap.
 
-The shipped fixture is `write_caption_scores.py --corpora=10`. More corpora are
-compared by
+The test is //seq2seq/metrics:metrics_test. Its fixture comes from
+`write_caption_scores.py --corpora=10`. To compare more corpora, use
 
     pip install pycocoevalcap==1.2
     write_caption_scores.py --corpora=1000 > /tmp/scores.txt

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Writes what PyTorch computes, for the parity tests of optimization and attention.
+"""Writes reference results of PyTorch for the tests of optimization and
+attention.
 
     pip install torch==2.13.0 numpy
     tools/parity/write_fixtures.py .
 
-PyTorch is needed here alone: the tests read the files. Each file is a list of
-named arrays, one a line: name, rank, extents, then the elements, all separated
-by spaces and written with digits enough to read the same number back.
+Only this script needs PyTorch; the tests read its files. Each file is a list of
+named arrays, one per line: name, rank, extents and elements, separated by
+spaces. Elements have enough digits to be read back exactly.
 """
 
 import math
@@ -19,7 +20,7 @@ from torch.nn import functional
 
 
 class Fixture:
-    """Named arrays in the order they were added."""
+    """Named arrays in the order in which they were added."""
 
     def __init__(self):
         self.lines = []
@@ -40,7 +41,7 @@ class Fixture:
 
 
 def project(fixture, name, output):
-    """Adds `output` and random weights of it; returns their inner product."""
+    """Adds `output` and random weights for it. Returns their inner product."""
     weights = torch.randn(output.shape)
     fixture.add(name, output)
     fixture.add(name + ".weights", weights)
@@ -86,7 +87,7 @@ def cross_entropy(smoothing):
     fixture = Fixture()
     logits = torch.randn(5, 7, requires_grad=True)
     labels = torch.tensor([3, 0, 6, 2, 2])
-    padding = 2  # is not counted
+    padding = 2  # ignored by the loss
     loss = functional.cross_entropy(
         logits, labels, ignore_index=padding, reduction="sum",
         label_smoothing=smoothing)
@@ -126,8 +127,10 @@ def recurrent(kind):
 
 
 def multi_head(key_width, value_width, causal):
-    """Two heads; 4 queries on 5 keys, of which 3 and 5 are valid, with weights;
-    or causal, 4 on the same 4, of which 3 and 4 are valid, without."""
+    """Two heads. Either 4 queries and 5 keys, of which 3 and 5 are valid, with
+    weights. Or causal, 4 queries on the same 4 positions, of which 3 and 4 are
+    valid, without weights.
+    """
     fixture = Fixture()
     module = nn.MultiheadAttention(
         6, 2, kdim=key_width, vdim=value_width, batch_first=True)
@@ -155,7 +158,7 @@ def multi_head(key_width, value_width, causal):
     for name, x in {"query": query, "key": key, "value": value}.items():
         fixture.add(name, x)
         fixture.add("grad." + name, x.grad)
-    # Where all widths are one, the three weights are one parameter.
+    # If all widths are equal, the three weights are one parameter.
     parts = ["query", "key", "value"]
     biases = zip(module.in_proj_bias.chunk(3), module.in_proj_bias.grad.chunk(3))
     if causal:
@@ -176,8 +179,8 @@ def multi_head(key_width, value_width, causal):
 
 
 def relative(of_keys):
-    """Scores of 3 queries from position 2 on 5 keys from position 0, with an
-    embedding for each distance, as the layers of BERT have them."""
+    """Scores of 3 queries from position 2 and 5 keys from position 0, with an
+    embedding for each distance, as in BERT."""
     fixture = Fixture()
     width, max_position = 4, 6
     query = torch.randn(2, 2, 3, width, requires_grad=True)
@@ -198,7 +201,7 @@ def relative(of_keys):
 
 
 def score(compare, query_width, key_width, **shapes):
-    """Three queries on five keys; lengths differ by example and query."""
+    """Three queries on five keys. Lengths differ by example and query."""
     fixture = Fixture()
     parameters = {
         name: torch.randn(shape, requires_grad=True)
@@ -240,7 +243,7 @@ def bilinear(queries, keys, w):
 
 
 def rotate(x, positions, interleaved, base=10000.0):
-    """Rotary embedding of x [.., time, width], written with complex numbers."""
+    """Rotary embedding of x [.., time, width], by complex numbers."""
     half = x.shape[-1] // 2
     frequencies = base ** (-torch.arange(half, dtype=torch.float64) / half)
     angles = positions[:, None].double() * frequencies
@@ -253,13 +256,13 @@ def rotate(x, positions, interleaved, base=10000.0):
 
 
 def alibi_slopes(heads):
-    """Of the authors' code, for a power of two."""
+    """The slopes of the authors' code, for a power of two."""
     return 2.0 ** (-8.0 / heads * torch.arange(1, heads + 1))
 
 
 def attention(key_heads=4, rotary=None, alibi=False, window=0, causal=False):
-    """scaled_dot_product_attention of 4 heads, 3 queries from position 2 on 5
-    keys from position 0."""
+    """scaled_dot_product_attention of 4 heads, with 3 queries from position 2
+    on 5 keys from position 0."""
     fixture = Fixture()
     queries = torch.randn(2, 4, 3, 4, requires_grad=True)
     keys = torch.randn(2, key_heads, 5, 4, requires_grad=True)
@@ -290,13 +293,14 @@ def attention(key_heads=4, rotary=None, alibi=False, window=0, causal=False):
 
 
 def block_attention(together):
-    """Causal attention to three of eight blocks of two keys: 4 heads of 14
-    queries from position 2 on, on 2 heads of 16 keys.
+    """Causal attention to three of eight blocks of two keys.
 
-    As moba_naive.py of the authors of MoBA, with the query's own block as one of
-    three. Or, together, as the selection branch of NSA with means for compressed
-    keys: four blocks by the softmax summed over the heads that share keys, with
-    the first block and the last two.
+    There are 4 heads of 14 queries from position 2 on, and 2 heads of 16 keys.
+    By default, selects blocks like moba_naive.py of the authors of MoBA, with
+    the query's own block as one of three. With `together`, selects blocks like
+    NSA with means as compressed keys. It then selects four blocks by the
+    softmax summed over the heads that share keys, including the first block and
+    the last two.
     """
     fixture = Fixture()
     queries = torch.randn(2, 4, 14, 4, requires_grad=True)
@@ -326,7 +330,7 @@ def block_attention(together):
 
 
 def optimizer(make, clip_norm=0.0):
-    """Ten steps of one parameter by given gradients."""
+    """Ten optimizer steps of one parameter with given gradients."""
     fixture = Fixture()
     parameter = nn.Parameter(torch.randn(6))
     algorithm = make([parameter])
@@ -343,8 +347,8 @@ def optimizer(make, clip_norm=0.0):
 
 
 def self_attention(sink=False, cap=None, forget=False):
-    """Causal self-attention of 5 positions in two heads, each of which has the
-    logit of a sink, scores with a soft cap, or a forgetting gate."""
+    """Causal self-attention of 5 positions in two heads. Each head has a sink
+    logit, scores with a soft cap, or a forgetting gate."""
     fixture = Fixture()
     parameters = {
         name + ".weight": (torch.randn(6, 6) / 2).requires_grad_()
@@ -382,7 +386,7 @@ def self_attention(sink=False, cap=None, forget=False):
 
 
 def norm_of_heads(kind, x, gain):
-    """Norm of queries or keys x [batch, heads, time, width]."""
+    """Normalizes queries or keys x [batch, heads, time, width]."""
     width = gain.shape[:1]
     if kind == "query_key_norm":
         return functional.rms_norm(x, width, gain, 1e-6)
@@ -398,7 +402,8 @@ def norm_of_heads(kind, x, gain):
 def attention_variant(kind):
     """Causal self-attention of 5 positions in two heads, with a norm of queries
     and keys, a formula of scores, maps of scores or weights, or another
-    normalizer."""
+    normalizer.
+    """
     fixture = Fixture()
     shapes = {
         name + ".weight": (6, 6)
@@ -439,7 +444,8 @@ def attention_variant(kind):
             for name in "AB")
         scores = (p["score.s"][:, None, None] * scores
                   + of_query @ of_key.mT / 2)
-    seen = torch.arange(1.0, 6.0)[:, None]  # keys that each query sees
+    # The number of keys that each query sees.
+    seen = torch.arange(1.0, 6.0)[:, None]
     if kind == "scalable_softmax":
         of_head = lambda name: p["score.normalizer." + name][:, None, None]
         scores = scores * (of_head("scale") * seen.log() + of_head("bias"))
@@ -469,8 +475,8 @@ def attention_variant(kind):
 
 
 def head_output(kind):
-    """Causal self-attention of 5 positions, whose heads pass through a gate, a
-    norm or the difference of pairs before the output projection."""
+    """Causal self-attention of 5 positions. Its heads pass a gate, a norm or
+    the difference of pairs before the output projection."""
     fixture = Fixture()
     heads = 4 if kind == "differential" else 2
     shapes = {
@@ -480,7 +486,7 @@ def head_output(kind):
         shapes["head_output"] = (6, 6)
     elif kind == "differential":
         shapes["head_output.lambda"] = (2, 6)
-    # Scores far above 1 would show PyTorch's rounding.
+    # Large scores would show PyTorch's rounding.
     parameters = {
         name + ".weight": (torch.randn(shape) / 2).requires_grad_()
         for name, shape in shapes.items()}
@@ -521,9 +527,8 @@ def head_output(kind):
 
 
 def latent(query_rank=0):
-    """Causal self-attention of 5 positions in two heads with keys and values
-    from latents of 4 numbers, as DeepSeek-V2 computes it, with rotary parts of
-    2 numbers."""
+    """Causal self-attention of 5 positions in two heads. Keys and values come
+    from latents of width 4, as in DeepSeek-V2, with rotary parts of width 2."""
     fixture = Fixture()
     inputs = query_rank or 6
     shapes = {

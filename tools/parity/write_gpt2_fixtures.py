@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Writes two small GPT-2s in folders of Hugging Face's, and what they compute,
-for the tests of pretrained. See write_fixtures.py.
+"""Writes two small GPT-2 folders and their results, for the tests of
+pretrained.
 
     pip install torch==2.13.0 transformers==5.24.0
     tools/parity/write_gpt2_fixtures.py .
 
-The first is as published: tied, in one file, with vocab.json and merges.txt.
-The second differs in all that a config may say: weights of its own for the
-output, in bfloat16 and several files, with tokenizer.json.
+The first folder is as published: tied weights, one file, vocab.json and
+merges.txt. The second differs in every option: separate output weights,
+bfloat16, several files, and tokenizer.json. See write_fixtures.py.
 """
 
 import copy
@@ -36,10 +36,10 @@ PROMPTS = [
 NEW_TOKENS = 20
 TEXT = "".join(CORPUS[::-1]) * 4
 SEARCH_PROMPTS = [TEXT[7 * i:7 * i + 1 + i % 17] for i in range(50)]
-STRIDES = [48, 47, 16, 1]  # of which 48 are all positions
-# Fields of our SearchConfig, and the arguments of generate() that mean the same
-# with early_stopping=False and length_penalty=0.0: lengths of transformers are
-# others than ours.
+STRIDES = [48, 47, 16, 1]  # 48 is the number of positions
+# Fields of our SearchConfig, and the equivalent arguments of generate() with
+# early_stopping=False and length_penalty=0.0. transformers defines lengths
+# differently.
 SEARCHES = {
     "beam: 1 repetition_penalty: 1.3 no_repeat_ngram: 2": {
         "repetition_penalty": 1.3, "no_repeat_ngram_size": 2},
@@ -64,7 +64,7 @@ def random_model(config):
     model = GPT2LMHeadModel(config)
     with torch.no_grad():
         for parameter in model.parameters():
-            # Else all texts go on alike.
+            # Otherwise, all texts would continue in the same way.
             parameter.normal_(std=0.1 if parameter.dim() == 1 else 0.6)
         for part in model.modules():
             if isinstance(part, nn.LayerNorm):
@@ -73,7 +73,7 @@ def random_model(config):
 
 
 def ours(name, tensor):
-    """Our parameters that a parameter of theirs holds, by name."""
+    """Returns our parameters that a parameter of theirs contains, by name."""
     parts = name.removeprefix("transformer.").split(".")
     plain = {"wte": "embedding", "wpe": "position_embedding", "ln_f": "norm",
              "lm_head": "output"}
@@ -92,7 +92,8 @@ def ours(name, tensor):
 
 
 def expected(model):
-    """Hidden states, logits, and the gradients of a loss, in double precision."""
+    """Hidden states, logits, and the gradients of a loss, in double precision.
+    """
     fixture = Fixture()
     model = copy.deepcopy(model).double()
     ids = torch.randint(0, model.config.vocab_size, (2, 6))
@@ -113,7 +114,7 @@ def expected(model):
 
 
 def greedy(model, encode):
-    """A line a prompt: the ids that follow it."""
+    """Returns a line for each prompt: the ids that follow it."""
     lines = []
     for prompt in PROMPTS:
         ids = torch.tensor([encode(prompt)])
@@ -125,8 +126,8 @@ def greedy(model, encode):
 
 
 def searches(model, encode):
-    """For each search its fields, then a line for each text of each prompt: the
-    ids that follow it."""
+    """Returns the fields of each search, followed by a line for each text of
+    each prompt: the ids after the prompt."""
     end = model.config.eos_token_id
     lines = []
     for fields, arguments in SEARCHES.items():
@@ -147,8 +148,10 @@ def searches(model, encode):
 
 
 def mean_loss(model, ids, stride):
-    """Nats per token of a text, in double precision: windows of all positions,
-    `stride` apart, predict what none before them did."""
+    """Returns the loss of a text in nats per token, in double precision.
+    Windows of all positions start `stride` apart. Each predicts the tokens that
+    no earlier window has predicted.
+    """
     model = copy.deepcopy(model).double()
     block = model.config.n_positions
     total = 0.0

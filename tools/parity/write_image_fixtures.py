@@ -1,21 +1,20 @@
 #!/usr/bin/env python3
-"""Writes images with the pixels that Pillow reads and resizes from them, for
-//data/images:images_test.
+"""Writes images with the pixels that Pillow reads and resizes from them.
 
-The shipped fixture is `write_image_fixtures.py --files=46`. More files are
-compared by
+The test is //data/images:images_test. Its fixture comes from
+`write_image_fixtures.py --files=46`. To compare more files, use
 
     pip install pillow==12.0.0
     write_image_fixtures.py --files=200 > /tmp/images.txt
     IMAGES=/tmp/images.txt bazel-bin/data/images/pillow_test
 
-Lines have fields that are separated by spaces; bytes are in base64:
+The fields of a line are separated by spaces. Bytes are in base64:
 
     file NAME BYTES
     pixels CHANNELS FILTER HEIGHT WIDTH [height, width, channels]
 
-The second kind is about the file before it. FILTER is `none` where the size is
-that of the image. The first file, jpeg_cmyk, is none that can be read.
+A line `pixels` describes the file before it. FILTER is `none` if the size is
+that of the image. The first file, jpeg_cmyk, cannot be read.
 """
 
 import argparse
@@ -27,7 +26,7 @@ import zlib
 
 from PIL import Image, ImageOps
 
-# Adam7: first row and column, and the steps between them.
+# Passes of Adam7: first row and column, and the steps between them.
 PASSES = [(0, 0, 8, 8), (0, 4, 8, 8), (4, 0, 8, 4), (0, 2, 4, 4), (2, 0, 4, 2),
           (0, 1, 2, 2), (1, 0, 2, 1)]
 CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
@@ -41,7 +40,7 @@ JPEG_KINDS = [(mode, subsampling, progressive)
 
 
 def exif(rng, orientation):
-    """A TIFF structure of two entries, in either order of bytes."""
+    """Returns a TIFF structure of two entries, in either byte order."""
     order = rng.choice("<>")
     head = (b"II*\0" if order == "<" else b"MM\0*") + struct.pack(order + "I", 8)
     entries = struct.pack(order + "HHIHH", 0x0101, 3, 1, 7, 0)
@@ -63,7 +62,8 @@ def packed_row(samples, depth):
 
 
 def png(rng, color, depth, interlaced):
-    """Pillow writes neither interlaced files nor colours of 16 bits."""
+    """Writes interlaced files and 16-bit colours, which Pillow does not write.
+    """
     height, width = rng.randint(1, 13), rng.randint(1, 13)
     channels = CHANNELS[color]
     colors = rng.randint(1, 2 ** depth) if color == 3 else 2 ** depth
@@ -99,7 +99,7 @@ def png(rng, color, depth, interlaced):
 
 
 def jpeg(rng, mode, subsampling, progressive):
-    """Coarse noise, so that neighbouring blocks differ."""
+    """Returns coarse noise, so that neighbouring blocks differ."""
     size = (rng.randint(1, 21), rng.randint(1, 21))
     image = Image.frombytes(mode, (4, 4), rng.randbytes(16 * len(mode)))
     file = io.BytesIO()
@@ -115,7 +115,7 @@ def jpeg(rng, mode, subsampling, progressive):
 def read(data, mode):
     image = ImageOps.exif_transpose(Image.open(io.BytesIO(data)))
     if image.mode.startswith("I"):
-        # Pillow would clip the 16 bits, not shift them.
+        # Pillow would clip 16-bit values instead of shifting them.
         upper = bytes(value >> 8 for value in image.getdata())
         image = Image.frombytes("L", image.size, upper)
     return image.convert(mode)

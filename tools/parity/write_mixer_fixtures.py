@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""Writes what PyTorch computes for the parity tests of state mixers: each mixer
-as a loop over positions, by the formulas of its paper. See write_fixtures.py.
+"""Writes reference results of PyTorch for the parity tests of state mixers.
+
+Each mixer is a loop over positions with the formulas of its paper. See
+write_fixtures.py.
 
     pip install torch==2.13.0 numpy
     tools/parity/write_mixer_fixtures.py .
@@ -18,7 +20,7 @@ WIDTH, HEADS, TIME = 8, 2, 6
 
 
 class Parameters:
-    """Random parameters, in the order in which they are asked for."""
+    """Random parameters, in the order in which they are first used."""
 
     def __init__(self):
         self.all = {}
@@ -86,7 +88,7 @@ def rotate(x):
 
 
 def gated_output(x, y, p):
-    """Norm of each head, then the gate."""
+    """Normalizes each head, then applies the gate."""
     y = rms(y, p("norm.weight", y.shape[-1])).flatten(2)
     gate = functional.silu(x @ p("gate.weight", y.shape[-1], WIDTH).T)
     return (y * gate) @ p("output.weight", WIDTH, y.shape[-1]).T
@@ -159,7 +161,7 @@ def delta_rule(q, k, v, beta, decay):
 
 
 def delta_terms(x, p, key_width, value_width, convolved=True):
-    """Queries, keys, values and sigmoid of the rates."""
+    """Queries, keys, values and the sigmoid of the rates."""
     def project(name, width):
         y = x @ p(name + ".weight", HEADS * width, WIDTH).T
         return heads_of(convolution(y, p, name + "_convolution") if convolved
@@ -192,8 +194,8 @@ def gated_delta(x, p):
 
 
 def kda(x, p):
-    """Kimi team, 2025; without the convolution, and with eigenvalues down to
-    -1."""
+    """Kimi team, 2025. Without the convolution, and with eigenvalues from -1.
+    """
     q, k, v, beta = delta_terms(x, p, 4, 4, convolved=False)
     z = x @ p("narrow_decay.weight", 4, WIDTH).T @ p("decay.weight", 8, 4).T
     step = heads_of(functional.softplus(z + p("step_bias", 8)))

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Writes folders of random models by the transformers that is installed, 4 or 5,
-for the check_*.py beside it; check_vit.py makes its own.
+"""Writes folders of random models with the installed transformers, 4 or 5.
+
+The check_*.py in this directory read them; check_vit.py makes its own.
 
     pip install torch transformers tokenizers pillow sentence-transformers
     tools/parity/write_random_folders.py OUT
 
-OUT has two shapes of each kind of bert, of gpt2 and of blip, and embedders of
-sentence-transformers for each pooling, normalised and not, with the
-tokeniser as that version saves it or as the published folders have it, texts
-(texts.txt, pairs.tsv) and images of all kinds that a photograph may be.
+OUT contains two shapes of bert, gpt2 and blip each. It also contains embedders
+of sentence-transformers for each pooling, normalised and not. Tokenizers are
+stored as this version saves them, or as in the published folders. In addition,
+there are texts (texts.txt, pairs.tsv) and images of all kinds.
 """
 
 import json
@@ -56,7 +57,7 @@ BLIPS = [
 
 
 def spread(module):
-    """Gives all parameters values that make a difference."""
+    """Sets all parameters to values that affect the result."""
     with torch.no_grad():
         for parameter in module.parameters():
             parameter.normal_(std=0.1 if parameter.dim() == 1 else 0.5)
@@ -67,7 +68,7 @@ def spread(module):
 
 
 def write_bert(folder, kind, saved, sizes, vocabulary, **more):
-    """With the tokeniser that transformers saves, or as published."""
+    """Writes a BERT. Its tokenizer is as transformers saves it, or as published."""
     folder.mkdir(parents=True)
     spread(kind(BertConfig(
         vocab_size=len(vocabulary), **sizes, **more))).save_pretrained(folder)
@@ -87,7 +88,7 @@ def write_wordpiece(folder, vocabulary):
 
 
 def write_embedder(folder, encoder, pooling, normalize):
-    """Around that folder of a BERT, as sentence-transformers saves it."""
+    """Writes a model of sentence-transformers that contains a BERT folder."""
     modules = [models.Transformer(str(encoder), max_seq_length=24)]
     modules.append(models.Pooling(
         BERTS[0]["hidden_size"], pooling_mode=pooling))

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Writes what PyTorch and transformers compute, for the parity tests of
-Transformer layers. See write_fixtures.py.
+"""Writes reference results for the parity tests of Transformer layers.
+
+They come from PyTorch and transformers. See write_fixtures.py.
 
     pip install torch==2.13.0 transformers numpy
     tools/parity/write_transformer_fixtures.py .
@@ -18,7 +19,7 @@ WIDTH, HEADS, HIDDEN = 6, 2, 5
 
 
 def spread(module):
-    """Gives norms and biases values that make a difference."""
+    """Sets norms and biases to values that affect the result."""
     with torch.no_grad():
         for parameter in module.parameters():
             if parameter.dim() == 1:
@@ -74,7 +75,7 @@ def encoder_layer(pre, activation):
 
 
 def decoder_layer(pre, activation):
-    """Causal, on memories of 5 positions, of which 2, 5 and 1 are valid."""
+    """Causal, with memories of 5 positions, of which 2, 5 and 1 are valid."""
     fixture = Fixture()
     module = nn.TransformerDecoderLayer(
         WIDTH, HEADS, **options(pre, activation))
@@ -101,7 +102,7 @@ def decoder_layer(pre, activation):
 
 
 def gpt2_block():
-    """Pre-norm, causal, GELU by tanh; weights are stored [in, out]."""
+    """Pre-norm, causal, GELU by tanh. Weights are stored as [in, out]."""
     from transformers.models.gpt2 import modeling_gpt2
     fixture = Fixture()
     config = modeling_gpt2.GPT2Config(

@@ -1,18 +1,18 @@
-"""Writes random corpora with sacreBLEU's scores of them, for
-//seq2seq/metrics:metrics_test.
+"""Writes random corpora with their scores by sacreBLEU.
 
-The shipped fixture is `write_translation_scores.py --corpora=12 --lines=4`.
-More corpora are compared by
+The test is //seq2seq/metrics:metrics_test. Its fixture comes from
+`write_translation_scores.py --corpora=12 --lines=4`. To compare more corpora,
+use
 
     write_translation_scores.py --corpora=200 > /tmp/scores.txt
     SCORES=/tmp/scores.txt bazel-bin/seq2seq/metrics/sacrebleu_test
 
-Needs sacrebleu 2.6 (pip). A corpus is a line
+Requires sacrebleu 2.6 (pip). A corpus is a line
 
     corpus LINES REFERENCES BLEU CHRF CHRF++ TER
 
-its signatures, one a line, and its lines: the prediction and the references,
-separated by tabs.
+followed by its signatures, one per line, and its lines: the prediction and the
+references, separated by tabs.
 """
 
 import argparse

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Writes what timm computes, for the parity tests of Vision Transformers. See
-write_fixtures.py.
+"""Writes reference results of timm for the parity tests of Vision Transformers.
 
     pip install torch==2.13.0 timm==1.0.31 numpy
     tools/parity/write_vision_fixtures.py .
+
+See write_fixtures.py.
 """
 
 import functools
@@ -23,14 +24,15 @@ MLP_RATIO = 0.9
 
 
 def spread(module):
-    """Gives all parameters values that make a difference."""
+    """Sets all parameters to values that affect the result."""
     with torch.no_grad():
         for parameter in module.parameters():
             parameter.normal_(std=0.5)
 
 
 def add_block(fixture, prefix, block):
-    """Gradients of queries, keys and values apart; their values as they are."""
+    """Adds separate gradients of queries, keys and values, with fused values.
+    """
     add_linear(fixture, prefix + "attention_norm", block.norm1)
     for kind, fused in block.attn.qkv.named_parameters():
         fixture.add(f"fused.{prefix}attention.{kind}", fused)
@@ -58,7 +60,8 @@ def block_case():
 
 
 def make_model(classes):
-    """For images of two channels and 4 x 6 pixels; patches of 2."""
+    """Makes a model for images of two channels and 4 x 6 pixels, in patches of
+    2."""
     return vision_transformer.VisionTransformer(
         img_size=(4, 6), patch_size=2, in_chans=2, num_classes=classes,
         embed_dim=WIDTH, depth=2, num_heads=HEADS, mlp_ratio=MLP_RATIO,
@@ -66,7 +69,7 @@ def make_model(classes):
 
 
 def add_model(fixture, prefix, module):
-    """All but the head."""
+    """Adds all parameters but the head."""
     embedding = module.patch_embed.proj
     add(fixture, prefix + "patch_embedding.weight",
         embedding.weight.flatten(1), embedding.weight.grad.flatten(1))
@@ -82,7 +85,7 @@ def add_model(fixture, prefix, module):
 
 
 def model_case():
-    """Three classes."""
+    """A classifier of three classes."""
     fixture = Fixture()
     module = make_model(classes=3)
     spread(module)
@@ -96,7 +99,7 @@ def model_case():
 
 
 def captioner_case():
-    """A decoder of two of BERT's layers reads four ids of nine."""
+    """A decoder of two BERT layers reads four ids out of nine."""
     fixture = Fixture()
     encoder = make_model(classes=0)
     decoder = nn.ModuleDict({

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Writes small Vision Transformers of transformers and of timm as folders, and
-what they compute, for the tests of pretrained. See write_fixtures.py.
+"""Writes small Vision Transformers as folders, for the tests of pretrained.
+
+They come from transformers and timm. See write_fixtures.py.
 
     pip install torch==2.13.0 transformers==5.24.0 timm==1.0.31 pillow
     tools/parity/write_vit_fixtures.py .
 
-Each folder has values.txt: an input, the tokens behind the last norm, logits,
-and all gradients of a weighted sum of both; and the probabilities of image.png.
+values.txt in each folder contains an input, the tokens after the last norm, the
+logits, and all gradients of a weighted sum of both. It also contains the
+probabilities of image.png.
 """
 
 import json
@@ -48,7 +50,7 @@ NAMES = {
 
 
 class Rounded(Fixture):
-    """Nine digits are enough for floats."""
+    """Rounds to nine digits, which suffice for floats."""
 
     def add(self, name, array):
         array = torch.as_tensor(array).detach().double()
@@ -56,7 +58,7 @@ class Rounded(Fixture):
 
 
 def spread(module):
-    """Gives all parameters values that make a difference."""
+    """Sets all parameters to values that affect the result."""
     with torch.no_grad():
         for parameter in module.parameters():
             parameter.normal_(std=0.5)
@@ -98,7 +100,7 @@ def add_gradients(fixture, module):
 
 
 def values(module, images, features, head, pixels):
-    """`features` and `head` compute tokens, and logits of tokens."""
+    """`features` computes tokens, and `head` computes logits from tokens."""
     fixture = Rounded()
     x = torch.randn(2, *images, requires_grad=True)
     tokens = features(x)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Writes what the tokenizers library makes of texts, for the test of WordPiece.
+"""Writes reference ids from the tokenizers library for the test of WordPiece.
 
     pip install tokenizers
     tools/parity/write_wordpiece_fixture.py .
 
-The file holds a vocabulary, one token a line, then an empty line, then cases:
-the options, the text with everything but printable ASCII escaped byte by byte,
-and the ids, separated by tabs.
+The file contains a vocabulary, one token per line, an empty line, and cases. A
+case has the options, the text and the ids, separated by tabs. All bytes of the
+text except printable ASCII are escaped.
 """
 
 import pathlib

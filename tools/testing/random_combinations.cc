@@ -1,12 +1,13 @@
-// Trains experiments of random options for two updates, and again from the
-// state after the first. Started by
+// Trains experiments with random options for two optimizer steps, and again
+// from the checkpoint after the first step. Start it with
 //
-//   bazel run //tools:random_combinations -- --seeds=1-20000
+//  bazel run //tools:random_combinations -- --seeds=1-20000
 //
-// it prints how many were trained with the same bits, and how many were refused
-// for which reason. Every refusal must say where the config is wrong. Exits
-// with 1 after any other end, such as other bits or a crash, of which it prints
-// the seed and the config. With one seed, prints the config and its end.
+// Prints how many experiments were bit-identical, and how many were rejected,
+// by reason. Every rejection must state the place in the config. Any other
+// result, such as other bits or a crash, is a failure. Prints the seed and the
+// config of a failure, and exits with 1. With one seed, prints the config and
+// its result.
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -56,13 +57,13 @@ constexpr char kUsage[] =
 
 constexpr char kConfigName[] = "config.textproto";
 
-// No test cuts the power.
+// Does not sync, because no test cuts the power.
 class UnsyncedFiles : public FileOperations {
  public:
   int Sync(int /*descriptor*/) override { return 0; }
 };
 
-// End of one experiment.
+// The result of one experiment.
 struct Outcome {
   enum Kind { kTrained = 't', kRefused = 'r', kFailed = 'f' };
   Kind kind;
@@ -78,7 +79,7 @@ Outcome Refused(const absl::Status& status) {
   return {placed ? Outcome::kRefused : Outcome::kFailed, message};
 }
 
-// Returns all that a checkpoint keeps.
+// Returns everything that a checkpoint stores.
 std::string BytesOf(const CheckpointContent& content) {
   std::string bytes = absl::StrCat(content.step, "\n", content.state);
   for (const std::vector<TensorView>* tensors :
@@ -93,8 +94,8 @@ std::string BytesOf(const CheckpointContent& content) {
   return bytes;
 }
 
-// Trains from a checkpoint, or from the beginning if there is none, and returns
-// the last checkpoint's bytes. Saves the one after the first update in
+// Trains from a checkpoint, or from the beginning if it is null. Returns the
+// bytes of the last checkpoint. Saves the checkpoint after the first step in
 // `folder`.
 absl::StatusOr<std::string> Train(const LoadedConfig& loaded,
                                   const Plugins& plugins,
@@ -134,7 +135,7 @@ Outcome Exercise(const std::string& config, const std::string& folder,
   const absl::StatusOr<std::string> whole =
       Train(*loaded, plugins, folder, nullptr, *std::move(fitting));
   if (!whole.ok()) return failed("training", whole.status());
-  // A model without parameters makes no updates.
+  // A model without parameters makes no optimizer steps.
   if (!learns) return {Outcome::kTrained, ""};
   const absl::StatusOr<FoundCheckpoints> found = FindCheckpoints(folder);
   if (!found.ok()) return failed("checkpoints", found.status());
@@ -157,7 +158,7 @@ std::string ReadAll(const std::string& path) {
   return text.str();
 }
 
-// Runs `exercise` in a process of its own, which may crash or not end.
+// Runs `exercise` in a child process, which may crash or not end.
 Outcome InAProcess(const std::string& folder,
                    absl::FunctionRef<Outcome()> exercise) {
   const std::string result = folder + "/outcome";
@@ -184,7 +185,7 @@ Outcome InAProcess(const std::string& folder,
                                          status, ": ", ReadAll(errors))};
 }
 
-// Returns the first problem of a refusal, without its place, its numbers and
+// Returns the first problem of a rejection, without its place, its numbers and
 // the messages around its field.
 std::string KindOf(const std::string& refusal) {
   static const auto* const kPlace = new std::regex("^[^ ]*: error: ");
@@ -276,7 +277,7 @@ int Main(int argc, char** argv) {
                                    refused, " refused, ", failed, " failed")
                           .c_str());
   const int output = FinishOutput();
-  // Otherwise the draws no longer test anything.
+  // If all were trained or all rejected, the random options test nothing.
   const bool both = trained > 0 && refused > 0;
   return failed > 0 || (last - first >= 99 && !both) ? 1 : output;
 }

@@ -1,12 +1,12 @@
-// Trains random models, kills and resumes them, and opens their runs by every
-// program that serves their kind. Started by
+// Trains random models, kills and resumes them, and opens their runs with every
+// program for their kind. Start it with
 //
-//   bazel run //tools:random_models -- --seeds=1-300 [--jobs=2]
-//       [--other_train=FILE]
+//  bazel run //tools:random_models -- --seeds=1-300 [--jobs=2]
+//      [--other_train=FILE]
 //
-// it prints a line for each failure, with the seed and the config, and how many
-// there are. Exits with 1 if there is any, or if not all models were opened,
-// but for those whose loss diverged.
+// Prints a line for each failure with the seed and the config, and the number
+// of failures. Exits with 1 if there is a failure, or if a model was not opened
+// although its loss did not diverge.
 #include <signal.h>
 #include <stdlib.h>
 
@@ -53,7 +53,7 @@ std::string ReadAll(const std::string& path) {
   return text.str();
 }
 
-// Every file under a folder, by its path there.
+// Returns every file under a folder, by its relative path.
 std::map<std::string, std::string> Contents(const std::string& folder) {
   std::map<std::string, std::string> contents;
   for (const auto& entry :
@@ -65,7 +65,7 @@ std::map<std::string, std::string> Contents(const std::string& folder) {
   return contents;
 }
 
-// Without what says which programs and processes trained.
+// Removes the records of the programs and processes that trained.
 std::map<std::string, std::string> WithoutEnvironment(
     std::map<std::string, std::string> contents) {
   std::erase_if(contents, [](const auto& file) {
@@ -97,7 +97,7 @@ class RandomModel {
     WriteConfig("config", config_);
   }
 
-  // What went wrong, a line each.
+  // Returns the failures, one per line.
   std::vector<std::string> Exercise() {
     if (!Train("whole", {"--config=" + Path("config"), "--threads=1"},
                kExitDiverged)) {
@@ -148,7 +148,8 @@ class RandomModel {
                             {{"\n", " "}}));
   }
 
-  // Whether the program ends with 0, or as it may; a failure if not.
+  // Returns whether the program exits with 0 or `other_code`. If not, records a
+  // failure.
   bool Run(const std::vector<std::string>& command, int other_code = 0) {
     ChildProgram program(command, Path("output"));
     code_ = program.Wait();
@@ -166,8 +167,8 @@ class RandomModel {
     return Run(arguments, other_code);
   }
 
-  // After the first checkpoint: at any time that the whole run takes, by the
-  // seed.
+  // Kills the training after its first checkpoint. The seed determines the
+  // time, at most the duration of the whole run.
   void KillOnce() {
     ChildProgram program(
         {"experiments/train", "--run=" + Path("killed"), "--omit_times",
@@ -187,7 +188,7 @@ class RandomModel {
                const std::map<std::string, std::string>& whole,
                const std::map<std::string, std::string>& other) {
     for (const auto& [name, text] : whole) {
-      // Say which text set a field.
+      // These files name the text that set a field.
       if (absl::StartsWith(name, "/baseline/") &&
           absl::EndsWith(name, ".textproto")) {
         continue;
@@ -200,17 +201,17 @@ class RandomModel {
       }
     }
     for (const auto& [name, text] : other) {
-      // What a kill while a file was being written leaves.
+      // A kill while a file is written leaves a temporary file.
       if (absl::StrContains(name, ".tmp-")) continue;
       if (whole.count(name) == 0) return Fail(what + " has more: " + name);
     }
   }
 
-  // By each program that opens a run of this kind.
+  // Opens the run with each program that supports its kind.
   void Open() {
     const std::string run = "--run=" + Path("whole");
     // A run without test and dev data has no example to predict. A model of
-    // masked words refuses an example whose tokens are all unknown.
+    // masked words rejects an example whose tokens are all unknown.
     const std::string status = ReadAll(Path("whole/status.json"));
     const bool has_examples = absl::StrContains(status, "\"dev/") ||
                               absl::StrContains(status, "\"test/");
@@ -226,7 +227,8 @@ class RandomModel {
         Run({"tools/inspect", run, "--source=a 3 red"});
       }
     } else if (model.has_language_model()) {
-      // Lines begin with nothing; else the vocabulary has a word to begin with.
+      // Lines begin with an empty prompt. Otherwise, the prompt is a word of
+      // the vocabulary.
       std::string prompt;
       if (model.language_model().unit() == LanguageModelConfig::BYTE_PAIRS) {
         prompt = "a red";
@@ -243,7 +245,7 @@ class RandomModel {
       classifier.mutable_data()->mutable_grammaticality()->set_train(20);
       auto& options = *classifier.mutable_model()->mutable_text_classifier();
       *options.mutable_bert() = model.bert();
-      // The vocabulary is that of the run.
+      // The vocabulary comes from the run.
       options.mutable_bert()->mutable_masked_words()->clear_vocabulary();
       options.mutable_bert()->mutable_masked_words()->clear_whole_words();
       options.set_pretrained(Path("whole"));
@@ -251,7 +253,7 @@ class RandomModel {
       WriteConfig("classifier", classifier);
       Train("classified", {"--config=" + Path("classifier")});
     }
-    // A loss that grew from step to step may go on to infinity.
+    // A loss that increased in every step may become infinite.
     Train("again",
           {"--config=" + Path("config"), "--set=baseline.override=[]",
            absl::StrCat("--set=training.initial_weights={run: '", Path("whole"),
@@ -273,8 +275,8 @@ class RandomModel {
   std::string folder_;
   std::string other_train_;
   std::vector<std::string> failures_;
-  absl::Duration elapsed_;  // of the last program
-  int code_ = 0;            // of the last program
+  absl::Duration elapsed_;  // duration of the last program
+  int code_ = 0;            // exit code of the last program
   bool was_killed_ = false;
   bool was_opened_ = false;
   bool diverged_ = false;
@@ -356,7 +358,8 @@ int Main(int argc, char** argv) {
 }  // namespace regard
 
 int main(int argc, char** argv) {
-  // Programs are found from the runfiles, wherever `bazel run` was typed.
+  // Paths of programs are relative to the runfiles, whatever directory `bazel
+  // run` was started in.
   unsetenv("BUILD_WORKING_DIRECTORY");
   return regard::Main(argc, argv);
 }

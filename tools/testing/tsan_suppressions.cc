@@ -1,7 +1,9 @@
-// Linked into every program by --config=tsan.
+// Suppressions of ThreadSanitizer, which --config=tsan links into every
+// program.
 
-// Its name is ThreadSanitizer's. Debian's Abseil is built without it: that the
-// first call of StrError fills a table once, whatever the thread, is not seen.
+// ThreadSanitizer defines the name of the function. Debian's Abseil is compiled
+// without it. Therefore, it does not see that the first call of StrError()
+// fills a table only once, whichever thread calls it.
 extern "C" const char* __tsan_default_suppressions() {
   return "called_from_lib:libabsl_strerror.so\n";
 }

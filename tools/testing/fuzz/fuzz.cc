@@ -1,4 +1,5 @@
-// One reader under libFuzzer: fuzz --reader=NAME [LIBFUZZER_OPTION|CORPUS...].
+// Fuzzes one reader with libFuzzer: fuzz --reader=NAME
+// [LIBFUZZER_OPTION|CORPUS...].
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -15,7 +16,7 @@ const regard::FuzzedReader* reader = nullptr;
 
 }  // namespace
 
-// libFuzzer itself passes over arguments that begin with two hyphens.
+// libFuzzer ignores arguments that begin with two hyphens.
 extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
   for (int i = 1; i < *argc; ++i) {
     absl::string_view argument = (*argv)[i];

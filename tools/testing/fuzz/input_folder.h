@@ -1,4 +1,4 @@
-// A folder of files in memory, for readers that want a path.
+// A folder of input files, for readers that require a path.
 #ifndef TOOLS_TESTING_FUZZ_INPUT_FOLDER_H_
 #define TOOLS_TESTING_FUZZ_INPUT_FOLDER_H_
 
@@ -8,11 +8,11 @@
 
 namespace regard {
 
-// The folder of this process, which goes with it.
+// Returns the folder of this process, which is removed at its end.
 const std::string& InputFolder();
 
-// Writes the bytes to the file `name` of the folder, which may be in a folder
-// of its own. Returns the path.
+// Writes the bytes to the file `name` of the folder. `name` may contain a
+// subfolder. Returns the path.
 std::string WriteInput(absl::string_view name, absl::string_view bytes);
 
 }  // namespace regard

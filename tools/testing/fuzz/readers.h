@@ -1,4 +1,4 @@
-// All that reads bytes from outside, as functions of those bytes: to be fuzzed.
+// The readers of external files as functions of bytes, for fuzzing.
 #ifndef TOOLS_TESTING_FUZZ_READERS_H_
 #define TOOLS_TESTING_FUZZ_READERS_H_
 
@@ -9,18 +9,17 @@
 
 namespace regard {
 
-// A reader either reads the bytes or refuses them by an error. Whatever the
-// bytes are, it neither crashes nor runs out of memory, and what an error says
-// is UTF-8.
+// A reader accepts the bytes or returns an error. It must not crash or run out
+// of memory, whatever the bytes are. Its error messages must be UTF-8.
 struct FuzzedReader {
-  // Names the folder of its seeds, too.
+  // Also the name of the folder of its seeds.
   absl::string_view name;
   void (*read)(const std::string& bytes);
 };
 
 absl::Span<const FuzzedReader> FuzzedReaders();
 
-// Null if there is none of that name.
+// Returns null if there is no reader of this name.
 const FuzzedReader* FindReader(absl::string_view name);
 
 }  // namespace regard

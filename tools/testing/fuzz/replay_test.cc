@@ -1,5 +1,5 @@
-// Every seed of every reader, whole and damaged: a short and repeatable piece
-// of what tools/fuzz does.
+// Reads every seed with its reader, whole and damaged: a short and reproducible
+// version of tools/fuzz.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +23,7 @@ using ::testing::Not;
 
 constexpr char kSeeds[] = "tools/testing/fuzz/seeds";
 
-// Knuth's MMIX generator; its high bits.
+// Random numbers: the high bits of Knuth's MMIX generator.
 class Numbers {
  public:
   uint32_t Below(size_t limit) {
@@ -51,7 +51,7 @@ std::vector<std::string> SeedsOf(absl::string_view reader) {
   return seeds;
 }
 
-// A flipped bit, a cut, a stretch that comes twice, or another byte.
+// Flips a bit, cuts the bytes, repeats a part, or changes a byte.
 void Damage(Numbers* numbers, std::string* bytes) {
   if (bytes->empty()) return;
   const size_t at = numbers->Below(bytes->size());
