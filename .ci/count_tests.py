@@ -2,9 +2,10 @@
 
 Usage: count_tests.py BROKEN FOLDER
 
-Targets count, cached ones too. BROKEN is 1 when a Bazel command failed: that is
-a failure even if no test is to blame. What a passing test skipped is listed, as are
-tests that are not for the build, such as trainings under sanitizers.
+Counts targets, including cached ones. BROKEN is 1 if a Bazel command failed,
+which counts as a failure even if no test failed. Lists what passing tests have
+skipped, and tests that do not apply to the build, such as trainings under
+sanitizers.
 """
 
 import collections
@@ -20,7 +21,7 @@ _SKIP = re.compile(r"\[  SKIPPED \] .* ms\)$|SKIPPED: ")
 
 
 def skips(summary):
-    """The lines of a passed test's logs that announce a skip."""
+    """Yields the lines in a passed test's logs that announce a skip."""
     for log in summary.get("passed", []):
         uri = urllib.parse.urlparse(log.get("uri", ""))
         path = pathlib.Path(urllib.parse.unquote(uri.path))
@@ -33,7 +34,7 @@ def skips(summary):
 def outcomes(path):
     """Maps each test of one event file to its summary.
 
-    A test that could not be built is announced but never summarised.
+    A test that could not be built is announced, but has no summary.
     """
     found = {}
     for line in path.read_text(errors="replace").splitlines():

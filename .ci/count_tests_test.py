@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Counts the tests of event files as Bazel writes them."""
+"""Tests the counting on event files in Bazel's format."""
 
 import contextlib
 import io
@@ -14,13 +14,13 @@ import count_tests  # pylint: disable=wrong-import-position
 
 
 def configured(label):
-    """Bazel found a test."""
+    """An event: Bazel found a test."""
     return {"id": {"targetConfigured": {"label": label}},
             "configured": {"targetKind": "cc_test rule", "testSize": "SMALL"}}
 
 
 def summary(label, status, log=None):
-    """Bazel is done with a test, which wrote a log."""
+    """An event: Bazel finished a test, which wrote a log."""
     passed = [{"uri": log.as_uri()}] if log else []
     return {"id": {"testSummary": {"label": label}},
             "testSummary": {"overallStatus": status, "passed": passed}}
@@ -35,13 +35,13 @@ class CountTestsTest(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def write(self, name, *events):
-        """Writes an event file, one JSON object a line."""
+        """Writes an event file, one JSON object per line."""
         (self.folder / name).write_text(
             "".join(json.dumps(event) + "\n" for event in events),
             encoding="utf-8")
 
     def count(self, broken="0"):
-        """The exit code and the lines printed."""
+        """Returns the exit code and the printed lines."""
         with contextlib.redirect_stdout(io.StringIO()) as out:
             code = count_tests.main(broken, self.folder)
         return code, out.getvalue().splitlines()

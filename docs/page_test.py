@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Runs the commands of a page, and compares what they print with the page.
+"""Runs the commands of a page, and compares their output with the page.
 
-In an indented block of the page a command follows `$ `, its further lines
-follow `> `, and what it prints comes after it, without an empty line. `bazel
-run` starts a program of the test's data.
+In an indented block of the page, a command follows `$ `, and its further lines
+follow `> `. Its output comes after it, without an empty line. `bazel run`
+starts a program in the test's data.
 
     page_test.py PAGE
 """
@@ -23,7 +23,7 @@ bazel() {
 
 
 def commands_of(page):
-    """Pairs of a command and the lines that the page says it prints."""
+    """Returns pairs of a command and its output lines on the page."""
     commands = []
     open_command = open_output = False
     for line in page.splitlines():

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Expects each C++ block of a page in a source, which a test compiles and runs.
+"""Checks that each C++ block of a page is in a source that a test compiles.
 
     quote_test.py PAGE SOURCE
 """

@@ -3,7 +3,7 @@
 
 Usage: awkward_text_test.py PATH_OF_REGARD
 
-The outputs and scores of a program must equal those of the run, whatever
+Each program must reproduce the outputs and scores of the run, whatever
 characters are in the text.
 """
 

@@ -51,8 +51,8 @@ quietly "${train}" --config=finished/config.textproto --run=here \
   --set training.epochs=1
 if [[ "$(platform here) $(getconf GNU_LIBC_VERSION)" == \
   "$(platform finished) glibc 2.36" ]]; then
-  # The result must equal that of `finished`, which was not interrupted. After
-  # an intended change of results, update the digest here.
+  # The result must equal the result of `finished`, which was not interrupted.
+  # After an intended change of results, update the digest here.
   expect 'the digest of a killed run' "${wanted}" "$(digest killed)"
   expect_usable killed "${translations[@]}"
 else

@@ -97,7 +97,7 @@ expect_in out 'Final numbers' 'test/bleu' '95 %:' 'Run     '
 expect_in out '"set":["search.beam=3","data.phrasebook.test=7"]' '"test/bleu":'
 "${evaluate}" --run=letters --set search.beam=3 >out 2>&1
 expect_in out 'search: has no effect: `language_model` does not search'
-# The result of an intervention is compared with that of the unchanged model.
+# `evaluate` compares an intervention with the unchanged model.
 "${evaluate}" --run=words --set \
   "intervene={site: '*/attention/context' replace {zeros {}}}" >out 2>&1
 expect_in out 'untouched: ' 'difference: '
@@ -153,7 +153,7 @@ expect 'data that are asked for, of no use, or as they were' '' "$(cat err)"
 fails 'no such file' 'nowhere' "${evaluate}" --run=letters \
   --set data.path=nowhere
 
-# Translations and continuations equal those of the specialised programs.
+# The specialised programs give the same translations and continuations.
 printf 'they are watching .\n\ni am sad .\n' >sentences
 expect 'translations' "$("${translate}" --run=words <sentences)" \
   "$("${predict}" --run=words <sentences)"

@@ -63,8 +63,8 @@ fails 'no run' 'nowhere' \
 fails 'a model from elsewhere' "is a Hugging Face model folder" \
   "${replay}" --run="${runfiles}/$4" --from=8 --to=9 --site='*'
 
-# Each batch of an optimizer step is observed. The data must be those of the
-# run.
+# Each batch of an optimizer step is observed. The data must not have
+# changed.
 printf 'a b\tb a\nc a\ta c\nb c\tc b\nd a\ta d\n' >pairs.tsv
 quietly "${train}" --config="${config}" --run=files \
   --set 'data={pairs {}}' --set data.path=pairs.tsv \

@@ -89,7 +89,7 @@ class AttentionWork : public TimedWork {
   }
 
  private:
-  static constexpr uint64_t kInputs = 3;  // queries, keys, values
+  static constexpr uint64_t kInputs = 3;  // queries, keys and values
 
   struct Sequence {
     explicit Sequence(const ParameterStore<float>& parameters)
@@ -126,7 +126,7 @@ class AttentionWork : public TimedWork {
   }
 
   const bool backward_;
-  const Shape shape_;                 // of one sequence's queries
+  const Shape shape_;                 // queries of one sequence
   ParameterStore<float> parameters_;  // none
   const AttentionLayer<float> layer_;
   WorkerPool pool_;

@@ -1,5 +1,6 @@
-// Causal attention with linear biases (ALiBi) over given queries, keys and
-// values of long sequences, each by one thread.
+// The workload of causal attention with linear biases (ALiBi) over given
+// queries, keys and values of long sequences. Each thread computes one
+// sequence.
 #ifndef TOOLS_PEERS_ATTENTION_WORK_H_
 #define TOOLS_PEERS_ATTENTION_WORK_H_
 
@@ -10,8 +11,8 @@
 
 namespace regard {
 
-// Forward, and backward from fixed gradients of the contexts if the kind is
-// "attention".
+// Makes the workload. If the kind is "attention", a step has a backward pass
+// from fixed gradients of the contexts.
 std::unique_ptr<TimedWork> MakeAttentionWork(const WorkOptions& options);
 
 }  // namespace regard

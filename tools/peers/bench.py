@@ -1,4 +1,4 @@
-"""Times the same models in Regard and its peers: tools/peers/run."""
+"""Times the same models in Regard and other frameworks: tools/peers/run."""
 
 import argparse
 import dataclasses
@@ -52,7 +52,7 @@ def _options():
 
 
 def _peak(program):
-    """GFLOP/s of fused multiply-adds by number of threads."""
+    """Returns the GFLOP/s of fused multiply-adds by number of threads."""
     one, two = subprocess.run([program], check=True, capture_output=True,
                               text=True).stdout.split()
     return {1: float(one), 2: float(two)}
@@ -106,7 +106,7 @@ def _report(options, measured, peak, exponents, problems):
 def main():
     options = _options()
     if options.busy:
-        # Ratios of a busy machine meet no target and miss none.
+        # The ratios of a busy machine are not compared with targets.
         no_targets = {field.name: field.default
                       for field in dataclasses.fields(works.Work)
                       if field.name in works.TARGETS}
@@ -119,11 +119,12 @@ def main():
     measured, exponents, problems = [], [], []
     peak = {1: 0, 2: 0}
     for work in chosen:
-        # A neighbour that takes a core for a moment hides its peak.
+        # Another process may hide the peak of a core for a moment.
         for threads, rate in _peak(options.fma_peak).items():
             peak[threads] = max(peak[threads], rate)
         measured.append((work, measure.measure(work, options, problems)))
-        # So far: a run that is stopped leaves what it has.
+        # Reports after each workload, so that an interrupted run keeps its
+        # results.
         _report(options, measured, peak, exponents, problems)
     if options.growth:
         exponents = [(letter, math.log2(grown.gigaflops() / base.gigaflops()),

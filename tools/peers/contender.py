@@ -1,10 +1,11 @@
-"""A process that runs steps when it is told to, and waits in between.
+"""A process that runs steps of a workload on command.
 
-Commands arrive on standard input, one a line; answers leave on standard output:
+Commands are read from standard input, one per line. Answers are written to
+standard output:
 
-    check        -> numbers that must agree among contenders
-    run COUNT    -> seconds that COUNT steps took, and of processor time
-    memory       -> most resident memory so far, in KiB
+    check        -> numbers that must agree between frameworks
+    run COUNT    -> seconds of COUNT steps, and their processor time
+    memory       -> maximum resident memory so far, in KiB
     quit
 """
 
@@ -15,7 +16,7 @@ import time
 
 
 def parse_arguments(path=False):
-    """`path`: of the file that a program writes for a contender."""
+    """Parses the arguments. If `path`, includes --path, a file to write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--work", required=True)
     parser.add_argument("--weights", default="")
@@ -27,7 +28,7 @@ def parse_arguments(path=False):
 
 
 def pin(threads):
-    """Keeps this process to as many cores as it has threads."""
+    """Restricts this process to as many cores as it has threads."""
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
 
 
@@ -40,8 +41,8 @@ def _peak_kibibytes():
 
 
 def serve(step, check):
-    """Answers commands. `step(count)` runs steps; `check()` gives numbers."""
-    # Libraries may print; answers go to the pipe alone.
+    """Answers commands. `step(count)` runs steps; `check()` returns numbers."""
+    # Libraries may print. Only answers go to the pipe.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     for line in sys.stdin:

@@ -1,11 +1,12 @@
-"""CTranslate2's side of the bench.
+"""The benchmark of CTranslate2.
 
 --form: idiomatic, tuned, tuned_together, or either tuned form with _onemkl.
 
-In the idiomatic form a batch has all threads. In the tuned forms each thread has
-a part of the batch, as in Regard, and element-wise operations are AVX-512's where
-the processor has it, which CTranslate2 does not choose by itself; `together`, a
-batch has all threads there, too. Products are oneDNN's, or oneMKL's where the processor is Intel's or the form says so.
+In the idiomatic form, all threads work on one batch. In the tuned forms, each
+thread has a part of the batch, as in Regard. Element-wise operations use
+AVX-512 if the processor has it, which CTranslate2 does not select by itself.
+With `together`, all threads work on one batch in the tuned form, too. Products
+use oneDNN. They use oneMKL if the processor is Intel's or the form requests it.
 """
 
 import concurrent.futures
@@ -48,7 +49,8 @@ def _translate(work, folder):
         for _ in range(count):
             found = translator.translate_batch(
                 source, max_batch_size=part, beam_size=work.beam,
-                # All are of one length; then scores are log probabilities.
+                # All translations have one length, so scores are log
+                # probabilities.
                 length_penalty=0, max_decoding_length=work.target_time,
                 return_scores=True)
         return found
@@ -67,7 +69,7 @@ def _continue(work, folder):
             found = generator.generate_batch(
                 prompts, max_batch_size=part, beam_size=1, sampling_topk=1,
                 min_length=work.target_time, max_length=work.target_time,
-                # One that never is the likeliest.
+                # An id that is never the most probable one.
                 end_token=step_data.tokens([work.target_vocabulary - 1])[0],
                 include_prompt_in_result=False)
         return [result.sequences_ids[0] for result in found]
@@ -104,7 +106,7 @@ def main():
     run = {works.EMBEDDING: _embed, works.CONTINUATION: _continue}.get(
         work.kind, _translate)
     with tempfile.TemporaryDirectory() as folder:
-        # In a process of its own, whose memory is not the contender's.
+        # In a separate process, whose memory does not count.
         subprocess.run(
             [sys.executable, pathlib.Path(__file__).with_name(
                 "ctranslate2_models.py"), f"--path={folder}", *sys.argv[1:]],

@@ -1,4 +1,4 @@
-"""Writes Regard's weights as a model of CTranslate2, in a folder."""
+"""Writes Regard's weights as a model of CTranslate2 to a folder."""
 
 import contender
 import numpy as np
@@ -9,7 +9,7 @@ from ctranslate2 import specs
 
 
 def _set_linear(spec, weights, prefix, parts):
-    """One product of the inputs' projections `parts`."""
+    """Combines the projections `parts` of the input into one product."""
     def joined(kind):
         return np.concatenate([weights[f"{prefix}{part}.{kind}"]
                                for part in parts])
@@ -73,7 +73,7 @@ def _save_translator(work, weights, folder):
 
 
 def _save_encoder(work, weights, tuned, folder):
-    """A BERT. In the tuned form the one type of tokens is in the positions."""
+    """A BERT. The tuned form adds the only token type to the positions."""
     positions = weights["position_embedding.weight"]
     types = weights["type_embedding.weight"]
     encoder = specs.TransformerEncoderSpec(

@@ -1,9 +1,8 @@
-// Prints a table in Markdown: the time of training per target token of a
-// Transformer and of a recurrent encoder-decoder with attention that have the
-// same number of parameters, on one thread. The two models come from
+// Prints a Markdown table of training times per target token on one thread.
+// Compares a Transformer with a recurrent encoder-decoder with attention that
+// has the same number of parameters. The two models come from
 // //configs/ablations/transformer:transformer_recurrent, and the batch from the
 // phrasebook.
-//
 //   equal_parameters [ROUNDS]
 #include <cmath>
 #include <cstddef>
@@ -50,7 +49,7 @@ constexpr TimedModel kModels[] = {
      " encoder { embedding: 56 hidden: 40 bidirectional: true }"
      " decoder { embedding: 56 hidden: 72 initial_state: PROJECTED }"}};
 
-// A batch, with the vocabularies of all sentences.
+// Makes a batch, with the vocabularies of all sentences.
 SentenceData Batch(const std::vector<SentencePair>& pairs) {
   TokenizedCorpus all;
   for (const SentencePair& pair : pairs) all.Add(pair.source, pair.target);
@@ -80,7 +79,7 @@ int Main(int argc, char** argv) {
   const int rounds = RoundsFromArguments(argc, argv, kRounds);
   if (rounds == 0) return 2;
   const std::vector<SentencePair> pairs = MakePhrasebook().train.pairs;
-  int64_t tokens = 0;  // with <eos>
+  int64_t tokens = 0;  // includes <eos>
   for (size_t i = 0; i < kBatch; ++i) {
     tokens += static_cast<int64_t>(pairs[i].target.size()) + 1;
   }

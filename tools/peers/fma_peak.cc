@@ -1,5 +1,5 @@
-// Measures the cores' peak of fused multiply-adds in float, the 100 % of the
-// bench: prints GFLOP/s of one thread and of two at once.
+// Measures the peak of fused multiply-adds in float, the 100 % of the
+// benchmark. Prints the GFLOP/s of one thread and of two threads at once.
 #include <algorithm>
 #include <chrono>
 #include <iostream>
@@ -7,8 +7,8 @@
 
 namespace {
 
-// As wide as the target's registers; the compiler splits it where they are
-// narrower.
+// As wide as the registers of the target. On narrower targets, the compiler
+// splits it.
 #ifdef __AVX512F__
 constexpr int kLanes = 16;
 #else
@@ -20,10 +20,10 @@ typedef float Lanes __attribute__((vector_size(kLanes * sizeof(float))));
 constexpr int kSums = 12;
 constexpr int kRounds = 4000000;
 
-// The sums go through an empty instruction, so that none is left out.
+// An empty instruction that uses a sum, so that the compiler cannot remove it.
 #define KEEP(x) asm volatile("" : "+v"(x))
 
-// Seconds of kRounds rounds.
+// Returns the seconds of kRounds rounds.
 double Spend() {
   Lanes sums[kSums] = {};
   Lanes factor = {};

@@ -32,14 +32,14 @@ TransformerConfig Gpt2Of(const WorkOptions& options) {
   positions.set_longest(1024);
   config.set_scale_embedding(false);
   config.set_tied_embeddings(TransformerConfig::TARGET_OUTPUT);
-  // With GPT-2's own first values, the likeliest id is always the last one
-  // again: the residual is little more than its embedding.
+  // With GPT-2's own initial values, the most probable id always repeats the
+  // last one, because the residual is little more than its embedding.
   config.mutable_initialization()->set_embedding_deviation(0.02);
   return config;
 }
 
-// Ids that are read at once: enough for fast products, and few enough for what
-// they become to take little memory.
+// Maximum number of ids that are read at once: enough for fast products, few
+// enough for little memory.
 constexpr int64_t kMostAtOnce = 256;
 
 class Gpt2Work : public TimedWork {
@@ -55,7 +55,7 @@ class Gpt2Work : public TimedWork {
                  parameters_.Root()),
         pool_(options.threads) {
     std::iota(rows_.begin(), rows_.end(), 0);
-    // With this seed, no two ids are about equally likely.
+    // With this seed, no two ids are almost equally probable.
     parameters_.Finalize(/*seed=*/2);
     forward_.emplace(tape_, parameters_, /*gradients=*/nullptr);
     tape_.set_recording(false);
@@ -94,7 +94,7 @@ class Gpt2Work : public TimedWork {
   }
 
  private:
-  // Ids first .. first + count - 1 of each prompt.
+  // Returns the ids [first, first + count) of each prompt.
   absl::Span<const int32_t> PromptsAt(int64_t first, int64_t count) {
     read_.clear();
     for (size_t row = 0; row < rows_.size(); ++row) {
@@ -105,7 +105,7 @@ class Gpt2Work : public TimedWork {
     return read_;
   }
 
-  // Reads ids [rows, n]; where a text `ends`, appends the likeliest after it.
+  // Reads ids [rows, n]. If the text `ends`, appends the most probable id.
   void Advance(DecoderCache<float>& cache, absl::Span<const int32_t> ids,
                bool ends) {
     const Tape<float>::Mark mark = tape_.Save();
@@ -116,7 +116,8 @@ class Gpt2Work : public TimedWork {
     tape_.Rewind(mark);
   }
 
-  // readout [rows, n, width]: appends the likeliest id after the last of n.
+  // Appends the most probable id after the last of n positions. `readout` is
+  // [rows, n, width].
   void AppendLikeliest(Var<float> readout) {
     const int64_t last = readout.dim(1) - 1;
     if (last > 0) readout = Slice(readout, /*axis=*/1, last, 1);

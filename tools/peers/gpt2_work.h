@@ -1,4 +1,5 @@
-// Continuing texts with a language model of GPT-2's sizes and parts.
+// The workload of continuing texts with a language model of GPT-2's
+// architecture and size.
 #ifndef TOOLS_PEERS_GPT2_WORK_H_
 #define TOOLS_PEERS_GPT2_WORK_H_
 
@@ -9,9 +10,9 @@
 
 namespace regard {
 
-// A step reads `batch` prompts of `source_time` ids of TextData() and continues
-// each by the `target_time` likeliest ids, with cached keys and values. The
-// numbers that must agree are these ids.
+// A step reads `batch` prompts of `source_time` ids from TextData(), and
+// continues each by the `target_time` most probable ids, with cached keys and
+// values. Check() returns these ids.
 std::unique_ptr<TimedWork> MakeGpt2Work(const WorkOptions& options);
 
 }  // namespace regard

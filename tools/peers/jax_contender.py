@@ -1,8 +1,8 @@
-"""JAX's side of the bench. --form: idiomatic or tuned, both under jit."""
+"""The benchmark of JAX. --form: idiomatic or tuned, both under jit."""
 
 import contender
 
-# The pool of XLA's threads is made at import: as many as there are cores.
+# XLA makes its thread pool on import, with as many threads as cores.
 ARGUMENTS = contender.parse_arguments()
 contender.pin(ARGUMENTS.threads)
 
@@ -21,7 +21,7 @@ def _norm(gradients):
 
 
 def _training_step(loss):
-    """Forward, backward, clip to norm 1 and Adam, as one compiled function."""
+    """Forward and backward pass, clipping and Adam, compiled as one function."""
     def step(state, data):
         weights, first, second, count = state
         value, gradients = jax.value_and_grad(loss)(weights, *data)
@@ -66,7 +66,8 @@ def _train(work, loss, weights, data):
 
 
 def _differentiate(work, loss, weights, data):
-    # Inputs have gradients, too; the seed, which comes last, has none.
+    # Inputs have gradients as well. The fixed output gradient comes last and
+    # has none.
     inputs = tuple(range(len(data)))
     function = jax.jit(jax.value_and_grad(loss, argnums=inputs))
 

@@ -1,6 +1,7 @@
 """The models in JAX: pure functions of a dictionary of weights.
 
-loss(work, tuned) gives a function of (weights, data); data(work) its data.
+loss(work, tuned) returns a function of (weights, data). data(work) returns the
+data.
 """
 
 import jax
@@ -12,7 +13,7 @@ import works
 
 
 def data(work):
-    """What a loss reads besides weights."""
+    """Returns the inputs of a loss, besides weights."""
     if work.kind == works.REGRESSION:
         return step_data.curve(work)
     b, t, u, h = (work.batch, work.source_time, work.target_time, work.hidden)
@@ -65,7 +66,7 @@ def _multi_head(work):
 
 
 def _cell(gates, h, w, prefix):
-    """PyTorch's GRU; `gates` are the input's, bias included."""
+    """PyTorch's GRU. `gates` are the gates of the input, with bias."""
     recurrent = h @ w[f"{prefix}.weight_hh"].T
     recurrent += w[f"{prefix}.bias_hh"]
     r_in, z_in, n_in = jnp.split(gates, 3, -1)
@@ -76,7 +77,7 @@ def _cell(gates, h, w, prefix):
 
 
 def _gru(w, prefix, x, tuned, reverse=False):
-    """All steps of one layer and direction: [T, B, I] -> [T, B, H], last."""
+    """All steps of a layer in one direction: [T, B, I] -> [T, B, H], last."""
     def project(x):
         return (x @ w[f"{prefix}.weight_ih"].T
                 + w[f"{prefix}.bias_ih"])
@@ -93,7 +94,7 @@ def _gru(w, prefix, x, tuned, reverse=False):
 
 
 def encode(work, w, source, tuned):
-    """-> values [B, T, C], first states, a tuple of [B, H]."""
+    """Returns values [B, T, C] and the initial states, a tuple of [B, H]."""
     x = w["encoder.embedding.weight"][source]
     states = []
     for layer in range(work.layers):
@@ -111,16 +112,16 @@ def encode(work, w, source, tuned):
 
 
 def embed_gates(work, w, embedded):
-    """What words bring to the first layer's gates."""
+    """Returns the contribution of words to the gates of the first layer."""
     weight = w["decoder.rnn.0.weight_ih"][:, -work.embedding:]
     return embedded @ weight.T + w["decoder.rnn.0.bias_ih"]
 
 
 def decoder_step(work, w, values, prepared, states, embedded, gates):
-    """One word further -> what words are read from, new states.
+    """Decodes one word. Returns the readout and the new states.
 
-    `prepared` and `gates` are None in the idiomatic form: then they are
-    computed here.
+    In the idiomatic form, `prepared` and `gates` are None, and are computed
+    here.
     """
     if prepared is None:
         prepared = values @ w["attention.w_k"][0].T
@@ -174,7 +175,7 @@ def _translation(work, tuned):
 
 
 def loss(work, tuned):
-    """A function of the weights and the arrays of data(work)."""
+    """Returns a function of the weights and the arrays of data(work)."""
     if work.kind == works.REGRESSION:
         return _regression(work)
     if work.kind == works.ADDITIVE:

@@ -1,4 +1,4 @@
-"""Greedy and beam search in JAX, compiled as a whole."""
+"""Greedy search and beam search in JAX, compiled as a whole."""
 
 import jax
 import jax.numpy as jnp
@@ -7,7 +7,8 @@ import step_data
 
 
 def search(work, tuned):
-    """A function of (weights, source [T, B]) -> log probabilities [B], ids."""
+    """Returns a function (weights, source [T, B]) -> log probabilities [B],
+    ids."""
     beam, vocabulary = work.beam, work.target_vocabulary
 
     def run(w, source):

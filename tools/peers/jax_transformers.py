@@ -25,13 +25,13 @@ def _norm(w, name, x):
 
 
 def _heads(work, w, name, part, x):
-    """[B, T, width] -> [B, T, heads, width of a head]."""
+    """Projects to heads: [B, T, width] -> [B, T, heads, head width]."""
     return _linear(w, f"{name}.{part}", x).reshape(
         *x.shape[:2], work.heads, -1)
 
 
 def _attend(work, w, name, x, memory, attend):
-    """`attend`: a function of queries, keys and values."""
+    """Attention. `attend` is a function of queries, keys and values."""
     context = attend(_heads(work, w, name, "query", x),
                      _heads(work, w, name, "key", memory),
                      _heads(work, w, name, "value", memory))
@@ -48,7 +48,7 @@ def _feed_forward(w, name, x, activation):
 
 
 def _post_norm(work, w, name, x, attend, memory=None):
-    """norm(x + f(x)), with cross-attention where there is a memory."""
+    """norm(x + f(x)), with cross-attention if there is a memory."""
     x = _norm(w, f"{name}.attention_norm",
               x + _attend(work, w, f"{name}.attention", x, x, attend))
     if memory is not None:
@@ -102,7 +102,7 @@ def language_model(work):
 
 
 def generate(work):
-    """A function of (weights, prompt [B]) -> log probabilities [B], ids."""
+    """Returns a function (weights, prompt [B]) -> log probabilities, ids."""
     shape = (work.layers, work.batch, work.target_time, work.heads,
              work.hidden // work.heads)
 

@@ -26,7 +26,8 @@ namespace {
 
 constexpr uint64_t kSeed = 1;
 
-// nanoGPT's model for a CPU: no biases, the output tied to the embedding.
+// nanoGPT's model for CPUs: no biases, and an output that is tied to the
+// embedding.
 LanguageModelConfig ModelOf(const WorkOptions& options) {
   LanguageModelConfig config;
   config.set_block(static_cast<int>(options.target_time));
@@ -48,7 +49,7 @@ LanguageModelConfig ModelOf(const WorkOptions& options) {
   return config;
 }
 
-// Character i of the vocabulary, which has the characters in this order.
+// Returns character i of the vocabulary, which is in this order.
 char CharacterOf(int32_t id) { return static_cast<char>('!' + id); }
 
 std::string Alphabet(const WorkOptions& options) {
@@ -103,7 +104,7 @@ std::unique_ptr<Model<float>> MakeTextModel(const WorkOptions& options) {
                                    options.target_vocabulary)) {
     text.train.push_back(CharacterOf(id));
   }
-  // Nothing is evaluated; all of its characters are in the vocabulary.
+  // Nothing is evaluated. The text contains all characters of the vocabulary.
   text.dev = Alphabet(options);
   ModelOptions training;
   training.seed = kSeed;

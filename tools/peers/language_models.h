@@ -1,4 +1,4 @@
-// The language model of a work, nanoGPT's: one to train, one to generate with.
+// The workloads of nanoGPT's language model: training and generation.
 #ifndef TOOLS_PEERS_LANGUAGE_MODELS_H_
 #define TOOLS_PEERS_LANGUAGE_MODELS_H_
 
@@ -10,11 +10,12 @@
 
 namespace regard {
 
-// Its training examples are `batch` blocks of TextData() that do not overlap.
+// Makes a model to train. Its training examples are `batch` blocks of
+// TextData() that do not overlap.
 std::unique_ptr<Model<float>> MakeTextModel(const WorkOptions& options);
 
-// A step continues each of `batch` ids of TextData() by a block of the
-// likeliest ids, with cached keys and values.
+// A step continues each of `batch` ids of TextData() by a block of the most
+// probable ids, with cached keys and values.
 std::unique_ptr<TimedWork> MakeGenerationWork(const WorkOptions& options);
 
 }  // namespace regard

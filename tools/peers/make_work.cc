@@ -34,8 +34,8 @@ namespace regard {
 
 namespace {
 
-// Minibatches of sentences, texts and images, and the two operations, are cut
-// in two.
+// Batches of sentences, texts and images, and the two operations, are cut into
+// two shards.
 constexpr int kShards = 2;
 
 std::unique_ptr<Model<float>> MakeRegressionModel(const WorkOptions& options) {
@@ -57,8 +57,8 @@ std::unique_ptr<Model<float>> MakeRegressionModel(const WorkOptions& options) {
       ModelOptions{.loss = {}, .seed = 1});
 }
 
-// A chain of products and sums of 8 numbers, forward and backward: what the
-// tape costs where there is next to nothing to compute.
+// Products and sums of 8 numbers in a chain, forward and backward. Measures the
+// overhead of the tape, because there is almost nothing to compute.
 class OverheadWork : public TimedWork {
  public:
   explicit OverheadWork(int64_t operations) : operations_(operations) {}
@@ -115,15 +115,15 @@ BertConfig BertOf(const WorkOptions& options) {
   return config;
 }
 
-// Vectors of sentences by a BERT, as //tools:embed computes them: a batch of
-// sentences of one length, given as ids. The numbers that must agree are the
-// vector of the last one.
+// Sentence embeddings by a BERT, as //tools:embed computes them, for a batch of
+// sentences of one length, given as ids. Check() returns the embedding of the
+// last sentence.
 class EmbeddingWork : public TimedWork {
  public:
   explicit EmbeddingWork(const WorkOptions& options)
       : bert_(BertOf(options), BuiltInScorers(), options.source_vocabulary,
               parameters_.Root()),
-        // Sentences come as ids: no other token is ever looked up.
+        // Sentences are given as ids, so no other token is looked up.
         pieces_(WordPiece::Create({"[PAD]", "[UNK]", "[CLS]", "[SEP]"},
                                   "tokens", WordPieceOptions())
                     .value()) {

@@ -1,4 +1,4 @@
-// Regard's form of each kind of work.
+// Regard's implementation of each kind of workload.
 #ifndef TOOLS_PEERS_MAKE_WORK_H_
 #define TOOLS_PEERS_MAKE_WORK_H_
 
@@ -9,7 +9,7 @@
 
 namespace regard {
 
-// The work of options.kind; null for an unknown kind.
+// Makes the workload options.kind. Returns null for an unknown kind.
 std::unique_ptr<TimedWork> MakeWork(const WorkOptions& options);
 
 }  // namespace regard

@@ -1,4 +1,4 @@
-"""Checks the contenders of a work against one another, then times them."""
+"""Compares the results of the frameworks on a workload, then times them."""
 
 import dataclasses
 import math
@@ -8,22 +8,22 @@ import time
 
 import processes
 
-# How far numbers of one step may lie apart, relative or absolute.
+# Maximum difference between the numbers of a step, relative or absolute.
 _TOLERANCE = 1e-4
-_PAUSE = 0.05  # seconds, in which threads that spin go to sleep
+_PAUSE = 0.05  # seconds in which spinning threads go to sleep
 
 
 @dataclasses.dataclass
 class Result:
-    """One contender's figures."""
+    """The results of one program."""
 
     entry: processes.Entry
-    seconds: list  # per step, one a round; empty where it was not the best
+    seconds: list  # per step, one per round; empty if it was not the best
     kibibytes: int
     first_guess: float  # seconds per step, before the rounds
-    allocations: int = -1  # heap allocations of a warm step; Regard's alone
-    # GB/s that could be read around each turn, by as many threads; only of a
-    # work that reads its weights.
+    allocations: int = -1  # heap allocations of a warm step; only for Regard
+    # GB/s of reading memory around each round, with as many threads. Only for
+    # workloads that read all of their weights.
     readable: list = dataclasses.field(default_factory=list)
 
     def median(self):
@@ -37,7 +37,7 @@ def _agree(mine, theirs):
 
 
 def _guess(contender, seconds):
-    """Seconds per step, from about that long."""
+    """Returns the seconds per step, from a measurement of about `seconds`."""
     contender.seconds_per_step(1)
     once = contender.seconds_per_step(1)
     steps = max(1, min(100000, round(seconds / max(once, 1e-7))))
@@ -45,7 +45,7 @@ def _guess(contender, seconds):
 
 
 def _start(entries, work, weights, options, problems):
-    """Contenders of one engine that answered in time, with their numbers."""
+    """Returns the programs of a framework that answered, with their numbers."""
     contenders = [processes.Contender(entry, work, weights, options)
                   for entry in entries]
     answered = []
@@ -65,7 +65,7 @@ def _start(entries, work, weights, options, problems):
 
 
 def _first_results(answered, reference, work, options, problems):
-    """Pairs of contender and Result of those that agree with `reference`."""
+    """Returns pairs of program and Result that agree with `reference`."""
     pairs = []
     for contender, numbers in answered:
         if not _agree(reference, numbers):
@@ -82,9 +82,10 @@ def _first_results(answered, reference, work, options, problems):
 
 
 def measure(work, options, problems):
-    """A list of Results; Regard's and those of a peer's best have rounds.
+    """Returns a list of Results.
 
-    So has the best of each form that has a target of its own.
+    Regard, the best form of each framework, and the best of each form with a
+    target have rounds.
     """
     weights = options.folder / f"{work.name}.safetensors"
     compiled = (options.compile == "all"
@@ -107,7 +108,7 @@ def measure(work, options, problems):
                 of_form = [pair for pair in pairs if pair[1].entry.form == form]
                 kept += [pair for pair in of_form[:1] if pair not in kept]
             chosen += kept
-            # What contends no more gives its memory back.
+            # Programs that are no longer timed are closed to free their memory.
             for pair in pairs:
                 if pair not in kept:
                     pair[0].close()
@@ -123,7 +124,7 @@ def measure(work, options, problems):
 
 
 class _Reader:
-    """Measures how fast memory can be read, by threads, whenever asked."""
+    """Measures the bandwidth of reading memory by number of threads."""
 
     def __init__(self, program):
         # pylint: disable=consider-using-with
@@ -162,7 +163,8 @@ def _take_turns(pairs, options, reader=None):
 
 
 def growth(base, grown, options):
-    """Exponent of Regard's time as one extent doubles: (median, min, max)."""
+    """Returns the exponent of Regard's time if one size doubles: (median, min,
+    max)."""
     entry = processes.Entry("regard", "", 1 if options.busy else 2)
     pair = [processes.Contender(entry, work, "", options)
             for work in (base, grown)]

@@ -1,3 +1,3 @@
-// oneMKL asks whether the processor is Intel's, and takes slow kernels if it is
-// not. Preloaded, this answers yes.
+// oneMKL checks whether the processor is Intel's, and uses slow kernels if not.
+// If this library is preloaded, the check succeeds.
 int mkl_serv_intel_cpu_true(void) { return 1; }

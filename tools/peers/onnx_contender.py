@@ -1,4 +1,4 @@
-"""ONNX Runtime's side of the bench. --form: idiomatic or tuned."""
+"""The benchmark of ONNX Runtime. --form: idiomatic or tuned."""
 
 import pathlib
 import subprocess
@@ -28,7 +28,7 @@ def _session(threads):
 
 
 def _generator(work, session):
-    """A function that continues the prompts: ids [target_time, B]."""
+    """Returns a function that continues the prompts: ids [target_time, B]."""
     outputs = [entry.name for entry in session.get_outputs()]
     names = [entry.name for entry in session.get_inputs()]
     empty = np.zeros((work.batch, work.heads, 0, work.hidden // work.heads),
@@ -70,7 +70,7 @@ def main():
         contender.serve(search_step, lambda: search().flatten().tolist())
         return
     given = _given(work)
-    # An export without masks has no such input.
+    # An exported model without masks does not have this input.
     fed = {entry.name: given[entry.name] for entry in session.get_inputs()}
 
     def step(count):

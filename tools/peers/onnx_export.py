@@ -1,9 +1,8 @@
-"""Writes the model of a work for ONNX Runtime: a process of its own.
+"""Writes the model of a workload for ONNX Runtime, in a separate process.
 
-What an export takes is then no part of the contender's memory.
-
-The model is PyTorch's of that form, exported; the tuned one has also passed the
-optimiser for Transformers that comes with the runtime.
+So the memory of the export does not count. The model is exported from PyTorch's
+model of the same form. The tuned model is also optimised by the optimiser for
+Transformers that comes with the runtime.
 """
 
 import sys
@@ -19,7 +18,7 @@ from onnxruntime.transformers import optimizer
 
 
 def _export_generator(work, weights, tuned, path):
-    """One model for prompts and for single ids: both extents may be any."""
+    """Exports one model for prompts and single ids. Both sizes are dynamic."""
     model = torch_gpt2.Exported(work, weights, tuned).eval()
     ids = torch.ones((work.batch, 3), dtype=torch.int64)
     shape = (work.batch, work.heads, 5, work.hidden // work.heads)
@@ -38,7 +37,7 @@ def main():
     path, work = arguments.path, works.by_name(arguments.work)
     weights = weights_of.load(work, arguments.weights)
     tuned = arguments.form == "tuned"
-    # Standard output is the contender's, for answers.
+    # Only answers may go to standard output.
     sys.stdout = sys.stderr
     with torch.no_grad():
         if work.kind == works.CONTINUATION:

@@ -1,5 +1,5 @@
-// Models of one operation each: a loss of fixed inputs, seeded with fixed
-// numbers.
+// Models of a single operation: the loss of fixed inputs with fixed output
+// gradients.
 #ifndef TOOLS_PEERS_PAIR_MODELS_H_
 #define TOOLS_PEERS_PAIR_MODELS_H_
 
@@ -10,10 +10,10 @@
 
 namespace regard {
 
-// The additive score of all pairs of queries and keys, projections included.
+// The additive score of all pairs of queries and keys, including projections.
 std::unique_ptr<Model<float>> MakeAdditivePairModel(const WorkOptions& options);
 
-// Multi-head self-attention, four projections included.
+// Multi-head self-attention, including its four projections.
 std::unique_ptr<Model<float>> MakeMultiHeadModel(const WorkOptions& options);
 
 }  // namespace regard

@@ -1,4 +1,4 @@
-"""Contenders as processes that wait, told over pipes to run steps."""
+"""The programs of the frameworks as processes that wait for commands."""
 
 import dataclasses
 import os
@@ -11,19 +11,19 @@ import works
 
 _HERE = pathlib.Path(__file__).parent
 
-# Engines, as they are shown.
+# The names of the frameworks in tables.
 NAMES = {"regard": "Regard", "torch": "PyTorch", "jax": "JAX",
          "onnx": "ONNX Runtime", "ctranslate2": "CTranslate2"}
 
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """Who contends: an engine, one form of its program, and its threads."""
+    """A framework, one form of its program, and its number of threads."""
 
     engine: str
     form: str
     threads: int
-    # Whether oneMKL is told that the processor is Intel's: see mkl_vendor.c.
+    # Whether oneMKL is told that the processor is Intel's; see mkl_vendor.c.
     as_intel: bool = False
 
     def __str__(self):
@@ -34,7 +34,7 @@ class Entry:
 
 
 def _asks_for_vendor(engine):
-    """Whether a library of the engine is slower here than its code can be."""
+    """Whether a library of the framework uses slow kernels on this machine."""
     with open("/proc/cpuinfo", encoding="utf-8") as info:
         return engine == "torch" and "GenuineIntel" not in info.read()
 
@@ -64,12 +64,12 @@ def _forms(engine, work, compiled):
 
 
 def entries(work, compiled, one_thread):
-    """All that contend for a work: each form, with 1 and with 2 threads."""
+    """Returns all programs for a workload: each form, with 1 and 2 threads."""
     alone = one_thread or work.kind == works.OVERHEAD
     threads = (1,) if alone or work.kind == works.REGRESSION else (1, 2)
     found = [Entry("regard", "", count) for count in threads]
     for engine in work.peers:
-        # Peers get both counts, whatever the work.
+        # Other frameworks run with both numbers for every workload.
         counts = (1,) if alone else (2,) if work.kind in works.LARGE else (
             1, 2)
         vendors = (False, True) if _asks_for_vendor(engine) else (False,)
@@ -82,16 +82,17 @@ def entries(work, compiled, one_thread):
 
 
 class Failure(Exception):
-    """A contender ended, or did not answer in time."""
+    """A program ended, or did not answer in time."""
 
 
 class Contender:
-    """One process. It starts idle; close() ends it."""
+    """One process. It is idle at first; close() ends it."""
 
     def __init__(self, entry, work, weights, options):
         self.entry = entry
         folder = options.folder
-        # Which part of the answer to "run" counts: seconds, or processor time.
+        # The part of the answer to "run" that counts: seconds, or processor
+        # time.
         self._clock = 1 if options.busy else 0
         self.log = folder / f"{work.name}.{entry}.log".replace(" ", "_")
         if entry.engine == "regard":
@@ -125,7 +126,7 @@ class Contender:
             raise Failure(f"{self.entry} ended; see {self.log}") from error
 
     def answer(self, patience):
-        """The answer to the last command, within `patience` seconds."""
+        """Returns the answer to the last command, within `patience` seconds."""
         ready, _, _ = select.select([self._process.stdout], [], [], patience)
         if not ready:
             raise Failure(f"{self.entry}: no answer in {patience:.0f} s")

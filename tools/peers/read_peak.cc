@@ -1,9 +1,9 @@
-// Measures how fast memory can be read, the 100 % of works that read all of
-// their weights for little arithmetic: for each line of its input prints 10^9
-// bytes a second of one thread and of two at once, the mean over some tenths of
-// a second: a work that takes as long meets the same neighbours. A virtual
-// machine reads half as much again in one second as in another, so whoever
-// times a work asks before and after.
+// Measures the bandwidth of reading memory, the 100 % of workloads that read
+// all of their weights for little arithmetic. For each line of its input,
+// prints GB/s for one thread and for two threads at once. A measurement takes
+// some tenths of a second, as a workload does, so both share the machine with
+// the same neighbours. In a virtual machine, the bandwidth can change by half
+// within a second. So the benchmark measures before and after each workload.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -19,15 +19,15 @@ namespace {
 
 typedef uint64_t Lanes __attribute__((vector_size(64)));
 
-// Far more than any cache holds.
+// Much larger than any cache.
 constexpr int64_t kBytes = int64_t{1} << 30;
 constexpr int64_t kHugePage = int64_t{1} << 21;
 constexpr int kRepeats = 4;
-// Between the parts of two threads: such a distance of a power of two may be
-// read from one bank of memory alone.
+// Distance between the parts of two threads. Without it, both might read from
+// the same bank of memory.
 constexpr int64_t kOffset = int64_t{1} << 20;
 
-// Seconds to read `bytes` from `data`.
+// Returns the seconds to read `bytes` from `data`.
 double Spend(const char* data, int64_t bytes) {
   constexpr int kSums = 8;
   Lanes sums[kSums] = {};
@@ -69,7 +69,7 @@ int main() {
     std::cerr << "no memory\n";
     return 1;
   }
-  // Without, the processor would also look for 2^18 pages.
+  // Without huge pages, the processor would also have to look up 2^18 pages.
   madvise(data, kBytes, MADV_HUGEPAGE);
   std::memset(data, 1, kBytes);
   std::string line;

@@ -1,14 +1,14 @@
-// Regard's side of the bench: runs steps of one work when it is told to.
+// Regard's side of the benchmark. Runs steps of one workload on command.
 //
-// Commands arrive on standard input, one a line; answers leave on standard
-// output:
+// Commands are read from standard input, one per line. Answers are written to
+// standard output:
 //
-//   write PATH   -> ok; the weights, as safetensors
-//   check        -> numbers that must agree among contenders
-//   run COUNT    -> seconds that COUNT steps took, and of processor time
-//   allocations  -> heap allocations of one step
-//   memory       -> most resident memory so far, in KiB
-//   quit
+//  write PATH   -> ok; writes the weights as safetensors
+//  check        -> numbers that must agree between frameworks
+//  run COUNT    -> seconds of COUNT steps, and their processor time
+//  allocations  -> heap allocations of one step
+//  memory       -> maximum resident memory so far, in KiB
+//  quit
 #include <sched.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -37,7 +37,7 @@ namespace regard {
 
 namespace {
 
-// Keeps this process to as many cores as it has threads.
+// Restricts this process to as many cores as it has threads.
 void Pin(int threads) {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return;
@@ -46,7 +46,7 @@ void Pin(int threads) {
   for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&kept) < threads; ++cpu) {
     if (CPU_ISSET(cpu, &allowed)) CPU_SET(cpu, &kept);
   }
-  // Without the right to, the measurement is only noisier.
+  // If this fails, the measurement is only noisier.
   sched_setaffinity(0, sizeof(kept), &kept);
 }
 

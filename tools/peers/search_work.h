@@ -1,4 +1,5 @@
-// Searching with a model, of which each thread takes a part of the sources.
+// The workload of searching with a model. Each thread searches for a part of
+// the sources.
 #ifndef TOOLS_PEERS_SEARCH_WORK_H_
 #define TOOLS_PEERS_SEARCH_WORK_H_
 
@@ -21,7 +22,7 @@ class SearchedModel {
 
   virtual const ParameterStore<float>& parameters() const = 0;
 
-  // The hypotheses of sources begin .. end - 1, best first.
+  // Returns the hypotheses of the sources in [begin, end), best first.
   virtual std::vector<std::vector<Hypothesis>> Find(Forward<float>& forward,
                                                     size_t begin,
                                                     size_t end) const = 0;

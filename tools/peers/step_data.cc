@@ -8,7 +8,7 @@ namespace regard {
 
 namespace {
 
-// SplitMix64 (Steele et al. 2014) of element i of a stream.
+// Returns element i of a stream by SplitMix64 (Steele et al. 2014).
 uint64_t SplitMix(uint64_t stream, int64_t i) {
   uint64_t z = ((stream << 32) + static_cast<uint64_t>(i) + 1) *
                UINT64_C(0x9E3779B97F4A7C15);
@@ -17,14 +17,14 @@ uint64_t SplitMix(uint64_t stream, int64_t i) {
   return z ^ (z >> 31);
 }
 
-// Element i of a stream of words, the reserved ones left out.
+// Returns element i of a stream of words, without the reserved ones.
 int32_t Word(uint64_t stream, int64_t i, int64_t vocabulary) {
   const auto words = static_cast<uint64_t>(vocabulary - Vocabulary::kReserved);
   return static_cast<int32_t>(SplitMix(stream, i) % words) +
          Vocabulary::kReserved;
 }
 
-// Ids of sentence b of at most `time` ids, <eos> included.
+// Returns the number of ids of sentence b, at most `time`, including <eos>.
 int64_t LengthOf(const WorkOptions& options, uint64_t stream, int64_t b,
                  int64_t time) {
   if (!options.ragged) return time;

@@ -1,4 +1,4 @@
-// The data of a work: step_data.py in C++, number for number.
+// The data of a workload, with the same numbers as step_data.py.
 #ifndef TOOLS_PEERS_STEP_DATA_H_
 #define TOOLS_PEERS_STEP_DATA_H_
 
@@ -9,22 +9,23 @@
 
 namespace regard {
 
-// `count` floats in [-1/2, 1/2), on a grid of 2^-24.
+// Returns `count` floats in [-1/2, 1/2), on a grid of 2^-24.
 std::vector<float> UniformData(uint64_t stream, int64_t count);
 
-// Two sentences as ids, each ending in <eos>.
+// Two sentences as ids. Each ends with <eos>.
 struct SentenceIds {
   std::vector<int32_t> source;
   std::vector<int32_t> target;
 };
 
-// Sentences of full length unless ragged.
+// Returns sentences of full length, unless the workload is ragged.
 std::vector<SentenceIds> PairData(const WorkOptions& options);
 
-// `count` ids of a text, 0 <= id < vocabulary.
+// Returns `count` ids of a text, 0 <= id < vocabulary.
 std::vector<int32_t> TextData(int64_t count, int64_t vocabulary);
 
-// Bytes of `batch` images, [channels, source_time, source_time] each.
+// Returns the bytes of `batch` images, each [channels, source_time,
+// source_time].
 std::vector<uint8_t> ImageData(const WorkOptions& options);
 
 }  // namespace regard

@@ -1,6 +1,6 @@
-"""The data of a work: the same numbers in every contender, from a formula.
+"""The data of a workload: the same numbers in every framework.
 
-step_data.cc has the same formula in C++.
+step_data.cc has the same formulas in C++.
 """
 
 import numpy as np
@@ -20,7 +20,8 @@ def _split_mix(stream, count):
 
 
 def uniform(stream, shape, scale=1.0):
-    """Floats in [-scale / 2, scale / 2), on a grid that float32 holds."""
+    """Returns floats in [-scale / 2, scale / 2), which float32 represents
+    exactly."""
     count = int(np.prod(shape, dtype=np.int64))
     bits = (_split_mix(stream, count) >> np.uint64(40)).astype(np.float32)
     return ((bits * np.float32(2.0**-24) - np.float32(0.5))
@@ -28,14 +29,15 @@ def uniform(stream, shape, scale=1.0):
 
 
 def words(stream, shape, vocabulary):
-    """Ids of words, without the reserved ones."""
+    """Returns ids of words, without the reserved ones."""
     count = int(np.prod(shape, dtype=np.int64))
     ids = _split_mix(stream, count) % np.uint64(vocabulary - RESERVED)
     return (ids.astype(np.int64) + RESERVED).reshape(shape)
 
 
 def _lengths(work, stream, time):
-    """[batch], all `time` or, if ragged, as those of captions: 4 .. 40."""
+    """Returns lengths [batch]: all `time` or, if ragged, 4 .. 40 as in
+    captions."""
     if not work.ragged:
         return np.full(work.batch, time)
     first, second, tail, rare = (
@@ -54,14 +56,15 @@ def target_lengths(work):
 
 
 def _end(ids, lengths):
-    """Ends each row by END and pads it."""
+    """Ends each row with END and pads it."""
     positions = np.arange(ids.shape[1])
     ids[positions == lengths[:, None] - 1] = END
     ids[positions >= lengths[:, None]] = PAD
 
 
 def sentences(work):
-    """(source, target input, target), each [batch, time], ending in END."""
+    """Returns (source, target input, target), each [batch, time], ending in
+    END."""
     source = words(1, (work.batch, work.source_time), work.source_vocabulary)
     target = words(2, (work.batch, work.target_time), work.target_vocabulary)
     _end(source, source_lengths(work))
@@ -74,31 +77,31 @@ def sentences(work):
 
 
 def text(count, vocabulary):
-    """Ids of a text, 0 <= id < vocabulary."""
+    """Returns the ids of a text, 0 <= id < vocabulary."""
     return (_split_mix(1, count) % np.uint64(vocabulary)).astype(np.int64)
 
 
 def blocks(work):
-    """(input, target), each [batch, time], of a text that is cut in blocks."""
+    """Returns (input, target), each [batch, time], from blocks of a text."""
     ids = text(work.batch * work.target_time + 1, work.target_vocabulary)
     shape = (work.batch, work.target_time)
     return ids[:-1].reshape(shape), ids[1:].reshape(shape)
 
 
 def tokens(ids):
-    """Words for ids; CTranslate2 looks its special ones up by their names."""
+    """Returns words for ids. CTranslate2 finds special words by their names."""
     special = ("<unk>", "<blank>", "<s>", "</s>")
     return [special[i] if i < len(special) else f"w{i}" for i in ids]
 
 
 def prompts(work):
-    """Ids that texts begin with, [batch, source_time]."""
+    """Returns the prompts, [batch, source_time]."""
     ids = text(work.batch * work.source_time, work.target_vocabulary)
     return ids.reshape(work.batch, work.source_time)
 
 
 def images(work):
-    """(bytes [batch, channels, side, side], labels)."""
+    """Returns (bytes [batch, channels, side, side], labels)."""
     side = work.source_time
     numbers = uniform(1, (work.batch, work.channels, side, side))
     pixels = ((numbers + np.float32(0.5)) * np.float32(256)).astype(np.uint8)
@@ -106,7 +109,7 @@ def images(work):
 
 
 def sinusoids(time, width):
-    """Positions [time, width]: sines in the even columns, cosines in the odd."""
+    """Returns positions [time, width]: even columns are sines, odd cosines."""
     angles = (np.arange(time)[:, None]
               * 10000.0**(-np.arange(0, width, 2) / width))
     return np.stack((np.sin(angles), np.cos(angles)), -1).reshape(
@@ -114,7 +117,7 @@ def sinusoids(time, width):
 
 
 def curve(work):
-    """(x, y) of a regression, x in order."""
+    """Returns (x, y) of a regression, with sorted x."""
     x = np.sort((uniform(1, (work.batch,)) + np.float32(0.5))
                 * np.float32(5)).astype(np.float32)
     y = (x * np.float32(0.5) + uniform(2, (work.batch,))).astype(np.float32)

@@ -1,4 +1,4 @@
-"""The bench's figures as Markdown tables."""
+"""The results of the benchmark as Markdown tables."""
 
 import statistics
 
@@ -9,14 +9,14 @@ _PEERS = [engine for engine in processes.NAMES if engine != "regard"]
 
 
 def best(results, engine, form=None):
-    """The engine's Result with rounds of least median, or None."""
+    """Returns the framework's Result with the smallest median, or None."""
     timed = [r for r in results if r.entry.engine == engine and r.seconds
              and form in (None, r.entry.form)]
     return min(timed, key=lambda result: result.median(), default=None)
 
 
 def ratios(slow, fast):
-    """Round by round, so that a slow moment of the machine hits both."""
+    """Returns ratios by round, so that slow moments of the machine hit both."""
     pairs = sorted(a / b for a, b in zip(slow.seconds, fast.seconds))
     return statistics.median(pairs), pairs[0], pairs[-1]
 
@@ -50,9 +50,10 @@ def times(measured, peak):
 
 
 def reading(measured):
-    """Of works whose passes read all weights: how fast, beside what could be.
+    """Yields the bandwidth of workloads whose passes read all weights.
 
-    Shares are of the faster reading before and after each turn.
+    The fraction refers to the faster of the measurements before and after a
+    round.
     """
     yield ("| work | contender | GB/s of weights | GB/s that can be read | "
            "% of it |")
@@ -108,7 +109,7 @@ def forms(measured):
 
 
 def own(measured):
-    """Regard alone: threads, allocations, nanoseconds per operation."""
+    """Yields results of Regard: threads, allocations, ns per operation."""
     yield "| work | 1 -> 2 threads | heap allocations of a warm step |"
     yield "| --- | --- | --- |"
     for work, results in measured:

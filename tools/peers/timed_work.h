@@ -1,4 +1,4 @@
-// What a contender of the bench is told to do.
+// Interface of a workload that the benchmark times.
 #ifndef TOOLS_PEERS_TIMED_WORK_H_
 #define TOOLS_PEERS_TIMED_WORK_H_
 
@@ -12,12 +12,13 @@ class TimedWork {
  public:
   virtual ~TimedWork() = default;
 
-  // The weights that peers start from; may have none.
+  // The initial weights, which other frameworks load. May be empty.
   virtual const ParameterStore<float>& parameters() const = 0;
 
-  // Numbers that must agree among contenders, from the first weights: the
-  // losses of steps 1 and 5, or a loss and the norm of its gradient, or the
-  // mean log probability of what was found. May change the weights.
+  // Returns numbers that must agree between frameworks, computed from the
+  // initial weights. They are the losses of steps 1 and 5, or a loss and the
+  // norm of its gradient, or the mean log probability of the result. May change
+  // the weights.
   virtual std::vector<double> Check() = 0;
 
   virtual void Step() = 0;

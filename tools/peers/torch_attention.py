@@ -1,8 +1,8 @@
 """Causal attention with linear biases (ALiBi) in PyTorch.
 
-Forms are named by what computes them: scaled_dot_product_attention, to which the
-bias is a mask, held to its flash kernel, or flex_attention, which is made for
-torch.compile.
+The forms are scaled_dot_product_attention and flex_attention. The bias is a
+mask of the former, which is forced to use its flash kernel. The latter is made
+for torch.compile.
 """
 
 import step_data
@@ -13,12 +13,12 @@ from torch.nn.attention import SDPBackend, flex_attention, sdpa_kernel
 
 
 def _slopes(heads):
-    """Press, Smith and Lewis 2022, for a power of two."""
+    """The slopes of Press, Smith and Lewis 2022, for a power of two."""
     return torch.exp2(-8 * torch.arange(1, heads + 1) / heads)
 
 
 class Attention(nn.Module):
-    """attend(): [batch, heads, time, width]; forward() is a loss of it."""
+    """attend() returns [batch, heads, time, width], and forward() a loss."""
 
     def __init__(self, work):
         super().__init__()
@@ -54,7 +54,7 @@ class ScaledDotProduct(Attention):
 class Flex(Attention):
     def __init__(self, work):
         super().__init__(work)
-        self.requires_grad_(False)  # wanted on a CPU
+        self.requires_grad_(False)  # required on a CPU
         self.blocks = flex_attention.create_block_mask(
             lambda b, h, query, key: query >= key, None, None,
             work.source_time, work.source_time, device="cpu")

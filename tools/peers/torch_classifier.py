@@ -1,6 +1,6 @@
-"""Classes of images by a Vision Transformer in PyTorch.
+"""Image classification by a Vision Transformer in PyTorch.
 
-In the idiomatic form the layers are those of transformers; in the tuned form the
+The idiomatic form has the layers of transformers. In the tuned form, the
 projections of queries, keys and values are one product.
 """
 
@@ -13,7 +13,7 @@ from torch.nn import functional
 
 _EPSILON = 1e-5
 
-# Regard's names and those of transformers.
+# Names in Regard and in transformers.
 _PARTS = {
     "attention.query": "attention.q_proj",
     "attention.key": "attention.k_proj",
@@ -48,7 +48,7 @@ def _published(work, weights):
 
 
 class Published(nn.Module):
-    """transformers' model."""
+    """The model of transformers."""
 
     def __init__(self, work, weights):
         super().__init__()
@@ -87,6 +87,6 @@ class Classifier(nn.Module):
 
 
 def inputs(work):
-    """Pixels, 0 .. 255."""
+    """Returns pixels, 0 .. 255."""
     pixels, _ = step_data.images(work)
     return (torch.from_numpy(pixels).float(),)

@@ -1,4 +1,4 @@
-"""PyTorch's side of the bench. --form: idiomatic or tuned, or compiled_...."""
+"""The benchmark of PyTorch. --form: idiomatic or tuned, or compiled_...."""
 
 import math
 
@@ -21,7 +21,7 @@ def _sum_of_squares(model):
 
 
 def _serve_forward(model, inputs, compiled, numbers):
-    """`numbers` of an output must agree among contenders."""
+    """`numbers` of an output must agree between frameworks."""
     compute = torch.compile(model, dynamic=False) if compiled else model
 
     def step(count):

@@ -1,6 +1,6 @@
-"""Vectors of sentences by a BERT in PyTorch.
+"""Sentence embeddings by a BERT in PyTorch.
 
-In the idiomatic form the layers are those of transformers; in the tuned form the
+The idiomatic form has the layers of transformers. In the tuned form, the
 projections of queries, keys and values are one product.
 """
 
@@ -13,7 +13,7 @@ from torch_transformers import embedding, made, norm, stack
 
 _EPSILON = 1e-12
 
-# Regard's names and those of Hugging Face.
+# Names in Regard and in transformers.
 _PARTS = {
     "attention.query": "attention.self.query",
     "attention.key": "attention.self.key",
@@ -39,7 +39,7 @@ def _published_name(name):
 
 
 class Published(nn.Module):
-    """transformers' model: ids and their mask [B, T] -> outputs [B, T, H]."""
+    """The model of transformers: ids and mask [B, T] -> outputs [B, T, H]."""
 
     def __init__(self, work, weights):
         super().__init__()
@@ -51,7 +51,7 @@ class Published(nn.Module):
         missing, further = self.model.load_state_dict(
             {_published_name(name): weight
              for name, weight in weights.items()}, strict=False)
-        # Buffers of ids may be missing, weights may not.
+        # Only buffers of ids may be missing, not weights.
         names = dict(self.model.named_parameters())
         assert not further and not set(missing) & set(names), (missing, further)
 
@@ -60,12 +60,12 @@ class Published(nn.Module):
 
 
 class Tuned(nn.Module):
-    """Without masks, which sentences of one length do not need."""
+    """Has no masks, because all sentences have the same length."""
 
     def __init__(self, work, weights):
         super().__init__()
         self.embedding = embedding(weights["embedding.weight"])
-        # All tokens are of type 0.
+        # All tokens have type 0.
         self.positions = nn.Parameter(weights["position_embedding.weight"]
                                       + weights["type_embedding.weight"][0])
         self.norm = made(norm, weights, "embedding_norm")
@@ -84,7 +84,7 @@ class Tuned(nn.Module):
 
 
 class Embedder(nn.Module):
-    """Ids and their mask [B, T] -> vectors [B, H] of length 1."""
+    """Ids and mask [B, T] -> embeddings [B, H] of norm 1."""
 
     def __init__(self, work, weights, tuned):
         super().__init__()
@@ -100,7 +100,7 @@ class Embedder(nn.Module):
 
 
 def inputs(work):
-    """Ids and their mask, [B, T] each."""
+    """Returns ids and mask, [B, T] each."""
     ids = step_data.text(work.batch * work.source_time, work.source_vocabulary)
     ids = torch.from_numpy(ids.reshape(work.batch, work.source_time))
     return ids, torch.ones_like(ids)

@@ -1,7 +1,7 @@
-"""Texts continued by a GPT-2 in PyTorch.
+"""Continuation of texts by a GPT-2 in PyTorch.
 
-In the idiomatic form model and search are those of transformers. In the tuned
-form the projections of queries, keys and values are one product, and keys and
+The idiomatic form uses the model and the search of transformers. In the tuned
+form, the projections of queries, keys and values are one product. Keys and
 values are cached in full length from the start.
 """
 
@@ -16,8 +16,8 @@ from torch_transformers import Cache, embedding, made, norm, stack
 
 _GELU = functools.partial(functional.gelu, approximate="tanh")
 
-# Names in transformers of the parts that are stored as they are in Regard, and
-# of those that are transposed there.
+# Names in transformers of the parts that Regard stores in the same layout, and
+# of the parts that are transposed.
 _KEPT = {"attention_norm": "ln_1", "feed_forward_norm": "ln_2"}
 _TRANSPOSED = {"attention.output": "attn.c_proj",
                "feed_forward.input": "mlp.c_fc",
@@ -49,7 +49,7 @@ def _published_weights(work, weights):
 
 
 class Published:
-    """transformers' model and its generate()."""
+    """The model of transformers and its generate()."""
 
     def __init__(self, work, weights):
         self.length = work.target_time
@@ -74,7 +74,7 @@ class Published:
 
 
 class Tuned(nn.Module):
-    """Without masks of what is given, since all prompts are of one length."""
+    """Has no padding masks, because all prompts have the same length."""
 
     def __init__(self, work, weights):
         super().__init__()
@@ -89,9 +89,10 @@ class Tuned(nn.Module):
         self.positions = torch.arange(work.source_time + work.target_time)
 
     def step(self, ids, at, past):
-        """Reads ids [B, n] at positions [n] -> likeliest ids after them, [B].
+        """Reads ids [B, n] at positions [n]. Returns the next ids, [B].
 
-        `past` has the keys and values of each layer, and is changed in place.
+        `past` contains the keys and values of each layer, and is changed in
+        place.
         """
         mask = self.positions <= at.unsqueeze(1)
         x = self.embedding(ids) + self.position_embedding(at)
@@ -113,16 +114,16 @@ class Tuned(nn.Module):
 
 
 def make(work, weights, tuned):
-    """A model with search() -> ids [target_time, B]."""
+    """Returns a model with search() -> ids [target_time, B]."""
     tensors = {name: torch.from_numpy(value)
                for name, value in weights.items()}
     return (Tuned if tuned else Published)(work, tensors)
 
 
 class Exported(nn.Module):
-    """A step for ONNX: ids [B, n] and keys and values of each layer so far.
+    """A step for ONNX: ids [B, n], and the keys and values of each layer.
 
-    Returns the likeliest ids, [B, 1], and keys and values with those of ids.
+    Returns the most probable ids [B, 1], and the extended keys and values.
     """
 
     def __init__(self, work, weights, tuned):

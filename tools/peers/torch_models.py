@@ -1,6 +1,7 @@
-"""The models in PyTorch, each as one would write it and as one would tune it.
+"""The models in PyTorch, each in an idiomatic and a tuned form.
 
-A model is an nn.Module whose forward() is the loss of a work's data.
+A model is an nn.Module whose forward() returns the loss on the data of a
+workload.
 """
 
 import step_data
@@ -11,7 +12,7 @@ from torch.nn import functional
 
 
 class Regression(nn.Module):
-    """Nadaraya-Watson with a learned width; a point does not see itself."""
+    """Nadaraya-Watson regression with a learned width that excludes self."""
 
     def __init__(self, work, weights, tuned):
         super().__init__()
@@ -20,7 +21,7 @@ class Regression(nn.Module):
         n = work.batch
         others = ~torch.eye(n, dtype=torch.bool)
         self.x, self.y, self.tuned = x, y, tuned
-        # Each point's keys and values are the other points.
+        # The keys and values of each point are the other points.
         self.keys = x.repeat((n, 1))[others].reshape(n, -1)
         self.values = y.repeat((n, 1))[others].reshape(n, -1)
         self.half_squares = -(x[:, None] - self.keys)**2 / 2
@@ -51,18 +52,18 @@ class AdditiveScore(nn.Module):
         return functional.linear(keys, self.w_k)
 
     def score(self, queries, prepared):
-        """[B, Q, D] and [B, K, H] -> [B, Q, K]."""
+        """Scores [B, Q, D] and [B, K, H] -> [B, Q, K]."""
         queries = functional.linear(queries, self.w_q)
         hidden = torch.tanh(queries.unsqueeze(2) + prepared.unsqueeze(1))
         return hidden @ self.w_v
 
 
 class AdditivePair(nn.Module):
-    """The additive score alone, seeded with fixed gradients."""
+    """Only the additive score, with fixed output gradients."""
 
     def __init__(self, work, weights, tuned):
         super().__init__()
-        del tuned  # one form
+        del tuned  # there is only one form
         b, q, k, h = (work.batch, work.target_time, work.source_time,
                       work.hidden)
         self.score = AdditiveScore(*(weights[n] for n in ("w_q", "w_k", "w_v")))
@@ -80,7 +81,7 @@ class AdditivePair(nn.Module):
 
 
 class MultiHead(nn.Module):
-    """Multi-head self-attention, without its weights."""
+    """Multi-head self-attention that does not return its weights."""
 
     def __init__(self, work, weights, tuned):
         super().__init__()
@@ -126,7 +127,7 @@ class Overhead(nn.Module):
 
     def __init__(self, work, weights, tuned):
         super().__init__()
-        del weights, tuned  # none, and one form
+        del weights, tuned  # there are no weights, and only one form
         self.count = work.batch
         self.x = nn.Parameter(torch.full((8,), 0.5))
         self.factor = torch.full((8,), 0.999)
@@ -141,7 +142,7 @@ class Overhead(nn.Module):
 
 
 def make(work, weights, tuned):
-    """The model of a work, or None where another module has it."""
+    """Returns the model of a workload, or None if another module has it."""
     kinds = {works.REGRESSION: Regression, works.ADDITIVE: AdditivePair,
              works.MULTI_HEAD: MultiHead, works.OVERHEAD: Overhead}
     if work.kind not in kinds:

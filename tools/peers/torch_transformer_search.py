@@ -8,9 +8,9 @@ from torch_translator import extend
 
 
 def _decode(layer, x, memory, cache):
-    """A layer of the decoder at one position: x [rows, 1, H].
+    """Applies a decoder layer at one position: x [rows, 1, H].
 
-    The rows of a source are queries of its memory.
+    The rows of a source are queries on its memory.
     """
     x = layer.attention_norm(x + layer.attention(x, cache=cache))
     sources = (memory[0] if isinstance(memory, list) else memory).shape[0]
@@ -20,17 +20,17 @@ def _decode(layer, x, memory, cache):
 
 
 class Searcher(Translator):
-    """In the tuned form each layer's keys and values of the memory are made
-    once a source, else at every step."""
+    """Beam search. The tuned form projects the memory only once per source."""
 
     def __init__(self, work, weights, tuned):
         super().__init__(work, weights, tuned)
         self.work, self.tuned = work, tuned
 
     def step(self, words, position, memories, past):
-        """Reads words [rows] -> log probabilities of the next [rows, V].
+        """Reads words [rows]. Returns log probabilities of the next [rows, V].
 
-        `past` has the keys and values of each layer; they come back, too.
+        `past` contains the keys and values of each layer. Also returns the new
+        ones.
         """
         x = (self.target_embedding(words) * self.scale + position).unsqueeze(1)
         caches = [Cache(*of_layer, None, None) for of_layer in past]
@@ -41,7 +41,7 @@ class Searcher(Translator):
 
     @torch.no_grad()
     def search(self, beam):
-        """Log probability of each sentence's best translation, [B]."""
+        """Returns the log probability of the best translations, [B]."""
         memory = self.encode()
         memories = [layer.cross.prepare(memory) if self.tuned else memory
                     for layer in self.decoder]

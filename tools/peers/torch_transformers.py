@@ -1,8 +1,9 @@
 """Transformers in PyTorch: encoder and decoder, text, generation, images.
 
-Attention is scaled_dot_product_attention. In the idiomatic form each projection
-is a layer, and cached keys are concatenated; in the tuned form projections of
-one input are one product, and the cache has its full length from the start.
+Attention is scaled_dot_product_attention. In the idiomatic form, each
+projection is a layer, and cached keys are concatenated. In the tuned form, the
+projections of one input are one product, and the cache has its full length from
+the start.
 """
 
 import math
@@ -41,7 +42,7 @@ def made(make, weights, name):
 
 
 class Attention(nn.Module):
-    """Multi-head attention; `cross`: to a memory."""
+    """Multi-head attention. `cross` means attention to a memory."""
 
     def __init__(self, weights, name, heads, tuned, cross):
         super().__init__()
@@ -64,7 +65,7 @@ class Attention(nn.Module):
         self.output = made(linear, weights, f"{name}.output")
 
     def _project(self, x, groups):
-        """What `groups` of the projections make of x, [B, heads, T, width]."""
+        """Returns the projections `groups` of x, [B, heads, T, width] each."""
         found = []
         for i in groups:
             found += self.inputs[i](x).chunk(self.sizes[i], dim=-1)
@@ -72,13 +73,14 @@ class Attention(nn.Module):
                 for part in found]
 
     def prepare(self, memory):
-        """Keys and values, for cross-attention."""
+        """Returns keys and values for cross-attention."""
         return self._project(memory, range(1, len(self.inputs)))
 
     def forward(self, x, memory=None, causal=False, cache=None, mask=None):
-        """`cache` takes new keys and values; gives all, and a mask.
+        """Computes attention.
 
-        `memory` may be what prepare() made of it.
+        `cache` stores new keys and values, and returns all of them and a mask.
+        `memory` may be a result of prepare().
         """
         if memory is None:
             q, k, v = self._project(x, range(len(self.inputs)))
@@ -116,7 +118,7 @@ class Layer(nn.Module):
         return self.output(self.activation(self.hidden(x)))
 
     def forward(self, x, memory=None, causal=False, cache=None, mask=None):
-        """`mask` hides positions of x, or of the memory where there is one."""
+        """`mask` masks positions of x, or of the memory if there is one."""
         if self.pre:
             x = x + self.attention(self.attention_norm(x), causal=causal,
                                    cache=cache)
@@ -155,7 +157,8 @@ class Translator(nn.Module):
         self.mask = None
         if work.ragged:
             self.mask = (self.source != step_data.PAD)[:, None, None]
-        # Where targets are no padding; the tuned form predicts these alone.
+        # Target positions that are not padding. The tuned form predicts only
+        # these.
         self.valid = None
         if work.ragged and tuned:
             self.valid = (self.target != step_data.PAD).flatten().nonzero()[:, 0]
@@ -182,10 +185,10 @@ class Translator(nn.Module):
 
 
 class Cache:
-    """A layer's keys and values, [B, heads, T, width].
+    """Keys and values of a layer, [B, heads, T, width].
 
-    A step concatenates its own or, with a position, writes them there; a mask
-    then hides later ones.
+    A step concatenates its own. With a position, it writes them there, and a
+    mask excludes later ones.
     """
 
     def __init__(self, keys, values, position, mask):
@@ -203,7 +206,7 @@ class Cache:
 
 
 class LanguageModel(nn.Module):
-    """nanoGPT's: pre-norm, learned positions, a tied head, no biases."""
+    """nanoGPT's model: pre-norm, learned positions, a tied head, no biases."""
 
     def __init__(self, work, weights, tuned):
         super().__init__()
@@ -233,9 +236,10 @@ class LanguageModel(nn.Module):
                                         self.target.flatten())
 
     def step(self, ids, position, past):
-        """Reads an id -> log probability of the likeliest after it, its id.
+        """Reads an id. Returns the next id with its log probability.
 
-        `past` has the keys and values of each layer; they come back, too.
+        `past` contains the keys and values of each layer. Also returns the new
+        ones.
         """
         at = mask = None
         if self.tuned:
@@ -247,8 +251,8 @@ class LanguageModel(nn.Module):
 
     @torch.no_grad()
     def search(self, beam):
-        """Log probability of each text of the likeliest ids, [B]."""
-        del beam  # one
+        """Returns the log probability of the generated texts, [B]."""
+        del beam  # always 1
         total, ids = torch.zeros(self.work.batch), self.prompt
         steps = self.work.target_time
         shape = (self.work.batch, self.work.heads, steps if self.tuned else 0,
@@ -303,7 +307,7 @@ class ImageClassifier(nn.Module):
 
 
 def make(work, weights, tuned):
-    """The model of a work, or None where another module has it."""
+    """Returns the model of a workload, or None if another module has it."""
     kinds = {works.TRANSFORMER: Translator,
              works.LANGUAGE_MODEL: LanguageModel,
              works.GENERATION: LanguageModel,

@@ -9,11 +9,11 @@ from torch_models import AdditiveScore
 
 
 def extend(total, scores, beam):
-    """The best `beam` continuations of each source.
+    """Returns the best `beam` continuations of each source.
 
-    From its hypotheses' log probabilities [B, beams] and those of their next
-    words [B beams, vocabulary]: the new ones [B, beam], words [B beam], and the
-    rows that they continue.
+    Inputs are the log probabilities of the hypotheses [B, beams] and of their
+    next words [B * beams, vocabulary]. Returns the new log probabilities [B,
+    beam], the words [B * beam], and the rows that they continue.
     """
     batch, before = total.shape
     scores = total.unsqueeze(-1) + scores.view(batch, before, -1)
@@ -26,7 +26,7 @@ def extend(total, scores, beam):
 class Translator(nn.Module):
     """The idiomatic form: library layers, one decoder step after another.
 
-    Keys are projected inside the score, so at every step, as in textbooks.
+    The score projects the keys at every step, as in textbooks.
     """
 
     def __init__(self, work, weights):
@@ -52,7 +52,7 @@ class Translator(nn.Module):
         self._set_batch(source, target_input, target)
 
     def _set_batch(self, source, target_input, target):
-        """Ids [T, B]; ragged ones have a mask [B, T] of the source."""
+        """Sets ids [T, B]. Ragged sources have a mask [B, T]."""
         self.source, self.target_input = source, target_input
         self.target = target.reshape(-1)
         self.mask = None
@@ -79,7 +79,7 @@ class Translator(nn.Module):
                     weights[f"{prefix}.rnn.{layer}.{direction}{part}"])
 
     def encode(self, source):
-        """-> values [B, T, C], first state [layers, B, H]."""
+        """Returns values [B, T, C] and the initial state [layers, B, H]."""
         embedded = self.source_embedding(source)
         if self.mask is not None:
             embedded = rnn.pack_padded_sequence(
@@ -93,7 +93,7 @@ class Translator(nn.Module):
         return outputs.transpose(0, 1), state
 
     def attend(self, state, values, prepared):
-        """-> context [B, C] or, with several beams, [B * beams, C]."""
+        """Returns the context [B, C], or [B * beams, C] with several beams."""
         queries = state[-1].view(values.shape[0], -1, state.shape[-1])
         scores = self.attention.score(queries, prepared)
         if self.mask is not None:
@@ -103,7 +103,7 @@ class Translator(nn.Module):
         return torch.bmm(weights, values).flatten(0, 1)
 
     def step(self, embedded, state, values, prepared):
-        """One word further -> what words are read from, new state."""
+        """Decodes one word. Returns the readout and the new state."""
         if prepared is None:
             prepared = self.attention.prepare(values)
         context = self.attend(state, values, prepared)
@@ -127,13 +127,13 @@ class Translator(nn.Module):
                                         ignore_index=step_data.PAD)
 
     def prepare(self, values):
-        """What search hands to each step: nothing, in this form."""
+        """Returns data for all steps of a search: none, in this form."""
         del values
         return None
 
     @torch.no_grad()
     def search(self, beam):
-        """Log probability of each sentence's best translation, [B]."""
+        """Returns the log probability of the best translations, [B]."""
         batch, steps = self.work.batch, self.work.target_time
         values, state = self.encode(self.source)
         prepared = self.prepare(values)
@@ -156,10 +156,10 @@ class Translator(nn.Module):
 
 
 class TunedTranslator(Translator):
-    """Keys projected once; the embeddings' share of the gates in one product.
+    """The tuned form: keys are projected once, word gates in one product.
 
-    Sentences are in the order of falling target length, and each step is one
-    of those that have not ended.
+    Sentences are sorted by decreasing target length. Each step only contains
+    the sentences that have not ended.
     """
 
     def _set_batch(self, source, target_input, target):
@@ -196,7 +196,7 @@ class TunedTranslator(Translator):
         return functional.linear(embedded, weight, self.decoder.bias_ih_l0)
 
     def _cells(self, gate, context, state):
-        """All layers; `gate` is what the word brings to the first."""
+        """Applies all layers. `gate` is the word's part in the first."""
         weight = self.decoder.weight_ih_l0[:, :self.context_width]
         below = torch.addmm(gate, context, weight.t())
         new = []

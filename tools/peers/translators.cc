@@ -34,7 +34,7 @@ constexpr uint64_t kSeed = 1;
 EncoderDecoderConfig ModelOf(const WorkOptions& options) {
   EncoderDecoderConfig config;
   if (options.kind.starts_with("transformer")) {
-    // That of Dive into Deep Learning 0.17.
+    // The Transformer of Dive into Deep Learning 0.17.
     *config.mutable_transformer() = TransformerOf(options);
     config.mutable_transformer()->set_norm_order(TransformerConfig::POST);
     return config;
@@ -68,7 +68,7 @@ Vocabulary MakeVocabulary(int64_t size) {
   return *std::move(vocabulary);
 }
 
-// The words of a sentence, without the <eos> that it ends in.
+// Returns the words of a sentence without its final <eos>.
 std::vector<std::string> WordsOf(const std::vector<int32_t>& ids) {
   std::vector<std::string> words;
   for (size_t i = 0; i + 1 < ids.size(); ++i) words.push_back(WordOf(ids[i]));
@@ -87,8 +87,9 @@ class TranslationSearch : public SearchedModel {
     search_.set_beam(static_cast<int>(options.beam));
     search_.set_max_length_ratio(1);
     search_.set_max_length(0);
-    // Translations never end, so that all are of one length. The bias says so
-    // to peers; without min_length, the last id would be <eos> all the same.
+    // Translations never end early, so all have the same length. The bias
+    // causes this in other frameworks. Without min_length, the last id would
+    // still be <eos>.
     search_.set_min_length(static_cast<int>(options.source_time));
     const absl::Span<float> bias =
         parameters_.value(*parameters_.FindByName("decoder.output.bias"));

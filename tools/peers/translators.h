@@ -1,5 +1,5 @@
-// The translator of a work, Bahdanau's or a Transformer: one to train, one to
-// translate with.
+// The workloads of a translator, either Bahdanau's or a Transformer: training
+// and search.
 #ifndef TOOLS_PEERS_TRANSLATORS_H_
 #define TOOLS_PEERS_TRANSLATORS_H_
 
@@ -11,7 +11,7 @@
 
 namespace regard {
 
-// Its training examples are PairData(options).
+// Makes a model to train. Its training examples are PairData(options).
 std::unique_ptr<Model<float>> MakeTranslationModel(const WorkOptions& options);
 
 // A step translates the sources of PairData(options).

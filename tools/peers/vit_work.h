@@ -1,4 +1,4 @@
-// Classes of images by a Vision Transformer.
+// The workload of classifying images with a Vision Transformer.
 #ifndef TOOLS_PEERS_VIT_WORK_H_
 #define TOOLS_PEERS_VIT_WORK_H_
 
@@ -10,11 +10,11 @@
 
 namespace regard {
 
-// Its training examples are the images of ImageData().
+// Makes a model to train. Its training examples are the images of ImageData().
 std::unique_ptr<Model<float>> MakeImageModel(const WorkOptions& options);
 
-// A step computes the classes' log probabilities for these images. The numbers
-// that must agree are those of the last one.
+// A step computes the log probabilities of the classes for these images.
+// Check() returns those of the last image.
 std::unique_ptr<TimedWork> MakeClassificationWork(const WorkOptions& options);
 
 }  // namespace regard

@@ -1,4 +1,4 @@
-"""Weights of a work: Regard's, from a safetensors file, or a stand-in's."""
+"""Weights of a workload: Regard's, from a safetensors file, or random ones."""
 
 import numpy as np
 import step_data
@@ -7,7 +7,7 @@ from safetensors.numpy import load_file
 
 
 def _stack(prefix, work, cross, bias, attention_bias=False):
-    """The parameters of a stack of Transformer layers."""
+    """Returns the parameters of a stack of Transformer layers."""
     h, f = work.hidden, work.feed_forward
     found = {}
 
@@ -35,7 +35,7 @@ def _stack(prefix, work, cross, bias, attention_bias=False):
 
 
 def shapes(work):
-    """Names and shapes of the parameters, in PyTorch's layouts."""
+    """Returns names and shapes of the parameters, in PyTorch's layouts."""
     h = work.hidden
     if work.kind in (works.TRANSFORMER, works.TRANSFORMER_SEARCH):
         return {"encoder.embedding.weight": (work.source_vocabulary, h),
@@ -119,19 +119,19 @@ def shapes(work):
 
 
 def stand_in(work):
-    """Weights for a run without Regard."""
+    """Returns random weights for a run without Regard."""
     weights = {}
     for stream, (name, shape) in enumerate(shapes(work).items()):
         scale = 2 / np.sqrt(shape[-1])
         weights[name] = step_data.uniform(100 + stream, shape, scale)
     if work.kind in works.TRANSLATING:
-        # Translations never end, so that all are of one length.
+        # Translations never end early, so all have the same length.
         weights["decoder.output.bias"][1:step_data.RESERVED] = -1e4
     return weights
 
 
 def load(work, path):
-    """Weights from `path`, or the stand-in where it is empty."""
+    """Returns weights from `path`, or random ones if it is empty."""
     if not path:
         return stand_in(work)
     weights = load_file(path)

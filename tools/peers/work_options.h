@@ -1,4 +1,4 @@
-// The shapes of a work, as the bench's works.py says them on the command line.
+// The sizes of a workload, which works.py passes on the command line.
 #ifndef TOOLS_PEERS_WORK_OPTIONS_H_
 #define TOOLS_PEERS_WORK_OPTIONS_H_
 
@@ -11,7 +11,7 @@
 
 namespace regard {
 
-// Field for field Work of works.py; what a kind of work does not use is 0.
+// Has the same fields as Work in works.py. Unused fields are 0.
 struct WorkOptions {
   std::string name;
   std::string kind;
@@ -33,10 +33,11 @@ struct WorkOptions {
   int threads = 1;
 };
 
-// From arguments --field=value; each is required to be known and well-formed.
+// Parses arguments of the form --field=value. Returns an error if a field is
+// unknown or malformed.
 absl::StatusOr<WorkOptions> ParseWorkOptions(int argc, char** argv);
 
-// A Transformer of these sizes, whose attention has no biases.
+// Returns a Transformer of these sizes without biases in its attention.
 TransformerConfig TransformerOf(const WorkOptions& options);
 
 AttentionRegistry BuiltInScorers();

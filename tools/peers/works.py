@@ -1,25 +1,25 @@
-"""The works that are timed: shapes, tokens and arithmetic of each."""
+"""The workloads of the benchmark: sizes, tokens and arithmetic."""
 
 import dataclasses
 
 import step_data
 
-# Kinds of work, by what a step is.
+# Kinds of workloads, named after their steps.
 REGRESSION = "regression"  # Nadaraya-Watson: a training step
 TRANSLATION = "translation"  # encoder, attention, decoder: a training step
 ADDITIVE = "additive"  # the additive score: forward and backward
 MULTI_HEAD = "multi_head"  # multi-head self-attention: forward and backward
 SEARCH = "search"  # translating a batch
 TRANSFORMER = "transformer"  # encoder and decoder: a training step
-TRANSFORMER_SEARCH = "transformer_search"  # translating a batch with those
-LANGUAGE_MODEL = "language_model"  # decoder alone: a training step
+TRANSFORMER_SEARCH = "transformer_search"  # translating a batch with them
+LANGUAGE_MODEL = "language_model"  # only a decoder: a training step
 IMAGE = "image"  # a Vision Transformer: a training step
-GENERATION = "generation"  # continuing texts, keys and values cached
+GENERATION = "generation"  # continuing texts with cached keys and values
 CONTINUATION = "continuation"  # the same with a GPT-2, from longer prompts
-EMBEDDING = "embedding"  # vectors of sentences by a BERT
-CLASSIFICATION = "classification"  # classes of images, by a ViT
+EMBEDDING = "embedding"  # sentence embeddings by a BERT
+CLASSIFICATION = "classification"  # image classification by a ViT
 ATTENTION = "attention"  # causal, with ALiBi: forward and backward
-ATTENTION_FORWARD = "attention_forward"  # forward alone
+ATTENTION_FORWARD = "attention_forward"  # only the forward pass
 OVERHEAD = "overhead"  # a chain of operations on 8 numbers
 
 # Kinds that update weights, and kinds that search.
@@ -28,14 +28,15 @@ TRANSLATING = (SEARCH, TRANSFORMER_SEARCH)
 SEARCHING = (*TRANSLATING, GENERATION, CONTINUATION)
 # Kinds without a backward pass.
 FORWARD = (*SEARCHING, EMBEDDING, CLASSIFICATION, ATTENTION_FORWARD)
-# Kinds whose peers take long to start: these get all threads, and oneMKL is
-# told that the processor is Intel's where it would have to ask.
+# Kinds for which other frameworks take long to start. They only run with all
+# threads. oneMKL is told that the processor is Intel's if it would have to
+# check.
 LARGE = (CONTINUATION, CLASSIFICATION)
 
 
 @dataclasses.dataclass(frozen=True)
 class Work:
-    """One row of the table. Unused fields stay 0."""
+    """A workload, one row of the table. Unused fields are 0."""
 
     name: str
     kind: str
@@ -47,20 +48,21 @@ class Work:
     layers: int = 1
     source_vocabulary: int = 0
     target_vocabulary: int = 0
-    # Encoder in both directions, first state projected, words read from state,
-    # context and embedding.
+    # Whether the encoder is bidirectional, the initial state is projected, and
+    # the readout has the state, the context and the embedding.
     bidirectional: bool = False
-    # Sentences have lengths of 4 to source_time and target_time, 14 in the
-    # mean, in place of these; tokens are those that are no padding.
+    # Whether sentences have lengths from 4 to source_time and target_time, with
+    # a mean of 14. Padding does not count as tokens.
     ragged: bool = False
     beam: int = 0
     heads: int = 0
     feed_forward: int = 0
-    # Height and width of a patch; images have source_time in both.
+    # Height and width of a patch. The height and width of images are
+    # source_time.
     patch: int = 0
     channels: int = 1
-    # What is wanted: the least ratio to the best form of each peer, and to
-    # single forms of PyTorch: pairs of form and ratio.
+    # The minimum ratios to the best form of each framework. form_targets has
+    # ratios to single forms of PyTorch, as pairs of form and ratio.
     torch_target: float = 0
     jax_target: float = 0
     onnx_target: float = 0
@@ -69,7 +71,8 @@ class Work:
     peers: tuple = ("torch", "jax")
 
     def tokens(self):
-        """Target tokens of a step; points, or rows, where there are none."""
+        """Returns the target tokens of a step, or points or rows if it has
+        none."""
         if self.kind in TRANSLATING:
             return self.batch  # sentences
         if self.kind in (IMAGE, CLASSIFICATION):
@@ -81,11 +84,11 @@ class Work:
         return self.batch * max(self.target_time, 1)
 
     def gigaflops(self):
-        """10^9 floating-point operations of a step's matrix products.
+        """Returns the GFLOP in the matrix products of a step.
 
-        A product of the backward pass is counted twice, once for each operand.
-        What a causal mask hides is not counted. Ragged sentences count as if
-        all were of the mean length.
+        A product of the backward pass counts twice, once for each operand.
+        Masked keys of causal attention do not count. Ragged sentences count as
+        if all had the mean length.
         """
         b, t, u = self.batch, self.source_time, self.target_time
         if self.ragged:
@@ -103,7 +106,7 @@ class Work:
         passes = 2e-9 if self.kind in FORWARD else 6e-9
         if self.kind in (IMAGE, CLASSIFICATION):
             patches = (t // self.patch)**2
-            # Of a token: projections, keys, feed-forward.
+            # Per token: projections, keys, feed-forward.
             token = (4 * h * h + 2 * h * (patches + 1)
                      + 2 * h * self.feed_forward)
             return passes * b * (
@@ -124,13 +127,13 @@ class Work:
         beams = max(self.beam, 1)
         if self.kind in (TRANSFORMER, TRANSFORMER_SEARCH, LANGUAGE_MODEL,
                          GENERATION):
-            # Products of a position: projections, keys seen, feed-forward.
+            # Products per position: projections, visible keys, feed-forward.
             position = 4 * h * h + 2 * h * self.feed_forward
             decoder = position + h * (u + 1)
             if t:
                 # Queries and outputs, and the keys of the source.
                 decoder += 2 * h * h + 2 * h * t
-            # The encoder's, and what the decoder projects of its outputs.
+            # The encoder, and the decoder's projections of its outputs.
             encoder = t * (position + 2 * h * t + 2 * h * h)
             return passes * b * (
                 self.layers * (encoder + beams * u * decoder)
@@ -150,7 +153,7 @@ class Work:
         return passes * (encoder + bridge + decoder)
 
     def gigabytes(self):
-        """10^9 bytes of weights that a step reads, each once a pass; or 0."""
+        """Returns the GB of weights that a step reads, once per pass, or 0."""
         if self.kind != CONTINUATION:
             return 0.0
         h = self.hidden
@@ -159,7 +162,7 @@ class Work:
             self.layers * layer + h * self.target_vocabulary)
 
     def arguments(self):
-        """The shapes as --name=value, for the C++ side."""
+        """Yields the sizes as --name=value, for the C++ program."""
         for field in dataclasses.fields(self):
             if field.name in TARGETS or field.name == "peers":
                 continue
@@ -169,7 +172,7 @@ class Work:
             yield f"--{field.name}={value}"
 
 
-# Names of the fields that say what is wanted.
+# Names of the fields with minimum ratios.
 TARGETS = [field.name for field in dataclasses.fields(Work)
            if field.name.endswith(("_target", "_targets"))]
 
@@ -188,7 +191,7 @@ def _gpt(name, batch, block, width, layers, heads, **more):
 
 
 def _minilm(batch, target):
-    """all-MiniLM-L6-v2, with 16 tokens a sentence."""
+    """all-MiniLM-L6-v2 with 16 tokens per sentence."""
     return Work(f"embed_minilm_{batch}", EMBEDDING, batch=batch,
                 source_time=16, hidden=384, layers=6, heads=12,
                 feed_forward=1536, source_vocabulary=30522,
@@ -198,7 +201,7 @@ def _minilm(batch, target):
 
 
 def _gpt2(name, batch, target):
-    """The smallest GPT-2: 64 ids after prompts of 64."""
+    """The smallest GPT-2: 64 ids after prompts of 64 ids."""
     return Work(name, CONTINUATION, batch=batch, source_time=64,
                 target_time=64, hidden=768, layers=12, heads=12,
                 feed_forward=3072, target_vocabulary=50257,
@@ -216,7 +219,7 @@ def _transformer(name, time, width, layers, heads, vocabulary, **more):
 
 
 def _alibi(name, kind, **more):
-    """Two sequences of 4,096 in four heads of 64."""
+    """Two sequences of 4,096 positions in four heads of width 64."""
     return Work(name, kind, batch=2, source_time=4096, target_time=4096,
                 hidden=256, heads=4, peers=("torch",), **more)
 
@@ -283,7 +286,7 @@ WORKS = [
 
 
 def growth():
-    """Pairs of translation works that differ in one extent, doubled."""
+    """Pairs of translation workloads in which one size doubles."""
     base = _bahdanau("growth", 32, 10, 128, 128, 2000)
     for letter, change in (
         ("B", {"batch": 64}),

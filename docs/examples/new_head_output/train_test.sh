@@ -1,5 +1,5 @@
 #!/bin/bash
-# Trains with the head output for a moment, resumes the run and evaluates it.
+# Trains a small model with the head output, resumes the run and evaluates it.
 
 set -euo pipefail
 
@@ -10,12 +10,12 @@ base="${PWD}/$4"
 cd "${TEST_TMPDIR}"
 unset BUILD_WORKING_DIRECTORY BUILD_WORKSPACE_DIRECTORY
 
-# The config of this example, whatever its way to its base is.
+# Replaces the path of the example's base config.
 cp "${base}" base.textproto
 sed 's|^base:.*|base: "base.textproto"|' "${config}" >example.textproto
 output='model.transformer.attention.head_output.outside.[lab.my_output]'
 
-# Trains for 20 updates, into the folder $1, with the flags after it.
+# Trains 20 optimizer steps into the folder $1, with the remaining flags.
 train_for_a_moment() {
   "${train}" --config=example.textproto --run="$1" \
     --set training.max_updates=20 --set training.examples_per_epoch=640 "${@:2}"
@@ -26,12 +26,12 @@ grep -q lab.my_output run/resolved.textproto
 "${train}" --resume --run=run
 "${evaluate}" --run=run
 
-# A factor of 1 is another model.
+# A factor of 1 gives another model.
 train_for_a_moment one --set "${output}.initial=1"
 digests="$(grep -ho '"weights_digest":"[0-9a-f]*"' run/status.json one/status.json)"
 [[ "$(sort -u <<<"${digests}" | wc -l)" == 2 ]]
 
-# Its options are in their ranges.
+# Options out of their ranges are rejected.
 status=0
 "${train}" --config=example.textproto --run=range \
   --set "${output}.initial=11" 2>error || status=$?

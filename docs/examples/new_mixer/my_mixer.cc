@@ -47,7 +47,7 @@ class MyMixer : public StateMixer<T> {
     }
   }
 
-  // Keys [rows, heads, time, 1] are the weights; there are no queries.
+  // Keys [rows, heads, time, 1] are the weights. The mixer has no queries.
   MixerTerms<T> Project(Forward<T>& forward, Var<T> x,
                         int64_t /*first_position*/,
                         LayerState<T>* /*state*/) const override {
@@ -95,8 +95,8 @@ class MyMixer : public StateMixer<T> {
                    {0, 2, 1, 3});
   }
 
-  // The means of sums and totals of these positions and those of the state,
-  // which becomes that after the last position.
+  // Returns sums / totals, including the sums and totals of the state. Sets the
+  // state to the values after the last position.
   Var<T> Mean(Var<T> sums, Var<T> totals, LayerState<T>* state) const {
     if (state != nullptr) {
       if (state->Row(sum_).has_value()) {

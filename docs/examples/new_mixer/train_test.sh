@@ -1,5 +1,5 @@
 #!/bin/bash
-# Trains with the mixer for a moment, resumes the run, and uses it.
+# Trains a small model with the mixer, resumes the run, and uses it.
 
 set -euo pipefail
 
@@ -10,12 +10,12 @@ base="${PWD}/$4"
 cd "${TEST_TMPDIR}"
 unset BUILD_WORKING_DIRECTORY BUILD_WORKSPACE_DIRECTORY
 
-# The config of this example, whatever its way to its base is.
+# Replaces the path of the example's base config.
 cp "${base}" base.textproto
 sed 's|^base:.*|base: "base.textproto"|' "${config}" >example.textproto
 mixer='model.language_model.transformer.mixer.outside.[lab.my_mixer]'
 
-# Trains for 20 updates, into the folder $1, with the flags after it.
+# Trains 20 optimizer steps into the folder $1, with the remaining flags.
 train_for_a_moment() {
   "${train}" --config=example.textproto --run="$1" \
     --set data.grammar.train=640 --set training.max_updates=20 "${@:2}"
@@ -28,7 +28,7 @@ train_for_a_moment two --threads=2
 digests="$(grep -ho '"weights_digest":"[0-9a-f]*"' run/status.json two/status.json)"
 [[ "$(sort -u <<<"${digests}" | wc -l)" == 1 ]]
 
-# Its options are another model, and are in their ranges.
+# Another option gives another model. Options out of their ranges are rejected.
 train_for_a_moment plain --set "${mixer}.smallest=1"
 ! cmp run/status.json plain/status.json
 for wrong in 'smallest=2 smallest: must be in \[1e-06, 1\], got 2' \
@@ -40,7 +40,7 @@ for wrong in 'smallest=2 smallest: must be in \[1e-06, 1\], got 2' \
   grep -q "${wrong#* }" error
 done
 
-# Programs that use the run, and its map, whose rows sum to 1.
+# Programs that use the run. Each row of its attention map sums to 1.
 "${regard}" evaluate --run=run
 [[ "$("${regard}" generate --run=run --top_k=1 'the cat' a)" == \
    "$("${regard}" generate --run=run --beam=1 'the cat' a)" ]]

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Trains with the score for a moment, alone and in the heads of a Transformer, then
-# translates by those runs, inspects and replays them.
+# Trains small models with the score, one recurrent and one Transformer. Then
+# translates with their runs, inspects and replays them.
 
 set -euo pipefail
 
@@ -13,7 +13,7 @@ base="${PWD}/$6"
 cd "${TEST_TMPDIR}"
 unset BUILD_WORKING_DIRECTORY BUILD_WORKSPACE_DIRECTORY
 
-# translate_by RUN: one line for one sentence, and a page of weights.
+# translate_by RUN: expects one line for one sentence, and a page of weights.
 translate_by() {
   [[ "$(echo 'they are watching .' | "${translate}" --run="$1" | wc -l)" == 1 ]]
   "${inspect}" --run="$1" --source='they are watching .' \
@@ -21,7 +21,7 @@ translate_by() {
   [[ -s "$1/inspect.html" ]]
 }
 
-# The config of this example, whatever its way to its base is.
+# Replaces the path of the example's base config.
 cp "${base}" base.textproto
 sed 's|^base:.*|base: "base.textproto"|' "${config}" >example.textproto
 "${train}" --config=example.textproto --run=example \
@@ -38,14 +38,14 @@ model {
 training { epochs: 1 checkpoint_every: 1 }
 END
 "${train}" --config=config.textproto --run=run
-# The folder's own config can be read.
+# The config in the run folder can be read.
 "${train}" --resume --run=run
 translate_by run
 last="$(grep -o '"step":[0-9]*' run/status.json | cut -d: -f2)"
 "${replay}" --run=run --from="${last}" --to="${last}" --site='*weights' >seen
 grep -q 'weights/entropy' seen
 
-# Its options are in their ranges.
+# Options out of their ranges are rejected.
 status=0
 "${train}" --config=config.textproto --run=range \
   --set 'model.attention.outside.[lab.my_score].width=-3' 2>error || status=$?
@@ -73,10 +73,10 @@ for score in dot={} additive={} 'outside.[lab.my_score].width=8'; do
   translate_by "${run}"
 done
 grep -q lab.my_score heads_by_3/resolved.textproto
-# Each score makes a model of its own.
+# Each score gives another model.
 [[ "$(grep -h weights_digest heads_by_*/status.json | sort -u | wc -l)" == 3 ]]
 
-# Weights that need those of the step before do not fit heads of a Transformer.
+# Scores that need the weights of the step before do not work in Transformers.
 status=0
 "${train}" --config=transformer.textproto --run=history \
   --set 'model.transformer.attention.attention.coverage={}' 2>error || status=$?

@@ -1,5 +1,5 @@
 // Sorting by attention: the query of rank r attends to the numbers of a list,
-// and should find the one that is r-th in rising order.
+// and should find the r-th smallest.
 #include <algorithm>
 #include <vector>
 
@@ -109,7 +109,8 @@ class SortingTask : public Task, public Model<float> {
  private:
   int64_t Length() const { return std::ssize(data_.train[0]); }
 
-  // The weights [ranks, numbers] of a test list; gold is the true order.
+  // Returns the weights [ranks, numbers] of a test list. The gold cells are the
+  // true order.
   LabelledMatrix Map(Forward<float>& forward, int64_t e) const {
     forward.BeginStep();
     const Var<float> weights = Attend(forward, data_.test, {e}).weights;

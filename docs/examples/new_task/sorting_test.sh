@@ -1,6 +1,6 @@
 #!/bin/bash
-# Trains the task for a moment: its metric, its picture, its errors, its plan, and
-# the ablation over it.
+# Trains the task briefly. Tests its metric, its picture, its errors, its plan,
+# and the ablation of it.
 
 set -euo pipefail
 
@@ -20,14 +20,14 @@ wants() { # wants FILE TEXT
 }
 
 "${train}" --config="${config}" --run=run >out
-# The folder's own config can be read.
+# The config in the run folder can be read.
 "${train}" --resume --run=run >/dev/null
 wants out 'fraction of ranks that find their number;'
 wants run/report.html 'Ranks (rows) look at numbers (columns)'
 wants run/report.html 'accuracy'
 wants run/report.html 'rank 5'
 wants run/run.json '"name":"accuracy"'
-# A guess is right for a fifth of the ranks.
+# A random guess is correct for one fifth of the ranks.
 accuracy="$(sed 's/.*"test\/accuracy":\([0-9.]*\).*/\1/' run/status.json)"
 awk -v accuracy="${accuracy}" 'BEGIN { exit !(accuracy > 0.4) }' || {
   echo "FAILED: accuracy ${accuracy}"

@@ -1,6 +1,7 @@
-// A BLAS's side of the timing of products, by the Fortran interface that all
-// have: the transposes, whose columns are our rows, in reverse order. With
-// PACKED_SGEMM, by oneMKL's products with an operand that is laid out, too.
+// Matrix products of a BLAS, by the Fortran interface that all libraries have.
+// Computes the transposed product, whose columns are our rows, with the
+// operands in reverse order. With PACKED_SGEMM, also uses oneMKL's products
+// with a packed operand.
 #include <stddef.h>
 #include <stdlib.h>
 

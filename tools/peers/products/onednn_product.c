@@ -1,5 +1,5 @@
-// oneDNN's side of the timing of products, by version 2 of its C interface: its
-// matmul, which may choose the layout of a right operand that is packed.
+// Matrix products of oneDNN, by version 2 of its C interface. Its matmul may
+// choose the layout of a packed right operand.
 #include <oneapi/dnnl/dnnl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 static dnnl_engine_t engine;
 static dnnl_stream_t stream;
 static dnnl_primitive_t product;
-static dnnl_memory_t operands[3];  // left, right, result
+static dnnl_memory_t operands[3];  // left, right and result
 
 static void Require(dnnl_status_t status) {
   if (status == dnnl_success) return;
@@ -35,7 +35,8 @@ static void Execute(dnnl_primitive_t primitive, int count,
   Require(dnnl_stream_wait(stream));
 }
 
-// Memory of oneDNN's own with the right operand in the layout that `chosen` has.
+// Returns memory of oneDNN with the right operand in the layout that `chosen`
+// has.
 static dnnl_memory_t Packed(const dnnl_memory_desc_t* plain,
                             const dnnl_memory_desc_t* chosen, const float* b) {
   dnnl_memory_t from, to;
@@ -94,7 +95,7 @@ int PrepareProduct(const struct ProductShape* shape, const float* b,
 }
 
 void ComputeProduct(const float* a, const float* b, float* c) {
-  (void)b;  // known since PrepareProduct()
+  (void)b;  // already set by PrepareProduct()
   Require(dnnl_memory_set_data_handle(operands[0], (void*)a));
   Require(dnnl_memory_set_data_handle(operands[2], c));
   const dnnl_exec_arg_t arguments[] = {{DNNL_ARG_SRC, operands[0]},

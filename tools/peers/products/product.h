@@ -1,5 +1,5 @@
-// One matrix product in float, as a library computes it; product_server.cc
-// times it. C, since the other libraries' sides are C.
+// A float matrix product of one library, which product_server.cc times. In C,
+// because the other libraries have C interfaces.
 #ifndef TOOLS_PEERS_PRODUCTS_PRODUCT_H_
 #define TOOLS_PEERS_PRODUCTS_PRODUCT_H_
 
@@ -7,7 +7,7 @@
 extern "C" {
 #endif
 
-// c [rows, columns] = a [rows, inner] b [inner, columns], row by row. A
+// c [rows, columns] = a [rows, inner] b [inner, columns], row-major. A
 // transposed operand is stored as [inner, rows] or [columns, inner].
 struct ProductShape {
   int rows;
@@ -17,12 +17,12 @@ struct ProductShape {
   int right_transposed;
 };
 
-// Prepares for products of this shape with this right operand, which is laid
-// out in advance if `packed`. Returns 0 if the library cannot do that.
+// Prepares products of this shape with this right operand. Packs the operand if
+// `packed`. Returns 0 if the library does not support this.
 int PrepareProduct(const struct ProductShape* shape, const float* b,
                    int packed);
 
-// `b` is that of PrepareProduct(). One thread.
+// Computes a product with one thread. `b` is the operand of PrepareProduct().
 void ComputeProduct(const float* a, const float* b, float* c);
 
 #ifdef __cplusplus

@@ -1,9 +1,9 @@
-// Times products of one library. Each line of standard input is
+// Times matrix products of one library. Each line of standard input is
 //
-//   ROWS INNER COLUMNS LEFT_TRANSPOSED RIGHT_TRANSPOSED PACKED SECONDS
+//  ROWS INNER COLUMNS LEFT_TRANSPOSED RIGHT_TRANSPOSED PACKED SECONDS
 //
-// and is answered by GFLOP/s of processor time and the sum of the magnitudes of
-// the result, or by "-" if the library cannot do it.
+// The answer is the GFLOP/s of processor time and the sum of the magnitudes of
+// the result, or "-" if the library does not support the product.
 #include <time.h>
 
 #include <algorithm>
@@ -28,7 +28,8 @@ Matrix NewMatrix(size_t size) {
   return Matrix(static_cast<float*>(std::aligned_alloc(64, bytes)));
 }
 
-// Numbers in [-1/2, 1/2), of a linear congruential generator (Knuth's MMIX).
+// Returns numbers in [-1/2, 1/2) by a linear congruential generator (Knuth's
+// MMIX).
 Matrix RandomMatrix(uint64_t seed, size_t size) {
   Matrix matrix = NewMatrix(size);
   for (size_t i = 0; i < size; ++i) {
@@ -67,7 +68,8 @@ int main() {
     int64_t count = 0;
     const double begin = BusySeconds();
     double spent = 0;
-    // The clock is a system call: it is asked after 1, 2, 4, .. products.
+    // Reading the clock is a system call, so it happens after 1, 2, 4, ..
+    // products.
     for (int64_t next = 1; spent < seconds; next *= 2) {
       for (; count < next; ++count) ComputeProduct(a.get(), b.get(), c.get());
       spent = BusySeconds() - begin;

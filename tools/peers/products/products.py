@@ -1,4 +1,4 @@
-"""Times single matrix products in turns: tools/peers/products/run."""
+"""Times single matrix products, interleaved: tools/peers/products/run."""
 
 import argparse
 import math
@@ -8,7 +8,7 @@ import statistics
 import subprocess
 import sys
 
-# Rows, inner extent, columns, and what differs from plain operands.
+# Rows, inner extent, columns, and the difference from plain operands.
 _SHAPES = [
     (1, 256, 8000, "right packed"),
     (8, 256, 768, ""),
@@ -57,7 +57,7 @@ class Library:
             env=environment, text=True, bufsize=1)
 
     def rate(self, shape, seconds):
-        """GFLOP/s and the sum of magnitudes, or None."""
+        """Returns the GFLOP/s and the sum of magnitudes, or None."""
         rows, inner, columns, kind = shape
         flags = [int(kind == flag) for flag in (
             "left transposed", "right transposed", "right packed")]
@@ -89,7 +89,7 @@ def main():
             folder / "mkl", LD_PRELOAD=str(folder / "mkl_vendor.so")),
         "oneDNN": Library(folder / "onednn"),
         "OpenBLAS": Library(folder / "openblas")}
-    # Of processors younger than it, OpenBLAS leaves AVX-512 unused.
+    # OpenBLAS does not use AVX-512 on processors that are newer than itself.
     with open("/proc/cpuinfo", encoding="utf-8") as info:
         if "avx512bw" in info.read():
             libraries["OpenBLAS, as SkylakeX"] = Library(

@@ -1,4 +1,4 @@
-// Regard's side of the timing of products.
+// Matrix products of Regard.
 #include <cstdint>
 #include <cstdlib>
 
@@ -18,7 +18,7 @@ ConstMatrix<float> Stored(const float* data, int rows, int columns,
 }
 
 ProductShape shape;
-float* panels;  // the right operand laid out; null if it is not
+float* panels;  // the packed right operand, or null
 
 }  // namespace
 
