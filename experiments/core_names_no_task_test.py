@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks that only tasks/ depends on tasks or names their configs or data.
 
-The arguments are the labels that the other directories depend on, then
+The arguments are the labels on which the other directories depend,
 experiment.proto, data.proto, the protos of the data sources, and the sources of
 the directories.
 """

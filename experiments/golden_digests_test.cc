@@ -1,6 +1,6 @@
 // Trains short runs and checks that their results have not changed.
-// golden_digests.json lists the runs, with their results on each platform where
-// they have been trained. If a change is intended,
+// golden_digests.json lists the runs, with their results on several platforms.
+// If a change is intended,
 //
 //   bazel run //experiments:golden_digests_test -- --renew
 //

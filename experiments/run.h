@@ -104,8 +104,8 @@ class Run {
   // Returns the losses of training examples, computed as one shard. The hook,
   // which may be null, observes the pass. If `gradients` is not null, it must
   // belong to the model's parameters, and a backward pass follows. Gradients at
-  // hook points also need `gradients`. The losses equal those of the trainer's
-  // optimizer step if that uses one shard. Requires RunOptions::data.
+  // hook points also need `gradients`. The losses equal the trainer's losses of
+  // an optimizer step with one shard. Requires RunOptions::data.
   absl::StatusOr<PassLosses> Forward(
       const TrainingPass& pass, Probe<float>* probe = nullptr,
       GradientSlab<float>* gradients = nullptr) const;

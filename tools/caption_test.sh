@@ -135,7 +135,7 @@ expect 'a word without pieces' "note: the model does not know 'zebra'" \
 "${caption}" --run=pieces --inspect 0.png >out 2>err
 expect_in pieces/caption_1.html '[DEC]' '[SEP]'
 
-# A BLIP model of Hugging Face.
+# A BLIP model in a Hugging Face model folder.
 grep 'A picture of	1	' "${blip}/captions.txt" >wanted
 mapfile -t files < <(cut -f 3 wanted | sed "s#^#${blip}/#")
 "${caption}" --model="${blip}" --length=14 --prompt='A picture of' "${files[@]}" \

@@ -13,10 +13,10 @@ namespace regard {
 
 class FormulaScore;
 
-// Returns the parameters of the formula, the terms that are computed once per
-// key, once per query and once per pair, and the cost of a pair. Returns
-// InvalidArgument, complete to print, if the formula is invalid for the widths,
-// which come from the user.
+// Returns the parameters of the formula, and the cost of a pair of query and
+// key. Also returns the terms that are computed once per key, per query and per
+// pair. Returns InvalidArgument, complete to print, if the formula is invalid
+// for the widths, which come from the user.
 absl::StatusOr<std::string> ExplainFormula(const FormulaScore& formula,
                                            const ScoreWidths& widths);
 

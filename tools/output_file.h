@@ -11,9 +11,9 @@
 namespace regard {
 
 // Checks the path of the flag `flag` before the program computes its content.
-// Returns InvalidArgument in four cases: `path` does not end in one of
-// `endings`, its directory does not exist, it is not a regular file, or it is a
-// file that belongs to a run.
+// Returns InvalidArgument if `path` does not end in one of `endings`, or if its
+// directory does not exist. Also returns it if `path` is not a regular file, or
+// is a file that belongs to a run.
 absl::Status CheckOutputFile(absl::string_view flag, const std::string& path,
                              absl::Span<const absl::string_view> endings);
 

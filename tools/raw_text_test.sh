@@ -60,7 +60,7 @@ print(json.load(open("run/environment.json"))["data"]["subwords.model"])')"
 newest="$(find run/checkpoints -name 'step-*' | sort -t- -k2 -n | tail -n 1)"
 expect 'the weights to use' 1 "$(find "${newest}" -name best.safetensors | wc -l)"
 
-# The scores of the run are those of its translations.
+# The run's scores are computed from the same translations.
 "${translate}" --run=run <dev.en >out 2>err
 expect 'a line for each line' 61 "$(wc -l <out)"
 expect 'exact matches as measured' "$(field test/exact_match)" "$(python3 -c '

@@ -8,7 +8,7 @@
 namespace regard {
 
 // Returns an exit code: 0 for success, 1 if the output could not be written, 2
-// for wrong input, or if the run does not repeat.
+// for wrong input or a run that does not repeat.
 int ReplayMain(int argc, char** argv, const Plugins& plugins);
 
 }  // namespace regard

@@ -151,7 +151,7 @@ Json Parameters(const ScorerInfo& info, const ScoreWidths& widths) {
 }
 
 // Adds an array of the plug-ins of a registry to `json`, in the order of the
-// members of its oneof. add(info, &entry) adds fields that only this kind has.
+// members of its oneof. The function `add` adds fields that only this kind has.
 template <typename Config, typename Info, typename Add>
 void AddPlugins(const char* name, const PluginRegistry<Config, Info>& registry,
                 Add add, Json* json) {

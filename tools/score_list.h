@@ -11,9 +11,9 @@
 
 namespace regard {
 
-// Returns a list of the scores. Each has its name in a config, its formula, the
-// number of its parameters with default options, and its options with types and
-// defaults. The order is that of the members of Attention.score. The scores are
+// Returns a list of the scores, in the order of the members of Attention.score.
+// Each has its name in a config, its formula, the number of its parameters with
+// default options, and its options with types and defaults. The scores are
 // followed by normalizers, position encodings, score maps, key selections, head
 // outputs and state mixers, with names and formulas. The last entries are parts
 // of attention that are single fields, such as a sink.

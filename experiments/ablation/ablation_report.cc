@@ -82,8 +82,8 @@ std::vector<std::string> LabelsOf(const Grid& grid, const GridRun& run) {
   return labels;
 }
 
-// Returns a row for each cell: its values, the number of finished runs and of
-// all runs, and the mean and standard deviation of each metric.
+// Returns a row for each cell: its values, the numbers of finished and of all
+// runs, and the mean and standard deviation of each metric.
 Table ResultsTable(const Grid& grid, const std::vector<std::string>& metrics) {
   Table table = TableOfMetrics(grid, {"n"}, metrics);
   for (const GridCell& cell : CellsOf(grid)) {

@@ -10,9 +10,10 @@
 # overrides in the arguments.
 #
 # With `keep`, a training whose loss diverged (exit code 3) is a result, because
-# it would diverge again. status.json has the state, failure.txt has the reason,
-# and the other files may be empty. Any other failure, such as an invalid
-# config, a full disk or a signal, fails the action, and nothing is cached.
+# it would diverge again. Then status.json has the state, and failure.txt has
+# the reason. The other files may be empty. Any other failure, such as an
+# invalid config, a full disk or a signal, fails the action. Nothing is cached
+# then.
 
 set -euo pipefail
 

@@ -38,7 +38,7 @@ size_t TypicalRun(const std::vector<GridRun>& runs);
 
 // Return lines to print, and all data as a JSON object. The lines show the
 // first two metrics of each run on all test splits, or on dev if there is no
-// test, and `metric` if it is not empty.
+// test. They also show `metric` if it is not empty.
 std::string RunListText(const std::vector<GridRun>& runs,
                         const std::string& metric);
 nlohmann::ordered_json RunListJson(const std::vector<GridRun>& runs);

@@ -9,8 +9,8 @@
 
 namespace regard {
 
-// Returns the query, the key and their score; the contribution of each source,
-// largest first; and the largest terms, followed by the sum of the others and
+// Returns the query, the key, their score, and the contribution of each source,
+// largest first. Then come the largest terms, the sum of the other terms, and
 // the total.
 std::string ExplanationText(const ScoreExplanation& explanation);
 

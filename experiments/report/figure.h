@@ -17,10 +17,10 @@ namespace regard {
 // The first two functions return a <figure> element, whose id is "f" and its
 // index in `figures`. They append to `figures` the JSON that the script draws.
 
-// Returns a figure with an empty canvas. A line with many points is thinned: in
-// each of 500 segments, the minimum, the maximum and the first gap are kept, so
-// spikes and gaps remain visible. CHECK-fails if the ys of a series differ in
-// number from its xs.
+// Returns a figure with an empty canvas. A line with many points is thinned to
+// the minimum, the maximum and the first gap of each of 500 segments. So spikes
+// and gaps remain visible. CHECK-fails if the ys of a series differ in number
+// from its xs.
 std::string PlotFigure(const Plot& plot, nlohmann::ordered_json& figures);
 
 // Returns a figure with a legend. Values are rounded to thousandths, or to

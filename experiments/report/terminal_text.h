@@ -21,9 +21,8 @@ struct AlignmentTextStyle {
 // 80.
 int TerminalWidth(int descriptor);
 
-// Returns the style of standard output: its width, and block shades if the
-// character set of the environment (LC_ALL, LC_CTYPE, LANG, in this order) has
-// them.
+// Returns the style of standard output. Block shades are used if the character
+// set of the environment (LC_ALL, LC_CTYPE, LANG, in this order) has them.
 AlignmentTextStyle TerminalStyle();
 
 // Draws the mean over heads, with weights from 0 to 1. The first line shows the

@@ -5,7 +5,6 @@
 // another disk. In the latter case, a record in each of the two directories
 // names the other one, with the same id. So a run never uses or removes the
 // checkpoints of another run.
-// prunes those of another.
 #ifndef EXPERIMENTS_RUN_RUN_FOLDER_H_
 #define EXPERIMENTS_RUN_RUN_FOLDER_H_
 
@@ -32,7 +31,7 @@ struct RunFolderOptions {
   // `-` become `-`.
   std::string name = "run";
   absl::Time now = absl::UnixEpoch();
-  // Whether the folder may hold a run already.
+  // Whether the folder may contain a run already.
   bool resume = false;
 };
 
@@ -43,10 +42,10 @@ std::string NewRunsFolder();
 class RunFolder {
  public:
   // Makes the folder if it does not exist, and locks it. Returns
-  // FailedPrecondition, and changes nothing in the folder, in three cases. The
-  // folder contains a run and `resume` is false; another process has the lock;
-  // or an entry of the run is neither a file nor a directory. A symbolic link
-  // counts as the latter, but the folder itself may be a link.
+  // FailedPrecondition in three cases, and then changes nothing in the folder.
+  // First, the folder contains a run and `resume` is false. Second, another
+  // process has the lock. Third, an entry of the run is neither a file nor a
+  // directory, for example a symbolic link. The folder itself may be a link.
   static absl::StatusOr<RunFolder> Open(const RunFolderOptions& options);
 
   const std::string& path() const { return path_; }

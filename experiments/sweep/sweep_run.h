@@ -39,8 +39,9 @@ absl::StatusOr<std::string> FinishedText(const SweepCells& cells);
 absl::Status WriteSweepReport(const SweepOptions& options,
                               const SweepCells& cells, const Grid& grid);
 
-// Returns the exit code of a sweep that was not stopped: 0 if all cells
-// finished, 3 if all other cells diverged, else the code of the first failure.
+// Returns the exit code of a sweep that was not stopped. 0 means that all cells
+// finished, and 3 that all other cells diverged. Otherwise, it is the code of
+// the first failure.
 int SweepExitCode(const SweepCells& cells);
 
 }  // namespace regard

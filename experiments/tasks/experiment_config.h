@@ -58,10 +58,10 @@ absl::StatusOr<std::unique_ptr<Task>> BuildTask(
     const Experiment& config, const Plugins& plugins,
     const ReadRunFile& read_run_file = nullptr, bool finalize = true);
 
-// Adds problems that only appear after the data were read: a model that does
-// not fit into memory, fields that contradict the data, and batches that are
-// cut into shards although the loss couples their examples. A task with a
-// problem must not be trained.
+// Adds problems that only appear after the data were read. Examples are a model
+// that does not fit into memory, and fields that contradict the data. Another
+// one is a loss that couples its examples, if batches are cut into shards. A
+// task with a problem must not be trained.
 void ValidateTask(Task& task, const Experiment& config,
                   ConfigProblems& problems);
 

@@ -35,8 +35,8 @@ class BatchPlan {
 
   int64_t updates_per_epoch() const { return updates_per_epoch_; }
 
-  // The number of optimizer steps of the whole run, if it does not end early. 0
-  // for a model without trainable weights, which is only evaluated.
+  // The number of optimizer steps of the whole run, if it does not end early. A
+  // model without trainable weights has none, and is only evaluated.
   int64_t total_updates() const { return total_updates_; }
 
   // Returns the batches of optimizer step `step`, counted from 0 over all
@@ -54,9 +54,9 @@ class BatchPlan {
   int64_t updates_per_epoch_ = 0;
   int64_t total_updates_ = 0;
 
-  // All examples; the first indices of the groups, each of which is shuffled
-  // separately; and the first indices of the batches. Both lists of indices end
-  // with the number of examples.
+  // All examples, the first indices of the groups, and the first indices of the
+  // batches. Each group is shuffled separately. Both lists of indices end with
+  // the number of examples.
   std::vector<int64_t> examples_;
   std::vector<int64_t> group_begins_;
   std::vector<int64_t> batch_begins_;

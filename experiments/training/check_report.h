@@ -9,10 +9,10 @@
 
 namespace regard {
 
-// Returns the model, its parameters by module, the sizes of the data, the
-// number of optimizer steps, the baseline, and the number of seeds that a
-// significant difference needs. `baseline` is the task of loaded.baseline, or
-// null if there is none.
+// Returns a summary: the model, its parameters by module, the sizes of the
+// data, the number of optimizer steps, and the baseline. It ends with the
+// number of seeds that a significant difference needs. `baseline` is the task
+// of loaded.baseline, or null if there is none.
 std::string CheckReport(const LoadedConfig& loaded, Task& task, Task* baseline);
 
 }  // namespace regard

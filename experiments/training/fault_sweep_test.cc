@@ -151,7 +151,7 @@ class FaultSweepTest
 
   const std::string folder_ =
       absl::StrCat(::testing::TempDir(), "/fault_sweep");
-  std::string errors_;  // what the last run printed
+  std::string errors_;  // the output of the last run
   std::map<std::string, std::string> whole_;
 };
 

@@ -31,8 +31,8 @@ std::map<std::string, std::string> DataDigests(const Training& training,
 
 // `run_folder` is the folder of a run that has begun, or empty. If `ranks` is
 // not null, all ranks must call this function. All ranks get the same error if
-// one of them fails, if the config has too few shards, or if their configs,
-// data, initial weights or programs differ.
+// one of them fails, or if the config has too few shards. The same applies if
+// their configs, data, initial weights or programs differ.
 absl::StatusOr<FittingTask> BuildFittingTask(const LoadedConfig& loaded,
                                              const std::string& run_folder,
                                              const Plugins& plugins,

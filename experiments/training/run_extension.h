@@ -1,9 +1,9 @@
 // Resumes a run with a changed config, to train it longer.
 //
 // Only fields that do not affect the optimizer steps before the old end may
-// change. If the schedule does not depend on the length, the extended run ends
-// with the same weights and metrics as a run that had the new length from the
-// start.
+// change. If the schedule does not depend on the length, the extended run
+// equals a run that had the new length from the start. Both end with the same
+// weights and metrics.
 #ifndef EXPERIMENTS_TRAINING_RUN_EXTENSION_H_
 #define EXPERIMENTS_TRAINING_RUN_EXTENSION_H_
 

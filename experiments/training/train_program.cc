@@ -290,7 +290,7 @@ absl::StatusOr<int> TrainBaseline(const TrainingRun& run,
       BuildFittingTask(loaded, found.RunPath(), plugins, options.ranks));
   *baseline = std::make_unique<TrainingRun>(loaded, *std::move(folder),
                                             std::move(fitting));
-  // The checkpoints of the baseline are next to those of the run.
+  // The checkpoints of the baseline are next to the checkpoints of the run.
   const std::string checkpoints = run.checkpoint_folder();
   REGARD_RETURN_IF_ERROR((*baseline)->Prepare(
       /*resume=*/false,

@@ -2,9 +2,9 @@
 # Compares all kinds of folders with a Python that has transformers 4 or 5.
 # Writes random models and reads them back.
 #
-#  tools/bazel build //tools:{caption,embed,evaluate,export,generate,predict} \
-#    //tools/parity:print_ids
-#  tools/parity/check_folders.sh [PYTHON] [GPT2_TOKENIZER]
+#   tools/bazel build //tools:{caption,embed,evaluate,export,generate,predict} \
+#     //tools/parity:print_ids
+#   tools/parity/check_folders.sh [PYTHON] [GPT2_TOKENIZER]
 #
 # Exits with 1 if a check fails. See check_byte_pairs.py for GPT2_TOKENIZER.
 # Without it, the tokenizer of a random model is read.

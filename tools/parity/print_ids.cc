@@ -2,7 +2,7 @@
 // tokenizer of a folder. Texts end with NUL. check_wordpiece.py and
 // check_byte_pairs.py use this program.
 //
-//  print_ids wordpiece|byte_pairs FOLDER
+//   print_ids wordpiece|byte_pairs FOLDER
 #include <cstdint>
 #include <functional>
 #include <iostream>

@@ -73,7 +73,8 @@ def random_model(config):
 
 
 def ours(name, tensor):
-    """Returns our parameters that a parameter of theirs contains, by name."""
+    """Returns our parameters that a parameter of transformers contains, by
+    name."""
     parts = name.removeprefix("transformer.").split(".")
     plain = {"wte": "embedding", "wpe": "position_embedding", "ln_f": "norm",
              "lm_head": "output"}

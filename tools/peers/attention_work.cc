@@ -127,7 +127,7 @@ class AttentionWork : public TimedWork {
 
   const bool backward_;
   const Shape shape_;                 // queries of one sequence
-  ParameterStore<float> parameters_;  // none
+  ParameterStore<float> parameters_;  // empty
   const AttentionLayer<float> layer_;
   WorkerPool pool_;
   std::vector<std::unique_ptr<Sequence>> sequences_;

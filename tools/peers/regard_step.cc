@@ -3,12 +3,12 @@
 // Commands are read from standard input, one per line. Answers are written to
 // standard output:
 //
-//  write PATH   -> ok; writes the weights as safetensors
-//  check        -> numbers that must agree between frameworks
-//  run COUNT    -> seconds of COUNT steps, and their processor time
-//  allocations  -> heap allocations of one step
-//  memory       -> maximum resident memory so far, in KiB
-//  quit
+//   write PATH   -> ok; writes the weights as safetensors
+//   check        -> numbers that must agree between frameworks
+//   run COUNT    -> seconds of COUNT steps, and their processor time
+//   allocations  -> heap allocations of one step
+//   memory       -> maximum resident memory so far, in KiB
+//   quit
 #include <sched.h>
 #include <sys/resource.h>
 #include <time.h>

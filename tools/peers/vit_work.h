@@ -14,7 +14,7 @@ namespace regard {
 std::unique_ptr<Model<float>> MakeImageModel(const WorkOptions& options);
 
 // A step computes the log probabilities of the classes for these images.
-// Check() returns those of the last image.
+// Check() returns the probabilities of the last image.
 std::unique_ptr<TimedWork> MakeClassificationWork(const WorkOptions& options);
 
 }  // namespace regard

@@ -1,7 +1,7 @@
 // Trains experiments with random options for two optimizer steps, and again
 // from the checkpoint after the first step. Start it with
 //
-//  bazel run //tools:random_combinations -- --seeds=1-20000
+//   bazel run //tools:random_combinations -- --seeds=1-20000
 //
 // Prints how many experiments were bit-identical, and how many were rejected,
 // by reason. Every rejection must state the place in the config. Any other

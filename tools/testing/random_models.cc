@@ -1,8 +1,8 @@
 // Trains random models, kills and resumes them, and opens their runs with every
 // program for their kind. Start it with
 //
-//  bazel run //tools:random_models -- --seeds=1-300 [--jobs=2]
-//      [--other_train=FILE]
+//   bazel run //tools:random_models -- --seeds=1-300 [--jobs=2]
+//       [--other_train=FILE]
 //
 // Prints a line for each failure with the seed and the config, and the number
 // of failures. Exits with 1 if there is a failure, or if a model was not opened

@@ -1,5 +1,5 @@
-// A weighted mean of all positions so far: sum_s k_s v_s / sum_s k_s, with a
-// learned weight 0 < k_s <= 1 for each position and head.
+// A weighted mean of all positions so far: sum_s k_s v_s / sum_s k_s. The
+// weight 0 < k_s <= 1 of each position and head is learned.
 #include <cstdint>
 #include <string>
 

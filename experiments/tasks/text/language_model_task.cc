@@ -166,8 +166,8 @@ absl::Status LanguageModelTask::Keep(const TaskContext& context,
                                ResolveUserPath(from.dev_path()));
 }
 
-// Returns prompts from dev, or from the training text if there is no dev: half
-// a line or half a block each, at evenly spaced places.
+// Returns prompts from dev, or from the training text if there is no dev. Each
+// is half a line or half a block, at evenly spaced places.
 std::vector<std::vector<int32_t>> LanguageModelTask::Prompts() const {
   const EncodedText& text =
       model_.dev().ids.empty() ? model_.train() : model_.dev();

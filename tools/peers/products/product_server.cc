@@ -1,9 +1,9 @@
 // Times matrix products of one library. Each line of standard input is
 //
-//  ROWS INNER COLUMNS LEFT_TRANSPOSED RIGHT_TRANSPOSED PACKED SECONDS
+//   ROWS INNER COLUMNS LEFT_TRANSPOSED RIGHT_TRANSPOSED PACKED SECONDS
 //
 // The answer is the GFLOP/s of processor time and the sum of the magnitudes of
-// the result, or "-" if the library does not support the product.
+// the result. It is "-" if the library does not support the product.
 #include <time.h>
 
 #include <algorithm>

@@ -10,7 +10,7 @@ namespace {
 
 using regard::ConstMatrix;
 
-// `rows` and `columns` are those of the matrix, not of its storage.
+// `rows` and `columns` refer to the matrix, not to its storage.
 ConstMatrix<float> Stored(const float* data, int rows, int columns,
                           int transposed) {
   return {data, rows, columns, transposed != 0 ? rows : columns,
