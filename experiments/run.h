@@ -3,8 +3,8 @@
 // be training. Reads the data only if they are needed; see RunOptions::data.
 //
 //   REGARD_ASSIGN_OR_RETURN(Run run, Run::Open("runs/phrasebook", plugins));
-//   REGARD_ASSIGN_OR_RETURN(Answered answer, run.Answer({.text = "i am ."}));
-//   std::puts(answer.text.c_str());
+//   REGARD_ASSIGN_OR_RETURN(auto prediction, run.Answer({.text = "i am ."}));
+//   std::puts(prediction.text.c_str());
 #ifndef EXPERIMENTS_RUN_H_
 #define EXPERIMENTS_RUN_H_
 
