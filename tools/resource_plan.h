@@ -21,8 +21,8 @@ class Experiment;
 // The maximum number of elements of a model that is measured. Values and
 // gradients then take 2 GiB.
 inline constexpr int64_t kMostMeasuredElements = int64_t{1} << 28;
-// The maximum number of positions that are measured, in a batch or at least in
-// one example.
+// The maximum number of positions of a measured batch, unless a single example
+// has more.
 inline constexpr int64_t kMostMeasuredPositions = int64_t{1} << 16;
 
 struct ResourcePlan {

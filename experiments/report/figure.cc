@@ -79,7 +79,7 @@ std::vector<size_t> Thinned(const Series& series) {
 Json Number(double value) {
   if (!std::isfinite(value)) return nullptr;
   const Json rounded = Json::parse(absl::StrFormat("%.6g", value));
-  // JSON would write an integer with an exponent or a decimal point.
+  // An integer with an exponent would be written with a decimal point.
   const double number = rounded.get<double>();
   if (number != std::floor(number) || std::abs(number) >= 1e15) return rounded;
   return static_cast<int64_t>(number);

@@ -14,8 +14,7 @@ _LIST = "tools/lint/packages.bzl"
 
 
 def _listed(root):
-    """Returns the packages below top-level directories that packages.bzl lists.
-    """
+    """Returns the packages of packages.bzl, below top-level directories."""
     with open(os.path.join(root, _LIST), encoding="utf-8") as file:
         assignment = ast.parse(file.read()).body[-1]
     return {f"{top}/{below}"

@@ -56,8 +56,7 @@ def _external_labels(header):
 
 
 def includes(text):
-    """Returns the headers that a source includes, and whether each was quoted.
-    """
+    """Returns the included headers, and whether each was quoted."""
     return [(path, mark == '"') for mark, path in _INCLUDE.findall(text)]
 
 

@@ -36,8 +36,7 @@ def operations(headers, sources):
 
 
 def unchecked(names, tests):
-    """Returns the names that no text with gradient checks has as an argument.
-    """
+    """Returns the names that are not an argument of any gradient check."""
     checks = "".join(text for text in tests if "CheckGradients(" in text)
     return sorted(name for name in names if f'"{name}",' not in checks)
 

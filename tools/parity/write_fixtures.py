@@ -475,8 +475,8 @@ def attention_variant(kind):
 
 
 def head_output(kind):
-    """Causal self-attention of 5 positions. Its heads pass a gate, a norm or
-    the difference of pairs before the output projection."""
+    """Causal self-attention of 5 positions. Its heads go through a gate, a norm
+    or the difference of pairs before the output projection."""
     fixture = Fixture()
     heads = 4 if kind == "differential" else 2
     shapes = {

@@ -93,8 +93,7 @@ def ours(name, tensor):
 
 
 def expected(model):
-    """Hidden states, logits, and the gradients of a loss, in double precision.
-    """
+    """Hidden states, logits and gradients of a loss, in double precision."""
     fixture = Fixture()
     model = copy.deepcopy(model).double()
     ids = torch.randint(0, model.config.vocab_size, (2, 6))

@@ -62,8 +62,7 @@ def packed_row(samples, depth):
 
 
 def png(rng, color, depth, interlaced):
-    """Writes interlaced files and 16-bit colours, which Pillow does not write.
-    """
+    """Writes interlaced files or 16-bit colours, unlike Pillow."""
     height, width = rng.randint(1, 13), rng.randint(1, 13)
     channels = CHANNELS[color]
     colors = rng.randint(1, 2 ** depth) if color == 3 else 2 ** depth

@@ -194,8 +194,7 @@ def gated_delta(x, p):
 
 
 def kda(x, p):
-    """Kimi team, 2025. Without the convolution, and with eigenvalues from -1.
-    """
+    """Kimi team, 2025. Without convolution, and with eigenvalues from -1."""
     q, k, v, beta = delta_terms(x, p, 4, 4, convolved=False)
     z = x @ p("narrow_decay.weight", 4, WIDTH).T @ p("decay.weight", 8, 4).T
     step = heads_of(functional.softplus(z + p("step_bias", 8)))

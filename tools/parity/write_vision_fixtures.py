@@ -31,8 +31,7 @@ def spread(module):
 
 
 def add_block(fixture, prefix, block):
-    """Adds separate gradients of queries, keys and values, with fused values.
-    """
+    """Adds separate gradients of queries, keys and values; values are fused."""
     add_linear(fixture, prefix + "attention_norm", block.norm1)
     for kind, fused in block.attn.qkv.named_parameters():
         fixture.add(f"fused.{prefix}attention.{kind}", fused)
