@@ -26,13 +26,14 @@ inline constexpr int64_t kMostMeasuredElements = int64_t{1} << 28;
 inline constexpr int64_t kMostMeasuredPositions = int64_t{1} << 16;
 
 struct ResourcePlan {
-  std::vector<ParameterInfo> parameters;  // in order of registration
-  int64_t elements = 0;                   // total number of elements
+  // All parameters, in order of registration.
+  std::vector<ParameterInfo> parameters;
+  int64_t elements = 0;  // total number of elements
   // Bytes during training.
   int64_t value_bytes = 0;
   int threads = 0;  // number of threads that compute shards
   int gradient_slabs = 0;
-  int64_t gradient_bytes = 0;   // of all slabs
+  int64_t gradient_bytes = 0;   // total of all slabs
   int64_t optimizer_bytes = 0;  // state of the optimizer
   // Memory of earlier weights and of moving averages (early_stopping, average
   // and ema_decay).
@@ -46,7 +47,7 @@ struct ResourcePlan {
   // Floating-point operations in the matrix products of a mean optimizer step.
   // Extrapolated and absent as above.
   std::optional<double> update_flops;
-  int64_t batch_examples = 0;  // in the largest batch
+  int64_t batch_examples = 0;  // examples in the largest batch
   int64_t measured_examples = 0;
   // The number of optimizer steps of the run, if it does not end early. Absent
   // if the model is too large.

@@ -29,7 +29,7 @@ void AddSearchFlags(CommandLine& line, SearchFlags* flags);
 // Error messages are complete to print.
 absl::Status ReplaceSearch(const SearchFlags& flags, SearchConfig* search);
 
-// For programs that sample unless --beam is given. Adds all flags but --sample.
+// Adds all flags but --sample, for programs that sample unless --beam is given.
 void AddGenerationFlags(CommandLine& line, SearchFlags* flags);
 absl::StatusOr<SearchConfig> GenerationSearch(const SearchFlags& flags);
 

@@ -432,7 +432,7 @@ std::vector<Section> AttentionSideBySide(const Grid& grid) {
       runs.push_back(&run);
     }
   }
-  std::vector<std::string> titles;     // in order of appearance
+  std::vector<std::string> titles;     // titles in order of appearance
   std::map<std::string, int> showing;  // number of runs that show each title
   for (const GridRun* run : runs) {
     for (const LabelledMatrix& map : run->maps) {

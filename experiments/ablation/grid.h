@@ -23,7 +23,7 @@ namespace regard {
 
 struct AxisValue {
   std::string label = {};
-  std::vector<std::string> overrides = {};  // in the form of --set
+  std::vector<std::string> overrides = {};  // overrides in the form of --set
 };
 
 struct Axis {
@@ -45,7 +45,7 @@ struct GridRun {
   std::vector<ResolvedField> config = {};
   // SHA-256 of each data file, by the config field that names it.
   std::map<std::string, std::string> data = {};
-  std::vector<EvaluatedSet> sets = {};  // from examples.jsonl
+  std::vector<EvaluatedSet> sets = {};  // the content of examples.jsonl
   std::vector<MetricsRecord> records = {};
   std::vector<LabelledMatrix> maps = {};  // attention maps that the run shows
 };

@@ -21,7 +21,7 @@ namespace {
 template <typename Belongs>
 std::vector<double> ValuesBySeed(const Grid& grid, const std::string& metric,
                                  const Belongs& belongs) {
-  std::vector<std::string> seeds;  // in the order of the runs
+  std::vector<std::string> seeds;  // seeds in the order of the runs
   std::map<std::string, std::vector<double>> by_seed;
   for (const GridRun& run : grid.runs) {
     const auto found = run.status.metrics.find(metric);

@@ -68,10 +68,10 @@ struct HeatMapImage {
 };
 
 // Draws a head as squares of one colour, row 0 at the top, without labels. If
-// possible, the side of a square keeps the image below about 256 pixels.
-// Colours are those of light pages; values that are not finite are grey. Gold
-// cells have a border if there is space. `map` must have at least one cell, and
-// the head must have rows x columns weights.
+// possible, the side of a square limits the image to about 256 pixels. Uses the
+// colours of light pages, and grey for values that are not finite. Gold cells
+// have a border if there is space. `map` must have at least one cell, and the
+// head must have rows x columns weights.
 HeatMapImage DrawHeatMap(const LabelledMatrix& map, size_t head);
 
 }  // namespace regard

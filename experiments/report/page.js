@@ -210,7 +210,7 @@
     return Math.min(Math.max(value, least), most);
   }
 
-  const kLongestLabel = 24;  // in characters
+  const kLongestLabel = 24;  // characters
 
   function labelOf(token) {
     const characters = Array.from(token);

@@ -58,7 +58,7 @@ class LiveLine {
 struct StepProgress {
   int64_t step = 0;  // counted from 1
   double loss = 0;
-  int64_t work = 0;            // in this step; see Model::CountWork()
+  int64_t work = 0;            // work in this step; see Model::CountWork()
   const char* work_unit = "";  // see Model::work_unit()
   double learning_rate = 0;
   double gradient_norm = 0;  // before clipping

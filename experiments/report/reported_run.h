@@ -28,7 +28,7 @@ struct RunReport {
   std::vector<EvaluatedSet> sets = {};
   std::vector<EvaluatedSet> baseline_sets = {};
   std::map<std::string, Confidence> confidence = {};
-  uint64_t seed = 0;  // for confidence intervals
+  uint64_t seed = 0;  // seed of confidence intervals
   std::vector<MetricsRecord> records = {};
   std::vector<std::string> notes = {};  // see ConfigProblems
   std::string resolved_config = {};

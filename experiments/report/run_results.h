@@ -15,7 +15,7 @@
 namespace regard {
 
 struct ShownMetric {
-  std::string name = {};  // as in metrics.jsonl, such as "test/exact_match"
+  std::string name = {};  // name in metrics.jsonl, such as "test/exact_match"
   double value = 0;
   // A comparison, such as "without attention: 0.41". May be empty.
   std::string note = {};
@@ -77,7 +77,7 @@ enum class SeriesStyle { kLine, kDashedLine, kPoints };
 struct Series {
   std::string name = {};
   std::vector<double> xs = {};
-  // As many values as xs. A value that is not finite is a gap.
+  // The same number of values as xs. A value that is not finite is a gap.
   std::vector<double> ys = {};
   SeriesStyle style = SeriesStyle::kLine;
   // The limits of a band around each y, such as a confidence interval. Empty if

@@ -18,7 +18,7 @@ namespace {
 constexpr int kMargin = 16;
 constexpr int kGap = 20;
 constexpr int kUsualWidth = 960;  // one head may be wider
-constexpr int kUsualSide = 480;   // of the area of one head
+constexpr int kUsualSide = 480;   // side of the area of one head
 constexpr int kLargestCell = 24;
 constexpr int kSmallestLabelled = 8;
 constexpr int kLine = 20;  // height of a line of text
@@ -174,7 +174,7 @@ void Drawing::AddHead(const LabelledMatrix& map, size_t head, int x, int cell,
 
 // Adds a colour bar with three marks and its unit.
 void Drawing::AddScale(const ColorScale& scale, absl::string_view unit) {
-  constexpr int kSteps = 80;  // of two pixels each
+  constexpr int kSteps = 80;  // steps of two pixels each
   constexpr int kHeight = 12;
   const double lowest = scale.is_signed ? -scale.largest : 0;
   const int left = kMargin + 16;  // space for half of a number

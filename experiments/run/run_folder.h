@@ -93,8 +93,9 @@ absl::Status RefuseLostConfig(const std::string& run_folder);
 inline constexpr char kCheckpointRecord[] = "checkpoints.json";
 
 struct CheckpointRecord {
-  // In a run folder, the directory of its checkpoints. In a checkpoint
-  // directory, the run folder. Absolute and without symbolic links.
+  // The directory of the checkpoints if the record is in a run folder. The run
+  // folder if it is in a checkpoint directory. Absolute and without symbolic
+  // links.
   std::string path = {};
   // Digest of the config and the data of the run.
   std::string id = {};

@@ -31,7 +31,7 @@ struct CellPrograms {
 };
 
 enum class CellStage {
-  kWaiting,   // to be trained, or trained further
+  kWaiting,   // waits to be trained, or trained further
   kFinished,  // its run folder has a finished run
   kRecorded,  // a record has the result; its run folder is elsewhere
   kFailed,    // its training failed
@@ -60,7 +60,7 @@ struct SweepCells {
   SweepPlan plan = {};
   std::vector<LoadedConfig> configs =
       {};                               // one for each arm, with the first seed
-  std::vector<PlannedCell> cells = {};  // in the order of training
+  std::vector<PlannedCell> cells = {};  // cells in the order of training
 
   // Returns the name of a cell, such as "dot/seed-3".
   std::string Name(const PlannedCell& cell) const;

@@ -45,7 +45,7 @@ struct TaskContext {
 
 // Texts that a task stored in a run folder; see Task::Files().
 struct KeptFiles {
-  std::string folder;  // for messages
+  std::string folder;  // name in messages
   ReadRunFile read;
   // The result of Task::TrainingDataNumbers(). Empty in runs of earlier
   // programs.

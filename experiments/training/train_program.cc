@@ -193,7 +193,7 @@ struct Given {
   std::optional<RunFolder> folder = std::nullopt;
   LoadedConfig loaded = {};
   FittingTask fitting = {};
-  FittingTask baseline = {};  // for --check, if there is a baseline
+  FittingTask baseline = {};  // only for --check, if there is a baseline
 };
 
 // Checks the input on all ranks. Opens an existing folder first, because it

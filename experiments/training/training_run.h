@@ -106,8 +106,8 @@ class TrainingRun {
   // The metrics of the task and of the trainer.
   const std::vector<MetricInfo> metrics_;
   std::optional<Checkpoint> checkpoint_;
-  // After training: the last status, and the results of the dev and test
-  // examples.
+  // The last status and the results of the dev and test examples, after
+  // training.
   RunStatus status_;
   std::vector<EvaluatedSet> sets_;
 };

@@ -13,8 +13,8 @@ The fields of a line are separated by spaces. Bytes are in base64:
     file NAME BYTES
     pixels CHANNELS FILTER HEIGHT WIDTH [height, width, channels]
 
-A line `pixels` describes the file before it. FILTER is `none` if the size is
-that of the image. The first file, jpeg_cmyk, cannot be read.
+A line `pixels` describes the file before it. FILTER is `none` if the
+image is not resized. The first file, jpeg_cmyk, cannot be read.
 """
 
 import argparse

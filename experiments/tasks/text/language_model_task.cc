@@ -139,7 +139,7 @@ class LanguageModelTask : public Task {
                    Showcase* showcase) const;
 
   const uint64_t seed_;
-  const double entropy_;  // in nats per character; 0 if unknown
+  const double entropy_;  // nats per character; 0 if unknown
   const TokenizedConfig tokenized_;
   TextModel model_;
 };

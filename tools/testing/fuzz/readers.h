@@ -12,7 +12,7 @@ namespace regard {
 // A reader accepts the bytes or returns an error. It must not crash or run out
 // of memory, whatever the bytes are. Its error messages must be UTF-8.
 struct FuzzedReader {
-  // Also the name of the folder of its seeds.
+  // Name of the reader, and of the folder of its seeds.
   absl::string_view name;
   void (*read)(const std::string& bytes);
 };
