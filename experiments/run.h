@@ -53,9 +53,9 @@ struct RunOptions {
 // The training examples of a pass, and the mode of the pass.
 struct TrainingPass {
   std::vector<int64_t> examples;  // indices in [0, num_examples())
-  // The number of finished optimizer steps before the one to reproduce. The pass
-  // has the dropout and the interventions of that step. If absent, the pass runs
-  // as an evaluation does.
+  // The number of finished optimizer steps before the one to reproduce. The
+  // pass has the dropout and the interventions of that step. If absent, the
+  // pass runs as an evaluation does.
   std::optional<int64_t> step = std::nullopt;
 };
 

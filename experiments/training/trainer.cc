@@ -27,8 +27,7 @@ double Ratio(double sum, int64_t count) {
   return sum / static_cast<double>(std::max<int64_t>(count, 1));
 }
 
-// Returns a time that changes of the system clock do not affect, for the time
-// limit.
+// Returns the time of a monotonic clock, for the time limit.
 absl::Time Now() {
   return absl::UnixEpoch() +
          absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch());
@@ -428,8 +427,7 @@ absl::Status Trainer::Finish() {
   REGARD_RETURN_IF_ERROR(SaveBeforeEnd());
   REGARD_RETURN_IF_ERROR(CheckWeights());
   if (selection_.active()) {
-    // After early stopping or the time limit, the last step has been evaluated
-    // already.
+    // Early stopping and the time limit have evaluated the last step already.
     if (selection_.observes() && !selection_.exhausted() &&
         evaluated_step_ != step()) {
       REGARD_RETURN_IF_ERROR(Evaluate(/*final=*/false));
