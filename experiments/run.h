@@ -61,7 +61,7 @@ struct TrainingPass {
 
 struct PassLosses {
   double loss = 0;  // the loss that training minimises
-  // Each loss term, divided by its denominator, by the name of the term.
+  // The loss terms by name, each divided by its denominator.
   std::map<std::string, double> terms = {};
 };
 

@@ -17,8 +17,8 @@ namespace regard {
 
 namespace {
 
-// Whether a run writes a file of this name. Only names with endings that
-// programs write are listed.
+// Whether a run writes a file of this name. Lists only files whose endings
+// CheckOutputFile() may accept.
 bool IsOwnFile(absl::string_view name) {
   constexpr absl::string_view kNames[] = {
       "attention.json", "checkpoints.json", "environment.json",

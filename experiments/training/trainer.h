@@ -77,8 +77,8 @@ struct EvaluatedModel {
   const std::vector<EvaluatedSet>& sets;
   // A forward pass without gradients.
   Forward<float>& forward;
-  // The gradient of the last optimizer step before clipping, laid out as the
-  // parameters. Empty if no step was made.
+  // The gradient of the last optimizer step before clipping, in the layout
+  // of the parameters. Empty if no step was made.
   absl::Span<const float> gradient;
 };
 

@@ -125,7 +125,7 @@ TEST(TrainerFaultTest, NamesTheOperationInWhicheverBatchOfAnUpdateItIs) {
   }
 }
 
-// In the middle of training and at its end.
+// Tests the middle and the end of training.
 TEST(TrainerFaultTest, WeightsThatOverflowAreNeitherMeasuredNorSaved) {
   for (const auto& [epochs, evaluate_every] :
        {std::pair(2, 1), std::pair(2, 0), std::pair(1, 1)}) {
