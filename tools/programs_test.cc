@@ -74,7 +74,7 @@ TEST(EvaluateProgramTest, FlushesDenormalNumbers) {
   ExpectFlushes(EvaluateMain);
 }
 
-// Returns an I/O error for a picture.
+// Fails to open pictures with an I/O error.
 class UnreadablePicture : public FileOperations {
   int Open(const std::string& path, int flags) override {
     if (!absl::EndsWith(path, ".png")) {

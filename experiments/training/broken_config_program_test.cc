@@ -53,7 +53,7 @@ class BrokenConfigProgramTest : public testing::TemporaryFiles {
     return RefusalOf({"--config=a.textproto"});
   }
 
-  // The config `text` starts at its second line and extends a valid config.
+  // Like RefusalOfText(), but inserts a first line that extends a valid config.
   std::string RefusalOfChange(absl::string_view text) {
     return RefusalOfText(absl::StrCat("base: \"good.textproto\"\n", text));
   }

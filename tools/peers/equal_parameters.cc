@@ -3,6 +3,7 @@
 // has the same number of parameters. The two models come from
 // //configs/ablations/transformer:transformer_recurrent, and the batch from the
 // phrasebook.
+//
 //   equal_parameters [ROUNDS]
 #include <cmath>
 #include <cstddef>

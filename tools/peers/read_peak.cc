@@ -2,8 +2,9 @@
 // all of their weights for little arithmetic. For each line of its input,
 // prints GB/s for one thread and for two threads at once. A measurement takes
 // some tenths of a second, as a workload does, so both share the machine with
-// the same neighbours. In a virtual machine, the bandwidth can change by half
-// within a second. So the benchmark measures before and after each workload.
+// the same neighbours. In a virtual machine, the bandwidth of two seconds can
+// differ by a factor of 1.5. So the benchmark measures before and after each
+// workload.
 #include <sys/mman.h>
 
 #include <algorithm>
