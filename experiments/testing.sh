@@ -30,11 +30,11 @@ expect_in() { # expect_in FILE PART...
   done
 }
 
-quietly() { # quietly COMMAND...: its output is shown if it fails.
+quietly() { # quietly COMMAND...: prints its output only if it fails.
   "$@" >log 2>&1 || { cat log; return 1; }
 }
 
-fails() { # fails WHAT PART COMMAND...: exit code 2, PART on standard error.
+fails() { # fails WHAT PART COMMAND...: expects code 2, and PART in stderr.
   local code=0
   "${@:3}" >out 2>err </dev/null || code=$?
   expect "$1: exit code" 2 "${code}"
@@ -42,14 +42,14 @@ fails() { # fails WHAT PART COMMAND...: exit code 2, PART on standard error.
   expect_in err "$2"
 }
 
-fails_when_full() { # fails_when_full WHAT COMMAND...: standard output is.
+fails_when_full() { # fails_when_full WHAT COMMAND...: writes to a full disk.
   local code=0
   "${@:2}" >/dev/full 2>err </dev/null || code=$?
   expect "$1: exit code of a full disk" 1 "${code}"
   expect_in err 'error: cannot write to standard output'
 }
 
-first_answer() { # first_answer LINE COMMAND...: while its input stays open.
+first_answer() { # first_answer LINE COMMAND...: leaves its input open.
   local answer=nothing
   mkfifo questions answers
   "${@:2}" <questions >answers 2>/dev/null &
@@ -62,6 +62,6 @@ first_answer() { # first_answer LINE COMMAND...: while its input stays open.
   echo "${answer}"
 }
 
-digest() { # digest RUN: that of its weights.
+digest() { # digest RUN: prints the digest of its weights.
   grep -o '"weights_digest":"[0-9a-f]*"' "$1/status.json"
 }

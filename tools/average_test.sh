@@ -7,7 +7,7 @@ train="${runfiles}/$1"
 average="${runfiles}/$2"
 config="${runfiles}/$3"
 
-weight() { # weight FILE: its last one
+weight() { # weight FILE: prints its last weight
   tail -c 4 "$1" | od -An -tf4
 }
 small=(--set data.reverse.train=128 --set data.reverse.dev=20
@@ -55,7 +55,7 @@ expect 'a report' yes "$([[ -s mean/report.html ]] && echo yes)"
 expect 'no baseline of it' no "$([[ -e mean/baseline ]] && echo yes || echo no)"
 
 # The best checkpoint by loss is the last one. By chrF, it is another.
-best() { # best METRIC OPTION: of the steps that are kept, as sort orders them.
+best() { # best METRIC OPTION: prints the best of the kept steps.
   grep "\"dev/$1\"" run/metrics.jsonl | tail -n 3 |
     sed "s|.*\"step\":\([0-9]*\).*\"dev/$1\":\([0-9.]*\).*|\2 \1|" |
     sort "-k1,1$2" -k2,2nr | sed -n '1s/.* //p'

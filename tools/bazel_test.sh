@@ -18,7 +18,7 @@ expect() { # expect WHAT WANTED GOT: WANTED is a glob pattern.
   fi
 }
 
-stub() { # stub NAME: an executable of that name whose body is on stdin.
+stub() { # stub NAME: makes an executable from standard input.
   { echo '#!/bin/bash'; cat; } >"${bin}/$1"
   chmod +x "${bin}/$1"
 }
@@ -62,7 +62,7 @@ bootstrap() {
       "$1" "${arguments[@]}" 2>"${root}/err" </dev/null)" || status=$?
   err="$(<"${root}/err")"
 }
-rc() { # rc LEVEL: the rc file of that level.
+rc() { # rc LEVEL: prints the rc file of the level.
   cat "${root}/ws/.bazelrc.generated.$1"
 }
 

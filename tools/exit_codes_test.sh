@@ -16,7 +16,7 @@ programs=("${train}" "${embed}" "${compare}" "${scores}" "${attend}")
 for program in "${run_programs[@]}"; do programs+=("${runfiles}/${program}"); done
 
 seen=()
-ends() { # ends CODE WHAT PART COMMAND...: PART is on standard error.
+ends() { # ends CODE WHAT PART COMMAND...: PART is in standard error.
   local code=0
   "${@:4}" >out 2>err </dev/null || code=$?
   expect "$2" "$1" "${code}"
@@ -69,7 +69,7 @@ expect 'its status' '"state":"failed"' \
   "$(grep -o '"state":"[a-z]*"' diverged/status.json)"
 ends 3 'and diverges again' 'step ' "${train}" --resume --run=diverged
 
-set -m # so that the children do not ignore SIGINT
+set -m # otherwise, the children would ignore SIGINT
 for ending in INT:130 TERM:143; do
   signal="${ending%:*}"
   "${train}" "${small[@]}" --set training.epochs=1000000 --run="${signal}" \

@@ -87,7 +87,7 @@ expect_in out '"test/bits_per_character"' '"test/perplexity"'
 expect 'blocks do not overlap' \
   "$("${evaluate}" --model=model --text=model/text.txt --stride=48)" \
   "$("${evaluate}" --model=model --set data.path=model/text.txt)"
-loss_of() { # loss_of FLAG...: of a text.
+loss_of() { # loss_of FLAG...: prints the loss of a text.
   "${evaluate}" --model=model --text=model/text.txt "$@" --json |
     grep -o '"test/loss":[^,}]*' | sed -n 1p
 }

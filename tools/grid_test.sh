@@ -15,12 +15,12 @@ code=0
 "${regard}" sweep --grid="${grid}" --out="${out}/own" >"${out}/log" 2>&1 ||
   code=$?
 expect 'exit code' 3 "${code}"
-records() { # records FILE: what does not depend on times and machines.
+records() { # records FILE: prints fields that do not depend on the machine.
   sed 's/,"core_seconds":.*//' "$1"
 }
 expect 'keys, metrics and digests' "$(records "${folder}/tiny_grid.cells.jsonl")" \
   "$(records "${out}/own/cells.jsonl")"
-report() { # report FILE: without the label of the grid and times.
+report() { # report FILE: prints it without the label of the grid and times.
   sed -E 's|^[^ ]*: (6 cells, .* missing\.).*|\1|' "$1"
 }
 expect 'reports' "$(report "${folder}/tiny_grid.md")" \

@@ -167,7 +167,7 @@ fails 'another output' '--patch: the other input does not have the' \
   --patch='*residual' --from='the dog'
 
 # The printed terms of an explanation sum to the score.
-explains() { # explains ARGUMENT... -- PART...: of the text.
+explains() { # explains ARGUMENT... -- PART...: PART is in the text.
   local arguments=()
   while [[ "$1" != -- ]]; do arguments+=("$1") && shift; done
   shift
@@ -198,7 +198,7 @@ run() { # run NAME CONFIG ARGUMENT...: trains.
   quietly "${train}" --config="${configs}/$2.textproto" --run="$1" \
     --set 'baseline.override=[]' --set training.epochs=1 "${@:3}"
 }
-looks() { # looks NAME ARGUMENT... -- PART...: of the object and of the page.
+looks() { # looks NAME ARGUMENT... -- PART...: PART is in JSON and page.
   local arguments=()
   local name="$1"
   shift

@@ -96,7 +96,7 @@ END
 
 # Interventions on a trained model. The map of a head with a zero output is
 # zero.
-loss() { # loss INTERVENTION: dev/loss with it
+loss() { # loss INTERVENTION: prints dev/loss
   "${regard}" evaluate --run=run --json --set "intervene={$1}" 2>/dev/null |
     grep -o '"dev/loss":[0-9.e-]*' | head -n 1 | cut -d: -f2
 }
@@ -128,7 +128,7 @@ fails 'scores, of which a state mixer has none' \
   --set "intervene={site: '*/scores' replace {zeros {}}}"
 
 # Patches with values of another input, and of the same input.
-patch() { # patch SITE FROM: the sum of magnitudes of changes
+patch() { # patch SITE FROM: prints the sum of absolute changes
   "${regard}" inspect --run=run 'the cat' --patch="$1" --from="$2" --json |
     grep -o '"changes":\[[^]]*\]' | tr -c '0-9.e\n-' ' ' |
     awk '{ for (i = 1; i <= NF; ++i) sum += $i < 0 ? -$i : $i + 0 }

@@ -32,7 +32,7 @@ expect_end() { # expect_end RUN STEP: resumes it at STEP.
     "$(grep -o '^{"state":"[a-z]*","step":[0-9]*' "$1/status.json")"
 }
 
-platform() { # platform RUN: what its rounding depends on, as far as it says.
+platform() { # platform RUN: prints recorded facts that affect rounding.
   grep -E '"(compiler|instruction_set|eigen)":' "$1/environment.json"
 }
 

@@ -8,7 +8,7 @@ plan="${runfiles}/$1"
 configs="${runfiles}/$2"
 published="${runfiles}/tools/testdata"
 
-count() { # count ARGUMENT...: the number of all parameters.
+count() { # count ARGUMENT...: prints the number of parameters.
   "${plan}" "$@" | awk '$1 == "all" { print $2; exit }'
 }
 

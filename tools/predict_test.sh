@@ -82,7 +82,7 @@ fails 'no metric' "did you mean 'test/bleu'?" "${runs}" --by=test/blue .
 fails 'two folders' 'exactly one FOLDER is required' "${runs}" words right
 
 # On its own data, a run reproduces its numbers. train/loss is from training.
-numbers() { # numbers FILE: "NAME": NUMBER lines of "metrics" and "confidence".
+numbers() { # numbers FILE: prints the metrics and confidence intervals.
   tr '{},' '\n\n\n' <"$1" | grep -E '^"(dev|test|train/mse|train/d2l)|^"mean|^"half'
 }
 for run in words letters curve shapes pictures filled right vectors; do
@@ -390,7 +390,7 @@ fails 'an export that would not be the run' 'which export does not support' \
 expect 'and they are a folder again' "$(cat vector)" \
   "$("${embed}" --run=exported <<<'the cat')"
 
-wrong() { # wrong WHAT PART: the folder `folder`.
+wrong() { # wrong WHAT PART: expects an error for `folder`.
   fails "$1" "$2" "${predict}" --run=folder 'the cat'
   rm -r folder
 }
@@ -420,7 +420,7 @@ run runs/first nadaraya_watson
 run runs/second nadaraya_watson --set seed=2
 run runs/deeper/third nadaraya_watson --set seed=3
 run elsewhere nadaraya_watson --set seed=4
-latest() { # latest NAME: the latest run.
+latest() { # latest NAME: expects this latest run.
   expect "the link to $1" "$1" "$(readlink runs/latest)"
   "${predict}" 1.5 >out 2>err
   expect "the answer of $1" "$("${predict}" --run="runs/$1" 1.5)" "$(<out)"

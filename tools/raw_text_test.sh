@@ -33,7 +33,7 @@ splits=(--set data.pairs.train.source=train.en
 quietly "${train}" --config="${config}" --run=run "${splits[@]}"
 expect 'what is left out is told' 1 "$(grep -c \
   'note: .*1 of 341 pairs of `train` are left out: 1 with an empty side' log)"
-field() { # field NAME: a metric or signature of status.json.
+field() { # field NAME: prints a metric or signature of status.json.
   python3 - "$1" <<'PYTHON'
 import json, sys
 status = json.load(open("run/status.json"))
@@ -102,7 +102,7 @@ fails_when_full 'a comparison' "${compare}" run run
 
 # Resuming a finished run does not train it again.
 before="$(cat run/status.json)"
-results() { # All but the config, which says where it was read from.
+results() { # results: lists all but the config, which has paths.
   sed '/<h2>Config</,$d' run/report.html | cat - run/examples.jsonl | sha256sum
 }
 page="$(results)"

@@ -13,7 +13,7 @@ small=(--omit_times --config="${runfiles}/$2" --set data.reverse.train=60
 constant=(--set 'optimizer.schedule={constant {}}')
 
 # The config and the files that record the history may differ.
-same() { # same WHAT A B: folders.
+same() { # same WHAT A B: compares two folders.
   expect "$1" '' "$(diff -rq -x 'resolved*' -x config.textproto \
     -x environment.json -x report.html "$2" "$3")"
 }

@@ -12,7 +12,7 @@ small=(--config="${runfiles}/$2" --set data.reverse.train=120
   --set optimizer.schedule.cosine.warmup=1
   --set 'baseline={name: "short" override {path: "training.max_updates"
     value: "2"}}')
-says() { # says WHAT WANTED ARGUMENT...: all but the updates.
+says() { # says WHAT WANTED ARGUMENT...: ignores optimizer steps.
   "${train}" "${@:3}" >out 2>err || expect "$1: exit code" 0 "$?"
   expect "$1" "$2" "$(grep -v '^step ' err)"
 }

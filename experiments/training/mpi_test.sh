@@ -48,14 +48,14 @@ start() { # start NUMBER RUN ARGUMENT...
   read -ra ranks <"/proc/${job}/task/${job}/children" || true
 }
 
-ends() { # ends WHAT CODE PART...: of standard error.
+ends() { # ends WHAT CODE PART...: PART is in standard error.
   local code=0
   wait "${job}" || code="$?"
   expect "$1: exit code" "$2" "${code}"
   expect_in err "${@:3}"
 }
 
-resumes() { # resumes RUN PROGRAM...: to the end of one that nothing disturbed.
+resumes() { # resumes RUN PROGRAM...: expects the uninterrupted result.
   quietly "${@:2}" --run="$1" --resume --omit_times
   same_runs "$1, and resumed" long "$1"
 }
