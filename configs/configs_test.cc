@@ -53,7 +53,7 @@ TEST(ConfigsTest, AreValid) {
     const bool reads = config.data().has_pairs() || config.data().has_text() ||
                        config.data().has_table();
     if (pairs.train().has_source()) {
-      // The config names its files.
+      // The corpus files are part of the config.
     } else if (pairs.has_train()) {
       overrides.push_back("data.pairs.train.path=train.txt");
       if (pairs.has_dev()) overrides.push_back("data.pairs.dev.path=dev.txt");

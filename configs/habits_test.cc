@@ -322,7 +322,7 @@ Overrides Habits(const Experiment& config) {
   return habits;
 }
 
-// Reads the same data only once.
+// Keeps loaded data, so that configs with equal data load it only once.
 class DataCache {
  public:
   explicit DataCache(const Plugins& plugins) : plugins_(plugins) {}
