@@ -37,8 +37,8 @@ struct BertBatch {
   int64_t size = 0;
   absl::Span<const int32_t> ids = {};    // [size, time]
   absl::Span<const int32_t> types = {};  // [size, time]; empty means all 0
-  // The length of each row, [size]. Ids beyond it affect nothing before it.
-  // Empty means that all rows have the length of the batch.
+  // The length of each row, [size]. Ids after the length do not affect outputs
+  // before it. Empty means that all rows have the length of the batch.
   absl::Span<const int32_t> lengths = {};
 };
 

@@ -41,7 +41,7 @@ class ParityRun {
   const Fixture& fixture() const { return fixture_; }
   Tape<float>& tape() { return tape_; }
 
-  // Begins a step. All parameters must be registered.
+  // Begins a step. All parameters must have been registered before.
   Forward<float>& Begin() {
     store_.Finalize(/*seed=*/0);
     SetParameters(fixture_, &store_);
@@ -55,7 +55,8 @@ class ParityRun {
     return tape_.Input(fixture_[name].shape, fixture_.Floats(name));
   }
 
-  // Compares `y`, and sets its gradient to the weights of the fixture.
+  // Compares `y` with the fixture, and uses the fixture's weights as its
+  // gradient.
   void Project(Var<float> y, const std::string& name) {
     ExpectParity(y.span(), fixture_[name], name);
     const std::vector<float> weights = fixture_.Floats(name + ".weights");
@@ -150,7 +151,8 @@ TEST(BertParityTest, LayerWithHeadMask) {
   CheckEncoderLayer("bert_layer_head_mask");
 }
 
-// Compares a causal layer with a memory: all positions at once, and one by one.
+// Tests a causal layer that attends to a memory. Its outputs for all positions
+// at once, and for one position after another, must equal the fixture.
 void CheckDecoderLayer(const std::string& name) {
   SCOPED_TRACE(name);
   ParityRun run(name);
@@ -177,8 +179,8 @@ void CheckDecoderLayer(const std::string& name) {
   run.CheckGradient(probe["self/attention/weights"], "self");
   run.CheckGradient(probe["cross/attention/weights"], "cross");
 
-  // Positions one by one use a cache. Relative offsets are the same as in the
-  // full pass.
+  // With a cache, the layer reads one position at a time. Relative offsets must
+  // be the same as in the full pass.
   Tape<float> tape;
   Forward<float> inference(tape, run.store(), /*gradients=*/nullptr);
   inference.BeginStep();

@@ -39,7 +39,7 @@ TEST(CorrelationTest, IsExactWhereNumbersAreLarge) {
   const ExampleMetric metric = CorrelationMetric("pearson", x, y);
   EXPECT_EQ(metric.name, "pearson");
   EXPECT_DOUBLE_EQ(metric.Value(), -1);
-  // Resamples: the first two pairs, and one pair twice.
+  // A resample with the first two pairs, and a resample with one pair twice.
   EXPECT_DOUBLE_EQ(metric.ValueOf({0, 1}), -1);
   EXPECT_EQ(metric.ValueOf({1, 1}), 0);
 }

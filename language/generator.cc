@@ -19,8 +19,8 @@ using Prompts = absl::Span<const std::vector<int32_t>>;
 constexpr int64_t kMostPrompts = 64;
 constexpr int64_t kMostPositions = 8192;
 
-// Returns how many of the prompts form the next batch. There must be at least
-// one.
+// Returns how many of the prompts form the next batch. `prompts` must not be
+// empty.
 size_t BatchSize(Prompts prompts, int64_t block,
                  const GenerationOptions& options) {
   const SearchConfig& search = options.search;
@@ -29,7 +29,7 @@ size_t BatchSize(Prompts prompts, int64_t block,
   int64_t count = 0;
   while (count < std::min(std::ssize(prompts), kMostPrompts)) {
     const int64_t read = std::ssize(prompts[static_cast<size_t>(count)]);
-    // `length` may be as large as its type, so it is limited first.
+    // Limits `length` before the sum, which could overflow.
     longest = std::max(longest,
                        std::min(block, read + std::min(options.length, block)));
     if (count > 0 && (count + 1) * rows * longest > kMostPositions) break;
@@ -45,8 +45,8 @@ bool Completes(const TextVocabulary& vocabulary, int32_t before,
   size_t longest = 0;
   for (const std::string& stop : stops)
     longest = std::max(longest, stop.size());
-  std::vector<int32_t> tail;  // from the last id
-  size_t bytes = 0;           // between the first and the last id
+  std::vector<int32_t> tail;  // in reverse order
+  size_t bytes = 0;           // number between the first and the last id
   bool enough = false;
   ids([&](int32_t id) {
     if (tail.size() > 1) bytes += vocabulary.Piece(id, tail.back()).size();

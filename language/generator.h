@@ -27,7 +27,7 @@ struct GenerationOptions {
 };
 
 // Called with the index of a prompt and each id that follows it, except <eos>.
-// If it returns false, that text stops.
+// If it returns false, the continuation of this prompt stops.
 using OnGenerated = std::function<bool(size_t prompt, int32_t id)>;
 
 // Returns the continuations of each prompt, best first: the hypotheses of a
@@ -42,8 +42,8 @@ using OnGenerated = std::function<bool(size_t prompt, int32_t id)>;
 // Successive prompts are computed together, also if their lengths differ. A
 // continuation depends only on the prompt and the options and is bit-identical
 // in any batch. Random numbers are a function of the seed, the prompt's ids and
-// the position. `forward` must have no gradients; this function begins steps of
-// it.
+// the position. `forward` must have no gradients. This function begins steps of
+// `forward`.
 std::vector<std::vector<Hypothesis>> Generate(
     const LanguageModel& model, Forward<float>& forward,
     absl::Span<const std::vector<int32_t>> prompts,

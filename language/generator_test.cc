@@ -112,8 +112,8 @@ GenerationOptions Greedy(int64_t length) {
   return options;
 }
 
-// Sets all parameters to 0. Returns the output bias, which then is the logits
-// of every position.
+// Sets all parameters to 0. Returns the output bias, which then equals the
+// logits of every position.
 absl::Span<float> BiasAlone(LanguageModel& model) {
   ParameterStore<float>& parameters = model.parameters();
   std::fill(parameters.values().begin(), parameters.values().end(), 0.0F);
@@ -137,8 +137,8 @@ TEST_F(GeneratorTest, GreedyChoicesAreTheLikeliestOfAFullPass) {
       Probe<float>* const probe = configured.ForEvaluation(0);
       EXPECT_EQ(probe != nullptr, interventions == &uniform);
       std::vector<int32_t> text = {0, 3, 5};
-      // Ids 3 to 11 are chosen within the block. Choosing id 13 would need 13
-      // ids, so the last 6 are read again, and so on.
+      // The model reads at most 12 ids. When the text has 13 ids, only the last
+      // 6 are read again, and so on.
       const std::vector<int32_t> made =
           Continue(model, text, Greedy(40), probe);
       ASSERT_EQ(made.size(), 40);
@@ -226,9 +226,8 @@ TEST_F(GeneratorTest, StopsWhenItIsTold) {
                "2 hypotheses of a source");
 }
 
-// Prompts are shorter than half a block of 12, as long as a block, or longer.
-// They join the others at different times, and read their last half block
-// together.
+// A block has 12 ids. Prompts of different lengths join the batch at different
+// steps. Texts that fill the block read their last half block again.
 TEST_F(GeneratorTest, APromptIsContinuedTheSameAloneAndInAnyBatch) {
   const std::vector<std::vector<int32_t>> prompts = {
       {1, 2, 3}, {4},          {0, 1, 2, 3, 4, 5, 6, 7, 6, 5, 4, 3, 2, 1},
@@ -293,7 +292,7 @@ TEST_F(GeneratorTest, BatchesKeepTheOrderOfPrompts) {
   }
 }
 
-// Returns the log-probability of `ids` after `prompt`, read at once.
+// Returns the log-probability of `ids` after `prompt`, computed in one pass.
 double GeneratorTest::LogProbability(const LanguageModel& model,
                                      std::vector<int32_t> text,
                                      const std::vector<int32_t>& ids) {
@@ -309,7 +308,7 @@ double GeneratorTest::LogProbability(const LanguageModel& model,
 }
 
 // A beam of 64 keeps all 8 * 8 continuations of two ids, so it finds the best
-// of 8 * 8 * 8.
+// of the 8 * 8 * 8 continuations of three ids.
 TEST_F(GeneratorTest, AWideBeamFindsTheLikeliestTexts) {
   for (const char* mixer : kMixers) {
     LanguageModel model = Make("block: 12", "scaled_dot {}", mixer);
@@ -354,7 +353,8 @@ TEST_F(GeneratorTest, SamplesHaveTheProbabilitiesOfFullPasses) {
   }
 }
 
-// The arena of a search may still double its blocks.
+// Up to 3 allocations are allowed, because the arena of a search may still
+// double its blocks.
 TEST_F(GeneratorTest, AWarmStepOfASearchAllocatesNothing) {
   if (!CountsAllocations()) GTEST_SKIP() << "a sanitizer allocates";
   std::vector<std::string> layers(std::begin(kMixers), std::end(kMixers));
@@ -369,7 +369,7 @@ TEST_F(GeneratorTest, AWarmStepOfASearchAllocatesNothing) {
     Forward<float> forward(tape, model.parameters(), nullptr);
     for (const int beam : {0, 3}) {
       std::vector<int64_t> allocations;
-      // The first two searches warm up.
+      // The first two searches are for warm-up.
       for (const int length : {50, 50, 5, 50}) {
         GenerationOptions options = Greedy(length);
         if (beam > 0) {
@@ -387,8 +387,8 @@ TEST_F(GeneratorTest, AWarmStepOfASearchAllocatesNothing) {
   }
 }
 
-// The text equals the text without stop strings, up to the end of the first
-// one.
+// The text must equal the text without stop strings, up to the end of the first
+// stop string.
 TEST_F(GeneratorTest, TextsStopWithTheFirstStopString) {
   LanguageModel model = Make("block: 12");
   Spread(model);
@@ -433,7 +433,7 @@ TEST_F(GeneratorTest, StopStringsAreOfTheTextNotOfIds) {
   EXPECT_EQ(Continue(model, {1}, options).size(), 7);
   options.stops = {"b b b"};
   EXPECT_THAT(Continue(model, {1}, options), ElementsAre(2, 2, 2));
-  // The space before the first word counts.
+  // The space before the first generated word can belong to a stop string.
   options.stops = {" b b"};
   EXPECT_THAT(Continue(model, {1}, options), ElementsAre(2, 2));
 }

@@ -20,8 +20,8 @@ void ValidateLanguageModel(const LanguageModelConfig& config,
                            const AttentionRegistry& scorers,
                            ConfigProblems& problems);
 
-// Returns whether evaluations measure prefix_matching, which has no effect on
-// blocks.
+// Returns whether evaluations measure prefix_matching. The field has no effect
+// if examples are blocks.
 inline bool MeasuresPrefixMatching(const LanguageModelConfig& config) {
   return config.prefix_matching() &&
          config.examples() == LanguageModelConfig::LINES;
@@ -31,8 +31,8 @@ inline bool MeasuresPrefixMatching(const LanguageModelConfig& config) {
 class LanguageModel {
  public:
   // `config` must have passed ValidateLanguageModel(). `seed` determines the
-  // initial values of the parameters; without `finalize` they stay
-  // uninitialised.
+  // initial values of the parameters. Without `finalize`, the parameters stay
+  // uninitialized.
   LanguageModel(const LanguageModelConfig& config,
                 const AttentionRegistry& scorers, TextVocabulary vocabulary,
                 uint64_t seed, bool finalize = true);

@@ -111,8 +111,8 @@ int64_t CountParameters(const std::string& text, int vocabulary) {
 }
 
 TEST(LanguageModelTest, HasThePublishedNumberOfParameters) {
-  // GPT-2 small has 12 layers of 7,087,872 parameters, positions, ids and a
-  // norm.
+  // GPT-2 small has 12 layers of 7,087,872 parameters each, embeddings of
+  // positions and ids, and a norm.
   EXPECT_EQ(CountParameters(
                 "transformer { width: 768 layers: 12 attention { heads: 12 } "
                 "position_embedding { kind: LEARNED longest: 1024 } "

@@ -183,7 +183,8 @@ TEST_F(MaskedTextTest, EightyTenTen) {
     }
     arena_.Reset();
   }
-  // Counts of 10,000. A random word equals the original in one of ten cases.
+  // There are 10,000 predicted tokens. A random word equals the original in one
+  // of ten cases.
   EXPECT_NEAR(masks, 8000, 200);
   EXPECT_NEAR(same, 1100, 150);
   EXPECT_NEAR(randoms, 900, 150);
@@ -247,7 +248,8 @@ TEST_F(MaskedTextTest, PairsFollowEachOtherOrNot) {
   EXPECT_GT(text.size(), 400);
   const MaskedBatch batch = text.MakeBatch(All(text), kAllMasks, arena_);
   const auto time = static_cast<int64_t>(batch.input.ids.size()) / text.size();
-  // A pair has five words of one document, or a few of each of two.
+  // A pair has the five words of one document, or some words of each of two
+  // documents.
   EXPECT_LE(time, 12);
   int apart = 0;
   int of_other_word = 0;
@@ -268,7 +270,7 @@ TEST_F(MaskedTextTest, PairsFollowEachOtherOrNot) {
     }
   }
   EXPECT_NEAR(apart, static_cast<int>(text.size()) * 2 / 3, 60);
-  // One of nine other documents has the same word.
+  // One in nine of the other documents repeats the word of the first segment.
   EXPECT_NEAR(of_other_word, apart * 8 / 9, 40);
 }
 
@@ -316,7 +318,8 @@ TEST(MaskedWordsConfigTest, TheWeightOfNextSentencesNeedsThem) {
   EXPECT_TRUE(fits(true, 0.5));
   EXPECT_FALSE(fits(true, -1));
   EXPECT_FALSE(fits(false, 0.5));
-  // A resolved config contains defaults.
+  // The default value must be accepted, because a resolved config contains
+  // defaults.
   EXPECT_TRUE(fits(false, 1));
 }
 

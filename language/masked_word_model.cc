@@ -28,7 +28,8 @@ namespace regard {
 
 namespace {
 
-// Evaluations do not depend on the seed and the fraction of training.
+// The fraction and the seed of evaluations, which do not depend on the settings
+// of training.
 constexpr double kEvaluationShare = 0.15;
 constexpr uint64_t kEvaluationSeed = 0x7E57;
 // The number of ids that an evaluation reads at once; at least one example.
@@ -198,7 +199,8 @@ EvaluatedSet MaskedWordModel::Predict(
     TokenScores scores;
     std::vector<int32_t> targets;
     std::vector<Example> examples;
-    // The number of correct predictions, and of all, for each example.
+    // For each example, the number of correct predictions and the number of all
+    // predictions.
     std::vector<std::array<double, 2>> right;
     double next_loss = 0;
     std::vector<double> next_right;
@@ -394,7 +396,8 @@ std::string MaskedWordModel::FilledIn(const Question& question,
     return TextOf(ids);
   }
   if (!asked.pair) return pieces_.FillIn(question.text, words);
-  // Both texts may have been cut.
+  // Both texts may have been cut, so the masks that remain in each text are
+  // counted.
   const std::pair<absl::string_view, absl::string_view> parts =
       absl::StrSplit(question.text, '\t');
   const auto of_first = static_cast<size_t>(

@@ -80,15 +80,16 @@ class MaskedWordModel : public BertModel {
   // next_sentence_loss and next_sentence_accuracy.
   std::vector<EvaluatedSet> Evaluate(Forward<float>& forward,
                                      Split split) const override;
-  // Computes the same metrics for these examples. Inputs are the masked texts.
-  // References and outputs are the original tokens and the likeliest ones.
+  // Computes the metrics of Evaluate() for the given examples. Inputs are the
+  // masked texts. References and outputs are the original tokens and the
+  // likeliest ones.
   EvaluatedSet Predict(Forward<float>& forward, const MaskedText& text,
                        absl::Span<const int64_t> examples) const;
 
-  // Fills in each [MASK] of a text or an example. Examples are from test,
-  // or from dev if there is no test set; the reference is their text. With
-  // next_sentence, a text may be two texts separated by a tab. If such a pair
-  // has no [MASK], predicts whether the second text follows the first.
+  // Fills in each [MASK] of a text or an example. Examples are from test, or
+  // from dev if there is no test set. The reference of an example is its text.
+  // With next_sentence, a text may be two texts separated by a tab. If such a
+  // pair has no [MASK], predicts whether the second text follows the first.
   absl::StatusOr<Answered> Answer(Forward<float>& forward,
                                   const Question& question,
                                   const AnswerOptions& options) const;

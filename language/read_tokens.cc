@@ -16,8 +16,8 @@ namespace regard {
 
 namespace {
 
-// Returns problems by field. A default token may be missing unless lines are
-// examples.
+// Returns problems by field. `begin` and `end` must be tokens of the tokenizer.
+// A default value may be missing if examples are not lines.
 std::map<std::string, std::string> MissingTokens(
     const BytePairs& pairs, absl::string_view folder,
     const LanguageModelConfig& config) {

@@ -15,9 +15,10 @@ namespace regard {
 
 namespace {
 
-// The maximum number of ids of a batch, unless one text is longer. Their
-// activations stay in the cache. Batches may be smaller to give every thread
-// one, but not below the size at which matrix products are fast.
+// The maximum number of ids of a batch, unless one text is longer. The
+// activations of so many ids stay in the cache. Batches are smaller if every
+// thread then gets one, but matrix products of fewer than kLeastIds rows are
+// slow.
 constexpr int64_t kMostIds = 512;
 constexpr int64_t kLeastIds = 128;
 

@@ -44,13 +44,14 @@ class SentenceEmbedder {
   // batch. The vectors are bit-identical for any number of threads.
   void Embed(absl::Span<const std::string> texts, absl::Span<float> vectors);
 
-  // Does the same for texts as ids, each of 1 to `longest` ids.
+  // Like Embed(), for encoded texts of 1 to `longest` ids each.
   void EmbedIds(absl::Span<const std::vector<int32_t>> ids,
                 absl::Span<float> vectors);
 
   int64_t width() const { return bert_.width(); }
 
-  // Returns the number of texts of each batch of the last call, by length.
+  // Returns the number of texts in each batch of the last call. Batches are
+  // ordered by the length of their texts.
   std::vector<size_t> BatchSizes() const;
 
  private:
@@ -68,7 +69,7 @@ class SentenceEmbedder {
   const int64_t longest_;
   WorkerPool pool_;
   std::vector<std::unique_ptr<Worker>> workers_;
-  // The texts of the current call by length, and their batches.
+  // The texts of the current call, ordered by length, and their batches.
   std::vector<Text> texts_;
   std::vector<absl::Span<const Text>> batches_;
 };

@@ -29,7 +29,7 @@ namespace {
 constexpr int64_t kShortestText = 2;
 constexpr int64_t kShortestPair = 3;
 
-// Returns the text or the pair as typed or displayed.
+// Returns the text, or both texts of a pair joined by `separator`.
 std::string Joined(const LabelledText& text, absl::string_view separator) {
   if (!text.second.has_value()) return text.text;
   return absl::StrCat(text.text, separator, *text.second);
@@ -100,7 +100,8 @@ void TextClassifier::ValidateData(ConfigProblems& problems) const {
   }
   for (const auto* split : {&data_.train, &data_.dev, &data_.test}) {
     if (split->empty()) continue;
-    // All texts of a source are alike: single texts or pairs.
+    // A data source has either only single texts or only pairs, so checking one
+    // text is enough.
     const std::string why_not = WhyNot(split->front());
     if (!why_not.empty()) return problems.Add("bert", why_not);
   }

@@ -103,7 +103,8 @@ class TextClassifier : public BertModel {
 
   // Returns why the text cannot be encoded; empty if it can.
   std::string WhyNot(const LabelledText& text) const;
-  // Returns the text or the example. The label of a typed text is -1.
+  // Returns the typed text or the example of `question`. The label of a typed
+  // text is -1.
   absl::StatusOr<LabelledText> Read(const Question& question) const;
   Example Encode(const LabelledText& text) const;
   // Returns an empty list if any text cannot be encoded.

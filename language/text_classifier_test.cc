@@ -119,7 +119,8 @@ TEST_P(TextClassifierTest, APredictionIsRightIfItsNameIs) {
                        WordVocabulary("a b c", TokenOptions({}), 1), data, {});
   Tape<float> tape;
   Forward<float> forward(tape, model.parameters(), nullptr);
-  // Both classes with the name "all" are predicted, one after the other.
+  // Classes 0 and 1 have the same name, "all". The first pass predicts class 0,
+  // and the second pass predicts class 1.
   absl::Span<float> bias = model.parameters().value(
       *model.parameters().FindByName("classifier.bias"));
   bias[2] = -9;
@@ -161,7 +162,7 @@ LabelledSplits Pairs() {
   for (const char* first : kTexts) {
     for (const char* second : kTexts) {
       const bool same = std::string(first) == second;
-      // Repeats equal pairs, so that both classes are as frequent.
+      // Repeats equal pairs, so that both classes are equally frequent.
       for (int i = 0; i < (same ? 5 : 1); ++i) {
         data.train.push_back({first, same ? 1 : 0, second});
       }
@@ -236,7 +237,8 @@ TEST_F(PairClassifierTest, SaysWhatItCuts) {
 }
 
 TEST_F(PairClassifierTest, ThePartsOfAPairHaveTheirTypes) {
-  // Only the type embeddings distinguish the order of two equal texts.
+  // The two texts of the pair are equal, so they differ only in their type
+  // embeddings.
   const std::vector<float> before = model_.Predict(forward_, {"a", 0, "a"});
   const absl::Span<float> types = model_.parameters().value(
       *model_.parameters().FindByName("type_embedding.weight"));

@@ -63,7 +63,7 @@ class TextEmbedder : public BertModel {
   std::vector<EvaluatedSet> Evaluate(Forward<float>& forward,
                                      Split split) const override;
 
-  // Computes the same metrics for at least one pair. The outputs are
+  // Computes the metrics of Evaluate() for at least one pair. The outputs are
   // similarities.
   EvaluatedSet Compare(Forward<float>& forward,
                        absl::Span<const ScoredPair> pairs) const;

@@ -82,7 +82,7 @@ class TextEmbedderTest : public ::testing::Test {
     return loss;
   }
 
-  // Returns the embeddings that `embed` computes.
+  // Returns the embeddings that SentenceEmbedder computes.
   std::vector<float> Embedded(const std::vector<std::string>& texts) {
     SentenceEmbedder embedder(model_.bert(), model_.parameters(),
                               model_.pieces(), model_.longest(), 1);
@@ -208,7 +208,8 @@ TEST_F(TextEmbedderTest, AnswersWithVectorsAndSimilarities) {
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("less than 4")));
 }
 
-// Compares embeddings with `embed`, and similarities with cosines.
+// Answers must equal the embeddings of SentenceEmbedder, or the cosine of two
+// such embeddings.
 TEST_F(TextEmbedderTest, AnswersAsItPoolsAndNormalizes) {
   for (const char* more : {"pooling: CLS normalize: false",
                            "pooling: MAX normalize: false", "pooling: MAX"}) {
@@ -245,7 +246,7 @@ TEST_F(TextEmbedderTest, WarmStepsAllocateNothing) {
 
 TEST_F(TextEmbedderTest, TextsAreCut) {
   EXPECT_EQ(model_.longest(), 256);
-  // "b c b" or "a b a", with [CLS] and [SEP].
+  // The text has three words, [CLS] and [SEP].
   EXPECT_EQ(model_.Lengths(5)[0], 5);
   const TextEmbedder cut(ConfigOf("longest: 3"), BuiltInScorers(),
                          WordVocabulary("a b c", {}, 1), Data(), {});

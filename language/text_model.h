@@ -22,9 +22,9 @@
 
 namespace regard {
 
-// Returns the vocabulary that `text` contains, which BYTE_PAIRS requires and
-// which must be valid. Otherwise, makes one from the characters of all splits
-// or from the words of the training text.
+// Returns the vocabulary that `text` contains, which must be valid. BYTE_PAIRS
+// requires that there is one. If there is none, makes a vocabulary from the
+// characters of all splits or from the words of the training text.
 TextVocabulary VocabularyOf(const TextSplits& text,
                             const LanguageModelConfig& config);
 
@@ -115,7 +115,8 @@ class TextModel : public Model<float> {
 
   TextWindow WindowOf(int64_t example) const;
   std::vector<TextWindow> EvaluationWindows(const EncodedText& text) const;
-  // Returns the number of characters that the windows predict. Not for words.
+  // Returns the number of characters that the windows predict. The unit must
+  // not be WORDS.
   int64_t PredictedCharacters(const EncodedText& text,
                               absl::Span<const TextWindow> windows) const;
   // Returns the window of each line.

@@ -58,8 +58,8 @@ TextModel ModelOf(const std::string& config, const TextSplits& text,
   return TextModel(ConfigOf(config), Scorers(), text, options);
 }
 
-// Position 2 repeats the token of 0, and position 3 the token of 1. Position 4
-// repeats the token of 0 and 2.
+// Position 2 repeats the token of position 0, and position 3 the token of
+// position 1. Position 4 repeats the token of positions 0 and 2.
 TEST(PrefixMatchingTest, IsTheWeightOfWhatFollowedATokenBefore) {
   const std::vector<int32_t> ids = {5, 6, 5, 6, 5};
   std::vector<float> weights(2 * 25, 0.0f);
@@ -79,8 +79,8 @@ TEST(PrefixMatchingTest, IsTheWeightOfWhatFollowedATokenBefore) {
 
 TEST(PrefixMatchingTest, IsAMetricOfLinesThatWantIt) {
   // Each position attends equally to itself and to earlier positions. The
-  // scores are 1/4 and 1/5 for <bos> a b a b, and 1/4 for <bos> c a c. <bos> a
-  // b c has none.
+  // scores are 1/4 and 1/5 for <bos> a b a b, and 1/4 for <bos> c a c. No token
+  // of <bos> a b c is repeated.
   const TextSplits text = {"a b c a b\n", "a b a b\nc a c\n", "a b c\n"};
   LanguageModelConfig config =
       ConfigOf("unit: WORDS examples: LINES block: 16 prefix_matching: true");
@@ -170,7 +170,8 @@ TEST(TextModelTest, LossOfATinyTextIsThatComputedByHand) {
   // The targets are bca, twice.
   EXPECT_NEAR(sums[0].item(), 2 * (std::log(3) + std::log(2) + std::log(6)),
               1e-5);
-  // The targets are abb, in two blocks, the second of one id.
+  // The targets are a, b and b, in two blocks. The second block has only one
+  // target.
   const auto dev = Evaluate(model);
   const double loss = (std::log(6) + 2 * std::log(3)) / 3;
   EXPECT_NEAR(dev.at("loss"), loss, 1e-5);

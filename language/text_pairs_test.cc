@@ -71,7 +71,8 @@ TEST(TextPairsTest, WhatFollowsIsOfTheDocumentAndWhatDoesNotOfAnother) {
     }
     apart += pair.apart ? 1 : 0;
   }
-  // Half of the pairs that have a rest, and all pairs that have none.
+  // All pairs from chunks of one line, and half of the other pairs, come from
+  // two documents.
   EXPECT_GT(apart, static_cast<int>(pairs.size()) / 2);
   EXPECT_LT(apart, static_cast<int>(pairs.size()) * 4 / 5);
 }
@@ -89,8 +90,8 @@ TEST(TextPairsTest, ShortLinesArePacked) {
 }
 
 TEST(TextPairsTest, ARestThatWasNotUsedIsReadAgain) {
-  // All tokens of a document are in a first part, or in a second part that
-  // follows. No pair is long enough to be cut.
+  // Each token of a document must be in a `first`, or in a `second` that
+  // follows its `first`. No pair is long enough to be cut.
   const Text text({std::vector<int64_t>(40, 1), std::vector<int64_t>(40, 1)});
   std::set<int64_t> seen;
   for (const TextPair& pair : text.Pairs(8)) {

@@ -22,7 +22,8 @@ constexpr absl::string_view kBeginToken = "<bos>";
 constexpr absl::string_view kEndToken = "<eos>";
 constexpr absl::string_view kNewline = "\n";
 
-// Calls visit(line without its newline, whether it has one).
+// Calls visit(line, ended) for each line. `line` excludes the newline, and
+// `ended` is whether the line has one.
 void ForEachLine(absl::string_view text,
                  absl::FunctionRef<void(absl::string_view, bool)> visit) {
   while (!text.empty()) {
@@ -129,7 +130,8 @@ absl::string_view TextVocabulary::unit_name() const {
 }
 
 SpecialIds TextVocabulary::special_ids() const {
-  // If one token is both, it may be generated as the end.
+  // If <bos> and <eos> are the same token, `begin` is -1, because `begin` is
+  // never generated.
   return {
       .begin = pairs_ && begin_ == end_ ? -1 : begin_, .end = end_, .pad = -1};
 }

@@ -26,10 +26,10 @@ inline constexpr char kBytePairsFile[] = "tokenizer.json";
 
 struct EncodedText {
   std::vector<int32_t> ids;
-  // Line i is ids[lines[i]] up to lines[i + 1]. The list has one element more
-  // than there are lines. Empty if lines are not distinguished.
+  // Line i is ids[lines[i] .. lines[i + 1]). The list has one element more than
+  // there are lines. Empty if lines are not distinguished.
   std::vector<int64_t> lines = {};
-  // Document i is lines documents[i] up to documents[i + 1]. The list has one
+  // Document i is lines documents[i] .. documents[i + 1] - 1. The list has one
   // element more than there are documents. Empty if documents are not
   // distinguished.
   std::vector<int64_t> documents = {};
@@ -69,9 +69,9 @@ class TextVocabulary : private TokenList {
   // The tokenizer of BYTE_PAIRS, else null.
   const BytePairs* pairs() const { return pairs_ ? &*pairs_ : nullptr; }
 
-  // The special ids, or -1: <bos>, which is never generated, and <eos>. With
-  // BYTE_PAIRS they may be the same token, which ends a text. No id is padding;
-  // targets of -1 are ignored.
+  // Returns the ids of <bos>, which is never generated, and of <eos>; -1 for a
+  // token that does not exist. With BYTE_PAIRS, both may be the same token,
+  // which then ends a text. No id is padding, and targets of -1 are ignored.
   SpecialIds special_ids() const;
 
   // Encodes a UTF-8 text for training or evaluation. Unknown words become
@@ -94,7 +94,7 @@ class TextVocabulary : private TokenList {
   absl::Status CheckKnown(absl::string_view text, absl::string_view path) const;
 
   // Returns the number of characters of the text of `ids`. <eos> counts as a
-  // newline. Not for words.
+  // newline. The unit must not be WORDS.
   int64_t CountCharacters(absl::Span<const int32_t> ids) const;
 
   // Returns the ids as text on one line, with arrows for newlines.
@@ -127,13 +127,14 @@ class TextVocabulary : private TokenList {
 // The text of ids that arrive one by one. A character of several ids appears
 // when it is complete. Invalid bytes become U+FFFD.
 //
-// The text stops before the first stop string. The first one is the one that is
-// complete first, and the longest of several. Bytes that may begin a stop
+// The text stops before the first complete stop string. If several stop strings
+// end with the same byte, the longest one counts. Bytes that may begin a stop
 // string appear only when it is certain that they do not.
 class TextStream {
  public:
-  // The ids follow `before`, or nothing if it is -1. `vocabulary` and `stops`,
-  // which must not be empty strings, must outlive this object.
+  // `before` is the id before the first one, or -1 if there is none.
+  // `vocabulary` and `stops` must outlive this object. No stop string may be
+  // empty.
   explicit TextStream(const TextVocabulary& vocabulary, int32_t before = -1,
                       absl::Span<const std::string> stops = {})
       : vocabulary_(vocabulary), before_(before), stops_(stops) {}

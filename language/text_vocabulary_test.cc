@@ -180,7 +180,7 @@ TEST(TextVocabularyTest, PiecesOfWordsAreSeparatedBySpaces) {
   EXPECT_EQ(lines.Piece(3, 2), "");
 }
 
-// The ids of bytes are the bytes. "the" is 257, and the end token is 260.
+// The id of a byte is its value. "the" is 257, and the end token is 260.
 std::string Tokenizer() {
   return BytePairsText(
       {{"t", "h"}, {"th", "e"}, {" ", "the"}, {"\xc3", "\xa9"}});
@@ -209,7 +209,7 @@ TEST(TextVocabularyTest, PiecesOfWordsGoThroughLineEnds) {
                                     0xc3, 0xaa));
   EXPECT_THAT(text.lines, IsEmpty());
   EXPECT_EQ(vocabulary.CountCharacters(text.ids), 13);
-  // Only its own spelling encodes as the end token.
+  // Only the text "<|endoftext|>" becomes the end token.
   EXPECT_THAT(vocabulary.Encode("<|endoftext|>").ids, ElementsAre(kEnd));
   EXPECT_EQ(vocabulary.special_ids().begin, -1);
   EXPECT_EQ(vocabulary.special_ids().end, kEnd);
@@ -292,7 +292,7 @@ TEST(TextStreamTest, GoesOnAfterAWord) {
 }
 
 // Returns the text that appears after each byte of `text` and at the end. Sets
-// `stopped` to whether it stopped.
+// `stopped` to whether the stream stopped.
 std::vector<std::string> Streamed(const std::string& text,
                                   const std::vector<std::string>& stops,
                                   bool* stopped) {
@@ -317,7 +317,7 @@ TEST(TextStreamTest, StopsBeforeAStopString) {
   EXPECT_THAT(Streamed("abcab", {"abd"}, &stopped),
               ElementsAre("", "", "abc", "", "", "ab"));
   EXPECT_FALSE(stopped);
-  // The stop string begins inside of another prefix of it.
+  // The stop string begins inside of the text that looked like its beginning.
   EXPECT_THAT(Streamed("aaab", {"aab"}, &stopped),
               ElementsAre("", "", "a", "", ""));
   EXPECT_TRUE(stopped);
@@ -351,7 +351,7 @@ TEST(TextStreamTest, StopsAcrossTheBordersOfTokensAndInsideOfThem) {
               ElementsAre("x", " t", "", ""));
   EXPECT_THAT(pieces({"e\u00e9"}, {kSpaceThe, 0xc3, 0xa9}),
               ElementsAre(" th", "", "", ""));
-  // U+00E8 begins with the same byte.
+  // U+00E8 and U+00E9 begin with the same byte.
   EXPECT_THAT(pieces({"e\u00e9"}, {kSpaceThe, 0xc3, 0xa8}),
               ElementsAre(" th", "", "e\u00e8", ""));
   EXPECT_THAT(pieces({"\u00e9"}, {kEAcute, 'x'}), ElementsAre("", "", ""));
