@@ -17,8 +17,8 @@ FeedForwardConfig::Activation ReadActivation(
     const JsonObject& json, const std::string& key,
     FeedForwardConfig::Activation otherwise);
 
-// Returns the name of an activation. Returns "gelu" for SWIGLU, whose network
-// differs; CheckSameTransformer() rejects it.
+// Returns the name of an activation. SWIGLU has no name, so the function
+// returns "gelu", and CheckSameTransformer() rejects the config.
 absl::string_view ActivationName(FeedForwardConfig::Activation activation);
 
 }  // namespace regard

@@ -137,7 +137,7 @@ TEST_F(BertClassifierTest, LossAndGradientsAreThoseOfTransformers) {
   EXPECT_NEAR(sums[0].item() / 20, expected_.back(), 1e-5);
   const double seeds[] = {1.0 / 20};
   forward.Backward(sums, seeds);
-  // The gradients of transformers, loaded as the weights of another model.
+  // Loads the gradients of transformers as the weights of another model.
   const auto theirs = ModelOf(ConfigOf(folder_), folder_);
   const auto tensors = PretrainedWeights::Open(
       JoinPath(kFolder, "gradients"),
@@ -166,7 +166,8 @@ TEST_F(BertClassifierTest, IsReadAsItWasWritten) {
               IsOk());
   EXPECT_TRUE(std::ranges::equal(again->parameters().values(),
                                  model_->parameters().values()));
-  // transformers reads the same names without a warning.
+  // The tensors must have the names of the fixture, which transformers reads
+  // without a warning.
   const TensorFolder tensors = TensorFolder::Open(path).value();
   const TensorFolder wanted = TensorFolder::Open(kFolder).value();
   for (const auto& [name, file] : wanted.tensors()) {

@@ -30,11 +30,11 @@ struct BertFolder : WordPieceFiles {
   VectorOptions vectors;
   std::vector<std::string> notes;  // SentenceFiles::notes
 
-  // Fills the finalized parameters of a Bert or, with a `head` that the folder
-  // must have, of a TextClassifier of description.classes or a MaskedWordModel.
-  // The vocabulary of the model is description.vocabulary or the size of
-  // `pieces`; table rows without a token are dropped. See
-  // PretrainedWeights::Load() for `kept`.
+  // Fills the finalized parameters of a Bert. With a `head`, which the folder
+  // must contain, fills the parameters of a TextClassifier for
+  // description.classes or of a MaskedWordModel. The vocabulary of the model
+  // has the size description.vocabulary or the size of `pieces`. Table rows
+  // without a token are dropped. See PretrainedWeights::Load() for `kept`.
   absl::Status LoadWeights(BertHead head, ParameterStore<float>& parameters,
                            std::vector<std::string>* kept = nullptr) const;
 };

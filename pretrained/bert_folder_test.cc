@@ -110,7 +110,7 @@ class BertFolderTest : public ::testing::Test {
     Write(name, absl::StrReplaceAll(text, {{from, to}}));
   }
 
-  // Rewrites the weights after `change`.
+  // A tensor that ChangeWeights() can edit.
   struct Tensor {
     std::string name;
     std::vector<int64_t> shape;

@@ -62,8 +62,8 @@ absl::StatusOr<BertDescription> ParseBertConfig(absl::string_view text,
                                                 bool words = true);
 
 // Returns the text of a config.json for a model without relative positions. If
-// the model has no pooler, users must tell transformers when they open the
-// folder.
+// the model has no pooler, users must turn the pooler off in transformers when
+// they open the folder.
 std::string BertConfigText(const BertDescription& description);
 
 struct TokenizerDescription {
@@ -82,10 +82,12 @@ struct TokenizerDescription {
 // special_tokens_map.json last if tokenizer_config.json has no
 // "added_tokens_decoder", as transformers does. Later files take precedence.
 //
-// These are errors: a "tokenizer_class", here or in config.json, that is not a
-// BERT tokenizer, unless a tokenizer.json specifies the same behaviour; added
-// tokens, also in added_tokens.json, other than the special tokens of
-// `options`; and features that WordPiece does not support.
+// Returns an error for each of these:
+// * A "tokenizer_class", here or in config.json, that is not a BERT tokenizer,
+//   unless a tokenizer.json specifies the same behaviour.
+// * Added tokens, also in added_tokens.json, other than the special tokens of
+//   `options`.
+// * Features that WordPiece does not support.
 absl::StatusOr<TokenizerDescription> ReadTokenizerFiles(
     const std::string& folder);
 

@@ -155,11 +155,13 @@ TEST(BertWordsTest, IsReadAsItWasWritten) {
   const auto again = ModelOf(read, /*next_sentence=*/true);
   EXPECT_TRUE(std::ranges::equal(again->parameters().values(),
                                  model->parameters().values()));
-  // transformers reads the same names without a warning.
+  // The tensors must have the names of the fixture, which transformers reads
+  // without a warning.
   EXPECT_EQ(TensorsOf(path), TensorsOf(kFolder));
 }
 
-// The folder then contains neither the next-sentence head nor its pooler.
+// Without next_sentence, the written folder contains neither the next-sentence
+// head nor its pooler.
 TEST(BertWordsTest, WithoutNextSentencesItIsAMaskedLanguageModel) {
   const BertFolder folder = OpenBertFolder(kFolder, Scorers()).value();
   const auto model = ModelOf(folder, /*next_sentence=*/false);
@@ -282,7 +284,8 @@ TEST(BertWordsTest, OfAModelWithoutWordsItsOutputIsNotCompared) {
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("norm_order")));
 }
 
-// The order of the names does not matter.
+// The order of the architectures does not matter, and unknown architectures are
+// ignored.
 TEST(BertWordsTest, TheHeadIsTheMostThatIsNamed) {
   constexpr char kConfig[] = R"({"vocab_size": 8, "hidden_size": 4,
       "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 4,
@@ -290,8 +293,8 @@ TEST(BertWordsTest, TheHeadIsTheMostThatIsNamed) {
   EXPECT_EQ(ParseBertConfig(kConfig, "config.json")->head, BertHead::kWords);
 }
 
-// The two classes of a BertForNextSentencePrediction say whether the second
-// text follows.
+// The two classes of a BertForNextSentencePrediction are whether the second
+// text follows the first or not.
 TEST(BertWordsTest, WithoutWordsWhatFollowsIsAClass) {
   const BertFolder folder = OpenBertFolder(kFolder, Scorers()).value();
   const std::string path =

@@ -88,7 +88,7 @@ void ReadVision(const JsonObject& json, BlipDescription* description) {
   description->images = DefaultImages(size);
 }
 
-// Requires the id to be the id of `token` in the vocabulary.
+// Requires that the field `key` is the id of `token` in the vocabulary.
 void RequireId(const JsonObject& json, const char* key, int64_t otherwise,
                const WordPiece& pieces, const std::string& token) {
   const int32_t wanted = pieces.Find(token);

@@ -153,8 +153,9 @@ absl::StatusOr<Gpt2Folder> OpenGpt2Folder(absl::string_view path,
 
 namespace {
 
-// Returns whether tokenizer_config.json can name a token. It must be spelled
-// there as in the vocabulary, unlike " the" and bytes that are not text.
+// Returns whether tokenizer_config.json can name a token. The vocabulary must
+// spell the token as tokenizer_config.json does. " the" and bytes that are not
+// text have another spelling in the vocabulary.
 bool HasName(absl::string_view token, const BytePairs& pairs) {
   return SpellBytes(token) == token ||
          std::ranges::any_of(

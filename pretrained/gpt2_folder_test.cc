@@ -423,7 +423,8 @@ TEST_F(Gpt2FolderTest, WritesNoTokenThatItLacks) {
   }
 }
 
-// tokenizer_config.json does not name it; config.json contains the ids.
+// tokenizer_config.json cannot name a token whose spelling in the vocabulary
+// differs from its text. config.json contains the id of the token.
 TEST_F(Gpt2FolderTest, NamesNoTokenThatIsSpelledOtherwise) {
   const auto tokenizer = ReadBytePairs(folder_);
   ASSERT_THAT(tokenizer, IsOk());

@@ -1,5 +1,5 @@
 // The preprocessor_config.json of Hugging Face model folders: how images are
-// resized, cropped and normalised.
+// resized, cropped and normalized.
 #ifndef PRETRAINED_IMAGE_PROCESSOR_H_
 #define PRETRAINED_IMAGE_PROCESSOR_H_
 
@@ -22,7 +22,7 @@ bool HasImageProcessor(const std::string& folder);
 // Reads the image format. `otherwise` has the size and colours of the model's
 // images, and the default values of the other fields. Error messages are meant
 // for users and list all problems, one line "PATH:LINE:COLUMN: error: .." each:
-// other sizes, and unsupported features.
+// sizes that differ from `otherwise`, and unsupported features.
 absl::StatusOr<ImageFormat> ReadImageProcessor(const std::string& folder,
                                                const ImageFormat& otherwise);
 

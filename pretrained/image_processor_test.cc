@@ -72,8 +72,8 @@ TEST_F(ImageProcessorTest, SaysHowImagesBecomeInputs) {
                         "green: 1 blue: 1 }"));
 }
 
-// CLIPImageProcessor resizes the shorter side to it, and ViTImageProcessor both
-// sides.
+// If "size" is a single number, CLIPImageProcessor resizes the shorter side to
+// it, and ViTImageProcessor resizes both sides.
 TEST_F(ImageProcessorTest, TheTypeSaysWhatANumberIs) {
   const auto read = [&](const std::string& type, int size) {
     return Read(absl::StrCat(R"({"size": )", size, ", ", type,

@@ -59,8 +59,8 @@ std::string Wrapped(absl::string_view path, absl::string_view inner) {
   return absl::StrCat(names.first, " { ", names.second, " {\n", inner, "} }\n");
 }
 
-// Returns the BERT of a classifier or of masked words, whose config also
-// describes the tokenizer.
+// Returns the BERT of a text classifier or of a model of masked words. The
+// config of such a BERT also describes the tokenizer.
 absl::StatusOr<BertConfig> BertWithTokens(const BertFolder& folder) {
   BertConfig config = folder.description.config;
   MaskedWordsConfig& tokens = *config.mutable_masked_words();
@@ -145,7 +145,8 @@ absl::StatusOr<PretrainedFolder> ReadBert(const std::string& path,
   const std::vector<std::string>& classes = folder->description.classes;
   std::map<std::string, absl::StatusOr<std::string>> parts = BertParts(*folder);
   BertHead head = folder->description.head;
-  // Such a folder can still compute sentence embeddings.
+  // If model.bert cannot express the folder's settings, the folder can still
+  // compute sentence embeddings.
   if (PredictsWords(head) && !parts["model.bert"].ok()) head = BertHead::kNone;
   const auto [data, model] = kKinds[static_cast<size_t>(head)];
   REGARD_ASSIGN_OR_RETURN(const std::string part, parts[model]);

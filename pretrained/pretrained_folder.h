@@ -45,18 +45,18 @@ struct PretrainedFolder {
   // The name of the file that describes the model's task, such as its class
   // names. It may be missing in `files`. Empty if the model has no such file.
   std::string task_file = {};
-  // Does the same as load_weights for a model with another task file, whose
-  // contents are `text`. The folder may have no task file.
+  // Like load_weights, for a model with another task file, whose contents are
+  // `text`. The folder may have no task file.
   std::function<absl::Status(absl::string_view text,
                              ParameterStore<float>& parameters,
                              std::vector<std::string>* kept)>
       load_for_task = nullptr;
 
-  // Returns the text of an Experiment that starts from the folder, into which a
-  // config is then merged. `data` and `model` are their kinds, for example
-  // "images". An empty `data` means no data, and an empty `model` the folder's
-  // own. The error does not name the folder. It lists the models that can start
-  // from it.
+  // Returns the text of an Experiment that starts from the folder. Callers
+  // merge a config into it. `data` and `model` are the kinds of data and model,
+  // for example "images". An empty `data` means no data, and an empty `model`
+  // means the folder's own model. An error does not name the folder, but lists
+  // the models that can start from it.
   absl::StatusOr<std::string> Beginning(absl::string_view data,
                                         absl::string_view model) const;
 };

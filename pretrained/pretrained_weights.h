@@ -46,8 +46,8 @@ struct WeightName {
   // outputs.
   int part = 0;
   int parts = 1;
-  // The number of rows of the tensor, of which the parameter has the first
-  // ones. 0 means the same number as the parameter.
+  // The number of rows of the tensor. The parameter has the first of these
+  // rows. 0 means the number of rows of the parameter.
   int64_t rows = 0;
   // The shape of the tensor, if neither the parameter nor the fields above
   // determine it. The elements have the same order.

@@ -176,7 +176,8 @@ TEST_F(PretrainedWeightsTest, NamesMayLackThePrefixAndHaveOldEndings) {
   EXPECT_FALSE(weights->Has("wte.bias"));
 }
 
-// There are more inputs than are transposed at a time, and an odd number.
+// The number of inputs is odd, and exceeds the number that is transposed at a
+// time.
 TEST_F(PretrainedWeightsTest, TransposesInPieces) {
   constexpr int64_t kInputs = 37;
   Write("model.safetensors", {{"w", {kInputs, 5}, Counted(5 * kInputs, 0)}});
@@ -226,7 +227,8 @@ TEST_F(PretrainedWeightsTest, IsWrittenByTheSameTable) {
           "no tensor of this format holds the parameter 'gate' of this model"));
 }
 
-// A config may have other images than the folder.
+// The shape in the table does not apply to a parameter of another size. A
+// config for images of another size has such parameters.
 TEST_F(PretrainedWeightsTest, AFixedShapeIsNotThatOfAnotherSize) {
   Write("model.safetensors", tensors_);
   ParameterStore<float> store;
@@ -289,7 +291,7 @@ TEST_F(PretrainedWeightsTest, ChecksWithoutTheModelsMemory) {
 }
 
 TEST_F(PretrainedWeightsTest, TiedTensorsMustBeTheSame) {
-  // The tensor has all rows, of which two are compared.
+  // The tensor has all three rows. The two rows of the parameter are compared.
   tensors_.push_back({"lm_head.weight", {3, 2}, {0, 1, 2, 3, 9, 9}});
   Write("model.safetensors", tensors_);
   ParameterStore<float> store;

@@ -6,8 +6,8 @@
 
 namespace regard {
 
-// Reports a problem unless the output layer shares the token embedding.
-// transformers 4 and 5 disagree on the bias of an output layer that does not.
+// Reports a problem unless the output layer shares the token embedding. For an
+// output layer with its own weight, transformers 4 and 5 disagree on the bias.
 inline void RequireTiedEmbeddings(const JsonObject& json) {
   constexpr char kTied[] = "tie_word_embeddings";
   if (json.Bool(kTied, true)) return;

@@ -22,7 +22,7 @@ namespace regard {
 
 namespace {
 
-// The sizes that timm's model names stand for.
+// The sizes that the names of timm's models mean, such as "base".
 struct Variant {
   absl::string_view name;
   int width;

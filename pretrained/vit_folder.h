@@ -27,9 +27,9 @@ struct VitFolder {
   // PretrainedWeights::Load() for `kept`.
   absl::Status LoadWeights(ParameterStore<float>& parameters,
                            std::vector<std::string>* kept = nullptr) const;
-  // Does the same for a classifier of other classes. If the folder has all of
-  // them, their rows of the head are copied. Otherwise, the head keeps its
-  // values.
+  // Like LoadWeights(), for a classifier of other classes. If the folder has
+  // all of these classes, their rows of the head are copied. Otherwise, the
+  // head keeps its values.
   absl::Status LoadForClasses(const std::vector<std::string>& classes,
                               ParameterStore<float>& parameters,
                               std::vector<std::string>* kept) const;

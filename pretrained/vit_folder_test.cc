@@ -91,7 +91,7 @@ TEST_P(VitParityTest, ValuesAndGradients) {
                    static_cast<int64_t>(description.classes.size()));
   }
   store.Finalize(/*seed=*/0);
-  // A folder without a head has no weights for it.
+  // A folder without a head has no weights for the model's head.
   std::vector<std::string> kept;
   ASSERT_THAT(folder->LoadWeights(store, head ? nullptr : &kept), IsOk());
   GradientSlab<float> gradients(store);
@@ -116,7 +116,7 @@ INSTANTIATE_TEST_SUITE_P(Folders, VitParityTest,
                          ::testing::Values("vit", "vit_grey", "vit_headless",
                                            "timm", "timm_gap"));
 
-// Images are resized, cropped and normalised as the folder specifies.
+// Images are resized, cropped and normalized as the folder specifies.
 TEST(VitFolderTest, AFileHasTheProbabilitiesOfThere) {
   for (const char* name : {"vit", "vit_grey", "timm", "timm_gap"}) {
     const Fixture fixture("values", Path(name));
@@ -332,7 +332,7 @@ TEST_F(VitFilesTest, NamesWhatIsWrongWithATimmConfig) {
               HasSubstr("interpolation"));
   EXPECT_THAT(ConfigError("/pretrained_cfg/mean", {0.5, 0.5}),
               HasSubstr("mean must be one number for each channel"));
-  // The last number is 224 in 32 bits.
+  // The number 4294967520 is 224 + 2^32.
   for (const Json& size : {Json{3, 9}, Json{3, 0, 9}, Json{3, 9, 4097},
                            Json{3, 224, 4294967520}}) {
     EXPECT_THAT(ConfigError("/pretrained_cfg/input_size", size),

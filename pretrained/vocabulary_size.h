@@ -12,8 +12,8 @@ namespace regard {
 
 // Returns an error, with a message for the user, unless the model has one row
 // per token. Some models round vocab_size up to a multiple of 64 or 128, so
-// unused rows up to that are allowed. `path` is the file or folder of the
-// tokens.
+// unused rows up to such a multiple are allowed. `path` is the file or folder
+// of the tokens.
 inline absl::Status CheckVocabularySize(const std::string& path, int64_t tokens,
                                         int64_t vocab_size) {
   const bool padded = vocab_size % 64 == 0 && tokens > vocab_size - 128;
