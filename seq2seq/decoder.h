@@ -34,7 +34,7 @@ class Decoder {
   // Reads the next n ids of each row, [rows, n], and advances `state`. Returns
   // the readout that the output head reads, [rows, n, width].
   //
-  // n = 1 is one step. n > 1 requires one row per source; it reads a prompt or,
+  // n = 1 is one step. n > 1 requires one row per source. It reads a prompt or,
   // on a tape that records, a target (teacher forcing). Reading n ids at once
   // equals reading them one after another, up to rounding where the kernels
   // differ. The output of a row depends only on its source and its ids and is
@@ -42,7 +42,7 @@ class Decoder {
   //
   // `lengths` [rows], in falling order, is the number of valid ids of each row.
   // Empty means that all are valid. A decoder may stop computing a row after
-  // its last valid id. The readouts beyond it are then arbitrary finite
+  // its last valid id. The readouts after this id are then arbitrary finite
   // numbers, and the state may have fewer sources at the end.
   virtual Var<T> Advance(Forward<T>& forward, absl::Span<const int32_t> ids,
                          absl::Span<const int32_t> lengths,
@@ -57,8 +57,8 @@ class Decoder {
     return Advance(forward, ids, lengths, &state);
   }
 
-  // The pattern of the hook points at which layers leave the residual stream;
-  // "" if the decoder has none.
+  // The pattern of the hook points of the residual stream after each layer. ""
+  // if the decoder has no such hook points.
   virtual const char* residual_sites() const { return ""; }
   // Returns the readout as if `residual`, the output of some layer, were the
   // output of the last layer.
@@ -68,11 +68,11 @@ class Decoder {
 
   virtual const OutputHead<T>& head() const = 0;
 
-  // The maximum number of ids of a row. Advance() fails a check beyond it.
+  // The maximum number of ids of a row. Advance() fails a check for more ids.
   virtual int64_t longest_position() const { return kUnlimited; }
 
-  // The maximum number of positions of a memory. Begin() fails a check beyond
-  // it.
+  // The maximum number of positions of a memory. Begin() fails a check for a
+  // longer memory.
   virtual int64_t longest_memory() const { return kUnlimited; }
 
   virtual bool attends_to_memory() const { return false; }

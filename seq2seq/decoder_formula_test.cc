@@ -79,8 +79,8 @@ class PublishedDecoderTest : public ::testing::TestWithParam<const char*> {
     alignment_ = probe["*"];
     after_ = Hidden(state);
     y_ = MatrixOf(model_, "decoder.embedding.weight").row(kWord).transpose();
-    // Weights softmax_t(w_v . tanh(W_q s + W_k h_t)), and the weighted mean of
-    // h_t.
+    // The weights are softmax_t(w_v . tanh(W_q s + W_k h_t)), and the context
+    // is the weighted mean of h_t.
     const Matrix w_q = MatrixOf(model_, "attention.w_q");
     const Matrix w_k = MatrixOf(model_, "attention.w_k");
     const Eigen::VectorXd w_v = VectorOf(model_, "attention.w_v");
@@ -113,8 +113,9 @@ class PublishedDecoderTest : public ::testing::TestWithParam<const char*> {
   Tape<double> tape_;
   Forward<double> forward_;
   Var<double> alignment_;
-  Matrix values_;         // [time, hidden]
-  Matrix s_, after_, y_;  // columns: states before and after; the word
+  Matrix values_;  // [time, hidden]
+  // columns: the states before and after the step, and the word
+  Matrix s_, after_, y_;
   Eigen::VectorXd weights_;
   Matrix c_;
 };

@@ -1,4 +1,5 @@
-// The logit lens of a decoder: its predictions if it ended after each layer.
+// The logit lens of a decoder: the predictions after each layer, as if this
+// layer were the last one.
 #ifndef SEQ2SEQ_DECODER_LENS_H_
 #define SEQ2SEQ_DECODER_LENS_H_
 
@@ -17,7 +18,7 @@ namespace regard {
 
 // Returns the lens for all positions of one row of ids. `rows` are the labels
 // of the positions, and `name` turns an id into text. The lens is empty if the
-// decoder has no layers. `decoder` must outlive it.
+// decoder has no layers. `decoder` must outlive the lens.
 template <typename T>
 LogitLens<T> LensOf(const Decoder<T>& decoder, std::vector<std::string> rows,
                     std::function<std::string(size_t)> name) {

@@ -1,5 +1,5 @@
-// Tests the positions of a decoder's queries: each step is a position, and the
-// beams of a step are alternatives for it.
+// Tests the positions of a decoder's queries. Each step is a position, and the
+// beams of a step are alternatives for this position.
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
@@ -22,8 +22,8 @@
 namespace regard {
 namespace {
 
-// Scores -30 |query position - key position|, so that a query attends to the
-// key at its own position.
+// The scores are -30 * |query position - key position|, so that a query attends
+// to the key at its own position.
 template <typename T>
 class Near : public ScoringFunction<T> {
  public:
@@ -73,7 +73,8 @@ class DecoderPositionsTest : public ::testing::Test {
     return store_;
   }
 
-  // Advances by one step, with one row per word. Returns its weights.
+  // Advances by one step, with one row per word. Returns the attention weights
+  // of the step.
   Var<double> Step(const std::vector<int32_t>& words) {
     HeldSites<double> probe("*attention/weights");
     forward_.set_probe(&probe);

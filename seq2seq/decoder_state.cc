@@ -129,7 +129,8 @@ DecoderCache<T>::DecoderCache(const DecoderState<T>& state,
       continue;
     }
     slot.shape = from.value.shape();
-    // Slots that share their values, such as keys and values, still share them.
+    // Slots that share one array in `state`, such as keys and values, also
+    // share one array in the cache.
     for (size_t j = 0; j < i && slot.data == nullptr; ++j) {
       const auto& other = state.slots()[j];
       if (other.kind == Kind::kSource && other.value.has_value() &&

@@ -70,9 +70,9 @@ class DecoderState : public LayerState<T> {
   // Appends the positions of `part` to a growing slot, and returns all of them.
   // Fails a check if the slot lacks some of the position() positions read.
   //
-  // The result may have more positions than are valid in a search, so that a
-  // step copies only its own ones. On a tape that records, it has exactly the
-  // positions appended so far.
+  // In a search, the result may have more positions than are valid, because a
+  // step then copies only its own positions. On a tape that records, the result
+  // has exactly the positions appended so far.
   Var<T> Append(int slot, Var<T> part) override;
 
   // Drops all sources except the first `count`. Requires one row per source and
@@ -124,16 +124,16 @@ class DecoderCache {
   void AddRows(const DecoderState<T>& state);
 
   // Makes row i a copy of row rows[i] of `state`, a View() that has advanced.
-  // Indices beyond its rows select the rows of AddRows().
+  // Indices that are not rows of `state` select the rows of AddRows().
   //
-  // From then on each source has `rows_per_source` rows, which must come from
-  // one source. Sources without rows are dropped.
+  // After the call, each source has `rows_per_source` rows, which must come
+  // from one source. Sources without rows are dropped.
   void Gather(const DecoderState<T>& state, absl::Span<const int32_t> rows,
               int64_t rows_per_source);
 
   // Returns the state as constants of `tape`, valid until the next Gather().
-  // Values that are set or appended last only if Gather() then receives the
-  // state.
+  // Values that are set or appended are kept only if Gather() receives the
+  // returned state.
   DecoderState<T> View(Tape<T>& tape);
 
  private:

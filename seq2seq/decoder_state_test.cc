@@ -137,7 +137,7 @@ TEST(DecoderCacheTest, GathersRowsOfEveryKind) {
   DecoderState<float> state = cache.View(tape);
   state.Append(kCache, tape.Constant({3, 1, 2}, {1, 2, 3, 4, 5, 6}));
   state.AdvancePosition(1);
-  // The last source replaces the first; each source gets two rows.
+  // The last source replaces the first source. Each source gets two rows.
   cache.Gather(state, {2, 2, 1, 1}, 2);
   DecoderState<float> view = cache.View(tape);
   EXPECT_EQ(view.sources(), 2);
@@ -362,7 +362,7 @@ TEST(DecoderCacheTest, ForgetsWhatGatherDoesNotTake) {
                             {.rows = 4, .vocabulary = 10}, arena);
   cache.View(tape).Append(kCache, tape.Full({2, 3, 1}, 9));
   EXPECT_FALSE(cache.View(tape)[kCache].has_value());
-  // Rows change before the first positions are kept.
+  // Rows are rearranged before any position is kept.
   cache.Gather(cache.View(tape), {0, 0, 1, 1}, 2);
   DecoderState<float> state = cache.View(tape);
   state.Append(kCache, tape.Constant({4, 1, 1}, {1, 2, 3, 4}));
@@ -375,7 +375,7 @@ TEST(DecoderCacheTest, ForgetsWhatGatherDoesNotTake) {
       ElementsAre(1, 5, 2, 6, 3, 7, 4, 8));
 }
 
-// A row that reads two ids joins two rows that have read as many.
+// A row that has read two ids is added to two rows that have also read two ids.
 TEST(DecoderCacheTest, GathersRowsThatWereAdded) {
   Tape<float> tape;
   Arena arena;

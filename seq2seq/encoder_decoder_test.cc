@@ -46,8 +46,9 @@ Var<T> LossOf(const TestModel<T>& model, Forward<T>& forward,
 
 struct Kind {
   const char* config;
-  // Whether one position uses the kernels of several positions. Scores without
-  // a fused kernel use matrix products for several queries.
+  // Whether a pass over one position uses the kernels of a pass over several
+  // positions. False for scores without a fused kernel, which use matrix
+  // products only for several queries.
   bool same_kernels = true;
 };
 
@@ -218,7 +219,7 @@ TEST_P(EncoderDecoderTest, PaddingChangesNothingAndGetsNoGradient) {
   const bool tied = !model.store().aliases().empty();
   for (const char* name :
        {"encoder.embedding.weight", "decoder.embedding.weight"}) {
-    // The output reads all rows of a tied weight.
+    // The output layer reads all rows of a tied embedding.
     if (tied && std::string(name) == "decoder.embedding.weight") continue;
     const Parameter<float> weight = *model.store().FindByName(name);
     const auto width =
@@ -386,7 +387,8 @@ TEST_P(EncoderDecoderTest, LengthsChangeNothingThatCounts) {
   }
 }
 
-// The eighth is rounded up.
+// Ended rows are left out when they are at least an eighth of all rows, rounded
+// up.
 TEST(EndedRowsTest, AreLeftOutOnceTheyAreAnEighth) {
   TestModel<float> model(kEveryKind[0].config);
   Tape<float> tape;
@@ -415,7 +417,7 @@ TEST(EncoderDecoderDeathTest, LengthsFall) {
                "3 lengths for 3 rows, in falling order");
 }
 
-// Reads a prompt at once, then steps.
+// Reads a prompt at once, and then one word per step.
 TEST_P(EncoderDecoderTest, APromptIsItsWordsOneByOne) {
   TestModel<float> model(GetParam().config);
   Tape<float> tape;

@@ -37,7 +37,7 @@ class OutputHead {
   virtual int64_t vocabulary() const = 0;
   virtual SpecialIds special_ids() const { return {}; }
 
-  // Maps a readout [.., width] to unnormalised log-probabilities [..,
+  // Maps a readout [.., width] to unnormalized log-probabilities [..,
   // vocabulary].
   Var<T> Logits(Forward<T>& forward, Var<T> readout) const;
 

@@ -71,11 +71,12 @@ TEST(ValidateScheduledSamplingTest, LocatesWhatIsWrong) {
   EXPECT_THAT(problems("updates: 5"),
               ElementsAre("note: updates: has no effect unless `schedule` is "
                           "LINEAR or INVERSE_SIGMOID"));
-  // A resolved config contains defaults.
+  // The default value must be accepted, because a resolved config contains
+  // defaults.
   EXPECT_THAT(problems("updates: 0"), ElementsAre());
 }
 
-// Decoders with the query before and after the step, without dropout.
+// Decoders that query before or after the step, without dropout.
 const char* const kDecoders[] = {
     "embedding: 5 hidden: 6 readout: STATE_CONTEXT_EMBEDDING",
     "embedding: 5 hidden: 6 query: CURRENT_STATE readout: ATTENTIONAL "
@@ -125,7 +126,8 @@ TEST_P(ScheduledSamplingTest, WithProbability0IsTeacherForcing) {
   EXPECT_EQ(
       Readouts(Model(Decoder("scheduled_sampling { probability: 0 }")), all),
       forced);
-  // The decoder reads word by word but replaces none, which is bit-identical.
+  // The decoder reads word by word but replaces no word, so the readouts must
+  // be bit-identical.
   EXPECT_EQ(
       Readouts(Model(Decoder("scheduled_sampling { probability: 1e-300 }")),
                all),
@@ -224,7 +226,7 @@ TEST_P(ScheduledSamplingTest, TheGradientIsThatOfTheWordsThatWereRead) {
 TEST_P(ScheduledSamplingTest, DrawsBySeedUpdateExampleAndPosition) {
   const auto model = Model(Decoder("scheduled_sampling { probability: 0.5 }"));
   const std::vector<double> together = Readouts(model, {0, 3});
-  // A row of the batch equals its example alone.
+  // Each row of the batch must equal the result of its example alone.
   std::vector<double> apart = Readouts(model, {0});
   const std::vector<double> second = Readouts(model, {3});
   apart.insert(apart.end(), second.begin(), second.end());

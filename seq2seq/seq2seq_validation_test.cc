@@ -136,7 +136,8 @@ TEST(ValidateEncoderDecoderTest, ReportsEveryProblemOfARecurrentStack) {
                           StartsWith("encoder.dropout: "),
                           "encoder.initialization: must be PYTORCH or "
                           "XAVIER_UNIFORM"));
-  // A resolved config contains defaults.
+  // The default RESET_AFTER must give no note, because a resolved config
+  // contains defaults.
   for (const auto& [gate, expected] :
        {std::pair("RESET_BEFORE",
                   "note: decoder.reset_gate: has no effect: an LSTM has no "

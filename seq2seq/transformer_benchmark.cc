@@ -181,8 +181,8 @@ class RandomLanguageModel {
     forward_.emplace(tape_, store_, /*gradients=*/nullptr);
   }
 
-  // Returns the time in seconds to generate `steps` ids after `context` ids and
-  // one more, in each of `rows` texts.
+  // Returns the time in seconds to generate `steps` ids in each of `rows`
+  // texts, after a prompt of `context` ids and the first generated id.
   double Seconds(int64_t context, size_t rows, int64_t steps) {
     using Clock = std::chrono::steady_clock;
     const RandomStream random(3, "text");
@@ -239,8 +239,8 @@ class RandomLanguageModel {
   std::optional<Forward<float>> forward_;
 };
 
-// The models run interleaved, so that the state of the machine affects all
-// alike. The reported time is linear attention's.
+// The models run in turn, so that the state of the machine affects all of them
+// equally. The reported time is the time of linear attention.
 void Decoding(benchmark::State& state) {
   constexpr int64_t kSteps = 32;
   std::vector<std::unique_ptr<RandomLanguageModel>> models;

@@ -38,8 +38,8 @@ Var<T> TransformerHead<T>::Transform(Forward<T>& forward,
   if (!transform_.has_value()) return readout;
   const NameScope<T> scope(forward.tape(), "transform");
   const Var<T> hidden = Activate(activation_, (*transform_)(forward, readout));
-  // A pass that reads the logits calls this twice, so the scale of the norm is
-  // not a hook point.
+  // A pass that reads the logits calls this function twice, so the scale of the
+  // norm is not a hook point.
   Probe<T>* const probe = forward.probe();
   forward.set_probe(nullptr);
   const Var<T> normed = (*norm_)(forward, hidden);

@@ -3,8 +3,8 @@
 //
 //   W norm(f(V x + c)) + b
 //
-// Here f is the activation of the layers, or GELU if that is SwiGLU. Devlin et
-// al., "BERT", 2019.
+// Here f is the activation of the layers, or GELU if the activation is SwiGLU.
+// Devlin et al., "BERT", 2019.
 #ifndef SEQ2SEQ_TRANSFORMER_HEAD_H_
 #define SEQ2SEQ_TRANSFORMER_HEAD_H_
 

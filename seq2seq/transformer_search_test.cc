@@ -166,7 +166,8 @@ TEST(TransformerLanguageModelTest, ContinuesAPrompt) {
       {.max_length = 4, .prompt = prompts[1]}};
   SearchConfig config;
   const auto found = Search({.members = members, .sources = sources}, config);
-  // Reads up to the last position; nothing is read after the last choice.
+  // The search reads ids up to the last position. The last chosen id is not
+  // read.
   EXPECT_EQ(found[0][0].ids.size(), 10);
   EXPECT_EQ(found[1][0].ids.size(), 4);
   // In one pass over the whole text, each id is the likeliest after the ids

@@ -117,7 +117,7 @@ TranslationModel::Alignments TranslationModel::AlignmentsOf(
       const int64_t row = std::ssize(all);
       Aligned& aligned = all.emplace_back();
       if (pair.alignment.empty()) continue;
-      // A config may cut sentences.
+      // The config may cut sentences, so only words with an id are aligned.
       const PairView ids = encoded[example];
       const auto targets =
           static_cast<int>(std::min(pair.target.size(), ids.target.size()));
@@ -173,7 +173,7 @@ EvaluatedSet TranslationModel::EvaluateSet(Forward<float>& forward,
   int64_t cut_outputs = 0;
   for (size_t i = 0; i < set.pairs.size(); ++i) {
     const SentencePair& pair = set.pairs[i];
-    // Nothing is the translation of nothing, as //tools:translate has it.
+    // An empty source has an empty translation, as in //tools:translate.
     std::vector<std::string> words;
     if (!pair.source.empty()) {
       words = translator_.Words(translations[i].front());

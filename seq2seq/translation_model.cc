@@ -255,7 +255,7 @@ Traced<float> TranslationModel::TracePair(
   const auto with_end = [](absl::Span<const std::string> words, size_t size) {
     std::vector<std::string> all(words.begin(), words.end());
     all.push_back("<eos>");
-    // The config may cut sentences.
+    // The config may cut sentences, so the last words may have no ids.
     all.resize(size);
     return all;
   };

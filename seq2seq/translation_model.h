@@ -110,7 +110,7 @@ class TranslationModel : public Model<float> {
   bool selects_keys() const { return selects_keys_; }
 
  private:
-  // `vocabularies` are the source's and the target's.
+  // `vocabularies` are the vocabularies of the source and of the target.
   TranslationModel(const EncoderDecoderConfig& config,
                    const AttentionRegistry& scorers,
                    const std::pair<Vocabulary, Vocabulary>& vocabularies,
@@ -139,8 +139,8 @@ class TranslationModel : public Model<float> {
     int64_t gold = 0;
     double selected = 0;
   };
-  // Aligns the reference translations; teacher forcing gives the weights of
-  // each word.
+  // Aligns the reference translations by the attention weights of each word in
+  // teacher forcing.
   Alignments AlignmentsOf(Forward<float>& forward,
                           absl::Span<const SentencePair> pairs) const;
   // Returns the non-empty data sets of dev or test; empty for train.

@@ -129,7 +129,7 @@ TEST(TranslationModelTest, BatchesOfAnEvaluationAreAddedUp) {
   dev.push_back(Pair("b", "x"));
   SameEverywhere model("x", 1, std::move(dev));
   EXPECT_DOUBLE_EQ(model.Evaluate()["token_accuracy_apart"], 101.0 / 402);
-  // The last two evaluations compute the losses.
+  // The first two evaluations translate. The last two compute the losses.
   EXPECT_THAT(model.EvaluatedRows(), ::testing::ElementsAre(37, 64, 64, 37));
 }
 
@@ -205,8 +205,8 @@ TEST(TranslationModelTest, D2lLossIsThatOfATokenOverTheSteps) {
   const auto measured = MetricsOf(model.Evaluate(forward, Split::kTrain));
   EXPECT_EQ(measured.size(), 1);
   // Each of the six tokens has loss log(7). The sentences' means over ten steps
-  // are 0.4 log(7) and 0.2 log(7), and their sum is divided by six. The mean
-  // over the twenty positions would be 0.3 log(7).
+  // are 0.4 * log(7) and 0.2 * log(7), and their sum is divided by six. The
+  // mean over the twenty positions would be 0.3 * log(7).
   EXPECT_NEAR(measured.at("d2l_loss"), std::log(7) / 10, 1e-6);
 }
 
@@ -284,11 +284,13 @@ TEST(TranslationModelTest, OutputsMayBeAsLongAsTargetsOfTheTraining) {
     return outputs;
   };
   int64_t ids = 0;
-  // 31 ids for 2: 15.5 times as many.
+  // The training pair has 31 target ids for 2 source ids, so the ratio is 15.5.
+  // The limit is 15.5 * 2 + 1.
   EXPECT_EQ(evaluate({}, "x", &ids), 2);
   EXPECT_EQ(ids, 32);
   EXPECT_EQ(evaluate({}, "<eos>", &ids), 0);
-  // A run of an earlier program kept no lengths.
+  // A run of an earlier program contains no lengths, so the limit is 2 * 2 +
+  // 10.
   EXPECT_EQ(evaluate(TargetLengths(), "x", &ids), 2);
   EXPECT_EQ(ids, 14);
 }
@@ -345,7 +347,8 @@ TEST(TranslationModelTest, AlignmentErrorIsOfTheWordsThatTheModelRead) {
   // Two of the links (0, 0), (1, 0) and (2, 0) are among the three gold
   // alignments.
   EXPECT_DOUBLE_EQ(ErrorRate(/*cut_tokens=*/0), 1 - 2 * 2.0 / 6);
-  // Each side is cut to one word without <eos>. Its link (0, 0) is right.
+  // Each side is cut to one word without <eos>. The predicted link (0, 0) is
+  // right.
   EXPECT_DOUBLE_EQ(ErrorRate(/*cut_tokens=*/1), 1 - 2 * 1.0 / 4);
 }
 

@@ -26,7 +26,7 @@ namespace {
 // to be fast, and few enough to bound the memory of logits and weights.
 constexpr size_t kMostSources = 64;
 constexpr size_t kMostRows = 512;
-constexpr size_t kMostWeights = 16384;  // per step: rows times source ids
+constexpr size_t kMostWeights = 16384;  // rows * source ids of a step
 
 int64_t LongestTranslation(absl::Span<const TranslationMember> members,
                            const std::vector<int32_t>& source,

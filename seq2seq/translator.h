@@ -49,8 +49,8 @@ class Translator {
  public:
   // `config` must have passed ValidateEncoderDecoder(). Sources are cut to
   // `cut_tokens` ids; 0 means never. `seed` determines the initial values of
-  // the parameters; without `finalize` they stay uninitialised. `lengths` are
-  // the lengths of the training targets.
+  // the parameters. Without `finalize`, the parameters stay uninitialized.
+  // `lengths` are the lengths of the training targets.
   Translator(const EncoderDecoderConfig& config,
              const AttentionRegistry& scorers, Vocabulary source,
              Vocabulary target, int64_t cut_tokens, uint64_t seed,

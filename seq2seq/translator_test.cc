@@ -464,7 +464,7 @@ TEST(TranslateTest, AWarmSearchAllocatesAsMuchForFewStepsAsForMany) {
   Forward<float> forward(tape, model.store(), nullptr);
   for (const int beam : {1, 3}) {
     std::vector<int64_t> allocations;
-    // The first two searches warm up.
+    // The first two searches are for warm-up.
     for (const int words : {50, 50, 5, 50}) {
       const int64_t before = AllocationCount();
       TranslateIds({{&model.model(), &forward}}, sources,
@@ -472,8 +472,8 @@ TEST(TranslateTest, AWarmSearchAllocatesAsMuchForFewStepsAsForMany) {
       allocations.push_back(AllocationCount() - before);
     }
     EXPECT_EQ(allocations[2], allocations[3]);
-    // Each source has a list of one translation with its ids and weights. The
-    // rest is allocated once.
+    // Each source has a list of one translation with ids and weights. All other
+    // arrays are allocated once.
     EXPECT_LE(allocations[3], 4 * 10 + 20);
   }
 }

@@ -161,7 +161,7 @@ void Chooser::ExtendBeams(absl::Span<const int32_t> excluded,
   }
 }
 
-// Ends all hypotheses. Hypotheses that cannot end are dropped if others can.
+// Ends all hypotheses. If some hypotheses can end, the others are dropped.
 void Chooser::EndBeams(absl::Span<const int32_t> excluded,
                        SourceSearch* source) {
   for (int64_t b = 0; b < source->num_beams; ++b) {
@@ -186,7 +186,7 @@ LogNormalizer Chooser::Normalizer(const float* row) const {
 void Chooser::ExtendSamples(absl::Span<const int32_t> excluded,
                             SourceSearch* source) {
   const int64_t choices = ChoicesOf(*source);
-  // At the first step all samples start from the same hypothesis.
+  // At the first step, all samples start from the same hypothesis.
   const int64_t count = choices == 0 ? width_ : source->num_beams;
   source->num_beams = 0;
   for (int64_t i = 0; i < count; ++i) {

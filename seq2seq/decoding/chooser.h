@@ -38,8 +38,8 @@ class Chooser {
   // Returns the hypotheses of a source that is done.
   std::vector<Hypothesis> Results(SourceSearch* source);
 
-  // Returns the prompt and the ids of a hypothesis that the last step left.
-  // Valid until the next call.
+  // Returns the prompt and the ids of a hypothesis that remains after the last
+  // step. Valid until the next call.
   absl::Span<const int32_t> TextOf(const SourceSearch& source,
                                    const Partial& partial);
 

@@ -19,8 +19,8 @@ struct LogNormalizer {
 };
 LogNormalizer NormalizerOf(const float* logits, int64_t vocabulary);
 
-// Computes sum[i] = log(exp(sum[i]) + exp(x[i])) without underflow. -inf stands
-// for the logarithm of 0.
+// Computes sum[i] = log(exp(sum[i]) + exp(x[i])) without underflow. -inf is the
+// logarithm of 0.
 void AddProbabilities(absl::Span<const float> x, absl::Span<float> sum);
 
 // A hypothesis with one more id.
@@ -46,10 +46,10 @@ class BestContinuations {
   }
 
   // Considers each id after hypothesis `beam`, whose log-probability is
-  // `so_far`. `logits` [vocabulary] are unnormalised log-probabilities.
+  // `so_far`. `logits` [vocabulary] are unnormalized log-probabilities.
   // Hypotheses may come in any order.
   void AddLogits(int32_t beam, double so_far, const float* logits);
-  // Does the same as AddLogits() for normalised log-probabilities.
+  // Like AddLogits(), for normalized log-probabilities.
   void AddLogProbabilities(int32_t beam, double so_far,
                            const float* log_probabilities);
 

@@ -98,7 +98,7 @@ TEST(BestContinuationsTest, EqualsAreOrderedByBeamAndId) {
   for (int i = 0; i < 3 * 400; ++i) {
     logits.push_back(static_cast<float>(random.BelowAt(at++, 3)));
   }
-  // The same words in each beam.
+  // All three beams have the same logits.
   std::copy_n(logits.begin(), 400, logits.begin() + 400);
   std::copy_n(logits.begin(), 400, logits.begin() + 800);
   for (const int most : {1, 5, 100}) ExpectBest(most, {-1, -1, -1}, logits);

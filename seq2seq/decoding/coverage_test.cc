@@ -19,8 +19,8 @@
 namespace regard {
 namespace {
 
-// Attends to exactly one of two keys, as a sparse normalizer may: to the second
-// key after `id`, otherwise to the first.
+// A decoder that attends to exactly one of two keys, as a sparse normalizer may
+// do: to the second key after `id`, and to the first key after any other id.
 class SparseDecoder : public NGramDecoder {
  public:
   explicit SparseDecoder(std::vector<std::vector<double>> p, int32_t id = -1)
@@ -45,7 +45,7 @@ class SparseDecoder : public NGramDecoder {
   int32_t id_;
 };
 
-// Returns as many hypotheses as the beam has.
+// Returns `beam` hypotheses, the results of a beam search.
 std::vector<Hypothesis> Best(const SparseDecoder& decoder, int beam,
                              double coverage_penalty) {
   ParameterStore<float> none;
@@ -86,8 +86,8 @@ TEST(CoverageTest, ASourceWithoutAttentionLeavesScoresFinite) {
   }
 }
 
-// The empty sentence ends first. The word has a lower score until the next
-// step, which attends to the second key.
+// The empty sentence is complete first. At that step, the sentence of one word
+// has a lower score, because it has not yet attended to the second key.
 TEST(CoverageTest, TheSearchGoesOnForCoverageThatIsStillToCome) {
   constexpr int32_t kWord = 4;
   const SparseDecoder decoder(

@@ -18,9 +18,10 @@ namespace regard {
 // Reads ids with all members of an ensemble.
 //
 // A step is Begin() or Advance(), then Join() if sources are added, then
-// Keep(). The first three return one row of scores for each row that was read:
-// logits for one member, or the logarithms of the mean of several. The caller
-// may overwrite the scores, which are valid until Keep().
+// Keep(). Begin(), Advance() and Join() return one row of scores for each row
+// that was read. The scores are logits if there is one member. Otherwise, they
+// are the logarithms of the members' mean. The caller may overwrite the scores,
+// which are valid until Keep().
 class EnsembleReader {
  public:
   // `members` share a vocabulary and must outlive this object. The first member

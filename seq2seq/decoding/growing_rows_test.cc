@@ -127,8 +127,8 @@ TEST(GrowingRowsDeathTest, RefusesOtherShapes) {
                "3 positions, at most 2");
 }
 
-// Two heads of width 1. Added rows look as if they had been there from the
-// start.
+// The rows have two heads of width 1. Added rows must equal rows that were
+// there from the start.
 TEST(GrowingRowsTest, RowsAreAddedBehindTheOthers) {
   Tape<float> tape;
   Arena arena;

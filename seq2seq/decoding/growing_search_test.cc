@@ -82,7 +82,8 @@ class GrowingSearchTest : public ::testing::Test {
     return Search({.members = members, .sources = sources}, Parse(config));
   }
 
-  // Expects the same numbers from one pass over prompt and hypothesis.
+  // Expects that one pass over the prompt and the hypothesis gives the numbers
+  // of the hypothesis.
   void ExpectOnePass(int source, const Ids& prompt,
                      const Hypothesis& hypothesis) {
     Forward<float>& forward = member_.forward();

@@ -152,8 +152,8 @@ TEST(NGramSearchTest, AnEnsembleFindsTheBestByItsMean) {
 }
 
 TEST(NGramSearchTest, AnEnsembleAveragesProbabilities) {
-  // a is likelier by probabilities, 0.4 to 0.3. By logarithms b is likelier,
-  // because sqrt(0.3 * 0.3) > sqrt(0.7 * 0.1).
+  // By mean probabilities, a is likelier: 0.4 to 0.3. By mean logarithms, b is
+  // likelier, because sqrt(0.3 * 0.3) > sqrt(0.7 * 0.1).
   const Probabilities first = Table({{0, 0.7, 0.3}, {1, 0, 0}, {1, 0, 0}});
   const Probabilities second = Table({{0.6, 0.1, 0.3}, {1, 0, 0}, {1, 0, 0}});
   const std::string two = "min_length: 1 length_penalty: 0 beam: 2 ";
@@ -164,7 +164,8 @@ TEST(NGramSearchTest, AnEnsembleAveragesProbabilities) {
       {&second, &first}, 5, two + "ensemble_mean: LOG_PROBABILITIES")[0];
   EXPECT_THAT(geometric.ids, ElementsAre(kB));
   EXPECT_NEAR(geometric.log_probability, std::log(0.3), 1e-6);
-  // A word that one member excludes is impossible only by logarithms.
+  // A word that has probability 0 for one member is impossible by mean
+  // logarithms, but possible by mean probabilities.
   const Probabilities never = Table({{0, 0, 1}, {1, 0, 0}, {1, 0, 0}});
   EXPECT_THAT(SearchIn({&first, &never}, 5, "n_best: 2 " + two).size(), 2);
   EXPECT_THAT(SearchIn({&first, &never}, 5,
@@ -247,7 +248,7 @@ TEST(NGramSearchTest, AtTheGreatestLengthHypothesesEndByTheirScores) {
 }
 
 TEST(NGramSearchTest, WhatCannotEndAtTheGreatestLengthIsLeftOut) {
-  // After a the sentence cannot end; after b it can.
+  // The sentence cannot end after a. It can end after b.
   const Probabilities table =
       Table({{0, 0.9, 0.1}, {0, 0.5, 0.5}, {0.5, 0.5, 0}});
   const std::vector<Hypothesis> found =
@@ -337,7 +338,7 @@ TEST(NGramSearchTest, NoNGramIsRepeated) {
 }
 
 TEST(NGramSearchTest, WhatIsRepeatedIsPenalized) {
-  // After b, 0.42 and 0.35 become their fourth powers.
+  // After b, the probabilities 0.42 and 0.35 become their fourth powers.
   const std::string penalty = "repetition_penalty: 4 length_penalty: 0 ";
   EXPECT_THAT(SearchIn({&kFirst}, 6, penalty)[0].ids, ElementsAre(kA, kB));
   // In a beam search, the powers are not normalized again.
@@ -420,7 +421,7 @@ TEST(NGramSearchTest, SamplesAreAsFrequentAsTheyAreProbable) {
   }
   for (const Ids& ids : std::vector<Ids>{{}, {kA}, {kB}, {kA, kB}, {kB, kA}}) {
     const double p = std::exp(LogProbability({&kFirst}, ids));
-    // Four standard deviations.
+    // The tolerance is four standard deviations.
     EXPECT_NEAR(shares[ids], p, 4 * std::sqrt(p / (5 * kSources)));
   }
 }

@@ -18,8 +18,8 @@ int64_t LimitOf(const std::string& text, int64_t source_ids,
   return OutputLimit(config, source_ids, trained);
 }
 
-// The targets of SCAN have up to 48 words, and up to 24 words for a source of
-// 4.
+// The targets of SCAN have up to 48 words, and up to 24 words if the source has
+// 4 words.
 constexpr TargetLengths kScan = {.longest = 49, .ratio = 5};
 
 TEST(OutputLimitTest, ReachesTheTargetsOfTheTraining) {

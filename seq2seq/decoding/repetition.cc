@@ -30,7 +30,7 @@ void Repetition::Apply(absl::Span<const int32_t> text,
   if (n_ > 0) Forbid(text, scores);
 }
 
-// An id is penalised only once, however often it occurs.
+// An id is penalized only once, however often it occurs.
 void Repetition::Penalize(absl::Span<const int32_t> text,
                           absl::Span<float> scores) {
   for (const int32_t id : text) {

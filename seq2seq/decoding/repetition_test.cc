@@ -24,7 +24,7 @@ std::vector<float> Changed(const SearchConfig& config,
   Repetition repetition(config, static_cast<int64_t>(scores.size()), arena);
   const std::vector<float> before = scores;
   repetition.Apply(text, absl::MakeSpan(scores));
-  // A second row of the same text changes in the same way.
+  // A second call for the same text must change the scores in the same way.
   std::vector<float> again = before;
   repetition.Apply(text, absl::MakeSpan(again));
   EXPECT_EQ(scores, again);
@@ -56,11 +56,11 @@ TEST(RepetitionTest, IdsBeyondTheVocabularyArePassedOver) {
 }
 
 TEST(RepetitionTest, AnIdThatCompletesASeenNGramIsImpossible) {
-  // 1 was followed by 2, then by 3.
+  // In the text, 1 is followed by 2 and later by 3.
   const std::vector<int32_t> text = {1, 2, 1, 3, 1};
   EXPECT_THAT(Changed(NGrams(2), text),
               ElementsAre(3, -2, kMinusInfinity, kMinusInfinity));
-  // 3, 1 was followed by nothing.
+  // The text contains 3, 1 only at its end, where no id follows.
   EXPECT_THAT(Changed(NGrams(3), text), ElementsAre(3, -2, 0, 1));
   EXPECT_THAT(Changed(NGrams(3), {0, 3, 1, 0, 3}),
               ElementsAre(3, kMinusInfinity, 0, 1));

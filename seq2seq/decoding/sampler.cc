@@ -92,7 +92,7 @@ int32_t Sampler::Draw(const float* logits, absl::Span<const int32_t> excluded,
     left -= static_cast<double>(weights_[*id]);
     if (left < 0) return *id;
   }
-  // Due to rounding the loop may find no id. The last one is then drawn.
+  // Due to rounding, the loop may find no id. The last id is then drawn.
   return end == ids_ ? -1 : end[-1];
 }
 

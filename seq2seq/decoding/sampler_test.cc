@@ -95,10 +95,12 @@ TEST(SamplerTest, MinPKeepsWhatIsNotFarBelowTheLikeliest) {
   ExpectShares(config, {0, 1, 0, 0});
   config.set_min_p(1);
   ExpectShares(config, {0, 1, 0, 0});
-  // Without the likeliest id, the fraction refers to the next one: 0.1 / 0.3.
+  // If the likeliest id is excluded, min_p is a fraction of the next
+  // probability. 0.1 / 0.3 is greater than min_p.
   config.set_min_p(0.3);
   ExpectShares(config, {0.1 / 0.6, 0, 0.2 / 0.6, 0.3 / 0.6}, {1});
-  // The temperature changes the fractions: (0.2 / 0.4)^2 is less than 0.3.
+  // The temperature changes the fractions of the greatest probability: (0.2 /
+  // 0.4)^2 is less than min_p.
   config.set_temperature(0.5);
   ExpectShares(config, {0, 0.16 / 0.25, 0, 0.09 / 0.25});
 }

@@ -54,8 +54,8 @@ struct EnsembleMember {
   const Decoder<float>* decoder;
   // No other member may use its tape.
   Forward<float>* forward;
-  // Leaves the memory of all sources on the tape of `forward`. Null if there is
-  // no memory.
+  // Computes the memory of all sources on the tape of `forward`. Null if there
+  // is no memory.
   std::function<Memory<float>(Forward<float>&)> encode = nullptr;
 };
 
@@ -95,7 +95,8 @@ struct SearchInputs {
   // hypothesis ends where a decoder supports no further position.
   int64_t window = 0;
   // Whether a hypothesis counts as complete at its maximum length without the
-  // ending id. If false, it must end there, except in sampling.
+  // ending id. If false, a search allows only the ending id there, and sampling
+  // cuts the hypothesis off.
   bool cut = false;
   // Returns whether a hypothesis without the ending id is complete. Null means
   // that none is.
@@ -109,8 +110,8 @@ struct SearchInputs {
 // Returns the hypotheses of each source: at least one and at most n_best,
 // complete ones first, then by falling score. The result of a source depends
 // only on its memory, prompt, limit and key, and is bit-identical in any batch.
-// Prompts of the same length are read together; a source joins the others when
-// they have read as many ids as its prompt has.
+// Prompts of the same length are read together. A source joins the other
+// sources when they have read as many ids as its prompt has.
 //
 // A step of beam search takes the best 2 * beam continuations. A continuation
 // that ends is complete if it is among the best `beam`. The best `beam` of the
@@ -119,10 +120,10 @@ struct SearchInputs {
 // the n_best. It is not enough that `beam` hypotheses are complete, because
 // unlikely ones may end long before the best one.
 //
-// At the maximum length each hypothesis ends, however unlikely the ending id is
-// (as in fairseq). Otherwise a short, unlikely hypothesis that ended would
-// outrank all that were cut. With `cut`, all hypotheses count as complete
-// instead (as in transformers).
+// At the maximum length, each hypothesis ends, however unlikely the ending id
+// is (as in fairseq). If hypotheses were cut instead, a short, unlikely
+// hypothesis that ended would outrank them. With `cut`, all hypotheses count as
+// complete at the maximum length (as in transformers).
 //
 // The first sample of a source is drawn from (seed, key, step). Further samples
 // also depend on their number.

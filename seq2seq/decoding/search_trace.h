@@ -18,7 +18,7 @@ struct Partial {
   int32_t row;
   int32_t last;
   int32_t sample;  // index among the source's samples
-  // Whether it had to end although another id was likelier.
+  // Whether the hypothesis had to end although another id was likelier.
   bool cut = false;
 };
 
@@ -46,7 +46,7 @@ class SearchTrace {
   }
 
   // Calls visit(step, row, id) for each choice of a hypothesis, from `step`
-  // back to `first`, until it returns false.
+  // back to `first`, until visit() returns false.
   template <typename F>
   void FollowBack(const Partial& partial, int64_t step, int64_t first,
                   F visit) const {

@@ -21,7 +21,7 @@ struct SourceSearch {
   int64_t num_beams = 1;
   BestEnded ended = {};
   int64_t first_step = 0;   // the first step that chose an id
-  int64_t last_step = -1;   // the last one; -1 if there is none
+  int64_t last_step = -1;   // the last step that chose an id, or -1
   int64_t memory_size = 0;  // number of positions
 
   // The rows of the current step: the index of the first one, and the scores of

@@ -4,7 +4,7 @@
 // Och and Ney, "A Systematic Comparison of Various Statistical Alignment
 // Models", Computational Linguistics 2003. All gold alignments count as sure,
 // so
-//   rate = 1 - 2 |predicted and gold| / (|predicted| + |gold|).
+//   rate = 1 - 2 * |predicted and gold| / (|predicted| + |gold|).
 #ifndef SEQ2SEQ_METRICS_ALIGNMENT_ERROR_RATE_H_
 #define SEQ2SEQ_METRICS_ALIGNMENT_ERROR_RATE_H_
 

@@ -53,7 +53,7 @@ TEST(GreatestLinksTest, TakesTheFirstOfEqualsAndSkipsEmptyRows) {
 }
 
 TEST(GreatestLinksTest, AWordThatAttendsToTheEndOfSentenceHasNoLink) {
-  // Two words and <eos> on both sides.
+  // Source and target have two words and <eos> each.
   const std::vector<float> weights = {0.1f, 0.2f, 0.7f, 0.5f, 0.4f,
                                       0.1f, 0.8f, 0.1f, 0.1f};
   EXPECT_THAT(GreatestLinks(weights, 3, 2, 2),

@@ -36,9 +36,9 @@ std::string SplitOffPunctuation(absl::string_view text) {
 }
 
 // Replaces each pair of bytes for which matches(first, second) with before +
-// first + " " + second + after, from left to right without overlap. Bytes can
-// stand for characters because the tests match only ASCII. std::regex would
-// take ten times as long.
+// first + " " + second + after, from left to right without overlap. Comparing
+// bytes instead of characters is enough, because the tests match only ASCII.
+// std::regex would take ten times as long.
 template <typename Matches>
 std::string SpacePairs(absl::string_view text, Matches matches,
                        absl::string_view before, absl::string_view after) {

@@ -16,8 +16,8 @@ namespace {
 constexpr int kCharacterOrders = 6;
 constexpr double kBetaSquared = 4.0;
 
-// Appends the number of n-grams of the prediction, of the reference, and shared
-// ones.
+// Appends three numbers of n-grams: in the prediction, in the reference, and in
+// both.
 void CountOrder(const std::vector<std::string>& predicted,
                 const std::vector<std::string>& wanted, int order,
                 std::vector<double>* counts) {

@@ -19,8 +19,8 @@ namespace regard {
 // n-grams of the prediction, n-grams of the reference that scores best, and
 // shared n-grams. The statistics of a corpus are the sums over its sentences.
 //
-// N-grams of up to `word_order` words count, with punctuation split off: 0 is
-// chrF, 2 is chrF++.
+// N-grams of 1 to `word_order` words are counted after punctuation is split
+// off. `word_order` 0 gives chrF, and 2 gives chrF++.
 std::vector<double> ChrfStatistics(const std::string& prediction,
                                    absl::Span<const std::string> references,
                                    int word_order = 0);

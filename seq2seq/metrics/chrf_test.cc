@@ -63,8 +63,8 @@ TEST(ChrfSignatureTest, SaysHowTheScoreWasComputed) {
 }
 
 TEST(ChrfStatisticsTest, AreNgramsOfBothSidesAndSharedOnes) {
-  // The texts have two and three characters, of which two are shared. They have
-  // one and two pairs, of which one is shared.
+  // The prediction has two characters and one pair. The reference has three
+  // characters and two pairs. They share two characters and one pair.
   const std::vector<double> statistics = ChrfStatistics("a b", {"abc"});
   EXPECT_EQ(static_cast<int>(statistics.size()), kChrf.width);
   EXPECT_EQ(std::vector<double>(statistics.begin(), statistics.begin() + 9),

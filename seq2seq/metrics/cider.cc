@@ -65,7 +65,8 @@ class Documents {
 
  private:
   const double log_images_;
-  std::map<std::string, int64_t> images_;  // by n-gram of their references
+  // numbers of images, by n-gram of their references
+  std::map<std::string, int64_t> images_;
 };
 
 double Similarity(const Weights& prediction, const Weights& reference) {

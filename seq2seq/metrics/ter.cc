@@ -118,7 +118,8 @@ class BandedDistance {
 };
 
 struct EditAlignment {
-  // Positions; -1 before the first word.
+  // The position in the sentence of each reference word; -1 before the first
+  // word.
   std::vector<int64_t> sentence_of_reference;
   std::vector<bool> reference_errors;
   std::vector<bool> sentence_errors;

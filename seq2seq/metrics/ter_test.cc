@@ -24,7 +24,8 @@ TEST(TerEditsTest, CountsEachKindOfEdit) {
 }
 
 TEST(TerEditsTest, AShiftOfAPhraseIsOneEdit) {
-  // Insertions and deletions would count as four edits.
+  // One shift is enough. Without shifts, there would be four insertions and
+  // deletions.
   EXPECT_EQ(Edits("d e a b c", "a b c d e"), 1);
   EXPECT_EQ(Edits("a c d b", "a b c d"), 1);
 }

@@ -290,8 +290,8 @@ Var<T> RecurrentDecoder<T>::AdvanceAtOnce(Forward<T>& forward,
   return Readout(forward, top, context, words.embedding, *state);
 }
 
-// Dropping rows copies the keys and values of the others. It therefore waits
-// until an eighth of the rows have ended.
+// Dropping rows copies the keys and values of the remaining rows. Therefore,
+// nothing is dropped until an eighth of the rows have ended.
 template <typename T>
 void RecurrentDecoder<T>::DropEnded(absl::Span<const int32_t> lengths,
                                     int64_t time,
@@ -330,7 +330,8 @@ Var<T> RecurrentDecoder<T>::AdvanceInSteps(Forward<T>& forward,
   auto* const readouts = tape.arena().template New<Var<T>>(time);
   for (int64_t t = 0; t < time; ++t) {
     const NameScope<T> scope(tape, "step", state->position());
-    // Predictions are made for all rows.
+    // If predictions are read, no row is dropped, because predictions are made
+    // for all rows.
     if (predicted == 0) DropEnded(lengths, t, state);
     Word word;
     if (predicted > 0) {

@@ -57,11 +57,11 @@ RecurrentOptions RecurrentStack(const Config& config) {
 
 // A recurrent decoder that reads ids either one by one or all at once.
 //
-// It reads them one by one if a step depends on more than the recurrent state
-// of the previous step: its context, readout, attention weights or predicted
-// word. This is so if an attention has `query` PREVIOUS_STATE or a score that
-// uses history, and with input_feeding or scheduled_sampling. Otherwise all ids
-// take one pass of the recurrent layers and one attention.
+// It reads them one by one if, besides the recurrent state, a step depends on
+// the context, readout, attention weights or predicted word of the previous
+// step. Such configs have input_feeding, scheduled_sampling, an attention with
+// `query` PREVIOUS_STATE, or a score that uses history. With any other config,
+// all ids take one pass of the recurrent layers and one attention.
 //
 // The hook points of one pass are "decoder/layer[k]/state"
 // (nn/layers/recurrent.h) and the hook points of the attention in "decoder". If
@@ -86,9 +86,10 @@ class RecurrentDecoder : public Decoder<T> {
   enum Slot {
     kKeys,    // prepared keys [sources, 1, time, prepared width]
     kValues,  // [sources, 1, time, memory width]
-    // A context that is the same at each step, [sources, ..]: the context, if
-    // the readout contains it; its contribution to the first layer's input; and
-    // its contribution to the attentional vector before the tanh.
+    // Three slots for a context that is the same at each step, [sources, ..].
+    // The first is the context, if the readout contains it. The others are its
+    // contributions to the first layer's input, and to the attentional vector
+    // before the tanh.
     kContext,
     kContextGates,
     kContextReadout,
@@ -136,8 +137,8 @@ class RecurrentDecoder : public Decoder<T> {
   Var<T> AdvanceInSteps(Forward<T>& forward, absl::Span<const int32_t> ids,
                         absl::Span<const int32_t> lengths,
                         DecoderState<T>* state) const;
-  // Drops the rows that have ended: row i has lengths[i] ids, and `time` of
-  // them are read.
+  // Drops the rows that have ended. Row i has lengths[i] ids, of which the
+  // first `time` have been read.
   void DropEnded(absl::Span<const int32_t> lengths, int64_t time,
                  DecoderState<T>* state) const;
   // Advances by one word. Returns the readout, [rows, readout width].

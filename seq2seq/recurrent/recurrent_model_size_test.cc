@@ -12,9 +12,9 @@ int64_t CountOf(const Configs& configs) {
 }
 
 TEST(RecurrentModelSizeTest, OfTheDecoderWithTheContextInItsRecurrence) {
-  // Parameters: embeddings 9 x 3 and 8 x 2; encoder 12 x 3 + 12 x 4 + 2 x 12;
-  // score 5 (4 + 4 + 1); decoder 12 (4 + 2) + 12 x 4 + 2 x 12; output 8 x 4
-  // + 8.
+  // Numbers of parameters: embeddings 9 * 3 and 8 * 2; encoder 12 * 3 + 12 * 4
+  // + 2 * 12; score 5 * (4 + 4 + 1); decoder 12 * (4 + 2) + 12 * 4 + 2 * 12;
+  // output 8 * 4 + 8.
   EXPECT_EQ(CountOf({"embedding: 3 hidden: 4", "additive { width: 5 }",
                      "embedding: 2 hidden: 4"}),
             27 + 16 + 108 + 45 + 144 + 40);
@@ -28,9 +28,9 @@ TEST(RecurrentModelSizeTest, ResettingBeforeHasOneBiasAGate) {
 }
 
 TEST(RecurrentModelSizeTest, OfABidirectionalEncoderAndAWideReadout) {
-  // Parameters: encoder 2 (16 x 3 + 16 x 4 + 2 x 16); bridge 5 x 8 + 5; score 2
-  // (5 + 8 + 1); decoder 20 (8 + 2) + 20 x 5 + 2 x 20; output 8 (5 + 8 + 2)
-  // + 8.
+  // Numbers of parameters: encoder 2 * (16 * 3 + 16 * 4 + 2 * 16); bridge 5 * 8
+  // + 5; score 2 * (5 + 8 + 1); decoder 20 * (8 + 2) + 20 * 5 + 2 * 20; output
+  // 8 * (5 + 8 + 2) + 8.
   EXPECT_EQ(
       CountOf({"embedding: 3 hidden: 4 cell: LSTM bidirectional: true",
                "additive { width: 2 }",
@@ -40,8 +40,8 @@ TEST(RecurrentModelSizeTest, OfABidirectionalEncoderAndAWideReadout) {
 }
 
 TEST(RecurrentModelSizeTest, OfInputFeeding) {
-  // Parameters: decoder 12 (2 + 4) + 12 x 4 + 2 x 12; attentional 4 (4 + 4); no
-  // score.
+  // Numbers of parameters: decoder 12 * (2 + 4) + 12 * 4 + 2 * 12; attentional
+  // vector 4 * (4 + 4). The score has none.
   EXPECT_EQ(CountOf({"embedding: 3 hidden: 4", "dot {}",
                      "embedding: 2 hidden: 4 query: CURRENT_STATE "
                      "readout: ATTENTIONAL input_feeding: true"}),

@@ -12,7 +12,7 @@
 namespace regard {
 namespace {
 
-// The recorded whole target equals single steps, position by position.
+// Reading all ids at once must equal reading them one by one, at each position.
 TEST(GrowingDecoderTest, IdsAtOnceAreIdsOneAfterAnother) {
   const GrowingDecoder<double> decoder(12, 40, 3);
   ParameterStore<double> none;
