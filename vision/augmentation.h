@@ -22,8 +22,8 @@ struct ImageTransform {
   bool flip = false;
 };
 
-// Returns the variation of an example in an epoch. A function of its arguments;
-// epoch < 2^24, example < 2^37.
+// Returns the variation of an example in an epoch, which depends only on the
+// arguments. `epoch` must be below 2^24, and `example` below 2^37.
 ImageTransform DrawTransform(const ImageAugmentation& config,
                              const ImageShape& shape, uint64_t seed,
                              int64_t epoch, int64_t example);
@@ -38,8 +38,8 @@ void TransformImage(const uint8_t* pixels, const ImageShape& shape,
                     T* out);
 
 // Returns the images examples[i] of `set` as a constant of the tape, [examples,
-// channels, height, width]. In training they vary by `epoch`, and the seed of
-// the tape's random state determines the variation.
+// channels, height, width]. In training, the variation depends on `epoch` and
+// on the seed of the tape's random state.
 template <typename T>
 Var<T> MakeImages(Tape<T>& tape, const ImageSet& set,
                   absl::Span<const int64_t> examples,

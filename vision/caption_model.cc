@@ -81,7 +81,7 @@ void CaptionModel::ValidateData(ConfigProblems& problems) const {
         problems.Add("begin", "must not occur in the sentences of the data");
         return;
       }
-      // WithoutPrompt() removes as many words as the prompt has.
+      // WithoutPrompt() removes prompt_words_.size() words.
       const auto first =
           absl::MakeConstSpan(caption.words).subspan(0, prompt_words_.size());
       if (ids.size() > prompt().size() && tokens_.Encode(first) == prompt()) {
@@ -93,7 +93,7 @@ void CaptionModel::ValidateData(ConfigProblems& problems) const {
       return;
     }
   }
-  // The first id and all others are read.
+  // The decoder reads the first id and all other ids of a sentence.
   const auto needed = static_cast<int64_t>(longest) + 1;
   if (needed > captioner_.decoder().longest_position()) {
     problems.Add(

@@ -67,7 +67,8 @@ class CaptionModel : public Model<float> {
             absl::Span<Var<float>> sums) const override;
   // Computes the metrics of dev and test:
   // * exact_match, bleu and cider_d of the sentences that the model writes;
-  //   cut_outputs, the number of them that were cut at the limit of the search.
+  //   cut_outputs, the number of these sentences that were cut at the limit of
+  //   the search.
   // * loss and token_accuracy of the reference sentences.
   // * pointing_accuracy and pointing_mass of the reference sentences, if the
   //   model has cross-attention and the images are canvases.
@@ -79,8 +80,8 @@ class CaptionModel : public Model<float> {
   absl::StatusOr<Answered> Answer(Forward<float>& forward,
                                   const Question& question) const;
 
-  // Writes sentences about the same inputs, best first. `search` must have
-  // passed ValidateSearch(). Its limits count tokens after the prompt.
+  // Writes sentences about the input of Answer(), best first. `search` must
+  // have passed ValidateSearch(). Its limits count tokens after the prompt.
   struct Described {
     std::string text;          // including the prompt
     std::vector<int32_t> ids;  // without the prompt
@@ -91,9 +92,9 @@ class CaptionModel : public Model<float> {
       Forward<float>& forward, const Question& question,
       const SearchConfig& search) const;
 
-  // Traces the tokens after the prompt, each given the tokens before it, for
-  // the same inputs. The tokens are options.target, the model's own sentence,
-  // or `ids`.
+  // Traces the tokens after the prompt, each given the tokens before it.
+  // Accepts the inputs of Answer(). The tokens are options.target, the model's
+  // own sentence, or `ids`.
   absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,
                                       const Question& question,
                                       const TraceOptions& options) const;
@@ -116,7 +117,8 @@ class CaptionModel : public Model<float> {
   // Returns the attention of `tokens` [tokens] on each quadrant.
   std::vector<double> OnQuadrants(absl::Span<const float> tokens) const;
 
-  // Returns the mean mass of uniform attention.
+  // Returns the mean attention on the quadrants of the words of `set` if
+  // attention is uniform.
   double UniformMass(const CaptionSet& set) const;
 
   const CaptionerConfig& config() const { return config_; }
@@ -134,7 +136,7 @@ class CaptionModel : public Model<float> {
   // spell them.
   std::vector<std::string> WithoutPrompt(const Caption& caption) const;
   // Returns the quadrant of each token of a reference sentence. The first token
-  // of a word has the quadrant of the word; all others, and words without a
+  // of a word has the quadrant of the word. Other tokens, and words without a
   // quadrant, have -1.
   std::vector<int32_t> QuadrantsOf(const Caption& caption) const;
 
@@ -176,7 +178,7 @@ class CaptionModel : public Model<float> {
   Var<float> Run(Forward<float>& forward, const CaptionSet& set,
                  absl::Span<const int64_t> images,
                  const DecoderBatch& batch) const;
-  // Does the same, and returns the alignment.
+  // Like Run(), but returns the alignment.
   AttentionMap<float> Align(Forward<float>& forward, const CaptionSet& set,
                             absl::Span<const int64_t> images,
                             const DecoderBatch& batch,

@@ -134,7 +134,7 @@ TEST(CaptionModelTest, AnEpochHasItsOwnVariantsOfTheImages) {
 
 TEST(CaptionModelTest, WordsOfThePromptAreNotPredicted) {
   CaptionModel model = ModelOf(Canvases(3));
-  // "a circle above a star and left of a cross <eos>" has 11 words.
+  // The caption "a circle above a star and left of a cross <eos>" has 11 words.
   EXPECT_EQ(model.CountWork({0, 2}), 22);
   EXPECT_EQ(model.prompt().size(), 3);
   Tape<float> tape;
@@ -165,7 +165,8 @@ TEST(CaptionModelTest, PointingOfAUniformMap) {
   EXPECT_EQ(measured.at("pointing_accuracy"), 0);
   EXPECT_NEAR(model.UniformMass(model.data().test), 4.0 / 17, 1e-6);
   std::vector<float> tokens(17, 0);
-  // After the class token, row 1, column 2 is at the top right.
+  // After the class token, the patch at row 1, column 2 belongs to the top
+  // right quadrant.
   tokens[1 + 6] = 0.75F;
   tokens[1 + 8] = 0.25F;
   tokens[0] = 9;
@@ -203,7 +204,7 @@ TEST(CaptionModelTest, LooksAreTheWeightsOfEachWord) {
   EXPECT_NEAR(measured.at("pointing_accuracy"), correct / 3.0, 1e-9);
 }
 
-// The images are read once for losses and once for sentences.
+// The evaluation reads the images once for losses and once for sentences.
 TEST(CaptionModelTest, AnEvaluationReads64ImagesAtOnce) {
   CaptionModel model = ModelOf(Canvases(3, 65));
   Tape<float> tape;
@@ -335,7 +336,7 @@ TEST(CaptionModelTest, SentencesMayBePiecesOfWords) {
               ElementsAre("a", "circle", "above", "a", "star"));
 }
 
-// The prompt must divide into as many words as it has in the data.
+// A prompt must not have the tokens of the data in other words.
 TEST(CaptionModelTest, APromptIsTheWordsOfTheData) {
   CaptionSplits data = Canvases(1);
   data.vocabulary = kPieces;

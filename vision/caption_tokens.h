@@ -24,8 +24,8 @@ class CaptionTokens {
  public:
   // Creates the vocabulary: the words of the prompt and of the training
   // sentences or, with config.tokens(), subwords. If `data` contains the
-  // vocabulary of a trained model, uses that. `config` must have passed
-  // ValidateCaptioner(); see also Validate().
+  // vocabulary of a trained model, uses this vocabulary. `config` must have
+  // passed ValidateCaptioner(); see also Validate().
   CaptionTokens(const CaptionerConfig& config, const CaptionSplits& data);
 
   // Adds problems of the vocabulary under paths relative to the config.
@@ -48,14 +48,14 @@ class CaptionTokens {
   // Returns the words of a prompt or of a typed sentence, split as in a list of
   // captions.
   static std::vector<std::string> Prompt(absl::string_view text);
-  // Returns notes on the words of which a part is unknown, as UnknownWords
-  // does.
+  // Returns notes on words of which a part is unknown, in the form of
+  // UnknownWords.
   std::vector<std::string> NotesOn(absl::Span<const std::string> words) const;
 
   // Returns the ids of words, without the first and the last id of a sentence.
   std::vector<int32_t> Encode(absl::Span<const std::string> words) const;
-  // Returns the names of these ids. Unknown words keep their own names if the
-  // tokens are words.
+  // Returns the names of the ids of Encode(). Unknown words keep their own
+  // names if the tokens are words.
   std::vector<std::string> Names(absl::Span<const std::string> words) const;
   std::string Name(int32_t id) const;
 

@@ -130,8 +130,8 @@ TEST(CaptionerTest, MapsAreOfTheChosenLayer) {
                [&] { model.decoder().Advance(forward, ids, {}, &state); });
     const AttentionMap<float> map =
         MemoryAlignment<float>(maps, model.decoder().alignment());
-    // There are two images, three positions, and the class token and four
-    // patches.
+    // The map has two images, three positions, and five tokens: a class token
+    // and four patches.
     ASSERT_EQ(map.shape, Shape({2, 1, 3, 5}));
     const AttentionMap<float>& all = maps[2 * layer + 1];
     ASSERT_EQ(all.shape, Shape({2, 2, 3, 5}));

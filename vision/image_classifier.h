@@ -51,7 +51,7 @@ class ImageClassifier : public Model<float> {
                                   const Question& question,
                                   const AnswerOptions& options) const;
 
-  // Traces all classes, for the same inputs.
+  // Traces all classes, for the same inputs as Answer().
   absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,
                                       const Question& question,
                                       const TraceOptions& options) const;
@@ -61,7 +61,7 @@ class ImageClassifier : public Model<float> {
   std::vector<float> Predict(Forward<float>& forward,
                              const ImageSet& set) const;
 
-  // Does the same for selected images, on the tape of a step that has begun.
+  // Like Predict(), for selected images, on the tape of a step that has begun.
   Var<float> PredictBatch(Forward<float>& forward, const ImageSet& set,
                           absl::Span<const int64_t> images) const;
 

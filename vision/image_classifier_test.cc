@@ -114,7 +114,7 @@ TEST(ImageClassifierTest, PredictsTheSameBitsOnThreads) {
   }
 }
 
-// Ranks agree on the batches, however many threads each has.
+// Ranks must use the same batches, however many threads each rank has.
 TEST(ImageClassifierTest, RanksOfOtherThreadsPredictTheSameBits) {
   ImageClassifier model = ModelOf(Shapes(5));
   std::vector<float> predicted[2];

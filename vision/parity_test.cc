@@ -1,7 +1,7 @@
-// Compares values and gradients, in float to 1e-5: a block and a two-layer
-// model with timm's Vision Transformer, a captioner with PyTorch's decoder
-// layers, and a captioner with transformers' BLIP. BLIP's sentences must be
-// equal too.
+// Compares values and gradients, in float to 1e-5. A block and a two-layer
+// model are compared with timm's Vision Transformer, a captioner with PyTorch's
+// decoder layers, and another captioner with the BLIP of transformers. The
+// sentences of BLIP must also be equal.
 #include "nn/testing/parity.h"
 
 #include <algorithm>
@@ -219,7 +219,7 @@ class Blip {
     std::vector<int32_t> read = {model_.decoder().head().special_ids().begin};
     read.insert(read.end(), prompt.begin(), prompt.end());
     for (int64_t i = 0; i < shape[0]; ++i) {
-      // 14 words and the end.
+      // The limit is 14 words and the end.
       sources.push_back({15, static_cast<uint64_t>(i), read});
     }
     SearchConfig search;

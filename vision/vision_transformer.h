@@ -26,10 +26,13 @@ void ValidateVisionTransformer(const VisionTransformerConfig& config,
                                const AttentionRegistry& scorers,
                                ConfigProblems& problems);
 
-// The parameters are "patch_embedding.{weight,bias}", [width, channels * patch
-// * patch] and [width]; "class_token" [width] with pooling: CLASS_TOKEN;
-// "position_embedding.weight" [tokens, width]; "embedding_norm.*" with
-// transformer.embedding_norm; "layers.*" and "norm.*".
+// The parameters are:
+// * "patch_embedding.{weight,bias}", [width, channels * patch * patch] and
+//   [width].
+// * "class_token" [width] with pooling: CLASS_TOKEN.
+// * "position_embedding.weight" [tokens, width] with learned positions.
+// * "embedding_norm.*" with transformer.embedding_norm.
+// * "layers.*" and "norm.*".
 template <typename T>
 class VisionTransformer {
  public:
