@@ -13,9 +13,9 @@ namespace {
 
 using Prompts = absl::Span<const std::vector<int32_t>>;
 
-// Limits on the prompts that are continued together: enough for matrix products
-// to be fast, and few enough to bound the memory of keys and values. GPT-2
-// small takes 0.6 GB for 8192 positions.
+// Limits on the prompts that are continued together. They are large enough for
+// fast matrix products, and small enough to bound the memory of keys and
+// values. GPT-2 small takes 0.6 GB for 8192 positions.
 constexpr int64_t kMostPrompts = 64;
 constexpr int64_t kMostPositions = 8192;
 

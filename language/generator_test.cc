@@ -41,7 +41,8 @@ constexpr const char* kMixers[] = {
     "mixer { mamba2 { heads: 2 key_width: 4 } }",
     "mixer { linear_attention { heads: 2 } }"};
 
-// A model of "abcdefgh" with parameters large enough that its choices differ.
+// A model of the text "abcdefgh". Its parameters are so large that it chooses
+// different ids.
 class GeneratorTest : public ::testing::Test {
  protected:
   static LanguageModel Make(const std::string& fields,

@@ -47,7 +47,7 @@ struct MaskedBatch {
 class MaskedText {
  public:
   // `known` [vocabulary] is true for ids that may be masked. `seed` determines
-  // the pairs; see MakeTextPairs(). All references must outlive this object.
+  // the pairs of MakeTextPairs(). All references must outlive this object.
   MaskedText(const WordPiece& pieces, const MaskedWordsConfig& config,
              const EncodedText& text, const std::vector<bool>& known,
              uint64_t seed);

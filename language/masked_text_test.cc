@@ -213,7 +213,7 @@ TEST_F(MaskedTextTest, WordsAreMaskedWhole) {
   }
 }
 
-// Blocks of four tokens begin inside of words, and the rest of such a word can
+// Blocks of six tokens may begin inside of a word. The rest of such a word can
 // be masked.
 TEST_F(MaskedTextTest, TheRestOfAWordThatWasCutIsAWord) {
   words_ = "w1 w2s w3s w4s w5s w6s w7s";
@@ -229,7 +229,8 @@ TEST_F(MaskedTextTest, TheRestOfAWordThatWasCutIsAWord) {
       masked.insert(at);
     }
   }
-  // The tokens are w1, w2, ##s, w3, ##s, w4 | ##s, w5, ##s, ...
+  // The bar in w1, w2, ##s, w3, ##s, w4 | ##s, w5, ##s is the beginning of
+  // example 1.
   EXPECT_TRUE(masked.contains(1));
 }
 

@@ -32,7 +32,8 @@ namespace {
 // of training.
 constexpr double kEvaluationShare = 0.15;
 constexpr uint64_t kEvaluationSeed = 0x7E57;
-// The number of ids that an evaluation reads at once; at least one example.
+// The number of ids that an evaluation reads at once, unless one example has
+// more.
 constexpr int64_t kEvaluationIds = 4096;
 
 // Returns the outputs at the predicted positions, [positions, width].

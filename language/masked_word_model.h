@@ -95,7 +95,7 @@ class MaskedWordModel : public BertModel {
                                   const AnswerOptions& options) const;
 
   // Traces the likeliest word of each [MASK], for the same inputs as Answer().
-  // A text without [MASK] must not be cut; its trace has no outputs.
+  // A text without [MASK] must not be cut. Its trace has no outputs.
   absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,
                                       const Question& question,
                                       const TraceOptions& options) const;

@@ -21,9 +21,9 @@ int64_t AddPrefixMatching(absl::Span<const int32_t> ids,
                           absl::Span<const float> weights,
                           absl::Span<double> sums);
 
-// Returns the prefix-matching score of the best head of any layer: the mean of
-// the weights of AddPrefixMatching() over all positions in `text` whose token
-// also occurs earlier in the line. 0 if there is no such position.
+// Returns the prefix-matching score of the best head of any layer. The score is
+// the mean of the weights of AddPrefixMatching() over all positions in `text`
+// whose token also occurs earlier in the line. 0 if there is no such position.
 double PrefixMatching(const LanguageModel& model, Forward<float>& forward,
                       const EncodedText& text);
 

@@ -115,7 +115,7 @@ void SentenceEmbedder::EmbedIds(absl::Span<const std::vector<int32_t>> ids,
     for (size_t i = 0; i < batches_.size(); ++i) workers_[0]->Embed(batch(i));
     return;
   }
-  // Each index of this run is a worker.
+  // The pool calls this function once for each worker.
   std::atomic<size_t> taken = 0;
   pool_.Run(static_cast<int64_t>(workers_.size()), [&](int64_t worker) {
     for (size_t i = taken++; i < batches_.size(); i = taken++) {

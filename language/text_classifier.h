@@ -101,7 +101,7 @@ class TextClassifier : public BertModel {
     int32_t label;
   };
 
-  // Returns why the text cannot be encoded; empty if it can.
+  // Returns why the text cannot be encoded. Empty if it can be encoded.
   std::string WhyNot(const LabelledText& text) const;
   // Returns the typed text or the example of `question`. The label of a typed
   // text is -1.

@@ -19,7 +19,8 @@ namespace regard {
 
 namespace {
 
-// The number of ids that an evaluation reads at once; at least one window.
+// The number of ids that an evaluation reads at once, unless one window has
+// more.
 constexpr int64_t kEvaluationIds = 4096;
 
 }  // namespace
@@ -202,7 +203,7 @@ absl::StatusOr<Traced<float>> TextModel::Trace(
   }
   const bool given = ids.size() > prompt;
   const int32_t next = ids.back();
-  if (given) ids.pop_back();  // it is predicted, not read
+  if (given) ids.pop_back();  // the last id is predicted, not read
   REGARD_RETURN_IF_ERROR(
       CheckTracedSize(given ? "input and target" : "input", ids.size(),
                       std::min(options.most_tokens, model_.block())));

@@ -56,8 +56,8 @@ class TextModel : public Model<float> {
   TextModel(const LanguageModelConfig& config, const AttentionRegistry& scorers,
             const TextSplits& text, const ModelOptions& options);
 
-  // Returns why the text does not fit the config's block; empty if it fits. If
-  // it does not fit, no other function may be called.
+  // Returns why the text does not fit the config's block. Empty if the text
+  // fits. If it does not fit, no other function may be called.
   std::string Problem() const;
 
   ParameterStore<float>& parameters() override { return model_.parameters(); }

@@ -190,7 +190,7 @@ TEST(TextModelTest, TheEndOfALineIsPredictedAndItsBeginningIsNot) {
   EXPECT_EQ(model.CountWork({0}), 3);
   EXPECT_EQ(model.CountWork({1}), 2);
   EXPECT_EQ(model.Problem(), "");
-  // The targets are b <eos> and a b <eos>; the probabilities are multiples of
+  // The targets are b <eos> and a b <eos>. All probabilities are multiples of
   // 1/8.
   const auto dev = Evaluate(model);
   EXPECT_NEAR(dev.at("loss"),

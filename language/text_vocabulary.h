@@ -58,8 +58,8 @@ class TextVocabulary : private TokenList {
 
   int32_t size() const { return pairs_ ? pairs_->size() : TokenList::size(); }
   std::string ToText() const;
-  // Returns a token for display; 0 <= id < size(). Incomplete characters become
-  // U+FFFD.
+  // Returns a token for display. `id` must be from 0 to size() - 1. Incomplete
+  // characters become U+FFFD.
   std::string Token(int32_t id) const;
 
   bool words() const { return unit_ == LanguageModelConfig::WORDS; }
@@ -69,8 +69,8 @@ class TextVocabulary : private TokenList {
   // The tokenizer of BYTE_PAIRS, else null.
   const BytePairs* pairs() const { return pairs_ ? &*pairs_ : nullptr; }
 
-  // Returns the ids of <bos>, which is never generated, and of <eos>; -1 for a
-  // token that does not exist. With BYTE_PAIRS, both may be the same token,
+  // Returns the ids of <bos>, which is never generated, and of <eos>. -1 means
+  // that the token does not exist. With BYTE_PAIRS, both may be the same token,
   // which then ends a text. No id is padding, and targets of -1 are ignored.
   SpecialIds special_ids() const;
 
@@ -139,7 +139,7 @@ class TextStream {
                       absl::Span<const std::string> stops = {})
       : vocabulary_(vocabulary), before_(before), stops_(stops) {}
 
-  // Returns the new text; empty after the text has stopped.
+  // Returns the new text. Empty after the text has stopped.
   std::string Append(int32_t id);
   std::string Finish();
 

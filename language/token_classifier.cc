@@ -29,8 +29,9 @@ namespace regard {
 
 namespace {
 
-constexpr int64_t kEvaluationTokens = 8192;  // read at once
-constexpr size_t kShownTokens = 100;         // shown of an example
+constexpr int64_t kEvaluationTokens = 8192;  // number of tokens read at once
+// number of tokens shown of an example
+constexpr size_t kShownTokens = 100;
 
 int64_t CountLabels(const LabelledSequence& sequence) {
   return std::count_if(sequence.labels.begin(), sequence.labels.end(),

@@ -11,7 +11,7 @@ namespace regard {
 
 class JsonObject;
 
-// Reads an activation; `otherwise` is the default. Reports a problem of the
+// Reads an activation. `otherwise` is the default. Reports a problem of the
 // file if Regard does not support the activation.
 FeedForwardConfig::Activation ReadActivation(
     const JsonObject& json, const std::string& key,

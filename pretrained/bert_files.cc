@@ -43,7 +43,7 @@ std::string ConfigIn(absl::string_view folder) {
   return JoinPath(folder, "config.json");
 }
 
-// Reads a file; returns an object without fields if it does not exist.
+// Reads a file. Returns an object without fields if the file does not exist.
 absl::StatusOr<JsonFile> ReadIfThere(const std::string& path) {
   if (!PathExists(path)) return JsonFile::Parse("{}", path);
   return JsonFile::Read(path);

@@ -43,7 +43,8 @@ class BertFilesTest : public ::testing::Test {
   void Write(const std::string& name, const std::string& text) const {
     EXPECT_TRUE(WriteFileAtomically(JoinPath(folder_, name), text).ok());
   }
-  // Writes the text to a file. Returns the error; empty if there is none.
+  // Writes the text to a file. Returns the error of reading it, or "" if there
+  // is none.
   std::string Error(const std::string& name, const std::string& text) const {
     Write(name, text);
     const absl::Status status = ReadTokenizerFiles(folder_).status();

@@ -192,8 +192,8 @@ std::string BertConfigText(const BertDescription& description) {
 
 namespace {
 
-// Adds the output of masked words. The tensors have `vocabulary` rows; the
-// model may have fewer.
+// Adds the output of masked words. The tensors have `vocabulary` rows. The
+// model may have fewer rows.
 void AddWords(int64_t vocabulary, WeightTable* table) {
   const std::string cls = "cls.predictions.";
   const WeightName lines[] = {

@@ -56,7 +56,7 @@ struct BertDescription {
 // for words and next sentences are ignored.
 absl::StatusOr<BertDescription> ReadBertConfig(const std::string& path,
                                                bool words = true);
-// Parses the text of a config.json; messages name `path`.
+// Parses the text of a config.json. Messages name `path`.
 absl::StatusOr<BertDescription> ParseBertConfig(absl::string_view text,
                                                 absl::string_view path,
                                                 bool words = true);

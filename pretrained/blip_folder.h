@@ -36,9 +36,9 @@ struct BlipFolder {
 absl::StatusOr<BlipFolder> OpenBlipFolder(absl::string_view path,
                                           const AttentionRegistry& scorers);
 
-// Writes a folder that transformers can open; it is created if it does not
-// exist. Returns InvalidArgument, with a message for the user, if the model has
-// features that BLIP lacks.
+// Writes a folder that transformers can open. The folder is created if it does
+// not exist. Returns InvalidArgument, with a message for the user, if the model
+// has features that BLIP lacks.
 absl::Status WriteBlipFolder(const CaptionModel& model,
                              const std::string& folder, FileOperations& files);
 

@@ -23,13 +23,13 @@ struct BlipDescription {
 };
 
 // Reads a folder with config.json and an image processor. Errors list all
-// problems of a file, one line "PATH:LINE:COLUMN: error: .." each: invalid
-// JSON, sizes out of range, ids that `tokenizer` lacks, and features that
-// Captioner does not support.
+// problems of a file, one line "PATH:LINE:COLUMN: error: .." each. Problems are
+// invalid JSON, sizes out of range, ids that `tokenizer` lacks, and features
+// that Captioner does not support.
 absl::StatusOr<BlipDescription> ReadBlipConfig(const std::string& folder,
                                                const WordPieceFiles& tokenizer);
 
-// Parses the text of a config.json; messages name `path`. The image format is
+// Parses the text of a config.json. Messages name `path`. The image format is
 // the default of BLIP's processor.
 absl::StatusOr<BlipDescription> ParseBlipConfig(
     absl::string_view text, absl::string_view path,

@@ -16,7 +16,7 @@ class JsonObject;
 // The maximum number of classes that a file may declare without names.
 inline constexpr int64_t kMostClasses = int64_t{1} << 20;
 
-// Reads an object of names by id, or an array of names; `otherwise` is the
+// Reads an object of names by id, or an array of names. `otherwise` is the
 // default. Invalid values are problems of the file.
 std::vector<std::string> ReadClasses(const JsonObject& json, const char* key,
                                      std::vector<std::string> otherwise);

@@ -18,13 +18,13 @@ class LanguageModelConfig;
 struct Gpt2Description {
   TransformerConfig transformer;
   int64_t vocabulary = 0;
-  // Token ids; `nullopt` if absent, or if no token has the id (transformers
-  // warns).
+  // The ids of tokens. `nullopt` if the id is absent or if no token has it
+  // (transformers warns).
   std::optional<int64_t> begin;
   std::optional<int64_t> end;
 };
 
-// Parses the text of a config.json; errors name `path`. They list all problems,
+// Parses the text of a config.json. Errors name `path` and list all problems,
 // one line "PATH:LINE:COLUMN: error: .." each: invalid JSON, sizes that are
 // missing or out of range, and features that Regard does not support.
 absl::StatusOr<Gpt2Description> ReadGpt2Config(absl::string_view text,

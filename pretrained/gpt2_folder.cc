@@ -22,8 +22,8 @@ namespace {
 
 constexpr char kConfig[] = "config.json";
 
-// `rows` is the number of rows of the tensors; 0 means the same number as the
-// parameters.
+// `rows` is the number of rows of the tensors. 0 means the number of rows of
+// the parameters.
 WeightTable Gpt2Weights(int64_t rows) {
   WeightTable table = {
       .names = {{.ours = "embedding.weight",

@@ -43,8 +43,8 @@ struct Gpt2Folder {
 absl::StatusOr<Gpt2Folder> OpenGpt2Folder(absl::string_view path,
                                           const AttentionRegistry& scorers);
 
-// Writes a folder that transformers can open; it is created if it does not
-// exist. `config` is the config of `model`. Returns InvalidArgument, with a
+// Writes a folder that transformers can open. The folder is created if it does
+// not exist. `config` is the config of `model`. Returns InvalidArgument, with a
 // message for the user, if the model has features that GPT-2 lacks.
 absl::Status WriteGpt2Folder(const LanguageModelConfig& config,
                              const LanguageModel& model,

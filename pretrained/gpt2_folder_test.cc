@@ -207,7 +207,8 @@ TEST_P(Gpt2ParityTest, TheLikeliestIdsAreThoseOfTransformers) {
 }
 
 // The file has one line with the fields of a search, then one line for each
-// text of each prompt. All prompts are one call, although their lengths differ.
+// text of each prompt. One call searches all prompts, although their lengths
+// differ.
 TEST_P(Gpt2ParityTest, SearchesFindWhatTransformersFinds) {
   Prompts prompts;
   for (const std::string& line :

@@ -51,7 +51,7 @@ void CheckSize(const JsonObject& json, const std::string& key,
   CheckSide(*size, "width", format.width());
 }
 
-// Returns the shorter side of an image after resizing; `nullopt` if images are
+// Returns the shorter side of an image after resizing. `nullopt` if images are
 // stretched. The classes of transformers interpret a single number differently.
 std::optional<int64_t> ReadShorterSide(const JsonObject& json,
                                        absl::string_view type, bool crops) {

@@ -180,7 +180,7 @@ absl::StatusOr<PretrainedFolder> ReadBert(const std::string& path,
           }};
 }
 
-// Reads a language model; the whole text is test.
+// Reads a language model. All data of the run is test data.
 absl::StatusOr<PretrainedFolder> ReadGpt2(const std::string& path,
                                           const AttentionRegistry& scorers) {
   REGARD_ASSIGN_OR_RETURN(Gpt2Folder opened, OpenGpt2Folder(path, scorers));
@@ -198,8 +198,8 @@ absl::StatusOr<PretrainedFolder> ReadGpt2(const std::string& path,
       }};
 }
 
-// Reads a captioner; all images of a list are test. Captions have at most 20
-// tokens after the prompt with which BLIP was trained.
+// Reads a captioner. All images of a list are test data. Captions have at most
+// 20 tokens after the prompt with which BLIP was trained.
 absl::StatusOr<PretrainedFolder> ReadBlip(const std::string& path,
                                           const AttentionRegistry& scorers) {
   REGARD_ASSIGN_OR_RETURN(BlipFolder opened, OpenBlipFolder(path, scorers));
@@ -227,7 +227,7 @@ absl::StatusOr<PretrainedFolder> ReadBlip(const std::string& path,
       }};
 }
 
-// Reads an image classifier; all images are test.
+// Reads an image classifier. All images are test data.
 absl::StatusOr<PretrainedFolder> ReadVit(const std::string& path,
                                          VitNames names,
                                          const AttentionRegistry& scorers) {

@@ -27,8 +27,8 @@ namespace {
 constexpr size_t kMostProblems = 40;
 constexpr char kWeights[] = "model.safetensors";
 
-// Returns the parts of `name` that match the stars of `pattern`; `nullopt` if
-// it does not match.
+// Returns the parts of `name` that match the stars of `pattern`. `nullopt` if
+// `name` does not match.
 std::optional<std::vector<absl::string_view>> Stars(absl::string_view pattern,
                                                     absl::string_view name) {
   const std::vector<absl::string_view> wanted = absl::StrSplit(pattern, '.');
@@ -47,8 +47,8 @@ std::optional<std::vector<absl::string_view>> Stars(absl::string_view pattern,
   return stars;
 }
 
-// Returns the tensor name of the parameter `name`; empty if the row does not
-// match it.
+// Returns the tensor name of the parameter `name`. Empty if the row does not
+// match `name`.
 std::string TheirName(const WeightName& line, absl::string_view name) {
   const auto stars = Stars(line.ours, name);
   if (!stars.has_value()) return "";
@@ -130,7 +130,7 @@ class PretrainedWeights::Plan {
   struct Use {
     int32_t parameter;
     const WeightName* line;
-    bool repeats;  // repeats the numbers of sources_[parameter]
+    bool repeats;  // whether it repeats sources_[parameter]
   };
 
   template <typename... Parts>
@@ -142,8 +142,8 @@ class PretrainedWeights::Plan {
   // Finds the tensors of a parameter, by its name or an alias.
   void Find(const std::string& name, int32_t parameter, bool alias,
             std::vector<std::string>* kept);
-  // Returns whether a tensor contains floats of that shape; reports a problem
-  // if not.
+  // Returns whether a tensor contains floats of the shape `shape`. Otherwise,
+  // reports a problem.
   bool Fits(const std::string& tensor, absl::Span<const int64_t> shape);
   absl::Status Read(const std::string& tensor, absl::Span<float> values);
   absl::Status CompareRepeated(const ParameterStore<float>& parameters);
@@ -152,9 +152,9 @@ class PretrainedWeights::Plan {
   const TensorFolder& tensors_;
   absl::Span<const ParameterInfo> infos_;
   std::map<std::string, std::vector<Use>> uses_;  // by tensor
-  std::vector<std::string> sources_;  // by parameter; empty: none yet
+  std::vector<std::string> sources_;  // by parameter; empty if none was found
   std::vector<std::string> problems_;
-  std::set<std::string> seen_;  // the same problems, for look-up
+  std::set<std::string> seen_;  // copies of problems_, for look-up
 };
 
 PretrainedWeights::Plan::Plan(const PretrainedWeights& weights,

@@ -55,8 +55,8 @@ struct WeightName {
   // Whether the parameter belongs to a task. It may be absent or have another
   // shape if the caller of Load() allows parameters to keep their values.
   bool of_task = false;
-  // Whether the tensor is written. False if the model of transformers lacks it;
-  // no output of the model may then depend on it.
+  // Whether the tensor is written. False if the model of transformers lacks it.
+  // The output of the model must then not depend on it.
   bool written = true;
 };
 
@@ -75,13 +75,13 @@ struct WeightTable {
 class PretrainedWeights {
  public:
   // Opens the weights of a folder. The error messages of this class are meant
-  // for users and list all problems: tensors that are missing, unexpected, or
-  // of another shape or type, and numbers that are not finite.
+  // for users and list all problems. Problems are tensors that are missing,
+  // unexpected, or of another shape or type, and numbers that are not finite.
   static absl::StatusOr<PretrainedWeights> Open(const std::string& folder,
                                                 WeightTable table);
 
-  // Returns whether a tensor of that name exists; the prefix and old endings do
-  // not matter.
+  // Returns whether the folder has a tensor with this name, with or without the
+  // prefix, and with a new or an old ending.
   bool Has(absl::string_view theirs) const;
 
   // Checks that the tensors match `parameters`, which may have no values yet.

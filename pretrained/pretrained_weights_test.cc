@@ -87,7 +87,8 @@ class PretrainedWeightsTest : public ::testing::Test {
                 {"model.h.0.attn.bias", {6}, Counted(6, 30)}};
   }
 
-  // Adds the parameters of the table; the embedding has two of the three rows.
+  // Adds the parameters of the table. The embedding has two of the three rows
+  // of its tensor.
   static void Register(ParameterStore<float>& store) {
     const ParameterScope<float> root = store.Root();
     const Parameter<float> embedding =

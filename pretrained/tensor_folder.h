@@ -20,9 +20,9 @@ namespace regard {
 class TensorFolder {
  public:
   // Opens the files of a folder. Error messages are meant for users and list
-  // all problems: an index that names a path outside of the folder, a link or a
-  // missing file, and tensors in other files than the index says. An index
-  // never causes a file outside of the folder to be opened.
+  // all problems. Problems are a link or a missing file, tensors in other files
+  // than the index says, and an index that names a path outside of the folder.
+  // An index never causes a file outside of the folder to be opened.
   static absl::StatusOr<TensorFolder> Open(const std::string& folder);
 
   // The path of the file that lists the tensors: model.safetensors, or the

@@ -17,7 +17,7 @@ inline constexpr int64_t kMostHidden = int64_t{1} << 20;
 inline constexpr int64_t kMostLayers = 256;
 inline constexpr int64_t kMostImageSide = 4096;
 
-// Reads a number from 1 to `most`; `otherwise` is the default.
+// Reads a number from 1 to `most`. `otherwise` is the default.
 int ReadSize(const JsonObject& json, const char* key,
              std::optional<int64_t> otherwise, int64_t most);
 

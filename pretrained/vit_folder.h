@@ -41,9 +41,9 @@ struct VitFolder {
 absl::StatusOr<VitFolder> OpenVitFolder(absl::string_view path, VitNames names,
                                         const AttentionRegistry& scorers);
 
-// Writes a folder that transformers can open; it is created if it does not
-// exist. Returns InvalidArgument, with a message for the user, if the model has
-// features that the ViT of transformers lacks.
+// Writes a folder that transformers can open. The folder is created if it does
+// not exist. Returns InvalidArgument, with a message for the user, if the model
+// has features that the ViT of transformers lacks.
 absl::Status WriteVitFolder(const ImageClassifier& model,
                             const std::string& folder, FileOperations& files);
 

@@ -26,8 +26,8 @@ struct VitDescription {
 };
 
 // The errors of these functions list all problems, one line "PATH:LINE:COLUMN:
-// error: .." each: invalid JSON, sizes that are missing or out of range, and
-// features that ImageClassifier does not support.
+// error: .." each. Problems are invalid JSON, sizes that are missing or out of
+// range, and features that ImageClassifier does not support.
 
 // Parses the text of a ViTForImageClassification's or ViTModel's config.json.
 // It determines only the size and the channels of the image format.

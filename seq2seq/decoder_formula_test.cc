@@ -127,7 +127,7 @@ TEST_P(PublishedDecoderTest, EveryGateSeesWordStateAndContext) {
   for (int t = 0; t < 4; ++t) {
     EXPECT_NEAR(alignment_.at(0, t), weights_(t), 1e-12);
   }
-  // The gates are stacked as r, z, n; the inputs are c, y.
+  // The gates are stacked as r, z, n, and the inputs as c, y.
   const Matrix input = MatrixOf(model_, "decoder.rnn.0.weight_ih");
   const Matrix hidden = MatrixOf(model_, "decoder.rnn.0.weight_hh");
   const Eigen::VectorXd bias = VectorOf(model_, "decoder.rnn.0.bias_ih");

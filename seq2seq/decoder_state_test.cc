@@ -125,7 +125,7 @@ TEST(DecoderCacheTest, IsTheStateThatItCopied) {
   EXPECT_FALSE(view[kUnused].has_value());
   EXPECT_FALSE(view[kCache].has_value());
   EXPECT_NE(view.known_rows(), nullptr);
-  // Keys and values are still one array.
+  // Keys and values must still share one array.
   EXPECT_EQ(view[kKeys].data(), view[kValues].data());
 }
 

@@ -25,9 +25,9 @@ class Encoder {
  public:
   virtual ~Encoder() = default;
 
-  // Encodes `ids` [sources, time]; the first lengths[i] ids of source i are
-  // valid. Both arguments must outlive the step. The memory of a source depends
-  // only on its valid ids.
+  // Encodes `ids` [sources, time], of which the first lengths[i] ids of source
+  // i are valid. Both arguments must outlive the step. The memory of a source
+  // depends only on its valid ids.
   virtual Memory<T> Encode(Forward<T>& forward, absl::Span<const int32_t> ids,
                            absl::Span<const int32_t> lengths) const = 0;
 

@@ -121,7 +121,8 @@ constexpr Kind kEveryKind[] = {
 };
 
 // The backward direction ends at the beginning of a sentence. The decoder
-// starts from its state, and not from the state of the forward direction.
+// starts from the final state of this direction, and not of the forward
+// direction.
 TEST(RecurrentEncoderTest, OfBothDirectionsTheFinalStateIsTheBackwardOne) {
   TestModel<double> model(
       "encoder { embedding: 3 hidden: 3 bidirectional: true } attention { "

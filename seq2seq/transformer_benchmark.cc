@@ -1,7 +1,7 @@
-// Benchmarks Transformers on one thread: a training step (forward and backward
-// pass, without the optimizer), greedy search with its cache, and a language
-// model that continues a long text. The language model attends to all keys or
-// to a selection of them, or has linear attention.
+// Benchmarks Transformers on one thread. The cases are a training step (forward
+// and backward pass, without the optimizer), greedy search with its cache, and
+// a language model that continues a long text. The language model attends to
+// all keys or to a selection of them, or has linear attention.
 #include <chrono>
 #include <cstddef>
 #include <cstdint>

@@ -48,7 +48,7 @@ TargetLengths LengthsOf(const ParallelCorpus& train) {
   return lengths;
 }
 
-// Returns a note on how many pairs of each split cut_tokens cuts; empty if it
+// Returns a note on how many pairs of each split cut_tokens cuts. Empty if it
 // cuts none.
 std::string CutNote(const SentenceData& data, const ParallelCorpus& train) {
   if (data.cut_tokens == 0) return "";

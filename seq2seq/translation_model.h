@@ -61,12 +61,14 @@ class TranslationModel : public Model<float> {
             absl::Span<const double> denominators,
             absl::Span<Var<float>> sums) const override;
   // Computes the metrics of a split. On dev and test:
-  // * loss, perplexity, token_accuracy.
-  // * bleu, chrf, exact_match; cut_outputs, the number of translations that
-  //   were cut at the limit of the search.
+  // * loss, perplexity and token_accuracy.
+  // * bleu, chrf and exact_match.
+  // * cut_outputs: the number of translations that were cut at the limit of the
+  //   search.
   // * chrf++ and ter if raw text is compared.
   // * alignment_error_rate if the data has gold alignments and the model
-  //   attends; gold_selected if the alignment also has a key selection.
+  // attends.
+  // * gold_selected if the alignment also has a key selection.
   // * d2l_bleu_k2 if sentences are cut.
   //
   // On train, computes d2l_loss if sentences are cut: the cross-entropy per
@@ -94,7 +96,7 @@ class TranslationModel : public Model<float> {
                           absl::Span<const AlignmentLink> gold) const;
 
   // The number of ids of the longest source and of the longest target in all
-  // splits and epochs, <eos> included; 0 without data.
+  // splits and epochs, <eos> included. 0 without data.
   SequenceLengths LongestSentences() const;
 
   // Returns the sacreBLEU-style signatures of bleu, chrf, chrf++ and ter, keyed
@@ -119,7 +121,7 @@ class TranslationModel : public Model<float> {
 
   struct Asked {
     std::vector<std::string> source;
-    const SentencePair* example = nullptr;  // null if it was typed
+    const SentencePair* example = nullptr;  // null if the sentence was typed
     std::vector<std::string> notes = {};
   };
   absl::StatusOr<Asked> Read(const Question& question) const;
@@ -143,7 +145,7 @@ class TranslationModel : public Model<float> {
   // teacher forcing.
   Alignments AlignmentsOf(Forward<float>& forward,
                           absl::Span<const SentencePair> pairs) const;
-  // Returns the non-empty data sets of dev or test; empty for train.
+  // Returns the non-empty data sets of dev or test. Empty for train.
   std::vector<const EvaluationSet*> SetsOf(Split split) const;
   EvaluatedSet EvaluateSet(Forward<float>& forward,
                            const EvaluationSet& set) const;

@@ -22,8 +22,9 @@ namespace regard {
 
 namespace {
 
-// Limits on the sources that are searched together: enough for matrix products
-// to be fast, and few enough to bound the memory of logits and weights.
+// Limits on the sources that are searched together. They are large enough for
+// fast matrix products, and small enough to bound the memory of logits and
+// weights.
 constexpr size_t kMostSources = 64;
 constexpr size_t kMostRows = 512;
 constexpr size_t kMostWeights = 16384;  // rows * source ids of a step

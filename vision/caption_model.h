@@ -41,7 +41,7 @@ struct Pointing {
 class CaptionModel : public Model<float> {
  public:
   // `config` must have passed ValidateCaptioner(), and `search`
-  // ValidateSearch(); see also ValidateData(). Evaluate() searches with
+  // ValidateSearch(). ValidateData() checks the data. Evaluate() searches with
   // `search`.
   CaptionModel(const CaptionerConfig& config, const AttentionRegistry& scorers,
                CaptionSplits data, const ModelOptions& options,
@@ -66,8 +66,8 @@ class CaptionModel : public Model<float> {
             absl::Span<const double> denominators,
             absl::Span<Var<float>> sums) const override;
   // Computes the metrics of dev and test:
-  // * exact_match, bleu and cider_d of the sentences that the model writes;
-  //   cut_outputs, the number of these sentences that were cut at the limit of
+  // * exact_match, bleu and cider_d of the sentences that the model writes.
+  // * cut_outputs: the number of these sentences that were cut at the limit of
   //   the search.
   // * loss and token_accuracy of the reference sentences.
   // * pointing_accuracy and pointing_mass of the reference sentences, if the

@@ -25,7 +25,7 @@ class CaptionTokens {
   // Creates the vocabulary: the words of the prompt and of the training
   // sentences or, with config.tokens(), subwords. If `data` contains the
   // vocabulary of a trained model, uses this vocabulary. `config` must have
-  // passed ValidateCaptioner(); see also Validate().
+  // passed ValidateCaptioner(). Validate() checks the vocabulary.
   CaptionTokens(const CaptionerConfig& config, const CaptionSplits& data);
 
   // Adds problems of the vocabulary under paths relative to the config.
@@ -34,7 +34,7 @@ class CaptionTokens {
   const std::string& digest() const { return digest_; }
 
   // The vocabulary file of a run: its name and its text. Check() returns an
-  // error unless `text` is a valid one; the error names `path`.
+  // error unless `text` is a valid vocabulary. The error names `path`.
   static const char* FileName(const CaptionerConfig& config);
   std::string ToText() const;
   static absl::Status Check(const CaptionerConfig& config,

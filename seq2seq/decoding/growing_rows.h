@@ -74,8 +74,9 @@ class GrowingRows {
   const int64_t max_rows_;
   const int64_t max_positions_;
   Arena& arena_;
-  // Shape [max_rows + 1, blocks, extent, width]; "blocks" is the product of the
-  // axes between rows and positions. Null before the first Append().
+  // The shape is [max_rows + 1, blocks, extent, width], where `blocks` is the
+  // product of the axes between rows and positions. Null before the first
+  // Append().
   T* data_ = nullptr;
   int64_t capacity_ = 0;  // the largest extent that fits in data_
   int64_t rows_ = 0;

@@ -205,8 +205,9 @@ TEST(NGramSearchTest, AsManyHypothesesLiveOnWhenOthersEnd) {
 }
 
 TEST(NGramSearchTest, UnlikelyEndsDoNotStopALikelySentence) {
-  // 4 5 6 7 8 is likely. Shorter sentences are unlikely, but two of them are
-  // complete earlier. Label smoothing leads to such models.
+  // The sentence 4 5 6 7 8 is likely. Shorter sentences are unlikely, but two
+  // of them are complete earlier. Models trained with label smoothing have such
+  // probabilities.
   Probabilities table(9, {0, 0, 0, 1, 0, 0, 0, 0, 0});
   for (const int32_t id : {Vocabulary::kBegin, 4, 5, 6, 7}) {
     std::vector<double>& row = table[static_cast<size_t>(id)];

@@ -60,7 +60,7 @@ struct EnsembleMember {
 };
 
 struct SearchSource {
-  // The maximum number of ids to generate, the ending id included; at least 1.
+  // The maximum number of ids to generate, the ending id included. At least 1.
   int64_t max_length;
   // Identifies the source. Sampling depends on it.
   uint64_t key = 0;
@@ -86,7 +86,7 @@ struct SearchInputs {
   bool want_weights = true;
 
   // The maximum number of ids that a row reads, at most the number of positions
-  // that the decoders support; 0 means no window. Requires members without a
+  // that the decoders support. 0 means no window. Requires members without a
   // memory.
   //
   // When a row reaches the window, the last half window of its prompt and

@@ -11,7 +11,7 @@
 namespace regard {
 
 struct SourceSearch {
-  size_t index = 0;                       // among all sources
+  size_t index = 0;                       // index among all sources
   uint64_t key = 0;                       // SearchSource::key
   absl::Span<const int32_t> prompt = {};  // not empty
   absl::Span<const int32_t> read = {};    // ids read before the first choice

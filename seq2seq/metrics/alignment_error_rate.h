@@ -24,7 +24,8 @@ class AlignmentErrorRate {
   void Add(absl::Span<const AlignmentLink> predicted,
            absl::Span<const AlignmentLink> gold);
 
-  // Returns the rate in [0, 1]; 0 is perfect. Returns 0 if there are no links.
+  // Returns the rate in [0, 1], where 0 is perfect. Returns 0 if there are no
+  // links.
   double Rate() const;
 
  private:

@@ -1,6 +1,6 @@
-// Corpus BLEU; scores equal sacreBLEU's. Papineni et al., "BLEU: a method for
-// automatic evaluation of machine translation", ACL 2002, with the tokenization
-// and smoothing of Post, "A call for clarity in reporting BLEU scores", WMT
+// Corpus BLEU, with the scores of sacreBLEU. Papineni et al., "BLEU: a method
+// for automatic evaluation of machine translation", ACL 2002. The tokenization
+// and smoothing follow Post, "A call for clarity in reporting BLEU scores", WMT
 // 2018.
 #ifndef SEQ2SEQ_METRICS_BLEU_H_
 #define SEQ2SEQ_METRICS_BLEU_H_
@@ -25,10 +25,10 @@ enum class BleuTokenizer {
 // Returns the tokens of a sentence according to mteval-v13a.
 std::vector<std::string> Tokenize13a(absl::string_view sentence);
 
-// Returns the statistics of a sentence with at least one reference: the number
-// of tokens of the prediction and of the reference nearest in length, then the
-// matches and then the totals of n-gram orders 1 to 4. The statistics of a
-// corpus are the sums over its sentences.
+// Returns the statistics of a sentence with at least one reference. They are
+// the number of tokens of the prediction and of the reference nearest in
+// length, then the matches, and then the totals, of n-gram orders 1 to 4. The
+// statistics of a corpus are the sums over its sentences.
 inline constexpr int kBleuStatistics = 2 + 2 * kBleuOrders;
 std::array<double, kBleuStatistics> BleuStatistics(
     const std::string& prediction, absl::Span<const std::string> references,
@@ -49,10 +49,11 @@ std::string BleuSignature(BleuTokenizer tokenizer, int references_each = 1);
 // section on sequence-to-sequence learning), in [0, 1]. It differs from BLEU:
 //
 //   exp(min(0, 1 - len_label / len_prediction)) * prod_{n=1..k} p_n^(1/2^n)
+//
 // Here p_n is the fraction of the prediction's n-grams that also occur in the
 // label, and k is `max_order`. The published tables use k = 2. A prediction
-// shorter than k has p_k = 0 (edition 0.17; edition 1.0 reduces k to the
-// prediction's length). An empty prediction scores 0.
+// shorter than k has p_k = 0, as in edition 0.17. Edition 1.0 reduces k to the
+// prediction's length. An empty prediction scores 0.
 double D2lBleu(absl::Span<const std::string> prediction,
                absl::Span<const std::string> label, int max_order = 2);
 

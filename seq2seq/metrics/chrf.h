@@ -15,9 +15,10 @@
 
 namespace regard {
 
-// Returns three counts for each order, first of characters, then of words:
-// n-grams of the prediction, n-grams of the reference that scores best, and
-// shared n-grams. The statistics of a corpus are the sums over its sentences.
+// Returns three counts for each order, first of characters, then of words. They
+// are the n-grams of the prediction, the n-grams of the reference that scores
+// best, and the shared n-grams. The statistics of a corpus are the sums over
+// its sentences.
 //
 // N-grams of 1 to `word_order` words are counted after punctuation is split
 // off. `word_order` 0 gives chrF, and 2 gives chrF++.

@@ -11,10 +11,11 @@
 
 namespace regard {
 
-// Returns a score in [0, 10] for each image; the score of the corpus is their
-// mean. Each image has one prediction and at least one reference, as words.
+// Returns a score in [0, 10] for each image. The score of the corpus is the
+// mean of these scores. Each image has one prediction and at least one
+// reference, as words.
 //
-// An n-gram of 1 to 4 words weighs less the more images have it in their
+// An n-gram of 1 to 4 words weighs less if more images have it in their
 // references. A score therefore depends on all references, and the score of a
 // single image is 0.
 std::vector<double> CiderD(

@@ -118,7 +118,7 @@ class BandedDistance {
 };
 
 struct EditAlignment {
-  // The position in the sentence of each reference word; -1 before the first
+  // The position in the sentence of each reference word. -1 before the first
   // word.
   std::vector<int64_t> sentence_of_reference;
   std::vector<bool> reference_errors;
@@ -249,7 +249,7 @@ int64_t CountEdits(Words sentence, const Words& reference) {
   return shifts + search.Distance(sentence);
 }
 
-// Returns ids of words; equal words have equal ids.
+// Returns ids of words. Equal words have equal ids.
 template <typename Text>
 Words IdsOf(const Text& words, absl::flat_hash_map<std::string, int32_t>& ids) {
   Words result;

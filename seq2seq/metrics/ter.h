@@ -4,9 +4,9 @@
 //
 //   100 * (insertions + deletions + substitutions + shifts) / reference words
 //
-// Scores equal sacreBLEU's defaults, which follow Tercom: lower case, words
-// between white space, shifts found greedily, an edit distance near the
-// diagonal.
+// Scores equal sacreBLEU's defaults, which follow Tercom. Texts are in lower
+// case, and words are separated by white space. Shifts are found greedily, and
+// the edit distance is computed near the diagonal.
 #ifndef SEQ2SEQ_METRICS_TER_H_
 #define SEQ2SEQ_METRICS_TER_H_
 
@@ -18,9 +18,9 @@
 
 namespace regard {
 
-// Returns the statistics of a sentence with at least one reference: the number
-// of edits to the nearest reference, and the mean number of words of all
-// references. The statistics of a corpus are the sums over its sentences.
+// Returns the statistics of a sentence with at least one reference. They are
+// the number of edits to the nearest reference, and the mean number of words of
+// all references. The statistics of a corpus are the sums over its sentences.
 std::array<double, 2> TerStatistics(const std::string& prediction,
                                     absl::Span<const std::string> references);
 

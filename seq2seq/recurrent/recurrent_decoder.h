@@ -2,7 +2,7 @@
 // layers, with or without attention.
 //
 // Bahdanau et al., "Neural machine translation by jointly learning to align and
-// translate", 2015; Luong et al., "Effective approaches to attention-based
+// translate", 2015. Luong et al., "Effective approaches to attention-based
 // neural machine translation", 2015.
 #ifndef SEQ2SEQ_RECURRENT_RECURRENT_DECODER_H_
 #define SEQ2SEQ_RECURRENT_RECURRENT_DECODER_H_
@@ -99,7 +99,7 @@ class RecurrentDecoder : public Decoder<T> {
     kStates,  // [rows, hidden], indexed by StateSlot()
     kNumSlots = kStates + kMaxRecurrentLayers * kMaxRecurrentStates,
   };
-  // Returns the slot of a layer's state; state 0 is the output of the layer.
+  // Returns the slot of a layer's state. State 0 is the output of the layer.
   static constexpr int StateSlot(int layer, int state) {
     return kStates + layer * kMaxRecurrentStates + state;
   }
@@ -120,7 +120,7 @@ class RecurrentDecoder : public Decoder<T> {
 
  private:
   struct Word {
-    Var<T> embedding;  // [rows, embedding]; empty if not read out
+    Var<T> embedding;  // [rows, embedding]; empty if no readout uses it
     // The contribution of the word, a fixed context and the bias to the first
     // layer's input, [rows, gates].
     Var<T> projected;
@@ -148,7 +148,7 @@ class RecurrentDecoder : public Decoder<T> {
   // positions.
   Attended<T> Attend(Forward<T>& forward, Var<T> query,
                      const DecoderState<T>& state) const;
-  // `context` is the result of the attention; empty without attention.
+  // `context` is the result of the attention. Empty without attention.
   Var<T> Readout(Forward<T>& forward, Var<T> top, Var<T> context,
                  Var<T> embedding, const DecoderState<T>& state) const;
   RecurrentState<T> StateOf(const DecoderState<T>& state) const;
