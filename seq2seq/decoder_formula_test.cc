@@ -114,7 +114,7 @@ class PublishedDecoderTest : public ::testing::TestWithParam<const char*> {
   Forward<double> forward_;
   Var<double> alignment_;
   Matrix values_;  // [time, hidden]
-  // columns: the states before and after the step, and the word
+  // The columns are the states before and after the step, and the word.
   Matrix s_, after_, y_;
   Eigen::VectorXd weights_;
   Matrix c_;

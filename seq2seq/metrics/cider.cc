@@ -65,7 +65,7 @@ class Documents {
 
  private:
   const double log_images_;
-  // numbers of images, by n-gram of their references
+  // The number of images by n-gram of their references.
   std::map<std::string, int64_t> images_;
 };
 
