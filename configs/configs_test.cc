@@ -47,7 +47,7 @@ TEST(ConfigsTest, AreValid) {
     Experiment config;
     const auto origins = ReadConfig({path, std::nullopt}, {}, &config);
     ASSERT_TRUE(origins.ok()) << origins.status().message();
-    // The user must supply the corpus or the text.
+    // Overrides for the paths that users must supply.
     std::vector<std::string> overrides;
     const PairsConfig& pairs = config.data().pairs();
     const bool reads = config.data().has_pairs() || config.data().has_text() ||

@@ -116,7 +116,7 @@ TEST_F(MaskedTextTest, MasksTheShareOfKnownTokens) {
   const MaskedText text = Make();
   EXPECT_EQ(text.size(), 10);
   EXPECT_EQ(text.Length(0), 12);
-  // One of the ten words is unknown, so round(9 / 4) are predicted.
+  // One of the ten words is unknown, so round(9 / 4) words are predicted.
   EXPECT_EQ(text.Predicted(0), 2);
   const MaskedBatch batch = text.MakeBatch(All(text), kAllMasks, arena_);
   EXPECT_EQ(batch.targets.size(), 20);

@@ -79,8 +79,8 @@ class PairMaker {
     return (pair.apart ? cut : chunk.end) - chunk.begin;
   }
 
-  // Returns at least `length` tokens that do not follow the chunk, or fewer if
-  // there are not as many. `nullopt` if there are none.
+  // Returns `length` or more tokens that do not follow the chunk, or all such
+  // tokens if there are fewer. `nullopt` if there are none.
   std::optional<TextPiece> Other(size_t document, Range chunk, int64_t length) {
     Range from = documents_[document];
     size_t start;

@@ -293,8 +293,8 @@ TEST(BertWordsTest, TheHeadIsTheMostThatIsNamed) {
   EXPECT_EQ(ParseBertConfig(kConfig, "config.json")->head, BertHead::kWords);
 }
 
-// The two classes of a BertForNextSentencePrediction are whether the second
-// text follows the first or not.
+// The classes of a BertForNextSentencePrediction are "follows" and "does not
+// follow".
 TEST(BertWordsTest, WithoutWordsWhatFollowsIsAClass) {
   const BertFolder folder = OpenBertFolder(kFolder, Scorers()).value();
   const std::string path =

@@ -82,7 +82,7 @@ class PretrainedWeightsTest : public ::testing::Test {
     std::filesystem::create_directories(folder_);
     tensors_ = {{"model.wte.weight", {3, 2}, Counted(6, 0)},
                 {"model.token", {1, 1, 2}, {6, 7}},
-                // Shape [2 inputs, 2 parts * 3 outputs].
+                // The shape is [2 inputs, 2 parts * 3 outputs].
                 {"model.h.0.attn.weight", {2, 6}, Counted(12, 10)},
                 {"model.h.0.attn.bias", {6}, Counted(6, 30)}};
   }
@@ -305,7 +305,7 @@ TEST_F(PretrainedWeightsTest, TiedTensorsMustBeTheSame) {
   tensors_.back().shape = {2, 3};
   EXPECT_THAT(ErrorOf(),
               HasSubstr("'lm_head.weight' is F32 [2, 3]; expected F32 [3, 2]"));
-  // The same name with and without the prefix.
+  // The file contains one name with and without the prefix.
   tensors_.back() = {"token", {1, 1, 2}, {6, 8}};
   EXPECT_THAT(ErrorOf(), HasSubstr("'model.token' and 'token' are the same "
                                    "parameter, but 1 of"));

@@ -322,7 +322,7 @@ TEST(DecoderCacheTest, IsWhatEachRowReadInAnyOrderOfRows) {
       expect(state.Append(kInHeads, in_heads), kHeads);
       state.SetRow(kLast, last);
       state.AdvancePosition(n);
-      // The last source replaces one that is done.
+      // The last source replaces a source that is done.
       std::vector<int64_t> live;
       for (int64_t i = 0; i < sources; ++i) live.push_back(i);
       if (below(15) == 0) {

@@ -117,8 +117,8 @@ TransformerConfig Merged(TransformerConfig whole,
   return whole;
 }
 
-// Returns the name of the field that configures a part: its own field `name` if
-// that is set.
+// Returns the name of the field that configures a part: `name` if the part has
+// its own field, or else "transformer".
 const char* PathOf(bool own, const char* name) {
   return own ? name : "transformer";
 }

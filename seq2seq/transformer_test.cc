@@ -29,8 +29,8 @@ constexpr char kLearnedPositions[] =
     "transformer { width: 4 layers: 1 attention { heads: 2 } "
     "position_embedding { kind: LEARNED longest: 8 } }";
 
-// Compares loss and gradients with activation checkpointing in both parts, with
-// dropout and DropPath.
+// Compares loss and gradients with and without activation checkpointing in
+// encoder and decoder. The model has dropout and DropPath.
 TEST(TransformerRecomputeTest, ChangesNoBit) {
   std::vector<float> gradients[2];
   float loss[2];

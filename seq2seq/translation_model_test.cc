@@ -63,8 +63,8 @@ EncoderDecoderConfig SmallModel() {
   return config;
 }
 
-// A model without attention that gives every position the same logits: the bias
-// of its output, which is `bias` at `word` and 0 elsewhere.
+// A model without attention whose logits are equal at all positions. The logit
+// of `word` is `bias`, and all other logits are 0.
 class SameEverywhere {
  public:
   SameEverywhere(const char* word, float bias, std::vector<SentencePair> dev)

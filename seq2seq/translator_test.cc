@@ -276,8 +276,8 @@ const Translation& Best(const std::vector<Translation>& translations) {
                            });
 }
 
-// Beam search as defined: decodes each hypothesis again from its first word,
-// and sorts all continuations.
+// A simple beam search, which decodes each hypothesis again from its first
+// word, and sorts all continuations.
 Translation SimpleSearch(TestModel& model, const Ids& source,
                          const SearchConfig& search) {
   const size_t longest =
@@ -391,8 +391,8 @@ TEST_P(BatchedTranslateTest, ASentenceTranslatesTheSameAloneAndInAnyBatch) {
 
 TEST_P(BatchedTranslateTest, SentencesThatEndEarlierLeaveTheOthersAsTheyAre) {
   bool at_different_steps = false;
-  // With three words no sentence ends. With four, only <unk> and <eos> are
-  // possible, fewer than the beam.
+  // With three words, no sentence ends. With four words, only <unk> and <eos>
+  // are possible, which are fewer than the beam.
   for (const int32_t target_words : {3, 4, 6, 71}) {
     TestModel model = Model(target_words, 2);
     const std::vector<Ids> sources = Sources(9, 9);

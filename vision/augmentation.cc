@@ -29,7 +29,7 @@ double ValueOf(const ChannelValues& values, int64_t channel) {
 }
 
 // The position of an output pixel's centre in the input: the pixel before it,
-// and the weight of the pixel after that.
+// and the weight of the pixel after it.
 struct Place {
   int64_t first;
   double weight;

@@ -336,7 +336,7 @@ TEST(CaptionModelTest, SentencesMayBePiecesOfWords) {
               ElementsAre("a", "circle", "above", "a", "star"));
 }
 
-// A prompt must not have the tokens of the data in other words.
+// A prompt is a problem if it splits the tokens of the data into other words.
 TEST(CaptionModelTest, APromptIsTheWordsOfTheData) {
   CaptionSplits data = Canvases(1);
   data.vocabulary = kPieces;

@@ -13,7 +13,8 @@ namespace regard {
 
 namespace {
 
-// The minimum attention that a source id counts as having received.
+// The minimum attention to a source id in the coverage term. Less attention
+// counts as this value.
 constexpr double kLeastCoverage = 1e-8;
 
 // Returns whether no id has a greater score than `id`, except excluded ids.

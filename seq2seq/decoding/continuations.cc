@@ -62,7 +62,7 @@ void AddProbabilities(absl::Span<const float> x, absl::Span<float> sum) {
     const absl::Span<float> b = sum.subspan(first, size);
     for (size_t i = 0; i < size; ++i) {
       const auto [low, high] = std::minmax(a[i], b[i]);
-      // -inf - -inf would be NaN.
+      // The difference between -inf and -inf would be NaN.
       ratios[i] = low == high ? 0 : low - high;
       b[i] = high;
     }

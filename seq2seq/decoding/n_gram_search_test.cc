@@ -324,7 +324,7 @@ TEST(NGramSearchTest, WhereNothingIsPossibleAHypothesisStaysUnfinished) {
 TEST(NGramSearchTest, NoNGramIsRepeated) {
   const std::string greedy = "no_repeat_ngram: 1 length_penalty: 0 ";
   // Neither a nor b may occur twice. The logits of the remaining ids are
-  // normalized again: b has 0.6 of 0.9 after a.
+  // normalized again: after a, the probability of b is 0.6 / 0.9.
   const Hypothesis found = SearchIn({&kFirst}, 6, greedy)[0];
   EXPECT_THAT(found.ids, ElementsAre(kA, kB));
   EXPECT_TRUE(found.finished);

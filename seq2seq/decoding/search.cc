@@ -56,8 +56,8 @@ class BatchSearch {
   SearchTrace trace_;
   Chooser chooser_;
   const int64_t width_;  // rows per source
-  // The sources that wait are the ones from `started_` on, by growing length of
-  // their prompts.
+  // The sources from `started_` on are waiting, ordered by the length of their
+  // prompts.
   std::vector<SourceSearch> waiting_;
   size_t started_ = 0;
   std::vector<SourceSearch> live_;
@@ -273,7 +273,7 @@ std::vector<std::vector<Hypothesis>> BatchSearch::Run() {
       for (Hypothesis& hypothesis : results[source.index]) {
         hypothesis.at_limit = EndedAtLimit(source, hypothesis);
       }
-      // The last source replaces the one that is done.
+      // The last source replaces the source that is done.
       source = live_.back();
       live_.pop_back();
     }

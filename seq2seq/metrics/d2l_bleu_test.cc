@@ -27,7 +27,7 @@ TEST_P(D2lBleuTest, EqualsThePublishedScore) {
 }
 
 // Scores that the book's notebooks print, rounded to four digits. Letters
-// replace the words of its sentences.
+// replace the words of the book's sentences.
 INSTANTIATE_TEST_SUITE_P(
     Notebooks, D2lBleuTest,
     ::testing::Values(Case{"a b x d", "a b c d", 0.6580},

@@ -201,7 +201,8 @@ class ShiftSearch {
 
  private:
   struct Candidate {
-    // Edits saved, words moved, negative origin, negative target.
+    // Consists of edits saved, words moved, negative origin and negative
+    // target.
     std::tuple<int64_t, int64_t, int64_t, int64_t> rank;
     Words words;
   };

@@ -1,5 +1,6 @@
 // Compares decoders that read all ids at once with decoders of the same
-// parameters that read them one by one. Tests which decoders do which.
+// parameters that read ids one by one. Also tests which decoders read ids one
+// by one.
 #include "seq2seq/recurrent/recurrent_decoder.h"
 
 #include <cmath>
@@ -87,8 +88,8 @@ void ExpectNear(const std::vector<double>& a, const std::vector<double>& b,
 // position.
 void ExpectThatStepsAgree(const EncoderDecoderConfig& config) {
   EncoderDecoderConfig steps = config;
-  // A decoder with scheduled sampling reads ids one by one. With probability 0
-  // it replaces none.
+  // A decoder with scheduled sampling reads ids one by one. With probability 0,
+  // it replaces no id.
   steps.mutable_decoder()->mutable_scheduled_sampling()->set_probability(0);
   for (const bool with_lengths : {false, true}) {
     for (const std::vector<int64_t>& examples :
