@@ -74,9 +74,9 @@ class TextModel : public Model<float> {
             absl::Span<Var<float>> sums) const override;
   // Computes loss, perplexity and token_accuracy on all of dev and test, except
   // the first id of BLOCKS, which nothing predicts. Also computes
-  // bits_per_character unless the units are words or no predicted character
-  // begins, and prefix_matching if the config enables it. The <eos> of a line
-  // counts as its newline.
+  // prefix_matching if the config enables it. Computes bits_per_character if
+  // the units are not words and at least one character begins in a predicted
+  // id. The <eos> of a line counts as its newline.
   std::vector<EvaluatedSet> Evaluate(Forward<float>& forward,
                                      Split split) const override;
 

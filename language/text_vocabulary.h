@@ -75,8 +75,8 @@ class TextVocabulary : private TokenList {
   SpecialIds special_ids() const;
 
   // Encodes a UTF-8 text for training or evaluation. Unknown words become
-  // <unk>. An unknown character fails a check. If lines are examples, they are
-  // distinguished and include <bos> and <eos>.
+  // <unk>. An unknown character fails a check. If lines are examples, the
+  // result lists the lines, which include <bos> and <eos>.
   EncodedText Encode(absl::string_view text) const;
 
   // Returns the ids that generation starts from: the ids of `prompt`, after

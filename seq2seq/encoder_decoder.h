@@ -31,7 +31,8 @@ class Encoder {
   virtual Memory<T> Encode(Forward<T>& forward, absl::Span<const int32_t> ids,
                            absl::Span<const int32_t> lengths) const = 0;
 
-  // The maximum number of ids of a source. Encode() fails a check beyond it.
+  // The maximum number of ids of a source. Encode() fails a check for a longer
+  // source.
   virtual int64_t longest_position() const { return kUnlimited; }
 };
 
