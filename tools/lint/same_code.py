@@ -29,8 +29,6 @@ _HASH = re.compile(r"""
   | '(?:\\.|[^'\\\n])*'
   | [^\s"'\#]+
 """, re.VERBOSE)
-# Shell quotes may span lines: only lines that hold nothing else are comments.
-_SHELL = re.compile(r"(?P<comment>^[ \t]*#(?!!)[^\n]*)|[^\n]+", re.MULTILINE)
 _SLASH_ENDINGS = (".h", ".cc", ".cpp", ".c", ".proto", ".js", ".css", ".jspb")
 _PYTHON_ENDINGS = (".py", ".bzl", "BUILD", ".BUILD", "WORKSPACE")
 _LAYOUT = (tokenize.COMMENT, tokenize.NL)
@@ -39,6 +37,18 @@ _LAYOUT = (tokenize.COMMENT, tokenize.NL)
 def _matched(pattern, text):
     return [match[0].rstrip() for match in pattern.finditer(text)
             if not match["comment"]]
+
+
+def _lines(text):
+    """The lines of shell and plain files without comments. Shell quotes may
+    span lines, so a comment after code only counts without quotes before it."""
+    lines = []
+    for line in text.split("\n"):
+        code = re.match(r"[^#\"'`]*?(?=\s+# |\s*$)|", line)[0]
+        line = code if line[len(code):].lstrip().startswith("# ") else line
+        if not re.match(r"\s*(#(?!!)|$)", line):
+            lines.append(line.rstrip())
+    return lines
 
 
 def _python(text):
@@ -73,9 +83,7 @@ def code_of(path, text):
     first = text.partition("\n")[0]
     if first.startswith("#!") and "python" in first:
         return _python(text)
-    if name.endswith(".sh") or first.startswith("#!"):
-        return _matched(_SHELL, text)
-    return text.split("\n")
+    return _lines(text)
 
 
 def _git(*arguments):

@@ -22,7 +22,8 @@ class SameCodeTest(unittest.TestCase):
                 ("a.bzl", 'def f():\n    """A."""\n    return 1\n',
                  'def f():\n    """B.\n\n    C."""\n    return 1\n'),
                 ("a.py", '"""A."""\nX = 1  # B\n', '"""C."""\nX = 1\n'),
-                ("a.sh", "#!/bin/bash\n# A.\nls\n", "#!/bin/bash\nls\n"),
+                ("a.sh", "#!/bin/bash\n# A.\nls  # B.\n", "#!/bin/bash\nls\n"),
+                (".bazelrc", "# A.\nbuild -c opt\n", "build -c opt\n"),
                 ("a.textproto", "# A.\nx: 1\n", "x: 1  # B.\n")):
             self.assertTrue(_same(path, old, new), (path, old))
 
@@ -38,6 +39,7 @@ class SameCodeTest(unittest.TestCase):
                 ("a.py", "if a:\n    b()\nc()\n", "if a:\n    b()\n    c()\n"),
                 ("a.bzl", "f(x = '''a''')\n", "f(x = '''b''')\n"),
                 ("a.sh", "echo '# a'\n", "echo '# b'\n"),
+                ("a.sh", "echo a#b\n", "echo a\n"),
                 ("a.textproto", 'x: "# a"\n', 'x: "# b"\n')):
             self.assertFalse(_same(path, old, new), (path, old))
 
