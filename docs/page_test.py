@@ -1,16 +1,21 @@
 #!/usr/bin/env python3
-"""Runs the commands of a page, and compares their output with the page.
+"""Runs the commands of a page, and compares what they print with the page.
 
-In an indented block of the page, a command follows `$ `, and its further lines
-follow `> `. Its output comes after it, without an empty line. `bazel run`
-starts a program in the test's data.
+In an indented block of the page a command follows `$ `, its further lines
+follow `> `, and what it prints comes after it, without an empty line. There,
+`...` stands for any text in a line and, alone in a line, for any lines. `bazel
+run` starts a program of the test's data.
 
-    page_test.py PAGE
+    page_test.py PAGE [TOLERANCE]
+
+With TOLERANCE, a printed number may differ from a number of the page that has a
+decimal point by this fraction, and columns may have other widths.
 """
 
 import difflib
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -23,7 +28,7 @@ bazel() {
 
 
 def commands_of(page):
-    """Returns pairs of a command and its output lines on the page."""
+    """Pairs of a command and the lines that the page says it prints."""
     commands = []
     open_command = open_output = False
     for line in page.splitlines():
@@ -40,8 +45,38 @@ def commands_of(page):
     return commands
 
 
+def is_printed(wanted, printed, tolerance):
+    """Whether the printed lines agree with the lines of the page."""
+    pattern = ""
+    numbers = []
+    for line in wanted:
+        if line == "...":
+            pattern += r"(?:.*\n)*?"
+            continue
+        # The odd parts are the separators.
+        for i, part in enumerate(re.split(r"(\.\.\.|\d+\.\d+)", line)):
+            if part == "...":
+                pattern += ".*"
+            elif i % 2 == 1 and tolerance:
+                pattern += r"(\d+(?:\.\d+)?)"
+                numbers.append(float(part))
+            else:
+                text = re.escape(part)
+                pattern += re.sub(r"(\\ )+", " +", text) if tolerance else text
+        pattern += "\n"
+    match = re.fullmatch(pattern, "".join(line + "\n" for line in printed))
+    return match is not None and all(
+        abs(float(number) - expected) <= tolerance * expected
+        for number, expected in zip(match.groups(), numbers))
+
+
 def main():
     page = pathlib.Path(sys.argv[1]).read_text(encoding="utf-8")
+    tolerance = float(sys.argv[2]) if len(sys.argv) > 2 else 0
+    scratch = os.environ["TEST_TMPDIR"]
+    if os.path.isdir("configs"):
+        os.symlink(os.path.abspath("configs"),
+                   os.path.join(scratch, "configs"))
     environment = dict(os.environ, RUNFILES=os.getcwd())
     for variable in ("BUILD_WORKING_DIRECTORY", "BUILD_WORKSPACE_DIRECTORY"):
         environment.pop(variable, None)
@@ -49,11 +84,11 @@ def main():
     wrong = not commands
     for command, wanted in commands:
         run = subprocess.run(["bash", "-c", _BAZEL + command],
-                             cwd=os.environ["TEST_TMPDIR"], env=environment,
+                             cwd=scratch, env=environment,
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                              encoding="utf-8", check=False)
         printed = [line.rstrip() for line in run.stdout.splitlines()]
-        if printed != wanted:
+        if not is_printed(wanted, printed, tolerance):
             wrong = True
             print(f"$ {command}")
             print("\n".join(difflib.unified_diff(
