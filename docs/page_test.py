@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Runs the commands of a page, and compares what they print with the page.
+"""Runs the commands of a page, and compares their output with the page.
 
-In an indented block of the page a command follows `$ `, its further lines
-follow `> `, and what it prints comes after it, without an empty line. There,
-`...` stands for any text in a line and, alone in a line, for any lines. `bazel
-run` starts a program of the test's data.
+In an indented block of the page, a command follows `$ `, and its further lines
+follow `> `. Its output comes after it, without an empty line. In the output,
+`...` stands for any text within a line. On a line of its own, it stands for any
+number of lines. `bazel run` starts a program in the test's data.
 
     page_test.py PAGE [TOLERANCE]
 
-With TOLERANCE, a printed number may differ from a number of the page that has a
-decimal point by this fraction, and columns may have other widths.
+With TOLERANCE, a number with a decimal point may differ from the number on the
+page by this fraction, and columns may have other widths.
 """
 
 import difflib
@@ -28,7 +28,7 @@ bazel() {
 
 
 def commands_of(page):
-    """Pairs of a command and the lines that the page says it prints."""
+    """Returns pairs of a command and its output lines on the page."""
     commands = []
     open_command = open_output = False
     for line in page.splitlines():
@@ -46,7 +46,7 @@ def commands_of(page):
 
 
 def is_printed(wanted, printed, tolerance):
-    """Whether the printed lines agree with the lines of the page."""
+    """Returns whether the printed lines agree with the lines of the page."""
     pattern = ""
     numbers = []
     for line in wanted:
