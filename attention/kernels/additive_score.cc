@@ -8,12 +8,12 @@ namespace regard {
 
 namespace {
 
-// Number of keys that are compared at once. They share loads of query and
+// Number of keys that are scored together. They share each load of query and
 // vector.
 constexpr int kKeys = 4;
 
-// The contributions of one packet of one comparison to the gradients. d is the
-// gradient of the score.
+// The contributions of one packet of a query and a key to the gradients. d is
+// the gradient of the score.
 template <typename T>
 struct PacketGradients {
   PacketGradients(const Packet<T>& q, const Packet<T>& k, const Packet<T>& v,

@@ -121,7 +121,8 @@ TEST(AdditiveScoresTest, AgreesWithItsCompositionWithATerm) {
   }
 }
 
-// Skipped pairs have no effect after a softmax under the same mask.
+// The kernel skips masked pairs. After a softmax with the same mask, this must
+// have no effect.
 TEST(AdditiveScoresTest, AgreesWithItsCompositionBehindAMaskedSoftmax) {
   static constexpr int32_t kLengths[] = {3, 1};
   const Positions positions = {.first_query = 1};

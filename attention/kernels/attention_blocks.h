@@ -30,8 +30,8 @@ namespace regard {
 inline constexpr int64_t kQueryBlock = 128;
 inline constexpr int64_t kKeyBlock = 256;
 // Number of keys in a piece. With a selection, a query reads whole pieces of a
-// block of keys. Sums over keys keep their bits, because a piece is a multiple
-// of their lanes.
+// block of keys. A piece is a multiple of the lanes of a sum, so skipped pieces
+// do not change a bit of a sum over keys.
 inline constexpr int64_t kKeyPiece = 64;
 static_assert(kKeyBlock % kKeyPiece == 0 && kKeyPiece % kLanes == 0);
 
@@ -46,7 +46,8 @@ struct HeadRows {
   int64_t width;
   bool side_by_side;
 
-  // x has rank 4 if `heads` is 0. Otherwise, it has rank 3 and that many heads.
+  // x has rank 4 if `heads` is 0. Otherwise, x has rank 3, with `heads` heads
+  // side by side.
   static HeadRows Of(const Shape& x, int64_t heads) {
     if (heads == 0) return {x[1], x[2], x[3], false};
     return {heads, x[1], x[2] / heads, true};
@@ -176,8 +177,9 @@ ConstMatrix<T> Queries(const AttentionProblem<T>& p, const QueryBlock& block) {
                          block.count);
 }
 
-// Returns the pieces of the key block at `first` that `ranges` touch. Encoded
-// as 1 + first piece * pieces per block + last piece, or 0 if there are none.
+// Returns the pieces of the key block at `first` that `ranges` overlap, encoded
+// as 1 + first piece * pieces per block + last piece. Returns 0 if there are
+// none.
 inline uint8_t PiecesOf(absl::Span<const KeyRange> ranges, int64_t first) {
   constexpr int64_t kPieces = kKeyBlock / kKeyPiece;
   int64_t begin = kPieces;
@@ -261,8 +263,8 @@ auto Contexts(const AttentionProblem<T>& p, const QueryBlock& block, X* data) {
                          block.count);
 }
 
-// Rows of keys or values that a block of queries reads. If some of the rows are
-// masked, the rows are copied with 0 in place of NaN and infinities. Successive
+// Rows of keys or values that a block of queries reads. Finite() returns rows
+// with 0 in place of NaN and infinities if some rows are masked. Successive
 // query heads share a head of rows if there are fewer heads of rows.
 template <typename T>
 class KeyRows {
@@ -314,8 +316,8 @@ class KeyRows {
   HeadRows rows_;
   int64_t group_;
   T* const copy_;  // [kKeyBlock, width]
-  // Whether a single query only reads the rows that it has selected. Checking
-  // them is then faster than checking all of x.
+  // Whether there is one query, which only reads the rows that it has selected.
+  // Checking these rows is then faster than checking all of x.
   const bool reads_once_;
   std::optional<bool> finite_;  // whether all of x is finite
 };
@@ -345,8 +347,8 @@ void HideUnselected(absl::Span<const KeyRange> ranges, int64_t first_key,
   std::fill(scores + done, scores + count, kMinusInfinity<T>);
 }
 
-// The index of a row of the block's head in [batch, heads, rows, 1], such as
-// the queries or keys of a DifferenceBias.
+// The index of row `row` of the block's head in an array [batch, heads, rows,
+// 1], such as DifferenceBias::queries or DifferenceBias::keys.
 template <typename T>
 int64_t PlaceOfRow(const AttentionProblem<T>& p, const QueryBlock& block,
                    int64_t rows, int64_t row) {
@@ -442,7 +444,7 @@ void AddToBiases(const AttentionProblem<T>& p, const QueryBlock& block,
 }
 
 // Writes to `keep` [queries, keys] whether dropout keeps the weight of each key
-// from first_key on. The entry is 0 if the weight is 0 anyway.
+// from first_key on. Entries outside of a query's range of visible keys are 0.
 template <typename T>
 void FillKeep(const AttentionProblem<T>& p, const QueryBlock& block,
               int64_t first_key, int64_t count, uint8_t* keep) {

@@ -14,8 +14,8 @@ namespace regard {
 
 namespace {
 
-// The exponential of this exponent, or of a lower one, is 0. The constant is
-// finite, so that its product with 0 is 0.
+// An exponent so low that its exponential is 0. The constant is finite, so that
+// its product with 0 is 0.
 template <typename T>
 constexpr T kLowestExponent = T(-1e4);
 
@@ -147,7 +147,7 @@ void BlockStatistics<T>::Add(const AttentionProblem<T>& p,
     const auto part_sum = static_cast<double>(of.sums[i]);
     const double decay = sum > 0 ? static_cast<double>(of.decay[i]) : 0.0;
     if (to_.entropy != nullptr) {
-      // Like the weights, both sums use the rounded differences of scores to m.
+      // Both sums use the rounded differences of scores to m, like the weights.
       const double best = best_[row];
       const double old =
           decay > 0 ? decay * (moment_[row] + (old_best - best) * sum) : 0;
@@ -174,7 +174,7 @@ void BlockStatistics<T>::End(const AttentionProblem<T>& p,
                              const QueryBlock& block, const T* max,
                              const T* sum) {
   const int64_t count = block.count;
-  // A score of -inf means that the row or the score does not exist.
+  // The score is -inf if the query sees no key, or does not see key row 0.
   const auto exp_each = [&](auto score) {
     for (int64_t i = 0; i < count; ++i) {
       exponents_[i] = score(i) == kMinusInfinity<double>

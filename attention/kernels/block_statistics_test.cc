@@ -49,7 +49,7 @@ struct Problem {
   float dropout = 0;
 };
 
-// Arrays of waves, with scores between -3 and 3.
+// Arrays of sines, with scores between -3 and 3.
 template <typename T>
 struct Inputs {
   Inputs(Tape<T>& tape, const Problem& problem)
@@ -256,8 +256,8 @@ TEST(BlockStatisticsTest, KnowSelections) {
             "selection and sinks");
 }
 
-// A sink is not a key. It makes the weights smaller, but changes neither the
-// entropy nor the fraction of a weight in the sum of the weights.
+// A sink is not a key. It makes the weights smaller, but must change neither
+// the entropy nor the fraction of a weight in the sum of the weights.
 TEST(BlockStatisticsTest, OfASinkLeaveFractionsAlone) {
   Tape<float> tape;
   Problem problem = {3, 300};
@@ -278,7 +278,7 @@ TEST(BlockStatisticsTest, OfASinkLeaveFractionsAlone) {
   }
 }
 
-// If one key has all the weight, the statistics are exact.
+// If one key has all the weight, the statistics must be exact.
 TEST(BlockStatisticsTest, OfOneKeyAreExact) {
   Tape<float> tape;
   const Problem problem = {300, 300, {.causal = true, .window = 1}};
@@ -313,7 +313,7 @@ TEST(BlockStatisticsTest, OfANanScoreAreNan) {
   EXPECT_EQ(rows.sum[1], 1);
 }
 
-// The weights of a long row are small, but sums over blocks stay accurate.
+// The weights of a long row are small, but sums over blocks must stay accurate.
 TEST(BlockStatisticsTest, OfLongRowsAreExact) {
   constexpr int64_t kKeys = 16384;
   Problem problem = {2, kKeys, {.causal = true}, {.first_query = kKeys - 2}};

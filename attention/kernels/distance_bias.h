@@ -18,7 +18,7 @@ struct DistanceRange {
   int64_t lowest;
   int64_t count;
 
-  // Returns the distances between at least one query and any number of keys.
+  // Returns the distances of all pairs. There must be at least one query.
   static DistanceRange Of(const Positions& positions, int64_t queries,
                           int64_t keys) {
     const int64_t last = positions.Offset(queries - 1);

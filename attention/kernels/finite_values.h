@@ -14,7 +14,7 @@ namespace regard {
 
 template <typename T>
 bool AllFinite(const T* x, int64_t n) {
-  // The sum is 0 if all numbers are finite, otherwise NaN.
+  // The sum is 0 if all numbers are finite. If not, the sum is NaN.
   return SumEach<T>(
              n, [](auto x) { return x * T(0); }, x) == T(0);
 }
@@ -42,7 +42,7 @@ void AddNonFinite(const T* weights, const ConstMatrix<T>& values, T* context) {
 }
 
 // Computes context [queries, width] = weights [queries, keys] * values [keys,
-// width], without values of weight 0. The rows of weights and values are
+// width], ignoring values of weight 0. The rows of weights and values are
 // contiguous. The only usual extra cost is one check of the context, because
 // any non-finite number in the values also makes the context non-finite.
 template <typename T>

@@ -267,7 +267,7 @@ struct Source {
   }
 };
 
-// -|q - k|^2 / 2 for each row q of queries and k of keys.
+// Returns -|q - k|^2 / 2 for each row q of queries and each row k of keys.
 template <typename T>
 Var<T> RowScores(Var<T> queries, Var<T> keys) {
   const Shape& q = queries.shape();

@@ -46,8 +46,8 @@ std::vector<GradientCase> Cases() {
                {{{2, 3, 3, 5}}, {{2, 3, 4, 5}}, {{1}}}, scores),
       MakeCase("GaussianScores", "a scale per head for rows",
                {{{2, 3, 3, 5}}, {{2, 3, 4, 5}}, {{3, 1}}}, scores),
-      // Each key is near one query and far from the others, so that both forms
-      // of |x - y|^2 are used.
+      // Each key is near one query and far from the others, so the kernel uses
+      // both forms of |x - y|^2.
       MakeCase("GaussianScores", "rows of queries as keys", Inputs(3, 3, 5),
                [](auto&, auto in) {
                  return GaussianScores(in[0], in[0] + 0.2 * in[1], in[2]);
@@ -96,8 +96,8 @@ TEST(GaussianScoresTest, RowsHaveTheSquaredLengthOfTheirDifference) {
   EXPECT_THAT(scores.span(), ElementsAre(-(36 + 9) / 2.0, 0, -0.125));
 }
 
-// Rows of length 5,000 at distances of about 2. Without the direct sum, |x|^2 +
-// |y|^2 - 2 x.y would have a rounding error of about 3 in float.
+// The rows have length 5,000 and are at distances of about 2. In float, |x|^2 +
+// |y|^2 - 2 x.y would have a rounding error of about 3.
 TEST(GaussianScoresTest, NearRowsFarFromTheOriginKeepTheirDistance) {
   constexpr int64_t kWidth = 25;
   Tape<float> tape;

@@ -86,8 +86,8 @@ TEST(InnerFormTest, GradientsOfDenseScores) {
   CheckGradients(cases);
 }
 
-// Makes the bias of queries constant. Its gradient is 0 up to rounding, and
-// rounding differs between the two computations.
+// Makes the bias of queries constant. Its gradient is 0 up to rounding, and the
+// rounding differs between blocked and dense scores.
 template <typename T>
 InnerForm<T> ComparableForm(absl::Span<const Var<T>> in, int biases) {
   InnerForm<T> form = Form(in, biases);
@@ -97,7 +97,7 @@ InnerForm<T> ComparableForm(absl::Span<const Var<T>> in, int biases) {
   return form;
 }
 
-// The blocked kernel shares heads of keys and heads of values independently.
+// Also tests different numbers of key heads and value heads.
 TEST(InnerFormTest, BlocksAgreeWithDenseScores) {
   const std::pair<int64_t, int64_t> sizes[] = {{0, 3}, {1, 1}, {3, 0},
                                                {1, 5}, {7, 3}, {130, 259}};

@@ -15,7 +15,7 @@ struct PackedRow {
   T* scores;
   int32_t* keys;
   int64_t size = 0;
-  // Also counts the score of a sink, which is stored last.
+  // The size, including the score of a sink, which is stored last.
   int64_t size_with_sink = 0;
 
   // `bias` and `sink` may be null.

@@ -15,7 +15,7 @@
 
 namespace regard {
 
-// Numbers of each head that enter the normalization of its rows.
+// Terms of each head that affect the weights of its rows.
 template <typename T>
 struct HeadTerms {
   // Added to the scores.

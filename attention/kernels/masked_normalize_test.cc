@@ -140,7 +140,7 @@ std::vector<GradientCase> Cases() {
 
 TEST(MaskedNormalizeTest, Gradients) { CheckGradients(Cases()); }
 
-// The bias of head h, query q and key k is at distance k - (1 + q).
+// Query q is at position q + 1, so the lowest distance of a key is -3.
 TEST(MaskedNormalizeTest, SoftmaxAndItsKernelsAgreeUnderEveryMask) {
   for (const Mask& mask : Masks()) {
     CheckAgainstReference(MakeReferenceCase(
@@ -169,10 +169,10 @@ TEST(MaskedNormalizeTest, ABiasIsThatOfItsDistance) {
       tape.Input(kBiasShape, {0, 1, 2, 3, 4, 5, 6, 0, 10, 20, 30, 40, 50, 60});
   const Var<double> weights = Normalized<double>("sigmoid { bias: 0 }", scores,
                                                  {}, {.bias = {bias, -3}});
-  // Example 1, head 1, query 0 at position 1, key 3: distance 2.
+  // Example 1, head 1, query 0 and key 3 have distance 3 - 1 = 2 and bias 50.
   EXPECT_DOUBLE_EQ(weights.data()[(3 * 3 + 0) * 5 + 3],
                    1 / (1 + std::exp(-50.0)));
-  // Example 0, head 0, query 2 at position 3, key 0: distance -3.
+  // Example 0, head 0, query 2 and key 0 have distance 0 - 3 = -3 and bias 0.
   EXPECT_DOUBLE_EQ(weights.data()[2 * 5], 0.5);
 }
 
@@ -222,7 +222,8 @@ TEST(MaskedNormalizeTest, ScoresOfMinusInfinityAreHiddenToo) {
   }
 }
 
-// The bias of `sigmoid` must count the visible keys, without padding.
+// Normalizers that use the number of keys, such as sigmoid, must not count
+// padding.
 TEST(MaskedNormalizeTest, PaddingChangesNoBit) {
   for (const char* normalizer : kNormalizers) {
     Tape<float> tape;

@@ -24,7 +24,7 @@ struct ScoreRow {
 };
 
 // Calls f(ScoreRow) for the rows begin .. end - 1 of [batch, heads, queries].
-// Counts instead of dividing, because a division takes as long as a short row.
+// Increments the indices, because a division takes as long as a short row.
 template <typename F>
 void ForEachRow(const Shape& shape, const MaskReader& reader, int64_t begin,
                 int64_t end, F f) {
@@ -91,8 +91,9 @@ constexpr auto kPlainScores = [](const ScoreRow&, const auto* scores, auto*) {
   return scores;
 };
 
-// d_scores (+)= weights * (d_weights - <weights, d_weights>) for one row of
-// `keys` keys. Gradients of weights that are 0 are not read.
+// Computes d_scores = weights * (d_weights - <weights, d_weights>) for one row
+// of `keys` keys, or adds it to d_scores if `accumulate` is true. Gradients of
+// weights that are 0 are not read.
 template <typename T>
 void SoftmaxRowBackward(const T* weights, const T* d_weights,
                         const VisibleKeys& visible, int64_t keys,
@@ -134,8 +135,8 @@ bool MakesProducts(const MaskReader& reader, int64_t width) {
 }
 
 // Computes kPackets packets of a context. The last one has `last` elements. The
-// packets stay in registers. In memory, each key would have to wait until the
-// previous key is added.
+// sums stay in registers, because sums in memory would make each key wait for
+// the previous one.
 template <int kPackets, typename T>
 void ContextPackets(const T* weights, const T* values,
                     const VisibleKeys& visible, int64_t width, int64_t last,
@@ -183,7 +184,8 @@ void NarrowContextRow(const T* weights, const T* values,
 template <typename T>
 void ContextRow(const T* weights, const T* values, const VisibleKeys& visible,
                 int64_t width, T* __restrict context) {
-  // For wider values, the several passes of NarrowContextRow() take longer.
+  // For wider values, the passes of NarrowContextRow() take longer than one
+  // loop over all elements.
   if (width <= std::min<int64_t>(64, 8 * kPacketSize<T>)) {
     NarrowContextRow<8>(weights, values, visible, width, 0, context);
     return;
@@ -223,10 +225,11 @@ void ContextRowBackward(const T* weights, const T* values,
   }
 }
 
-// Special case: values have width 1, and the weights have no other gradient.
-// The row then needs no sum, because <weights, d_weights> is d times the
-// context. Adds to the gradients of n visible values, and adds or assigns the
-// gradients of their scores. d_values and d_scores may be null.
+// Computes the gradients of a row if values have width 1 and the gradient of
+// the weights only comes from the context. No sum is needed, because <weights,
+// d_weights> is d times the context. Adds to the gradients of n visible values,
+// and adds or assigns the gradients of their scores. d_values and d_scores may
+// be null.
 template <typename T>
 void RegressionRowBackward(const T* weights, const T* values, int64_t n,
                            T context, T d, bool accumulate,

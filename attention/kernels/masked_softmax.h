@@ -31,9 +31,9 @@ struct WeightsAndContext {
   Var<T> context;  // [batch, heads, queries, value width]
 };
 
-// Returns MaskedSoftmax() and WeightedValues(), but reads the scores only once
-// if that is faster. The gradient of the weights may lack the part that flows
-// through the context.
+// Returns the results of MaskedSoftmax() and WeightedValues(), but reads the
+// scores only once if that is faster. The gradient of the weights may lack the
+// part that flows through the context.
 template <typename T>
 WeightsAndContext<T> MaskedSoftmaxContext(Var<T> scores, const Mask& mask,
                                           Var<T> values,

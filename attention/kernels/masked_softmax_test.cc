@@ -34,8 +34,8 @@ struct MaskCase {
   Positions positions = {};
 };
 
-// All kinds of masks for 2 examples, 3 queries and 5 keys. Under the last
-// masks, some rows see nothing.
+// All kinds of masks for 2 examples, 3 queries and 5 keys. Some masks hide all
+// keys of a row.
 std::vector<MaskCase> Masks() {
   static constexpr int32_t kPerExample[] = {5, 2};
   static constexpr int32_t kPerQuery[] = {1, 5, 3, 0, 2, 4};
@@ -226,8 +226,8 @@ TEST(MaskedSoftmaxTest, AgreesWithItsCompositionAtRaggedSizes) {
   }
 }
 
-// Tests several queries and narrow values, with sizes beyond packets and
-// blocks.
+// The context of several queries with narrow values is a matrix product. The
+// sizes exceed packets and blocks.
 TEST(MaskedSoftmaxTest, AgreesWithItsCompositionWhereItMakesProducts) {
   static constexpr int32_t kLengths[] = {5, 0, 3};
   const auto softmax = [](auto in, const Mask& mask) {
@@ -446,7 +446,8 @@ TEST(MaskedSoftmaxTest, PaddingChangesNoBitOfARow) {
   }
 }
 
-// No input needs gradients, as in translation. Masked elements may be NaN.
+// Faults must be found even if no input needs gradients. Masked elements may be
+// NaN.
 TEST(MaskedSoftmaxTest, AFaultIsNamedWithoutGradients) {
   constexpr int32_t kOne[] = {1};
   Tape<double> tape;

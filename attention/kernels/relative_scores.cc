@@ -46,7 +46,7 @@ class Blocks {
   }
 
   int64_t rows() const { return rows_; }
-  // An upper bound of rows * distances, over all blocks.
+  // An upper bound of rows * distances of a block.
   int64_t max_products() const {
     const int64_t rows = std::min(size_, rows_);
     return rows * std::min(Unlimited(0, rows).distances, 2 * max_position_ - 1);

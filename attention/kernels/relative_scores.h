@@ -3,8 +3,9 @@
 //   score[b, h, l, r] = x . table[l - r + max_position - 1]
 //
 // where x is query l or key r. Shaw et al., "Self-attention with relative
-// position representations", 2018 (x is the query); Huang et al., "Improve
-// transformer models with better relative position embeddings", 2020 (both).
+// position representations", 2018, use the term of the query. Huang et al.,
+// "Improve transformer models with better relative position embeddings", 2020,
+// use both terms.
 #ifndef ATTENTION_KERNELS_RELATIVE_SCORES_H_
 #define ATTENTION_KERNELS_RELATIVE_SCORES_H_
 

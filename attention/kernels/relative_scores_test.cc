@@ -20,7 +20,8 @@ constexpr RelativePositions kCached = {
 constexpr RelativePositions kWide = {.queries = 4, .keys = 2};
 constexpr RelativePositions kAlternatives = {
     .queries = 4, .keys = 3, .at = {.first_query = 2, .query_step = 0}};
-// Some distances are above 5, the limit of the table, but masked.
+// Some distances are above 5, the limit of the table, but the window masks
+// them.
 constexpr RelativePositions kWindow = {
     .queries = 4, .keys = 9, .at = {.first_query = 8}, .window = 6};
 constexpr RelativePositions kBefore = {
@@ -72,7 +73,8 @@ TEST(RelativeScoresTest, BeyondAWindowScoresAreZero) {
   EXPECT_DEATH(RelativeQueryScores(ones, table, kWider), "those below 2");
 }
 
-// A step with a cache has one query, or several alternatives at one position.
+// In a step of a decoder, there is one query, or there are several alternatives
+// at one position.
 TEST(RelativeScoresTest, OneQueryCostsOneProductPerKey) {
   constexpr int64_t kKeys = 50;
   constexpr int64_t kWidth = 3;
@@ -101,7 +103,8 @@ TEST(RelativeScoresTest, OneQueryCostsOneProductPerKey) {
             2 * kKeys * kWidth);
 }
 
-// More rows than a block has must be bit-identical to one row at a time.
+// The scores of more rows than a block has must be bit-identical to the scores
+// of one row at a time.
 TEST(RelativeScoresTest, BlocksOfRowsChangeNoBit) {
   constexpr int64_t kRows = 70;
   constexpr int64_t kWidth = 5;

@@ -80,7 +80,7 @@ void ScaleRow(const MutableMatrix<T>& x, int64_t i, T factor) {
 //
 // `weights` may be `scores`. `decay` and `sums` are scratch, one number per
 // row, and `sums` receives the sums of the weights. `statistics` may be null.
-// It reads rows while they are in the first-level cache.
+// If not, Measure() reads rows while they are in the first-level cache.
 template <typename T>
 void Accumulate(const QueryBlock& block, bool first, bool sink, int64_t count,
                 T* scores, T* weights, RowSums<T> rows, T* decay, T* sums,
@@ -146,8 +146,8 @@ struct AttendScratch {
   BlockStatistics<T> statistics;
 };
 
-// Adds the keys from `first_key` on to the context of the block's queries.
-// `first` is true for the first keys.
+// Adds the keys from `first_key` on to the context of the block's queries. If
+// `first` is true, overwrites the context.
 template <typename T>
 void AttendKeys(const AttentionProblem<T>& p, const QueryBlock& block,
                 const ConstMatrix<T>& queries, bool first, int64_t first_key,
@@ -217,7 +217,7 @@ void AttendBlock(const AttentionProblem<T>& p, const QueryBlock& block,
   }
 }
 
-// Computes the sources begin .. end - 1.
+// Computes the contexts of the sources begin .. end - 1.
 template <typename T>
 void AttendSources(const AttentionProblem<T>& p, RowSums<T> sums,
                    Var<T> context, int64_t begin, int64_t end,
@@ -228,8 +228,8 @@ void AttendSources(const AttentionProblem<T>& p, RowSums<T> sums,
   });
 }
 
-// Computes the heads of all examples. If there is enough work, the threads of
-// InferenceThreads share the heads.
+// Computes the contexts of all sources. If there is enough work, the threads of
+// InferenceThreads share the sources.
 template <typename T>
 void AttendAll(const AttentionProblem<T>& p, const RowStatistics& statistics,
                RowSums<T> sums, Var<T> context) {
@@ -257,7 +257,7 @@ void AttendAll(const AttentionProblem<T>& p, const RowStatistics& statistics,
   });
 }
 
-// Recomputes a block of weights from its scores.
+// Replaces a block of scores by their weights.
 template <typename T>
 void Normalize(const QueryBlock& block, int64_t count, RowSums<T> rows,
                T* scores) {
@@ -293,8 +293,8 @@ void AddToSink(const AttentionProblem<T>& p, const QueryBlock& block, int64_t i,
   d_sink[block.head] -= weight / rows.sum[i] * mean;
 }
 
-// Adds the gradients for the keys from `first_key` on. If one_block is true,
-// the queries read no other keys.
+// Adds the gradients for the keys from `first_key` on. one_block means that the
+// queries read no other keys.
 template <typename T>
 void BackwardKeys(const AttentionProblem<T>& p, const QueryBlock& block,
                   const ConstMatrix<T>& queries, bool one_block,

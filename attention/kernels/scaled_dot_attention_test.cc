@@ -124,7 +124,8 @@ void CheckAgainstReference(int64_t queries, int64_t keys, int64_t width,
   }
 }
 
-// Checks a bias for every distance. Both computations drop the same weights.
+// Compares with the reference, with a bias for every distance. Both
+// computations drop the same weights.
 void CheckOptions(int64_t queries, int64_t keys, double dropout) {
   const Masks masks(queries, keys);
   for (const MaskCase& mask : masks.All()) {
@@ -170,7 +171,7 @@ TEST(ScaledDotAttentionTest, AgreesWithScoresSoftmaxAndContext) {
   }
 }
 
-// A block is 128 queries by 256 keys.
+// A block has 128 queries and 256 keys.
 TEST(ScaledDotAttentionTest, AgreesAcrossBlocks) {
   CheckAgainstReference(129, 257, 4, 3);
   CheckAgainstReference(257, 513, 2, 2);

@@ -102,7 +102,7 @@ KeyRuns RunsOf(Arena& arena, const Mask& mask, const Positions& positions,
                   });
     }
   }
-  // The number of columns before each piece, and in total.
+  // The number of columns before each piece. The last entry counts all columns.
   auto* const before = arena.New<int64_t>(pieces + 1);
   auto* const runs = arena.New<KeyRange>(pieces);
   size_t count = 0;
@@ -120,7 +120,7 @@ KeyRuns RunsOf(Arena& arena, const Mask& mask, const Positions& positions,
     }
   }
   // A query's columns begin at its first visible key or at the first piece that
-  // it reads. They do not depend on other queries.
+  // it reads, whichever is later. This key does not depend on other queries.
   auto* const columns = arena.New<KeyRange>(queries);
   for (int64_t query = 0; query < queries; ++query) {
     const VisibleKeys visible = reader(0, query);

@@ -12,9 +12,9 @@
 
 namespace regard {
 
-// Returns scores [batch, heads, queries, keys] plus `bias` if the mask shows
-// the key to the query and mask.selected contains it, otherwise -inf. Other
-// scores are not read: they may be NaN. The scores may be a part, as in
+// Returns scores [batch, heads, queries, keys] plus `bias`. The result is -inf
+// for keys that the mask hides or that mask.selected does not contain, whose
+// scores are not read and may be NaN. The scores may be a part, as in
 // ScoringFunction::Score().
 template <typename T>
 Var<T> SelectedScores(Var<T> scores, const Mask& mask,

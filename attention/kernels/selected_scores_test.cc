@@ -222,8 +222,8 @@ TEST(SelectedScoresTest, RunsAreThePiecesThatSomeQueryReads) {
   }
 }
 
-// A query sees keys of the first piece, but only reads the second piece. Sums
-// over its columns have the same lanes whether or not another query reads both
+// Query 0 sees keys of the first piece, but only reads the second piece. The
+// lanes of sums over its columns must not depend on query 1, which reads both
 // pieces.
 TEST(SelectedScoresTest, AQuerysColumnsBeginWithTheFirstPieceThatItReads) {
   Tape<float> tape;

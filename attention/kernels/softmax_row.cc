@@ -36,8 +36,8 @@ Packet<T> Hide(const Packet<T>& x, const uint8_t* visible) {
   return Select<T>(__builtin_convertvector(bytes != 0, PacketIntegers<T>), x);
 }
 
-// Loads the first `count` elements of x, with -inf in place of masked elements.
-// The elements after them are -inf, too.
+// Loads the first `count` elements of x. Masked elements, and elements from
+// `count` on, are -inf.
 template <typename T>
 Packet<T> HidePart(const T* x, const uint8_t* visible, int64_t count) {
   // Collects one bit per element in a register. Bytes written one by one would
@@ -86,9 +86,9 @@ T Divide(int64_t n, const T* values, T* weights) {
 
 }  // namespace
 
-// Between the passes, whole packets go through memory, and the last elements
-// stay in a register. Reading memory in other units than it was just written in
-// costs more than the arithmetic.
+// Memory is read and written in whole packets, and the last, partial packet
+// stays in a register. A load that is wider or narrower than the store before
+// it would cost more than the arithmetic.
 template <typename T>
 void ShiftByMax(const T* x, const uint8_t* visible, int64_t n, T* shifted) {
   constexpr int64_t kSize = kPacketSize<T>;

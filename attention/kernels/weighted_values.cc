@@ -43,8 +43,8 @@ Var<T> WeightedValues(Var<T> weights, const Mask& mask, Var<T> values,
     const T* d_context = context.grad_data();
     auto d_weights = weights.grad_ref();
     const bool accumulate = d_weights && d_weights.MarkTouched();
-    // If all queries see the same keys, the product assigns the gradient, which
-    // saves two passes.
+    // If all queries see the same keys, the matrix product writes the gradient
+    // directly, which saves two passes over it.
     const bool assign = !accumulate && reader.SameForAllQueries();
     if (d_weights && !accumulate && !assign) {
       std::fill_n(d_weights.data(), weights.size(), T(0));

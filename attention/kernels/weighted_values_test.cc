@@ -50,7 +50,7 @@ TEST(WeightedValuesTest, AgreesWithMatMul) {
 }
 
 // Lengths must give the same gradients as a dense mask that hides the same
-// keys. The weights have one or two uses.
+// keys. The weights are used once or twice.
 TEST(WeightedValuesTest, GradientsDoNotDependOnHowAMaskIsGiven) {
   constexpr int64_t kKeys = 5;
   constexpr int64_t kQueries = 3;
@@ -116,7 +116,8 @@ TEST(WeightedValuesTest, HeadsShareValues) {
               ElementsAre(3, 7));
 }
 
-// Query i sees keys 0 .. i. One value at a time is NaN or infinite.
+// Query i sees keys 0 .. i. One value at a time is NaN or infinite, and must
+// not affect queries that do not see it.
 TEST(WeightedValuesTest, HiddenValuesReachNeitherContextsNorGradients) {
   constexpr int64_t kSize = 4;
   for (int64_t bad = 0; bad < kSize; ++bad) {
