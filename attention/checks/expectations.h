@@ -1,4 +1,4 @@
-// Collects failed expectations about the results of a plug-in. It needs no test
+// Collects failed expectations about the results of a plug-in. Needs no test
 // framework: each failure is a line of text.
 #ifndef ATTENTION_CHECKS_EXPECTATIONS_H_
 #define ATTENTION_CHECKS_EXPECTATIONS_H_

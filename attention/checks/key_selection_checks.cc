@@ -32,7 +32,7 @@ namespace {
 constexpr double kRounding = 1e-10;
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr ScoreWidths kWidths = {.heads = 2, .query = 4, .key = 4};
-// More keys than one block has, and three blocks of queries.
+// Two blocks of keys, and three blocks of queries.
 constexpr int64_t kLength = 300;
 
 // The blocked kernel computes the configs before "gaussian". The others are
@@ -257,8 +257,8 @@ void StepByStepHasTheBitsOfAllAtOnce(const CheckedKeySelection& checked,
     check(config, 100, /*want_weights=*/true);
     check(config, 140, /*want_weights=*/false);
   }
-  // More keys than one block has, for the blocked kernel and for the row-by-row
-  // path.
+  // kConfigs[0] uses the blocked kernel, and kConfigs[3] is computed row by
+  // row. 270 keys do not fit into one block of keys.
   check(kConfigs[0], 270, /*want_weights=*/false);
   check(kConfigs[3], 270, /*want_weights=*/false);
 }
@@ -273,7 +273,7 @@ void AllPathsAgree(const CheckedKeySelection& checked, Expectations& expect) {
     for (const auto& [name, problem] : Problems()) {
       ScoringAnswer got = scorer.FusedAnswer(problem);
       const ScoringAnswer expected = scorer.ReferenceAnswer(problem);
-      // Weights are not compared, because they require all scores.
+      // FusedAnswer() has no weights, so they are not compared.
       got.weights = expected.weights;
       const std::string what = absl::StrCat(config, ", ", name);
       expect.SameAnswer(got, expected, kRounding, what);
@@ -295,8 +295,8 @@ void UnselectedValuesReachNothing(const CheckedKeySelection& checked,
       ScoringProblem changed = problem;
       const int64_t queries = weights.shape[2];
       const int64_t keys = weights.shape[3];
-      // Only every second query is compared. Values that no such query sees are
-      // NaN.
+      // Compares every second query only. Values that none of these queries
+      // sees are NaN.
       for (int64_t key = 0; key < weights.shape[0] * 2 * keys; ++key) {
         bool seen = false;
         for (int64_t q = 0; q < queries; q += 2) {

@@ -13,8 +13,7 @@ namespace regard {
 struct CheckedKeySelection {
   const KeySelectionRegistry& registry;
   const KeySelectionInfo& info;  // the only plug-in of its registry
-  // Registers the same selection in the given registry, for checks that need
-  // their own one.
+  // Registers the selection in `registry`, which a check has created.
   void (*register_selection)(KeySelectionRegistry& registry);
   const google::protobuf::Message& options;
   // Whether the selection contains all keys if there are at most 300. The layer
@@ -27,8 +26,8 @@ struct KeySelectionCheck {
   void (*run)(const CheckedKeySelection& selection, Expectations& expect);
 };
 
-// All checks. They attend with two heads of width 4. Some scores are computed
-// by the blocked kernel, others row by row.
+// All checks. They use attention with two heads of width 4, computed by the
+// blocked kernel or row by row.
 std::vector<KeySelectionCheck> KeySelectionChecks();
 
 }  // namespace regard

@@ -45,7 +45,7 @@ TestArray ArrayOf(Var<T> x) {
   return {x.shape(), {x.span().begin(), x.span().end()}};
 }
 
-// A mixer with its own parameters, and a step that has begun.
+// A mixer with its own parameters and tape. A step of the tape has begun.
 template <typename T>
 class MixerUnderTest {
  public:
@@ -125,7 +125,7 @@ void IsReachableByAConfig(const CheckedMixer& mixer, Expectations& expect) {
   expect.True(!info->description.empty(), "it has no description");
 }
 
-// All parameters together are one input. Each subset of the inputs is checked.
+// The case has two inputs: x, and the concatenation of all parameters.
 void GradientsAgreeWithDifferences(const CheckedMixer& mixer,
                                    Expectations& expect) {
   MixerUnderTest<double> in_double(mixer);
@@ -215,7 +215,7 @@ void LaterPositionsHaveNoWeight(const CheckedMixer& mixer,
   expect.True(holds, "a later position has a weight");
 }
 
-// A chunk, some steps and another chunk must equal one chunk.
+// A chunk, two steps and another chunk must give the outputs of one chunk.
 void StateCarriesAllThatCameBefore(const CheckedMixer& mixer,
                                    Expectations& expect) {
   MixerUnderTest<double> tested(mixer);
@@ -233,7 +233,8 @@ void StateCarriesAllThatCameBefore(const CheckedMixer& mixer,
   expect.Near(ArrayOf(Concat<double>(parts, 1)), whole, kForms, "parts");
 }
 
-// The terms of a sequence must equal the terms of its successive parts.
+// Projecting a sequence in successive parts must give the same terms as
+// projecting it at once.
 void ProjectionsGoOnFromTheState(const CheckedMixer& mixer,
                                  Expectations& expect) {
   constexpr int64_t kTime = 9;
@@ -285,8 +286,8 @@ void StateFollowsItsRow(const CheckedMixer& mixer, Expectations& expect) {
   expect.Near(got, ArrayOf(Slice(whole, 1, 4, 1)), kForms, "a step");
 }
 
-// Padding contains NaN. It is at the left, at the right, inside, everywhere or
-// nowhere.
+// Padding with NaN must have no effect, whether it is at the left, at the
+// right, inside, everywhere or nowhere.
 void PaddingChangesNothing(const CheckedMixer& mixer, Expectations& expect) {
   constexpr int64_t kTime = 8;
   const std::vector<std::pair<std::string, std::vector<int64_t>>> places = {
@@ -309,8 +310,8 @@ void PaddingChangesNothing(const CheckedMixer& mixer, Expectations& expect) {
     const TestArray got = ArrayOf(y);
     const std::vector<TestArray> gradients = tested.Gradients(x, y);
     const TestArray random = RandomArray(got.shape, "projection");
-    // The expected values come from inputs without padding. Their projection
-    // equals the projection of the valid positions.
+    // The expected values come from the valid positions alone. The expected
+    // gradients use the elements of `random` at these positions.
     const Var<double> exact = tested.Input(Take(full, 1, places_of_valid));
     const Var<double> z = tested.layer()(tested.forward(), exact, {});
     expect.Near(Take(got, 1, places_of_valid), ArrayOf(z), 0, name);
@@ -341,7 +342,7 @@ void PaddingChangesNothing(const CheckedMixer& mixer, Expectations& expect) {
   }
 }
 
-// Other rows and later positions must not change a bit of a row.
+// Other rows and later positions must not change a bit of an output.
 void BitsDependOnNothingAroundOrLater(const CheckedMixer& mixer,
                                       Expectations& expect) {
   MixerUnderTest<float> tested(mixer);
@@ -362,7 +363,8 @@ void BitsDependOnNothingAroundOrLater(const CheckedMixer& mixer,
   }
 }
 
-// Reads the values of all hook points. May also replace each value by itself.
+// Reads the values of all hook points. Optionally replaces each value by
+// itself.
 class Hooks : public Probe<double> {
  public:
   explicit Hooks(bool replaces) : replaces_(replaces) {}

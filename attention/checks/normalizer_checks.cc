@@ -139,7 +139,8 @@ void DependsOnOtherScoresUnlessItSaysSo(const CheckedNormalizer& checked,
   const NormalizerUnderTest<double> tested(checked);
   std::vector<double> scores = Row<double>(5);
   const std::vector<double> before = tested.Weights(scores);
-  // Makes scores[0] the largest score, so that even a sparse weight changes.
+  // Makes scores[0] the largest score, so that other weights change even if the
+  // normalizer is sparse.
   scores[0] = 3;
   const std::vector<double> after = tested.Weights(scores);
   const bool same = std::equal(before.begin() + 1, before.end(),  //

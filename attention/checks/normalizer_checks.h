@@ -13,8 +13,7 @@ namespace regard {
 struct CheckedNormalizer {
   const NormalizerRegistry& registry;
   const NormalizerInfo& info;  // a plug-in of the registry
-  // Registers the same normalizer in the given registry, for checks that need
-  // their own one.
+  // Registers the normalizer in `normalizers`, which a check has created.
   void (*register_normalizer)(NormalizerRegistry& normalizers);
   const google::protobuf::Message& options;
   // Whether a normalizer with these options is bit-identical to softmax on up

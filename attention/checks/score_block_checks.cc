@@ -36,8 +36,8 @@ constexpr const char* kConfigs[] = {
     "sink {} dropout: 0.3",
     "sink { logit: 1 learned: false } normalizer { entmax15 {} }"};
 
-// Compares a config that is computed whole with blocks of each size. The
-// context and the gradient of the queries must be bit-identical.
+// Compares blocks of each size with all queries at once. The context and the
+// gradient of the queries must be bit-identical.
 void SameByBlocks(const CheckedScore& score, const char* fields,
                   ScoringProblem problem, const std::vector<int>& sizes,
                   const std::string& what, Expectations& expect) {

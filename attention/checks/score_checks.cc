@@ -57,7 +57,7 @@ std::vector<std::pair<std::string, ScoringProblem>> MaskedProblems(
   constexpr int64_t kQueries = 3;
   constexpr int64_t kKeys = 6;
   ScoringProblem open = ScoringProblem::Random(kBatch, kQueries, kKeys, widths);
-  // The masked keys have no weights in the history.
+  // In the history, the masked keys have weight 0.
   FillHidden(&open.previous, 3, 0);
   FillHidden(&open.cumulative, 3, 0);
   std::vector<std::pair<std::string, ScoringProblem>> problems;
@@ -181,8 +181,8 @@ void PaddingChangesNothing(const CheckedScore& score, Expectations& expect) {
               "context without weights");
 }
 
-// Padding with queries and keys must not change a bit of the contexts. Some
-// lengths exceed the limit for blocks.
+// Padding of queries and keys must not change a bit of the contexts. Some
+// lengths are so large that the layer computes blocks of queries.
 void PaddingChangesNoBit(const CheckedScore& score, Expectations& expect) {
   ScorerUnderTest<float> scorer(score.registry, score.options, score.widths);
   for (const auto& [length, padded_length] :
@@ -307,8 +307,8 @@ void OrderOfPairsMattersOnlyIfPositionAware(const CheckedScore& score,
                        "the order of keys changes the context, but "
                        "kPositionAware is false");
   }
-  // The order of keys need not matter: the score may depend on the position of
-  // the query.
+  // A score may depend on the position of the query, but not on the order of
+  // the keys.
   problem.positions.first_query = 2;
   const TestArray moved = scorer.Answer(problem).context;
   expect.True(LargestDifference(got, expected) > 1e-6 ||
@@ -352,7 +352,8 @@ void OtherQueriesChangeNothing(const CheckedScore& score,
   }
 }
 
-// Before training, Regard compares the lengths of sequences with this distance.
+// Regard rejects greater distances before training, so the score must accept
+// LongestDistance().
 void AcceptsItsLongestDistance(const CheckedScore& score,
                                Expectations& expect) {
   ScorerUnderTest<double> scorer(score.registry, score.options, score.widths);
@@ -365,7 +366,7 @@ void AcceptsItsLongestDistance(const CheckedScore& score,
   expect.Finite(scorer.Answer(problem));
   problem.positions = {.first_query = 0, .first_key = longest};
   expect.Finite(scorer.Answer(problem));
-  // At a greater distance, the window masks the key.
+  // The key is beyond the longest distance, but the window masks it.
   problem.positions.first_key = longest + 1;
   problem.window = longest + 1;
   expect.Finite(scorer.Answer(problem));
@@ -418,7 +419,7 @@ void InnerFormAgreesWithScoreAndSoftmax(const CheckedScore& score,
   problems.emplace_back("an empty example",
                         ScoringProblem::Random(2, 3, 5, score.widths));
   problems.back().second.key_lengths = {4, 0};
-  // More queries and keys than one block has.
+  // This problem has more queries and keys than one block.
   problems.emplace_back("blocks",
                         ScoringProblem::Random(1, 130, 300, score.widths));
   problems.back().second.positions.first_query = 170;

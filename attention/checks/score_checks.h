@@ -28,8 +28,8 @@ struct CheckedScore {
 std::optional<ScoreWidths> CheckedWidths(
     const ScorerInfo& info, const google::protobuf::Message& options);
 
-// The config of the score plus `fields` of regard.Attention, which are a valid
-// text proto.
+// The config of the score plus `fields`, which are a text proto of
+// regard.Attention.
 Attention ConfigWith(const CheckedScore& score, const char* fields);
 
 struct ScoreCheck {
@@ -40,8 +40,8 @@ struct ScoreCheck {
 // All checks, including the four lists below.
 std::vector<ScoreCheck> ScoreChecks();
 
-// Checks of the score with each position encoding and in parts, in blocks of
-// queries, with a sink, and with a forgetting gate.
+// Lists of checks. They test the score with each position encoding and in
+// parts, in blocks of queries, with a sink, and with a forgetting gate.
 std::vector<ScoreCheck> ScorePositionChecks();
 std::vector<ScoreCheck> ScoreBlockChecks();
 std::vector<ScoreCheck> ScoreSinkChecks();

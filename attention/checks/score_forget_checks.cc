@@ -1,4 +1,5 @@
-// Checks that the forgetting gate works with every score, on all paths.
+// Checks of a score with a forgetting gate: weights, gradients, steps, blocks
+// and fused kernels.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -26,7 +27,8 @@ namespace {
 
 constexpr double kRounding = 1e-12;
 
-// Combinations with other parts that change scores or weights.
+// The forgetting gate with and without other parts that change scores or
+// weights.
 constexpr const char* kConfigs[] = {
     "forget {}",
     "forget { bias: 2 } window: 3",
@@ -97,7 +99,7 @@ void ScoresAreLoweredByTheGatesBetween(const CheckedScore& score,
   };
   ScoringProblem first = problem;
   if (score.info.uses_history) {
-    // Without history, the layer sets these weights to 0.
+    // Without history, the layer uses previous and cumulative weights of 0.
     const Shape shape = {2, heads, kTime, kTime};
     first.previous = {
         shape, std::vector<double>(static_cast<size_t>(shape.size()), 0.0)};
@@ -115,7 +117,8 @@ void ScoresAreLoweredByTheGatesBetween(const CheckedScore& score,
       decay += log_gate(row / kTime / heads, row / kTime % heads, key);
     }
     for (int64_t key = 0; key < kTime; ++key) {
-      // A kernel with bounded support may give the score -inf.
+      // The sum is 0 if a kernel with bounded support gives all keys the score
+      // -inf.
       s[key] = key <= query && sum > 0 ? s[key] / sum : 0;
     }
   }
@@ -126,7 +129,8 @@ void AllPathsForget(const CheckedScore& score, Expectations& expect) {
   constexpr int64_t kLong = 300;  // several blocks of queries and of keys
   std::vector<const char*> configs(std::begin(kConfigs), std::end(kConfigs));
   // A selection compares queries with prepared keys, which must have the same
-  // width. With the window, no run of later queries begins at the first key.
+  // width. The window makes the runs of later queries begin after the first
+  // key.
   if (!score.info.prepares_other_widths && !score.info.uses_history &&
       score.widths.query == score.widths.key) {
     configs.push_back(
@@ -142,7 +146,7 @@ void AllPathsForget(const CheckedScore& score, Expectations& expect) {
       problem.key_lengths = {static_cast<int32_t>(time), 4};
       ScoringAnswer got = scorer.FusedAnswer(problem);
       const ScoringAnswer expected = scorer.ReferenceAnswer(problem);
-      // Weights are not compared, because they require all scores.
+      // FusedAnswer() has no weights, so they are not compared.
       got.weights = expected.weights;
       expect.SameAnswer(got, expected, 1e-10, config);
       expect.SameParameterGradients(got, expected, 1e-10);

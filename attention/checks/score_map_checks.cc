@@ -154,7 +154,8 @@ void KeepsWhatIsHidden(const CheckedScoreMap& checked, Expectations& expect) {
   }
 }
 
-// Three examples have 5, 3 and no keys, and query i sees keys up to i + 1.
+// Elements of masked keys must not affect other elements. Three examples have
+// 5, 3 and no keys, and query i sees keys up to i + 1.
 void WhatTheMaskHidesChangesNothing(const CheckedScoreMap& checked,
                                     Expectations& expect) {
   MapUnderTest<double> tested(checked);

@@ -1,5 +1,5 @@
-// Checks of a score with each position encoding, and of preparing its keys and
-// decoding its queries in parts.
+// Checks of a score with each position encoding. Also checks that keys can be
+// prepared, and queries decoded, in parts.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -88,7 +88,7 @@ void ContextsHaveTheGradientsOfDifferences(const CheckedScore& score,
   }
 }
 
-// Each row must be prepared independently unless the score has a slot.
+// A score without a slot must prepare each row independently.
 void PrepareGoesOnFromItsState(const CheckedScore& score,
                                Expectations& expect) {
   ScorerUnderTest<double> scorer(score.registry, score.options, score.widths);

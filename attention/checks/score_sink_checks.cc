@@ -1,4 +1,5 @@
-// Checks that a sink takes weight from the keys of every score, on all paths.
+// Checks that a sink takes weight from the keys of every score, with and
+// without fused kernels.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -73,7 +74,7 @@ void AllPathsHaveTheSink(const CheckedScore& score, Expectations& expect) {
   for (const ScoringProblem& problem : Problems(score.widths)) {
     ScoringAnswer got = scorer.FusedAnswer(problem);
     const ScoringAnswer expected = scorer.ReferenceAnswer(problem);
-    // Weights are not compared, because they require all scores.
+    // FusedAnswer() has no weights, so they are not compared.
     got.weights = expected.weights;
     expect.SameAnswer(got, expected, kRounding, "with a sink");
     expect.SameParameterGradients(got, expected, kRounding);

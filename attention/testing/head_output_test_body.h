@@ -22,7 +22,7 @@ struct HeadOutputCase {
 class HeadOutputTest : public ::testing::TestWithParam<
                            std::tuple<HeadOutputCase, HeadOutputCheck>> {
  public:
-  // Returns the name of a test: "ComputesEachQueryByItself_bias_1".
+  // Returns the name of a test, such as "ComputesEachQueryByItself_bias_1".
   static std::string Name(const ::testing::TestParamInfo<ParamType>& info);
 };
 

@@ -22,7 +22,7 @@ struct KeySelectionCase {
 class KeySelectionTest : public ::testing::TestWithParam<
                              std::tuple<KeySelectionCase, KeySelectionCheck>> {
  public:
-  // Returns the name of a test: "AllPathsAgree_top_k_2".
+  // Returns the name of a test, such as "AllPathsAgree_top_k_2".
   static std::string Name(const ::testing::TestParamInfo<ParamType>& info);
 };
 

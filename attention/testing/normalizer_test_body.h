@@ -22,7 +22,7 @@ struct NormalizerCase {
 class NormalizerTest : public ::testing::TestWithParam<
                            std::tuple<NormalizerCase, NormalizerCheck>> {
  public:
-  // Returns the name of a test: "IsTheSameInAnyOrder_bias_1".
+  // Returns the name of a test, such as "IsTheSameInAnyOrder_bias_1".
   static std::string Name(const ::testing::TestParamInfo<ParamType>& info);
 };
 

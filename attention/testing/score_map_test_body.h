@@ -22,7 +22,7 @@ struct ScoreMapCase {
 class ScoreMapTest
     : public ::testing::TestWithParam<std::tuple<ScoreMapCase, ScoreMapCheck>> {
  public:
-  // Returns the name of a test: "KeepsWhatIsHidden_cap_0_5".
+  // Returns the name of a test, such as "KeepsWhatIsHidden_cap_0_5".
   static std::string Name(const ::testing::TestParamInfo<ParamType>& info);
 };
 

@@ -25,7 +25,7 @@ struct ScoringFunctionCase {
 class ScoringFunctionTest : public ::testing::TestWithParam<
                                 std::tuple<ScoringFunctionCase, ScoreCheck>> {
  public:
-  // Returns the name of a test: "PaddingChangesNothing_width_5".
+  // Returns the name of a test, such as "PaddingChangesNothing_width_5".
   static std::string Name(const ::testing::TestParamInfo<ParamType>& info);
 };
 

@@ -1,6 +1,6 @@
-// The example of docs/add_a_head_output.md: squares of the scores, divided by
-// their sum plus a constant. Its options are an extension, as in another
-// repository.
+// The normalizer that docs/add_a_head_output.md uses as an example: squares of
+// the scores, divided by their sum plus a constant. Its options are an
+// extension, as in another repository.
 #include <cstdint>
 
 #include "attention/normalizer.h"

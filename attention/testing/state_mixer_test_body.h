@@ -21,7 +21,7 @@ struct StateMixerCase {
 class StateMixerTest
     : public ::testing::TestWithParam<std::tuple<StateMixerCase, MixerCheck>> {
  public:
-  // Returns the name of a test: "PaddingChangesNothing_heads_2".
+  // Returns the name of a test, such as "PaddingChangesNothing_heads_2".
   static std::string Name(const ::testing::TestParamInfo<ParamType>& info);
 };
 
