@@ -131,8 +131,8 @@ TEST(FeedForwardTest, ChunksHaveTheBitsOfAllPositionsAtOnce) {
 }
 
 TEST(FeedForwardTest, ChunksTakeLessMemoryWithoutGradients) {
-  // Without a gradient slab, nothing is recorded, even if the tape is
-  // recording.
+  // Without a gradient slab, the layer records no operations, even if the tape
+  // may record.
   const auto bytes = [](const std::string& chunk, bool recording) {
     LayerRun<float> run;
     const FeedForward<float> layer =
@@ -146,7 +146,8 @@ TEST(FeedForwardTest, ChunksTakeLessMemoryWithoutGradients) {
     return run.tape().high_water_bytes() - before;
   };
   for (const bool recording : {false, true}) {
-    // There are two arrays of 4 * 256 * 256 hidden values in float.
+    // Without chunks, there are two arrays of 4 * 256 * 256 hidden values in
+    // float.
     EXPECT_GT(bytes("", recording), 2'000'000);
     EXPECT_LT(bytes("chunk: 16", recording), 400'000);
   }

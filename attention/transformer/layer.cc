@@ -143,7 +143,7 @@ Var<T> TransformerLayer<T>::Mix(Forward<T>& forward, Var<T> x,
 template <typename T>
 Var<T> TransformerLayer<T>::AttendToMemory(Forward<T>& forward, Var<T> x,
                                            const LayerInputs<T>& inputs) const {
-  // The rows of a source become queries of one example.
+  // All rows of a source become queries of one example.
   const int64_t sources = inputs.memory.keys.dim(0);
   REGARD_CHECK(sources > 0 && x.dim(0) % sources == 0)
       << x.dim(0) << " rows of " << sources << " sources";

@@ -22,8 +22,8 @@ class TransformerConfig;
 
 // In training, sets each example of x [batch, ..] to zero with probability
 // `rate`, and divides the other examples by 1 - rate (stochastic depth, Huang
-// et al., 2016). Outside of training, returns x. The choice depends on the
-// example, as in Dropout().
+// et al., 2016). Outside of training, returns x. The choice for an example does
+// not depend on the other examples in the batch, as in Dropout().
 template <typename T>
 Var<T> DropPath(Var<T> x, std::type_identity_t<T> rate, const char* site);
 

@@ -98,7 +98,7 @@ TEST(DropPathTest, DropsWholeExamplesAndKeepsTheMean) {
     for (int64_t j = 0; j < 6; ++j) EXPECT_EQ(y.data()[i * 6 + j], first);
     dropped += first == 0;
   }
-  // The number of dropped examples has a standard deviation of 19.
+  // The number of dropped examples has mean 500 and standard deviation 19.
   EXPECT_NEAR(dropped, 500, 95);
 }
 
@@ -126,7 +126,7 @@ TEST(DropPathTest, IsTheIdentityOutsideTrainingAndAtRateZero) {
   EXPECT_EQ(DropPath(x, 0, "site").data(), x.data());
 }
 
-// The number of branches, of 1000, that a layer of the config drops.
+// Returns the number of examples, out of 1,000, that skip a branch of `layer`.
 int64_t Dropped(const TransformerConfig& config, int64_t layer) {
   LayerRun<float> run;
   const Residual<float> residual(config, layer, run.store().Root());

@@ -12,7 +12,8 @@ namespace regard {
 
 namespace {
 
-// Runs a layer whose inner values are computed again in the backward pass.
+// Runs a layer whose intermediate activations are recomputed in the backward
+// pass.
 template <typename T>
 Var<T> RecomputeLayer(Forward<T>& forward, const TransformerLayer<T>& layer,
                       Var<T> x, const LayerInputs<T>& inputs) {
@@ -103,8 +104,8 @@ int64_t TransformerStack<T>::longest_memory() const {
   return longest;
 }
 
-// Cross-attention of position t reaches back to the memory's first position, so
-// the limit of cross-attention applies to both sequences.
+// Position t attends to the memory's first position at distance t, so the limit
+// of cross-attention applies to both sequences.
 template <typename T>
 int64_t TransformerStack<T>::longest_position() const {
   int64_t longest = longest_memory();

@@ -29,7 +29,7 @@
 namespace regard {
 namespace {
 
-// Configs of every kind. The width of the memory is 5, or there is none.
+// Configs of every kind, with a memory of width 5 or without a memory.
 struct StackCase {
   const char* config;
   int64_t memory_width;
@@ -63,8 +63,8 @@ constexpr StackCase kEveryKind[] = {
      5},
 };
 
-// A stack with 3 examples of 4 positions, some of which are valid, and with
-// memories of 6 positions.
+// A stack with 3 examples of 4 positions, and with memories of 6 positions.
+// `lengths_` and `memory_lengths_` give the numbers of valid positions.
 template <typename T>
 class StackRun {
  public:
@@ -192,8 +192,8 @@ TEST_P(StackTest, ABatchIsItsExamplesAndPaddingReachesNothing) {
   };
   const std::vector<float> before = compute();
   const int64_t row = StackRun<float>::kTime * stack.config().width();
-  // The valid positions of the second example: one or all of x, and two of the
-  // memory.
+  // The valid positions of the second example: one position of x in an encoder,
+  // all in a decoder, and two of the memory.
   const int64_t valid = decoder ? row : stack.config().width();
   if (decoder) {
     const int64_t width = GetParam().memory_width;
@@ -202,7 +202,6 @@ TEST_P(StackTest, ABatchIsItsExamplesAndPaddingReachesNothing) {
   } else {
     std::fill(in[0].data() + row + valid, in[0].data() + 2 * row, 7e3F);
   }
-  // Changes the other examples.
   std::fill(in[0].data(), in[0].data() + row, -3.F);
   std::fill(in[0].data() + 2 * row, in[0].data() + 3 * row, 5.F);
   const std::vector<float> after = compute();
@@ -281,7 +280,8 @@ TEST_P(StackTest, WeightsOfAllLayersSumToOneAndChangeNoBit) {
     ASSERT_NE(residual, nullptr);
     EXPECT_EQ(residual->shape, y.shape());
     EXPECT_NE(recorder.Find(layer + "feed_forward/feed_forward"), nullptr);
-    // The residual branch adds the output of attention to x.
+    // The output of attention has the shape of x. With PRE norms, the value at
+    // "residual" is x plus the output of attention.
     const auto* const added = recorder.Find(layer + "self/attention_output");
     ASSERT_NE(added, nullptr);
     EXPECT_EQ(added->shape, y.shape());
@@ -300,8 +300,8 @@ TEST_P(StackTest, WeightsOfAllLayersSumToOneAndChangeNoBit) {
   }
 }
 
-// Without a memory, layers behave as if they had no cross-attention. A text
-// encoder that can attend to images may thus read only text.
+// Without a memory, layers must behave as if they had no cross-attention. A
+// text encoder that can attend to images may thus read only text.
 TEST(StackMemoryTest, WithoutAMemoryCrossAttentionIsPassedOver) {
   for (const char* recompute : {"", " recompute: true"}) {
     StackRun<float> stack(std::string("width: 4 layers: 2 attention { heads: "
@@ -332,7 +332,7 @@ TEST(StackMemoryTest, WithoutAMemoryCrossAttentionIsPassedOver) {
   }
 }
 
-// An intervention that removes cross-attention gives the same bits and
+// An intervention that removes cross-attention must give the same bits and
 // gradients as a call without a memory.
 TEST(StackMemoryTest, TheInputInPlaceOfCrossAttentionIsAsWithoutAMemory) {
   google::protobuf::RepeatedPtrField<Intervention> intervene;

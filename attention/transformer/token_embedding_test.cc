@@ -42,8 +42,8 @@ TEST(TokenEmbeddingTest, IsTheScaledEmbeddingPlusThatOfThePosition) {
   }
 }
 
-// The sum of three embeddings is normalized, as in BERT. The sums 0 and 2
-// become -1 and 1.
+// The sum of the three embeddings is normalized, as in BERT. The sums 0 and 2
+// must become -1 and 1, before the gain [1, 2] and the bias [0, 10].
 TEST(TokenEmbeddingTest, TypesAreAddedBeforeTheNorm) {
   LayerRun<double> run;
   const TokenEmbedding<double> embedding(

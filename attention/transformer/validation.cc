@@ -51,8 +51,8 @@ TransformerLayerConfig Complete(const AttentionRegistry& scorers,
   cross.mutable_attention()->clear_window();
   cross.clear_latent();
   cross.mutable_attention()->clear_forget();
-  // An explicit `none` in self-attention is not copied: cross-attention has no
-  // sink to override.
+  // An explicit `none` in self-attention is not copied, because cross-attention
+  // has no sink to override.
   if (self.attention().sink().has_none()) {
     cross.mutable_attention()->clear_sink();
   }

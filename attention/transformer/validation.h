@@ -16,9 +16,9 @@ class MultiHead;
 class TransformerConfig;
 class TransformerLayerConfig;
 
-// Clears fields of `whole` that `part` replaces in a merge: a sink, a
-// forgetting gate or latents. `none` in `part` clears the other fields of
-// `whole`, and other fields in `part` clear a `none` in `whole`.
+// Prepares a merge of `part` into `whole`, for a sink, a forgetting gate and
+// latents. If `part` has `none`, clears the message in `whole`. If `part` has
+// the message without `none`, clears a `none` in `whole`.
 void ClearReplaced(const MultiHead& part, MultiHead* whole);
 
 // Like LayOver(), for a TransformerConfig or TransformerLayerConfig. In

@@ -150,7 +150,8 @@ TEST(ValidateTransformerTest, NotesWhatNoneReplacesInOnePlace) {
       ElementsAre(StartsWith("note: attention.attention.forget.none: ")));
   EXPECT_THAT(ProblemsOf("attention { latent { query_rank: 2 none {} } }"),
               ElementsAre(StartsWith("note: attention.latent.none: ")));
-  // A resolved config sets every field to its default.
+  // A resolved config sets every field to its default, also with `none`. This
+  // is not a problem.
   EXPECT_THAT(
       ProblemsOf("attention { latent { rank: 0 form: MATERIALISED norm: true "
                  "epsilon: 1e-6 query_rank: 0 rotary_base: 10000 none {} } "
@@ -200,7 +201,8 @@ TEST(ValidateTransformerTest, PointsAtEachField) {
       ElementsAre(StartsWith("note: pattern[0].feed_forward.none: disables ")));
   EXPECT_THAT(ProblemsOf("norm { epsilon: 0 }"),
               ElementsAre(StartsWith("norm.epsilon: ")));
-  // A resolved config also sets fields that the other fields make unused.
+  // A resolved config also sets fields that have no effect, which is not a
+  // problem.
   EXPECT_THAT(ProblemsOf("norm { kind: RMS_NORM bias: true }"), IsEmpty());
   EXPECT_THAT(ProblemsOf("position_embedding { longest: 0 }"),
               ElementsAre(StartsWith("position_embedding.longest: ")));
@@ -219,8 +221,8 @@ TEST(ValidateTransformerTest, FieldsThatEachPatternReplacesAreNotChecked) {
   const std::string wrong = "attention { heads: 5 } layers: 2 width: 12 ";
   EXPECT_THAT(ProblemsOf(wrong + "pattern { attention { heads: 4 } }"),
               IsEmpty());
-  // An invalid field that some pattern does not replace is reported once, under
-  // its own path.
+  // An invalid field that some pattern does not replace must be reported once,
+  // under its own path.
   EXPECT_THAT(
       ProblemsOf(wrong + "pattern { attention { heads: 4 } } pattern {}"),
       ElementsAre(StartsWith("attention.heads: must divide")));
@@ -230,8 +232,8 @@ TEST(ValidateTransformerTest, FieldsThatEachPatternReplacesAreNotChecked) {
               ElementsAre(StartsWith("pattern[0].attention.heads: must")));
 }
 
-// A note about a field outside of the pattern is reported once, under the path
-// of that field.
+// A note about a field outside of the pattern must be reported once, under the
+// path of that field.
 TEST(ValidateTransformerTest, NotesOfAPatternAreThereOnce) {
   EXPECT_THAT(
       ProblemsOf("layers: 2 attention { attention { formula { score: 'q . k' "

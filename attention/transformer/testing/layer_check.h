@@ -53,8 +53,8 @@ std::vector<T> ValuesOf(Var<T> x) {
   return {x.span().begin(), x.span().end()};
 }
 
-// A parameter store and the steps of a tape. Register the layer in store()
-// first.
+// A parameter store and the steps of a tape. The layer must be registered in
+// store() before Begin().
 template <typename T>
 class LayerRun {
  public:
@@ -171,7 +171,7 @@ void CheckLayerGradients(LayerRun<double>& run,
       }
     }
     const auto at = [&](double step) {
-      run.store().values();  // Calling values() again discards packed copies.
+      run.store().values();  // Discards packed copies of the parameters.
       for (size_t p = 0; p < parts.size(); ++p) {
         for (size_t i = 0; i < start[p].size(); ++i) {
           parts[p].value[i] = start[p][i] + step * directions[p][i];
