@@ -241,7 +241,7 @@ Attended<T> AttentionLayer<T>::AttendRows(Forward<T>& forward,
                                           Var<T> values,
                                           const LayerBias<T>& bias,
                                           const RowReader& rows) const {
-  // The whole call visits the hook points, so its parts do not.
+  // Parts do not visit hook points, because the whole call does.
   const bool part = in.mask.is_part();
   const auto weights_site = [&](Var<T> weights) {
     rows.Read(weights, in.mask);
@@ -273,7 +273,7 @@ int64_t AttentionLayer<T>::RowsPerBlock(Forward<T>& forward,
                                         const ScoreInputs<T>& in,
                                         Var<T> values) const {
   constexpr int64_t kMostRows = kGemmDepth;
-  // A block with fewer queries reads fewer keys that it must mask.
+  // Smaller blocks of queries read fewer keys that the mask hides.
   constexpr int64_t kSkippingRows = 128;
   constexpr int64_t kMostNumbers = int64_t{1} << 24;
   constexpr int64_t kMostNumbersOfBatch = int64_t{1} << 26;
@@ -286,14 +286,14 @@ int64_t AttentionLayer<T>::RowsPerBlock(Forward<T>& forward,
   const bool needs_grad =
       forward.tape().recording() &&
       (in.queries.needs_grad() || in.keys.needs_grad() || values.needs_grad());
-  // A block copies the keys and values that it sees. In a step of a search, the
-  // copy costs more than the scores of all rows.
+  // A block copies the keys and values that it sees. In a search step, the copy
+  // costs more than all scores.
   if (!ReadsRuns() && !needs_grad &&
       (queries == 1 || of_batch <= in.keys.size() + values.size())) {
     return 0;
   }
-  // Blocks of causal rows skip the keys after them. If gradients are needed,
-  // this does not pay, because the backward pass computes the blocks again.
+  // Blocks of causal queries skip all later keys. This does not pay if
+  // gradients are needed, because the backward pass computes each block again.
   const bool skips_keys =
       ReadsRuns() || (in.mask.causal && !needs_grad && queries > kSkippingRows);
   const int64_t most_rows = skips_keys ? kSkippingRows : kMostRows;
@@ -400,7 +400,7 @@ Var<T> AttentionLayer<T>::AttendInBlocks(Forward<T>& forward,
                                          const RowStatistics& rows) const {
   const Shape q = in.queries.shape();
   const int64_t keys = in.keys.dim(2);
-  // The parts read these inputs through `in`, `values` and `bias`.
+  // Only the tape reads `inputs`: `attend` captures `in`, `values` and `bias`.
   Var<T> inputs[7];
   size_t num_inputs = 0;
   for (const Var<T>& input :

@@ -17,8 +17,8 @@
 // weights use memory that is linear in the number of queries.
 //
 // The layer computes the context in one of two ways: by the blocked kernel for
-// scores of inner form, or row by row. docs/attention_drivers.md states the
-// rule that chooses.
+// scores of inner form, or row by row. docs/attention_drivers.md says when the
+// layer uses which of the two.
 #ifndef ATTENTION_ATTEND_H_
 #define ATTENTION_ATTEND_H_
 
@@ -73,7 +73,7 @@ struct LayerBias {
 template <typename T>
 class AttentionLayer {
  public:
-  // The arguments are the same as for AttentionParts.
+  // Takes the same arguments as AttentionParts().
   AttentionLayer(const AttentionRegistry& registry, const Attention& config,
                  ParameterScope<T> scope, const ScoreWidths& widths);
 
@@ -85,8 +85,8 @@ class AttentionLayer {
 
   // Whether ContextSideBySide() can replace Prepare() and Attend().
   bool ReadsHeadsSideBySide() const;
-  // Whether a hook uses a hook point of this attention for more than statistics
-  // of rows.
+  // Whether a hook reads or changes more than statistics of rows at a hook
+  // point of this attention.
   bool IsWatched(Forward<T>& forward) const;
   // Returns the context of Attend(), computed by a kernel that reads the heads
   // side by side, as projections write them. queries [batch, queries, heads *
@@ -111,8 +111,8 @@ class AttentionLayer {
   // `inputs`.
   LayerBias<T> Bias(Forward<T>& forward, const ScoreInputs<T>& inputs,
                     int64_t queries, int64_t keys) const;
-  // Scores after map_before. With a selection, scores are -inf where it leaves
-  // a key out. Adds `bias`, which may only be given with a selection.
+  // Scores after map_before, plus `bias`, which may only be given with a
+  // selection. Scores of keys that the selection leaves out are -inf.
   Var<T> Scores(Forward<T>& forward, ScoreInputs<T> inputs,
                 const LayerBias<T>& bias = {}) const;
   // The weights of the scores, before map_after.
@@ -142,16 +142,16 @@ class AttentionLayer {
   Var<T> AttendInBlocks(Forward<T>& forward, const ScoreInputs<T>& inputs,
                         Var<T> values, const LayerBias<T>& bias, int64_t block,
                         const RowStatistics& rows) const;
-  // The context of a part with a selection. A part is one example and some of
-  // its queries, with all keys and values of the call. Only reads runs of keys
-  // that some query of the part has selected.
+  // Computes the context of a part with a selection, from the runs of keys that
+  // some query of the part has selected. A part is one example and some of its
+  // queries, with all keys and values of the call.
   Var<T> AttendRuns(Forward<T>& forward, const ScoreInputs<T>& part,
                     Var<T> values, const LayerBias<T>& bias, int64_t example,
                     const RowReader& rows) const;
   // Whether AttendRuns() can be used. False if a score map needs all keys of a
   // row.
   bool ReadsRuns() const;
-  // The number of queries per block, or 0 if the call is computed whole.
+  // The number of queries per block, or 0 to compute all queries at once.
   int64_t RowsPerBlock(Forward<T>& forward, const ScoreInputs<T>& inputs,
                        Var<T> values) const;
 

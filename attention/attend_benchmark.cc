@@ -68,7 +68,7 @@ class Sloping : public ScoringFunction<T> {
   Parameter<T> slope_;
 };
 
-// Reads statistics of rows and adds some of them up.
+// Requests the statistics of rows, and reads one number of them.
 class RowSums : public Probe<float> {
  public:
   SiteWish Wish(const std::string& site) override {
@@ -126,8 +126,8 @@ void UpdateAttention(benchmark::State& state, const std::string& name,
       config, options.mutable_attention()))
       << config;
   ParameterStore<float> store;
-  // Layers share the angles of rotary encoding. One layer would not show what
-  // this saves.
+  // Layers share the angles of rotary encoding. A single layer would not show
+  // this saving.
   const int count = options.attention().has_position_encoding() ? 4 : 1;
   std::vector<MultiHeadAttention<float>> layers;
   for (int i = 0; i < count; ++i) {

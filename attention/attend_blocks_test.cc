@@ -119,7 +119,7 @@ TEST(AttendBlocksTest, MemoryIsLinearInTheLength) {
   }
 }
 
-// An array with a number for each pair would take a GiB for one head.
+// An array with a number for each pair would take 1 GiB per head.
 TEST(AttendBlocksTest, ABiasByDistanceNeedsNoArrayOfPairs) {
   SelfAttention attention(
       "formula { score: 'q . k / sqrt(d) + b[i - j]' "

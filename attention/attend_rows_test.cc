@@ -1,6 +1,6 @@
-// Tests that statistics of rows agree with the weights, with the blocked kernel
-// and row by row. Statistics must not need an array of weights, and must not
-// change a bit of the outputs and gradients.
+// Tests that statistics of rows agree with the weights, for the blocked kernel
+// and for the row-by-row path. Statistics must not need an array of weights,
+// and must not change a bit of the outputs and gradients.
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -178,7 +178,6 @@ TEST_P(AttendRowsTest, AreGivenOnceWhereAPassIsRecomputed) {
   EXPECT_EQ(rows.seen()[0].queries, 30);
 }
 
-// Statistics need no more memory than their arrays.
 TEST(MemoryOfRowsTest, IsLinearInTheLength) {
   constexpr int64_t kTime = 1024;
   for (const char* config :
@@ -188,7 +187,7 @@ TEST(MemoryOfRowsTest, IsLinearInTheLength) {
     for (const bool reads : {false, true}) {
       SelfAttention attention(config);
       RowRecorder<float> rows(kWindow);
-      // The tape has grown to the required memory before the second step.
+      // The first step makes the tape allocate the required memory.
       for (int i = 0; i < 2; ++i) {
         attention.Step(kTime, reads ? &rows : nullptr);
       }
@@ -202,8 +201,8 @@ TEST(MemoryOfRowsTest, IsLinearInTheLength) {
   }
 }
 
-// A hook that replaces the weights. The statistics must describe the
-// replacement.
+// A hook that halves the weights. The statistics must describe the halved
+// weights.
 class Halves : public HeldSites<float> {
  public:
   Halves() : HeldSites<float>("none") {}

@@ -116,9 +116,9 @@ TEST(AttendSelectionTest, KeysThatNobodySelectsAreNotMultiplied) {
                             "selection { moba { block_size: 256 top_k: 2 } }");
     const auto share = static_cast<double>(selecting.Products(kTime)) /
                        static_cast<double>(plain.Products(kTime));
-    // A query sees at most 2 blocks, of 1 to 16 in its past: 23% of the pairs.
-    // The row-by-row path also reads keys that only other queries selected, so
-    // its fraction is larger.
+    // A query sees at most 2 of the 1 to 16 blocks that are not later than the
+    // query: 23% of the pairs. The row-by-row path also reads keys that only
+    // other queries selected, so it multiplies more pairs.
     EXPECT_GT(share, 0.2) << score;
     EXPECT_LT(share, 0.4) << score;
     EXPECT_LT(selecting.tape().high_water_bytes(),
@@ -149,7 +149,7 @@ TEST(AttendSelectionTest, ProbesSeeWeightsOfSelectedKeysOnly) {
   }
 }
 
-// Gives each pair the score 1.
+// A hook that replaces each score by 1.
 class SameScores : public Probe<float> {
  public:
   SiteWish Wish(const std::string& site) override {
@@ -241,8 +241,9 @@ TEST(AttendSelectionTest, MapsThatMixKeysSeeNoOtherKeys) {
     for (const bool fused : {false, true}) {
       inputs.fused_score = fused;
       const Var<float> context = layer.Attend(forward, inputs).context;
-      // The first key of the query's own block has the largest score in that
-      // block. Keys of earlier blocks have larger scores, but are not selected.
+      // A query only sees its own block, in which the first key has the largest
+      // score. Keys of earlier blocks have larger scores, but must have no
+      // effect.
       for (int64_t i = 0; i < kTime; ++i) {
         EXPECT_EQ(context.data()[i], static_cast<float>(i / 2 * 2)) << rest;
       }

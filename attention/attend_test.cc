@@ -58,7 +58,7 @@ class TwoFacedWithHistory : public TwoFaced<T> {
   using TwoFaced<T>::TwoFaced;
 };
 
-// The formula that Composed computes.
+// Index of the formula that Composed computes.
 int formula = 0;
 constexpr int kFormulas = 8;
 
@@ -143,8 +143,8 @@ TEST_F(AttendTest, TheContextIsTheWeightedMeanOfTheValues) {
   EXPECT_THAT(attended.context.span(), ElementsAre(FloatEq(3)));
 }
 
-// All keys are equal. With lengths 2 and 6, the contexts are the means of the
-// first 2 and of the first 6 values.
+// All keys are equal. With lengths 2 and 6, the contexts must be the means of
+// the first 2 and of the first 6 values.
 TEST_F(AttendTest, HidesKeysByLength) {
   const auto attender = Make("dot {}");
   AttendInputs<float> inputs;
@@ -235,8 +235,7 @@ TEST_F(AttendTest, BlocksOfInnerFormAreTakenByTheRule) {
   AttentionRegistry with_history;
   with_history.Add<TwoFacedWithHistory>("two");
   HeldSites<float> reads("*");
-  // Position encodings, windows, dropout, the size of blocks and hooks that
-  // only read do not prevent the blocked kernel.
+  // Neither these options nor hooks that only read prevent the blocked kernel.
   for (const std::string rest :
        {"", "position_encoding { rotary {} }", "position_encoding { alibi {} }",
         "window: 9", "dropout: 0.5", "block: 1", "normalizer { softmax {} }"}) {
@@ -271,14 +270,14 @@ TEST_F(AttendTest, ItsSitesAreWhatTheScoreReadsAndWhatFollows) {
                 ElementsAre("attention/queries", "attention/keys",
                             "attention/values", "attention/scores",
                             "attention/weights", "attention/context"));
-    // Rotary encoding rotates the query at position 1 by the angle 1.
+    // Rotary encoding must rotate the query at position 1 by the angle 1.
     EXPECT_THAT(probe["*queries"].span(),
                 ElementsAre(FloatEq(std::cos(1.f)), FloatEq(std::sin(1.f))));
   }
 }
 
-// The gradient of the context with respect to each weight is the value of its
-// key.
+// The gradient of the context with respect to each weight must be the value of
+// its key.
 TEST_F(AttendTest, GradientsOfWeightsAreThoseOfTheContextToo) {
   const auto attender = Make("dot {}");
   const AttendInputs<float> inputs = ThreeKeys();
@@ -328,8 +327,8 @@ TEST_F(AttendTest, TheNarrowerWindowHolds) {
               ElementsAre(0, 0.5, 0.5));
 }
 
-// A score of -inf masks the second key and passes no gradient to it, whichever
-// operation computed the score.
+// A score of -inf must mask the second key and pass no gradient to it,
+// whichever operation computed the score.
 TEST_F(AttendTest, AScoreOfMinusInfinityMayBeComposedOfAnyOperations) {
   AttentionRegistry scorers;
   scorers.Add<Composed>("composed");
@@ -352,8 +351,8 @@ TEST_F(AttendTest, AScoreOfMinusInfinityMayBeComposedOfAnyOperations) {
   }
 }
 
-// A kernel gives a distant key the score -inf. Adding a bias to this score is
-// not a fault.
+// A kernel gives a distant key the score -inf. Adding a bias to this score must
+// not be reported as a fault.
 TEST_F(AttendTest, ABiasOfAScoreOfMinusInfinityIsNoFault) {
   const auto attender =
       Make("kernel { shape: BOXCAR } position_encoding { alibi {} }");

@@ -1,5 +1,5 @@
 // Tests properties that every combination of score, position encoding,
-// normalizer and mask must have, on the fused paths and on the plain path.
+// normalizer and mask must have, with and without fused kernels.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -154,8 +154,8 @@ TEST(AttentionPathsTest, GradientsOfEveryCombination) {
   std::vector<GradientCase> cases;
   for (const std::string& config : Configs()) {
     // Sparsemax and top_k have no derivative where the set of nonzero weights
-    // changes, and finite differences may cross such a point. The tests of both
-    // check derivatives elsewhere.
+    // changes, and finite differences may cross such a point. The tests of
+    // sparsemax and top_k check derivatives at other points.
     if (config.find("sparsemax") != std::string::npos) continue;
     if (config.find("top_k") != std::string::npos) continue;
     std::vector<CheckedInput> inputs = {{{1, kHeads, 3, kWidth}},
@@ -168,8 +168,8 @@ TEST(AttentionPathsTest, GradientsOfEveryCombination) {
         "Attend", config, inputs,
         [=]<typename T>(Tape<T>& tape, absl::Span<const Var<T>> in) {
           const Layer<T>& layer = Get<T>(config);
-          // Keeps `forward` alive, because blocks use it again in the backward
-          // pass.
+          // Keeps `forward` alive, because the backward pass computes blocks
+          // with it.
           static auto* const kept =
               new std::vector<std::unique_ptr<Forward<T>>>;
           kept->push_back(
@@ -220,7 +220,8 @@ TEST(AttentionPathsTest, OtherExamplesChangeNoBit) {
   }
 }
 
-// The call without gradients runs in causal blocks, which leave out later keys.
+// Without gradients, the layer computes causal blocks, which leave out later
+// keys. The context must be bit-identical to the call with gradients.
 TEST(AttentionPathsTest, CausalBlocksHaveTheBitsOfWholeCalls) {
   constexpr int64_t kTime = 259;
   for (const std::string& config : Configs()) {

@@ -28,7 +28,7 @@ template <typename T>
 using ScorerFactory =
     OptionFactory<ScoringFunction<T>, ParameterScope<T>, const ScoreWidths&>;
 
-// Whether the config has a forgetting gate, or a key selection, other than
+// Whether the config has a forgetting gate, or a key selection, that is not
 // `none`.
 bool HasForget(const Attention& config);
 bool HasSelection(const Attention& config);

@@ -17,8 +17,8 @@
 
 namespace regard {
 
-// Makes the tape's random state belong to one example, for the lifetime of the
-// object.
+// Sets the tape's random state to the state of one example, for the lifetime of
+// the object.
 template <typename T>
 class ExampleScope {
  public:
@@ -48,7 +48,7 @@ Var<T> PlusBias(Var<T> scores, const DifferenceBias<T>& bias) {
   return scores;
 }
 
-// Returns the place of the weights of a call, or of a part whose queries begin
+// Returns the RowPlace of the weights of a call or of a part. The queries begin
 // at `positions`.
 inline RowPlace PlaceOf(const Positions& positions, int64_t example = 0,
                         int64_t first_query = 0) {
@@ -60,8 +60,8 @@ inline RowPlace PlaceOf(const Positions& positions, int64_t example = 0,
 
 // Writes the statistics of the rows of a part. Trivially copyable.
 struct RowReader {
-  // The statistics of the whole call. If it has no arrays, both functions are
-  // no-ops.
+  // The statistics of the whole call. If `to` has no arrays, Read() and
+  // ReadRuns() are no-ops.
   RowStatistics to = {};
   RowPlace place = {};
 

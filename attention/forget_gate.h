@@ -38,10 +38,10 @@ class ForgetGate {
              const ScoreWidths& widths);
 
   // Returns the bias c_i - c_j for queries at the positions of x [batch, time,
-  // input]. With a state, x follows the positions of the state. The keys are
-  // then at all of these positions, and c is appended to the state. Without a
-  // state, the keys are at the positions of x. The logarithms of the gates,
-  // [batch, time, heads], are the hook point "log_decays".
+  // input]. Without a state, the keys are at the same positions. With a state,
+  // the positions of x follow the positions in the state, c is appended to the
+  // state, and the keys are at all of these positions. The logarithms of the
+  // gates, [batch, time, heads], are the hook point "log_decays".
   DifferenceBias<T> Bias(Forward<T>& forward, Var<T> x,
                          LayerState<T>* state) const;
 

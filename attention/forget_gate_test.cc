@@ -60,7 +60,7 @@ void SetParameter(const char* name, std::vector<T> values,
 }
 
 // Two query heads share a key head. The numbers of queries and keys are equal
-// or different, and smaller or larger than a block.
+// or different, and smaller or larger than the block size.
 TEST(ForgetGateTest, GradientsOfTheBlockedKernel) {
   std::vector<GradientCase> cases;
   for (const auto& [queries, keys] :

@@ -1,7 +1,7 @@
 // Interface of head outputs. A head output is a function of each head's context
 // and of the layer's input, such as a gate. The output projection of multi-head
-// attention reads its result. Without a head output, it reads the contexts side
-// by side.
+// attention reads the result of the head output. Without a head output, the
+// projection reads the contexts side by side.
 //
 // A head output is a class with two methods and one line of registration:
 //
@@ -46,7 +46,8 @@ struct HeadOutputWidths {
   int64_t value_heads = heads;
   int64_t value = 0;  // width of each head's context
   int64_t input = 0;  // width of the layer's input
-  // Initializer of the layer's weights. A head output should also use it.
+  // Initializer of the layer's weights. A head output should use it for its own
+  // weights.
   WeightInitializer initialization = XavierUniform;
 };
 

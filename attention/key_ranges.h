@@ -26,7 +26,7 @@ class KeyRanges {
   // No selection, which means all keys.
   KeyRanges() = default;
 
-  // No ranges yet, with memory for at most `most` ranges per row.
+  // Returns empty ranges, with memory for at most `most` ranges per row.
   static KeyRanges New(Arena& arena, int64_t batch, int64_t heads,
                        int64_t queries, int64_t most) {
     KeyRanges all;
@@ -67,7 +67,7 @@ class KeyRanges {
     return {ranges_ + row * most_, static_cast<size_t>(counts_[row])};
   }
 
-  // Returns the ranges of one example and its queries from `first_query` on.
+  // Returns the ranges of the queries of one example from first_query on.
   KeyRanges Part(int64_t example, int64_t first_query) const {
     KeyRanges part = *this;
     part.first_row_ = Row(example, 0, first_query);

@@ -35,8 +35,8 @@ class KeySelectionConfig;
 template <typename T>
 class KeySelection {
  public:
-  // Whether Select() multiplies queries by prepared keys, which then need the
-  // same width.
+  // Whether Select() multiplies queries by prepared keys. Both must then have
+  // the same width.
   static constexpr bool kComparesKeys = false;
 
   virtual ~KeySelection() = default;

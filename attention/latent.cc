@@ -89,7 +89,8 @@ void ValidateLatent(const Latent& options, const LatentWidths& widths,
                               "most 2^30; got ",
                               options.rotary_width(), ", at most ", most));
   }
-  // A resolved config sets every field, so compare with the defaults.
+  // A resolved config sets every field, so fields are compared with the
+  // defaults.
   const Latent& defaults = Latent::default_instance();
   if (options.epsilon() != defaults.epsilon() && !options.norm()) {
     problems.Note("epsilon", "has no effect: `norm` is false");

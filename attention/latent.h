@@ -72,7 +72,8 @@ ScoreWidths LatentScoreWidths(const Latent& complete,
 void ValidateLatent(const Latent& options, const LatentWidths& widths,
                     ConfigProblems& problems);
 
-// Adds the problems of options that are absent or have `none`.
+// Validates options that are absent or have `none`. Adds a note if the other
+// fields have no effect.
 void ValidateNoLatent(const Latent& options, ConfigProblems& problems);
 
 // Adds the problems of a valid `attention` in combination with `complete`

@@ -50,7 +50,8 @@ MultiHead Parse(const std::string& text) {
   return config;
 }
 
-// Returns problems as "path: message", or the notes.
+// Returns the notes if `notes` is true, otherwise the problems as "path:
+// message".
 std::vector<std::string> ProblemsOf(const std::string& config,
                                     const MultiHeadWidths& widths = {kWidth,
                                                                      kWidth,
@@ -205,7 +206,7 @@ TEST(LatentTest, BothFormsAreEqualInDouble) { ExpectEqualForms<double>(1e-10); }
 
 TEST(LatentTest, BothFormsAreEqualInFloat) { ExpectEqualForms<float>(1e-6); }
 
-// There are more keys and queries than a block of the kernel has.
+// There are more keys and queries than fit into one block of the kernel.
 TEST(LatentTest, BothFormsAreEqualAtLengthsOfSeveralBlocks) {
   const std::string fields = "heads: 2 latent { rank: 4 rotary_width: 2";
   Layer<double> one(Config(fields, "MATERIALISED", "scaled_dot {}"));
@@ -280,9 +281,10 @@ TEST(LatentTest, TheNormDividesTheLatentByItsRootMeanSquare) {
   EXPECT_THAT(source.keys.span(), ElementsAre(7, 0));
 }
 
-// The latent is x itself. Outputs and gradients of the projections are then
-// bit-identical to plain attention. The gradient of x adds the same numbers in
-// another order, and the absorbed form multiplies in another order.
+// The latent is x itself. Outputs and gradients of the projections must then be
+// bit-identical to plain attention. Small differences are permitted in the
+// gradient of x, and in the absorbed form, because they add or multiply in
+// another order.
 TEST(LatentTest, WithTheIdentityForALatentItIsPlainAttention) {
   for (const char* attention :
        {"scaled_dot {}", "additive { width: 3 }",

@@ -147,8 +147,8 @@ class MaskReader {
     return keys;
   }
 
-  // The smallest range that contains every key that some query of the example
-  // sees.
+  // The union of the ranges of the example's queries. `dense` and `hidden` do
+  // not reduce it.
   VisibleKeys Range(int64_t example) const {
     VisibleKeys range = {keys_, 0, nullptr, -1};
     const int64_t rows =

@@ -14,8 +14,8 @@ namespace regard {
 
 namespace {
 
-// The indices `forward` move the valid positions of each row to the beginning
-// of the row, in order. The indices `back` move them back.
+// Arguments for TakeRows(). `forward` moves the valid positions of each row to
+// the beginning of the row, in order. `back` moves them back.
 struct Compaction {
   absl::Span<int64_t> forward;
   absl::Span<int64_t> back;

@@ -15,7 +15,7 @@ namespace regard {
 
 namespace {
 
-// Whether a kernel efficiently reads keys [batch, keys, key heads * width] in
+// Whether a kernel reads keys [batch, keys, key heads * width] efficiently in
 // this layout. Rows at multiples of 2 KiB share few sets of the first-level
 // cache. If several blocks of queries read such rows, cache misses cost more
 // than a copy.
@@ -354,7 +354,7 @@ Var<T> MultiHeadAttention<T>::AttendToLatents(
       forward, projected, {source.values, source.keys}, maps, inputs.positions);
   AttendInputs<T> in;
   in.score.queries = of_heads;
-  // Each call prepares all keys again, so no state is needed.
+  // Each call prepares all keys again, so Prepare() needs no state.
   in.score.keys = attention_.Prepare(
       forward, {.keys = keys, .key_position = inputs.positions.first_key});
   in.score.x = queries;

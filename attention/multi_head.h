@@ -134,7 +134,8 @@ class MultiHeadAttention {
   int64_t heads() const { return extents_.heads; }
 
  private:
-  // Whether keys and values stay as the projections write them.
+  // Whether keys and values keep their heads side by side, as projections write
+  // them.
   bool ReadsHeadsSideBySide() const;
   // The contexts of the heads, [batch, queries, heads * value width].
   Var<T> AttendToLatents(Forward<T>& forward, Var<T> queries,

@@ -1,5 +1,5 @@
-// Tests of multi-head attention with a head output, and with values whose
-// number of heads and width differ from the keys.
+// Tests of multi-head attention with a head output, and with values that have
+// another number of heads and another width than the keys.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -127,7 +127,8 @@ constexpr const char* kAttentions[] = {
     "attention { additive { width: 3 } }",
     "attention { gaussian {} normalizer { sparsemax {} } }"};
 
-// With a bias of 1000, the gates are exactly 1 and have no gradient.
+// With a bias of 1000, the gates are exactly 1 and have no gradient, so the
+// layer must be bit-identical to plain attention.
 TEST(MultiHeadOutputsTest, OpenGatesArePlainAttentionToTheBit) {
   for (const char* attention : kAttentions) {
     for (const char* gate :
@@ -221,7 +222,7 @@ TEST(MultiHeadOutputsTest, ValuesAreAsComputedByHand) {
     return std::vector<double>(y.span().begin(), y.span().end());
   };
   const auto near = [](double x) { return ::testing::DoubleNear(x, 1e-12); };
-  // sigmoid(log 3) = 3 / 4.
+  // The gates are 1/2, sigmoid(log 3) = 3/4 or sigmoid(-log 3) = 1/4.
   const double log3 = std::log(3.0);
   EXPECT_THAT(run("gate { granularity: HEAD }", {0, 0, log3, 0, 0, 0, 0, log3}),
               ElementsAre(near(2.25), near(3), near(.25), near(-.25)));
@@ -266,8 +267,8 @@ TEST(MultiHeadOutputsTest, DifferentialSubtractsTheSecondHeadOfEachPair) {
   EXPECT_NEAR(y.data()[1], 2, 1e-12);
 }
 
-// A layer with fewer value heads or key heads equals a layer with repeated
-// parameters, on all paths, and for a score without kGroupedHeads.
+// A layer with fewer value heads or key heads must equal a layer with repeated
+// parameters.
 TEST(MultiHeadOutputsTest, ValueHeadsAreSharedBySuccessiveHeads) {
   for (const char* attention : kAttentions) {
     for (const auto& [key_heads, value_heads] :

@@ -147,8 +147,7 @@ TEST(MultiHeadPartsTest, ParametersAreAllThereIsToSave) {
   EXPECT_EQ(loaded.Run(5, 5), saved.Run(5, 5));
 }
 
-// The plain layer is computed by the blocked kernel, so that its rounding
-// differs.
+// The plain layer is computed by the blocked kernel, so its rounding differs.
 TEST(MultiHeadPartsTest, ALayerWithAFactorOfOneIsPlainAttention) {
   EXPECT_THAT(
       Layer(
@@ -191,7 +190,8 @@ TEST(MultiHeadPartsTest, NoneIsAbsentToTheBit) {
             Layer("dot {}").Run(5, 5));
 }
 
-// The score is computed row by row, so that both layers take the same path.
+// `additive` is computed row by row with and without a map, so both layers take
+// the same path.
 TEST(MultiHeadPartsTest, MapsThatAreTheIdentityAreAbsentToTheBit) {
   const std::vector<float> plain = Layer("additive {}").Run(5, 5);
   for (const char* map : {"top_k { keys: 5 }", "talking_heads {}"}) {
@@ -204,7 +204,7 @@ TEST(MultiHeadPartsTest, MapsThatAreTheIdentityAreAbsentToTheBit) {
               Pointwise(FloatNear(1e-6f), plain));
 }
 
-// Query i sees i + 1 keys and keeps at most two of them.
+// Query i sees i + 1 keys, and must keep at most two of them.
 TEST(MultiHeadPartsTest, TopKLeavesWeightOnTheLargestScores) {
   const Layer layer("scaled_dot {} map_before { top_k { keys: 2 } }");
   const std::vector<float> kept = layer.Run(5, 5, "attention/weights");
@@ -224,8 +224,8 @@ TEST(MultiHeadPartsTest, TopKLeavesWeightOnTheLargestScores) {
   }
 }
 
-// A matrix that swaps the heads gives each head the weights of the other head.
-// Masked keys keep weight 0.
+// With a matrix that swaps the heads, each head must have the weights of the
+// other head. Masked keys must keep weight 0.
 TEST(MultiHeadPartsTest, TalkingHeadsReadTheOtherHead) {
   const std::vector<float> plain =
       Layer("additive {}").Run(5, 5, "attention/weights");
@@ -255,8 +255,8 @@ TEST(MultiHeadPartsTest, NormsOfQueriesAndKeysAreNamedAndInitialised) {
   EXPECT_THAT(all.Values("key_norm.weight"), ElementsAre(1, 1));
 }
 
-// The mean square of each head's query and key is 1, because the initial gain
-// is 1.
+// The initial gain is 1. RMS norm makes the mean square of a head's query or
+// key 1, and L2 norm makes the sum of squares 1.
 TEST(MultiHeadPartsTest, NormsOfQueriesAndKeysAreOfEachHead) {
   for (const char* site : {"attention/queries", "attention/keys"}) {
     const auto square = [&](const char* fields, size_t count) {
@@ -276,8 +276,8 @@ TEST(MultiHeadPartsTest, NormsOfQueriesAndKeysAreOfEachHead) {
   }
 }
 
-// A cosine score normalizes queries and keys itself, so a norm before it
-// changes nothing.
+// A cosine score normalizes queries and keys itself, so a norm before it must
+// change nothing.
 TEST(MultiHeadPartsTest, ANormBeforeACosineChangesNothing) {
   const std::vector<float> plain = Layer("cosine {}").Run(5, 5);
   EXPECT_NE(Layer("dot {}", "heads: 2 query_key_norm {}").Run(5, 5),

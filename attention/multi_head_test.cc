@@ -96,7 +96,7 @@ struct Model {
   MultiHeadAttention<T> layer;
   Tape<T> tape;
   std::unique_ptr<Forward<T>> forward;
-  // Kept for the backward pass.
+  // The backward pass reads the probes.
   std::vector<std::unique_ptr<HeldSites<T>>> probes;
 };
 
@@ -272,8 +272,7 @@ TEST(MultiHeadTest, TheOutputMayAloneHaveABias) {
   EXPECT_TRUE(model.store.FindByName("output.bias").has_value());
 }
 
-// A layer with fewer key heads equals a layer with repeated parameters, on all
-// paths, and for a score without kGroupedHeads.
+// A layer with fewer key heads must equal a layer with repeated parameters.
 TEST(MultiHeadTest, KeyHeadsAreSharedBySuccessiveHeads) {
   for (const std::string attention :
        {"dot {}", "scaled_dot {}", "gaussian {}",
@@ -320,7 +319,8 @@ TEST(MultiHeadTest, KeyHeadsAreSharedBySuccessiveHeads) {
   }
 }
 
-// Neither hooks nor the kernel that reads heads side by side change the output.
+// The call with hooks and the kernel that reads heads side by side must give
+// the same output, up to rounding.
 TEST(MultiHeadTest, WhoWatchesChangesNoOutput) {
   for (const char* attention :
        {"dot {}", "dot { scale { learned: true } }", "scaled_dot {} window: 2",
@@ -337,7 +337,7 @@ TEST(MultiHeadTest, WhoWatchesChangesNoOutput) {
   }
 }
 
-// Dropout depends on head, query and key, not on the extents of the batch.
+// Dropout must depend on head, query and key, not on the extents of the batch.
 TEST(MultiHeadTest, PaddingChangesNoDropout) {
   Model<float> model("heads: 2 attention { dot {} dropout: 0.5 }", {4, 4, 4});
   model.tape.set_training(true);
@@ -359,7 +359,7 @@ TEST(MultiHeadTest, GradientsOfWeightsArriveOnRequest) {
       model.Run(x, x, x, {.want_weights = true, .want_gradients = true});
   model.tape.Backward(Sum(y.output));
   ASSERT_NE(y.weights.grad_data(), nullptr);
-  // All keys are equal, and so are the gradients of their weights.
+  // All keys are equal, so the gradients of their weights are equal.
   EXPECT_NE(y.weights.grad_data()[0], 0);
   EXPECT_EQ(y.weights.grad_data()[0], y.weights.grad_data()[1]);
 }

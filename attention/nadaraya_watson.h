@@ -48,7 +48,7 @@ class NadarayaWatsonModel : public Model<T> {
  public:
   // The points of `train` are the known points. Evaluate() predicts the points
   // of the other splits, which have the same width. `attention` has passed
-  // Validate().
+  // AttentionRegistry::Validate().
   NadarayaWatsonModel(const AttentionRegistry& scorers,
                       const Attention& attention, const NadarayaWatson& options,
                       CurveSplits points, const ModelOptions& model_options);
@@ -75,7 +75,7 @@ class NadarayaWatsonModel : public Model<T> {
                               absl::Span<const double> x) const;
 
   // Traces the prediction for one x [width]. If y is standardized, the output
-  // is, too. `columns` names the known points.
+  // is the standardized y. `columns` names the known points.
   Traced<T> TraceAt(std::vector<double> x,
                     std::vector<std::string> columns) const;
 
@@ -94,8 +94,8 @@ class NadarayaWatsonModel : public Model<T> {
                       bool want_weights) const;
 
   int64_t width() const { return points_.train.width; }
-  // Writes the rows of x [points, width] as the model reads them, which may be
-  // standardized.
+  // Writes the rows of x [points, width] to `standardized`, standardized by
+  // x_scales unless x_scales is empty.
   void Standardize(absl::Span<const double> x, T* standardized) const;
 
   CurveSplits points_;

@@ -126,8 +126,8 @@ TEST(NadarayaWatsonTest, StandardizesInDouble) {
   EXPECT_EQ(predicted[0], -3e8 + 0.5 * by_hand.Predict(forward, {1.5})[0]);
   EXPECT_EQ(model.Weights(forward, {1.7e9 + 6}),
             by_hand.Weights(forward, {1.5}));
-  // Errors are in the squared unit of y. The weight of the loss converts them
-  // to the standardized y.
+  // Errors are in the squared unit of y. The weight of the loss term must
+  // convert them to the standardized y.
   for (const Split split : {Split::kTrain, Split::kDev}) {
     EXPECT_NEAR(MetricsOf(model.Evaluate(forward, split)).at("mse"),
                 MetricsOf(by_hand.Evaluate(forward, split)).at("mse") / 4,
@@ -258,8 +258,8 @@ TEST(NadarayaWatsonTest, TakesPointsOfSeveralColumns) {
               sum / 3, 1e-12);
 }
 
-// 4,000 points at 0 .. 3,999, with alternating values 0 and 1. All scores at
-// once would take 128 MB, and the mask 16 MB.
+// The 4,000 points are at 0 .. 3,999, with alternating values 0 and 1. All
+// scores at once would take 128 MB, and the mask 16 MB.
 TEST(NadarayaWatsonTest, EvaluatesInBlocksOfQueries) {
   constexpr int64_t kPoints = 4000;
   AttentionRegistry scorers;

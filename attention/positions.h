@@ -16,7 +16,8 @@ inline int64_t PositionsWithin(int64_t distance) {
   return distance == kUnlimited ? kUnlimited : distance + 1;
 }
 
-// Query row i is at first_query + i * query_step, key row j at first_key + j.
+// Query row i is at position first_query + i * query_step. Key row j is at
+// position first_key + j.
 struct Positions {
   int64_t first_query = 0;
   // With 1, the query rows are successive positions, as in a Transformer layer.

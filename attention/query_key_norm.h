@@ -9,10 +9,12 @@
 // large learning rates. RMS norm with an epsilon of 1 leaves queries and keys
 // far below 1 unchanged, so the layer is then plain attention.
 //
-// Sources: L2, Henry et al., "Query-key normalization for Transformers", 2020.
-// Layer norm, Dehghani et al., "Scaling Vision Transformers to 22 billion
-// parameters", 2023. RMS, OLMo 2, 2025, over all heads together; Gemma 3, 2025,
-// in each head.
+// Sources:
+//
+//   L2      Henry et al., "Query-key normalization for Transformers", 2020
+//   layer   Dehghani et al., "Scaling Vision Transformers to 22 billion
+//           parameters", 2023
+//   RMS     over all heads together: OLMo 2, 2025; in each head: Gemma 3, 2025
 #ifndef ATTENTION_QUERY_KEY_NORM_H_
 #define ATTENTION_QUERY_KEY_NORM_H_
 

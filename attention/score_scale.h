@@ -14,9 +14,9 @@ namespace regard {
 
 class ScoreScale;
 
-// A learned factor is the parameter `name` [heads, width], where the width is
-// the query's width or 1. If the options have no value, `initializer` draws the
-// initial value, which is then divided by the divisor.
+// The parameter of a learned factor is `name` [heads, width], where the width
+// is the query's width or 1. If the options have no value, `initializer` draws
+// the initial value, which is then divided by the divisor.
 template <typename T>
 class ScoreScaleParameter {
  public:

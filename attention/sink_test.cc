@@ -43,8 +43,8 @@ Attention Parse(const std::string& text) {
   return config;
 }
 
-// Two query heads share a key head. There are fewer or more keys than a block
-// has.
+// Two query heads share a key head. The number of keys is smaller or larger
+// than the block size.
 TEST(SinkTest, GradientsOfTheBlockedKernel) {
   std::vector<GradientCase> cases;
   for (const int64_t keys : {1, 5, 300}) {

@@ -2,10 +2,10 @@
 // Transformer layer. It keeps a state of fixed size instead of the keys of all
 // positions.
 //
-// One formula has three forms: a step for decoding, chunks for training, and
-// the matrix M with context = M * values. M is the exact attention map of the
-// mixer. The layer provides everything else: padding, hooks, inspection, beams
-// and residual branches.
+// A mixer computes one formula in three forms: a step for decoding, chunks for
+// training, and the matrix M with context = M * values. M is the exact
+// attention map of the mixer. The layer provides everything else: padding,
+// hooks, inspection, beams and residual branches.
 //
 //   template <typename T>
 //   class MyMixer : public StateMixer<T> {
@@ -59,7 +59,7 @@ struct MixerTerms {
   Var<T> others[kOthers];
 };
 
-// The context of a position only depends on this and earlier positions.
+// The context of a position must only depend on this and earlier positions.
 template <typename T>
 class StateMixer {
  public:
