@@ -1,6 +1,5 @@
-// Building blocks of scaled-dot attention that its forward and backward pass
-// share: blocks of queries, the keys and values that they read, and their
-// scores.
+// Building blocks that the forward and the backward pass of scaled-dot
+// attention share: blocks of queries, with their keys, values and scores.
 #ifndef ATTENTION_KERNELS_ATTENTION_BLOCKS_H_
 #define ATTENTION_KERNELS_ATTENTION_BLOCKS_H_
 

@@ -89,7 +89,7 @@ Var<T> Indicator(Tape<T>& tape, const MaskCase& mask) {
   return visible;
 }
 
-// Exponentials divided by their sum, or by 1 if the sum is 0.
+// Softmax as a composition of operations. A row that sees no key has weights 0.
 template <typename T>
 Var<T> Reference(Tape<T>& tape, Var<T> scores, const MaskCase& mask) {
   const Var<T> e = Exp(scores) * Indicator(tape, mask);
