@@ -1,6 +1,6 @@
 // Tests of attention in blocks of queries: memory, the rule that chooses
 // blocks, hooks, and activation checkpointing. The generated tests of scores do
-// not cover them.
+// not cover these topics.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Tests of attention with a selection of keys: skipped work, hooks, activation
 // checkpointing and faults. The generated tests of selections do not cover
-// them.
+// these topics.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>

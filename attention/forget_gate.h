@@ -7,15 +7,15 @@
 //   c_t    = log f_1 + .. + log f_t
 //   s_ij' = s_ij + (c_i - c_j)     for keys j <= i.
 //
-// c_i - c_j is computed before it is added to the score, which loses less
-// precision. If all gates are exactly 1, the difference is exactly 0, and the
-// layer is plain attention.
+// The difference c_i - c_j is computed first. This loses less precision than
+// adding c_i and subtracting c_j in turn. If all gates are exactly 1, the
+// difference is exactly 0, and the layer is plain attention.
 //
 // The gate belongs to the attention layer. It works with every score,
 // normalizer, score map and position encoding, and the model needs no position
-// embedding. It requires causal self-attention, in which queries and keys have
-// the same successive positions. A decoder keeps one number for each head and
-// position.
+// embedding. The gate requires causal self-attention, in which queries and keys
+// have the same successive positions. A decoder keeps one number for each head
+// and position.
 #ifndef ATTENTION_FORGET_GATE_H_
 #define ATTENTION_FORGET_GATE_H_
 

@@ -121,8 +121,9 @@ TEST(ForgetGateDeathTest, ABiasCoversAllScores) {
                "for scores");
 }
 
-// The gates of one head are 1/2, 1/4 and 1/5. The gates of the other head are
-// always 1.
+// The gates of one head are 1/2, 1/4 and 1/5, and the gates of the other head
+// are always 1. The sums of logarithms must be log(1/2), log(1/8), log(1/40),
+// and 0.
 TEST(ForgetGateTest, SumsLogarithmsOfGates) {
   ParameterStore<double> store;
   StateSlots slots;
@@ -161,8 +162,8 @@ TEST(ForgetGateTest, SumsLogarithmsOfGates) {
 }
 
 // The output of causal self-attention of 2 examples of `time` positions. With
-// gates_of_one, the gates have weights 0 and a bias of 200, so that they are
-// exactly 1: exp(-200) is 0 in float.
+// gates_of_one, the gates have weights of 0 and a bias of 200. All gates are
+// then exactly 1, because exp(-200) is 0 in float.
 std::vector<float> SelfAttention(const std::string& attention, int64_t time,
                                  bool gates_of_one = false) {
   const AttentionRegistry scorers = BuiltIn();

@@ -54,9 +54,9 @@ struct HeadOutputWidths {
 template <typename T>
 class HeadOutput {
  public:
-  // Number of successive heads that the head output joins. They share a key
-  // head and a value head, so it must divide heads / key_heads and heads /
-  // value_heads.
+  // Number of successive heads that the head output joins. These heads share a
+  // key head and a value head, so kJoinedHeads must divide heads / key_heads
+  // and heads / value_heads.
   static constexpr int64_t kJoinedHeads = 1;
 
   virtual ~HeadOutput() = default;
@@ -74,7 +74,7 @@ class HeadOutput {
 
   // context [batch, queries, heads, value width] and x [batch, queries, input]
   // -> [batch, queries, Width()]. Must compute each query independently,
-  // because a decoder calls it for one position at a time.
+  // because a decoder calls Output() for one position at a time.
   virtual Var<T> Output(Forward<T>& forward, Var<T> context,
                         Var<T> x) const = 0;
 };

@@ -52,14 +52,13 @@ class KeySelection {
   // Returns the selected rows of inputs.keys for each row of [batch, heads,
   // queries]. Called once per call of attention, after the position encoding.
   //
-  // The choice for a row may only depend on its query, and on the keys that
-  // inputs.mask shows to the query, with their positions. It may also depend on
-  // the other heads of the query. Future keys, padding, other examples and the
-  // number of queries then have no effect. In particular, a step of a decoder
-  // selects the same keys as the whole pass.
+  // The choice for a row may only depend on its query, in all heads, and on the
+  // keys that inputs.mask shows to the query, with their positions. Future
+  // keys, padding, other examples and the number of queries then have no
+  // effect. In particular, a step of a decoder selects the same keys as the
+  // whole pass.
   //
-  // The ranges are data. No gradient flows through them, so a selection has no
-  // parameters.
+  // No gradient flows through the ranges, so a selection has no parameters.
   virtual KeyRanges Select(Forward<T>& forward,
                            const ScoreInputs<T>& inputs) const = 0;
 };

@@ -8,7 +8,7 @@
 //   q_i = [Q_h x_i; rotary(P_h x_i, i)]     query of head h
 //
 // All heads share c and r. A decoder only caches c and r for each position.
-// Both forms compute the same function:
+// The layer has two forms, which compute the same function:
 //
 //   materialized: attends to k and v.
 //   absorbed: q . k = [K_h^T Q_h x_i; rotary(P_h x_i, i)] . [c_j; r_j], and
@@ -68,7 +68,8 @@ Latent CompleteLatent(const Latent& options, const LatentWidths& widths);
 ScoreWidths LatentScoreWidths(const Latent& complete,
                               const LatentWidths& widths);
 
-// Adds the problems of the fields of `options`, under paths relative to them.
+// Adds the problems of the fields of `options`, under paths relative to
+// `options`.
 void ValidateLatent(const Latent& options, const LatentWidths& widths,
                     ConfigProblems& problems);
 

@@ -49,7 +49,7 @@ struct Mask {
   int64_t all_queries = 0;
   int64_t all_keys = 0;
   // The columns that each query of a part sees, if the part's columns are runs
-  // of keys. If the mask hides a key within them, its score is -inf.
+  // of keys. Keys of these columns that the mask hides have score -inf.
   absl::Span<const KeyRange> seen = {};
 
   bool is_part() const { return all_queries > 0; }

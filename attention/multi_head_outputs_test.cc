@@ -151,7 +151,7 @@ TEST(MultiHeadOutputsTest, OpenGatesArePlainAttentionToTheBit) {
 }
 
 // With a bias of -1000, lambda is exactly 0. The heads 0 and 2 of the
-// differential layer then equal the heads of the plain layer.
+// differential layer must then equal the heads of the plain layer.
 TEST(MultiHeadOutputsTest, WithoutLambdaDifferentialIsPlainAttention) {
   constexpr int64_t kHead = 4 * kWidth;  // elements per head of query.weight
   for (const char* attention : kAttentions) {
@@ -190,8 +190,9 @@ TEST(MultiHeadOutputsTest, WithoutLambdaDifferentialIsPlainAttention) {
   }
 }
 
-// There are one query and two heads of width 2. The projections are identities,
-// so the value is [3, 4] in head 0 and [1, -1] in head 1.
+// There are one query and two heads of width 2. The value and output
+// projections are identities, so the value is [3, 4] in head 0 and [1, -1] in
+// head 1.
 TEST(MultiHeadOutputsTest, ValuesAreAsComputedByHand) {
   const auto run = [](const std::string& head_output,
                       const std::vector<double>& weights) {

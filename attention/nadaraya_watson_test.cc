@@ -277,7 +277,8 @@ TEST(NadarayaWatsonTest, EvaluatesInBlocksOfQueries) {
       CurveSplits{.train = points, .test = points}, ModelOptions());
   Tape<double> tape;
   Forward<double> forward(tape, model.parameters(), /*gradients=*/nullptr);
-  // The neighbours of a point have the other value, so each squared error is 1.
+  // Each point is predicted from adjacent points, which have the other value,
+  // so each squared error is 1.
   EXPECT_NEAR(MetricsOf(model.Evaluate(forward, Split::kTrain)).at("mse"), 1,
               1e-12);
   // If a point also sees itself, the prediction is the mean of three values, or

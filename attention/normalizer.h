@@ -54,8 +54,8 @@ template <typename T>
 class Normalizer {
  public:
   // Whether a weight only depends on its own score and on the number of scores.
-  // A sink would then take no weight from the keys, so a config with a sink is
-  // an error.
+  // If so, a config with a sink is an error, because the sink would take no
+  // weight from the keys.
   static constexpr bool kIndependentWeights = false;
 
   virtual ~Normalizer() = default;

@@ -101,7 +101,6 @@ TEST(ScoreScaleTest, ALearnedFactorIsOneForAllOrOneForEachDimension) {
               ElementsAre(1, 12, 7));
 }
 
-// Weight decay depends on these roles.
 TEST(ScoreScaleTest, ScalesAndBiasesAreNoMatrices) {
   EXPECT_EQ(Score("dot { scale { per_dimension: true } }", 3).RoleOf("scale"),
             ParameterRole::kHeadBias);

@@ -73,7 +73,7 @@ struct PrepareInputs {
   // The input from which keys are projected, [batch, keys, key input]. Empty if
   // key_input is 0.
   Var<T> x = {};
-  // The state that Prepare() reads, as earlier keys left it, and updates for
+  // The state after the earlier keys. Prepare() reads it and updates it for
   // later keys. Null if these are all keys of the source.
   LayerState<T>* state = nullptr;
 };
@@ -86,9 +86,10 @@ struct ScoreInputs {
   // Empty if query_input is 0.
   Var<T> x;
   // The state after Prepare(), or null if Prepare() had none. Score() must not
-  // change it, because it may be called several times, and for parts.
+  // change the state, because the layer may call Score() several times, and for
+  // parts.
   LayerState<T>* state = nullptr;
-  // Positions of the rows of queries and keys in their sequences.
+  // Positions of the rows of queries and keys.
   Positions positions;
   // The mask. Scores of masked keys are ignored, so a score may skip them.
   Mask mask;
@@ -108,8 +109,8 @@ class ScoringFunction {
   // layer's position encoding. If the answer depends on the options, define
   // `static bool PositionAware(const Options&)`.
   static constexpr bool kPositionAware = false;
-  // Whether the score reads the weights of earlier queries. It then sees one
-  // position at a time.
+  // Whether the score reads the weights of earlier queries. Such a score sees
+  // one position at a time.
   static constexpr bool kUsesHistory = false;
   // Whether queries and keys must have the same width, because the score
   // compares them without a projection.

@@ -69,7 +69,7 @@ TEST(SinkTest, GradientsOfTheBlockedKernel) {
 }
 
 // There are one query, two keys with scores log 2 and log 3, and a sink with
-// the logit log 5.
+// logit log 5. The weights of the keys must be 2/10 and 3/10.
 TEST(SinkTest, ValuesAreAsComputedByHand) {
   const AttentionRegistry scorers = BuiltIn();
   for (const std::string score : {"dot {}", "formula { score: 'q . k' }"}) {

@@ -165,8 +165,8 @@ void IsPlainAttentionWhereItSaysSo(const CheckedHeadOutput& checked,
   for (int64_t h = 0; h < widths.heads; h += joined) first.push_back(h);
   TestArray expected = Take(problem.context, 2, first);
   expected.shape = {2, 3, widths.heads / joined * widths.value};
-  // The contexts are far below 1, so that a norm does not change them. They are
-  // scaled back to a magnitude that Near() can compare.
+  // The contexts are far below 1, so that a norm does not change them. The
+  // outputs are scaled back to a magnitude that Near() can compare.
   for (double& value : expected.values) value *= 0x1p30;
   TestArray got =
       HeadOutputUnderTest<double>(checked).Answer(problem.context, problem.x);

@@ -111,7 +111,7 @@ class LayerRun {
 
 // Compares the gradients of sum(random * f(forward, inputs)) with four-point
 // differences along random directions. Checks each parameter, each input, and
-// all of them together.
+// all parameters and inputs together.
 template <typename F>
 void CheckLayerGradients(LayerRun<double>& run,
                          const std::vector<Shape>& shapes, F f) {
