@@ -358,7 +358,7 @@ TEST(LatentTest, RankAndRotaryWidthFollowFromTheWidths) {
   EXPECT_EQ(shape_of("heads: 1 latent {}", 1), Shape({1, 1}));
 }
 
-// A cache contains only latents and rotary parts.
+// A cache must only contain latents and rotary parts.
 TEST(LatentTest, ASourceHasRankAndRotaryNumbersAPosition) {
   for (const char* form : {"MATERIALISED", "ABSORBED"}) {
     for (const int64_t rotary : {0, 4}) {

@@ -13,7 +13,7 @@ namespace regard {
 
 struct CheckedHeadOutput {
   const HeadOutputRegistry& registry;
-  const HeadOutputInfo& info;  // a plug-in of the registry
+  const HeadOutputInfo& info;  // registered in `registry`
   const google::protobuf::Message& options;
   HeadOutputWidths widths;
   // Whether a layer with these options is plain attention.

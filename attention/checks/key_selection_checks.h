@@ -12,7 +12,7 @@ namespace regard {
 
 struct CheckedKeySelection {
   const KeySelectionRegistry& registry;
-  const KeySelectionInfo& info;  // the only plug-in of its registry
+  const KeySelectionInfo& info;  // the only plug-in in `registry`
   // Registers the selection in `registry`, which a check has created.
   void (*register_selection)(KeySelectionRegistry& registry);
   const google::protobuf::Message& options;

@@ -12,7 +12,7 @@ namespace regard {
 
 struct CheckedNormalizer {
   const NormalizerRegistry& registry;
-  const NormalizerInfo& info;  // a plug-in of the registry
+  const NormalizerInfo& info;  // registered in `registry`
   // Registers the normalizer in `normalizers`, which a check has created.
   void (*register_normalizer)(NormalizerRegistry& normalizers);
   const google::protobuf::Message& options;

@@ -18,7 +18,7 @@ class Attention;
 
 struct CheckedScore {
   const AttentionRegistry& registry;
-  const ScorerInfo& info;  // a plug-in of the registry
+  const ScorerInfo& info;  // registered in `registry`
   const google::protobuf::Message& options;
   ScoreWidths widths;
 };

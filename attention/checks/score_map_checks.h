@@ -12,7 +12,7 @@ namespace regard {
 
 struct CheckedScoreMap {
   const ScoreMapRegistry& registry;
-  const ScoreMapInfo& info;  // a plug-in of the registry
+  const ScoreMapInfo& info;  // registered in `registry`
   const google::protobuf::Message& options;
   // Whether a layer with these options is plain attention, up to rounding.
   bool is_plain;

@@ -28,7 +28,7 @@ struct BlockWeights {
   const T* exponents;  // [queries, keys], s_k - m
   const T* weights;    // their exponentials
   // Per query:
-  const T* sums;   // the sum of its weights
+  const T* sums;   // the sum of the query's weights
   const T* max;    // m
   const T* decay;  // exp(m before - m), if the query saw a key before
 };

@@ -49,7 +49,7 @@ struct Problem {
   float dropout = 0;
 };
 
-// Arrays of sines, with scores between -3 and 3.
+// Arrays of sine values, with scores between -3 and 3.
 template <typename T>
 struct Inputs {
   Inputs(Tape<T>& tape, const Problem& problem)

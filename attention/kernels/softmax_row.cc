@@ -110,7 +110,7 @@ void ShiftByMax(const T* x, const uint8_t* visible, int64_t n, T* shifted) {
   }
   if (visible != nullptr) x = shifted;
   T max = packet::predux_max(maxima);
-  if (max == kMinusInfinity<T>) max = T(0);  // avoids -inf - -inf, which is NaN
+  if (max == kMinusInfinity<T>) max = T(0);  // -inf - (-inf) is NaN
   const Packet<T> shift = packet::pset1<Packet<T>>(max);
   for (int64_t i = 0; i < whole; i += kSize) {
     packet::pstoreu(shifted + i, packet::psub(Load(x + i), shift));
