@@ -291,8 +291,8 @@ TEST_F(AttendTest, GradientsOfWeightsAreThoseOfTheContextToo) {
               ElementsAre(1, 2, 6));
 }
 
-// The average score has no gradient, but a hook requests the gradients of its
-// weights.
+// The average score has no gradient, but its weights must have gradients if a
+// hook requests them.
 TEST_F(AttendTest, WeightsHaveGradientsWithoutAnyInTheScores) {
   const auto attender = Make("average {}");
   AttendInputs<float> inputs = ThreeKeys();

@@ -13,8 +13,8 @@ ScoreWidths ScorerWidths(const ScorerInfo& info, ScoreWidths widths) {
   return widths;
 }
 
-// Calls create(widths) for one part of a layer. Its slots are in the scope
-// `part`.
+// Calls create(widths) for one part of a layer. The part declares its slots in
+// the scope `part`.
 template <typename F>
 auto WithSlots(ScoreWidths widths, const char* part, const F& create) {
   if (widths.slots == nullptr) return create(widths);

@@ -269,8 +269,8 @@ TEST(AttentionPathsTest, ContextsAgreeWithThoseOfWeights) {
   }
 }
 
-// One key at a time is NaN, and so is its value. Queries that do not see the
-// key must have the same context as with finite numbers.
+// One key at a time and its value are NaN. Queries that do not see the key must
+// have the same context as with finite numbers.
 TEST(AttentionPathsTest, HiddenNaNReachesNoContextOnAnyPath) {
   constexpr int64_t kQueries = 3;
   constexpr int64_t kKeys = 5;

@@ -50,7 +50,7 @@ struct MultiHeadWidths {
   int64_t query = 0;
   int64_t key = 0;
   int64_t value = 0;
-  // Scope of the slots of a state, see ScoreWidths::slots.
+  // Scope of the slots of a state. See ScoreWidths::slots.
   const SlotScope* slots = nullptr;
 };
 
@@ -83,7 +83,7 @@ struct MultiHeadInputs {
   // Positions of queries and keys. With a cache, first_query is the number of
   // positions decoded before.
   Positions positions = {};
-  // The state, see ScoreInputs::state. If keys were prepared in parts with a
+  // The state. See ScoreInputs::state. If keys were prepared in parts with a
   // state, pass the same state here.
   LayerState<T>* state = nullptr;
 };

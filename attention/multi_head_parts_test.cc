@@ -292,7 +292,8 @@ TEST(MultiHeadPartsTest, ANormBeforeACosineChangesNothing) {
   }
 }
 
-// x / sqrt(1 + mean(x^2)) is x if x^2 is negligible compared with 1.
+// The norm with epsilon 1 is x / sqrt(1 + mean(x^2)), which is x if x^2 is
+// negligible compared with 1.
 TEST(MultiHeadPartsTest, ANormOfTinyQueriesAndKeysIsPlainAttentionToTheBit) {
   Layer plain("dot { scale { value: 1e12 } }");
   Layer normed("dot { scale { value: 1e12 } }",

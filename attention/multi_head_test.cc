@@ -252,8 +252,8 @@ TEST(MultiHeadTest, ARowThatSeesNothingGivesTheBiasOfTheOutput) {
 TEST(MultiHeadTest, WidthsOfHeadsAndOutputAreIndependentOfTheQueries) {
   Model<float> model(
       "heads: 3 head_width: 5 output_width: 7 attention { dot {} }", {4, 4, 4});
-  // Queries, keys and values have (4 + 1) * 15 parameters each, and the output
-  // has (15 + 1) * 7.
+  // The projections of queries, keys and values have (4 + 1) * 15 parameters
+  // each, and the output projection has (15 + 1) * 7.
   EXPECT_EQ(model.store.num_elements(), 3 * 5 * 15 + 16 * 7);
   const Var<float> x = model.Input({2, 3, 4});
   EXPECT_EQ(model.Run(x, x, x).output.shape(), Shape({2, 3, 7}));

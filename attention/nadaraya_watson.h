@@ -55,8 +55,9 @@ class NadarayaWatsonModel : public Model<T> {
 
   ParameterStore<T>& parameters() override { return parameters_; }
   int64_t num_examples() const override { return points_.train.size(); }
-  // Adds the squared errors of the examples as queries, in the squared unit of
-  // y. Training minimizes the squared errors of the standardized y.
+  // Sets sums[0] to the sum of the squared errors of the examples, in the
+  // squared unit of y. Training minimizes the squared errors of the
+  // standardized y.
   void Loss(Forward<T>& forward, absl::Span<const int64_t> examples,
             absl::Span<const double> denominators,
             absl::Span<Var<T>> sums) const override;

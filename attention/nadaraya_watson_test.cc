@@ -100,7 +100,7 @@ TEST(NadarayaWatsonTest, AverageScoresPredictTheMean) {
               Each(DoubleNear(4, 1e-14)));
 }
 
-// Compares with a model whose points were standardized by hand.
+// The model must equal a model whose points were standardized by hand.
 TEST(NadarayaWatsonTest, StandardizesInDouble) {
   AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);

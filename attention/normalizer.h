@@ -101,7 +101,8 @@ struct NormalizerInfo : NumericInfo<NormalizerFactory, ScoreWidths> {
   }
 };
 
-// Creates softmax if a config chooses no normalizer.
+// The registered normalizers. Creates softmax if a config chooses no
+// normalizer.
 class NormalizerRegistry
     : public PluginRegistry<NormalizerConfig, NormalizerInfo> {
  public:

@@ -244,7 +244,7 @@ TEST(ParityTest, NormOfQueriesAndKeys) {
                      "heads: 2 query_key_norm { all_heads: true }");
   CheckSelfAttention("query_key_layer_norm",
                      "heads: 2 query_key_norm { kind: LAYER_NORM }");
-  // PyTorch does not add an epsilon, so epsilon is negligible here.
+  // PyTorch does not add an epsilon, so the test makes epsilon negligible.
   CheckSelfAttention(
       "query_key_l2_norm",
       "heads: 2 query_key_norm { kind: L2_NORM epsilon: 1e-30 }");

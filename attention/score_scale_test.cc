@@ -169,7 +169,7 @@ TEST(ScoreScaleTest, ALearnedFactorBeginsAtTheDividedValue) {
   EXPECT_EQ(FirstValue("cosine { scale { divided_by: ROOT_OF_WIDTH } }"), 5);
 }
 
-// 1e300 is infinite as a float.
+// 1e300 is infinite as a float, so it must be an error.
 TEST(ScoreScaleTest, AValueIsAFiniteFloat) {
   AttentionRegistry registry;
   RegisterBuiltInScores(registry);

@@ -429,7 +429,8 @@ void InnerFormAgreesWithScoreAndSoftmax(const CheckedScore& score,
       return expect.Skip("it is not an inner product");
     ScoringAnswer got = scorer.FusedAnswer(problem);
     const ScoringAnswer expected = scorer.ReferenceAnswer(problem);
-    got.weights = expected.weights;  // not compared: blocks have no weights
+    // FusedAnswer() has no weights, so they are not compared.
+    got.weights = expected.weights;
     expect.SameAnswer(got, expected, kRounding, mask);
     expect.SameParameterGradients(got, expected, kRounding);
   }

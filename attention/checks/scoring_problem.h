@@ -138,9 +138,9 @@ class ScorerUnderTest {
   TestArray ScoresOfPart(const ScoringProblem& problem,
                          absl::Span<const int64_t> queries,
                          absl::Span<const int64_t> keys);
-  // The prepared keys of the problem. `parts` has the numbers of keys that are
-  // prepared at a time, with a state. If `parts` is empty, all keys are
-  // prepared at once, without a state.
+  // The prepared keys of the problem. `parts` lists how many keys each call
+  // prepares, with a state. If `parts` is empty, one call prepares all keys,
+  // without a state.
   TestArray Prepared(const ScoringProblem& problem,
                      absl::Span<const int64_t> parts);
   // Number of slots that the score declares.

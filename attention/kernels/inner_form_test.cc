@@ -25,7 +25,7 @@ using ::testing::ElementsAre;
 // Queries begin at position 2.
 constexpr Positions kPositions = {.first_query = 2};
 
-// The sets of biases that a form may have: none, one of the three, and all.
+// The tested sets of biases: none, one of the three, and all.
 constexpr int kNone = 0, kQuery = 1, kKey = 2, kDistance = 4;
 constexpr int kBiases[] = {kNone, kQuery, kKey, kDistance, 7};
 

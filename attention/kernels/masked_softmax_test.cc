@@ -300,8 +300,8 @@ TEST(MaskedSoftmaxTest, MaskedWeightsAndGradientsAreExactlyZero) {
   }
 }
 
-// Masked keys have weight 0. A published version gives them score 0 instead,
-// which would leave them some weight.
+// Masked keys must have weight 0. A published implementation gives masked keys
+// the score 0 instead, which leaves them some weight.
 TEST(MaskedSoftmaxTest, AHiddenValueReachesNoContext) {
   for (const int64_t width : {1, 4, 40}) {
     for (const MaskCase& mask : Masks()) {

@@ -149,7 +149,8 @@ TEST(RelativeScoresTest, MultipliesQueriesInOneAndKeysInTheOther) {
 TEST(RelativeScoresTest, AnOffsetMovesTheQueries) {
   Tape<float> tape;
   const Var<float> table = tape.Input({5, 1}, {0, 1, 2, 3, 4});
-  // Query 2 with keys 0, 1 and 2 has the last row of the scores of kSquare.
+  // The scores of query 2 and keys 0, 1 and 2 must be the last row of the
+  // scores of kSquare.
   EXPECT_THAT(
       RelativeQueryScores(tape.Full({1, 1, 1, 1}, 1), table,
                           {.queries = 1, .keys = 3, .at = {.first_query = 2}})

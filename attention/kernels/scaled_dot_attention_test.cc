@@ -369,7 +369,7 @@ TEST(ScaledDotAttentionTest, ThreadsGiveTheSameBits) {
   for (const MaskCase& c :
        {MaskCase(), MaskCase{{.causal = true}, {.first_query = 261}}}) {
     const std::vector<uint32_t> expected = compute(c);
-    // More threads than heads leave some threads idle.
+    // With more threads than heads, some threads are idle.
     for (const int threads : {1, 2, 3, 11}) {
       WorkerPool pool(threads);
       const InferenceThreads scope(pool);

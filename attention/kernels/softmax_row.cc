@@ -20,14 +20,14 @@ Packet<T> Load(const T* x) {
   return packet::ploadu<Packet<T>>(x);
 }
 
-// `x` where bits of the mask are set, -inf elsewhere.
+// Returns `x` where the mask's bits are set, and -inf elsewhere.
 template <typename T>
 Packet<T> Select(const PacketIntegers<T>& mask, const Packet<T>& x) {
   return packet::pselect(std::bit_cast<Packet<T>>(mask), x,
                          packet::pset1<Packet<T>>(kMinusInfinity<T>));
 }
 
-// `x` where the bytes are not 0, -inf elsewhere.
+// Returns `x` where the bytes of `visible` are not 0, and -inf elsewhere.
 template <typename T>
 Packet<T> Hide(const Packet<T>& x, const uint8_t* visible) {
   typedef int8_t Bytes __attribute__((vector_size(kPacketSize<T>)));
