@@ -39,9 +39,9 @@ class ForgetGate {
 
   // Returns the bias c_i - c_j for queries at the positions of x [batch, time,
   // input]. Without a state, the keys are at the same positions. With a state,
-  // the positions of x follow the positions in the state, c is appended to the
-  // state, and the keys are at all of these positions. The logarithms of the
-  // gates, [batch, time, heads], are the hook point "log_decays".
+  // x follows the positions in the state, and the keys are at all of these
+  // positions. c is appended to the state. The logarithms of the gates, [batch,
+  // time, heads], are the hook point "log_decays".
   DifferenceBias<T> Bias(Forward<T>& forward, Var<T> x,
                          LayerState<T>* state) const;
 

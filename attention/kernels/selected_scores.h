@@ -24,9 +24,9 @@ Var<T> SelectedScores(Var<T> scores, const Mask& mask,
 // The keys that the queries of a part read. A part belongs to one example.
 struct KeyRuns {
   // Runs of key rows. Each run begins at a multiple of kGemmDepth. It ends at
-  // such a multiple or at the last key. Joining the columns of runs therefore
-  // does not change a bit of a sum over keys, because the keys between runs
-  // have weight 0 for every query.
+  // such a multiple or at the last key. The keys between runs have weight 0 for
+  // every query. Joining the columns of runs therefore does not change a bit of
+  // a sum over keys.
   absl::Span<const KeyRange> keys;
   // The columns of the joined runs that each query sees.
   absl::Span<const KeyRange> columns;

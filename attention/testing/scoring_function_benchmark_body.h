@@ -15,8 +15,8 @@ struct ScoringFunctionCase {
   const char* options;  // a text proto
 };
 
-// Measures the time of attention with the score, forward and backward, for a
-// decoder (32 examples, one query, 20 keys) and for self-attention (4 heads, 64
+// Measures the time of attention with the score, forward and backward. Measures
+// a decoder (32 examples, one query, 20 keys) and self-attention (4 heads, 64
 // queries and keys). Returns the exit code of the program.
 int BenchmarkScoringFunction(int argc, char** argv,
                              const std::vector<ScoringFunctionCase>& cases);
