@@ -1,4 +1,4 @@
-// The code of from_cpp.md: operations with their gradient check, a layer, and a
+// The code of from_cpp.md: two operations with a gradient check, a layer and a
 // training loop.
 #include <array>
 #include <cmath>
@@ -46,7 +46,7 @@ Var<T> Bump(Var<T> x) {
   return y;
 }
 
-// The sum of squares of each row: x [.., n] -> [..].
+// Returns the sum of squares of each row: x [.., n] -> [..].
 template <typename T>
 Var<T> SquaredNorm(Var<T> x) {
   Tape<T>& tape = x.tape();
@@ -84,7 +84,8 @@ int CheckOperations() {
   return failures;
 }
 
-// Bumps of learned places, widths and heights: x [.., inputs] -> [.., units].
+// Bumps with learned positions, widths and heights:
+// x [.., inputs] -> [.., units].
 template <typename T>
 class BumpLayer {
  public:
@@ -102,7 +103,7 @@ class BumpLayer {
   regard::Parameter<T> height_;
 };
 
-// A thread computes on a tape of its own.
+// Each thread computes on its own tape.
 struct Worker {
   explicit Worker(const regard::ParameterStore<float>& store)
       : forward(tape, store, /*gradients=*/nullptr) {}
@@ -111,7 +112,7 @@ struct Worker {
   Forward<float> forward;
 };
 
-// Learns the sine from 64 points, and returns the mean squared error.
+// Learns the sine from 64 points. Returns the mean squared error.
 float TrainSine() {
   regard::ParameterStore<float> store;
   const BumpLayer<float> hidden(store.Root().Sub("hidden"), 1, 16);
