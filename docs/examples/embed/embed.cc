@@ -1,4 +1,4 @@
-// Learns the sine on the tape, then asks the run in the folder argv[1].
+// Learns the sine on the tape, then uses the run in the folder argv[1].
 #include <cmath>
 #include <cstdio>
 

@@ -95,8 +95,8 @@ class MyMixer : public StateMixer<T> {
                    {0, 2, 1, 3});
   }
 
-  // Returns sums / totals, including the sums and totals of the state. Sets the
-  // state to the values after the last position.
+  // Returns the means at these positions, from their sums and totals and from
+  // the state. Updates the state to the last position.
   Var<T> Mean(Var<T> sums, Var<T> totals, LayerState<T>* state) const {
     if (state != nullptr) {
       if (state->Row(sum_).has_value()) {

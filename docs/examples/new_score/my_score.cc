@@ -1,4 +1,5 @@
-// The inner product of two projections: W_q q . W_k k / sqrt(width).
+// Score that is the inner product of two projections:
+// W_q q . W_k k / sqrt(width).
 #include <cmath>
 #include <optional>
 

@@ -1,5 +1,5 @@
-// Sorting by attention: the query of rank r attends to the numbers of a list,
-// and should find the r-th smallest.
+// Sorts by attention. The query of rank r attends to the numbers of a list, and
+// must find the r-th number in ascending order.
 #include <algorithm>
 #include <vector>
 
