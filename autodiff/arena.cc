@@ -68,8 +68,8 @@ void* Arena::AllocateInNextBlock(size_t bytes) {
 
 void* Arena::AllocateDense(size_t bytes) {
   void* const result = Allocate(bytes);
-  // Blocks smaller than a huge page are not aligned to one. The last page is
-  // advised as a whole, because the next allocations fill it.
+  // Blocks smaller than a huge page are not aligned to huge pages. The last
+  // page is advised as a whole, because the next allocations fill it.
   if (end_ < kHugePage) return result;
   const size_t begin = (offset_ - bytes) / kHugePage * kHugePage;
   AdviseHugePages(base_ + begin, RoundUp(offset_, kHugePage) - begin);
@@ -77,7 +77,8 @@ void* Arena::AllocateDense(size_t bytes) {
 }
 
 Arena::Mark Arena::MarkOf(const void* memory) const {
-  // In every other block, the offset wraps around or exceeds the block's size.
+  // If a block does not contain `memory`, the offset wraps around or exceeds
+  // the block's size.
   const auto offset = [&](size_t block) {
     return reinterpret_cast<uintptr_t>(memory) -
            reinterpret_cast<uintptr_t>(blocks_[block].memory.get());

@@ -16,7 +16,7 @@
 #include <new>
 #include <vector>
 
-// GCC and clang announce AddressSanitizer in different ways.
+// GCC defines a macro for AddressSanitizer. Clang has a feature test.
 #ifdef __SANITIZE_ADDRESS__
 #define REGARD_ADDRESS_SANITIZER
 #elif defined(__has_feature)
@@ -71,8 +71,8 @@ class Arena {
     return static_cast<T*>(Allocate(sizeof(T) * static_cast<size_t>(count)));
   }
 
-  // Allocates memory for data that is written once and read many times. The
-  // memory has huge pages from the beginning.
+  // Allocates memory for data that is written once and read many times.
+  // Requests huge pages for it immediately.
   template <typename T>
   T* NewDense(int64_t count) {
     return static_cast<T*>(

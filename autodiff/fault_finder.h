@@ -16,8 +16,8 @@ namespace regard {
 // Searches the value that an operation returns, and each gradient that its
 // backward closure contributes to.
 //
-// Scores may contain -inf, and may discard a NaN: no score depends on the
-// branch of a Where() that is not taken. Between Tape::BeginScores() and
+// Scores may contain -inf. Scores may also discard a NaN, such as one in the
+// branch that a Where() does not take. Between Tape::BeginScores() and
 // EndScores(), a NaN is a fault only if the final scores contain one. An
 // infinity is a fault only if the final scores contain +inf.
 template <typename T>

@@ -93,8 +93,8 @@ TEST(FaultFinderTest, AcceptsANaNThatReachesNoScore) {
   EXPECT_THAT(finder.fault(), HasSubstr("NaN in the value of Sqrt"));
 }
 
-// Sum(sqrt(x)) + Sum(x * 1) at x = 0, in both orders. Sqrt makes the gradient
-// infinite, whichever operation contributes first.
+// The function is Sum(sqrt(x)) + Sum(x * 1) at x = 0. Sqrt makes the gradient
+// infinite. It must be named whether it contributes first or last.
 TEST(FaultFinderTest, NamesAFaultInALaterContribution) {
   for (const bool sqrt_last : {false, true}) {
     Tape<double> tape;

@@ -67,7 +67,7 @@ Arrays<T> As(const Arrays<double>& arrays) {
   return result;
 }
 
-// Fills the memory that the next operations will receive with `byte`.
+// Fills with `byte` the memory that the next operations will receive.
 template <typename T>
 void FillFreeMemory(Tape<T>& tape, int byte) {
   constexpr size_t kBytes = size_t{1} << 18;
@@ -80,7 +80,7 @@ void FillFreeMemory(Tape<T>& tape, int byte) {
   }
 }
 
-// The setting in which a function runs.
+// The conditions under which a function runs.
 template <typename T>
 struct Setting {
   // The inputs that need a gradient: bit k for input k.
@@ -175,8 +175,8 @@ double Stencil(const GradientCase& test, const Arrays<double>& values,
                const Arrays<double>& directions,
                const std::vector<double>& cotangent,
                const std::vector<size_t>& alias) {
-  // Values are taken relative to f(values): a large constant in a value would
-  // hide small differences.
+  // Subtracts f(values) from each result, because a large constant would hide
+  // small differences.
   const std::vector<double> middle = ValueOf(test, values, alias);
   const auto at = [&](double t) {
     Arrays<double> moved = values;
@@ -196,7 +196,7 @@ double Stencil(const GradientCase& test, const Arrays<double>& values,
          (12 * kStep);
 }
 
-// Returns the position of the entry of the Jacobian with the largest error.
+// Describes the entry of the Jacobian with the largest error.
 std::string WorstEntry(const GradientCase& test, const Arrays<double>& values,
                        size_t outputs, const std::vector<size_t>& alias) {
   Setting<double> setting;
@@ -380,7 +380,7 @@ void CheckOne(const GradientCase& test, Failures* failures) {
   ExpectNear(in_float.value, outcome.value, test.float_tolerance,
              "value in float", failures);
   for (size_t k = 0; k < values.size(); ++k) {
-    // The minimum scale is larger than by default, because terms that cancel
+    // The minimum scale is larger than the default, because terms that cancel
     // leave rounding errors.
     ExpectNear(in_float.gradients[k], outcome.gradients[k],
                test.float_tolerance,

@@ -39,7 +39,7 @@ struct CheckedInput {
 std::vector<std::vector<double>> CheckedValues(
     const std::vector<CheckedInput>& inputs);
 
-// Computes the operation on a tape from its inputs.
+// A function that computes the operation on a tape from its inputs.
 template <typename T>
 using CheckedFunction =
     std::function<Var<T>(Tape<T>&, absl::Span<const Var<T>>)>;
@@ -50,7 +50,8 @@ struct GradientCase {
   std::vector<CheckedInput> inputs;
   CheckedFunction<double> in_double;
   CheckedFunction<float> in_float;
-  // The largest error of float against double, relative to the largest element.
+  // The largest permitted difference between the float and double results,
+  // relative to the largest element.
   double float_tolerance = 2e-5;
 };
 

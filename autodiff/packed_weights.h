@@ -50,9 +50,9 @@ class PackedPart {
   // weights last changed.
   int64_t Count(int64_t products);
 
-  // Makes the copy of `transposed`, which is the part, unless another thread
-  // has made it. If another thread is making the copy, waits for it if `waits`,
-  // and otherwise returns null.
+  // Packs `transposed`, which must be the part, unless another thread has
+  // already packed it. If another thread is packing it now, waits for the copy
+  // if `waits`, and returns null if not.
   const T* Pack(const ConstMatrix<T>& transposed, bool waits = true);
 
   const PartPlace& place() const { return place_; }
@@ -70,7 +70,7 @@ class PackedPart {
   std::atomic<int64_t> products_ = 0;
 };
 
-// The packed parts of one weight.
+// The packed copies of the parts of one weight.
 template <typename T>
 class PackedWeight {
  public:
@@ -87,7 +87,8 @@ class PackedWeight {
   std::atomic<PackedPart<T>*> parts_ = nullptr;
 };
 
-// All weights of one owner. All are added before the first one is used.
+// The packed copies of all weights of one owner. Add() must not be called after
+// the first use of a weight.
 template <typename T>
 class PackedWeights {
  public:

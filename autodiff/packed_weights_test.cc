@@ -13,7 +13,7 @@
 namespace regard {
 namespace {
 
-// The packed weights of one weight [40, 24].
+// A weight [40, 24] and its packed copies.
 struct Owner {
   Owner() : values(40 * 24) {
     packed.Add();
@@ -114,7 +114,7 @@ TEST(PackedWeightsTest, ThreadsShareOneCopy) {
     if (step == 0) bytes = owner.packed.bytes();
     EXPECT_EQ(owner.packed.bytes(), bytes);
   }
-  // The memory must be the same as for one thread.
+  // The copies must take as much memory as the copies of one thread.
   Owner alone;
   alone.Pack(kColumns);
   alone.Pack(kWhole);

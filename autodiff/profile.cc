@@ -14,7 +14,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Returns the path without the indices of series, such as
+// Returns the path without the indices of scopes in a series, such as
 // "decoder/step/attention/".
 std::string Path(const ScopeName* scope) {
   if (scope == nullptr) return "";

@@ -34,7 +34,7 @@ class TapeProfile : public TapeObserver<float> {
   void OnBackward(const char* name, const ScopeName* scope) override;
 
   // The entries by name, such as "decoder/attention/AdditiveScores forward".
-  // The members of a series of scopes are added up.
+  // All scopes of a series share an entry.
   const std::map<std::string, Entry>& entries() const { return entries_; }
 
  private:
@@ -53,8 +53,8 @@ class TapeProfile : public TapeObserver<float> {
 double MeasuredPeakFlops();
 
 // Returns a table of the sum of the profiles, with the longest entry first.
-// `seconds` is the wall time of all steps, which `threads` threads ran. Rates
-// are given as fractions of `peak`, the rate of one core.
+// `seconds` is the wall time of all steps, which ran on `threads` threads.
+// Rates are given as fractions of `peak`, the rate of one core.
 std::string ProfileText(absl::Span<const TapeProfile* const> profiles,
                         double seconds, int threads,
                         double peak = MeasuredPeakFlops());

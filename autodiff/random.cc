@@ -50,7 +50,8 @@ double RandomStream::UniformAt(uint64_t index) const {
 }
 
 double RandomStream::NormalAt(uint64_t index) const {
-  // Marsaglia's polar method draws a point in the unit disc, except its centre.
+  // Marsaglia's polar method draws points in the square until one lies in the
+  // unit disc and is not its centre.
   for (uint32_t attempt = 0;; ++attempt) {
     const double u =
         static_cast<double>(Word(index, attempt, 0) >> 11) * 0x1p-52 - 1;

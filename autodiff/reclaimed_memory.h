@@ -25,7 +25,8 @@ class ReclaimedMemory {
   static constexpr size_t kLeastBytes = size_t{1} << 14;
   static constexpr size_t kLeastArena = size_t{1} << 20;
 #else
-  // Builds that look for errors reclaim as much as possible.
+  // Debug and AddressSanitizer builds reclaim as much as possible, to find
+  // errors.
   static constexpr size_t kLeastBytes = 1;
   static constexpr size_t kLeastArena = 1;
 #endif

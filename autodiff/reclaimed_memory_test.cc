@@ -62,7 +62,8 @@ TEST(ReclaimedMemoryTest, NeighboursJoin) {
   char* const oldest = New(arena, 64);
   char* const owners[] = {New(arena, 64), New(arena, 64), New(arena, 64)};
   char* const end = New(arena, 3 * kMebi);
-  // The extent that is freed last lies above, below and between the others.
+  // The extent that is freed last lies above, below or between the other
+  // extents.
   constexpr int kOrders[][3] = {{2, 1, 0}, {0, 1, 2}, {1, 0, 2}, {2, 0, 1}};
   for (const auto& order : kOrders) {
     ReclaimedMemory memory;

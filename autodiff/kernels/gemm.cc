@@ -17,9 +17,9 @@ namespace {
 
 thread_local int64_t gemm_flops = 0;
 
-// A product of at least this many multiply-adds is cut. It takes 4
-// microseconds, or 20 if it has one row. Two threads that wait for work break
-// even at 3.
+// A product with at least this many multiply-adds is split among threads. It
+// takes 4 microseconds, or 20 if it has one row. If two threads are already
+// waiting for work, splitting breaks even at 3 microseconds.
 constexpr int64_t kLeastToCut = int64_t{1} << 19;
 
 // The number of panels that are processed at a time, packed or in place. With
@@ -84,8 +84,8 @@ class Product {
       : a_(a), b_(b), c_(c), alpha_(alpha) {}
 
   // Computes columns begin .. end - 1 of c = addend + alpha a b. `begin` is a
-  // multiple of kGemmPanel. An operand that is not read in place is packed by
-  // blocks.
+  // multiple of kGemmPanel. An operand that is not read in place is packed
+  // block by block.
   void Run(GemmAddend<T> addend, int64_t begin, int64_t end) const {
     if (ReadsAcross()) return RunAcrossColumns(addend, begin, end);
     for (int64_t j = begin; j < end;) {
@@ -137,8 +137,8 @@ class Product {
 
   // Returns the number of columns, of the `left` remaining ones, that are
   // computed at a time. The second-level cache must hold the packed panels, the
-  // sums of several pieces, and the columns that are read again for other rows.
-  // A small remainder joins the last group.
+  // sums of several pieces of kGemmDepth, and the columns that are read again
+  // for other rows. A small remainder joins the last group.
   int64_t ColumnsAtATime(int64_t left) const {
     const bool packs = b_.transposed && b_.panels == nullptr;
     if (!packs && a_.cols <= kGemmDepth && c_.rows <= kRowsAtATime) return left;
@@ -157,7 +157,8 @@ class Product {
       return {addend.data + row * addend.stride + at, addend.stride};
     }
 
-    // Returns the number of columns that can be read in place: whole packets.
+    // Returns the number of columns that can be read in place, a multiple of
+    // the packet size.
     int64_t InPlace(const ConstMatrix<T>& b) const {
       if (b.transposed || b.panels != nullptr) return 0;
       return cols / kPacketSize<T> * kPacketSize<T>;

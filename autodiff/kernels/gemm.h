@@ -14,10 +14,10 @@
 
 namespace regard {
 
-// The inner extent of a product is cut into pieces of this length. Each piece
-// is a chain of multiply-adds that is added to the result. Products over
-// consecutive pieces that add to one result are therefore bit-identical to one
-// product over all pieces.
+// The inner extent of a product is cut into pieces of this length. The sum over
+// each piece is a chain of multiply-adds, which is then added to the result.
+// Products over consecutive pieces that add to one result are therefore
+// bit-identical to one product over all pieces.
 inline constexpr int64_t kGemmDepth = 256;
 
 // A transposed right operand is read in place instead of packed if the left
@@ -40,7 +40,8 @@ template <typename T>
 void GemmPlus(ConstMatrix<T> a, ConstMatrix<T> b, ConstMatrix<T> addend,
               MutableMatrix<T> c);
 
-// Returns the number of elements that Packed() stores for [rows, cols].
+// Returns the number of elements that Packed() stores for a matrix [rows,
+// cols].
 template <typename T>
 int64_t PackedSize(int64_t rows, int64_t cols);
 

@@ -81,7 +81,8 @@ TEST(GemmTest, MatchesTheDefinitionInEveryTransposition) {
   }
 }
 
-// The product has several blocks of columns, and each block has several pieces.
+// The product has several blocks of columns, and its inner extent has several
+// pieces of kGemmDepth.
 TEST(GemmTest, MatchesTheDefinitionBlockByBlock) {
   for (const bool ta : {false, true}) {
     for (const bool tb : {false, true}) {
@@ -248,7 +249,8 @@ TEST(GemmTest, PiecesOfTheDepthAddUpToTheBitsOfOneProduct) {
   }
 }
 
-// The product must be large enough to be cut, or have an extent of 0.
+// The product must be large enough to be split among threads, or have an extent
+// of 0.
 template <typename T>
 void ExpectThreadsGiveTheSameBits(int64_t m, int64_t k, int64_t n, bool tb) {
   const std::vector<T> a = Normal<T>(m * k, 13);

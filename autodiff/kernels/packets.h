@@ -1,6 +1,6 @@
 // Packets: the contents of one vector register, for kernels that keep their
-// numbers in registers. The functions of whole arrays in transcendental.h are
-// bit-identical to the functions of packets.
+// numbers in registers. The array functions in transcendental.h are
+// bit-identical to the packet functions.
 //
 // This is the only file that refers to Eigen's internal namespace.
 #ifndef AUTODIFF_KERNELS_PACKETS_H_
@@ -157,8 +157,8 @@ inline Packet<float> ExpPacket(const Packet<float>& x) {
                                   0x1.55431cp-3F, 0x1.00004cp-1F, 1.0F, 1.0F}) {
     exp_r = packet::pmadd(exp_r, r, set(coefficient));
   }
-  // 2^n has the exponent bits n + 127: 2^-127 reads as 0, and 2^128 as inf. For
-  // smaller n and NaN, other bits wrap around.
+  // 2^n has the exponent bits n + 127: 2^-127 reads as 0, and 2^128 as inf. The
+  // bits are arbitrary for smaller n and for NaN.
   typedef uint32_t Bits __attribute__((vector_size(sizeof(P))));
   const Bits power = (std::bit_cast<Bits>(shifted) + 127) << 23;
   const P result = packet::pmul(exp_r, std::bit_cast<P>(power));
@@ -167,8 +167,8 @@ inline Packet<float> ExpPacket(const Packet<float>& x) {
   return x < set(-87.336544F) ? set(0) : result;
 }
 
-// exp(x) in double, by Eigen's approximation. Eigen clamps the argument, so the
-// results that are not finite or not normal are selected here.
+// exp(x) in double, by Eigen's approximation. Eigen clamps the argument, so
+// infinite, NaN and denormal results are selected here.
 inline Packet<double> ExpPacket(const Packet<double>& x) {
   using P = Packet<double>;
   constexpr double kInfinity = std::numeric_limits<double>::infinity();

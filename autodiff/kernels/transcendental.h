@@ -1,5 +1,6 @@
 // Transcendental functions of arrays. All code uses these functions instead of
-// libm, whose result for an element could depend on how a loop is vectorized.
+// libm: with libm, the result for an element could depend on how a loop is
+// vectorized.
 //
 // Each element goes through the same packet routine, including the tail of an
 // array, so its bits do not depend on its position. NaN yields NaN. `x` and `y`

@@ -147,7 +147,7 @@ TEST_F(DropoutMaskTest, DoesNotDependOnPadding) {
   }
 }
 
-// The masks of any two indices agree in about half of the elements.
+// The masks of any two indices must agree in about half of the elements.
 TEST_F(DropoutMaskTest, IndicesAlongAllAxesDiffer) {
   const Shape shape = {2, 2, 2, 2, 4096};
   const std::vector<float> mask = Mask(shape);
@@ -193,7 +193,8 @@ TEST_F(DropoutMaskTest, SitesOfOneScopeAreDifferent) {
       Mask(shape);
     }
     EXPECT_DEATH(Mask(shape), expected);
-    // Another part or another random state has another mask, so the calls pass.
+    // A part at another position has its own mask, and so does another random
+    // state. These calls must not fail.
     Dropout(tape_.Full(shape, 1), 0.5, "site", /*first_row=*/3);
     tape_.set_random({.seed = 1, .step = 0, .examples = examples});
     Mask(shape);

@@ -83,9 +83,10 @@ Var<T> Square(Var<T> x);
 // The gradient at 0 is 0.
 template <typename T>
 Var<T> Abs(Var<T> x);
-// Returns x^exponent. Multiplies for whole exponents from -64 to 64. Otherwise
-// computes exp(exponent * log |x|), negated if x is negative and the exponent
-// is odd. The result is NaN for negative x unless the exponent is whole.
+// Returns x^exponent. Whole exponents from -64 to 64 are computed by
+// multiplication, other exponents as exp(exponent * log |x|), negated if x is
+// negative and the exponent is odd. The result is NaN for negative x unless the
+// exponent is whole.
 template <typename T>
 Var<T> Pow(Var<T> x, std::type_identity_t<T> exponent);
 

@@ -17,7 +17,7 @@ using ::testing::FloatNear;
 using ::testing::HasSubstr;
 using ::testing::IsNan;
 
-// Values that are far enough from 0 to divide by them.
+// Values that are far enough from 0 to be divisors.
 CheckedInput Positive(const Shape& shape) { return {shape, 0.5, 2}; }
 // Values on both sides of a kink at 0. The stencil does not reach across it.
 CheckedInput AwayFromZero(const Shape& shape) { return {shape, -2, 2, 0.1}; }
@@ -258,12 +258,13 @@ TEST_F(ElementwiseValueTest, TheLargerAndTheSmallerOfTwo) {
   EXPECT_THAT(Grad(b), ElementsAre(1, 10, 0, 0, 11, 0));
 }
 
-// An element whose weight is 0 because its score is -inf has no gradient.
+// y has the gradient 0. The gradient of x must be 0, not NaN, even if the
+// derivative is infinite.
 TEST_F(ElementwiseValueTest, AGradientOfZeroStaysZero) {
   const double inf = INFINITY;
   const auto gradients = [&](double x, auto f) {
     std::vector<double> of_x;
-    // The operand has the same shape or is repeated.
+    // x has the shape of the other operand, or is repeated.
     for (const Shape& shape : {Shape({2}), Shape({1})}) {
       const Var<double> in =
           tape_.Input(shape, std::vector<double>(shape.size(), x));

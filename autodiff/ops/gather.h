@@ -9,14 +9,15 @@
 
 namespace regard {
 
-// Row ids[i] of table [rows, cols] -> [leading.., cols], where `leading` has as
-// many elements as `ids`. `ids` need not outlive the call. A sparse gradient of
-// a leaf is written only in these rows.
+// Returns the rows `ids` of table [rows, cols] as an array [leading.., cols].
+// `leading` must have as many elements as `ids`. `ids` need not outlive the
+// call. A sparse gradient of a leaf is written only in these rows.
 template <typename T>
 Var<T> Gather(Var<T> table, absl::Span<const int32_t> ids,
               const Shape& leading);
 
-// Columns ids[i] of table [rows, cols] -> [rows, ids]. `ids` may be temporary.
+// Returns the columns `ids` of table [rows, cols], as a matrix [rows,
+// ids.size()]. `ids` need not outlive the call.
 template <typename T>
 Var<T> GatherColumns(Var<T> table, absl::Span<const int32_t> ids);
 

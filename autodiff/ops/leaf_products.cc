@@ -10,7 +10,7 @@
 namespace regard {
 
 // The state of a part of a leaf with a gradient, in the leaf's arena. A part is
-// identified by its place, so all shapes of the leaf share the state.
+// identified by its place, so all reshaped views of the leaf share the state.
 template <typename T>
 struct LeafPart {
   PartPlace place;
@@ -33,14 +33,14 @@ namespace {
 constexpr int64_t kMostRowsForCopy = 512;
 
 // The number of the product that makes the copy. With a gradient, the weight
-// changes in each step, and a copy pays only if the step uses the weight again.
-// Without a gradient, the products of all steps count. The limit is higher, so
-// that a few products, such as those for the last batch of an evaluation, make
-// no copy.
+// changes in each step, and a copy pays off only if the step uses the weight
+// again. Without a gradient, the products of all steps count. The number is
+// then higher, so that a few products, such as those for the last batch of an
+// evaluation, make no copy.
 constexpr int64_t kSecond = 2;
 constexpr int64_t kOfInference = 8;
 
-// The number of elements of a part that exceeds the private cache of a core.
+// A part with at least this many elements exceeds the private cache of a core.
 // Inference with very few rows then waits for memory. Packing takes as long as
 // dozens of products with the copy save, and the copy takes space. The copy is
 // therefore made after kOfStreams products.
@@ -86,8 +86,8 @@ const T* PanelsOf(LeafNode<T>* leaf, const WeightPart<T>& part,
   return packed->Pack(part.matrix().Transposed(), /*waits=*/products > 1);
 }
 
-// gradient += g^T x, in a part of the gradient of `node`. The part begins at
-// `offset` and has x.cols columns.
+// Adds g^T x to a part of the gradient of `node`. The part begins at `offset`
+// and has x.cols columns.
 template <typename T>
 void AddProduct(Node<T>* node, int64_t offset, int64_t stride,
                 const ConstMatrix<T>& g, const ConstMatrix<T>& x) {

@@ -66,8 +66,8 @@ struct OwnWeight {
                      shape, /*sparse=*/false, &packed[0]);
   }
 
-  // Returns the number of the first product with a leaf that uses a packed
-  // copy, at most 100.
+  // Returns the number, from 1 on, of the first product with a leaf that uses a
+  // packed copy. Returns 100 if no earlier product uses one.
   int64_t FirstOfLeaf(bool needs_grad, int64_t rows) {
     Tape<float> tape;
     const WeightPart<float> part(Leaf(tape, needs_grad));
@@ -294,7 +294,8 @@ TEST(LeafQueueTest, AddsToAGradientThatAProductOfManyRowsBegan) {
   }
 }
 
-// Weights tied to an embedding, in both orders, with few rows and with many.
+// `table` is used by Gather() and by Linear(), in either order. Its gradient
+// must be the sum of both gradients, for few rows and for many.
 TEST(LeafQueueTest, TiedWeightsGetBothGradients) {
   for (const bool gather_first : {true, false}) {
     for (const int64_t rows : {2, 300}) {
@@ -370,7 +371,8 @@ std::vector<std::vector<float>> RecurrenceGradients(Tape<float>& tape,
 }
 
 // Steps with and without activation checkpointing begin, fill and flush the
-// queue in any order. With 100 rows, a recomputed step fills a piece.
+// queue in any order. With a batch of 100, the queue of kGemmDepth rows becomes
+// full in the middle of a step.
 TEST(LeafQueueTest, AnyMixOfRecomputedAndPlainStepsHasTheSameBits) {
   constexpr int kSteps = 4;
   for (const bool lstm : {false, true}) {
@@ -397,7 +399,7 @@ TEST(LeafQueueTest, AWarmStepAllocatesNothing) {
   for (int step = 0; step < 6; ++step) {
     if (step == 3) before = AllocationCount();
     tape.Reset();
-    // An optimizer also invalidates the copies in each step.
+    // Invalidates the copies, as an optimizer step does.
     owner.packed.Invalidate();
     const Var<float> weight = owner.Leaf(tape);
     Var<float> y = tape.Full({100, 2}, 1);

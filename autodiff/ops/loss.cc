@@ -13,7 +13,7 @@ namespace regard {
 namespace {
 
 // Enough rows for fast products. Each block reads and writes the gradient of
-// the weight once, so that larger blocks save memory traffic.
+// the weight once, so larger blocks save memory traffic.
 constexpr int64_t kRowsPerBlock = 256;
 
 void CheckTargets(absl::Span<const int32_t> targets, const Shape& logits,

@@ -1,6 +1,6 @@
-// Activation checkpointing: a function that does not keep its inner values, and
-// computes them again in the backward pass. Takes less memory and more time.
-// Compare torch.utils.checkpoint and jax.checkpoint.
+// Activation checkpointing: the intermediate values of a function are not kept
+// but recomputed in the backward pass. Takes less memory and more time. Compare
+// torch.utils.checkpoint and jax.checkpoint.
 #ifndef AUTODIFF_OPS_RECOMPUTE_H_
 #define AUTODIFF_OPS_RECOMPUTE_H_
 
@@ -14,7 +14,8 @@
 
 namespace regard {
 
-// The mode and random state of a tape, with which a function runs again.
+// The mode and random state of a tape, which are restored when a function runs
+// again.
 template <typename T>
 class ReplayState {
  public:
@@ -82,7 +83,8 @@ class ReplayState {
   RandomState random_;
 };
 
-// Returns a copy of `inputs` on the tape. They are the operands of `operation`.
+// Returns a copy of the span `inputs` in the tape's arena. The Vars are the
+// operands of `operation`.
 template <typename T>
 absl::Span<const Var<T>> KeepInputs(const char* operation, Tape<T>& tape,
                                     absl::Span<const Var<T>> inputs) {

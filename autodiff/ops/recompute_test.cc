@@ -190,8 +190,8 @@ TEST(RecomputeTest, AChainOfNoRowsLeavesItsState) {
   EXPECT_EQ(link.state.data()[5], 7);
 }
 
-// The gradients are bit-identical, because blocks are computed in ascending
-// order and products are cut at 256 rows.
+// Blocks of all sizes must give bit-identical gradients: they are computed in
+// ascending order, and products are cut at 256 rows.
 TEST(RecomputeTest, BlocksOfAnySizeHaveTheSameGradients) {
   const auto gradient_of_weight = [](int64_t most) {
     Tape<double> tape;
@@ -208,7 +208,7 @@ TEST(RecomputeTest, BlocksOfAnySizeHaveTheSameGradients) {
   for (size_t i = 0; i < 9; ++i) EXPECT_NEAR(got[i], expected[i], 1e-10);
 }
 
-// If no gradient is needed, no record is made.
+// If no gradient is needed, no record must be made.
 TEST(RecomputeTest, BlocksNeedAGradientWhereTheirFunctionDoes) {
   Tape<double> tape;
   const Var<double> constants[] = {tape.Full({1, 1, 4, 3}, 1),
@@ -310,7 +310,7 @@ TEST(RecomputeTest, KeepsOnlyTheOutput) {
 }
 
 // A change of the tape's flags or random state between the forward and the
-// backward pass does not change the gradient.
+// backward pass must not change the gradient.
 TEST(RecomputeTest, ReplaysUnderTheFlagsOfTheRecording) {
   const auto gradient = [](auto change) {
     Tape<double> tape;

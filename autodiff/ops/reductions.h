@@ -1,4 +1,4 @@
-// Sums, means and maxima over one axis or over all.
+// Sums, means and maxima over one axis or over all axes.
 #ifndef AUTODIFF_OPS_REDUCTIONS_H_
 #define AUTODIFF_OPS_REDUCTIONS_H_
 

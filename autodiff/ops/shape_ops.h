@@ -25,8 +25,9 @@ Var<T> Concat(absl::Span<const Var<T>> inputs, int axis);
 template <typename T>
 Var<T> Slice(Var<T> x, int axis, int64_t begin, int64_t length);
 
-// Returns rows first .. first + count - 1 of axis -2, of one element of axis 0:
-// x [n, .., rows, cols] -> [1, .., count, cols].
+// Returns rows first .. first + count - 1 along axis -2 of one example, that
+// is, one element along axis 0. Maps x [n, .., rows, cols] to [1, .., count,
+// cols].
 template <typename T>
 Var<T> RowsOfExample(Var<T> x, int64_t example, int64_t first, int64_t count);
 

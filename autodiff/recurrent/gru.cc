@@ -42,8 +42,8 @@ void GruCandidate(int64_t width, const T* x, const T* candidate_part,
   }
 }
 
-// Computes d_gates[w .. 3 * w) from d_next: the gradients of z and n before
-// their activations. Also sets d_state to z * d_next.
+// Computes d_gates[w .. 3 * w), the gradients of z and n before their
+// activations, from d_next. Also sets d_state to z * d_next.
 template <typename T>
 void GruCandidateGradient(int64_t width, const T* gates, const T* state,
                           const T* d_next, T* d_gates, T* d_state) {

@@ -41,8 +41,8 @@ struct Result {
   std::vector<std::vector<double>> gradients;  // one array per input
 };
 
-// Returns the outputs of f, and the gradients of a random projection of the
-// outputs whose entry in `used` is true.
+// Returns the outputs of f. Also returns the gradients of a random projection
+// of those outputs whose entry in `used` is true.
 Result Evaluate(const Function& f, const std::vector<Shape>& shapes,
                 const std::vector<std::vector<double>>& values,
                 const std::vector<bool>& used) {
@@ -375,7 +375,7 @@ TEST(RecurrentTest, InferenceHasTheBitsOfTraining) {
   }
 }
 
-// Compares a call for a whole sequence with one call per step.
+// A call for a whole sequence must be bit-identical to one call per step.
 void ExpectBitsOfSteps(bool lstm, GruForm form) {
   const Case c = {3, 4, 33, {}};
   const std::vector<Shape> shapes = lstm ? LstmShapes(c) : GruShapes(c, form);
