@@ -169,7 +169,7 @@ class Tape {
   void Backward(Var<T> scalar, T seed = T(1));
 
   // Runs the records after `mark` in reverse, starting from the gradients that
-  // are assigned so far.
+  // were assigned before.
   void BackwardTo(const Mark& mark);
 
   // Runs BackwardTo(mark), and releases everything that was created between
@@ -237,8 +237,8 @@ class Tape {
   void set_random(const RandomState& random) { random_ = random; }
 
   // Notes that a mask identified by `key` is made in the current NameScope. A
-  // second such mask fails a check, which names `site`, until the first is
-  // rewound. A no-op outside of scopes. Used by Dropout().
+  // second mask with an equal key fails a check, which names `site`, unless the
+  // first was rewound. A no-op outside of scopes. Used by Dropout().
   void ClaimMask(const char* site, uint64_t key);
 
   const ScopeName* scope() const { return scope_; }
@@ -279,8 +279,8 @@ class Tape {
   }
 
  private:
-  // Allocated next to its output. An entry and an output of 8 floats fill two
-  // cache lines.
+  // A record, allocated next to its output. An entry and an output of 8 floats
+  // fill two cache lines.
   struct Entry {
     // Returns false if no output was touched. Null after the backward pass.
     bool (*run)(Entry* self);
@@ -322,7 +322,8 @@ class Tape {
 
   template <size_t kOutputs, typename F>
   static bool Run(Entry* entry);
-  // Runs one record. `scratch` is where scratch storage begins in this pass.
+  // Runs one record. `scratch` marks the beginning of the pass's scratch
+  // storage.
   void RunEntry(Entry* entry, const Arena::Mark& scratch);
 
   bool NeedsGrad(bool needs_grad) {
@@ -354,7 +355,7 @@ class Tape {
   Arena arena_;
   Arena leaf_arena_;
   Arena scratch_;
-  // The regions of arena_, by depth of the pass.
+  // The freed memory of arena_, for each depth of nested passes.
   ReclaimedMemory reclaimed_[3];
   ReclaimedMemory* reclaiming_ = nullptr;  // null if the pass releases nothing
   Entry* last_ = nullptr;                  // the latest record
@@ -365,7 +366,7 @@ class Tape {
   // The gradients of nodes below this index must not be allocated now, because
   // their memory would be rewound while in use. Set during a recomputation.
   uint32_t grad_floor_ = 0;
-  // In order of nodes. Rewind() removes the leaves that it discards.
+  // Sorted by node. Rewind() removes the leaves that it discards.
   std::vector<LeafGrad> leaf_grads_;
   std::vector<ClaimedMask> claimed_masks_;
   KeptTable tables_[kTables];
@@ -465,8 +466,8 @@ void Tape<T>::Defer(const char* name, F work) {
     static_cast<Deferred*>(entry)->work();
     return true;
   };
-  // A nested pass rewinds the names of its scopes, and a pass that releases
-  // values overwrites them.
+  // Omits the scope if its name will not last: a nested pass rewinds the names
+  // of its scopes, and a pass that releases values overwrites them.
   const ScopeName* const scope =
       backward_depth_ > 1 || reclaiming_ != nullptr ? nullptr : scope_;
   deferred_ = new (memory) Deferred{{run, deferred_, name, scope}, work};

@@ -43,7 +43,7 @@ std::vector<double> Grad(Var<double> x) {
   return {x.grad_data(), x.grad_data() + x.size()};
 }
 
-// Rewinding the tape in between, as Recompute() does, does not change the
+// Rewinding the tape in between, as Recompute() does, must not change the
 // tables.
 TEST(TapeTest, TablesAreComputedOnceUntilReset) {
   Tape<float> tape;
@@ -66,7 +66,7 @@ TEST(TapeTest, TablesAreComputedOnceUntilReset) {
   table({&kMaker, 0.5, {1, 2, 3, 5}});
   EXPECT_EQ(computed, 4);
   EXPECT_EQ(table(key), first);
-  // Tables that are no longer found keep their numbers.
+  // Tables that are no longer found must keep their numbers.
   for (int64_t i = 0; i < 20; ++i) table({&kMaker, 2, {i}});
   EXPECT_EQ(first[2], 1);
   EXPECT_EQ(table(key)[0], 25);
@@ -301,10 +301,12 @@ TEST(TapeTest, EachPartOfATapeMayBeDifferentiatedOnce) {
   EXPECT_THAT(Grad(x), ElementsAre(6));
 }
 
-// A chain of sums of squares. Later operations also read much older values.
+// A chain of steps z = y * first + x, so that late steps also read two of the
+// oldest values.
 class ReleaseTest : public testing::Test {
  protected:
-  // A gradient of this size right before the output ends within a cache line.
+  // With this size, a gradient that is placed right before the output ends
+  // within a cache line.
   static constexpr int64_t kSize = 8193;
   static constexpr int kDepth = 40;
   static constexpr size_t kValues = kDepth * kSize * sizeof(double);
@@ -342,7 +344,7 @@ class ReleaseTest : public testing::Test {
                                TapeObserver<double>* observer = nullptr) {
     Tape<double> tape;
     std::vector<double> gradient;
-    // The first step finds out how much memory is needed, in several blocks.
+    // The first step allocates several blocks. Reset() replaces them with one.
     for (int step = 0; step < 2; ++step) {
       tape.Reset();
       tape.set_observer(observer);
@@ -488,7 +490,7 @@ TEST(TapeDeathTest, UseAfterRewindIsCaught) {
   tape.Rewind(mark);
   EXPECT_EQ(before.item(), 1);
   EXPECT_DEATH(x.data(), "rewound past it");
-  // A new node takes the place of the old one.
+  // The node of `y` takes the place of the node of `x`.
   Var<double> y = tape.Input({1}, {2});
   EXPECT_EQ(y.item(), 2);
   EXPECT_DEATH(x.item(), "rewound past it");

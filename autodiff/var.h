@@ -15,7 +15,7 @@
 namespace regard {
 
 // Fails the check that an operand of `operation` exists and is on the same tape
-// as the other operands. Out of line, so that a check that passes costs one
+// as the first operand. Out of line, so that a check that passes costs one
 // branch.
 [[noreturn]] ABSL_ATTRIBUTE_COLD ABSL_ATTRIBUTE_NOINLINE void RefuseOperand(
     const char* operation, bool absent);

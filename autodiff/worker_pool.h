@@ -2,7 +2,7 @@
 // fraction of a microsecond when calls follow one another.
 //
 // The result does not depend on which thread runs an index: the work on one
-// index must not touch data of another. Denormal numbers are zero on all
+// index must not touch data of another index. Denormal numbers are zero on all
 // threads during the work.
 #ifndef AUTODIFF_WORKER_POOL_H_
 #define AUTODIFF_WORKER_POOL_H_
@@ -84,8 +84,8 @@ class InferenceThreads {
 int HardwareThreads();
 
 // Makes denormal numbers read and write as zero on the calling thread from now
-// on. Training produces denormal numbers, and they are slow. For programs only:
-// a library must not change the threads of its caller.
+// on. Training produces denormal numbers, and they are slow. A library must not
+// call this, because it must not change the threads of its caller.
 void FlushDenormalsToZero();
 
 // Calls FlushDenormalsToZero(), and restores the previous state of the thread

@@ -31,15 +31,15 @@ struct Place {
   }
 };
 
-// A finder that overwrites an element of one place with `soil` before it
-// searches the place.
+// A finder that overwrites one element of the place with index `target` with
+// `soil`, before it searches this place. A place is a value or a gradient.
 template <typename T>
 class SoilingFinder : public FaultFinder<T> {
  public:
   SoilingFinder(Tape<T>& tape, int64_t target, T soil)
       : FaultFinder<T>(tape), target_(target), soil_(soil) {}
 
-  // All places that were visited, in order.
+  // The places that were visited so far, in order.
   const std::vector<Place>& places() const { return places_; }
 
   void OnForward(const char* name, const ScopeName* scope,
@@ -93,7 +93,8 @@ FaultDrill DrillFaults(absl::FunctionRef<void(Tape<T>&)> run,
   constexpr T kNan = std::numeric_limits<T>::quiet_NaN();
   FaultDrill drill;
   std::vector<Place> places;
-  // Returns the fault that the finder reports.
+  // Runs the function with one fault, and returns the fault that the finder
+  // reports.
   const auto soil = [&](int64_t target, T value) {
     Tape<T> tape;
     SoilingFinder<T> finder(tape, target, value);

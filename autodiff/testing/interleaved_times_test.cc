@@ -44,7 +44,8 @@ TEST(TimeInterleaved, GivesTheQuartilesOfTheRatios) {
   int calls = 0;
   const std::vector<InterleavedTime> times =
       TimeInterleaved({[] { clock_seconds += 1; },
-                       // The times in the rounds are 1, 2, ..., 5.
+                       // The second workload takes 1, 2, ..., 5 seconds in the
+                       // five rounds.
                        [&] { clock_seconds += std::max(1, ++calls - 2); }},
                       /*baseline=*/0, /*rounds=*/5, /*seconds=*/0, &Clock);
   EXPECT_EQ(times[1].RatioText(), "3.00 (2.00 - 4.00)");
