@@ -23,8 +23,8 @@ namespace regard {
 // The input of a user to a trained model.
 struct Question {
   std::string text = {};  // text as typed: a sentence, a number or a path
-  int64_t example = -1;   // index of a test (or else dev) example, from 0
-  // The beginning of a caption. If absent, the configured one.
+  int64_t example = -1;   // 0-based index of a test (or else dev) example
+  // The beginning of a caption. If absent, the configured beginning is used.
   std::optional<std::string> prompt = {};
 };
 
@@ -67,10 +67,11 @@ std::vector<Answered::Choice> RankedChoices(
 }
 
 // Returns an error if the text is not UTF-8, or is the path of an existing
-// image. Used by models of texts.
+// image. Used by text models.
 absl::Status CheckIsText(const Question& question);
 
-// Returns a typed text, or the two texts of a pair, which a tab separates.
+// Splits `typed` at the tab that separates the two texts of a pair. Without a
+// tab, returns one text.
 absl::StatusOr<std::vector<absl::string_view>> TextOrPair(
     absl::string_view typed);
 

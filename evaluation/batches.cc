@@ -10,7 +10,7 @@ namespace regard {
 template <typename T>
 void ForEachApart(Forward<T>& forward, int64_t count,
                   absl::FunctionRef<void(Forward<T>& passes, int64_t)> work) {
-  const ScopedFlushDenormals flush;  // as on the threads of a pool
+  const ScopedFlushDenormals flush;  // the threads of a pool do this as well
   WorkerPool* const pool = InferenceThreads::Pool();
   // If there are fewer calls than threads, the threads share the products of
   // each call instead.

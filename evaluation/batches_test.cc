@@ -88,8 +88,8 @@ TEST_F(BatchesTest, CollectsInTheOrderOfTheExamplesOnAnyThreads) {
   }
 }
 
-// Tests batches that ranks share: the results that each rank collects, and the
-// examples that it has computed.
+// Processes batches on several ranks. A Share contains the results that one
+// rank has collected, and the examples that it has computed.
 class RanksOfBatchesTest : public BatchesTest {
  protected:
   struct Share {
@@ -97,7 +97,8 @@ class RanksOfBatchesTest : public BatchesTest {
     std::set<int64_t> computed;
   };
 
-  // Returns the examples of each batch.
+  // Returns the examples of each batch, and the examples that this rank has
+  // computed.
   Share Collect(int64_t size, int64_t most, Probe<float>* watcher) const {
     Share share;
     std::mutex mutex;
@@ -107,7 +108,7 @@ class RanksOfBatchesTest : public BatchesTest {
     ForEachBatch(
         forward, size, most,
         [&](Forward<float>&, absl::Span<const int64_t> examples) {
-          // Work within a batch is not shared.
+          // Work within a batch must not be shared among ranks.
           EXPECT_EQ(InferenceRanks::Current(), nullptr);
           const std::lock_guard<std::mutex> lock(mutex);
           share.computed.insert(examples.begin(), examples.end());

@@ -10,7 +10,8 @@
 
 namespace regard {
 
-// The names of a model's classes. A prediction is right if its name is right.
+// The names of a model's classes. A prediction is right if its class has the
+// same name as the right class.
 class ClassNames {
  public:
   explicit ClassNames(const std::vector<std::string>& names);

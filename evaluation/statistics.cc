@@ -284,10 +284,12 @@ double PairedPermutationTest(absl::Span<const double> differences) {
   // errors.
   const double seen = std::abs(sum) - 1e-12 * scale;
   const bool exact = n <= kMostExactPairs;
-  // Flipping all signs gives the same absolute sum, so half of them suffice.
+  // Flipping all signs gives the same absolute sum, so half of the choices
+  // suffice.
   const int choices = exact ? 1 << (n - 1) : kRandomChoices;
   const RandomStream random(0, "permutation_test");
-  // A random sample does not contain the observed signs, which are added.
+  // A random sample does not contain the observed signs, which are therefore
+  // counted as one more choice.
   const int besides = exact ? 0 : 1;
   int extreme = besides;
   for (int choice = 0; choice < choices; ++choice) {

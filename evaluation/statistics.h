@@ -116,12 +116,13 @@ struct DifferenceInterval {
   double high = 0;
 };
 
-// Returns a confidence interval of at least 95 %: the centres of the
-// differences that PairedPermutationTest does not reject at kSignificanceLevel.
-// It excludes 0 if the p-value is at most 0.05. The ends are order statistics
-// of the means of all subsets (Hartigan, "Using subsample values as typical
-// values", JASA 64, 1969), or of random subsets beyond kMostExactPairs. Returns
-// `nullopt` for fewer than 6 differences, or if a difference is not finite.
+// Returns a confidence interval of at least 95 % for the centre of the
+// differences. It consists of the centres that PairedPermutationTest does not
+// reject at kSignificanceLevel. It excludes 0 if the p-value is at most 0.05.
+// The ends are order statistics of the means of all subsets (Hartigan, "Using
+// subsample values as typical values", JASA 64, 1969), or of random subsets
+// beyond kMostExactPairs. Returns `nullopt` for fewer than 6 differences, or if
+// a difference is not finite.
 std::optional<DifferenceInterval> PermutationInterval(
     absl::Span<const double> differences);
 

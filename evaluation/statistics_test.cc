@@ -130,7 +130,8 @@ TEST(BootstrapTest, KnowsEachMetricOfEachSetThatHasExamples) {
   const auto intervals = BootstrapConfidence({EvaluatedSet(), set}, 1);
   ASSERT_EQ(intervals.size(), 1);
   EXPECT_NEAR(intervals.at("test/accuracy").mean, 0.5, 0.05);
-  // One of the four draws has no right example, and one has no wrong example.
+  // One of the four possible draws has no right example, and one has no wrong
+  // example. The percentiles are therefore 0 and 1.
   EXPECT_EQ(intervals.at("test/accuracy").half_width, 0.5);
 }
 
@@ -183,8 +184,9 @@ TEST(ComparePairedTest, PairsOfOneSetDoNotCountTwice) {
   EXPECT_DOUBLE_EQ(twice.difference, once.difference);
   EXPECT_EQ(twice.randomization_p, once.randomization_p);
   EXPECT_DOUBLE_EQ(twice.resampled.half_width, once.resampled.half_width);
-  // Runs on other examples are more evidence. In 2 of the 64 ways to swap six
-  // examples, the difference is as extreme as the observed one.
+  // Two pairs of runs on different examples are more evidence. In 2 of the 64
+  // ways to swap six examples, the difference is as extreme as the observed
+  // one.
   const MetricPair other = {&run, &baseline, 8};
   EXPECT_NEAR(once.randomization_p, 2.0 / 8, 0.02);
   EXPECT_NEAR(ComparePaired({pair, other}).randomization_p, 2.0 / 64, 0.01);
@@ -288,7 +290,7 @@ TEST(PairedPermutationTest, SamplesChoicesOfManyPairs) {
 }
 
 TEST(PairedPermutationTest, FlipsEverySignOfMoreThanSixtyFourPairs) {
-  // All differences are equal, so that no random choice of signs is as extreme.
+  // All differences are equal, so no random choice of signs is as extreme.
   const std::vector<double> differences(130, 1.0);
   EXPECT_EQ(PairedPermutationTest(differences), 1.0 / (kRandomChoices + 1));
 }
@@ -371,7 +373,8 @@ TEST(HolmAdjusted, TakesNoPValues) { EXPECT_THAT(HolmAdjusted({}), IsEmpty()); }
 TEST(SeedsForSignificance, IsTheFewestThatHolmLeavesSignificant) {
   for (const size_t comparisons : {1, 2, 3, 5, 12}) {
     const int seeds = SeedsForSignificance(comparisons);
-    // All differences have the same sign, in all comparisons.
+    // All differences of a comparison have the same sign, and all comparisons
+    // have the same p-value.
     const auto smallest = [&](int pairs) {
       const double p = PairedPermutationTest(std::vector<double>(pairs, 1.0));
       return HolmAdjusted(std::vector<double>(comparisons, p))[0];
