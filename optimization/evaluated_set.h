@@ -49,8 +49,8 @@ struct ExampleMetric {
                  static_cast<size_t>(aggregate->width));
   }
 
-  // The value for the given examples, which may repeat, for all examples, or
-  // for one example.
+  // Return the metric over the given examples (which may repeat), over all
+  // examples, or of one example.
   double ValueOf(absl::Span<const size_t> examples) const;
   double Value() const;
   double ValueOf(size_t example) const { return aggregate->value(Of(example)); }

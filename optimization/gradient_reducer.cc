@@ -214,9 +214,9 @@ void GradientReducer<T>::AppendFold(GradientSlab<T>* left,
   left->MarkTouched(right->marks());
 }
 
-// The marks of the right side are always the marks of its whole subtree. This
-// holds for additions while shards are computed and for the final additions.
-// Both therefore give the same bits.
+// The marks of the right side are always the marks of its whole subtree, both
+// while shards are computed and in the final additions. The sums are therefore
+// bit-identical.
 template <typename T>
 void GradientReducer<T>::Add(const Fold& fold, int64_t chunk) const {
   const int64_t first = chunk * SlabChunks::kElements;

@@ -63,7 +63,8 @@ class GradientReducer {
   GradientReducer(const GradientReducer&) = delete;
   GradientReducer& operator=(const GradientReducer&) = delete;
 
-  // Returns the number of slabs if this process computes `num_shards` shards.
+  // Returns the number of slabs that this process needs to compute `num_shards`
+  // shards.
   static int NumSlabs(int num_shards, int accumulate_batches, int threads);
 
   // Calls `compute` for each shard of this rank. Adds their gradients to the

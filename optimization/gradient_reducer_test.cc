@@ -123,9 +123,8 @@ TEST(GradientReducerTest, HasOneSlabPerWorkerAndOnePerLevelOfTheTreeBelow) {
   EXPECT_EQ(slabs(8, 3, 2), 5);
 }
 
-// The durations of the shards make workers overtake each other in every way. In
-// every order, the reducer must finish with the available slabs and the same
-// bits.
+// The shards take random times, so workers overtake each other in many ways.
+// The available slabs must always suffice, and the sums must be bit-identical.
 TEST(GradientReducerTest, AnyNumberOfThreadsAndShardsEndsWithTheSameBits) {
   for (const bool sparse : {false, true}) {
     const Store store(sparse);

@@ -62,8 +62,9 @@ struct LossTerm {
   double weight;     // weight in the loss; 0: only reported
 };
 
-// The lengths of an example's sequences, in positions: of source and target, or
-// of one sequence and 0. Batches are padded to the longest sequence.
+// The lengths of an example's sequences, in positions: {source, target}, or
+// {length, 0} for a single sequence. Batches are padded to the longest
+// sequence.
 using SequenceLengths = std::array<int64_t, 2>;
 
 enum class Split { kTrain, kDev, kTest };
@@ -83,9 +84,9 @@ class Model {
   // .. num_examples() - 1.
   virtual int64_t num_examples() const = 0;
 
-  // The amount of work in these examples, which is the unit of speeds and of
-  // training losses. Counts examples, or valid target tokens. work_unit() is
-  // the name of the unit.
+  // Returns the amount of work in these examples, as a number of examples or of
+  // valid target tokens. Speeds and training losses are reported per unit of
+  // work. work_unit() is the name of the unit.
   virtual int64_t CountWork(absl::Span<const int64_t> examples) const {
     return static_cast<int64_t>(examples.size());
   }

@@ -1,4 +1,5 @@
-// The interface of optimizers: rules that change parameters by their gradient.
+// The interface of optimizers: rules that change parameters according to their
+// gradients.
 //
 //   Adam<float> adam({.beta2 = 0.98}, store);  // optimizers/adam.h
 //   adam.Update({.learning_rate = 1e-3, .gradient = gradients.values()}, pool);
@@ -68,7 +69,7 @@ class Optimizer {
   absl::Span<State> state() { return absl::MakeSpan(state_); }
 
   // The default validation of OptimizerRegistry. A rule whose message has
-  // limits other than (range) declares its own.
+  // limits other than (range) declares its own Validate().
   static void Validate(const auto& options, auto& problems) {
     problems.CheckRanges(options);
   }

@@ -7,35 +7,35 @@
 //   template <typename T>
 //   class SignSgd : public Optimizer<T> {
 //    public:
-//   using Options = SignSgdConfig;  // a message
+//     using Options = SignSgdConfig;  // a message
 //
-//   SignSgd(const Options&, ParameterStore<T>& parameters)
-//       : Optimizer<T>(parameters, {}) {}
+//     SignSgd(const Options&, ParameterStore<T>& parameters)
+//         : Optimizer<T>(parameters, {}) {}
 //
-//   void Apply(const ParameterUpdate<T>& update) override {
-//     const T rate = static_cast<T>(update.learning_rate);
-//     for (int64_t i = 0; i < update.size; ++i) {
-//       update.values[i] -= std::copysign(rate, update.gradient[i]);
+//     void Apply(const ParameterUpdate<T>& update) override {
+//       const T rate = static_cast<T>(update.learning_rate);
+//       for (int64_t i = 0; i < update.size; ++i) {
+//         update.values[i] -= std::copysign(rate, update.gradient[i]);
+//       }
 //     }
-//   }
 //   };
 //
 //   REGARD_OPTIMIZER(SignSgd, "x - rate sign(g)")
 //
 //   class Halfway : public Schedule {
 //    public:
-//   using Options = HalfwayScheduleConfig;  // a message
+//     using Options = HalfwayScheduleConfig;  // a message
 //
-//   Halfway(const Options&, const ScheduleContext& context)
-//       : context_(context) {}
+//     Halfway(const Options&, const ScheduleContext& context)
+//         : context_(context) {}
 //
-//   double LearningRate(int64_t update) const override {
-//     const bool late = update > context_.total_updates / 2;
-//     return context_.learning_rate * (late ? 0.1 : 1);
-//   }
+//     double LearningRate(int64_t update) const override {
+//       const bool late = update > context_.total_updates / 2;
+//       return context_.learning_rate * (late ? 0.1 : 1);
+//     }
 //
 //    private:
-//   const ScheduleContext context_;
+//     const ScheduleContext context_;
 //   };
 //
 //   REGARD_SCHEDULE(Halfway, "a tenth from half of the run on")

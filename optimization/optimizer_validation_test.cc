@@ -119,7 +119,8 @@ TEST(OptimizerValidationTest, TheChoiceOfDecayedParametersNeedsADecay) {
     EXPECT_THAT(NotesOn(rule + choice + "0 }"),
                 ElementsAre(rule + ".decayed_parameters: has no effect without "
                                    "weight_decay"));
-    // The resolved config of a run without decay contains these fields.
+    // The resolved config of a run without decay contains these fields, so they
+    // must not cause a note.
     EXPECT_THAT(NotesOn(rule + " { decayed_parameters: EXCEPT_NORMALIZATION "
                                "weight_decay: 0 }"),
                 IsEmpty());

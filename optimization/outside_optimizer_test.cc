@@ -1,4 +1,4 @@
-// Tests optimizers and schedules that are defined in another repository and
+// Tests an optimizer and a schedule that are defined outside of Regard, in
 // another namespace.
 #include <cmath>
 #include <cstdint>

@@ -52,7 +52,7 @@ class Schedule {
   }
 
   // The default validation of ScheduleRegistry. A schedule whose message has
-  // limits other than (range) declares its own.
+  // limits other than (range) declares its own Validate().
   static void Validate(const auto& options, auto& problems) {
     problems.CheckRanges(options);
   }

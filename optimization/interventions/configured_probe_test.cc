@@ -136,7 +136,8 @@ TEST(Intervention, UniformWeightsKeepSumsAndWhatIsHidden) {
   EXPECT_EQ(outcome.gradient, std::vector<double>(24, 0));
 }
 
-// State mixers have attention maps with negative elements.
+// State mixers have attention maps with negative elements. A negative weight
+// must be replaced and moved, unlike a weight of 0.
 TEST(Intervention, WeightsBelowZeroAreOfKeysToo) {
   const auto pass = [](const char* how, int64_t step) {
     return RunPass(Replace(how), step, "weights", {0}, {1, 1, 1, 5},
@@ -177,7 +178,7 @@ TEST(Intervention, PermutedWeightsMoveAmongTheKeysOfTheirRow) {
   EXPECT_TRUE(moved);
 }
 
-// An example gets the same order in another shard, and with more padding.
+// An example must get the same order in another shard, and with more padding.
 TEST(Intervention, AnOrderDependsOnTheExampleAndNotOnTheBatch) {
   for (int64_t step = 0; step < 8; ++step) {
     const std::vector<double> both =

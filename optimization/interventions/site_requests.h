@@ -28,8 +28,8 @@ bool IsWeights(absl::string_view site);
 // Whether the replacement or statistic applies only to attention weights.
 bool IsOfWeights(const Replacement& replace);
 bool IsOfWeights(SiteStatistic::Statistic statistic);
-// Whether the statistic, if it is of attention weights, can be computed from
-// statistics of rows (nn/row_statistics.h). The weights then need not exist.
+// Whether the statistic can be computed from statistics of the rows of
+// attention weights (nn/row_statistics.h), so that the weights need not exist.
 bool IsOfRows(SiteStatistic::Statistic statistic);
 
 // Adds the problems of the requests that do not depend on the model, at
@@ -37,10 +37,10 @@ bool IsOfRows(SiteStatistic::Statistic statistic);
 void ValidateSiteRequests(const SiteRequests& requests,
                           ConfigProblems& problems);
 
-// Adds the requests that do not fit the hook points of `model`: patterns that
-// match no hook point, heads that do not exist, and requests for attention
-// weights at other values. Runs the model once, unless there are no requests.
-// REQUIRES: valid requests.
+// Adds the problems of requests that do not fit the hook points of `model`:
+// patterns that match no hook point, heads that do not exist, and requests for
+// attention weights at hook points with other values. Runs the model once,
+// unless there are no requests. REQUIRES: valid requests.
 void ValidateSites(const SiteRequests& requests, uint64_t seed,
                    Model<float>& model, ConfigProblems& problems);
 

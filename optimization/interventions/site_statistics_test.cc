@@ -23,7 +23,8 @@ using ::testing::IsEmpty;
 using ::testing::IsNan;
 using ::testing::Pair;
 
-// Returns the statistics of an optimizer step with a shard for each part.
+// Returns the statistics of an optimizer step with one shard for each element
+// of `parts`.
 std::vector<std::pair<std::string, double>> Report(
     const Requests& requests, int64_t step,
     const std::vector<std::vector<double>>& parts,
@@ -59,7 +60,8 @@ TEST(SiteStatistic, IsReducedOverShardsAndTheStepsOfADecoder) {
     requests.Probe("site: 'step[*]/decoder/weights' every: 3 statistic: " +
                    std::string(statistic));
   }
-  // State mixers have weights of either sign. A sum of 0 does not mean masked.
+  // State mixers have weights of either sign. A row whose sum is 0 must not
+  // count as masked.
   const std::vector<std::vector<double>> shards = {{-.5, .5, 1, 0},
                                                    {-.75, .25, 0, 0}};
   EXPECT_THAT(Report(requests, 0, shards), IsEmpty());
@@ -78,7 +80,8 @@ TEST(SiteStatistic, IsReducedOverShardsAndTheStepsOfADecoder) {
           Pair(site + "window_share_1", DoubleEq((.5 + 0 + .75) / 3))));
 }
 
-// A pass may provide statistics of rows without the weights.
+// All statistics except NORM must request row statistics instead of the
+// weights.
 TEST(SiteStatistic, OfWeightsNeedsTheirRowsOnly) {
   Requests requests;
   for (const char* statistic :

@@ -185,7 +185,7 @@ TEST(OptimizerTest, ClippingBoundsTheNorm) {
   EXPECT_EQ(ClipFactor(INFINITY, 2), 0);
   EXPECT_EQ(ClipFactor(NAN, 0), 1);
   EXPECT_DOUBLE_EQ(OneNumber("sgd {}").Update(8, 0.25), 0.8);
-  // Weight decay is not clipped.
+  // Weight decay must not be clipped.
   EXPECT_DOUBLE_EQ(OneNumber("sgd { weight_decay: 1 }").Update(8, 0.25), 0.7);
 }
 
@@ -208,7 +208,8 @@ TEST(OptimizerTest, TheSmallestEpsilonKeepsAZeroGradientAtZero) {
   }
 }
 
-// A store of odd sizes over several chunks, with random gradients.
+// A store with parameters of odd sizes over several chunks, and random
+// gradients.
 class ManyNumbers {
  public:
   explicit ManyNumbers(const std::string& config, int threads = 1)
@@ -269,7 +270,7 @@ TEST(OptimizerTest, BitsDoNotDependOnThreads) {
   }
 }
 
-// Like several ranks, the test updates the chunks with several optimizers.
+// Several optimizers update the chunks, as on several ranks.
 TEST(OptimizerTest, ChunksThatAreUpdatedApartHaveTheBitsOfAll) {
   for (const char* config : {"adamw {}", "adam {}", "sgd { momentum: 0.9 }"}) {
     ManyNumbers all(config);

@@ -24,9 +24,9 @@ bool FirstRankSays(Ranks* ranks, bool value);
 // Returns on all ranks the largest value. Allocates nothing.
 int LargestOf(Ranks* ranks, int value);
 
-// Checks that names and values are the same on all ranks. Otherwise returns an
-// error with `code` on all ranks. Its message has one line for each difference
-// from rank 0.
+// Checks that names and values are the same on all ranks. If they differ,
+// returns an error with `code` on all ranks. The error message has one line for
+// each difference from rank 0.
 absl::Status CheckSameOnRanks(Ranks* ranks,
                               const std::map<std::string, std::string>& facts,
                               absl::StatusCode code);

@@ -19,8 +19,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kBetweenBeats(250);
 constexpr std::chrono::milliseconds kWhileEnding(10);
-// The silence after which a rank counts as lost. With the time that mpirun
-// takes to end the others, the job ends in less than ten seconds.
+// The silence after which a rank counts as lost. Including the time that mpirun
+// takes to end the other ranks, the job ends in less than ten seconds.
 constexpr std::chrono::seconds kSilence(6);
 
 constexpr char kBeat = 1;
@@ -39,7 +39,8 @@ constexpr int kMostMessages = 32;
 // next shards. A call of sched_yield() is not better.
 constexpr std::chrono::microseconds kSpin(100);
 constexpr std::chrono::microseconds kNap(20);
-// The time by which the kernel may lengthen a sleep. The default is 50,000.
+// The time by which the kernel may lengthen a sleep. The kernel's default is
+// 50,000 nanoseconds.
 constexpr uint64_t kSlackNanoseconds = 1;
 
 // Waits until some of the requests have ended. Returns their number and sets
@@ -190,8 +191,8 @@ void MpiRanks::Watch() {
       MPI_Isend(&said, 1, MPI_CHAR, previous, 0, beats_, &saying);
     }
     const Clock::time_point now = Clock::now();
-    // This rank was stopped for a while. It must first read the messages that
-    // arrived meanwhile.
+    // If this rank was stopped for a while, it must first read the messages
+    // that arrived meanwhile.
     if (now - last_turn > kSilence / 2) last_heard = now;
     last_turn = now;
     if (parted) continue;

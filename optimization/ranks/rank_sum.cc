@@ -48,7 +48,8 @@ ChunkRange RankSum<T>::Given(size_t level) const {
                        : ChunkRange{held.begin, kept.begin};
 }
 
-// One half of recursive doubling: of two ranks, only the larger one sends.
+// Recursive doubling in one direction: of two partners, only the rank with the
+// larger number sends.
 template <typename T>
 void RankSum<T>::GatherOnFirst(absl::Span<T> slab) {
   for (size_t level = held_.size() - 1; level-- > 0;) {

@@ -55,7 +55,7 @@ class RankSum {
     }
   }
 
-  // Gathers the whole slab on rank 0 only, and some chunks on other ranks.
+  // Gathers the whole slab on rank 0. Other ranks receive only some chunks.
   void GatherOnFirst(absl::Span<T> slab);
 
  private:

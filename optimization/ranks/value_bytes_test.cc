@@ -22,8 +22,8 @@ struct Measured {
   friend bool operator==(const Measured&, const Measured&) = default;
 };
 
-// Returns the value after a conversion to bytes and back. Other bytes follow
-// the bytes of the value.
+// Returns the value after a conversion to bytes and back. The conversion must
+// not consume the bytes that follow.
 template <typename T>
 T Sent(const T& value) {
   std::string text;

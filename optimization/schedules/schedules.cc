@@ -76,8 +76,8 @@ DecaySchedule::DecaySchedule(const DecayOptions& options,
 
 double DecaySchedule::LearningRate(int64_t update) const {
   CheckUpdate(update);
-  // Not checked in the constructor, because a run without optimizer steps also
-  // has a schedule.
+  // The constructor does not check this, because a run without optimizer steps
+  // also has a schedule.
   const int64_t updates =
       options_.updates > 0 ? options_.updates : context_.total_updates;
   REGARD_CHECK_GE(updates, 1)
@@ -117,7 +117,7 @@ ReduceOnPlateauSchedule::ReduceOnPlateauSchedule(const PlateauOptions& options,
 
 double ReduceOnPlateauSchedule::LearningRate(int64_t update) const {
   CheckUpdate(update);
-  // A rate that starts below the minimum stays the same.
+  // A rate that starts below the minimum stays constant.
   return std::max(learning_rate_ * factor_,
                   std::min(options_.min_learning_rate, learning_rate_));
 }
