@@ -55,7 +55,7 @@ template <typename T>
 void Tape<T>::CheckLeafGrad(const T* grad, const Shape& shape) {
   const T* const end = grad + shape.size();
   const T* highest = end;
-  // The addresses of parameters usually ascend, so that most need no search.
+  // The addresses of parameters usually ascend, so most leaves need no search.
   if (!leaf_grads_.empty() && grad < leaf_grads_.back().highest_end) {
     for (const LeafGrad& other : leaf_grads_) {
       REGARD_CHECK(end <= other.begin || other.end <= grad)

@@ -301,12 +301,10 @@ TEST(TapeTest, EachPartOfATapeMayBeDifferentiatedOnce) {
   EXPECT_THAT(Grad(x), ElementsAre(6));
 }
 
-// A chain of steps z = y * first + x, so that late steps also read two of the
-// oldest values.
+// A chain of steps z = y * first + x, which read old values until the end.
 class ReleaseTest : public testing::Test {
  protected:
-  // With this size, a gradient that is placed right before the output ends
-  // within a cache line.
+  // A gradient that is placed right before the output ends within a cache line.
   static constexpr int64_t kSize = 8193;
   static constexpr int kDepth = 40;
   static constexpr size_t kValues = kDepth * kSize * sizeof(double);

@@ -3,7 +3,7 @@
 // for few rows, storing panels would take longer than the product.
 //
 // An element is computed by the same chain of multiply-adds as in a tile
-// (gemm_kernel.h), so both have the same bits.
+// (gemm_kernel.h), so the results are bit-identical.
 #ifndef AUTODIFF_KERNELS_GEMM_ACROSS_H_
 #define AUTODIFF_KERNELS_GEMM_ACROSS_H_
 

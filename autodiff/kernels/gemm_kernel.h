@@ -183,8 +183,8 @@ const T* At(const ConstMatrix<T>& x, int64_t i, int64_t j) {
 
 // Loads the first `depth` elements of `cols` columns, transposed: one packet
 // for each row. The first column begins at x, and columns are `stride` apart.
-// `depth` and `cols` are at most the size of a packet. If `kWholeDepth`,
-// `depth` equals this size. If `kWholeCols`, `cols` equals it. Elements after
+// `depth` and `cols` are at most the size of a packet. `depth` equals this size
+// if `kWholeDepth`, and `cols` equals this size if `kWholeCols`. Elements after
 // the last column are unspecified.
 template <bool kWholeDepth, bool kWholeCols, typename T>
 inline __attribute__((always_inline)) packet::Square<T> LoadSquare(

@@ -28,7 +28,7 @@ struct ConstMatrix {
         stride(stride),
         transposed(transposed) {}
 
-  // Returns a matrix of `rows` rows that all are `row`, an array of `cols`
+  // Returns a matrix whose `rows` rows all equal `row`, an array of `cols`
   // elements.
   static ConstMatrix Repeated(const T* row, int64_t rows, int64_t cols) {
     return ConstMatrix(row, rows, cols, /*stride=*/0);

@@ -94,7 +94,8 @@ inline void Transpose(Square<float>& square) {
 
 }  // namespace packet
 
-// A vector of integers, with the number and the width of a packet's elements.
+// A vector of integers. It has as many elements as a Packet<T>, and each
+// element is as wide as T.
 template <typename T>
 struct PacketIntegersOf {
   using Integer = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
@@ -162,7 +163,7 @@ inline Packet<float> ExpPacket(const Packet<float>& x) {
   typedef uint32_t Bits __attribute__((vector_size(sizeof(P))));
   const Bits power = (std::bit_cast<Bits>(shifted) + 127) << 23;
   const P result = packet::pmul(exp_r, std::bit_cast<P>(power));
-  // -87.336544 is log(2^-126). The vector extensions of the compiler become one
+  // -87.336544 is log(2^-126). The compiler's vector extensions become one
   // masked instruction with AVX-512, unlike Eigen's pcmp_lt and pselect.
   return x < set(-87.336544F) ? set(0) : result;
 }
@@ -189,7 +190,8 @@ inline Packet<float> TanhPacket(const Packet<float>& x) {
   return Eigen::internal::generic_fast_tanh_float(x);
 }
 
-// Clamps: Eigen's approximation exceeds 1 by an ulp for some arguments near 4.
+// Clamps the result, because Eigen's approximation exceeds 1 by an ulp for some
+// arguments near 4.
 inline Packet<float> ErfPacket(const Packet<float>& x) {
   using P = Packet<float>;
   const P one = packet::pset1<P>(1);

@@ -28,8 +28,8 @@ struct LeafPart {
 
 namespace {
 
-// Products of more rows do not make a copy: packing takes a small fraction of
-// their time. With activation checkpointing, each weight is used twice.
+// Products of more rows do not make a copy, because packing takes a small
+// fraction of their time.
 constexpr int64_t kMostRowsForCopy = 512;
 
 // The number of the product that makes the copy. With a gradient, the weight

@@ -62,9 +62,9 @@ template <typename T>
 ConstMatrix<T> TransposedForProducts(const WeightPart<T>& part,
                                      int64_t rows_of_x, int64_t products);
 
-// Adds g^T x to the gradient of a part, at once or later in this backward pass.
-// g is [n, rows] and x is [n, cols]. Neither is transposed, and both are read
-// during the call.
+// Adds g^T x to the gradient of a part, immediately or later in this backward
+// pass. g is [n, rows] and x is [n, cols]. Neither may be transposed. Both are
+// read during the call.
 template <typename T>
 void AddWeightGradient(const WeightPart<T>& part, const ConstMatrix<T>& g,
                        const ConstMatrix<T>& x);

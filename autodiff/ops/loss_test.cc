@@ -74,8 +74,8 @@ TEST(LinearCrossEntropyTest, AgreesWithItsComposition) {
   }
 }
 
-// Ignored rows of NaN do not change the gradients of the other rows. The other
-// rows lie in two blocks, with a block of only ignored rows between them.
+// Ignored rows of NaN must not change the gradients of the other rows. The
+// other rows lie in two blocks, with a block of only ignored rows between them.
 TEST(LinearCrossEntropyTest, IgnoredRowsTakePartInNoProduct) {
   constexpr int64_t kRows = 768;
   constexpr int64_t kIn = 5;

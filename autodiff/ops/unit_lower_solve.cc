@@ -21,7 +21,7 @@ void SubtractRow(int64_t count, T factor, const T* from, T* to) {
               [=](int64_t j) { return -factor * from[j]; });
 }
 
-// Replaces b, which x [n, m] contains, with the solution of (I + L) x = b.
+// Solves (I + L) x = b in place: on entry, x [n, m] contains b.
 template <typename T>
 void Solve(int64_t n, int64_t m, const T* a, T* x) {
   for (int64_t first = 0; first < n; first += kBlock) {
@@ -39,7 +39,7 @@ void Solve(int64_t n, int64_t m, const T* a, T* x) {
   }
 }
 
-// Replaces b, which x [n, m] contains, with the solution of (I + L)^T x = b.
+// Solves (I + L)^T x = b in place: on entry, x [n, m] contains b.
 template <typename T>
 void SolveTransposed(int64_t n, int64_t m, const T* a, T* x) {
   for (int64_t first = (n - 1) / kBlock * kBlock; first >= 0; first -= kBlock) {

@@ -77,7 +77,8 @@ struct RecurrentPass {
     return bias.has_value() ? bias.data() : nullptr;
   }
 
-  // The rows of weight_hh that are multiplied with h, and with `extra`.
+  // The rows of weight_hh that are multiplied with h (of_state), and with
+  // `extra` (of_extra).
   WeightPart<T> of_state() const {
     return {weight, 0, gates_of_state * width, 0, width};
   }

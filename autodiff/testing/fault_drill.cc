@@ -31,8 +31,8 @@ struct Place {
   }
 };
 
-// A finder that overwrites one element of the place with index `target` with
-// `soil`, before it searches this place. A place is a value or a gradient.
+// A finder that sets one element of place number `target` to `soil`, before it
+// searches this place. A place is a value or a gradient.
 template <typename T>
 class SoilingFinder : public FaultFinder<T> {
  public:

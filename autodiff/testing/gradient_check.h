@@ -19,9 +19,9 @@
 
 namespace regard {
 
-// Expects that GradientFailures() returns no message. Also expects that a
-// FaultFinder names each operation of a case into which a NaN or an infinity is
-// put, if other operations follow it.
+// Expects that GradientFailures() returns no message. Also puts NaN and
+// infinities into the values and gradients of each operation, and expects that
+// a FaultFinder names this operation although other operations follow.
 void CheckGradients(const std::vector<GradientCase>& cases);
 
 // Expects that ReferenceFailures() returns no message.
