@@ -10,7 +10,7 @@ namespace regard {
 
 namespace {
 
-// The number of names in the note.
+// The largest number of names in the note.
 constexpr int kMostNamed = 20;
 
 }  // namespace

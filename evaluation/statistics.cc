@@ -156,7 +156,7 @@ double PValue(absl::Span<const double> values, double seen, double scale) {
 }  // namespace
 
 std::string FormatMetric(double value) {
-  // Beyond this, doubles do not represent every whole number.
+  // Doubles represent every whole number up to this one.
   constexpr double kExactWholes = 1e15;
   if (value == std::floor(value) && std::abs(value) < kExactWholes) {
     return absl::StrFormat("%.0f", value);

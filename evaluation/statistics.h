@@ -65,7 +65,7 @@ struct MetricPair {
   std::vector<uint64_t> examples = {};
 };
 
-// Returns a hash of inputs and references.
+// Returns a hash of the inputs and references of `set`.
 uint64_t ExamplesKey(const EvaluatedSet& set);
 // Returns for each example a hash of its input and reference, and of the number
 // of equal examples before it.

@@ -63,8 +63,8 @@ TEST(ConfidenceTest, IsTheMeanAndThePercentiles) {
 }
 
 TEST(ConfidenceTest, StaysInTheRangeOfItsValues) {
-  // Nearly all examples are right, so that the mean plus half of the width
-  // exceeds 1.
+  // Nearly all examples are right, so the mean plus half of the width exceeds
+  // 1.
   const ExampleMetric metric = FirstRight(19, 20);
   const Confidence confidence = BootstrapConfidence(metric, All(metric), 1);
   EXPECT_GT(confidence.mean + confidence.half_width, 1);
@@ -147,13 +147,14 @@ TEST(ComparePairedTest, ABetterRunIsBetter) {
   const PairedTests tests = Compare(FirstRight(80, 100), FirstRight(50, 100));
   EXPECT_DOUBLE_EQ(tests.difference, 0.3);
   EXPECT_NEAR(tests.resampled.mean, 0.3, 0.01);
-  // The probability of such a difference by chance is 2^-29.
+  // 30 examples differ, all for the better. The probability of this by chance
+  // is 2 * 2^-30.
   EXPECT_EQ(tests.randomization_p, 1.0 / (kRandomizationTrials + 1));
   EXPECT_EQ(tests.bootstrap_p, 1.0 / (kBootstrapResamples + 1));
 }
 
-// Two examples differ, both for the better. There are four ways to swap them.
-// Two of these ways keep or reverse the difference.
+// The run is better on both examples that differ. There are four ways to swap
+// them. Two of these ways keep or reverse the difference.
 TEST(ComparePairedTest, RandomizationHasTheShareOfSwaps) {
   const PairedTests tests = Compare(FirstRight(7, 9), FirstRight(5, 9));
   EXPECT_NEAR(tests.randomization_p, 0.5, 0.02);
