@@ -86,8 +86,8 @@ class GradientReducer {
   // The chunks whose weights this rank updates, and for which it stores the
   // state of the optimizer. A single process has all chunks.
   ChunkRange own_chunks() const;
-  // Fill the other chunks of a slab from the other ranks. All ranks must call
-  // these together. A no-op for one process.
+  // Fill the chunks outside of own_chunks() with the values of the other ranks.
+  // All ranks must call these functions together. A no-op for one process.
   void Gather(absl::Span<T> slab);
   absl::Span<const T> GatherGradient();
   // Returns a whole slab on rank 0, gathered from the chunks of all ranks. The

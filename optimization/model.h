@@ -34,8 +34,8 @@ struct LossOptions {
   double label_smoothing = 0;
 
   // Returns the denominator for a batch with `tokens` tokens to predict in
-  // `sequences` sequences. If an example is a single prediction, both are the
-  // number of examples.
+  // `sequences` sequences. If an example is a single prediction, both arguments
+  // are the number of examples.
   double Denominator(int64_t tokens, int64_t sequences) const {
     switch (normalizer) {
       case Normalizer::kPerToken:

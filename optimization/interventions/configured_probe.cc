@@ -264,7 +264,7 @@ void ConfiguredProbe<T>::TakeStatistics(StatisticSums* sums) {
 template <typename T>
 Var<T> ConfiguredProbe<T>::Replace(Tape<T>& tape, const std::string& site,
                                    Var<T> value) {
-  // An intervention with `input` replaces the whole value, so that earlier
+  // An intervention with `input` replaces the whole value, so earlier
   // interventions have no effect.
   const auto end = requests_.intervene.end();
   auto first = requests_.intervene.begin();

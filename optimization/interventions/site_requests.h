@@ -45,8 +45,9 @@ void ValidateSites(const SiteRequests& requests, uint64_t seed,
                    Model<float>& model, ConfigProblems& problems);
 
 // Returns the hook points of a training pass over a few examples, or of an
-// evaluation if there are no training examples. Hook points that match one of
-// `patterns` have their shape, and the others the shape of a scalar.
+// evaluation if there are no training examples. If a hook point matches one of
+// `patterns`, the result contains the shape of its value. If not, the result
+// contains the shape of a scalar.
 using SiteShapes = std::map<std::string, Shape>;
 SiteShapes SitesOf(Model<float>& model, uint64_t seed,
                    std::vector<std::string> patterns);

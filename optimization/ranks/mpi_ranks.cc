@@ -207,7 +207,8 @@ void MpiRanks::Watch() {
                    "stop, and the last checkpoint of rank 0 remains\n",
                    next, machines_[next].c_str(),
                    static_cast<int>(kSilence.count()));
-      // Announces the end, so that the previous rank does not miss this rank.
+      // Announces the end, so that the previous rank does not report this rank
+      // as lost.
       MPI_Isend(&kGoodbye, 1, MPI_CHAR, previous, 0, beats_, &saying);
       MPI_Test(&saying, &done, MPI_STATUS_IGNORE);
       EndAll(EXIT_FAILURE);
