@@ -304,7 +304,7 @@ TEST(TapeTest, EachPartOfATapeMayBeDifferentiatedOnce) {
 // A chain of steps z = y * first + x, which read old values until the end.
 class ReleaseTest : public testing::Test {
  protected:
-  // A gradient that is placed right before the output ends within a cache line.
+  // An array of this size does not fill a whole number of cache lines.
   static constexpr int64_t kSize = 8193;
   static constexpr int kDepth = 40;
   static constexpr size_t kValues = kDepth * kSize * sizeof(double);

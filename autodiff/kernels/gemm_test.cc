@@ -118,7 +118,8 @@ TEST(GemmTest, WhatFollowsRowsAndColumnsHasNoEffect) {
   }
 }
 
-// Batch-invariant decoding requires this property.
+// Batch-invariant decoding requires that the bits of a row do not depend on
+// other rows.
 TEST(GemmTest, ARowsBitsDoNotDependOnTheRowsAroundIt) {
   for (const bool tb : {false, true}) {
     // If k is 1,024, columns are read in another order.
@@ -227,8 +228,8 @@ TEST(GemmTest, APackedOperandGivesTheSameBits) {
   }
 }
 
-// Gradients that are accumulated from a few rows at a time require this
-// property.
+// Products over pieces of the depth must add up to the bits of one product,
+// because gradients are accumulated from a few rows at a time.
 TEST(GemmTest, PiecesOfTheDepthAddUpToTheBitsOfOneProduct) {
   const int64_t m = 9;
   const int64_t n = 50;

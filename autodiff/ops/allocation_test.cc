@@ -1,4 +1,4 @@
-// A warm step of every operation makes no heap allocation.
+// After the first steps, no operation must make a heap allocation.
 
 #include <cstdint>
 #include <vector>

@@ -21,12 +21,12 @@ namespace regard {
 // * the indices of the element along the other axes.
 //
 // The mask is therefore the same when it is recomputed, in any shard, and with
-// any padding. The mask of a smaller array is the corner of the mask of a
-// larger one.
+// any padding. The mask of a smaller array equals the leading part of the mask
+// of a larger array.
 //
-// The last two axes of x may be parts of longer axes that begin at `first_row`
-// and `first_column`. The mask of the part is then the corresponding part of
-// the whole mask.
+// The last two axes of x may be parts of longer axes. The parts begin at
+// `first_row` and `first_column`. Their mask is the corresponding part of the
+// mask of the whole array.
 //
 // Two calls in one NameScope need different sites: a second mask with the same
 // site, random state and first row and column fails a check. If a scope is
