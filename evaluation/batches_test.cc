@@ -23,7 +23,7 @@
 namespace regard {
 namespace {
 
-// Forward passes over a store with one parameter, 2.
+// Forward passes over a store with one parameter, whose value is 2.
 class BatchesTest : public ::testing::Test {
  protected:
   BatchesTest() : weight_(parameters_.Root().Add("weight", {1}, Constant(2))) {

@@ -53,7 +53,8 @@ Confidence BootstrapConfidence(const ExampleMetric& metric,
 std::map<std::string, Confidence> BootstrapConfidence(
     absl::Span<const EvaluatedSet> sets, uint64_t seed);
 
-// A metric of two runs on the same examples, at least one.
+// A metric of two runs on the same examples, of which there must be at least
+// one.
 struct MetricPair {
   const ExampleMetric* run = nullptr;
   const ExampleMetric* baseline = nullptr;
