@@ -1,4 +1,4 @@
-// A warm training step makes no heap allocation.
+// After the first steps, a training step must make no heap allocation.
 #include <cstdint>
 #include <utility>
 #include <vector>
