@@ -111,7 +111,8 @@ TEST(GatherTest, ASparseLeafMayBeReadAsAMatrixToo) {
   }
 }
 
-// The rows of a reshaped leaf are not the rows of the leaf.
+// The rows of a reshaped leaf are not the rows of the leaf, so all rows of the
+// leaf must be marked.
 TEST(GatherTest, AReshapedSparseLeafIsDense) {
   Tape<double> tape;
   SparseLeaf table(tape);

@@ -140,7 +140,7 @@ TEST(LeafCopyTest, AllTapesReadOneUntilTheWeightChanges) {
     EXPECT_EQ(PanelsOf(other), panels);
   }
   EXPECT_EQ(weight.packed.bytes(), bytes);
-  // If the weights change within a step, the next product reads the new
+  // If the weights change within a step, the next product must read the new
   // weights.
   second.Reset();
   const Var<float> leaf = weight.Leaf(second);

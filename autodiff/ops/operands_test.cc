@@ -1,4 +1,4 @@
-// An absent operand, or an operand on another tape, fails a check in every
+// An absent operand, or an operand on another tape, must fail a check in every
 // build, for each operation with several operands.
 #include <cstdint>
 #include <functional>
@@ -98,7 +98,7 @@ TEST(OperandsDeathTest, AreOnOneTape) {
       EXPECT_DEATH(operation.run(operands),
                    operation.name + " of values on different tapes")
           << foreign;
-      // If all operands are on one tape, the same values pass.
+      // If all operands are on one tape, the same values must pass the check.
       operands[foreign] =
           tape.Constant(operation.operands[foreign], operands[foreign].span());
       operation.run(operands);

@@ -289,7 +289,8 @@ TEST(RecurrentTest, PaddingChangesNothingAndGetsNothing) {
   }
   const Result clean =
       Evaluate(Gru(c, false, form, true), shapes, values, {true, true});
-  // Positions 1 and 2 of sequence 0 are padding.
+  // Positions 1 and 2 of sequence 0 are padding. NaN in padding must not change
+  // the results.
   for (int i = 6; i < 18; ++i) values[0][i] = NAN;
   const Result padded =
       Evaluate(Gru(c, false, form, true), shapes, values, {true, true});

@@ -17,6 +17,7 @@ double clock_seconds = 0;
 double Clock() { return clock_seconds; }
 
 // The time of a step doubles in the second of three rounds, for both workloads.
+// The ratio of the workloads must not change.
 TEST(TimeInterleaved, ComparesWithinARound) {
   std::vector<std::string> order;
   double slowness = 1;
