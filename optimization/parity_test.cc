@@ -59,8 +59,8 @@ class ParityRun {
     return tape_.Input(fixture_[name].shape, fixture_.Floats(name));
   }
 
-  // Compares an output with the fixture. Sets the gradient of the output to the
-  // weights of its projection.
+  // Compares an output with array `name` of the fixture. Sets the gradient of
+  // the output to array `name`.weights.
   void Expect(const std::string& name, Var<float> output) {
     ExpectParity(output.span(), fixture_[name], name);
     const std::vector<float> weights = fixture_.Floats(name + ".weights");

@@ -101,7 +101,7 @@ TEST(SiteStatistic, OfWeightsNeedsTheirRowsOnly) {
   ConfiguredProbe<double> of_norm(norm, 5);
   of_norm.ForUpdate(0);
   EXPECT_TRUE(of_norm.Wish("attention/weights").value);
-  // Evaluations measure no statistics.
+  // Evaluations must not measure statistics.
   probe.ForEvaluation(0);
   EXPECT_FALSE(probe.Wish("attention/weights").rows.any());
 }

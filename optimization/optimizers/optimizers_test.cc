@@ -55,7 +55,7 @@ class OneNumber {
     optimizer_ = Make(Config(config), store_);
   }
 
-  // Returns the value after a step with this gradient at the rate 0.1.
+  // Updates the parameter at the learning rate 0.1, and returns its new value.
   double Update(double gradient, double clip_factor = 1) {
     gradient_.data()[0] = gradient;
     optimizer_->Update({.learning_rate = 0.1,
