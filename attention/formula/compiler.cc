@@ -52,7 +52,7 @@ class Lowering {
   FormulaLevel level(int node) const { return at(node).level; }
   bool Is(int node, FormulaOp op) const { return at(node).op == op; }
 
-  // Does nothing after the first problem.
+  // Stores the first problem. Later problems are ignored.
   void Fail(std::string message) {
     if (!problem_.has_value()) problem_ = {range_, std::move(message)};
   }
@@ -130,9 +130,9 @@ class Lowering {
     return joined;
   }
 
-  // Joins the constants with the keys, or with the queries if there are no
-  // keys, or with the pairs if there are neither. Then joins the queries and
-  // the keys with the pairs.
+  // Joins all groups into one part. Constants are joined with keys first, or
+  // with queries if there are no keys, so that few operations are left for each
+  // pair.
   Part JoinAll(const Chain& chain, PartsByLevel groups) {
     auto& [constants, queries, keys, pairs] = groups;
     Parts& to = !keys.empty() ? keys : !queries.empty() ? queries : pairs;
@@ -192,12 +192,13 @@ class Lowering {
     return Product(factor, parts);
   }
 
-  // Multiplies the operands of the single pair node by the factors, which saves
-  // a product for each pair. Returns nullopt if the operands cannot take all
-  // factors.
+  // Multiplies the only pair node by all other parts of a product. Where
+  // possible, scales operands of this node, which saves a multiplication for
+  // each pair. Returns nullopt if this is not possible.
   std::optional<int> ScaleInPlace(double factor, const PartsByLevel& groups) {
     const auto& [constants, queries, keys, pairs] = groups;
-    const FormulaNode pair = at(pairs[0].node);  // a copy: nodes_ may move
+    // A copy, because nodes_ may grow.
+    const FormulaNode pair = at(pairs[0].node);
     const bool scales = factor != 1 || !constants.empty();
     if (pair.op == kDistance && factor != 1) {
       const double all = factor * at(pair.operands[2]).number;
@@ -230,11 +231,11 @@ class Lowering {
     return std::nullopt;
   }
 
-  // Applies f to both operands of a sum and combines the results with its
-  // operator.
+  // Applies f to both operands of a sum or difference, and adds or subtracts
+  // the results.
   template <typename F>
   int OfEach(int sum, F f) {
-    const FormulaNode of = at(sum);  // a copy: nodes_ may move
+    const FormulaNode of = at(sum);  // a copy, because nodes_ may grow
     const int a = f(of.operands[0]);
     const int b = f(of.operands[1]);
     return Sum({{a}, {b, of.op == kSubtract}});
@@ -242,15 +243,16 @@ class Lowering {
 
   // --- Comparisons of a query with a key.
 
-  // Whether one node depends only on the query and the other only on the key.
+  // Whether one node depends only on the query, and the other node only on the
+  // key.
   bool AreQueryAndKey(int a, int b) const {
     return (level(a) == FormulaLevel::kQuery &&
             level(b) == FormulaLevel::kKey) ||
            (level(a) == FormulaLevel::kKey && level(b) == FormulaLevel::kQuery);
   }
 
-  // Whether x is a sum or difference of pairs, and both operands have the width
-  // of x.
+  // Whether x is a sum or difference that depends on query and key, and both
+  // operands have the width of x.
   bool IsSumOfPairs(int x) const {
     return level(x) == FormulaLevel::kPair &&
            (Is(x, kAdd) || Is(x, kSubtract)) &&
@@ -276,7 +278,7 @@ class Lowering {
   }
 
   // Returns |x|^2, where x is a query vector plus or minus a key vector. The
-  // sign of x does not matter.
+  // sign of x has no effect.
   int Distance(int x) { return Compare(kDistance, x, kAdd, Number(1)); }
 
   // Makes a kProduct, kDot or kSum node. These operations are linear in their
@@ -385,8 +387,8 @@ class Lowering {
                       : Sum(parts, at(number).number);
   }
 
-  // Checks that a number of the final graph fits into float, in which models
-  // compute. -inf is allowed, because it masks a key.
+  // Checks that a number of the final graph is in the range of float, because
+  // models compute in float. -inf is allowed, because it masks a key.
   void CheckNumber(const FormulaNode& node) {
     range_ = node.range;
     const double size = std::abs(node.number);
@@ -401,7 +403,6 @@ class Lowering {
   // --- The nodes that Prepare() stores.
 
   // Returns, for each node, whether it depends only on positions and numbers.
-  // Table indices are such nodes.
   std::vector<bool> AreOfPositions() const {
     std::vector<bool> are;
     for (const FormulaNode& node : nodes_) {
@@ -416,8 +417,9 @@ class Lowering {
     return are;
   }
 
-  // Sets the order of evaluation. Prepare() stores each key node that the
-  // scores read, unless it depends only on positions.
+  // Decides which nodes Prepare() and Score() compute, and in which order.
+  // Prepare() stores each key node that Score() reads, unless this node depends
+  // only on positions.
   void Cut() {
     const std::vector<bool> are_of_positions = AreOfPositions();
     std::vector<bool> in_score(nodes_.size(), false);

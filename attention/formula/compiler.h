@@ -18,7 +18,8 @@
 namespace regard {
 
 // Parses `text`, infers its types and regroups it. Returns the first problem,
-// or nullopt. A constant part that is NaN, such as log(-1), is a problem.
+// or nullopt if there is none. A constant part that is NaN, such as log(-1), is
+// a problem.
 std::optional<FormulaProblem> CompileFormula(
     absl::string_view text, const FormulaWidths& widths,
     absl::Span<const FormulaVariable> declared, FormulaGraph* formula);

@@ -32,9 +32,9 @@ Initializer FirstValues(const FormulaVariable& parameter) {
 
 }  // namespace
 
-// The values of the nodes in one call, on the tape's arena. All except matrices
-// have the shape [batch, heads, queries, keys, width]. An axis that a value
-// does not depend on has extent 1.
+// The values of the nodes in one call, allocated on the tape. All values except
+// matrices have the shape [batch, heads, queries, keys, width]. An axis that a
+// value does not depend on has extent 1.
 template <typename T>
 class FormulaScorer<T>::Values {
  public:
@@ -74,7 +74,7 @@ class FormulaScorer<T>::Values {
   Var<T> Rows(int node) const { return ForAll(WithRows(values_[node])); }
 
   // Returns the sum of scalar terms for `rows` queries or keys: [batch, heads,
-  // rows, 1]. Empty if there are no terms.
+  // rows, 1]. Returns an empty Var if there are no terms.
   Var<T> Total(absl::Span<const InnerTerms::Term> terms, int64_t rows) const {
     Var<T> sum;
     for (const InnerTerms::Term& term : terms) {
@@ -123,7 +123,7 @@ class FormulaScorer<T>::Values {
   }
 
   // Multiplies the vectors of x by a matrix [heads, out, in]. If x has only one
-  // head, it is multiplied by the matrix of each head.
+  // head, the matrix of each head multiplies this head.
   Var<T> Project(Var<T> x, Var<T> matrix) const {
     const Var<T> y = ProjectHeads(WithRows(x), matrix);
     return y.Reshape({y.dim(0), y.dim(1), x.dim(2), x.dim(3), matrix.dim(1)});
@@ -134,8 +134,8 @@ class FormulaScorer<T>::Values {
   }
 
   // Returns, for each pair, the element of a table [heads, indices] at the
-  // index of the pair. An index out of range reads the nearest end of the
-  // table.
+  // index of the pair. For an index out of range, returns the element at the
+  // nearest end.
   Var<T> Elements(Var<T> table, Var<T> index, const TableRange& range) const {
     const int64_t count = index.size();
     ScratchScope<T> scratch(tape_);
@@ -204,7 +204,8 @@ class FormulaScorer<T>::Values {
       case kSum:
         return Sum(x(0), /*axis=*/-1, /*keep=*/true);
       case kRoot:
-        // A NaN operand gives NaN.
+        // If x is NaN, the condition of Where() is false, and the result is
+        // NaN.
         return Where(std::numeric_limits<T>::min() - x(0), tape_.Full({}, T(0)),
                      Sqrt(x(0)));
       case kInnerProducts:
@@ -228,7 +229,7 @@ class FormulaScorer<T>::Values {
 
   Var<T> Elementwise(const FormulaNode& node) const {
     const std::vector<int>& of = node.operands;
-    // Operations with a number avoid an array that repeats the number.
+    // The scalar operators do not store an array of equal elements.
     if (node.op == kAdd && IsNumber(of[1])) return At(of[0]) + Number(of[1]);
     if (node.op == kMultiply && IsNumber(of[1])) {
       return At(of[0]) * Number(of[1]);

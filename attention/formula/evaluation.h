@@ -17,7 +17,7 @@
 namespace regard {
 
 // A formula with its parameters, usable with any number of tapes. Inner()
-// returns a form if FindInnerTerms() can split the formula.
+// returns nullopt if FindInnerTerms() cannot split the formula.
 template <typename T>
 class FormulaScorer : public ScoringFunction<T> {
  public:

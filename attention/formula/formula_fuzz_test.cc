@@ -1,7 +1,8 @@
 // Tests random strings, damaged formulas and random trees. The compiler must
-// reject a formula with the position of a problem, or the formula must have
-// scores and gradients of the right shape. The scores of some queries and keys
-// must equal the same elements of the scores of all queries and keys.
+// either reject a formula with the position of a problem, or accept it. The
+// scores and gradients of an accepted formula must have the right shapes. The
+// scores of some queries and keys must equal the same elements of the scores of
+// all queries and keys.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -43,8 +43,8 @@ class Search {
  private:
   const FormulaNode& At(int n) const { return nodes_[static_cast<size_t>(n)]; }
 
-  // Adds the terms of a sum. Returns false if a term does not fit into
-  // InnerTerms.
+  // Adds the terms of a sum to `terms_`. Returns false if InnerTerms cannot
+  // represent a term.
   bool Add(int n, bool negative) {
     const FormulaNode& node = At(n);
     const bool is_pair = node.level == FormulaLevel::kPair;
@@ -92,8 +92,8 @@ class Search {
   }
 
   // Returns how much a node grows if the positions of query and key both grow
-  // by 1. The slope is 0 if the node depends only on their distance. Returns
-  // nullopt if no constant slope is found.
+  // by 1. The result is 0 if the node depends only on the distance between the
+  // positions. Returns nullopt if no constant slope is found.
   std::optional<double> Slope(int n) const {
     const FormulaNode& node = At(n);
     if (node.level == FormulaLevel::kConstant) return 0;

@@ -22,13 +22,14 @@ struct InnerTerms {
   std::vector<Term> of_key;
   std::vector<Term> of_distance;
   // Nodes to compute, in ascending order. The nodes in `order` depend on
-  // queries and prepared keys, the nodes in `distance_order` on positions.
+  // queries and prepared keys. The nodes in `distance_order` depend on
+  // positions.
   std::vector<int> order;
   std::vector<int> distance_order;
 };
 
 // Splits a compiled formula into one inner product and other terms. Returns
-// nullopt if it has no such form, or if a term can be infinite.
+// nullopt if the formula cannot be split, or if a term can be infinite.
 std::optional<InnerTerms> FindInnerTerms(const FormulaGraph& formula);
 
 }  // namespace regard

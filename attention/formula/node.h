@@ -123,8 +123,8 @@ struct TableRange {
   int64_t count() const { return highest - lowest + 1; }
 };
 
-// A parameter of a formula. In a declaration, 0 and nullopt leave a size to be
-// inferred.
+// A parameter of a formula. In a declaration, 0 and nullopt mean that the size
+// is inferred.
 struct FormulaVariable {
   std::string name;
   int64_t rows = 0;     // rows of a matrix or width of a vector; 0: scalar
@@ -144,10 +144,11 @@ struct FormulaGraph {
   int root = -1;
   std::vector<FormulaVariable> parameters = {};  // ordered by first use
   // Lists of nodes that the compiler sets, in ascending order and without
-  // numbers. `prepared` lists the nodes that Prepare() stores side by side,
-  // `prepare_order` the nodes that Prepare() computes, and `score_order` the
-  // nodes that Score() computes. If `prepared` is empty, Prepare() returns the
-  // keys.
+  // numbers:
+  // * `prepared`: the nodes that Prepare() concatenates and returns. If empty,
+  //   Prepare() returns the keys.
+  // * `prepare_order`: the nodes that Prepare() computes.
+  // * `score_order`: the nodes that Score() computes.
   std::vector<int> prepared = {};
   std::vector<int> prepare_order = {};
   std::vector<int> score_order = {};

@@ -37,8 +37,8 @@ struct FormulaToken {
 };
 
 // A recursive descent parser. Each method parses one kind of expression, which
-// begins at the next token, and returns its node. After a problem, the next
-// token is the end of the text.
+// begins at the next token, and returns the node of the expression. After a
+// problem, the next token is always the end of the text.
 class Parser {
  public:
   explicit Parser(FormulaGraph* formula)

@@ -16,7 +16,8 @@ namespace {
 
 using enum FormulaOp;
 
-// Axis numbers of operands that are not known to be a vector or matrix.
+// Values in place of an axis number, for operands that are not known to be a
+// vector or matrix.
 constexpr int kScalar = -1;
 constexpr int kOpen = -2;  // a scalar or a vector, not yet known
 
@@ -78,7 +79,7 @@ class Inference {
                         nodes_[node].range.begin + 1);
   }
 
-  // Does nothing after the first problem.
+  // Stores the first problem. Later problems are ignored.
   void Fail(const FormulaProblem& problem) {
     if (!problem_.has_value()) problem_ = problem;
   }
@@ -96,8 +97,8 @@ class Inference {
         nodes_[leaf].op == kMatrix ? "a matrix in " : "a table in ", At(user));
   }
 
-  // Separates matrices and tables from other parameters. A parameter cannot be
-  // used as two kinds.
+  // Separates matrices and tables from other parameters. Fails if a parameter
+  // is used as two kinds.
   void FindKinds() {
     std::vector<int> first_use(parameters_.size(), -1);
     for (int n = 0; n < static_cast<int>(nodes_.size()); ++n) {
@@ -278,9 +279,9 @@ class Inference {
     for (const FormulaNode& node : nodes_) axis_of_.push_back(AxisOf(node));
   }
 
-  // Adds to `needed` the parameters that must be vectors so that node `n`, if
-  // it is still open, becomes a vector. If `only_terms`, follows only sums,
-  // differences and negations.
+  // If node `n` may be a scalar or a vector, adds to `needed` the parameters
+  // that must be vectors for `n` to be a vector. If `only_terms`, follows only
+  // sums, differences and negations.
   void Require(int n, bool only_terms, std::vector<int>* needed) const {
     const FormulaNode& node = nodes_[n];
     if (axis_of_[n] != kOpen) return;
@@ -292,8 +293,8 @@ class Inference {
   }
 
   // Turns the parameters that must be vectors into vectors. Returns whether
-  // there were any. Collects all of them first, so that their order has no
-  // effect.
+  // there were any. Collects all parameters before it changes one, so that the
+  // order of nodes has no effect.
   bool MarkVectors() {
     FindAxes();
     std::vector<int> needed;

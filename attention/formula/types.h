@@ -19,15 +19,15 @@ namespace regard {
 struct FormulaWidths {
   int64_t query = 0;
   int64_t key = 0;
-  int64_t free = 0;         // width of undetermined axes; 0: as `query`
-  int64_t query_input = 0;  // width of x_i; 0: not available
+  int64_t free = 0;         // width of undetermined axes; 0 means `query`
+  int64_t query_input = 0;  // width of x_i; 0 means not available
   int64_t key_input = 0;
   int64_t heads = 1;
 };
 
 // Infers the widths of the nodes and the shapes of the parameters of a parsed
-// formula, and replaces d, dq, dk and heads by numbers. Returns the first
-// problem, or nullopt. The result does not depend on the order of uses.
+// formula. Replaces d, dq, dk and heads by numbers. Returns the first problem,
+// or nullopt if there is none. The result does not depend on the order of uses.
 std::optional<FormulaProblem> InferFormulaTypes(
     const FormulaWidths& widths, absl::Span<const FormulaVariable> declared,
     FormulaGraph* formula);

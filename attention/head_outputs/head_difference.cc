@@ -4,9 +4,9 @@
 //   output_i = context_{2 i} - lambda_i * context_{2 i + 1}
 //   lambda_i = sigmoid(w_i . x + b_i)
 //
-// Each position and pair of heads has its own lambda, and there is no norm. Ye
-// et al., "Differential Transformer V2", 2026. If b is far below 0, lambda is
-// exactly 0, and the layer is plain attention with heads 0, 2, 4, ...
+// Each position and each pair of heads has its own lambda. The output has no
+// norm. Ye et al., "Differential Transformer V2", 2026. If b is far below 0,
+// lambda is exactly 0, and the layer is plain attention with heads 0, 2, 4, ...
 #include <cstdint>
 #include <optional>
 

@@ -17,7 +17,8 @@ namespace regard {
 template <typename T>
 class InputGates {
  public:
-  // `bias` is the initial value of all biases. If nullopt, there are no biases.
+  // The initial value of all biases is `bias`. There are no biases if `bias` is
+  // nullopt.
   InputGates(const ParameterScope<T>& scope, int64_t gates,
              const HeadOutputWidths& widths, std::optional<double> bias);
 
