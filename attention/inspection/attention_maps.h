@@ -39,12 +39,12 @@ struct AttentionMap {
   std::string name;
   std::string stack;  // scope of the layers, or "" without layers
   int64_t layer = 0;
-  // Whether the keys are positions of the memory, not of the queries' own
-  // sequence.
+  // Whether the keys are positions of the memory. If false, they are positions
+  // of the queries' own sequence.
   bool over_memory = false;
-  // [sources, heads, queries, keys] if `over_memory`. The queries of a source
-  // are the positions of its only row, or its rows at one position. If not
-  // `over_memory`, the shape is [rows, heads, positions, keys].
+  // The shape [rows, heads, positions, keys], or [sources, heads, queries,
+  // keys] if `over_memory`. In the second case, `queries` counts the positions
+  // of a source with one row, or the rows of a source at one position.
   Shape shape;
   std::vector<T> weights;
   std::vector<T> gradients;  // empty if none were read

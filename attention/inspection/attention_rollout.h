@@ -21,8 +21,9 @@ std::vector<double> AttentionRollout(absl::Span<const AttentionMap<T>> layers,
                                      int64_t example);
 
 // Returns `readout` times the result of AttentionRollout(): [tokens]. `readout`
-// has a fraction for each output token. The cost is quadratic in the number of
-// tokens, because the result of AttentionRollout() is not computed.
+// has a fraction for each output token. The time is quadratic in the number of
+// tokens, because this function does not compute the matrix of
+// AttentionRollout().
 template <typename T>
 std::vector<double> AttentionRolloutTo(std::vector<double> readout,
                                        absl::Span<const AttentionMap<T>> layers,

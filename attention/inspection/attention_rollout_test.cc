@@ -13,7 +13,8 @@ using ::testing::ElementsAre;
 using ::testing::Pointwise;
 
 TEST(AttentionRolloutTest, MultipliesLayersWithTheirResiduals) {
-  // The test uses only the second example. The first has other values.
+  // The values of the first example must have no effect on the rollout of the
+  // second.
   std::vector<AttentionMap<float>> layers(2);
   layers[0].shape = layers[1].shape = {2, 2, 2, 2};
   // In the second example, the means over heads are [[0, 1], [1, 0]] in layer 0
@@ -33,8 +34,8 @@ TEST(AttentionRolloutTest, MultipliesLayersWithTheirResiduals) {
 }
 
 TEST(AttentionRolloutTest, OfAReadoutIsItsRowsOfTheProduct) {
-  // Three tokens, two heads and three layers. The rows of the weights do not
-  // sum to 1.
+  // AttentionRolloutTo() must equal products with the matrix of
+  // AttentionRollout(), also for weights whose rows do not sum to 1.
   std::vector<AttentionMap<float>> layers(3);
   float next = 0.1F;
   for (AttentionMap<float>& layer : layers) {

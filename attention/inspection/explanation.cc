@@ -35,7 +35,7 @@ absl::Status Wrong(absl::string_view message) {
   return absl::InvalidArgumentError(message);
 }
 
-// The scope of an attention, and the values that a pass computed there.
+// An attention, given by its scope, and the values that a pass computed in it.
 template <typename T>
 struct Target {
   std::string scope;  // ".../attention"
@@ -46,7 +46,7 @@ struct Target {
   int64_t query = 0;
   int64_t key = 0;
 
-  // Returns an index into an array [1, heads, queries, keys].
+  // Returns the index of key `of_key` in an array [1, heads, queries, keys].
   int64_t Index(int64_t of_key) const {
     return (head * scores->shape[2] + query) * scores->shape[3] + of_key;
   }
@@ -68,7 +68,7 @@ struct Reading {
   double score = 0;
   std::vector<double> query;
   std::vector<double> key;
-  // gradient of the score with respect to the query
+  // Gradient of the score with respect to the query.
   std::vector<double> by_query;
   std::vector<double> by_key;
 };
@@ -128,8 +128,8 @@ class ScoreReader : public Probe<T> {
   Var<T> scores_;
 };
 
-// Lists the attentions of a pass for an error message, with one entry for all
-// layers of a stack.
+// Lists the attentions of a pass for an error message. All layers of a stack
+// have one entry.
 template <typename T>
 std::string AttentionsOf(const SiteRecorder<T>& pass) {
   std::vector<std::string> sites;
@@ -228,11 +228,11 @@ std::vector<double> Plus(std::vector<double> a, const std::vector<double>& b) {
   return a;
 }
 
-// A member of Reading, as a sum of contributions of the sources.
+// A vector of Reading, split into contributions of the sources.
 struct Contributions {
   std::vector<std::vector<double>> of_sources = {};
-  // The full reading, minus the reading without sources and minus all
-  // contributions. Only rounding remains if the member is linear in the
+  // The part of the vector that no source contributes, beyond its value without
+  // sources. It contains only rounding errors if the vector is linear in the
   // sources.
   std::vector<double> rest = {};
   bool is_linear = true;
@@ -261,10 +261,10 @@ Contributions ContributionsTo(std::vector<double> Reading::*member,
   return all;
 }
 
-// Fills the terms and the sums of each source. The last source contains
-// everything that belongs to no other source. Assumes that the score is linear
-// in the query and in the key. Returns whether the query, the key and the
-// gradient are sums over sources, up to rounding.
+// Fills the terms, and the sums of the terms of each source. The last source
+// contains everything that belongs to no other source. Assumes that the score
+// is linear in the query and in the key. Returns whether the query, the key and
+// the gradient with respect to the key are sums over sources, up to rounding.
 bool AddTerms(const Reading& full, const Reading& none,
               const std::vector<Reading>& readings, double rounding,
               ScoreExplanation* explanation) {
@@ -352,8 +352,8 @@ void AddLabels(const TraceLabels& labels, const Shape& scores,
       labels.KeyLabels(site, scores[3])[static_cast<size_t>(explanation->key)];
   std::vector<std::string> queries = labels.QueryLabels(site, scores[2]);
   if (const TracedSites* const of = labels.Find(site); of != nullptr) {
-    // The label of a query is the token that its position reads, not the token
-    // that its position writes.
+    // The label of a query is the token that the position reads, not the token
+    // that the position writes.
     const std::vector<std::string>& reads =
         labels.sequences.at(of->queries).labels;
     if (reads.size() == queries.size()) queries = reads;

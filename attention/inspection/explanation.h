@@ -34,10 +34,12 @@ struct ExplainOptions {
 };
 
 struct ScoreSource {
-  // Absent for the last source, which contains everything that does not depend
-  // on the input, such as biases of projections, and rounding.
+  // Absent for the last source. This source contains rounding errors and
+  // everything that does not depend on the input, such as biases of
+  // projections.
   std::optional<ResidualSource> source = {};
-  // Sums of the terms in which the query, or the key, reads this source.
+  // `as_query` is the sum of the terms in which the query reads this source.
+  // `as_key` is the sum of the terms in which the key reads this source.
   double as_query = 0;
   double as_key = 0;
 
@@ -55,8 +57,9 @@ struct ScoreExplanation {
   double weight = 0;
   // Input of the normalizer: the score plus the biases that the layer adds.
   double score = 0;
-  // Biases that the layer adds to the score, by distance (ALiBi, relative
-  // buckets) and by the forgetting gate. 0 if the layer has none.
+  // Biases that the layer adds to the score: `distance_bias` from ALiBi or
+  // relative buckets, and `forgetting` from the forgetting gate. 0 if the layer
+  // has none.
   double distance_bias = 0;
   double forgetting = 0;
   // Sources that reach the query or the key, in the order of the pass. The
@@ -69,8 +72,8 @@ struct ScoreExplanation {
   double total = 0;
 };
 
-// Tolerance for rounding: the largest difference between the sum of the terms
-// and the score, relative to the sum of the terms' magnitudes.
+// Tolerance for rounding errors: the largest allowed difference between the sum
+// of the terms and the score, relative to the sum of the terms' magnitudes.
 inline constexpr double kExplanationTolerance = 1e-6;
 
 // Runs a pass for each source and for each head. Returns InvalidArgument in

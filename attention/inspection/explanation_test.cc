@@ -36,7 +36,7 @@ std::vector<std::string> Names(const ScoreExplanation& explanation) {
   return names;
 }
 
-// Variants of the toy pass, whose terms are computed by hand.
+// Variants of the toy pass. The tests compute its terms by hand.
 struct Toy {
   std::vector<double> context = {1, 1, 2, 0};
   bool joins_heads = false;  // whether the output is not a sum over heads
@@ -160,8 +160,9 @@ TEST_F(ToyTest, WithoutAKeyItIsTheOneWithTheLargestWeight) {
   EXPECT_EQ(first->score, 29.5);
 }
 
-// The output scales both heads by 1 / sqrt(1 + 1 + 4 + 1), which depends on
-// both, so it is not the sum over heads.
+// The output scales both heads by 1 / sqrt(1 + 1 + 4 + 1). This factor depends
+// on both heads, so the output is not a sum over heads, and the attention must
+// be one source.
 TEST_F(ToyTest, AnAttentionThatIsNotTheSumOfItsHeadsIsOneSource) {
   const auto explanation =
       Explain({.joins_heads = true}, {.site = "*layers[1]*", .key = 0});

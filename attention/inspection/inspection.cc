@@ -74,8 +74,8 @@ void AddRowGradients(Forward<T>& forward, const Traced<T>& traced,
   }
 }
 
-// Adds the importance of the heads in one visit of a hook point. Sums over the
-// steps of the hook point.
+// Adds the importance of the heads at one visited hook point. All steps of a
+// recurrent decoder are added to the same element of `all`.
 template <typename T>
 void AddImportance(const typename SiteRecorder<T>::Seen& seen,
                    std::vector<HeadImportance>* all) {
@@ -119,8 +119,8 @@ bool HasNegativeWeights(const std::vector<AttentionMap<T>>& maps) {
   });
 }
 
-// Returns the rollouts of self-attention, one for each stack, in the order of
-// the pass. Adds a note for each stack that cannot have a rollout.
+// Returns the rollout of self-attention for each stack, in the order of the
+// pass. Adds a note for each stack that has no rollout.
 template <typename T>
 std::vector<Rollout> RolloutsOf(const std::vector<AttentionMap<T>>& maps,
                                 TraceLabels& labels) {

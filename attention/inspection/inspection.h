@@ -15,10 +15,12 @@
 
 namespace regard {
 
-// The importance of each head of an attention: |sum of the context times the
-// gradient of the chosen output with respect to it|. It measures how much the
-// output changes if the head's context is scaled. Michel et al., "Are sixteen
-// heads really better than one?", 2019, equation 4, for one example.
+// The importance of each head of an attention: the magnitude of the sum of
+// context
+// * gradient over all elements of the head's context. The gradient is the
+// derivative of the chosen output. The importance measures how much the output
+// changes if the head's context is scaled. Michel et al., "Are sixteen heads
+// really better than one?", 2019, equation 4, for one example.
 struct HeadImportance {
   std::string site;  // hook point of the context; see JoinSteps()
   std::vector<double> heads;
@@ -44,8 +46,8 @@ struct Rollout {
 
 struct LensLayer {
   std::string site;  // the residual
-  // The most probable predictions for each row of the lens, most probable
-  // first.
+  // For each row of the lens, the most probable predictions in descending
+  // order.
   std::vector<std::vector<Answered::Choice>> rows;
 };
 
@@ -55,9 +57,10 @@ struct Inspection {
   int64_t chosen = kAllOutputs;  // the output that gradients belong to
   std::vector<double> outputs = {};
   // The attention maps, with the gradient of the chosen output with respect to
-  // each weight. A gradient above 0 means that a larger weight would increase
-  // the output. If TraceLabels::Writes() is true for the map, row t has the
-  // gradient of the output that position t writes, or 0 if it writes none.
+  // each weight. If the gradient is above 0, a larger weight would increase the
+  // output. If TraceLabels::Writes() is true for the map, row t has the
+  // gradient of the output that position t writes, or 0 if the position writes
+  // no output.
   std::vector<AttentionMap<T>> maps = {};
   std::vector<HeadImportance> heads = {};
   std::vector<InputGradients> inputs = {};
@@ -67,8 +70,8 @@ struct Inspection {
 
   // Returns the value of the chosen output.
   double Chosen() const;
-  // Returns the map and the weights [queries, keys] of the alignment, of one
-  // head or the mean over heads. Null or empty if there is no alignment.
+  // Return the map of the alignment, and its weights [queries, keys] of one
+  // head or of the mean over heads. Null or empty if there is no alignment.
   const AttentionMap<T>* AlignmentMap() const;
   std::vector<double> Alignment() const;
 };

@@ -276,8 +276,8 @@ TEST(EntropyTest, IsInNats) {
   EXPECT_EQ(Entropy({0, 1}), 0);
 }
 
-// Weights need not sum to 1. With a sink, their sum is below 1. The weights of
-// state mixers have either sign.
+// Weights need not sum to 1: their sum is below 1 with a sink, and the weights
+// of state mixers may be negative.
 TEST(EntropyTest, IsOfFractionsOfTheSumOfMagnitudes) {
   EXPECT_NEAR(Entropy({.1, .1}), std::log(2), 1e-12);
   EXPECT_NEAR(Entropy({-3, 3, 0}), std::log(2), 1e-12);
@@ -297,8 +297,8 @@ TEST(TraceLabelsTest, KeysAndValuesHaveThePositionsOfTheKeys) {
               ElementsAre("c"));
   EXPECT_THAT(labels.KeyLabels("encoder/attention/weights", 2),
               ElementsAre("a", "b"));
-  // Labels are numbers if the sequence has another length, or if no pattern
-  // matches.
+  // The labels must be numbers if the sequence has another length than
+  // requested, or if no pattern matches.
   EXPECT_THAT(labels.KeyLabels("encoder/attention/weights", 3),
               ElementsAre("0", "1", "2"));
   EXPECT_THAT(labels.QueryLabels("elsewhere", 1), ElementsAre("0"));
@@ -373,8 +373,9 @@ TEST_F(PatchTest, IsOfOnePositionOfAllHeads) {
   const auto patched =
       Patch(forward_, Toy(kInputs), Toy(inputs), "*context", kAllOutputs);
   ASSERT_THAT(patched.status(), testing::IsOk());
-  // With the patch, the contexts at position 1 are 0.75 + 1 and 0.1 * 0 + 0.9 *
-  // 2.
+  // With the patch, the contexts of the two heads at position 1 are 0.75 + 1
+  // and 0.1
+  // * 0 + 0.9 * 2.
   const double change =
       1.8 - std::log(std::exp(1.75) + std::exp(1.8)) - LogProbability(1, 1);
   EXPECT_NEAR(patched->sites[0].changes[1], change, 1e-12);
@@ -405,8 +406,8 @@ TEST_F(PatchTest, TheStepsOfASiteAreItsPositions) {
   EXPECT_THAT(patched->sites[0].changes, ElementsAre(0, 2));
 }
 
-// Positions are on the second-to-last axis. A hook point with one axis is one
-// position.
+// Positions are on the second-to-last axis, so a hook point with only one axis
+// must count as one position.
 TEST_F(PatchTest, AVectorIsOnePosition) {
   const auto sum_of = [](double value) {
     Traced<double> traced;
@@ -460,8 +461,8 @@ TEST_F(PatchTest, WantsASiteOfTheSameShape) {
       Patch(forward_, traced, Toy(longer), "*embedded", 0).status().message(),
       "'decoder/embedded' is [1, 3, 2]; for the other input it is [1, 4, 2]: "
       "both inputs must have the same length");
-  // The residuals of both inputs have equal shapes, but the inputs have
-  // different lengths.
+  // The residuals of both inputs have equal shapes and can be patched. The
+  // inputs have different lengths, so other_value must be NaN.
   const auto patched = Patch(forward_, traced, Toy(longer), "*/residual", 0);
   ASSERT_THAT(patched.status(), testing::IsOk());
   EXPECT_TRUE(std::isnan(patched->other_value));

@@ -32,9 +32,9 @@ int64_t PositionsOf(const Shape& shape) {
   return shape.rank() < 2 ? 1 : shape[shape.rank() - 2];
 }
 
-// A probe that gives one position of the chosen hook points its values from
+// A probe that replaces one position of the chosen hook points by the values of
 // another pass. All hook points that match the patterns are marked as replaced,
-// even if their values do not change. All passes therefore use the same
+// even if their values do not change, so that all passes use the same
 // operations.
 template <typename T>
 class Patcher : public Probe<T> {
@@ -102,8 +102,8 @@ absl::Status CheckSame(const Seen<T>& seen, const SiteRecorder<T>& other) {
                          ": both inputs must have the same length")));
 }
 
-// Returns the chosen output of `traced`, computed with the inputs of the other
-// pass. NaN if the inputs have different shapes.
+// Returns the chosen output of `traced` if its inputs have the values of the
+// other pass. Returns NaN if the inputs have different shapes.
 template <typename T>
 double OtherValue(Forward<T>& forward, const Traced<T>& traced,
                   const Traced<T>& other, int64_t chosen) {

@@ -15,7 +15,7 @@
 
 namespace regard {
 
-// The changes of the chosen output if one position of a hook point has its
+// The changes of the chosen output if one position of a hook point takes its
 // value from the pass of another input.
 struct PatchedSite {
   std::string site;  // hook point; see JoinSteps()

@@ -35,8 +35,8 @@ std::string OutputOf(absl::string_view context) {
   return absl::StrCat(context, kOutput);
 }
 
-// A probe that sets all heads but one to zero in each context and records the
-// resulting outputs of attentions. The pass continues with the original
+// A probe that sets all heads except one to zero in each context and records
+// the resulting attention outputs. The pass continues with the original
 // outputs.
 template <typename T>
 class OneHead : public Probe<T> {
@@ -44,7 +44,7 @@ class OneHead : public Probe<T> {
   explicit OneHead(const std::map<std::string, const Seen<T>*>& outputs)
       : outputs_(outputs) {}
 
-  // Selects a head, or no head if -1.
+  // Selects a head. -1 selects no head, so that all heads are set to zero.
   void Choose(int64_t head) { head_ = head; }
   // Returns the attention output at hook point `output` that the last pass
   // recorded.
@@ -79,8 +79,9 @@ class OneHead : public Probe<T> {
   int64_t head_ = -1;
 };
 
-// Adds each head of an attention as a source. Adds the attention as one source
-// if its output is not the sum over heads, as with a norm over all heads.
+// Adds the heads of an attention as sources. If the output is not the sum over
+// heads, as with a norm over all heads, adds the whole attention as one source
+// instead.
 template <typename T>
 void AddHeads(const Seen<T>& output, const std::string& context,
               const std::vector<std::vector<T>>& of_heads,
@@ -143,7 +144,7 @@ ResidualSources<T> FindResidualSources(
     Forward<T>& forward, const Traced<T>& traced,
     absl::Span<const typename SiteRecorder<T>::Seen> seen) {
   std::map<std::string, const Seen<T>*> outputs;
-  // keyed by the hook points of outputs
+  // Keyed by the hook point of the attention output.
   std::map<std::string, const Seen<T>*> contexts;
   int64_t most_heads = 0;
   for (const Seen<T>& of : seen) {

@@ -1,11 +1,11 @@
 // Finds the sources of the residual stream of Transformers at the hook points
-// of a pass: embeddings of tokens and positions, each head of attentions and
-// state mixers, and feed-forward networks.
+// of a pass: embeddings of tokens and positions, heads of attentions and state
+// mixers, and feed-forward networks.
 //
 // Residual additions, norms and projections lead from a source to a later
-// layer. They are linear if the scales of norms are held at their values in the
-// pass. Then the input of a layer is a sum over sources, plus a part that
-// depends on no source.
+// layer. They are linear if the scales of norms keep the values that they have
+// in the pass. Then the input of a layer is a sum over sources, plus a part
+// that depends on no source.
 #ifndef ATTENTION_INSPECTION_RESIDUAL_SOURCES_H_
 #define ATTENTION_INSPECTION_RESIDUAL_SOURCES_H_
 
@@ -52,15 +52,16 @@ struct ResidualSources {
 // Returns the patterns of the hook points that FindResidualSources() reads.
 std::vector<std::string> ResidualSourceSites();
 
-// Returns the sources in `seen`, the hook points that a pass of `traced`
-// visited once each. Runs a pass for each head of the attention with the most
-// heads, and one more.
+// Returns the sources of a pass of `traced`, which visited each hook point in
+// `seen` once. Runs one pass without heads, and one pass for each head of the
+// attention with the most heads.
 template <typename T>
 ResidualSources<T> FindResidualSources(
     Forward<T>& forward, const Traced<T>& traced,
     absl::Span<const typename SiteRecorder<T>::Seen> seen);
 
-// Replaces the values of a pass by the held values, plus at most one source.
+// Replaces the values of a pass by the held values, plus the value of at most
+// one source.
 template <typename T>
 class OneSource : public Probe<T> {
  public:
@@ -68,7 +69,7 @@ class OneSource : public Probe<T> {
       : sources_(std::move(sources)) {}
 
   const ResidualSources<T>& sources() const { return sources_; }
-  // Selects a part of sources(), or none if null.
+  // Selects a part of sources(). Null selects no source.
   void Choose(const typename ResidualSources<T>::Part* part) { part_ = part; }
 
   SiteWish Wish(const std::string& site) override {

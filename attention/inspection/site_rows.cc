@@ -10,7 +10,7 @@ namespace regard {
 
 namespace {
 
-// Appends the queries of `array` to each head of `all`. `array` is one
+// Appends the queries of `array` to each head of `all`. `array` contains one
 // statistic [heads, queries] of the first example in `rows`.
 template <typename X>
 void Append(const SiteRows& site, const RowStatistics& rows, const X* array,

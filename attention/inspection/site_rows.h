@@ -32,7 +32,7 @@ struct SiteRows {
   std::vector<double> window = {};
 
   // Returns the mean of `values`, one of the statistics, over the rows of a
-  // head that have an unmasked key. Returns 0 if there are no such rows.
+  // head whose weights are not all 0. Returns 0 if there are no such rows.
   double Mean(const std::vector<double>& values, int64_t head) const;
 };
 
@@ -40,8 +40,8 @@ struct SiteRows {
 template <typename T>
 class RowRecorder : public Probe<T> {
  public:
-  // `window` >= 1 is the number of keys up to the query's own position that
-  // SiteRows::window sums.
+  // SiteRows::window sums the weights of the last `window` >= 1 keys, up to the
+  // query's own position.
   explicit RowRecorder(int64_t window) : window_(window) {}
 
   SiteWish Wish(const std::string& site) override;

@@ -39,8 +39,8 @@ std::vector<std::string> TraceLabels::QueryLabels(absl::string_view site,
     return KeyLabels(site, count);
   }
   const TracedSequence& sequence = sequences.at(of->queries);
-  // An embedding belongs to the token that a position reads, not to the one
-  // that it writes.
+  // An embedding belongs to the token that a position reads, not to the token
+  // that the position writes.
   return OrNumbers(
       MatchesSite(inputs, site) ? sequence.labels : sequence.query_labels(),
       count);

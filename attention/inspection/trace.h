@@ -18,7 +18,8 @@
 
 namespace regard {
 
-// The maximum number of traced positions in a text. Each position takes a pass.
+// The maximum number of traced positions in a text. Each position requires a
+// pass.
 inline constexpr int64_t kMostTraced = 100;
 
 struct TraceOptions {
@@ -46,7 +47,7 @@ struct TracedSequence {
   std::string name = {};                 // "source", "image"
   std::vector<std::string> labels = {};  // the token that each position reads
   // The token that each position writes, used as the label of a query. If
-  // empty, `labels` are used for queries, too.
+  // empty, queries also have `labels`.
   std::vector<std::string> writes = {};
   std::optional<TracedImage> image = {};
 
@@ -83,8 +84,9 @@ struct TraceLabels {
   // writes.
   bool successive = false;
   size_t writer = 0;
-  // Pattern of the weights that align outputs with inputs; the last match is
-  // used. "" if there is none. If the head is -1, the mean over heads is used.
+  // Pattern of the weights that align outputs with inputs, or "" if there are
+  // none. If several hook points match, the last one is used. If the head is
+  // -1, the mean over heads is used.
   std::string alignment = {};
   int64_t alignment_head = -1;
   struct Link {
@@ -93,14 +95,14 @@ struct TraceLabels {
   };
   std::vector<Link> gold = {};                      // gold alignments, if known
   std::vector<std::string> inputs = {"*embedded"};  // hook points of the inputs
-  // The TraceOptions::target that explains the same prediction again, if there
-  // is one.
+  // The TraceOptions::target for which the same prediction is explained again.
+  // Absent if there is no such target.
   std::optional<std::string> target = {};
   std::vector<std::string> notes = {};  // messages for the user
 
-  // Returns `count` labels for the queries or the keys of a hook point. The
-  // labels are numbers from 0 if no pattern matches or the sequence has another
-  // length.
+  // Return `count` labels for the queries or the keys of a hook point. The
+  // labels are numbers from 0 if no pattern matches, or if the sequence does
+  // not have `count` positions.
   std::vector<std::string> QueryLabels(absl::string_view site,
                                        int64_t count) const;
   std::vector<std::string> KeyLabels(absl::string_view site,
@@ -114,10 +116,11 @@ struct TraceLabels {
 // nostalgebraist, "interpreting GPT: the logit lens", 2020.
 template <typename T>
 struct LogitLens {
-  std::string sites = {};              // residuals; the last in a layer is used
+  // residuals; of each layer, the last is used
+  std::string sites = {};
   std::vector<std::string> rows = {};  // names of the predictions
-  // Maps a residual to log-probabilities [rows, choices], with the model's own
-  // last norm and head. Null if the model has no residual layers.
+  // Maps a residual to log-probabilities [rows, choices], with the last norm
+  // and the output head of the model. Null if the model has no residual layers.
   std::function<Var<T>(Forward<T>&, Var<T>)> log_probabilities = {};
   std::function<std::string(size_t)> name = {};  // name of a choice
 };
@@ -136,11 +139,11 @@ struct Traced {
 template <typename T>
 Var<T> PickEach(Var<T> x, absl::Span<const int32_t> ids);
 
-// Returns an error if `options` set `target` or `beam`, for a model that does
-// not write text.
+// Returns an error if `target` or `beam` is set. For models that do not write
+// text.
 absl::Status RefuseTarget(const TraceOptions& options);
-// Returns an error if `size` exceeds `most` tokens or is 0. `what` is "input"
-// or "target".
+// Returns an error if `size` is 0 or exceeds `most` tokens. `what` is "input"
+// or "target", for the message.
 absl::Status CheckTracedSize(absl::string_view what, size_t size,
                              int64_t most = kMostTraced);
 
