@@ -13,8 +13,8 @@ namespace {
 
 constexpr int64_t kBlock = 16;  // rows of a block, for channel decays
 
-// Calls f(t, factors) for each row t, without channel decays. For s <= t,
-// M[t, s] is factors[s] * (q . k). `factors` is null if all factors are 1.
+// Calls f(t, factors) for each row t, if there are no channel decays. For s <=
+// t, M[t, s] is factors[s] * (q . k). `factors` is null if there is no decay.
 template <typename T, typename F>
 void ForEachRow(const DecayedRows<T>& rows, T* scratch, F f) {
   T* const sums = scratch;
@@ -32,9 +32,9 @@ void ForEachRow(const DecayedRows<T>& rows, T* scratch, F f) {
   }
 }
 
-// The block of rows first .. first + count - 1, with channel decays. The decay
-// between an earlier key and a row of the block is the product of the decay up
-// to the start of the block and the decay since the start.
+// Rows first .. first + count - 1, with channel decays. The decay between an
+// earlier key and a row of the block has two factors: the decay from the key to
+// the start of the block, and the decay from the start to the row.
 template <typename T>
 struct Block {
   int64_t first;
@@ -43,7 +43,7 @@ struct Block {
   T* key_factors;    // [first, width], decay from each key to the start
   T* queries;        // [count, width], the queries times query_factors
   T* keys;           // [first, width], the keys times key_factors
-  T* d_queries;      // storage of the same sizes
+  T* d_queries;
   T* d_keys;
   T* sum;      // [width]
   T* factors;  // [width]

@@ -1,14 +1,15 @@
-// Inner products of queries with earlier keys, which decay with the distance.
+// Inner products of queries and earlier keys, with factors that decay with the
+// distance.
 //
 //   M[t, s] = sum_c q[t, c] k[s, c] exp(g[s + 1, c] + .. + g[t, c]),  s <= t.
 //
 // g <= 0 is the logarithm of the decay at each position, for each head or for
 // each channel c of its keys. Products with later keys are 0.
 //
-// The decay between two positions is summed separately. It is never a
-// difference of two long sums, and no exponent is above 0. Channel decays are
-// applied in blocks of 16 rows: Yang et al., "Gated linear attention
-// transformers with hardware-efficient training", 2024, section 4.3.
+// The exponent is summed separately for each pair of positions. It is never a
+// difference of two long sums, and never above 0. Channel decays are applied in
+// blocks of 16 rows: Yang et al., "Gated linear attention transformers with
+// hardware-efficient training", 2024, section 4.3.
 #ifndef ATTENTION_MIXERS_DECAYED_PRODUCTS_H_
 #define ATTENTION_MIXERS_DECAYED_PRODUCTS_H_
 
@@ -29,13 +30,13 @@ template <typename T>
 struct DecayedRows {
   int64_t count;
   int64_t width;
-  int64_t decay_width;  // 0: no decay; otherwise 1 or `width`
+  int64_t decay_width;  // 0 means no decay; otherwise 1 or `width`
   const T* queries;     // [count, width]
   const T* keys;        // [count, width]
   const T* log_decay;   // [count, decay width]
 };
 
-// Returns the number of elements of scratch storage for the functions below.
+// Returns the number of scratch elements that the functions below need.
 template <typename T>
 int64_t DecayedScratch(const DecayedRows<T>& rows);
 
@@ -50,8 +51,8 @@ template <typename T>
 void AddProductGradients(const DecayedRows<T>& rows, T* scratch, T* d_products,
                          T* d_queries, T* d_keys);
 
-// Converts gradients of the sums g[0] + .. + g[t] to gradients of g, in place.
-// Row t of `d_decay` becomes the sum of rows t, t + 1, ...
+// Converts gradients of the sums g[0] + .. + g[t] to gradients of g, in place:
+// row t of `d_decay` becomes the sum of rows t, t + 1, ...
 template <typename T>
 void SumDecayGradients(int64_t count, int64_t decay_width, T* d_decay);
 

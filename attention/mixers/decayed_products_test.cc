@@ -21,8 +21,8 @@ using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// Returns queries, keys and, unless `decay_width` is 0, the logarithm of a
-// decay.
+// Returns queries and keys, and the logarithm of a decay unless `decay_width`
+// is 0.
 std::vector<CheckedInput> Inputs(int64_t time, int64_t width,
                                  int64_t decay_width) {
   const Shape shape = {2, 3, time, width};
@@ -93,7 +93,7 @@ TEST(DecayedProductsTest, DecaysWithTheDistance) {
   const Var<double> keys = tape.Input({1, 1, 3, 1}, {5, 7, 11});
   EXPECT_THAT(DecayedProducts(queries, keys, {}).span(),
               ElementsAre(5, 0, 0, 10, 14, 0, 15, 21, 33));
-  // The decays are 0.1, 0.5 and 0.25. No product depends on the first one.
+  // The decays are 0.1, 0.5 and 0.25. The first decay must have no effect.
   const Var<double> decay =
       tape.Input({1, 1, 3, 1}, {std::log(.1), std::log(.5), std::log(.25)});
   EXPECT_THAT(DecayedProducts(queries, keys, decay).span(),
@@ -110,8 +110,8 @@ TEST(DecayedProductsTest, EachChannelHasItsDecay) {
               ElementsAre(2, 0, DoubleNear(.625, 1e-15), 2));
 }
 
-// The decay between neighbors must be accurate even after many positions. As a
-// difference of two long sums, it would lose all digits.
+// The decay between neighbors must be accurate even after many positions.
+// Computed as a difference of two long sums, it would lose all digits.
 TEST(DecayedProductsTest, LongSumsCostNoPrecision) {
   constexpr int64_t kTime = 600;
   for (const int64_t width : {1, 2}) {

@@ -176,8 +176,8 @@ class Workspace {
   T* rows_;
 };
 
-// Writes the outputs of a chunk. Replaces `state`, the state before the chunk,
-// by the state after it.
+// Computes the outputs of a chunk, and updates `state` from the state before
+// the chunk to the state after it.
 template <typename T>
 void ComputeChunk(const Chunk<T>& chunk, const Extents& extents,
                   Workspace<T>& work, T* state, T* outputs) {
@@ -229,8 +229,7 @@ void ChunkGradients(const Chunk<T>& chunk, const Extents& extents,
   }
   if (extents.decay_width > 0) {
     DecayGradients(chunk.rows, work.d_queries, work.d_keys, work.d_decay);
-    // The last decay of the chunk scales all that the state after the chunk
-    // contains.
+    // The last decay of the chunk scales the whole state after the chunk.
     T* const last = work.d_decay + (n - 1) * extents.decay_width;
     for (int64_t c = 0; c < width; ++c) {
       last[extents.decay_width == 1 ? 0 : c] += DotRow(

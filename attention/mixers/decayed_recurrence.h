@@ -21,10 +21,10 @@ struct DecayedInputs {
   Var<T> keys;     // [batch, heads, time, key width]
   Var<T> values;   // [batch, heads, time, value width]
   // The logarithm of the decay, [batch, heads, time, 1 or key width]. Finite
-  // and at most 0. Empty for no decay.
+  // and at most 0. If empty, there is no decay.
   Var<T> log_decay = {};
   // The state before the first position, [batch, heads, key width, value
-  // width]. Empty for a state of 0.
+  // width]. If empty, the state is 0.
   Var<T> state = {};
 };
 
@@ -34,8 +34,8 @@ struct DecayedOutputs {
   Var<T> state;    // the state after the last position
 };
 
-// Computes all positions. The bits of an output do not depend on later
-// positions.
+// Computes all positions. Outputs do not depend on later positions, not even in
+// their last bits.
 template <typename T>
 DecayedOutputs<T> DecayedRecurrence(const DecayedInputs<T>& inputs);
 

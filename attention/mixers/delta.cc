@@ -30,8 +30,8 @@ LinearOptions WithBias(bool bias, LinearOptions options) {
   return options;
 }
 
-// Scales the rows of x [.., width] to the length `length`. Rows much shorter
-// than sqrt(kLeastSquare) stay shorter.
+// Scales the rows of x [.., width] to the length `length`. Rows with a length
+// far below sqrt(kLeastSquare) stay shorter.
 template <typename T>
 Var<T> WithLength(Var<T> x, double length) {
   const auto width = static_cast<double>(x.cols());

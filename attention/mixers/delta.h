@@ -1,5 +1,5 @@
 // The delta rule. Each head has a state S, which stores values for keys. Each
-// position replaces the value that S stores for its key.
+// position replaces the value that S stores for the key of the position.
 //
 //   S_t = (I - b_t k_t k_t^T) diag(exp(g_t)) S_{t-1} + b_t k_t v_t^T,
 //   o_t = S_t^T q_t
@@ -72,8 +72,9 @@ class Delta : public StateMixer<T> {
 };
 
 // Base class of presets. `Choice::FullOptions(options, width)` returns the
-// options of the delta rule. `Choice::ValidateWidths(options, width, problems)`
-// returns whether the options have valid widths.
+// options of the delta rule, except heads, eigenvalues and convolution.
+// `Choice::ValidateWidths(options, width, problems)` returns whether the
+// options have valid widths.
 template <typename T, typename Config, typename Choice>
 class DeltaChoice : public Delta<T> {
  public:
@@ -97,7 +98,7 @@ class DeltaChoice : public Delta<T> {
     DeltaMixer full = Choice::FullOptions(options, width);
     full.set_heads(options.heads());
     full.set_eigenvalues(options.eigenvalues());
-    *full.mutable_convolution() = options.convolution();  // default: width 4
+    *full.mutable_convolution() = options.convolution();  // width 4 by default
     return full;
   }
 };

@@ -31,7 +31,7 @@ void CheckInputs(const char* operation, const DeltaInputs<T>& inputs) {
       << ", values " << v << ", rates " << inputs.rates.shape();
 }
 
-// Computes one chunk. Decay and state may be empty.
+// Computes one chunk. The decay and the state may be empty.
 template <typename T>
 DecayedOutputs<T> ComputeChunk(DeltaInputs<T> inputs) {
   DecayedInputs<T>& in = inputs.decayed;
@@ -54,7 +54,7 @@ template <typename T>
 DecayedOutputs<T> DeltaRecurrence(const DeltaInputs<T>& inputs) {
   CheckInputs("DeltaRecurrence", inputs);
   const DecayedInputs<T>& in = inputs.decayed;
-  // Without positions, the final state is the initial state, or 0.
+  // If there are no positions, the final state is the initial state, or 0.
   if (in.queries.dim(2) == 0) return DecayedRecurrence(in);
   const Var<T> all[] = {in.queries, in.keys, in.values, inputs.rates,
                         in.log_decay};

@@ -168,8 +168,8 @@ TEST(DeltaRecurrenceTest, APositionReplacesTheValueOfItsKey) {
   }
 }
 
-// A key of length 1 with rate 2 and value 0 must negate the state along the
-// key. Rates up to 1 cannot do this.
+// A rate of 2 must reflect the state: a key of length 1 with value 0 must
+// negate the state along the key. Rates up to 1 cannot do this.
 TEST(DeltaRecurrenceTest, ARateOfTwoReflects) {
   Tape<double> tape;
   const DeltaInputs<double> in = {{.queries = tape.Full({1, 1, 1, 1}, 1),
@@ -198,9 +198,9 @@ DeltaInputs<float> Numbers(Tape<float>& tape, int64_t batch, int64_t time,
           input(1, 5, 1, 0)};
 }
 
-// If all keys have different axes, a position has no stored value to replace.
-// The delta rule must then give the same bits as linear attention with the
-// values b v, with or without a decay.
+// If all keys are orthogonal, no position has a stored value to replace. The
+// delta rule must then give the same bits as linear attention with the values b
+// v, with or without a decay.
 TEST(DeltaRecurrenceTest, WithOrthogonalKeysItIsLinearAttention) {
   constexpr int64_t kTime = 100;  // two chunks
   for (const int64_t decay_width : {int64_t{0}, int64_t{1}, kTime}) {

@@ -181,9 +181,9 @@ TEST(ShortConvolutionTest, ItsParametersAreWhatTheOptionsNeed) {
            "value_convolution.weight [16, 2]", "value_convolution.bias [16]"}));
 }
 
-// If the tap at the position itself is 1 and all others are 0, the convolution
-// returns x sigmoid(x). mamba2 without a convolution applies this function to
-// queries and keys.
+// If the tap at the position itself is 1 and all other taps are 0, the
+// convolution must return x sigmoid(x). Without a convolution, mamba2 applies
+// this function to queries and keys only.
 TEST(ShortConvolutionTest, OfThePositionItselfItIsTheFunction) {
   LayerRun run("mamba2 { heads: 2 key_width: 3 convolution {} }");
   for (const char* name : {"query", "key", "value"}) {

@@ -25,8 +25,8 @@ Var<T> ByHeads(Var<T> x, int64_t heads);
 struct LearnedDecayWidths {
   int64_t heads;
   int64_t channels = 1;  // decays per head
-  // If above 0, z is a linear map of `narrow` values, which are a linear map of
-  // the input. If 0, z is a linear map of the input.
+  // If above 0, z is a linear map of `narrow` numbers, which are a linear map
+  // of the input. If 0, z is a linear map of the input.
   int64_t narrow = 0;
 };
 

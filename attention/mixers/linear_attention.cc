@@ -243,8 +243,8 @@ DecayedInputs<T> LinearAttention<T>::Recurrence(
                          .log_decay = terms.others[kLogDecay]};
   if (state != nullptr) in.state = state->Row(state_);
   if (normalizes_) {
-    // Appends a channel of ones to the values. Its output is the sum of the
-    // weights.
+    // Appends a channel of ones to the values. The output in this channel is
+    // the sum of the weights.
     const Var<T> ones =
         terms.values.tape().Full(terms.values.shape().With(3, 1), T(1));
     in.values = Concat<T>({terms.values, ones}, -1);

@@ -28,13 +28,13 @@
 
 namespace regard {
 
-// Returns the width of each head: `given`, or an equal part of the total width
-// `whole` if `given` is 0.
+// Returns the width of each head. This is `given`, or `whole` / heads if
+// `given` is 0.
 inline int32_t HeadWidth(int32_t given, int64_t whole, int32_t heads) {
   return given > 0 ? given : static_cast<int32_t>(whole / heads);
 }
-// Returns whether HeadWidth() of the field `name` is exact. If not, adds a
-// problem.
+// Returns whether HeadWidth() of the field `name` is a whole number. If not,
+// adds a problem.
 bool RequireHeadWidth(const char* name, int32_t given, int64_t whole,
                       int32_t heads, ConfigProblems& problems);
 // Adds a problem if the concatenated heads are too wide for one axis of a
@@ -72,9 +72,9 @@ class LinearAttention : public StateMixer<T> {
   enum Other { kLogDecay, kGate };
 
   Var<T> MapFeatures(Var<T> x) const;
-  // Returns the logarithm of the decay, [rows, heads, time, 1 or key width].
-  // Returns an empty Var without a decay. If the decay is HEAD, sets
-  // `step_size` [rows, heads, time, 1].
+  // Returns the logarithm of the decay, [rows, heads, time, 1 or key width], or
+  // an empty Var if there is no decay. If the decay is HEAD, sets `step_size`
+  // [rows, heads, time, 1].
   Var<T> LogDecay(Forward<T>& forward, Var<T> x, Var<T>* step_size) const;
   DecayedInputs<T> Recurrence(const MixerTerms<T>& terms,
                               const LayerState<T>* state) const;

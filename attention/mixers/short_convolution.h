@@ -24,7 +24,7 @@
 namespace regard {
 
 // Returns the sum in the formula above, without the bias, for x [rows, time,
-// channels] and weight [channels, n]. Positions before the first are 0.
+// channels] and weight [channels, n]. Values before the first position are 0.
 template <typename T>
 Var<T> CausalConvolution(Var<T> x, Var<T> weight);
 
@@ -33,7 +33,7 @@ template <typename T>
 Var<T> Silu(Var<T> x);
 
 // The convolution as a layer. The parameters are weight [channels, n] and, if
-// the options request a bias, bias [channels].
+// set in the options, bias [channels].
 template <typename T>
 class ShortConvolution {
  public:
@@ -42,8 +42,9 @@ class ShortConvolution {
   ShortConvolution(const MixerSetup<T>& setup, const std::string& name,
                    int64_t channels, const ConvolutionConfig& options);
 
-  // Maps x [rows, time, channels] to the same shape. Continues from `state`
-  // unless it is null, and stores the inputs that later positions need.
+  // Maps x [rows, time, channels] to the same shape. If `state` is not null,
+  // continues from the inputs that it stores, and stores the inputs that later
+  // positions need.
   Var<T> operator()(Forward<T>& forward, Var<T> x, LayerState<T>* state) const;
 
  private:
