@@ -20,12 +20,12 @@ template <typename T>
 constexpr T kMinusInfinity = -std::numeric_limits<T>::infinity();
 
 // The blocks of keys in one call. The first block may begin before the first
-// key.
+// key row.
 struct Blocks {
   int64_t size;
   int64_t keys;
   int64_t first;  // index of the first block
-  int64_t shift;  // positions of the first block before the first key
+  int64_t shift;  // number of positions of the first block before the first key
   int64_t count;
 
   Blocks(int64_t size, int64_t keys, int64_t first_key)
@@ -49,7 +49,7 @@ struct Blocks {
 };
 
 // Computes the mean of the unmasked keys in `rows`, and returns the number of
-// these keys. Adds rows in ascending order.
+// these keys. Adds keys in ascending order.
 template <typename T>
 int64_t MeanOfRows(const T* keys, int64_t width, const KeyRange& rows,
                    const VisibleKeys& visible, T* mean) {
@@ -66,8 +66,8 @@ int64_t MeanOfRows(const T* keys, int64_t width, const KeyRange& rows,
   return count;
 }
 
-// The gates of the blocks of one key head, for all queries that use this key
-// head.
+// The gates of all blocks, for one key head and the queries of the heads that
+// use this key head.
 template <typename T>
 class Gates {
  public:
@@ -77,7 +77,8 @@ class Gates {
         means_(scratch.New(blocks.count * width)),
         mean_(scratch.New(width)) {}
 
-  // Sets the keys. `known` has the means of the first num_known blocks.
+  // Sets the keys of the head. `known` has the means of the first `num_known`
+  // blocks.
   void SetKeys(const T* keys, const T* known, int64_t num_known) {
     keys_ = keys;
     mean_of_ = {0, 0};
@@ -160,12 +161,13 @@ class KeptMeans {
 
   // The number of blocks whose means the state already has.
   int64_t known() const { return known_; }
-  // Returns the means [known, width] that the state has for a row and key head,
-  // or null if the state has no means.
+  // Returns the stored means [known, width] of a row and key head, or null if
+  // there are none.
   const T* Known(int64_t row, int64_t key_head) const {
     return known_ == 0 ? nullptr : At(before_, row, key_head);
   }
-  // Saves `means` [blocks, width] of a row and key head.
+  // Saves the means of complete blocks, the first rows of `means` [blocks,
+  // width], for a row and key head.
   void Keep(int64_t row, int64_t key_head, const T* means) {
     if (!after_.has_value()) return;
     std::copy_n(means, complete_ * after_.dim(3), At(after_, row, key_head));
@@ -189,7 +191,7 @@ class KeptMeans {
   Var<T> after_;  // empty if the means do not change
 };
 
-// Chooses blocks for one query among the blocks that the query sees.
+// Chooses among the blocks that a query sees.
 template <typename T>
 class BlockChooser {
  public:
@@ -214,8 +216,8 @@ class BlockChooser {
   bool competes(int64_t block) const { return kinds_[block] == kCompeting; }
   bool unseen(int64_t block) const { return kinds_[block] == kUnseen; }
 
-  // Chooses the blocks with the largest gate(block), in addition to the forced
-  // blocks. Calls gate() for each block that is neither forced nor unseen.
+  // Chooses the blocks with the largest gates, in addition to the forced
+  // blocks. Calls gate(block) for each visible block that is not forced.
   template <typename F>
   void Choose(F gate) {
     int64_t n = 0;
@@ -238,8 +240,8 @@ class BlockChooser {
     for (int64_t i = 0; i < left; ++i) kinds_[candidates_[i].block] = kForced;
   }
 
-  // Adds the chosen blocks of a query to `ranges`. Also adds unseen blocks,
-  // which cost nothing and join ranges.
+  // Adds the chosen blocks of a query to `ranges`. Also adds unseen blocks:
+  // their keys are masked, and fewer ranges remain if ranges are joined.
   void AddTo(KeyRanges& ranges, int64_t example, int64_t head,
              int64_t query) const {
     for (int64_t b = 0; b < blocks_.count; ++b) {
@@ -309,9 +311,10 @@ KeyRanges ChooseBlocks(Tape<T>& tape, const ScoreInputs<T>& in,
   const int64_t width = q[3];
   const int64_t group = heads / k[1];
   const Blocks blocks(choice.size, k[2], in.positions.first_key);
-  // The maximum number of ranges of a query. Without a dense mask, ranges are
-  // runs of chosen blocks and at most three runs of unseen blocks: before the
-  // visible keys, after them, and around one masked key between them.
+  // The maximum number of ranges of a query. Without a dense mask, these are
+  // runs of chosen blocks and at most three runs of unseen blocks. The unseen
+  // blocks are before the visible keys, after them, or around the only masked
+  // key among them.
   const int64_t alternating = blocks.count / 2 + 1;
   const int64_t most =
       in.mask.dense.empty()

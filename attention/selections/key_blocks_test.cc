@@ -60,8 +60,8 @@ TEST(KeyBlocksTest, HaveTheLargestProductsWithTheMeans) {
               ElementsAre(std::pair(0, 2), std::pair(4, 6)));
 }
 
-// One of the two chosen blocks must be the query's own block. Later blocks are
-// masked.
+// One of the two chosen blocks must be the query's own block. The causal mask
+// hides later blocks.
 TEST(KeyBlocksTest, OfACausalQueryHoldItsOwn) {
   Tape<float> tape;
   ScoreInputs<float> in = Worked(tape);
@@ -95,7 +95,8 @@ TEST(KeyBlocksTest, OfAStepReadNoKeysOfBlocksThatAreComplete) {
   in.queries = tape.Input({1, 1, 2, 1}, {-1, 1});
   in.keys = tape.Input({1, 1, 7, 1}, {kNaN, kNaN, kNaN, kNaN, -4, 2, 3});
   const KeyRanges ranges = ChooseBlocks(tape, in, choice);
-  // The second range includes the last key, which the causal mask excludes.
+  // The second range includes the last key, which the causal mask excludes
+  // anyway.
   EXPECT_THAT(RangesOf(ranges, 0, 0),
               ElementsAre(std::pair(0, 2), std::pair(4, 7)));
   EXPECT_THAT(RangesOf(ranges, 0, 1),
@@ -119,7 +120,8 @@ TEST(KeyBlocksTest, BeginAtMultiplesOfTheirSizeInPositions) {
               ElementsAre(std::pair(1, 3), std::pair(5, 7)));
 }
 
-// The mean of the second block must be 6, its only unmasked key, instead of 5.
+// The mean of the second block must be 6, its only unmasked key. The mean of
+// both keys is 5.
 TEST(KeyBlocksTest, ReadOnlyWhatTheQuerySees) {
   Tape<float> tape;
   ScoreInputs<float> in = Worked(tape);
