@@ -1,5 +1,5 @@
-// Softmax with a temperature that depends on the length. With n keys, and N
-// keys in training:
+// Softmax of scores times a factor f that depends on the number n of keys. N is
+// the number of keys in training.
 //
 //   exp(f s_i) / sum_j exp(f s_j)   with   f = max(1, log(n) / log(N)).
 //

@@ -78,8 +78,7 @@ std::vector<double> ByBisection(
     const std::function<double(double score, double tau)>& weight) {
   const auto [least, most] = std::minmax_element(scores.begin(), scores.end());
   // The sum of the weights is at least 1 at the lower bound and 0 at the upper
-  // bound, for functions of the scores (sparsemax) and of their halves
-  // (entmax).
+  // bound, even for entmax, which halves the scores.
   double low = std::min(*least, *least / 2) - 2;
   double high = std::max(*most, *most / 2) + 2;
   for (int i = 0; i < 200; ++i) {
@@ -151,7 +150,7 @@ TEST(NormalizersTest, SigmoidByHand) {
               ElementsAre(0.5, DoubleNear(0.75, 1e-15), 1));
 }
 
-// With four keys and a scale of 1/2, the factor is log 2. The weights of the
+// With four keys and a scale of 1/2, the factor is log 2, so the weights of the
 // scores 1 and 0 have the ratio 2 to 1.
 TEST(NormalizersTest, ScalableSoftmaxByHand) {
   EXPECT_THAT(Weights("scalable_softmax { scale: 0.5 }", {1, 0, 0, 0}),

@@ -1,10 +1,10 @@
 // The square of the positive part of each score, divided by a power of the
-// number n of keys: max(s_i, 0)^2 / n^p. A weight does not depend on other
-// scores.
+// number n of keys: max(s_i, 0)^2 / n^p. A weight does not depend on the scores
+// of other keys.
 //
 // Hua et al., "Transformer quality in linear time", 2022. Wortsman et al.,
 // "Replacing softmax with ReLU in vision transformers", 2023, study p = 1. If
-// all scores are 1 and p is 1, all weights are 1 / n, as in plain attention.
+// all scores are 1 and p is 1, all weights are 1 / n, as with softmax.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

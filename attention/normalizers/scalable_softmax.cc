@@ -3,8 +3,8 @@
 //
 //   exp(f s_i) / sum_j exp(f s_j)   with   f = scale log(n) + bias.
 //
-// Each head has a scale and a bias. The largest weight of softmax falls if keys
-// are added. The largest weight of scalable softmax need not fall.
+// Each head has a scale and a bias. If keys are added, the largest weight of a
+// softmax falls. The factor f can prevent this.
 //
 // Nakanishi, "Scalable-softmax is superior for attention", 2025 (arXiv
 // 2501.19399). With a scale of 0 and a bias of 1, f is exactly 1, and the layer
@@ -22,7 +22,7 @@
 
 namespace regard {
 
-// Has the parameters "scale" [heads] and, if the options request a bias, "bias"
+// Has the parameters "scale" [heads] and, if set in the options, "bias"
 // [heads].
 template <typename T>
 class ScalableSoftmax : public Normalizer<T> {

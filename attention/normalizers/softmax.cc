@@ -1,5 +1,5 @@
-// Softmax, exp(s_i) / sum_j exp(s_j), row by row. This is the reference
-// implementation: attention uses its own kernels for softmax.
+// Softmax, exp(s_i) / sum_j exp(s_j), for each row. This is the reference
+// implementation: attention layers use faster kernels for softmax.
 #include <cstdint>
 
 #include "attention/normalizer.h"

@@ -18,9 +18,10 @@ class Sparsemax : public Normalizer<T> {
 
   Sparsemax(const Options&, ParameterScope<T>, const ScoreWidths&) {}
 
-  // Algorithm 1 of the paper, applied to the scores minus the largest score,
-  // because floats near a large score cannot represent this score minus 1. tau
-  // is at least -1, so differences below -1 get weight 0 and are not sorted.
+  // Algorithm 1 of the paper, applied to the scores minus the largest score.
+  // Without this subtraction, floats could not represent a large score minus 1.
+  // tau is at least -1, so differences below -1 get weight 0 and are not
+  // sorted.
   void Normalize(int64_t n, const T* /*parameters*/, T* scores,
                  T* scratch) const override {
     const T max = MaxRow(scores, n);

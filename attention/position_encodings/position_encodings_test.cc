@@ -130,7 +130,7 @@ TEST(RotaryTest, AlternativesTurnAlike) {
               ElementsAreArray(both));
 }
 
-// Inner products must depend only on the distance, also at large positions.
+// Inner products must depend only on the distance, even at large positions.
 TEST(RotaryTest, InnerProductsDependOnTheDistance) {
   for (const char* config : {"rotary {}", "rotary { style: INTERLEAVED }"}) {
     Encoding<double> rotary(config);
@@ -144,8 +144,8 @@ TEST(RotaryTest, InnerProductsDependOnTheDistance) {
   }
 }
 
-// Layers with equal options and positions must share a table of angles, and
-// other combinations must not.
+// Layers must share a table of angles if and only if their options and
+// positions are equal.
 TEST(RotaryTest, LayersShareTheAnglesOfAStep) {
   const auto turn = [](Tape<double>& tape, const std::string& config,
                        int64_t first, int64_t step, int64_t rows) {
@@ -195,8 +195,8 @@ TEST(AlibiTest, SlopesAreThoseOfThePaper) {
   EXPECT_THAT(Encoding<double>("alibi {}", 8).Bias(-1, 1),
               ElementsAre(-1 / 2.0, -1 / 4.0, -1 / 8.0, -1 / 16.0, -1 / 32.0,
                           -1 / 64.0, -1 / 128.0, -1 / 256.0));
-  // With 6 heads, the slopes are the slopes for 4 heads, then every other slope
-  // for 8 heads.
+  // With 6 heads, the first four slopes are the slopes for 4 heads. The other
+  // two are the 1st and the 3rd slope for 8 heads.
   EXPECT_THAT(Encoding<double>("alibi {}", 6).Bias(-1, 1),
               ElementsAre(-1 / 4.0, -1 / 16.0, -1 / 64.0, -1 / 256.0, -1 / 2.0,
                           -1 / 8.0));
@@ -281,7 +281,7 @@ std::vector<GradientCase> Cases() {
 TEST(PositionEncodingsTest, Gradients) { CheckGradients(Cases()); }
 
 // The bits of an encoded row must depend only on the row and its position,
-// because a cache stores encoded rows.
+// because a cache stores encoded rows and reuses them in later calls.
 TEST(PositionEncodingsTest, RowsAreEncodedByThemselves) {
   for (const char* config : kEncodings) {
     Encoding<float> encoding(config);

@@ -35,8 +35,8 @@ struct Angles {
 // The address of this constant identifies tables of angles.
 constexpr char kAngles = 0;
 
-// Rotates `row` by the angles, or by the negative angles if `sign` is -1.
-// Stores the result in `turned`, or adds it if kAdd.
+// Rotates `row` by the angles, or by the negated angles if `sign` is -1. Stores
+// the result in `turned`, or adds it to `turned` if kAdd.
 template <bool kAdd, typename T>
 void TurnRow(const Pairs& pairs, const T* cos, const T* sin, T sign,
              const T* row, T* turned) {
@@ -113,9 +113,10 @@ class Rotary : public PositionEncoding<T> {
   }
 
  private:
-  // Returns the angles of n rows at positions first, first + step, ... Angles
-  // are computed in double, so that they stay accurate at large positions. Row
-  // i depends only on its position. All layers of a step share the table.
+  // Returns the angles of n rows at positions first, first + step, ... They are
+  // computed in double, so that they are accurate even at large positions. The
+  // angles of a row depend only on its position. All layers of a step share the
+  // table.
   Angles<T> AnglesOf(Tape<T>& tape, int64_t n, int64_t first,
                      int64_t step) const {
     const int64_t pairs = turned_ / 2;

@@ -85,7 +85,7 @@ class MapRun {
   }
 
   // Returns the gradients of x if the elements of y have the gradients 1, 2,
-  // ..., including elements that are -inf.
+  // ... The elements of y that are -inf also have such gradients.
   std::vector<double> Gradients() {
     Map();
     y_.grad_ref().AddEach([](int64_t i) { return static_cast<double>(i + 1); });
@@ -127,8 +127,9 @@ TEST(TopKTest, KeepsTheLargestAndOfEqualOnesTheFirst) {
   EXPECT_THAT(map(2, {}), ElementsAre());
 }
 
-// The first query sees two keys and keeps both. The second sees four keys and
-// keeps the scores 3 and 4. Masked scores, even NaN, must have no effect.
+// The first query sees two keys, so the map must keep both scores. The second
+// query sees four keys, so the map must keep the scores 3 and 4. Masked scores,
+// even NaN, must have no effect.
 TEST(TopKTest, CountsOnlyWhatAQuerySees) {
   static constexpr int32_t kLengths[] = {2, 4};
   MapRun run("top_k { keys: 2 }", {1, 1, 2, 5},
@@ -150,8 +151,8 @@ TEST(TalkingHeadsTest, IsTheIdentityAtFirst) {
   EXPECT_THAT(run.Map(), ElementsAreArray(x));
 }
 
-// The weight W is [[1, 2], [3, 4]]. Two heads have the scores [[5, 6], [7, 8]]
-// of two keys.
+// The weight W is [[1, 2], [3, 4]]. The scores of two keys are 5 and 6 in head
+// 0, and 7 and 8 in head 1.
 TEST(TalkingHeadsTest, ValuesAndGradientsByHand) {
   MapRun run("talking_heads {}", {1, 2, 1, 2}, {5, 6, 7, 8});
   run.weight() = {1, 2, 3, 4};
@@ -175,8 +176,8 @@ TEST(TalkingHeadsTest, WhatIsHiddenInAHeadAddsNothingToOthers) {
   EXPECT_EQ(y[3], 43);
   EXPECT_EQ(y[4], 32);
   const std::vector<double> d = run.Gradients();
-  // The gradients of y are 1 and 4 for key 0, and 5 for key 1 in head 1. All
-  // other gradients of y are ignored.
+  // The gradients of y are 1 and 4 for key 0 in the two heads, and 5 for key 1
+  // in head 1. All other gradients of y must be ignored.
   EXPECT_THAT(d, ElementsAre(13, 0, 0, 18, 20, 0));
   EXPECT_THAT(run.WeightGradients(), ElementsAre(5, 7, 20, 68));
 }

@@ -4,7 +4,7 @@
 //
 // Gemma Team, "Gemma 2: Improving open language models at a practical size",
 // 2024. A score of -inf, which masks a key, stays -inf. If the cap is far above
-// all scores, they do not change except for rounding, and the layer is plain
+// all scores, the map changes scores only by rounding, and the layer is plain
 // attention.
 #include <limits>
 

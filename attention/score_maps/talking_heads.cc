@@ -21,8 +21,8 @@ namespace regard {
 
 namespace {
 
-// Inputs of the sum over heads. A score that is masked or -inf adds 0 to other
-// heads.
+// Inputs of the sum over heads. A score that is masked or -inf in one head adds
+// 0 to the other heads.
 template <typename T>
 struct HeadMixer {
   const T* x;       // [batch, heads, queries, keys]

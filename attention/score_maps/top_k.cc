@@ -28,8 +28,8 @@ class TopK : public ScoreMap<T> {
   TopK(const Options& options, ParameterScope<T>, const ScoreWidths&)
       : most_(options.keys()) {}
 
-  // Only scores that are kept get a gradient. Masked scores are ignored and
-  // copied unchanged.
+  // Only scores that are kept get a gradient. The map ignores masked scores and
+  // copies them unchanged.
   Var<T> Map(Forward<T>& forward, Var<T> x,
              const ScoreInputs<T>& in) const override {
     if (x.dim(3) <= most_) return x;
@@ -61,11 +61,11 @@ class TopK : public ScoreMap<T> {
  private:
   static constexpr T kInfinity = std::numeric_limits<T>::infinity();
 
-  // Masks all but the `most_` largest of the scores at the `size` indices in
-  // `places`.
+  // `places` has `size` indices of scores. Masks all of these scores except the
+  // `most_` largest.
   void MaskRest(T* scores, int32_t* places, int64_t size) const {
     if (size <= most_) return;
-    // NaN ranks first, so that it is kept and can be noticed.
+    // NaN ranks first, so that it stays visible in the result.
     const auto rank = [scores](int32_t place) {
       return std::isnan(scores[place]) ? kInfinity : scores[place];
     };

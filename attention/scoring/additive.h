@@ -24,7 +24,7 @@ class Additive : public ScoringFunction<T> {
   static constexpr bool kPreparesOtherWidths = true;
 
   // `options` has the fields `width` and `bias`. A `width` of 0 means the width
-  // of the query.
+  // of queries.
   Additive(const auto& options, ParameterScope<T> scope,
            const ScoreWidths& widths)
       : Additive(options.width(), options.bias(), scope, widths) {}

@@ -26,8 +26,8 @@ namespace {
 
 // Adds a note such as "'n' is taken as a learned parameter; did you mean 'd'?"
 // if the name of a parameter is at most one edit away from a predefined name,
-// ignoring case. The shape of the parameter must fit: a scalar can be a typo of
-// a predefined number, and a vector can be a typo of x_i or x_j.
+// ignoring case. A predefined variable must have the shape of the parameter: a
+// number for a scalar, x_i or x_j for a vector.
 void NoteTypo(const FormulaVariable& parameter, ConfigProblems& problems) {
   std::vector<std::string> meant;
   for (const FormulaFunction<double>& function : FormulaFunctions<double>()) {
@@ -112,7 +112,8 @@ template <typename T>
 class Formula : public FormulaScorer<T> {
  public:
   using Options = FormulaScore;
-  // Prepare() may return terms of the keys, with another width than the keys.
+  // Prepare() may return terms of the keys, whose width differs from the width
+  // of the keys.
   static constexpr bool kPreparesOtherWidths = true;
 
   Formula(const Options& options, ParameterScope<T> scope,

@@ -1,5 +1,5 @@
 // Compares each built-in score with a formula of this score. Values and
-// gradients must agree. Bits must agree if both use the same kernel.
+// gradients must agree. They must be bit-identical if both use the same kernel.
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -27,8 +27,9 @@ using ::testing::HasSubstr;
 using ::testing::Ne;
 using ::testing::StartsWith;
 
-// A parameter of the formula that equals columns [first, first + count) of a
-// parameter of the built-in score, or all its columns if `count` is 0.
+// A parameter of the formula, and the columns of a parameter of the built-in
+// score that it must equal: [first, first + count), or all columns if `count`
+// is 0.
 struct SameParameter {
   const char* of_formula;
   const char* of_score;
@@ -247,8 +248,8 @@ TEST(FormulaScoresTest, AlibiIsAFormulaOfTheHead) {
       "position_encoding { alibi {} }", 1e-10);
 }
 
-// Each distance in the test has its own bucket, so a table of distances can
-// equal the buckets.
+// Each distance in the test has its own bucket, so a table of distances must
+// give the same scores as the buckets.
 TEST(FormulaScoresTest, RelativeBucketsAreATableOfDistances) {
   const AttentionRegistry registry = BuiltInScores();
   const ScoreWidths widths = {.heads = 2, .query = 4, .key = 4};
@@ -305,7 +306,7 @@ TEST(FormulaScoresTest, AFaultIsNamedWithItsPlace) {
   const std::string in_prepare = FaultOf("sqrt(sum(k) - 9) + q . k");
   EXPECT_THAT(in_prepare, HasSubstr("at formula[1] sqrt(sum(k) - 9)"));
   EXPECT_EQ(FaultOf("log(relu(norm(q) - 9))"), "");
-  // A fault must be found only in the branch that `where` takes.
+  // `where` must hide faults of the branch that it does not take.
   EXPECT_EQ(FaultOf("where(q . k < 0, 0, sqrt(q . k))"), "");
   EXPECT_THAT(FaultOf("where(q . k < 0, sqrt(q . k), 0)"),
               HasSubstr("formula[18] sqrt(q . k)"));
@@ -398,7 +399,7 @@ TEST(FormulaScoresTest, WhatMayBeATypoIsNoted) {
                   HasSubstr("'hed' is taken as a learned parameter; did you "
                             "mean 'head'?"),
                   HasSubstr("parameters of the formula: ")));
-  // A declared name is not taken for a typo.
+  // There must be no note about a typo if the parameter is declared.
   EXPECT_THAT(NotesOn("score: 'q . k / sqrt(n)' parameter { name: 'n' }"),
               ElementsAre("formula.score: parameters of the formula: n (2)"));
 }

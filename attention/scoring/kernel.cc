@@ -1,6 +1,6 @@
 // Nadaraya-Watson regression with a fixed kernel K. The score is log K(|q - k|
-// / width), so that the softmax gives K_i / sum_j K_j. The score is -inf if a
-// compact kernel is 0.
+// / width), so that the softmax gives K_i / sum_j K_j. Where a compact kernel
+// is 0, the score is -inf.
 #include <cmath>
 #include <limits>
 
@@ -18,7 +18,7 @@ struct LogKernel {
 
   template <typename T>
   T Value(T s) const {
-    if (std::isnan(s)) return s;  // also for CONSTANT, which ignores s
+    if (std::isnan(s)) return s;  // needed for CONSTANT, which ignores s
     const T u2 = -2 * s;
     if (shape == KernelScore::CONSTANT) return T(0);
     if (u2 >= T(1)) return -std::numeric_limits<T>::infinity();
@@ -27,7 +27,7 @@ struct LogKernel {
     return std::log1p(-std::sqrt(u2));
   }
 
-  // Returns 0 if K(u) is 0, and at the peak of the triangle.
+  // Returns 0 where K(u) is 0 and at the peak of the triangular kernel.
   template <typename T>
   T Derivative(T s) const {
     const T u2 = -2 * s;

@@ -1,5 +1,5 @@
 // Checks that weights, contexts and gradients in float agree with PyTorch to
-// 1e-5, also with masks.
+// 1e-5, with and without masks.
 #include "nn/testing/parity.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@
 namespace regard {
 namespace {
 
-// Checks the attention of `config` on the inputs of the fixture.
+// Compares attention with the config `config` with the fixture, on its inputs.
 void CheckParity(const std::string& fixture_name, const std::string& config) {
   const Fixture fixture(fixture_name, "attention/testdata");
   Attention attention;

@@ -1,6 +1,6 @@
 // Prints a Markdown table of the time of self-attention with each built-in
-// score, relative to scaled_dot. Times cover forward and backward pass on one
-// thread.
+// score, relative to scaled_dot. The times cover the forward and the backward
+// pass on one thread.
 //
 //   score_speed [ROUNDS]
 #include <cmath>

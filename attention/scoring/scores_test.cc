@@ -128,8 +128,8 @@ TEST(PublishedValuesTest, EqualKeysShareTheWeightUpToTheLength) {
   ExpectNear(scaled_dot.Context(problem), Rows({2, 10}), 1e-12);
 }
 
-// The contexts must begin with 2 and 10. If masked scores were filled with 0,
-// they would begin with 11.86 and 12.79.
+// Masked keys must have no effect. If masked scores were 0 instead of -inf, the
+// contexts would begin with 11.86 and 12.79 instead of 2 and 10.
 TEST(PublishedValuesTest, MaskedScoresAreNotFilledWithZero) {
   ScoringProblem problem = PublishedProblem(
       std::vector<double>(20, 1), {{2, 1, 1, 2}, std::vector<double>(4, 1)});
@@ -295,7 +295,8 @@ TEST(IdentitiesTest, CosineForgetsLengthAndDotDoesNot) {
   ExpectNear(Scorer("dot {}", kTwo).Scores(problem), {5, 50}, 1e-12);
 }
 
-// The matrix W of `concat` is [W_q W_k], with the matrices of `additive`.
+// The matrix W of `concat` is [W_q W_k], where W_q and W_k are the matrices of
+// `additive`.
 TEST(IdentitiesTest, ConcatIsAdditiveWithItsMatrixSplit) {
   const ScoreWidths widths = {.heads = 2, .query = 2, .key = 3};
   const ScoringProblem problem = ScoringProblem::Random(2, 3, 4, widths);
