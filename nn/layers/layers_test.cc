@@ -107,8 +107,8 @@ TEST(NormLayerTest, CountTheirParametersAndMarkThem) {
 
 class HeldScale : public Probe<double> {
  public:
-  // If `replacement` is NaN, the probe only reads the value and, if `gradient`,
-  // its gradient.
+  // Replaces the scale by `replacement`. If this is NaN, the probe only reads
+  // the scale and, if `gradient`, its gradient.
   explicit HeldScale(double replacement, bool gradient = false)
       : replacement_(replacement), gradient_(gradient) {}
 
@@ -136,8 +136,8 @@ class HeldScale : public Probe<double> {
   const bool gradient_;
 };
 
-// The rows (1, 3) and (-2, 2) of x have the means 2 and 0, the variances 1 and
-// 4, and the mean squares 5 and 4.
+// The rows of x are (1, 3) and (-2, 2). Their means are 2 and 0, their
+// variances 1 and 4, and their mean squares 5 and 4.
 TEST(NormLayerTest, ItsScaleIsAHookPoint) {
   for (const bool rms : {false, true}) {
     ParameterStore<double> store;
@@ -173,11 +173,11 @@ TEST(NormLayerTest, ItsScaleIsAHookPoint) {
     EXPECT_EQ(reader.shape, Shape({1, 2, 1}));
     EXPECT_THAT(reader.read,
                 ElementsAre(DoubleEq(rms ? 1 / std::sqrt(5.0) : 1), .5));
-    // If a probe reads gradients, the norm is composed of plain operations. The
-    // results must agree.
+    // If a probe reads gradients, the norm is composed of plain operations,
+    // which must give the same results.
     HeldScale composed(std::nan(""), /*gradient=*/true);
     EXPECT_THAT(run(&composed), Pointwise(DoubleNear(1e-14), plain));
-    // A held scale has no gradient, so the norm is linear.
+    // A replaced scale has no gradient, so the norm must be linear.
     HeldScale held(10);
     const std::vector<double> y = run(&held);
     const std::vector<double> values(y.begin(), y.begin() + 8);
@@ -208,7 +208,7 @@ TEST(NormLayerTest, ItsHookPointHasTheNameOfItsParameters) {
             "key_norm_scale");
 }
 
-// Predicts words from words with an embedding, a norm and a linear layer.
+// Predicts a word from a word with an embedding, a norm and a linear layer.
 class WordModel {
  public:
   WordModel()

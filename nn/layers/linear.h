@@ -15,7 +15,8 @@ namespace regard {
 struct LinearOptions {
   bool bias = true;
   WeightInitializer initialization = nullptr;  // null: LinearDefault()
-  // Whether biases are 0 initially, instead of PyTorch's default.
+  // Whether biases are 0 initially. If false, they have PyTorch's initial
+  // values.
   bool zero_bias = false;
 };
 

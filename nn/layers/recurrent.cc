@@ -13,7 +13,7 @@ namespace regard {
 namespace {
 
 // Returns the last states of sequences [batch, time, width]: [batch, width].
-// The last state of an empty sequence is its row of `last` [batch, width].
+// For an empty sequence, returns its row of `last` [batch, width].
 template <typename T>
 Var<T> LastRows(Var<T> sequences, absl::Span<const int32_t> lengths,
                 bool reverse, Var<T> last) {

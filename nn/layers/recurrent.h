@@ -1,15 +1,16 @@
-// Stacks of GRU or LSTM layers. Encoders run them over whole sequences,
-// decoders one step at a time. autodiff/recurrent/recurrent.h has the formulas.
+// Stacks of GRU or LSTM layers. Encoders run a stack over whole sequences, and
+// decoders run it one step at a time. autodiff/recurrent/recurrent.h has the
+// formulas.
 //
 // Layer k has the parameters "<k>.weight_ih" [gates * width, inputs],
 // "<k>.weight_hh" [gates * width, width], "<k>.bias_ih" and, depending on the
 // cell, "<k>.bias_hh". In the reverse direction, names begin with
 // "<k>.reverse". Gates are stacked r, z, n and i, f, g, o, as in PyTorch.
 //
-// Layer k has the hook point "layer[k]/state": its outputs, [batch, time,
-// directions * width] for a sequence or [batch, width] for a step. If a probe
-// replaces a sequence, the final state takes h from the replacement, but not
-// the c of an LSTM.
+// Layer k has the hook point "layer[k]/state". Its value is the outputs of the
+// layer, [batch, time, directions * width] for a sequence or [batch, width] for
+// a step. If a probe replaces the outputs of a sequence, the final state takes
+// h from the replacement, but keeps the c of an LSTM.
 #ifndef NN_LAYERS_RECURRENT_H_
 #define NN_LAYERS_RECURRENT_H_
 
@@ -36,15 +37,15 @@ using RecurrentState = std::array<CellState<T>, kMaxRecurrentLayers>;
 template <typename T>
 struct RecurrentOutputs {
   // Outputs of the last layer, [batch, time, directions * width]. Positions
-  // past the length are 0. The second half of the last axis is the reverse
-  // direction.
+  // past the length of a sequence are 0. The second half of the last axis
+  // belongs to the reverse direction.
   Var<T> sequence;
   RecurrentState<T> final_state;
   RecurrentState<T> reverse_final_state;  // empty unless bidirectional
 };
 
 enum class RecurrentCell {
-  kGru,             // PyTorch and cuDNN: reset gate after the product
+  kGru,             // PyTorch and cuDNN: reset gate after product
   kGruResetBefore,  // published: reset gate before product, one bias per gate
   kLstm,            // LSTM with a forget gate
 };
@@ -54,8 +55,8 @@ struct RecurrentOptions {
   int64_t width = 256;         // state width of each layer and direction
   int layers = 1;              // maximum: kMaxRecurrentLayers
   bool bidirectional = false;  // if true, Step() is not available
-  double dropout = 0;          // probability, between layers only
-  // Initializer of the weights. The gates of a cell count as one matrix. Null
+  double dropout = 0;          // probability; applied between layers
+  // Initializer of the weights, with the gates of a cell as one matrix. Null
   // means RecurrentDefault(). Biases are always initialized with
   // RecurrentDefault().
   WeightInitializer initialization = nullptr;
@@ -77,10 +78,10 @@ class Recurrent {
 
   RecurrentState<T> ZeroState(Forward<T>& forward, int64_t batch) const;
 
-  // Runs whole sequences. x is [batch, time, inputs]. `lengths` is [batch], or
+  // Runs the layers over x [batch, time, inputs]. `lengths` is [batch], or
   // empty if all lengths are `time`. The state of a sequence does not change
-  // past its length. `initial` has the states of the forward direction. The
-  // reverse direction starts from 0.
+  // past its length. `initial` is the initial state of the forward direction.
+  // The initial state of the reverse direction is 0.
   RecurrentOutputs<T> Run(Forward<T>& forward, Var<T> x,
                           absl::Span<const int32_t> lengths,
                           const RecurrentState<T>& initial) const;
@@ -146,7 +147,7 @@ class Recurrent {
                              const CellState<T>& initial) const;
   Var<T> BetweenLayers(Forward<T>& forward, Var<T> x, int layer) const;
   // Passes a state through its hook point. If a probe may replace the state,
-  // calls changed(states) to compute again the values that depend on the state.
+  // calls changed(states) to recompute the values that depend on the state.
   template <typename F>
   static Var<T> StateSite(Forward<T>& forward, Var<T> state, int layer,
                           F changed);

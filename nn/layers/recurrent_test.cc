@@ -50,7 +50,7 @@ TEST(RecurrentTest, HasThePublishedNumberOfParameters) {
   EXPECT_EQ(
       CountParameters({.cell = RecurrentCell::kGruResetBefore, .width = 5}, 7),
       3 * 5 * (7 + 5 + 1));
-  // The second layer reads both directions.
+  // The second layer reads the outputs of both directions.
   EXPECT_EQ(
       CountParameters({.width = 5, .layers = 2, .bidirectional = true}, 7),
       2 * 15 * (7 + 5 + 2) + 2 * 15 * (10 + 5 + 2));
@@ -81,7 +81,7 @@ TEST_P(RecurrentKinds, StepsEqualTheWholeSequence) {
   Tape<double> tape;
   Forward<double> forward(tape, store, nullptr);
   forward.BeginStep();
-  // With only one sequence, each step is one row of the array.
+  // Because there is only one sequence, each step is one row of x.
   const Var<double> x = RandomInput(tape, {1, 4, 5}, 1);
   const RecurrentOutputs<double> whole = layer.Run(forward, x, {});
   RecurrentState<double> state = layer.ZeroState(forward, 1);
@@ -93,7 +93,8 @@ TEST_P(RecurrentKinds, StepsEqualTheWholeSequence) {
         forward,
         layer.ProjectInput(forward, tape.Constant({1, 5}, row), 0, bias),
         state);
-    // The two parts of the input are projected one after the other.
+    // Projecting two parts of the input one after the other must give the same
+    // state.
     const Var<double> y = tape.Constant({1, 2}, row.subspan(0, 2));
     const Var<double> c = tape.Constant({1, 3}, row.subspan(2));
     split =
@@ -212,9 +213,8 @@ TEST(RecurrentTest, AReplacedStateIsWhatTheLayerLeaves) {
     return values;
   };
   const std::vector<std::vector<double>> plain = run(nullptr);
-  // The final state of the forward direction is at the last position of a
-  // sequence, and the final state of the reverse direction is at the first
-  // position.
+  // The final state must be the output at the last position in the forward
+  // direction, and at the first position in the reverse direction.
   EXPECT_EQ(plain[1][0], plain[0][2 * 4]);
   EXPECT_EQ(plain[1][4], plain[0][(2 * 3 + 1) * 4]);
   EXPECT_EQ(plain[2][1], plain[0][3]);
@@ -222,7 +222,7 @@ TEST(RecurrentTest, AReplacedStateIsWhatTheLayerLeaves) {
   const std::vector<std::vector<double>> doubled = run(&doubler);
   for (size_t part = 0; part < plain.size(); ++part) {
     for (size_t i = 0; i < plain[part].size(); ++i) {
-      // The final state of an empty sequence is the initial state.
+      // The final state of an empty sequence must stay the initial state.
       const bool empty = part == 1 && i / 2 == 1;
       EXPECT_EQ(doubled[part][i], empty ? 0.5 : 2 * plain[part][i])
           << part << " " << i;
