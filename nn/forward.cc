@@ -65,7 +65,7 @@ void Forward<T>::BeginStep() {
   tape_.Reset();
   went_back_ = false;
   leaves_.clear();
-  // A Var has mutable storage, but operations write only to their outputs.
+  // A Var has mutable storage, but operations do not write to their inputs.
   T* const values = const_cast<T*>(parameters_.values().data());
   const absl::Span<const ParameterInfo> infos = parameters_.parameters();
   for (size_t i = 0; i < infos.size(); ++i) {
@@ -119,7 +119,7 @@ Var<T> Forward<T>::Visit(const char* name, Var<T> value, Var<T> input,
   }
   if (wish.gradient) {
     if (!value.needs_grad()) value = tape_.Input(value.shape(), value.span());
-    // The closure below is never destroyed, so it must not own the name.
+    // The closure below is never destroyed, so it must not own memory.
     char* const copy =
         tape_.arena().template New<char>(static_cast<int64_t>(site.size()));
     std::copy(site.begin(), site.end(), copy);
@@ -164,8 +164,8 @@ void Forward<T>::Backward(absl::Span<const Var<T>> scalars,
       oldest = scalars[i];
     }
   }
-  // If there are no scalars, the caller has assigned gradients to other values,
-  // so no value can be released.
+  // Without scalars, the caller may have assigned gradients to any value, so no
+  // value can be released.
   if (oldest.has_value()) {
     tape_.BackwardAndRelease({}, oldest);
   } else {

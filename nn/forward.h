@@ -1,5 +1,5 @@
-// The forward and backward pass of a model. Gives layers the tape, and the
-// parameters as Vars of the tape.
+// The forward and backward pass of a model. Provides the tape to layers, and
+// the parameters as Vars of the tape.
 //
 //   forward.BeginStep();
 //   Var<T> loss = ...;                 // layers read forward[weight_]
@@ -25,9 +25,9 @@ namespace regard {
 template <typename T>
 class Forward {
  public:
-  // If `gradients` is null, computes inference: parameters are constants, and
-  // no operation is recorded for their gradients. All arguments must outlive
-  // this object.
+  // If `gradients` is null, only computes inference: parameters are constants,
+  // and no operation is recorded for their gradients. All arguments must
+  // outlive this object.
   Forward(Tape<T>& tape, const ParameterStore<T>& parameters,
           GradientSlab<T>* gradients);
 
@@ -39,7 +39,7 @@ class Forward {
   Forward(const Forward&) = delete;
   Forward& operator=(const Forward&) = delete;
 
-  // Sets the gradients for steps that begin later. If null, these steps compute
+  // Sets the gradient slab of later steps. If null, later steps only compute
   // inference. Not owned.
   void set_gradients(GradientSlab<T>* gradients) { gradients_ = gradients; }
 
@@ -48,7 +48,7 @@ class Forward {
   // Creates the missing companions among 0 .. count - 1. A companion is an
   // inference pass over the same parameters, for use by one thread at a time.
   // It has its own tape, whose memory lives as long as this object. All `count`
-  // companions take the current mode and random state of this tape.
+  // companions get the current mode and random state of this object's tape.
   void MakeCompanions(int64_t count);
   Forward& companion(int64_t index);
 
@@ -61,7 +61,7 @@ class Forward {
   // Runs the backward pass from each scalars[i] with the gradient seeds[i], and
   // fills the gradient slab. Parameters that the pass does not reach get
   // gradients of zero. Scalars that need no gradient are ignored. Call it at
-  // most once in a step, outside of scopes.
+  // most once in a step, and not within a scope of the tape.
   //
   // Values older than all scalars become invalid, because gradients reuse their
   // memory. The scalars keep their values.
@@ -91,8 +91,8 @@ class Forward {
     return probe_ == nullptr ? weights : Visit(name, weights, {}, place);
   }
   // Like Site(), for a value that a kernel does not store. If the probe reads
-  // the value, calls compute() -> Var<T> without recording operations. With
-  // `place`, also calls it for row statistics.
+  // the value, calls compute() -> Var<T> without recording operations. If
+  // `place` is set, also calls compute() for row statistics.
   template <typename F>
   void SiteBeside(const char* name, F compute,
                   const std::optional<RowPlace>& place = std::nullopt) const {
@@ -105,8 +105,8 @@ class Forward {
     tape_.set_recording(recording);
   }
 
-  // Returns row statistics for a kernel to fill. They have the arrays that the
-  // probe requests at `name`, the hook point of weights that are not stored.
+  // Returns row statistics for a kernel to fill, with the arrays that the probe
+  // requests. `name` is the hook point of the weights, which are not stored.
   // `rows` is [batch, heads, queries, ..]. Returns no arrays while a pass is
   // recomputed.
   RowStatistics NewRows(const char* name, const Shape& rows) const {
@@ -126,7 +126,7 @@ class Forward {
   // call.
   const std::string& SiteName(const char* name) const;
   SiteWish AskProbe(const char* name) const;
-  // Computes row statistics only if there is a `place`.
+  // Computes row statistics only if `place` is set.
   Var<T> Visit(const char* name, Var<T> value, Var<T> input,
                const std::optional<RowPlace>& place) const;
 
@@ -136,7 +136,7 @@ class Forward {
   const ParameterStore<T>& parameters_;
   GradientSlab<T>* gradients_;
   std::vector<Var<T>> leaves_;
-  bool went_back_ = false;  // whether Backward() was called in this step
+  bool went_back_ = false;  // whether this step has called Backward()
   Probe<T>* probe_ = nullptr;
   mutable std::string site_name_;  // a member to reuse its memory
   std::vector<std::unique_ptr<Companion>> companions_;

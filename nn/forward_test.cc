@@ -46,7 +46,8 @@ class Steps {
     return {y.span().begin(), y.span().end()};
   }
 
-  // Returns what Run() must return, computed from a leaf without packed copies.
+  // Returns the expected result of Run(), computed from a leaf without packed
+  // copies.
   std::vector<float> Expected(int64_t rows) const {
     Tape<float> tape;
     const ParameterInfo& info = store_.parameters()[0];
@@ -62,8 +63,8 @@ class Steps {
   Forward<float> passes_;
 };
 
-// Computes two losses of a chain of operations that is so long that Backward()
-// releases values.
+// Computes two losses by a chain of operations that is long enough for
+// Backward() to release values.
 class Losses {
  public:
   // Returns the gradient of the weight if the losses have the gradients
@@ -158,7 +159,7 @@ TEST(ForwardTest, AllThreadsShareThePackedWeights) {
   const std::vector<float> expected = alone.Run(2, 8);
   const int64_t bytes = store.packed_bytes();
   ASSERT_GT(bytes, 0);
-  store.values();  // Makes the threads pack the weight again.
+  store.values();  // invalidates the packed copies
   std::vector<std::thread> threads;
   for (int i = 0; i < 2; ++i) {
     threads.emplace_back([&] {

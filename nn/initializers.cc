@@ -26,8 +26,8 @@ Initializer Normal(double standard_deviation) {
 
 Initializer TruncatedNormal(double standard_deviation) {
   return [standard_deviation](const RandomStream& stream, int64_t index) {
-    // The draws for one element are 2^40 apart. This is more than the size of
-    // any parameter, so elements do not share draws.
+    // The draws of one element are 2^40 apart. No parameter has 2^40 elements,
+    // so two elements do not share draws.
     double draw = 0;
     uint64_t at = static_cast<uint64_t>(index);
     do {

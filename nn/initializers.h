@@ -1,4 +1,4 @@
-// Initializers, which give parameters their initial values.
+// Initializers, which compute the initial values of parameters.
 //
 // An initializer returns element `index` (row-major) of a parameter, as a
 // function of the parameter's own random stream. The initial values of one
@@ -31,7 +31,7 @@ Initializer Uniform(double bound);
 // Normal distribution with mean 0.
 Initializer Normal(double standard_deviation);
 
-// Normal(), redrawn until the value is within two standard deviations.
+// Normal(), redrawn until the value is within two standard deviations of 0.
 Initializer TruncatedNormal(double standard_deviation);
 
 // Uniform() with the bound sqrt(6 / (fan_out + fan_in)) (Glorot and Bengio,

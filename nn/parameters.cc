@@ -15,8 +15,8 @@ namespace regard {
 
 namespace {
 
-// A number of elements that exceeds any memory. The sum of two such numbers
-// does not overflow.
+// A number of elements larger than any memory, but so small that the sum of two
+// such numbers does not overflow.
 constexpr int64_t kMostElements = int64_t{1} << 56;
 
 // Returns a + b, or kMostElements if the sum is larger.
@@ -37,9 +37,9 @@ std::string MemoryProblem(int64_t parameters, int64_t bytes) {
       static_cast<double>(memory) / kGibibyte);
 }
 
-// Requests large pages for memory that will be fully written. Weights that
-// exceed the caches are then read about 5 % faster. A no-op if the system has
-// no large pages.
+// Requests large pages for memory that will be fully written. Weights that do
+// not fit into the caches are then read about 5 % faster. A no-op if the system
+// has no large pages.
 void AdviseLargePages(void* data, int64_t bytes) {
   constexpr int64_t kPage = int64_t{1} << 21;
   const auto begin = reinterpret_cast<uintptr_t>(data);
