@@ -7,9 +7,9 @@
 //       "weight_ih", {3 * width, inputs}, RecurrentDefault(width));
 //   store.Finalize(seed);  // "encoder.gru.0.weight_ih" now has values
 //
-// Names are dotted, and they are stable because checkpoints contain them.
-// Shapes are as in PyTorch: Linear is [out, in], and gates are stacked r, z, n
-// (GRU) and i, f, g, o (LSTM).
+// Names are dotted. They must not change, because checkpoints contain them.
+// Shapes are as in PyTorch: the weight of a linear layer is [out, in], and
+// gates are stacked r, z, n (GRU) and i, f, g, o (LSTM).
 #ifndef NN_PARAMETERS_H_
 #define NN_PARAMETERS_H_
 
@@ -42,10 +42,10 @@ class Slab {
   Slab() = default;
   explicit Slab(int64_t size) : size_(size) {
     const int64_t bytes = size * static_cast<int64_t>(sizeof(T));
-    // The system zeroes the memory, so pages that are not used take no physical
-    // memory.
+    // The operating system zeroes the memory, so pages that are never used take
+    // no physical memory.
     memory_.reset(std::calloc(static_cast<size_t>(bytes + kAlignment), 1));
-    if (memory_ == nullptr) throw std::bad_alloc();  // same as `new`
+    if (memory_ == nullptr) throw std::bad_alloc();  // like `new`
     void* place = memory_.get();
     size_t space = static_cast<size_t>(bytes + kAlignment);
     data_ = static_cast<T*>(
@@ -92,7 +92,8 @@ struct Parameter {
   }
 };
 
-// The role of a parameter in its layer. Weight decay depends on it.
+// The role of a parameter in its layer. Decides whether weight decay applies to
+// the parameter.
 enum class ParameterRole {
   kWeight,         // weight of a product, or bias of a layer
   kHeadBias,       // bias or scale whose first axis is the heads
@@ -101,11 +102,11 @@ enum class ParameterRole {
 };
 
 struct ParameterOptions {
-  bool trainable = true;  // false: the optimizer does not change it
+  bool trainable = true;  // if false, the optimizer does not change it
   ParameterRole role = ParameterRole::kWeight;
   double learning_rate_scale = 1;  // multiplies the schedule's learning rate
-  // Whether a step uses few rows of this matrix, as with an embedding. If true,
-  // only the used rows of its gradient are cleared and added. Results do not
+  // Whether a step uses few rows of this matrix, as in an embedding. If true,
+  // only these rows of the gradient are cleared and added. Results do not
   // change.
   bool sparse_gradient = false;
 };
@@ -137,15 +138,14 @@ class ParameterStore {
 
   ParameterScope<T> Root();
 
-  // Registers a parameter. Fails a check if the name is taken, or after
-  // Finalize().
+  // Registers a parameter. Fails a check if the name is taken, or if Finalize()
+  // was called.
   Parameter<T> Add(std::string name, const Shape& shape,
                    Initializer initializer, const ParameterOptions& options);
   void AddAlias(std::string name, Parameter<T> target);
 
-  // Allocates the slab and sets the initial values. The values of a parameter
-  // come from the random stream (seed, "init/" + its name). Check problem()
-  // afterwards.
+  // Allocates the slab and sets the initial values. Each parameter has the
+  // random stream (seed, "init/" + name). Check problem() afterwards.
   void Finalize(uint64_t seed);
   // Like Finalize(), but with values of zero, for models whose weights are all
   // read from a file. Drawing millions of values takes longer than reading
@@ -181,7 +181,7 @@ class ParameterStore {
   // multiple of 64 bytes. The gaps between segments are always zero.
   int64_t slab_size() const { return values_.size(); }
 
-  // Call a non-const function before each change of values, so that later
+  // Call a non-const overload before each change of values, so that later
   // products repack the weights. Do not write to a span after a later product,
   // which may have packed the old values. During a change, no other thread may
   // compute with the store. Only debug builds check these rules.
@@ -198,7 +198,7 @@ class ParameterStore {
   }
 
   // The packed copies of the parameter at `index`, which all tapes share.
-  // packed_bytes() is the memory of all copies.
+  // packed_bytes() is the memory of the packed copies of all parameters.
   PackedWeight<T>& packed(size_t index) const { return packed_[index]; }
   int64_t packed_bytes() const { return packed_.bytes(); }
 
@@ -260,8 +260,8 @@ class GradientSlab {
   absl::Span<T> values() { return values_.span(); }
   absl::Span<const T> values() const { return values_.span(); }
 
-  // Zeroes the rows that the last backward pass reached, and clears their
-  // marks.
+  // Zeroes the rows of sparse gradients that the last backward pass reached,
+  // and clears the marks of these rows.
   void ClearTouchedRows(const ParameterStore<T>& store);
 
   // Returns the marks of the rows of parameter `index` that the step reached.
@@ -274,9 +274,9 @@ class GradientSlab {
   // zero.
   bool touched(int32_t index) const { return marks_[index] != 0; }
 
-  // The marks of all parameters and rows, in the same layout for all slabs of a
-  // store. RowsOf() returns the marks of one parameter's rows, like
-  // touched_rows().
+  // The marks of all parameters and rows. All slabs of a store have the same
+  // layout of marks. RowsOf() returns the marks of the rows of one parameter,
+  // like touched_rows().
   absl::Span<const uint8_t> marks() const { return marks_; }
   const uint8_t* RowsOf(absl::Span<const uint8_t> marks, int32_t index) const {
     return first_row_[index] < 0 ? nullptr : &marks[first_row_[index]];
@@ -286,8 +286,8 @@ class GradientSlab {
   // gradient of this parameter.
   void SetTouched(const ParameterInfo& info, int32_t index, bool touched);
 
-  // Marks everything that is marked in `other`, the marks of a slab whose
-  // values are added to this one.
+  // Also marks everything that is marked in `other`. These are the marks of a
+  // slab whose values are added to this slab.
   void MarkTouched(absl::Span<const uint8_t> other);
 
  private:

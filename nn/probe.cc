@@ -9,8 +9,8 @@
 
 namespace regard {
 
-// Lets each star but the last match as few characters as possible. If the
-// pattern matches at all, it matches in this way.
+// Each star except the last matches as few characters as possible. If the
+// pattern matches at all, it also matches in this way.
 bool MatchesSite(absl::string_view pattern, absl::string_view site) {
   size_t p = 0;
   size_t s = 0;

@@ -17,17 +17,17 @@
 //   token_embedding        embeddings before positions are added
 //   position_embedding     vectors of positions that are added
 //   embedded               input of the first layer, from tokens or patches
-//   attention_norm_scale   factor of each row in a norm of this name
+//   attention_norm_scale   factor of each row in the norm "attention_norm"
 //   distance_bias          bias of the scores from a position encoding
 //   readout, logits        input and output of an output head
 //
-// A probe reads values or gradients, or replaces values. Reading a value leaves
-// the pass bit-identical: a value that a fused kernel does not store is
-// computed separately. For gradients and replacements, the pass uses plain
-// operations instead, whose results may differ in rounding.
+// A probe reads values or gradients, or replaces values. If it only reads
+// values, the pass stays bit-identical: values that fused kernels do not store
+// are computed separately. For gradients and replacements, the pass uses plain
+// operations instead of fused kernels. The results may differ in rounding.
 //
-// Statistics of the rows of `weights` cost much less than the weights: a fused
-// kernel computes them without storing the weights.
+// Statistics of the rows of `weights` cost much less than the weights, because
+// fused kernels compute them without storing the weights.
 #ifndef NN_PROBE_H_
 #define NN_PROBE_H_
 
@@ -54,15 +54,15 @@ struct SiteWish {
   // Statistics of the rows of attention weights. See OnRows().
   RowWish rows = {};
 
-  // Whether the probe needs the value itself, not only its row statistics.
+  // Whether the probe reads or replaces the value itself, not only its rows.
   bool any() const { return value || gradient || replacement; }
   // Whether the pass must use a stored value, because the probe reads its
   // gradient or replaces it.
   bool changes_path() const { return gradient || replacement; }
 };
 
-// Reads or replaces values of passes on one tape. Calls come in the order of
-// the computation.
+// Reads or replaces values of passes on one tape. Called in the order of the
+// computation.
 template <typename T>
 class Probe {
  public:
@@ -72,14 +72,14 @@ class Probe {
   // "encoder/layers[2]/self/attention/weights".
   virtual SiteWish Wish(const std::string& site) = 0;
 
-  // Receives a requested value, once in a pass even if layers are recomputed.
-  // The Var is valid until the tape is rewound or runs backwards.
+  // Receives a requested value. Called once in a pass, even if layers are
+  // recomputed. The Var is valid until the tape is rewound or runs backwards.
   virtual void OnValue(const std::string& /*site*/, Var<T> /*value*/) {}
 
   // Receives the requested row statistics of attention weights, once in a pass.
-  // The statistics describe the weights that the pass continues with. They may
-  // include statistics that this probe did not request. They are valid as long
-  // as a value in OnValue().
+  // They describe the weights with which the pass continues, and may include
+  // statistics that this probe did not request. Valid until the tape is rewound
+  // or runs backwards.
   virtual void OnRows(const std::string& /*site*/,
                       const RowStatistics& /*rows*/) {}
 
@@ -103,8 +103,8 @@ bool MatchesSite(absl::string_view pattern, absl::string_view site);
 bool MatchesSite(absl::Span<const std::string> patterns,
                  absl::string_view site);
 
-// Returns the name of a hook point with a star for the step of a recurrent
-// decoder: "step[*]/decoder/attention/weights".
+// Returns the name of a hook point with a star in place of the step of a
+// recurrent decoder: "step[*]/decoder/attention/weights".
 std::string JoinSteps(absl::string_view site);
 
 // Copies the values or gradients at hook points that match a pattern.
@@ -120,7 +120,7 @@ class SiteRecorder : public Probe<T> {
     std::string site;
     Shape shape;
     std::vector<T> value;     // empty unless a pattern matches
-    std::vector<T> gradient;  // empty if not requested or without a gradient
+    std::vector<T> gradient;  // empty if not requested, or if there is none
   };
 
   explicit SiteRecorder(std::vector<std::string> values,
@@ -130,8 +130,9 @@ class SiteRecorder : public Probe<T> {
   void OnValue(const std::string& site, Var<T> value) override;
   void OnGradient(const std::string& site, Var<T> value) override;
 
-  // Visits in the order of the pass. Values come before gradients of the same
-  // pass. A hook point visited in several passes has several entries.
+  // The visits of hook points, in the order of the pass. Values come before
+  // gradients of the same pass. A hook point that was visited in several passes
+  // has several entries.
   absl::Span<const Seen> seen() const { return seen_; }
   // Returns the last visit of `site`, or null if there is none.
   const Seen* Find(absl::string_view site) const;

@@ -1,11 +1,11 @@
 // Statistics of each row of attention weights, [batch, heads, queries, keys].
-// Kernels that never store a whole row can also compute these statistics.
+// Even kernels that never store a whole row can compute these statistics.
 //
 // The statistics describe the weights w before dropout, with magnitudes |w|:
 //
 //   sum      the sum of |w|; below 1 if a sink takes part of the softmax
 //   entropy  -sum_k p_k log p_k for p = |w| / sum, in nats
-//   top      the largest |w|; top_key is its key, the first of equals
+//   top      the largest |w|; top_key is the first key that has it
 //   max      the largest w
 //   first    |w| of key row 0
 //   window   the sum of |w| over the keys at the query's position and at the
@@ -38,8 +38,8 @@ struct RowWish {
   void Add(const RowWish& other);
 };
 
-// The statistics of a call as arrays [batch, heads, queries], null unless
-// requested. Trivially copyable. An arena owns the memory.
+// The statistics of a call as arrays [batch, heads, queries]. Arrays that were
+// not requested are null. Trivially copyable. An arena owns the memory.
 struct RowStatistics {
   // Allocates the arrays that `wish` requests, for `rows` [batch, heads,
   // queries, ..]. Sets all rows to the statistics of a row whose keys are all
@@ -53,7 +53,8 @@ struct RowStatistics {
   int64_t Row(int64_t example, int64_t head, int64_t query) const {
     return (example * heads + head) * queries + query;
   }
-  // Returns the `window` statistics of a width, which must have been requested.
+  // Returns the `window` statistics of the width `width`, which must have been
+  // requested.
   const double* Window(int64_t width) const;
   // Returns the `window` statistics of the width widths[i].
   double* window(int64_t i) const { return windows + i * size(); }
@@ -79,14 +80,14 @@ struct RowPlace {
   // The key row of each column, in ascending order. Empty if the columns are
   // consecutive.
   absl::Span<const int32_t> keys = {};
-  bool part_of_keys = false;  // whether there are other keys, with weight 0
+  bool part_of_keys = false;  // whether other keys exist, with weight 0
   // Query i of the block is at the position of key row `offset` + i * `step`.
   int64_t offset = 0;
   int64_t step = 1;
 };
 
 // Writes the statistics of `weights` to their rows in `to`. The last axis of
-// `weights` is the keys. Weights of rank 4 have heads.
+// `weights` is the keys. If the rank is 4, the second axis is the heads.
 template <typename T>
 void ReadRows(Var<T> weights, const RowPlace& place, const RowStatistics& to);
 

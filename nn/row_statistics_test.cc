@@ -33,8 +33,8 @@ absl::Span<const double> All(const RowStatistics& rows, const double* array) {
   return {array, static_cast<size_t>(rows.size())};
 }
 
-// Three rows with three keys each: equal weights, weights of either sign, and
-// no unmasked key.
+// The three rows have equal weights, weights of either sign, and no unmasked
+// key.
 TEST(RowStatisticsTest, HaveTheValuesOfAFewRows) {
   Tape<double> tape;
   const Var<double> weights =
@@ -101,7 +101,7 @@ TEST(RowStatisticsTest, OfAPartAreInTheirPlace) {
   EXPECT_THAT(of_example(rows.sum), ElementsAre(0, 1, 1, 0, 0, 1, 0, 0));
   EXPECT_THAT(of_example(rows.top_key),
               ElementsAre(-1, 3, 1, -1, -1, 3, -1, -1));
-  // The keys outside of the block have weight 0, so the largest weight is at
+  // Keys outside of the block count as keys with weight 0, so max must be at
   // least 0.
   EXPECT_THAT(of_example(rows.max), ElementsAre(0, .75, 1, 0, 0, 0, 0, 0));
   EXPECT_THAT(of_example(rows.first), Each(0));
@@ -131,7 +131,7 @@ TEST(RowWishTest, AddsWhatIsMissing) {
   EXPECT_TRUE(RowWish({.windows = {1}}).any());
 }
 
-// Requests row statistics, but no values.
+// Requests only row statistics.
 class Reader : public Probe<double> {
  public:
   explicit Reader(RowWish wish) : wish_(std::move(wish)) {}

@@ -50,7 +50,8 @@ template <typename T>
 Var<T> ScopedProbe<T>::Replace(Tape<T>& tape, const std::string& site,
                                Var<T> value) {
   const SiteWish after = inner_->Wish(site);
-  // A probe that reads the input overrides the outer probe's replacement.
+  // If the inner probe reads the input instead of the value, the outer probe's
+  // replacement has no effect.
   if (!after.input && outer_->Wish(site).replacement) {
     value = outer_->Replace(tape, site, value);
   }

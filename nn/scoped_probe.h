@@ -13,9 +13,9 @@
 namespace regard {
 
 // Attaches `probe` during the lifetime of this object. If both probes replace a
-// value, the Forward's own probe comes first. `forward` and `probe` must
-// outlive this object. Backward passes must end before this object is
-// destroyed.
+// value, `probe` receives the replacement of the Forward's own probe. `forward`
+// and `probe` must outlive this object. Backward passes must end before this
+// object is destroyed.
 template <typename T>
 class ScopedProbe : private Probe<T> {
  public:
@@ -33,7 +33,7 @@ class ScopedProbe : private Probe<T> {
   Var<T> Replace(Tape<T>& tape, const std::string& site, Var<T> value) override;
 
   Forward<T>& forward_;
-  Probe<T>* const outer_;  // null: `inner_` is the only probe
+  Probe<T>* const outer_;  // null if `inner_` is the only probe
   Probe<T>* const inner_;
 };
 

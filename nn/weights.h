@@ -1,5 +1,5 @@
-// Reads and writes the parameters of a model, or slabs of the same layout, as
-// tensors in files.
+// Reads and writes the parameters of a model, or slabs of the same layout. In
+// files, each parameter is a tensor.
 #ifndef NN_WEIGHTS_H_
 #define NN_WEIGHTS_H_
 
@@ -32,8 +32,9 @@ std::vector<TensorView> SlabViews(const ParameterStore<float>& parameters,
                                   absl::Span<const float> slab,
                                   absl::string_view prefix);
 
-// Fills a slab from the tensors of the same names. Returns an error with the
-// name of the tensor if one is missing or has another shape.
+// Fills a slab from the tensors with the names `prefix` + parameter name.
+// Returns an error with the name of the tensor if one is missing or has another
+// shape.
 absl::Status ReadSlab(const SafetensorsReader& reader, absl::string_view prefix,
                       const ParameterStore<float>& parameters,
                       absl::Span<float> slab);

@@ -18,8 +18,8 @@ template <typename T>
 class HeldSites : public Probe<T> {
  public:
   // If `gradients` is true, grad_data() of the kept values is complete after a
-  // backward pass, and gradients that a test adds to grad_data() flow
-  // backwards.
+  // backward pass. A test may add gradients to grad_data() before the backward
+  // pass.
   explicit HeldSites(std::string pattern, bool gradients = false)
       : pattern_(std::move(pattern)), gradients_(gradients) {}
 

@@ -11,8 +11,8 @@ namespace regard {
 
 namespace {
 
-// Stores the largest difference in the running test as a property of its
-// report.
+// Records `difference`. The largest difference of the running test becomes a
+// property in the report of the test.
 void Record(double difference) {
   static const ::testing::TestInfo* test = nullptr;
   static double largest = 0;

@@ -1,4 +1,5 @@
-// Compares float results with a fixture from another library, to 1e-5.
+// Compares float results with a fixture from another library, with a tolerance
+// of 1e-5.
 #ifndef NN_TESTING_PARITY_H_
 #define NN_TESTING_PARITY_H_
 
