@@ -28,7 +28,7 @@ using ::testing::StartsWith;
 
 class BrokenConfigTest : public testing::TemporaryFiles {
  protected:
-  // Links the extension lab.MyScore into the program.
+  // Makes the extension lab.MyScore known to the parser.
   BrokenConfigTest() {
     google::protobuf::LinkMessageReflection<lab::MyScore>();
   }

@@ -32,8 +32,8 @@ using ::google::protobuf::FieldDescriptor;
 using ::google::protobuf::Message;
 using ::google::protobuf::TextFormat;
 
-// Opens standard streams that are closed, for reading only. If a stream stayed
-// closed, a file opened later could take its place and receive its output.
+// Opens the standard streams that are closed. Otherwise, a file that the
+// program opens later could take the place of a stream and receive its output.
 void OpenStandardStreams() {
   int fd;
   do {
@@ -42,8 +42,8 @@ void OpenStandardStreams() {
   if (fd > STDERR_FILENO) SystemFiles().Close(fd);
 }
 
-// Whether an argument is a flag or switch. "-" is a positional argument, and
-// "-1" and "-.5" are numbers.
+// Whether an argument is a flag or switch. False for "-" and for negative
+// numbers such as "-1" and "-.5".
 bool LooksLikeFlag(absl::string_view argument) {
   return argument.size() > 1 && argument[0] == '-' && argument[1] != '.' &&
          !absl::ascii_isdigit(argument[1]);
@@ -112,7 +112,7 @@ void CommandLine::AddNumber(absl::string_view name, bool is_whole, double min,
 void CommandLine::Number(absl::string_view name, int* value, int min, int max,
                          absl::string_view help, absl::string_view otherwise) {
   std::string shown(otherwise);
-  // If the value of the variable is out of range, there is no default.
+  // A variable whose value is out of range has no default.
   if (shown.empty() && *value >= min && *value <= max) {
     shown = absl::StrCat(*value);
   }
@@ -235,8 +235,8 @@ absl::Status CommandLine::Parse(int argc, char** argv) const {
 }
 
 int FinishOutput() {
-  // fflush() reports an error of this flush, and ferror() errors of earlier
-  // flushes.
+  // fflush() reports an error of this flush. ferror() also reports errors of
+  // earlier flushes.
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return 0;
   std::fputs("error: cannot write to standard output\n", stderr);
   return kExitFailed;
@@ -245,7 +245,8 @@ int FinishOutput() {
 int ExitCode(const absl::Status& status) {
   if (status.ok()) return FinishOutput();
   const bool help = absl::IsCancelled(status);
-  // Messages quote files, which may contain terminal control sequences.
+  // Messages quote contents of files, which may contain terminal control
+  // sequences.
   const std::string message =
       PrintableLines(absl::StripSuffix(status.message(), "\n"));
   std::fputs(absl::StrCat(message, "\n").c_str(), help ? stdout : stderr);

@@ -17,7 +17,7 @@ namespace regard {
 // The output of --version: "Regard" and the latest release in CHANGELOG.md.
 extern const char* const kVersion;
 
-// Help texts and defaults of flags that several programs have.
+// Help texts and defaults of flags that several programs share.
 inline constexpr char kRunHelp[] = "run folder";
 inline constexpr char kModelHelp[] =
     "Hugging Face model folder; give either this or --run";
@@ -47,8 +47,8 @@ class CommandLine {
   // flags may be given twice.
   //
   // `kind` names the value in --help: "DIR", "FILE", "PATH=VALUE". The help of
-  // a flag ends with its default: `otherwise` if it is not empty, else the
-  // value of the variable if it is valid, or the default of the field.
+  // a flag ends with its default. This is `otherwise` or, if `otherwise` is
+  // empty, the value of the variable (if valid) or the default of the field.
   void Text(absl::string_view name, absl::string_view kind, std::string* value,
             absl::string_view help, absl::string_view otherwise = "");
   void Repeated(absl::string_view name, absl::string_view kind,
@@ -60,17 +60,17 @@ class CommandLine {
              double min, double max, absl::string_view help,
              absl::string_view otherwise = "");
   void Switch(absl::string_view name, bool* value, absl::string_view help);
-  // Adds a flag of an earlier version. Using the flag is an error whose message
-  // recommends `instead`.
+  // Adds a flag that an earlier version had. Using this flag is an error whose
+  // message recommends `instead`.
   void Former(absl::string_view name, absl::string_view instead);
   // Collects positional arguments: arguments that do not begin with '-', "-"
   // itself, negative numbers, and all arguments after `--`. Without this call,
   // positional arguments are errors.
   void Positional(std::vector<std::string>* values, absl::string_view name);
 
-  // Parses the arguments. Returns InvalidArgument, with a message to print, if
-  // an argument is not valid. If --help, -h or --version is given, returns
-  // Cancelled, with the text to print as the message.
+  // Parses the arguments. Returns InvalidArgument if an argument is not valid,
+  // with a message to print. Returns Cancelled if --help, -h or --version is
+  // given, with the text to print as the message.
   absl::Status Parse(int argc, char** argv) const;
 
   std::string Help() const;
@@ -80,10 +80,10 @@ class CommandLine {
     absl::string_view name;
     absl::string_view kind;  // empty for a switch
     absl::string_view help;
-    std::string wanted;                           // valid values, for an error
-    std::function<bool(const std::string&)> set;  // false if invalid
+    std::string wanted;                           // valid values, for messages
+    std::function<bool(const std::string&)> set;  // whether it is valid
     bool repeats = false;
-    std::string otherwise = {};  // default in --help; empty: none
+    std::string otherwise = {};  // default in --help, or empty
   };
 
   void AddNumber(absl::string_view name, bool is_whole, double min, double max,
@@ -92,13 +92,14 @@ class CommandLine {
 
   absl::string_view usage_;
   std::vector<Flag> flags_;
-  std::map<std::string, absl::string_view> former_;  // replacement by name
+  std::map<std::string, absl::string_view> former_;  // replacements by name
   std::vector<std::string>* positional_ = nullptr;
   absl::string_view positional_name_;
 };
 
-// Flushes standard output and returns the exit code of main(). The code is 0,
-// or 1 with a message on standard error if some output could not be written.
+// Flushes standard output and returns the exit code for main(). If some output
+// could not be written, prints a message to standard error and returns
+// kExitFailed.
 int FinishOutput();
 
 // Exit codes of all programs, listed in tools/README.md.
@@ -106,9 +107,9 @@ inline constexpr int kExitFailed = 1;      // IsMachineFailure()
 inline constexpr int kExitWrongInput = 2;  // wrong input or usage
 inline constexpr int kExitDiverged = 3;    // Internal, from the trainer
 
-// Reports `status` and returns the exit code for main(). Prints an error to
-// standard error, or help to standard output, without control characters except
-// newlines and tabs. Calls FinishOutput() unless there is an error.
+// Reports `status` and returns the exit code for main(). Prints errors to
+// standard error, and help to standard output. Replaces control characters
+// except newlines and tabs. Calls FinishOutput() unless there is an error.
 int ExitCode(const absl::Status& status);
 
 }  // namespace regard

@@ -18,7 +18,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// A program with a flag of each kind, and the values it received.
+// A program with a flag of each kind, and the values that the flags received.
 struct Program {
   std::string run;
   std::vector<std::string> overrides;
@@ -69,7 +69,8 @@ TEST(CommandLineTest, ReadsEachKindOfFlag) {
   EXPECT_THAT(program.words, ElementsAre("a", "b"));
 }
 
-// Only standard input is closed, so Parse() must not open other streams.
+// Parse() must open standard input, the only closed stream, and no other
+// stream.
 TEST(CommandLineTest, OpensStandardStreamsAndNothingElse) {
   const int next = dup(STDIN_FILENO);
   close(next);

@@ -29,8 +29,8 @@ using ::google::protobuf::OneofDescriptor;
 using ::google::protobuf::Reflection;
 using ::google::protobuf::io::Tokenizer;
 
-// The maximum length of a field name. Protobuf's search for an extension is
-// quadratic in the number of dots, so a name of a megabyte would take minutes.
+// The maximum length of a field name. Protobuf's search for an extension takes
+// quadratic time in the number of dots: minutes for a name of a megabyte.
 constexpr size_t kLongestName = 256;
 
 PathStep ReadStep(absl::string_view step, size_t begin) {
@@ -78,7 +78,7 @@ std::optional<std::string> FindIntegerProblem(const FieldDescriptor& field,
     return absl::StrCat("'", field.name(), "' cannot be negative, got ",
                         Quoted(written));
   }
-  // The largest magnitude of a number with this sign.
+  // The largest magnitude of a number of this type and sign.
   uint64_t largest = std::numeric_limits<uint64_t>::max() >> (64 - bits);
   if (is_signed) largest = largest / 2 + uint64_t{written.negative};
   uint64_t magnitude;
@@ -140,7 +140,7 @@ std::optional<std::string> FindEnumProblem(const FieldDescriptor& field,
   std::vector<std::string> names;
   for (int i = 0; i < type.value_count(); ++i) {
     const std::string name(type.value(i)->name());
-    // The unspecified value is not a choice.
+    // The unspecified value of an enum is not a valid choice.
     if (absl::EndsWith(name, "_UNSPECIFIED")) continue;
     if (!written.negative && written.text == name) return std::nullopt;
     names.push_back(name);
@@ -149,8 +149,8 @@ std::optional<std::string> FindEnumProblem(const FieldDescriptor& field,
                       SuggestName(written.text, names));
 }
 
-// Clears each list in `whole` that `part` has. Does the same in messages that
-// both have.
+// Clears each list in `whole` that is set in `part`, even in nested messages
+// that both have.
 void ClearLists(const Message& part, Message* whole) {
   const Reflection& fields = *whole->GetReflection();
   std::vector<const FieldDescriptor*> given;
@@ -290,8 +290,8 @@ void StoreFieldValue(absl::string_view text, const FieldDescriptor& field,
       std::string(text), &field, message))
       << text;
   if (!field.is_repeated()) return;
-  // The parser has appended the value. Moves it to the index and removes the
-  // old element.
+  // The parser has appended the value as the last element. Moves it to the
+  // index and removes the element that it replaces.
   const Reflection& fields = *message->GetReflection();
   const int last = fields.FieldSize(*message, &field) - 1;
   if (*index == last) return;

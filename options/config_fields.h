@@ -36,7 +36,8 @@ std::string NoSuchField(const google::protobuf::Descriptor& message,
 // Joins two paths by a dot. Either may be empty.
 std::string JoinFieldPath(absl::string_view parent, absl::string_view name);
 
-// Whether `path` is `field`, or the path of a field or element inside `field`.
+// Whether `path` is `field`, or is the path of a field or element inside
+// `field`.
 bool IsWithin(absl::string_view path, absl::string_view field);
 
 // One step of a path such as `model.layers[1].heads`.
@@ -53,8 +54,8 @@ std::vector<PathStep> SplitPath(absl::string_view path);
 
 // The functions below read values as a config writes them. They are stricter
 // than protobuf's text format. They reject octal numbers, infinity, NaN,
-// overflow, numbers that become 0, numbers for enums or booleans, and invalid
-// UTF-8.
+// numbers that overflow or become 0, numbers in place of enums or booleans, and
+// invalid UTF-8.
 
 // A value of one token, with an optional minus sign.
 struct WrittenValue {
@@ -84,8 +85,8 @@ google::protobuf::Message* MutableField(
     google::protobuf::Message* message);
 
 // Merges `part` into `whole`, a message of the same type, as a config is merged
-// into its base. Scalars and lists of `part` replace the values in `whole`, and
-// messages are merged field by field.
+// into its base. Scalars and lists in `part` replace the values in `whole`.
+// Messages are merged field by field.
 void LayOver(const google::protobuf::Message& part,
              google::protobuf::Message* whole);
 

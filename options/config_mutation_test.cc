@@ -1,6 +1,6 @@
-// Damages a valid config byte by byte. The reader must not crash, must give
-// each problem a position, and must read accepted texts as protobuf's parser
-// does.
+// Damages a valid config byte by byte. The reader must not crash, and must give
+// each problem a position. If it accepts a text, it must read the same values
+// as protobuf's parser.
 #include <cstdint>
 #include <optional>
 #include <regex>
@@ -72,7 +72,7 @@ void Mutate(Numbers* numbers, std::string* text) {
 }
 
 // Checks that each line of an error is a message with a position, or an
-// indented line that belongs to the line before.
+// indented line that belongs to the message above it.
 void ExpectPlaced(absl::string_view error) {
   static const std::regex* const kPlaced = new std::regex(
       "(a\\.textproto:[1-9][0-9]*:[1-9][0-9]*|--set): error: .+");

@@ -62,8 +62,8 @@ Range ReadRange(const FieldDescriptor& field) {
   return read;
 }
 
-// Returns the value of a numeric field. Reflection would end the program for
-// other types.
+// Returns the value of a numeric field. A reflection call of another type would
+// end the program.
 double NumberOf(const Message& options, const FieldDescriptor& field) {
   const Reflection& reflection = *options.GetReflection();
   switch (field.cpp_type()) {

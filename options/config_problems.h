@@ -1,8 +1,8 @@
-// Collects problems of a config, each with the path of its field, so that a
-// reader can show the line of the config file.
+// Collects problems of a config, each with the path of its field. A reader can
+// then show the line of the config file.
 //
 // A problem is an error: a contradiction, a value that would end the program,
-// or missing data. A field without effect, or with an unusual effect, is a
+// or missing data. A field without effect, or with an unusual effect, gets a
 // note.
 //
 //   void Validate(const DecoderConfig& config, ConfigProblems& problems) {
@@ -33,7 +33,7 @@ namespace regard {
 class ConfigProblems {
  public:
   struct Problem {
-    std::string path;  // path from the outermost message, which has ""
+    std::string path;  // path from the outermost message, whose path is ""
     std::string message;
     TextRange within = {};  // part of the field's string, or empty
   };
@@ -52,15 +52,16 @@ class ConfigProblems {
     std::string outer_;
   };
 
-  // Adds a problem. `path` is relative to the current scope; "" is the message
-  // of the scope. `message` does not name the field: "must divide width".
+  // Adds a problem of the field at `path`, relative to the current scope. The
+  // path "" is the message of the scope. `message` does not name the field:
+  // "must divide width".
   void Add(absl::string_view path, std::string message);
 
-  // Adds a problem in the part `within` of the string in a field.
+  // Adds a problem of the part `within` of a string field.
   void AddWithin(absl::string_view path, TextRange within, std::string message);
 
-  // Adds a note, such as "has no effect without momentum", unless it exists
-  // already.
+  // Adds a note, such as "has no effect without momentum", unless the same note
+  // exists.
   void Note(absl::string_view path, std::string message);
 
   // Adds a problem unless min <= value <= max. NaN is a problem.
@@ -74,7 +75,7 @@ class ConfigProblems {
                    absl::string_view path = "");
 
   // Like CheckRanges(), but does not check the messages in `options`. For
-  // configs whose parts have their own validators.
+  // configs whose messages have their own validators.
   void CheckOwnRanges(const google::protobuf::Message& options,
                       absl::string_view path = "");
 

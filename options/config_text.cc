@@ -31,7 +31,7 @@ int CountCharacters(absl::string_view text) {
       std::count_if(text.begin(), text.end(), StartsCharacter));
 }
 
-// Returns an offset at most `count` characters before `offset`.
+// Returns an offset up to `count` characters before `offset`.
 size_t StepBack(absl::string_view text, size_t offset, int count) {
   while (offset > 0 && count > 0) {
     --offset;
@@ -101,8 +101,7 @@ class Lexer {
     }
   }
 
-  // Returns the text from byte `begin` to the current position, as messages
-  // show it.
+  // Returns the text from byte `begin` to the current position, for a message.
   std::string Text(size_t begin) const {
     return Printable(text_.substr(begin, at_ - begin));
   }
@@ -127,7 +126,7 @@ class Lexer {
     if (c == '"' || c == '\'') return ConsumeString();
     const size_t begin = at_++;
     if (absl::ascii_ispunct(c)) return Token::Kind::kSymbol;
-    // Skips the other bytes of a character outside ASCII.
+    // Skips the remaining bytes of a character outside ASCII.
     while (!StartsCharacter(Peek())) ++at_;
     return Bad(begin, absl::StrCat("unexpected character '", Text(begin), "'"));
   }
@@ -218,7 +217,7 @@ std::string Printable(absl::string_view text, int max_characters) {
       absl::StrAppend(&shown,
                       is_valid && IsShown(c.code_point) ? c.bytes : "?");
     }
-    // An invalid character becomes one '?', so that the caret stays in its
+    // An invalid character becomes one '?', so that the caret stays below its
     // column.
     while (!is_valid && !text.empty() && !StartsCharacter(text[0])) {
       text.remove_prefix(1);
@@ -302,8 +301,8 @@ std::string ConfigText::Where(size_t offset) const {
 
 TextRange ConfigText::InString(const TextRange& name,
                                const TextRange& within) const {
-  // `places` has the position of each byte of the value. `end` is the end of
-  // the value.
+  // `places` has the position of each byte of the value in the text. `end` is
+  // the end of the value.
   std::vector<TextRange> places;
   size_t end = name.begin + name.length;
   std::vector<TextProblem> ignored;
@@ -375,7 +374,7 @@ std::optional<Token> TokenStream::ConsumeName() {
   if (Peek().kind == Token::Kind::kIdentifier) return Next();
   if (!AtSymbol("[")) return std::nullopt;
   const size_t begin = Next().range.begin;
-  // A name cannot have two words in a row.
+  // A name with two words in a row is not valid.
   bool after_word = false;
   while ((Peek().kind == Token::Kind::kIdentifier && !after_word) ||
          AtSymbol("./")) {

@@ -1,5 +1,5 @@
 // The text of a config: a file, an embedded text, or one `--set` argument.
-// Splits a text into tokens, and shows problems at their positions.
+// Splits a text into tokens, and formats problems with their positions:
 //
 //   configs/twenty_pairs.textproto:4:3: error: no field 'widht' in Model; ...
 //     widht: 32
@@ -28,7 +28,7 @@ struct TextProblem {
   std::string message;
 };
 
-// The maximum number of problems that are reported in one text.
+// The maximum number of problems that are reported for one text.
 inline constexpr size_t kMostProblems = 20;
 
 // The maximum size of a config. Larger files are rejected before they are read.
@@ -62,13 +62,13 @@ class ConfigText {
 
   // Returns the position of the bytes `within` of a string value. `name` is the
   // position of the field's name, which precedes the value. The value is a
-  // sequence of strings or the rest of an argument. Returns `name` if there is
-  // no value.
+  // sequence of quoted strings, or the rest of a `--set` argument. Returns
+  // `name` if there is no value.
   TextRange InString(const TextRange& name, const TextRange& within) const;
 
   // Returns the lines to print for a problem: position and message, source
-  // line, and caret. Long lines are cut around the caret. Control and invisible
-  // characters are replaced by '?'. There is no newline at the end.
+  // line, and caret. Shortens long lines around the caret. Replaces control and
+  // invisible characters by '?'. The last line has no newline.
   std::string Diagnostic(const TextProblem& problem) const;
 
  private:
@@ -86,7 +86,7 @@ class ConfigText {
 // and invalid characters by '?'.
 std::string Printable(absl::string_view text, int max_characters = 40);
 
-// The maximum number of characters that messages show of a file name.
+// The maximum number of characters of a file name that messages show.
 inline constexpr int kNameCharacters = 200;
 
 struct Token {
@@ -103,7 +103,7 @@ struct Token {
   TextRange range;
 };
 
-// Returns a token as messages show it: in single quotes, unless it is a string.
+// Returns a token for a message: in single quotes, unless it is a string.
 std::string QuotedToken(Token::Kind kind, absl::string_view text);
 
 // Returns all tokens of `text` from byte `begin` on, followed by one kEnd.
@@ -155,15 +155,15 @@ class TokenStream {
   // Reads the name of a field, `rate` or `[lab.my_score]`, as one token.
   std::optional<Token> ConsumeName();
 
-  // Advances to the last of several tokens without spaces between them, as in
-  // fra.txt.
+  // Advances to the last of several tokens without spaces between them, such as
+  // `fra.txt`.
   void PassWord();
 
   // Skips the bracket at the next token and everything up to its closing
   // bracket. Not recursive.
   void SkipBracketed();
   // Skips the rest of the line of `first`. If the value continues on later
-  // lines, also skips these lines, up to the end of a message.
+  // lines, also skips the rest of the value. Stops at the end of a message.
   void SkipLine(const Token& first);
 
  private:

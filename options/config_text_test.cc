@@ -65,7 +65,7 @@ TEST(ConfigTextTest, PartsOfStringsAreFoundWhereTheyAreWritten) {
   };
   EXPECT_EQ(Marked(file("s: \"abcd\" t: 'xyz'"), 1, 2), "bc");
   EXPECT_EQ(Marked(file("s : 'abcd'"), 0, 4), "abcd");
-  // \x takes two digits, an octal escape takes up to three, and \u00e9 gives
+  // \x reads two digits, and an octal escape reads up to three. \u00e9 becomes
   // two bytes.
   const ConfigText escapes = file(R"(s: "\"\n\x616\u00e9\1412\777z")");
   EXPECT_EQ(Marked(escapes, 1, 1), "\\n");
@@ -76,7 +76,7 @@ TEST(ConfigTextTest, PartsOfStringsAreFoundWhereTheyAreWritten) {
   EXPECT_EQ(Marked(file("s: 'ab'  # 'x'\n   \"cd\""), 3, 1), "d");
   EXPECT_EQ(Marked(file("s: 'ab'\n 'cd'"), 1, 2), "b'\n 'c");
   EXPECT_EQ(Marked(file("s: 'ab' 'cd'"), 0, 2), "ab");
-  // Positions at or after the end of a string are the position of its closing
+  // For bytes at or after the end of a string, the position must be the closing
   // quote.
   EXPECT_EQ(file("s: 'ab' t: 1").InString({0, 1}, {2, 1}).begin, 6u);
   EXPECT_EQ(file("s: 'ab' t: 1").InString({0, 1}, {9, 9}).begin, 6u);

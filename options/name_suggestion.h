@@ -1,4 +1,4 @@
-// Suggests the name that a misspelled name probably means.
+// Suggests the name that the author of a misspelled name probably meant.
 #ifndef OPTIONS_NAME_SUGGESTION_H_
 #define OPTIONS_NAME_SUGGESTION_H_
 
@@ -18,8 +18,8 @@ int EditDistance(absl::string_view a, absl::string_view b,
 
 // Returns "; did you mean 'optimizer'?" for the candidate nearest to `name`,
 // ignoring case. A candidate that ends in _`name` also counts as near. If no
-// candidate is near, returns "; it can be ..." with all candidates if they are
-// few, otherwise "".
+// candidate is near, returns "; it can be ..." with all candidates if there are
+// few, and "" if there are many.
 std::string SuggestName(absl::string_view name,
                         absl::Span<const std::string> candidates);
 

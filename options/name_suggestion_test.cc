@@ -46,7 +46,8 @@ TEST(SuggestNameTest, LetterCaseAndAMissingPrefixDoNotCount) {
             "; did you mean 'SCORE_ADDITIVE'?");
 }
 
-// Longer names may have more wrong letters, about one in three.
+// About one letter in three may be wrong, so longer names may have more wrong
+// letters.
 TEST(SuggestNameTest, ALongerNameMayBeFurtherAway) {
   const auto suggests = [](const char* name, const char* candidate) {
     return absl::StrContains(SuggestName(name, {candidate}), "did you mean");

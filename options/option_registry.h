@@ -80,7 +80,7 @@ struct OptionInfo {
   std::string name;         // type of the options: "regard.DotScore"
   std::string description;  // one line, such as "q . k"
   const google::protobuf::Message* default_options;
-  // Adds the problems of `options`, with paths relative to `options`.
+  // Adds the problems of `options`. Paths are relative to `options`.
   Validator validate;
 };
 
@@ -109,7 +109,7 @@ struct ChosenOption {
   // extension.
   const google::protobuf::Message* options = nullptr;
   // The path from the config to the options: "dot" or "outside.[lab.my_score]".
-  // If there are no options: "outside" or "".
+  // If `options` is null, the path is "outside" or "".
   std::string path;
 };
 
@@ -135,8 +135,8 @@ void AddOptionProblem(const ChosenOption& chosen,
                       ConfigProblems& problems);
 
 // The registry of one kind of plug-in, which a oneof of Config chooses. Info
-// derives from OptionInfo. It has a factory `create` if plug-ins are classes,
-// and is a NumericInfo if plug-ins are class templates.
+// derives from OptionInfo. If plug-ins are classes, Info has a factory
+// `create`. If plug-ins are class templates, Info is a NumericInfo.
 // Info::Describe<Plugin>() reads additional information from the class.
 // Registries are never global: main() registers built-in and user plug-ins and
 // passes registries as arguments.
@@ -145,8 +145,8 @@ class PluginRegistry {
  public:
   using Message = google::protobuf::Message;
 
-  // `choice` is the name of the oneof. `example` is a valid choice, which the
-  // error message for a missing choice shows. If `fallback` is not null, the
+  // `choice` is the name of the oneof. `example` is a valid choice, for the
+  // error message if the choice is missing. If `fallback` is not null, the
   // choice is optional, and the default is the plug-in of this message.
   PluginRegistry(const char* choice, std::string example,
                  const Message* fallback = nullptr)
@@ -181,7 +181,7 @@ class PluginRegistry {
     return FindType(Choose(config).options);
   }
 
-  // Adds the problems of the choice and of the chosen options, with paths
+  // Adds the problems of the choice and of the chosen options. Paths are
   // relative to `config`.
   template <typename... Context>
   void ValidateChoice(const Config& config, ConfigProblems& problems,
@@ -298,10 +298,10 @@ class PluginRegistry {
   std::vector<Info> plugins_;
 };
 
-// Defines `void RegisterNAMEInREGISTRY(regard::REGISTRY&)` for the plug-in NAME
-// in any namespace. The function has C linkage, so its namespace does not
-// matter, and plug-ins of one registry must have different names. A plug-in
-// that is listed for another registry does not link.
+// Defines `void RegisterNAMEInREGISTRY(regard::REGISTRY&)` for the plug-in
+// NAME, in any namespace. The function has C linkage, so plug-ins of one
+// registry must have different names even in different namespaces. A plug-in in
+// the list of another registry does not link.
 #define REGARD_PLUGIN(registry, name, description)                       \
   extern "C" void Register##name##In##registry(::regard::registry& to) { \
     to.Add<name>(description);                                           \

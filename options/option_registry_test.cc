@@ -162,8 +162,8 @@ TEST(OptionRegistryDeathTest, RefusesATypeTwiceAndAnInvalidConfig) {
                "an unvalidated .*curve_shape");
 }
 
-// A plug-in's Validate() with a wrong signature is rejected at compile time,
-// because it hides the interface's Validate().
+// A Validate() of a plug-in with a wrong signature must not compile, because it
+// hides the Validate() of the interface.
 class OtherOptions : public Line {
  public:
   static void Validate(const PowerOptions&, double, ConfigProblems&) {}

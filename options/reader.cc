@@ -39,7 +39,7 @@ class BasesReader {
                                      ": error: ", text.status().message()));
   }
 
-  // Reads the text separately first, to find its problems and its base. Then
+  // First reads the text separately, to find its problems and its base. Then
   // reads the base and merges the text into it.
   absl::Status Read(ConfigText text) {
     const std::unique_ptr<Message> alone(config_.New());
@@ -55,7 +55,7 @@ class BasesReader {
   }
 
  private:
-  // Opens a file. The error message has the reason, without the name.
+  // Opens a file. The error message gives the reason, without the file name.
   absl::StatusOr<ConfigText> Open(const std::string& name) {
     const std::string path = ResolveUserPath(name);
     absl::StatusOr<std::string> text = regard::ReadFile(path, kMostConfigBytes);
@@ -77,8 +77,8 @@ class BasesReader {
         " -> ", Printable(name, kNameCharacters)));
   }
 
-  // Reads the base of the file called `name`, if it has one. `origins` has the
-  // position of the field `base`.
+  // Reads `base`, the base of the file `name`, unless it is empty. `origins`
+  // has the position of the field `base`.
   absl::Status ReadBase(const std::string& name, const std::string& base,
                         const ConfigOrigins& origins) {
     if (base.empty()) return absl::OkStatus();
@@ -86,7 +86,7 @@ class BasesReader {
       return absl::InvalidArgumentError(
           origins.Diagnostic(kBaseField, std::move(message)));
     };
-    // The text is embedded if no file is open.
+    // If no file is open, the text is embedded in the program.
     if (names_.empty()) return error("an embedded config cannot have a base");
     absl::StatusOr<ConfigText> opened =
         names_.size() > kMostBases
@@ -170,7 +170,7 @@ std::optional<std::string> ConfigOrigins::Find(absl::string_view path) const {
 ConfigOrigins::Place ConfigOrigins::PlaceOf(absl::string_view path) const {
   REGARD_CHECK(!texts_.empty()) << "a config comes from at least one text";
   Place nearest = {main_, {0, 1}};
-  // A message precedes its fields, so the last match is the nearest.
+  // A message precedes its fields, so the last match is the innermost message.
   for (const auto& [field, place] : places_) {
     if (IsWithin(path, field)) nearest = place;
   }

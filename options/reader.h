@@ -1,9 +1,9 @@
 // Reads a config from text files and from `--set path=value` arguments. A file
-// may extend another one by `base: "other.textproto"`.
+// may extend another file by `base: "other.textproto"`.
 //
-// The config may be any proto2 message without maps and groups. Inheritance
-// requires a string field `base` in the outermost message. It is empty in the
-// result.
+// The config may be any proto2 message without maps and groups. A `base`
+// requires a string field of this name in the outermost message. The field is
+// empty in the result.
 #ifndef OPTIONS_READER_H_
 #define OPTIONS_READER_H_
 
@@ -33,10 +33,10 @@ struct FieldAssignment {
   std::optional<int> index = {};  // element of a repeated field
   TextRange range = {};           // the name in the text
 
-  // Whether this sets a whole repeated field.
+  // Whether the assignment sets a whole repeated field.
   bool is_list() const { return field->is_repeated() && !index.has_value(); }
-  // Whether this replaces the value of earlier texts: a list, or a field with
-  // `replaces`.
+  // Whether the assignment replaces the value of earlier texts. True for a list
+  // and for a field with `replaces`.
   bool replaces() const;
   std::string Path() const;
 };
@@ -44,13 +44,13 @@ struct FieldAssignment {
 // Stores which text set each field of a config.
 class ConfigOrigins {
  public:
-  // Adds a text, which overrides earlier texts. The last file is the file that
-  // the user named. `--set` arguments follow this file.
+  // Adds a text, which overrides earlier texts. The last file must be the file
+  // that the user named. `--set` arguments follow this file.
   void Add(ConfigText text);
 
-  // Records that the last text sets a field. Removes the origins of other
-  // members of its oneof and, if the assignment replaces the old value, the
-  // origins of this value.
+  // Records that the last text sets a field. Removes the origins of the other
+  // members of its oneof. If the assignment replaces the old value, also
+  // removes the origins of the old value.
   void Note(const FieldAssignment& assignment);
 
   // Removes the origins of the field at `path` and of everything in it.
@@ -58,7 +58,7 @@ class ConfigOrigins {
 
   // Returns the origin of the field at `path`:
   // `configs/phrasebook.textproto:12` or `--set`. Returns nullopt if no text
-  // sets the field, which then has its default.
+  // sets the field, so that it has its default.
   std::optional<std::string> Find(absl::string_view path) const;
 
   // Returns the position that Diagnostic() shows: `configs/a.textproto:12:3` or
@@ -71,9 +71,9 @@ class ConfigOrigins {
   absl::Span<const ConfigText> texts() const { return texts_; }
 
   // Returns the lines to print for a problem of the field at `path`, or of the
-  // part `within` of its string. The position is the field. If no text sets the
-  // field, the position is the nearest message around it, or the start of the
-  // file that the user named. Requires at least one text.
+  // part `within` of a string field. If no text sets the field, the position is
+  // the nearest message around it, or the start of the file that the user
+  // named. Requires at least one text.
   std::string Diagnostic(absl::string_view path, std::string message,
                          const TextRange& within = {}) const;
 
@@ -100,22 +100,24 @@ absl::Status LocateProblems(const ConfigProblems& problems,
 inline constexpr int kMostBases = 16;
 
 struct ConfigSource {
-  // The path as the user gave it (see ResolveUserPath), or the name of an
-  // embedded text in messages.
+  // The path as the user gave it (see ResolveUserPath). For an embedded text,
+  // the name that messages show.
   std::string name;
-  // The text, if it is embedded in the program. It cannot have a base.
+  // The text, if it is embedded in the program. An embedded text cannot have a
+  // base.
   std::optional<std::string> embedded;
 };
 
 // Reads `source` and its bases into `config`, then applies `overrides` in
 // order. Returns the origin of each value. Each file is first checked
-// separately, so setting a field twice in one file is an error. Then it is
-// merged into its base (see ReadText).
+// separately, so setting a field twice in one file is an error. Then the file
+// is merged into its base (see ReadText).
 //
 // If there are problems, returns InvalidArgument with a message to print. The
-// message has all problems of the first file with problems, or of all overrides
-// if the files have none. If `source` cannot be read, IsMachineFailure() may be
-// true for the error. After an error, `config` is unspecified.
+// message has all problems of the first file with problems. If no file has
+// problems, the message has all problems of the overrides. If `source` cannot
+// be read, IsMachineFailure() may be true for the error. After an error,
+// `config` is unspecified.
 absl::StatusOr<ConfigOrigins> ReadConfig(
     const ConfigSource& source, absl::Span<const std::string> overrides,
     google::protobuf::Message* config);
@@ -123,24 +125,23 @@ absl::StatusOr<ConfigOrigins> ReadConfig(
 // Returns the values of --set flags as texts.
 std::vector<ConfigText> OverrideTexts(absl::Span<const std::string> overrides);
 
-// Like ReadConfig(), with overrides that have their own origins.
+// Like ReadConfig(), but each override has its own origin instead of `--set`.
 absl::StatusOr<ConfigOrigins> ReadConfigWith(
     const ConfigSource& source, absl::Span<const ConfigText> overrides,
     google::protobuf::Message* config);
 
-// Applies `overrides` to `config`, which was read with `origins`, and adds them
-// to `origins`. Errors are as for ReadConfig().
+// Applies `overrides` to `config`, which was read with `origins`. Adds the
+// overrides to `origins`. Returns the errors of ReadConfig().
 absl::Status ApplyOverrides(absl::Span<const ConfigText> overrides,
                             google::protobuf::Message* config,
                             ConfigOrigins* origins);
 
-// The maximum nesting depth of messages, which bounds the recursion of the
-// reader.
+// The maximum nesting depth of messages. Bounds the recursion of the reader.
 inline constexpr int kDeepestNesting = 64;
 
 // Whether the file belongs to a run folder: a resolved.textproto of a run, or a
 // config.textproto next to one. Fields of such a file may have their
-// (former_name), since an earlier version may have written it.
+// (former_name), because an earlier version may have written the file.
 bool IsOfRun(const std::string& name);
 
 // Adds `text` to `origins` and merges it into `config`. Scalars are replaced.

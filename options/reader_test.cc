@@ -296,8 +296,8 @@ TEST_F(ReaderTest, TheBaseOfABrokenFileIsNotOpened) {
                        StartsWith("a.textproto:2:1: error: no field 'sed'")));
 }
 
-// After a wrong name, the reader must skip the value, both on the line of the
-// name and on later lines.
+// After a wrong name, the reader must skip the value, whether it is on the line
+// of the name or on later lines.
 TEST_F(ReaderTest, TheValueOfAMistakenFieldIsPassed) {
   TestConfig config;
   const absl::StatusOr<ConfigOrigins> origins =

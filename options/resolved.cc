@@ -98,15 +98,15 @@ std::variant<double, bool, std::string> ValueOf(const ConfigField& one) {
     case FieldDescriptor::CPPTYPE_BOOL:
       return text == "true";
     default:
-      // The text was printed from a number. SimpleAtod() also reads infinities
-      // and NaN.
+      // The text was printed from a number. SimpleAtod() can also read
+      // infinities and NaN.
       REGARD_CHECK(absl::SimpleAtod(text, &number)) << text;
       return number;
   }
 }
 
 // Returns the message fields[*i] as "{width: 8 layers {heads: 2}}". Advances *i
-// to its last field.
+// to the last field of this message.
 std::string MessageText(const std::vector<ResolvedField>& fields, size_t* i) {
   const std::string prefix = absl::StrCat(fields[*i].path, ".");
   std::vector<std::string> inner;
@@ -137,7 +137,8 @@ std::map<std::string, std::string> ByPath(
   return values;
 }
 
-// Returns the path in `values` of the message around `path`, or "" at the top.
+// Returns the longest path in `values` that contains `path`: the message around
+// it. Returns "" if there is none.
 std::string ParentPath(const std::string& path,
                        const std::map<std::string, std::string>& values) {
   std::string parent = path;
@@ -161,7 +162,8 @@ absl::StatusOr<std::vector<ResolvedField>> ParseFields(
   };
   for (absl::string_view line : absl::StrSplit(text, '\n')) {
     ++number;
-    // Comments are not tokens, so the text after the last token is a comment.
+    // Tokenize() skips comments, so the text after the last token is the
+    // comment.
     std::vector<TextProblem> problems;
     const std::vector<Token> tokens = Tokenize(line, 0, &problems);
     if (tokens.size() < 2) continue;
@@ -230,16 +232,16 @@ std::string ResolvedConfig(const Message& config,
     }
   };
   for (const ConfigField& one : FieldsOf(config)) {
-    // Unset fields of an overlay have the values of the message that it is
-    // merged into.
+    // Unset fields of an overlay take the values of the message into which the
+    // overlay is merged.
     const bool is_shown =
         one.is_set || !(one.is_message() || one.in_overlay ||
                         one.field->real_containing_oneof() != nullptr ||
                         one.path == kBaseField);
     if (!is_shown) continue;
     close_to(one.depth);
-    // A scalar without a default is shown in a comment, because its value, such
-    // as 0, may differ in meaning from an unset field.
+    // A scalar without a default is shown in a comment, because an unset field
+    // may have another meaning than its value, such as 0.
     const bool is_absent = !one.is_set && !one.is_default();
     absl::StrAppend(
         &text, std::string(2 * depth, ' '), is_absent ? "# " : "",
@@ -303,8 +305,8 @@ std::string ReplaceResolvedFields(const std::string& text,
 std::vector<FieldDifference> DiffResolvedFields(
     const std::vector<ResolvedField>& before,
     const std::vector<ResolvedField>& after) {
-  // Messages in lists, and messages that one side lacks, are compared as a
-  // whole, so that their fields stay together.
+  // Lists of several messages, and messages that one side lacks, are compared
+  // as a whole, so that the fields of a message are shown together.
   std::map<std::string, std::array<int, 2>> counts;
   for (const auto& side : {&before, &after}) {
     for (const ResolvedField& field : *side) {
@@ -339,8 +341,9 @@ std::vector<size_t> CountDifferences(
       if (is_second) whole.insert(field.path);
     }
   }
-  // The number of configs that have a path, in total and for each value.
-  // `in_it` is the sum of `present` over the fields of a message.
+  // The number of configs that have a path: `present` in total, and `values`
+  // for each value. `in_it` is the sum of `present` over the fields of a
+  // message.
   struct PathCount {
     size_t present = 0;
     size_t in_it = 0;
@@ -364,8 +367,9 @@ std::vector<size_t> CountDifferences(
     size_t sum = counts[""].in_it;
     for (const auto& [path, value] : config) {
       const PathCount& count = counts[path];
-      // If `path` is a message, counts its fields in all configs. The fields
-      // that only other configs have remain in the sum and are differences.
+      // If `path` is a message, adds the counts of its fields over all configs.
+      // A field that this config lacks leaves its count in the sum as
+      // differences.
       sum += count.in_it;
       // Replaces the count of this field by the number of configs that have the
       // message around it, but lack the field or have another value.

@@ -25,8 +25,8 @@ namespace regard {
 //
 // Scalars that no text sets have their default, in each message that is
 // present. Scalars without a default are shown in a comment. An unset member of
-// a oneof is left out. Reading the text gives `config` again, except that
-// defaults are set. The bytes depend only on `config` and on names as the user
+// a oneof is left out. Reading the text gives `config` again, but with all
+// defaults set. The bytes depend only on `config` and on file names as the user
 // gave them.
 std::string ResolvedConfig(const google::protobuf::Message& config,
                            const ConfigOrigins& origins);
@@ -34,9 +34,9 @@ std::string ResolvedConfig(const google::protobuf::Message& config,
 // Returns the settings of a config by their paths, as for `--set`:
 // "model.encoder.hidden", or "path[0].to" in a list. Settings are all scalars
 // with a value, including defaults, in messages that are present. The choice of
-// a oneof is a setting with the name of the oneof ("model.attention.score":
-// "additive"), because the chosen message may have no fields. Enums are their
-// names.
+// a oneof is also a setting, because the chosen message may have no fields. Its
+// path is the name of the oneof ("model.attention.score": "additive"). Enum
+// values are given by name.
 std::map<std::string, std::variant<double, bool, std::string>> ConfigSettings(
     const google::protobuf::Message& config);
 
@@ -56,13 +56,14 @@ struct ResolvedField {
 std::vector<ResolvedField> ResolvedFields(
     const google::protobuf::Message& config);
 
-// Parses the output of ResolvedConfig(), so that runs with unknown messages can
-// be compared. Returns InvalidArgument, with the line, for any other text.
+// Parses the output of ResolvedConfig(). Works for unknown messages, so that
+// any two runs can be compared. Returns InvalidArgument, with the line, for any
+// other text.
 absl::StatusOr<std::vector<ResolvedField>> ParseResolvedFields(
     absl::string_view text);
 
-// Returns the resolved config `text`, with the values and origins of the
-// scalars at `paths` from the resolved config `changed`. Other lines do not
+// Returns the resolved config `text`, in which the scalars at `paths` have the
+// values and origins of the resolved config `changed`. Other lines do not
 // change. Returns `changed` if either text is not a resolved config or lacks
 // one of the paths.
 std::string ReplaceResolvedFields(const std::string& text,
@@ -76,22 +77,22 @@ struct FieldDifference {
   std::string after = {};
 };
 
-// Returns the paths with different values, sorted by path. A message in a list,
-// or a message that one side lacks, is one difference whose value has all its
-// fields.
+// Returns the paths with different values, sorted by path. A list of
+// several messages, or a message that one side lacks, is one difference. Its
+// value has all fields of the messages.
 std::vector<FieldDifference> DiffResolvedFields(
     const std::vector<ResolvedField>& before,
     const std::vector<ResolvedField>& after);
 
 // Returns, for each config, the total number of fields that differ from the
-// other configs, as DiffResolvedFields() counts them. An element of a list of
-// messages counts as if the list had several elements. The time is about linear
-// in the size of the configs.
+// other configs, as DiffResolvedFields() counts them. If a list of messages has
+// several elements in one config, it counts as one field in all configs. The
+// time is about linear in the size of the configs.
 std::vector<size_t> CountDifferences(
     const std::vector<std::vector<ResolvedField>>& configs);
 
-// Returns the scalar `field` of `message` as in a config, or its default if it
-// is absent. `index` is the element of a repeated field, otherwise -1.
+// Returns the scalar `field` of `message` as in a config, or its default if the
+// field is absent. `index` is the element of a repeated field, otherwise -1.
 std::string PrintedValue(const google::protobuf::Message& message,
                          const google::protobuf::FieldDescriptor& field,
                          int index);

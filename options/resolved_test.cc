@@ -95,7 +95,7 @@ TEST_F(ResolvedConfigTest, ReadsBackAsTheSameConfig) {
   ASSERT_THAT(origins, IsOk());
   EXPECT_TRUE(
       google::protobuf::util::MessageDifferencer::Equivalent(config, again));
-  // The fields must be the same however the config was written.
+  // The fields must not depend on how the config was written.
   EXPECT_THAT(
       DiffResolvedFields(*ParseResolvedFields(text), ResolvedFields(again)),
       IsEmpty());

@@ -25,8 +25,8 @@ using ::google::protobuf::FieldDescriptor;
 using ::google::protobuf::Message;
 using ::google::protobuf::OneofDescriptor;
 
-// A message in the text, and the first assignment of each of its fields or
-// oneofs, by full name.
+// A message in the text. `assignments` has the first assignment of each field
+// or oneof, by full name.
 struct Body {
   Message* message;
   std::string path;
@@ -53,8 +53,8 @@ class TextReader {
     Begin(assignment, message);
     const Token first = tokens_.Peek();
     const FieldDescriptor& field = *assignment.field;
-    // Reports `attention=dot {}` with a hint. In a file, `dot` would be the
-    // next field.
+    // Reports an override such as `attention=dot {}` with a hint, because `dot`
+    // is not a value.
     if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE &&
         first.kind == Token::Kind::kIdentifier) {
       const absl::string_view fields = text_.substr(first.range.begin);
@@ -81,7 +81,8 @@ class TextReader {
     return QuotedToken(token.kind, tokens_.Text(token));
   }
 
-  // Adds a problem, unless the lexer has already reported the token.
+  // Adds a problem, unless the lexer has already reported a problem of the
+  // token.
   void Problem(const Token& token, std::string message) {
     if (token.kind == Token::Kind::kBad) return;
     problems_.push_back({token.range, std::move(message)});
@@ -100,8 +101,8 @@ class TextReader {
     return std::move(problems_);
   }
 
-  // Records the first assignment of a field in a body. Clears the old value if
-  // the assignment replaces it.
+  // Records the first assignment of a field in a body. If the assignment
+  // replaces the old value, clears it.
   void Begin(const FieldAssignment& assignment, Message* message) {
     origins_.Note(assignment);
     if (!assignment.replaces()) return;
@@ -317,9 +318,9 @@ class TextReader {
   int depth_ = 0;
 };
 
-// Sets `message` to the message that `assignment` leads to. Returns an error
-// message if `assignment` does not lead to a message. An existing message keeps
-// its origin, because only a field in it changes.
+// Sets `message` to the message to which `assignment` leads. Returns an error
+// message if there is no such message. An existing message keeps its origin,
+// because only a field in it changes.
 std::optional<std::string> Enter(FieldAssignment* assignment, Message** message,
                                  ConfigOrigins* origins) {
   const FieldDescriptor* field = assignment->field;
