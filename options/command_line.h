@@ -81,7 +81,7 @@ class CommandLine {
     absl::string_view kind;  // empty for a switch
     absl::string_view help;
     std::string wanted;                           // valid values, for messages
-    std::function<bool(const std::string&)> set;  // whether it is valid
+    std::function<bool(const std::string&)> set;  // false if invalid
     bool repeats = false;
     std::string otherwise = {};  // default in --help, or empty
   };

@@ -42,7 +42,8 @@ class ConfigText {
  public:
   // `name` is the path as the user gave it, or the name of an embedded text.
   static ConfigText File(std::string name, std::string text);
-  // `argument` is `path=value`. Messages show `place` as its origin.
+  // `argument` is `path=value`. Messages show `place` as the origin of the
+  // argument.
   static ConfigText Override(std::string argument, std::string place = "--set");
 
   const std::string& name() const { return name_; }
@@ -106,7 +107,7 @@ struct Token {
 // Returns a token for a message: in single quotes, unless it is a string.
 std::string QuotedToken(Token::Kind kind, absl::string_view text);
 
-// Returns all tokens of `text` from byte `begin` on, followed by one kEnd.
+// Returns all tokens of `text` from byte `begin` on, and a last kEnd token.
 // Comments extend from # to the end of the line. A string must end on its line.
 // Adds invalid tokens to `problems`, up to kMostProblems.
 std::vector<Token> Tokenize(absl::string_view text, size_t begin,

@@ -18,7 +18,7 @@
 //     virtual ~Schedule() = default;
 //     virtual double Factor(int64_t update) const = 0;
 //     // A plug-in with limits other than (range) declares its own Validate(),
-//     // which must call CheckRanges(), too.
+//     // which must also call CheckRanges().
 //     static void Validate(const auto& options, ConfigProblems& problems) {
 //       problems.CheckRanges(options);
 //     }

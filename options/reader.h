@@ -150,8 +150,8 @@ bool IsOfRun(const std::string& name);
 // other members. Records in `origins` which fields the text sets.
 //
 // An override sets one field. Missing messages on its path are created, but
-// elements of lists must exist. A list of at most one element does not need an
-// index:
+// an element with an index must exist. If a list has at most one element, the
+// index can be omitted, and a missing element is created:
 //
 //   model.layers[1].heads=8        layers={heads: 4}        sizes=[8, 16]
 //   model.outside.[lab.my_score].width=8                    data.path=fra.txt

@@ -34,7 +34,7 @@ constexpr absl::string_view kNotSet = "not set";
 struct ConfigField {
   const FieldDescriptor* field = nullptr;
   int depth = 0;
-  bool in_overlay = false;  // whether the message is merged into another one
+  bool in_overlay = false;  // whether a message around it is an overlay
   bool is_set = false;
   std::string parent = {};  // path of the message around it
   std::string path = {};    // path for `--set`

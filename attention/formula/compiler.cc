@@ -116,7 +116,7 @@ class Lowering {
   // --- Sums and products, grouped by the inputs that their parts depend on.
 
   // Joins one or more parts to a sum such as a + b - c, or to a product such as
-  // a * b / c. If all parts are inverse, the result is inverse, too.
+  // a * b / c. If all parts are inverse, the joined part is also inverse.
   Part Join(const Chain& chain, Parts parts) {
     const auto lead = std::find_if(parts.begin(), parts.end(),
                                    [](const Part& x) { return !x.inverse; });

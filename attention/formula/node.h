@@ -74,8 +74,8 @@ struct FormulaFunction {
   FormulaOp op;
   absl::string_view form;  // notation, with $0 for the first operand
   bool transcendental = false;
-  // Computes an elementwise operation, whose operands broadcast. Null for other
-  // operations.
+  // The function of an elementwise operation, whose operands broadcast. Null if
+  // the operation is not elementwise.
   Var<T> (*value)(const Var<T>* operands) = nullptr;
 
   // Name of a function or variable, such as "tanh" or "q". Not a name if the
@@ -127,7 +127,7 @@ struct TableRange {
 // is inferred.
 struct FormulaVariable {
   std::string name;
-  int64_t rows = 0;     // rows of a matrix or width of a vector; 0: scalar
+  int64_t rows = 0;     // rows of a matrix, width of a vector, or 0
   int64_t columns = 0;  // 0 if not a matrix
   std::optional<double> initial = {};
   bool is_term = false;  // a vector that is only added or subtracted

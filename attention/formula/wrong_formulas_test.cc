@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 
 struct WrongFormula {
   const char* formula;
-  const char* caret;  // below the start of the problem in the formula
+  const char* caret;  // marks the start of the problem in the formula
   const char* message;
 };
 

@@ -16,8 +16,8 @@ namespace {
 
 constexpr absl::string_view kLayer = "/layers[";
 
-// Describes the hook point `site` of a `value`, such as "weights". Leaves the
-// shape and the arrays empty.
+// Returns the map of hook point `site`, without shape and arrays. `value` is
+// the last part of the name, such as "weights".
 template <typename T>
 AttentionMap<T> Describe(absl::string_view site, absl::string_view value) {
   AttentionMap<T> map;

@@ -15,7 +15,7 @@ namespace regard {
 // transformers", 2020). Returns the product of (A + I) / 2 over the layers:
 // [tokens, tokens], row-major. A is a layer's self-attention of example
 // `example`, averaged over heads. If the rows of the weights sum to 1, the rows
-// of the result sum to 1, too.
+// of the result also sum to 1.
 template <typename T>
 std::vector<double> AttentionRollout(absl::Span<const AttentionMap<T>> layers,
                                      int64_t example);

@@ -58,7 +58,7 @@ std::vector<int32_t> Ids(int64_t count) {
 struct Case {
   const char* name;
   const char* config;
-  std::vector<std::string> sources;  // names, except "biases"
+  std::vector<std::string> sources;  // names of the sources, except "biases"
   bool softmax = true;
 };
 

@@ -128,7 +128,7 @@ TEST_F(ToyTest, TermsAreAsByHand) {
   EXPECT_EQ(explanation->key_label, "0");
   EXPECT_EQ(explanation->score, 29.5);
   EXPECT_EQ(explanation->total, 29.5);
-  // The score of the other key is (7, 4) . (3.5, 3) = 36.5.
+  // The score of key 1 is (7, 4) . (3.5, 3) = 36.5.
   EXPECT_DOUBLE_EQ(explanation->weight, 1 / (1 + std::exp(36.5 - 29.5)));
   EXPECT_THAT(
       Names(*explanation),

@@ -54,7 +54,7 @@ struct LensLayer {
 template <typename T>
 struct Inspection {
   TraceLabels labels = {};
-  int64_t chosen = kAllOutputs;  // the output that gradients belong to
+  int64_t chosen = kAllOutputs;  // the output whose gradients are given
   std::vector<double> outputs = {};
   // The attention maps, with the gradient of the chosen output with respect to
   // each weight. If the gradient is above 0, a larger weight would increase the

@@ -26,7 +26,7 @@ struct TraceOptions {
   // The text to explain, which may be empty. If absent, the model's own
   // prediction is explained.
   std::optional<std::string> target = {};
-  int beam = 0;  // hypotheses in a search for the prediction; 0: as configured
+  int beam = 0;  // beam width for the prediction; 0 means as configured
   // The maximum number of tokens in an input or a target. A caller that runs
   // one pass may allow more than Inspect().
   int64_t most_tokens = kMostTraced;
@@ -59,7 +59,7 @@ struct TracedSequence {
 // Maps the hook points that match a pattern to sequences, given by index.
 struct TracedSites {
   std::string pattern = {};  // pattern for MatchesSite()
-  size_t queries = 0;        // index; also used for values that have no queries
+  size_t queries = 0;        // index; also for values without queries
   size_t keys = 0;
 };
 

@@ -84,8 +84,8 @@ class MapRun {
     return {y_.data(), y_.data() + y_.size()};
   }
 
-  // Returns the gradients of x if the elements of y have the gradients 1, 2,
-  // ... The elements of y that are -inf also have such gradients.
+  // Returns the gradients of x if element i of y has the gradient i + 1, even
+  // where y is -inf.
   std::vector<double> Gradients() {
     Map();
     y_.grad_ref().AddEach([](int64_t i) { return static_cast<double>(i + 1); });
