@@ -31,8 +31,8 @@ class Forward {
   Forward(Tape<T>& tape, const ParameterStore<T>& parameters,
           GradientSlab<T>* gradients);
 
-  // Uses parameters that are already Vars of the tape, in the order and shapes
-  // of the store, for gradient checks. Do not call BeginStep().
+  // For gradient checks. Uses `leaves` as parameters: Vars of the tape, in the
+  // order and shapes of the store. Do not call BeginStep().
   Forward(Tape<T>& tape, const ParameterStore<T>& parameters,
           absl::Span<const Var<T>> leaves);
 

@@ -33,7 +33,7 @@ class BrokenConfigTest : public testing::TemporaryFiles {
     google::protobuf::LinkMessageReflection<lab::MyScore>();
   }
 
-  // Returns the message that the user sees, or "" without an error.
+  // Returns the message that the user sees, or "" if there is no error.
   static std::string ErrorOf(const std::string& name,
                              const std::vector<std::string>& overrides = {}) {
     testing::TestConfig config;

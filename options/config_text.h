@@ -50,10 +50,10 @@ class ConfigText {
   const std::string& text() const { return text_; }
   bool is_override() const { return is_override_; }
 
-  // Returns the line of a byte offset, from 1.
+  // Returns the line of a byte offset, counted from 1.
   int Line(size_t offset) const;
-  // Returns the column of a byte offset, from 1, in characters. A tab is one
-  // character.
+  // Returns the column of a byte offset in characters, counted from 1. A tab is
+  // one character.
   int Column(size_t offset) const;
 
   // Returns the origin of a value: `file.textproto:12` or `--set`.

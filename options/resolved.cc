@@ -30,7 +30,7 @@ using ::google::protobuf::Reflection;
 constexpr absl::string_view kMessage = "{...}";
 constexpr absl::string_view kNotSet = "not set";
 
-// A field of a config or an element of a list, set or not.
+// A field of a config, which may be unset, or an element of a list.
 struct ConfigField {
   const FieldDescriptor* field = nullptr;
   int depth = 0;

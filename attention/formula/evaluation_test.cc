@@ -26,8 +26,8 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// Evaluates a formula of queries and keys of width 2, and inputs of widths 3
-// and 2.
+// Evaluates a formula of queries and keys of width 2. The query inputs have
+// width 3, and the key inputs have width 2.
 class EvaluationTest : public ::testing::Test {
  protected:
   void Read(const std::string& formula,
@@ -59,7 +59,7 @@ class EvaluationTest : public ::testing::Test {
 
   // Scores two queries with two keys, in all heads. The queries are (1, 2) and
   // (3, -1) at positions 4 and 6. The keys are (2, 0) and (1, 1) at positions 5
-  // and 6. The query inputs are (1, 2, 3) and (4, 5, 6), and the key inputs (1,
+  // and 6. The query inputs are (1, 2, 3) and (4, 5, 6). The key inputs are (1,
   // -1) and (0, 2).
   Var<double> Score() {
     forward_->BeginStep();
@@ -156,7 +156,7 @@ TEST(FormulaScorerTest, AVectorBeginsAsAMapToOneNumber) {
 TEST_F(EvaluationTest, VectorsOfPairs) {
   Read("sum(max(q, k) * where(q < k, 10, W k) + min(q, 1 - k))");
   Set("W", {1, 0, 0, 1});
-  // With q = (1, 2) and k = (2, 0), the score is 2 * 10 + 2 * 0 - 1 + 1.
+  // For q = (1, 2) and k = (2, 0), the first score is 2 * 10 + 2 * 0 - 1 + 1.
   EXPECT_THAT(Scores(),
               ElementsAre(20, 1 + 2 + 0 + 0, 6 + 0 - 1 - 1, 3 + 10 + 0 - 1));
 }
@@ -241,9 +241,8 @@ TEST_F(EvaluationTest, EachHeadProjectsTheInputs) {
   Read("(A x_i) . (B x_j) + sum(q)", {{.name = "A", .rows = 1}}, /*heads=*/2);
   Set("A", {1, 0, 0, 0, 0, 1});
   Set("B", {1, 0, 0, 1});
-  // For the two queries, A x_i is 1 and 4 in the first head, 3 and 6 in the
-  // second. For the two keys, B x_j is 1 and 0 in the first head, -1 and 2 in
-  // the second.
+  // In head 0, A x_i is 1 and 4 for the two queries, and B x_j is 1 and 0 for
+  // the two keys. In head 1, A x_i is 3 and 6, and B x_j is -1 and 2.
   EXPECT_THAT(Scores(), ElementsAre(4, 3, 6, 2, 0, 9, -4, 14));
 }
 

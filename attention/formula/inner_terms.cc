@@ -66,7 +66,7 @@ class Search {
     return true;
   }
 
-  // Marks a node and all nodes that it is computed from.
+  // Marks a node and all nodes that it depends on.
   void Mark(int n, std::vector<bool>* marked) const {
     if ((*marked)[static_cast<size_t>(n)]) return;
     (*marked)[static_cast<size_t>(n)] = true;

@@ -62,7 +62,7 @@ enum class FormulaOp {
   kPower,    // its second operand is a number
   kProduct,  // a matrix times a vector
   kDot,
-  // Only the compiler creates the operations below. f is a number.
+  // Only the compiler creates the operations below, in which f is a number.
   kRoot,           // a square root whose gradient at 0 is 0
   kInnerProducts,  // f * (a . b) of a query a and a key b
   kAdditive,       // c . tanh(a + b) of a query a, a key b and a constant c
@@ -78,7 +78,7 @@ struct FormulaFunction {
   // the operation is not elementwise.
   Var<T> (*value)(const Var<T>* operands) = nullptr;
 
-  // Name of a function or variable, such as "tanh" or "q". Not a name if the
+  // Name of a function or variable, such as "tanh" or "q". Meaningless if the
   // operation is an operator.
   absl::string_view name() const { return form.substr(0, form.find('(')); }
   int64_t operands() const { return std::count(form.begin(), form.end(), '$'); }

@@ -87,7 +87,7 @@ class Parser {
     return Add(kNumber, {}, text_.size());
   }
 
-  // Fails because the next token is not allowed at its place.
+  // Fails because the next token is not allowed at this position.
   int FailAtToken() {
     const TextRange range = token_.range;
     if (AtEnd())

@@ -119,8 +119,8 @@ class Inference {
     }
   }
 
-  // Whether the index contains a position. Fails at a part that is not allowed
-  // in an index.
+  // Whether the index contains a position. Fails if the index contains an
+  // operation that is not allowed in it.
   bool CheckIndex(int n) {
     const FormulaNode& node = nodes_[n];
     if (node.op == kQueryPosition || node.op == kKeyPosition) return true;
@@ -158,8 +158,8 @@ class Inference {
     }
   }
 
-  // Fails at an input that is not available, and at a table without a declared
-  // range.
+  // Fails if the formula contains an input that is not available, or a table
+  // without a declared range.
   void CheckGiven() {
     for (int n = 0; n < static_cast<int>(nodes_.size()); ++n) {
       const FormulaNode& node = nodes_[n];

@@ -1,12 +1,12 @@
-// The output gate multiplies the context of head h by gates of the layer's
-// input x,
+// The output gate multiplies the context of each head h by gates that depend on
+// the layer's input x:
 //
-//   output_h = sigmoid(W_h x + b_h) * context_h,
+//   output_h = sigmoid(W_h x + b_h) * context_h
 //
-// with one gate for each element or one for the head. Qiu et al., "Gated
-// attention for large language models: non-linearity, sparsity, and
-// attention-sink-free", 2025. If b is large, the gates are exactly 1, and the
-// layer is plain attention.
+// Each head has one gate for each element of its context, or only one gate. Qiu
+// et al., "Gated attention for large language models: non-linearity, sparsity,
+// and attention-sink-free", 2025. If b is large, the gates are exactly 1, and
+// the layer is plain attention.
 #include <cstdint>
 #include <optional>
 

@@ -26,8 +26,8 @@ struct ExplainOptions {
   // Pattern that matches one attention, by its scope or by its `weights` or
   // `scores`: "decoder/layers[1]/self/attention/weights".
   std::string site = {};
-  // Indices from 0. -1 selects the only head, the last query, or the key with
-  // the largest weight.
+  // Indices, counted from 0. -1 selects the only head, the last query, or the
+  // key with the largest weight.
   int64_t head = -1;
   int64_t query = -1;
   int64_t key = -1;
@@ -66,8 +66,8 @@ struct ScoreExplanation {
   // source that does not depend on the input is last.
   std::vector<ScoreSource> sources = {};
   // [sources, sources]. Row a, column b is the term in which the query reads
-  // source a and the key reads source b. `total` is the sum of all terms and
-  // both biases.
+  // source a and the key reads source b. `total` is the sum of all terms,
+  // `distance_bias` and `forgetting`.
   std::vector<double> terms = {};
   double total = 0;
 };

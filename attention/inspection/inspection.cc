@@ -244,7 +244,8 @@ Inspection<T> Inspect(Forward<T>& forward, const Traced<T>& traced,
       inspection.inputs.push_back(NormsOf<T>(seen, labels));
     }
     if (!sees_layers || !MatchesSite(traced.lens.sites, seen.site)) continue;
-    // The last residual in a layer is the output of the layer.
+    // The last residual in a layer is the output of the layer. Drops the
+    // residuals before it.
     if (!layers.empty() && LayerOf(layers.back()->site) == LayerOf(seen.site)) {
       layers.pop_back();
     }

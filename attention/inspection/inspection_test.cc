@@ -212,8 +212,8 @@ TEST_F(InspectTest, TellsRolloutAndWhatEachLayerWouldAnswer) {
   }
 }
 
-// State mixers can have negative weights, and products of negative weights are
-// not fractions.
+// State mixers can have negative weights. Products of such weights are not
+// fractions, so there must be no rollout.
 TEST_F(InspectTest, WeightsBelowZeroHaveNoRollout) {
   std::vector<double> weights = kWeights;
   EXPECT_THAT(Inspect(forward_, Toy(kInputs, weights), {}).labels.notes,

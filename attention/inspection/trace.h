@@ -112,11 +112,11 @@ struct TraceLabels {
   bool Writes(absl::string_view site) const;  // whether queries write outputs
 };
 
-// The predictions that a model would make if it ended after a layer. See
-// nostalgebraist, "interpreting GPT: the logit lens", 2020.
+// The predictions that a model would make if one of its layers were the last.
+// See nostalgebraist, "interpreting GPT: the logit lens", 2020.
 template <typename T>
 struct LogitLens {
-  // residuals; of each layer, the last is used
+  // Pattern of residuals. The last residual of each layer is used.
   std::string sites = {};
   std::vector<std::string> rows = {};  // names of the predictions
   // Maps a residual to log-probabilities [rows, choices], with the last norm

@@ -21,7 +21,7 @@ namespace regard {
 
 // Returns M [batch, heads, time, time]. `queries` and `keys` are [batch, heads,
 // time, key width]. `log_decay` is [batch, heads, time, 1 or key width], finite
-// and at most 0, or empty for no decay.
+// and at most 0. If `log_decay` is empty, there is no decay.
 template <typename T>
 Var<T> DecayedProducts(Var<T> queries, Var<T> keys, Var<T> log_decay);
 

@@ -43,7 +43,7 @@ LinearOptions Projection(LinearOptions options, bool bias) {
   return options;
 }
 
-// Repeats each head of x [rows, key heads, time, width] for the heads that
+// Repeats each key head of x [rows, key heads, time, width] for all heads that
 // share it.
 template <typename T>
 Var<T> ForAllHeads(Var<T> x, int64_t heads) {

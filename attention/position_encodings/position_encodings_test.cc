@@ -93,14 +93,14 @@ class Encoding {
 TEST(RotaryTest, TurnsPairsByThePosition) {
   const double a = 3;         // angle of pair 0 at position 3
   const double b = 3 * 0.01;  // angle of pair 1, with 10000^(-2 / 4) = 0.01
-  // HALF rotates the pairs (1, 3) and (2, 4).
+  // HALF must rotate the pairs of elements (1, 3) and (2, 4).
   EXPECT_THAT(
       Encoding<double>("rotary {}").Encode({1, 2, 3, 4}, 3),
       ElementsAre(DoubleNear(std::cos(a) - 3 * std::sin(a), 1e-14),
                   DoubleNear(2 * std::cos(b) - 4 * std::sin(b), 1e-14),
                   DoubleNear(3 * std::cos(a) + std::sin(a), 1e-14),
                   DoubleNear(4 * std::cos(b) + 2 * std::sin(b), 1e-14)));
-  // INTERLEAVED rotates the pairs (1, 2) and (3, 4).
+  // INTERLEAVED must rotate the pairs of elements (1, 2) and (3, 4).
   EXPECT_THAT(
       Encoding<double>("rotary { style: INTERLEAVED }").Encode({1, 2, 3, 4}, 3),
       ElementsAre(DoubleNear(std::cos(a) - 2 * std::sin(a), 1e-14),

@@ -11,8 +11,8 @@ namespace regard {
 
 namespace {
 
-// Layout of rows of `width` numbers. The first `turned` numbers are rotated in
-// pairs.
+// Layout of rows with `width` numbers. The first `turned` numbers are rotated
+// in pairs.
 struct Pairs {
   int64_t width;
   int64_t turned;
@@ -32,7 +32,7 @@ struct Angles {
   const T* sin;
 };
 
-// The address of this constant identifies tables of angles.
+// The address of this constant identifies tables of angles on a tape.
 constexpr char kAngles = 0;
 
 // Rotates `row` by the angles, or by the negated angles if `sign` is -1. Stores

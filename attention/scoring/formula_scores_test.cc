@@ -172,7 +172,7 @@ void ExpectSameScore(const SameScore& same, double tolerance) {
         TestArray gradient = answer.d_parameters.at(parameter.of_formula);
         const TestArray part =
             Part(wanted.d_parameters.at(parameter.of_score), parameter);
-        // The shapes may differ, as [heads] and [heads, 1] do, but the elements
+        // Shapes may differ, such as [heads] and [heads, 1], but the elements
         // must agree.
         if (gradient.values.size() == part.values.size()) {
           gradient.shape = part.shape;

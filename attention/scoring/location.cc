@@ -1,7 +1,7 @@
-// The score w_i . q of a query q and the key at position i, which depends only
-// on the position of the key. Keys after the last w_i have weight 0. Luong et
-// al., "Effective approaches to attention-based neural machine translation",
-// 2015.
+// The score w_i . q of a query q and the key at position i. The score does not
+// depend on the content of the key. Keys after the last w_i have weight 0.
+// Luong et al., "Effective approaches to attention-based neural machine
+// translation", 2015.
 #include <algorithm>
 #include <limits>
 

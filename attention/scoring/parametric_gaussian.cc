@@ -1,5 +1,5 @@
-// Parametric Nadaraya-Watson regression: -|(q - k) w|^2 / 2 with a learned
-// factor w.
+// Parametric Nadaraya-Watson regression: -|(q - k) w|^2 / 2 with a factor w,
+// which is learned by default.
 #include "attention/kernels/gaussian_scores.h"
 #include "attention/score_scale.h"
 #include "attention/scoring/parametric_gaussian.pb.h"
