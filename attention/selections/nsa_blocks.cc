@@ -12,7 +12,7 @@
 //
 // In the paper, the compressed branch of attention learns compressed keys from
 // overlapping blocks. Here, the means of whole blocks replace these keys.
-// Regard does not implement the compressed branch, the sliding window and the
+// Regard does not implement the compressed branch, the sliding window or the
 // gates that join the three branches. If top_n is at least the number of
 // blocks, the result is bit-identical to plain attention.
 #include <cstdint>
