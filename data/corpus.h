@@ -18,10 +18,11 @@
 
 namespace regard {
 
-// Reads raw pairs one by one. Ignores columns of a tab-separated file other
-// than source and target, such as attributions. Errors are ready to print.
-// Lines must be valid text (see TextFile). Two files must be different and have
-// the same number of lines.
+// Reads raw pairs one by one. In a tab-separated file, ignores all columns
+// except source and target. Errors are ready to print.
+//
+// Lines must be valid text (see TextFile). If the pairs are in two files, these
+// must be different and have the same number of lines.
 class PairReader {
  public:
   // Opens the files for reading the first `most` pairs, or all pairs if `most`
@@ -38,19 +39,20 @@ class PairReader {
   absl::string_view source() const { return source_; }
   absl::string_view target() const { return target_; }
 
-  // Returns an error at the beginning of `side`, which must be in the first
-  // file.
+  // Returns an error whose location is the beginning of `side`. `side` must be
+  // in the first file.
   absl::Status Error(absl::string_view side, absl::string_view problem) const {
     return first_.Error(side.data() - first_.text().data(), problem);
   }
 
   int64_t pairs() const { return pairs_; }
-  // The number of lines of the first file read so far.
+  // The number of lines read so far from the first file.
   int64_t lines() const { return first_.number(); }
   // The counts for the lines read so far.
   TextCounts counts() const;
 
-  // Return the SHA-256 of `path` or `source`, and of `target`.
+  // Return the SHA-256 of the first file (`path` or `source`) and of the second
+  // file (`target`).
   absl::StatusOr<std::string> FirstDigest() const { return first_.Digest(); }
   absl::StatusOr<std::string> SecondDigest() const { return second_->Digest(); }
 

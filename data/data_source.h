@@ -39,15 +39,16 @@ struct DataRequest {
   std::string dev_path = {};  // data.dev_path; empty if not given
   uint64_t seed = 0;
   int text_version = PresentTextVersion();
-  // Reads files that a resumed run has made from the same options. Null for a
-  // new run.
+  // Reads files that the same run stored earlier, with the same options. Null
+  // for a new run.
   ReadRunFile read_run_file = nullptr;
 };
 
 // Whether a data source needs data.path.
 enum class DataPath { kNone, kRequired, kOptional, kIgnored };
 
-// The interface for the framework. Sources derive from DataSource.
+// The type-erased interface of data sources. Data sources derive from
+// DataSource.
 class AnyDataSource {
  public:
   // A source whose need for a path depends on its options also declares `static
@@ -55,8 +56,8 @@ class AnyDataSource {
   static constexpr DataPath kPath = DataPath::kNone;
   static constexpr bool kReadsDevPath = false;
   // Adds the problems of the options, at paths relative to the options. A
-  // source with limits other than (range) declares its own Validate() for the
-  // type of its options.
+  // source whose limits are not all given by `(range)` declares its own
+  // Validate() for the type of its options.
   static void Validate(const auto& options, ConfigProblems& problems) {
     problems.CheckRanges(options);
   }
@@ -118,7 +119,7 @@ class WithOptions : public Base {
 };
 
 struct DataSourceInfo : OptionInfo<> {
-  std::string data;  // the kName of the type of data: "sentence pairs"
+  std::string data;  // kName of the data type, such as "sentence pairs"
   const std::type_info* data_type;
   DataPath (*path)(const google::protobuf::Message& options);
   bool reads_dev_path;

@@ -2,10 +2,13 @@
 // is known.
 //
 // A sentence has one derivation, so its entropy is the entropy of the choices:
-//   H(symbol) = sum over rules p (-log p + sum over the expansion H(symbol')).
+//
+//   H(symbol) = sum over rules p * (-log p + sum over the expansion
+//   H(symbol')).
+//
 // The entropy per character is H(sentence) divided by the expected length of a
 // line. It is the minimum average loss of any model on a long text. Sentences
-// are independent, so that context beyond a line does not help.
+// are independent, so context before the line does not help.
 #ifndef DATA_GRAMMAR_H_
 #define DATA_GRAMMAR_H_
 

@@ -25,7 +25,8 @@ TEST(GrammarTest, EntropyAndLengthAreThoseComputedByHand) {
 }
 
 TEST(GrammarTest, RecursionIsSummed) {
-  // x occurs 2 times on average, like the coin throws until the first tail.
+  // The number of words has a geometric distribution with mean 2 and entropy 2
+  // * log(2).
   const Grammar grammar("S: 1 x S | 1 x");
   EXPECT_NEAR(grammar.SentenceEntropy(), 2 * std::log(2.0), 1e-9);
   EXPECT_NEAR(grammar.LineLength(), 4, 1e-9);
@@ -45,8 +46,8 @@ TEST(GrammarTest, SentencesAreAFunctionOfSeedAndPurpose) {
   EXPECT_NE(text, grammar.Sentences(20, 1, "dev"));
 }
 
-// Computes the probability of words under the rules. If `probabilities` is
-// false, each rule counts its weight instead of its probability.
+// Computes the probability that the rules derive given words. If
+// `probabilities` is false, counts the derivations instead.
 class Derivations {
  public:
   Derivations(absl::string_view text, bool probabilities) {
@@ -81,7 +82,7 @@ class Derivations {
     std::vector<std::string> parts;
   };
 
-  // Returns the probability that the symbol derives words [begin, end).
+  // Returns the probability that `symbol` derives words [begin, end).
   double OfSymbol(const std::string& symbol, size_t begin, size_t end) {
     const auto key = std::make_tuple(symbol, begin, end);
     const auto found = known_.find(key);
@@ -138,8 +139,8 @@ TEST(EnglishRulesTest, EntropyIsTheMeanSurpriseOfSentencesWithOneDerivation) {
   const double mean = sum / count;
   const double error = std::sqrt((squares / count - mean * mean) / count);
   EXPECT_NEAR(mean, grammar.SentenceEntropy(), 4 * error);
-  // The relative spread of the lengths is about the same as the relative spread
-  // of the surprise.
+  // The tolerance is the relative standard error of the surprise. The lengths
+  // have about the same relative spread.
   EXPECT_NEAR(characters / count / grammar.LineLength(), 1, 4 * error / mean);
 }
 

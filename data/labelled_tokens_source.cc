@@ -74,7 +74,7 @@ class AssociativeRecallSource
     std::vector<int32_t> values(
         static_cast<size_t>(options_.vocabulary() - first_value));
     std::iota(values.begin(), values.end(), first_value);
-    // Moves random different elements to the beginning.
+    // Moves `pairs` random elements to the beginning.
     const auto shuffle = [&](std::vector<int32_t>& all) {
       for (size_t i = 0; i < pairs; ++i) {
         std::swap(all[i], all[i + static_cast<size_t>(draws.Below(

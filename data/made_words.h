@@ -9,7 +9,8 @@
 
 namespace regard {
 
-// Each word takes up to a hundred bytes, including its string and alignments.
+// The maximum number of words. Each word takes up to a hundred bytes, including
+// its string and alignments.
 inline constexpr int64_t kMostMadeWords = int64_t{1} << 26;
 
 // Adds a problem at `field`, the number of sentences, if there are too many

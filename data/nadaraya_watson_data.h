@@ -32,11 +32,11 @@ struct NadarayaWatsonData {
   Points training;
   Points dev;
   Points test;
-  // Names for the columns of points in reports.
+  // The names of the columns in reports.
   std::vector<std::string> x_names = {"x"};  // one per column of x
   std::string y_name = "y";
-  // The standardization of the columns of x, for all or none, and of y. The
-  // points themselves are not standardized: they are as in the file.
+  // The scales that standardize x (one for each column, or none) and y. The
+  // points keep the values of the file, which are not standardized.
   std::vector<ColumnScale> x_scales = {};
   ColumnScale y_scale = {};
   // Whether test points lie on the true curve, without noise.

@@ -18,7 +18,7 @@ std::vector<int32_t> EncodeSentence(absl::Span<const std::string> tokens,
                                     const Vocabulary& vocabulary,
                                     int64_t cut_tokens);
 
-// Both sides of a pair, which refer to a corpus.
+// Both sides of a pair. Refers to the memory of the corpus.
 struct PairView {
   absl::Span<const int32_t> source;
   absl::Span<const int32_t> target;
@@ -74,12 +74,14 @@ class TokenizedCorpus {
  public:
   int64_t size() const { return pairs_.size(); }
 
-  // Adds a pair. Neither side contains <eos>. The tokens must fit a Vocabulary.
+  // Adds a pair. Neither side contains <eos>. Each token must be valid in a
+  // Vocabulary.
   void Add(absl::Span<const std::string> source,
            absl::Span<const std::string> target) {
     AddTo(pairs_, source, target);
   }
-  // Counts more tokens, which follow the tokens of the pairs in vocabularies.
+  // Counts further tokens. In the vocabularies, they follow the tokens of the
+  // pairs.
   void Count(absl::Span<const std::string> source,
              absl::Span<const std::string> target) {
     AddTo(counted_, source, target);

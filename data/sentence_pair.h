@@ -30,9 +30,10 @@ struct EvaluationSet {
   // The raw text of each target, if translations are compared as raw text.
   // Empty if tokens are compared.
   std::vector<std::string> references = {};
-  // The name of the set within its split ("test.news/bleu"). May be empty.
+  // The name of the set within its split, such as "news" in "test.news/bleu".
+  // May be empty.
   std::string name = "";
-  // The suffix of the names of the set's metrics.
+  // The suffix of the metric names.
   std::string suffix = "";
 
   bool empty() const { return pairs.empty(); }

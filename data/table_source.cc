@@ -98,7 +98,7 @@ absl::StatusOr<double> NumberOf(const TextFile& file, const Field& field,
   if (!absl::SimpleAtod(field.text, &number)) {
     return error("must be a number, got '", field.text, "'");
   }
-  // Models compute in float.
+  // Models compute in float, so the number must be finite as a float.
   if (!(std::abs(number) <= std::numeric_limits<float>::max())) {
     return error("must be a finite number, got ", field.text);
   }
@@ -197,7 +197,7 @@ Points Take(const Points& all, std::vector<size_t> rows) {
   return points;
 }
 
-// Returns the values of column `column` of rows of `width`.
+// Returns column `column` of a row-major matrix with `width` columns.
 std::vector<double> ColumnOf(const std::vector<double>& rows, size_t width,
                              size_t column) {
   std::vector<double> values;
@@ -224,7 +224,8 @@ ColumnScale ScaleOf(const std::vector<double>& values) {
   return scale;
 }
 
-// Returns the number of different floats among `values`, which are sorted.
+// Returns the number of different floats after `values`, which are sorted, are
+// standardized by `scale`.
 size_t CountDifferent(const std::vector<double>& values,
                       const ColumnScale& scale) {
   size_t count = 0;

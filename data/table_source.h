@@ -13,7 +13,7 @@ namespace regard {
 class TableConfig;
 
 inline constexpr int64_t kMostTableRows = 1'000'000;
-// The largest number of columns from which a target is predicted.
+// The maximum number of input columns.
 inline constexpr int64_t kMostTableColumns = 4096;
 inline constexpr int64_t kMostTableBytes = int64_t{512} << 20;  // unpacked
 

@@ -111,8 +111,8 @@ CaptionSet MakeCanvases(int64_t count, const Things& things,
     const auto corner = static_cast<int32_t>(random.BelowAt(draw++, 4));
     const bool top = corner < 2;
     const bool left = corner % 2 == 0;
-    // The quadrant in the corner, then the one in the same column, then the one
-    // in the same row.
+    // The quadrants of the three things: the corner, the other quadrant in its
+    // column, and the other quadrant in its row.
     const int32_t quadrants[] = {corner, corner ^ 2, corner ^ 1};
     for (int thing = 0; thing < 3; ++thing) {
       // Reserves 256 numbers for the draws of one thing.

@@ -19,9 +19,10 @@ namespace regard {
 // Three different kinds, in ascending order.
 using KindTriple = std::array<int32_t, 3>;
 
-// The triples of `kinds` kinds, divided at random by `seed`. A fifth (rounded
-// up) is for test, a tenth for dev, and the others for training. Test canvases
-// therefore show combinations that do not occur in training.
+// The triples of `kinds` kinds, divided into splits at random, by `seed`. The
+// test split gets a fifth (rounded up), the dev split a tenth, and the training
+// split the rest. Test canvases therefore show combinations that do not occur
+// in training.
 struct TripleSplits {
   std::vector<KindTriple> train;
   std::vector<KindTriple> dev;
@@ -43,19 +44,20 @@ struct Things {
 Things ShapeThings(int64_t side, uint64_t seed);
 
 // Returns things that are images of a labelled set. A picture of a kind is a
-// random image of this class. `kinds` are the classes to show. A class without
-// images is an InvalidArgument, whose message begins with `what`. `images` must
-// be grey and square, and must outlive the result.
+// random image of this class. `kinds` are the classes to show. Returns
+// InvalidArgument, with a message that begins with `what`, if one of these
+// classes has no images. `images` must be grey and square, and must outlive the
+// result.
 absl::StatusOr<Things> ImageThings(const ImageSet& images,
                                    const std::vector<std::string>& classes,
                                    absl::Span<const std::string> kinds,
                                    uint64_t seed, absl::string_view what);
 
 // Returns `count` canvases [1, 2 * side, 2 * side]. Three of the four quadrants
-// show things of the kinds of a triple. The sentence begins with the thing that
-// touches the two others: "<prompt> a circle above a star and left of a cross".
-// Each name of a thing refers to its quadrant. Canvas i depends only on i,
-// `seed` and `split`.
+// show one thing each, and the kinds of the three things are a triple. The
+// sentence begins with the thing that touches the two others: "<prompt> a
+// circle above a star and left of a cross". Each name of a thing refers to its
+// quadrant. Canvas i depends only on i, `seed` and `split`.
 CaptionSet MakeCanvases(int64_t count, const Things& things,
                         absl::Span<const KindTriple> triples,
                         absl::Span<const std::string> prompt, uint64_t seed,

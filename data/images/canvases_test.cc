@@ -85,7 +85,7 @@ TEST(CanvasesTest, TheSentenceIsWhatTheCanvasShows) {
                             corner ^ 1));
     sentences.insert(sentence);
   }
-  // There are 4 corners and 6 orders of kinds, so 24 sentences.
+  // 24 sentences are possible: 4 corners times 6 orders of the kinds.
   EXPECT_GT(sentences.size(), 18);
 }
 

@@ -56,7 +56,8 @@ struct CaptionSplits {
   CaptionSet train = {};
   CaptionSet dev = {};   // may be empty
   CaptionSet test = {};  // may be empty
-  // The text of the vocabulary of a trained model, opened without its data.
+  // The text of the trained model's vocabulary, if the model is opened without
+  // its data.
   std::string vocabulary = {};
   // The lengths that a trained model has stored, or else the lengths of
   // `train`.
@@ -67,7 +68,8 @@ struct CaptionData {
   static constexpr char kName[] = "captioned images";
 
   CaptionSplits splits;
-  // SHA-256 of each file, by data.path and its name.
+  // SHA-256 digests, by the config field that names the files, such as
+  // "data.captions.list".
   std::map<std::string, std::string> digests;
 };
 

@@ -29,7 +29,7 @@ namespace regard {
 
 namespace {
 
-// The largest number of pixels of all canvases.
+// The maximum total number of pixels of the canvases.
 constexpr int64_t kMostPixels = int64_t{1} << 30;
 constexpr TextRules kRules = {.words = WordRule::kAsWritten};
 
@@ -189,7 +189,8 @@ class CaptionsSource
     return PrepareWords(options_.prompt(), kRules);
   }
 
-  // Returns the problem if there are too many canvases with this `side`, or "".
+  // Returns an error text if there are too many canvases with this `side`.
+  // Otherwise, returns "".
   static std::string TooMany(const Options& options, int64_t side) {
     const int64_t canvases =
         int64_t{options.train()} + options.dev() + options.test();

@@ -13,7 +13,7 @@ int ExifOrientation(absl::string_view tiff) {
   constexpr size_t kEntryBytes = 12;
   const bool little = absl::StartsWith(tiff, "II");
   if (!little && !absl::StartsWith(tiff, "MM")) return 1;
-  // Bytes beyond the end read as zeros, which match no entry.
+  // Bytes beyond the end count as 0, which matches no entry.
   const auto number = [&](uint64_t offset, int bytes) {
     uint64_t value = 0;
     for (int i = 0; i < bytes; ++i) {

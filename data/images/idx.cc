@@ -32,7 +32,7 @@ uint32_t BigEndian(absl::string_view bytes, size_t offset) {
 
 struct IdxArray {
   std::vector<int64_t> extents;
-  absl::string_view elements;  // refers to the bytes
+  absl::string_view elements;  // view of the file's bytes
 };
 
 // Parses an array of unsigned bytes with `rank` axes. A wrong magic number, or

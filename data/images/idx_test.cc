@@ -79,13 +79,13 @@ TEST(IdxTest, EveryPlaceToCutIsAnError) {
   }
 }
 
-// A reader that trusts the header would allocate 2^96 bytes.
+// A reader that trusts the header would allocate about 2^96 bytes.
 TEST(IdxTest, AHeaderCannotAskForMemory) {
   const uint32_t most = 0xffffffff;
   EXPECT_EQ(ParseError(Header({most, most, most}) + "abc", Labels()),
             "images: error: byte 4: the file must have 4611686018427387904 or "
             "more elements, as its header says, but has 3");
-  // 2^32 times 2^32 times 0 elements are 0.
+  // Two extents are almost 2^32, but their product with 0 is 0.
   EXPECT_THAT(ParseError(Header({most, most, 0}), Labels()),
               HasSubstr("the file must have at least one image"));
 }

@@ -17,9 +17,10 @@ namespace regard {
 //
 //   ImageOps.exif_transpose(Image.open(path)).convert("L" or "RGB")
 //
-// which drops alpha. As an exception, grey in 16 bits is reduced to the upper
-// 8. Decodes at most 2^26 pixels, and 65535 on a side. Errors are
-// InvalidArgument without the name of the file: "is a damaged PNG file: ...".
+// which drops alpha. As an exception, 16-bit grey is reduced to its upper 8
+// bits. An image may have at most 2^26 pixels, and at most 65535 on a side.
+// Errors are InvalidArgument without the name of the file: "is a damaged PNG
+// file: ...".
 absl::StatusOr<Image> DecodeImage(absl::string_view bytes, int64_t channels);
 
 // Reads and decodes a file of at most 64 MiB. `path` is as given by the user.
@@ -29,8 +30,8 @@ absl::StatusOr<Image> ReadImage(const std::string& path, int64_t channels,
                                 std::string* sha256 = nullptr);
 
 // Reads one image for a model of `set`, without a label. The image is converted
-// to the channels and the format of the set. If the set has no format, another
-// size is an error.
+// to the channels and the format of the set. If the set has no format, an image
+// of another size is an error.
 absl::StatusOr<ImageSet> ReadImageLike(const std::string& path,
                                        const ImageSet& set);
 

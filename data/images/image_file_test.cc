@@ -80,7 +80,8 @@ TEST(ReadImageTest, SaysWhatIsWrong) {
                 "with an intact copy");
 }
 
-// libpng would allocate the claimed length. The first chunk ends at byte 33.
+// Inserts a chunk whose claimed length is larger than the file. libpng would
+// allocate this length. The first chunk ends at byte 33.
 TEST(ReadImageTest, AChunkCannotAskForMemory) {
   const std::string path = WritePng("row.png", PNG_FORMAT_GRAY, {0, 7, 255});
   std::string png = ReadFile(path).value();
@@ -103,7 +104,8 @@ TEST(ReadImageLikeTest, WantsTheSizeOfTheOthers) {
           "has 1 x 3 pixels (height x width); the model requires 28 x 28"));
 }
 
-// Returns the start of a JPEG file, and the header of a frame of 8 bits.
+// Returns the start of a JPEG file, with the frame header of an image of 8 bits
+// per sample.
 std::string JpegOf(uint8_t components, uint8_t side) {
   std::string bytes = {'\xff', '\xd8', '\xff',
                        '\xc0', 0,      static_cast<char>(8 + 3 * components),

@@ -24,7 +24,8 @@ ImageFormat FormatOf(int32_t height, int32_t width, bool crop) {
   return format;
 }
 
-// Returns an image with rows 10, 20, .. of six equal pixels.
+// Returns an image with three rows of six pixels. The pixels of each row are
+// equal: 10, 20 and 30.
 Image Stripes() {
   Image image = {.shape = {1, 3, 6}};
   for (uint8_t i = 0; i < 18; ++i) image.pixels.push_back(10 * (i / 6 + 1));
@@ -40,7 +41,7 @@ TEST(FitImageTest, StretchesOrCrops) {
   // The image already covers 1 x 6 pixels, so only the central row remains.
   EXPECT_THAT(FitImage(image, FormatOf(1, 6, true)).pixels,
               ElementsAre(20, 20, 20, 20, 20, 20));
-  // A height of five makes a width of ten. Only the central five columns
+  // The resized image has height 5 and width 10. Only its central five columns
   // remain.
   EXPECT_EQ(FitImage(image, FormatOf(5, 5, true)).shape, (ImageShape{1, 5, 5}));
 }

@@ -31,8 +31,8 @@ absl::Status ErrorAt(const ListedImage& image, const absl::Status& problem) {
       absl::StrCat(image.where, ": error: ", problem.message()));
 }
 
-// Whether `path` is in the directory `root` or in a subdirectory. Compares
-// names only.
+// Whether `path` is in the directory `root` or in a subdirectory. Does not
+// resolve symbolic links.
 bool IsWithin(const std::string& path, const std::string& root) {
   const auto whole = [](const std::string& name) {
     return std::filesystem::absolute(name.empty() ? "." : name)

@@ -43,8 +43,8 @@ std::string RootOf(const auto& options) {
 // empty lines. Returns the file's SHA-256.
 //
 // Errors are ready to print and begin with path:line:column. They report a line
-// without a tab, an image whose name is outside of the root (links are not
-// followed), and errors of `add` about the text.
+// without a tab, an image whose path leaves the root (symbolic links are not
+// resolved), and the errors that `add` returns.
 absl::StatusOr<std::string> ReadImageList(
     const ImageList& list,
     const std::function<absl::Status(ListedImage, absl::string_view text)>&
@@ -57,10 +57,11 @@ absl::Status CheckImageBytes(const std::vector<ListedImage>& images,
 // The errors of images that cannot be read, by path.
 using BadImages = std::map<std::string, absl::Status>;
 
-// Reads the images in their order, without labels. All threads of the machine
-// decode them, with bit-identical results. Appends the SHA-256 of each file to
-// `digests`, one per line. Images that cannot be read are added to `bad`, and
-// are black. Returns the error of CheckImageBytes(), if any.
+// Reads the images in their order, without labels. Decodes them on all threads
+// of the machine; the result does not depend on the number of threads. Appends
+// the SHA-256 of each file to `digests`, one per line. Images that cannot be
+// read are added to `bad`, and are black. Returns the error of
+// CheckImageBytes(), if any.
 absl::StatusOr<ImageSet> ReadImages(const std::vector<ListedImage>& images,
                                     const ImageFormat& format,
                                     std::string* digests, BadImages* bad);

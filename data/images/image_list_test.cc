@@ -151,7 +151,8 @@ class BadPath : public FileOperations {
   const std::string path_;
 };
 
-// The disk error is tried for every directory and every file.
+// Each directory and each file in turn has a disk error, which must be reported
+// as a failure of the machine.
 TEST_F(ImageListTest, AnErrorOfTheDiskIsTheMachines) {
   static FileOperations system;
   const std::string config =

@@ -1,4 +1,4 @@
-// An image as returned by the decoders of files.
+// An image as returned by the PNG and JPEG decoders.
 #ifndef DATA_IMAGES_IMAGE_ROWS_H_
 #define DATA_IMAGES_IMAGE_ROWS_H_
 

@@ -72,7 +72,7 @@ bool IsImageName(absl::string_view name) {
          absl::EndsWithIgnoreCase(name, ".jpeg");
 }
 
-// Whether file browsers hide `name`, or a system creates it itself.
+// Whether file browsers hide `name`, or operating systems create it.
 bool IsHidden(absl::string_view name) {
   static constexpr absl::string_view kNames[] = {
       "__MACOSX",   "@eaDir",    "$RECYCLE.BIN", "System Volume Information",
@@ -85,7 +85,7 @@ bool IsHidden(absl::string_view name) {
 
 struct LabelledFiles {
   std::vector<ListedImage> images;
-  std::vector<std::string> labels;  // labels by image
+  std::vector<std::string> labels;  // label of each image
   std::vector<std::string> notes;
 };
 
@@ -166,7 +166,8 @@ class ImagesSource : public WithOptions<DataSource<ImageData>, ImagesConfig> {
   using WithOptions::WithOptions;
   static DataPath Path(const Options& options) {
     if (options.has_path() || options.has_labels()) return DataPath::kNone;
-    // A trained model needs images only for its evaluation.
+    // If all images are in the test split, a trained model needs them only for
+    // its evaluation.
     return options.test_fraction() == 1 ? DataPath::kOptional
                                         : DataPath::kRequired;
   }
@@ -257,7 +258,8 @@ class ImagesSource : public WithOptions<DataSource<ImageData>, ImagesConfig> {
   }
 };
 
-// Returns `folder`/`name`, with ".gz" if that file exists.
+// Returns the path of `folder`/`name`.gz. If only the uncompressed file exists,
+// returns the path of that file.
 std::string FindFile(const std::string& folder, absl::string_view name) {
   const std::string plain = JoinPath(folder, name);
   const std::string packed = absl::StrCat(plain, ".gz");

@@ -18,7 +18,8 @@ struct ImageData {
   static constexpr char kName[] = "labelled images";
 
   ImageSplits splits;
-  // SHA-256 of each file, by data.path and its name.
+  // SHA-256 digests, by the config field that names the files, such as
+  // "data.images.labels".
   std::map<std::string, std::string> digests;
   std::vector<std::string> notes;  // see Task::Notes()
 };

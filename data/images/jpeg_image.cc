@@ -37,7 +37,7 @@ Segments FindSegments(absl::string_view bytes) {
     };
     const int marker = byte(1);
     if (marker == 0xD9) break;  // end of image
-    // The marker is data of a scan, a marker without a segment, or a fill byte.
+    // The byte is data of a scan, a marker without a segment, or a fill byte.
     if (marker < 0xC0 || (0xD0 <= marker && marker <= 0xD8) || marker == 0xFF) {
       ++at;
       continue;

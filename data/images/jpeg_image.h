@@ -8,9 +8,9 @@
 
 namespace regard {
 
-// Decodes an image. Invalid bytes, and images in CMYK, are InvalidArgument.
-// Warnings of libjpeg count as errors. JPEG has no checksums: damaged
-// coefficients may give another image.
+// Decodes an image. Returns InvalidArgument for invalid bytes and for CMYK
+// images. Treats warnings of libjpeg as errors. JPEG has no checksums, so
+// damaged coefficients may result in different pixels without an error.
 absl::StatusOr<ImageRows> DecodeJpeg(absl::string_view bytes);
 
 }  // namespace regard

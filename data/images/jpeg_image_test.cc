@@ -56,7 +56,7 @@ std::string Jpeg(const std::string& before, const std::string& sampling,
   return bytes + "\xff\xd9";
 }
 
-// Returns a segment with one entry, the orientation.
+// Returns an Exif segment whose only entry is the orientation.
 std::string Exif(char orientation) {
   return Segment(
       0xe1, std::string("Exif\0\0II*\0\x8\0\0\0\x1\0\x12\1\3\0\1\0\0\0", 24) +

@@ -49,7 +49,7 @@ std::vector<std::vector<std::string>> Lines() {
 }
 
 TEST(PillowTest, PixelsAreEqual) {
-  int files = -1;  // the first file cannot be read
+  int files = -1;  // does not count the first file, which cannot be read
   int greatest = 0;
   std::string name;
   std::string file;

@@ -52,8 +52,8 @@ void ReadBytes(png_structp png, png_bytep bytes, size_t count) {
   rest.remove_prefix(count);
 }
 
-// Checks that all chunks up to the last one are complete: libpng allocates the
-// length that a chunk claims before it reads the chunk.
+// Checks that all chunks up to the last one are complete. libpng would allocate
+// the length that a chunk claims before it reads the chunk.
 absl::Status CheckChunks(absl::string_view bytes) {
   constexpr size_t kSignature = 8;
   constexpr size_t kHeader = 8;    // length and name
@@ -75,7 +75,8 @@ absl::Status CheckChunks(absl::string_view bytes) {
   return Damaged("the file is cut short");
 }
 
-// Returns false if there is a problem. No variable here has a destructor.
+// Returns false if there is a problem. No variable in this function may have a
+// destructor, because of longjmp().
 bool Decode(PngReader* reader) {
   const png_structp png = reader->png;
   const png_infop info = reader->info;

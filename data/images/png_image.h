@@ -8,9 +8,9 @@
 
 namespace regard {
 
-// Decodes an image. Palettes become colours. 16 bits are reduced to the
-// upper 8. Alpha, transparent colours and gamma are ignored. Invalid bytes are
-// InvalidArgument: each checksum is verified, and the file must be complete.
+// Decodes an image. Palettes become colours, and 16-bit channels are reduced to
+// their upper 8 bits. Alpha, transparent colours and gamma are ignored. Returns
+// InvalidArgument if the file is incomplete or a checksum is wrong.
 absl::StatusOr<ImageRows> DecodePng(absl::string_view bytes);
 
 }  // namespace regard

@@ -107,8 +107,8 @@ Image ResizeAndCrop(const Image& image, const ImageSize& size,
       Windows(shape.width, size.width, kept.width, resampling);
   const std::vector<Window> rows =
       Windows(shape.height, size.height, kept.height, resampling);
-  // The rows of the image that the windows read. Later windows neither begin
-  // nor end earlier.
+  // The range of image rows that the windows read. The first and the last rows
+  // of the windows are in ascending order.
   const int64_t top = rows.front().first;
   const int64_t bottom = rows.back().first + std::ssize(rows.back().weights);
   Image resized = {.shape = {shape.channels, kept.height, kept.width}};

@@ -16,10 +16,10 @@ enum class Resampling {
 // Returns the same pixels as Image.resize((width, height), BILINEAR or
 // BICUBIC). height and width must be at least 1.
 //
-// Each pixel is a weighted mean of the pixels below the filter, whose support
-// grows with the scale if the image becomes smaller. Columns are resized first,
-// then rows, in fixed point of 22 bits, with rounding to whole numbers in
-// between.
+// Each pixel is a weighted mean of the pixels under the filter. If the image
+// becomes smaller, the filter becomes wider in proportion. The width is resized
+// first, then the height, in fixed-point arithmetic with 22 fraction bits. The
+// intermediate result is rounded to whole numbers.
 Image ResizeImage(const Image& image, int64_t height, int64_t width,
                   Resampling resampling);
 

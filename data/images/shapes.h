@@ -29,8 +29,8 @@ struct PlacedShape {
 void DrawShape(const PlacedShape& shape, int64_t height, int64_t width,
                absl::Span<uint8_t> pixels);
 
-// Returns `count` images [1, size, size] with one shape each, at a random
-// place, size, brightness and slight rotation, with noise. Depends only on
+// Returns `count` images [1, size, size]. Each shows one shape with a random
+// place, size, brightness and slight rotation, and noise. Depends only on
 // `seed` and `split`. Image i does not depend on `count`.
 ImageSet MakeShapes(int64_t count, int64_t size, uint64_t seed,
                     absl::string_view split);

@@ -69,7 +69,7 @@ std::string OmissionsText(const FateCounts& counts) {
       " pairs of `train` are left out: ", absl::StrJoin(reasons, ", "));
 }
 
-// A subword model for one side or for both.
+// A subword model of one side, or of both sides.
 struct SubwordModel {
   const char* name;   // name in a run folder
   const char* field;  // field of SubwordsConfig that names a given model
@@ -284,7 +284,8 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
             {}};
   }
 
-  // Adds the facts that are known after all of `files` is read.
+  // Adds the digests and the note, after all of `files` has been read. Returns
+  // an error if there is no pair.
   static absl::Status Finish(const PairReader& reader, const std::string& field,
                              const PairFilesConfig& files, SentenceData& data) {
     if (reader.pairs() == 0) {
@@ -438,8 +439,8 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
                      ":1:1: error: nothing is left to train on: ", omissions));
   }
 
-  // Returns the numbers of the pairs of train that become the dev split, from
-  // 1, drawn without repetition.
+  // Draws the pairs of `train` that become the dev split, without repetition.
+  // Returns their 1-based numbers.
   absl::StatusOr<std::set<int64_t>> HeldOut(uint64_t seed,
                                             int text_version) const {
     std::set<int64_t> held_out;

@@ -216,8 +216,8 @@ class PlaceholderSource
                        "pairs", problems);
   }
 
-  // The pairs use both vocabularies. Words that are counted but occur in no
-  // pair complete the vocabularies.
+  // Adds pairs, and counts all words of both vocabularies. The vocabularies
+  // therefore have the configured sizes even if no pair contains some words.
   absl::StatusOr<SentenceData> Load(const DataRequest&) const override {
     SentenceData data;
     for (int i = 0; i < options_.pairs(); ++i) {

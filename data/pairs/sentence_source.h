@@ -58,7 +58,7 @@ struct SentenceData {
 
 class SentenceSource : public DataSource<SentenceData> {
  public:
-  // The cut_tokens of the data, available before the data is loaded.
+  // The value of SentenceData::cut_tokens, available before the data is loaded.
   virtual int64_t cut_tokens() const { return 0; }
   // The rule by which typed text is split into words.
   virtual WordRule words() const { return WordRule::kPrepared; }

@@ -48,17 +48,18 @@ class SubwordSampler {
   int64_t size() const { return static_cast<int64_t>(ends_.size() / 2); }
 
   // Sets `corpus` to the pairs in order. The segmentation of each side depends
-  // on the seed, the epoch and the number of its pair. Without an epoch, it is
-  // the best segmentation. The vocabularies must belong to the models.
+  // on the seed, the epoch and the index of the pair. Without an epoch, each
+  // side has its best segmentation. The vocabularies must belong to the models.
   void Segment(std::optional<int64_t> epoch, const Vocabulary& source,
                const Vocabulary& target, ParallelCorpus* corpus) const;
 
-  // Returns the largest numbers of ids of a source and of a target in any
-  // epoch, including <eos>.
+  // Returns the maximum number of ids of a source and of a target in any epoch,
+  // including <eos>.
   std::pair<int64_t, int64_t> Longest() const;
 
  private:
-  // Returns side `i` of all sides, where source and target alternate.
+  // Returns the text of side `i`. Sources are at even indices, and targets at
+  // odd indices.
   absl::string_view Text(size_t i) const {
     const int64_t begin = i == 0 ? 0 : ends_[i - 1];
     return text_.text().substr(begin, ends_[i] - begin);

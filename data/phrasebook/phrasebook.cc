@@ -39,9 +39,8 @@ bool HasLength(const std::vector<std::string>& words) {
   return kMinPhrasebookLength <= length && length <= kMaxPhrasebookLength;
 }
 
-// Draws a sentence: first its construction, by fixed weights, then its words.
-// Repeats this until both sides have a permitted length and no noun occurs
-// twice.
+// Draws a construction by its weight, then the words of the sentence. Repeats
+// this until both sides have a permitted length and no noun occurs twice.
 PhrasebookSentence DrawSentence(PhrasebookRandom& random) {
   const Language& language = Language::Embedded();
   while (true) {

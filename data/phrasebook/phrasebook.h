@@ -27,7 +27,8 @@ struct PhrasebookOptions {
   int dev = 200;
   int test_unseen = 500;
   int test_unseen_pairs = 500;
-  // The percentage of held-out pairs of a noun and a verb or adjective.
+  // The percentage of pairs of a noun and a verb or adjective that are held
+  // out.
   int apart_percent = 6;
 };
 

@@ -1,5 +1,5 @@
-// Compares the French and the alignments of sentences of every construction
-// with examples that were checked by hand.
+// Compares French translations and alignments with examples of every
+// construction that were checked by hand.
 
 #include <map>
 #include <set>
@@ -21,7 +21,7 @@ struct GoldenPair {
   absl::string_view construction;
   absl::string_view english;
   absl::string_view french;
-  absl::string_view links;  // French word - English word, from 0
+  absl::string_view links;  // French-English, 0-based word positions
 };
 
 // All these pairs are in the default phrasebook.

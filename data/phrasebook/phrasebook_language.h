@@ -1,5 +1,5 @@
 // The words and the grammar of the phrasebook, parsed and checked.
-// phrasebook.proto explains the notation of their text.
+// phrasebook.proto documents the notation.
 #ifndef DATA_PHRASEBOOK_PHRASEBOOK_LANGUAGE_H_
 #define DATA_PHRASEBOOK_PHRASEBOOK_LANGUAGE_H_
 
@@ -84,7 +84,7 @@ struct Token {
 // Immutable, and therefore thread-safe.
 class Language {
  public:
-  // Returns an error that lists all problems of the texts.
+  // Parses both texts. Returns an error that lists all problems, if any.
   static absl::StatusOr<Language> Parse(absl::string_view words,
                                         absl::string_view grammar);
 

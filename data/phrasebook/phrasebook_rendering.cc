@@ -319,7 +319,8 @@ class Renderer {
     return participle;
   }
 
-  // Applies spelling rules, contracts (`de le` to `du`), and sorts the links.
+  // Applies spelling rules and contractions (`de le` becomes `du`), and sorts
+  // the links.
   void Finish() {
     SentencePair& pair = sentence_.pair;
     ChooseForms(english_, [](absl::string_view word) {
@@ -370,7 +371,7 @@ class Renderer {
     }
   }
 
-  // Notes a verb or adjective, and the noun phrase that it applies to.
+  // Records a verb or adjective, and the noun phrase that it applies to.
   void NoteWord(const NounPhrase& phrase, absl::string_view word) {
     sentence_.words.push_back(word);
     if (phrase.noun != nullptr) {

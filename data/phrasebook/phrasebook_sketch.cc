@@ -12,7 +12,8 @@ namespace {
 using ::google::protobuf::RepeatedPtrField;
 
 constexpr Bits kAnything = ~Bits{0};
-// The probability of each of two adjectives of a noun, in percent.
+// The probability of adding an adjective to a noun, in percent. Two adjectives
+// are drawn, each with this probability.
 constexpr int kAdjectivePercent = 30;
 
 // Draws one of `choices` with a probability proportional to its weight.
@@ -337,7 +338,8 @@ class Drawer {
     return words[random_.Below(words.size())];
   }
 
-  // Chooses from a list in the grammar. A single word takes no random number.
+  // Chooses from a list in the grammar. Draws no random number if the list has
+  // one word.
   template <typename Word>
   const Word& ChooseNamed(const RepeatedPtrField<Word>& words,
                           const RepeatedPtrField<std::string>& names) {

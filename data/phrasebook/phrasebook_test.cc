@@ -59,7 +59,7 @@ bool IsMonotone(const SentencePair& pair) {
   return true;
 }
 
-// Every form of a word in English text, with its base forms.
+// Maps each English form of a word to its possible base forms.
 using Forms = std::map<std::string, std::set<std::string>>;
 
 // Adds the forms of a word. The first of `words` is the base form.
@@ -312,7 +312,8 @@ TEST(PhrasebookTest, HoldsTheShareOfPairsApartThatOptionsSay) {
 }
 
 TEST(PhrasebookTest, TheOtherSplitsUseWordsOfTrainAlone) {
-  // With 600 training sentences, many words do not occur in training.
+  // Many words do not occur in 600 training sentences. The other splits must
+  // not contain them.
   for (const int train : {600, 8000}) {
     const Phrasebook book = MakePhrasebook({.train = train});
     std::set<std::string> english;
