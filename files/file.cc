@@ -237,8 +237,7 @@ absl::Status FileWriter::Append(absl::string_view bytes) {
     });
     if (count <= 0) {
       const int error = count < 0 ? errno : ENOSPC;
-      // Removes the incomplete piece. If that fails, the next piece overwrites
-      // it.
+      // Removes the partial write. If that fails, the next write overwrites it.
       files.Truncate(descriptor_.number(), size_);
       return WriteError(path_, "write", error);
     }

@@ -86,7 +86,7 @@ absl::Status FileError(const std::string& path, absl::string_view action,
                        int error);
 
 // Returns the status of a write that failed. It is always a failure of the
-// machine, unless a link is in the way.
+// machine, unless `error` is ELOOP (a symbolic link).
 absl::Status WriteError(const std::string& path, absl::string_view action,
                         int error);
 
@@ -98,7 +98,7 @@ bool IsMachineFailure(const absl::Status& status);
 class Descriptor {
  public:
   // Opens a file, and retries if a signal interrupts the call. If that fails,
-  // `number()` is -1 and errno is set. `files` must outlive this.
+  // `number()` is -1 and errno is set. `files` must outlive this object.
   Descriptor(const std::string& path, int flags, FileOperations& files);
   Descriptor(Descriptor&& other) noexcept
       : number_(std::exchange(other.number_, -1)), files_(other.files_) {}
@@ -123,8 +123,8 @@ class Descriptor {
 // A regular file that is open for reading. Move-only.
 class FileReader {
  public:
-  // Opens a file. A directory, pipe or device is an InvalidArgument. `files`
-  // must outlive the reader.
+  // Opens a file. Returns InvalidArgument for a directory, pipe or device.
+  // `files` must outlive the reader.
   static absl::StatusOr<FileReader> Open(const std::string& path,
                                          FileOperations& files = SystemFiles());
 
@@ -136,7 +136,8 @@ class FileReader {
   // Device and inode, which are the same for two names of one file.
   std::pair<uint64_t, uint64_t> identity() const { return identity_; }
 
-  // Fills `bytes` from byte `offset` on. A file that ends early is a DataLoss.
+  // Fills `bytes` from byte `offset` on. Returns DataLoss if the file ends
+  // early.
   absl::Status ReadAt(int64_t offset, absl::Span<char> bytes) const;
 
  private:
@@ -152,8 +153,8 @@ class FileReader {
 // The largest size of a config, a vocabulary or a similar file.
 inline constexpr int64_t kMostTextFileBytes = int64_t{64} << 20;
 
-// Returns the bytes of a regular file. A file of more than `limit` bytes is an
-// InvalidArgument, and is not read.
+// Returns the bytes of a regular file. If the file has more than `limit` bytes,
+// returns InvalidArgument without reading it.
 absl::StatusOr<std::string> ReadFile(const std::string& path,
                                      int64_t limit = kMostTextFileBytes,
                                      FileOperations& files = SystemFiles());
@@ -186,11 +187,11 @@ class FileWriter {
                                            int64_t bytes,
                                            FileOperations& files);
 
-  // Appends all of `bytes`, which readers can see at once. After an error, the
-  // file ends before `bytes`, if the disk still allows that.
+  // Appends all of `bytes`. Readers can see them at once. After an error,
+  // removes a partial write if possible.
   absl::Status Append(absl::string_view bytes);
 
-  // Writes all buffers of the system to the disk.
+  // Writes the operating system's buffers for this file to the disk.
   absl::Status Sync();
 
   // Syncs and closes the file. Must be the last call.

@@ -11,8 +11,8 @@ namespace regard {
 
 namespace {
 
-// Returns the output of git for the working tree `tree`. Ignores a tree that
-// the environment names. Returns `nullopt` if git fails.
+// Returns the output of git for the working tree `tree`, or `nullopt` if git
+// fails. Ignores GIT_DIR and similar environment variables.
 std::optional<std::string> GitOutput(const std::string& tree,
                                      const char* arguments) {
   const std::string command =

@@ -33,9 +33,9 @@ std::string GzipWithFields(const std::string& content) {
   return Gzip(content, &header);
 }
 
-// Reads through a GunzipReader that receives and returns few bytes at a time,
-// except for the magic number, which is whole. A problem begins with "problem:
-// ".
+// Reads with a GunzipReader that receives `in` bytes and returns `out` bytes at
+// a time. The first piece has at least two bytes, the magic number. Returns
+// "problem: ..." if the reader has a problem.
 std::string InPieces(const std::string& bytes, size_t in, size_t out) {
   absl::string_view rest = bytes;
   GunzipReader reader([&] {

@@ -32,8 +32,8 @@ class JsonFile;
 //
 // A field that is null counts as absent. An absent field is a problem, unless
 // `otherwise` is given. A value of another type or out of range is also a
-// problem. In these cases, the functions return `otherwise` if it is given.
-// Otherwise they return `min`, the first choice, or an empty value.
+// problem. In these cases, the functions return `otherwise` if it is given. If
+// not, they return `min`, the first choice, or an empty value.
 class JsonObject {
  public:
   bool Has(const std::string& key) const { return Find(key) != nullptr; }

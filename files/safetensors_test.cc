@@ -188,8 +188,8 @@ TEST(SafetensorsTest, WidensNumbersOfTwoBytes) {
               ElementsAre(1, -3.140625F, kInfinity, 0x1p-133F));
   EXPECT_TRUE(std::isnan(FloatsOf("BF16", {0xffc0})[0]));
   EXPECT_THAT(FloatsOf("F16", {}), ElementsAre());
-  // The conversion is in place, so that results overwrite numbers that were
-  // read before.
+  // The conversion is in place. Results overwrite numbers that were already
+  // read.
   std::vector<uint16_t> many(1001);
   for (size_t i = 0; i < many.size(); ++i) {
     many[i] = static_cast<uint16_t>(0x3c00 + i);
@@ -354,8 +354,9 @@ TEST(SafetensorsTest, EveryTruncationIsRefused) {
   EXPECT_THAT(Opened(file), IsOk());
 }
 
-// A flip may leave a valid header, such as another name. The test only requires
-// a clean result. Checkpoints have digests that detect all flips.
+// A flipped bit may leave a valid header, such as another name, so the test
+// does not require an error. Checkpoints have digests that detect all flipped
+// bits.
 TEST(SafetensorsTest, NoFlippedHeaderByteCrashesOrReadsOutOfBounds) {
   const std::vector<float> values = {1.0f, 2.0f};
   const std::string file = Written({{"a", {2}, values}}, {{"key", "é"}});

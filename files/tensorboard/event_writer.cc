@@ -20,7 +20,8 @@ namespace {
 constexpr char kPrefix[] = "events.out.tfevents.";
 constexpr size_t kFlushBytes = size_t{1} << 16;
 
-// Returns the name of the host, with characters replaced for file names.
+// Returns the host name, with each character other than letters, digits and '-'
+// replaced by '_'.
 std::string HostName() {
   std::array<char, 256> name = {};
   if (gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0') {
@@ -33,8 +34,9 @@ std::string HostName() {
   return host;
 }
 
-// Readers sort files by name, which begins with seconds. Two runs within a
-// second, or a clock that is set back, must not change the order.
+// Returns `now`, or a later time if that is needed to follow all files in
+// `names`. Readers sort files by name, which begins with seconds. Two runs
+// within a second, or a clock that is set back, must not change the order.
 int64_t SecondsAfter(const std::vector<std::string>& names, int64_t now) {
   for (absl::string_view name : names) {
     int64_t seconds;
@@ -61,7 +63,8 @@ uint32_t Crc32c(absl::string_view bytes) {
   uint32_t crc = 0xffffffff;
   for (const char byte : bytes) {
     crc ^= static_cast<uint8_t>(byte);
-    // Works bit by bit, because records are only kilobytes.
+    // Computes bit by bit, without a table, because records have only
+    // kilobytes.
     for (int bit = 0; bit < 8; ++bit) {
       crc = (crc >> 1) ^ ((crc & 1) != 0 ? kReflectedPolynomial : 0);
     }

@@ -76,7 +76,7 @@ int FaultyFiles::Sync(int) {
   return Strikes({.needs_room = true, .interruptible = true}) ? -1 : 0;
 }
 
-// Closes the file in any case, as POSIX does.
+// Closes the descriptor even if the call fails, as Linux does.
 int FaultyFiles::Close(int descriptor) {
   const int closed = FileOperations::Close(descriptor);
   return Strikes({.needs_room = true, .interruptible = true}) ? -1 : closed;

@@ -50,7 +50,7 @@ class FaultyFiles : public FileOperations {
   int Remove(const std::string& path) override;
 
  private:
-  // The errors of an operation other than device errors.
+  // The errors, other than EIO, that an operation can have.
   struct Traits {
     bool needs_room = false;
     bool interruptible = false;

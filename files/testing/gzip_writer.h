@@ -8,7 +8,7 @@
 
 namespace regard {
 
-// Returns a member, with the fields of `header` unless it is null.
+// Returns a gzip member, with the fields of `header` unless it is null.
 std::string Gzip(const std::string& content, gz_header* header = nullptr);
 
 }  // namespace regard
