@@ -32,7 +32,7 @@ TargetLengths TargetLengths::FromNumbers(
   // The file may have been edited. The limit bounds the work of a search.
   const auto number = [&](const char* name, double most) {
     const auto found = numbers.find(name);
-    // A NaN is not greater than 0.
+    // Also replaces NaN with 0.
     return found != numbers.end() && found->second > 0
                ? std::min(found->second, most)
                : 0;

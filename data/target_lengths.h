@@ -11,15 +11,17 @@
 
 namespace regard {
 
-// All numbers are 0 if unknown, because runs of earlier versions stored none.
+// `longest` and `ratio` are 0 for runs of earlier versions, which stored no
+// lengths.
 struct TargetLengths {
   int64_t longest = 0;  // ids of the longest target, including its end
   double ratio = 0;     // largest ratio of target ids to source ids
   // The number of unknown words in all targets.
   std::optional<int64_t> unknown = {};
 
-  // Adds a pair. `source_ids`, at least 1, and `target_ids` include the ends.
-  // `unknown_ids` is the number of unknown words in the target.
+  // Adds a pair. `source_ids` (at least 1) and `target_ids` are numbers of ids,
+  // including the end of the sentence. `unknown_ids` is the number of unknown
+  // words in the target.
   void Add(int64_t source_ids, int64_t target_ids, int64_t unknown_ids);
 
   // Convert to and from the form that a run stores.

@@ -15,8 +15,8 @@ namespace regard {
 
 namespace {
 
-// The letters and numbers of Unicode 15.1 and 16. utf8proc of Debian 12
-// supports Unicode 15. tools/parity/check_byte_pairs.py compares all code
+// The letters and numbers that Unicode 15.1 and 16 added. utf8proc of Debian 12
+// supports only Unicode 15. tools/parity/check_byte_pairs.py compares all code
 // points.
 constexpr CodePoints kNewLetters[] = {
     {0x1C89, 0x1C8A},   {0xA7CB, 0xA7CD},   {0xA7DA, 0xA7DC},

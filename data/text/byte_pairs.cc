@@ -12,7 +12,7 @@
 
 namespace regard {
 
-// Merges the pairs of one word after the other.
+// Merges the pairs of a word. Processes one word at a time.
 class BytePairs::WordMerger {
  public:
   explicit WordMerger(const BytePairs& pairs) : pairs_(pairs) {}

@@ -3,8 +3,8 @@
 // merges, in the order of the list. The ids are the same as in the `tokenizers`
 // library.
 //
-// Radford et al., 2019; Sennrich et al., "Neural Machine Translation of Rare
-// Words with Subword Units", ACL 2016.
+// Sources: Radford et al., 2019. Sennrich et al., "Neural Machine Translation
+// of Rare Words with Subword Units", ACL 2016.
 #ifndef DATA_TEXT_BYTE_PAIRS_H_
 #define DATA_TEXT_BYTE_PAIRS_H_
 

@@ -30,7 +30,7 @@ std::string Quoted(absl::string_view token) {
   return absl::StrCat("'", PrintableText(token), "'");
 }
 
-// Requires that an unsupported field is absent or has this value.
+// Reports a problem if the field `key` is present and is not `wanted`.
 void WantBool(const JsonObject& json, const std::string& key, bool wanted) {
   if (json.Bool(key, wanted) == wanted) return;
   json.Complain(key, absl::StrCat(key, " must be ", wanted ? "true" : "false"));
@@ -88,7 +88,7 @@ void CheckAround(const JsonObject& json) {
 
 }  // namespace
 
-// Combines the contents of files to a tokenizer.
+// Combines the contents of files into a tokenizer.
 class BytePairsReader {
  public:
   // Reads a whole tokenizer.json.
@@ -107,7 +107,7 @@ class BytePairsReader {
   void ReadAddedIds(const JsonObject& json);
   // Reads special_tokens_map.json and tokenizer_config.json.
   void ReadSpecialTokens(const JsonObject& json);
-  // Makes a token of the vocabulary, if it exists, an added token.
+  // Makes `text` an added token if it is in the vocabulary.
   void AddSpecial(const std::string& text);
 
   // Sets the bytes of all tokens. Returns the problems.
@@ -124,7 +124,7 @@ class BytePairsReader {
   void AddToken(const JsonObject& json, const std::string& key,
                 AddedToken token, int64_t id);
 
-  std::map<int32_t, std::string> texts_;       // spelled, by id
+  std::map<int32_t, std::string> texts_;       // spellings, by id
   std::map<std::string, int32_t> vocabulary_;  // ids by spelling
   std::map<std::string, AddedToken> added_;
   BytePairs pairs_;
@@ -312,7 +312,8 @@ std::vector<std::string> BytePairsReader::SetBytes() {
   const auto complain = [&](const auto&... parts) {
     problems.push_back(absl::StrCat(parts...));
   };
-  std::vector<bool> is_made(texts_.size());  // made from bytes or a merge
+  // Whether each token is a byte or the result of a merge.
+  std::vector<bool> is_made(texts_.size());
   const auto note_made = [&](int32_t id) {
     if (static_cast<size_t>(id) < is_made.size()) is_made[id] = true;
   };

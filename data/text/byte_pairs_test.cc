@@ -31,7 +31,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using Json = nlohmann::ordered_json;
 
-// Written by tools/parity/write_byte_pairs_fixture.py.
+// The file is written by tools/parity/write_byte_pairs_fixture.py.
 std::string TrainedText() {
   return ReadFile("data/text/testdata/byte_pairs.json").value();
 }
@@ -349,7 +349,8 @@ TEST_F(BytePairsFolderTest, PrefersTheWholeTokenizer) {
   EXPECT_THAT(Encode("abc<end>"), ElementsAre('a', 'b', 'c', 259));
 }
 
-// transformers saves such tokenizers with and without <end> before texts.
+// A template without special tokens adds nothing to a text, so it must be
+// accepted. A template with special tokens must be an error.
 TEST_F(BytePairsFolderTest, PutsNothingAroundATextOfAWholeTokenizer) {
   Json json = Small();
   Json& around = json["post_processor"];

@@ -157,7 +157,8 @@ std::vector<std::string> EntailmentPairs::Apply(
     EntailmentRule rule, absl::string_view sentence) const {
   const Words words = absl::StrSplit(sentence, ' ');
   std::vector<std::string> made;
-  // Adds the sentence with `word` for words[i]. An empty word removes words[i].
+  // Adds the sentence with words[i] replaced by `word`. An empty `word` removes
+  // words[i].
   const auto add = [&](size_t i, absl::string_view word) {
     Words changed = words;
     changed[i] = word;

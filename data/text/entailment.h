@@ -68,8 +68,8 @@ class EntailmentPairs {
 
   // The meaning of a word. Adjectives and verbs with equal group and side are
   // synonyms. With equal groups and different sides, they are opposites. A
-  // group of nouns is a kind: its name has side 0. Its members have side 1 and
-  // are not synonyms.
+  // group of nouns is a kind. The name of the kind has side 0. Its other nouns
+  // have side 1 and are not synonyms.
   struct Meaning {
     Sort sort;
     int group;

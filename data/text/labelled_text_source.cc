@@ -50,7 +50,8 @@ class LabelledTextSource
  public:
   using WithOptions::WithOptions;
 
-  // A model that is only evaluated can also predict without a file.
+  // If all lines are in the test split, a trained model can predict without a
+  // file.
   static DataPath Path(const Options& options) {
     return options.dev_fraction() == 0 && options.test_fraction() == 1
                ? DataPath::kOptional

@@ -26,7 +26,7 @@ inline LineEnds LineEndsOf(int text_version) {
 }
 bool IsBlankLine(absl::string_view line, int text_version);
 
-// The changes of words, other than their separation.
+// The rules that change the words of a sentence.
 enum class WordRule {
   // Used for sentence pairs: PrepareText().
   kPrepared,

@@ -1,5 +1,5 @@
-// Limits the time and memory that an untrusted sentencepiece model takes for a
-// line of a corpus.
+// Tests the limits of the time and memory that an untrusted sentencepiece model
+// takes for a line of a corpus.
 #include <cstdint>
 #include <cstring>
 #include <string>

@@ -21,9 +21,9 @@ using sentencepiece::ModelProto;
 using sentencepiece::TrainerSpec;
 using PieceProto = sentencepiece::ModelProto::SentencePiece;
 
-// The maximum size of a piece. Segmenting hashes, at each byte of a text, all
-// prefixes up to the longest piece. Pieces from sentencepiece's own trainer
-// have at most 16 characters by default.
+// The maximum size of a piece. At each byte of a text, segmentation hashes all
+// prefixes up to the length of the longest piece. Pieces from sentencepiece's
+// own trainer have at most 16 characters by default.
 constexpr size_t kMostPieceBytes = 512;
 
 // The score of an unknown character is this much below the lowest score.

@@ -47,14 +47,12 @@ class SentencepieceModel {
   std::string Detokenize(absl::Span<const std::string> tokens) const;
 
   // Returns a random segmentation by a BPE or a unigram model.
-  //
   // * Unigram: a segmentation x has a probability proportional to P(x)^alpha,
   //   among all segmentations or the nbest_size most likely ones (Kudo,
   //   "Subword regularization", ACL 2018).
-  // * BPE-dropout (Provilkov et al., ACL 2020): merges are the same as in
-  //   Tokenize(), but each is skipped with probability alpha when its turn
-  //   comes. As in the library, a skipped merge is not drawn again for the
-  //   text.
+  // * BPE-dropout (Provilkov et al., ACL 2020): merges are tried in the same
+  //   order as in Tokenize(), and each is skipped with probability alpha. As
+  //   in the library, a skipped merge is not tried again in the same text.
   std::vector<std::string> Sample(absl::string_view text,
                                   const SubwordSamplingConfig& sampling,
                                   const RandomStream& random) const;
@@ -76,8 +74,8 @@ class SentencepieceModel {
     float score = 0;
     bool user_defined = false;
     // Whether the piece takes part in merges without being a token, unless it
-    // is one character. Debian's sentencepiece (0.1.97 and 0.2.0) does the
-    // same. No vocabulary contains an unused piece.
+    // is one character. This is the behaviour of sentencepiece 0.1.97 and
+    // 0.2.0. No vocabulary contains an unused piece.
     bool unused = false;
   };
 
@@ -123,7 +121,8 @@ class SentencepieceModel {
   size_t longest_ = 0;       // bytes of the longest piece
   size_t longest_user_ = 0;  // bytes of the longest user-defined piece, or 0
   float lowest_score_ = 0;
-  float highest_score_ = std::numeric_limits<float>::min();  // a lower bound
+  // Never less than this value, as in the library.
+  float highest_score_ = std::numeric_limits<float>::min();
 };
 
 // The tokenizers of raw text. If the models are null, tokens are words, which

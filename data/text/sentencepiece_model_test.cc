@@ -174,9 +174,9 @@ TEST(SentencepieceModelTest, DrawsUnigramsByTheirProbability) {
   }
 }
 
-// The published algorithm: among the pairs of neighbours that form a piece and
-// have not been skipped, the pair with the highest score is next. A pair is
-// identified by its beginning, middle and end.
+// Follows the published algorithm. The next pair is the one with the highest
+// score, among the pairs of neighbours that form a piece and have not been
+// skipped. A pair is identified by its beginning, middle and end.
 std::map<std::string, double> DropoutProbabilities(
     const std::vector<std::string>& symbols,
     const std::set<std::array<size_t, 3>>& left_out, const Scores& scores,
@@ -254,8 +254,8 @@ TEST(SentencepieceModelTest, DrawnUnigramsMayBeAmongTheBestAlone) {
       {{"ab a", best / (best + second)}, {"a b a", second / (best + second)}});
 }
 
-// If all segmentations count, the library measures the length of a user-defined
-// piece in characters. The weight of the first piece is exp(1 * 0.5 - 0.1).
+// If nbest_size is -1, the library measures the length of a user-defined piece
+// in characters. The weight of the first piece is then exp(1 * 0.5 - 0.1).
 TEST(SentencepieceModelTest, DrawsUserDefinedPiecesByTheirCharacters) {
   Handmade made(sentencepiece::TrainerSpec::UNIGRAM);
   made.Add("a", 0.5).Add("\u00e9a", -1).Add(std::string(kSpaceSymbol), -9);

@@ -40,7 +40,8 @@ TEST(TrainSubwordsTest, NeedsAWord) {
                        HasSubstr("at least one word")));
 }
 
-// A parent process that ignores SIGCHLD passes this setting on to the program.
+// If a parent process ignores SIGCHLD, the program inherits this setting. The
+// training must still end.
 TEST(TrainSubwordsTest, EndsWhereChildrenAreIgnored) {
   signal(SIGCHLD, SIG_IGN);
   SubwordsConfig options;
@@ -51,7 +52,8 @@ TEST(TrainSubwordsTest, EndsWhereChildrenAreIgnored) {
   EXPECT_EQ(signal(SIGCHLD, SIG_DFL), SIG_IGN);
 }
 
-// Any thread of the program may be notified of the end of spm_train.
+// Each thread's training must end, although another thread may receive its
+// SIGCHLD.
 TEST(TrainSubwordsTest, EndsBesideOtherThreads) {
   const std::string folder = ::testing::TempDir() + "/subword_trainer_threads";
   std::filesystem::create_directories(folder);

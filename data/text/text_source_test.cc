@@ -58,7 +58,7 @@ TEST(SplitTextTest, WholeLinesAreNotCut) {
   const absl::string_view text = "abcd\nefgh\nijkl\n";
   EXPECT_EQ(SplitText(text, Shares(0.4, 0, true)).train, "abcd\nefgh\n");
   EXPECT_EQ(SplitText(text, Shares(0.4, 0, true)).dev, "ijkl\n");
-  // The split already begins at the beginning of a line.
+  // The split already starts at the beginning of a line, so it does not move.
   EXPECT_EQ(SplitText("a\nb\n", Shares(0.5, 0, true)).dev, "b\n");
   EXPECT_EQ(SplitText("abcdef", Shares(0.5, 0, true)).dev, "");
   EXPECT_EQ(SplitText("", Shares(0.5, 0, true)).train, "");
@@ -187,7 +187,7 @@ std::vector<Words> LinesOf(const std::string& text) {
 }
 
 TEST_F(RepeatedTokensTest, EndsWithAStretchThatCameBefore) {
-  std::set<std::pair<int, int>> layouts;  // words before and between
+  std::set<std::pair<int, int>> layouts;  // numbers of words before and between
   std::set<Words> stretches;
   const std::vector<Words> lines = LinesOf(Load(3).train);
   EXPECT_EQ(lines.size(), 60);
@@ -216,7 +216,7 @@ TEST_F(RepeatedTokensTest, IsAFunctionOfSeedAndSplit) {
   EXPECT_NE(splits.train.substr(0, 20), splits.dev.substr(0, 20));
 }
 
-// Configs must train on the same text in all versions of Regard.
+// The generated text must be the same in all versions of Regard.
 TEST_F(RepeatedTokensTest, StaysAsItIs) {
   options().set_train(3);
   EXPECT_EQ(Load(3).train, "0 0 3 4 0 3 4\n1 4 0 1 4 0\n1 4 2 1 4 1 4 2 1\n");

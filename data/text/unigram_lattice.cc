@@ -30,7 +30,8 @@ void UnigramLattice::Add(int64_t begin, int64_t end, double score) {
 
 PieceEnds UnigramLattice::Sample(double alpha,
                                  const RandomStream& random) const {
-  // log(sum(exp(alpha * score))) over all paths to a byte.
+  // log_sums[i] is log(sum(exp(alpha * score))) over all paths that end at byte
+  // i.
   std::vector<double> log_sums(bytes_ + 1, kImpossible);
   log_sums[0] = 0;
   const auto log_weight = [&](const Arc& arc) {

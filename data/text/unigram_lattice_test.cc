@@ -128,7 +128,7 @@ TEST(UnigramLatticeTest, OfOnePieceThereIsOnePath) {
   EXPECT_THAT(lattice.SampleNBest(2, 1, RandomStream(0, "")), ElementsAre(3));
 }
 
-// The exponentials of the scores are 0 in double precision.
+// In double precision, exp() of these scores is 0.
 TEST(UnigramLatticeTest, SmallProbabilitiesDoNotVanish) {
   UnigramLattice lattice(2);
   lattice.Add(0, 1, -5000);

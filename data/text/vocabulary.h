@@ -64,7 +64,8 @@ class TokenList {
   }
 
  protected:
-  // If `escaped`, texts contain C escapes for characters that do not print.
+  // If `escaped`, ToText() and AppendText() use C escapes for characters that
+  // do not print.
   explicit TokenList(bool escaped) : escaped_(escaped) {}
 
   // Returns the id of a token, or -1 if there is none. Does not allocate.

@@ -75,7 +75,8 @@ class WordPiece : public TokenList {
                                             absl::string_view path,
                                             const WordPieceOptions& options);
 
-  // Returns the words of a text before they are split, without special tokens.
+  // Returns the words of a text before they are split into pieces, without
+  // special tokens.
   std::vector<std::string> SplitWords(absl::string_view text) const;
 
   // Returns the id of a token as in the vocabulary, or -1 if there is none.
