@@ -33,7 +33,7 @@ TEST(TokenizedCorpusTest, CountsEachSide) {
 
 TEST(TokenizedCorpusTest, TiesStandInTheOrderOfTheirOwnSide) {
   TokenizedCorpus corpus;
-  // `p` occurs in a target before it occurs in a source.
+  // In sources, `p` follows `r`, although `p` occurs in a target before.
   corpus.Add({"q"}, {"p"});
   corpus.Add({"r", "p"}, {"q"});
   EXPECT_EQ(corpus.SourceVocabulary(1).ToText(),

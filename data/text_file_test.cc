@@ -75,7 +75,7 @@ TEST(TextFileTest, EveryMemberOfAGzipIsReadWhole) {
 TEST(TextFileTest, ZerosBehindAGzipAreNoText) {
   Write("text.gz", Zipped("a b\nc d\n") + std::string(512, '\0'));
   EXPECT_THAT(*Lines("text.gz"), ElementsAre("a b", "c d"));
-  // The zeros extend to the next piece of the file.
+  // The zeros continue beyond the first piece of the file that is read.
   Write("text.gz", Zipped("a b\n") + std::string(200000, '\0') + Zipped("c"));
   EXPECT_THAT(*Lines("text.gz"), ElementsAre("a b", "c"));
 }

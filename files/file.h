@@ -187,7 +187,7 @@ class FileWriter {
                                            int64_t bytes,
                                            FileOperations& files);
 
-  // Appends all of `bytes`. Readers can see them at once. After an error,
+  // Appends all of `bytes`. Readers can see them immediately. After an error,
   // removes a partial write if possible.
   absl::Status Append(absl::string_view bytes);
 

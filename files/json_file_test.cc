@@ -83,7 +83,7 @@ TEST(JsonFileTest, SaysWhereTextIsNotJson) {
             "a.json:1:105: error: more than 100 nested brackets, the limit");
 }
 
-// 64 MiB of such values would take gigabytes.
+// A 64 MiB file of such values would take gigabytes of memory.
 TEST(JsonFileTest, RefusesMoreValuesThanAnyFileNeeds) {
   std::string text = "{\"a\":[0";
   for (int i = 0; i < 4'200'000; ++i) text += ",0";

@@ -70,8 +70,8 @@ class SafetensorsReader {
 
   const SafetensorsHeader& header() const { return header_; }
 
-  // Checks that the tensor with this name contains floats in exactly this
-  // shape. Otherwise returns NotFound or InvalidArgument, without the name of
+  // Returns OK if the tensor with this name contains floats in exactly this
+  // shape. Otherwise, returns NotFound or InvalidArgument, without the name of
   // the file.
   absl::Status Check(const std::string& name,
                      absl::Span<const int64_t> shape) const;
@@ -86,8 +86,8 @@ class SafetensorsReader {
                           absl::Span<float> values) const;
 
   // Returns the values of a tensor of any shape with the type F32, F64, I32 or
-  // I64. Otherwise returns NotFound or InvalidArgument, without the name of the
-  // file. Integers beyond 2^53 are rounded.
+  // I64. Rounds integers beyond 2^53. For other tensors, returns NotFound or
+  // InvalidArgument, without the name of the file.
   absl::StatusOr<std::vector<double>> ReadNumbers(
       const std::string& name) const;
 

@@ -67,7 +67,7 @@ TEST(LowerCaseTest, EqualsPythons) {
   EXPECT_EQ(LowerCase("\u0391\u03a3'\u0391"), "\u03b1\u03c3'\u03b1");
 }
 
-// Returns the text after each byte and at the end.
+// Returns the text that each byte adds, then the text that Finish() adds.
 std::vector<std::string> Streamed(absl::string_view bytes) {
   Utf8Stream stream;
   std::vector<std::string> pieces;

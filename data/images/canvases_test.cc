@@ -85,7 +85,8 @@ TEST(CanvasesTest, TheSentenceIsWhatTheCanvasShows) {
                             corner ^ 1));
     sentences.insert(sentence);
   }
-  // 24 sentences are possible: 4 corners times 6 orders of the kinds.
+  // 4 corners times 6 orders of the kinds make 24 possible sentences. Most of
+  // them must occur.
   EXPECT_GT(sentences.size(), 18);
 }
 

@@ -35,9 +35,9 @@ struct IdxArray {
   absl::string_view elements;  // view of the file's bytes
 };
 
-// Parses an array of unsigned bytes with `rank` axes. A wrong magic number, or
-// a number of elements that is not the product of the extents, is an error that
-// names `path` and the byte.
+// Parses an array of unsigned bytes with `rank` axes. Returns an error for a
+// wrong magic number or a wrong number of elements. Errors name `path` and the
+// byte.
 absl::StatusOr<IdxArray> ParseIdx(absl::string_view bytes,
                                   absl::string_view path, int rank) {
   const size_t header = 4 + 4 * static_cast<size_t>(rank);

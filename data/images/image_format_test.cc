@@ -66,7 +66,8 @@ TEST(FitImageTest, ACropMayBeOfALargerImage) {
   EXPECT_THAT(FitImage(image, format).pixels, ElementsAre(1, 2, 3, 4));
 }
 
-// The whole result would have 8192 x 536,862,720 pixels in three channels.
+// The whole resized image would have 8192 x 536,862,720 pixels in three
+// channels, so the central part must be computed alone.
 TEST(FitImageTest, OfALongImageOnlyTheMiddleIsComputed) {
   ImageFormat format = FormatOf(224, 224, true);
   format.set_grey(false);

@@ -58,7 +58,7 @@ absl::Status CheckImageBytes(const std::vector<ListedImage>& images,
 using BadImages = std::map<std::string, absl::Status>;
 
 // Reads the images in their order, without labels. Decodes them on all threads
-// of the machine; the result does not depend on the number of threads. Appends
+// of the machine. The result does not depend on the number of threads. Appends
 // the SHA-256 of each file to `digests`, one per line. Images that cannot be
 // read are added to `bad`, and are black. Returns the error of
 // CheckImageBytes(), if any.

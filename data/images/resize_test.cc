@@ -21,8 +21,8 @@ Image Row(std::vector<uint8_t> pixels) {
 }
 
 TEST(ResizeImageTest, AHalfIsAWeightedMeanOfFour) {
-  // The triangles of width four around 1 and 3 have weights 3/7, 3/7 and 1/7,
-  // because the fourth pixel would lie outside.
+  // The triangular filters around 1 and 3 have a width of four. Their weights
+  // are 3/7, 3/7 and 1/7, because the fourth pixel would lie outside.
   EXPECT_THAT(
       ResizeImage(Row({0, 80, 160, 240}), 1, 2, Resampling::kBilinear).pixels,
       ElementsAre(57, 183));
@@ -31,7 +31,7 @@ TEST(ResizeImageTest, AHalfIsAWeightedMeanOfFour) {
 TEST(ResizeImageTest, ADoubleLiesBetweenNeighbours) {
   EXPECT_THAT(ResizeImage(Row({0, 80}), 1, 4, Resampling::kBilinear).pixels,
               ElementsAre(0, 20, 60, 80));
-  // The same pixels as a column give the same result.
+  // A column with these pixels gives the same result.
   Image column = Row({0, 80});
   column.shape = {1, 2, 1};
   EXPECT_THAT(ResizeImage(column, 4, 1, Resampling::kBilinear).pixels,
@@ -70,8 +70,8 @@ TEST(ResizeAndCropTest, TakesTheMiddleOfEachChannel) {
   EXPECT_EQ(middle({3, 4}), image.pixels);
 }
 
-// The sizes are larger and smaller than the image, with even and odd
-// differences.
+// The resized images are larger and smaller than the original. The numbers of
+// rows and columns that are cut off are even and odd.
 TEST(ResizeAndCropTest, PixelsAreThoseOfTheWholeImage) {
   Image image = {.shape = {2, 13, 17}};
   for (int i = 0; i < 2 * 13 * 17; ++i) {

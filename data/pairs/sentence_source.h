@@ -71,8 +71,8 @@ class SentenceSource : public DataSource<SentenceData> {
     return {};
   }
 
-  // Makes the tokenizers from the files that the data stored. They are null if
-  // sentences are split into words.
+  // Makes the tokenizers from the files that the data stored. The tokenizers
+  // are null if sentences are split into words.
   virtual absl::StatusOr<Tokenizers> MakeTokenizers(
       const ReadRunFile& /*read*/) const {
     return Tokenizers();

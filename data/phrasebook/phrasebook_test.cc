@@ -47,7 +47,8 @@ std::string Text(const std::vector<std::string>& words) {
   return absl::StrJoin(words, " ");
 }
 
-// Whether no two links cross, so that both sides have the same word order.
+// Whether no two links cross. The words of both sides are then in the same
+// order.
 bool IsMonotone(const SentencePair& pair) {
   for (const AlignmentLink& first : pair.alignment) {
     for (const AlignmentLink& second : pair.alignment) {

@@ -357,7 +357,7 @@ TEST_F(BytePairsFolderTest, PutsNothingAroundATextOfAWholeTokenizer) {
   around = {{"type", "TemplateProcessing"}, {"special_tokens", Json::object()}};
   Write("tokenizer.json", json.dump());
   Write("tokenizer_config.json", R"({"add_bos_token": true})");
-  EXPECT_EQ(Error(), "");  // transformers ignores the field, too
+  EXPECT_EQ(Error(), "");  // as in transformers
   around["special_tokens"]["<end>"] = Json::object();
   Write("tokenizer.json", json.dump());
   EXPECT_THAT(

@@ -27,8 +27,8 @@ constexpr size_t kMostProblems = 20;
 
 // The `tokenizers` library uses the categories of Unicode 8. These ranges
 // contain the format characters, nonspacing marks and punctuation of later
-// versions (up to 17), which the library treats as letters. They contain no
-// other character with such a category.
+// versions (up to 17), which the library treats as letters. The ranges contain
+// no other characters of these categories.
 constexpr CodePoints kAfterUnicode8[] = {
     {0x061D, 0x061D},   {0x07FD, 0x07FD},   {0x0890, 0x08E2},
     {0x09FD, 0x09FE},   {0x0A76, 0x0A76},   {0x0AFA, 0x0AFF},
