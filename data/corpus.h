@@ -30,9 +30,9 @@ class PairReader {
   static absl::StatusOr<PairReader> Open(PairFilesConfig files, int64_t most,
                                          int text_version);
 
-  // Reads the next pair. Returns false at the end. Blank lines of a
-  // tab-separated file are ignored. Blank lines of two files are empty
-  // sentences.
+  // Reads the next pair. Returns false at the end. Ignores blank lines of a
+  // tab-separated file. In two parallel files, a blank line is an empty
+  // sentence.
   absl::StatusOr<bool> Next();
 
   // The two sides as written in the files. Valid until the next call of Next().
@@ -51,8 +51,8 @@ class PairReader {
   // The counts for the lines read so far.
   TextCounts counts() const;
 
-  // Return the SHA-256 of the first file (`path` or `source`) and of the second
-  // file (`target`).
+  // The SHA-256 of the first file (`path` or `source`) and of the second file
+  // (`target`).
   absl::StatusOr<std::string> FirstDigest() const { return first_.Digest(); }
   absl::StatusOr<std::string> SecondDigest() const { return second_->Digest(); }
 

@@ -147,8 +147,9 @@ class DataSourceRegistry : public PluginRegistry<Data, DataSourceInfo> {
 };
 
 // Begins the definition of `void
-// RegisterNAMEInDataSourceRegistry(regard::DataSourceRegistry& sources)`.
-// //data:built_in_data_sources finds the function by the name of its target.
+// RegisterNAMEInDataSourceRegistry(regard::DataSourceRegistry& sources)`. NAME
+// must be the name of the Bazel target in camel case, because
+// //data:built_in_data_sources derives the function's name from the target.
 #define REGARD_DATA_SOURCES(name)                       \
   extern "C" void Register##name##InDataSourceRegistry( \
       ::regard::DataSourceRegistry&);                   \

@@ -3,8 +3,7 @@
 //
 // A sentence has one derivation, so its entropy is the entropy of the choices:
 //
-//   H(symbol) = sum over rules p * (-log p + sum over the expansion
-//   H(symbol')).
+//   H(symbol) = sum over rules p * (-log p + sum of H over the expansion).
 //
 // The entropy per character is H(sentence) divided by the expected length of a
 // line. It is the minimum average loss of any model on a long text. Sentences

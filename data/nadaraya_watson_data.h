@@ -49,8 +49,8 @@ struct NadarayaWatsonData {
 double NadarayaWatsonTruth(double x, double exponent);
 
 // Returns the points, which depend only on the options and the seed. Training
-// points have noise, and their x ascends in [0, 5). Test points lie on the
-// curve, for x from 0 to 4.9 in steps of 0.1.
+// points have noise, and are in ascending order of x, in [0, 5). Test points
+// lie on the curve, for x from 0 to 4.9 in steps of 0.1.
 NadarayaWatsonData MakeNadarayaWatsonData(
     const NadarayaWatsonDataConfig& options, uint64_t seed);
 

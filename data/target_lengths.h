@@ -24,7 +24,7 @@ struct TargetLengths {
   // words in the target.
   void Add(int64_t source_ids, int64_t target_ids, int64_t unknown_ids);
 
-  // Convert to and from the form that a run stores.
+  // Conversions to and from the numbers that a run stores.
   std::map<std::string, double> ToNumbers() const;
   static TargetLengths FromNumbers(
       const std::map<std::string, double>& numbers);

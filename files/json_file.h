@@ -78,8 +78,8 @@ class JsonObject {
       : file_(file), json_(json) {}
 
   const nlohmann::json* Find(const std::string& key) const;
-  // Returns the value of a field if it exists and `fits`. Otherwise returns
-  // null and adds a problem, unless the field may be absent.
+  // Returns the value of a field if it exists and `fits`. Otherwise, returns
+  // null, and adds a problem unless the field is absent and `may_be_absent`.
   template <typename Fits>
   const nlohmann::json* FindFitting(const std::string& key, bool may_be_absent,
                                     const std::string& wanted, Fits fits) const;
@@ -118,7 +118,7 @@ class JsonFile {
   // Reads and parses a file. Errors are ready to print.
   static absl::StatusOr<JsonFile> Read(const std::string& path);
 
-  // The outermost object. Valid until this is moved or destroyed.
+  // The outermost object. Valid until this file is moved or destroyed.
   JsonObject root() { return {this, json_.get()}; }
 
   absl::Status status() const;

@@ -43,8 +43,8 @@ struct Things {
 // rotated.
 Things ShapeThings(int64_t side, uint64_t seed);
 
-// Returns things that are images of a labelled set. A picture of a kind is a
-// random image of this class. `kinds` are the classes to show. Returns
+// Returns things that are images of a labelled set. `kinds` are the classes to
+// show. Each picture of a kind is a random image of this class. Returns
 // InvalidArgument, with a message that begins with `what`, if one of these
 // classes has no images. `images` must be grey and square, and must outlive the
 // result.

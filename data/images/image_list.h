@@ -34,7 +34,8 @@ struct ImageList {
   const char* root_field;
 };
 
-// Resolves the `root` of an option to a path. Empty if it is not given.
+// Returns the field `root` of the options as a resolved path, or "" if it is
+// not given.
 std::string RootOf(const auto& options) {
   return options.root().empty() ? "" : ResolveUserPath(options.root());
 }

@@ -15,7 +15,8 @@ struct ImageRows {
   int orientation = 1;              // Exif orientation, 1 to 8
 };
 
-// The largest number of pixels of an image file, and its longest side.
+// The maximum number of pixels of an image file, and the maximum length of a
+// side.
 inline constexpr int64_t kMostImagePixels = int64_t{1} << 26;
 inline constexpr int64_t kLongestImageSide = 65535;
 

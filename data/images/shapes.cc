@@ -29,8 +29,8 @@ bool InStar(double x, double y) {
   return (corner_x - 1) * py - corner_y * (px - 1) >= 0;
 }
 
-// A shape of radius 1 around the origin. `covers` returns whether it covers a
-// point, where y points down.
+// A shape of radius 1 around the origin. `covers` returns whether the shape
+// covers a point. The y axis points down.
 struct Kind {
   const char* name;
   bool (*covers)(double x, double y);

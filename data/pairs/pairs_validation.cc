@@ -35,7 +35,8 @@ void ValidateFiles(const std::string& path, const PairFilesConfig& files,
   }
 }
 
-// Validates a split that has no name.
+// Validates the files of a split that is not a test split. Its name has no
+// effect.
 void ValidateUnnamed(const std::string& path, const PairFilesConfig& files,
                      ConfigProblems& problems) {
   ValidateFiles(path, files, problems);

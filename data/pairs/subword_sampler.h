@@ -41,8 +41,8 @@ class SubwordSampler {
 
   // Adds the next pair. Must not be called after Finish().
   void Add(absl::string_view source, absl::string_view target);
-  // Ends the adding of pairs. Returns an error if the text cannot be stored in
-  // a temporary file.
+  // Must be called after the last pair. Returns an error if the text cannot be
+  // stored in a temporary file.
   absl::Status Finish() { return text_.Map(); }
 
   int64_t size() const { return static_cast<int64_t>(ends_.size() / 2); }

@@ -45,8 +45,8 @@ struct Phrasebook {
   PhrasebookSplit dev;
   // New sentences, whose word pairs may all occur in training.
   PhrasebookSplit test_unseen;
-  // Sentences with a held-out word pair: a noun that is the subject of a verb,
-  // or that an adjective describes. No sentence of `train`, `dev` or
+  // Sentences with a held-out word pair: a subject and its verb, or a noun and
+  // an adjective that describes it. No sentence of `train`, `dev` or
   // `test_unseen` contains both words, in any role.
   PhrasebookSplit test_unseen_pairs;
 };
@@ -55,8 +55,8 @@ struct Phrasebook {
 // same on every machine.
 Phrasebook MakePhrasebook(const PhrasebookOptions& options = {});
 
-// Whether the pair of this noun and this verb or adjective, both in their
-// English base form, is held out.
+// Whether the pair of `noun` and `word`, a verb or an adjective, is held out.
+// Both must be English base forms.
 bool IsHeldApart(absl::string_view noun, absl::string_view word,
                  const PhrasebookOptions& options);
 

@@ -16,8 +16,8 @@ namespace regard::phrasebook {
 struct PhrasebookSentence {
   SentencePair pair;
   absl::string_view construction;
-  // Each noun or name that is the subject of a verb, with the verb. Each noun
-  // or name that an adjective describes, with the adjective.
+  // Pairs of a noun or name and the verb whose subject it is, and pairs of a
+  // noun or name and an adjective that describes it.
   std::vector<std::pair<absl::string_view, absl::string_view>> pairs;
   // All nouns and names, and all verbs and adjectives, in any role.
   std::vector<absl::string_view> nouns;

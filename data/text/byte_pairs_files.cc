@@ -103,7 +103,7 @@ class BytePairsReader {
   // Reads merges.txt, which has one pair per line.
   absl::Status ReadMerges(absl::string_view text, absl::string_view path);
 
-  // Reads added_tokens.json, which contains ids by text.
+  // Reads added_tokens.json, which maps texts to ids.
   void ReadAddedIds(const JsonObject& json);
   // Reads special_tokens_map.json and tokenizer_config.json.
   void ReadSpecialTokens(const JsonObject& json);

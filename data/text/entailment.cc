@@ -71,7 +71,8 @@ constexpr absl::Span<const EntailmentRule> kRules[] = {
 
 using Words = std::vector<absl::string_view>;
 
-// Assigns half of all sentences to training, a quarter each to dev and test.
+// Assigns half of all sentences to training, a quarter to dev, and a quarter to
+// test.
 EntailmentPairs::Part PartOf(absl::string_view sentence, uint64_t seed) {
   const uint64_t quarter =
       RandomStream(seed, absl::StrCat("data/entailment/", sentence))

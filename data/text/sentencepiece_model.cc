@@ -176,8 +176,8 @@ std::vector<absl::string_view> SentencepieceModel::SegmentByMerges(
   if (symbols.empty()) return {};
   symbols.back().after = -1;
   std::priority_queue<Merge> merges;
-  // The number of bytes of the left part of each unused piece, when it was last
-  // seen.
+  // Maps each unused piece to the number of bytes of its left part, when the
+  // piece was last considered.
   absl::flat_hash_map<absl::string_view, size_t> unused_parts;
   const auto consider = [&](int left, int right) {
     if (left < 0 || right < 0) return;

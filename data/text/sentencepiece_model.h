@@ -57,7 +57,8 @@ class SentencepieceModel {
                                   const SubwordSamplingConfig& sampling,
                                   const RandomStream& random) const;
 
-  // Returns the number of characters of `text`, an upper bound of its tokens.
+  // Returns the number of characters of `text`, an upper bound of the number of
+  // tokens.
   int64_t MostTokens(absl::string_view text) const;
 
   bool is_bpe() const { return type_ == sentencepiece::TrainerSpec::BPE; }
@@ -105,8 +106,8 @@ class SentencepieceModel {
   template <typename Visit>
   void ForEachPiece(absl::string_view text, Visit visit) const;
   // Returns the score of a `piece` from ForEachPiece(). As in the library,
-  // `length` counts bytes in the search for the best segmentation, and
-  // characters otherwise.
+  // `length` counts bytes if the best segmentation is searched, and characters
+  // if a segmentation is sampled.
   double Score(const Piece* piece, size_t length) const;
   // Returns the characters of `text`. User-defined pieces are not split.
   std::vector<absl::string_view> Symbols(absl::string_view text) const;

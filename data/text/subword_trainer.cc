@@ -88,9 +88,9 @@ class HeldSignals {
   struct sigaction children_before_;
 };
 
-// Runs the program in `folder` with its messages in a file. Returns its status
-// as waitpid() does. A blocked signal kills the program and is stored in
-// `stopped_by`.
+// Runs the program in `folder`, and writes its messages to the file `messages`.
+// Returns its status as waitpid() does. If a blocked signal arrives, kills the
+// program and stores the signal in `stopped_by`.
 absl::StatusOr<int> RunProgram(std::vector<std::string> arguments,
                                const std::string& folder,
                                const std::string& messages,

@@ -15,7 +15,8 @@ bool FaultyFiles::Strikes(Traits traits) {
   }
   const int number = ++count_;
   if (fault_ == FileFault::kGone ? number < k_ : number != k_) return false;
-  // A write of several bytes is killed later, after half of them are written.
+  // A write of several bytes kills the process later, after half of the bytes
+  // are written.
   if (fault_ == FileFault::kKilled && !traits.divisible) raise(SIGKILL);
   errno = fault_ == FileFault::kDiskFull      ? ENOSPC
           : fault_ == FileFault::kInterrupted ? EINTR
