@@ -72,7 +72,7 @@ class PairReader {
   int64_t most_;
   int text_version_;
   int64_t pairs_ = 0;
-  TextCounts counts_;  // excludes carriage returns
+  TextCounts counts_;  // all counts except carriage_returns
   TextFile first_;
   std::optional<TextFile> second_;
   absl::string_view source_;

@@ -106,7 +106,7 @@ class TokenizedCorpus {
              absl::Span<const std::string> target);
   Vocabulary Build(bool source, bool target, int64_t min_frequency) const;
 
-  // Pairs of token numbers.
+  // Tokens as numbers in `numbers_`, until they are encoded as ids.
   ParallelCorpus pairs_;
   ParallelCorpus counted_;
   absl::flat_hash_map<std::string, int32_t> numbers_;

@@ -383,7 +383,7 @@ absl::StatusOr<NadarayaWatsonData> ReadTable(const std::string& path,
                                    ColumnOf(data.training.x, width, i)));
   }
   data.y_scale = finish(data.y_name, std::move(all.y), data.training.y);
-  // Squared errors are computed in float.
+  // Squared errors are computed in float and must not overflow or underflow.
   if (std::abs(std::log10(data.y_scale.deviation)) > 15) {
     return file.Error(
         0, absl::StrCat("column '", data.y_name, "' has standard deviation ",

@@ -16,7 +16,7 @@ namespace regard {
 struct WholeText {
   std::string text;              // without a byte order mark
   std::string sha256;            // digest of the file
-  int64_t carriage_returns = 0;  // \r at ends of lines
+  int64_t carriage_returns = 0;  // number of \r at line ends
 };
 
 // The largest size of a line in a file that is read line by line.

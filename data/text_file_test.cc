@@ -134,7 +134,7 @@ TEST(TextFileTest, AnErrorOfTheDiskIsTheMachines) {
       ReplaceSystemFilesForTest(faulty);
       status = Lines("text").status();
       ReplaceSystemFilesForTest(system);
-      if (status.ok()) break;  // the failed call closed the file
+      if (status.ok()) break;  // only closing the file has failed
       ++failures;
       EXPECT_TRUE(IsMachineFailure(status)) << failures << ": " << status;
       EXPECT_THAT(std::string(status.message()),

@@ -120,7 +120,7 @@ class CaptionsSource
           "image, a tab and a sentence");
     }
     std::vector<ListedImage> images;
-    std::map<std::string, size_t> numbers;       // numbers of images, by path
+    std::map<std::string, size_t> numbers;       // index of each image, by path
     std::vector<std::vector<Caption>> captions;  // captions of each image
     const std::vector<std::string> prompt = PromptWords();
     const auto add = [&](ListedImage image, absl::string_view text) {

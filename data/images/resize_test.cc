@@ -88,7 +88,7 @@ TEST(ResizeAndCropTest, PixelsAreThoseOfTheWholeImage) {
         const int64_t top = (size.height - kept.height) / 2;
         const int64_t left = (size.width - kept.width) / 2;
         for (int64_t i = 0; i < part.shape.size(); ++i) {
-          const int64_t row = i / kept.width;  // row of both channels
+          const int64_t row = i / kept.width;  // row index over both channels
           const int64_t y =
               row / kept.height * size.height + row % kept.height + top;
           EXPECT_EQ(part.pixels[i],

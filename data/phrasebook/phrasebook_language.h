@@ -73,8 +73,8 @@ struct Token {
   };
 
   Type type = Type::kLiteral;
-  std::string text;                      // the slot of a phrase or agreement
-  Slot slot = SUBJECT;                   // the slot of a phrase or agreement
+  std::string text;                      // as written: "que|qu'", "BE.OBJECT"
+  Slot slot = SUBJECT;                   // slot of the phrase, or to agree with
   const Auxiliary* auxiliary = nullptr;  // if kAuxiliary
   // The English words that the token is linked to. A kPhrase is linked to them
   // in addition to its own words.

@@ -187,7 +187,7 @@ std::vector<Words> LinesOf(const std::string& text) {
 }
 
 TEST_F(RepeatedTokensTest, EndsWithAStretchThatCameBefore) {
-  std::set<std::pair<int, int>> layouts;  // numbers of words before and between
+  std::set<std::pair<int, int>> layouts;  // (words before, words between)
   std::set<Words> stretches;
   const std::vector<Words> lines = LinesOf(Load(3).train);
   EXPECT_EQ(lines.size(), 60);

@@ -52,7 +52,7 @@ class EventWriter {
   // A moved-from writer has nothing to flush.
   EventWriter(EventWriter&&) noexcept = default;
   EventWriter& operator=(EventWriter&&) = delete;
-  // Flushes if possible.
+  // Flushes, and ignores errors.
   ~EventWriter();
 
   // Adds one value to the buffer. After an error, all calls return that error,

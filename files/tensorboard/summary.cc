@@ -15,7 +15,7 @@
 namespace regard::tensorboard {
 namespace {
 
-// The default of TensorBoard.
+// The default number of buckets in TensorBoard.
 constexpr int kBuckets = 30;
 
 // The left edge, right edge and count of a bucket.
