@@ -59,7 +59,7 @@ class AddedTokens {
   // `normalized` has this value, or null. `text` must not be empty.
   const AddedToken* FirstToken(bool normalized, absl::string_view text) const;
 
-  std::vector<AddedToken> tokens_;  // ordered by first byte and length
+  std::vector<AddedToken> tokens_;  // sorted by first byte, longest first
   std::array<size_t, 257> first_;   // begin in tokens_, by first byte
 };
 
