@@ -34,6 +34,9 @@ PACKAGES = {
         "text",
         "text/testing",
     ],
+    "docs": [
+        "reference",
+    ],
     "experiments": [
         "ablation",
         "comparison",

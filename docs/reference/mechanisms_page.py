@@ -1,0 +1,91 @@
+"""The page about the parts of attention, from their registries and protos."""
+
+import json
+import re
+import subprocess
+
+import markdown
+
+# The sections of `regard scores --json`: the key, the title, the messages that
+# have its members as fields, where a config has them, and the picture.
+_SECTIONS = (
+    ("scores", "Scores", ["Attention"], "attention { NAME { } }",
+     "maps_scores"),
+    ("normalizers", "Normalizers", ["NormalizerConfig"],
+     "attention { normalizer { NAME { } } }", "maps_normalizers"),
+    ("position_encodings", "Position encodings", ["PositionEncodingConfig"],
+     "attention { position_encoding { NAME { } } }", ""),
+    ("score_maps", "Score maps", ["ScoreMapConfig"],
+     "attention { map_before { NAME { } } }", ""),
+    ("key_selections", "Key selections", ["KeySelectionConfig"],
+     "attention { selection { NAME { } } }", ""),
+    ("parts", "Other parts of attention", ["Attention", "MultiHead"], "", ""),
+    ("head_outputs", "Head outputs", ["HeadOutputConfig"],
+     "head_output { NAME { } }", ""),
+    ("mixers", "State mixers", ["MixerConfig"],
+     "transformer { mixer { NAME { } } }", ""),
+)
+
+
+def _options(options):
+    return ", ".join(
+        f"`{option['name']}`" +
+        ("" if option["default"] == "absent" else f" ({option['default']})")
+        for option in options)
+
+
+def _entry(name, entry, message, notes):
+    lines = [f"### {name}", "", f"    {entry['formula']}", ""]
+    for part in markdown.paragraphs(message.comment):
+        lines += [part, ""]
+    if note := notes.pop(name, ""):
+        lines += [note, ""]
+    facts = [f"Options: [{message.name}](config.md#{message.name.lower()})"]
+    if entry["options"]:
+        facts[0] += f": {_options(entry['options'])}"
+    facts[0] += "."
+    parameters = entry.get("parameters")
+    if isinstance(parameters, int):
+        facts.append(f"Parameters: {parameters:,}.")
+    if entry.get("position_aware"):
+        facts.append("Depends on positions.")
+    if entry.get("uses_history"):
+        facts.append("Reads earlier weights, so it requires a recurrent "
+                     "decoder.")
+    return lines + [" ".join(facts), ""]
+
+
+def _heading(title, picture, notes):
+    lines = [f"## {title}", ""]
+    if note := notes.pop(title, ""):
+        lines += [note, ""]
+    if picture:
+        lines += [f"![Attention maps of trained models]({picture}.svg)", ""]
+    return lines
+
+
+def text(protos, regard, notes):
+    listed = json.loads(subprocess.run(
+        [regard, "scores", "--json"], check=True,
+        stdout=subprocess.PIPE).stdout)
+    lines = [notes.pop("Introduction"), ""]
+    lines += _heading("At a glance", "", notes)
+    for key, title, configs, place, picture in _SECTIONS:
+        if key == "position_encodings":
+            lines += _heading("Maps of self-attention", "maps_self_attention",
+                              notes)
+        lines += _heading(title, picture, notes)
+        if place:
+            lines += [f"In a config: `{place}`.", ""]
+        types = {field.name: field.type_name for name in configs
+                 for field in protos.messages[f"regard.{name}"].fields}
+        for entry in listed[key]:
+            name = entry.get("name")
+            if name is None:  # `attention { sink {} }`, or `latent {}`
+                name = re.search(r"([a-z_]+) \{\}", entry["place"])[1]
+            if name != "none":
+                message = protos.messages[types[name]]
+                lines += _entry(name, entry, message, notes)
+    if notes:
+        raise ValueError(f"notes/mechanisms.md: no mechanism {list(notes)}")
+    return "\n".join(lines).rstrip() + "\n"
