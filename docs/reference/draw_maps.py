@@ -28,8 +28,8 @@ _ADDITIVE = "additive { width: 64 }"
 # Language model: a line whose last eleven words occurred before.
 _LINE = ("19 25 30 27 3 1 4 15 9 2 6 5 8 7 10 11 20 17 "
          "3 1 4 15 9 2 6 5 8 7 10")
-_REPEAT = 14  # positions from a word to its earlier occurrence
-_FIRST = 20  # the first position whose word occurred before, after <bos>
+_REPEAT = 13  # positions from a word back to what followed it before
+_FIRST = 19  # the first position whose word occurred before, after <bos>
 _LANGUAGE_MODEL_TRAINING = [
     "training.epochs=3", "training.checkpoint_every=0",
     "training.keep_checkpoints=1"

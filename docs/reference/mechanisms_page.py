@@ -55,26 +55,34 @@ def _entry(name, entry, message, notes):
     return lines + [" ".join(facts), ""]
 
 
-def _heading(title, picture, notes):
+def _heading(title, notes):
     lines = [f"## {title}", ""]
     if note := notes.pop(title, ""):
         lines += [note, ""]
-    if picture:
-        lines += [f"![Attention maps of trained models]({picture}.svg)", ""]
     return lines
 
 
-def text(protos, regard, notes):
+def _picture(name, pictures, notes):
+    """The lines of a picture that draw_maps.py has drawn."""
+    about = notes.pop(name)
+    if f"{name}.svg" not in pictures:
+        return []
+    return [about, "", f"![Attention maps of trained models]({name}.svg)", ""]
+
+
+def text(protos, regard, pictures, notes):
     listed = json.loads(subprocess.run(
         [regard, "scores", "--json"], check=True,
         stdout=subprocess.PIPE).stdout)
     lines = [notes.pop("Introduction"), ""]
-    lines += _heading("At a glance", "", notes)
+    lines += _heading("At a glance", notes)
     for key, title, configs, place, picture in _SECTIONS:
         if key == "position_encodings":
-            lines += _heading("Maps of self-attention", "maps_self_attention",
-                              notes)
-        lines += _heading(title, picture, notes)
+            maps = _picture("maps_self_attention", pictures, notes)
+            lines += ["## Maps of self-attention", "", *maps] if maps else []
+        lines += _heading(title, notes)
+        if picture:
+            lines += _picture(picture, pictures, notes)
         if place:
             lines += [f"In a config: `{place}`.", ""]
         types = {field.name: field.type_name for name in configs

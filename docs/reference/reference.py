@@ -44,7 +44,8 @@ def _pages(arguments):
     return {
         "config.md": config.text(_notes("config.md")),
         "mechanisms.md": mechanisms_page.text(
-            protos, arguments.regard, _notes("mechanisms.md")),
+            protos, arguments.regard, os.listdir(_HERE),
+            _notes("mechanisms.md")),
         "commands.md": commands_page.text(
             arguments.regard, _notes("commands.md")),
         "metrics.md": metrics_page.text(
