@@ -9,8 +9,8 @@ def _first_paragraph(path):
     lines = []
     with open(path, encoding="utf-8") as file:
         for line in file:
-            if not line.startswith("// "):
-                break
+            if not line.startswith("// ") or line.startswith("//  "):
+                break  # an empty line, or an example
             lines.append(line.removeprefix("// "))
     return re.sub(":$", ".", "".join(lines).strip())
 
