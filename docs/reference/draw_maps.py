@@ -5,8 +5,9 @@
 
 REGARD is the program //tools:regard. The script trains one small model for each
 mechanism, with runs in FOLDER, and reads the weights that `regard inspect`
-reports. A run that is finished is not trained again. All trainings together
-take about ten minutes on one core.
+reports. The script resumes a run that is not finished, and does not train a
+finished run again. `bazel run //docs/reference:renew` then adds the pictures
+to the page.
 """
 
 import json
@@ -122,12 +123,15 @@ SELF_ATTENTION = [
 def trained(regard, run, config, overrides):
     """Trains a run, unless it is finished; returns its metrics."""
     status = os.path.join(run, "status.json")
-    if not os.path.exists(status):
-        subprocess.run(
-            [regard, "train", f"--config={_ROOT}/configs/{config}.textproto",
-             f"--run={run}", "--threads=1"] +
-            [f"--set={override}" for override in overrides],
-            check=True, stdout=subprocess.DEVNULL)
+    if os.path.exists(status):
+        with open(status, encoding="utf-8") as file:
+            if (read := json.load(file))["state"] == "finished":
+                return read["metrics"]
+    subprocess.run(
+        [regard, "train", f"--config={_ROOT}/configs/{config}.textproto",
+         f"--run={run}", "--resume", "--threads=1"] +
+        [f"--set={override}" for override in overrides],
+        check=True, stdout=subprocess.DEVNULL)
     with open(status, encoding="utf-8") as file:
         return json.load(file)["metrics"]
 
