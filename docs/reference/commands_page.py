@@ -57,5 +57,5 @@ def text(regard, notes):
             if note := notes.pop(name, ""):
                 sections += [note, ""]
     if notes:
-        raise ValueError(f"notes/commands.md: no command {list(notes)}")
+        raise ValueError(f"notes/commands.txt: no command {list(notes)}")
     return "\n".join(lines + sections).rstrip() + "\n"

@@ -95,5 +95,5 @@ def text(protos, regard, pictures, notes):
                 message = protos.messages[types[name]]
                 lines += _entry(name, entry, message, notes)
     if notes:
-        raise ValueError(f"notes/mechanisms.md: no mechanism {list(notes)}")
+        raise ValueError(f"notes/mechanisms.txt: no mechanism {list(notes)}")
     return "\n".join(lines).rstrip() + "\n"

@@ -42,17 +42,17 @@ def _pages(arguments):
         protos = descriptors.Descriptors(file.read())
     config = config_page.ConfigPage(protos)
     return {
-        "config.md": config.text(_notes("config.md")),
+        "config.md": config.text(_notes("config.txt")),
         "mechanisms.md": mechanisms_page.text(
             protos, arguments.regard, os.listdir(_HERE),
-            _notes("mechanisms.md")),
+            _notes("mechanisms.txt")),
         "commands.md": commands_page.text(
-            arguments.regard, _notes("commands.md")),
+            arguments.regard, _notes("commands.txt")),
         "metrics.md": metrics_page.text(
             protos, _read(arguments.plugins), arguments.regard,
-            arguments.config, _notes("metrics.md")),
+            arguments.config, _notes("metrics.txt")),
         "headers.md": headers_page.text(
-            _read(arguments.headers), _notes("headers.md")),
+            _read(arguments.headers), _notes("headers.txt")),
     }
 
 
