@@ -34,7 +34,7 @@ struct Case {
   const char* name;
   const char* config;
   const char* file = "";  // the content of data.path
-  // The bias that is 1, and its index.
+  // Name of the bias parameter, and the index of its element that is 1.
   const char* bias = "";
   size_t index = 0;
   Question question = {};
@@ -444,8 +444,7 @@ std::string Text(const Case& of) {
       "## ", of.name, "\n", Text(task->Answer(forward, of.question, {})),
       "# What is looked at\n",
       Text(forward, task->Trace(forward, of.question, of.options)));
-  // The error message for a broken file comes from the library that reads
-  // images.
+  // The library that reads images writes the error message for a broken file.
   if (absl::StrContains(of.config, "vision_transformer")) return text;
   absl::StrAppend(&text, "# Of an image\n",
                   absl::StrReplaceAll(

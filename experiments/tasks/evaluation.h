@@ -15,15 +15,17 @@
 namespace regard {
 
 struct Evaluation {
-  // Metrics by prefixed name, such as "test/bleu" or "test.news/bleu".
+  // Metrics by name with the split as prefix, such as "test/bleu" or
+  // "test.news/bleu".
   std::map<std::string, double> metrics = {};
-  // The sets that have metrics per example, with the same names.
+  // The evaluated sets whose metrics have a value per example. Their names have
+  // the same prefixes.
   std::vector<EvaluatedSet> sets = {};
 };
 
 // Adds the metrics of a split. `forward` runs the task's model without
-// gradients. If `ranks` is not null, all ranks must call this function; they
-// share the work.
+// gradients. If `ranks` is not null, the ranks share the work, and each of them
+// must call this function.
 void EvaluateSplit(Task& task, Forward<float>& forward, Split split,
                    Ranks* ranks, Evaluation* evaluation);
 

@@ -37,8 +37,8 @@ using FieldScope = ConfigProblems::Scope;
 
 constexpr char kOutside[] = "outside";
 
-// Returns the name by which a config selects a plug-in, such as "phrasebook" or
-// "outside.[lab.my_data]". The only oneof of Config selects it.
+// Returns the name with which a config selects a plug-in in the only oneof of
+// Config, such as "phrasebook" or "outside.[lab.my_data]".
 template <typename Config, typename Info>
 std::string NameOf(const PluginRegistry<Config, Info>&, const Info& info) {
   const Descriptor* type = info.default_options->GetDescriptor();
@@ -110,8 +110,8 @@ void ValidatePath(const Data& config, const DataSourceInfo& source,
                                     NamesOf(sources, reads_a_file)));
 }
 
-// Adds problems of the data, of the model, and of a task that does not match
-// the data.
+// Adds the problems of the data and of the model, and an error if the task does
+// not match the data.
 void ValidateDataAndModel(const Experiment& config, const TaskInfo* task,
                           const Plugins& plugins, ConfigProblems& problems) {
   const std::string model = task == nullptr ? "" : NameOf(plugins.tasks, *task);
@@ -144,7 +144,8 @@ void ValidateDataAndModel(const Experiment& config, const TaskInfo* task,
     }
   }
   task->validate_parts(context, problems);
-  // The names may be equal by chance. Casting the data would then fail.
+  // Compares the types, because two types may have the same name. Casting the
+  // data to another type would fail.
   if (source == nullptr || *source->data_type == *task->data_type) return;
   const std::string data = NameOf(plugins.data, *source);
   const auto fits_model = [&](const auto& info) {
@@ -176,9 +177,10 @@ void ValidateName(const Experiment& config, ConfigProblems& problems) {
   }
 }
 
-// Returns the metric. If the task has none of this name, adds a problem of
-// `subject` at `path` and returns null. Whether evaluations on dev measure the
-// metric depends on the data; see ValidateWatchedMetrics().
+// Returns the metric with this name. If the task has none, adds a problem of
+// `subject` at `path` and returns null. Does not check whether evaluations on
+// dev measure the metric, which depends on the data; see
+// ValidateWatchedMetrics().
 const MetricInfo* FindOnDev(const std::string& name, const TaskInfo& task,
                             absl::string_view path, absl::string_view subject,
                             ConfigProblems& problems) {
@@ -317,7 +319,7 @@ void ValidateExperiment(const Experiment& config, const Plugins& plugins,
     const size_t others = problems.problems().size();
     ValidateOptimizer(config.optimizer(), plugins.optimizers, plugins.schedules,
                       problems);
-    // A schedule can only be made from valid options.
+    // Constructing a schedule requires valid options.
     if (task != nullptr && problems.problems().size() == others) {
       ValidateSchedule(config, *task, plugins, problems);
     }
@@ -330,8 +332,8 @@ namespace {
 
 constexpr char kLoss[] = "dev/loss";
 
-// Replaces "dev/loss" by the loss of the task if that has another name, such as
-// the mean squared error of a regression.
+// Replaces "dev/loss" by the name of the task's loss, which may be another one,
+// such as the mean squared error of a regression.
 void NameLoss(const Plugins& plugins, Experiment& config,
               ConfigProblems& problems) {
   const TaskInfo* const task = plugins.tasks.Find(config.model());

@@ -20,8 +20,8 @@
 
 namespace regard {
 
-// Adds all errors and fields without effect that can be found without reading
-// data files.
+// Adds all errors that can be found without reading data files, and all fields
+// without effect.
 void ValidateExperiment(const Experiment& config, const Plugins& plugins,
                         ConfigProblems& problems);
 
@@ -34,9 +34,9 @@ struct LoadedConfig {
   std::shared_ptr<const LoadedConfig> baseline = nullptr;  // see LoadBaseline
 };
 
-// Reads and validates a config. Error messages are complete to print. If
-// training begins from a Hugging Face model folder, the config overrides the
-// folder's config (folder_config.h).
+// Reads and validates a config. Error messages can be printed as they are. If
+// training begins from a Hugging Face model folder, the config takes precedence
+// over the config of the folder (folder_config.h).
 absl::StatusOr<LoadedConfig> LoadConfig(const ConfigSource& source,
                                         absl::Span<const std::string> overrides,
                                         const Plugins& plugins);
@@ -46,21 +46,21 @@ absl::StatusOr<LoadedConfig> LoadConfigWith(
     const ConfigSource& source, absl::Span<const ConfigText> overrides,
     const Plugins& plugins);
 
-// Sets run.baseline to the config of `run` with its baseline overrides, if
-// there are any. Errors refer to the texts of the run.
+// Sets run.baseline to the config of `run` with its baseline overrides. Does
+// nothing if there are none. Errors point to places in the texts of the run.
 absl::Status LoadBaseline(const Plugins& plugins, LoadedConfig& run);
 
-// Builds the task of a valid config. `read_run_file` reads files of the run to
-// resume, if any. Errors are about data files and name the place in the file.
-// If `finalize` is false, the parameters may have no values, so models of any
-// size can be counted.
+// Builds the task of a valid config. `read_run_file` reads files of the run
+// that is resumed, and is null for a new run. Errors are about data files and
+// name the place in the file. If `finalize` is false, the parameters may have
+// no values, so that models of any size can be counted.
 absl::StatusOr<std::unique_ptr<Task>> BuildTask(
     const Experiment& config, const Plugins& plugins,
     const ReadRunFile& read_run_file = nullptr, bool finalize = true);
 
-// Adds problems that only appear after the data were read. Examples are a model
-// that does not fit into memory, and fields that contradict the data. Another
-// one is a loss that couples its examples, if batches are cut into shards. A
+// Adds problems that can only be found after the data were read. Examples are a
+// model that does not fit into memory, fields that contradict the data, and
+// batches that are cut into shards although the loss couples their examples. A
 // task with a problem must not be trained.
 void ValidateTask(Task& task, const Experiment& config,
                   ConfigProblems& problems);

@@ -233,7 +233,8 @@ TEST(ExperimentConfigTest, PartsOfATranslationModelMustFit) {
               ElementsAre(StartsWith("model.transformer.attention.heads")));
 }
 
-// A run folder contains the resolved config, and resuming reads it.
+// The resolved config, which contains every default, must not be too large to
+// read again.
 TEST(ExperimentConfigTest, AConfigMustBeReadableInFull) {
   const auto load = [](int samples) {
     std::string text = "data { path: \"x\" pairs {";
@@ -356,7 +357,8 @@ TEST(ExperimentConfigTest, AScheduleWatchesAMetricOfDev) {
                   "be false: lower values of dev/mse are better"));
 }
 
-// "dev/loss" names the training loss, whatever the task calls it.
+// "dev/loss" selects the training loss, even if the task has another name for
+// it.
 TEST(ExperimentConfigTest, TheLossMayHaveAnotherName) {
   const auto loaded = LoadConfig(
       {"c.textproto",
@@ -383,7 +385,7 @@ TEST(ExperimentConfigTest, AnAlignmentOfARecurrentDecoderIsNoted) {
                           "decoder has only one attention"));
 }
 
-// A model whose loss couples its examples, as a contrastive loss does.
+// A model whose loss couples its examples, like a contrastive loss.
 class CoupledModel : public Model<float> {
  public:
   ParameterStore<float>& parameters() override { return parameters_; }

@@ -20,8 +20,8 @@ namespace regard {
 
 namespace {
 
-// Returns the name of the member that is set in the only oneof. Empty if none
-// is set.
+// Returns the name of the member that is set in the only oneof of `message`, or
+// "" if none is set.
 std::string Chosen(const google::protobuf::Message& message) {
   const google::protobuf::FieldDescriptor* const member =
       message.GetReflection()->GetOneofFieldDescriptor(
@@ -70,7 +70,7 @@ absl::Status ReadOverFolder(const AttentionRegistry& scorers,
       problems.Add(field, absl::StrCat("must match ", file,
                                        ", but the config or its base sets "
                                        "another model; remove that model"));
-      break;  // all other fields of this model are unset as well
+      break;  // the other fields of this model are unset
     }
     if (here->second == there->second) continue;
     problems.Add(field, absl::StrCat("must match ", file,

@@ -38,7 +38,7 @@ void KeepTextVersion(const ConfigSource& run, Experiment* config) {
     return;
   }
   Experiment before;
-  // Other callers of ReadConfig() report its errors.
+  // Ignores errors, because other callers of ReadConfig() report them.
   if (!ReadConfig(run, {}, &before).ok()) return;
   config->mutable_data()->set_text_version(
       before.data().has_text_version() ? before.data().text_version() : 0);

@@ -69,14 +69,15 @@ TEST(FormerRunsTest, FormerNamesAreReadInTheFilesOfARun) {
     EXPECT_THAT(Load(name, "phrasebook { test_apart: 7 test_unseen_pairs: 7 }"),
                 StatusIs(absl::StatusCode::kInvalidArgument,
                          HasSubstr("'test_unseen_pairs' is set twice")));
-    // Overrides that a user types are not part of the run.
+    // An override that a user types must use the new name of a renamed field.
     EXPECT_THAT(
         Load(name, kFormer, {"data.phrasebook.test_apart=9"}),
         StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("was renamed")));
   }
 }
 
-// A run that is older than the field. Its cross-attention inherited any score.
+// Without the field, a run keeps the former rule: cross-attention inherits any
+// score of the self-attention.
 TEST(FormerRunsTest, ResolvedConfigsOfFormerVersionsKeepTheirMeaning) {
   constexpr char kDecoder[] =
       "attention { heads: 2 attention { location {} } } ";

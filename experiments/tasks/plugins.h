@@ -32,15 +32,15 @@ namespace regard {
 class ModelConfig;
 
 struct TaskInfo : OptionInfo<TaskContext> {
-  std::string data;  // name of the type of its training data
+  std::string data;  // name of the data type on which it trains
   const std::type_info* data_type;
-  // Names of the members of ModelConfig that it reads.
+  // Names of the members of ModelConfig that the task reads.
   absl::Span<const char* const> parts;
   bool searches;  // whether it reads Experiment.search
   std::vector<MetricInfo> metrics;
   void (*validate_parts)(const TaskContext& context, ConfigProblems& problems);
-  // The task's Keep(), or null if it has none. Creates empty data if there are
-  // none.
+  // Calls Keep() of the task. Null if the task does not declare it. Creates
+  // empty data if `data` is empty.
   absl::Status (*keep)(const TaskContext& context, const AnyDataSource& source,
                        const KeptFiles& files, std::any& data);
   OptionFactory<Task, std::any, const TaskContext&> create;
@@ -89,17 +89,17 @@ struct Plugins {
   ScheduleRegistry schedules;
   DataSourceRegistry data;
   TaskRegistry tasks;
-  // Aggregates by which metrics per example become metrics of a set. Programs
-  // that read runs of these tasks need them.
+  // The functions that aggregate metrics per example into a metric of a set.
+  // Programs that read the runs of these tasks need them.
   Aggregates aggregates = {{kRatio.name, &kRatio}};
-  // SHA-256 of the computing code, including these plug-ins. Empty in tests,
-  // whose main() cannot compute it.
+  // SHA-256 of the code that computes, including these plug-ins. Empty in
+  // tests, because their main() cannot compute it.
   std::string compute_digest = {};
 };
 
 // Begins the definition of `void RegisterNAMEInPlugins(regard::Plugins&
-// plugins)`, in any namespace. regard_binary(tasks = [...]) calls this
-// function; NAME must match the name of the target.
+// plugins)`, in any namespace. The rule regard_binary(tasks = [...]) calls this
+// function, so NAME must match the name of the target.
 #define REGARD_PLUGINS(name)                                     \
   extern "C" void Register##name##InPlugins(::regard::Plugins&); \
   void Register##name##InPlugins(::regard::Plugins& plugins)

@@ -31,7 +31,7 @@ using ::testing::HasSubstr;
 using ::testing::Pair;
 using ::testing::StartsWith;
 
-// A type with the same name as the built-in type.
+// A data type with the same name as the built-in type.
 struct Letters {
   static constexpr char kName[] = "text";
 };
@@ -45,8 +45,8 @@ class LettersSource : public DataSource<Letters> {
   }
 };
 
-// Adds, for each field with a range at any depth of `type`, its path and a text
-// that sets it out of range.
+// For each field of `type` that has a range, at any depth, adds its path and a
+// text that sets the field to a value outside of the range.
 void AddOutOfRange(const google::protobuf::Descriptor& type,
                    const std::string& path, const std::string& before,
                    const std::string& after,
@@ -92,8 +92,9 @@ void ExpectRangesAreChecked(absl::Span<const Info> plugins,
   }
 }
 
-// Checks how messages and reports name tasks and data. Also checks the parts of
-// their configs, and whether a metric is better if higher or lower.
+// Compares the registered plug-ins with a file. For each task, it lists the
+// names in messages and reports, the data, the parts of the config, and whether
+// a higher metric is better.
 TEST(PluginsTest, AreAsInTheFile) {
   std::string text;
   const Plugins plugins = BuiltInPlugins();
@@ -128,7 +129,8 @@ TEST(PluginsTest, AreAsInTheFile) {
   EXPECT_EQ(text, ReadFile("experiments/tasks/testdata/plugins.txt").value());
 }
 
-// A custom Validate() may forget the ranges, or report them twice.
+// A plug-in with its own Validate() could forget to check the ranges, or report
+// a range twice.
 TEST(PluginsTest, AllCheckTheRangesOfTheirOptions) {
   const Plugins plugins = BuiltInPlugins();
   const ScoreWidths widths = {.heads = 1, .query = 4, .key = 4};

@@ -45,8 +45,8 @@ namespace {
 struct Kind {
   const char* name;
   const char* config;
-  // Parts of the names of hook points where zeros have no effect, with the
-  // reason.
+  // Parts of the names of those hook points whose replacement by zeros has no
+  // effect. The reason is given with each kind of model.
   std::vector<std::string> without_effect = {};
 };
 
@@ -54,7 +54,8 @@ constexpr char kSentences[] =
     "data { reverse { train: 50 dev: 4 test: 4 max_length: 5 "
     "max_test_length: 5 } } ";
 
-// Dropout makes a training pass differ from an evaluation pass.
+// The kinds of models. Some have dropout, so that a training pass differs from
+// an evaluation pass.
 const Kind kKinds[] = {
     {"gru_dot",
      "model { encoder { embedding: 4 hidden: 6 embedding_dropout: 0.1 } "
@@ -129,7 +130,7 @@ const Kind kKinds[] = {
      "parametric_gaussian {} } }"},
 };
 
-// Requests one operation at all hook points that match a pattern.
+// Requests one operation at each hook point that matches a pattern.
 class Wisher : public Probe<float> {
  public:
   enum Wants { kValue, kGradient, kSame, kZeros };
@@ -236,7 +237,8 @@ class SitesTest : public ::testing::TestWithParam<Kind> {
                    overrides, BuiltInPlugins());
     EXPECT_TRUE(loaded.ok()) << loaded.status();
     task_ = BuildTask(loaded->config, BuiltInPlugins()).value();
-    // Larger weights, because rounding hides the effects of small ones.
+    // Makes the weights larger, because rounding would hide the effects of
+    // small ones.
     for (float& value : model().parameters().values()) value *= 3;
     gradients_ = std::make_unique<GradientSlab<float>>(model().parameters());
     forward_ = std::make_unique<Forward<float>>(tape_, model().parameters(),
@@ -297,8 +299,8 @@ TEST_P(SitesTest, AreReadWithoutEffectAndReplacedWithOne) {
     Wisher same(site, Wisher::kSame);
     const Result copied = Run(&same);
     EXPECT_EQ(copied.losses, before.losses) << site << " replaced by itself";
-    // If several steps use a value, rounding depends on the order in which its
-    // gradients are added.
+    // A tolerance, because the gradient of a value that several operations use
+    // depends on the order in which the terms are added.
     for (size_t i = 0; i < before.gradients.size(); ++i) {
       const float want = before.gradients[i];
       ASSERT_NEAR(copied.gradients[i], want, 1e-5F * (1 + std::abs(want)))
@@ -351,12 +353,13 @@ TEST_P(SitesTest, TracesWhatItAnswers) {
   EXPECT_FALSE(seen.inputs.empty());
   const SiteShapes sites = SitesOf(task_->model(), /*seed=*/1, {});
   for (const AttentionMap<float>& map : seen.maps) {
-    // Figures name a map as `intervene` does.
+    // Titles of figures must name a map so that the patterns of `intervene`
+    // match.
     const std::string title = ShownTitle(WeightsOf(labels, map));
     EXPECT_TRUE(std::ranges::any_of(sites, [&](const auto& site) {
       return MatchesSite(title, site.first);
     })) << title;
-    // All maps have names.
+    // Every map must have labels for its queries and keys.
     const TracedSites* const of = labels.Find(map.site);
     ASSERT_NE(of, nullptr) << map.site;
     EXPECT_EQ(std::ssize(labels.sequences[of->queries].query_labels()),
@@ -381,7 +384,7 @@ TEST_P(SitesTest, TracesWhatItAnswers) {
       EXPECT_NEAR(choice->probability, probability, 1e-5);
     }
     if (seen.lens.empty()) continue;
-    // The lens of the last layer equals the prediction of the model.
+    // At the last layer, the lens must equal the prediction of the model.
     const auto& rows = seen.lens.back().rows;
     const size_t row = rows.size() == labels.outputs.size() ? i
                        : rows.size() == 1
@@ -393,7 +396,7 @@ TEST_P(SitesTest, TracesWhatItAnswers) {
   }
   const auto patched =
       Patch(*forward_, *traced, *traced, "*embedded", labels.chosen);
-  if (!patched.ok()) return;  // a regression has no embedding
+  if (!patched.ok()) return;  // a regression has no embedding to replace
   for (const PatchedSite& of : patched->sites) {
     for (const double change : of.changes) EXPECT_EQ(change, 0) << of.site;
   }

@@ -1,7 +1,7 @@
-// Interface of a task: a model, its metrics, and what its reports show. A task
-// learns from the examples of a data source (data/data_source.h). Both are
-// plug-ins: an options message, a class, and one line of registration
-// (options/option_registry.h). docs/add_a_task.md is the guide.
+// Interface of a task: a model, its metrics, and the content of its reports. A
+// task learns from the examples of a data source (data/data_source.h). Tasks
+// and data sources are plug-ins: an options message, a class, and one line of
+// registration (options/option_registry.h). See docs/add_a_task.md for a guide.
 #ifndef EXPERIMENTS_TASKS_TASK_H_
 #define EXPERIMENTS_TASKS_TASK_H_
 
@@ -36,8 +36,8 @@ LossOptions LossOptionsOf(const Loss& loss);
 struct TaskContext {
   const Experiment& config;
   const AttentionRegistry& scorers;
-  // See ModelOptions. A task that needs parameter values sets them even if
-  // false.
+  // See ModelOptions. A task whose parameters need values sets them even if
+  // this is false.
   bool finalize = true;
 
   ModelOptions model_options() const;
@@ -52,13 +52,13 @@ struct KeptFiles {
   std::map<std::string, double> numbers = {};
 };
 
-// A trainable model with its data. The plug-in class defines `Options`, `Data`
-// (the type of a DataSource), a constructor from (const Options&, Data, const
-// TaskContext&), and `static std::vector<MetricInfo> Metrics()`.
+// A trainable model with its data. The class of a plug-in defines `Options`,
+// the type `Data` of its data source, a constructor from (const Options&, Data,
+// const TaskContext&), and `static std::vector<MetricInfo> Metrics()`.
 class Task {
  public:
   // Names of the members of ModelConfig that the task reads, besides its
-  // options. A task declares its own array.
+  // options. A task with such members hides this array with its own.
   static constexpr absl::Span<const char* const> kParts = {};
   // Whether the task reads Experiment.search.
   static constexpr bool kSearches = false;
@@ -69,20 +69,20 @@ class Task {
   }
   // Adds problems of the parts, at paths relative to ModelConfig.
   static void ValidateParts(const TaskContext&, ConfigProblems&) {}
-  // A task declares the following function if its model needs nothing of the
-  // training data but Files():
+  // A task may also declare the following function, if Files() contains all
+  // that its model needs from the training data:
   //
   //   static absl::Status Keep(const TaskContext&, const AnyDataSource&,
   //                            const KeptFiles&, Data*);
   //
-  // Keep() puts the files into the data. The data may be empty, so a trained
-  // model makes predictions even if its data are missing. They may also be
-  // other data than the model was trained on. Error messages are complete to
-  // print. Returns NotFound if the task needs the data themselves.
+  // Keep() puts the stored files into the data, so that a trained model makes
+  // predictions even if its data are missing. The data may be empty, or differ
+  // from the training data. Error messages can be printed as they are. Returns
+  // NotFound if the task needs the data themselves.
 
-  // `metrics` lists every metric that the model reports, including loss terms.
-  // `digests` is the SHA-256 of each data file, by the config field that names
-  // it. See Notes() for `notes`.
+  // `metrics` lists every metric that the model reports, including terms of the
+  // loss. `digests` is the SHA-256 of each data file, by the config field that
+  // names the file. Notes() returns `notes`.
   explicit Task(std::vector<MetricInfo> metrics,
                 std::map<std::string, std::string> digests = {},
                 std::vector<std::string> notes = {})
@@ -97,7 +97,7 @@ class Task {
 
   // Whether there is a dev split, which early stopping and schedules need.
   virtual bool has_dev() const { return false; }
-  // Whether evaluations on dev measure this metric of metrics(). Some metrics
+  // Whether evaluations on dev measure this metric of metrics(), which may
   // depend on the options or the data. Only meaningful if there is a dev split.
   virtual bool MeasuresOnDev(const std::string&) const { return true; }
 
@@ -116,32 +116,32 @@ class Task {
   };
   virtual std::vector<EvaluatedData> AllEvaluatedData() const { return {}; }
 
-  // Adds problems that only appear after the data were read, at paths in the
-  // experiment.
+  // Adds problems that can only be found after the data were read, at paths in
+  // the experiment.
   virtual void ValidateData(ConfigProblems& /*problems*/) const {}
 
   // Returns the content of reports. `forward` has no gradients. If `final` is
-  // false, training continues, and the task leaves out what takes long.
+  // false, training continues, so the task omits slow computations.
   virtual Showcase Show(Forward<float>& forward, bool final) const = 0;
 
-  // Returns the texts that later use needs, such as vocabularies, by file name
-  // in the run folder.
+  // Returns the texts that a trained model needs, such as vocabularies, by file
+  // name in the run folder.
   virtual std::map<std::string, std::string> Files() const { return {}; }
 
-  // Returns numbers about the training data that later use needs, by name in
-  // run.json.
+  // Returns the numbers about the training data that a trained model needs, by
+  // name in run.json.
   virtual std::map<std::string, double> TrainingDataNumbers() const {
     return {};
   }
 
-  // Whether weights are only valid with the same content of this file of
-  // Files(), as with a vocabulary. If false, a run with another content can
-  // begin with the weights.
+  // Whether the weights require the same content of this file of Files(), which
+  // is true for a vocabulary. If false, a run with another content can begin
+  // with the weights.
   virtual bool WeightsNeed(const std::string& /*file*/) const { return true; }
 
   // Returns the prediction for one request. An error states what is wrong with
-  // the request and what is required. `forward` has no gradients. Its hook, if
-  // it has one, observes the passes of the prediction.
+  // the request and what is required. `forward` has no gradients. If it has a
+  // hook, the hook observes the forward passes of the prediction.
   virtual absl::StatusOr<Answered> Answer(Forward<float>& /*forward*/,
                                           const Question& /*question*/,
                                           const AnswerOptions&) const {
@@ -150,8 +150,8 @@ class Task {
         "see docs/add_a_task.md");
   }
   // Traces the computation of a prediction for inspection; see
-  // attention/inspection/inspection.h. Returns the same errors. An error about
-  // the output to explain begins with "target".
+  // attention/inspection/inspection.h. Returns the same errors as Answer(). An
+  // error about the output to explain begins with "target".
   virtual absl::StatusOr<Traced<float>> Trace(Forward<float>& /*forward*/,
                                               const Question& /*question*/,
                                               const TraceOptions&) const {
@@ -163,8 +163,8 @@ class Task {
   // Returns warnings about the data, one sentence each.
   virtual std::vector<std::string> Notes() const { return notes_; }
 
-  // Returns the signatures of metrics that can be computed in several ways, by
-  // prefixed name: "nrefs:1|case:mixed|tok:13a|...".
+  // Returns the signatures of metrics that have several definitions, such as
+  // "nrefs:1|case:mixed|tok:13a|..." for BLEU, by prefixed name.
   virtual std::map<std::string, std::string> Signatures() const { return {}; }
 
   const std::map<std::string, std::string>& data_digests() const {
@@ -179,8 +179,8 @@ class Task {
     return {{"dev", static_cast<int64_t>(splits.dev.size())},
             {"test", static_cast<int64_t>(splits.test.size())}};
   }
-  // Returns the split that reports show, and its name: test, else dev, else
-  // training.
+  // Returns the split that reports show, and its name. This is test, or dev if
+  // test is empty, or training if dev is empty, too.
   static auto ShownSplit(const auto& splits) {
     if (splits.test.size() > 0) return std::pair(&splits.test, "test");
     if (splits.dev.size() > 0) return std::pair(&splits.dev, "dev");

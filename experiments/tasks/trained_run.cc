@@ -63,7 +63,7 @@ absl::Status TrainedRun::FindNewest() {
 
 namespace {
 
-// Returns the name of a Hugging Face model folder as a valid name of an
+// Turns the name of a Hugging Face model folder into a valid name of an
 // experiment.
 std::string NameOf(absl::string_view folder) {
   folder = absl::StripSuffix(folder, "/");
@@ -74,8 +74,8 @@ std::string NameOf(absl::string_view folder) {
   return name.empty() ? "_" : name;
 }
 
-// Returns the notes of `problems` that the overrides caused. The training has
-// already printed the other notes.
+// Returns the notes of `problems` that the overrides caused. The training
+// program has printed the other notes.
 absl::StatusOr<std::vector<std::string>> NotesOfOverrides(
     const ConfigSource& source, const Plugins& plugins,
     const ConfigProblems& problems, absl::Span<const std::string> overrides) {
@@ -145,10 +145,11 @@ absl::StatusOr<TrainedRun> OpenTrainedRun(
 
 namespace {
 
-// Checks that the run stored the same vocabularies and other files as the task,
-// because the weights depend on their ids. An average of checkpoints requires
-// all files to be equal. Sets `task_text` if the differing file is one that a
-// Hugging Face model folder may have in another form.
+// Checks that the vocabularies and other files that the run stored equal those
+// of the task, because the weights depend on token ids. An average of
+// checkpoints requires all files to be equal. If a Hugging Face model folder
+// may have the differing file in another form, sets `task_text` instead of
+// failing.
 absl::Status CheckKeptFiles(const TrainedRun& run, const Task& task, bool mean,
                             std::optional<std::string>* task_text) {
   Environment kept;
@@ -156,7 +157,7 @@ absl::Status CheckKeptFiles(const TrainedRun& run, const Task& task, bool mean,
     REGARD_ASSIGN_OR_RETURN(kept, ReadRunDigests(run.path));
   }
   for (const auto& [name, text] : task.Files()) {
-    // Earlier programs stored fewer files.
+    // Earlier versions stored fewer files.
     if (!kept.files.empty() && kept.files.count(name) == 0) continue;
     if (!mean && !task.WeightsNeed(name)) continue;
     const absl::StatusOr<std::string> there = run.ReadText(name);
@@ -174,8 +175,8 @@ absl::Status CheckKeptFiles(const TrainedRun& run, const Task& task, bool mean,
   return absl::OkStatus();
 }
 
-// Removes the checkpoints whose metric the run has not recorded, and sorts the
-// others, best first.
+// Removes the checkpoints for which the run has recorded no value of the
+// metric, and sorts the others, best first.
 absl::Status SortByMetric(const MetricInfo& info, const std::string& metric,
                           const std::string& run_folder,
                           std::vector<Checkpoint>* checkpoints) {
@@ -185,7 +186,8 @@ absl::Status SortByMetric(const MetricInfo& info, const std::string& metric,
   std::map<int64_t, double> values;
   for (const MetricsRecord& record : records) {
     const auto value = record.metrics.find(metric);
-    // The last step may have a second record, for the weights that were chosen.
+    // The last step may have a second record, which belongs to the weights that
+    // the training chose.
     if (value != record.metrics.end() && !std::isnan(value->second)) {
       values.emplace(record.step, info.better == Better::kHigher
                                       ? value->second
@@ -201,8 +203,8 @@ absl::Status SortByMetric(const MetricInfo& info, const std::string& metric,
   return absl::OkStatus();
 }
 
-// Returns the last checkpoints, or the best ones, ordered by step. Sets `notes`
-// to one sentence per damaged checkpoint.
+// Returns the newest or the best checkpoints, as `config` requires, ordered by
+// step. Sets `notes` to one sentence per damaged checkpoint.
 absl::StatusOr<std::vector<Checkpoint>> CheckpointsOf(
     const InitialWeights& config, const Task& task,
     const std::string& run_folder, std::vector<std::string>* notes) {

@@ -1,7 +1,7 @@
-// A run folder that is read to use its trained model, or to begin another
-// training with its weights (training.initial_weights). Does not read the data
-// and does not lock the folder, so the run may still be training. A Hugging
-// Face model folder is read as the equivalent run.
+// Reads a run folder to use its trained model, or to begin another training
+// with its weights (training.initial_weights). Does not read the data and does
+// not lock the folder, so the run may still be training. A Hugging Face model
+// folder is read as the equivalent run.
 #ifndef EXPERIMENTS_TASKS_TRAINED_RUN_H_
 #define EXPERIMENTS_TASKS_TRAINED_RUN_H_
 
@@ -37,13 +37,12 @@ struct TrainedRun {
   // and `step` is 0.
   std::optional<PretrainedFolder> pretrained = std::nullopt;
 
-  // Reads a text that the task stored, of at most 64 MiB. Returns an error if
-  // the text has changed since.
+  // Reads a text of at most 64 MiB that the task stored. Returns an error if
+  // the text has changed since the run stored it.
   absl::StatusOr<std::string> ReadText(absl::string_view name) const;
-  // Loads the weights into finalized parameters. If the run is still training
-  // and has removed its checkpoint, loads a newer one. See
-  // PretrainedWeights::Load() for `kept`, which is only used for Hugging Face
-  // model folders.
+  // Loads the weights into finalized parameters. A run that is still training
+  // may have removed the checkpoint. In this case, loads a newer one. `kept` is
+  // only used for Hugging Face model folders; see PretrainedWeights::Load().
   absl::Status LoadWeightsInto(ParameterStore<float>& parameters,
                                std::vector<std::string>* kept = nullptr);
   // Finds the newest valid checkpoint, and sets `weights`, `step` and `notes`.
@@ -52,20 +51,20 @@ struct TrainedRun {
 
 // Opens the run in the folder `run`, a path as the user typed it. If `plugins`
 // is null, the config is not validated, and Hugging Face model folders are not
-// supported. Tasks pass null, because they do not know the plug-ins.
-// `overrides` have the form of `--set`. Error messages are complete to print,
-// here and above. The code is InvalidArgument, or the code of the file that
-// could not be read.
+// supported. Tasks pass null, because they do not have the plug-ins.
+// `overrides` have the form of `--set`. The error messages of this function and
+// of TrainedRun can be printed as they are. Their code is InvalidArgument, or
+// the code of the file that could not be read.
 absl::StatusOr<TrainedRun> OpenTrainedRun(
     absl::string_view run, const Plugins* plugins = nullptr,
     absl::Span<const std::string> overrides = {});
 
 // Loads the weights that `training` names, if any, into the task's model. Adds
-// to `problems` what is wrong with the run or does not match this one. Averages
-// are computed in double precision, from the earliest checkpoint to the last.
-// Returns notes for the user: damaged checkpoints that were ignored, and
-// parameters that a Hugging Face model folder lacks. Returns an error if the
-// machine failed to read the run.
+// a problem if something is wrong with the other run, or if it does not match
+// the task. An average is computed in double precision, from the earliest
+// checkpoint to the last. Returns notes for the user about damaged checkpoints
+// that were ignored, and about parameters that a Hugging Face model folder
+// lacks. Returns an error if reading the run fails.
 absl::StatusOr<std::vector<std::string>> LoadInitialWeights(
     const Training& training, const Plugins& plugins, Task& task,
     ConfigProblems& problems);

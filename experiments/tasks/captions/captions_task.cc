@@ -150,7 +150,7 @@ class CaptionsTask : public Task {
   }
 
  private:
-  // Adds the attention of each word of `ids`, a sentence after the prompt.
+  // Adds the attention of each word of `ids`, the sentence after the prompt.
   void ShowLooks(Forward<float>& forward, const CaptionSet& set, int64_t image,
                  absl::Span<const int32_t> ids, Showcase* showcase) const;
 

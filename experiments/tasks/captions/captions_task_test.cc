@@ -78,12 +78,13 @@ TEST(CaptionsTaskTest, ShowsSentencesAndWhereWordsLook) {
               StartsWith("Wrong. The canvas shows a picture of a "));
   EXPECT_THAT(shown.heat_maps[0].heads[0], SizeIs(4 * pictures.size()));
   EXPECT_EQ(shown.notes.at("test/pointing_accuracy"), "random guess: 0.250");
-  // The class token receives a part of the attention.
+  // Less than 1, because the class token receives a part of the attention.
   EXPECT_EQ(shown.notes.at("test/pointing_mass"), "uniform attention: 0.235");
   EXPECT_THAT(task->Files().at("vocabulary.txt"), HasSubstr("\nabove\n"));
 }
 
-// Without a vocabulary, the tokens are the lower-cased words of the data.
+// With `tokens` but no vocabulary, the tokens are the words of the data in
+// lower case.
 TEST(CaptionsTaskTest, SentencesMayBePieces) {
   const std::unique_ptr<Task> task = TaskOf("tokens {}");
   Tape<float> tape;

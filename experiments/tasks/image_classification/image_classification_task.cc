@@ -37,7 +37,7 @@ namespace regard {
 
 namespace {
 
-// Limits of the number of images and heat maps in a report.
+// Maximum numbers of images and heat maps in a report.
 constexpr int64_t kSamples = 12;
 constexpr size_t kHeatMaps = 4;
 constexpr size_t kMostMisses = 24;
@@ -47,7 +47,8 @@ struct Prediction {
   double probability;
 };
 
-// Returns the prediction for each row of log-probabilities.
+// Returns the prediction for each row of log-probabilities. `rows` is [images,
+// classes].
 std::vector<Prediction> PredictionsOf(absl::Span<const float> rows,
                                       const ImageClassifier& model) {
   const auto classes = static_cast<size_t>(model.classes());
@@ -81,8 +82,8 @@ class ImageClassificationTask : public Task {
 
   static absl::Status Keep(const TaskContext& context, const AnyDataSource&,
                            const KeptFiles& kept, Data* data) {
-    // Models of image files need only their format and classes. All other
-    // models need the data.
+    // A model of image files only needs the stored format and classes. For all
+    // other data, the model needs the data themselves.
     if (!context.config.data().has_images()) {
       return data->splits.train.size() > 0 ? absl::OkStatus()
                                            : absl::NotFoundError("");
@@ -198,7 +199,7 @@ std::vector<Prediction> ImageClassificationTask::ShowImages(
   std::vector<Prediction> predictions;
   for (size_t i = 0; i < images.size(); ++i) {
     const int32_t label = set.labels[static_cast<size_t>(images[i])];
-    // One image at a time, because attention maps are large.
+    // Processes one image at a time, because attention maps are large.
     forward.BeginStep();
     const std::vector<AttentionMap<float>> layers =
         MapsOf(forward, {kAllMaps}, [&] {

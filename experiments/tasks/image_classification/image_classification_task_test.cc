@@ -40,7 +40,7 @@ absl::StatusOr<LoadedConfig> Load(const std::string& model,
       {}, BuiltInPlugins());
 }
 
-// Returns the error message. Empty if there is none.
+// Returns the error message of a config, or "" if it is valid.
 std::string Error(const std::string& model, const std::string& data) {
   return std::string(Load(model, data).status().message());
 }
@@ -71,8 +71,8 @@ TEST(ImageClassificationTaskTest, ShowsWhatItLooksAt) {
     ASSERT_THAT(picture.weights, SizeIs(16));
     double sum = 0;
     for (const double weight : picture.weights) sum += weight;
-    // Excludes the weight of the class token itself, which is at least one
-    // half.
+    // The sum does not include the weight of the class token itself, which is
+    // at least one half.
     EXPECT_GT(sum, 0.2);
     EXPECT_LT(sum, 1 + 1e-6);
     if (pooling == std::string("MEAN")) {
@@ -82,7 +82,8 @@ TEST(ImageClassificationTaskTest, ShowsWhatItLooksAt) {
     ASSERT_THAT(shown.heat_maps, SizeIs(4));
     EXPECT_THAT(shown.heat_maps[0].heads, SizeIs(2));
     EXPECT_THAT(shown.heat_maps[0].heads[0], SizeIs(16));
-    // Each row of the confusion matrix contains fractions of a class.
+    // Each row of the confusion matrix is the distribution of the predictions
+    // for one class.
     const Maps& confusion = std::get<Maps>(shown.sections[0].blocks.at(0));
     ASSERT_THAT(confusion.maps, SizeIs(1));
     const std::vector<double>& shares = confusion.maps[0].heads[0];
@@ -144,7 +145,7 @@ TEST(ImageClassificationTaskTest, ShowsTheSurestMissesAndTheConfusion) {
   }
   EXPECT_THAT(shown.sections[0].title,
               StartsWith("Confusion matrix: the fraction "));
-  // Eight of the 40 images are correct.
+  // Eight of the 40 images belong to the most frequent class.
   EXPECT_EQ(shown.notes.at("test/accuracy"),
             "always the most frequent class: 0.200");
   const std::vector<Picture> misses = pictures(2);
@@ -184,7 +185,7 @@ TEST(ImageClassificationTaskTest, ErrorsAreLocated) {
       Error("", "path: \"a\" shapes {}"),
       HasSubstr("does not apply to generated data; remove it, or use data that "
                 "reads a file: fashion_mnist, images, labelled_text"));
-  // The path is optional.
+  // For fashion_mnist, the path is optional.
   EXPECT_EQ(Error("", "path: \"a\" fashion_mnist {}"), "");
   EXPECT_EQ(Error("", "fashion_mnist {}"), "");
 }

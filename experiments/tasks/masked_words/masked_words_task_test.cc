@@ -117,7 +117,7 @@ TEST(MaskedWordsTaskTest, ShowsNoTextWithoutWordsToPredict) {
   ASSERT_THAT(showcase.samples.rows, SizeIs(1));
   EXPECT_NE(showcase.samples.rows[0].reference, "");
   ASSERT_THAT(showcase.heat_maps, SizeIs(2));
-  // [CLS], three words and [SEP].
+  // The rows are [CLS], three words and [SEP].
   EXPECT_THAT(showcase.heat_maps[0].rows, SizeIs(5));
 }
 
@@ -165,7 +165,7 @@ TEST(MaskedWordsTaskTest, SaysWhatOfTheDataDoesNotFit) {
                         "but is already on line 2"));
 }
 
-// Returns the complete error message of a config.
+// Returns the error message of a config, or "" if it is valid.
 std::string ErrorOf(const std::string& text) {
   const auto loaded = LoadConfig({"a.textproto", text}, {}, BuiltInPlugins());
   return loaded.ok() ? "" : std::string(loaded.status().message());

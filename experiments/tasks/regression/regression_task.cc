@@ -32,16 +32,17 @@ namespace regard {
 
 namespace {
 
-// Maximum number of columns of the heat map, which limits the size of the page.
+// Maximum numbers of columns and rows of the heat map. They limit the size of
+// the page.
 constexpr size_t kMostColumns = 200;
 constexpr int64_t kMostRows = 50;
-// Maximum size of a parameter whose numbers the report lists.
+// Maximum number of elements of a parameter that the report lists.
 constexpr size_t kMostLearnedNumbers = 64;
-// Maximum number of weights in one batch: the points of the batch times the
-// training points.
+// Maximum number of weights in one batch, which has one weight for each pair of
+// a point in the batch and a training point.
 constexpr int64_t kMostWeights = int64_t{1} << 27;
-// Maximum absolute value of x in a request. Scores of larger values could
-// overflow, and without any near point the prediction would be 0.
+// Maximum absolute value of x in a request. The scores of a larger value could
+// overflow. If no point were near, the prediction would be 0.
 constexpr double kFarthest = 1e15;
 
 class RegressionTask : public Task {
@@ -115,8 +116,8 @@ class RegressionTask : public Task {
     data.y_scale = points.y_scale;
     return TrainingPointsFiles(data);
   }
-  // Training can continue from a kernel width that was learned from other
-  // points.
+  // The weights are valid for any points, because a kernel width that was
+  // learned from other points can be trained further.
   bool WeightsNeed(const std::string& /*file*/) const override { return false; }
 
   void ValidateData(ConfigProblems& problems) const override {
@@ -228,8 +229,8 @@ class RegressionTask : public Task {
   }
 
  private:
-  // Returns the text of a prediction. A prediction has the precision of a
-  // float, unless the target was standardised and is scaled back.
+  // Returns the text of a prediction. It has the precision of a float, unless
+  // the target is standardized and `value` is scaled back to its units.
   std::string TextOf(double value) const {
     return model_.points().y_scale == ColumnScale()
                ? NumberText(static_cast<float>(value))
@@ -276,9 +277,9 @@ class RegressionTask : public Task {
         "; got ", x.size(), " numbers"));
   }
 
-  // Returns a table with one row for each number of the small parameters. If a
-  // parameter has as many numbers as x has columns, they are named after the
-  // columns.
+  // Returns a table with one row for each element of the small parameters. If a
+  // parameter has one element per column of x, its elements have the names of
+  // the columns.
   Table LearnedNumbers(Forward<float>& forward) const {
     Table table = {{"parameter", "", "value"}};
     if (learns_widths_) table.header.push_back("width");
@@ -303,9 +304,9 @@ class RegressionTask : public Task {
     return table;
   }
 
-  // Returns the attention of the config if its score fits the points. Otherwise
-  // returns `average`, which fits all points, and adds the problems to
-  // `misfits_`.
+  // Returns the attention of the config if its score fits the points.
+  // Otherwise, adds the problems to `misfits_` and returns `average`, which
+  // fits all points.
   Attention FittingAttention(const TaskContext& context, const Points& points) {
     Attention attention = context.config.model().attention();
     const ConfigProblems::Scope scope(misfits_, "model.attention");
@@ -336,8 +337,8 @@ class RegressionTask : public Task {
     const auto rows =
         static_cast<size_t>(std::min<int64_t>(shown.size(), kMostRows));
     LabelledMatrix map;
-    // The number of training points per column. The first point names the
-    // column.
+    // The number of training points in each column of the map. A column has the
+    // name of its first point.
     const size_t group = (columns + kMostColumns - 1) / kMostColumns;
     map.title =
         absl::StrCat("Attention of ", split, " points (rows) to ",
@@ -367,7 +368,7 @@ class RegressionTask : public Task {
   const int64_t batch_size_;
   const bool smooths_labels_;
   const bool learns_widths_;
-  // Problems of the score with the width of the points.
+  // Problems of the configured score at the width of the points.
   ConfigProblems misfits_;
   NadarayaWatsonModel<float> model_;
   const std::vector<std::string> x_names_;

@@ -69,7 +69,7 @@ TEST(RegressionTask, ShowsManyTrainingPointsInGroupsWithoutLosingWeight) {
   }
 }
 
-// The last group of 201 points has one point.
+// 201 points make 100 groups of two points and one group of one point.
 TEST(RegressionTask, GroupsHaveAsManyPointsAsTheyNeed) {
   const LabelledMatrix map = MapOf(201);
   EXPECT_THAT(map.columns, SizeIs(101));
@@ -101,7 +101,7 @@ TEST(RegressionTask, DrawsTheTruthWhereItIsKnown) {
   EXPECT_EQ(plot.series[2].style, SeriesStyle::kLine);
   EXPECT_EQ(shown.heat_maps[0].title,
             "Attention of test points (rows) to training points (columns)");
-  // Points from 0 to 5 in steps of 0.1.
+  // The points are 0 to 5 in steps of 0.1.
   EXPECT_EQ(shown.heat_maps[0].rows[3], "0.30");
 }
 
@@ -123,7 +123,7 @@ TEST(RegressionTask, ListsLearnedWidths) {
   EXPECT_THAT(table.header, ElementsAre("parameter", "", "value", "width"));
   EXPECT_THAT(table.rows,
               ElementsAre(ElementsAre("attention.w", "", "0.25", "4")));
-  // Without parameters, there is nothing to list.
+  // A model without parameters must have no table of parameters.
   const std::unique_ptr<Task> fixed =
       BuildTask(ConfigOf(10), BuiltInPlugins()).value();
   Forward<float> of_fixed(tape, fixed->model().parameters(), nullptr);
@@ -240,7 +240,7 @@ TEST(RegressionTask, ShowsPointsOfATable) {
               ElementsAre(0.25, 0.25, 0.25, 0.25));
   EXPECT_THAT(shown.heat_maps.front().columns, ElementsAre("0", "1", "2", "3"));
 
-  // With one column, the curve connects the points in their order.
+  // With a single column of x, a curve connects the points.
   table.set_columns("a");
   const std::unique_ptr<Task> curve =
       BuildTask(config, BuiltInPlugins()).value();
@@ -250,8 +250,8 @@ TEST(RegressionTask, ShowsPointsOfATable) {
   EXPECT_THAT(plot.series.front().xs, ElementsAre(1, 2, 3, 9));
 }
 
-// Uses no training: the width of the kernel is near the distance between the
-// times.
+// Compares the errors without training. The width of the kernel is near the
+// distance between neighbouring times.
 TEST(RegressionTask, TimesInSecondsNeedStandardizing) {
   const std::string path = ::testing::TempDir() + "/times.csv";
   std::string rows = "time,y\n";
@@ -275,7 +275,7 @@ TEST(RegressionTask, TimesInSecondsNeedStandardizing) {
     EXPECT_THAT(task->Notes(), SizeIs(standardized ? 0 : 1));
     Tape<float> tape;
     Forward<float> forward(tape, task->model().parameters(), nullptr);
-    // In the units of the file, with all digits.
+    // The answer must be in the units of the file, with all digits.
     const absl::StatusOr<Answered> answer =
         task->Answer(forward, {.text = "1700000075"}, {});
     EXPECT_TRUE(answer.ok()) << answer.status();

@@ -29,7 +29,7 @@ constexpr char kAnotherModel[] =
 std::string JsonOf(const NadarayaWatsonData& data) {
   nlohmann::ordered_json json = {{"columns", data.x_names},
                                  {"target", data.y_name}};
-  // Means and standard deviations. The target comes last.
+  // Means and standard deviations of the columns, with the target last.
   if (!data.x_scales.empty()) {
     std::vector<ColumnScale> scales = data.x_scales;
     scales.push_back(data.y_scale);
@@ -95,7 +95,8 @@ std::string ColumnsText(const NadarayaWatsonData& data) {
   return absl::StrCat(data.y_name, " from ", absl::StrJoin(data.x_names, ", "));
 }
 
-// Checks the data of a run that has no points, or has lost them.
+// Checks that the data have not changed, for a run whose folder contains no
+// points.
 absl::Status CheckUnchanged(const KeptFiles& kept,
                             const NadarayaWatsonData& data) {
   const absl::StatusOr<std::string> read = kept.read(kPointsDigestFile);

@@ -17,15 +17,15 @@ namespace regard {
 inline constexpr char kPointsFile[] = "training_points.json";
 inline constexpr char kPointsDigestFile[] = "training_points.sha256";
 
-// Returns the file of the training points of `data`, with their names and
-// scales, by file name.
+// Returns the files that store the training points of `data` with their names
+// and scales: the contents by file name.
 std::map<std::string, std::string> TrainingPointsFiles(
     const NadarayaWatsonData& data);
 
 // Replaces the training points of `data`, which may be empty, by the points
-// that a run has stored. Returns an error if the columns differ, or if the run
-// has only a digest and the points differ. Returns NotFound if the data must be
-// read. Error messages are complete to print.
+// that the run has stored. Returns an error if the columns differ, or if the
+// run has stored only a digest and the points differ from it. Returns NotFound
+// if the data must be read. Error messages can be printed as they are.
 absl::Status UseKeptPoints(const KeptFiles& kept, NadarayaWatsonData* data);
 
 }  // namespace regard

@@ -36,7 +36,7 @@ NadarayaWatsonData Data() {
   return data;
 }
 
-// Makes a run folder with `files`.
+// Returns the reader of a run folder with the given files.
 KeptFiles Kept(const std::map<std::string, std::string>& files,
                const std::string& folder = "run") {
   return {folder, [files](const std::string& name) {
@@ -89,7 +89,7 @@ TEST(TrainingPointsTest, WithoutAFileTheDataMustBeTheSame) {
   EXPECT_TRUE(absl::IsNotFound(UseKeptPoints(Kept({}), &none)));
   const std::string folder = ::testing::TempDir();
   NadarayaWatsonData data = Data();
-  // A run of an earlier program.
+  // Earlier versions stored the digest of the data file, but no points.
   Environment environment = BuildEnvironment();
   environment.data["data.path"] = std::string(64, 'a');
   const auto write = [&] {
@@ -105,7 +105,7 @@ TEST(TrainingPointsTest, WithoutAFileTheDataMustBeTheSame) {
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("error: data.path has changed since the "
                                  "training: SHA-256 aaa")));
-  // A run that has lost its points, and a run that has too many.
+  // A run with too many points to store has only their digest.
   const auto changed =
       StatusIs(absl::StatusCode::kInvalidArgument,
                HasSubstr("error: data: the training points have changed"));

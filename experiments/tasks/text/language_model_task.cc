@@ -155,7 +155,7 @@ absl::Status LanguageModelTask::Keep(const TaskContext& context,
       const TextVocabulary vocabulary,
       TextVocabulary::FromText(splits.vocabulary, JoinPath(kept.folder, file),
                                config));
-  // All splits come from data.path, unless dev has a path of its own. Generated
+  // All splits come from data.path, unless dev has its own path. Generated
   // texts have no path.
   const auto& from = context.config.data();
   const bool apart = !from.dev_path().empty();
@@ -166,8 +166,9 @@ absl::Status LanguageModelTask::Keep(const TaskContext& context,
                                ResolveUserPath(from.dev_path()));
 }
 
-// Returns prompts from dev, or from the training text if there is no dev. Each
-// is half a line or half a block, at evenly spaced places.
+// Returns prompts from dev, or from the training text if there is no dev split.
+// They begin at evenly spaced places and have the length of half a line or half
+// a block.
 std::vector<std::vector<int32_t>> LanguageModelTask::Prompts() const {
   const EncodedText& text =
       model_.dev().ids.empty() ? model_.train() : model_.dev();

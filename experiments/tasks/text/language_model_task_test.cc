@@ -66,7 +66,7 @@ TEST(LanguageModelTaskTest, ShowsContinuationsMapsAndTheEntropy) {
     for (const EvaluatedExample& sample : showcase.samples.rows) {
       EXPECT_EQ(sample.output.find('\n'), std::string::npos);
     }
-    // One map for each layer, with two heads.
+    // There must be one map for each layer, with two heads.
     ASSERT_THAT(showcase.heat_maps, SizeIs(2));
     const LabelledMatrix& map = showcase.heat_maps[0];
     ASSERT_THAT(map.heads, SizeIs(2));
@@ -104,8 +104,8 @@ std::string Characters(int64_t first, int64_t count) {
   return text;
 }
 
-// Prompts begin at fifths of the text. Each has half a block, at most 32
-// characters, or the rest of the text.
+// Prompts must begin at each fifth of the text. A prompt has half a block, but
+// at most 32 characters and at most the rest of the text.
 TEST(LanguageModelTaskTest, ContinuesWhatStandsAtFifthsOfTheText) {
   const std::pair<int64_t, std::vector<int64_t>> cases[] = {
       {16, {8, 8, 8, 8, 8}}, {100, {32, 32, 32, 32, 21}}, {1, {1, 1, 1, 1, 1}}};
@@ -126,7 +126,7 @@ TEST(LanguageModelTaskTest, ContinuesWhatStandsAtFifthsOfTheText) {
     for (int64_t i = 0; i < 5; ++i) {
       EXPECT_EQ(shown.samples.rows[i].input,
                 Characters(102 * i / 5, lengths[i]));
-      // 120 characters of 4 bytes each.
+      // The output has 120 characters of 4 bytes each.
       EXPECT_THAT(shown.samples.rows[i].output, SizeIs(480));
     }
     EXPECT_EQ(shown.heat_maps[0].title,
@@ -166,7 +166,7 @@ TEST(LanguageModelTaskTest, SaysWhatOfTheDataDoesNotFit) {
             "has 9\n");
 }
 
-// The default token may be missing if no line needs it.
+// The default token may be missing from the tokenizer if no line needs it.
 TEST(LanguageModelTaskTest, NamedTokensMustBeThere) {
   const std::string folder = ::testing::TempDir();
   std::ofstream(JoinPath(folder, "tokenizer.json"))
@@ -221,7 +221,7 @@ TEST(LanguageModelTaskTest, PiecesOfWordsAreThoseOfAFolder) {
               HasSubstr("tokenizer.json:1:2: error: not JSON"));
 }
 
-// Returns the complete error message of a config.
+// Returns the error message of a config, or "" if it is valid.
 std::string ErrorOf(const std::string& text) {
   const auto loaded = LoadConfig({"a.textproto", text}, {}, BuiltInPlugins());
   return loaded.ok() ? "" : std::string(loaded.status().message());

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Trains a BERT for a few steps, and a classifier that begins with its weights.
+# Trains a BERT for a few steps. Then trains a classifier that begins with its
+# weights.
 
 source experiments/testing.sh
 
@@ -22,7 +23,8 @@ fi
 expect 'the vocabulary of the run' "$(sha256sum <words/vocab.txt)" \
   "$(sha256sum <fine/vocab.txt)"
 
-# Fields that do not change the function of the weights may differ.
+# Fields that do not change the function of the weights may differ from the
+# config of the BERT.
 bert=model.text_classifier.bert
 quietly "${train}" "${fine[@]}" --run=free \
   --set model.text_classifier.pretrained=words \
@@ -41,7 +43,8 @@ refused 'no run' 'model.text_classifier.pretrained: not a run folder: ' \
 refused 'another width' 'transformer.width: 64 -> 32' \
   --set model.text_classifier.pretrained=words \
   --set model.text_classifier.bert.transformer.width=32
-# The weights have the same shapes.
+# Another number of heads is an error, although the weights have the same
+# shapes.
 refused 'other heads' 'transformer.attention.heads: 4 -> 2' \
   --set model.text_classifier.pretrained=words \
   --set model.text_classifier.bert.transformer.attention.heads=2

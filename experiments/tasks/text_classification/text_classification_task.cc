@@ -45,7 +45,8 @@ using ::google::protobuf::TextFormat;
 namespace {
 
 constexpr size_t kSamples = 10;
-// The tokenizer options of another run, a MaskedWordsConfig.
+// File in the run folder with the tokenizer options of the other run, a
+// MaskedWordsConfig.
 constexpr char kTokensFile[] = "tokens.textproto";
 
 std::string AllText(const std::vector<LabelledText>& texts) {
@@ -56,19 +57,19 @@ std::string AllText(const std::vector<LabelledText>& texts) {
   return all;
 }
 
-// The run of model.bert to begin with, if any, and the tokenizer options. The
-// options come from that run, or from the config if there is no run.
+// The run of model.bert from which training begins, if any, and the tokenizer
+// options of that run. Without a run, the options come from the config.
 struct Beginning {
   std::optional<TrainedRun> run;
   MaskedWordsConfig tokens;
-  std::string digest;               // SHA-256 of its weights
+  std::string digest;               // SHA-256 of the weights of the run
   std::string path = "pretrained";  // path of the field that has the problem
   std::string problem;              // empty if there is none
 
   const BertConfig& bert() const { return run->config.model().bert(); }
 };
 
-// Opens a run of model.bert. Error messages are complete to print.
+// Opens a run of model.bert. Error messages can be printed as they are.
 absl::Status Open(const std::string& path, Beginning* beginning) {
   REGARD_ASSIGN_OR_RETURN(TrainedRun run, OpenTrainedRun(path));
   if (!run.config.model().has_bert()) {
@@ -84,8 +85,8 @@ absl::Status Open(const std::string& path, Beginning* beginning) {
   return absl::OkStatus();
 }
 
-// Returns the fields that change the function of the weights, with the
-// published defaults filled in. Omits the pooler, dropout, activation
+// Returns the fields that change the function of the weights, with the defaults
+// of the published models filled in. Omits the pooler, dropout, activation
 // checkpointing and initial values. Keeps only `lower_case` of the tokenizer
 // options.
 BertConfig Essence(const BertConfig& config) {
@@ -106,7 +107,7 @@ BertConfig Essence(const BertConfig& config) {
   return essence;
 }
 
-// Returns the relevant differences. Empty if there are none.
+// Returns the differences that matter to the weights, or "" if there are none.
 std::string DifferencesOf(const BertConfig& there, const BertConfig& here) {
   std::vector<std::string> differences;
   for (const auto& [path, before, after] : DiffResolvedFields(
@@ -116,8 +117,8 @@ std::string DifferencesOf(const BertConfig& there, const BertConfig& here) {
   return absl::StrJoin(differences, "; ");
 }
 
-// `kept` is the text that a trained model has stored. If it is empty, the other
-// run is read.
+// Returns the start of a training. `kept` is the text in kTokensFile that a
+// trained model has stored. If it is empty, reads the other run.
 Beginning BeginningOf(const TextClassifierConfig& config,
                       const std::string& kept) {
   Beginning beginning;
@@ -150,8 +151,8 @@ Beginning BeginningOf(const TextClassifierConfig& config,
   return beginning;
 }
 
-// Returns the stored vocabulary, else the vocabulary of the run to begin with,
-// else the vocabulary of the config.
+// Returns the stored vocabulary if there is one. Otherwise returns the
+// vocabulary of the run from which training begins, or of the config.
 TokenVocabulary VocabularyOf(const Beginning& beginning,
                              const LabelledSplits& data) {
   const MaskedWordsConfig& tokens = beginning.tokens;
@@ -165,8 +166,8 @@ TokenVocabulary VocabularyOf(const Beginning& beginning,
       AllText(data.train), TokenOptions(tokens), tokens.min_frequency());
 }
 
-// Loads all parameters except for the classifier, and for a pooler that the
-// file lacks. Reports all mismatches in one error.
+// Loads all parameters except for the classifier, and except for a pooler that
+// the file lacks. Reports all mismatches in one error.
 absl::Status LoadPretrained(const std::string& weights,
                             ParameterStore<float>& parameters) {
   REGARD_RETURN_IF_ERROR(CheckMemory(parameters));
@@ -209,7 +210,7 @@ class TextClassificationTask : public Task {
                            const KeptFiles& kept, Data* data) {
     const Options& options = context.config.model().text_classifier();
     LabelledSplits& splits = data->splits;
-    // Earlier programs did not store the file. The other run must then exist.
+    // Earlier versions did not store this file, so the other run must exist.
     if (absl::StatusOr<std::string> tokens = kept.read(kTokensFile);
         tokens.ok()) {
       splits.tokens = *std::move(tokens);
@@ -229,7 +230,7 @@ class TextClassificationTask : public Task {
                             TokenOptions(beginning.tokens))
             .status());
     const absl::StatusOr<std::string> labels = kept.read(kLabelsFile);
-    // Earlier programs did not store the labels.
+    // Earlier versions did not store the labels.
     if (absl::IsNotFound(labels.status()) && !splits.labels.empty()) {
       return absl::OkStatus();
     }

@@ -72,7 +72,7 @@ TEST(TextClassificationTaskTest, TheWordsOfTheTrainingTextsAreItsTokens) {
   const std::string data =
       absl::StrCat("path: '", path, "' labelled_text { dev_fraction: 0.34 }");
   const std::unique_ptr<Task> task = TaskOf(data);
-  EXPECT_THAT(task->Notes(), SizeIs(1));  // about the empty line
+  EXPECT_THAT(task->Notes(), SizeIs(1));  // the note is about the empty line
   EXPECT_EQ(task->Files().at("vocab.txt"),
             "[PAD]\n<unk>\n[CLS]\n[SEP]\n[MASK]\nb\na\nc\n");
   EXPECT_THAT(ShowcaseOf(*task).samples.rows, SizeIs(1));

@@ -24,8 +24,8 @@ using ::testing::Key;
 using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
 
-// Makes a task of twelve pairs: the first `train` for training, the others for
-// dev and test.
+// Makes a task of twelve pairs. The first `train` pairs are the training split.
+// The others are dev and test.
 std::unique_ptr<Task> TaskOf(int train, const std::string& more = "",
                              const std::vector<std::string>& overrides = {}) {
   const std::string path = JoinPath(::testing::TempDir(), "pairs.txt");
@@ -58,7 +58,7 @@ TEST(TextEmbeddingTaskTest, ShowsTenPairs) {
   EXPECT_EQ(shown.samples.rows[9].reference, "0.5");
   EXPECT_TRUE(task->has_dev());
   EXPECT_FALSE(TaskOf(/*train=*/12)->has_dev());
-  // The words of the training pairs.
+  // The vocabulary must contain the words of the training pairs only.
   EXPECT_EQ(task->Files().at("vocab.txt"),
             "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\nc0\n");
 }

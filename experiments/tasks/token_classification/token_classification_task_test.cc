@@ -48,7 +48,8 @@ TEST(TokenClassificationTaskTest, LossIsOverLabels) {
   double denominator = 0;
   model.Denominators(examples, {&denominator, 1});
   EXPECT_EQ(denominator, 6);
-  // Logits of 0 give a uniform distribution over 20 tokens.
+  // All logits are 0, so the predicted distribution over the 20 tokens is
+  // uniform.
   for (float& value : model.parameters().values()) value = 0;
   Tape<float> tape;
   Forward<float> forward(tape, model.parameters(), nullptr);

@@ -18,8 +18,8 @@
 namespace regard {
 namespace {
 
-// Each side is a small compressed file of lines of 64 KiB. Both sides together
-// expand to more than 2 GiB.
+// Each side is a small compressed file with lines of 64 KiB. The two files
+// expand to more than 2 GiB together.
 TEST(PairsCapTest, AllTextOfASplitIsCapped) {
   const std::string one = absl::StrCat(::testing::TempDir(), "/one.gz");
   const gzFile file = gzopen(one.c_str(), "wb");

@@ -180,7 +180,7 @@ TEST_F(PairsSourceTest, DrawsDevFromTrain) {
 }
 
 TEST_F(PairsSourceTest, TheDevSampleTeachesNoSubwords) {
-  // Characters that no normalisation rule in a model contains.
+  // Characters that no normalization rule of a model contains.
   const std::vector<std::string> rare = {"\u1200", "\u1208", "\u1210"};
   std::string sources;
   std::string targets;
@@ -216,12 +216,12 @@ TEST_F(PairsSourceTest, SubwordsAreTrainedAndKept) {
   EXPECT_EQ(data->digests.at("subwords.model"), Sha256Hex(model));
   EXPECT_TRUE(*data->source_vocabulary == *data->target_vocabulary);
   EXPECT_EQ(data->source_vocabulary->size(), 26);
-  // Translations are compared with raw text, not with words.
+  // References are raw text, not words.
   EXPECT_THAT(data->tests[0].references, ElementsAre("W x.", "Y z.", "V u."));
   const SentencepieceModel& tokenizer = *data->tokenizers.target;
   EXPECT_EQ(tokenizer.Detokenize(data->tests[0].pairs[1].target), "Y z.");
 
-  // Loading again gives the same bytes, also if the model is given.
+  // Loading again must give the same bytes, with and without a given model.
   const auto again = Load(options);
   ASSERT_THAT(again, IsOk());
   EXPECT_TRUE(again->files == data->files);
@@ -239,7 +239,8 @@ TEST_F(PairsSourceTest, ARunThatGoesOnReadsTheModelThatItHasKept) {
   const auto data = Load(options);
   ASSERT_THAT(data, IsOk());
   const std::string kept = data->files.at("subwords.model");
-  // Training on this file would give other bytes, or fail.
+  // Training subwords on the new file fails, so the following loads must read
+  // the stored model.
   Write("s", "a\na\na\n");
   EXPECT_THAT(Load(options), ::testing::Not(IsOk()));
   std::vector<std::string> names;
@@ -282,8 +283,8 @@ TEST_F(PairsSourceTest, SamplingKeepsTheTextOfWhatIsTrainedOn) {
   }
 }
 
-// Each epoch samples new ids for its examples. Going back to an epoch gives its
-// ids again.
+// Each epoch must sample new ids for its examples. Going back to an epoch must
+// reproduce its ids.
 TEST_F(PairsSourceTest, AnEpochHasSubwordsOfItsOwn) {
   std::string text;
   for (int i = 0; i < 40; ++i) absl::StrAppend(&text, "line ", i * i, "\n");
@@ -399,7 +400,8 @@ TEST_F(PairsSourceTest, ASourceThatIsItsTargetIsAnError) {
   EXPECT_THAT(Load(absl::StrCat("train {", Lines("s", "s"), "}")),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("source and target must be different files")));
-  // A copy of the same text gives nothing to learn either.
+  // If the targets are a copy of the sources, there is nothing to learn,
+  // either.
   Write("copy", "A b.\nC d e.\nF.\n");
   EXPECT_THAT(Load(absl::StrCat("train {", Lines("s", "copy"), "}")),
               StatusIs(absl::StatusCode::kInvalidArgument,

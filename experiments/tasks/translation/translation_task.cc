@@ -35,8 +35,8 @@ namespace regard {
 
 namespace {
 
-// Copies the fields of an EncoderDecoderConfig, which have the same names in a
-// ModelConfig.
+// Copies the fields of an EncoderDecoderConfig from the fields of `model` with
+// the same names.
 EncoderDecoderConfig EncoderDecoderOf(const ModelConfig& model) {
   EncoderDecoderConfig config;
   const auto& from = *model.GetDescriptor();
@@ -56,14 +56,14 @@ constexpr size_t kMostSamples = 12;
 // Maximum number of tokens of a raw sentence in a report.
 constexpr size_t kMostShownTokens = 200;
 constexpr size_t kMostHeatMaps = 6;
-// Each explained word takes a pass over all words before it.
+// Each explained word takes a forward pass over all words before it.
 constexpr size_t kMostExplainedWords = 40;
 
 constexpr char kSourceFile[] = "source_vocabulary.txt";
 constexpr char kTargetFile[] = "target_vocabulary.txt";
 
-// Returns the alignment error rate of a diagonal, a baseline that knows no
-// words.
+// Returns the alignment error rate of diagonal alignments, a baseline that
+// ignores the words.
 double DiagonalErrorRate(absl::Span<const SentencePair> pairs) {
   AlignmentErrorRate rate;
   for (const SentencePair& pair : pairs) {
@@ -82,8 +82,8 @@ class TranslationTask : public Task {
   static constexpr bool kSearches = true;
 
   static std::vector<MetricInfo> Metrics();
-  // Does nothing. ValidateParts() validates the options, because they are
-  // merged with other parts.
+  // Does nothing, because ValidateParts() validates the options after merging
+  // them with other parts.
   static void Validate(const auto&, const TaskContext&, ConfigProblems&) {}
   static void ValidateParts(const TaskContext& context,
                             ConfigProblems& problems);
@@ -174,7 +174,8 @@ class TransformerTranslation : public TranslationTask {
 };
 
 void TranslationTask::ValidateData(ConfigProblems& problems) const {
-  // Samples of raw text belong to no split. Their references are not encoded.
+  // Checks the samples of raw text separately, because they belong to no split
+  // and have no encoded references.
   const std::vector<SentencePair>& samples = model_.data().samples;
   for (size_t i = 0; i < samples.size(); ++i) {
     const absl::Status fits =
@@ -188,7 +189,7 @@ void TranslationTask::ValidateData(ConfigProblems& problems) const {
 }
 
 std::vector<MetricInfo> TranslationTask::Metrics() {
-  // The first metrics are on the first screen of a report.
+  // A report shows the first metrics on its first screen.
   std::vector<MetricInfo> metrics = {
       {"exact_match", "",
        "fraction of sentences whose translation equals the reference",
@@ -315,7 +316,8 @@ LabelledMatrix TranslationTask::HeatMap(const SentencePair& pair,
   const size_t columns = translation.weights.size() / map.rows.size();
   map.columns.resize(columns);
   map.heads.push_back({translation.weights.begin(), translation.weights.end()});
-  // Gold alignments refer to the words of the reference.
+  // Gold alignments refer to the words of the reference, so they apply only if
+  // the translation equals it.
   if (right) {
     for (const AlignmentLink& link : pair.alignment) {
       map.gold.push_back({link.target, link.source});

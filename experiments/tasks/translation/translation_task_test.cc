@@ -105,7 +105,7 @@ TEST(TranslationTaskTest, AtTheEndSixAreExplainedInPlaceOfTheirMaps) {
     if (heading != nullptr) headings.push_back(heading->text);
   }
   ASSERT_THAT(headings, SizeIs(6));
-  // The first forty words, and the end.
+  // The map must show the first forty words and the end token.
   const std::vector<std::string> sides =
       absl::StrSplit(headings[5], " \u2192 ");
   EXPECT_EQ(sides[0], shown.samples.rows[5].input + " <eos>");
