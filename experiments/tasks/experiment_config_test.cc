@@ -357,8 +357,7 @@ TEST(ExperimentConfigTest, AScheduleWatchesAMetricOfDev) {
                   "be false: lower values of dev/mse are better"));
 }
 
-// "dev/loss" selects the training loss, even if the task has another name for
-// it.
+// "dev/loss" selects the training loss, even if the task renames it.
 TEST(ExperimentConfigTest, TheLossMayHaveAnotherName) {
   const auto loaded = LoadConfig(
       {"c.textproto",

@@ -17,7 +17,8 @@ namespace {
 
 int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// Shuffles items[begin, end) by Fisher-Yates, but only the first `used` items.
+// Shuffles items[begin, end) by Fisher-Yates. Stops after the first `used`
+// items, because the caller ignores the others.
 template <typename T>
 void Shuffle(const RandomStream& stream, int64_t begin, int64_t end,
              int64_t used, std::vector<T>& items) {
@@ -55,7 +56,8 @@ BatchPlan::BatchPlan(const Experiment& config, Model<float>& model)
   }
 }
 
-// The batches of the last optimizer step of an epoch have almost equal sizes.
+// Cuts a random order into batches. The batches of the last optimizer step of
+// an epoch have almost equal sizes.
 void BatchPlan::Cut(const Training& training, int64_t num_examples) {
   examples_.resize(num_examples);
   std::iota(examples_.begin(), examples_.end(), 0);
@@ -77,9 +79,9 @@ void BatchPlan::CutByLength(const Training& training,
                             const Model<float>& model) {
   const int64_t num_examples = model.num_examples();
   const int64_t step = training.length_step();
-  // Target length, source length, example. Source lengths alternately rise and
-  // fall (stored as negative numbers), so that they do not jump where the
-  // target length changes.
+  // Each element is {target length, source length, example}. Source lengths
+  // alternately rise and fall (stored as negative numbers), so that they do not
+  // jump where the target length changes.
   std::vector<std::array<int64_t, 3>> sorted(num_examples);
   for (int64_t i = 0; i < num_examples; ++i) {
     const SequenceLengths length = model.Lengths(i);
@@ -129,7 +131,7 @@ void BatchPlan::MakeEpoch(int64_t epoch) {
   const auto batches = static_cast<int64_t>(batches_.size());
   Shuffle(RandomStream(seed_, absl::StrCat("batches/", epoch)), 0, batches,
           batches, batches_);
-  // Fills the last optimizer step with empty batches.
+  // Fills up the last optimizer step with empty batches.
   while (static_cast<int64_t>(batches_.size()) % accumulate_ != 0) {
     batches_.emplace_back();
   }

@@ -14,18 +14,18 @@ namespace regard {
 class Experiment;
 class Training;
 
-// Whether batches consist of examples of similar lengths. Requires
-// training.group_by_length and examples that have lengths.
+// Whether each batch consists of examples of similar lengths. Requires
+// training.group_by_length and a model whose examples have lengths.
 bool GroupsByLength(const Training& training, const Model<float>& model);
 
 // The batches of the optimizer steps of every epoch. An optimizer step has
-// optimizer.accumulate_batches batches. At the end of an epoch, the last
-// batches may be smaller, or empty.
+// optimizer.accumulate_batches batches. The last batches of an epoch may be
+// smaller, or empty.
 //
 // If GroupsByLength() is false, batches are consecutive parts of a random
-// order. Otherwise, examples are sorted by their lengths, rounded up to
-// multiples of `length_step`. They are cut into batches of batch_size examples,
-// or of at most `batch_tokens` positions. Examples of equal rounded lengths are
+// order. If it is true, examples are sorted by their lengths, rounded up to
+// multiples of `length_step`, and cut into batches of `batch_size` examples or
+// of at most `batch_tokens` positions. Examples with equal rounded lengths are
 // in random order, and so are the batches of an epoch. Every epoch has the same
 // number of batches.
 class BatchPlan {

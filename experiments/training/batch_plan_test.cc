@@ -22,7 +22,7 @@ using ::testing::IsEmpty;
 
 using Batches = std::vector<std::vector<int64_t>>;
 
-// Example i has a source of 3 + i % 5 positions and a target of 1 + i % 17.
+// Example i has 3 + i % 5 source positions and 1 + i % 17 target positions.
 SequenceLengths Lengths(int64_t i) { return {3 + i % 5, 1 + i % 17}; }
 
 // A model with the given number of examples.
@@ -161,7 +161,8 @@ TEST(BatchPlanTest, WithoutGroupsBatchesArePiecesOfTheOrder) {
     flat.insert(flat.end(), batch.begin(), batch.end());
   }
   EXPECT_EQ(flat, order);
-  // The five examples of the last optimizer step are in two batches.
+  // The five examples of the last optimizer step must be cut into two batches
+  // of almost equal sizes.
   EXPECT_THAT(plan.BatchesOf(2),
               ElementsAre(::testing::SizeIs(2), ::testing::SizeIs(3)));
 }
@@ -176,14 +177,14 @@ TEST(BatchPlanTest, EveryEpochHasEachExampleOnce) {
     EXPECT_EQ(Examples(first), All(203));
     EXPECT_EQ(Examples(second), All(203));
     EXPECT_NE(first, second);
-    // The result does not depend on earlier calls.
+    // The batches of an epoch must not depend on earlier calls.
     EXPECT_EQ(Epoch(plan, 0), first);
     BatchPlan other = PlanOf(config, 203);
     EXPECT_EQ(Epoch(other, 1), second);
   }
 }
 
-// Each pair of lengths has three batches of examples.
+// For a model without lengths, group_by_length must change nothing.
 TEST(BatchPlanTest, WithoutLengthsGroupsHaveNoEffect) {
   SizedModel model(40, /*has_lengths=*/false);
   Experiment config = Config(/*batch_size=*/3, /*group=*/true);
@@ -224,7 +225,7 @@ TEST(BatchPlanTest, CountsPositions) {
     most = std::max(most, batch.size());
   }
   EXPECT_GE(most, 8);
-  // An example that exceeds batch_tokens forms a batch of its own.
+  // An example with more than batch_tokens positions must be a batch by itself.
   config.mutable_training()->set_batch_tokens(2);
   BatchPlan small = PlanOf(config, 203);
   EXPECT_EQ(small.updates_per_epoch(), 203);
@@ -236,7 +237,7 @@ TEST(BatchPlanTest, AnUpdateTakesSeveralBatches) {
   BatchPlan plan = PlanOf(config, 100);  // 13 batches
   EXPECT_EQ(plan.updates_per_epoch(), 4);
   EXPECT_EQ(plan.BatchesOf(0).size(), 4);
-  // The optimizer step accumulates the gradients of all four batches.
+  // The last optimizer step has one batch, and three empty ones.
   EXPECT_THAT(plan.BatchesOf(3), ElementsAre(::testing::Not(IsEmpty()),
                                              IsEmpty(), IsEmpty(), IsEmpty()));
   EXPECT_EQ(Examples(Epoch(plan, 2)), All(100));

@@ -1,6 +1,6 @@
-// Tests the guarantees of the trainer. Results are bit-identical for any number
-// of threads and ranks, and however often a run is interrupted. Steps after the
-// first ones make no heap allocations.
+// Tests the guarantees of the trainer. Results must be bit-identical for any
+// number of threads and ranks, and for a run that is interrupted several times.
+// After the first optimizer steps, a step must not allocate memory.
 #include <signal.h>
 
 #include <algorithm>
@@ -46,8 +46,8 @@
 namespace regard {
 namespace {
 
-// Writes a corpus of the numbers up to 79 in words, paired with the words in
-// reverse order.
+// Writes the numbers up to 79 in words as sources, and the reversed words as
+// targets.
 std::string WriteCorpus() {
   const char* const ones[] = {"zero", "one", "two",   "three", "four",
                               "five", "six", "seven", "eight", "nine"};
@@ -93,9 +93,9 @@ class TrainerTest : public ::testing::Test {
     return absl::StrCat(folder_, "/", name);
   }
 
-  // Trains in `run`. Resumes from its last checkpoint of at most `from` steps
-  // if `from` is not negative. Stops after `stop` steps if `stop` is not 0.
-  // Returns the signal that stopped it.
+  // Trains in `run`. If `from` is not negative, resumes from the last
+  // checkpoint of at most `from` steps. If `stop` is not 0, stops after `stop`
+  // steps. Returns the signal that stopped the training, or 0.
   int Train(const Experiment& config, int threads, const std::string& run,
             int64_t from = -1, int64_t stop = 0, Task* given_task = nullptr,
             Ranks* ranks = nullptr) const {
@@ -149,7 +149,7 @@ class TrainerTest : public ::testing::Test {
   // receives the stop signal.
   void TrainByRanks(const Experiment& config, int size, const std::string& run,
                     int64_t from = -1, int64_t stop = 0) const {
-    // Tasks are made one after another, because they train subwords with
+    // Makes the tasks one after another, because training subwords calls
     // programs that use files.
     std::vector<std::unique_ptr<Task>> tasks;
     for (int i = 0; i < size; ++i) tasks.push_back(TaskOf(config));
@@ -170,8 +170,7 @@ class TrainerTest : public ::testing::Test {
     });
   }
 
-  // Returns all files of a run by name. Includes only those checkpoints that
-  // every run of the config leaves.
+  // Returns the content of every file of a run, by its path in the run folder.
   std::map<std::string, std::string> FilesOf(const std::string& run) const {
     std::map<std::string, std::string> files;
     for (const auto& entry :
@@ -236,7 +235,7 @@ TEST_P(BitsTest, DoNotDependOnStops) {
     ASSERT_EQ(Train(config, 2, run, -1, stop), SIGINT);
     EXPECT_EQ(Train(config, 3, run, stop), 0);
     auto files = FilesOf(run);
-    // The stop has saved a checkpoint of its own.
+    // The stop has saved a checkpoint at its step.
     const std::string own = absl::StrCat("checkpoints/step-", stop, "/");
     for (const char* name : {"manifest.json", "optimizer.safetensors",
                              "state.textproto", "weights.safetensors"}) {
@@ -256,7 +255,7 @@ TEST_P(BitsTest, AreFoundAgainFromAnyCheckpoint) {
   Train(config, 2, "peace");
   const auto expected = FilesOf("peace");
   for (const int64_t from : {3, 6}) {
-    // As after a crash, the log has records after the last checkpoint.
+    // The log has records after the last checkpoint, as it has after a crash.
     const std::string run = absl::StrCat("from", from);
     std::filesystem::copy(Path("peace"), Path(run),
                           std::filesystem::copy_options::recursive);
@@ -345,10 +344,10 @@ TEST_F(TrainerTest, AWarmStepAllocatesNothing) {
        {kRegression, kGru, kLstm, kLuong, kLanguageModel, kLines, kSelected,
         kSampled, kHeadOutputs, kMixers}) {
     Experiment config = Parse(text);
-    // Reports of weights allocate memory for their names.
+    // Removes the reports of weights, which allocate memory for their names.
     config.clear_intervene();
     config.clear_probe();
-    // No evaluation happens in this test.
+    // Removes what needs an evaluation, because this test evaluates nothing.
     config.mutable_training()->clear_early_stopping();
     if (config.optimizer().schedule().has_reduce_on_plateau()) {
       config.mutable_optimizer()->clear_schedule();
@@ -385,8 +384,8 @@ TEST_F(TrainerTest, AWarmStepAllocatesNothing) {
                       }})
             .ok());
     // Counts from the first optimizer step of an epoch to its last. A slow
-    // thread may claim its first shard in any epoch, and then allocates. So the
-    // test uses the minimum over the last six epochs.
+    // thread may claim its first shard late, in any epoch, and then allocates.
+    // Therefore, the test uses the minimum over the last six epochs.
     const std::vector<int64_t>& counts = task.counts();
     ASSERT_EQ(counts.size(), total);
     int64_t least = std::numeric_limits<int64_t>::max();

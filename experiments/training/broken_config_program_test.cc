@@ -1,6 +1,6 @@
 // Tests how the training program reacts to invalid configs, invalid flags and
-// missing files. It prints the place of the error, exits with code 2, and makes
-// no run folder.
+// missing files. The program must print the place of the error, exit with code
+// 2, and make no run folder.
 #include <filesystem>
 #include <random>
 #include <string>
@@ -36,8 +36,8 @@ class BrokenConfigProgramTest : public testing::TemporaryFiles {
  protected:
   BrokenConfigProgramTest() { WriteFile("good.textproto", kGood); }
 
-  // Returns what the program prints to standard error. Expects an error, and no
-  // run folder.
+  // Runs the program, which must fail without making a run folder. Returns what
+  // it prints to standard error.
   std::string RefusalOf(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "experiments/train");
     arguments.push_back("--run=" + Path("run"));
@@ -89,7 +89,7 @@ TEST_F(BrokenConfigProgramTest, SaysWhereAndWhat) {
       {"baseline { name: \"good\" override { path: \"seed\" value: \"2\" } }",
        "a.textproto:2:12: error: baseline.name: "},
       {"model {\n  encoder {\n", "a.textproto:2:7: error: this '{' is never"},
-      // Widths that do not match.
+      // Widths that do not match each other.
       {"model {\n  attention { dot {} }\n  encoder { hidden: 8 }\n"
        "  decoder { initial_state: ZERO }\n}",
        "a.textproto:3:15: error: model.attention.dot: this score requires a "
@@ -125,7 +125,8 @@ TEST_F(BrokenConfigProgramTest, SaysWhereAndWhat) {
   }
 }
 
-// Sequences of up to 10 and 15 symbols, each followed by <eos>.
+// The sequences have up to 10 symbols for training and 15 for the test, each
+// followed by <eos>.
 TEST_F(BrokenConfigProgramTest, ScoresMustKnowTheDistancesOfTheData) {
   EXPECT_THAT(
       RefusalOfChange(
@@ -224,7 +225,7 @@ TEST_F(BrokenConfigProgramTest, ABaselineIsCheckedBeforeTraining) {
   EXPECT_THAT(RefusalOfChange("baseline { name: \"b\" override { path: "
                               "\"training.batch_size\" value: \"0\" } }\n"),
               HasSubstr("batch_size: must be in [1, "));
-  // Errors that only appear after the data were read.
+  // Errors that can only be found after the data were read.
   EXPECT_THAT(
       RefusalOfChange(
           "baseline { name: \"b\" override { path: \"model.attention\" "
@@ -232,7 +233,7 @@ TEST_F(BrokenConfigProgramTest, ABaselineIsCheckedBeforeTraining) {
       AllOf(StartsWith("a.textproto:2:1: error: baseline: its overrides make "),
             HasSubstr("model.attention.relative_dot: supports positions up to "
                       "7")));
-  // The same applies to --resume if the run has not begun.
+  // Resuming a run that has not begun must print the same error.
   std::filesystem::create_directory(Path("empty"));
   ChildProgram child({"experiments/train", "--config=a.textproto", "--resume",
                       "--run=" + Path("empty")},
@@ -242,7 +243,8 @@ TEST_F(BrokenConfigProgramTest, ABaselineIsCheckedBeforeTraining) {
 }
 
 TEST_F(BrokenConfigProgramTest, AWrongFieldOfABaselineIsShownWhereItIsSaid) {
-  // The message refers to the overridden config, or to the override.
+  // The message must name the place in the overridden config or in the
+  // override.
   EXPECT_THAT(
       RefusalOfChange("model { decoder { query: CURRENT_STATE\n"
                       "  readout: ATTENTIONAL } }\n"

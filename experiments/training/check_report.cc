@@ -19,23 +19,24 @@ namespace regard {
 
 namespace {
 
-// Returns the member that is set in the only oneof of a config.
+// Returns the name of the member that is set in the only oneof of a config.
 std::string ChoiceOf(const google::protobuf::Message& config) {
   const auto* const field = config.GetReflection()->GetOneofFieldDescriptor(
       config, config.GetDescriptor()->oneof_decl(0));
   return field == nullptr ? "" : std::string(field->name());
 }
 
-// Returns the text before the second dot of "encoder.layers.0.weight". If the
-// name has only one or two dots, returns the text before the first.
+// Returns the name of the module that contains a parameter, such as
+// "encoder.layers" for "encoder.layers.0.weight". It ends before the second
+// dot, or before the first if the name has only one or two dots.
 std::string ModuleOf(absl::string_view name) {
   const size_t first = name.find('.');
   const size_t second = first == name.npos ? first : name.find('.', first + 1);
   return std::string(name.substr(0, second == name.npos ? first : second));
 }
 
-// Returns the modules and their numbers of parameters, in the order of the
-// parameters.
+// Returns the modules and their numbers of parameters, in the order of
+// `parameters`.
 std::vector<std::pair<std::string, int64_t>> Modules(
     const ParameterStore<float>& parameters) {
   std::vector<std::pair<std::string, int64_t>> modules;

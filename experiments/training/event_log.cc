@@ -27,14 +27,14 @@ namespace {
 using tensorboard::EscapeMarkdown;
 using Value = tensorboard::Summary::Value;
 
-// Larger images would be useless and take much space.
+// Maximum number of weights in an image. Larger images would only waste space.
 constexpr size_t kMostCells = size_t{1} << 18;
 
 double Seconds(absl::Time time) {
   return absl::ToDoubleSeconds(time - absl::UnixEpoch());
 }
 
-// Returns a name that is equal for all seeds of a config.
+// Returns a name that does not depend on the seed of the config.
 std::string GroupOf(Experiment config) {
   config.clear_seed();
   return Sha256Hex(config.DebugString());
@@ -56,7 +56,7 @@ std::string SamplesTable(const Samples& samples) {
   return table;
 }
 
-// Lists the labels in text, because an image has none.
+// Returns a text with the labels of a map, because its image shows none.
 std::string ImageDescription(const LabelledMatrix& map) {
   constexpr size_t kMostNamed = 60;
   std::string text = Words(ShownTitle(map));

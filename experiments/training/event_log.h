@@ -24,8 +24,8 @@ namespace regard {
 class Experiment;
 
 // Writes the metrics of every record as scalars, with their descriptions. Draws
-// the model at evaluations, at most about kMostPictures times in a run, because
-// some runs evaluate after each of many short epochs.
+// images of the model at evaluations, but only about kMostPictures times in a
+// run, because a run may evaluate after each of many short epochs.
 class EventLog : public TrainingEvents {
  public:
   static constexpr int64_t kMostPictures = 20;

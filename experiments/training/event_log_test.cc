@@ -70,7 +70,7 @@ class EventLogTest : public ::testing::Test {
   ~EventLogTest() override { std::filesystem::remove_all(folder_); }
 
   // Trains in folder_, from its last checkpoint if `resume`. Stops after `stop`
-  // steps if `stop` is not 0. Otherwise, ends the log.
+  // steps if `stop` is not 0. If it is 0, trains to the end and ends the log.
   void Train(const std::string& text, bool resume = false, int64_t stop = 0) {
     Experiment config;
     ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &config));
@@ -146,7 +146,7 @@ class EventLogTest : public ::testing::Test {
     return events;
   }
 
-  // Returns the steps of the values of a tag.
+  // Returns the steps at which a tag has a value.
   std::vector<int64_t> StepsOf(absl::string_view tag, size_t file = 0) const {
     std::vector<int64_t> steps;
     for (const tensorboard::Event& event : Events(file)) {

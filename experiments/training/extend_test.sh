@@ -1,6 +1,6 @@
 #!/bin/bash
-# Trains a run to its end, then longer. The run must equal a run that had the
-# new length from the start.
+# Trains a run to its end, and then extends it. The result must equal a run that
+# had the new length from the start.
 
 source experiments/testing.sh
 
@@ -12,7 +12,8 @@ small=(--omit_times --config="${runfiles}/$2" --set data.reverse.train=60
   --set 'baseline.override=[]')
 constant=(--set 'optimizer.schedule={constant {}}')
 
-# The config and the files that record the history may differ.
+# Compares two run folders. The config, and the files that record the history,
+# may differ.
 same() { # same WHAT A B: compares two folders.
   expect "$1" '' "$(diff -rq -x 'resolved*' -x config.textproto \
     -x environment.json -x report.html "$2" "$3")"
@@ -38,13 +39,14 @@ expect 'the config' "$(sed 's/^  epochs: 3  # --set/  epochs: 5  # --set/' befor
 expect 'once more, nothing changes' 'resuming at step 30' "$(<err)"
 same 'once more' long run
 
-# A run that was killed before its extension saved a checkpoint.
+# The run was killed before the extension saved a checkpoint.
 cp -r other killed
 rm -r killed/checkpoints/step-18
 quietly "${train}" --omit_times --resume --run=killed --set training.epochs=5
 same 'a run that was killed' long killed
 
-# The schedule, the average and early stopping have a state.
+# The schedule, the average and early stopping have a state that the extension
+# must preserve.
 watching=("${small[@]}" --set optimizer.learning_rate=0.05
   --set 'optimizer.schedule={reduce_on_plateau {patience: 0}}'
   --set training.ema_decay=0.9 --set 'training.early_stopping={patience: 9}')
@@ -55,7 +57,7 @@ quietly "${train}" "${watching[@]}" --run=watched --set training.max_updates=20 
 quietly "${train}" --omit_times --resume --run=watched --set training.max_updates=31
 same 'schedule, average and choice of weights' watched_long watched
 
-# The baseline is extended, too, unless it sets its own length.
+# A baseline without its own length must be extended with the run.
 for baseline in 'name: "wide" override {path: "model.transformer.width" value: "12"}' \
   'name: "short" override {path: "training.max_updates" value: "2"}'; do
   rm -rf two two_long
@@ -67,14 +69,14 @@ for baseline in 'name: "wide" override {path: "model.transformer.width" value: "
   expect_in two/baseline/resolved.textproto '  epochs: 3  # --set'
 done
 
-# A note names a schedule that depends on the length.
+# If the schedule depends on the length, a note must name it.
 quietly "${train}" "${small[@]}" --run=cosine --set training.epochs=3 \
   --set optimizer.schedule.cosine.warmup=1
 "${train}" --omit_times --resume --run=cosine --set training.epochs=4 >out 2>err
 expect_in err 'optimizer.schedule depends on the number of steps: the learning ' \
   'rate of step 13 is ' ' so the result differs from a run that had this length'
 
-# Errors: other changed fields, and ends from which training cannot continue.
+# Errors: another field has changed, or training cannot continue from the end.
 fails 'another field' '  seed: 1 in the run, 2 now' \
   "${train}" --resume --run=other --set seed=2 --set training.epochs=5
 expect_in err 'only these fields may change: training.epochs, training.max_updates'
@@ -88,7 +90,7 @@ fails 'a shorter run' 'error: ends the run at step 18, and no earlier' \
   "${train}" --resume --run=other --set training.epochs=1
 expect 'the config of a refused run' "$(<before)" "$(<other/resolved.textproto)"
 expect 'its checkpoints' "step-12 step-18" "$(ls other/checkpoints | paste -sd" ")"
-# Resuming a finished run of the same length changes only the config.
+# Resuming a finished run of the same length must change only the config.
 "${train}" --omit_times --resume --run=other --set training.keep_checkpoints=5 \
   >out 2>err
 expect_in err 'resuming at step 18' 'note: training.keep_checkpoints changed'

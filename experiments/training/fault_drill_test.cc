@@ -1,5 +1,5 @@
 // Inserts NaN and infinity into whole models, in the forward and the backward
-// pass. Checks that the error names the operation.
+// pass. The error must name the operation.
 #include "autodiff/testing/fault_drill.h"
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Trains a run with a fault in its k-th file operation. Either the fault has no
-// visible effect, or the run ends with one message that names the file. After
-// an error, the run can be resumed, and is then bit-identical to a run without
-// faults.
+// visible effect, or the run ends with one message that names the file. A run
+// that ended with an error can be resumed. It is then bit-identical to a run
+// without faults.
 #include <cerrno>
 #include <climits>
 #include <csignal>
@@ -46,8 +46,8 @@ optimizer { adam {} learning_rate: 0.01 }
 training { epochs: 3 batch_size: 25 checkpoint_every: 2 average: 2 keep_checkpoints: 1 }
 )";
 
-// Returns every file of a run by its relative path, without times, and without
-// files that contain only times.
+// Returns the content of every file of a run by its relative path. Omits times,
+// and files that contain only times.
 std::map<std::string, std::string> Contents(const std::string& folder) {
   static const std::regex* const times = new std::regex(",\"seconds\":[^,}]*");
   std::map<std::string, std::string> contents;
@@ -69,7 +69,7 @@ std::map<std::string, std::string> Contents(const std::string& folder) {
   return contents;
 }
 
-// Returns the name of a file in which two runs differ. Empty if there is none.
+// Returns the name of a file in which two runs differ, or "" if there is none.
 std::string Difference(const std::map<std::string, std::string>& a,
                        const std::map<std::string, std::string>& b) {
   for (const auto& [name, text] : a) {
@@ -79,8 +79,8 @@ std::string Difference(const std::map<std::string, std::string>& a,
   return a.size() < b.size() ? "a further file" : "";
 }
 
-// Whether the run starts in a new folder, or resumes after a kill during the
-// saving of a checkpoint.
+// Whether a run starts in a new folder, or resumes after it was killed while it
+// saved a checkpoint.
 enum class Start { kNew, kKilled };
 
 class FaultSweepTest
@@ -93,7 +93,7 @@ class FaultSweepTest
     EXPECT_EQ(Train("peace", FileFault::kIoError, INT_MAX), 0) << errors_;
     whole_ = Contents(Path("peace"));
     if (std::get<Start>(GetParam()) == Start::kKilled) {
-      // In the second half of the operations of a whole run.
+      // Kills the run in the second half of its operations.
       const int k = operations() * 6 / 10;
       EXPECT_EQ(Train("start", FileFault::kKilled, k), 128 + SIGKILL);
       EXPECT_THAT(FindCheckpoints(Path("start"))->checkpoints,
@@ -117,7 +117,8 @@ class FaultSweepTest
     return code;
   }
 
-  // The number of operations of the last run, which must have ended by itself.
+  // The number of file operations of the last run, which must have ended by
+  // itself.
   int operations() const {
     const std::vector<std::string> lines = absl::StrSplit(errors_, '\n');
     int count = 0;
@@ -143,7 +144,7 @@ class FaultSweepTest
     for (const absl::string_view line : absl::StrSplit(errors_, '\n')) {
       if (!absl::StrContains(line, reason)) continue;
       ++messages;
-      // Messages shorten long paths.
+      // Compares only a prefix, because messages shorten long paths.
       EXPECT_THAT(std::string(line), HasSubstr(folder_.substr(0, 60)));
     }
     EXPECT_EQ(messages, 1) << errors_;
@@ -157,7 +158,8 @@ class FaultSweepTest
 
 TEST_P(FaultSweepTest, AtEveryOperation) {
   const FileFault fault = std::get<FileFault>(GetParam());
-  // --test_env=SWEEP_EVERY=1 tests all operations, which takes minutes.
+  // By default, tests every 11th operation. --test_env=SWEEP_EVERY=1 tests all
+  // of them, which takes minutes.
   const char* const given = std::getenv("SWEEP_EVERY");
   const int every = given == nullptr ? 11 : std::atoi(given);
   PutStart();
@@ -173,7 +175,8 @@ TEST_P(FaultSweepTest, AtEveryOperation) {
     const int code = Train("run", fault, k);
     SCOPED_TRACE(errors_);
     if (code == 0) {
-      // Files that could not be removed are removed later.
+      // If a file could not be removed, the run still succeeds, and a later run
+      // removes the file.
       if (fault != FileFault::kIoError) {
         ExpectWhole();
       }

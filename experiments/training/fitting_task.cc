@@ -82,7 +82,7 @@ absl::StatusOr<FittingTask> BuildAlone(const LoadedConfig& loaded,
                      {problems.notes().begin(), problems.notes().end()}};
 }
 
-// Returns everything that determines the bits of a training.
+// Returns everything that determines the bits of a training, by name.
 absl::StatusOr<std::map<std::string, std::string>> FactsOf(
     const Experiment& config, Task& task) {
   std::map<std::string, std::string> facts;

@@ -1,5 +1,5 @@
 // Builds the task of a config and checks that it matches its data, on all ranks
-// that train it.
+// that train the task.
 #ifndef EXPERIMENTS_TRAINING_FITTING_TASK_H_
 #define EXPERIMENTS_TRAINING_FITTING_TASK_H_
 

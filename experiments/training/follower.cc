@@ -17,7 +17,8 @@ namespace regard {
 
 namespace {
 
-// Returns the checkpoint of `step`, which rank 0 has found in the same folder.
+// Returns the checkpoint of `step`, which rank 0 has found in the same run
+// folder `path`.
 absl::StatusOr<Checkpoint> FindTold(const std::string& path, int64_t step) {
   REGARD_ASSIGN_OR_RETURN(const FoundCheckpoints found, FindCheckpoints(path));
   if (!found.checkpoints.empty() && found.checkpoints[0].step == step) {
@@ -32,7 +33,7 @@ absl::StatusOr<Checkpoint> FindTold(const std::string& path, int64_t step) {
                    "; all machines must see the same run folder"));
 }
 
-// Returns the signal that stopped the training, or 0.
+// Trains with rank 0. Returns the signal that stopped the training, or 0.
 absl::StatusOr<int> TrainAlong(const Experiment& config, Task& task,
                                const TrainerOptions& options,
                                const Plugins& plugins) {

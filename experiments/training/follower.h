@@ -1,6 +1,6 @@
-// The ranks other than 0 of a run. They compute the same optimizer steps as
-// rank 0, but do not measure or write the run folder. They read only what a
-// resumed run needs.
+// The part of a training on all ranks other than 0. They compute the same
+// optimizer steps as rank 0, but do not measure, and do not write the run
+// folder. They read only what a resumed run needs.
 #ifndef EXPERIMENTS_TRAINING_FOLLOWER_H_
 #define EXPERIMENTS_TRAINING_FOLLOWER_H_
 
@@ -24,11 +24,11 @@ struct FoundFolder {
   bool holds_run = false;
   bool begun = false;
 
-  // The path if the run has begun, else empty.
+  // Returns `path` if the run has begun, and "" if it has not.
   std::string RunPath() const { return begun ? path : ""; }
 };
 
-// Broadcasts what rank 0 has opened to all ranks.
+// Broadcasts the run folder that rank 0 has opened to all ranks.
 FoundFolder TellFolder(const std::optional<RunFolder>& folder, Ranks* ranks);
 
 // Sends the start of training from rank 0 to the other ranks: the run folder

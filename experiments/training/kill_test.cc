@@ -55,9 +55,9 @@ training {
 }
 )";
 
-// A run on the folder "corpus" with subword sampling in each epoch, batches by
-// length, early stopping and averaged weights. Checkpoints are in the middle of
-// epochs.
+// A run on the corpus in the folder "corpus", with subword sampling in each
+// epoch, batches by length, early stopping and averaged weights. It saves
+// checkpoints in the middle of epochs.
 constexpr char kCorpusConfig[] = R"(
 name: "kill"
 data {
@@ -95,7 +95,7 @@ nlohmann::json StatusOf(const std::string& run) {
                                /*allow_exceptions=*/false);
 }
 
-// Returns every file under a folder.
+// Returns the content of every file under a folder, by path.
 std::map<std::string, std::string> Contents(const std::string& folder) {
   std::map<std::string, std::string> contents;
   for (const auto& entry :
@@ -149,10 +149,11 @@ class KillTest : public ::testing::Test {
         << absl::Substitute(kCorpusConfig, Path("corpus"));
   }
 
-  // Kills a run repeatedly, until one ends.
+  // Kills and resumes a run repeatedly, until it ends. Its bits must equal
+  // those of an uninterrupted run.
   void ExpectTheSameBitsAfterKills();
 
-  // Trains a run without interruption and returns its digest.
+  // Trains a run without interruption and returns the digest of its weights.
   std::string RunInPeace(const std::string& run) {
     const auto child = Start(run);
     EXPECT_EQ(child->Wait(), 0) << child->Errors();
@@ -184,8 +185,8 @@ void KillTest::ExpectTheSameBitsAfterKills() {
   for (uint64_t i = 0; i < 60 && code != 0; ++i) {
     const auto child = Start("killed", {"--resume"});
     if (kills < 10) {
-      // Most kills are during training, some before it. The first kills are
-      // early, because this run may be faster than the uninterrupted one.
+      // Most kills occur during training, and some before it. The first kills
+      // are early, because this run may be faster than the uninterrupted run.
       const double share = std::min(0.4, 0.1 * static_cast<double>(i + 1));
       absl::SleepFor(
           absl::Seconds(seconds * share *
@@ -205,7 +206,7 @@ void KillTest::ExpectTheSameBitsAfterKills() {
   EXPECT_EQ(StatusOf(Path("killed")), StatusOf(Path("peace")));
   EXPECT_EQ(ReadText(Path("killed/metrics.jsonl")),
             ReadText(Path("peace/metrics.jsonl")));
-  // Both runs have the last checkpoints with all files that these refer to.
+  // Both folders must have the same last checkpoints, with all their files.
   std::map<std::string, std::string> files[2];
   for (int i = 0; i < 2; ++i) {
     const std::string run = Path(i == 0 ? "killed" : "peace");
@@ -228,7 +229,7 @@ TEST_F(KillTest, AKilledRunOfSampledSubwordsEndsWithTheSameBits) {
             ReadText(Path("peace/subwords.model")));
 }
 
-// Stops at a checkpoint in the middle of an epoch.
+// The run stops at a checkpoint in the middle of an epoch.
 TEST_F(KillTest, AResumedRunReadsTheSubwordsThatItHasKept) {
   UseCorpus();
   const std::string digest = RunInPeace("peace");
@@ -252,7 +253,7 @@ TEST_F(KillTest, AResumedRunReadsTheSubwordsThatItHasKept) {
               HasSubstr("data.pairs.train.source: SHA-256 "));
   std::ofstream(Path("corpus/s")) << text;
 
-  // The program that trains subwords is not in PATH.
+  // PATH does not contain the program that trains subwords.
   const std::string path = std::getenv("PATH");
   setenv("PATH", "/nowhere", 1);
   const auto resumed = Start("run", {"--resume"});
@@ -289,7 +290,8 @@ TEST_F(KillTest, AnInterruptedRunIsSavedAndGoesOn) {
 TEST_F(KillTest, ASecondSignalEndsARunAtOnce) {
   for (const int number : {SIGINT, SIGTERM}) {
     bool at_once = false;
-    // A run may finish saving before the second signal arrives.
+    // Repeats, because a run may finish saving before the second signal
+    // arrives.
     for (int i = 0; i < 20 && !at_once; ++i) {
       const std::string run = absl::StrCat("twice", number, "_", i);
       const auto child = Start(run);
@@ -328,13 +330,13 @@ TEST_F(KillTest, AFolderThatHoldsARunStaysAsItIs) {
 TEST_F(KillTest, ResumingAFinishedRunChangesNothing) {
   RunInPeace("run");
   const std::map<std::string, std::string> before = Contents(Path("run"));
-  // A kill after the last save leaves an older checkpoint that was not removed.
+  // A run that is killed after its last save may leave an older checkpoint.
   std::filesystem::copy(Path("run/checkpoints/step-180"),
                         Path("run/checkpoints/step-1"));
   const auto again = Start("run", {"--resume"});
   EXPECT_EQ(again->Wait(), 0) << again->Errors();
   EXPECT_EQ(Contents(Path("run")), before);
-  // The config in the folder does not name the file that set a field.
+  // Resumes without --config, with the config in the run folder.
   ChildProgram without_config(
       {"experiments/train", "--resume", "--omit_times", "--run=" + Path("run")},
       Path("again"));
@@ -469,7 +471,7 @@ TEST_F(KillTest, ALinkInTheFolderIsRefusedAndNothingElsewhereTouched) {
   }
 }
 
-// Without --config, the config in the run folder is used.
+// Resuming without --config must use the config in the run folder.
 TEST_F(KillTest, ARunKilledBeforeItsFirstCheckpointKeepsItsConfig) {
   const std::string digest = RunInPeace("run");
   const std::string given = ReadText(Path("run/config.textproto"));

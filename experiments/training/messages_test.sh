@@ -1,6 +1,6 @@
 #!/bin/bash
-# Checks what a training prints to standard error about its progress and about
-# its run folder.
+# Checks what the training program prints to standard error about its progress
+# and its run folder.
 
 source experiments/testing.sh
 
@@ -17,7 +17,7 @@ says() { # says WHAT WANTED ARGUMENT...: ignores optimizer steps.
   expect "$1" "$2" "$(grep -v '^step ' err)"
 }
 
-# The note of a new run that trains a second model.
+# The note that a new run prints if it trains a second model.
 note="note: this run trains two models: its own, then the baseline 'short'; to train \
 no baseline, use --set 'baseline.override=[]'"
 says 'a run and its baseline' "num_shards is 2: only 2 of 9 threads have work
@@ -45,7 +45,7 @@ fails 'another config' '  seed: 1 in the run, 2 now' \
   "${train}" --run=run --resume --set seed=2
 expect 'the process that trained' '"from_step": 0 "to_step": 40' \
   "$(grep -oE '"(from|to)_step": [0-9]*' run/environment.json | paste -sd' ')"
-# Earlier programs wrote 10 and 2 for search limits that were not set.
+# Earlier versions wrote 10 and 2 for search limits that were not set.
 beam=("${small[@]}" --set search.beam=2 --set 'baseline.override=[]')
 quietly "${train}" "${beam[@]}" --run=beam
 sed -i 's/# \(max_length\): 0  # not set/\1: 10  # default/
@@ -87,7 +87,7 @@ ${note}
 training the baseline 'short'
 resuming at step 2" "${small[@]}" --run=empty --resume
 
-# If the baseline was stopped, the run still has to train it.
+# If the baseline was stopped, resuming the run must train the baseline.
 : >err
 "${train}" "${small[@]}" --run=stopped --set training.epochs=0 \
   --set 'baseline.override=[{path: "training.epochs" value: "100000"}]' \
@@ -101,7 +101,7 @@ expect 'a stopped baseline' '143 "state":"interrupted" 1' "${code} $(
   grep -cE '^stopped after step [1-9].* saved; resume with --resume --run=stop' \
     err)"
 
-# The status of a killed run has the metrics of its last evaluation.
+# The status of a killed run must have the metrics of its last evaluation.
 : >err
 "${train}" "${small[@]}" --run=killed --set training.epochs=100000 \
   --set training.evaluate_every=1 >out 2>err &
@@ -136,8 +136,8 @@ fails 'a config without a check' '--print requires --check' \
   "${train}" "${small[@]}" --run=printed --print
 expect 'what it left' '' "$(ls -d printed 2>/dev/null)"
 
-# A field without effect is reported once for the run, not again for its
-# baseline, and stored.
+# A field without effect must be reported once, not again for the baseline, and
+# the note must be stored.
 habits=("${small[@]}" --set optimizer.learning_rate=0
   --set training.early_stopping.patience=2 --set data.reverse.dev=0
   --set training.batch_tokens=50)

@@ -1,13 +1,13 @@
 #!/bin/bash
-# Trains one run by several processes. The result must be bit-identical to one
-# process. If a rank is killed, stopped or does not match the others, there must
-# be one error message.
+# Trains one run with several processes. The result must be bit-identical to a
+# run with one process. If a rank is killed or stopped, or does not match the
+# others, there must be one error message.
 
 source experiments/testing.sh
 
 train="${runfiles}/$1"
 train_mpi="${runfiles}/$2"
-# Trains quickly. The test split is decoded in three batches.
+# A config that trains quickly. The test split is decoded in three batches.
 config=(--config="${runfiles}/$3" --set num_shards=8 --set data.reverse.train=160
   --set data.reverse.dev=4 --set data.reverse.test=140
   --set model.transformer.width=8 --set model.transformer.attention.heads=2
@@ -15,7 +15,7 @@ config=(--config="${runfiles}/$3" --set num_shards=8 --set data.reverse.train=16
   --set training.log_every=2 --set training.checkpoint_every=4
   --set training.early_stopping.metric=dev/loss
   --set optimizer.schedule.cosine.warmup=1)
-# Trains long enough to be interrupted.
+# A config that trains long enough to be interrupted.
 long=("${config[@]}" --set training.epochs=10 --set training.log_every=20)
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 # Open MPI leaks memory in plug-ins that are unloaded before the leak check.
@@ -38,13 +38,13 @@ start() { # start NUMBER RUN ARGUMENT...
   "${mpirun[@]}" -n "$1" "${train_mpi}" "${long[@]}" --run="$2" --threads=1 \
     --omit_times "${@:3}" >out 2>err </dev/null &
   job="$!"
-  # Waits for any checkpoint, because the first is removed when the third is
-  # saved.
+  # Waits for any checkpoint, because the run removes the first when it saves
+  # the third.
   until compgen -G "$2/checkpoints/step-*" >/dev/null; do
     [[ -e "/proc/${job}" ]] || { cat err; exit 1; }
     sleep 0.02
   done
-  # `read` returns 1, because the line has no newline.
+  # Ignores the exit status 1 of `read`, because the line has no newline.
   read -ra ranks <"/proc/${job}/task/${job}/children" || true
 }
 

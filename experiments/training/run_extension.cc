@@ -16,7 +16,7 @@ namespace {
 
 constexpr absl::string_view kMaxMinutes = "training.max_minutes";
 
-// The length of the training, and the intervals of records.
+// The fields of the length of a training, and of its records and checkpoints.
 constexpr absl::string_view kMayChange[] = {"training.epochs",
                                             "training.max_updates",
                                             kMaxMinutes,

@@ -21,17 +21,19 @@
 
 namespace regard {
 
-// Returns the paths of the fields that may change when a run is resumed.
+// Returns the paths of the fields that may change when a run is resumed. Each
+// of them leaves the earlier optimizer steps unchanged.
 absl::Span<const absl::string_view> FieldsThatMayChange();
 
-// A run's config before it is resumed, and the changes.
+// The config of a run before it is resumed, and the fields that have changed.
 struct RunExtension {
   Experiment before = {};
-  // Paths of the changed fields; usually none.
+  // Paths of the changed fields. Usually empty.
   std::vector<std::string> paths = {};
 };
 
-// The number of optimizer steps of the whole run, if it does not end early.
+// The number of optimizer steps of the whole run with the old and the new
+// config, if the run does not end early.
 struct RunLengths {
   int64_t before = 0;
   int64_t now = 0;
@@ -43,13 +45,14 @@ RunLengths LengthsOf(const Experiment& before, const Experiment& now,
 // Returns the newest checkpoint from which the run can be trained to its new
 // length. `checkpoints` must not be empty and must be sorted newest first. A
 // checkpoint of the old end is not suitable, because it lacks the state that
-// further steps need. Returns an error, complete to print, if none is suitable.
+// further steps need. If no checkpoint is suitable, returns an error that can
+// be printed as it is.
 absl::StatusOr<Checkpoint> ExtensibleCheckpoint(
     const std::vector<Checkpoint>& checkpoints, const RunExtension& extension,
     RunLengths lengths);
 
-// Returns how the new length affects the schedule after `step` optimizer steps.
-// Empty if the length does not change.
+// Returns a note on how the new length affects the schedule after `step`
+// optimizer steps, or "" if the length does not change.
 std::string ScheduleNote(const Experiment& now, const Plugins& plugins,
                          int64_t step, RunLengths lengths);
 

@@ -1,5 +1,5 @@
-// Presents runs as most programs do: in TensorBoard, report.html and
-// attention.json, and as text on a terminal.
+// Presents runs in TensorBoard, report.html and attention.json, and as text on
+// a terminal. Most programs use this presenter.
 #ifndef EXPERIMENTS_TRAINING_RUN_PAGES_H_
 #define EXPERIMENTS_TRAINING_RUN_PAGES_H_
 

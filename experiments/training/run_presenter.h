@@ -30,8 +30,8 @@ class TrainingEvents {
 
   virtual absl::Status Recorded(const MetricsRecord& record) = 0;
   virtual absl::Status Evaluated(const EvaluatedModel& evaluated) = 0;
-  // Records the result of the run at its last step. Not called for an
-  // interrupted run, which has not ended.
+  // Records the result of the run at its last step. Not called if the run is
+  // interrupted, because it can be resumed.
   virtual absl::Status End(bool success, int64_t step) = 0;
 };
 
@@ -50,7 +50,8 @@ class RunPresenter {
 
   virtual absl::StatusOr<std::unique_ptr<TrainingEvents>> BeginEvents(
       const StartedRun& run) const = 0;
-  // Writes attention.json and report.html, and returns the text to print.
+  // Writes attention.json and report.html, and returns the text for the
+  // terminal.
   virtual absl::StatusOr<std::string> WriteReport(const RunFolder& folder,
                                                   RunReport report) const = 0;
 };

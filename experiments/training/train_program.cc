@@ -63,14 +63,16 @@ struct Arguments {
   bool check = false;
   bool print = false;
   TrainerOptions trainer = {.threads = 0};  // 0: one per core
-  // Reproducible files contain only the digest of the program.
+  // The programs and times of the run. With --omit_times, only the digest of
+  // the program.
   Provenance provenance;
 };
 
-// Longer than rank 0 needs to report an error that every rank finds.
+// The time that another rank waits before it reports an error. If all ranks
+// find the error, rank 0 has reported it by then.
 constexpr absl::Duration kFirstRankTells = absl::Seconds(5);
 
-// Whether this process writes and prints.
+// Whether this process is the one that writes and prints.
 bool Leads(const Ranks* ranks) {
   return ranks == nullptr || ranks->rank() == 0;
 }
@@ -118,7 +120,7 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   return absl::OkStatus();
 }
 
-// Sets the run to resume on rank 0, if the user named none.
+// If the user named no run to resume, sets it on rank 0.
 absl::Status ChooseRun(const Ranks* ranks, Arguments* arguments) {
   if (!Leads(ranks) || !arguments->resume || !arguments->run.empty()) {
     return absl::OkStatus();
@@ -186,18 +188,18 @@ absl::StatusOr<LoadedConfig> ReadGivenConfig(const Arguments& arguments,
   return loaded;
 }
 
-// The user's input after all checks.
+// The user's input after all checks have passed.
 struct Given {
   RunFolderOptions options = {};
-  // Only on rank 0, if the folder existed.
+  // Only set on rank 0, and only if the folder existed.
   std::optional<RunFolder> folder = std::nullopt;
   LoadedConfig loaded = {};
   FittingTask fitting = {};
   FittingTask baseline = {};  // only for --check, if there is a baseline
 };
 
-// Checks the input on all ranks. Opens an existing folder first, because it
-// contains the config or is rejected.
+// Checks the input on all ranks. First opens the run folder if it exists,
+// because it contains the config of a resumed run, or is not allowed.
 absl::StatusOr<Given> Examine(const Arguments& arguments,
                               const Plugins& plugins,
                               absl::string_view default_config) {
@@ -218,7 +220,7 @@ absl::StatusOr<Given> Examine(const Arguments& arguments,
   REGARD_ASSIGN_OR_RETURN(
       given.fitting,
       BuildFittingTask(given.loaded, found.RunPath(), plugins, ranks));
-  // The baseline is trained after the run.
+  // Checks the baseline now, because it is only trained after the run.
   if (!found.begun && given.loaded.baseline != nullptr) {
     const Experiment& run = given.loaded.config;
     if (run.baseline().name().empty() || run.baseline().name() == run.name()) {
@@ -248,8 +250,8 @@ void PrintCheck(const Given& given, bool print_config) {
   std::fputs(text.c_str(), stdout);
 }
 
-// Makes a new folder after all checks, so that an invalid config leaves nothing
-// behind.
+// Makes the folder of a new run. Called after all checks, so that an invalid
+// config leaves no folder behind.
 absl::StatusOr<std::unique_ptr<TrainingRun>> Prepare(const Arguments& arguments,
                                                      const Plugins& plugins,
                                                      Given given) {
@@ -304,7 +306,8 @@ absl::StatusOr<int> TrainBaseline(const TrainingRun& run,
   return stopped_by;
 }
 
-// Returns the exit code.
+// Trains the run and its baseline, and writes the report. Returns the exit
+// code.
 absl::StatusOr<int> TrainAndReport(TrainingRun& run,
                                    const TrainerOptions& options,
                                    const Provenance& provenance,
@@ -355,11 +358,11 @@ absl::StatusOr<int> TrainAndReport(TrainingRun& run,
   return FinishOutput();
 }
 
-// A signal handler can only access globals.
+// Global, because a signal handler can access nothing else.
 std::atomic<int> stop_signal = 0;
 static_assert(std::atomic<int>::is_always_lock_free);
 
-// A second signal, of either kind, ends the program immediately.
+// Stores the signal. A second SIGINT or SIGTERM ends the program immediately.
 void RememberSignal(int number) {
   stop_signal = number;
   signal(SIGINT, SIG_DFL);
@@ -432,8 +435,7 @@ int TrainMain(int argc, char** argv, const Plugins& plugins,
   if (code.ok()) return *code;
   if (!Leads(ranks)) {
     if (absl::IsCancelled(code.status())) return 0;
-    // Waits, so that rank 0 reports an error that all ranks find, and ends
-    // them.
+    // Waits, because rank 0 may report the same error and end all ranks.
     absl::SleepFor(kFirstRankTells);
     std::fprintf(stderr, "rank %d: ", ranks->rank());
   }

@@ -22,7 +22,7 @@
 namespace regard {
 namespace {
 
-// Returns the mean, or 0 if `count` is 0.
+// Returns sum / count, or `sum` if `count` is 0.
 double Ratio(double sum, int64_t count) {
   return sum / static_cast<double>(std::max<int64_t>(count, 1));
 }
@@ -100,7 +100,7 @@ Trainer::Trainer(const Experiment& config, Task& task, const Plugins& plugins,
       denominators_(model_.loss_terms().size()),
       shard_sums_(static_cast<size_t>(config.num_shards()) *
                   model_.loss_terms().size()) {
-  // Writes every field, even in a run without optimizer steps.
+  // Sets every field, because a run without optimizer steps writes them, too.
   state_.set_step(0);
   state_.set_finished(false);
   state_.set_learning_rate(0);
@@ -138,7 +138,7 @@ absl::Span<const int64_t> Trainer::ShardOf(absl::Span<const int64_t> batch,
                        static_cast<size_t>(end - begin));
 }
 
-// Each shard is padded to its own longest sequences.
+// Counts per shard, because each shard is padded to its own longest sequences.
 void Trainer::CountPadding(absl::Span<const int64_t> batch) {
   for (int shard = 0; shard < reducer_.num_shards(); ++shard) {
     const absl::Span<const int64_t> examples = ShardOf(batch, shard);
@@ -190,8 +190,8 @@ void Trainer::ComputeShard(absl::Span<const int64_t> batch, int shard,
   worker.forward.Backward(worker.sums, worker.seeds);
 }
 
-// Repeats the faulty optimizer step on this thread, and checks every value and
-// every gradient.
+// Repeats the optimizer step that failed on this thread, and checks every value
+// and every gradient.
 absl::Status Trainer::ExplainFault(
     absl::Span<const absl::Span<const int64_t>> batches) {
   Worker& worker = *workers_[0];
@@ -337,8 +337,8 @@ void Trainer::SetProbe(Forward<float>& forward) const {
 }
 
 absl::Status Trainer::Evaluate(bool final) {
-  // Evaluations use the moving average of the weights. At the end, the model
-  // already has the chosen weights.
+  // Evaluates the moving average of the weights, if there is one. At the end,
+  // the model already has the chosen weights.
   const absl::Span<float> ema =
       finished() ? absl::Span<float>() : selection_.ema();
   const auto swap = [&] {
@@ -351,8 +351,8 @@ absl::Status Trainer::Evaluate(bool final) {
   Tape<float> tape;
   Forward<float> forward(tape, model_.parameters(), nullptr);
   SetProbe(forward);
-  // The last step has one record. An evaluation of the training split replaces
-  // the mean since the last record.
+  // The last step must have one record. If the training split is evaluated, the
+  // result replaces the mean of the loss since the last record.
   Evaluation evaluation;
   auto& [metrics, sets] = evaluation;
   const bool trained = std::ranges::any_of(state_.term_counts(),
@@ -419,7 +419,7 @@ void Trainer::ChooseWeights() {
       return;
     }
   }
-  // Empty if the metric was never a number.
+  // No weights are chosen if the metric was never a number.
   set_weights(selection_.chosen());
 }
 
@@ -439,7 +439,7 @@ absl::Status Trainer::Finish() {
   return Save();
 }
 
-// Whether training ends before its last optimizer step.
+// Whether training ends at this step, before the planned last step.
 bool Trainer::IsOver() const {
   const double limit = config_.training().max_minutes();
   return selection_.exhausted() ||
@@ -464,7 +464,7 @@ absl::StatusOr<int> Trainer::Run(TrainingHooks hooks) {
   const auto due = [&](int64_t every) {
     return step() % (every == 0 ? plan_.updates_per_epoch() : every) == 0;
   };
-  // The last checkpoint is saved after everything was measured and recorded.
+  // A finished run has saved its last checkpoint after the last record.
   if (finished()) return 0;
   bool over = state_.has_records() || IsOver();
   while (step() < total_steps() && !over) {
@@ -487,8 +487,8 @@ absl::StatusOr<int> Trainer::Run(TrainingHooks hooks) {
       REGARD_RETURN_IF_ERROR(Evaluate(/*final=*/false));
     }
     over = IsOver();
-    // If training is over, the checkpoint is saved after the last record.
-    // Otherwise, a resumed run would write this record twice.
+    // At the end, the checkpoint is only saved after the last record, because a
+    // resumed run would write this record twice.
     if (!over && due(training.checkpoint_every())) {
       REGARD_RETURN_IF_ERROR(Save());
     }

@@ -3,13 +3,14 @@
 //   examples -> shards -> loss -> reduce -> clip -> update -> log -> evaluate
 //   -> checkpoint
 //
-// Each thread has one tape. The gradients of its shards go to slabs of the
+// Each thread has one tape. It adds the gradients of its shards to slabs of the
 // GradientReducer.
 //
-// Results are bit-identical for any number of threads and ranks, and for a run
-// that was killed and resumed, even with other numbers of them. Ranks share the
-// shards of optimizer steps and the batches of evaluations. All ranks have the
-// same weights, state and metrics at every step.
+// Results are bit-identical for any number of threads and ranks. A run that was
+// killed and resumed is bit-identical, too, even with another number of threads
+// or ranks. The ranks divide the shards of optimizer steps and the batches of
+// evaluations among each other. All ranks have the same weights, state and
+// metrics at every step.
 #ifndef EXPERIMENTS_TRAINING_TRAINER_H_
 #define EXPERIMENTS_TRAINING_TRAINER_H_
 
@@ -54,26 +55,28 @@ struct TrainerOptions {
   int threads = 1;
   bool omit_times = false;
   bool profile = false;
-  // Read after every optimizer step. If it is not 0, the trainer saves and
-  // stops; the value is the signal number.
+  // Number of a signal that requests the end of training, or 0. The trainer
+  // reads it after every optimizer step, then saves and stops if it is not 0.
   const std::atomic<int>* stop_signal = nullptr;
-  // Returns a hook for a shard of the optimizer step that follows `step`
-  // finished ones, in addition to the hook of the config. May return null.
-  // Called by several threads at a time; each shard belongs to one thread.
+  // Returns a hook for one shard of the next optimizer step, in addition to the
+  // hook of the config. `step` is the number of finished optimizer steps. May
+  // return null. Several threads call it at a time, but only one thread per
+  // shard.
   std::function<Probe<float>*(int64_t step, int shard)> probe = nullptr;
   // The processes that train together. Their number must fit num_shards. Null
   // for a single process.
   Ranks* ranks = nullptr;
 };
 
-// The model at an evaluation. All references are only valid during the call.
+// The model at an evaluation. The references are only valid during the call.
 struct EvaluatedModel {
   int64_t step = 0;
   int64_t epoch = 0;
   bool final = false;
-  // Metrics by prefixed name.
+  // Metrics by name with the split as prefix.
   const std::map<std::string, double>& metrics;
-  // The sets behind some of these metrics, with the same names.
+  // The evaluated sets whose metrics have a value per example. Their names have
+  // the same prefixes.
   const std::vector<EvaluatedSet>& sets;
   // A forward pass without gradients.
   Forward<float>& forward;
@@ -83,28 +86,28 @@ struct EvaluatedModel {
 };
 
 // Callbacks for the progress of training. The trainer itself writes and prints
-// nothing. Callbacks are called between optimizer steps by one thread, and must
-// not change the training. An error ends the run.
+// nothing. One thread calls them between optimizer steps. They must not change
+// the training. An error ends the run.
 struct TrainingHooks {
   // Called after every optimizer step. Must not allocate.
   std::function<void(const StepProgress&)> updated = [](const auto&) {};
   std::function<absl::Status(const MetricsRecord&)> recorded = [](const auto&) {
     return absl::OkStatus();
   };
-  // Called after the record of the evaluation, if it has one.
+  // Called after an evaluation, and after its record if it has one.
   std::function<absl::Status(const EvaluatedModel&)> evaluated =
       [](const auto&) { return absl::OkStatus(); };
-  // Called with the complete state to resume from, after all records of its
-  // step.
+  // Called with the complete state from which to resume, after all records of
+  // its step.
   std::function<absl::Status(const CheckpointContent&)> checkpointed =
       [](const auto&) { return absl::OkStatus(); };
 };
 
-// Returns the metrics that the trainer itself measures.
+// Returns descriptions of the metrics that the trainer itself measures.
 std::vector<MetricInfo> TrainerMetrics(const Model<float>& model);
 
-// Whether a checkpoint was saved after the last optimizer step of a run. Such a
-// checkpoint lacks the state that further steps need.
+// Whether a checkpoint is from the end of a run, after its last optimizer step.
+// Such a checkpoint lacks the state that further steps need.
 absl::StatusOr<bool> IsOfEnd(const Checkpoint& checkpoint);
 
 class Trainer {
@@ -129,21 +132,22 @@ class Trainer {
 
   int64_t step() const { return state_.step(); }
 
-  // Whether training has ended, for example after restoring the last
-  // checkpoint.
+  // Whether training has ended. Also true after Restore() of a checkpoint of
+  // the end.
   bool finished() const { return state_.finished(); }
 
   // The number of records of the restored step that were written before its
-  // checkpoint. The maximum integer unless only the final evaluation is left.
+  // checkpoint. If more than the final evaluation is left, the maximum integer.
   int64_t restored_records() const {
     return state_.has_records() ? state_.records()
                                 : std::numeric_limits<int64_t>::max();
   }
 
-  // The last value of each metric, by prefixed name.
+  // The last value of each metric, by name with the split as prefix.
   const std::map<std::string, double>& metrics() const { return metrics_; }
 
-  // Returns the digest of the last weights, even if the model ends with others.
+  // Returns the digest of the last weights, even if other weights were chosen
+  // at the end.
   std::string LastWeightsDigest() const;
 
   // Returns a profile of the steps so far. Empty unless TrainerOptions::profile
@@ -153,10 +157,11 @@ class Trainer {
  private:
   struct Worker;
 
-  // Returns the signal to stop for, or 0. The result is equal on all ranks.
+  // Returns the signal that requests the end of training, or 0. All ranks get
+  // the same result.
   int StopSignal() const;
   absl::Status Update();
-  // Combines the sums and statistics of the batch from all ranks.
+  // Adds up the sums and statistics of a batch over all ranks.
   void GatherFromRanks();
   void ComputeShard(absl::Span<const int64_t> batch, int shard, Worker& worker,
                     GradientSlab<float>& gradients);
@@ -170,20 +175,20 @@ class Trainer {
   void ClearSums();
   // Returns the metrics of the optimizer steps since the last call.
   std::map<std::string, double> TakeTrainingMetrics();
-  // Returns the statistics that the config requests, from the last optimizer
-  // step.
+  // Returns the statistics that the config requests, measured in the last
+  // optimizer step.
   std::map<std::string, double> TakeStatistics();
-  // Installs the interventions of the config on an evaluation pass.
+  // Installs the interventions of the config in an evaluation pass.
   void SetProbe(Forward<float>& forward) const;
   absl::Status Evaluate(bool final);
-  // Returns an error if a weight is not finite. A step by a finite gradient may
-  // overflow. A checkpoint of such weights is useless, but an older one would
-  // be removed for it.
+  // Returns an error if a weight is not finite. An optimizer step may overflow
+  // although its gradient is finite. Saving such weights would remove an older,
+  // useful checkpoint.
   absl::Status CheckWeights() const;
   absl::Status Save();
-  // Saves the last optimizer step, unless this run was resumed after it. The
-  // final evaluation may take long; a run that is killed during it resumes
-  // there.
+  // Saves a checkpoint after the last optimizer step, unless this run was
+  // resumed from it. If a run is killed during the final evaluation, which may
+  // take long, it resumes from this checkpoint.
   absl::Status SaveBeforeEnd();
   absl::Status RestoreSelection(const Checkpoint& checkpoint);
   absl::Status Finish();
@@ -208,21 +213,21 @@ class Trainer {
   std::unique_ptr<Optimizer<float>> optimizer_;
   std::unique_ptr<Schedule> schedule_;
 
-  // The state of checkpoints, except for fields that Save() adds from the
+  // The state in checkpoints, except for the fields that Save() copies from the
   // members below.
   TrainerState state_;
-  int64_t evaluated_step_ = -1;  // the last evaluation during training
+  int64_t evaluated_step_ = -1;  // step of the last evaluation during training
   // The number of records since the last optimizer step.
   int64_t records_of_step_ = 0;
   WeightSelection selection_;
-  // The last weights, if the model has other weights. Otherwise empty.
+  // The last weights if the model has others at present. Otherwise empty.
   std::vector<float> last_weights_;
-  // The optimizer step that is being computed.
+  // Examples of the current optimizer step.
   std::vector<int64_t> examples_;
   std::vector<double> denominators_;  // one per loss term
-  std::vector<double> shard_sums_;    // [shards, loss terms], of one batch
-  // One per shard. Empty if the config requests nothing at hook points. Added
-  // in the order of batches and shards.
+  std::vector<double> shard_sums_;    // [shards, loss terms] for one batch
+  // One hook per shard. Empty if the config requests nothing at hook points.
+  // Their statistics are added in the order of batches and shards.
   std::vector<std::unique_ptr<ConfiguredProbe<float>>> probes_;
   StatisticSums statistics_;
   std::map<std::string, double> metrics_;

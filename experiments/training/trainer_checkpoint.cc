@@ -1,4 +1,4 @@
-// Saving and restoring of the trainer.
+// Saves and restores the state of the trainer.
 #include <algorithm>
 #include <list>
 #include <string>
@@ -26,7 +26,7 @@ namespace regard {
 
 namespace {
 
-// Collects the first error, which the parser would otherwise print.
+// Stores the first error of a parser, which would otherwise print it.
 class FirstError : public google::protobuf::io::ErrorCollector {
  public:
   void AddError(int line, int column, const std::string& message) override {
@@ -43,8 +43,8 @@ std::string StatePrefix(const Optimizer<float>::State& state) {
   return absl::StrCat(state.name, "/");
 }
 
-// Prefix of the moving average of the weights in the optimizer's file. Only
-// used if other weights are the best.
+// Prefix in the optimizer's file for the moving average of the weights. Only
+// used if the file of the weights contains the best weights instead.
 constexpr char kEmaPrefix[] = "ema/";
 
 absl::StatusOr<TrainerState> ReadState(const Checkpoint& checkpoint) {
@@ -118,12 +118,14 @@ absl::Status Trainer::Save() {
       content.optimizer.push_back(std::move(view));
     }
   };
-  std::list<Slab<float>> wholes;  // slabs of which each rank has a part
+  // whole slabs, of which each rank has only a part
+  std::list<Slab<float>> wholes;
   for (const auto& slab : optimizer_->state()) {
     add(reducer_.WholeOnFirst(slab.values, &wholes.emplace_back()),
         StatePrefix(slab));
   }
-  // State that only further steps need. No step follows the end.
+  // Saves the state that only further steps need. After the end, there are
+  // none.
   if (!finished()) {
     if (!selected.ema.empty() && !selected.best.empty()) {
       add(selected.ema, kEmaPrefix);

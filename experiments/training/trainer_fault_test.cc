@@ -32,9 +32,10 @@ using ::testing::HasSubstr;
 
 enum class Fault { kValue, kGradient, kOverflow, kSum };
 
-// A task with one weight that is 0. With example 0, the loss is the square root
-// of the weight, whose slope is infinite, or its logarithm. For other faults,
-// every slope is finite, but the weight or the sum over shards overflows.
+// A task with one weight, which is 0. In the first kinds of faults, the loss of
+// example 0 is the logarithm of the weight, or its square root, whose
+// derivative is infinite. In the other kinds, every derivative is finite, but
+// the weight or the sum over shards overflows.
 class FaultyTask : public Task, public Model<float> {
  public:
   explicit FaultyTask(Fault fault) : Task({}), fault_(fault) {
@@ -77,7 +78,7 @@ class FaultyTask : public Task, public Model<float> {
   const LossTerm terms_[1] = {{"loss", 1}};
 };
 
-// Returns the error of a training whose examples are in the order of `seed`.
+// Returns the error of a training. `seed` determines the order of the examples.
 std::string MessageOf(Fault fault, int accumulate_batches, uint64_t seed,
                       Ranks* ranks = nullptr, int epochs = 1,
                       int evaluate_every = 1) {
@@ -109,8 +110,8 @@ TEST(TrainerFaultTest, NamesTheOperation) {
       AllOf(HasSubstr("step 1, shard"), HasSubstr("gradient made by Sqrt")));
 }
 
-// Example 0 is in the first batch for some seeds, and in a later batch for
-// others.
+// Depending on the seed, the faulty example 0 is in the first or in a later
+// batch of the optimizer step.
 TEST(TrainerFaultTest, NamesTheOperationInWhicheverBatchOfAnUpdateItIs) {
   for (const int batches : {2, 4}) {
     for (uint64_t seed = 0; seed < 12; ++seed) {
@@ -144,7 +145,7 @@ TEST(TrainerFaultTest, SaysThatNoOperationIsToBlame) {
             "the gradient's norm is not: a sum or a square overflows");
 }
 
-// A rank that has not computed the faulty shard also names the operation.
+// A rank that has not computed the faulty shard must name the operation, too.
 TEST(TrainerFaultTest, AllRanksNameTheSameOperation) {
   for (const Fault fault :
        {Fault::kValue, Fault::kGradient, Fault::kOverflow}) {

@@ -1,5 +1,5 @@
-// Tests how the trainer uses a model: the epochs, and the weights of
-// evaluations.
+// Tests how the trainer uses a model: the order of epochs, and which weights it
+// evaluates and chooses.
 #include "experiments/training/trainer.h"
 
 #include <cstdint>
@@ -47,9 +47,9 @@ using ::testing::Pair;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-// A task with one weight, initially 0, which is the loss and the metric. With a
-// learning rate of 1, the weight is -n after n optimizer steps. Records the
-// epoch (-1: none) of each request for examples.
+// A task with one weight, initially 0, which is also the loss and the metric.
+// With a learning rate of 1, the weight is -n after n optimizer steps. Records
+// the epoch of each call that reads examples, or -1 if no epoch has begun.
 class FallingTask : public Task, public Model<float> {
  public:
   explicit FallingTask(Better better = Better::kLower)
@@ -61,7 +61,7 @@ class FallingTask : public Task, public Model<float> {
   const std::vector<int64_t>& of_lengths() const { return of_lengths_; }
   const std::vector<int64_t>& of_updates() const { return of_updates_; }
   const std::vector<int64_t>& of_evaluations() const { return of_evaluations_; }
-  // The values of the weight at evaluations on dev.
+  // The weight at each evaluation on dev.
   const std::vector<float>& evaluated() const { return evaluated_; }
   float weight() { return store_.value(weight_)[0]; }
 
@@ -77,7 +77,7 @@ class FallingTask : public Task, public Model<float> {
     of_lengths_.push_back(epoch_);
     return {example == 3 ? last_length_ : 1, 1};
   }
-  // Sets the source length of the last example. All others have length 1.
+  // Sets the source length of the last example. All other lengths are 1.
   void set_last_length(int64_t length) { last_length_ = length; }
   absl::Span<const LossTerm> loss_terms() const override { return terms_; }
   void Denominators(absl::Span<const int64_t>,
@@ -111,7 +111,7 @@ class FallingTask : public Task, public Model<float> {
   mutable std::vector<float> evaluated_;
 };
 
-// Three epochs of two optimizer steps.
+// Returns a config of three epochs with two optimizer steps each.
 Experiment Config(const std::string& training) {
   Experiment config;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
@@ -137,12 +137,12 @@ TEST(TrainerTest, UpdatesAreOfTheirEpochPlansAndEvaluationsOfNone) {
   const Experiment config = Config("group_by_length: true");
   FallingTask task;
   EXPECT_EQ(BatchPlan(config, task).total_updates(), 6);
-  // Also while the trainer checks whether lengths differ.
+  // The lengths must be read before any epoch.
   EXPECT_THAT(task.of_lengths(), ElementsAre(-1, -1, -1, -1, -1));
   Train(config, task);
   EXPECT_THAT(task.of_updates(), ElementsAre(0, 0, 1, 1, 2, 2));
   EXPECT_THAT(task.of_evaluations(), ElementsAre(-1));
-  // A second plan has the same batches.
+  // A second plan must read the lengths without an epoch, too.
   EXPECT_EQ(BatchPlan(config, task).total_updates(), 6);
   EXPECT_EQ(task.of_lengths().back(), -1);
 }
@@ -172,14 +172,16 @@ TEST(TrainerTest, InterventionsHoldInTrainingAndEvaluations) {
   EXPECT_THAT(reported, ElementsAre(Pair(2, -1), Pair(4, 0), Pair(6, -3)));
 }
 
-// Also applies to the averaged weights that are compared with the best ones.
+// The intervention must also apply to the averaged weights that are compared
+// with the best ones.
 TEST(TrainerTest, AnInterventionHoldsInTheChoiceOfWeights) {
   Experiment config = Config("average: 2 early_stopping {}");
   ASSERT_TRUE(google::protobuf::TextFormat::MergeFromString(
       "intervene { site: '*' replace { scale: 0.5 } }", &config));
   FallingTask task;
   Train(config, task);
-  // Halves of -1, -2, -3, of the mean of the last two, and of the used weight.
+  // The intervention halves the weights -1, -2 and -3, then the mean of the
+  // last two, and at the end the chosen weight.
   EXPECT_THAT(task.evaluated(), ElementsAre(-.5F, -1, -1.5F, -1.25F, -1.5F));
 }
 
@@ -202,7 +204,7 @@ std::vector<std::string> RecordsOf(const Experiment& config,
   return records;
 }
 
-// The losses are 0, -1, -2, .., each over two examples.
+// The losses are 0, -1, -2, ..., each the mean over two examples.
 TEST(TrainerTest, RecordsAreOfTheUpdatesSinceTheOneBefore) {
   FallingTask task;
   const std::string update = " train/gradient_norm 1 train/learning_rate 1";
@@ -215,7 +217,7 @@ TEST(TrainerTest, RecordsAreOfTheUpdatesSinceTheOneBefore) {
                               " train/loss -2 train/padding_share 0"));
 }
 
-// One training example, or none.
+// Trains with one optimizer step, and with none.
 TEST(TrainerTest, ARecordOfTheEndIsOfWhatWasTrained) {
   FallingTask task;
   Experiment config = Config("max_updates: 1");
@@ -287,7 +289,7 @@ TEST(TrainerTest, TheLastWeightsAreEvaluatedAndUsed) {
   EXPECT_EQ(task.weight(), -6);
 }
 
-// The averages are -1, (-1 - 2) / 2, (-1.5 - 3) / 2, ...
+// The averages must be -1, (-1 - 2) / 2, (-1.5 - 3) / 2, ...
 TEST(TrainerTest, TheirMovingAverageIsEvaluatedAndUsed) {
   FallingTask plain;
   FallingTask task;
@@ -295,7 +297,7 @@ TEST(TrainerTest, TheirMovingAverageIsEvaluatedAndUsed) {
   EXPECT_THAT(task.evaluated(), ElementsAre(-1.5F, -3.125F, -5.03125F));
   EXPECT_EQ(task.weight(), -5.03125F);
   EXPECT_EQ(result.metrics.at("dev/loss"), -5.03125);
-  // The moving average does not change the training.
+  // The moving average must not change the training.
   EXPECT_EQ(result.weights_digest, Train(Config(""), plain).weights_digest);
 }
 
@@ -313,7 +315,7 @@ TEST(TrainerTest, TheMeanOfTheLastEvaluationsIsUsed) {
   EXPECT_EQ(task.weight(), -5);
 }
 
-// Observing the same weights twice would count them twice in an average.
+// An average would count weights twice that are observed twice.
 TEST(TrainerTest, AnEvaluationAtTheLimitOfTimeIsNotRepeated) {
   FallingTask task;
   const Experiment config =
@@ -351,8 +353,8 @@ TEST(TrainerTest, TheStateOfARunWithoutUpdatesHasEveryField) {
   }
 }
 
-// The final evaluation may take long, so a kill must lose only that. Without
-// the number of records, one record would be written twice.
+// The final evaluation may take long, so a kill must lose nothing else. The
+// number of records in the checkpoint avoids writing a record twice.
 TEST(TrainerTest, ACheckpointComesBeforeTheFinalEvaluation) {
   FallingTask task(Better::kHigher);
   const Experiment config =
@@ -386,7 +388,8 @@ Checkpoint OnlyCheckpoint(const std::string& folder) {
   return found->checkpoints.at(0);
 }
 
-// Early stopping ends the run after four steps. The last step has no record.
+// Early stopping ends the run after four steps, and log_every is 3, so the last
+// step has no record when the run is killed.
 TEST(TrainerTest, ARunThatWasKilledAtItsEndRecordsItsLastUpdate) {
   const Experiment config =
       Config("early_stopping { patience: 1 } log_every: 3");
@@ -416,7 +419,7 @@ TEST(TrainerTest, ARunThatWasKilledAtItsEndRecordsItsLastUpdate) {
   FallingTask task(Better::kHigher);
   Trainer trainer(config, task, BuiltInPlugins(), {.threads = 1});
   ASSERT_THAT(trainer.Restore(OnlyCheckpoint(folder)), IsOk());
-  // Resuming makes no further step.
+  // The resumed run must make no further step.
   EXPECT_EQ(trainer.step(), 4);
   EXPECT_EQ(trainer.restored_records(), 1);
   last_record.clear();
@@ -424,8 +427,8 @@ TEST(TrainerTest, ARunThatWasKilledAtItsEndRecordsItsLastUpdate) {
   EXPECT_EQ(last_record, whole);
 }
 
-// The metric only gets worse. So the learning rate is halved two evaluations
-// after the first, which is the best. The run is killed between these two.
+// The metric gets worse at each evaluation, so the schedule halves the learning
+// rate two evaluations after the first. The run is killed between these two.
 TEST(TrainerTest, APlateauIsOfTheEvaluationsBeforeAKillToo) {
   Experiment config = Config("checkpoint_every: 2");
   config.mutable_training()->set_epochs(4);
@@ -456,8 +459,8 @@ TEST(TrainerTest, APlateauIsOfTheEvaluationsBeforeAKillToo) {
   EXPECT_THAT(resumed.evaluated(), ElementsAre(-6, -7));
 }
 
-// A user may edit the state. The manifest may match although the state is
-// invalid.
+// A user may edit the state and its digest in the manifest. An invalid state
+// must be an error.
 TEST(TrainerTest, TheStateOfACheckpointIsOfItsStep) {
   const Experiment config = Config("");
   const std::string folder = ::testing::TempDir() + "/state_of_its_step";

@@ -32,7 +32,7 @@ namespace regard {
 
 namespace {
 
-// Approximate number of progress lines of a run that is not on a terminal.
+// Approximate number of lines of progress if the output is not a terminal.
 constexpr int64_t kPlainLines = 20;
 
 std::vector<MetricInfo> MetricsOf(Task& task) {
@@ -43,7 +43,7 @@ std::vector<MetricInfo> MetricsOf(Task& task) {
   return metrics;
 }
 
-// Returns an error if `differences`, one per line, is not empty.
+// Returns an error unless `differences`, which has one per line, is empty.
 absl::Status CheckSame(const RunFolder& folder, absl::string_view what,
                        absl::string_view differences) {
   if (differences.empty()) return absl::OkStatus();
@@ -52,8 +52,8 @@ absl::Status CheckSame(const RunFolder& folder, absl::string_view what,
                    what, " of the run to resume:", differences));
 }
 
-// Compares the config with the config of the run. Returns an error if a field
-// differs that must not change.
+// Compares `config` with the config of the run. Returns an error if another
+// field has changed than those that may change.
 absl::StatusOr<RunExtension> CompareConfig(const RunFolder& folder,
                                            const Plugins& plugins,
                                            const Experiment& config) {
@@ -66,7 +66,7 @@ absl::StatusOr<RunExtension> CompareConfig(const RunFolder& folder,
   RunExtension extension = {.before = stored};
   const auto may_change = FieldsThatMayChange();
   std::string differences;
-  // Compares resolved configs, with the defaults of this program.
+  // Compares resolved configs, which contain the defaults of this version.
   for (const FieldDifference& difference :
        DiffResolvedFields(ResolvedFields(stored), ResolvedFields(config))) {
     // Notes and tags have no effect on results.
@@ -87,7 +87,8 @@ absl::StatusOr<RunExtension> CompareConfig(const RunFolder& folder,
   return extension;
 }
 
-// Compares the data files, and the files that the run made of them.
+// Returns an error if the data files have changed, or the files that the run
+// made from them.
 absl::Status CheckSameData(const RunFolder& folder,
                            const std::map<std::string, std::string>& digests) {
   REGARD_ASSIGN_OR_RETURN(const Environment before,
@@ -104,7 +105,7 @@ absl::Status CheckSameData(const RunFolder& folder,
   return CheckSame(folder, "data", differences);
 }
 
-// Returns a digest of config and data.
+// Returns a digest of the config and the data.
 std::string RunId(const Experiment& config,
                   const std::map<std::string, std::string>& digests) {
   Sha256 sha256;
@@ -117,8 +118,8 @@ std::string RunId(const Experiment& config,
   return sha256.HexDigest();
 }
 
-// Writes missing files of the task again. Returns an error if one differs, and
-// then writes none.
+// Writes the files of the task that are missing in the folder. If a file
+// differs, returns an error and writes nothing.
 absl::Status RestoreTaskFiles(const RunFolder& folder, const Task& task) {
   std::vector<std::string> missing;
   const std::map<std::string, std::string> files = task.Files();
@@ -143,8 +144,8 @@ absl::Status RestoreTaskFiles(const RunFolder& folder, const Task& task) {
   return absl::OkStatus();
 }
 
-// Returns an error if the run was trained and saved but its checkpoints are
-// missing. Starting again would overwrite its metrics.
+// Returns an error if the run has saved checkpoints but they are missing.
+// Starting again would overwrite its metrics.
 absl::Status RefuseLostCheckpoints(const RunFolder& folder) {
   const absl::StatusOr<RunStatus> status =
       ReadStatus(folder.File("status.json"));
@@ -265,8 +266,8 @@ absl::Status TrainingRun::Prepare(bool resume, const std::string& checkpoints,
     REGARD_RETURN_IF_ERROR(RefuseLostCheckpoints(folder_));
     std::fprintf(stderr, "%s has no complete checkpoint: starting at step 0\n",
                  folder_.path().c_str());
-    // The config may have been read from this folder, so its text stays
-    // unchanged.
+    // Keeps the text of the config, because it may have been read from this
+    // folder.
     REGARD_RETURN_IF_ERROR(WriteTaskFiles());
     return Extend(extension, plugins);
   }
@@ -296,12 +297,14 @@ absl::Status TrainingRun::Extend(const RunExtension& extension,
                           folder_.Read("resolved.textproto"));
   const std::string former =
       absl::StrCat("resolved.until-step-", step, ".textproto");
-  // An earlier extension from this step has left no trained steps.
+  // The file exists if the run was extended before without training further
+  // steps.
   if (!PathExists(folder_.File(former))) {
     REGARD_RETURN_IF_ERROR(folder_.Write(former, before));
   }
-  // Removes the old end, so that the old config trains to it again. The new
-  // config would take the old end for its own.
+  // Removes the checkpoints of the old end. If the program is killed here, the
+  // run with the old config trains to its end again. With the new config, they
+  // would look like its own end.
   REGARD_RETURN_IF_ERROR(
       RemoveCheckpointsAfter(folder_.path(), step, SystemFiles()));
   REGARD_RETURN_IF_ERROR(folder_.Write(
@@ -325,8 +328,7 @@ absl::Status TrainingRun::End(RunState state) {
 
 absl::Status TrainingRun::ReadSets(const Aggregates& aggregates) {
   const std::string path = folder_.File("examples.jsonl");
-  // A run of an earlier program that was resumed after its end has no such
-  // file.
+  // The file is missing if an earlier version trained the run.
   if (!PathExists(path)) return absl::OkStatus();
   REGARD_ASSIGN_OR_RETURN(sets_, ReadExamples(path, aggregates));
   status_.confidence = BootstrapConfidence(sets_, loaded_.config.seed());
@@ -347,8 +349,8 @@ TrainingHooks TrainingRun::Hooks(FileWriter& log, Progress& progress,
   hooks.evaluated = [this, &progress,
                      events](const EvaluatedModel& evaluated) -> absl::Status {
     if (evaluated.final) {
-      // The file is written before the last checkpoint, so a finished run has
-      // it.
+      // Written before the last checkpoint, so that every finished run has the
+      // file.
       REGARD_RETURN_IF_ERROR(
           folder_.Write("examples.jsonl", ExamplesText(evaluated.sets)));
     } else if (!evaluated.metrics.empty()) {
@@ -362,7 +364,7 @@ TrainingHooks TrainingRun::Hooks(FileWriter& log, Progress& progress,
   hooks.checkpointed =
       [this, &log](const CheckpointContent& content) -> absl::Status {
     REGARD_RETURN_IF_ERROR(folder_.StillHeld());
-    // The records of a step are synced before its checkpoint is saved.
+    // Syncs the records of a step before saving its checkpoint.
     REGARD_RETURN_IF_ERROR(log.Sync());
     return SaveCheckpoint(folder_.path(), content,
                           loaded_.config.training().keep_checkpoints(),
@@ -401,7 +403,8 @@ absl::StatusOr<int> TrainingRun::Train(const TrainerOptions& options,
     }
   }
   std::unique_ptr<TrainingEvents> events;
-  // Events contain times, and a finished run has no more events.
+  // Omits events if times must be omitted, because they contain times. A
+  // finished run has no further events.
   if (presenter != nullptr && !options.omit_times && !was_over) {
     StartedRun run = {.folder = folder_,
                       .total_steps = total,
@@ -411,11 +414,11 @@ absl::StatusOr<int> TrainingRun::Train(const TrainerOptions& options,
     if (checkpoint_.has_value()) run.resumed_step = checkpoint_->step;
     REGARD_ASSIGN_OR_RETURN(events, presenter->BeginEvents(run));
   }
-  // The files of a finished run are not changed, even if they are damaged.
+  // Does not change the files of a finished run, even if they are damaged.
   if (was_over) {
     REGARD_RETURN_IF_ERROR(ReadSets(plugins.aggregates));
   } else if (checkpoint_.has_value()) {
-    // An earlier program, which measured less, may have started the run.
+    // The description may be of an earlier version, which measured less.
     REGARD_RETURN_IF_ERROR(WriteDescription());
   }
   REGARD_RETURN_IF_ERROR(WriteStatus(
@@ -447,7 +450,7 @@ absl::StatusOr<int> TrainingRun::Train(const TrainerOptions& options,
       if (!read.ok()) stopped_by = read;
     }
   }
-  // The caller needs the first error.
+  // Returns the first error, not an error of End().
   if (!stopped_by.ok()) End(RunState::kFailed).IgnoreError();
   return stopped_by;
 }
@@ -476,7 +479,7 @@ absl::StatusOr<std::string> TrainingRun::Report(
   report.notes = notes_;
   REGARD_ASSIGN_OR_RETURN(report.records,
                           ReadMetricsLog(folder_.File("metrics.jsonl")));
-  // Reads the file again, because a resumed run may have read its config from
+  // Reads the file, because a resumed run may have a config that was read from
   // it.
   REGARD_ASSIGN_OR_RETURN(report.resolved_config,
                           folder_.Read("resolved.textproto"));

@@ -1,4 +1,4 @@
-// A training run with its run folder: how it starts, resumes and ends.
+// A training run and its run folder: starts, resumes and ends a run.
 #ifndef EXPERIMENTS_TRAINING_TRAINING_RUN_H_
 #define EXPERIMENTS_TRAINING_TRAINING_RUN_H_
 
@@ -32,34 +32,33 @@ namespace regard {
 
 class TrainingRun {
  public:
-  // `folder` is open, for a new run or a run to resume. The model of the task
-  // has its initial weights.
+  // `folder` is open, and contains a run to resume or is new. The model of the
+  // task has its initial weights.
   TrainingRun(LoadedConfig loaded, RunFolder folder, FittingTask fitting);
 
-  // Writes the folder of a new run, or finds the checkpoint to resume from.
-  // Stores checkpoints in the folder `checkpoints` if it is not empty. Prints
-  // the notes, except for those in `told`. Returns an error if the input is
-  // wrong, such as a config or data that differ from the run's.
+  // Writes the folder of a new run, or finds the checkpoint from which to
+  // resume. Stores checkpoints in the folder `checkpoints` if it is not empty.
+  // Prints the notes, except for those in `told`. Returns an error if the input
+  // is wrong, for example if the config or data differ from those of the run.
   absl::Status Prepare(bool resume, const std::string& checkpoints,
                        const Provenance& provenance, const Plugins& plugins,
                        absl::Span<const std::string> told = {});
 
-  // The folder of the checkpoints if it is not in the run folder, else "".
+  // The folder of the checkpoints, or "" if it is in the run folder.
   std::string checkpoint_folder() const {
     return checkpoint_folder_.has_value() ? checkpoint_folder_->path() : "";
   }
 
-  // Trains to the end or until stopped. Writes status.json if training was
-  // stopped or failed. Returns the signal that stopped it, or 0. If `presenter`
-  // is null, or with omit_times, writes no events, because events contain
-  // times.
+  // Trains until the end or until stopped. Writes status.json if training was
+  // stopped or failed. Returns the signal that stopped training, or 0. Writes
+  // no events if `presenter` is null, or with omit_times, because events
+  // contain times.
   absl::StatusOr<int> Train(const TrainerOptions& options,
                             const Plugins& plugins,
                             const RunPresenter* presenter);
 
-  // Writes the report of a run that has been trained to the end, and returns
-  // the text to print. `baseline` may be null; otherwise, it must have been
-  // trained, too.
+  // Writes the report of a run that was trained to its end, and returns the
+  // text to print. `baseline` is null or was trained to its end, too.
   absl::StatusOr<std::string> Report(const RunPresenter& presenter,
                                      const TrainingRun* baseline) const;
 
@@ -78,24 +77,22 @@ class TrainingRun {
   // Writes the files of a new run, except for the two config files.
   absl::Status WriteTaskFiles() const;
   absl::Status WriteDescription() const;  // writes run.json
-  // Changes the folder so that training continues from checkpoint_ with the
-  // changed config. Prints the consequences to standard error.
+  // Changes the folder so that training continues from checkpoint_ with the new
+  // config. Prints the consequences to standard error.
   absl::Status Extend(const RunExtension& extension,
                       const Plugins& plugins) const;
-  // Locks the checkpoint folder if it is not in the run folder. If
-  // `checkpoints` is not empty, records it; otherwise, uses the recorded
-  // folder.
+  // Locks the checkpoint folder if it is not in the run folder. Records the
+  // folder `checkpoints`, or uses the recorded one if `checkpoints` is empty.
   absl::Status OpenCheckpointFolder(const std::string& checkpoints);
-  // Returns the callbacks that write and show the progress. `events` may be
-  // null.
+  // Returns callbacks that write and print the progress. `events` may be null.
   TrainingHooks Hooks(FileWriter& log, Progress& progress,
                       TrainingEvents* events) const;
-  // Reads the sets that the last evaluation wrote.
+  // Reads the results of the examples that the last evaluation wrote.
   absl::Status ReadSets(const Aggregates& aggregates);
 
   const LoadedConfig loaded_;
   const RunFolder folder_;
-  // Locked while checkpoints are written.
+  // Open, and thus locked, while checkpoints are written.
   std::optional<RunFolder> checkpoint_folder_;
   const std::unique_ptr<Task> task_;
   const std::vector<std::string> notes_;

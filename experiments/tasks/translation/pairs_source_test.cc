@@ -239,8 +239,7 @@ TEST_F(PairsSourceTest, ARunThatGoesOnReadsTheModelThatItHasKept) {
   const auto data = Load(options);
   ASSERT_THAT(data, IsOk());
   const std::string kept = data->files.at("subwords.model");
-  // Training subwords on the new file fails, so the following loads must read
-  // the stored model.
+  // Training subwords on the new file fails: later loads use the stored model.
   Write("s", "a\na\na\n");
   EXPECT_THAT(Load(options), ::testing::Not(IsOk()));
   std::vector<std::string> names;
@@ -283,8 +282,7 @@ TEST_F(PairsSourceTest, SamplingKeepsTheTextOfWhatIsTrainedOn) {
   }
 }
 
-// Each epoch must sample new ids for its examples. Going back to an epoch must
-// reproduce its ids.
+// Each epoch must sample new ids. Going back to an epoch reproduces its ids.
 TEST_F(PairsSourceTest, AnEpochHasSubwordsOfItsOwn) {
   std::string text;
   for (int i = 0; i < 40; ++i) absl::StrAppend(&text, "line ", i * i, "\n");
