@@ -87,13 +87,13 @@ std::string SnapshotReference(int64_t step) {
 }
 
 // Removes a number without leading zeros from the start of `text` and returns
-// it. Returns nullopt if there is none.
+// it. Returns nullopt if `text` does not begin with such a number.
 std::optional<int64_t> ConsumeStep(absl::string_view* text) {
   const absl::string_view digits = text->substr(
       0, std::find_if_not(text->begin(), text->end(), absl::ascii_isdigit) -
              text->begin());
   int64_t step = 0;
-  // Step 7 is written `step-7`, never `step-007`.
+  // Rejects leading zeros: step 7 is written `step-7`, never `step-007`.
   if (!absl::SimpleAtoi(digits, &step) || absl::StrCat(step) != digits) {
     return std::nullopt;
   }
@@ -115,8 +115,8 @@ std::set<int64_t> SnapshotsOf(absl::string_view manifest) {
 }
 
 // Returns the checkpoint of `step` if it is complete and undamaged. Reads every
-// byte. The error satisfies IsMachineFailure() if a file could not be read; any
-// other error means damage.
+// byte. The error satisfies IsMachineFailure() if a file could not be read. Any
+// other error means that the checkpoint is damaged.
 absl::StatusOr<Checkpoint> ReadCheckpointFolder(const std::string& path,
                                                 int64_t step,
                                                 FileOperations& files) {
@@ -153,8 +153,9 @@ struct Entry {
   std::string suffix;
 };
 
-// Returns the entries of one kind in the checkpoint directory, newest first.
-// Entries of the same step are sorted by suffix. Unknown names are skipped.
+// Returns the files or directories with the given prefix in the checkpoint
+// directory, newest first. Entries of the same step are sorted by suffix.
+// Unknown names are skipped.
 absl::StatusOr<std::vector<Entry>> ListEntries(const std::string& run_folder,
                                                absl::string_view prefix,
                                                PathKind wanted,
@@ -182,7 +183,7 @@ absl::StatusOr<std::vector<Entry>> ListEntries(const std::string& run_folder,
   return entries;
 }
 
-// Lists the checkpoint directories, complete or not.
+// Lists the checkpoint directories, whether complete or not.
 absl::StatusOr<std::vector<Entry>> ListSteps(const std::string& run_folder,
                                              FileOperations& files) {
   return ListEntries(run_folder, kPrefix, PathKind::kDirectory, files);
@@ -193,10 +194,11 @@ bool IsTemporary(const Entry& entry) {
 }
 
 using Sink = absl::FunctionRef<absl::Status(absl::string_view)>;
-// Passes the bytes of a file to a sink in pieces.
+// A function that writes the content of a file to a sink, one part at a time.
 using Write = absl::FunctionRef<absl::Status(Sink)>;
 
-// Writes to `sink` and returns the size and the digest of the bytes.
+// Calls `write`, passes its bytes on to `sink`, and returns their number and
+// digest.
 absl::StatusOr<FileFacts> Count(Write write, Sink sink) {
   FileFacts facts;
   Sha256 sha256;
@@ -209,8 +211,8 @@ absl::StatusOr<FileFacts> Count(Write write, Sink sink) {
   return facts;
 }
 
-// Writes the snapshots that are not on disk yet. Returns the facts of all
-// snapshots, by their names in manifests.
+// Writes the snapshots that are not on disk yet. Returns the size and the
+// digest of every snapshot, by its name in manifests.
 absl::StatusOr<std::map<std::string, FileFacts>> WriteSnapshots(
     const std::string& folder, const CheckpointContent& content,
     FileOperations& files) {
@@ -232,8 +234,8 @@ absl::StatusOr<std::map<std::string, FileFacts>> WriteSnapshots(
   return facts;
 }
 
-// Writes a complete checkpoint to a new directory, the manifest last, and syncs
-// it to disk. `facts` describes its snapshots.
+// Writes a complete checkpoint to a new directory and syncs it to disk. Writes
+// the manifest last. `facts` are the sizes and digests of its snapshots.
 absl::Status WriteFolder(const std::string& path,
                          const CheckpointContent& content,
                          std::map<std::string, FileFacts> facts,
@@ -286,7 +288,8 @@ absl::Status PruneSnapshots(const std::string& run_folder,
     if (IsTemporary(entry)) continue;
     const absl::StatusOr<std::string> manifest = ReadFile(
         JoinPath(entry.path, kManifestFile), kMostTextFileBytes, files);
-    // It is unknown which snapshots this checkpoint refers to.
+    // The snapshots to which this checkpoint refers are unknown, so none may be
+    // removed.
     if (IsMachineFailure(manifest.status())) return manifest.status();
     if (manifest.ok()) wanted.merge(SnapshotsOf(*manifest));
   }
@@ -332,16 +335,16 @@ absl::Status SaveCheckpoint(const std::string& run_folder,
     REGARD_ASSIGN_OR_RETURN(auto facts, WriteSnapshots(folder, content, files));
     REGARD_RETURN_IF_ERROR(
         WriteFolder(temporary, content, std::move(facts), files));
-    // An existing checkpoint of this step is renamed first, so one of the two
-    // can be found at every moment.
+    // Renames an existing checkpoint of this step before replacing it, so that
+    // one of the two can be found at every moment.
     if (IsDirectory(path)) {
       REGARD_RETURN_IF_ERROR(RenameFile(path, replaced, files));
     }
     return RenameFile(temporary, path, files);
   }();
   if (!written.ok()) {
-    // Report the first error. Files that cannot be removed now are removed at
-    // the next start.
+    // Returns the first error. The next start removes files that cannot be
+    // removed now.
     CleanUpCheckpoints(run_folder, files).IgnoreError();
     return written;
   }

@@ -1,10 +1,10 @@
 // Checkpoints of a run, stored in directories `checkpoints/step-N/`. A
 // checkpoint exists completely or not at all, even if the process or the
-// machine dies while saving. Earlier weights that several checkpoints share are
-// stored next to them, one file per step. The layout is described in
-// docs/checkpoints.md.
+// machine dies while saving. If several checkpoints share earlier weights,
+// these are stored next to the directories, one file per step. The layout is
+// described in docs/checkpoints.md.
 //
-// Only one process at a time may save or clean up; it must hold the lock of the
+// Only one process at a time may save or clean up, and it must have locked the
 // run folder. An old checkpoint may disappear while another process reads it.
 // The reader then treats it as damaged.
 #ifndef EXPERIMENTS_RUN_CHECKPOINT_H_
@@ -45,10 +45,10 @@ struct CheckpointContent {
   std::vector<TensorView> optimizer = {};
   // The trainer's state in text format.
   std::string state = {};
-  // The best weights. Empty if the last weights are the ones to use.
+  // The best weights. Empty if the last weights are the best.
   std::vector<TensorView> best = {};
-  // Snapshots in order of increasing step. A snapshot that an earlier
-  // checkpoint has stored is not written again.
+  // Snapshots in order of increasing step. If an earlier checkpoint has stored
+  // one of them, it is not written again.
   std::vector<Snapshot> snapshots = {};
 };
 
@@ -57,15 +57,15 @@ struct Checkpoint {
   int64_t step = 0;
   std::string path;
 
-  // Whether the checkpoint stores best weights besides the last weights.
+  // Whether the checkpoint contains the best weights in addition to the last.
   bool has_best = false;
   // Steps of the snapshots that this checkpoint refers to, in increasing order.
   std::vector<int64_t> snapshots = {};
 
   // Path of the last weights.
   std::string WeightsPath() const { return JoinPath(path, kWeightsFile); }
-  // Path of the weights to use: the best weights if there are any, else the
-  // last.
+  // Path of the weights that predictions use: the best weights if there are
+  // any, and the last weights if not.
   std::string ChosenWeightsPath() const {
     return has_best ? JoinPath(path, kBestFile) : WeightsPath();
   }
@@ -78,12 +78,12 @@ struct Checkpoint {
 // same step. When the function returns, the checkpoint survives a power
 // failure.
 //
-// Then removes all but the newest `keep` checkpoints (at least 1), and
-// snapshots that no checkpoint refers to. Checkpoints of later steps are
-// neither counted nor removed: a resumed run has ignored them as damaged.
+// After saving, removes all but the newest `keep` checkpoints (at least 1), and
+// the snapshots to which no checkpoint refers. Neither counts nor removes
+// checkpoints of later steps, which a resumed run has ignored as damaged.
 //
 // After an error, the earlier checkpoints are intact. If only the removal of
-// old checkpoints failed, the new checkpoint is saved as well.
+// old checkpoints failed, the new checkpoint is saved nevertheless.
 absl::Status SaveCheckpoint(const std::string& run_folder,
                             const CheckpointContent& content, int keep,
                             FileOperations& files);
@@ -95,26 +95,26 @@ struct FoundCheckpoints {
   std::vector<std::string> notes;
 };
 
-// Returns the newest valid checkpoints, at most `most` of them. A run folder
-// without checkpoints gives an empty list. A damaged checkpoint is ignored. A
-// checkpoint that cannot be read (IsMachineFailure) is an error, because an
-// older one would lose optimizer steps that are on disk.
+// Returns the newest valid checkpoints, at most `most` of them. Returns an
+// empty list if the run folder has no checkpoints. Ignores damaged checkpoints.
+// A checkpoint that cannot be read (IsMachineFailure) is an error, because
+// resuming from an older one would lose optimizer steps that are on disk.
 absl::StatusOr<FoundCheckpoints> FindCheckpoints(
     const std::string& run_folder, size_t most = 1,
     FileOperations& files = SystemFiles());
 
-// Removes the files that a process left behind when it died while saving. Must
-// be called before the first save of a process.
+// Removes the files that a process left when it died while saving. A process
+// must call this function before it saves its first checkpoint.
 absl::Status CleanUpCheckpoints(const std::string& run_folder,
                                 FileOperations& files);
 
-// Removes all but the newest `keep` of the checkpoints up to step `newest`.
-// SaveCheckpoint() does the same, but a process may die before it does.
+// Among the checkpoints up to step `newest`, removes all but the newest `keep`.
+// SaveCheckpoint() also removes them, but a process may die before it does.
 absl::Status PruneCheckpoints(const std::string& run_folder, int64_t newest,
                               int keep, FileOperations& files);
 
-// Removes the checkpoints of steps after `step`, valid or not, because the run
-// continues from `step` in another way.
+// Removes the checkpoints of steps after `step`, valid or not. Called if the
+// run continues from `step` with another config.
 absl::Status RemoveCheckpointsAfter(const std::string& run_folder, int64_t step,
                                     FileOperations& files);
 
@@ -126,10 +126,11 @@ struct FileFacts {
 };
 
 // Returns the text of manifest.json. `files` is keyed by file name relative to
-// the directory of the manifest. When a checkpoint is read, only the snapshot
-// steps are taken from its manifest. Regard then builds the manifest again from
-// the files on disk and compares all bytes. This detects every flipped bit, and
-// no file name from the manifest is ever used.
+// the directory of the manifest.
+//
+// A reader takes only the steps of the snapshots from a manifest. It then
+// builds the text again from the files on disk and compares all bytes. This
+// detects every flipped bit, and no file name from a manifest is ever used.
 std::string ManifestText(int64_t step,
                          const std::map<std::string, FileFacts>& files);
 

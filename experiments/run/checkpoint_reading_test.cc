@@ -1,4 +1,4 @@
-// Tests that an unreadable checkpoint is distinguished from a damaged one.
+// Tests that a checkpoint that cannot be read is not treated as a damaged one.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -30,7 +30,8 @@ using ::testing::AllOf;
 using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 
-// Fails every read of a file with the given name with the given errno.
+// Makes each operation of one kind on files with a given name fail with a given
+// errno.
 class UnreadableFiles : public FileOperations {
  public:
   enum class Call { kOpen, kRead, kStatus, kList };
@@ -77,8 +78,8 @@ class UnreadableFiles : public FileOperations {
   std::set<int> named_;
 };
 
-// Falling back to an older checkpoint would lose optimizer steps. Removing an
-// unreadable checkpoint would lose it.
+// A checkpoint that cannot be read must be an error, and must not be removed.
+// Using an older one would lose optimizer steps.
 TEST(CheckpointReadingTest, WhatCannotBeReadIsAnErrorAndNoDamage) {
   FileOperations& system = SystemFiles();
   const std::string folder =

@@ -37,7 +37,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// The files of the checkpoint of step 6 in the tests of damage.
+// The files of the checkpoint of step 6 that the tests damage.
 constexpr const char* kFiles[] = {kBestFile,      kManifestFile,
                                   kOptimizerFile, kStateFile,
                                   kWeightsFile,   "../snapshot-4.safetensors"};
@@ -52,8 +52,8 @@ class CheckpointTest : public ::testing::Test {
     EXPECT_THAT(MakeDirectories(folder_, files_), IsOk());
   }
 
-  // Saves a checkpoint. The content of each file depends on `mark`; a snapshot
-  // depends only on its step.
+  // Saves a checkpoint. The content of each file depends on `mark`, but a
+  // snapshot depends only on its step.
   absl::Status Save(int64_t step, float mark, int keep, FileOperations& files,
                     const std::vector<int64_t>& earlier = {}) {
     std::vector<std::vector<float>> values;
@@ -89,8 +89,8 @@ class CheckpointTest : public ::testing::Test {
     return JoinPath(folder_, absl::StrCat("checkpoints/step-", step));
   }
 
-  // Returns the mark of the latest checkpoint, read from all of its files.
-  // Returns -1 if there is no checkpoint.
+  // Returns the mark of the latest checkpoint, read from all of its files, or
+  // -1 if there is no checkpoint.
   float LatestMark() {
     const auto latest = FindCheckpoints(folder_);
     EXPECT_THAT(latest, IsOk());
@@ -117,8 +117,8 @@ class CheckpointTest : public ::testing::Test {
     return weights[0];
   }
 
-  // Whether FindCheckpoints() returns `expected` and reports `damaged` as
-  // damaged.
+  // Whether FindCheckpoints() returns the checkpoint of step `expected` and
+  // reports that the one of step `damaged` is damaged.
   bool FallsBack(int64_t damaged, int64_t expected) {
     const auto found = FindCheckpoints(folder_);
     return found.ok() && found->checkpoints.size() == 1 &&
@@ -132,7 +132,8 @@ class CheckpointTest : public ::testing::Test {
     return ListDirectory(JoinPath(folder_, "checkpoints")).value();
   }
 
-  FaultyFiles files_{FileFault::kIoError, INT_MAX};  // does not sync to disk
+  // counts operations but never fails, and does not sync to disk
+  FaultyFiles files_{FileFault::kIoError, INT_MAX};
   std::string folder_ = JoinPath(::testing::TempDir(), "checkpoint_run");
 };
 
@@ -169,7 +170,8 @@ TEST_F(CheckpointTest, SeveralAreFoundNewestFirst) {
   EXPECT_THAT(steps(0), IsEmpty());
   EXPECT_THAT(steps(2), ElementsAre(3, 2));
   EXPECT_THAT(steps(9), ElementsAre(3, 2, 1));
-  // A kill between renaming and removal leaves two directories of one step.
+  // A process that is killed between renaming and removal leaves two
+  // directories of one step.
   const std::string newest = JoinPath(folder_, "checkpoints/step-3");
   std::filesystem::copy(newest, newest + ".old");
   EXPECT_THAT(steps(2), ElementsAre(3, 2));
@@ -255,7 +257,7 @@ TEST_F(CheckpointTest, AReplacedOneComesBackWhenItsSuccessorIsDamaged) {
 }
 
 // Flips every bit of every file, cuts every file to every length, and removes
-// every file.
+// every file. Regard must use the older checkpoint and report the damage.
 TEST_F(CheckpointTest, AnyDamageFallsBackToTheOlderAndSaysSo) {
   ASSERT_THAT(Save(5, 1), IsOk());
   ASSERT_THAT(Save(6, 2, 3, files_, {4}), IsOk());
@@ -297,7 +299,7 @@ TEST_F(CheckpointTest, WhatBelongsToAnotherCheckpointIsDamage) {
     std::filesystem::rename(b, a);
     std::filesystem::rename(aside, b);
   };
-  // The tests use single files, a snapshot, and all files of a checkpoint.
+  // Exchanges or copies single files, a snapshot, or all files of a checkpoint.
   for (const char* name :
        {kBestFile, kManifestFile, kOptimizerFile, kStateFile, kWeightsFile}) {
     SCOPED_TRACE(name);
@@ -359,7 +361,7 @@ TEST_F(CheckpointTest, ADamagedSnapshotDamagesWhatRefersToIt) {
   ASSERT_THAT(RemoveTree(path, files_), IsOk());
   EXPECT_THAT(FindCheckpoints(folder_)->notes,
               ElementsAre(HasSubstr("snapshot-4.safetensors: cannot open")));
-  // Saving a checkpoint that refers to the snapshot writes it again.
+  // Saving another checkpoint that refers to the snapshot must write it again.
   ASSERT_THAT(Save(7, 3, 3, files_, {3, 4}), IsOk());
   EXPECT_EQ(LatestMark(), 3);
 }
@@ -371,7 +373,7 @@ TEST_F(CheckpointTest, OtherNamesAreNotSnapshots) {
                            "snapshot-9.safetensors.txt", "snapshot-"}) {
     ASSERT_THAT(WriteFileAtomically(JoinPath(checkpoints, name), ""), IsOk());
   }
-  // Files that a process left behind when it died.
+  // Files that a process may leave when it dies.
   for (const char* name :
        {"snapshot-9.safetensors", "snapshot-3.safetensors.tmp-12"}) {
     ASSERT_THAT(WriteFileAtomically(JoinPath(checkpoints, name), ""), IsOk());
@@ -405,7 +407,7 @@ TEST_F(CheckpointTest, AManifestThatPointsElsewhereIsDamaged) {
 }
 
 // Saves one step after another in a child process, kills the child at an
-// arbitrary moment, and continues from the latest checkpoint.
+// arbitrary moment, and continues from the latest checkpoint, 20 times.
 TEST_F(CheckpointTest, AKilledProcessLosesNothingItHadSaved) {
   int64_t step = 0;
   for (int kills = 0; kills < 20; ++kills) {
@@ -427,7 +429,8 @@ TEST_F(CheckpointTest, AKilledProcessLosesNothingItHadSaved) {
     }
     close(told[1]);
     int64_t saved = step;
-    // Every second child has saved at least one step, however slow the disk is.
+    // Waits until every second child has saved at least one step, so that the
+    // test makes progress on a slow disk, too.
     if (kills % 2 == 1) {
       ASSERT_EQ(read(told[0], &saved, sizeof(saved)), sizeof(saved));
     }
@@ -455,8 +458,8 @@ TEST_F(CheckpointTest, AKilledProcessLosesNothingItHadSaved) {
 class FaultTest : public CheckpointTest,
                   public ::testing::WithParamInterface<FileFault> {
  protected:
-  // Saves mark 2 over mark 1, with a fault at the k-th file operation for each
-  // k.
+  // Saves mark 2 over mark 1, once for each k with a fault at the k-th file
+  // operation. Afterwards, the latest mark must be 1 or 2.
   void ExpectOldOrNew(int64_t old_step, int64_t new_step) {
     int k = 1;
     for (bool reached = true; reached; ++k) {
@@ -472,7 +475,7 @@ class FaultTest : public CheckpointTest,
       } else {
         EXPECT_THAT(LatestMark(), AnyOf(1, 2));
       }
-      // The next process continues normally.
+      // The next process must be able to continue normally.
       ASSERT_THAT(CleanUpCheckpoints(folder_, files_), IsOk());
       EXPECT_THAT(LatestMark(), AnyOf(1, 2));
       ASSERT_THAT(Save(new_step, 3, 1, files_, {2, 3}), IsOk());

@@ -27,12 +27,13 @@ constexpr char kProcesses[] = "processes";
 constexpr char kFromStep[] = "from_step";
 constexpr char kToStep[] = "to_step";
 constexpr char kComputeDigestKey[] = "compute_digest";
-// Keys that describe the program of a process, in the order of the file.
+// Keys that describe the program, in the order of the file.
 constexpr const char* kProgramKeys[] = {
     "version",   "commit",          "changed", kComputeDigestKey, "compiler",
     "c_library", "instruction_set", "mode",    "libraries"};
 
-// The levels of the x86-64 psABI and the features that each level adds.
+// Returns the level of the x86-64 psABI that the program was compiled for. Each
+// level adds the features that its condition lists.
 absl::string_view InstructionSet() {
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512CD__) && \
     defined(__AVX512DQ__) && defined(__AVX512VL__)
@@ -60,8 +61,8 @@ void AddCommit(const Provenance& provenance, Json* json) {
   (*json)["changed"] = provenance.tree.changed;
 }
 
-// Returns an entry for the process that wrote the top-level keys of `json`. It
-// starts at step 0.
+// Returns an entry for the process that wrote the top-level keys of `json`. The
+// entry begins at step 0.
 Json FirstProcess(const Json& json) {
   Json process = {{kFromStep, 0}};
   for (const char* key : kProgramKeys) {
@@ -80,8 +81,8 @@ std::string Shown(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-// Skips keys that only one of the two has, because earlier versions did not
-// write them.
+// Adds the values that differ. Skips keys that are missing in `before` or
+// `now`, because earlier versions did not write all keys.
 void AddDifferences(const Json& before, const Json& now,
                     std::vector<std::string>* differences) {
   for (const auto& [key, value] : now.items()) {
@@ -192,7 +193,8 @@ absl::StatusOr<std::vector<std::string>> BeginProcess(
     Json& before = processes.back();
     if (!before.contains(kToStep)) before[kToStep] = step;
     AddDifferences(before, process, &differences);
-    // The previous process finished no optimizer step, or its steps were lost.
+    // The previous process finished no optimizer step, or a kill lost its
+    // steps.
     if (before[kToStep] == before[kFromStep])
       processes.erase(processes.end() - 1);
   }

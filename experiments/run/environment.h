@@ -1,6 +1,7 @@
 // environment.json: everything besides the config that determines the results
-// of a run, and the processes that trained it. Contains no time, host or path
-// outside the provenance, so a repeated run writes the same file.
+// of a run, and the processes that trained the run. Contains no time, host or
+// path except in the provenance, so a repeated run without provenance writes
+// the same file.
 #ifndef EXPERIMENTS_RUN_ENVIRONMENT_H_
 #define EXPERIMENTS_RUN_ENVIRONMENT_H_
 
@@ -18,14 +19,14 @@ namespace regard {
 
 // Source tree and command line of a run.
 struct Provenance {
-  GitTree tree = {};  // the working tree that the program was started from
+  GitTree tree = {};  // from which the program was started
   std::vector<std::string> command_line = {};  // without the program name
   // See Plugins::compute_digest. Empty if unknown.
   std::string compute_digest = {};
 };
 
-// Reads the working tree from BUILD_WORKSPACE_DIRECTORY, which `bazel run`
-// sets.
+// Returns the command line and the working tree, which is
+// BUILD_WORKSPACE_DIRECTORY, a variable that `bazel run` sets.
 Provenance ReadProvenance(int argc, char** argv);
 
 struct Environment {
@@ -43,44 +44,46 @@ struct Environment {
   std::map<std::string, std::string> data = {};
   // SHA-256 of each file in the run folder that predictions need.
   std::map<std::string, std::string> files = {};
-  // If the command line is empty, only the compute digest is written.
+  // If its command line is empty, only the compute digest is written.
   Provenance provenance = {};
 };
 
-// Returns the properties of this program. The other fields are empty.
+// Describes this program. The fields of the data, the files and the provenance
+// are empty.
 Environment BuildEnvironment();
 
-// Returns the text of environment.json, in the order of the fields, with sorted
-// names.
+// Returns the text of environment.json. The keys are in the order of the
+// fields, and names within a field are sorted.
 std::string EnvironmentJson(const Environment& environment);
 
-// Returns the differences between this program and the one that started the
+// Returns the differences between this program and the program that started the
 // run, such as "compiler: GCC 12.2.0 before, GCC 14.2.0 now". Error messages
-// are complete to print.
+// can be printed as they are.
 absl::StatusOr<std::vector<std::string>> ProgramDifferences(
     const std::string& run_folder);
 
-// Adds an entry for this process to `processes` in environment.json. This
-// process trains from `step` on. If the previous process was killed, its entry
-// ends at `step`. A file without `processes` first gets an entry for the
-// process that wrote its top-level keys. Returns the differences from the
-// previous program, as ProgramDifferences() does; empty for the first process.
-// Error messages are complete to print.
+// Adds an entry for this process, which trains from `step` on, to `processes`
+// in environment.json. If the previous process was killed, its entry ends at
+// `step`. A file without `processes` first gets an entry for the process that
+// wrote its top-level keys. Returns the differences from the previous program
+// in the form of ProgramDifferences(), or an empty list for the first process.
+// Error messages can be printed as they are.
 absl::StatusOr<std::vector<std::string>> BeginProcess(
     const std::string& run_folder, int64_t step, const Provenance& provenance);
 
-// Sets `to_step` of the last process. Error messages are complete to print.
+// Sets `to_step` of the last process. Error messages can be printed as they
+// are.
 absl::Status EndProcess(const std::string& run_folder, int64_t step);
 
 // Reads `data`, `files`, `instruction_set` and `compute_digest` from
-// environment.json. Earlier programs wrote neither `files` nor
+// environment.json. Earlier versions wrote neither `files` nor
 // `compute_digest`. `compute_digest` is also empty if the processes of the run
-// had different digests. Error messages are complete to print.
+// had different digests. Error messages can be printed as they are.
 absl::StatusOr<Environment> ReadRunDigests(const std::string& run_folder);
 
 // Returns an error if `text` differs from the recorded digest of the file
-// `name`. Returns OK if the run recorded no digest. Error messages are complete
-// to print.
+// `name`. Returns OK if the run has recorded no digest. Error messages can be
+// printed as they are.
 absl::Status CheckRunFile(const std::string& run_folder, absl::string_view name,
                           absl::string_view text);
 

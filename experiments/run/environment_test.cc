@@ -88,7 +88,8 @@ class ProcessesTest : public ::testing::Test {
   nlohmann::json Read() const {
     return nlohmann::json::parse(ReadFile(path_).value());
   }
-  // The first and last step of each process, or -1 if absent.
+  // Returns the first and the last step of each process, or -1 for a missing
+  // step.
   std::vector<std::pair<int, int>> FoundSteps() const {
     std::vector<std::pair<int, int>> steps;
     const nlohmann::json environment = Read();
@@ -116,8 +117,8 @@ TEST_F(ProcessesTest, EachHasTheStepsThatItTrained) {
   Begin(0);
   EXPECT_EQ(FoundSteps(), (Steps{{0, -1}}));
   End(5);
-  // The second process is killed after the checkpoint of step 7. The third is
-  // killed before it saves.
+  // The second process is killed after it has saved the checkpoint of step 7.
+  // The third is killed before it saves one.
   Begin(5);
   Begin(7);
   Begin(7);
@@ -142,7 +143,7 @@ TEST_F(ProcessesTest, AnEarlierProgramsRunGetsAnEntryForItsFirst) {
                                      StartsWith("eigen: 3.3.0 before, 3.")));
   EXPECT_EQ(FoundSteps(), (Steps{{0, 3}, {3, -1}}));
   EXPECT_EQ(Read()["processes"][0]["compiler"], "GCC 4");
-  // The top-level keys of the first process do not change.
+  // The top-level keys must still describe the first process.
   EXPECT_EQ(Read()["compiler"], "GCC 4");
   EXPECT_EQ(Read()["data"]["data.path"], "00ff");
   EXPECT_EQ(*ProgramDifferences(::testing::TempDir()), *differences);

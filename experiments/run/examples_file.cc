@@ -28,7 +28,7 @@ constexpr char kNan[] = "NaN";
 constexpr char kInfinity[] = "Infinity";
 constexpr char kMinusInfinity[] = "-Infinity";
 
-// Returns a statistic as a number, or as a name if JSON has no such number.
+// Returns a statistic as a number, or as a string if JSON cannot represent it.
 Json StatisticJson(double value) {
   if (std::isfinite(value)) return value;
   if (std::isnan(value)) return kNan;
@@ -37,7 +37,7 @@ Json StatisticJson(double value) {
 
 std::optional<double> ReadStatistic(const nlohmann::json& json) {
   if (json.is_number()) return json.get<double>();
-  // Earlier programs wrote null for every number that is not finite.
+  // Earlier versions wrote null for every number that is not finite.
   if (json.is_null() || json == kNan) {
     return std::numeric_limits<double>::quiet_NaN();
   }
@@ -77,7 +77,8 @@ std::string ExampleLine(const EvaluatedSet& set, size_t i) {
          "\n";
 }
 
-// Returns the metrics in the header of a set. Unknown aggregates are null.
+// Returns the metrics that the header of a set lists, with null for an unknown
+// aggregate.
 std::vector<ExampleMetric> ReadMetrics(const JsonObject& header,
                                        const Aggregates& aggregates) {
   std::vector<ExampleMetric> metrics;
@@ -95,8 +96,8 @@ std::vector<ExampleMetric> ReadMetrics(const JsonObject& header,
   return metrics;
 }
 
-// Adds the statistics of an example to the metrics. Returns false if their
-// number does not match the metrics.
+// Adds the statistics of an example to the metrics. Returns false if there is
+// not one row of statistics for each metric.
 bool AddStatistics(const nlohmann::json& rows,
                    std::vector<ExampleMetric>& metrics) {
   if (rows.size() != metrics.size()) return false;
@@ -156,8 +157,8 @@ absl::StatusOr<std::vector<EvaluatedSet>> ReadExamples(
   absl::string_view rest = text;
   int64_t number = 0;
   const auto read_line = [&] {
-    // Reads one line at a time. A list of all lines could take 16 bytes for
-    // each byte of the text.
+    // Splits off one line at a time, because a list of all lines could take 16
+    // bytes for each byte of the text.
     const std::pair<absl::string_view, absl::string_view> parts =
         absl::StrSplit(rest, absl::MaxSplits('\n', 1));
     rest = parts.second;

@@ -1,5 +1,5 @@
-// examples.jsonl: the results of each example of the dev and test sets of a
-// run. The format is described in docs/run_folder.md.
+// examples.jsonl: the results of a run for each example of the dev and test
+// sets. The format is described in docs/run_folder.md.
 #ifndef EXPERIMENTS_RUN_EXAMPLES_FILE_H_
 #define EXPERIMENTS_RUN_EXAMPLES_FILE_H_
 
@@ -12,17 +12,17 @@
 
 namespace regard {
 
-// Returns the text of examples.jsonl. The names of metrics have prefixes
+// Returns the text of examples.jsonl. The names of metrics contain the split
 // ("test/bleu"). The names of the sets are not stored.
 std::string ExamplesText(absl::Span<const EvaluatedSet> sets);
 
 // Reads the sets from a file. Skips metrics whose aggregate is not in
-// `aggregates`. Returns InvalidArgument, "PATH:LINE:COLUMN: error: PROBLEM", if
-// the text is malformed.
+// `aggregates`. If the text is malformed, returns InvalidArgument with the
+// message "PATH:LINE:COLUMN: error: PROBLEM".
 absl::StatusOr<std::vector<EvaluatedSet>> ReadExamples(
     const std::string& path, const Aggregates& aggregates);
 
-// Returns the sets of the test split if there are any, else the sets of dev.
+// Returns the sets of the test split, or the sets of dev if there are none.
 std::vector<EvaluatedSet> FinalSets(std::vector<EvaluatedSet> sets);
 
 }  // namespace regard

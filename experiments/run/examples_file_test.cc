@@ -99,7 +99,7 @@ TEST(ExamplesFileTest, ReadsBackWhatIsNotFinite) {
   EXPECT_THAT((*read)[0].metrics[0].statistics,
               ElementsAre(IsNan(), 1, kInfinity, -kInfinity));
   EXPECT_EQ(ExamplesText(*read), text);
-  // The format of earlier programs.
+  // Earlier versions wrote null instead of "NaN".
   const auto earlier = Read(absl::StrReplaceAll(text, {{"\"NaN\"", "null"}}));
   ASSERT_THAT(earlier, IsOk());
   EXPECT_THAT((*earlier)[0].metrics[0].statistics[0], IsNan());

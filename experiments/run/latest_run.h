@@ -13,15 +13,15 @@ namespace regard {
 // The name of the link. Lists of runs skip it.
 inline constexpr char kLatestRun[] = "latest";
 
-// Sets the link to `run_folder` if that is directly in NewRunsFolder().
-// Otherwise does nothing: baselines, cells of a grid and runs elsewhere never
-// become the latest run. Processes may call this at the same time. Returns
-// FailedPrecondition if something other than a link has the name, and leaves it
-// unchanged.
+// Sets the link to `run_folder` if this folder is directly in NewRunsFolder().
+// Otherwise, does nothing, so baselines, cells of a grid and runs elsewhere
+// never become the latest run. Several processes may call this function at the
+// same time. If something other than a link has the name, returns
+// FailedPrecondition and leaves it unchanged.
 absl::Status RecordLatestRun(const std::string& run_folder);
 
-// Returns the run folder that the link names. Returns NotFound if there is no
-// link.
+// Returns the run folder to which the link points. Returns NotFound if there is
+// no link.
 absl::StatusOr<std::string> LatestRun();
 
 // Returns the line that a program prints to standard error when it uses

@@ -1,4 +1,4 @@
-// run.json: the metrics of a run and the version of the run folder's format.
+// run.json: the metrics of a run, and the version of the format of its folder.
 // See docs/run_folder.md.
 #ifndef EXPERIMENTS_RUN_METRIC_H_
 #define EXPERIMENTS_RUN_METRIC_H_
@@ -13,21 +13,21 @@
 
 namespace regard {
 
-// `training_data` contains numbers about the training data that predictions
-// need.
+// Returns the text of run.json. `training_data` contains the numbers about the
+// training data that predictions need, by name.
 std::string RunDescriptionJson(
     absl::Span<const MetricInfo> metrics,
     const std::map<std::string, double>& training_data = {});
 
 // Reads the metrics from run.json in a run folder. Returns InvalidArgument if
-// the text is malformed or of another version, which the message names. A
-// folder without the file, but with a resolved config, has version 1. Error
-// messages are complete to print.
+// the text is malformed or has another version, which the message names. A
+// folder without the file but with a resolved config has version 1. Error
+// messages can be printed as they are.
 absl::StatusOr<std::vector<MetricInfo>> ReadRunDescription(
     const std::string& run_folder);
 
 // Reads the numbers about the training data from run.json. Empty if an earlier
-// program wrote the file. Returns the same errors as ReadRunDescription().
+// version wrote the file. Returns the errors of ReadRunDescription().
 absl::StatusOr<std::map<std::string, double>> ReadTrainingDataNumbers(
     const std::string& run_folder);
 

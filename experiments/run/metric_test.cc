@@ -50,7 +50,7 @@ TEST(RunDescriptionTest, KeepsNumbersAboutTheTrainingData) {
     return ReadTrainingDataNumbers(::testing::TempDir());
   };
   EXPECT_EQ(*numbers_of(RunDescriptionJson({}, numbers)), numbers);
-  // A file of an earlier program.
+  // Earlier versions wrote no numbers about the training data.
   EXPECT_TRUE(numbers_of(RunDescriptionJson({}))->empty());
   EXPECT_THAT(
       numbers_of("{\"format_version\":2,\"metrics\":[],\n"

@@ -17,8 +17,8 @@ using Json = nlohmann::ordered_json;
 constexpr int64_t kMaxLogBytes = int64_t{1} << 30;
 
 // Reads the records up to `last_step`, and sets `*bytes` to the length of their
-// lines. Reads one line at a time, because a list of all lines could take 16
-// bytes for each byte of the text.
+// lines. Splits off one line at a time, because a list of all lines could take
+// 16 bytes for each byte of the text.
 absl::StatusOr<std::vector<MetricsRecord>> ReadRecords(absl::string_view path,
                                                        absl::string_view text,
                                                        int64_t last_step,
@@ -86,7 +86,7 @@ absl::StatusOr<FileWriter> ResumeMetricsLog(const std::string& path,
   int64_t kept = 0;
   const absl::Status read =
       ReadRecords(path, text, step, records, &kept).status();
-  // A damaged last line is removed, like an incomplete one.
+  // Removes the last line if it is damaged, because it may be incomplete.
   const bool last = text.find('\n', kept) == text.size() - 1;
   if (!read.ok() && !last) return read;
   return FileWriter::Resume(path, kept, files);

@@ -38,7 +38,7 @@ class MetricsLogTest : public ::testing::Test {
 
   std::string Text() { return ReadFile(path_, 1 << 20).value(); }
 
-  // Appends the two records of a step, as a trainer does.
+  // Appends two records of one step, like a trainer.
   void AppendStep(FileWriter& log, int64_t step) {
     EXPECT_THAT(
         log.Append(MetricsLine({.step = step,
@@ -91,7 +91,8 @@ TEST_F(MetricsLogTest, WhatIsAppendedIsRead) {
   EXPECT_EQ((*records)[1].seconds, 2.5);
 }
 
-// Cuts the log at every place after the checkpoint of step 2.
+// Cuts the log at every place after the checkpoint of step 2. The resumed log
+// must equal the uninterrupted one.
 TEST_F(MetricsLogTest, AResumedLogEqualsTheUninterruptedOne) {
   {
     auto log = FileWriter::Create(path_);

@@ -23,8 +23,8 @@
 namespace regard {
 namespace {
 
-// The file is never removed. Otherwise, two processes could each lock a file of
-// this name.
+// This file is never removed. If it were removed, two processes could lock two
+// different files with this name.
 constexpr char kLockFile[] = ".lock";
 
 std::string FolderName(absl::string_view name, absl::Time now) {
@@ -37,7 +37,7 @@ std::string FolderName(absl::string_view name, absl::Time now) {
       safe, "-", absl::FormatTime("%Y%m%d-%H%M%S", now, absl::UTCTimeZone()));
 }
 
-// Makes a directory that did not exist before.
+// Makes a new directory with a name that no other run has.
 absl::StatusOr<std::string> MakeNewFolder(const RunFolderOptions& options) {
   const std::string runs = NewRunsFolder();
   REGARD_RETURN_IF_ERROR(MakeDirectories(runs, SystemFiles()));
@@ -266,8 +266,7 @@ absl::Status RecordCheckpointFolder(const std::string& run_folder,
                                       "in ",
                                       run->path));
   }
-  // A process may have died between the two writes below. This call repeats
-  // them.
+  // Repeats the two writes below if a process died between them.
   const bool begun = there.has_value() && there->path == run_path;
   if (!run.has_value() && !begun) {
     REGARD_ASSIGN_OR_RETURN(const bool holds, HoldsRun(path));
@@ -296,8 +295,8 @@ absl::Status RecordCheckpointFolder(const std::string& run_folder,
   if (run.has_value() && run->path == path && there->path == run_path) {
     return absl::OkStatus();
   }
-  // A run without its record has not begun, so the run's record is written
-  // last.
+  // Writes the record of the run last, because a run without a record has not
+  // begun.
   REGARD_RETURN_IF_ERROR(WriteFileAtomically(JoinPath(path, kCheckpointRecord),
                                              RecordText({run_path, run_id}),
                                              files));

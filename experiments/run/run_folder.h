@@ -1,10 +1,11 @@
-// The directory of a run, and the lock that lets only one process write to it.
-// Its content is described in docs/run_folder.md.
+// The directory of a run, and its lock, which ensures that only one process
+// writes to it. The content of the directory is described in
+// docs/run_folder.md.
 //
-// Checkpoints are in its subdirectory `checkpoints/`, or in a directory on
-// another disk. In the latter case, a record in each of the two directories
-// names the other one, with the same id. So a run never uses or removes the
-// checkpoints of another run.
+// Checkpoints are in the subdirectory `checkpoints/`, or in a directory on
+// another disk. In the latter case, each of the two directories contains a
+// record with the path of the other one and the id of the run. Therefore, a run
+// never uses or removes the checkpoints of another run.
 #ifndef EXPERIMENTS_RUN_RUN_FOLDER_H_
 #define EXPERIMENTS_RUN_RUN_FOLDER_H_
 
@@ -22,16 +23,16 @@ namespace regard {
 
 struct RunFolderOptions {
   // Path of the folder. If empty, Regard makes a new folder
-  // `runs/NAME-YYYYMMDD-HHMMSS` (UTC), and appends `-2` and so on if that
+  // `runs/NAME-YYYYMMDD-HHMMSS` (UTC), and appends `-2` and so on if this name
   // exists. `runs` is in the root of the source tree
-  // (BUILD_WORKSPACE_DIRECTORY, which `bazel run` sets), else in the current
-  // directory.
+  // (BUILD_WORKSPACE_DIRECTORY, which `bazel run` sets), or in the current
+  // directory if the variable is not set.
   std::string path = {};
   // Name for a new folder. Characters other than letters, digits, `.`, `_` and
   // `-` become `-`.
   std::string name = "run";
   absl::Time now = absl::UnixEpoch();
-  // Whether the folder may contain a run already.
+  // Whether the folder may already contain a run.
   bool resume = false;
 };
 
@@ -41,19 +42,19 @@ std::string NewRunsFolder();
 // A locked run folder. Releases the lock when destroyed. Move-only.
 class RunFolder {
  public:
-  // Makes the folder if it does not exist, and locks it. Returns
-  // FailedPrecondition in three cases, and then changes nothing in the folder.
-  // First, the folder contains a run and `resume` is false. Second, another
-  // process has the lock. Third, an entry of the run is neither a file nor a
-  // directory, for example a symbolic link. The folder itself may be a link.
+  // Locks the folder, after making it if it does not exist. In three cases,
+  // returns FailedPrecondition and changes nothing in the folder. First, the
+  // folder contains a run and `resume` is false. Second, another process has
+  // the lock. Third, an entry of the run is neither a file nor a directory, but
+  // for example a symbolic link. The folder itself may be a link.
   static absl::StatusOr<RunFolder> Open(const RunFolderOptions& options);
 
   const std::string& path() const { return path_; }
 
   // Whether the folder contained a run when it was opened.
   bool holds_run() const { return holds_run_; }
-  // Whether that run had written resolved.textproto, the last file that a run
-  // writes before training.
+  // Whether this run had written resolved.textproto when the folder was opened.
+  // This is the last file that a run writes before training.
   bool has_begun() const { return has_begun_; }
 
   std::string File(absl::string_view name) const {
@@ -81,45 +82,44 @@ class RunFolder {
   bool has_begun_ = false;
 };
 
-// Whether `path` contains a run. A folder that contains only other files does
-// not.
+// Whether the folder `path` contains a run, rather than no or only other files.
 absl::StatusOr<bool> HoldsRun(const std::string& path);
 
 // Returns FailedPrecondition if the folder has files that a run writes after
-// resolved.textproto, but not resolved.textproto itself. Such a run did not
-// stop before it had begun.
+// resolved.textproto, but not resolved.textproto. The config of such a run was
+// lost after it had begun.
 absl::Status RefuseLostConfig(const std::string& run_folder);
 
 inline constexpr char kCheckpointRecord[] = "checkpoints.json";
 
 struct CheckpointRecord {
-  // The directory of the checkpoints if the record is in a run folder. The run
-  // folder if it is in a checkpoint directory. Absolute and without symbolic
-  // links.
+  // In the record of a run folder, the directory of the checkpoints. In the
+  // record of a checkpoint directory, the run folder. Absolute and without
+  // symbolic links.
   std::string path = {};
   // Digest of the config and the data of the run.
   std::string id = {};
 };
 
-// Reads the record in a folder. Returns nullopt if there is none.
+// Reads the record in `folder`. Returns nullopt if there is none.
 absl::StatusOr<std::optional<CheckpointRecord>> ReadCheckpointRecord(
     const std::string& folder, FileOperations& files = SystemFiles());
 
-// Returns the directory that contains `step-N/` and the snapshots. Returns
-// FailedPrecondition if the record names a folder without a record, or with
-// another id.
+// Returns the directory that contains `step-N/` and the snapshots of a run.
+// Returns FailedPrecondition if the record of the run names a folder that has
+// no record, or a record with another id.
 absl::StatusOr<std::string> CheckpointFolder(
     const std::string& run_folder, FileOperations& files = SystemFiles());
 
-// Returns the checkpoint directory of a run that is to be written. Also returns
+// Like CheckpointFolder(), for a run that is to be written. Also returns
 // FailedPrecondition if the record in the checkpoint directory names another
-// run. In that case, this run may be a copy of the other.
+// run folder, because this run may be a copy of the other run.
 absl::StatusOr<std::string> OwnCheckpointFolder(const std::string& run_folder);
 
 // Records that the checkpoints of a run are in `folder`, which must exist and
-// be locked. `id` is used if the run has no record yet. A run with a record may
-// have moved. Returns FailedPrecondition and changes nothing if `folder`
-// contains another run or its checkpoints. The same applies if this run has
+// be locked. `id` is used if the run has no record yet. If it has one, the
+// folder may have been moved. Returns FailedPrecondition and changes nothing in
+// two cases: `folder` contains another run or its checkpoints, or this run has
 // checkpoints elsewhere.
 absl::Status RecordCheckpointFolder(const std::string& run_folder,
                                     const std::string& folder,

@@ -186,7 +186,7 @@ TEST_F(RunFolderTest, TheFolderItselfMayBeALink) {
   const auto folder = RunFolder::Open({.path = link});
   ASSERT_THAT(folder, IsOk());
   EXPECT_TRUE(PathExists(JoinPath(root_, "there/.lock")));
-  // Other files in a user's folder are not checked.
+  // A user's folder without a run may contain links.
   ASSERT_THAT(MakeDirectories(JoinPath(root_, "own/mine"), files), IsOk());
   ASSERT_EQ(symlink("/nowhere", JoinPath(root_, "own/mine/x").c_str()), 0);
   EXPECT_THAT(RunFolder::Open({.path = JoinPath(root_, "own")}), IsOk());
@@ -238,7 +238,7 @@ TEST_F(RunFolderTest, AFolderThatHoldsARunTakesNoCheckpointsOfOthers) {
   EXPECT_FALSE(PathExists(JoinPath(there, kCheckpointRecord)));
 }
 
-// Repeated trainings have the same id.
+// A repeated training has the same id as the first one.
 TEST_F(RunFolderTest, ARecordOfAnotherRunIsNotOverwrittenByItsTwin) {
   const std::string run = JoinPath(root_, "run");
   const std::string there = JoinPath(root_, "there");
@@ -251,7 +251,8 @@ TEST_F(RunFolderTest, ARecordOfAnotherRunIsNotOverwrittenByItsTwin) {
   EXPECT_THAT(RecordCheckpointFolder(run, there, "id"),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        HasSubstr("/there: error: holds a run, or the ")));
-  // The record of a process that died before it wrote the other record.
+  // A process has died after it wrote this record, and before it wrote the
+  // other one.
   ASSERT_THAT(WriteFileAtomically(
                   record, absl::StrCat("{\"path\":\"",
                                        std::filesystem::canonical(run).string(),
@@ -261,7 +262,7 @@ TEST_F(RunFolderTest, ARecordOfAnotherRunIsNotOverwrittenByItsTwin) {
   EXPECT_THAT(CheckpointFolder(run), IsOk());
 }
 
-// The copy and the original have the same id.
+// A copied run has the same id as the original.
 TEST_F(RunFolderTest, TheCopyOfARunDoesNotWriteToItsCheckpoints) {
   const std::string run = JoinPath(root_, "run");
   const std::string copy = JoinPath(root_, "copy");

@@ -20,19 +20,20 @@ struct RunStatus {
   RunState state = RunState::kRunning;
   // The number of finished optimizer steps.
   int64_t step = 0;
-  // The last value of each metric, by its prefixed name.
+  // The last value of each metric, by name with the split as prefix.
   std::map<std::string, double> metrics = {};
   // See WeightsDigest(). Empty until the run ends.
   std::string weights_digest = {};
-  // Signatures of metrics that can be computed in several ways, by metric. May
-  // be empty.
+  // Signatures of metrics that have several definitions, by metric. May be
+  // empty.
   std::map<std::string, std::string> signatures = {};
   // Confidence intervals of metrics over examples, by metric. May be empty.
   std::map<std::string, Confidence> confidence = {};
 };
 
-// Returns the text of the file on one line. Keys are in the order of the
-// fields; metrics are sorted by name. Numbers that are not finite become null.
+// Returns the text of the file, which is one line. The keys are in the order of
+// the fields, and metrics are sorted by name. Numbers that are not finite
+// become null.
 std::string StatusJson(const RunStatus& status);
 
 // Replaces `run_folder/status.json` atomically.
@@ -41,8 +42,8 @@ absl::Status WriteStatus(const std::string& run_folder,
 
 absl::string_view StateName(RunState state);
 
-// Reads the status from a file, without confidence intervals. Metrics that are
-// not finite become NaN. Error messages are complete to print.
+// Reads a status without its confidence intervals. Metrics that are not finite
+// become NaN. Error messages can be printed as they are.
 absl::StatusOr<RunStatus> ReadStatus(const std::string& path);
 
 }  // namespace regard

@@ -63,8 +63,8 @@ struct Arguments {
   bool check = false;
   bool print = false;
   TrainerOptions trainer = {.threads = 0};  // 0: one per core
-  // The programs and times of the run. With --omit_times, only the digest of
-  // the program.
+  // Source tree and command line of the run. With --omit_times, only
+  // `compute_digest` is set.
   Provenance provenance;
 };
 
